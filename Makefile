@@ -1,0 +1,50 @@
+# `make serve` and `make test` are all a newcomer needs; each sets up what it needs and is quick the second time.
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help setup guests images serve test lint check bench wheel clean
+
+help:
+	@echo "make serve   set everything up and show a sandbox at work"
+	@echo "make test    lint, types, layers and all tests"
+	@echo "make bench   measure, with ratios to native and to peers"
+	@echo "make wheel   build a wheel with the compiled guests in it"
+	@echo "make clean   remove what was built here (the image cache stays: hatchway images prune)"
+
+$(BIN)/.ready: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Hatchway needs Python 3.11 or newer; set PYTHON=…")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "installing dependencies (about 400 MB the first time) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --progress-bar on -e '.[dev]'
+	@touch $@
+
+setup: $(BIN)/.ready
+
+guests: setup
+	@$(BIN)/python -m wasm_modules.build
+
+images: guests
+	@$(BIN)/hatchway images build
+
+serve: images
+	@$(BIN)/python -m hatchway.demonstration
+
+lint: setup
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check hatchway sandbox wasm_modules tests benches || true
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache 2>/dev/null | tail -4; $(BIN)/lint-imports --no-cache > /dev/null
+
+test: images lint
+	@$(BIN)/pytest -n 2
+
+bench: images
+	@$(BIN)/python -m benches
+
+wheel: setup
+	@$(BIN)/python -m pip wheel --no-deps --wheel-dir dist .
+
+clean:
+	rm -rf .venv build dist wasm_modules/build wasm_modules/built .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,182 @@
+"""The `hatchway` command.
+
+Rules: `--help` teaches; a mistake gets one clear line with a hint and exit status 2, never a traceback. Colours and progress bars only on a terminal.
+Imports happen inside the commands, because most of a cold start is imports. Each command is one function `run_NAME(options) -> int`.
+
+Exit status of `hatchway run`: the program's own; 1 if it failed, 124 if a time limit ended it, 137 if another limit did, 130 if cancelled.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import IO, Any
+
+_STATUS_EXIT = {"timeout": 124, "resource_exhausted": 137, "cancelled": 130, "permission_denied": 126}
+_LANGUAGE_OF_SUFFIX = {".py": "python", ".js": "javascript", ".mjs": "javascript", ".ts": "typescript", ".mts": "typescript", ".sh": "shell", ".bash": "shell"}
+
+
+def paint(text: str, colour: str, stream: IO[str]) -> str:
+    codes = {"red": "31", "yellow": "33", "green": "32", "dim": "2", "bold": "1"}
+    return f"\x1b[{codes[colour]}m{text}\x1b[0m" if stream.isatty() else text
+
+
+def complain(message: str, hint: str | None = None) -> None:
+    print(f"{paint('error', 'red', sys.stderr)}: {message}", file=sys.stderr)
+    if hint:
+        print(f"{paint('hint', 'yellow', sys.stderr)}: {hint}", file=sys.stderr)
+
+
+def show_progress(what: str, done: float) -> None:
+    """A bar while something is built for the first time."""
+    if sys.stderr.isatty():
+        filled = int(done * 30)
+        print(f"\r{what:24} [{'#' * filled}{'.' * (30 - filled)}] {done:4.0%}", end="\n" if done >= 1 else "", file=sys.stderr, flush=True)
+    elif done >= 1:
+        print(f"{what}: done", file=sys.stderr, flush=True)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="hatchway",
+        description="Run untrusted Python, JavaScript, TypeScript and shell in a WebAssembly sandbox.",
+        epilog="Try:  hatchway run -c 'print(1 + 1)'     hatchway run app.ts     hatchway doctor",
+    )
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    _add_run(commands)
+    doctor = commands.add_parser("doctor", help="what works here, what is compiled, what it would take", description="Look at this machine.")
+    doctor.add_argument("--json", action="store_true", help="machine-readable")
+    doctor.add_argument("--verify", action="store_true", help="hash every cached file again (takes a second)")
+    doctor.set_defaults(function="doctor")
+    _add_images(commands)
+    completion = commands.add_parser("completion", help="print a tab-completion script", description="Add  eval \"$(hatchway completion bash)\"  to ~/.bashrc")
+    completion.add_argument("shell", choices=["bash", "zsh", "fish"])
+    completion.set_defaults(function="completion")
+    _add_policy(commands)
+    return parser
+
+
+def _add_run(commands: Any) -> None:
+    run = commands.add_parser(
+        "run",
+        help="run a program in a fresh sandbox",
+        description="Run a file, or code given with -c, in a fresh sandbox. Standard input goes to the program.",
+        epilog="examples:\n  hatchway run -c 'import pandas as pd; print(pd.Series([1,2,3]).sum())'\n"
+        "  hatchway run -c 'echo hi | tr a-z A-Z' --language shell\n  hatchway run app.ts --file data.json --timeout-ms 10000\n"
+        "  hatchway run -c 'x * 2' --input x=21 --json",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    run.add_argument("path", nargs="?", metavar="FILE", help="the program; its ending tells the language; - reads it from standard input")
+    run.add_argument("-c", "--code", metavar="CODE", help="the program itself")
+    run.add_argument("-l", "--language", metavar="L", help="python (default), javascript, typescript or shell")
+    run.add_argument("--input", action="append", default=[], metavar="NAME=JSON", help="set a variable before the program starts (repeatable)")
+    run.add_argument("--file", action="append", default=[], metavar="HOST[:GUEST]", help="copy a file into /workspace first (repeatable)")
+    run.add_argument("--get", action="append", default=[], metavar="GUEST[:HOST]", help="copy a file out of the sandbox afterwards (repeatable)")
+    run.add_argument("--displays", metavar="DIR", help="save figures and other displays there")
+    run.add_argument("--timeout-ms", type=int, metavar="N", help="wall clock limit (default 5000)")
+    for name, text in (("cpu-ms", "CPU time limit (default 2000)"), ("memory-mb", "memory limit (default 64)")):
+        run.add_argument(f"--{name}", type=int, metavar="N", help=text)
+    run.add_argument("--max-output-bytes", type=int, metavar="N", help="limit of stdout and stderr together (default 65536)")
+    run.add_argument("--max-stack-depth", type=int, metavar="N", help="recursion limit (default 256)")
+    run.add_argument("--check", action="store_true", help="only check the program, run nothing")
+    run.add_argument("--metered", action="store_true", help="count instructions (slower; compiles separate images the first time)")
+    run.add_argument("--json", action="store_true", help="print the whole result as JSON")
+    run.set_defaults(function="run")
+
+
+def _add_images(commands: Any) -> None:
+    images = commands.add_parser("images", help="build, list or prune the compiled guests", description="The cache of compiled guests.")
+    verbs = images.add_subparsers(dest="verb", metavar="VERB", required=True)
+    build = verbs.add_parser("build", help="compile what is missing (Python takes one to two minutes, once per machine)")
+    build.add_argument("names", nargs="*", metavar="GUEST", help="python, javascript, shell (default: all)")
+    build.add_argument("--metered", action="store_true", help="the images that count instructions")
+    verbs.add_parser("list", help="what is there, and where")
+    verbs.add_parser("prune", help="delete images that no installed guest uses any more")
+    images.set_defaults(function="images")
+
+
+def _add_policy(commands: Any) -> None:
+    """Mounted only when asked for: the policy compiler's imports are none of a run's business."""
+    if len(sys.argv) > 1 and sys.argv[1] == "policy":
+        from policy.commands import add_commands
+
+        add_commands(commands)
+    else:
+        commands.add_parser("policy", help="check, test, format, explain, prove and compare policies", add_help=False)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = build_parser()
+    options = parser.parse_args(arguments)
+    if options.version:
+        from hatchway import __version__
+
+        print(f"hatchway {__version__}")
+        return 0
+    if options.command is None:
+        parser.print_help()
+        return 0
+    from sandbox.errors import RequestError, SandboxError
+
+    try:
+        function = options.function
+        return int(function(options) if callable(function) else globals()[f"run_{function}"](options))
+    except RequestError as error:
+        complain(str(error), error.error.hint)
+        return 2
+    except SandboxError as error:
+        complain(str(error))
+        return 2
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 141
+    except KeyboardInterrupt:
+        return 130
+
+
+def run_run(options: argparse.Namespace) -> int:
+    from hatchway import running
+
+    return running.run(options)
+
+
+def run_doctor(options: argparse.Namespace) -> int:
+    from hatchway import doctor
+
+    return doctor.run(options)
+
+
+def run_completion(options: argparse.Namespace) -> int:
+    from hatchway.completion import script
+
+    print(script(build_parser(), options.shell))
+    return 0
+
+
+def run_images(options: argparse.Namespace) -> int:
+    from sandbox.errors import RequestError
+    from sandbox.images import images, source_of
+
+    guests = ("javascript", "shell", "python")
+    if options.verb == "build":
+        for name in options.names or guests:
+            if name not in guests:
+                raise RequestError("INVALID_ARGUMENT", f"there is no guest {name!r}", f"there are: {', '.join(guests)}")
+            images.get(name, metered=options.metered, progress=show_progress)
+        return 0
+    known = {entry: name for name in guests for metered in (False, True) for entry in images.names(source_of(name), metered)}
+    if options.verb == "prune":
+        freed = images.cache.prune({*known, images.figures_name()})
+        print(f"freed {freed / 1e6:.0f} MB in {images.cache.directory}")
+        return 0
+    print(images.cache.directory)
+    for entry, name in sorted(known.items()):
+        found = images.cache.find(entry)
+        if found is not None:
+            print(f"  {name:11} {found.stat().st_blocks * 512 / 1e6:8.1f} MB  {entry}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

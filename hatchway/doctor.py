@@ -1,0 +1,72 @@
+"""`hatchway doctor`: what works on this machine, what is compiled, and what it would take."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+from dataclasses import asdict, dataclass
+
+import msgspec
+
+from hatchway.cli import paint
+from sandbox.errors import SandboxError
+from sandbox.images import Images, images, source_of
+from sandbox.memory import kernel
+
+_GUESTS = ("python", "javascript", "shell")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line. `state` is good, slow (works, with less) or bad."""
+
+    what: str
+    state: str
+    detail: str
+
+
+def run(options: argparse.Namespace) -> int:
+    findings = examine(images, verify=options.verify)
+    if options.json:
+        print(msgspec.json.encode([asdict(finding) for finding in findings]).decode())
+    else:
+        for finding in findings:
+            mark, colour = {"good": ("ok  ", "green"), "slow": ("note", "yellow"), "bad": ("FAIL", "red")}[finding.state]
+            print(f"{paint(mark, colour, sys.stdout)}  {finding.what:22} {finding.detail}")
+    return 1 if any(finding.state == "bad" for finding in findings) else 0
+
+
+def examine(store: Images, *, verify: bool = False) -> list[Finding]:
+    findings = [
+        Finding("python", "good" if sys.version_info >= (3, 11) else "bad", platform.python_version()),
+        Finding("platform", "good" if sys.platform == "linux" else "bad", f"{platform.system()} {platform.release()} {platform.machine()}"),
+        _memory_tracking(),
+        Finding("cores", "good" if (os.cpu_count() or 1) > 1 else "slow", f"{os.cpu_count()}; as many guests compute at once"),
+    ]
+    try:
+        findings.append(Finding("cache", "good", f"{store.cache.directory} (private, sealed)"))
+        findings.extend(_guest(store, name, verify) for name in _GUESTS)
+    except SandboxError as error:
+        findings.append(Finding("cache", "bad", str(error)))
+    return findings
+
+
+def _memory_tracking() -> Finding:
+    method = kernel().method
+    if method == "pagemap scan with write tracking":
+        return Finding("written pages", "good", f"{method}: checkpoints copy only what changed")
+    return Finding("written pages", "slow", f"by {method}; Linux 6.7 or newer with userfaultfd is faster (sysctl vm.unprivileged_userfaultfd=1)")
+
+
+def _guest(store: Images, name: str, verify: bool) -> Finding:
+    try:
+        source = source_of(name)
+        found = [store.cache.find(entry, verify=verify) for entry in store.names(source, False)]
+    except SandboxError as error:
+        return Finding(f"{name} guest", "bad", str(error))
+    if all(found):
+        return Finding(f"{name} guest", "good", "compiled and started" + (", contents verified" if verify else ""))
+    seconds = source.wasm.stat().st_size / 1e6 * 0.75
+    return Finding(f"{name} guest", "slow", f"not compiled yet; hatchway images build takes about {max(1, round(seconds))} s, once")

@@ -1,0 +1,145 @@
+"""`hatchway run`: from a command line to a run and back to a terminal.
+
+Rules: the program's output appears as it is produced; nothing else is written to stdout except the result, and with --json only the result.
+Host files are read and written only where an option names them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from hatchway.box import Sandbox
+from hatchway.cli import _LANGUAGE_OF_SUFFIX, _STATUS_EXIT, complain, paint, show_progress
+from sandbox.errors import RequestError
+from sandbox.vfs import VfsError
+from sandbox.wire import DEFAULT_LIMITS, RunResult
+
+_SUFFIX_OF_MIME = {"image/png": ".png", "image/jpeg": ".jpg", "image/svg+xml": ".svg", "text/html": ".html", "text/markdown": ".md"}
+
+
+def run(options: argparse.Namespace) -> int:
+    code, language, filename = _program(options)
+    limits = _limits(options)
+    with Sandbox(language=language, limits=limits, metered=options.metered, progress=show_progress) as box:
+        for pair in options.file:
+            host, _, guest = pair.partition(":")
+            _put(box, Path(host), guest or Path(host).name)
+        stdin = "" if options.path == "-" or sys.stdin is None or sys.stdin.isatty() else sys.stdin.read()
+        result = box.run(
+            code,
+            inputs=dict(_input(pair) for pair in options.input),
+            stdin=stdin,
+            validate_only=options.check,
+            filename=filename,
+            on_output=None if options.json else _write,
+        )
+        _get_files(box, options.get)
+    if options.displays:
+        _save_displays(result, Path(options.displays))
+    if options.json:
+        print(msgspec.json.encode(result).decode())
+    else:
+        _show(result, options)
+    return _STATUS_EXIT.get(result.status.value, result.exit_code) if result.error else result.exit_code
+
+
+def _program(options: argparse.Namespace) -> tuple[str | bytes, str, str | None]:
+    """Code, language and name."""
+    if (options.path is None) == (options.code is None):
+        raise RequestError("INVALID_ARGUMENT", "give a FILE or -c CODE", "hatchway run app.py, or: hatchway run -c 'print(1)'")
+    if options.code is not None:
+        return options.code, options.language or "python", None
+    if options.path == "-":
+        return sys.stdin.buffer.read(), options.language or "python", None
+    path = Path(options.path)
+    language = options.language or _LANGUAGE_OF_SUFFIX.get(path.suffix)
+    if language is None:
+        raise RequestError("INVALID_ARGUMENT", f"cannot tell the language of {path.name!r}", "add --language")
+    try:
+        return path.read_bytes(), language, path.name
+    except OSError as error:
+        raise RequestError("INVALID_ARGUMENT", f"cannot read {path}: {error.strerror}") from None
+
+
+def _limits(options: argparse.Namespace) -> dict[str, int]:
+    """On the command line a limit may be raised: whoever types it owns the machine."""
+    given = {
+        "wall_ms": options.timeout_ms,
+        "cpu_ms": options.cpu_ms,
+        "memory_mb": options.memory_mb,
+        "max_stdout_bytes": options.max_output_bytes,
+        "max_stack_depth": options.max_stack_depth,
+    }
+    chosen = {name: value for name, value in given.items() if value is not None}
+    if "wall_ms" in chosen and "cpu_ms" not in chosen:
+        chosen["cpu_ms"] = max(DEFAULT_LIMITS.cpu_ms, chosen["wall_ms"])
+    if "cpu_ms" in chosen and "wall_ms" not in chosen:
+        chosen["wall_ms"] = max(DEFAULT_LIMITS.wall_ms, chosen["cpu_ms"])
+    return chosen
+
+
+def _input(pair: str) -> tuple[str, Any]:
+    name, equals, value = pair.partition("=")
+    if not equals:
+        raise RequestError("INVALID_ARGUMENT", f"--input {pair!r} has no value", "write --input name=JSON, for example --input x=21")
+    try:
+        return name, msgspec.json.decode(value)
+    except msgspec.DecodeError:
+        return name, value
+
+
+def _put(box: Sandbox, host: Path, guest: str) -> None:
+    try:
+        box.files.write_file(guest, host.read_bytes())
+    except OSError as error:
+        raise RequestError("INVALID_ARGUMENT", f"cannot copy {host} into the sandbox: {error.strerror}") from None
+    except VfsError as error:
+        raise RequestError("INVALID_ARGUMENT", f"cannot write {guest} in the sandbox: {error}") from None
+
+
+def _get_files(box: Sandbox, pairs: list[str]) -> None:
+    for pair in pairs:
+        guest, _, host = pair.partition(":")
+        try:
+            Path(host or Path(guest).name).write_bytes(box.files.read_file(guest))
+        except (OSError, VfsError) as error:
+            complain(f"cannot copy {guest} out of the sandbox: {error}")
+
+
+def _write(stream: int, data: bytes) -> None:
+    target = (sys.stdout, sys.stderr)[stream]
+    target.buffer.write(data)
+    target.flush()
+
+
+def _save_displays(result: RunResult, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, display in enumerate(result.displays, 1):
+        suffix = _SUFFIX_OF_MIME.get(display.mime, ".txt")
+        data = base64.b64decode(display.data) if display.mime in ("image/png", "image/jpeg") else display.data.encode()
+        (folder / f"display-{number}{suffix}").write_bytes(data)
+
+
+def _show(result: RunResult, options: argparse.Namespace) -> None:
+    """The result on stdout; what went wrong, where and what would help, on stderr."""
+    if result.result is not None:
+        text = result.result if isinstance(result.result, str) else msgspec.json.encode(result.result).decode()
+        print(text)
+    for diagnostic in result.diagnostics:
+        colour = {"error": "red", "warning": "yellow"}.get(diagnostic.severity.value, "dim")
+        place = f" (line {diagnostic.span.line}, column {diagnostic.span.column})" if diagnostic.span else ""
+        label = paint(f"{diagnostic.severity.value}[{diagnostic.code}]", colour, sys.stderr)
+        print(f"{label}: {diagnostic.message}{place}", file=sys.stderr)
+        if diagnostic.hint:
+            print(f"{paint('hint', 'yellow', sys.stderr)}: {diagnostic.hint}", file=sys.stderr)
+    if result.displays and not options.displays:
+        note = f"{len(result.displays)} display(s) not shown; --displays DIR saves them"
+        print(paint(note, "dim", sys.stderr), file=sys.stderr)
+    if options.check and result.ok:
+        print("no problems found", file=sys.stderr)

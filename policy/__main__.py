@@ -1,0 +1,8 @@
+"""`python -m policy`: the policy commands without the rest of Hatchway."""
+
+import sys
+
+from policy.commands import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,285 @@
+"""What can be said about single rules and pairs of rules: never true, never decisive, half in each other's way.
+
+Rules: works capability by capability on cell sets; rules are compared only when their boxes overlap, found through an index on the field
+that tells most of them apart. A rule about several capabilities is dead only if it is dead for all of them.
+This file does not know claims and tests (`claims.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+from policy import ir
+from policy.catalog import Field
+from policy.cells import Universe
+from policy.diagnostics import Findings
+from policy.errors import UnsettledClaim
+from policy.limits import MAX_COMPARISONS
+from policy.lowering import Part, Program
+from policy.solver import Box, hull, includes, overlap, search, solve
+from policy.sources import Span
+
+_RANK = {"allow": 0, "ask": 1, "deny": 2}
+_MAX_OVERLAPS = 50
+
+
+@dataclass(slots=True)
+class Region:
+    """A rule's reach within one capability."""
+
+    rule: ir.Rule
+    index: int
+    box: Box
+    exact: bool
+
+
+def analyse(program: Program, findings: Findings) -> None:
+    """All checks on rules, limits and hooks that need no claim and no test."""
+    empty = _unsatisfiable(program, findings)
+    dead: dict[str, list[str | None]] = {}
+    overlaps: dict[str, tuple[str, ...]] = {}
+    by_capability: dict[str, list[tuple[int, ir.Rule]]] = {}
+    for index, rule in enumerate(program.ir.rules):
+        if rule.id not in empty:
+            for capability in rule.capabilities:
+                by_capability.setdefault(capability, []).append((index, rule))
+    for capability, rules in by_capability.items():
+        fields = {field.name: field for field in program.ir.reads[capability]}
+        universe = Universe(fields, [rule.guard for _, rule in rules])
+        regions = []
+        for index, rule in rules:
+            box, exact = hull(rule.guard, universe)
+            if box is not None:
+                regions.append(Region(rule, index, box, exact))
+        found = _dead(regions, universe)
+        for region in regions:
+            dead.setdefault(region.rule.id, []).append(found.get(region.rule.id))
+        live = [region for region in regions if region.rule.id not in found]
+        _overlaps(live, overlaps, universe)
+    _report_dead(program, dead, findings)
+    for first, (second, *_) in list(overlaps.items())[:_MAX_OVERLAPS]:
+        findings.add("HP101", f"this rule and {_place(program, second)} overlap in part", program.spans[first],
+                     "both apply there: the stronger verdict wins and obligations add up")  # fmt: skip
+    _autos(program, empty, findings)
+
+
+def _place(program: Program, rule: str) -> str:
+    span = program.spans[rule]
+    return f"`{rule.split('#')[0].replace(':', ' ')}` at line {span.source.position(span.start)[0]}"
+
+
+# Guards that no request satisfies ----------------------------------------------------------------------------------------
+
+
+def _unsatisfiable(program: Program, findings: Findings) -> set[str]:
+    empty: set[str] = set()
+    fields = _all_fields(program)
+    items: list[tuple[str, ir.Expr, str]] = [(r.id, r.guard, r.capabilities[0]) for r in program.ir.rules]
+    items += [(limit.id, limit.guard, limit.capabilities[0]) for limit in program.ir.limits]
+    items += [(f"hook:{hook.name}", hook.guard, (*hook.capabilities, hook.phase)[0]) for hook in program.ir.hooks]
+    for key, guard, event in items:
+        universe = Universe(fields[event], [guard])
+        try:
+            possible = search(guard, universe)[0] is not None
+        except Exception:  # out of budget: not shown to be empty, and claims will say so if it matters
+            possible = True
+        if not possible:
+            empty.add(key)
+            core = _core(program.parts[key], fields[event])
+            text = " and ".join(" ".join(span.text().split()) for span in core)
+            where = min(core, key=lambda span: span.start) if core else program.spans[key]
+            findings.add("HP040", f"no request satisfies `{text}`", where, "the rule can never apply")
+    return empty
+
+
+def _all_fields(program: Program) -> dict[str, dict[str, Field]]:
+    return {event: {field.name: field for field in fields} for event, fields in program.ir.reads.items()}
+
+
+def _core(parts: list[Part], fields: dict[str, Field]) -> list[Span]:
+    """The smallest set of conjuncts that cannot hold together: one, else two, else by leaving out what is not needed."""
+    universe = Universe(fields, [expr for expr, _ in parts])
+
+    def fails(some: tuple[Part, ...]) -> bool:
+        return search(ir.conj(expr for expr, _ in some), universe)[0] is None
+
+    for count in (1, 2):
+        for some in combinations(parts[:64], count):
+            if fails(some):
+                return [span for _, span in some]
+    kept = list(parts)
+    for part in parts:
+        without = tuple(p for p in kept if p is not part)
+        if fails(without):
+            kept = list(without)
+    return [span for _, span in kept]
+
+
+# Rules that never decide -------------------------------------------------------------------------------------------------
+
+
+def _dead(regions: list[Region], universe: Universe) -> dict[str, str]:
+    """Rules whose every request is decided without them, later rules first so that of two equal ones the second is named."""
+    found: dict[str, str] = {}
+    index = _Index(regions)
+    for region in reversed(regions):
+        rank = _RANK[region.rule.verdict]
+        stronger: list[Region] = []
+        equal: list[Region] = []
+        for other in index.near(region):
+            if other is region or other.rule.id in found:
+                continue
+            if _RANK[other.rule.verdict] > rank:
+                stronger.append(other)
+            elif other.rule.verdict == region.rule.verdict and _adds_nothing(region.rule, other.rule):
+                equal.append(other)
+        if _covered(region, stronger, universe):
+            found[region.rule.id] = "HP042" if region.rule.verdict == "allow" else "HP041"
+        elif equal and _covered(region, stronger + equal, universe):
+            found[region.rule.id] = "HP041"
+    return found
+
+
+def _adds_nothing(rule: ir.Rule, beside: ir.Rule) -> bool:
+    """Where both match, `rule` contributes no obligation that `beside` does not."""
+    if rule.verdict == "deny" or rule.plain:
+        return True
+    return (rule.rate, rule.approver, rule.within_ms, rule.auto) == (beside.rate, beside.approver, beside.within_ms, beside.auto)
+
+
+def _covered(region: Region, others: list[Region], universe: Universe) -> bool:
+    near = [other for other in others if overlap(region.box, other.box)]
+    if any(other.exact and includes(other.box, region.box) for other in near):
+        return True
+    if len(near) < 2 and (not near or near[0].exact) and region.exact:
+        return False
+    refusals = [_negated(other.rule.guard) for other in near]
+    try:
+        return search(ir.All((region.rule.guard, *refusals)), universe, 5_000)[0] is None
+    except Exception:  # out of budget: not shown to be dead
+        return False
+
+
+def _negated(guard: ir.Expr) -> ir.Expr:
+    parts = ir.conjuncts(guard)
+    if all(type(part) is ir.Lit for part in parts):
+        return ir.Any(tuple(ir.negate_lit(part) for part in parts if type(part) is ir.Lit))
+    return ir.negate(guard)
+
+
+class _Index:
+    """Regions by the cell of the field that tells most of them apart."""
+
+    def __init__(self, regions: list[Region]) -> None:
+        counts: dict[str, dict[int, int]] = {}
+        for region in regions:
+            for name, mask in region.box.items():
+                if mask & (mask - 1) == 0:
+                    per = counts.setdefault(name, {})
+                    per[mask] = per.get(mask, 0) + 1
+        self.field = max(counts, key=lambda name: (len(counts[name]), name)) if counts and len(regions) > 16 else None
+        self.by_cell: dict[int, list[Region]] = {}
+        self.rest: list[Region] = []
+        self.everything = regions
+        for region in regions:
+            mask = region.box.get(self.field or "", 0)
+            if mask and mask & (mask - 1) == 0:
+                self.by_cell.setdefault(mask, []).append(region)
+            else:
+                self.rest.append(region)
+
+    def near(self, region: Region) -> list[Region]:
+        mask = region.box.get(self.field or "", 0)
+        if mask and mask & (mask - 1) == 0:
+            return self.by_cell[mask] + self.rest
+        return self.everything
+
+
+def _report_dead(program: Program, dead: dict[str, list[str | None]], findings: Findings) -> None:
+    for rule in program.ir.rules:
+        codes = dead.get(rule.id)
+        if not codes or None in codes:
+            continue
+        code = "HP041" if "HP041" in codes else "HP042"
+        words = {"HP041": "other rules already decide every request this rule applies to",
+                 "HP042": "an ask or a deny decides every request this allow applies to"}[code]  # fmt: skip
+        findings.add(code, words, program.spans[rule.id], "delete it, or narrow the rules that cover it")
+
+
+# Rules half in each other's way --------------------------------------------------------------------------------------------
+
+
+def _overlaps(regions: list[Region], found: dict[str, tuple[str, ...]], universe: Universe) -> None:
+    """Allows that partly coincide with an ask, or with an allow of a different rate."""
+    index = _Index(regions)
+    for region in regions:
+        if region.rule.verdict != "allow" or region.rule.id in found:
+            continue
+        for other in index.near(region):
+            differs = other.rule.verdict == "ask" or (
+                other.rule.verdict == "allow" and other.rule.rate != region.rule.rate and other.index > region.index
+            )
+            if differs and overlap(region.box, other.box) and ((region.exact and other.exact) or _meet(region, other, universe)):
+                found[region.rule.id] = (other.rule.id,)
+                break
+
+
+def _meet(a: Region, b: Region, universe: Universe) -> bool:
+    try:
+        return search(ir.All((a.rule.guard, b.rule.guard)), universe, 1_000)[0] is not None
+    except Exception:  # out of budget: only a warning is at stake
+        return False
+
+
+# Approvals, hooks, budget --------------------------------------------------------------------------------------------------
+
+
+def _autos(program: Program, empty: set[str], findings: Findings) -> None:
+    fields = _all_fields(program)
+    for rule in program.ir.rules:
+        if rule.auto is None or rule.id in empty:
+            continue
+        both = ir.conj((rule.guard, rule.auto))
+        try:
+            answer = solve(both, Universe(fields[rule.capabilities[0]], [both]), max_nodes=5_000)
+        except UnsettledClaim:
+            continue
+        if answer.witness is None:
+            findings.add("HP045", "this never holds where the rule applies", program.autos[rule.id], "compare it with the rule's `when`")
+
+
+def check_hook_cycles(program: Program, findings: Findings) -> None:
+    """Hooks that call a capability on which they, in the end, run again. Guards are ignored: a possible circle is refused."""
+    hooks = program.ir.hooks
+    on: dict[str, list[int]] = {}
+    for i, hook in enumerate(hooks):
+        for capability in hook.capabilities:
+            on.setdefault(capability, []).append(i)
+    triggers = [sorted({j for capability in hook.uses for j in on.get(capability, ())}) for hook in hooks]
+    for i, hook in enumerate(hooks):
+        seen: set[int] = set()
+        pending = list(triggers[i])
+        while pending:
+            j = pending.pop()
+            if j == i:
+                findings.add("HP053", f"running `{hook.name}` makes `{hook.name}` run again", program.spans[f"hook:{hook.name}"],
+                             "leave out a capability under `uses`, or narrow what the hook is on")  # fmt: skip
+                break
+            if j not in seen:
+                seen.add(j)
+                pending.extend(triggers[j])
+
+
+def check_budget(program: Program, findings: Findings) -> None:
+    from policy.emitter import worst_case_comparisons
+
+    for event, fields in program.ir.reads.items():
+        size = sum(1 for rule in program.ir.rules if event in rule.capabilities) if fields else 0
+        if size * 4 < MAX_COMPARISONS // 8:
+            continue
+        worst = worst_case_comparisons(program.ir, event)
+        if worst > MAX_COMPARISONS:
+            last = [rule for rule in program.ir.rules if event in rule.capabilities][-1]
+            findings.add("HP047", f"a decision about {event} could take {worst:,} comparisons", program.spans[last.id],
+                         f"at most {MAX_COMPARISONS:,}; use `==` or `in` on one field so that rules can be indexed")  # fmt: skip

@@ -1,0 +1,94 @@
+"""The whole way from files to a judged policy, every finding collected on the way.
+
+    load and parse  →  lower (names, types)  →  analyse (rules)  →  compile  →  claims, base, limits, secrets, tests
+
+Rules: each stage runs on what the stages before it could make sense of. Claims and tests are about the policy as a whole, so they wait
+until every statement is understood: a misspelt deny must not be reported a second time as a false claim.
+This file does not know how findings are printed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from policy import syntax as s
+from policy.analysis import analyse, check_budget, check_hook_cycles
+from policy.catalog import Catalog
+from policy.claims import Proof, check_claims, check_limits, check_secrets
+from policy.diagnostics import Diagnostic, Findings
+from policy.evaluation import Evaluator
+from policy.loading import Library, Loaded, load
+from policy.lowering import Program, lower
+from policy.narrowing import check_narrows
+from policy.sources import Span
+from policy.suite import Result, check_coverage, check_tests
+
+_EFFECTFUL = {"write", "network", "database", "external_system"}
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A judged policy. `evaluator` is there whenever every statement was understood, even if a claim failed."""
+
+    program: Program
+    loaded: Loaded
+    diagnostics: tuple[Diagnostic, ...]
+    evaluator: Evaluator | None = None
+    proofs: list[Proof] = field(default_factory=list)
+    results: list[Result] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        return all(d.severity != "error" for d in self.diagnostics)
+
+
+def check(path: str, library: Library, catalog: Catalog | None = None) -> Checked:
+    """Judge the policy at `path`. Never raises for anything a text can contain."""
+    findings = Findings()
+    loaded = load(path, library, findings, catalog)
+    readable = findings.errors == 0
+    program = lower(loaded, findings)
+    analyse(program, findings)
+    check_hook_cycles(program, findings)
+    check_budget(program, findings)
+    _gentle_warnings(program, loaded, findings)
+    if not (readable and program.clean):
+        return Checked(program, loaded, findings.ordered())
+    evaluator = Evaluator(program.ir)
+    proofs = check_claims(program, evaluator.decide, findings)
+    check_limits(program, findings)
+    check_secrets(program, findings)
+    _check_base(program, loaded, evaluator, findings)
+    results = check_tests(program, evaluator.decide, findings)
+    if program.tests:
+        check_coverage(program, findings)
+    return Checked(program, loaded, findings.ordered(), evaluator, proofs, results)
+
+
+def _check_base(program: Program, loaded: Loaded, evaluator: Evaluator, findings: Findings) -> None:
+    header = loaded.main.tree.header
+    if loaded.base is None or header is None or header.narrows is None:
+        return
+    span = Span(loaded.main.source, *s.offsets(header.narrows))
+    inner = Findings()
+    base = lower(loaded.base, inner)
+    if inner.errors:
+        first = next(d for d in inner.ordered() if d.severity == "error")
+        findings.add("HP012", f"the base does not compile: {first.message}", span, f"see {first.location()}")
+        return
+    check_narrows(program, base, evaluator.decide, span, findings)
+
+
+def _gentle_warnings(program: Program, loaded: Loaded, findings: Findings) -> None:
+    catalog = program.catalog
+    mentioned = {name for rule in program.ir.rules for name in rule.capabilities}
+    header = loaded.main.tree.header
+    span = Span(program.source, *s.offsets(header.name)) if header else Span(program.source, 0, 0)
+    if program.clean:
+        for capability in catalog.capabilities.values():
+            if capability.name not in mentioned and not capability.builtin:
+                findings.add("HP103", f"no rule mentions {capability.name}", span, "it is denied; say so with a deny if that is meant")
+    for rule in program.ir.rules:
+        effects = {effect for name in rule.capabilities for effect in catalog.capabilities[name].effects}
+        if rule.verdict == "allow" and rule.rate is None and effects & _EFFECTFUL:
+            findings.add("HP102", f"{rule.capabilities[0]} is allowed without a rate", program.spans[rule.id], "add `rate 60/min per session`")

@@ -1,0 +1,198 @@
+"""What a policy promises as a whole: its `prove` claims, the base it narrows, limits, secrets and tests.
+
+Rules: each promise becomes one condition that must have no solution; a solution is shown as a concrete request, after the compiled
+function has confirmed it. What cannot be settled is reported as failed.
+This file does not know how conditions are solved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from policy import ir
+from policy.catalog import Catalog, Field, Scalar
+from policy.cells import Universe
+from policy.decisions import Decision
+from policy.diagnostics import Findings
+from policy.errors import PolicyError, UnsettledClaim
+from policy.limits import SETTINGS
+from policy.lowering import Program
+from policy.solver import Answer, solve
+from policy.sources import Span
+from policy.values import matches_host
+
+Decide = Callable[[str, dict[str, Scalar]], Decision]
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """One settled claim, for `policy prove` to show."""
+
+    text: str
+    holds: bool
+    method: str
+    witness: ir.Request | None = None
+
+
+def permitted(policy: ir.Policy, capability: str) -> ir.Expr:
+    """Allowed or asked, and not denied."""
+    rules = policy.rules_for(capability)
+    granted = ir.disj(rule.guard for rule in rules if rule.verdict != "deny")
+    return ir.conj((granted, *(ir.negate(rule.guard) for rule in rules if rule.verdict == "deny")))
+
+
+def verdict_is(policy: ir.Policy, capability: str, verdict: ir.Verdict) -> ir.Expr:
+    """Exactly the requests that get `verdict`."""
+    guards: dict[str, list[ir.Expr]] = {"allow": [], "ask": [], "deny": []}
+    for rule in policy.rules_for(capability):
+        guards[rule.verdict].append(rule.guard)
+    not_denied = [ir.negate(guard) for guard in guards["deny"]]
+    not_asked = [ir.negate(guard) for guard in guards["ask"]]
+    if verdict == "ask":
+        return ir.conj((ir.disj(guards["ask"]), *not_denied))
+    if verdict == "allow":
+        return ir.conj((ir.disj(guards["allow"]), *not_denied, *not_asked))
+    return ir.disj((*guards["deny"], ir.conj(ir.negate(guard) for guard in guards["ask"] + guards["allow"])))
+
+
+def fields_of(catalog: Catalog, capability: str, exprs: Iterable[ir.Expr]) -> dict[str, Field]:
+    """The types of all fields that some conditions about a capability mention."""
+    names = {lit.field for expr in exprs for lit in ir.literals(expr)}
+    found: dict[str, Field] = {}
+    for name in sorted(names):
+        field = catalog.field(capability, name)
+        assert field is not None
+        found[name] = field
+    return found
+
+
+def find(condition: ir.Expr, catalog: Catalog, capability: str, *also: ir.Policy) -> Answer:
+    """A request to `capability` with `condition` true; it also names every field the given policies read there."""
+    fields = fields_of(catalog, capability, [condition])
+    for policy in also:
+        fields.update({field.name: field for field in policy.reads.get(capability, ())})
+    return solve(condition, Universe(fields, [condition]))
+
+
+def show(request: ir.Request) -> str:
+    pairs = ", ".join(f"{name} {_value(value)}" for name, value in sorted(request.attributes.items()))
+    return f"{request.capability} {{ {pairs} }}"
+
+
+def _value(value: Scalar) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:_}" if isinstance(value, int) else (value if value.isidentifier() else f'"{value}"')
+
+
+def prove_claims(program: Program, decide: Decide) -> list[tuple[ir.Claim, Proof]]:
+    """Settle every `prove` statement. Raises UnsettledClaim for one that cannot be."""
+    return [(claim, prove_claim(program, claim, decide)) for claim in program.ir.claims]
+
+
+def prove_claim(program: Program, claim: ir.Claim, decide: Decide) -> Proof:
+    text, method = program.claim_texts[claim.id], "box"
+    for capability in claim.capabilities:
+        condition = ir.conj((permitted(program.ir, capability), claim.guard))
+        answer = find(condition, program.catalog, capability, program.ir)
+        method = max(method, answer.method, key=["box", "enumeration", "z3"].index)
+        if answer.witness is not None:
+            request = ir.Request(capability, answer.witness)
+            if not decide(capability, answer.witness).permitted:
+                raise PolicyError(f"spurious witness for `{text}`: {show(request)}")
+            return Proof(text, False, answer.method, request)
+    return Proof(text, True, method)
+
+
+def check_claims(program: Program, decide: Decide, findings: Findings) -> list[Proof]:
+    proofs: list[Proof] = []
+    for claim in program.ir.claims:
+        span = program.spans[claim.id]
+        try:
+            proof = prove_claim(program, claim, decide)
+        except UnsettledClaim as error:
+            findings.add("HP083", f"`{program.claim_texts[claim.id]}` could not be settled: {error}", span)
+            proofs.append(Proof(program.claim_texts[claim.id], False, "unsettled"))
+            continue
+        proofs.append(proof)
+        if proof.witness is not None:
+            decision = decide(proof.witness.capability, proof.witness.attributes)
+            findings.add("HP080", f"not so: {decision.verdict} by {_spoken(decision.rule)}", span, None, [f"for example {show(proof.witness)}"])
+    return proofs
+
+
+def _spoken(rule: str) -> str:
+    return f"`{rule}`"
+
+
+# Limits and secrets --------------------------------------------------------------------------------------------------------
+
+
+def check_limits(program: Program, findings: Findings) -> None:
+    """Capabilities that need limits are never permitted without them."""
+    for capability in program.catalog.capabilities.values():
+        if not capability.needs:
+            continue
+        may = permitted(program.ir, capability.name)
+        for need in capability.needs:
+            wire = SETTINGS[need].wire if need in SETTINGS else need
+            limits = [lim for lim in program.ir.limits if capability.name in lim.capabilities and wire in dict(lim.settings)]
+            unbound = ir.conj((may, *(ir.negate(limit.guard) for limit in limits)))
+            answer = _settle(unbound, program, capability.name, findings, f"every {capability.name} has a `{need}` limit")
+            if answer is not None and answer.witness is not None:
+                span = _first_grant(program, capability.name)
+                findings.add("HP060", f"{capability.name} is permitted without a `{need}` limit", span,
+                             f"add `limit {capability.name} {{ {need} … }}`", [f"for example {show(ir.Request(capability.name, answer.witness))}"])  # fmt: skip
+                break
+
+
+def check_secrets(program: Program, findings: Findings) -> None:
+    """No caller can both use a secret and talk to hosts other than the secret's own."""
+    policy, catalog = program.ir, program.catalog
+    if "secret.use" not in catalog.capabilities:
+        return
+    may_use = permitted(policy, "secret.use")
+    may_connect = permitted(policy, "net.connect")
+    for secret, hosts in catalog.secrets.items():
+        for caller in (*catalog.capabilities.values(), None):
+            name = caller.name if caller is not None else "run"
+            used = ir.conj((may_use, ir.Lit("name", "in", (secret,)), ir.Lit("caller", "in", (name,))))
+            if caller is None:
+                # Guest code reaches whatever net.connect permits to the same caller.
+                used = ir.conj((used, may_connect, ir.Lit("host", "host", hosts, True)))
+            elif all(_host_within(host, hosts) for host in caller.egress):
+                continue
+            fields = {**fields_of(catalog, "secret.use", [may_use]), **fields_of(catalog, "net.connect", [may_connect])}
+            for capability in ("secret.use", "net.connect"):
+                fields.update(catalog.capabilities[capability].fields)
+            try:
+                answer = solve(used, Universe(fields, [used]))
+            except UnsettledClaim as error:
+                findings.add("HP083", f"whether `{secret}` stays with its hosts could not be settled: {error}", _first_grant(program, "secret.use"))
+                continue
+            if answer.witness is not None:
+                other = answer.witness.get("host") if caller is None else next(h for h in caller.egress if not _host_within(h, hosts))
+                findings.add("HP070", f"{name} may use `{secret}` and talk to {other}", _first_grant(program, "secret.use"),
+                             "the secret is meant for " + ", ".join(hosts))  # fmt: skip
+
+
+def _host_within(host: str, allowed: tuple[str, ...]) -> bool:
+    if host.startswith("*."):
+        return any(a.startswith("*.") and (host[1:] == a[1:] or host[1:].endswith(a[1:])) for a in allowed)
+    return matches_host(host, allowed)
+
+
+def _first_grant(program: Program, capability: str) -> Span:
+    for rule in program.ir.rules_for(capability):
+        if rule.verdict != "deny":
+            return program.spans[rule.id]
+    return Span(program.source, 0, 0)
+
+
+def _settle(condition: ir.Expr, program: Program, capability: str, findings: Findings, text: str) -> Answer | None:
+    try:
+        return find(condition, program.catalog, capability, program.ir)
+    except UnsettledClaim as error:
+        findings.add("HP083", f"`{text}` could not be settled: {error}", _first_grant(program, capability))
+        return None

@@ -1,0 +1,375 @@
+"""Conditions: from what was written to canonical expressions, with names, types, units and ranges checked.
+
+Rules: every mistake is reported where it stands and the rest is still checked. Lets are expanded in definition order, never
+recursively, and their expanded size is known before they are expanded.
+This file does not know statements; `lowering.py` calls it once per condition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from lark import Token
+
+from policy import ir
+from policy import syntax as s
+from policy.catalog import Capability, Catalog, Field
+from policy.diagnostics import CHECKS, Findings
+from policy.names import nearest
+from policy.parser import MAX_DEPTH
+from policy.sources import Source, Span
+from policy.values import INT_MAX, INT_MIN, duration_ms, host_fault, is_path, quantity, size_bytes
+
+MAX_ATOMS = 5_000
+Targets = tuple[Capability, ...]
+
+
+@dataclass(slots=True)
+class SetEntry:
+    name: Token
+    values: tuple[s.Value, ...]
+    source: Source
+    used: bool = False
+
+
+@dataclass(slots=True)
+class LetEntry:
+    """`needs` has one bit per let this one refers to, directly or not."""
+
+    name: Token
+    expr: s.Expr
+    source: Source
+    index: int
+    needs: int = 0
+    atoms: int = 0
+    depth: int = 0
+    broken: bool = False
+    used: bool = False
+
+
+@dataclass(slots=True)
+class Conditions:
+    catalog: Catalog
+    findings: Findings
+    source: Source
+    sets: dict[str, SetEntry] = field(default_factory=dict)
+    lets: dict[str, LetEntry] = field(default_factory=dict)
+    _let_cache: dict[tuple[int, int], ir.Expr] = field(default_factory=dict)
+    _fields: dict[tuple[str, int], Field | None] = field(default_factory=dict)
+    _atoms: dict[tuple[str, str, int], ir.Expr] = field(default_factory=dict)
+
+    def span(self, token: Token) -> Span:
+        start, end = s.offsets(token)
+        return Span(self.source, start, end)
+
+    def span_of(self, expr: s.Expr) -> Span:
+        return Span(self.source, *s.extent(expr))
+
+    def error(self, code: str, message: str, at: Token, hint: str | None = None) -> None:
+        self.findings.add(code, message, self.span(at), hint)
+
+    # Definitions -------------------------------------------------------------------------------------------------------
+
+    def define_let(self, name: Token, expr: s.Expr) -> None:
+        entry = LetEntry(name, expr, self.source, len(self.lets))
+        deepest = 0
+        for atom in atoms_of(expr):
+            other = self.lets.get(atom.name) if isinstance(atom, s.Truth) else None
+            if other is None:
+                entry.atoms += 1
+                continue
+            other.used = True
+            entry.needs |= other.needs | (1 << other.index)
+            entry.atoms += other.atoms
+            deepest = max(deepest, other.depth)
+            entry.broken = entry.broken or other.broken
+        entry.depth = s.depth_of(expr) + deepest
+        if entry.atoms > MAX_ATOMS or entry.depth > MAX_DEPTH:
+            entry.broken = True
+            what = f"{entry.atoms:,} comparisons" if entry.atoms > MAX_ATOMS else f"{entry.depth} levels"
+            self.error("HP047" if entry.atoms > MAX_ATOMS else "HP002", f"`{name}` expands to {what}", name, "split the policy")
+        self.lets[str(name)] = entry
+
+    # Conditions --------------------------------------------------------------------------------------------------------
+
+    def conjuncts(self, expr: s.Expr | None, targets: Targets) -> list[tuple[ir.Expr, Span]]:
+        """Each top-level conjunct with its place, so a message can name the smallest part that fails."""
+        if expr is None:
+            return []
+        parts = expr.items if isinstance(expr, s.And) else [expr]
+        return [(self.lower(part, targets), self.span_of(part)) for part in parts]
+
+    def lower(self, expr: s.Expr, targets: Targets) -> ir.Expr:
+        """One condition. After a mistake the result is meaningless; `findings` says so."""
+        if isinstance(expr, (s.Compare, s.Within)):
+            return self._atom(expr, targets)
+        needed, atoms, deepest = 0, 0, 0
+        for atom in atoms_of(expr):
+            let = self.lets.get(atom.name) if isinstance(atom, s.Truth) else None
+            atoms += let.atoms if let else 1
+            if let:
+                let.used = True
+                needed |= let.needs | (1 << let.index)
+                deepest = max(deepest, let.depth)
+                if let.broken:
+                    return ir.TRUE
+        if atoms > MAX_ATOMS or s.depth_of(expr) + deepest > MAX_DEPTH:
+            self.findings.add("HP047", f"the condition expands to {atoms:,} comparisons", self.span_of(expr), "split the rule")
+            return ir.TRUE
+        for let in self.lets.values() if needed else ():
+            key = (let.index, id(targets))
+            if needed >> let.index & 1 and key not in self._let_cache:
+                before, self.source = self.source, let.source
+                self._let_cache[key] = self._walk(let.expr, targets)
+                self.source = before
+        return self._walk(expr, targets)
+
+    def _walk(self, root: s.Expr, targets: Targets) -> ir.Expr:
+        pending: list[tuple[s.Expr, bool]] = [(root, False)]
+        done: list[ir.Expr] = []
+        while pending:
+            node, ready = pending.pop()
+            if isinstance(node, s.Group):
+                pending.append((node.item, False))
+            elif isinstance(node, s.Not):
+                if ready:
+                    done.append(ir.negate(done.pop()))
+                else:
+                    pending += [(node, True), (node.item, False)]
+            elif isinstance(node, (s.And, s.Or)):
+                if ready:
+                    parts = done[len(done) - len(node.items) :]
+                    del done[len(done) - len(node.items) :]
+                    done.append(ir.conj(parts) if isinstance(node, s.And) else ir.disj(parts))
+                else:
+                    pending.append((node, True))
+                    pending.extend((item, False) for item in reversed(node.items))
+            else:
+                done.append(self._atom(node, targets))
+        return done[0]
+
+    def _atom(self, atom: s.Atom, targets: Targets) -> ir.Expr:
+        if isinstance(atom, s.Truth):
+            let = self.lets.get(atom.name)
+            if let is not None:
+                return self._let_cache.get((let.index, id(targets)), ir.TRUE)
+            field_ = self.resolve(atom.name, targets)
+            if field_ is None:
+                return ir.TRUE
+            if field_.kind != "bool":
+                self.error("HP030", f"`{atom.name}` is {_a(field_.kind)}, not a yes-or-no field", atom.name, _compare_hint(field_))
+                return ir.TRUE
+            return ir.Lit(field_.name, "true")
+        field_ = self.resolve(atom.field, targets)
+        if field_ is None:
+            return ir.TRUE
+        match atom:
+            case s.Compare():
+                return self._compare(field_, atom)
+            case s.Within():
+                return self._within(field_, atom.field, atom.values)
+            case s.WithinName():
+                return self._within_name(field_, atom)
+            case s.Between():
+                return self._between(field_, atom)
+            case s.Under():
+                return self._under(field_, atom)
+
+    def resolve(self, token: Token, targets: Targets) -> Field | None:
+        """The field a name stands for in a rule about `targets` (none: a scope), or None after reporting."""
+        known = self.catalog.context.get(token)
+        if known is not None:
+            return known
+        key = (str(token), id(targets))
+        if key not in self._fields:
+            self._fields[key] = self._resolve(token, targets)
+        elif self._fields[key] is None:
+            self._resolve(token, targets)
+        return self._fields[key]
+
+    def _resolve(self, token: Token, targets: Targets) -> Field | None:
+        name, first = str(token), targets[0].fields.get(token) if targets else None
+        if not targets:
+            owners = [c.name for c in self.catalog.capabilities.values() if name in c.fields]
+            if owners:
+                self.error("HP034", f"`{name}` is a field of {owners[0]}, and this condition holds for more than that", token,
+                           "use it in the rule itself")  # fmt: skip
+            else:
+                self._unknown_field(token, (), "the caller")
+            return None
+        for target in targets:
+            other = target.fields.get(token)
+            if other is None:
+                self._unknown_field(token, tuple(target.fields), target.name)
+                return None
+            assert first is not None
+            if not other.usable:
+                self.error("HP028", f"`{name}` may be missing from a call of {target.name} and has no default", token,
+                           "make it required in the tool's schema, or give it a default")  # fmt: skip
+                return None
+            if (other.kind, other.values) != (first.kind, first.values):
+                self.error("HP030", f"`{name}` is {_a(first.kind)} in {targets[0].name} but {_a(other.kind)} in {target.name}", token,
+                           "write one rule for each")  # fmt: skip
+                return None
+        return first
+
+    def _unknown_field(self, token: Token, fields: tuple[str, ...], owner: str) -> None:
+        candidates = (*fields, *self.catalog.context, *self.lets)
+        guess = nearest(token, candidates)
+        hint = f"did you mean `{guess}`?" if guess else ("fields: " + ", ".join(sorted(fields)) if fields else None)
+        self.error("HP021", f"{owner} has no field `{token}`", token, hint)
+
+    # Atoms by kind of field --------------------------------------------------------------------------------------------
+
+    def _compare(self, field_: Field, atom: s.Compare) -> ir.Expr:
+        op, value = str(atom.op), atom.value
+        if field_.kind in ("int", "size", "duration"):
+            number = self.number(field_, value)
+            if number is None:
+                return ir.TRUE
+            low, high = {
+                "==": (number, number), "!=": (number, number), "<": (INT_MIN, number - 1), "<=": (INT_MIN, number),
+                ">": (number + 1, INT_MAX), ">=": (number, INT_MAX),
+            }[op]  # fmt: skip
+            return ir.Lit(field_.name, "range", (low, high), op == "!=")
+        if op not in ("==", "!="):
+            self.error("HP030", f"`{field_.name}` is {_a(field_.kind)} and has no order", atom.op, "use ==, != or in")
+            return ir.TRUE
+        if field_.kind == "bool":
+            if value.token not in ("true", "false"):
+                self.error("HP030", f"`{field_.name}` is true or false", value.token, f"write `{field_.name}` or `not {field_.name}`")
+                return ir.TRUE
+            return ir.Lit(field_.name, "true", (), (value.token == "true") == (op == "!="))
+        lit = self._within(field_, atom.field, (value,))
+        return ir.negate(lit) if op == "!=" else lit
+
+    def _within(self, field_: Field, at: Token, values: tuple[s.Value, ...]) -> ir.Expr:
+        if not values:
+            self.error("HP033", "this set is empty", at, "an empty set matches nothing; write the values")
+            return ir.TRUE
+        if field_.kind in ("int", "size", "duration"):
+            numbers = [self.number(field_, value) for value in values]
+            return ir.disj(ir.Lit(field_.name, "range", (n, n)) for n in numbers if n is not None)
+        if field_.kind == "bool":
+            self.error("HP030", f"`{field_.name}` is true or false", at, f"write `{field_.name}` or `not {field_.name}`")
+            return ir.TRUE
+        texts = [self.text(field_, value) for value in values]
+        kept = tuple(sorted({text for text in texts if text is not None}))
+        return ir.Lit(field_.name, "host" if field_.kind == "host" else "in", kept)
+
+    def _within_name(self, field_: Field, atom: s.WithinName) -> ir.Expr:
+        entry = self.sets.get(atom.name)
+        if entry is None:
+            guess = nearest(atom.name, self.sets)
+            if atom.name in self.lets:
+                self.error("HP022", f"`{atom.name}` is a condition, not a set", atom.name, f"write `and {atom.name}`")
+            else:
+                self.error("HP022", f"no set is called `{atom.name}` here", atom.name, f"did you mean `{guess}`?" if guess else None)
+            return ir.TRUE
+        entry.used = True
+        key = (str(atom.name), field_.name, id(field_))
+        if key not in self._atoms:
+            before, self.source = self.source, entry.source
+            self._atoms[key] = self._within(field_, entry.name, entry.values)
+            self.source = before
+        return self._atoms[key]
+
+    def _between(self, field_: Field, atom: s.Between) -> ir.Expr:
+        if field_.kind not in ("int", "size", "duration"):
+            self.error("HP030", f"`{field_.name}` is {_a(field_.kind)}, not a number", atom.low.token, _compare_hint(field_))
+            return ir.TRUE
+        low, high = self.number(field_, atom.low), self.number(field_, atom.high)
+        if low is None or high is None:
+            return ir.TRUE
+        if low > high:
+            self.error("HP033", f"nothing lies in {atom.low.token}..{atom.high.token}", atom.low.token, "write the smaller number first")
+            return ir.TRUE
+        return ir.Lit(field_.name, "range", (low, high))
+
+    def _under(self, field_: Field, atom: s.Under) -> ir.Expr:
+        if field_.kind != "path":
+            self.error("HP030", f"`{field_.name}` is {_a(field_.kind)}; only paths have parts", atom.field, _compare_hint(field_))
+            return ir.TRUE
+        if not atom.values:
+            self.error("HP033", "this set is empty", atom.field, "an empty set matches nothing; write the values")
+            return ir.TRUE
+        prefixes = {text for value in atom.values if (text := self.text(field_, value)) is not None}
+        if "/" in prefixes or not prefixes:
+            return ir.TRUE
+        return ir.Lit(field_.name, "under", tuple(sorted(prefixes)))
+
+    def number(self, field_: Field, value: s.Value) -> int | None:
+        """A constant for a numeric field, in bytes or milliseconds, or None after reporting."""
+        wanted = {"int": "number", "size": "size", "duration": "duration"}[field_.kind]
+        if value.kind in ("string", "symbol"):
+            self.error("HP030", f"`{field_.name}` is {_a(field_.kind)}, not text", value.token, _example(field_))
+            return None
+        if value.kind != wanted:
+            self.error("HP031", f"`{field_.name}` is {_a(field_.kind)}", value.token, _example(field_))
+            return None
+        number = {"number": lambda t: quantity(t)[0], "size": size_bytes, "duration": duration_ms}[value.kind](value.token)
+        if not field_.low <= number <= field_.high:
+            self.error("HP032", f"`{field_.name}` lies in {field_.low:,}..{field_.high:,}", value.token)
+            return None
+        return number
+
+    def text(self, field_: Field, value: s.Value) -> str | None:
+        """A constant for a text-like field, or None after reporting."""
+        if value.kind not in ("string", "symbol"):
+            self.error("HP030", f"`{field_.name}` is {_a(field_.kind)}, not a number", value.token, _compare_hint(field_))
+            return None
+        text = str(value.token)[1:-1] if value.kind == "string" else str(value.token)
+        if value.kind == "symbol" and text in self.sets:
+            self.error("HP030", f"`{text}` is a set", value.token, f"write `{field_.name} in {text}`")
+            return None
+        if field_.kind == "enum" and text not in field_.values:
+            guess = nearest(text, field_.values)
+            hint = f"did you mean `{guess}`?" if guess else "values: " + ", ".join(field_.values[:20])
+            self.error("HP023", f"`{field_.name}` is never `{text}`", value.token, hint)
+            return None
+        if field_.kind == "host" and (fault := host_fault(text)):
+            hint = {"HP035": "name the hosts below it", "HP036": "write `*.` in front, as in `*.acme.example`",
+                    "HP037": "use a host name", "HP038": "write lower-case labels, as in `api.acme.example`"}[fault]  # fmt: skip
+            self.error(fault, CHECKS[fault].title[:-1] + f": {text}", value.token, hint)
+            return None
+        if field_.kind == "path" and not is_path(text):
+            self.error("HP039", f"`{text}` is not an absolute, normalised path", value.token, "as in `/data/acme`, without `..`, `//` or a final `/`")
+            return None
+        return text
+
+
+def atoms_of(expr: s.Expr) -> list[s.Atom]:
+    found: list[s.Atom] = []
+    pending = [expr]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, (s.And, s.Or)):
+            pending.extend(reversed(node.items))
+        elif isinstance(node, (s.Not, s.Group)):
+            pending.append(node.item)
+        else:
+            found.append(node)
+    return found
+
+
+_KIND_WORDS = {
+    "bool": "a yes-or-no field", "enum": "one of a fixed list of values", "int": "a plain number", "size": "a size", "duration": "a duration",
+    "name": "a name", "path": "a path", "host": "a host name",
+}  # fmt: skip
+
+
+def _a(kind: str) -> str:
+    return _KIND_WORDS[kind]
+
+
+def _example(field_: Field) -> str:
+    return {"int": "write a plain number, as in 1_000", "size": "write a size, as in 4MiB", "duration": "write a duration, as in 15m"}[field_.kind]
+
+
+def _compare_hint(field_: Field) -> str:
+    return {
+        "bool": f"write `{field_.name}` or `not {field_.name}`", "enum": f"write `{field_.name} == {(field_.values or ('value',))[0]}`",
+        "int": f"write `{field_.name} <= 10`", "size": f"write `{field_.name} <= 4MiB`", "duration": f"write `{field_.name} <= 15m`",
+        "name": f'write `{field_.name} == "text"`', "path": f'write `{field_.name} under "/data"`',
+        "host": f'write `{field_.name} in {{ "api.acme.example" }}`',
+    }[field_.kind]  # fmt: skip

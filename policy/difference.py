@@ -1,0 +1,196 @@
+"""What a change of policy changes: every class of request whose verdict or obligations differ, each with a concrete request.
+
+A class is a pair of deciding rules (before, after), or one obligation present on one side only. Each request shown was put to both
+compiled policies.
+Rules: a change loosens when it permits more: a weaker verdict, a higher or missing limit, a missing rate, approval or hook.
+This file does not know how conditions are solved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from policy import ir
+from policy.catalog import Catalog, Field
+from policy.cells import Universe
+from policy.claims import show, verdict_is
+from policy.decisions import Decision, HookCall, hook_call
+from policy.errors import PolicyError
+from policy.policies import Policy
+from policy.solver import solve
+
+MAX_CLASSES_PER_CAPABILITY = 200
+_RANK = {"allow": 0, "ask": 1, "deny": 2}
+_VERDICTS: tuple[ir.Verdict, ...] = ("allow", "ask", "deny")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    request: ir.Request
+    before: Decision
+    after: Decision
+    what: str
+    loosens: bool
+
+    def __str__(self) -> str:
+        mark = "!" if self.loosens else " "
+        return f"{mark} {self.request.capability}: {self.what}\n    e.g. {show(self.request)}\n    {_side(self.before)}  →  {_side(self.after)}"
+
+
+def _side(decision: Decision) -> str:
+    return f"{decision.verdict} ({decision.rule})"
+
+
+def diff(old: Policy, new: Policy) -> list[Change]:
+    """Every class of change from `old` to `new`. Raises UnsettledClaim when a class cannot be settled."""
+    changes: list[Change] = []
+    for capability in sorted({*old.catalog.capabilities, *new.catalog.capabilities}):
+        changes += _Comparison(old, new, capability).run()
+    return changes
+
+
+class _Comparison:
+    def __init__(self, old: Policy, new: Policy, capability: str) -> None:
+        self.old, self.new, self.capability = old, new, capability
+        self.old_rules, self.new_rules = old.ir.rules_for(capability), new.ir.rules_for(capability)
+        self.old_is = {v: verdict_is(old.ir, capability, v) for v in _VERDICTS}
+        self.new_is = {v: verdict_is(new.ir, capability, v) for v in _VERDICTS}
+
+    def run(self) -> list[Change]:
+        changes: list[Change] = []
+        if self.old_is != self.new_is:
+            for before in _VERDICTS:
+                for after in _VERDICTS:
+                    if before != after:
+                        changes += self._verdicts(before, after)
+        for verdict in _VERDICTS[:2]:
+            changes += self._obligations(verdict)
+        return changes
+
+    def _verdicts(self, before: ir.Verdict, after: ir.Verdict) -> list[Change]:
+        changes: list[Change] = []
+        condition = ir.conj((self.old_is[before], self.new_is[after]))
+        while condition != ir.FALSE and len(changes) < MAX_CLASSES_PER_CAPABILITY:
+            change = self._find(condition, f"{before} → {after}")
+            if change is None:
+                break
+            changes.append(change)
+            seen = ir.conj((_guard(self.old_rules, change.before.rule), _guard(self.new_rules, change.after.rule)))
+            condition = ir.conj((condition, ir.negate(seen)))
+        return changes
+
+    def _obligations(self, verdict: ir.Verdict) -> list[Change]:
+        same = ir.conj((self.old_is[verdict], self.new_is[verdict]))
+        if same == ir.FALSE:
+            return []
+        before, after = _elements(self.old.ir, self.capability, verdict), _elements(self.new.ir, self.capability, verdict)
+        changes = []
+        for element in dict.fromkeys((*before, *after)):
+            was, now = before.get(element, ir.FALSE), after.get(element, ir.FALSE)
+            if was == now:
+                continue
+            differs = ir.disj((ir.conj((was, ir.negate(now))), ir.conj((now, ir.negate(was)))))
+            change = self._find(ir.conj((same, differs)), element)
+            if change is not None:
+                changes.append(change)
+        return changes
+
+    def _find(self, condition: ir.Expr, what: str) -> Change | None:
+        fields = self._fields(condition)
+        answer = solve(condition, Universe(fields, [condition]))
+        if answer.witness is None:
+            return None
+        before, after = self.old.decide(self.capability, answer.witness), self.new.decide(self.capability, answer.witness)
+        request = ir.Request(self.capability, answer.witness)
+        if before == after or "invalid" in (before.rule, after.rule):
+            raise PolicyError(f"spurious witness: {show(request)} gets the same answer twice")
+        return Change(request, before, after, what, loosens(before, after))
+
+    def _fields(self, condition: ir.Expr) -> dict[str, Field]:
+        names = {lit.field for lit in ir.literals(condition)}
+        for policy in (self.old, self.new):
+            names.update(policy.reads(self.capability))
+        fields: dict[str, Field] = {}
+        for name in sorted(names):
+            found = [f for c in (self.new.catalog, self.old.catalog) if (f := _lookup(c, self.capability, name)) is not None]
+            if len({(f.kind, f.values, f.low, f.high) for f in found}) != 1:
+                raise PolicyError(f"`{name}` of {self.capability} has different types in the two catalogs; verdicts cannot be compared")
+            fields[name] = found[0]
+        return fields
+
+
+def _lookup(catalog: Catalog, capability: str, name: str) -> Field | None:
+    return catalog.field(capability, name) if capability in catalog.capabilities else catalog.context.get(name)
+
+
+def _guard(rules: Iterable[ir.Rule], rule_id: str) -> ir.Expr:
+    return next((rule.guard for rule in rules if rule.id == rule_id), ir.TRUE)
+
+
+def _elements(policy: ir.Policy, capability: str, verdict: ir.Verdict) -> dict[str, ir.Expr]:
+    """Each obligation a verdict can carry, in words, with the condition under which it is there."""
+    found: dict[str, list[ir.Expr]] = {}
+    asks = []
+    for rule in policy.rules_for(capability):
+        if rule.verdict != verdict:
+            continue
+        if rule.rate is not None:
+            found.setdefault(f"rate {rule.rate.count} per {rule.rate.window_s} s per {rule.rate.per}", []).append(rule.guard)
+        if rule.approver is not None:
+            found.setdefault(f"approval by {rule.approver} within {rule.within_ms} ms", []).append(rule.guard)
+            asks.append(ir.disj((ir.negate(rule.guard), rule.auto if rule.auto is not None else ir.FALSE)))
+    for hook in policy.hooks:
+        if capability in hook.capabilities:
+            call = hook_call(hook)
+            words = f"hook {call.name} {call.phase}, {call.executor} {call.program}, {call.timeout_ms} ms, on_error {call.on_error}"
+            found.setdefault(words + (f", uses {', '.join(call.uses)}" if call.uses else ""), []).append(hook.guard)
+    elements = {words: ir.disj(guards) for words, guards in found.items()}
+    if asks:
+        elements["automatic approval"] = ir.conj(asks)
+    elements.update(_limit_elements(policy, capability))
+    return elements
+
+
+def _limit_elements(policy: ir.Policy, capability: str) -> dict[str, ir.Expr]:
+    """A limit has a value where a setting with that value applies and none with a smaller one does."""
+    settings: dict[str, dict[int, list[ir.Expr]]] = {}
+    for limit in policy.limits:
+        if capability in limit.capabilities:
+            for name, value in limit.settings:
+                settings.setdefault(name, {}).setdefault(value, []).append(limit.guard)
+    elements: dict[str, ir.Expr] = {}
+    for name, by_value in settings.items():
+        smaller: list[ir.Expr] = []
+        for value in sorted(by_value):
+            elements[f"limit {name} {value:_}"] = ir.conj((ir.disj(by_value[value]), *(ir.negate(guard) for guard in smaller)))
+            smaller += by_value[value]
+    return elements
+
+
+def loosens(before: Decision, after: Decision) -> bool:
+    """Whether the second answer permits more than the first."""
+    if before.verdict != after.verdict:
+        return _RANK[after.verdict] < _RANK[before.verdict]
+    if after.verdict == "deny":
+        return False
+    limits = dict(after.limits)
+    if any(limits.get(name, value + 1) > value for name, value in before.limits):
+        return True
+    if any(not any(_tighter(rate, old) for rate in after.rates) for old in before.rates):
+        return True
+    for approval in before.approvals:
+        if not any(a.approver == approval.approver and a.within_ms <= approval.within_ms for a in after.approvals):
+            return True
+    if after.auto is not None and before.auto is None:
+        return True
+    return any(not any(_as_strict(hook, old) for hook in after.hooks) for old in before.hooks)
+
+
+def _tighter(rate: ir.Rate, old: ir.Rate) -> bool:
+    return rate.per == old.per and rate.count <= old.count and rate.window_s >= old.window_s
+
+
+def _as_strict(hook: HookCall, old: HookCall) -> bool:
+    same = (hook.name, hook.phase, hook.executor, hook.program) == (old.name, old.phase, old.executor, old.program)
+    return same and hook.on_error in (old.on_error, "block") and set(hook.uses) <= set(old.uses)

@@ -1,0 +1,415 @@
+"""From the canonical form to Python functions, through `ast` nodes and never through text.
+
+One function per event: load and check the fields it reads, then deny, ask, allow in that order, cheap comparisons first. A group of
+more than `DISPATCH_ABOVE` rules is split by a hash table on its most selective equality. Outcomes are looked up by an integer whose
+bits say which conditional obligations and rules matched, so equal outcomes are one object.
+Rules: any exception inside a generated function is a denial. INVARIANT: generated code holds no text from a policy except as constants.
+This file does not know how policies are written; `interpreter.py` says what the result must be.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from policy import ir
+from policy.catalog import Field
+from policy.decisions import DEFAULT, INTERNAL, Decision, assemble, lifecycle, refusal
+from policy.values import INT_MAX, INT_MIN, is_host, is_path
+
+Attributes = Mapping[str, object]
+Decide = Callable[[Attributes], Decision]
+DISPATCH_ABOVE = 8
+MAX_REMEMBERED = 4096
+_MAX_DISPATCH_VALUES = 16
+_AT: dict[str, Any] = {"lineno": 1, "col_offset": 0}
+_COST = {"true": 1, "range": 2, "in": 3, "host": 8, "under": 10}
+
+
+def emit_event(policy: ir.Policy, event: str) -> Decide:
+    """Compile the decision function of one event."""
+    return _Event(policy, event).build()
+
+
+def worst_case_comparisons(policy: ir.Policy, event: str) -> int:
+    """The most literals one decision can evaluate, after indexing."""
+    maker = _Event(policy, event)
+    maker.function()
+    return maker.comparisons
+
+
+class _Event:
+    def __init__(self, policy: ir.Policy, event: str) -> None:
+        self.event = event
+        self.fields = policy.reads[event]
+        self.names = {field.name: f"v{i}" for i, field in enumerate(self.fields)}
+        self.rules = [rule for rule in policy.rules if event in rule.capabilities]
+        self.limits = [limit for limit in policy.limits if event in limit.capabilities]
+        self.hooks = [hook for hook in policy.hooks if event in hook.capabilities or hook.phase == event]
+        self.scope: dict[str, Any] = {"__builtins__": {}, "is_host": is_host, "is_path": is_path, "Failure": Exception}
+        self.functions: list[ast.stmt] = []
+        self.comparisons = 0
+        self.conditional: list[ir.Expr] = []
+        self.bits: dict[ir.Expr, int] = {}
+        for expr in (*(r.auto for r in self.rules if r.auto is not None), *(p.guard for p in (*self.limits, *self.hooks))):
+            if expr != ir.TRUE and expr != ir.FALSE and expr not in self.bits:
+                self.bits[expr] = 1 << len(self.conditional)
+                self.conditional.append(expr)
+        self.shift = len(self.conditional)
+
+    def build(self) -> Decide:
+        main = self.function()
+        module = ast.Module(body=[*self.functions, main], type_ignores=[])
+        self.scope["invalid"] = self._invalid()
+        exec(compile(module, f"<policy {self.event}>", "exec"), self.scope)  # built from nodes, see the docstring
+        decide: Decide = self.scope["decide"]
+        return decide
+
+    def function(self) -> ast.stmt:
+        body = self._loads()
+        if self.event in ir.LIFECYCLE:
+            body += self._outcome("event", 0)
+        else:
+            body += self._deny() + self._permit("ask") + self._permit("allow")
+            body.append(_return(self._constant("default", DEFAULT)))
+        guarded = ast.Try(
+            body=body,
+            handlers=[ast.ExceptHandler(type=_name("Failure"), name=None, body=[_return(_call("invalid", [_name("attributes")]))], **_AT)],
+            orelse=[], finalbody=[], **_AT,
+        )  # fmt: skip
+        return _function("decide", ["attributes"], [guarded])
+
+    # Fields ------------------------------------------------------------------------------------------------------------
+
+    def _loads(self) -> list[ast.stmt]:
+        body: list[ast.stmt] = []
+        tests: list[ast.expr] = []
+        for field in self.fields:
+            local = self.names[field.name]
+            load: ast.expr = ast.Subscript(value=_name("attributes"), slice=_const(field.name), ctx=ast.Load(), **_AT)
+            if field.default is not None:
+                present = _compare(_const(field.name), ast.In(), _name("attributes"))
+                load = ast.IfExp(test=present, body=load, orelse=_const(field.default), **_AT)
+            body.append(_assign(local, load))
+            tests.extend(self._faults(field, local))
+        if tests:
+            body.append(_if(_or(tests), [_return(_call("invalid", [_name("attributes")]))]))
+        return body
+
+    def _faults(self, field: Field, local: str) -> list[ast.expr]:
+        """Conditions under which a loaded value is not one the field can hold."""
+        value = _name(local)
+        kind = ast.Attribute(value=value, attr="__class__", ctx=ast.Load(), **_AT)
+        if field.kind == "bool":
+            return [_and([_compare(value, ast.IsNot(), _const(True)), _compare(value, ast.IsNot(), _const(False))])]
+        if field.kind in ("int", "size", "duration"):
+            in_range = ast.Compare(left=_const(field.low), ops=[ast.LtE(), ast.LtE()], comparators=[value, _const(field.high)], **_AT)
+            return [_compare(kind, ast.IsNot(), self._constant("int", int)), _not(in_range)]
+        if field.kind == "enum":
+            # Classes are compared too: 1 == True must not slip through, nor a str subclass with its own equality.
+            return [_compare(kind, ast.IsNot(), self._constant("str", str)), _compare(value, ast.NotIn(), _const(frozenset(field.values)))]
+        if field.kind in ("host", "path"):
+            return [_not(_call(f"is_{field.kind}", [value]))]
+        too_long = _compare(_call_any(self._constant("len", len), [value]), ast.Gt(), _const(4096))
+        return [_compare(kind, ast.IsNot(), self._constant("str", str)), too_long]
+
+    def _invalid(self) -> Decide:
+        known = {(f.name, present): refusal(f.name, present) for f in self.fields for present in (False, True)}
+        fields = self.fields
+
+        def invalid(attributes: Attributes) -> Decision:
+            try:
+                for field in fields:
+                    if not field.accepts(attributes.get(field.name, field.default)):
+                        return known[field.name, field.name in attributes]
+            except Exception:  # a hostile mapping; INVARIANT: what cannot be judged is denied
+                pass
+            return INTERNAL
+
+        return invalid
+
+    # Groups ------------------------------------------------------------------------------------------------------------
+
+    def _group(self, verdict: str) -> list[tuple[int, ir.Rule]]:
+        return [(i, rule) for i, rule in enumerate(self.rules) if rule.verdict == verdict and rule.guard != ir.FALSE]
+
+    def _deny(self) -> list[ast.stmt]:
+        group = self._group("deny")
+        if len(group) > DISPATCH_ABOVE:
+            mask = self._dispatch(group, plain=True)
+            outcomes = {1 << i: assemble("deny", [rule], [], [], []) for i, rule in group}
+            lowest = _binop(_name("m"), ast.BitAnd(), ast.UnaryOp(op=ast.USub(), operand=_name("m"), **_AT))
+            found = ast.Subscript(value=self._constant("denials", outcomes), slice=lowest, ctx=ast.Load(), **_AT)
+            return [_assign("m", mask), _if(_name("m"), [_return(found)])]
+        return [
+            _if(self._condition(rule.guard), [_return(self._constant(f"deny{i}", assemble("deny", [rule], [], [], [])))]) for i, rule in group
+        ]
+
+    def _permit(self, verdict: ir.Verdict) -> list[ast.stmt]:
+        group = self._group(verdict)
+        if not group:
+            return []
+        plain = all(rule.plain for _, rule in group)
+        if plain and not self.conditional and len(group) <= DISPATCH_ABOVE:
+            return [
+                _if(self._condition(rule.guard), [_return(self._constant(f"{verdict}{i}", self._decision(verdict, [rule], 0)))])
+                for i, rule in group
+            ]
+        body: list[ast.stmt] = []
+        if len(group) > DISPATCH_ABOVE:
+            body.append(_assign("m", self._dispatch(group, plain=plain)))
+        else:
+            body += self._sequence(group, plain=plain)
+        # Only the first plain rule matters, so that the number of distinct outcomes stays small.
+        heavy = sum(1 << i for i, rule in group if not rule.plain)
+        lowest = _binop(_name("m"), ast.BitAnd(), ast.UnaryOp(op=ast.USub(), operand=_name("m"), **_AT))
+        kept = lowest if not heavy else _binop(lowest, ast.BitOr(), _binop(_name("m"), ast.BitAnd(), _const(heavy)))
+        key = _binop(kept, ast.LShift(), _const(self.shift)) if self.shift else kept
+        return [*body, _if(_name("m"), [_assign("k", key), *self._outcome(verdict, len(group))])]
+
+    def _outcome(self, verdict: str, rules: int) -> list[ast.stmt]:
+        """Add the bits of conditional obligations to `k` and return the decision they stand for."""
+        body: list[ast.stmt] = [] if rules else [_assign("k", _const(0))]
+        for expr in self.conditional:
+            add = ast.AugAssign(target=ast.Name(id="k", ctx=ast.Store(), **_AT), op=ast.BitOr(), value=_const(self.bits[expr]), **_AT)
+            body.append(_if(self._condition(expr), [add]))
+        remembered: dict[int, Decision] = {}
+
+        def make(key: int) -> Decision:
+            matched = [rule for i, rule in enumerate(self.rules) if key >> self.shift >> i & 1]
+            decision = self._decision(verdict, matched, key)  # type: ignore[arg-type]
+            if len(remembered) >= MAX_REMEMBERED:
+                remembered.clear()
+            return remembered.setdefault(key, decision)
+
+        table, maker = self._constant(f"{verdict}_known", remembered), self._constant(f"{verdict}_make", make)
+        get = _call_any(ast.Attribute(value=table, attr="get", ctx=ast.Load(), **_AT), [_name("k")])
+        return [*body, _return(_or([get, _call_any(maker, [_name("k")])]))]
+
+    def _decision(self, verdict: ir.Verdict, matched: list[ir.Rule], key: int) -> Decision:
+        def on(expr: ir.Expr | None) -> bool:
+            return expr is not None and (expr == ir.TRUE or bool(key & self.bits.get(expr, 0)))
+
+        hooks = [hook for hook in self.hooks if on(hook.guard)]
+        if self.event in ir.LIFECYCLE:
+            return lifecycle(hooks)
+        return assemble(verdict, matched, [on(rule.auto) for rule in matched], [limit for limit in self.limits if on(limit.guard)], hooks)
+
+    def _sequence(self, group: list[tuple[int, ir.Rule]], *, plain: bool) -> list[ast.stmt]:
+        """Set `m` to the bits of the matching rules (of the first one only, when no rule carries obligations)."""
+        if plain:
+            chain: ast.expr = _const(0)
+            for i, rule in reversed(group):
+                chain = ast.IfExp(test=self._condition(rule.guard), body=_const(1 << i), orelse=chain, **_AT)
+            return [_assign("m", chain)]
+        body: list[ast.stmt] = [_assign("m", _const(0))]
+        for i, rule in group:
+            add = ast.AugAssign(target=ast.Name(id="m", ctx=ast.Store(), **_AT), op=ast.BitOr(), value=_const(1 << i), **_AT)
+            body.append(_if(self._condition(rule.guard), [add]))
+        return body
+
+    def _dispatch(self, group: list[tuple[int, ir.Rule]], *, plain: bool) -> ast.expr:
+        """An expression giving the bits of matching rules, by hash table on the most selective equality, repeatedly."""
+        parts: list[ast.expr] = []
+        rest, used = group, set[str]()
+        while len(rest) > DISPATCH_ABOVE:
+            field = _selective(rest, used)
+            if field is None:
+                break
+            used.add(field)
+            buckets: dict[object, list[tuple[int, ir.Rule]]] = {}
+            others: list[tuple[int, ir.Rule]] = []
+            for i, rule in rest:
+                lit = _equality(rule.guard, field)
+                if lit is None:
+                    others.append((i, rule))
+                else:
+                    for value in set(lit.args):
+                        buckets.setdefault(value, []).append((i, rule))
+            before, worst = self.comparisons, 0
+            table: dict[object, Any] = {}
+            names: dict[object, str] = {}
+            for value, members in buckets.items():
+                self.comparisons = 0
+                names[value] = self._bucket(members, field, plain=plain)
+                worst = max(worst, self.comparisons)
+            self.comparisons = before + worst + 1
+            parts.append(self._lookup(field, names, table))
+            rest = others
+        if rest:
+            parts.append(_call(self._leaf(rest, plain=plain), [_name(n) for n in self.names.values()]))
+        result = parts[0]
+        for part in parts[1:]:
+            result = _binop(result, ast.BitOr(), part)
+        return result
+
+    def _lookup(self, field: str, names: dict[object, str], table: dict[object, Any]) -> ast.expr:
+        number = len(self.functions)
+        keys: list[ast.expr | None] = [_const(value) for value in names]
+        self.functions.append(_assign(f"t{number}", ast.Dict(keys=keys, values=[_name(n) for n in names.values()], **_AT)))
+        if "none" not in self.scope:
+            self.scope["none"] = lambda *values: 0
+        get = ast.Attribute(value=_name(f"t{number}"), attr="get", ctx=ast.Load(), **_AT)
+        chosen = _call_any(get, [_name(self.names[field]), _name("none")])
+        return _call_any(chosen, [_name(n) for n in self.names.values()])
+
+    def _bucket(self, members: list[tuple[int, ir.Rule]], field: str, *, plain: bool) -> str:
+        slim = [(i, _without(rule, _equality(rule.guard, field))) for i, rule in members]
+        return self._leaf(slim, plain=plain)
+
+    def _leaf(self, group: list[tuple[int, ir.Rule]], *, plain: bool) -> str:
+        body = [*self._sequence(group, plain=plain), _return(_name("m"))]
+        name = f"g{len(self.functions)}"
+        self.functions.append(_function(name, list(self.names.values()), body))
+        return name
+
+    # Conditions --------------------------------------------------------------------------------------------------------
+
+    def _condition(self, expr: ir.Expr) -> ast.expr:
+        def together(make: Callable[[list[ast.expr]], ast.expr], empty: bool) -> Callable[[list[tuple[int, ast.expr]]], tuple[int, ast.expr]]:
+            def combine(parts: list[tuple[int, ast.expr]]) -> tuple[int, ast.expr]:
+                if not parts:
+                    return 0, _const(empty)
+                parts = sorted(parts, key=lambda part: part[0])
+                return sum(cost for cost, _ in parts), make([node for _, node in parts])
+
+            return combine
+
+        return ir.fold(expr, self._literal, together(_and, True), together(_or, False))[1]
+
+    def _literal(self, lit: ir.Lit) -> tuple[int, ast.expr]:
+        self.comparisons += 1
+        value = _name(self.names[lit.field])
+        node = {"true": _is_true, "in": _is_in, "range": _in_range, "host": _host_in, "under": _path_under}[lit.op](value, lit.args, lit.neg)
+        return _COST[lit.op] + len(lit.args) // 4, node
+
+    def _constant(self, name: str, value: Any) -> ast.expr:
+        self.scope[f"c_{name}"] = value
+        return _name(f"c_{name}")
+
+
+def _equality(guard: ir.Expr, field: str) -> ir.Lit | None:
+    """The conjunct that fixes `field` to a few values, if there is one."""
+    for part in ir.conjuncts(guard):
+        if isinstance(part, ir.Lit) and part.field == field and not part.neg:
+            if part.op == "in" and len(part.args) <= _MAX_DISPATCH_VALUES:
+                return part
+            if part.op == "range" and part.args[0] == part.args[1]:
+                return part
+    return None
+
+
+def _selective(group: list[tuple[int, ir.Rule]], used: set[str]) -> str | None:
+    """The field whose equalities split the group best: smallest largest bucket, counting the rules left over."""
+    values: dict[str, dict[object, int]] = {}
+    covered: dict[str, int] = {}
+    for _, rule in group:
+        for part in ir.conjuncts(rule.guard):
+            if isinstance(part, ir.Lit) and part.field not in used and _equality(rule.guard, part.field) is part:
+                counts = values.setdefault(part.field, {})
+                covered[part.field] = covered.get(part.field, 0) + 1
+                for value in set(part.args):
+                    counts[value] = counts.get(value, 0) + 1
+    scores = {field: max(counts.values()) + len(group) - covered[field] for field, counts in values.items()}
+    if not scores:
+        return None
+    best = min(scores, key=lambda field: (scores[field], field))
+    return best if scores[best] < len(group) else None
+
+
+def _without(rule: ir.Rule, lit: ir.Lit | None) -> ir.Rule:
+    guard = ir.All(tuple(part for part in ir.conjuncts(rule.guard) if part is not lit))
+    return ir.Rule(rule.id, rule.verdict, rule.capabilities, guard)
+
+
+def _is_true(value: ast.expr, args: tuple[int | str, ...], neg: bool) -> ast.expr:
+    return _not(value) if neg else value
+
+
+def _is_in(value: ast.expr, args: tuple[int | str, ...], neg: bool) -> ast.expr:
+    if len(args) == 1:
+        return _compare(value, ast.NotEq() if neg else ast.Eq(), _const(args[0]))
+    return _compare(value, ast.NotIn() if neg else ast.In(), _const(frozenset(args)))
+
+
+def _in_range(value: ast.expr, args: tuple[int | str, ...], neg: bool) -> ast.expr:
+    low, high = args
+    if low == high:
+        return _compare(value, ast.NotEq() if neg else ast.Eq(), _const(low))
+    if low == INT_MIN:
+        return _compare(value, ast.Gt() if neg else ast.LtE(), _const(high))
+    if high == INT_MAX:
+        return _compare(value, ast.Lt() if neg else ast.GtE(), _const(low))
+    inside = ast.Compare(left=_const(low), ops=[ast.LtE(), ast.LtE()], comparators=[value, _const(high)], **_AT)
+    return _not(inside) if neg else inside
+
+
+def _host_in(value: ast.expr, args: tuple[int | str, ...], neg: bool) -> ast.expr:
+    exact = tuple(a for a in args if not str(a).startswith("*."))
+    below = tuple(str(a)[1:] for a in args if str(a).startswith("*."))
+    tests = [_is_in(value, exact, False)] if exact else []
+    if below:
+        tests.append(_call_any(ast.Attribute(value=value, attr="endswith", ctx=ast.Load(), **_AT), [_const(below)]))
+    return _not(_or(tests)) if neg else _or(tests)
+
+
+def _path_under(value: ast.expr, args: tuple[int | str, ...], neg: bool) -> ast.expr:
+    # A final slash on both sides makes a prefix end at a segment: /data/acme is not above /data/acmex.
+    slashed = _binop(value, ast.Add(), _const("/"))
+    test = _call_any(ast.Attribute(value=slashed, attr="startswith", ctx=ast.Load(), **_AT), [_const(tuple(f"{a}/" for a in args))])
+    return _not(test) if neg else test
+
+
+def _name(name: str) -> ast.expr:
+    return ast.Name(id=name, ctx=ast.Load(), **_AT)
+
+
+def _const(value: Any) -> ast.expr:
+    return ast.Constant(value=value, **_AT)
+
+
+def _compare(left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.expr:
+    return ast.Compare(left=left, ops=[op], comparators=[right], **_AT)
+
+
+def _binop(left: ast.expr, op: ast.operator, right: ast.expr) -> ast.expr:
+    return ast.BinOp(left=left, op=op, right=right, **_AT)
+
+
+def _not(value: ast.expr) -> ast.expr:
+    return ast.UnaryOp(op=ast.Not(), operand=value, **_AT)
+
+
+def _and(values: list[ast.expr]) -> ast.expr:
+    return values[0] if len(values) == 1 else ast.BoolOp(op=ast.And(), values=values, **_AT)
+
+
+def _or(values: list[ast.expr]) -> ast.expr:
+    return values[0] if len(values) == 1 else ast.BoolOp(op=ast.Or(), values=values, **_AT)
+
+
+def _call(name: str, args: list[ast.expr]) -> ast.expr:
+    return _call_any(_name(name), args)
+
+
+def _call_any(function: ast.expr, args: list[ast.expr]) -> ast.expr:
+    return ast.Call(func=function, args=args, keywords=[], **_AT)
+
+
+def _assign(name: str, value: ast.expr) -> ast.stmt:
+    return ast.Assign(targets=[ast.Name(id=name, ctx=ast.Store(), **_AT)], value=value, **_AT)
+
+
+def _if(test: ast.expr, body: list[ast.stmt]) -> ast.stmt:
+    return ast.If(test=test, body=body, orelse=[], **_AT)
+
+
+def _return(value: ast.expr) -> ast.stmt:
+    return ast.Return(value=value, **_AT)
+
+
+def _function(name: str, args: list[str], body: list[ast.stmt]) -> ast.stmt:
+    arguments = ast.arguments(posonlyargs=[], args=[ast.arg(arg=a, **_AT) for a in args], kwonlyargs=[], kw_defaults=[], defaults=[])
+    more: dict[str, Any] = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
+    return ast.FunctionDef(name=name, args=arguments, body=body, decorator_list=[], **more, **_AT)

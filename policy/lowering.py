@@ -1,0 +1,463 @@
+"""Statements to the canonical form, with every name, type, clause and option checked.
+
+Rules: each statement is checked on its own, so one mistake never hides another. What came out wrong is left out of the result, and
+`clean` says whether the result may be reasoned about as a whole.
+This file does not know proofs or tests; `conditions.py` does the expressions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from lark import Token
+
+from policy import ir
+from policy import syntax as s
+from policy.catalog import EFFECTS, Capability, Catalog, Field, Scalar
+from policy.conditions import Conditions, SetEntry, Targets
+from policy.diagnostics import Findings
+from policy.limits import APPROVAL_MS, EXECUTORS, HOOK_TIMEOUT_MS, ON_ERROR, RATE_SCOPES, SETTINGS
+from policy.loading import Loaded, Unit
+from policy.names import nearest, skeleton
+from policy.sources import Source, Span
+from policy.values import INT_MAX, RATE_UNITS_S, duration_ms, host_fault, is_path, quantity, size_bytes
+
+Part = tuple[ir.Expr, Span]
+
+
+@dataclass(frozen=True, slots=True)
+class TestCase:
+    """One request of a test block, with the verdict it must get."""
+
+    title: str
+    request: ir.Request
+    verdict: str
+    span: Span
+
+
+@dataclass(slots=True)
+class Program:
+    """A lowered policy and where each part of it stands."""
+
+    ir: ir.Policy
+    catalog: Catalog
+    source: Source
+    tests: list[TestCase] = field(default_factory=list)
+    spans: dict[str, Span] = field(default_factory=dict)
+    parts: dict[str, list[Part]] = field(default_factory=dict)
+    autos: dict[str, Span] = field(default_factory=dict)
+    claim_texts: dict[str, str] = field(default_factory=dict)
+    clean: bool = True
+
+
+def lower(loaded: Loaded, findings: Findings) -> Program:
+    """Lower all units of a policy, imports first."""
+    return _Lowering(loaded, findings).run()
+
+
+class _Lowering:
+    def __init__(self, loaded: Loaded, findings: Findings) -> None:
+        self.loaded, self.findings = loaded, findings
+        self.catalog = loaded.catalog
+        self.conditions = Conditions(loaded.catalog, findings, loaded.main.source)
+        self.rules: list[ir.Rule] = []
+        self.limits: list[ir.Limit] = []
+        self.hooks: list[ir.Hook] = []
+        self.claims: list[ir.Claim] = []
+        self.tests: list[TestCase] = []
+        self.spans: dict[str, Span] = {}
+        self.parts: dict[str, list[Part]] = {}
+        self.autos: dict[str, Span] = {}
+        self.claim_texts: dict[str, str] = {}
+        self.targets: dict[tuple[str, ...], Targets] = {}
+        self.ordinals: dict[str, int] = {}
+        self.skeletons: dict[str, Token] = {}
+        self.prefix = ""
+
+    def run(self) -> Program:
+        errors_before = self.findings.errors
+        for unit in self.loaded.units:
+            self._unit(unit)
+        self._unused()
+        header = self.loaded.main.tree.header
+        name, version = (str(header.name), quantity(header.version)[0]) if header else ("", 0)
+        policy = ir.Policy(
+            name, version, self.catalog.digest, tuple(self.rules), tuple(self.limits), tuple(self.hooks), tuple(self.claims),
+            self._reads(), str(header.narrows) if header and header.narrows else None,
+        )  # fmt: skip
+        clean = self.findings.errors == errors_before and not self.loaded.broken
+        return Program(policy, self.catalog, self.loaded.main.source, self.tests, self.spans, self.parts, self.autos, self.claim_texts, clean)
+
+    def _unit(self, unit: Unit) -> None:
+        self.conditions.source = unit.source
+        is_main = unit is self.loaded.main
+        self.prefix = "" if is_main or unit.tree.header is None else f"{unit.tree.header.name}/"
+        handlers = {s.SetDef: self._set, s.LetDef: self._let, s.Scope: self._scope, s.Rule: self._rule, s.Limit: self._limit, s.Hook: self._hook,
+                    s.Prove: self._prove}  # fmt: skip
+        for item in unit.tree.items:
+            if isinstance(item, s.Test):
+                if is_main:
+                    self._test(item)
+            elif not isinstance(item, s.Import):
+                handlers[type(item)](item)  # type: ignore[operator]
+
+    # Definitions -------------------------------------------------------------------------------------------------------
+
+    def _declare(self, name: Token) -> bool:
+        """Whether a new name may be taken."""
+        known = self.conditions.sets.get(name) or self.conditions.lets.get(name)
+        if known is not None or name in self.catalog.context or name in self.catalog.capabilities or name in ("true", "false"):
+            what = "is already defined" if known else "is already the name of a field, a capability or a value"
+            self.error("HP025", f"`{name}` {what}", name, "choose another name")
+            return False
+        return self._distinct(name)
+
+    def _distinct(self, name: Token) -> bool:
+        alike = self.skeletons.setdefault(skeleton(name), name)
+        if str(alike) != str(name):
+            self.error("HP026", f"`{name}` looks like `{alike}`", name, "choose names a reader can tell apart")
+            return False
+        return True
+
+    def _set(self, item: s.SetDef) -> None:
+        if self._declare(item.name):
+            self.conditions.sets[str(item.name)] = SetEntry(item.name, item.values, self.conditions.source)
+            if not item.values:
+                self.error("HP033", f"the set `{item.name}` is empty", item.name, "an empty set matches nothing; write the values")
+
+    def _let(self, item: s.LetDef) -> None:
+        if self._declare(item.name):
+            self.conditions.define_let(item.name, item.expr)
+
+    def _unused(self) -> None:
+        for kind, entries in (("set", self.conditions.sets.values()), ("let", self.conditions.lets.values())):
+            for entry in entries:  # type: ignore[attr-defined]
+                if not entry.used and entry.source is self.loaded.main.source:
+                    start, end = s.offsets(entry.name)
+                    self.findings.add("HP106", f"the {kind} `{entry.name}` is never used", Span(entry.source, start, end), "delete it, or use it")
+
+    # Rules, limits, hooks ----------------------------------------------------------------------------------------------
+
+    def _scope(self, item: s.Scope) -> None:
+        outer = self.conditions.conjuncts(item.expr, ())
+        for inner in item.items:
+            if isinstance(inner, s.Rule):
+                self._rule(inner, outer)
+            elif isinstance(inner, s.Limit):
+                self._limit(inner, outer)
+            else:
+                self._hook(inner, outer)
+
+    def _guard(self, key: str, outer: list[Part], when: s.Expr | None, targets: Targets) -> ir.Expr:
+        parts = outer + self.conditions.conjuncts(when, targets)
+        self.parts[key] = parts
+        return ir.conj(part for part, _ in parts)
+
+    def _rule(self, item: s.Rule, outer: list[Part] | None = None) -> None:
+        verdict = str(item.effect)
+        targets = self.target(item.target)
+        if verdict == "allow" and item.target.kind == "effects" and item.target.effects:
+            self.error("HP043", "an allow must name its capabilities", item.target.effects[0].token, "name them, or use `ask` or `deny`")
+        key = self._id(f"{verdict}:{_target_text(item.target)}")
+        before = self.findings.errors
+        guard = self._guard(key, outer or [], item.when, targets) if targets else ir.FALSE
+        clauses = self._clauses(item, targets, key)
+        self.spans[key] = self._target_span(item.target, item.effect)
+        if self.findings.errors == before and targets:
+            self.rules.append(ir.Rule(key, verdict, _names(targets), guard, *clauses))  # type: ignore[arg-type]
+
+    def _clauses(
+        self, item: s.Rule, targets: Targets, key: str
+    ) -> tuple[ir.Rate | None, str | None, int | None, ir.Expr | None, str | None]:
+        rate: ir.Rate | None = None
+        approver: str | None = None
+        within: int | None = None
+        auto: ir.Expr | None = None
+        because: str | None = None
+        seen: set[type] = set()
+        verdict = str(item.effect)
+        for clause in item.clauses:
+            at = _clause_token(clause)
+            if type(clause) in seen:
+                self.error("HP048", "this clause is given twice", at, "keep one of them")
+                continue
+            seen.add(type(clause))
+            if isinstance(clause, s.Rate):
+                if verdict == "deny":
+                    self.error("HP046", "a deny has no rate", at, "delete it; what is denied never happens")
+                rate = self._rate(clause)
+            elif isinstance(clause, s.Approver):
+                if verdict != "ask":
+                    self.error("HP046", f"an {verdict} has no approver" if verdict == "allow" else "a deny has no approver", at, "write `ask`")
+                approver = str(clause.who)
+                within = self._within(clause)
+            elif isinstance(clause, s.Auto):
+                if verdict != "ask":
+                    self.error("HP046", "only an ask is approved automatically", at, "move the condition to `when`")
+                if targets:
+                    auto = self.conditions.lower(clause.expr, targets)
+                    self.autos[key] = self.conditions.span_of(clause.expr)
+            else:
+                because = str(clause.text)[1:-1]
+        if verdict == "ask" and s.Approver not in seen:
+            self.error("HP044", "this ask says neither who approves nor by when", item.effect, "add `by NAME within 15m`")
+        return rate, approver, within, auto, because
+
+    def _rate(self, clause: s.Rate) -> ir.Rate | None:
+        count, unit = quantity(clause.rate)
+        if str(clause.per) not in RATE_SCOPES:
+            self._unknown_word(clause.per, RATE_SCOPES, "a rate is counted per")
+        if count < 1:
+            self.error("HP032", "a rate is at least 1", clause.rate, "use `deny` to forbid")
+        return ir.Rate(min(count, INT_MAX), RATE_UNITS_S[unit], str(clause.per))
+
+    def _within(self, clause: s.Approver) -> int | None:
+        if clause.within is None:
+            self.error("HP044", "this approval never expires", clause.who, f"write `by {clause.who} within 15m`")
+            return None
+        within = duration_ms(clause.within)
+        if not APPROVAL_MS[0] <= within <= APPROVAL_MS[1]:
+            self.error("HP032", "an approval waits between 1m and 7d", clause.within)
+        return within
+
+    def _limit(self, item: s.Limit, outer: list[Part] | None = None) -> None:
+        targets = self.target(item.target)
+        key = self._id(f"limit:{_target_text(item.target)}")
+        before = self.findings.errors
+        guard = self._guard(key, outer or [], item.when, targets) if targets else ir.FALSE
+        settings: dict[str, int] = {}
+        for name, value in item.settings:
+            known = SETTINGS.get(name)
+            if known is None:
+                self._unknown_word(name, SETTINGS, "limits are")
+                continue
+            wanted = {"int": "number", "size": "size", "duration": "duration"}[known.kind]
+            if value.kind != wanted:
+                example = {"int": "32", "size": "64MiB", "duration": "500ms"}[known.kind]
+                self.error("HP031", f"`{name}` is a {wanted}", value.token, f"as in `{name} {example}`")
+                continue
+            if known.wire in settings:
+                self.error("HP048", f"`{name}` is given twice", name, "keep one of them")
+            number = {"number": lambda t: quantity(t)[0], "size": size_bytes, "duration": duration_ms}[value.kind](value.token)
+            if not 0 < number <= INT_MAX:
+                self.error("HP032", "a limit is positive", value.token, "use `deny` to forbid")
+            settings[known.wire] = number
+        self.spans[key] = self._target_span(item.target, item.settings[0][0])
+        if self.findings.errors == before and targets:
+            self.limits.append(ir.Limit(key, _names(targets), guard, tuple(sorted(settings.items()))))
+
+    def _hook(self, item: s.Hook, outer: list[Part] | None = None) -> None:
+        before = self.findings.errors
+        key = f"hook:{item.name}"
+        if key in self.spans:
+            self.error("HP025", f"a hook `{item.name}` is already defined", item.name, "choose another name")
+        self.spans[key] = self.conditions.span(item.name)
+        targets = self.target(item.target) if item.target is not None else ()
+        guard = self._guard(key, outer or [], item.when, targets)
+        executor = str(item.executor)
+        if executor not in EXECUTORS:
+            self._unknown_word(item.executor, EXECUTORS, "a hook runs")
+        program = str(item.program)[1:-1]
+        if not _program_ok(executor, program):
+            hint = "as in https://hooks.acme.example/check" if executor == "webhook" else "as in hooks/check.py, below the policy's folder"
+            self.error("HP054", f"`{program}` cannot be run as {executor}", item.program, hint)
+        timeout = self._timeout(item)
+        on_error = str(item.on_error) if item.on_error is not None else ""
+        if item.on_error is None:
+            self.error("HP051", f"the hook `{item.name}` does not say what happens when it fails", item.name, "add `on_error block`")
+        elif on_error not in ON_ERROR:
+            self._unknown_word(item.on_error, ON_ERROR, "on_error is")
+        uses = self._uses(item, executor)
+        writes = [t.name for t in targets if set(t.effects) & {"write", "external_system"}]
+        if item.phase == "before" and on_error in ("warn", "allow") and writes:
+            assert item.on_error is not None
+            self.error("HP052", f"when `{item.name}` fails, {writes[0]} goes ahead unguarded", item.on_error, "write `on_error block`")
+        if self.findings.errors == before and (targets or item.target is None):
+            self.hooks.append(
+                ir.Hook(str(item.name), str(item.phase), _names(targets), guard, executor, program, timeout, on_error, uses)  # type: ignore[arg-type]
+            )
+
+    def _timeout(self, item: s.Hook) -> int:
+        if item.timeout is None:
+            self.error("HP050", f"the hook `{item.name}` has no timeout", item.name, "add `timeout 200ms`")
+            return 0
+        timeout = duration_ms(item.timeout)
+        if not HOOK_TIMEOUT_MS[0] <= timeout <= HOOK_TIMEOUT_MS[1]:
+            self.error("HP050", "a hook's timeout lies between 1ms and 30s", item.timeout)
+        return timeout
+
+    def _uses(self, item: s.Hook, executor: str) -> tuple[str, ...]:
+        used = {"net.connect"} if executor == "webhook" else set()
+        for value in item.uses or ():
+            if str(value.token) in self.catalog.capabilities:
+                used.add(str(value.token))
+            else:
+                self._unknown_capability(value.token)
+        return tuple(sorted(used))
+
+    # Claims and tests --------------------------------------------------------------------------------------------------
+
+    def _prove(self, item: s.Prove) -> None:
+        targets = self.target(item.target)
+        key = self._id("prove")
+        before = self.findings.errors
+        parts = self.conditions.conjuncts(item.when, targets) if targets else []
+        self.spans[key] = self._target_span(item.target, None)
+        if self.findings.errors == before and targets:
+            self.claims.append(ir.Claim(key, _names(targets), ir.conj(part for part, _ in parts)))
+            condition = f" when {self.conditions.span_of(item.when).text()}" if item.when is not None else ""
+            self.claim_texts[key] = " ".join(f"no {_target_text(item.target)}{condition}".split())
+
+    def _test(self, item: s.Test) -> None:
+        title = str(item.title)[1:-1]
+        caller: dict[str, Scalar] = {}
+        for name, value in item.caller:
+            known = self.catalog.context.get(name)
+            if known is None:
+                guess = nearest(name, self.catalog.context)
+                self.error("HP021", f"the caller has no field `{name}`", name, f"did you mean `{guess}`?" if guess else None)
+            elif (constant := self._constant(known, value)) is not None:
+                caller[str(name)] = constant
+        for case in item.cases:
+            capability = self.catalog.capabilities.get(case.capability)
+            if capability is None:
+                self._unknown_capability(case.capability)
+                continue
+            attributes = dict(caller)
+            for name, value in case.fields:
+                known = self.catalog.field(capability.name, name)
+                if known is None:
+                    guess = nearest(name, (*capability.fields, *self.catalog.context))
+                    self.error("HP021", f"{capability.name} has no field `{name}`", name, f"did you mean `{guess}`?" if guess else None)
+                elif (constant := self._constant(known, value)) is not None:
+                    attributes[str(name)] = constant
+            span = Span(self.conditions.source, s.offsets(case.capability)[0], s.offsets(case.verdict)[1])
+            self.tests.append(TestCase(title, ir.Request(capability.name, attributes), str(case.verdict), span))
+
+    def _constant(self, known: Field, value: s.Value) -> Scalar | None:
+        if known.kind in ("int", "size", "duration"):
+            return self.conditions.number(known, value)
+        if known.kind == "bool":
+            if value.token not in ("true", "false"):
+                self.error("HP030", f"`{known.name}` is true or false", value.token)
+                return None
+            return str(value.token) == "true"
+        if known.kind == "host" and "*" in value.token:
+            self.error("HP036", "a request names one host", value.token, "write a concrete host")
+            return None
+        return self.conditions.text(known, value)
+
+    # Targets and words -------------------------------------------------------------------------------------------------
+
+    def target(self, target: s.Target) -> Targets:
+        """The capabilities a target stands for; empty after reporting."""
+        found: list[Capability] = []
+        if target.kind == "capability":
+            assert target.token is not None
+            known = self.catalog.capabilities.get(target.token)
+            if known is None:
+                self._unknown_capability(target.token)
+                return ()
+            found = [known]
+        elif target.kind == "family":
+            assert target.token is not None
+            found = [c for name, c in sorted(self.catalog.capabilities.items()) if name.startswith(target.token + ".")]
+            if not found:
+                families = {name.rsplit(".", 1)[0] for name in self.catalog.capabilities if "." in name}
+                guess = nearest(target.token, sorted(families))
+                self.error("HP020", f"no capability begins with `{target.token}.`", target.token, f"did you mean `{guess}.*`?" if guess else None)
+        else:
+            found = self._by_effects(target)
+        names = tuple(c.name for c in found)
+        return self.targets.setdefault(names, tuple(found)) if names else ()
+
+    def _by_effects(self, target: s.Target) -> list[Capability]:
+        wanted: set[str] = set()
+        for value in target.effects:
+            if str(value.token) in EFFECTS:
+                wanted.add(str(value.token))
+            else:
+                self._unknown_word(value.token, EFFECTS, "effects are")
+                return []
+        return [c for _, c in sorted(self.catalog.capabilities.items()) if wanted & set(c.effects)]
+
+    def _unknown_capability(self, token: Token) -> None:
+        guess = nearest(token, self.catalog.capabilities)
+        hint = f"did you mean `{guess}`?" if guess else "is the right catalog named in the header?"
+        self.error("HP020", f"no capability is called `{token}`", token, hint)
+
+    def _unknown_word(self, token: Token, known: object, says: str) -> None:
+        words = list(known)  # type: ignore[call-overload]
+        guess = nearest(token, words)
+        self.error("HP024", f"`{token}` is not known here", token, f"did you mean `{guess}`?" if guess else f"{says} " + ", ".join(words))
+
+    def _target_span(self, target: s.Target, effect: Token | None) -> Span:
+        token = target.token or (target.effects[0].token if target.effects else None)
+        start, end = s.offsets(token) if token is not None else (0, 0)
+        if effect is not None and s.offsets(effect)[0] < start:
+            start = s.offsets(effect)[0]
+        return Span(self.conditions.source, start, max(start, end))
+
+    def _id(self, stem: str) -> str:
+        stem = self.prefix + stem
+        self.ordinals[stem] = self.ordinals.get(stem, 0) + 1
+        return f"{stem}#{self.ordinals[stem]}"
+
+    def error(self, code: str, message: str, at: Token, hint: str | None = None) -> None:
+        self.conditions.error(code, message, at, hint)
+
+    def _reads(self) -> dict[str, tuple[Field, ...]]:
+        """Per event, every field any of its rules, limits or hooks mentions, in name order."""
+        names: dict[str, set[str]] = {event: set() for event in (*self.catalog.capabilities, *ir.LIFECYCLE)}
+        mentioned: dict[ir.Expr, frozenset[str]] = {}
+
+        def fields_of(expr: ir.Expr) -> frozenset[str]:
+            if expr not in mentioned:
+                mentioned[expr] = frozenset(lit.field for lit in ir.literals(expr))
+            return mentioned[expr]
+
+        for rule in self.rules:
+            used = fields_of(rule.guard) | (fields_of(rule.auto) if rule.auto is not None else frozenset())
+            for capability in rule.capabilities:
+                names[capability] |= used
+        for part in (*self.limits, *self.hooks):
+            for event in part.capabilities or (part.phase,):  # type: ignore[union-attr]
+                names[event] |= fields_of(part.guard)
+        reads: dict[str, tuple[Field, ...]] = {}
+        for event, used_names in names.items():
+            lookup = self.catalog.capabilities[event].fields if event in self.catalog.capabilities else {}
+            reads[event] = tuple(self.catalog.context.get(n) or lookup[n] for n in sorted(used_names))
+        return reads
+
+
+def _names(targets: Targets) -> tuple[str, ...]:
+    return tuple(target.name for target in targets)
+
+
+def _target_text(target: s.Target) -> str:
+    if target.kind == "capability":
+        return str(target.token)
+    if target.kind == "family":
+        return f"{target.token}.*"
+    return "any with effects { " + ", ".join(sorted(str(v.token) for v in target.effects)) + " }"
+
+
+def _clause_token(clause: s.Clause) -> Token:
+    match clause:
+        case s.Rate():
+            return clause.rate
+        case s.Approver():
+            return clause.who
+        case s.Because():
+            return clause.text
+        case s.Auto():
+            expr = clause.expr
+            start, _ = s.extent(expr)
+            return Token("NAME", "x", start_pos=start)
+
+
+def _program_ok(executor: str, program: str) -> bool:
+    if executor == "webhook":
+        host = program[8:].split("/")[0] if program.startswith("https://") else ""
+        return bool(host) and host_fault(host) is None and "*" not in host
+    return is_path("/" + program) and program != ""

@@ -1,0 +1,403 @@
+"""Text to syntax tree, with every mistake reported once.
+
+A well-formed text is parsed in one go by Lark's LALR engine, which builds the tree as it reduces (no recursion). When that fails, the
+text is cut at statement keywords that stand first on a line or after a brace, and each piece is parsed alone: a mistake spoils its
+own statement only, and three mistakes give three reports.
+THREAT[TM-POL-001]: the text is untrusted. Size, nesting and the number of reports are bounded; terminals cannot backtrack.
+This file does not know what names mean.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib import resources
+from typing import Any, cast
+
+from lark import Lark, Token
+from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken
+from lark.lexer import PatternRE, PatternStr, TerminalDef
+
+from policy import syntax as s
+from policy.diagnostics import Findings
+from policy.names import nearest
+from policy.sources import Source, Span
+
+MAX_TEXT_CHARS = 1_000_000
+MAX_DEPTH = 48
+MAX_SYNTAX_REPORTS = 100
+
+_INVISIBLE = re.compile("[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_STATEMENTS = ("import", "set", "let", "scope", "allow", "ask", "deny", "limit", "hook", "prove", "test")
+_WORD_OR_MARK = re.compile(r'"[^"\n]*"|#[^\n]*|[A-Za-z_][\w.]*|[{}]|\n|=>|[^\s]')
+_CLAUSES = ("when", "rate", "by", "within", "auto", "because", "timeout", "on_error", "uses", "run", "and", "or", "not", "in", "under")
+
+
+def grammar_text() -> str:
+    return resources.files("policy").joinpath("grammar.lark").read_text(encoding="utf-8")
+
+
+class _Builder:
+    """Called by the LALR engine at each reduction; one method per rule or alias of the grammar."""
+
+    def string(self, c: list[Any]) -> s.Value:
+        return s.Value("string", c[0])
+
+    def symbol(self, c: list[Any]) -> s.Value:
+        return s.Value("symbol", c[0])
+
+    def number(self, c: list[Any]) -> s.Value:
+        return s.Value("number", c[0])
+
+    def size(self, c: list[Any]) -> s.Value:
+        return s.Value("size", c[0])
+
+    def duration(self, c: list[Any]) -> s.Value:
+        return s.Value("duration", c[0])
+
+    def set(self, c: list[Any]) -> tuple[s.Value, ...]:
+        return tuple(v for v in c if v is not None)
+
+    def pair(self, c: list[Any]) -> tuple[Token, s.Value]:
+        return (c[0], c[1])
+
+    setting = pair
+
+    def record(self, c: list[Any]) -> tuple[Any, ...]:
+        return tuple(v for v in c if v is not None)
+
+    def compare(self, c: list[Any]) -> s.Expr:
+        return s.Compare(c[0], c[1], c[2])
+
+    def within(self, c: list[Any]) -> s.Expr:
+        return s.Within(c[0], c[1])
+
+    def within_name(self, c: list[Any]) -> s.Expr:
+        return s.WithinName(c[0], c[1])
+
+    def between(self, c: list[Any]) -> s.Expr:
+        return s.Between(c[0], c[1], c[2])
+
+    def under(self, c: list[Any]) -> s.Expr:
+        return s.Under(c[0], (c[1],))
+
+    def under_set(self, c: list[Any]) -> s.Expr:
+        return s.Under(c[0], c[1])
+
+    def truth(self, c: list[Any]) -> s.Expr:
+        return s.Truth(c[0])
+
+    def group(self, c: list[Any]) -> s.Expr:
+        return s.Group(c[0], s.depth_of(c[0]) + 1)
+
+    def not_(self, c: list[Any]) -> s.Expr:
+        return s.Not(c[0], s.depth_of(c[0]) + 1)
+
+    def and_(self, c: list[Any]) -> s.Expr:
+        left, right = c
+        items = left.items if isinstance(left, s.And) else [left]
+        items.append(right)
+        return s.And(items, max(s.depth_of(left), s.depth_of(right) + 1))
+
+    def or_(self, c: list[Any]) -> s.Expr:
+        left, right = c
+        items = left.items if isinstance(left, s.Or) else [left]
+        items.append(right)
+        return s.Or(items, max(s.depth_of(left), s.depth_of(right) + 1))
+
+    def capability(self, c: list[Any]) -> s.Target:
+        return s.Target("capability", c[0])
+
+    def family(self, c: list[Any]) -> s.Target:
+        return s.Target("family", c[0])
+
+    def effects(self, c: list[Any]) -> s.Target:
+        return s.Target("effects", None, c[0])
+
+    def rate(self, c: list[Any]) -> s.Clause:
+        return s.Rate(c[0], c[1])
+
+    def approver(self, c: list[Any]) -> s.Clause:
+        return s.Approver(c[0], c[1])
+
+    def approver_only(self, c: list[Any]) -> s.Clause:
+        return s.Approver(c[0], None)
+
+    def auto(self, c: list[Any]) -> s.Clause:
+        return s.Auto(c[0])
+
+    def because(self, c: list[Any]) -> s.Clause:
+        return s.Because(c[0])
+
+    def import_(self, c: list[Any]) -> s.Item:
+        return s.Import(c[0])
+
+    def setdef(self, c: list[Any]) -> s.Item:
+        return s.SetDef(c[0], c[1])
+
+    def letdef(self, c: list[Any]) -> s.Item:
+        return s.LetDef(c[0], c[1])
+
+    def scope(self, c: list[Any]) -> s.Item:
+        return s.Scope(c[0], tuple(c[1:]))
+
+    def rule(self, c: list[Any]) -> s.Item:
+        return s.Rule(c[0], c[1], c[2], tuple(c[3:]))
+
+    def limit(self, c: list[Any]) -> s.Item:
+        return s.Limit(c[0], c[1], tuple(c[2:]))
+
+    def phase(self, c: list[Any]) -> tuple[Token, s.Target]:
+        return (c[0], c[1])
+
+    def event(self, c: list[Any]) -> tuple[Token, None]:
+        return (c[0], None)
+
+    def hook(self, c: list[Any]) -> s.Item:
+        phase, target = c[1]
+        return s.Hook(c[0], phase, target, c[2], c[3], c[4], c[5], c[6], c[7])
+
+    def prove(self, c: list[Any]) -> s.Item:
+        return s.Prove(c[0], c[1])
+
+    def check(self, c: list[Any]) -> s.TestCase:
+        return s.TestCase(c[0], c[1], c[2])
+
+    def test(self, c: list[Any]) -> s.Item:
+        return s.Test(c[0], c[1], tuple(c[2:]))
+
+    def header(self, c: list[Any]) -> s.Header:
+        return s.Header(c[0], c[1], c[2], c[3])
+
+    def file(self, c: list[Any]) -> s.File:
+        return s.File(c[0], tuple(c[1:]))
+
+
+def _whole_words(terminal: TerminalDef) -> None:
+    """Keywords end where the word ends: without this, `prove now` would be read as `prove no w`."""
+    if isinstance(terminal.pattern, PatternStr) and terminal.pattern.value.isidentifier():
+        terminal.pattern = PatternRE(terminal.pattern.value + r"\b")
+        terminal.priority = 6
+
+
+@lru_cache(maxsize=1)
+def engine() -> Lark:
+    return Lark(
+        grammar_text(),
+        parser="lalr",
+        lexer="contextual",
+        start=["file", "header", "item"],
+        maybe_placeholders=True,
+        transformer=cast(Any, _Builder()),
+        edit_terminals=_whole_words,
+    )
+
+
+def parse(source: Source, findings: Findings) -> s.File:
+    """The tree of everything that could be read; what could not is in `findings`."""
+    if len(source.text) > MAX_TEXT_CHARS:
+        findings.add("HP003", f"the text has {len(source.text):,} characters; at most {MAX_TEXT_CHARS:,} are read", Span(source, 0, 1))
+        return s.File(None, ())
+    bad = _INVISIBLE.search(source.text)
+    if bad:
+        findings.add("HP004", f"invisible character U+{ord(bad.group()):04X}", Span(source, bad.start(), bad.end()), "delete it")
+        return s.File(None, ())
+    try:
+        tree = cast(s.File, engine().parse(source.text, start="file"))
+    except UnexpectedInput:
+        tree = _parse_pieces(source, findings)
+    return _bounded(tree, source, findings)
+
+
+def _parse_pieces(source: Source, findings: Findings) -> s.File:
+    """Statement by statement, after the whole text failed."""
+    header: s.Header | None = None
+    headed = False
+    items: list[s.Item] = []
+    scopes: list[tuple[s.Expr, list[s.Rule | s.Limit | s.Hook]]] = []
+    reports = 0
+    for piece in _pieces(source.text):
+        headed = headed or piece.kind in ("policy", "unknown")
+        if piece.kind == "close":
+            if scopes:
+                expr, inner = scopes.pop()
+                items.append(s.Scope(expr, tuple(inner)))
+            else:
+                findings.add("HP001", "this `}` closes nothing", Span(source, piece.start, piece.end), "delete it")
+            continue
+        try:
+            node = _parse_piece(source.text, piece)
+        except UnexpectedInput as error:
+            reports += 1
+            if reports <= MAX_SYNTAX_REPORTS:
+                _report(error, source, piece, findings)
+            if piece.kind == "scope":
+                scopes.append((s.Truth(Token("NAME", "_", start_pos=piece.start)), []))
+            continue
+        if isinstance(node, s.Header):
+            header = node
+        elif isinstance(node, s.Scope):
+            scopes.append((node.expr, []))
+        elif scopes and isinstance(node, (s.Rule, s.Limit, s.Hook)):
+            scopes[-1][1].append(node)
+        else:
+            items.append(node)
+    for expr, inner in scopes:
+        items.append(s.Scope(expr, tuple(inner)))
+        start, end = s.extent(expr)
+        findings.add("HP001", "this scope is never closed", Span(source, start, end), "add `}`")
+    if not headed:
+        findings.add("HP001", "the policy has no header", Span(source, 0, 0), "begin with `policy NAME v 1`")
+    return s.File(header, tuple(items))
+
+
+class _Piece:
+    """A stretch of text that should be one statement. `fed` is the last token the parser was given from it."""
+
+    __slots__ = ("end", "fed", "kind", "start")
+
+    def __init__(self, kind: str, start: int, end: int) -> None:
+        self.kind, self.start, self.end = kind, start, end
+        self.fed: Token | None = None
+
+
+def _pieces(text: str) -> Iterator[_Piece]:
+    """Cut at statement keywords that begin a line or follow a brace; linear in the text."""
+    fresh, depth, opened = True, 0, False
+    current: _Piece | None = None
+    last_end, previous = 0, ""
+    for match in _WORD_OR_MARK.finditer(text):
+        word = match.group()
+        if word == "\n":
+            fresh = True
+            continue
+        if word[0] == "#":
+            continue
+        starts = fresh and previous != "=>" and (word in _STATEMENTS or (word == "policy" and current is None))
+        if starts:
+            if current is not None:
+                current.end = last_end
+                yield current
+            current = _Piece("scope" if word == "scope" else word, match.start(), match.end())
+            depth, opened = 0, False
+        elif current is None and word != "}":
+            current = _Piece("unknown", match.start(), match.end())
+        fresh = False
+        if word == "{":
+            if current is not None and current.kind == "scope" and not opened and previous != "in" and previous != "under":
+                current.end = match.end()
+                yield current
+                current = None
+            else:
+                depth, opened = depth + 1, True
+            fresh = True
+        elif word == "}":
+            if depth == 0:
+                if current is not None:
+                    current.end = last_end
+                    yield current
+                    current = None
+                yield _Piece("close", match.start(), match.end())
+            else:
+                depth -= 1
+            fresh = True
+        last_end, previous = match.end(), word
+    if current is not None:
+        current.end = last_end
+        yield current
+
+
+def _parse_piece(text: str, piece: _Piece) -> Any:
+    start = "header" if piece.kind in ("policy", "unknown") else "item"
+    body = text[piece.start : piece.end] + (" }" if piece.kind == "scope" else "")
+    engine = engine()
+    interactive = engine.parse_interactive(body, start=start)
+    for token in interactive.lexer_thread.lex(interactive.parser_state):
+        # Shifting by hand keeps token offsets relative to the whole text without copying the text before the piece.
+        if token.start_pos is not None:
+            token.start_pos += piece.start
+        piece.fed = token
+        interactive.feed_token(token)
+    return interactive.feed_eof(Token("$END", "", start_pos=piece.end))
+
+
+def _report(error: UnexpectedInput, source: Source, piece: _Piece, findings: Findings) -> None:
+    text = source.text
+    if isinstance(error, UnexpectedCharacters):
+        start = piece.start + error.pos_in_stream
+        found, accepted = text[start : start + 1], error.allowed or set()
+        end = start + 1
+        if start >= piece.end:
+            start, end, found = max(piece.start, piece.end - 1), piece.end, "the end of the statement"
+        elif word := re.compile(r"[A-Za-z_][\w.]*").match(text, start):
+            found, end = word.group(), word.end()
+        elif found == '"':
+            findings.add("HP001", "this string is not closed on its line", Span(source, start, start + 1), 'add the closing `"`')
+            return
+    elif isinstance(error, UnexpectedToken) and error.token.type != "$END":
+        start, end = s.offsets(error.token)
+        if error.token is not piece.fed:  # raised by the lexer, which counts from the start of the piece
+            start, end = start + piece.start, end + piece.start
+        found, accepted = str(error.token), error.accepts or error.expected or set()
+    else:
+        assert isinstance(error, (UnexpectedToken, UnexpectedEOF))
+        start, end = max(piece.start, piece.end - 1), piece.end
+        found = "the end of the statement"
+        accepted = (error.accepts if isinstance(error, UnexpectedToken) else None) or set(error.expected or ())
+    words = _describe(accepted)
+    found = found if len(found) <= 40 else found[:40] + "…"
+    if piece.kind == "unknown":
+        guess = nearest(found, (*_STATEMENTS, "policy"))
+        hint = f"did you mean `{guess}`?" if guess else "a statement begins with " + ", ".join(f"`{w}`" for w in _STATEMENTS)
+        findings.add("HP001", f"`{found}` does not begin a statement", Span(source, start, end), hint)
+        return
+    guess = nearest(found, [w for w in _CLAUSES if w.upper() in accepted])
+    hint = f"did you mean `{guess}`?" if guess else (f"expected {words}" if words else None)
+    shown = found if found.startswith("the end") else f"`{found}`"
+    findings.add("HP001", f"{shown} does not fit here", Span(source, start, end), hint)
+
+
+_SPOKEN = {
+    "NAME": "a name", "STRING": "a string in quotes", "INT": "a number", "SIZE": "a size such as 4MiB", "DUR": "a duration such as 15m",
+    "RATE": "a rate such as 60/min", "CMP": "a comparison", "LBRACE": "`{`", "RBRACE": "`}`", "EFFECT": "`allow`, `ask` or `deny`",
+    "VERDICT": "a verdict", "PHASE": "`before` or `after`", "EVENT": "an event such as session_start", "EQUAL": "`=`", "COMMA": "`,`",
+    "LPAR": "`(`", "RPAR": "`)`", "$END": "the end",
+}  # fmt: skip
+
+
+def _describe(accepted: set[str]) -> str:
+    words = sorted(_SPOKEN.get(name) or f"`{name.lower()}`" for name in accepted if not name.startswith("__"))
+    return ", ".join(words[:6]) + (" …" if len(words) > 6 else "")
+
+
+def _bounded(tree: s.File, source: Source, findings: Findings) -> s.File:
+    """Drop statements nested beyond MAX_DEPTH. INVARIANT: no later stage sees a deeper expression."""
+
+    def shallow(item: s.Item) -> bool:
+        for expr in expressions(item):
+            if s.depth_of(expr) > MAX_DEPTH:
+                start, end = s.extent(expr)
+                findings.add("HP002", f"nested deeper than {MAX_DEPTH}", Span(source, start, min(end, start + 1)), "name parts with `let`")
+                return False
+        return True
+
+    kept: list[s.Item] = []
+    for item in tree.items:
+        if isinstance(item, s.Scope):
+            if shallow(item):
+                kept.append(s.Scope(item.expr, tuple(i for i in item.items if shallow(i))))
+        elif shallow(item):
+            kept.append(item)
+    return s.File(tree.header, tuple(kept))
+
+
+def expressions(item: s.Item) -> Iterator[s.Expr]:
+    """The expressions a statement holds itself (not those of statements inside it)."""
+    if isinstance(item, (s.LetDef, s.Scope)):
+        yield item.expr
+    elif isinstance(item, (s.Rule, s.Limit, s.Hook, s.Prove)) and item.when is not None:
+        yield item.when
+    if isinstance(item, s.Rule):
+        yield from (clause.expr for clause in item.clauses if isinstance(clause, s.Auto))
+

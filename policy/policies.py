@@ -1,0 +1,144 @@
+"""The face of the package: a policy that has been compiled, tested and proved.
+
+Rules: a `Policy` object exists only if every check passed; otherwise there is a `PolicyError` with all diagnostics. It never changes, so
+reloading means making a new one and swapping a reference; sessions keep the one they were opened with, known by its digest.
+This file does not know the stages behind it (`checker.py`).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from policy import ir
+from policy.catalog import Catalog, Scalar
+from policy.checker import Checked, check
+from policy.decisions import Decision
+from policy.diagnostics import Diagnostic
+from policy.emitter import Attributes
+from policy.errors import PolicyError
+from policy.evaluation import Evaluator, Specialiser
+from policy.loading import Folder, Memory
+
+if TYPE_CHECKING:
+    from policy.explanation import Explanation
+
+
+class Policy:
+    """A deployable policy. `decide` is pure, total and never raises."""
+
+    def __init__(self, canonical: ir.Policy, catalog: Catalog, evaluator: Evaluator | None = None, checked: Checked | None = None) -> None:
+        self.ir = canonical
+        self.catalog = catalog
+        self.checked = checked
+        self._evaluator = evaluator or Evaluator(canonical)
+        self._specialiser = Specialiser(canonical, catalog.context)
+        self.decide: Callable[[str, Attributes], Decision] = self._evaluator.decide
+        self.digest = canonical.digest()
+
+    @classmethod
+    def load(cls, path: str | Path, *, catalog: Catalog | None = None) -> Policy:
+        """Read a `.hatch` file and everything it names. Raises PolicyError with all diagnostics unless every check passes."""
+        place = Path(path)
+        return cls._from_checked(check(place.name, Folder(place.parent), catalog))
+
+    @classmethod
+    def _from_checked(cls, checked: Checked) -> Policy:
+        if not checked.ok or checked.evaluator is None:
+            raise PolicyError.from_diagnostics(checked.diagnostics)
+        return cls(checked.program.ir, checked.program.catalog, checked.evaluator, checked)
+
+    @property
+    def name(self) -> str:
+        return self.ir.name
+
+    @property
+    def version(self) -> int:
+        return self.ir.version
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        return tuple(d for d in self.checked.diagnostics if d.severity == "warning") if self.checked else ()
+
+    def reads(self, event: str) -> tuple[str, ...]:
+        """The fields a decision about `event` looks at; only these need to be supplied."""
+        return tuple(field.name for field in self.ir.reads.get(event, ()))
+
+    def attributes(self, event: str, context: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The attributes for a decision from trusted facts and a tool's untrusted arguments.
+
+        THREAT[TM-POL-003]: an argument called like a fact (`tenant`) is never taken for it; it is only reachable as `args.tenant`.
+        """
+        values: dict[str, Any] = {}
+        for field in self.ir.reads.get(event, ()):
+            if field.name in self.catalog.context:
+                if field.name in context:
+                    values[field.name] = context[field.name]
+                continue
+            node: Any = arguments
+            for part in field.name.removeprefix("args.").split("."):
+                node = node.get(part, _ABSENT) if isinstance(node, Mapping) else _ABSENT
+            if node is not _ABSENT:
+                values[field.name] = node
+        return values
+
+    def open_session(self, facts: Mapping[str, Scalar]) -> Session:
+        """The policy with a session's fixed facts (tenant, plan, role …) folded in. Raises PolicyError for an impossible fact."""
+        return Session(self, dict(facts), self._specialiser.evaluator(facts))
+
+    def explain(self, event: str, attributes: Attributes) -> Explanation:
+        """Which rule decided, which conditions held, and what a denied request lacks."""
+        from policy.explanation import explain
+
+        return explain(self.ir, event, attributes)
+
+    def masked(self, event: str, attributes: Attributes) -> dict[str, Any]:
+        """The attributes as they may be logged: fields the catalog calls sensitive are hidden."""
+        capability = self.catalog.capabilities.get(event)
+        hidden = {f.name for f in (*self.catalog.context.values(), *(capability.fields.values() if capability else ())) if f.sensitive}
+        return {name: "***" if name in hidden else value for name, value in attributes.items()}
+
+
+_ABSENT = object()
+
+
+class Session:
+    """A policy folded for one session; facts in a request's attributes are ignored here, because they are already known."""
+
+    __slots__ = ("decide", "facts", "policy")
+
+    def __init__(self, policy: Policy, facts: dict[str, Scalar], evaluator: Evaluator) -> None:
+        self.policy = policy
+        self.facts = facts
+        self.decide = evaluator.decide
+
+    @property
+    def digest(self) -> str:
+        """The policy this session was opened with, for ever."""
+        return self.policy.digest
+
+
+class Shadow:
+    """Two policies side by side: the current one decides, the candidate is only compared. Keeps the last differences."""
+
+    def __init__(self, current: Policy, candidate: Policy, *, keep: int = 1000) -> None:
+        self.current, self.candidate = current, candidate
+        self.asked = 0
+        self.changed = 0
+        self.differences: deque[tuple[str, dict[str, Any], Decision, Decision]] = deque(maxlen=keep)
+
+    def decide(self, event: str, attributes: Attributes) -> Decision:
+        decision = self.current.decide(event, attributes)
+        other = self.candidate.decide(event, attributes)
+        self.asked += 1
+        if decision.verdict != other.verdict:
+            self.changed += 1
+            self.differences.append((event, self.current.masked(event, attributes), decision, other))
+        return decision
+
+
+def compile_policy(text: str, *, catalog: Catalog | None = None, files: Mapping[str, str] | None = None, path: str = "policy.hatch") -> Policy:
+    """A policy from a text; `files` are what it may import, narrow or pin. Raises PolicyError with all diagnostics."""
+    return Policy._from_checked(check(path, Memory({**(files or {}), path: text}), catalog))

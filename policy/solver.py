@@ -1,0 +1,152 @@
+"""Can a condition hold? If so, for which request?
+
+Three methods, tried in this order: box inclusion (all conjuncts intersect to a box, no choice to make); enumeration of the choices,
+cell set by cell set, to `MAX_NODES`; then z3 over integers (`smt.py`, an optional extra). Each is exact.
+Rules: not knowing is an exception, never an answer.
+This file does not know rules or verdicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from policy import ir
+from policy.catalog import Scalar
+from policy.cells import Universe
+from policy.errors import UnsettledClaim
+
+MAX_NODES = 100_000
+Method = Literal["box", "enumeration", "z3"]
+Box = dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`witness` is a request's attributes when the condition can hold, None when it cannot. `method` says how we know."""
+
+    witness: dict[str, Scalar] | None
+    method: Method
+
+
+class _OutOfBudget(Exception):
+    pass
+
+
+def solve(expr: ir.Expr, universe: Universe, *, max_nodes: int = MAX_NODES, allow_z3: bool = True) -> Answer:
+    """Decide whether `expr` can hold. Raises UnsettledClaim when no method can tell."""
+    try:
+        box, nodes = search(expr, universe, max_nodes)
+        method: Method = "box" if nodes == 1 else "enumeration"
+        return Answer(universe.witness(box) if box is not None else None, method)
+    except _OutOfBudget:
+        pass
+    if not allow_z3:
+        raise UnsettledClaim(f"not settled within {max_nodes:,} steps")
+    try:
+        from policy import smt
+    except ImportError:
+        raise UnsettledClaim(f"not settled within {max_nodes:,} steps; install the `prove` extra (z3) for harder claims") from None
+    return Answer(smt.solve(expr, universe), "z3")
+
+
+def search(expr: ir.Expr, universe: Universe, max_nodes: int = MAX_NODES) -> tuple[Box | None, int]:
+    """A box in which `expr` holds everywhere, or None; and the number of nodes visited."""
+    nodes = 0
+    pending: list[tuple[Box, list[ir.Expr]]] = [({}, [expr])]
+    while pending:
+        nodes += 1
+        if nodes > max_nodes:
+            raise _OutOfBudget
+        box, todo = pending.pop()
+        clauses = _propagate(box, todo, universe)
+        if clauses is None:
+            continue
+        if not clauses:
+            return box, nodes
+        shortest = min(range(len(clauses)), key=lambda i: len(clauses[i]))
+        others: list[ir.Expr] = [ir.Any(tuple(c)) for i, c in enumerate(clauses) if i != shortest]
+        pending.extend((dict(box), [choice, *others]) for choice in reversed(clauses[shortest]))
+    return None, nodes
+
+
+def _propagate(box: Box, todo: list[ir.Expr], universe: Universe) -> list[list[ir.Expr]] | None:
+    """Narrow `box` by everything that leaves no choice. Returns the remaining choices, or None when nothing is left."""
+    clauses: list[list[ir.Expr]] = []
+    full, mask = universe.full, universe.mask
+    while True:
+        while todo:
+            node = todo.pop()
+            if type(node) is ir.Lit:
+                now = box.get(node.field, full[node.field]) & mask(node)
+                if not now:
+                    return None
+                box[node.field] = now
+            elif type(node) is ir.All:
+                todo.extend(node.items)
+            else:
+                clauses.append(list(node.items))  # type: ignore[union-attr]
+        kept: list[list[ir.Expr]] = []
+        for clause in clauses:
+            left = _open_choices(clause, box, universe)
+            if left is None:
+                continue
+            if not left:
+                return None
+            if len(left) == 1:
+                todo.append(left[0])
+            else:
+                kept.append(left)
+        clauses = kept
+        if not todo:
+            return clauses
+
+
+def _open_choices(clause: list[ir.Expr], box: Box, universe: Universe) -> list[ir.Expr] | None:
+    """The choices of a clause still possible in `box`; None when one of them holds everywhere in it."""
+    full, mask = universe.full, universe.mask
+    left: list[ir.Expr] = []
+    for choice in clause:
+        whole = True
+        for part in choice.items if type(choice) is ir.All else (choice,):
+            if type(part) is not ir.Lit:
+                whole = False
+                continue
+            now = box.get(part.field, full[part.field])
+            common = now & mask(part)
+            if not common:
+                break
+            if common != now:
+                whole = False
+        else:
+            if whole:
+                return None
+            left.append(choice)
+    return left
+
+
+def hull(expr: ir.Expr, universe: Universe) -> tuple[Box | None, bool]:
+    """The smallest box around `expr` that its plain conjuncts give, and whether the two are equal. None: empty."""
+    box: Box = {}
+    exact = True
+    for part in ir.conjuncts(expr):
+        if type(part) is not ir.Lit:
+            if part == ir.FALSE:
+                return None, True
+            exact = False
+            continue
+        now = box.get(part.field, universe.full[part.field]) & universe.mask(part)
+        if not now:
+            return None, True
+        box[part.field] = now
+    return box, exact
+
+
+def overlap(a: Mapping[str, int], b: Mapping[str, int]) -> bool:
+    return all(mask & b[name] for name, mask in a.items() if name in b)
+
+
+def includes(outer: Mapping[str, int], inner: Mapping[str, int]) -> bool:
+    """Box inclusion: every point of `inner` lies in `outer`."""
+    return all(name in inner and not inner[name] & ~mask for name, mask in outer.items())

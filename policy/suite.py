@@ -1,0 +1,160 @@
+"""A policy's own tests: running them, what they reach, and which mistakes they would miss.
+
+Rules: a test passes only on the verdict it names (`auto` is an ask approved by rule). A test that leaves out a field the decision reads
+is a mistake, not a denial. Coverage counts a rule as tested when some request matches it and another of its capability does not; a
+mutant is the policy with one condition flipped.
+This file does not know how results are printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from policy import interpreter, ir
+from policy.claims import Decide
+from policy.decisions import Decision
+from policy.diagnostics import Findings
+from policy.lowering import Program, TestCase
+from policy.sources import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    case: TestCase
+    decision: Decision
+    passed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Per rule: was it hit, was it missed by a request to the same capability?"""
+
+    rule: str
+    hit: bool
+    missed: bool
+
+    @property
+    def both(self) -> bool:
+        return self.hit and self.missed
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A condition that can be flipped without any test noticing."""
+
+    rule: str
+    literal: ir.Lit
+    span: Span
+
+
+def run_tests(program: Program, decide: Decide) -> list[Result]:
+    results = []
+    for case in program.tests:
+        decision = decide(case.request.capability, case.request.attributes)
+        results.append(Result(case, decision, _verdict_fits(decision, case.verdict)))
+    return results
+
+
+def _verdict_fits(decision: Decision, expected: str) -> bool:
+    if expected == "auto":
+        return decision.verdict == "ask" and decision.auto is not None
+    return decision.verdict == expected
+
+
+def check_tests(program: Program, decide: Decide, findings: Findings) -> list[Result]:
+    """Run all tests, reporting failures, incomplete requests and the absence of tests."""
+    if not program.tests:
+        findings.add("HP090", "the policy has no tests", Span(program.source, 0, 0), 'add `test "what it shows" { as { … } capability { … } => allow }`')
+    for case in program.tests:
+        missing = [f.name for f in program.ir.reads[case.request.capability] if f.required and f.name not in case.request.attributes]
+        if missing:
+            findings.add("HP092", f"the decision reads {', '.join(missing)}", case.span, "add " + ", ".join(f"`{m} …`" for m in missing))
+    results = run_tests(program, decide)
+    for result in results:
+        complete = all(not f.required or f.name in result.case.request.attributes for f in program.ir.reads[result.case.request.capability])
+        if not result.passed and complete:
+            why = f" ({result.decision.because})" if result.decision.because else ""
+            message = f"`{result.case.title}` expects {result.case.verdict}, got {result.decision.verdict} by `{result.decision.rule}`{why}"
+            findings.add("HP091", message, result.case.span, "`policy explain` shows every condition")
+    return results
+
+
+def coverage(program: Program) -> list[Coverage]:
+    hit: dict[str, bool] = {}
+    missed: dict[str, bool] = {}
+    for case in program.tests:
+        values = complete(program.ir, case.request)
+        if values is None:
+            continue
+        for rule in program.ir.rules:
+            if case.request.capability in rule.capabilities:
+                side = hit if interpreter.holds(rule.guard, values) else missed
+                side[rule.id] = True
+    return [Coverage(rule.id, rule.id in hit, rule.id in missed) for rule in program.ir.rules]
+
+
+def check_coverage(program: Program, findings: Findings, *, each: bool = False) -> list[Coverage]:
+    """Warn about rules the tests do not see both ways: in one line, or each at its place."""
+    found = coverage(program)
+    lacking = [item for item in found if not item.both]
+    if each:
+        for item in lacking:
+            how = "never matches" if not item.hit else "is never missed"
+            findings.add("HP104", f"in the tests this rule {how}", program.spans[item.rule], "add a request " + ("that matches" if not item.hit else "it does not match"))
+    elif lacking:
+        findings.add("HP104", f"{len(lacking)} of {len(found)} rules are not both hit and missed by tests", program.spans[lacking[0].rule],
+                     "`policy test --coverage` names them")  # fmt: skip
+    return found
+
+
+def complete(policy: ir.Policy, request: ir.Request) -> dict[str, object] | None:
+    """A request's values with defaults filled in, or None if it is not well formed."""
+    values: dict[str, object] = {}
+    for field in policy.reads[request.capability]:
+        values[field.name] = request.attributes.get(field.name, field.default)
+        if not field.accepts(values[field.name]):
+            return None
+    return values
+
+
+def mutants(program: Program) -> tuple[int, list[Mutant]]:
+    """How many conditions were flipped, and the flips no test noticed."""
+    tried, survivors = 0, []
+    for position, rule in enumerate(program.ir.rules):
+        cases = [case for case in program.tests if case.request.capability in rule.capabilities]
+        for lit, flipped in _flips(rule.guard):
+            tried += 1
+            changed = ir.Rule(rule.id, rule.verdict, rule.capabilities, flipped, rule.rate, rule.approver, rule.within_ms, rule.auto, rule.because)
+            # INVARIANT: `reads` stays the original's, so a mutant differs in this condition only.
+            rules = (*program.ir.rules[:position], changed, *program.ir.rules[position + 1 :])
+            policy = ir.Policy(program.ir.name, program.ir.version, program.ir.catalog_digest, rules, (), (), (), program.ir.reads)
+            if all(_verdict_fits(interpreter.decide(policy, c.request.capability, c.request.attributes), c.verdict) for c in cases):
+                survivors.append(Mutant(rule.id, lit, _span_of(program, rule.id, lit)))
+    return tried, survivors
+
+
+def _flips(expr: ir.Expr) -> Iterator[tuple[ir.Lit, ir.Expr]]:
+    """The expression with each literal negated in turn."""
+    count = sum(1 for _ in ir.literals(expr))
+    for target in range(count):
+        seen = -1
+        chosen: list[ir.Lit] = []
+
+        def leaf(lit: ir.Lit, target: int = target, chosen: list[ir.Lit] = chosen) -> ir.Expr:
+            nonlocal seen
+            seen += 1
+            if seen != target:
+                return lit
+            chosen.append(lit)
+            return ir.negate_lit(lit)
+
+        flipped = ir.fold(expr, leaf, lambda parts: ir.All(tuple(parts)), lambda parts: ir.Any(tuple(parts)))
+        yield chosen[0], flipped
+
+
+def _span_of(program: Program, rule: str, lit: ir.Lit) -> Span:
+    for expr, span in program.parts[rule]:
+        if any(part == lit for part in ir.literals(expr)):
+            return span
+    return program.spans[rule]

@@ -1,0 +1,37 @@
+"""The sandbox's errors.
+
+    SandboxError
+    ├── RequestError      the caller's fault: a bad session id, a wrong type, code that is too large
+    │   └── carries the contract's code, message and hint
+    └── SetupError        our fault or the machine's: an image is missing, the cache cannot be written
+
+    Stop                  not an error of anyone: how a limit or a cancel ends a guest, and travels through its frames
+
+A guest's own failure is a result (`RunResult.error`), never an exception.
+"""
+
+from __future__ import annotations
+
+from sandbox.wire import Diagnostic, ErrorObject, RunStatus
+
+
+class SandboxError(Exception):
+    pass
+
+
+class RequestError(SandboxError):
+    def __init__(self, code: str, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.error = ErrorObject(code=code, message=message, hint=hint)
+        self.more: list[Diagnostic] = []
+
+
+class SetupError(SandboxError):
+    pass
+
+
+class Stop(Exception):
+    def __init__(self, status: RunStatus, code: str, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.error = ErrorObject(code=code, message=message, hint=hint)

@@ -1,0 +1,279 @@
+"""A live guest: one instance of an image, with its filesystem view and descriptors, that takes turns and can be put back.
+
+How a guest is put back: when a limit ends a turn, the guest's memory is what it happened to be, so the state before that turn is restored:
+a new instance of the image, the pages that were saved over it, and the journal of small turns since then, replayed. Pages are saved
+before a turn only if the one before it touched more than its own memory, or many small turns have gathered; so a warm `1+1` pays
+for neither. A turn is *small* if it was quick and all it asked of the host was time, randomness and output: then its answers are the
+whole of its outside, and running it again gives the same memory, byte for byte.
+
+Rules: turns of one guest never overlap (the session's lock). After any exception from `turn` the guest is as it was before it.
+INVARIANT: image + saved pages + journal = the memory at the end of the last turn, or before it while `_unsaved`.
+
+Does not know: languages, requests, results: a turn is bytes in, bytes out.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from sandbox.descriptors import DescriptorTable
+from sandbox.errors import Stop
+from sandbox.generations import Checkpoint
+from sandbox.images import ENVIRON, Image
+from sandbox.limits import MOST, Run, ticker
+from sandbox.memory import PAGE_BYTES, WASM_PAGE_BYTES, DirtyPages, GuestMemory, map_image
+from sandbox.native import Call, Instance, Trap
+from sandbox.vfs import Vfs
+from sandbox.wasi import SIGNATURES, GuestExit, Wasi
+from sandbox.wire import RunStatus
+
+MESSAGE_BYTES_MAX: Final = 64 << 20
+_SMALL_TURN_NS: Final = 2_000_000
+_SMALL_TURNS_MAX: Final = 64
+_SMALL_ANSWERS_MAX: Final = 256
+_MEASURE_OVER_NS: Final = 1_000_000
+_U32: Final = 0xFFFFFFFF
+_EFFECTLESS: Final = frozenset({"clock_time_get", "clock_res_get", "random_get", "sched_yield", "fd_write", "proc_exit"})
+
+Handler = Callable[[int, bytes], bytes]
+"""Answers a guest's message: opcode and body in, reply out. May raise `Stop`."""
+
+
+class _World:
+    """What a guest sees of the outside during one turn. Time and randomness are noted, so that a small turn can be replayed."""
+
+    args: Sequence[bytes] = (b"hatchway",)
+    environ: Sequence[bytes] = ENVIRON
+
+    def __init__(self, run: Run, stdin: bytes) -> None:
+        self.answers: list[int | bytes] = []
+        self._run = run
+        self._stdin = stdin
+        self._read = 0
+
+    def now_realtime_ns(self) -> int:
+        return self._note(time.time_ns())
+
+    def now_monotonic_ns(self) -> int:
+        return self._note(time.monotonic_ns())
+
+    def cpu_time_ns(self) -> int:
+        return self._note(time.thread_time_ns())
+
+    def _note(self, now_ns: int) -> int:
+        self.answers.append(now_ns)
+        return now_ns
+
+    def random(self, n: int, /) -> bytes:
+        data = os.urandom(n)
+        self.answers.append(data)
+        return data
+
+    def wait_until(self, monotonic_ns: int, /) -> None:
+        self._run.wait_until(monotonic_ns)
+
+    def stdout(self, data: bytes, /) -> None:
+        self._run.write(0, data)
+
+    def stderr(self, data: bytes, /) -> None:
+        self._run.write(1, data)
+
+    def stdin_read(self, n: int, /) -> bytes:
+        data = self._stdin[self._read : self._read + n]
+        self._read += len(data)
+        return data
+
+
+class _Recorded(_World):
+    """The outside of a small turn that is run again: the same answers, and nobody listens."""
+
+    def __init__(self, run: Run, answers: Sequence[int | bytes]) -> None:
+        super().__init__(run, b"")
+        self._left = iter(answers)
+
+    def now_realtime_ns(self) -> int:
+        answer = next(self._left)
+        assert isinstance(answer, int)
+        return answer
+
+    now_monotonic_ns = cpu_time_ns = now_realtime_ns
+
+    def random(self, n: int, /) -> bytes:
+        answer = next(self._left)
+        assert isinstance(answer, bytes) and len(answer) == n
+        return answer
+
+    def stdout(self, data: bytes, /) -> None:
+        pass
+
+    stderr = stdout
+
+
+class Guest:
+    def __init__(self, image: Image, vfs: Vfs) -> None:
+        self.image = image
+        self.vfs = vfs
+        self.own_bytes = 0
+        self.fuel_used = 0
+        self._table = DescriptorTable.standard(vfs, image.preopens)
+        self._pages: dict[int, bytes] = {}
+        self._saved_bytes = image.size_bytes
+        self._journal: list[tuple[bytes, Sequence[int | bytes]]] = []
+        self._unsaved = False
+        self._before: tuple[Checkpoint, DescriptorTable] | None = None
+        self._before_last = self._before
+        self._handler: Handler = _refuse
+        self._world: _World | None = None
+        self._run: Run | None = None
+        self._start()
+
+    def _start(self) -> None:
+        """A new instance of the image, with nothing of the session in it yet."""
+        wasi = self._wasi = Wasi(None, self.vfs, self._table, None)  # type: ignore[arg-type]  # both are set before any call
+        functions: list[Callable[..., int]] = [self._answer]
+        for name in SIGNATURES:
+            method = getattr(wasi, name)
+            functions.append(method if name in _EFFECTLESS else self._noting(method))
+        functions[1 + list(SIGNATURES).index("fd_write")] = self._fd_write
+        self._instance = Instance(self.image.prepared, Call(functions, self._interrupted))
+        map_image(self._instance, self.image.descriptor, self.image.size_bytes)
+        self._memory = wasi.memory = GuestMemory(self._instance)
+        self._dirty = DirtyPages(self._memory, self.image.descriptor, self.image.size_bytes)
+
+    def _noting(self, method: Callable[..., int]) -> Callable[..., int]:
+        def noted(*arguments: int) -> int:
+            if self._before is None:
+                self._take_effect()
+            return method(*arguments)
+
+        return noted
+
+    def _fd_write(self, fd: int, vectors: int, count: int, written: int) -> int:
+        if self._before is None and not 0 < fd < 3:
+            self._take_effect()
+        return self._wasi.fd_write(fd, vectors, count, written)
+
+    def _take_effect(self) -> None:
+        """The turn is about to touch files or the outside: remember how they were."""
+        self._before = (self.vfs.checkpoint(), self._table.clone())
+
+    def _interrupted(self) -> Stop | None:
+        return self._run.overdrawn() if self._run is not None else None
+
+    def _answer(self, pointer: int, length: int, reply_pointer: int, reply_length: int) -> int:
+        """The import `host.call`."""
+        length &= _U32
+        if not 0 < length <= MESSAGE_BYTES_MAX:
+            return -2
+        message = self._memory.read(pointer & _U32, length)
+        opcode = message[0]
+        if opcode != 0x44 and self._before is None:
+            self._take_effect()
+        reply = self._handler(opcode, message[1:])
+        address = 0
+        if reply:
+            address = self._instance.call("host_alloc", len(reply))
+            if not address:
+                return -2
+            self._memory.write(address, reply)
+        self._memory.put_u32(reply_pointer & _U32, address)
+        self._memory.put_u32(reply_length & _U32, len(reply))
+        return 0
+
+    def turn(self, request: bytes, run: Run, handler: Handler, stdin: bytes = b"") -> None:
+        """Run one turn. Raises `Stop` for a limit or a cancel, `GuestExit`, or `Trap`; then the turn has not happened."""
+        if self._unsaved or len(self._journal) >= _SMALL_TURNS_MAX:
+            self._save()
+        world = _World(run, stdin)
+        try:
+            self._take_turn(request, run, world, handler)
+        except BaseException:
+            self._put_back()
+            raise
+        elapsed_ns = run.elapsed_ns()
+        self._before_last, self._before = self._before, None
+        if self._before_last is None and elapsed_ns < _SMALL_TURN_NS and len(world.answers) <= _SMALL_ANSWERS_MAX:
+            self._journal.append((request, world.answers))
+        else:
+            self._unsaved = True
+        if elapsed_ns > _MEASURE_OVER_NS or not self.own_bytes:
+            self.own_bytes = self._dirty.count() * PAGE_BYTES
+
+    def undo(self) -> None:
+        """Take back the turn that has just ended."""
+        if self._unsaved:
+            self._unsaved = False
+        else:
+            self._journal.pop()
+        self._before = self._before_last
+        self._put_back()
+
+    def _take_turn(self, request: bytes, run: Run, world: _World, handler: Handler) -> None:
+        self._run, self._handler, self._wasi.host = run, handler, world
+        instance = self._instance
+        instance.limit_memory(self.image.size_bytes + (run.limits.memory_mb << 20))
+        if self.image.metered:
+            instance.set_fuel(1 << 62)
+        with ticker:
+            instance.watch()
+            try:
+                address = instance.call("host_alloc", len(request))
+                if not address:
+                    raise Stop(RunStatus.RESOURCE_EXHAUSTED, "MEMORY_EXCEEDED", "the guest has no memory left for another run", "raise limits.memory_mb")
+                self._memory.write(address, request)
+                instance.call("turn", address, len(request))
+            finally:
+                self._run, self._handler = None, _refuse
+                if self.image.metered:
+                    self.fuel_used = (1 << 62) - instance.fuel()
+
+    def _save(self) -> None:
+        self._dirty.update(self._pages)
+        self._saved_bytes = self._memory.size_bytes
+        self._journal.clear()
+        self._unsaved = False
+
+    def _put_back(self) -> None:
+        before, self._before = self._before, None
+        if before is not None:
+            self.vfs.rollback(before[0])
+            self._table = before[1]
+        self._instance.close()
+        self._start()
+        grown_bytes = self._saved_bytes - self.image.size_bytes
+        if grown_bytes > 0:
+            self._instance.grow(grown_bytes // WASM_PAGE_BYTES)
+        self._memory.put_pages(self._pages)
+        for request, answers in self._journal:
+            run = Run(MOST)
+            self._take_turn(request, run, _Recorded(run, answers), _ignore)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Memory charged to the session: what the guest has grown over its image."""
+        return self._memory.size_bytes - self.image.size_bytes
+
+    def digest_pages(self) -> dict[int, bytes]:
+        """Every page that differs from the image, now."""
+        pages: dict[int, bytes] = {}
+        DirtyPages(self._memory, self.image.descriptor, self.image.size_bytes).update(pages)
+        return pages
+
+    def close(self) -> None:
+        self._table.close_all(self.vfs)
+        self._instance.close()
+
+
+def _refuse(opcode: int, body: bytes) -> bytes:
+    raise Trap("a guest called out of turn")
+
+
+def _ignore(opcode: int, body: bytes) -> bytes:
+    return b""
+
+
+
+__all__ = ["Guest", "GuestExit", "Handler"]

@@ -1,0 +1,188 @@
+"""Limits: what a run may use, and the clock that ends it.
+
+Purpose: `lower` combines limits (a request may lower a limit, never raise it), `Run` keeps the account of one run (time, output, calls)
+and stops the guest when an account is overdrawn, `Ticker` advances wasmtime's epochs so that a computing guest asks its `Run` every
+few milliseconds.
+
+Rules: a limit that ends a run raises `Stop`; it is raised on the guest's own thread, out of a host function or an epoch check. The wall
+clock is monotonic; `cpu_ms` is the CPU clock of the guest's thread. Memory and stack are limited by the engine (`sandbox.guest`), files by
+the filesystem's quotas. One place: no other file compares a clock with a limit.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from sandbox.errors import RequestError, Stop
+from sandbox.native import Engine
+from sandbox.wire import RunStatus, SessionLimits
+
+TICK_SECONDS = 0.002
+_PARK_SECONDS = 0.5
+MOST = SessionLimits(
+    memory_mb=2048, cpu_ms=3_600_000, wall_ms=3_600_000, max_stdout_bytes=64 << 20, max_external_calls=1_000_000, max_stack_depth=10_000
+)
+
+
+def lower(ceiling: SessionLimits, asked: SessionLimits | None, timeout_ms: int | None = None) -> SessionLimits:
+    """The smaller of each. `timeout_ms` takes the place of `wall_ms`, under the same ceiling."""
+    chosen = asked or ceiling
+    return SessionLimits(
+        memory_mb=min(ceiling.memory_mb, chosen.memory_mb),
+        cpu_ms=min(ceiling.cpu_ms, chosen.cpu_ms),
+        wall_ms=min(ceiling.wall_ms, chosen.wall_ms if timeout_ms is None else timeout_ms),
+        max_stdout_bytes=min(ceiling.max_stdout_bytes, chosen.max_stdout_bytes),
+        max_external_calls=min(ceiling.max_external_calls, chosen.max_external_calls),
+        max_stack_depth=min(ceiling.max_stack_depth, chosen.max_stack_depth),
+    )
+
+
+def check(limits: SessionLimits) -> SessionLimits:
+    """The limits, if every one is a number this engine can hold to."""
+    for name in SessionLimits.__struct_fields__:
+        value, most = getattr(limits, name), getattr(MOST, name)
+        least = 0 if name in ("max_stdout_bytes", "max_external_calls") else 1
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            raise RequestError("INVALID_ARGUMENT", f"limits.{name} must be a whole number from {least} to {most}, not {value!r}")
+    return limits
+
+
+class Run:
+    """The account of one run."""
+
+    def __init__(self, limits: SessionLimits, *, on_output: Callable[[int, bytes], None] | None = None) -> None:
+        self.limits = limits
+        self.output = (bytearray(), bytearray())
+        self.output_dropped_bytes = 0
+        self.calls_started = 0
+        self._on_output = on_output
+        self._cancelled = False
+        self._wake = threading.Event()
+        self._started_ns = time.monotonic_ns()
+        self._cpu_started_ns = time.thread_time_ns()
+        self._wall_end_ns = self._started_ns + limits.wall_ms * 1_000_000
+        self._cpu_end_ns = self._cpu_started_ns + limits.cpu_ms * 1_000_000
+
+    def cancel(self) -> None:
+        """From any thread."""
+        self._cancelled = True
+        self._wake.set()
+
+    def elapsed_ns(self) -> int:
+        return time.monotonic_ns() - self._started_ns
+
+    def cpu_ns(self) -> int:
+        """On the guest's thread."""
+        return time.thread_time_ns() - self._cpu_started_ns
+
+    def overdrawn(self) -> Stop | None:
+        """Asked at every tick of a computing guest, on its thread."""
+        if self._cancelled:
+            return Stop(RunStatus.CANCELLED, "CANCELLED", "the run was cancelled")
+        if time.monotonic_ns() >= self._wall_end_ns:
+            return self._late()
+        if time.thread_time_ns() >= self._cpu_end_ns:
+            limit = self.limits.cpu_ms
+            return Stop(RunStatus.TIMEOUT, "TIMEOUT_CPU", f"the run used more than {limit} ms of CPU time", "raise limits.cpu_ms")
+        return None
+
+    def _late(self) -> Stop:
+        limit = self.limits.wall_ms
+        return Stop(RunStatus.TIMEOUT, "TIMEOUT_WALL", f"the run took longer than {limit} ms", "raise limits.wall_ms or timeout_ms")
+
+    def check(self) -> None:
+        stop = self.overdrawn()
+        if stop is not None:
+            raise stop
+
+    def wait_until(self, monotonic_ns: int) -> None:
+        """A guest that sleeps. Ends early, by `Stop`, at the deadline or when the run is cancelled."""
+        until_ns = min(monotonic_ns, self._wall_end_ns)
+        while not self._cancelled and (left_ns := until_ns - time.monotonic_ns()) > 0:
+            self._wake.wait(left_ns / 1e9)
+        self.check()
+
+    def wait_for(self, done: Callable[[], bool], timeout_ms: int) -> bool:
+        """Wait until `wake` is called and `done()`; False after `timeout_ms`. Ends by `Stop` like `wait_until`."""
+        until_ns = time.monotonic_ns() + timeout_ms * 1_000_000
+        while not done():
+            self.check()
+            left_ns = min(until_ns, self._wall_end_ns) - time.monotonic_ns()
+            if left_ns <= 0:
+                self.check()
+                return False
+            self._wake.wait(left_ns / 1e9)
+            if not self._cancelled:
+                self._wake.clear()
+        return True
+
+    def wake(self) -> None:
+        self._wake.set()
+
+    def write(self, stream: int, data: bytes) -> None:
+        """Output of the guest; what is over the limit is counted and dropped."""
+        room = self.limits.max_stdout_bytes - len(self.output[0]) - len(self.output[1])
+        kept = data[:room] if len(data) > room else data
+        self.output_dropped_bytes += len(data) - len(kept)
+        if kept:
+            self.output[stream].extend(kept)
+            if self._on_output is not None:
+                self._on_output(stream, bytes(kept))
+
+    def start_call(self) -> None:
+        """A capability call begins: started calls are what the limit counts."""
+        self.calls_started += 1
+        limit = self.limits.max_external_calls
+        if self.calls_started > limit:
+            raise Stop(
+                RunStatus.RESOURCE_EXHAUSTED, "EXTERNAL_CALLS_EXCEEDED", f"the run made more than {limit} calls", "raise limits.max_external_calls"
+            )
+
+
+class Ticker:
+    """Advances the epochs of every engine while guests run. Parks itself when nothing has run for half a second."""
+
+    def __init__(self) -> None:
+        self._engines: list[Engine] = []
+        self._running = 0
+        self._lock = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._parked = True
+
+    def add(self, engine: Engine) -> None:
+        with self._lock:
+            self._engines.append(engine)
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._running += 1
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._tick, name="hatchway-ticker", daemon=True)
+                self._thread.start()
+            if self._parked:
+                self._parked = False
+                self._lock.notify()
+
+    def __exit__(self, *exc: object) -> None:
+        with self._lock:
+            self._running -= 1
+
+    def _tick(self) -> None:
+        idle_ticks = 0
+        while True:
+            idle_ticks = 0 if self._running else idle_ticks + 1
+            if idle_ticks * TICK_SECONDS > _PARK_SECONDS:
+                with self._lock:
+                    if not self._running:
+                        self._parked = True
+                        while self._parked:
+                            self._lock.wait()
+                idle_ticks = 0
+            time.sleep(TICK_SECONDS)
+            for engine in self._engines:
+                engine.tick()
+
+
+ticker = Ticker()

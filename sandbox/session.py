@@ -1,0 +1,317 @@
+"""A session: one filesystem, up to one live guest per language, and the one function that shows the whole way of a run.
+
+Rules: `run` never raises for anything a request or a guest does; it answers with a `RunResult`. Two runs of one session never interleave.
+After a limit ends a run, the session goes on with its state from before that run; a program's own failure keeps what it did.
+
+Does not know: tenants, policy, HTTP.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from sandbox.capabilities import Calls, Registry
+from sandbox.errors import RequestError, SandboxError, Stop
+from sandbox.generations import VfsLimits
+from sandbox.guest import Guest
+from sandbox.images import Images, Progress, images
+from sandbox.limits import Run, check, lower
+from sandbox.native import Trap
+from sandbox.vfs import Vfs
+from sandbox.wasi import GuestExit
+from sandbox.wire import (
+    DEFAULT_LIMITS,
+    DEFAULT_SESSION_ID,
+    LANGUAGE_NAMES,
+    MAX_CODE_BYTES,
+    MAX_INPUTS_BYTES,
+    SESSION_ID,
+    STATUS_OF_CODE,
+    Diagnostic,
+    Display,
+    ErrorObject,
+    Language,
+    Metrics,
+    RunRequest,
+    RunResult,
+    RunStatus,
+    SessionLimits,
+    SessionMeta,
+    Severity,
+    Span,
+)
+
+_IMAGE_OF = {Language.PYTHON: "python", Language.JAVASCRIPT: "javascript", Language.TYPESCRIPT: "javascript", Language.SHELL: "shell"}
+_DONE, _CALL, _NAMES, _ERASE = b"DCNE"
+OnOutput = Callable[[int, bytes], None]
+
+
+class Outcome(msgspec.Struct):
+    """What a guest reports at the end of a turn (ABI.md)."""
+
+    result: Any = None
+    exit_code: int = 0
+    error: ErrorObject | None = None
+    diagnostics: list[Diagnostic] = []
+    displays: list[Display] = []
+
+
+_decode_outcome = msgspec.json.Decoder(Outcome).decode
+_encode = msgspec.json.Encoder().encode
+
+
+def check_session_id(session_id: object) -> str:
+    if not isinstance(session_id, str) or not SESSION_ID.fullmatch(session_id):
+        raise RequestError("INVALID_SESSION_ID", "a session id is 1 to 64 letters, digits, '_' or '-'")
+    return session_id
+
+
+def parse_language(name: object) -> Language:
+    if isinstance(name, Language):
+        return name
+    language = LANGUAGE_NAMES.get(name) if isinstance(name, str) else None
+    if language is None:
+        known = ", ".join(sorted(set(LANGUAGE_NAMES)))
+        raise RequestError("UNSUPPORTED_FEATURE", f"the language {str(name)[:80]!r} is not known", f"use one of: {known}")
+    return language
+
+
+def failure(error: ErrorObject, **fields: Any) -> RunResult:
+    """The result of a run that failed: one error diagnostic mirrors the error."""
+    mirrored = Diagnostic(severity=Severity.ERROR, code=error.code, message=error.message, hint=error.hint, span=error.span)
+    status = fields.pop("status", None) or STATUS_OF_CODE.get(error.code, RunStatus.RUNTIME_ERROR)
+    diagnostics = [mirrored, *fields.pop("diagnostics", [])]
+    exit_code = fields.pop("exit_code", 0) or 1
+    return RunResult(status=status, error=error, diagnostics=diagnostics, exit_code=exit_code, **fields)
+
+
+class Session:
+    def __init__(
+        self,
+        session_id: str = DEFAULT_SESSION_ID,
+        *,
+        language: Language = Language.PYTHON,
+        limits: SessionLimits = DEFAULT_LIMITS,
+        files: VfsLimits | None = None,
+        registry: Registry | None = None,
+        metered: bool = False,
+        store: Images = images,
+    ) -> None:
+        self.id = check_session_id(session_id)
+        self.language = language
+        self.limits = check(limits)
+        self.registry = registry if registry is not None else Registry()
+        self.metered = metered
+        self.vfs = Vfs.at(store.files(), files)
+        self.created_at = self.last_used_at = time.time_ns() // 1_000_000
+        self._images = store
+        self._guests: dict[str, Guest] = {}
+        self._seeded: dict[str, tuple[str, ...]] = {}
+        self._lock = threading.Lock()
+        self._run: Run | None = None
+        self._closed = False
+
+    @property
+    def meta(self) -> SessionMeta:
+        return SessionMeta(
+            id=self.id, created_at=self.created_at, last_used_at=self.last_used_at, language=self.language, limits=self.limits
+        )
+
+    def run(self, request: RunRequest, *, on_output: OnOutput | None = None, progress: Progress | None = None) -> RunResult:
+        """Validate, erase types, take a turn, and say what happened."""
+        try:
+            with self._lock:
+                if self._closed:
+                    raise RequestError("SESSION_NOT_FOUND", f"the session {self.id!r} is closed")
+                self.last_used_at = time.time_ns() // 1_000_000
+                code, found = self._check(request)
+                guest = self._guest(request.language, progress)
+                run = self._run = Run(lower(self.limits, request.limits, request.timeout_ms), on_output=on_output)
+                try:
+                    return self._take_turn(request, code, guest, run, found)
+                finally:
+                    self._run = None
+        except RequestError as refused:
+            return failure(refused.error, diagnostics=refused.more)
+        except SandboxError as broken:
+            return failure(ErrorObject(code="INTERNAL", message=str(broken)), status=RunStatus.INTERRUPTED)
+
+    def _check(self, request: RunRequest) -> tuple[str, list[Diagnostic]]:
+        """The code to run, and what is to be said about it already."""
+        code = request.code
+        try:
+            size_bytes = len(code.encode())
+            inputs_bytes = len(_encode(request.inputs)) if request.inputs else 0
+        except UnicodeEncodeError:
+            raise RequestError("INVALID_ARGUMENT", "the code or an input is not valid Unicode") from None
+        except (TypeError, OverflowError, RecursionError) as error:
+            raise RequestError("INVALID_ARGUMENT", f"inputs must be plain JSON: {error}") from None
+        if size_bytes > MAX_CODE_BYTES or inputs_bytes > MAX_INPUTS_BYTES:
+            raise RequestError("INVALID_ARGUMENT", f"code and inputs may each have {MAX_CODE_BYTES} bytes at most", "write large data to a file")
+        for name in request.inputs:
+            if not (isinstance(name, str) and name.isidentifier() and name.isascii()):
+                raise RequestError("INVALID_ARGUMENT", f"the input {str(name)[:80]!r} is not a variable name")
+        nul = code.find("\0")
+        if nul >= 0:
+            line = code.count("\n", 0, nul) + 1
+            raise _Refused("SYNTAX_ERROR", "the code has a NUL byte", Span(line, nul - code.rfind("\n", 0, nul)))
+        if request.limits is not None:
+            check(request.limits)
+        timeout_ms = request.timeout_ms
+        if timeout_ms is not None and (not isinstance(timeout_ms, int) or timeout_ms < 1):
+            raise RequestError("INVALID_ARGUMENT", f"timeout_ms must be a whole number of at least 1, not {timeout_ms!r}")
+        if request.language is Language.TYPESCRIPT:
+            return self._erase(code, request.filename or "<run>")
+        return code, []
+
+    def _erase(self, code: str, filename: str) -> tuple[str, list[Diagnostic]]:
+        from sandbox.typescript import erase
+
+        erased = erase(code, filename)
+        errors = [d for d in erased.diagnostics if d.severity is Severity.ERROR]
+        if errors:
+            first = errors[0]
+            raise _Refused(first.code or "SYNTAX_ERROR", first.message, first.span, first.hint, errors[1:])
+        return erased.code, list(erased.diagnostics)
+
+    def _guest(self, language: Language, progress: Progress | None) -> Guest:
+        name = _IMAGE_OF[language]
+        guest = self._guests.get(name)
+        if guest is None:
+            image = self._images.get(name, metered=self.metered, **({"progress": progress} if progress else {}))
+            guest = self._guests[name] = Guest(image, self.vfs)
+        return guest
+
+    def _request(self, request: RunRequest, code: str, name: str, run: Run) -> bytes:
+        message: dict[str, Any] = {"code": code, "max_stack_depth": run.limits.max_stack_depth}
+        if request.inputs:
+            message["inputs"] = request.inputs
+        if request.filename:
+            message["filename"] = request.filename
+        if request.validate_only:
+            message["validate_only"] = True
+        tools = tuple(self.registry.names())
+        known = self._seeded.get(name)
+        if known is None:
+            message["seed"] = secrets.token_hex(32)
+        if tools != (known or ()):
+            message["tools"] = tools
+        return _encode(message)
+
+    def _take_turn(self, request: RunRequest, code: str, guest: Guest, run: Run, found: list[Diagnostic]) -> RunResult:
+        calls = Calls(self.registry, run)
+        reported: list[bytes] = []
+
+        def answer(opcode: int, body: bytes) -> bytes:
+            if opcode == _DONE:
+                reported.append(body)
+                return b""
+            if opcode == _CALL:
+                return calls.call(body)
+            if opcode == _NAMES:
+                return _encode(self.registry.names())
+            if opcode == _ERASE:
+                return self._erase_module(body)
+            raise Trap("the guest sent an unknown message")
+
+        error, status, outcome = None, None, Outcome()
+        try:
+            guest.turn(self._request(request, code, guest.image.name, run), run, answer, request.stdin.encode("utf-8", "replace"))
+            self._seeded[guest.image.name] = tuple(self.registry.names())
+            outcome = _decode_reported(reported)
+            error = outcome.error
+            if error is not None and STATUS_OF_CODE.get(error.code) is RunStatus.RESOURCE_EXHAUSTED:
+                guest.undo()
+        except Stop as stop:
+            error, status = stop.error, stop.status
+        except GuestExit as left:
+            outcome.exit_code = left.code & 255
+        except Trap as trap:
+            error = _trapped(trap)
+        fields = dict(
+            stdout=run.output[0].decode("utf-8", "replace"),
+            stderr=run.output[1].decode("utf-8", "replace"),
+            external_calls=calls.records,
+            metrics=Metrics(
+                duration_ms=run.elapsed_ns() // 1_000_000,
+                memory_peak_bytes=guest.own_bytes,
+                instructions=guest.fuel_used if self.metered else 0,
+                external_calls_count=run.calls_started,
+                cpu_ms=round(run.cpu_ns() / 1e6, 3),
+            ),
+            diagnostics=[*found, *outcome.diagnostics, *_output_warning(run)],
+            displays=outcome.displays,
+            exit_code=outcome.exit_code,
+        )
+        if error is not None:
+            return failure(error, status=status, **fields)
+        return RunResult(status=RunStatus.OK, result=outcome.result, **fields)  # type: ignore[arg-type]
+
+    def _erase_module(self, body: bytes) -> bytes:
+        """A program imports a TypeScript file: erase its types too."""
+        try:
+            asked = msgspec.json.decode(body, type=dict[str, str])
+            if len(asked["source"]) > MAX_CODE_BYTES:
+                raise RequestError("INVALID_ARGUMENT", "the imported file is too large")
+            code, _ = self._erase(asked["source"], asked["path"])
+            return _encode({"code": code})
+        except RequestError as refused:
+            return _encode({"error": refused.error})
+        except (msgspec.DecodeError, KeyError):
+            return _encode({"error": {"code": "INVALID_ARGUMENT", "message": "a malformed message"}})
+
+    def cancel(self) -> bool:
+        """From any thread: stop the run under way. False if there is none. The next run is not affected."""
+        run = self._run
+        if run is None:
+            return False
+        run.cancel()
+        return True
+
+    def close(self) -> None:
+        self.cancel()
+        with self._lock:
+            self._closed = True
+            for guest in self._guests.values():
+                guest.close()
+            self._guests.clear()
+
+
+class _Refused(RequestError):
+    """A request error that knows its place in the code."""
+
+    def __init__(self, code: str, message: str, span: Span | None, hint: str | None = None, more: list[Diagnostic] | None = None) -> None:
+        super().__init__(code, message, hint)
+        self.error = ErrorObject(code=code, message=message, hint=hint, span=span)
+        self.more = more or []
+
+
+def _decode_reported(reported: list[bytes]) -> Outcome:
+    if len(reported) != 1:
+        return Outcome(error=ErrorObject(code="RUNTIME_ERROR", message="the guest ended without a report"), exit_code=1)
+    try:
+        return _decode_outcome(reported[0])
+    except (msgspec.DecodeError, RecursionError) as error:
+        message = f"the result cannot be represented: {error}"
+        return Outcome(error=ErrorObject(code="RESULT_NOT_SERIALIZABLE", message=message), exit_code=1)
+
+
+def _trapped(trap: Trap) -> ErrorObject:
+    if trap.overflow:
+        return ErrorObject(code="STACK_OVERFLOW", message="the program recursed too deeply", hint="raise limits.max_stack_depth")
+    reason = str(trap).strip().splitlines()[-1].strip() if str(trap).strip() else "no reason given"
+    return ErrorObject(code="RUNTIME_ERROR", message=f"the guest broke off: {reason}")
+
+
+def _output_warning(run: Run) -> list[Diagnostic]:
+    if not run.output_dropped_bytes:
+        return []
+    limit = run.limits.max_stdout_bytes
+    message = f"output was cut after {limit} bytes; {run.output_dropped_bytes} more were dropped"
+    return [Diagnostic(severity=Severity.WARNING, code="STDOUT_EXCEEDED", message=message, hint="raise limits.max_stdout_bytes")]

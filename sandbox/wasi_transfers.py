@@ -1,0 +1,183 @@
+"""The WASI calls that move bytes: `fd_read`, `fd_write` and their positioned forms.
+
+Rules: arguments are Python ints that may be negative (wasm integers have no sign), so every address, length and offset is
+masked. Nothing a guest chooses decides how much the host allocates: iovecs are counted, streams and devices take and give
+bounded pieces per call (short reads and writes are legal), file data is bounded by the quotas and checked against them before
+it is read from the guest. A program makes these calls thousands of times, so they are kept flat.
+
+A descriptor without the right to read or write answers EBADF, as POSIX does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sandbox.descriptors import DEVICE, FILE, FOLDER, RIGHT_READ, RIGHT_WRITE, STREAM, Descriptor, DescriptorTable
+from sandbox.errnos import EBADF, EFAULT, EFBIG, EINVAL, EISDIR, ENOSPC, ESPIPE, SUCCESS, VfsError
+from sandbox.inodes import Device, File, MountedFile
+from sandbox.memory import MemoryFault
+from sandbox.vfs import Vfs
+from sandbox.wasi_abi import (
+    CHUNK_BYTES_MAX,
+    FLAG_APPEND,
+    IOVEC,
+    IOVECS_MAX,
+    OFFSET_MAX,
+    STREAM_BYTES_MAX,
+    U32,
+    U64,
+    Host,
+    Memory,
+    answering,
+)
+
+
+class TransferCalls:
+    """Reading and writing, over one guest's memory, descriptors and filesystem."""
+
+    def __init__(self, memory: Memory, vfs: Vfs, table: DescriptorTable, host: Host) -> None:
+        self.memory = memory
+        self.vfs = vfs
+        self.table = table
+        self.host = host
+
+    def fd_read(self, fd: int, iovs: int, iovs_len: int, nread: int) -> int:
+        descriptor = self.table.entries.get(fd)
+        if descriptor is None or not descriptor.rights & RIGHT_READ:
+            return EBADF if descriptor is None or descriptor.kind != FOLDER else EISDIR
+        try:
+            offset = descriptor.offset
+            count = self._read(descriptor, iovs & U32, iovs_len & U32, offset)
+            self.memory.put_u32(nread & U32, count)
+            descriptor.offset = offset + count
+        except VfsError as error:
+            return error.errno
+        except MemoryFault:
+            return EFAULT
+        return SUCCESS
+
+    @answering
+    def fd_pread(self, fd: int, iovs: int, iovs_len: int, offset: int, nread: int) -> int:
+        descriptor = self._positioned(fd, RIGHT_READ, offset)
+        self.memory.put_u32(nread & U32, self._read(descriptor, iovs & U32, iovs_len & U32, offset & U64))
+        return SUCCESS
+
+    def fd_write(self, fd: int, iovs: int, iovs_len: int, nwritten: int) -> int:
+        descriptor = self.table.entries.get(fd)
+        if descriptor is None or not descriptor.rights & RIGHT_WRITE:
+            return EBADF
+        try:
+            if descriptor.kind == STREAM:
+                data = self._gather(iovs & U32, iovs_len & U32)
+                # The guest learns the count first: a stream that raises stops the guest and must not be asked twice.
+                self.memory.put_u32(nwritten & U32, len(data))
+                (self.host.stderr if descriptor.stream == 2 else self.host.stdout)(data)
+                return SUCCESS
+            offset = descriptor.offset
+            if descriptor.flags & FLAG_APPEND and descriptor.kind == FILE:
+                offset = self.vfs.node(descriptor.ino).size()
+            count = self._write(descriptor, iovs & U32, iovs_len & U32, offset)
+            if count:
+                descriptor.offset = offset + count
+            self.memory.put_u32(nwritten & U32, count)
+        except VfsError as error:
+            return error.errno
+        except MemoryFault:
+            return EFAULT
+        return SUCCESS
+
+    @answering
+    def fd_pwrite(self, fd: int, iovs: int, iovs_len: int, offset: int, nwritten: int) -> int:
+        descriptor = self._positioned(fd, RIGHT_WRITE, offset)
+        self.memory.put_u32(nwritten & U32, self._write(descriptor, iovs & U32, iovs_len & U32, offset & U64))
+        return SUCCESS
+
+    def _positioned(self, fd: int, right: int, offset: int) -> Descriptor:
+        descriptor = self._descriptor(fd)
+        if not descriptor.rights & right:
+            raise VfsError(EISDIR if descriptor.kind == FOLDER and right == RIGHT_READ else EBADF)
+        if descriptor.kind == STREAM:
+            raise VfsError(ESPIPE)
+        if offset & U64 > OFFSET_MAX:
+            raise VfsError(EINVAL)
+        return descriptor
+
+    def _descriptor(self, fd: int) -> Descriptor:
+        descriptor = self.table.entries.get(fd)
+        if descriptor is None:
+            raise VfsError(EBADF)
+        return descriptor
+
+    def _iovecs(self, iovs: int, count: int) -> Iterator[tuple[int, int]]:
+        if count > IOVECS_MAX:
+            raise VfsError(EINVAL)
+        return IOVEC.iter_unpack(self.memory.read(iovs, count * 8))
+
+    def _read(self, descriptor: Descriptor, iovs: int, iovs_len: int, offset: int) -> int:
+        """Fills the guest's buffers from a descriptor and tells how much it was."""
+        memory = self.memory
+        if descriptor.kind == FILE:
+            node = self.vfs.nodes.get(descriptor.ino)
+            if not isinstance(node, (File, MountedFile)):
+                raise VfsError(EBADF)
+            data = node.data
+            if iovs_len == 1:
+                pair = memory.u64(iovs)
+                piece = data[offset : offset + (pair >> 32)]
+                memory.write(pair & U32, piece)
+                return len(piece)
+            start = offset
+            for address, length in self._iovecs(iovs, iovs_len):
+                piece = data[offset : offset + length]
+                memory.write(address, piece)
+                offset += len(piece)
+            return offset - start
+        done = 0
+        for address, length in self._iovecs(iovs, iovs_len):
+            wanted = min(length, CHUNK_BYTES_MAX)
+            piece = self._read_endless(descriptor, wanted)
+            memory.write(address, piece)
+            done += len(piece)
+            if len(piece) < length or done >= CHUNK_BYTES_MAX or descriptor.kind == STREAM:
+                break
+        return done
+
+    def _read_endless(self, descriptor: Descriptor, wanted: int) -> bytes:
+        if descriptor.kind == STREAM:
+            return self.host.stdin_read(wanted)[:wanted] if wanted else b""
+        node = self.vfs.node(descriptor.ino)
+        device = node.device if isinstance(node, Device) else ""
+        if device == "random":
+            return self.host.random(wanted)
+        return bytes(wanted) if device in ("zero", "full") else b""
+
+    def _gather(self, iovs: int, iovs_len: int) -> bytes:
+        """What the guest wants to write to a stream, or the beginning of it."""
+        memory = self.memory
+        if iovs_len == 1:
+            pair = memory.u64(iovs)
+            return memory.read(pair & U32, min(pair >> 32, STREAM_BYTES_MAX))
+        pieces, room = [], STREAM_BYTES_MAX
+        for address, length in self._iovecs(iovs, iovs_len):
+            pieces.append(memory.read(address, min(length, room)))
+            room -= len(pieces[-1])
+            if room <= 0:
+                break
+        return b"".join(pieces)
+
+    def _write(self, descriptor: Descriptor, iovs: int, iovs_len: int, offset: int) -> int:
+        """Writes the guest's buffers into a file or device: all of them or an error."""
+        memory, vfs = self.memory, self.vfs
+        if descriptor.kind == FILE and iovs_len == 1:
+            pair = memory.u64(iovs)
+            return vfs.write(descriptor.ino, offset, memory.view(pair & U32, pair >> 32))
+        vectors = list(self._iovecs(iovs, iovs_len))
+        total = sum(length for _, length in vectors)
+        if descriptor.kind == DEVICE:
+            node = vfs.node(descriptor.ino)
+            if isinstance(node, Device) and node.device == "full" and total:
+                raise VfsError(ENOSPC)
+            return total & 0x7FFF_FFFF
+        if total and offset + total > vfs.limits.file_bytes:
+            raise VfsError(EFBIG)
+        return vfs.write(descriptor.ino, offset, b"".join([memory.view(*vector) for vector in vectors]))

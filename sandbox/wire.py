@@ -1,0 +1,211 @@
+"""The wire types of code-run sessions, as the contract spells them.
+
+Rules: field names, enum values and defaults here are what clients see; nothing is renamed on its way out. What Hatchway adds beside the
+contract's fields stands last in each type and says so. Types only: no behaviour beyond defaults and decoding.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from typing import Any
+
+import msgspec
+
+SNAPSHOT_VERSION = 2
+DEFAULT_SESSION_ID = "default"
+SESSION_ID = re.compile(r"[a-zA-Z0-9_\-]{1,64}")
+MAX_CODE_BYTES = 10 << 20
+MAX_INPUTS_BYTES = 10 << 20
+
+
+class Language(str, enum.Enum):
+    PYTHON = "python"
+    TYPESCRIPT = "type_script"
+    JAVASCRIPT = "javascript"
+    SHELL = "shell"
+
+
+LANGUAGE_NAMES: dict[str, Language] = {
+    "python": Language.PYTHON, "py": Language.PYTHON,
+    "type_script": Language.TYPESCRIPT, "typescript": Language.TYPESCRIPT, "TypeScript": Language.TYPESCRIPT,
+    "ts": Language.TYPESCRIPT, "TS": Language.TYPESCRIPT,
+    "javascript": Language.JAVASCRIPT, "js": Language.JAVASCRIPT,
+    "shell": Language.SHELL, "bash": Language.SHELL, "sh": Language.SHELL,
+}  # fmt: skip
+"""Every spelling people use, and what it means."""
+
+
+class RunStatus(str, enum.Enum):
+    OK = "ok"
+    VALIDATION_ERROR = "validation_error"
+    RUNTIME_ERROR = "runtime_error"
+    TIMEOUT = "timeout"
+    CANCELLED = "cancelled"
+    RESOURCE_EXHAUSTED = "resource_exhausted"
+    PERMISSION_DENIED = "permission_denied"
+    WAITING_FOR_APPROVAL = "waiting_for_approval"
+    INTERRUPTED = "interrupted"
+
+
+STATUS_OF_CODE: dict[str, RunStatus] = {
+    "SYNTAX_ERROR": RunStatus.VALIDATION_ERROR,
+    "TYPE_ERROR": RunStatus.VALIDATION_ERROR,
+    "UNKNOWN_TOOL": RunStatus.VALIDATION_ERROR,
+    "UNSUPPORTED_FEATURE": RunStatus.VALIDATION_ERROR,
+    "RESULT_NOT_SERIALIZABLE": RunStatus.VALIDATION_ERROR,
+    "SNAPSHOT_VERSION_MISMATCH": RunStatus.VALIDATION_ERROR,
+    "SNAPSHOT_CAPABILITY_MISMATCH": RunStatus.VALIDATION_ERROR,
+    "SNAPSHOT_CORRUPT": RunStatus.VALIDATION_ERROR,
+    "INVALID_SESSION_ID": RunStatus.VALIDATION_ERROR,
+    "INVALID_ARGUMENT": RunStatus.VALIDATION_ERROR,
+    "INVALID_TOOL_NAME": RunStatus.VALIDATION_ERROR,
+    "SESSION_NOT_FOUND": RunStatus.VALIDATION_ERROR,
+    "TIMEOUT_WALL": RunStatus.TIMEOUT,
+    "TIMEOUT_CPU": RunStatus.TIMEOUT,
+    "TIMEOUT_TOOL": RunStatus.TIMEOUT,
+    "MEMORY_EXCEEDED": RunStatus.RESOURCE_EXHAUSTED,
+    "STDOUT_EXCEEDED": RunStatus.RESOURCE_EXHAUSTED,
+    "EXTERNAL_CALLS_EXCEEDED": RunStatus.RESOURCE_EXHAUSTED,
+    "STACK_OVERFLOW": RunStatus.RESOURCE_EXHAUSTED,
+    "PERMISSION_DENIED": RunStatus.PERMISSION_DENIED,
+    "WAITING_FOR_APPROVAL": RunStatus.WAITING_FOR_APPROVAL,
+    "CANCELLED": RunStatus.CANCELLED,
+    "TOOL_ERROR": RunStatus.RUNTIME_ERROR,
+    "RUNTIME_ERROR": RunStatus.RUNTIME_ERROR,
+}
+"""The contract's codes and the status each gives. A code that is not here is a capability's own: a runtime error."""
+
+
+class CallStatus(str, enum.Enum):
+    OK = "ok"
+    ERROR = "error"
+    TIMEOUT = "timeout"
+    DENIED = "denied"
+    APPROVAL_PENDING = "approval_pending"
+
+
+class Severity(str, enum.Enum):
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+class SideEffect(str, enum.Enum):
+    NONE = "none"
+    READ = "read"
+    WRITE = "write"
+    NETWORK = "network"
+    DATABASE = "database"
+    EXTERNAL_SYSTEM = "external_system"
+
+
+class SessionLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All six are required when decoded from the wire; `DEFAULT_LIMITS` has the defaults."""
+
+    memory_mb: int
+    cpu_ms: int
+    wall_ms: int
+    max_stdout_bytes: int
+    max_external_calls: int
+    max_stack_depth: int
+
+
+DEFAULT_LIMITS = SessionLimits(
+    memory_mb=64, cpu_ms=2000, wall_ms=5000, max_stdout_bytes=65536, max_external_calls=32, max_stack_depth=256
+)
+
+
+class SessionMeta(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    created_at: int
+    last_used_at: int
+    language: Language
+    limits: SessionLimits
+    snapshot_version: int = SNAPSHOT_VERSION
+
+
+class Span(msgspec.Struct, frozen=True, omit_defaults=True):
+    """1-based; columns count Unicode code points."""
+
+    line: int
+    column: int
+    end_line: int | None = None
+    end_column: int | None = None
+
+
+class ErrorObject(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    code: str
+    message: str
+    hint: str | None = None
+    span: Span | None = None
+
+
+class Diagnostic(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    message: str
+    severity: Severity = Severity.INFO
+    code: str | None = None
+    hint: str | None = None
+    span: Span | None = None
+
+
+class ExternalCallRecord(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    side_effect: SideEffect
+    duration_ms: int
+    status: CallStatus
+    request_digest: str
+    response_digest: str | None = None
+    error: ErrorObject | None = None
+
+
+class Metrics(msgspec.Struct, frozen=True, kw_only=True):
+    """`instructions` is counted in metered sessions only and is 0 otherwise. `cpu_ms` is ours."""
+
+    duration_ms: int = 0
+    memory_peak_bytes: int = 0
+    instructions: int = 0
+    external_calls_count: int = 0
+    cpu_ms: float = 0.0
+
+
+class Display(msgspec.Struct, frozen=True):
+    """Something richer than text that a program showed: a figure, a table. Binary data is base64."""
+
+    mime: str
+    data: str
+
+
+class RunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`stdin` and `filename` are ours."""
+
+    session_id: str
+    language: Language
+    code: str
+    inputs: dict[str, Any]
+    return_snapshot: bool
+    validate_only: bool
+    timeout_ms: int | None = None
+    limits: SessionLimits | None = None
+    stdin: str = ""
+    filename: str | None = None
+
+
+class RunResult(msgspec.Struct, frozen=True, kw_only=True):
+    """`exit_code` and `displays` are ours."""
+
+    status: RunStatus
+    result: Any = None
+    stdout: str = ""
+    stderr: str = ""
+    diagnostics: list[Diagnostic] = []
+    external_calls: list[ExternalCallRecord] = []
+    snapshot_id: str | None = None
+    metrics: Metrics = Metrics()
+    error: ErrorObject | None = None
+    exit_code: int = 0
+    displays: list[Display] = []
+
+    @property
+    def ok(self) -> bool:
+        return self.status is RunStatus.OK

@@ -1,0 +1,277 @@
+"""The host's view of a session's filesystem: quotas, read-only files, mounts, checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sandbox.errnos import VfsError
+from sandbox.inodes import File, MountedFile
+from sandbox.vfs import HostFile, Vfs, VfsLimits
+
+
+def refused(act: Callable[..., object], *args: object, **options: object) -> str:
+    with pytest.raises(VfsError) as caught:
+        act(*args, **options)
+    return caught.value.name
+
+
+def test_a_relative_path_means_the_workspace() -> None:
+    vfs = Vfs()
+    vfs.write_file("a/b.txt", b"one")
+    assert vfs.read_file("/workspace/a/b.txt") == b"one"
+    assert vfs.list_dir() == ["a"] and vfs.list_dir("/workspace/a") == ["b.txt"]
+    assert vfs.stat("a").kind == "directory" and vfs.stat("a/b.txt").size_bytes == 3
+    assert [path for path, _ in vfs.walk()] == ["a", "a/b.txt"]
+
+
+def test_the_standard_tree_is_there_and_closed() -> None:
+    vfs = Vfs()
+    assert vfs.list_dir("/") == ["dev", "tmp", "workspace"]
+    assert {"null", "zero", "random", "urandom", "stdin", "stdout", "stderr"} <= set(vfs.list_dir("/dev"))
+    for path in ("/x", "/dev/x"):
+        assert refused(vfs.write_file, path, b"") == "EROFS"
+        assert refused(vfs.mkdir, path) == "EROFS"
+    assert refused(vfs.remove, "/dev", recursive=True) == "EROFS"
+    assert refused(vfs.remove, "/workspace", recursive=True) == "EBUSY"
+    assert refused(vfs.remove, "/", recursive=True) == "EBUSY"
+    assert refused(vfs.rename, "/tmp", "/workspace/t") == "EROFS"
+    assert vfs.used_bytes == vfs.used_entries == 0
+
+
+def test_writing_refuses_what_is_not_a_file() -> None:
+    vfs = Vfs()
+    vfs.write_file("f", b"x")
+    vfs.mkdir("d")
+    assert refused(vfs.write_file, "d", b"") == "EISDIR"
+    assert refused(vfs.write_file, "f/g", b"") == "ENOTDIR"
+    assert refused(vfs.write_file, "no/g", b"", parents=False) == "ENOENT"
+    assert refused(vfs.write_file, "g/", b"") == "EISDIR"
+    assert refused(vfs.write_file, "", b"") == "ENOENT"
+    assert refused(vfs.write_file, "a\0b", b"") == "EINVAL"
+    assert refused(vfs.read_file, "d") == "EISDIR"
+    assert refused(vfs.read_file, "/dev/zero") == "EINVAL"
+    assert refused(vfs.list_dir, "f") == "ENOTDIR"
+    assert refused(vfs.mkdir, "f", exist_ok=True) == "ENOTDIR"
+    vfs.mkdir("x/y/../z", parents=True)
+    assert vfs.list_dir("x") == ["y", "z"]
+
+
+def test_a_read_only_file_is_overwritten_only_by_force() -> None:
+    vfs = Vfs()
+    vfs.write_file("ro", b"1", readonly=True)
+    assert vfs.stat("ro").readonly
+    assert refused(vfs.write_file, "ro", b"2") == "EACCES"
+    assert refused(vfs.remove, "ro") == "EPERM"
+    assert refused(vfs.rename, "ro", "rw") == "EPERM"
+    vfs.write_file("rw", b"")
+    assert refused(vfs.rename, "rw", "ro") == "EPERM"
+    vfs.write_file("ro", b"3", force=True)
+    assert vfs.read_file("ro") == b"3" and not vfs.stat("ro").readonly
+
+
+def test_recursive_removal_takes_read_only_files_along() -> None:
+    vfs = Vfs()
+    vfs.write_file("d/e/ro", b"12345", readonly=True)
+    vfs.symlink("e", "d/l")
+    assert refused(vfs.remove, "d") == "ENOTEMPTY"
+    vfs.remove("d", recursive=True)
+    assert not vfs.exists("d")
+    assert vfs.used_bytes == 0 and vfs.used_entries == 0
+
+
+def test_the_byte_quota_is_exact_and_a_refused_write_changes_nothing() -> None:
+    vfs = Vfs(VfsLimits(total_bytes=10, file_bytes=8))
+    vfs.write_file("a", b"12345678")
+    assert refused(vfs.write_file, "b", b"123") == "ENOSPC"
+    assert not vfs.exists("b") and vfs.used_bytes == 8 and vfs.used_entries == 1
+    vfs.write_file("b", b"12")
+    assert refused(vfs.write_file, "b", b"123") == "ENOSPC"
+    assert refused(vfs.write_file, "a", b"123456789") == "EFBIG"
+    assert refused(vfs.symlink, "x", "l") == "ENOSPC"
+    vfs.remove("a")
+    vfs.symlink("x", "l")
+    assert vfs.used_bytes == 3
+
+
+def test_a_write_far_beyond_the_end_is_refused_before_anything_is_allocated() -> None:
+    vfs = Vfs()
+    vfs.write_file("f", b"")
+    ino = vfs.stat("f").ino
+    assert refused(vfs.write, ino, 1 << 60, b"x") == "EFBIG"
+    assert refused(vfs.truncate, ino, 1 << 60) == "EFBIG"
+    assert vfs.stat("f").size_bytes == 0 and vfs.used_bytes == 0
+
+
+def test_names_are_counted_and_hard_links_are_names() -> None:
+    vfs = Vfs(VfsLimits(entries_max=3))
+    vfs.write_file("d/f", b"")
+    vfs.link(2, "d/f", False, 2, "l1")
+    assert refused(vfs.link, 2, "d/f", False, 2, "l2") == "ENOSPC"
+    assert refused(vfs.mkdir, "e") == "ENOSPC"
+    assert refused(vfs.write_file, "e", b"") == "ENOSPC"
+    vfs.rename("l1", "l2")
+    vfs.remove("l2")
+    vfs.mkdir("e")
+
+
+def test_depth_is_capped_also_for_a_tree_that_is_moved() -> None:
+    vfs = Vfs(VfsLimits(depth_max=5))
+    vfs.mkdir("a/b/c/d", parents=True)
+    assert refused(vfs.mkdir, "a/b/c/d/e") == "ENAMETOOLONG"
+    assert refused(vfs.write_file, "a/b/c/d/e", b"") == "ENAMETOOLONG"
+    vfs.mkdir("x/y", parents=True)
+    assert refused(vfs.rename, "a", "x/y/a") == "ENAMETOOLONG"
+    assert refused(vfs.rename, "a/b", "x/y/b") == "ENAMETOOLONG"
+    vfs.rename("a/b/c", "x/y/c")
+    assert vfs.exists("x/y/c/d")
+
+
+def test_names_are_at_most_255_bytes() -> None:
+    vfs = Vfs()
+    vfs.write_file("n" * 255, b"")
+    vfs.write_file("é" * 127, b"")
+    assert refused(vfs.write_file, "n" * 256, b"") == "ENAMETOOLONG"
+    assert refused(vfs.write_file, "é" * 128, b"") == "ENAMETOOLONG"
+    assert refused(vfs.stat, "n" * 256) == "ENAMETOOLONG"
+    assert refused(vfs.stat, "/".join(["d"] * 3000)) == "ENAMETOOLONG"
+
+
+def test_symbolic_links_stay_inside_and_end() -> None:
+    vfs = Vfs()
+    vfs.write_file("f", b"x")
+    vfs.symlink("/workspace/f", "absolute")
+    vfs.symlink("../../../../../../workspace/f", "up")
+    assert vfs.read_file("absolute") == vfs.read_file("up") == b"x"
+    vfs.symlink("loop", "loop")
+    assert refused(vfs.read_file, "loop") == "ELOOP"
+    vfs.symlink("/etc/passwd", "escape")
+    assert refused(vfs.read_file, "escape") == "ENOENT"
+    for hop in range(41):
+        vfs.symlink("f" if hop == 0 else f"hop{hop - 1}", f"hop{hop}")
+    assert vfs.read_file("hop39") == b"x"
+    assert refused(vfs.read_file, "hop40") == "ELOOP"
+
+
+def test_links_full_of_components_cannot_keep_the_host_busy() -> None:
+    vfs = Vfs()
+    vfs.symlink("./" * 2000, "l0")
+    for hop in range(1, 10):
+        vfs.symlink("./" * 1900 + f"l{hop - 1}", f"l{hop}")
+    assert vfs.lookup(2, "l0") == 2
+    assert refused(vfs.lookup, 2, "l9") == "ELOOP"
+
+
+def test_dot_dot_after_a_link_is_physical() -> None:
+    vfs = Vfs()
+    vfs.write_file("real/deep/f", b"")
+    vfs.write_file("real/mark", b"here")
+    vfs.symlink("real/deep", "short")
+    assert vfs.read_file("short/../mark") == b"here"
+
+
+def test_a_mounted_host_file_is_shared_read_only_and_free(tmp_path: Path) -> None:
+    source = tmp_path / "library.zip"
+    source.write_bytes(b"z" * 5000)
+    file = HostFile.open(source)
+    first, second = Vfs(VfsLimits(total_bytes=10)), Vfs(VfsLimits(total_bytes=10))
+    for vfs in (first, second):
+        vfs.mount_file("/usr/local/lib/library.zip", file)
+        assert vfs.used_bytes == 0 and vfs.used_entries == 0
+        assert vfs.stat("/usr/local/lib/library.zip").readonly
+        assert vfs.read_file("/usr/local/lib/library.zip") == b"z" * 5000
+        assert refused(vfs.write_file, "/usr/local/lib/library.zip", b"") == "EROFS"
+        assert refused(vfs.remove, "/usr/local/lib/library.zip") == "EROFS"
+        assert refused(vfs.rename, "/usr/local/lib/library.zip", "x") == "EROFS"
+        assert refused(vfs.link, 2, "/usr/local/lib/library.zip", False, 2, "x") == "EXDEV"
+        assert refused(vfs.mount_file, "/usr/local/lib/library.zip", file) == "EEXIST"
+        assert refused(vfs.mount_file, "/workspace/x", file) == "EEXIST"
+    shown = [vfs.nodes[vfs.lookup(1, "/usr/local/lib/library.zip")] for vfs in (first, second)]
+    assert all(isinstance(node, MountedFile) and node.host is file for node in shown)
+
+
+def test_an_empty_host_file_can_be_mounted(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_bytes(b"")
+    vfs = Vfs()
+    vfs.mount_file("/etc/empty", HostFile.open(tmp_path / "empty"))
+    assert vfs.read_file("/etc/empty") == b""
+
+
+def test_a_rollback_restores_contents_names_and_accounts() -> None:
+    vfs = Vfs()
+    vfs.write_file("keep", b"old")
+    before = vfs.checkpoint()
+    vfs.write_file("keep", b"newer")
+    vfs.write_file("more/file", b"x")
+    vfs.rename("keep", "moved")
+    vfs.rollback(before)
+    assert vfs.list_dir() == ["keep"] and vfs.read_file("keep") == b"old"
+    assert (vfs.used_bytes, vfs.used_entries) == (3, 1)
+    vfs.write_file("again", b"")
+    vfs.rollback(before)
+    assert vfs.list_dir() == ["keep"]
+
+
+def test_inode_numbers_repeat_after_a_rollback() -> None:
+    vfs = Vfs()
+    before = vfs.checkpoint()
+    vfs.write_file("a", b"")
+    number = vfs.stat("a").ino
+    vfs.rollback(before)
+    vfs.write_file("b", b"")
+    assert vfs.stat("b").ino == number
+
+
+def test_forks_are_independent_in_both_directions() -> None:
+    vfs = Vfs()
+    vfs.write_file("f", b"common")
+    child = vfs.fork()
+    ino = vfs.stat("f").ino
+    vfs.write(ino, 0, b"PARENT")
+    child.write(ino, 6, b" child")
+    assert vfs.read_file("f") == b"PARENT" and child.read_file("f") == b"common child"
+    vfs.remove("f")
+    assert child.exists("f") and (child.used_bytes, vfs.used_bytes) == (12, 0)
+
+
+def test_a_checkpoint_copies_nothing_until_something_changes() -> None:
+    vfs = Vfs()
+    vfs.write_file("big", b"x" * 1_000_000)
+    vfs.write_file("small", b"y")
+    point = vfs.checkpoint()
+    assert point.nodes is vfs.nodes
+    vfs.write(vfs.stat("small").ino, 0, b"z")
+    assert point.nodes is not vfs.nodes
+    big = vfs.stat("big").ino
+    assert point.nodes[big] is vfs.nodes[big]
+    vfs.set_times(big, 1, 1)
+    kept, changed = point.nodes[big], vfs.nodes[big]
+    assert isinstance(kept, File) and isinstance(changed, File) and kept is not changed and kept.data is changed.data
+
+
+def test_an_unlinked_file_lives_as_long_as_it_is_open_and_is_charged() -> None:
+    vfs = Vfs()
+    vfs.write_file("f", b"12345")
+    ino = vfs.stat("f").ino
+    vfs.retain(ino)
+    vfs.remove("f")
+    assert vfs.used_bytes == 5 and vfs.used_entries == 0
+    point = vfs.checkpoint()
+    vfs.release(ino)
+    assert vfs.used_bytes == 0 and ino not in vfs.nodes
+    vfs.rollback(point)
+    assert vfs.used_bytes == 5
+    child = vfs.fork()
+    child.recount_opens([])
+    assert child.used_bytes == 0 and vfs.used_bytes == 5
+
+
+def test_times_come_from_the_clock_that_was_given() -> None:
+    now = iter(range(100, 200))
+    vfs = Vfs(clock=lambda: next(now))
+    vfs.write_file("f", b"")
+    first = vfs.stat("f").mtime_ns
+    vfs.write(vfs.stat("f").ino, 0, b"x")
+    assert 100 <= first < vfs.stat("f").mtime_ns < 200

@@ -1,0 +1,183 @@
+/* engine.c: the only file that sees the internals of QuickJS-ng.
+ *
+ * It includes the engine's one source file, unchanged, and adds the few operations its public header lacks: a
+ * read-eval-print view of top-level declarations, live bindings for the imports of a script, and reseeding.
+ * It does not know about requests, outcomes or the host.
+ */
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wall"
+#pragma GCC diagnostic ignored "-Wextra"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wsign-compare"
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+#pragma GCC diagnostic ignored "-Wcast-function-type"
+#pragma GCC diagnostic ignored "-Wimplicit-fallthrough"
+#pragma GCC diagnostic ignored "-Wunused-but-set-variable"
+#pragma GCC diagnostic ignored "-Wunused-variable"
+#endif
+#include "quickjs.c"
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
+
+#include "engine.h"
+
+/* Deletes the own property `name` of the global object even when `var` made it permanent. Only properties that
+ * programs create (enumerable ones) are touched. */
+static int release_global(JSContext *ctx, JSAtom name)
+{
+    JSObject *global = JS_VALUE_GET_OBJ(ctx->global_obj);
+    JSShapeProperty *prs = find_own_property1(global, name);
+    if (!prs || (prs->flags & JS_PROP_CONFIGURABLE) || !(prs->flags & JS_PROP_ENUMERABLE))
+        return 0;
+    if (js_shape_prepare_update(ctx, global, &prs))
+        return -1;
+    prs->flags |= JS_PROP_CONFIGURABLE;
+    return JS_DeleteProperty(ctx, ctx->global_obj, name, 0) < 0 ? -1 : 0;
+}
+
+int engine_release_declared(JSContext *ctx, JSValueConst script, JSAtom watched, bool *declared)
+{
+    *declared = false;
+    if (JS_VALUE_GET_TAG(script) != JS_TAG_FUNCTION_BYTECODE)
+        return 0;
+    const JSFunctionBytecode *b = JS_VALUE_GET_PTR(script);
+    /* INVARIANT: the compiler puts one check per declared name before any other instruction of a script. */
+    const uint8_t *pc = b->byte_code_buf, *end = pc + b->byte_code_len;
+    for (; pc + 6 <= end && *pc == OP_check_define_var; pc += 6) {
+        JSAtom name = get_u32(pc + 1);
+        bool lexical = (pc[5] & DEFINE_GLOBAL_LEX_VAR) != 0;
+        if (name == watched)
+            *declared = true;
+        if (JS_DeleteProperty(ctx, ctx->global_var_obj, name, 0) < 0)
+            return -1;
+        if (lexical && release_global(ctx, name) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+JSValue engine_take_lexical(JSContext *ctx, JSAtom name)
+{
+    JSProperty *pr;
+    JSShapeProperty *prs = find_own_property(&pr, JS_VALUE_GET_OBJ(ctx->global_var_obj), name);
+    if (!prs)
+        return JS_UNINITIALIZED;
+    JSValue value = JS_IsUninitialized(pr->u.value) ? JS_UNDEFINED : js_dup(pr->u.value);
+    JS_DeleteProperty(ctx, ctx->global_var_obj, name, 0);
+    return value;
+}
+
+int engine_bind_import(JSContext *ctx, JSValueConst ns, JSAtom name, JSAtom local)
+{
+    JSProperty *pr;
+    JSShapeProperty *prs = find_own_property(&pr, JS_VALUE_GET_OBJ(ns), name);
+    if (!prs)
+        return 0;
+    JS_FreeValue(ctx, engine_take_lexical(ctx, local));
+    if (release_global(ctx, local) < 0 || JS_DeleteProperty(ctx, ctx->global_obj, local, 0) < 0)
+        return -1;
+    if ((prs->flags & JS_PROP_TMASK) != JS_PROP_VARREF) {
+        JSValue value = JS_GetProperty(ctx, ns, name);
+        if (JS_IsException(value))
+            return -1;
+        return JS_DefinePropertyValue(ctx, ctx->global_obj, local, value, JS_PROP_C_W_E) < 0 ? -1 : 1;
+    }
+    JSVarRef *ref = pr->u.var_ref;
+    JSProperty *bound = add_property(ctx, JS_VALUE_GET_OBJ(ctx->global_obj), local, JS_PROP_C_W_E | JS_PROP_VARREF);
+    if (!bound)
+        return -1;
+    JS_REF_COUNT(ref)++;
+    bound->u.var_ref = ref;
+    return 1;
+}
+
+void engine_seed_random(JSContext *ctx, uint64_t seed)
+{
+    ctx->random_state = seed ? seed : 1;
+}
+
+void engine_drop_jobs(JSRuntime *rt)
+{
+    struct list_head *el, *next;
+    list_for_each_safe(el, next, &rt->job_list) {
+        JSJobEntry *job = list_entry(el, JSJobEntry, link);
+        list_del(&job->link);
+        for (int i = 0; i < job->argc; i++)
+            JS_FreeValueRT(rt, job->argv[i]);
+        js_free_rt(rt, job);
+    }
+}
+
+JSValue engine_eval_at(JSContext *ctx, const char *source, size_t len, const char *filename, int line)
+{
+    return JS_EvalInternal(ctx, ctx->global_obj, source, len, filename, line, JS_EVAL_TYPE_GLOBAL, -1);
+}
+
+void engine_forget_file_modules(JSContext *ctx)
+{
+    struct list_head *el;
+    list_for_each(el, &ctx->loaded_modules) {
+        JSModuleDef *m = list_entry(el, JSModuleDef, link);
+        const char *name = JS_AtomToCString(ctx, m->module_name);
+        if (name && name[0] == '/') {
+            JSAtom stale = JS_NewAtom(ctx, "stale:");
+            JS_FreeAtom(ctx, m->module_name);
+            m->module_name = stale;
+        }
+        JS_FreeCString(ctx, name);
+    }
+}
+
+JSValue engine_module_namespace(JSContext *ctx, JSModuleDef *module)
+{
+    JSValue promise = JS_EvalFunction(ctx, JS_NewModuleValue(ctx, module));
+    if (JS_IsException(promise))
+        return promise;
+    if (JS_PromiseState(ctx, promise) == JS_PROMISE_REJECTED) {
+        JSValue reason = JS_PromiseResult(ctx, promise);
+        JS_PromiseMarkAsHandled(ctx, promise);
+        JS_FreeValue(ctx, promise);
+        return JS_Throw(ctx, reason);
+    }
+    JS_FreeValue(ctx, promise);
+    return JS_GetModuleNamespace(ctx, module);
+}
+
+enum engine_kind engine_kind(JSValueConst object)
+{
+    JSClassID id = JS_GetClassID(object);
+    switch (id) {
+    case JS_CLASS_OBJECT: return KIND_PLAIN;
+    case JS_CLASS_ARRAY: return KIND_ARRAY;
+    case JS_CLASS_ERROR: return KIND_ERROR;
+    case JS_CLASS_DATE: return KIND_DATE;
+    case JS_CLASS_REGEXP: return KIND_REGEXP;
+    case JS_CLASS_MAP: return KIND_MAP;
+    case JS_CLASS_SET: return KIND_SET;
+    case JS_CLASS_WEAKMAP: case JS_CLASS_WEAKSET: case JS_CLASS_WEAK_REF: return KIND_WEAK;
+    case JS_CLASS_PROMISE: return KIND_PROMISE;
+    case JS_CLASS_ARRAY_BUFFER: case JS_CLASS_SHARED_ARRAY_BUFFER: case JS_CLASS_DATAVIEW: return KIND_BUFFER;
+    case JS_CLASS_NUMBER: case JS_CLASS_STRING: case JS_CLASS_BOOLEAN: case JS_CLASS_SYMBOL: case JS_CLASS_BIG_INT:
+        return KIND_BOXED;
+    case JS_CLASS_PROXY: return KIND_PROXY;
+    case JS_CLASS_GENERATOR: case JS_CLASS_ASYNC_GENERATOR: return KIND_GENERATOR;
+    case JS_CLASS_MODULE_NS: return KIND_NAMESPACE;
+    case JS_CLASS_ARGUMENTS: case JS_CLASS_MAPPED_ARGUMENTS: return KIND_ARGUMENTS;
+    case JS_CLASS_MAP_ITERATOR: case JS_CLASS_SET_ITERATOR: case JS_CLASS_ARRAY_ITERATOR: case JS_CLASS_STRING_ITERATOR:
+    case JS_CLASS_REGEXP_STRING_ITERATOR: return KIND_ITERATOR;
+    default: break;
+    }
+    if (JS_GetTypedArrayType(object) >= 0)
+        return KIND_TYPED_ARRAY;
+    return js_class_has_bytecode(id) || id == JS_CLASS_C_FUNCTION || id == JS_CLASS_C_FUNCTION_DATA ||
+                   id == JS_CLASS_BOUND_FUNCTION || id == JS_CLASS_C_CLOSURE
+               ? KIND_FUNCTION
+               : KIND_OTHER;
+}
+
+size_t engine_allocated_bytes(JSRuntime *rt)
+{
+    return rt->malloc_state.malloc_size;
+}

@@ -1,0 +1,54 @@
+/* engine.h: what the shim needs from QuickJS beyond its public header.
+ *
+ * Rules: engine.c is the only file that sees the engine's internals; everything here is expressed in public types.
+ * It does not know about requests, outcomes or the host.
+ */
+#ifndef HATCHWAY_ENGINE_H
+#define HATCHWAY_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "quickjs.h"
+
+/* Makes room for the top-level declarations of a compiled script, so that `let x` may follow an earlier turn's
+ * `const x`, `var x` or `class x`. Properties the engine itself made permanent (undefined, NaN, Infinity) stay.
+ * `declared` is set when the script declares `watched`. Returns 0, or -1 with an exception. */
+int engine_release_declared(JSContext *ctx, JSValueConst script, JSAtom watched, bool *declared);
+
+/* Removes the top-level lexical binding `name`, if there is one, and returns its value (undefined when it was never
+ * initialised); JS_UNINITIALIZED when there is none. */
+JSValue engine_take_lexical(JSContext *ctx, JSAtom name);
+
+/* Makes the global `local` a live, read-through view of the export `name` of the module namespace `ns`.
+ * Returns 1 when bound, 0 when the module has no such export, -1 with an exception. */
+int engine_bind_import(JSContext *ctx, JSValueConst ns, JSAtom name, JSAtom local);
+
+/* Sets the state of Math.random. */
+void engine_seed_random(JSContext *ctx, uint64_t seed);
+
+/* Drops every queued promise job without running it. */
+void engine_drop_jobs(JSRuntime *rt);
+
+/* Compiles and runs `source` as a classic script whose first line counts as line `line` (0 hides a wrapper line). */
+JSValue engine_eval_at(JSContext *ctx, const char *source, size_t len, const char *filename, int line);
+
+/* Makes the loader forget every module whose name starts with '/', so the next import reads the files again. */
+void engine_forget_file_modules(JSContext *ctx);
+
+/* Evaluates a module that was loaded and needs no top-level await; returns its namespace, or an exception. */
+JSValue engine_module_namespace(JSContext *ctx, JSModuleDef *module);
+
+/* What an object is, as far as showing and serialising it is concerned. */
+enum engine_kind {
+    KIND_OTHER, KIND_PLAIN, KIND_ARRAY, KIND_FUNCTION, KIND_ERROR, KIND_DATE, KIND_REGEXP, KIND_MAP, KIND_SET, KIND_WEAK,
+    KIND_PROMISE, KIND_BUFFER, KIND_TYPED_ARRAY, KIND_BOXED, KIND_PROXY, KIND_GENERATOR, KIND_NAMESPACE, KIND_ARGUMENTS,
+    KIND_ITERATOR,
+};
+enum engine_kind engine_kind(JSValueConst object);
+
+/* Bytes the engine has allocated. */
+size_t engine_allocated_bytes(JSRuntime *rt);
+
+#endif

@@ -1,0 +1,31 @@
+"""What the JavaScript guest is compiled from and with; read by wasm_modules/build.py.
+
+Rules: paths are relative, sources to this folder, engine sources to the engine's own folder inside its source package.
+It does not know where things are unpacked or who runs the compiler.
+"""
+
+from typing import Final
+
+ENGINE_PACKAGE: Final = "quickjs-ng"
+ENGINE_VERSION: Final = "0.17.0.2"
+ENGINE_FOLDER: Final = "upstream-quickjs"
+
+#: The engine's own files. quickjs.c is not among them: engine.c includes it.
+ENGINE_SOURCES: Final = ("dtoa.c", "libregexp.c", "libunicode.c")
+
+SOURCES: Final = (
+    "engine.c", "buffer.c", "host.c", "serialize.c", "timers.c", "loop.c", "report.c", "program.c", "modules.c", "natives.c",
+    "files.c", "prelude.c", "realm.c", "turn.c",
+)
+
+#: Files that change the result without being compiled themselves (headers and the embedded prelude).
+DEPENDENCIES: Final = ("*.h", "prelude/*.js")
+
+TARGET_FLAGS: Final = ("-target", "wasm32-wasi", "-O2", "-D_GNU_SOURCE", "-DNDEBUG")
+
+#: For our own sources; the include folder is the engine's.
+SOURCE_FLAGS: Final = ("-std=gnu23", "-Wall", "-Wextra", "-Werror")
+ENGINE_FLAGS: Final = ("-w",)
+
+#: zig puts the stack first in memory, so running over its end traps instead of overwriting data.
+LINK_FLAGS: Final = ("-mexec-model=reactor", "-Wl,-z,stack-size=4194304", "-Wl,--strip-debug")

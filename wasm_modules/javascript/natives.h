@@ -1,0 +1,16 @@
+/* natives.h: the functions the prelude is given. They are not reachable from programs.
+ *
+ * Rules: one object, handed to each prelude file and to nobody else.
+ */
+#ifndef HATCHWAY_NATIVES_H
+#define HATCHWAY_NATIVES_H
+
+#include "quickjs.h"
+
+/* Adds printing, inspection, text encoding, randomness, tools, modules and exit to `native`. */
+int natives_install(JSContext *ctx, JSValueConst native);
+
+/* Adds file access (files.c). */
+int files_install(JSContext *ctx, JSValueConst native);
+
+#endif

@@ -1,0 +1,55 @@
+/* prelude.c: embeds the files of prelude/, in the order they are evaluated. See prelude.h. */
+#include "prelude.h"
+
+static const char globals_js[] = {
+#embed "prelude/globals.js"
+    , 0};
+static const char errors_js[] = {
+#embed "prelude/errors.js"
+    , 0};
+static const char inspect_js[] = {
+#embed "prelude/inspect.js"
+    , 0};
+static const char console_js[] = {
+#embed "prelude/console.js"
+    , 0};
+static const char web_js[] = {
+#embed "prelude/web.js"
+    , 0};
+static const char url_js[] = {
+#embed "prelude/url.js"
+    , 0};
+static const char path_js[] = {
+#embed "prelude/path.js"
+    , 0};
+static const char buffer_js[] = {
+#embed "prelude/buffer.js"
+    , 0};
+static const char fs_js[] = {
+#embed "prelude/fs.js"
+    , 0};
+static const char node_js[] = {
+#embed "prelude/node.js"
+    , 0};
+static const char modules_js[] = {
+#embed "prelude/modules.js"
+    , 0};
+static const char tools_js[] = {
+#embed "prelude/tools.js"
+    , 0};
+
+const struct prelude_file prelude_files[] = {
+    {"hatchway:globals", globals_js},
+    {"hatchway:errors", errors_js},
+    {"hatchway:inspect", inspect_js},
+    {"hatchway:console", console_js},
+    {"hatchway:web", web_js},
+    {"hatchway:url", url_js},
+    {"hatchway:path", path_js},
+    {"hatchway:buffer", buffer_js},
+    {"hatchway:fs", fs_js},
+    {"hatchway:node", node_js},
+    {"hatchway:modules", modules_js},
+    {"hatchway:tools", tools_js},
+};
+const size_t prelude_count = sizeof prelude_files / sizeof *prelude_files;

@@ -1,0 +1,64 @@
+// errors.js: errors that carry a code of the contract, stack traces without the prelude's own frames, and hints.
+// It does not know how errors are shown; inspect.js does that.
+(function (native, hooks) {
+  const branded = new WeakMap();
+
+  // Gives an error the contract code it keeps when nobody catches it.
+  hooks.brand = (error, code, hint) => {
+    branded.set(error, { code, hint });
+    return error;
+  };
+
+  hooks.brandedCode = (error) =>
+    typeof error === "object" && error !== null ? branded.get(error)?.code : undefined;
+
+  // Edit distance, cut off: enough to tell a slip of the finger from another word.
+  const distance = (a, b) => {
+    let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+    for (let i = 1; i <= a.length; i++) {
+      const next = [i];
+      for (let j = 1; j <= b.length; j++)
+        next[j] = Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1));
+      row = next;
+    }
+    return row[b.length];
+  };
+
+  // The name in `names` that `name` was probably meant to be, or undefined.
+  hooks.nearest = (name, names) => {
+    let best, least = Math.max(1, Math.floor(name.length / 3)) + 1;
+    for (const candidate of names) {
+      if (Math.abs(candidate.length - name.length) >= least) continue;
+      const d = distance(name.toLowerCase(), candidate.toLowerCase());
+      if (d < least) [best, least] = [candidate, d];
+    }
+    return best;
+  };
+
+  hooks.hintFor = (error, code) => {
+    const own = typeof error === "object" && error !== null ? branded.get(error)?.hint : undefined;
+    if (own) return own;
+    if (code === "UNKNOWN_TOOL") {
+      const name = /^(.*) is not defined/.exec(error.message)?.[1] ?? "";
+      if (name === "fetch" || name === "XMLHttpRequest") return "there is no network; call a tool instead";
+      const tools = hooks.toolNames();
+      if (tools.includes(name) || tools.includes(hooks.snakeCase(name))) return `did you mean tools.${name}?`;
+      const near = hooks.nearest(name, Object.getOwnPropertyNames(globalThis));
+      return near ? `did you mean ${near}?` : undefined;
+    }
+    if (code === "STACK_OVERFLOW") return "recursion is too deep: use a loop, or ask for a larger max_stack_depth";
+    if (code === "MEMORY_EXCEEDED") return "keep less in memory, or ask for a larger memory_mb";
+    return undefined;
+  };
+
+  // The frames of a stack, without those of the prelude, named as Node names them.
+  hooks.frames = (stack) => {
+    if (typeof stack !== "string") return [];
+    return stack
+      .split("\n")
+      .filter((line) => line.startsWith("    at ") && !line.includes("hatchway:"))
+      .map((line) => line.replace(/^    at <eval> \((.*)\)$/, "    at $1"));
+  };
+
+  Error.stackTraceLimit = 10;
+})

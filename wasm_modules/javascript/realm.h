@@ -1,0 +1,56 @@
+/* realm.h: the one interpreter of a guest, and what a turn keeps in it.
+ *
+ * Rules: there is exactly one realm, made when the image is made; it lives in linear memory and is never freed.
+ */
+#ifndef HATCHWAY_REALM_H
+#define HATCHWAY_REALM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "quickjs.h"
+
+#define PATH_LIMIT_BYTES 4096
+
+/* Property names used in every turn, interned once. */
+struct atoms {
+    JSAtom code, filename, inputs, validate_only, max_stack_depth, seed, env;
+    JSAtom result, value, message, name, stack, hint, toJSON, then;
+};
+
+struct realm {
+    JSRuntime *rt;
+    JSContext *ctx;
+    JSValue global;
+    JSValue hooks; /* functions of the prelude that C calls: inspect, toolFailure, require, … */
+    struct atoms atoms;
+    char cwd[PATH_LIMIT_BYTES];
+
+    const char *program_name; /* file name of the running program */
+    const char *program_text; /* and its source, for error reports */
+    size_t program_len;
+    unsigned turn; /* number of the running turn */
+    bool exiting; /* process.exit was called */
+    int exit_code;
+    bool result_set; /* the program assigned the global `result` */
+    JSValue result;
+};
+
+extern struct realm realm;
+
+/* Makes the interpreter and evaluates the prelude. Returns 0, or -1 when that failed (the image is then unusable). */
+int realm_open(void);
+
+/* Calls the prelude function `name`. Returns its value, or an exception. */
+JSValue realm_hook(const char *name, int argc, JSValueConst *argv);
+
+/* Limits recursion to about `depth` JavaScript calls. */
+void realm_limit_depth(unsigned depth);
+
+/* The roomier limit used while parsing, whose recursion is not the program's. */
+void realm_limit_parser(void);
+
+/* Keeps a block of memory back, given up when memory runs out so that the failure itself can be reported. */
+void realm_renew_reserve(void);
+
+#endif

@@ -1,0 +1,27 @@
+/* serialize.h: strict JSON text of a JavaScript value.
+ *
+ * Rules: only what JSON can say is written; nothing is silently dropped or changed, except that undefined becomes null
+ * (or leaves out its property) and objects with toJSON say themselves what they are. Works without recursion.
+ */
+#ifndef HATCHWAY_SERIALIZE_H
+#define HATCHWAY_SERIALIZE_H
+
+#include "buffer.h"
+#include "quickjs.h"
+
+#define SERIALIZE_DEPTH_LIMIT 256
+
+enum serialized {
+    SERIALIZED_OK,
+    SERIALIZED_REFUSED, /* `why` says what is no JSON */
+    SERIALIZED_THREW,   /* a getter or toJSON threw: the exception is pending */
+};
+
+struct refusal {
+    char message[256];
+    const char *hint;
+};
+
+enum serialized serialize(JSContext *ctx, JSValueConst value, struct buffer *out, struct refusal *why);
+
+#endif

@@ -1,0 +1,218 @@
+/* timers.c: see timers.h. A binary heap ordered by (due, id); cancelled timers keep their place with no callback. */
+#include "timers.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define NS_PER_MS 1000000
+#define LONGEST_DELAY_MS 2147483647.0
+#define TIMER_ARGS_LIMIT 16
+
+struct timer {
+    int64_t due_ns, period_ns; /* period 0: runs once */
+    uint32_t id;
+    int argc;
+    JSValue callback; /* undefined once cancelled */
+    JSValue *args;
+};
+
+static struct timer *heap;
+static uint32_t heap_len, heap_size, live, last_id;
+
+static int64_t now_ns(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static bool before(const struct timer *a, const struct timer *b)
+{
+    return a->due_ns != b->due_ns ? a->due_ns < b->due_ns : a->id < b->id;
+}
+
+static void swap(uint32_t a, uint32_t b)
+{
+    struct timer t = heap[a];
+    heap[a] = heap[b];
+    heap[b] = t;
+}
+
+/* Adds a timer. Returns false when there is no room. */
+static bool push(struct timer timer)
+{
+    if (heap_len == heap_size) {
+        uint32_t size = heap_size ? heap_size * 2 : 16;
+        struct timer *grown = size <= TIMERS_LIMIT * 2 ? realloc(heap, size * sizeof *heap) : NULL;
+        if (!grown)
+            return false;
+        heap = grown;
+        heap_size = size;
+    }
+    uint32_t at = heap_len++;
+    heap[at] = timer;
+    while (at > 0 && before(&heap[at], &heap[(at - 1) / 2])) {
+        swap(at, (at - 1) / 2);
+        at = (at - 1) / 2;
+    }
+    return true;
+}
+
+/* Takes the earliest timer out. The heap must not be empty. */
+static struct timer pop(void)
+{
+    struct timer first = heap[0];
+    heap[0] = heap[--heap_len];
+    for (uint32_t at = 0;;) {
+        uint32_t least = at, left = 2 * at + 1, right = left + 1;
+        if (left < heap_len && before(&heap[left], &heap[least]))
+            least = left;
+        if (right < heap_len && before(&heap[right], &heap[least]))
+            least = right;
+        if (least == at)
+            return first;
+        swap(at, least);
+        at = least;
+    }
+}
+
+static void release(JSContext *ctx, struct timer *timer)
+{
+    if (!JS_IsUndefined(timer->callback))
+        live--;
+    JS_FreeValue(ctx, timer->callback);
+    for (int i = 0; i < timer->argc; i++)
+        JS_FreeValue(ctx, timer->args[i]);
+    free(timer->args);
+    timer->callback = JS_UNDEFINED;
+    timer->args = NULL;
+    timer->argc = 0;
+}
+
+/* Takes cancelled timers out of the heap once they are the larger part of it. */
+static void compact(JSContext *ctx)
+{
+    if (heap_len < 2 * live + 64)
+        return;
+    uint32_t len = heap_len;
+    heap_len = 0;
+    for (uint32_t i = 0; i < len; i++) {
+        if (JS_IsUndefined(heap[i].callback))
+            release(ctx, &heap[i]);
+        else
+            push(heap[i]);
+    }
+}
+
+enum { TIMEOUT, INTERVAL, IMMEDIATE };
+
+/* setTimeout(callback, delay, …args), setInterval, setImmediate(callback, …args): gives the timer's number. */
+static JSValue set_timer(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int kind)
+{
+    (void)self;
+    double delay_ms = 0;
+    int skip = kind == IMMEDIATE ? 1 : 2;
+    if (!JS_IsFunction(ctx, argv[0]))
+        return JS_ThrowTypeError(ctx, "The callback must be a function");
+    if (live >= TIMERS_LIMIT)
+        return JS_ThrowRangeError(ctx, "too many timers");
+    if (kind != IMMEDIATE) {
+        if (argc > 1 && JS_ToFloat64(ctx, &delay_ms, argv[1]))
+            return JS_EXCEPTION;
+        if (!(delay_ms >= 1 && delay_ms <= LONGEST_DELAY_MS))
+            delay_ms = 1;
+    }
+    struct timer timer = {.id = ++last_id, .callback = JS_UNDEFINED};
+    timer.due_ns = now_ns() + (int64_t)(delay_ms * NS_PER_MS);
+    timer.period_ns = kind == INTERVAL ? (int64_t)(delay_ms * NS_PER_MS) : 0;
+    int extra = argc > skip ? argc - skip : 0;
+    if (extra > TIMER_ARGS_LIMIT)
+        return JS_ThrowRangeError(ctx, "too many timer arguments");
+    if (extra) {
+        timer.args = malloc((size_t)extra * sizeof *timer.args);
+        if (!timer.args)
+            return JS_ThrowOutOfMemory(ctx);
+        for (int i = 0; i < extra; i++)
+            timer.args[i] = JS_DupValue(ctx, argv[skip + i]);
+        timer.argc = extra;
+    }
+    timer.callback = JS_DupValue(ctx, argv[0]);
+    live++;
+    if (!push(timer)) {
+        release(ctx, &timer);
+        return JS_ThrowOutOfMemory(ctx);
+    }
+    return JS_NewUint32(ctx, timer.id);
+}
+
+/* clearTimeout(id) and its relatives: unknown numbers are ignored. */
+static JSValue clear_timer(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self;
+    uint32_t id;
+    if (argc < 1 || !JS_IsNumber(argv[0]) || JS_ToUint32(ctx, &id, argv[0]))
+        return JS_UNDEFINED;
+    for (uint32_t i = 0; i < heap_len; i++)
+        if (heap[i].id == id)
+            release(ctx, &heap[i]);
+    compact(ctx);
+    return JS_UNDEFINED;
+}
+
+int timers_install(JSContext *ctx, JSValueConst global)
+{
+    static const JSCFunctionListEntry functions[] = {
+        JS_CFUNC_MAGIC_DEF("setTimeout", 2, set_timer, TIMEOUT),
+        JS_CFUNC_MAGIC_DEF("setInterval", 2, set_timer, INTERVAL),
+        JS_CFUNC_MAGIC_DEF("setImmediate", 1, set_timer, IMMEDIATE),
+        JS_CFUNC_DEF("clearTimeout", 1, clear_timer),
+        JS_CFUNC_DEF("clearInterval", 1, clear_timer),
+        JS_CFUNC_DEF("clearImmediate", 1, clear_timer),
+    };
+    return JS_SetPropertyFunctionList(ctx, global, functions, sizeof functions / sizeof *functions);
+}
+
+bool timers_waiting(void)
+{
+    return live > 0;
+}
+
+int timers_run_next(JSContext *ctx)
+{
+    struct timer timer = pop();
+    if (JS_IsUndefined(timer.callback))
+        return 0;
+    int64_t wait_ns = timer.due_ns - now_ns();
+    if (wait_ns > 0) {
+        struct timespec ts = {.tv_sec = (time_t)(wait_ns / 1000000000), .tv_nsec = (long)(wait_ns % 1000000000)};
+        nanosleep(&ts, NULL);
+    }
+    JSValue callback = JS_DupValue(ctx, timer.callback);
+    JSValue args[TIMER_ARGS_LIMIT];
+    int argc = timer.argc;
+    for (int i = 0; i < argc; i++)
+        args[i] = JS_DupValue(ctx, timer.args[i]);
+    if (timer.period_ns) {
+        timer.due_ns = now_ns() + timer.period_ns;
+        if (!push(timer))
+            release(ctx, &timer);
+    } else {
+        release(ctx, &timer);
+    }
+    JSValue returned = JS_Call(ctx, callback, JS_UNDEFINED, argc, args);
+    JS_FreeValue(ctx, callback);
+    for (int i = 0; i < argc; i++)
+        JS_FreeValue(ctx, args[i]);
+    if (JS_IsException(returned))
+        return -1;
+    JS_FreeValue(ctx, returned);
+    return 0;
+}
+
+void timers_clear(JSContext *ctx)
+{
+    for (uint32_t i = 0; i < heap_len; i++)
+        release(ctx, &heap[i]);
+    heap_len = 0;
+}

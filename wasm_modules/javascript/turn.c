@@ -1,0 +1,302 @@
+/* turn.c: the whole way of one turn: read the request, compile, import, run, await, answer.
+ *
+ * Rules: every turn ends by sending exactly one outcome, and leaves no job, timer or exception behind. What the messages
+ * look like is said in ../ABI.md.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "buffer.h"
+#include "engine.h"
+#include "host.h"
+#include "loop.h"
+#include "modules.h"
+#include "program.h"
+#include "realm.h"
+#include "report.h"
+#include "serialize.h"
+
+#define DEFAULT_STACK_DEPTH 256
+
+struct request {
+    const char *code, *filename;
+    size_t code_len;
+    unsigned max_stack_depth;
+    bool validate_only;
+};
+
+/* What a turn came to: the JSON text of `result`, or of `error`. */
+struct outcome {
+    struct buffer result, error;
+    bool diagnose; /* repeat the error among the diagnostics */
+};
+
+#ifdef __wasm__
+__attribute__((constructor))
+#endif
+static void boot(void)
+{
+    if (realm_open() < 0)
+        abort();
+}
+
+/* Spreads the digits of the seed over 64 bits. */
+static uint64_t mix_seed(const char *digits)
+{
+    uint64_t state = 0xCBF29CE484222325u;
+    for (; *digits; digits++)
+        state = (state ^ (unsigned char)*digits) * 0x100000001B3u;
+    return state ^ state >> 29;
+}
+
+/* Defines each input as a global variable, in place of any declaration of that name. */
+static int define_inputs(JSContext *ctx, JSValueConst inputs)
+{
+    JSPropertyEnum *props;
+    uint32_t count;
+    if (!JS_IsObject(inputs))
+        return 0;
+    if (JS_GetOwnPropertyNames(ctx, &props, &count, inputs, JS_GPN_STRING_MASK | JS_GPN_ENUM_ONLY))
+        return -1;
+    int status = 0;
+    for (uint32_t i = 0; i < count && status >= 0; i++) {
+        JS_FreeValue(ctx, engine_take_lexical(ctx, props[i].atom));
+        status = JS_SetProperty(ctx, realm.global, props[i].atom, JS_GetProperty(ctx, inputs, props[i].atom));
+    }
+    JS_FreePropertyEnum(ctx, props, count);
+    realm.result_set = false; /* an input named `result` is not a result */
+    return status;
+}
+
+/* Reads the fields of a request. Texts must be freed with free_request. Returns -1 with an exception. */
+static int read_request(JSContext *ctx, JSValueConst json, struct request *request)
+{
+    JSValue code = JS_GetProperty(ctx, json, realm.atoms.code), filename = JS_GetProperty(ctx, json, realm.atoms.filename);
+    JSValue depth = JS_GetProperty(ctx, json, realm.atoms.max_stack_depth), seed = JS_GetProperty(ctx, json, realm.atoms.seed);
+    JSValue check = JS_GetProperty(ctx, json, realm.atoms.validate_only), env = JS_GetProperty(ctx, json, realm.atoms.env);
+    *request = (struct request){.max_stack_depth = DEFAULT_STACK_DEPTH};
+    request->code = JS_IsString(code) ? JS_ToCStringLen(ctx, &request->code_len, code) : NULL;
+    request->filename = JS_IsString(filename) ? JS_ToCString(ctx, filename) : NULL;
+    request->validate_only = JS_ToBool(ctx, check) > 0;
+    if (JS_IsNumber(depth))
+        JS_ToUint32(ctx, &request->max_stack_depth, depth);
+    if (JS_IsString(seed)) {
+        const char *digits = JS_ToCString(ctx, seed);
+        if (digits)
+            engine_seed_random(ctx, mix_seed(digits));
+        JS_FreeCString(ctx, digits);
+    }
+    if (JS_IsObject(env))
+        JS_FreeValue(ctx, realm_hook("setEnvironment", 1, &env));
+    JS_FreeValue(ctx, code);
+    JS_FreeValue(ctx, filename);
+    JS_FreeValue(ctx, depth);
+    JS_FreeValue(ctx, seed);
+    JS_FreeValue(ctx, check);
+    JS_FreeValue(ctx, env);
+    return request->code ? 0 : -1;
+}
+
+static void free_request(JSContext *ctx, struct request *request)
+{
+    JS_FreeCString(ctx, request->code);
+    JS_FreeCString(ctx, request->filename);
+}
+
+/* Takes the value out of the {value: …} a script with top-level await is fulfilled with. */
+static JSValue unwrap_completion(JSContext *ctx, JSValue completion)
+{
+    JSValue value = JS_IsObject(completion) ? JS_GetProperty(ctx, completion, realm.atoms.value) : JS_UNDEFINED;
+    JS_FreeValue(ctx, completion);
+    return value;
+}
+
+/* Runs a compiled program to its end. On LOOP_DONE *value is the value of its last expression. */
+static enum loop_end run_program(JSContext *ctx, struct program *program, const char *filename, bool *declared, JSValue *value)
+{
+    *declared = false;
+    enum loop_end end = modules_import(ctx, program, filename);
+    if (end != LOOP_DONE)
+        return end;
+    if (engine_release_declared(ctx, program->script, realm.atoms.result, declared) < 0)
+        return LOOP_THREW;
+    JSValue promise = JS_EvalFunction(ctx, program->script);
+    program->script = JS_UNDEFINED;
+    if (JS_IsException(promise))
+        return realm.exiting ? LOOP_EXIT : LOOP_THREW;
+    end = loop_await(ctx, promise, value);
+    JS_FreeValue(ctx, promise);
+    if (end != LOOP_DONE)
+        return end;
+    *value = unwrap_completion(ctx, *value);
+    if (JS_IsPromise(*value)) {
+        promise = *value;
+        *value = JS_UNDEFINED;
+        end = loop_await(ctx, promise, value);
+        JS_FreeValue(ctx, promise);
+        if (end != LOOP_DONE)
+            return end;
+    }
+    end = loop_finish(ctx);
+    if (end != LOOP_DONE) {
+        JS_FreeValue(ctx, *value);
+        *value = JS_UNDEFINED;
+    }
+    return end;
+}
+
+/* The global `result` when the program set it to something other than a function, else the last expression's value.
+ * A declared `result` is moved into the global, so that later turns may assign it. Consumes `last`. */
+static JSValue choose_result(JSContext *ctx, bool declared, JSValue last)
+{
+    JSValue lexical = engine_take_lexical(ctx, realm.atoms.result);
+    if (!JS_IsUninitialized(lexical)) {
+        JS_FreeValue(ctx, realm.result);
+        realm.result = lexical;
+        realm.result_set |= declared;
+    }
+    if (!realm.result_set || JS_IsFunction(ctx, realm.result))
+        return last;
+    JS_FreeValue(ctx, last);
+    return JS_DupValue(ctx, realm.result);
+}
+
+static void report_pending(JSContext *ctx, bool compiling, bool to_stderr, struct outcome *outcome)
+{
+    JSValue exception = JS_GetException(ctx);
+    realm_limit_parser(); /* room to format the error after a stack overflow */
+    report_exception(ctx, exception, compiling, to_stderr, &outcome->error);
+    JS_FreeValue(ctx, exception);
+}
+
+static void write_result(JSContext *ctx, JSValueConst value, struct outcome *outcome)
+{
+    struct refusal why;
+    switch (serialize(ctx, value, &outcome->result, &why)) {
+    case SERIALIZED_OK:
+        return;
+    case SERIALIZED_REFUSED:
+        report_plain("RESULT_NOT_SERIALIZABLE", why.message, why.hint, &outcome->error);
+        return;
+    case SERIALIZED_THREW:
+        if (!realm.exiting)
+            report_pending(ctx, false, true, outcome);
+    }
+}
+
+/* Compiles and runs the program of a request. */
+static void run_request(JSContext *ctx, const struct request *request, const char *filename, struct outcome *outcome)
+{
+    struct program program;
+    realm_limit_parser();
+    if (program_compile(ctx, request->code, request->code_len, filename, &program) < 0) {
+        outcome->diagnose = request->validate_only;
+        report_pending(ctx, true, !request->validate_only, outcome);
+        program_free(ctx, &program);
+        return;
+    }
+    if (request->validate_only) {
+        program_free(ctx, &program);
+        return;
+    }
+    realm_limit_depth(request->max_stack_depth);
+    JSValue value = JS_UNDEFINED;
+    bool declared;
+    enum loop_end end = run_program(ctx, &program, filename, &declared, &value);
+    program_free(ctx, &program);
+    if (end == LOOP_THREW) {
+        report_pending(ctx, false, true, outcome);
+    } else if (end == LOOP_STUCK) {
+        static const char message[] = "the program awaits a promise that can never settle";
+        report_plain("RUNTIME_ERROR", message, "nothing is left that could resolve it: no timer, no job, no tool call", &outcome->error);
+        fprintf(stderr, "Error: %s\n", message);
+    }
+    value = choose_result(ctx, declared, value);
+    if (end == LOOP_DONE)
+        write_result(ctx, value, outcome);
+    JS_FreeValue(ctx, value);
+}
+
+/* Sends the outcome. A buffer that ran out of memory is replaced by a constant text. */
+static void send_outcome(const struct outcome *outcome)
+{
+    static const char exhausted[] =
+        "D{\"result\":null,\"exit_code\":1,\"error\":{\"code\":\"MEMORY_EXCEEDED\",\"message\":\"out of memory\"},"
+        "\"diagnostics\":[],\"displays\":[]}";
+    struct buffer message = {0};
+    bool failed = outcome->error.len > 0;
+    buffer_put_text(&message, "D{\"result\":");
+    if (failed || !outcome->result.len)
+        buffer_put_text(&message, "null");
+    else
+        buffer_put(&message, outcome->result.bytes, outcome->result.len);
+    buffer_put_text(&message, ",\"exit_code\":");
+    buffer_put_int(&message, failed ? 1 : realm.exit_code);
+    buffer_put_text(&message, ",\"error\":");
+    if (failed)
+        buffer_put(&message, outcome->error.bytes, outcome->error.len);
+    else
+        buffer_put_text(&message, "null");
+    buffer_put_text(&message, ",\"diagnostics\":[");
+    if (failed && outcome->diagnose) {
+        buffer_put_text(&message, "{\"severity\":\"error\",");
+        buffer_put(&message, outcome->error.bytes + 1, outcome->error.len - 1);
+    }
+    buffer_put_text(&message, "],\"displays\":[]}");
+    char *reply;
+    size_t len;
+    if (message.failed || outcome->error.failed || outcome->result.failed)
+        host_send(exhausted, sizeof exhausted - 1, &reply, &len);
+    else
+        host_send(message.bytes, message.len, &reply, &len);
+    free(reply);
+    buffer_free(&message);
+}
+
+/* Runs the request in the `len` bytes at `text`, which the guest frees. See ../ABI.md. */
+#ifdef __wasm__
+__attribute__((export_name("turn")))
+#endif
+int turn(char *text, uint32_t len);
+
+int turn(char *text, uint32_t len)
+{
+    JSContext *ctx = realm.ctx;
+    struct request request = {0};
+    struct outcome outcome = {0};
+    realm.turn++;
+    realm.exiting = false;
+    realm.exit_code = 0;
+    realm.result_set = false;
+    realm_renew_reserve();
+    JS_UpdateStackTop(realm.rt);
+    realm_limit_parser();
+
+    JSValue json = JS_ParseJSON(ctx, text, len, "<request>");
+    free(text);
+    JSValue inputs = JS_IsException(json) ? JS_EXCEPTION : JS_GetProperty(ctx, json, realm.atoms.inputs);
+    if (JS_IsException(inputs) || read_request(ctx, json, &request) < 0 || define_inputs(ctx, inputs) < 0) {
+        JS_FreeValue(ctx, JS_GetException(ctx));
+        report_plain("RUNTIME_ERROR", "the request could not be read", NULL, &outcome.error);
+    } else {
+        const char *filename = request.filename ? request.filename : "<run>";
+        realm.program_name = filename;
+        realm.program_text = request.code;
+        realm.program_len = request.code_len;
+        run_request(ctx, &request, filename, &outcome);
+        realm.program_name = realm.program_text = NULL;
+    }
+    free_request(ctx, &request);
+    JS_FreeValue(ctx, inputs);
+    JS_FreeValue(ctx, json);
+    if (JS_HasException(ctx))
+        JS_FreeValue(ctx, JS_GetException(ctx));
+    loop_reset(ctx);
+    send_outcome(&outcome);
+    buffer_free(&outcome.result);
+    buffer_free(&outcome.error);
+    return 0;
+}

@@ -1,0 +1,297 @@
+/* arith_parse.c - arithmetic text to a tree, by precedence climbing. Recursion is bounded by MAX_DEPTH. */
+#include "arith.h"
+#include <ctype.h>
+#include <string.h>
+
+enum { MAX_DEPTH = 150 };
+typedef struct {
+    arena *a;
+    const char *s;               /* what is left */
+    const char *tok;             /* start of the last token looked at */
+    param **params; int nparams, used;
+    const char *error;
+    const char *where;
+    int depth;
+} ap;
+
+static anode *assignment(ap *p);
+
+static void blanks(ap *p) { while (isspace((unsigned char)*p->s)) p->s++; }
+
+static anode *fail(ap *p, const char *message, const char *where)
+{
+    if (!p->error) { p->error = message; p->where = where; }
+    return NULL;
+}
+
+static anode *make(ap *p, int op, anode *a, anode *b)
+{
+    anode *n = arena_alloc(p->a, sizeof *n);
+    n->op = (uint8_t)op;
+    n->a = a;
+    n->b = b;
+    n->at = p->tok;
+    return n;
+}
+
+bool arith_number(const char *s, size_t n, int64_t *out, const char **error)
+{
+    uint64_t base = 10, v = 0;
+    size_t i = 0;
+    const char *hash = memchr(s, '#', n);
+    if (hash) {
+        base = 0;
+        for (; s + i < hash; i++) { if (!isdigit((unsigned char)s[i])) { *error = "invalid number"; return false; } base = base * 10 + (uint64_t)(s[i] - '0'); if (base > 64) break; }
+        if (base < 2 || base > 64) { *error = "invalid arithmetic base"; return false; }
+        i = (size_t)(hash - s) + 1;
+        if (i == n) { *error = "invalid integer constant"; return false; }
+    } else if (s[0] == '0' && n > 1 && (s[1] == 'x' || s[1] == 'X')) { base = 16; i = 2; }
+    else if (s[0] == '0' && n > 1) { base = 8; i = 1; }
+    for (; i < n; i++) {
+        char c = s[i];
+        unsigned d = isdigit((unsigned char)c) ? (unsigned)(c - '0') : c >= 'a' && c <= 'z' ? (unsigned)(c - 'a') + 10 :
+                     c >= 'A' && c <= 'Z' ? (unsigned)(c - 'A') + (base <= 36 ? 10 : 36) : c == '@' ? 62 : c == '_' ? 63 : 99;
+        if (d >= base) { *error = d == 99 ? "invalid number" : "value too great for base"; return false; }
+        v = v * base + d;
+    }
+    *out = (int64_t)v;
+    return true;
+}
+
+static anode *variable(ap *p)
+{
+    anode *n = make(p, A_VAR, NULL, NULL);
+    size_t k = name_len(p->s);
+    char *name = arena_strndup(p->a, p->s, k);
+    n->slot = slot_of(name);
+    p->s += k;
+    if (*p->s != '[') return n;
+    const char *from = p->s + 1, *q = from;
+    int depth = 0;
+    char quote = 0;
+    for (; *q; q++) {
+        if (quote) { if (*q == quote) quote = 0; continue; }
+        if (*q == '\\' && q[1]) { q++; continue; }
+        if (*q == '"' || *q == '\'') { const char *close = strchr(q + 1, *q); if (close) quote = *q; continue; }
+        if (*q == '[') depth++;
+        else if (*q == ']' && depth-- == 0) break;
+    }
+    if (!*q) return fail(p, "bad array subscript", p->tok);
+    n->sub = arena_strndup(p->a, from, (size_t)(q - from));
+    if (strchr(n->sub, '$') || strchr(n->sub, '`')) { if (p->params) return fail(p, "text", from); }
+    else if (p->depth < MAX_DEPTH) {
+        const char *error = NULL, *where;
+        n->index = arith_tree(p->a, n->sub, NULL, 0, &error, &where);
+    }
+    p->s = q + 1;
+    return n;
+}
+
+static anode *primary(ap *p)
+{
+    blanks(p);
+    p->tok = p->s;
+    if (*p->s == '(') {
+        p->s++;
+        if (++p->depth > MAX_DEPTH) return fail(p, "expression recursion level exceeded", p->tok);
+        anode *n = assignment(p);
+        for (blanks(p); n && *p->s == ','; blanks(p)) { p->s++; n = make(p, A_COMMA, n, assignment(p)); if (!n->b) return NULL; }
+        p->depth--;
+        if (!n) return fail(p, "syntax error: operand expected", p->tok);
+        if (*p->s != ')') return fail(p, "missing `)'", p->tok);
+        p->s++;
+        return n;
+    }
+    if (isdigit((unsigned char)*p->s)) {
+        size_t k = 0;
+        while (isalnum((unsigned char)p->s[k]) || p->s[k] == '#' || p->s[k] == '@' || p->s[k] == '_') k++;
+        anode *n = make(p, A_NUM, NULL, NULL);
+        const char *error;
+        if (!arith_number(p->s, k, &n->num, &error)) return fail(p, error, p->tok);
+        p->s += k;
+        return n;
+    }
+    if (*p->s == '$' && p->params && p->used < p->nparams) {
+        param *pm = p->params[p->used++];
+        size_t k = 1;
+        if (p->s[1] == '{') { const char *close = strchr(p->s, '}'); if (!close) return fail(p, "text", p->s); k = (size_t)(close - p->s) + 1; }
+        else if (isalpha((unsigned char)p->s[1]) || p->s[1] == '_') k += name_len(p->s + 1);
+        else k = 2;
+        anode *n = make(p, A_TEXT, NULL, NULL);
+        n->text = pm;
+        p->s += k;
+        if (isalnum((unsigned char)*p->s) || *p->s == '_' || *p->s == '#' || *p->s == '$' || *p->s == '[') return fail(p, "text", p->s);
+        return n;
+    }
+    if (name_len(p->s)) return variable(p);
+    return fail(p, "syntax error: operand expected", p->tok);
+}
+
+static bool is_lvalue(anode *n) { return n && n->op == A_VAR; }
+
+static anode *unary(ap *p)
+{
+    blanks(p);
+    p->tok = p->s;
+    if (++p->depth > MAX_DEPTH) return fail(p, "expression recursion level exceeded", p->s);
+    char c = *p->s;
+    anode *n;
+    const char *at = p->s;
+    if ((c == '+' || c == '-') && p->s[1] == c) {
+        const char *q = p->s + 2;
+        while (isspace((unsigned char)*q)) q++;
+        if (name_len(q)) {
+            p->s += 2;
+            n = unary(p);
+            if (n && !is_lvalue(n)) n = fail(p, "syntax error: operand expected", at);
+            if (n) n = make(p, c == '+' ? A_PRE_INC : A_PRE_DEC, n, NULL);
+            p->depth--;
+            return n;
+        }
+    }
+    if (c == '+' || c == '-' || c == '!' || c == '~') {
+        p->s++;
+        n = unary(p);
+        if (n) n = make(p, c == '+' ? A_POS : c == '-' ? A_NEG : c == '!' ? A_NOT : A_INV, n, NULL);
+        p->depth--;
+        return n;
+    }
+    n = primary(p);
+    if (n) {
+        const char *q = p->s;
+        while (isspace((unsigned char)*q)) q++;
+        if ((q[0] == '+' || q[0] == '-') && q[1] == q[0] && is_lvalue(n)) {
+            p->s = q + 2;
+            n = make(p, q[0] == '+' ? A_POST_INC : A_POST_DEC, n, NULL);
+        }
+    }
+    p->depth--;
+    return n;
+}
+
+static anode *power(ap *p)
+{
+    anode *n = unary(p);
+    if (!n) return NULL;
+    blanks(p);
+    if (p->s[0] != '*' || p->s[1] != '*') return n;
+    p->s += 2;
+    if (++p->depth > MAX_DEPTH) return fail(p, "expression recursion level exceeded", p->s);
+    anode *r = power(p);
+    p->depth--;
+    return r ? make(p, A_POW, n, r) : NULL;
+}
+
+/* The binary operator at s with its level (higher binds tighter), 0 when there is none or it is an assignment. */
+static int binary_at(const char *s, int *op, size_t *n)
+{
+    static const struct { char t[3]; uint8_t op, level; } ops[] = {
+        { "<<", A_SHL, 8 }, { ">>", A_SHR, 8 }, { "<=", A_LE, 7 }, { ">=", A_GE, 7 }, { "==", A_EQ, 6 }, { "!=", A_NE, 6 }, { "&&", A_LAND, 2 },
+        { "||", A_LOR, 1 }, { "*", A_MUL, 10 }, { "/", A_DIV, 10 }, { "%", A_MOD, 10 }, { "+", A_ADD, 9 }, { "-", A_SUB, 9 }, { "<", A_LT, 7 },
+        { ">", A_GT, 7 }, { "&", A_AND, 5 }, { "^", A_XOR, 4 }, { "|", A_OR, 3 } };
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        size_t k = strlen(ops[i].t);
+        if (strncmp(s, ops[i].t, k)) continue;
+        bool assigns = s[k] == '=' && ops[i].op != A_LE && ops[i].op != A_GE && ops[i].op != A_EQ && ops[i].op != A_NE && ops[i].op != A_LAND
+                       && ops[i].op != A_LOR && ops[i].op != A_LT && ops[i].op != A_GT;
+        if (assigns) return 0;
+        *op = ops[i].op;
+        *n = k;
+        return ops[i].level;
+    }
+    return 0;
+}
+
+static anode *binary(ap *p, int min)
+{
+    anode *left = power(p);
+    while (left) {
+        blanks(p);
+        int op;
+        size_t n;
+        int level = binary_at(p->s, &op, &n);
+        if (level == 0 || level < min) break;
+        p->tok = p->s;
+        p->s += n;
+        if (++p->depth > MAX_DEPTH) return fail(p, "expression recursion level exceeded", p->s);
+        anode *right = binary(p, level + 1);
+        p->depth--;
+        if (!right) return NULL;
+        const char *at = right->at;
+        left = make(p, op, left, right);
+        left->at = at;
+    }
+    return left;
+}
+
+static anode *ternary(ap *p)
+{
+    anode *n = binary(p, 1);
+    if (!n) return NULL;
+    blanks(p);
+    if (*p->s != '?') return n;
+    p->tok = p->s++;
+    if (++p->depth > MAX_DEPTH) return fail(p, "expression recursion level exceeded", p->s);
+    blanks(p);
+    if (*p->s == ':' || !*p->s) return fail(p, "expression expected", *p->s ? p->s : p->tok);
+    anode *yes = assignment(p);
+    for (blanks(p); yes && *p->s == ','; blanks(p)) { p->s++; yes = make(p, A_COMMA, yes, assignment(p)); if (!yes->b) return NULL; }
+    if (!yes) return NULL;
+    if (*p->s != ':') return fail(p, "`:' expected for conditional expression", p->tok);
+    p->tok = p->s++;
+    blanks(p);
+    if (!*p->s) return fail(p, "expression expected", p->tok);
+    anode *no = ternary(p);
+    p->depth--;
+    if (!no) return NULL;
+    n = make(p, A_COND, n, yes);
+    n->c = no;
+    return n;
+}
+
+static anode *assignment(ap *p)
+{
+    anode *n = ternary(p);
+    if (!n) return NULL;
+    blanks(p);
+    static const struct { char t[4]; uint8_t op; } ops[] = { { "<<=", A_SHL }, { ">>=", A_SHR }, { "*=", A_MUL }, { "/=", A_DIV }, { "%=", A_MOD },
+        { "+=", A_ADD }, { "-=", A_SUB }, { "&=", A_AND }, { "^=", A_XOR }, { "|=", A_OR }, { "=", 0 } };
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        size_t k = strlen(ops[i].t);
+        if (strncmp(p->s, ops[i].t, k) || (!ops[i].op && p->s[1] == '=')) continue;
+        if (!is_lvalue(n)) return fail(p, "attempted assignment to non-variable", p->s);
+        p->s += k;
+        if (++p->depth > MAX_DEPTH) return fail(p, "expression recursion level exceeded", p->s);
+        anode *value = assignment(p);
+        p->depth--;
+        if (!value) return NULL;
+        anode *set = make(p, A_ASSIGN, n, value);
+        set->at = value->at;
+        set->assign_op = ops[i].op;
+        return set;
+    }
+    return n;
+}
+
+anode *arith_tree(arena *a, const char *text, param **params, int nparams, const char **error, const char **where)
+{
+    ap p = { .a = a, .s = text, .tok = text, .params = params, .nparams = nparams };
+    *error = NULL;
+    blanks(&p);
+    if (!*p.s) return NULL;
+    anode *n = assignment(&p);
+    for (blanks(&p); n && *p.s == ','; blanks(&p)) {
+        p.s++;
+        anode *next = assignment(&p);
+        n = next ? make(&p, A_COMMA, n, next) : NULL;
+    }
+    if (n && *p.s) {
+        n = NULL;
+        bool op = strchr("=+-*/%<>!&|^?:,", *p.s) != NULL;
+        fail(&p, op && *p.s != ':' && *p.s != '!' ? "syntax error: operand expected" : isalnum((unsigned char)*p.s) || *p.s == '_' || *p.s == '$' ? "syntax error in expression" :
+             *p.s == '.' || *p.s == '@' || *p.s == '\\' || *p.s == '"' || *p.s == '\'' || *p.s == '{' || *p.s == '}' || *p.s == '[' || *p.s == ']' || *p.s == ';' || *p.s == '`' ? "syntax error: invalid arithmetic operator" : "syntax error in expression", p.s);
+    }
+    *error = p.error;
+    *where = p.where;
+    return p.error ? NULL : n;
+}

@@ -1,0 +1,92 @@
+/* errors.c - messages in bash's wording, and the two ways to give up: the current command, or the shell. */
+#include "sh.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *script_name(void)
+{
+    for (frame *f = sh.frames; f; f = f->up) {
+        if (f->is_source) return f->source;
+        if (f->func && strcmp(f->source, "main") && strcmp(f->source, "environment")) return f->source;
+        if (f->func) break;
+    }
+    return sh.arg0;
+}
+
+static void verror(const char *who, const char *format, va_list ap)
+{
+    io *e = fd_get(2);
+    if (!e) return;
+    io *o = fd_get(1);
+    if (o && o != e) io_flush(o);
+    io_printf(e, "%s: line %d: %s%s", script_name(), sh.line, who ? who : "", who ? ": " : "");
+    io_vprintf(e, format, ap);
+    io_putc(e, '\n');
+}
+
+void sh_error(const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    verror(NULL, format, ap);
+    va_end(ap);
+}
+
+int b_error(const char *who, int status, const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    verror(who, format, ap);
+    va_end(ap);
+    return status;
+}
+
+int b_usage(const char *who, const char *usage)
+{
+    io *e = fd_get(2);
+    if (e) io_printf(e, "%s: usage: %s\n", who, usage);
+    return 2;
+}
+
+void sh_fail(int status)
+{
+    if (sh.unwind >= UW_EXIT) return;
+    sh.unwind = UW_DISCARD;
+    sh.status = sh.exit_status = status;
+}
+
+void sh_exit(int status)
+{
+    if (sh.unwind == UW_TRIAL) return;
+    sh.unwind = UW_EXIT;
+    sh.exit_status = status & 255;
+}
+
+int out_write(const char *s, size_t n)
+{
+    io *o = fd_get(1);
+    if (o && io_write(o, s, n) == 0) return 0;
+    int err = o ? errno : EBADF;
+    if (err != EPIPE) sh_error("write error: %s", strerror(err));
+    return -1;
+}
+
+int out_puts(const char *s) { return out_write(s, strlen(s)); }
+
+int out_printf(const char *format, ...)
+{
+    io *o = fd_get(1);
+    va_list ap;
+    va_start(ap, format);
+    int r = o ? io_vprintf(o, format, ap) : -1;
+    va_end(ap);
+    if (r < 0 && !(o && errno == EPIPE)) sh_error("write error: %s", strerror(o ? errno : EBADF));
+    return r;
+}
+
+void err_puts(const char *s)
+{
+    io *e = fd_get(2);
+    if (e) io_puts(e, s);
+}

@@ -1,0 +1,390 @@
+/* io.c - the streams of io.h.
+ *
+ * A file stream has one read buffer and one write buffer, each allocated at first use, never both non-empty: reading flushes
+ * what was written, writing gives unread bytes back with lseek. A memory stream is one growing buffer with a read offset.
+ *
+ * INVARIANT: every file stream with unwritten bytes and a descriptor above 2 is on the dirty list, so that io_open can flush
+ * them before anybody reads the same file by name.
+ */
+#include "io.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BUF_SIZE = 32768, OUT_SIZE = 16384 };
+enum kind { K_FILE, K_MEM, K_NULL, K_ZERO, K_FULL, K_RANDOM };
+
+struct io {
+    enum kind kind;
+    int refs, fd, can_read, can_write, err, reader_gone;
+    char *buf;                 /* bytes to read: buf[start..end) */
+    size_t start, end, cap;
+    char *out;                 /* bytes to write: out[0..out_len) */
+    size_t out_len;
+    io *dirty_next, *dirty_prev;
+    int is_dirty;
+};
+
+static io *dirty;              /* head of the dirty list: session state, empty between commands that flush */
+io *(*io_shell_fd)(int n);
+
+static void set_dirty(io *s) {
+    if (s->is_dirty || s->fd <= 2) return;
+    s->is_dirty = 1;
+    s->dirty_prev = NULL;
+    s->dirty_next = dirty;
+    if (dirty) dirty->dirty_prev = s;
+    dirty = s;
+}
+
+static void set_clean(io *s) {
+    if (!s->is_dirty) return;
+    s->is_dirty = 0;
+    if (s->dirty_prev) s->dirty_prev->dirty_next = s->dirty_next; else dirty = s->dirty_next;
+    if (s->dirty_next) s->dirty_next->dirty_prev = s->dirty_prev;
+}
+
+static int fail(io *s, int err) {
+    if (!s->err) s->err = err;
+    errno = err;
+    return -1;
+}
+
+static io *make(enum kind kind) {
+    io *s = calloc(1, sizeof *s);
+    if (!s) { errno = ENOMEM; return NULL; }
+    s->kind = kind;
+    s->refs = 1;
+    s->fd = -1;
+    s->can_read = s->can_write = 1;
+    return s;
+}
+
+io *io_fd(int fd, int can_read, int can_write) {
+    io *s = make(K_FILE);
+    if (!s) return NULL;
+    s->fd = fd;
+    s->can_read = can_read;
+    s->can_write = can_write;
+    return s;
+}
+
+/* N when path is /dev/stdin, /dev/stdout, /dev/stderr or /dev/fd/N, else -1. */
+static int device_fd(const char *path) {
+    if (!strcmp(path, "/dev/stdin") || !strcmp(path, "/proc/self/fd/0")) return 0;
+    if (!strcmp(path, "/dev/stdout") || !strcmp(path, "/proc/self/fd/1")) return 1;
+    if (!strcmp(path, "/dev/stderr") || !strcmp(path, "/proc/self/fd/2")) return 2;
+    if (strncmp(path, "/dev/fd/", 8) || !path[8]) return -1;
+    int n = 0;
+    for (const char *p = path + 8; *p; p++) {
+        if (*p < '0' || *p > '9' || n > 100000) return -1;
+        n = n * 10 + (*p - '0');
+    }
+    return n;
+}
+
+io *io_open(const char *path, int flags, int mode) {
+    if (!strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/self/fd/", 14)) {
+        if (!strcmp(path, "/dev/null")) return make(K_NULL);
+        if (!strcmp(path, "/dev/zero")) return make(K_ZERO);
+        if (!strcmp(path, "/dev/full")) return make(K_FULL);
+        if (!strcmp(path, "/dev/urandom") || !strcmp(path, "/dev/random")) return make(K_RANDOM);
+        int n = device_fd(path);
+        if (n >= 0 && io_shell_fd) {
+            io *s = io_shell_fd(n);
+            if (!s) { errno = ENOENT; return NULL; }
+            return io_ref(s);
+        }
+        if (n >= 0 && n <= 2) return io_fd(n, n == 0, n != 0);
+    }
+    io_flush_all();
+    int fd = open(path, flags, mode);
+    if (fd < 0) return NULL;
+    int access = flags & O_ACCMODE;
+    io *s = io_fd(fd, access != O_WRONLY, access != O_RDONLY);
+    if (!s) close(fd);
+    return s;
+}
+
+io *io_pipe(void) { return make(K_MEM); }
+
+io *io_text(const char *bytes, size_t len) {
+    io *s = make(K_MEM);
+    if (!s) return NULL;
+    s->buf = malloc(len ? len : 1);
+    if (!s->buf) { free(s); errno = ENOMEM; return NULL; }
+    memcpy(s->buf, bytes, len);
+    s->end = s->cap = len;
+    s->can_write = 0;
+    return s;
+}
+
+io *io_null(void) { return make(K_NULL); }
+
+io *io_ref(io *s) {
+    if (s) s->refs++;
+    return s;
+}
+
+void io_unref(io *s) {
+    if (!s || --s->refs > 0) return;
+    io_flush(s);
+    set_clean(s);
+    if (s->kind == K_FILE && s->fd > 2) close(s->fd);
+    free(s->buf);
+    free(s->out);
+    free(s);
+}
+
+static int write_all(io *s, const char *from, size_t n) {
+    while (n) {
+        ssize_t w = write(s->fd, from, n);
+        if (w < 0) {
+            if (errno == EINTR) continue;
+            return fail(s, errno);
+        }
+        from += w;
+        n -= (size_t)w;
+    }
+    return 0;
+}
+
+int io_flush(io *s) {
+    if (s->kind != K_FILE || !s->out_len) return s->err && s->can_write && !s->can_read ? -1 : 0;
+    size_t n = s->out_len;
+    s->out_len = 0;
+    set_clean(s);
+    return write_all(s, s->out, n);
+}
+
+int io_flush_all(void) {
+    int status = 0;
+    while (dirty) if (io_flush(dirty) < 0) status = -1;
+    return status;
+}
+
+/* Puts more bytes behind buf[end) of a file stream; keeps what is unread. Returns how many, 0 at the end, -1 on error. */
+static ssize_t fill(io *s) {
+    if (s->kind != K_FILE) return 0;
+    if (!s->can_read) return fail(s, EBADF);
+    if (s->out_len && io_flush(s) < 0) return -1;
+    if (s->start == s->end) s->start = s->end = 0;
+    if (s->start && s->end == s->cap) {
+        memmove(s->buf, s->buf + s->start, s->end - s->start);
+        s->end -= s->start;
+        s->start = 0;
+    }
+    if (s->end == s->cap) {
+        size_t cap = s->cap ? s->cap * 2 : BUF_SIZE;
+        char *grown = realloc(s->buf, cap);
+        if (!grown) return fail(s, ENOMEM);
+        s->buf = grown;
+        s->cap = cap;
+    }
+    for (;;) {
+        ssize_t n = read(s->fd, s->buf + s->end, s->cap - s->end);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return fail(s, errno);
+        s->end += (size_t)n;
+        return n;
+    }
+}
+
+ssize_t io_read(io *s, void *to, size_t n) {
+    if (!n) return 0;
+    if (s->kind == K_ZERO) { memset(to, 0, n); return (ssize_t)n; }
+    if (s->kind == K_FULL) { memset(to, 0, n); return (ssize_t)n; }
+    if (s->kind == K_RANDOM) {
+        if (n > 256) n = 256;
+        return getentropy(to, n) < 0 ? fail(s, errno) : (ssize_t)n;
+    }
+    if (!s->can_read) return fail(s, EBADF);
+    if (s->start == s->end) {
+        ssize_t got = fill(s);
+        if (got <= 0) return got;
+    }
+    size_t have = s->end - s->start;
+    if (n > have) n = have;
+    memcpy(to, s->buf + s->start, n);
+    s->start += n;
+    return (ssize_t)n;
+}
+
+int io_getc(io *s) {
+    if (s->start < s->end) return (unsigned char)s->buf[s->start++];
+    unsigned char c;
+    return io_read(s, &c, 1) == 1 ? c : -1;
+}
+
+void io_ungetc(io *s, int c) {
+    if (c >= 0 && s->start > 0) s->buf[--s->start] = (char)c;
+}
+
+ssize_t io_line(io *s, const char **line, int delim) {
+    if (s->kind == K_NULL) return -1;
+    if (s->kind == K_ZERO || s->kind == K_FULL || s->kind == K_RANDOM) { fail(s, EINVAL); return -1; }
+    if (!s->can_read) return fail(s, EBADF);
+    size_t seen = 0;
+    for (;;) {
+        size_t have = s->end - s->start;
+        if (have > seen) {
+            char *at = memchr(s->buf + s->start + seen, delim, have - seen);
+            if (at) {
+                *line = s->buf + s->start;
+                size_t n = (size_t)(at - *line) + 1;
+                s->start += n;
+                return (ssize_t)n;
+            }
+            seen = have;
+        }
+        ssize_t got = fill(s);
+        if (got > 0) continue;
+        if (!seen || got < 0) return -1;
+        *line = s->buf + s->start;
+        s->start = s->end;
+        return (ssize_t)seen;
+    }
+}
+
+ssize_t io_getdelim(io *s, char **line, size_t *cap, int delim) {
+    const char *view;
+    ssize_t n = io_line(s, &view, delim);
+    if (n < 0) return -1;
+    if (!*line || *cap < (size_t)n + 1) {
+        size_t want = (size_t)n + 1 < 128 ? 128 : (size_t)n + 1 + (size_t)n / 2;
+        char *grown = realloc(*line, want);
+        if (!grown) return fail(s, ENOMEM);
+        *line = grown;
+        *cap = want;
+    }
+    memcpy(*line, view, (size_t)n);
+    (*line)[n] = '\0';
+    return n;
+}
+
+/* Makes room for n more bytes at the end of a memory stream. */
+static int reserve(io *s, size_t n) {
+    if (s->cap - s->end >= n) return 0;
+    if (s->start && s->start >= s->end / 2) {
+        memmove(s->buf, s->buf + s->start, s->end - s->start);
+        s->end -= s->start;
+        s->start = 0;
+        if (s->cap - s->end >= n) return 0;
+    }
+    size_t cap = s->cap < 256 ? 256 : s->cap;
+    while (cap - s->end < n) {
+        if (cap > (size_t)-1 / 2) return fail(s, ENOMEM);
+        cap *= 2;
+    }
+    char *grown = realloc(s->buf, cap);
+    if (!grown) return fail(s, ENOMEM);
+    s->buf = grown;
+    s->cap = cap;
+    return 0;
+}
+
+static int write_file(io *s, const char *from, size_t n) {
+    if (s->start != s->end && s->can_read) {
+        lseek(s->fd, -(off_t)(s->end - s->start), SEEK_CUR);
+        s->start = s->end = 0;
+    }
+    if (s->fd == 2) return write_all(s, from, n);
+    if (!s->out && !(s->out = malloc(OUT_SIZE))) return fail(s, ENOMEM);
+    if (n > OUT_SIZE - s->out_len && io_flush(s) < 0) return -1;
+    if (n >= OUT_SIZE) return write_all(s, from, n);
+    memcpy(s->out + s->out_len, from, n);
+    s->out_len += n;
+    set_dirty(s);
+    return 0;
+}
+
+int io_write(io *s, const void *from, size_t n) {
+    switch (s->kind) {
+    case K_NULL: case K_ZERO: case K_RANDOM: return 0;
+    case K_FULL: return n ? fail(s, ENOSPC) : 0;
+    case K_MEM:
+        if (!s->can_write) return fail(s, EBADF);
+        if (s->reader_gone) return fail(s, EPIPE);
+        if (!n) return 0;
+        if (reserve(s, n) < 0) return -1;
+        memcpy(s->buf + s->end, from, n);
+        s->end += n;
+        return 0;
+    case K_FILE: break;
+    }
+    if (!s->can_write) return fail(s, EBADF);
+    if (s->err) { errno = s->err; return -1; }
+    return n ? write_file(s, from, n) : 0;
+}
+
+int io_puts(io *s, const char *text) { return io_write(s, text, strlen(text)); }
+
+int io_putc(io *s, int c) {
+    char byte = (char)c;
+    if (s->kind == K_FILE && s->out && s->out_len && s->out_len < OUT_SIZE) {
+        s->out[s->out_len++] = byte;
+        return 0;
+    }
+    return io_write(s, &byte, 1);
+}
+
+int io_vprintf(io *s, const char *format, va_list args) {
+    char small[512];
+    va_list again;
+    va_copy(again, args);
+    int n = vsnprintf(small, sizeof small, format, args);
+    int status = -1;
+    if (n < 0) {
+        fail(s, EINVAL);
+    } else if ((size_t)n < sizeof small) {
+        status = io_write(s, small, (size_t)n);
+    } else {
+        char *big = malloc((size_t)n + 1);
+        if (!big) {
+            fail(s, ENOMEM);
+        } else {
+            vsnprintf(big, (size_t)n + 1, format, again);
+            status = io_write(s, big, (size_t)n);
+            free(big);
+        }
+    }
+    va_end(again);
+    return status;
+}
+
+int io_printf(io *s, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int status = io_vprintf(s, format, args);
+    va_end(args);
+    return status;
+}
+
+off_t io_seek(io *s, off_t offset, int whence) {
+    if (s->kind == K_MEM && !s->can_write) {
+        off_t base = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? (off_t)s->start : (off_t)s->end;
+        off_t to = base + offset;
+        if (to < 0 || to > (off_t)s->end) { errno = EINVAL; return -1; }
+        s->start = (size_t)to;
+        return to;
+    }
+    if (s->kind == K_NULL || s->kind == K_ZERO) return 0;
+    if (s->kind != K_FILE) { errno = ESPIPE; return -1; }
+    if (s->out_len && io_flush(s) < 0) return -1;
+    if (whence == SEEK_CUR) offset -= (off_t)(s->end - s->start);
+    off_t to = lseek(s->fd, offset, whence);
+    if (to >= 0) s->start = s->end = 0;
+    return to;
+}
+
+int io_fileno(io *s) { return s->kind == K_FILE ? s->fd : -1; }
+int io_failed(io *s) { return s->err; }
+void io_close_reader(io *s) { s->reader_gone = 1; }
+
+const char *io_bytes(io *s, size_t *len) {
+    *len = s->end - s->start;
+    return *len ? s->buf + s->start : "";
+}

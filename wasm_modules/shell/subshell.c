@@ -1,0 +1,150 @@
+/* subshell.c - ( ), $( ) and & without fork: the state is saved, the commands run, the state is put back.
+ *
+ * Variables, functions and aliases come back through the undo log (scopes.c), which costs only what was changed. Everything else is in the
+ * struct `shell`, which is copied whole; what a subshell may replace (descriptors, traps, directory) is duplicated or tagged with the
+ * level that owns it.
+ */
+#include "sh.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct sub_state { shell saved; size_t undo, locals; };
+
+sub_state *subshell_enter(void)
+{
+    sub_state *st = xmalloc(sizeof *st);
+    st->saved = sh;
+    st->undo = undo_mark();
+    st->locals = local_mark();
+    sh.level++;
+    sh.base_scope = sh.scope;
+    sh.unwind = 0;
+    sh.loop_depth = 0;
+    sh.fds = xmalloc((size_t)(sh.nfds ? sh.nfds : 1) * sizeof *sh.fds);
+    for (int i = 0; i < sh.nfds; i++) sh.fds[i] = io_ref(st->saved.fds[i]);
+    for (int i = 0; i < TRAP_MAX; i++) {
+        if (!sh.traps[i]) continue;
+        bool keep = i == TRAP_ERR ? sh.opt[O_ERRTRACE] : i == TRAP_DEBUG || i == TRAP_RETURN ? sh.opt[O_FUNCTRACE] : i != TRAP_EXIT && !*sh.traps[i];
+        sh.traps[i] = keep ? xstrdup(sh.traps[i]) : NULL;
+    }
+    return st;
+}
+
+static void put_back_owned(shell *was)
+{
+    for (int i = 0; i < sh.nfds; i++) io_unref(sh.fds[i]);
+    free(sh.fds);
+    for (int i = 0; i < TRAP_MAX; i++) free(sh.traps[i]);
+    if (sh.own_args && sh.own_level == sh.level) { for (char **a = sh.own_args; *a; a++) free(*a); free(sh.own_args); }
+    if (sh.dirs && sh.dirs_level == sh.level) { for (int i = 0; i < sh.ndirs; i++) free(sh.dirs[i]); free(sh.dirs); }
+    if (sh.cwd_level == sh.level && sh.cwd != was->cwd) {
+        free(sh.cwd);
+        if (chdir(was->cwd) < 0) sh_error("%s: %s", was->cwd, strerror(errno));
+    }
+}
+
+int subshell_leave(sub_state *st, int status)
+{
+    if (sh.unwind == UW_EXIT || sh.unwind == UW_DISCARD || sh.unwind == UW_RETURN) status = sh.exit_status;
+    if (sh.unwind != UW_TRIAL) {
+        sh.unwind = 0;
+        sh.status = status;
+        if (sh.traps[TRAP_EXIT]) {
+            run_trap(TRAP_EXIT);
+            if (sh.unwind == UW_EXIT) status = sh.exit_status;
+        }
+    }
+    bool trial = sh.unwind == UW_TRIAL, overflow = sh.stack_overflow;
+    put_back_owned(&st->saved);
+    shell now = sh;
+    sh = st->saved;
+    sh.slots = now.slots; sh.nslots = now.nslots; sh.slot_cap = now.slot_cap;
+    sh.aliases = now.aliases; sh.tmp = now.tmp; sh.func_gen = now.func_gen; sh.rng = now.rng; sh.in_trial = now.in_trial;
+    local_drop(st->locals);
+    undo_to(st->undo);
+    sh.stack_overflow = overflow;
+    if (trial) sh.unwind = UW_TRIAL;
+    free(st);
+    sh.status = status;
+    return status;
+}
+
+int subshell_run(node *body, int background)
+{
+    sub_state *st = subshell_enter();
+    if (background) {
+        fd_set_io(0, io_null());
+        for (int i = 0; i < TRAP_MAX; i++) if (sh.traps[i] && !*sh.traps[i]) { free(sh.traps[i]); sh.traps[i] = NULL; }
+    }
+    int status = exec_node(body);
+    return subshell_leave(st, status);
+}
+
+/* $(<file): the file, without running anything. NULL when the body is something else. */
+static io *only_input(node *body, bool *failed)
+{
+    if (body->kind != N_SIMPLE || body->u.simple.n || body->u.simple.assigns || !body->redirs || body->redirs->next || body->redirs->kind != R_IN || body->redirs->fd > 0) return NULL;
+    strlist l = { .a = &sh.tmp };
+    if (!expand_word(body->redirs->target, X_WORDS, &l) || l.n != 1) { *failed = true; return NULL; }
+    io *s = shell_open(l.v[0], O_RDONLY);
+    if (s) return s;
+    sh_error("%s: %s", l.v[0], strerror(errno));
+    *failed = true;
+    return NULL;
+}
+
+/* What s holds, without NULs and trailing newlines, in sh.tmp. */
+static char *take_text(io *s, size_t *len)
+{
+    size_t n;
+    const char *bytes = io_bytes(s, &n);
+    char *text = arena_strndup(&sh.tmp, bytes, n);
+    size_t k = n;
+    if (memchr(bytes, 0, n)) {
+        k = 0;
+        for (size_t i = 0; i < n; i++) if (bytes[i]) text[k++] = bytes[i];
+        sh_error("warning: command substitution: ignored null byte in input");
+    }
+    while (k > 0 && text[k - 1] == '\n') k--;
+    text[k] = 0;
+    *len = k;
+    return text;
+}
+
+char *command_subst(node *body, size_t *len)
+{
+    *len = 0;
+    sh.had_subst = true;
+    sh.subst_status = 0;
+    if (!body) { sh.status = 0; return ""; }
+    bool failed = false;
+    io *file = only_input(body, &failed);
+    if (file || failed) {
+        sh.subst_status = sh.status = failed;
+        if (failed) return "";
+        strbuf b = { .a = &sh.tmp };
+        char buf[4096];
+        for (ssize_t n; (n = io_read(file, buf, sizeof buf)) > 0;) sb_add(&b, buf, (size_t)n);
+        io_unref(file);
+        io *copy = io_text(sb_str(&b), b.len);
+        char *text = take_text(copy, len);
+        io_unref(copy);
+        return text;
+    }
+    io *pipe = io_pipe();
+    int line = sh.line;
+    sub_state *st = subshell_enter();
+    fd_set_io(1, io_ref(pipe));
+    if (!sh.shopt[S_INHERIT_ERREXIT] && !sh.opt[O_POSIX]) sh.opt[O_ERREXIT] = 0;
+    int status = exec_node(body);
+    status = subshell_leave(st, status);
+    sh.line = line;
+    sh.had_subst = true;
+    sh.subst_status = status;
+    char *text = take_text(pipe, len);
+    io_unref(pipe);
+    return sh.unwind == UW_TRIAL ? NULL : text;
+}

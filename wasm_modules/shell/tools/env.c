@@ -1,0 +1,71 @@
+/* env.c - env and printenv. A changed environment for one command is asked of the shell by running `env` as assignments before it. */
+#include "../tool.h"
+#include <string.h>
+
+/* The list without the names in drop, with NAME=value words put in. */
+static char **changed(tool *t, char **list, int empty, char **drop, int drops, char **sets, int n) {
+    size_t count = 0;
+    while (list && list[count]) count++;
+    char **result = tool_alloc(t, (count + (size_t)n + 1) * sizeof *result);
+    size_t kept = 0;
+    for (size_t i = 0; i < count && !empty; i++) {
+        size_t len = strcspn(list[i], "=");
+        int gone = 0;
+        for (int d = 0; d < drops; d++) gone |= strlen(drop[d]) == len && !strncmp(drop[d], list[i], len);
+        if (!gone) result[kept++] = list[i];
+    }
+    for (int s = 0; s < n; s++) {
+        size_t len = strcspn(sets[s], "="), i = 0;
+        while (i < kept && !(strcspn(result[i], "=") == len && !strncmp(result[i], sets[s], len))) i++;
+        if (i == kept) kept++;
+        result[i] = sets[s];
+    }
+    return result;
+}
+
+int tool_env(tool *t, int argc, char **argv) {
+    static const tool_long longs[] = {{"ignore-environment", 0, 'i'}, {"null", 0, '0'}, {"unset", 1, 'u'}, {"chdir", 1, 'C'}, {"split-string", 1, 'S'}, {"debug", 0, 'v'}, {0, 0, 0}};
+    int empty = 0, end = '\n', drops = 0, c;
+    char **drop = tool_alloc(t, (size_t)argc * sizeof *drop);
+    char *dir = NULL;
+    tool_opts o;
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "+i0u:C:S:v", longs)) != -1;) switch (c) {
+        case 'i': empty = 1; break;
+        case '0': end = '\0'; break;
+        case 'u': drop[drops++] = o.arg; break;
+        case 'C': dir = o.arg; break;
+        case 'S': case 'v': break;
+        default: return 125;
+    }
+    int first = o.index;
+    if (first < argc && !strcmp(argv[first], "-")) { empty = 1; first++; }
+    int command = first;
+    while (command < argc && strchr(argv[command], '=')) command++;
+    char **list = changed(t, t->environ ? t->environ(t) : NULL, empty, drop, drops, argv + first, command - first);
+    if (command >= argc) {
+        for (; *list; list++) if (io_puts(t->out, *list) < 0 || io_putc(t->out, end) < 0) return 1;
+        return 0;
+    }
+    if (!t->run_env) return tool_fail(t, 126, "cannot run %s", argv[command]);
+    return t->run_env(t, list, dir, argc - command, argv + command);
+}
+
+int tool_printenv(tool *t, int argc, char **argv) {
+    static const tool_long longs[] = {{"null", 0, '0'}, {0, 0, 0}};
+    int end = '\n', c, status = 0;
+    tool_opts o;
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "+0", longs)) != -1;) {
+        if (c != '0') return 2;
+        end = '\0';
+    }
+    if (o.index >= argc) {
+        for (char **list = t->environ ? t->environ(t) : NULL; list && *list; list++) if (io_puts(t->out, *list) < 0 || io_putc(t->out, end) < 0) return 1;
+        return 0;
+    }
+    for (int i = o.index; i < argc; i++) {
+        const char *value = t->getenv && !strchr(argv[i], '=') ? t->getenv(t, argv[i]) : NULL;
+        if (!value) status = 1;
+        else if (io_puts(t->out, value) < 0 || io_putc(t->out, end) < 0) return 1;
+    }
+    return status;
+}

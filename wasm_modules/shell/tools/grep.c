@@ -1,0 +1,140 @@
+/* grep.c - grep, egrep, fgrep: print lines that match. Options are here; searching one stream is grep_search.c. */
+#include "grep.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void add_pattern(grep_state *g, const char *text, size_t n) {
+    if (g->patterns++) buffer_putc(&g->pattern, '\n');
+    buffer_add(&g->pattern, text, n);
+}
+
+static int add_pattern_file(grep_state *g, const char *path) {
+    int failed = 0;
+    io *from = tool_open(g->t, path, 2, &failed);
+    if (!from) return 2;
+    buffer b = {.t = g->t};
+    buffer_read_all(&b, from);
+    io_unref(from);
+    if (b.n && b.p[b.n - 1] == '\n') b.n--;
+    else if (!b.n) { if (!g->patterns) g->no_patterns = 1; return 0; }
+    add_pattern(g, b.p, b.n);
+    return 0;
+}
+
+static int compile(grep_state *g) {
+    int flags = g->syntax | (g->icase ? REGEX_ICASE : 0) | (g->word ? REGEX_WORD : 0) | (g->whole_line ? REGEX_LINE : 0);
+    const char *error;
+    buffer_puts(&g->pattern, "");
+    if (!(g->syntax & REGEX_PERL)) flags |= REGEX_NEWLINE_ALT;
+    else if (memchr(g->pattern.p, '\n', g->pattern.n)) return tool_fail(g->t, 2, "the -P option only supports a single pattern");
+    /* the fast path: a plain-text BRE or ERE */
+    g->regex = pattern_compile(g->t, g->pattern.p, g->pattern.n, flags, &error);
+    return g->regex ? 0 : tool_fail(g->t, 2, "%s", error);
+}
+
+/* -NUM as in -3. */
+static void old_context(grep_state *g, int digit) {
+    g->before = g->after = (g->old_context ? g->before * 10 : 0) + (unsigned long)(digit - '0');
+    g->old_context = 1;
+}
+
+static int take_count(grep_state *g, const char *arg, unsigned long *to, const char *what) {
+    char *end;
+    long n = strtol(arg, &end, 10);
+    if (end == arg || *end) return tool_fail(g->t, 2, "%s: invalid %s", arg, what);
+    *to = n < 0 ? (unsigned long)-1 / 2 : (unsigned long)n;
+    return 0;
+}
+
+static int parse_options(grep_state *g, tool_opts *o) {
+    static const tool_long longs[] = {{"extended-regexp", 0, 'E'}, {"fixed-strings", 0, 'F'}, {"basic-regexp", 0, 'G'}, {"perl-regexp", 0, 'P'}, {"regexp", 1, 'e'}, {"file", 1, 'f'},
+        {"ignore-case", 0, 'i'}, {"no-ignore-case", 0, 128}, {"invert-match", 0, 'v'}, {"word-regexp", 0, 'w'}, {"line-regexp", 0, 'x'}, {"count", 0, 'c'}, {"color", 2, 129},
+        {"colour", 2, 129}, {"files-without-match", 0, 'L'}, {"files-with-matches", 0, 'l'}, {"max-count", 1, 'm'}, {"only-matching", 0, 'o'}, {"quiet", 0, 'q'},
+        {"silent", 0, 'q'}, {"no-messages", 0, 's'}, {"byte-offset", 0, 'b'}, {"with-filename", 0, 'H'}, {"no-filename", 0, 'h'}, {"label", 1, 130}, {"line-number", 0, 'n'},
+        {"initial-tab", 0, 'T'}, {"null", 0, 'Z'}, {"after-context", 1, 'A'}, {"before-context", 1, 'B'}, {"context", 1, 'C'}, {"text", 0, 'a'}, {"binary-files", 1, 131},
+        {"exclude", 1, 132}, {"exclude-dir", 1, 133}, {"include", 1, 134}, {"recursive", 0, 'r'}, {"dereference-recursive", 0, 'R'}, {"null-data", 0, 'z'}, {"line-buffered", 0, 135},
+        {"binary", 0, 'U'}, {"directories", 1, 'd'}, {"devices", 1, 'D'}, {"exclude-from", 1, 135}, {"group-separator", 1, 136}, {"no-group-separator", 0, 137}, {0, 0, 0}};
+    int c;
+    while ((c = tool_opts_next(g->t, o, "EFGPe:f:ivwxyclLqsnHhom:A:B:C:rRabzZTUud:D:0123456789", longs)) != -1) switch (c) {
+        case 'E': g->syntax = REGEX_EXTENDED; break;
+        case 'F': g->syntax = REGEX_LITERAL; break;
+        case 'G': g->syntax = 0; break;
+        case 'P': g->syntax = REGEX_PERL; break;
+        case 'e': add_pattern(g, o->arg, strlen(o->arg)); g->have_pattern = 1; break;
+        case 'f': if (add_pattern_file(g, o->arg)) return 2; g->have_pattern = 1; break;
+        case 'i': case 'y': g->icase = 1; break;
+        case 128: g->icase = 0; break;
+        case 'v': g->invert = 1; break;
+        case 'w': g->word = 1; break;
+        case 'x': g->whole_line = 1; break;
+        case 'c': g->count_only = 1; break;
+        case 'l': g->list = 'l'; break;
+        case 'L': g->list = 'L'; break;
+        case 'q': g->quiet = 1; break;
+        case 's': g->silent = 1; break;
+        case 'n': g->numbers = 1; break;
+        case 'H': g->names = 1; break;
+        case 'h': g->names = -1; break;
+        case 'o': g->only = 1; break;
+        case 'm': if (take_count(g, o->arg, &g->most, "max count")) return 2; break;
+        case 'A': if (take_count(g, o->arg, &g->after, "context length argument")) return 2; break;
+        case 'B': if (take_count(g, o->arg, &g->before, "context length argument")) return 2; break;
+        case 'C': if (take_count(g, o->arg, &g->after, "context length argument")) return 2; g->before = g->after; break;
+        case 'r': g->recursive = 1; break;
+        case 'R': g->recursive = 2; break;
+        case 'a': g->text = 1; break;
+        case 'b': g->offsets = 1; break;
+        case 'z': g->delim = '\0'; break;
+        case 'Z': g->null_names = 1; break;
+        case 'T': g->tab = 1; break;
+        case 129: g->color = !o->arg ? 0 : !strcmp(o->arg, "always"); break;
+        case 130: g->label = o->arg; break;
+        case 131: g->text = !strcmp(o->arg, "text"); g->skip_binary = !strcmp(o->arg, "without-match"); break;
+        case 'I' : break;
+        case 132: case 133: case 134:
+            if (g->globs < GREP_GLOBS) { g->glob[g->globs].kind = c == 132 ? 'x' : c == 133 ? 'd' : 'i'; g->glob[g->globs++].pattern = o->arg; }
+            break;
+        case 136: g->separator = o->arg; break;
+        case 137: g->separator = NULL; break;
+        case 'd': g->skip_dirs = !strcmp(o->arg, "skip"); if (!strcmp(o->arg, "recurse")) g->recursive = 1; break;
+        case 'U': case 'u': case 'D': case 135: break;
+        case '?':
+            return 2;
+        default: old_context(g, c);
+    }
+    return 0;
+}
+
+static int grep_main(tool *t, int argc, char **argv, int syntax) {
+    grep_state g = {.t = t, .syntax = syntax, .most = (unsigned long)-1, .delim = '\n', .separator = "--", .pattern = {.t = t}};
+    tool_opts o;
+    /* -I is a short option of its own: no binary files */
+    for (int i = 1; i < argc; i++) if (!strcmp(argv[i], "-I")) { argv[i] = "--binary-files=without-match"; }
+    tool_opts_start(&o, argc, argv);
+    if (parse_options(&g, &o)) {
+        return 2;
+    }
+    if (!g.have_pattern) {
+        if (o.index >= argc) {
+            io_printf(t->err, "Usage: %s [OPTION]... PATTERNS [FILE]...\n", t->name);
+            return tool_usage(t, 2);
+        }
+        add_pattern(&g, argv[o.index], strlen(argv[o.index]));
+        o.index++;
+    }
+    if (g.patterns) g.no_patterns = 0;
+    if (!g.no_patterns && compile(&g)) return 2;
+    int count = argc - o.index;
+    if (!g.names) g.names = count > 1 || (g.recursive && count != 1) ? 1 : g.recursive ? 2 : 0;
+    if (!count) {
+        if (g.recursive) grep_path(&g, ".", 0, 1); else grep_path(&g, "-", 0, 0);
+    }
+    for (int i = 0; i < count && !g.stop; i++) grep_path(&g, argv[o.index + i], 0, 0);
+    if (g.quiet && g.matched) return 0;
+    return g.failed ? 2 : g.matched ? 0 : 1;
+}
+
+int tool_grep(tool *t, int argc, char **argv) { return grep_main(t, argc, argv, 0); }
+int tool_egrep(tool *t, int argc, char **argv) { return grep_main(t, argc, argv, REGEX_EXTENDED); }
+int tool_fgrep(tool *t, int argc, char **argv) { return grep_main(t, argc, argv, REGEX_LITERAL); }

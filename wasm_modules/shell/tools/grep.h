@@ -1,0 +1,23 @@
+/* grep.h - what the two files of grep share. */
+#ifndef HATCH_GREP_H
+#define HATCH_GREP_H
+#include "buffer.h"
+#include "patterns.h"
+
+enum { GREP_GLOBS = 64 };
+
+typedef struct {
+    tool *t;
+    regex *regex;
+    buffer pattern;
+    int patterns, have_pattern, no_patterns, syntax, icase, invert, word, whole_line, count_only, list, quiet, silent, numbers, only, recursive, text, offsets, delim;
+    int null_names, tab, color, skip_binary, skip_dirs, names, old_context;                   /* names: 1 always, -1 never, 2 only below directories */
+    unsigned long most, before, after;
+    const char *label, *separator;
+    struct { int kind; const char *pattern; } glob[GREP_GLOBS];
+    int globs;
+    int matched, failed, stop, printed_any;
+} grep_state;
+
+void grep_path(grep_state *g, const char *path, int depth, int implied); /* a file, "-", or with -r a directory */
+#endif

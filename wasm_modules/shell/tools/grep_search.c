@@ -1,0 +1,217 @@
+/* grep_search.c - searching one file or tree for grep, with context, counts and colours. */
+#include "files.h"
+#include "grep.h"
+#include "../utf8.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+/* The lines before the present one that context may still need. */
+typedef struct { char *text; size_t n, cap; unsigned long number; unsigned long long offset; } kept_line;
+
+typedef struct {
+    grep_state *g;
+    const char *name;
+    int show_name, binary, stopped;
+    kept_line *ring;
+    size_t ring_n, ring_at;
+    unsigned long number, last_printed, selected, after_left;
+    unsigned long long offset;
+    int printed;
+} search;
+
+static void put_prefix(search *s, unsigned long number, unsigned long long offset, char mark) {
+    grep_state *g = s->g;
+    io *out = g->t->out;
+    const char *sep_on = g->color ? "\033[36m\033[K" : "", *off = g->color ? "\033[m\033[K" : "";
+    if (s->show_name) {
+        io_printf(out, "%s%s%s", g->color ? "\033[35m\033[K" : "", s->name, off);
+        if (g->null_names) io_putc(out, '\0'); else io_printf(out, "%s%c%s", sep_on, mark, off);
+    }
+    if (g->numbers) io_printf(out, g->tab ? "%s%4lu%s%s%c%s" : "%s%lu%s%s%c%s", g->color ? "\033[32m\033[K" : "", number, off, sep_on, mark, off);
+    if (g->offsets) io_printf(out, "%s%llu%s%s%c%s", g->color ? "\033[32m\033[K" : "", offset, off, sep_on, mark, off);
+    if (g->tab && (s->show_name || g->numbers || g->offsets)) io_putc(out, '\t');
+}
+
+static int put_colored(search *s, const char *line, size_t n) {
+    regex_span m;
+    size_t at = 0;
+    io *out = s->g->t->out;
+    while (at <= n && regex_exec(s->g->regex, line, n, at, &m, 1) > 0) {
+        if (m.start == m.end) { if ((size_t)m.end >= n) break; io_write(out, line + at, (size_t)m.end + 1 - at); at = (size_t)m.end + 1; continue; }
+        io_write(out, line + at, (size_t)m.start - at);
+        io_puts(out, "\033[01;31m\033[K");
+        io_write(out, line + m.start, (size_t)(m.end - m.start));
+        io_puts(out, "\033[m\033[K");
+        at = (size_t)m.end;
+    }
+    return at < n ? io_write(out, line + at, n - at) : 0;
+}
+
+static int put_line(search *s, const char *line, size_t n, unsigned long number, unsigned long long offset, char mark) {
+    grep_state *g = s->g;
+    if (s->last_printed && number > s->last_printed + 1 && (g->before || g->after) && g->separator) io_printf(g->t->out, "%s\n", g->separator);
+    else if (!s->last_printed && g->printed_any && (g->before || g->after) && g->separator) io_printf(g->t->out, "%s\n", g->separator);
+    s->last_printed = number;
+    g->printed_any = 1;
+    put_prefix(s, number, offset, mark);
+    if (g->color && mark == ':' && !g->invert) put_colored(s, line, n); else io_write(g->t->out, line, n);
+    return io_putc(g->t->out, g->delim);
+}
+
+static int put_matches(search *s, const char *line, size_t n) {
+    grep_state *g = s->g;
+    regex_span m;
+    for (size_t at = 0; at <= n && regex_exec(g->regex, line, n, at, &m, 1) > 0;) {
+        if (m.end <= m.start) { at = (size_t)m.end + 1; if (m.end < m.start) at = (size_t)m.start + 1; continue; }
+        put_prefix(s, s->number, s->offset + (unsigned long long)m.start, ':');
+        if (g->color) io_puts(g->t->out, "\033[01;31m\033[K");
+        io_write(g->t->out, line + m.start, (size_t)(m.end - m.start));
+        if (g->color) io_puts(g->t->out, "\033[m\033[K");
+        if (io_putc(g->t->out, g->delim) < 0) return -1;
+        at = (size_t)m.end;
+    }
+    return 0;
+}
+
+static void keep(search *s, const char *line, size_t n) {
+    kept_line *k = &s->ring[s->ring_at];
+    if (n > k->cap) k->text = tool_realloc(s->g->t, k->text, k->cap = n + 64);
+    if (n) memcpy(k->text, line, n);
+    k->n = n;
+    k->number = s->number;
+    k->offset = s->offset;
+    s->ring_at = (s->ring_at + 1) % s->g->before;
+    if (s->ring_n < s->g->before) s->ring_n++;
+}
+
+static int flush_kept(search *s) {
+    size_t size = s->g->before;
+    for (size_t i = 0; i < s->ring_n; i++) {
+        kept_line *k = &s->ring[(s->ring_at + size - s->ring_n + i) % size];
+        if (put_line(s, k->text, k->n, k->number, k->offset, '-') < 0) return -1;
+    }
+    s->ring_n = 0;
+    return 0;
+}
+
+/* A selected line. -1 ends the search of this file. */
+static int select_line(search *s, const char *line, size_t n) {
+    grep_state *g = s->g;
+    s->selected++;
+    g->matched = 1;
+    if (g->quiet) { g->stop = 1; return -1; }
+    if (g->list) return -1;
+    if (g->count_only) return s->selected >= g->most ? -1 : 0;
+    if (s->binary || (!g->text && g->delim == '\n' && !utf8_valid(line, n))) {
+        s->binary = 1;
+        io_printf(g->t->out, "%s: %s: binary file matches\n", g->t->name, s->name);
+        return -1;
+    }
+    if (g->only) {
+        if (!g->invert && put_matches(s, line, n) < 0) return -1;
+    } else {
+        if (g->before && flush_kept(s) < 0) return -1;
+        if (put_line(s, line, n, s->number, s->offset, ':') < 0) return -1;
+    }
+    s->after_left = g->after;
+    return s->selected >= g->most ? (g->after ? 1 : -1) : 0;
+}
+
+static void search_stream(search *s, io *from) {
+    grep_state *g = s->g;
+    const char *line;
+    ssize_t got;
+    int done = 0, first = 1;
+    if (g->before > 100000) g->before = 100000;
+    if (g->before) s->ring = tool_alloc(g->t, g->before * sizeof *s->ring);
+    if (!g->most) return;
+    while ((got = io_line(from, &line, g->delim)) > 0) {
+        size_t n = (size_t)got - (line[got - 1] == g->delim);
+        if (first && !g->text && g->delim == '\n') {
+            size_t rest;
+            const char *more = io_bytes(from, &rest);
+            if (memchr(line, 0, n) || (rest && memchr(more, 0, rest < 32768 ? rest : 32768))) {
+                s->binary = 1;
+                if (g->skip_binary) return;
+            }
+        }
+        first = 0;
+        s->number++;
+        int hit = 0;
+        if (!done) {
+            hit = g->no_patterns ? 0 : regex_test(g->regex, line, n);
+            if (hit < 0) { g->failed = 1; tool_fail(g->t, 2, "%s: pattern too complex for this line", s->name); hit = 0; }
+            hit = (hit != 0) != (g->invert != 0);
+        }
+        if (hit) {
+            int end = select_line(s, line, n);
+            if (end < 0) break;
+            if (end > 0) done = 1;
+        } else if (s->after_left) {
+            s->after_left--;
+            if (!g->only && !g->count_only && put_line(s, line, n, s->number, s->offset, '-') < 0) break;
+        } else if (done) break;
+        else if (g->before) keep(s, line, n);
+        s->offset += (unsigned long long)got;
+        if (io_failed(g->t->out)) { g->stop = 1; break; }
+    }
+}
+
+static int base_excluded(const grep_state *g, const char *path, int is_dir, int implied) {
+    const char *base = path_last(path);
+    int included = -1;
+    if (implied) return 0;
+    for (int i = 0; i < g->globs; i++) {
+        int kind = g->glob[i].kind;
+        if ((kind == 'd') != is_dir) continue;
+        int hit = glob_matches(g->glob[i].pattern, base, 0, 0) || glob_matches(g->glob[i].pattern, path, 0, 0);
+        if (kind == 'i') { if (hit) included = 1; else if (included < 0) included = 0; }
+        else if (hit) return 1;
+    }
+    return included == 0;
+}
+
+static void search_tree(grep_state *g, const char *path, int depth, int implied) {
+    size_t n;
+    if (depth > 500 || tool_too_deep(g->t)) { g->failed = 1; tool_fail(g->t, 2, "%s: directories nest too deep", path); return; }
+    char **names = directory_names(g->t, path, &n);
+    if (!names) { g->failed = 1; if (!g->silent) tool_fail_errno(g->t, 2, "%s", path); return; }
+    for (size_t i = 0; i < n && !g->stop; i++) grep_path(g, implied && depth == 0 ? names[i] : path_join(g->t, path, names[i]), depth + 1, 0);
+}
+
+void grep_path(grep_state *g, const char *path, int depth, int implied) {
+    struct stat st;
+    int standard = !strcmp(path, "-") && !depth;
+    if (!standard && (g->recursive == 1 && depth ? lstat : stat)(path, &st) == 0) {
+        if (depth && S_ISLNK(st.st_mode)) return;
+        if (S_ISDIR(st.st_mode)) {
+            if (g->recursive) {
+                if (!base_excluded(g, path, 1, implied || (!depth && !strcmp(path, ".")))) search_tree(g, path, depth, implied);
+                return;
+            }
+            if (!g->skip_dirs && !g->silent) tool_fail(g->t, 2, "%s: Is a directory", path);
+            return;
+        }
+        if (base_excluded(g, path, 0, 0)) return;
+    }
+    io *from = standard ? io_ref(g->t->in) : io_open(path, O_RDONLY, 0);
+    if (!from) {
+        g->failed = 1;
+        if (!g->silent) tool_fail_errno(g->t, 2, "%s", path);
+        return;
+    }
+    search s = {.g = g, .name = standard ? g->label ? g->label : "(standard input)" : path, .show_name = g->names == 1 || (g->names == 2 && depth)};
+    search_stream(&s, from);
+    io_unref(from);
+    io *out = g->t->out;
+    if (g->quiet) return;
+    if (g->list == 'l' ? s.selected > 0 : g->list == 'L' && !s.selected) {
+        io_puts(out, s.name);
+        io_putc(out, g->null_names ? '\0' : '\n');
+    } else if (g->count_only && !g->list) {
+        if (s.show_name) io_printf(out, "%s%c", s.name, g->null_names ? '\0' : ':');
+        io_printf(out, "%lu\n", s.selected);
+    }
+    if (io_failed(out)) g->stop = 1;
+}

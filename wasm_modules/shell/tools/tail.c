@@ -1,0 +1,80 @@
+/* tail.c - the last lines or bytes of files. -f is accepted and ends at the end of the file: nobody else writes while we run. */
+#include "buffer.h"
+#include <errno.h>
+#include <string.h>
+
+typedef struct { unsigned long long count; int bytes, from_start, quiet, verbose, delim; } tail_state;
+
+static int take_count(tool *t, tail_state *s, const char *arg, int bytes) {
+    s->bytes = bytes;
+    s->from_start = *arg == '+';
+    if (s->from_start || *arg == '-') arg++;
+    if (size_parse(arg, &s->count) < 0)
+        return tool_fail(t, -1, "invalid number of %s: %s", bytes ? "bytes" : "lines", tool_quote(t, arg));
+    return 0;
+}
+
+/* Where the part to print begins in b. */
+static size_t find_start(const buffer *b, const tail_state *s) {
+    if (s->bytes) return s->count >= b->n ? 0 : b->n - (size_t)s->count;
+    if (!s->count) return b->n;
+    unsigned long long left = s->count + (b->n && b->p[b->n - 1] == s->delim);
+    for (size_t at = b->n; at > 0; at--)
+        if (b->p[at - 1] == s->delim && !--left) return at;
+    return 0;
+}
+
+static int tail_one(tool *t, io *from, tail_state *s) {
+    if (s->from_start) {
+        unsigned long long skip = s->count ? s->count - 1 : 0;
+        const char *line;
+        if (s->bytes) for (; skip && io_getc(from) >= 0; skip--) {}
+        else for (; skip && io_line(from, &line, s->delim) > 0; skip--) {}
+        char block[16384];
+        ssize_t n;
+        while ((n = io_read(from, block, sizeof block)) > 0) if (io_write(t->out, block, (size_t)n) < 0) return -1;
+        return (int)n;
+    }
+    buffer b = {.t = t};
+    if (buffer_read_all(&b, from) < 0) return -1;
+    size_t start = find_start(&b, s);
+    int failed = io_write(t->out, b.p + start, b.n - start);
+    buffer_free(&b);
+    return failed;
+}
+
+int tool_tail(tool *t, int argc, char **argv) {
+    static const tool_long longs[] = {{"lines", 1, 'n'}, {"bytes", 1, 'c'}, {"quiet", 0, 'q'}, {"silent", 0, 'q'}, {"verbose", 0, 'v'},
+        {"zero-terminated", 0, 'z'}, {"follow", 2, 'f'}, {"retry", 0, 'f'}, {"pid", 1, 'f'}, {"sleep-interval", 1, 'f'}, {0, 0, 0}};
+    tail_state s = {.count = 10, .delim = '\n'};
+    tool_opts o;
+    int c, status = 0;
+    if (argc > 1 && (argv[1][0] == '-' || argv[1][0] == '+') && argv[1][1] >= '0' && argv[1][1] <= '9')
+        argv[1] = tool_format(t, "-n%s%s", argv[1][0] == '+' ? "+" : "", argv[1] + 1);
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "n:c:qvzfFs:", longs)) != -1;) switch (c) {
+        case 'n': case 'c': if (take_count(t, &s, o.arg, c == 'c') < 0) return 1; break;
+        case 'q': s.quiet = 1; s.verbose = 0; break;
+        case 'v': s.verbose = 1; s.quiet = 0; break;
+        case 'z': s.delim = '\0'; break;
+        case 'f': case 'F': case 's': break;
+        default: return 1;
+    }
+    static char *standard[] = {"-"};
+    char **files = o.index < argc ? argv + o.index : standard;
+    int count = o.index < argc ? argc - o.index : 1, shown = 0;
+    for (int i = 0; i < count; i++) {
+        io *from;
+        if (!strcmp(files[i], "-")) from = io_ref(t->in);
+        else if (!(from = io_open(files[i], 0, 0))) {
+            status = tool_fail_errno(t, 1, "cannot open %s for reading", tool_quote(t, files[i]));
+            continue;
+        }
+        if (s.verbose || (count > 1 && !s.quiet))
+            io_printf(t->out, "%s==> %s <==\n", shown++ ? "\n" : "", strcmp(files[i], "-") ? files[i] : "standard input");
+        int failed = tail_one(t, from, &s);
+        if (failed && io_failed(from)) { errno = io_failed(from); status = tool_fail_errno(t, 1, "error reading %s", tool_quote(t, files[i])); }
+        io_unref(from);
+        if (io_failed(t->out)) return 1;
+    }
+    return status;
+}
