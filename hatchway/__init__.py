@@ -1,18 +1,23 @@
 """Hatchway: run untrusted code for many tenants inside WebAssembly sandboxes.
 
-    import hatchway
-    with hatchway.Sandbox() as box:
-        box.run("print(1 + 1)").stdout                       # '2\\n'
-        box.run("echo hi > a.txt", language="shell")
-        box.run("open('/workspace/a.txt').read()").result    # 'hi\\n'
+import hatchway
+with hatchway.Sandbox() as box:
+    box.run("print(1 + 1)").stdout                       # '2\\n'
+    box.run("echo hi > a.txt", language="shell")
+    box.run("open('/workspace/a.txt').read()").result    # 'hi\\n'
 """
 
 from __future__ import annotations
 
-from hatchway.box import AsyncSandbox, Sandbox
-from sandbox.capabilities import Capability, CapabilityLimits, ToolError
-from sandbox.errors import RequestError, SandboxError, SetupError
-from sandbox.wire import DEFAULT_LIMITS, Diagnostic, Display, ErrorObject, Language, RunResult, RunStatus, SessionLimits, Span
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hatchway.async_box import AsyncSandbox
+    from hatchway.box import Sandbox
+    from sandbox.capabilities import Capability, CapabilityLimits, ToolError
+    from sandbox.errors import RequestError, SandboxError, SetupError
+    from sandbox.wire import DEFAULT_LIMITS, Diagnostic, Display, ErrorObject, Language, RunResult, RunStatus, SessionLimits, Span
 
 __version__ = "0.1.0"
 __all__ = [
@@ -35,3 +40,22 @@ __all__ = [
     "ToolError",
     "__version__",
 ]
+
+_HOMES = {
+    "hatchway.async_box": ("AsyncSandbox",),
+    "hatchway.box": ("Sandbox",),
+    "sandbox.capabilities": ("Capability", "CapabilityLimits", "ToolError"),
+    "sandbox.errors": ("RequestError", "SandboxError", "SetupError"),
+    "sandbox.wire": (
+        "DEFAULT_LIMITS", "Diagnostic", "Display", "ErrorObject", "Language", "RunResult", "RunStatus", "SessionLimits", "Span",
+    ),
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Names are imported when first used: the command line starts faster without what it does not need."""
+    for home, names in _HOMES.items():
+        if name in names:
+            value = globals()[name] = getattr(importlib.import_module(home), name)
+            return value
+    raise AttributeError(f"module 'hatchway' has no attribute {name!r}")

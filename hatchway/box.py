@@ -1,13 +1,11 @@
 """`Sandbox`: a session in this process, with the verbs people use.
 
-Rules: the surface of DESIGN.md stays as it is. `run` answers with a `RunResult` whatever the code does; wrong arguments to Python functions are
-answered the same way, with the contract's code, so that an embedder has one place to look. The asynchronous class has the same verbs.
+Rules: the surface of DESIGN.md stays as it is. `run` answers with a `RunResult` whatever the code does; wrong arguments to
+Python functions are answered the same way, with the contract's code, so that an embedder has one place to look.
 """
 
 from __future__ import annotations
 
-import asyncio
-import functools
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
@@ -18,7 +16,7 @@ from sandbox.capabilities import Capability, Registry
 from sandbox.errors import RequestError
 from sandbox.generations import VfsLimits
 from sandbox.images import Progress
-from sandbox.session import OnOutput, Session, check_session_id, failure, parse_language
+from sandbox.session import OnOutput, Session, failure, parse_language
 from sandbox.vfs import Vfs
 from sandbox.wire import DEFAULT_LIMITS, DEFAULT_SESSION_ID, Language, RunRequest, RunResult, SessionLimits
 
@@ -39,8 +37,8 @@ def _limits(given: Limits, base: SessionLimits) -> SessionLimits | None:
 class Sandbox:
     """A session of its own: one filesystem, Python, JavaScript, TypeScript and shell.
 
-    `limits` are the session's ceiling; a run may lower them. `tools` are functions its programs may call. `metered` counts instructions
-    (slower; its images are compiled separately). `files` bounds the filesystem.
+    `limits` are the session's ceiling; a run may lower them. `tools` are functions its programs may call. `metered` counts
+    instructions (slower; its images are compiled separately). `files` bounds the filesystem.
     """
 
     def __init__(
@@ -102,7 +100,9 @@ class Sandbox:
             if not isinstance(code, str) or not isinstance(stdin, str):
                 raise RequestError("INVALID_ARGUMENT", f"code and stdin must be text, not {type(code).__name__}")
             if not (inputs is None or isinstance(inputs, Mapping)):
-                raise RequestError("INVALID_ARGUMENT", f"inputs must be a mapping of names to values, not {type(inputs).__name__}")
+                raise RequestError(
+                    "INVALID_ARGUMENT", f"inputs must be a mapping of names to values, not {type(inputs).__name__}"
+                )
             request = RunRequest(
                 session_id=session.id,
                 language=session.language if language is None else parse_language(language),
@@ -138,42 +138,3 @@ def _text(code: bytes) -> str:
         return code.decode()
     except UnicodeDecodeError as error:
         raise RequestError("INVALID_ARGUMENT", f"the code is not valid UTF-8 at byte {error.start}") from None
-
-
-class AsyncSandbox:
-    """`Sandbox` for asyncio: runs happen on a thread, and cancelling the task cancels the run."""
-
-    def __init__(self, **options: Any) -> None:
-        self._box = Sandbox(**options)
-
-    @property
-    def files(self) -> Vfs:
-        return self._box.files
-
-    @property
-    def registry(self) -> Registry:
-        return self._box.registry
-
-    async def run(self, code: str, **options: Any) -> RunResult:
-        running = asyncio.get_running_loop().run_in_executor(None, functools.partial(self._box.run, code, **options))
-        try:
-            return await asyncio.shield(running)
-        except asyncio.CancelledError:
-            self._box.cancel()
-            await asyncio.wait([running])
-            raise
-
-    def cancel(self) -> bool:
-        return self._box.cancel()
-
-    async def close(self) -> None:
-        await asyncio.get_running_loop().run_in_executor(None, self._box.close)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await self.close()
-
-
-__all__ = ["AsyncSandbox", "Sandbox", "check_session_id"]

@@ -1,9 +1,11 @@
 """The `hatchway` command.
 
-Rules: `--help` teaches; a mistake gets one clear line with a hint and exit status 2, never a traceback. Colours and progress bars only on a terminal.
-Imports happen inside the commands, because most of a cold start is imports. Each command is one function `run_NAME(options) -> int`.
+Rules: `--help` teaches; a mistake gets one clear line with a hint and exit status 2, never a traceback. Colours and progress
+bars only on a terminal. Imports happen inside the commands, because most of a cold start is imports. Each command is one
+function `run_NAME(options) -> int`.
 
-Exit status of `hatchway run`: the program's own; 1 if it failed, 124 if a time limit ended it, 137 if another limit did, 130 if cancelled.
+Exit status of `hatchway run`: the program's own; 1 if it failed, 124 if a time limit ended it, 137 if another limit did, 130 if
+cancelled.
 """
 
 from __future__ import annotations
@@ -13,7 +15,15 @@ import sys
 from typing import IO, Any
 
 _STATUS_EXIT = {"timeout": 124, "resource_exhausted": 137, "cancelled": 130, "permission_denied": 126}
-_LANGUAGE_OF_SUFFIX = {".py": "python", ".js": "javascript", ".mjs": "javascript", ".ts": "typescript", ".mts": "typescript", ".sh": "shell", ".bash": "shell"}
+_LANGUAGE_OF_SUFFIX = {
+    ".py": "python",
+    ".js": "javascript",
+    ".mjs": "javascript",
+    ".ts": "typescript",
+    ".mts": "typescript",
+    ".sh": "shell",
+    ".bash": "shell",
+}
 
 
 def paint(text: str, colour: str, stream: IO[str]) -> str:
@@ -31,7 +41,12 @@ def show_progress(what: str, done: float) -> None:
     """A bar while something is built for the first time."""
     if sys.stderr.isatty():
         filled = int(done * 30)
-        print(f"\r{what:24} [{'#' * filled}{'.' * (30 - filled)}] {done:4.0%}", end="\n" if done >= 1 else "", file=sys.stderr, flush=True)
+        print(
+            f"\r{what:24} [{'#' * filled}{'.' * (30 - filled)}] {done:4.0%}",
+            end="\n" if done >= 1 else "",
+            file=sys.stderr,
+            flush=True,
+        )
     elif done >= 1:
         print(f"{what}: done", file=sys.stderr, flush=True)
 
@@ -45,12 +60,16 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     _add_run(commands)
-    doctor = commands.add_parser("doctor", help="what works here, what is compiled, what it would take", description="Look at this machine.")
+    doctor = commands.add_parser(
+        "doctor", help="what works here, what is compiled, what it would take", description="Look at this machine."
+    )
     doctor.add_argument("--json", action="store_true", help="machine-readable")
     doctor.add_argument("--verify", action="store_true", help="hash every cached file again (takes a second)")
     doctor.set_defaults(function="doctor")
     _add_images(commands)
-    completion = commands.add_parser("completion", help="print a tab-completion script", description="Add  eval \"$(hatchway completion bash)\"  to ~/.bashrc")
+    completion = commands.add_parser(
+        "completion", help="print a tab-completion script", description='Add  eval "$(hatchway completion bash)"  to ~/.bashrc'
+    )
     completion.add_argument("shell", choices=["bash", "zsh", "fish"])
     completion.set_defaults(function="completion")
     _add_policy(commands)
@@ -67,12 +86,24 @@ def _add_run(commands: Any) -> None:
         "  hatchway run -c 'x * 2' --input x=21 --json",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    run.add_argument("path", nargs="?", metavar="FILE", help="the program; its ending tells the language; - reads it from standard input")
+    run.add_argument(
+        "path", nargs="?", metavar="FILE", help="the program; its ending tells the language; - reads it from standard input"
+    )
     run.add_argument("-c", "--code", metavar="CODE", help="the program itself")
     run.add_argument("-l", "--language", metavar="L", help="python (default), javascript, typescript or shell")
-    run.add_argument("--input", action="append", default=[], metavar="NAME=JSON", help="set a variable before the program starts (repeatable)")
-    run.add_argument("--file", action="append", default=[], metavar="HOST[:GUEST]", help="copy a file into /workspace first (repeatable)")
-    run.add_argument("--get", action="append", default=[], metavar="GUEST[:HOST]", help="copy a file out of the sandbox afterwards (repeatable)")
+    run.add_argument(
+        "--input", action="append", default=[], metavar="NAME=JSON", help="set a variable before the program starts (repeatable)"
+    )
+    run.add_argument(
+        "--file", action="append", default=[], metavar="HOST[:GUEST]", help="copy a file into /workspace first (repeatable)"
+    )
+    run.add_argument(
+        "--get",
+        action="append",
+        default=[],
+        metavar="GUEST[:HOST]",
+        help="copy a file out of the sandbox afterwards (repeatable)",
+    )
     run.add_argument("--displays", metavar="DIR", help="save figures and other displays there")
     run.add_argument("--timeout-ms", type=int, metavar="N", help="wall clock limit (default 5000)")
     for name, text in (("cpu-ms", "CPU time limit (default 2000)"), ("memory-mb", "memory limit (default 64)")):
@@ -80,13 +111,17 @@ def _add_run(commands: Any) -> None:
     run.add_argument("--max-output-bytes", type=int, metavar="N", help="limit of stdout and stderr together (default 65536)")
     run.add_argument("--max-stack-depth", type=int, metavar="N", help="recursion limit (default 256)")
     run.add_argument("--check", action="store_true", help="only check the program, run nothing")
-    run.add_argument("--metered", action="store_true", help="count instructions (slower; compiles separate images the first time)")
+    run.add_argument(
+        "--metered", action="store_true", help="count instructions (slower; compiles separate images the first time)"
+    )
     run.add_argument("--json", action="store_true", help="print the whole result as JSON")
     run.set_defaults(function="run")
 
 
 def _add_images(commands: Any) -> None:
-    images = commands.add_parser("images", help="build, list or prune the compiled guests", description="The cache of compiled guests.")
+    images = commands.add_parser(
+        "images", help="build, list or prune the compiled guests", description="The cache of compiled guests."
+    )
     verbs = images.add_subparsers(dest="verb", metavar="VERB", required=True)
     build = verbs.add_parser("build", help="compile what is missing (Python takes one to two minutes, once per machine)")
     build.add_argument("names", nargs="*", metavar="GUEST", help="python, javascript, shell (default: all)")

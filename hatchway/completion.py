@@ -25,10 +25,10 @@ def script(parser: argparse.ArgumentParser, shell: str) -> str:
         for name, options in words.items():
             lines += [f"complete -c hatchway -n '__fish_seen_subcommand_from {name}' -a '{o}'" for o in options if name]
         return "\n".join(lines)
-    cases = "\n".join(f"    {name}) words=\"{' '.join(options)}\" ;;" for name, options in words.items() if name)
+    cases = "\n".join(f'    {name}) words="{" ".join(options)}" ;;' for name, options in words.items() if name)
     bash = (
         "_hatchway() {\n"
-        f"  local words=\"{' '.join(words[''])}\"\n"
+        f'  local words="{" ".join(words[""])}"\n'
         '  case "${COMP_WORDS[1]}" in\n'
         f"{cases}\n"
         "  esac\n"

@@ -9,7 +9,8 @@ from hatchway.cli import paint, show_progress
 
 _STEPS = (
     ("shell", "printf 'name,score\\nada,90\\ngrace,95\\n' > scores.csv; cat scores.csv"),
-    ("python", "import pandas as pd\nscores = pd.read_csv('scores.csv')\nscores.to_json('scores.json', orient='records')\nprint(scores.score.mean())"),
+    ("python", "import pandas as pd\nscores = pd.read_csv('scores.csv')\n"
+     "scores.to_json('scores.json', orient='records')\nprint(scores.score.mean())"),
     ("typescript", "import fs from 'fs';\ntype Row = { name: string; score: number };\n"
      "const rows: Row[] = JSON.parse(fs.readFileSync('scores.json', 'utf8'));\nconsole.log(rows.map((r: Row): string => r.name));"),
     ("python", "while True: pass"),
@@ -28,7 +29,13 @@ def main() -> int:
             if result.result is not None:
                 print(f"=> {result.result}")
             if result.error is not None:
-                print(paint(f"{result.status.value}: {result.error.message}; the session goes on with its state from before", "yellow", out))
+                print(
+                    paint(
+                        f"{result.status.value}: {result.error.message}; the session goes on with its state from before",
+                        "yellow",
+                        out,
+                    )
+                )
     print(paint("─" * 64, "dim", out))
     print("Next:  .venv/bin/hatchway run -c 'print(1 + 1)'     .venv/bin/hatchway doctor     .venv/bin/hatchway run --help")
     return 0

@@ -41,7 +41,11 @@ def run(options: argparse.Namespace) -> int:
 def examine(store: Images, *, verify: bool = False) -> list[Finding]:
     findings = [
         Finding("python", "good" if sys.version_info >= (3, 11) else "bad", platform.python_version()),
-        Finding("platform", "good" if sys.platform == "linux" else "bad", f"{platform.system()} {platform.release()} {platform.machine()}"),
+        Finding(
+            "platform",
+            "good" if sys.platform == "linux" else "bad",
+            f"{platform.system()} {platform.release()} {platform.machine()}",
+        ),
         _memory_tracking(),
         Finding("cores", "good" if (os.cpu_count() or 1) > 1 else "slow", f"{os.cpu_count()}; as many guests compute at once"),
     ]
@@ -57,7 +61,11 @@ def _memory_tracking() -> Finding:
     method = kernel().method
     if method == "pagemap scan with write tracking":
         return Finding("written pages", "good", f"{method}: checkpoints copy only what changed")
-    return Finding("written pages", "slow", f"by {method}; Linux 6.7 or newer with userfaultfd is faster (sysctl vm.unprivileged_userfaultfd=1)")
+    return Finding(
+        "written pages",
+        "slow",
+        f"by {method}; Linux 6.7 or newer with userfaultfd is faster (sysctl vm.unprivileged_userfaultfd=1)",
+    )
 
 
 def _guest(store: Images, name: str, verify: bool) -> Finding:
@@ -69,4 +77,6 @@ def _guest(store: Images, name: str, verify: bool) -> Finding:
     if all(found):
         return Finding(f"{name} guest", "good", "compiled and started" + (", contents verified" if verify else ""))
     seconds = source.wasm.stat().st_size / 1e6 * 0.75
-    return Finding(f"{name} guest", "slow", f"not compiled yet; hatchway images build takes about {max(1, round(seconds))} s, once")
+    return Finding(
+        f"{name} guest", "slow", f"not compiled yet; hatchway images build takes about {max(1, round(seconds))} s, once"
+    )

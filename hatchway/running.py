@@ -1,7 +1,7 @@
 """`hatchway run`: from a command line to a run and back to a terminal.
 
-Rules: the program's output appears as it is produced; nothing else is written to stdout except the result, and with --json only the result.
-Host files are read and written only where an option names them.
+Rules: the program's output appears as it is produced; nothing else is written to stdout except the result, and with --json only
+the result. Host files are read and written only where an option names them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,13 @@ from sandbox.errors import RequestError
 from sandbox.vfs import VfsError
 from sandbox.wire import DEFAULT_LIMITS, RunResult
 
-_SUFFIX_OF_MIME = {"image/png": ".png", "image/jpeg": ".jpg", "image/svg+xml": ".svg", "text/html": ".html", "text/markdown": ".md"}
+_SUFFIX_OF_MIME = {
+    "image/png": ".png",
+    "image/jpeg": ".jpg",
+    "image/svg+xml": ".svg",
+    "text/html": ".html",
+    "text/markdown": ".md",
+}
 
 
 def run(options: argparse.Namespace) -> int:
@@ -87,7 +93,9 @@ def _limits(options: argparse.Namespace) -> dict[str, int]:
 def _input(pair: str) -> tuple[str, Any]:
     name, equals, value = pair.partition("=")
     if not equals:
-        raise RequestError("INVALID_ARGUMENT", f"--input {pair!r} has no value", "write --input name=JSON, for example --input x=21")
+        raise RequestError(
+            "INVALID_ARGUMENT", f"--input {pair!r} has no value", "write --input name=JSON, for example --input x=21"
+        )
     try:
         return name, msgspec.json.decode(value)
     except msgspec.DecodeError:

@@ -1,7 +1,7 @@
 """What can be said about single rules and pairs of rules: never true, never decisive, half in each other's way.
 
-Rules: works capability by capability on cell sets; rules are compared only when their boxes overlap, found through an index on the field
-that tells most of them apart. A rule about several capabilities is dead only if it is dead for all of them.
+Rules: works capability by capability on cell sets; rules are compared only when their boxes overlap, found through an index
+on the field that tells most of them apart. A rule about several capabilities is dead only if it is dead for all of them.
 This file does not know claims and tests (`claims.py`).
 """
 
@@ -59,8 +59,12 @@ def analyse(program: Program, findings: Findings) -> None:
         _overlaps(live, overlaps, universe)
     _report_dead(program, dead, findings)
     for first, (second, *_) in list(overlaps.items())[:_MAX_OVERLAPS]:
-        findings.add("HP101", f"this rule and {_place(program, second)} overlap in part", program.spans[first],
-                     "both apply there: the stronger verdict wins and obligations add up")  # fmt: skip
+        findings.add(
+            "HP101",
+            f"this rule and {_place(program, second)} overlap in part",
+            program.spans[first],
+            "both apply there: the stronger verdict wins and obligations add up",
+        )
     _autos(program, empty, findings)
 
 
@@ -79,6 +83,8 @@ def _unsatisfiable(program: Program, findings: Findings) -> set[str]:
     items += [(limit.id, limit.guard, limit.capabilities[0]) for limit in program.ir.limits]
     items += [(f"hook:{hook.name}", hook.guard, (*hook.capabilities, hook.phase)[0]) for hook in program.ir.hooks]
     for key, guard, event in items:
+        if _plainly_possible(guard):
+            continue
         universe = Universe(fields[event], [guard])
         try:
             possible = search(guard, universe)[0] is not None
@@ -91,6 +97,16 @@ def _unsatisfiable(program: Program, findings: Findings) -> set[str]:
             where = min(core, key=lambda span: span.start) if core else program.spans[key]
             findings.add("HP040", f"no request satisfies `{text}`", where, "the rule can never apply")
     return empty
+
+
+def _plainly_possible(guard: ir.Expr) -> bool:
+    """One positive condition per field: each can be met, so all can."""
+    seen: set[str] = set()
+    for part in ir.conjuncts(guard):
+        if type(part) is not ir.Lit or part.neg or part.op == "range" or part.field in seen:
+            return False
+        seen.add(part.field)
+    return True
 
 
 def _all_fields(program: Program) -> dict[str, dict[str, Field]]:
@@ -154,18 +170,11 @@ def _covered(region: Region, others: list[Region], universe: Universe) -> bool:
         return True
     if len(near) < 2 and (not near or near[0].exact) and region.exact:
         return False
-    refusals = [_negated(other.rule.guard) for other in near]
+    refusals = [ir.complement(other.rule.guard) for other in near]
     try:
         return search(ir.All((region.rule.guard, *refusals)), universe, 5_000)[0] is None
     except Exception:  # out of budget: not shown to be dead
         return False
-
-
-def _negated(guard: ir.Expr) -> ir.Expr:
-    parts = ir.conjuncts(guard)
-    if all(type(part) is ir.Lit for part in parts):
-        return ir.Any(tuple(ir.negate_lit(part) for part in parts if type(part) is ir.Lit))
-    return ir.negate(guard)
 
 
 class _Index:
@@ -202,8 +211,10 @@ def _report_dead(program: Program, dead: dict[str, list[str | None]], findings: 
         if not codes or None in codes:
             continue
         code = "HP041" if "HP041" in codes else "HP042"
-        words = {"HP041": "other rules already decide every request this rule applies to",
-                 "HP042": "an ask or a deny decides every request this allow applies to"}[code]  # fmt: skip
+        words = {
+            "HP041": "other rules already decide every request this rule applies to",
+            "HP042": "an ask or a deny decides every request this allow applies to",
+        }[code]
         findings.add(code, words, program.spans[rule.id], "delete it, or narrow the rules that cover it")
 
 
@@ -246,7 +257,9 @@ def _autos(program: Program, empty: set[str], findings: Findings) -> None:
         except UnsettledClaim:
             continue
         if answer.witness is None:
-            findings.add("HP045", "this never holds where the rule applies", program.autos[rule.id], "compare it with the rule's `when`")
+            findings.add(
+                "HP045", "this never holds where the rule applies", program.autos[rule.id], "compare it with the rule's `when`"
+            )
 
 
 def check_hook_cycles(program: Program, findings: Findings) -> None:
@@ -263,8 +276,12 @@ def check_hook_cycles(program: Program, findings: Findings) -> None:
         while pending:
             j = pending.pop()
             if j == i:
-                findings.add("HP053", f"running `{hook.name}` makes `{hook.name}` run again", program.spans[f"hook:{hook.name}"],
-                             "leave out a capability under `uses`, or narrow what the hook is on")  # fmt: skip
+                findings.add(
+                    "HP053",
+                    f"running `{hook.name}` makes `{hook.name}` run again",
+                    program.spans[f"hook:{hook.name}"],
+                    "leave out a capability under `uses`, or narrow what the hook is on",
+                )
                 break
             if j not in seen:
                 seen.add(j)
@@ -281,5 +298,9 @@ def check_budget(program: Program, findings: Findings) -> None:
         worst = worst_case_comparisons(program.ir, event)
         if worst > MAX_COMPARISONS:
             last = [rule for rule in program.ir.rules if event in rule.capabilities][-1]
-            findings.add("HP047", f"a decision about {event} could take {worst:,} comparisons", program.spans[last.id],
-                         f"at most {MAX_COMPARISONS:,}; use `==` or `in` on one field so that rules can be indexed")  # fmt: skip
+            findings.add(
+                "HP047",
+                f"a decision about {event} could take {worst:,} comparisons",
+                program.spans[last.id],
+                f"at most {MAX_COMPARISONS:,}; use `==` or `in` on one field so that rules can be indexed",
+            )

@@ -1,7 +1,7 @@
 """Policies in transport: one signed file with the canonical form, its sources, its catalog and what was proved.
 
-Rules: nothing in a bundle is believed, or even parsed, before its signature by a trusted Ed25519 key has been verified; an unsigned or
-altered bundle does not load. INVARIANT: only a policy that passed every check can be bundled.
+Rules: nothing in a bundle is believed, or even parsed, before its signature by a trusted Ed25519 key has been verified; an
+unsigned or altered bundle does not load. INVARIANT: only a policy that passed every check can be bundled.
 This file does not know where bundles and keys are kept.
 """
 
@@ -147,5 +147,3 @@ def read_public_key(pem: bytes) -> Ed25519PublicKey:
     if not isinstance(key, Ed25519PublicKey):
         raise BundleError("not an Ed25519 key")
     return key
-
-

@@ -1,10 +1,10 @@
 """The catalog: which capabilities exist, which fields they have, and of what type.
 
-A catalog is made from capability definitions (JSON Schemas) and pinned by digest in a policy's header, so a rule never changes its
-meaning because a tool did. The built-in capabilities are part of every catalog.
-Rules: every usable field is bool, enum, bounded int, size, duration, name, path or host, and is required or has a default. Schema
-parts that cannot be decided on (floats, arrays, unions) are left out. A tool's argument never shadows a fact about the caller:
-where names collide the argument is called `args.NAME`.
+A catalog is made from capability definitions (JSON Schemas) and pinned by digest in a policy's header, so a rule never
+changes its meaning because a tool did. The built-in capabilities are part of every catalog.
+Rules: every usable field is bool, enum, bounded int, size, duration, name, path or host, and is required or has a default.
+Schema parts that cannot be decided on (floats, arrays, unions) are left out. A tool's argument never shadows a fact about the
+caller: where names collide the argument is called `args.NAME`.
 This file does not know rules.
 """
 
@@ -51,7 +51,7 @@ class Field(msgspec.Struct, frozen=True, omit_defaults=True):
         if self.kind == "bool":
             return value is True or value is False
         if self.kind in ("int", "size", "duration"):
-            return value.__class__ is int and self.low <= value <= self.high  # type: ignore[operator]
+            return value.__class__ is int and self.low <= value <= self.high
         if value.__class__ is not str:
             return False
         assert isinstance(value, str)
@@ -111,21 +111,63 @@ _CONTEXT = (
 )
 _SIZE = {"low": 0, "high": 2**50}
 _BUILTINS = (
-    Capability("run", ("none",), {"language": _field("language", "enum", "language of the code", values=_LANGUAGES),
-               "bytes": _field("bytes", "size", "length of the code", **_SIZE)}, needs=("cpu", "memory", "output"), doc="run code"),
+    Capability(
+        "run",
+        ("none",),
+        {
+            "language": _field("language", "enum", "language of the code", values=_LANGUAGES),
+            "bytes": _field("bytes", "size", "length of the code", **_SIZE),
+        },
+        needs=("cpu", "memory", "output"),
+        doc="run code",
+    ),
     Capability("fs.read", ("read",), {"path": _field("path", "path", "normalised path")}, doc="read a file"),
-    Capability("fs.write", ("write",), {"path": _field("path", "path", "normalised path"),
-               "bytes": _field("bytes", "size", "bytes written", **_SIZE)}, doc="write a file"),
-    Capability("net.connect", ("network",), {"host": _field("host", "host", "name after resolution and on each redirect"),
-               "port": _field("port", "int", "TCP port", low=1, high=65_535)}, doc="open a connection"),
-    Capability("secret.use", ("read",), {"name": _field("name", "name", "the secret's name"),
-               "caller": _field("caller", "name", "capability that uses it; `run` for guest code")}, doc="use a secret"),
-    Capability("snapshot.take", ("write",), {"bytes": _field("bytes", "size", "size of the session's state", **_SIZE)}, doc="snapshot"),
-    Capability("snapshot.restore", ("write",), {"bytes": _field("bytes", "size", "size of the snapshot", **_SIZE),
-               "age": _field("age", "duration", "time since it was taken", low=0, high=2**50)}, doc="restore a snapshot"),
-    Capability("session.create", ("none",), {"language": _field("language", "enum", "first language", values=_LANGUAGES)}, doc="open a session"),
-    Capability("session.fork", ("none",), {"count": _field("count", "int", "children asked for", low=1, high=100_000)}, doc="fork"),
-)  # fmt: skip
+    Capability(
+        "fs.write",
+        ("write",),
+        {"path": _field("path", "path", "normalised path"), "bytes": _field("bytes", "size", "bytes written", **_SIZE)},
+        doc="write a file",
+    ),
+    Capability(
+        "net.connect",
+        ("network",),
+        {
+            "host": _field("host", "host", "name after resolution and on each redirect"),
+            "port": _field("port", "int", "TCP port", low=1, high=65_535),
+        },
+        doc="open a connection",
+    ),
+    Capability(
+        "secret.use",
+        ("read",),
+        {
+            "name": _field("name", "name", "the secret's name"),
+            "caller": _field("caller", "name", "capability that uses it; `run` for guest code"),
+        },
+        doc="use a secret",
+    ),
+    Capability(
+        "snapshot.take", ("write",), {"bytes": _field("bytes", "size", "size of the session's state", **_SIZE)}, doc="snapshot"
+    ),
+    Capability(
+        "snapshot.restore",
+        ("write",),
+        {
+            "bytes": _field("bytes", "size", "size of the snapshot", **_SIZE),
+            "age": _field("age", "duration", "time since it was taken", low=0, high=2**50),
+        },
+        doc="restore a snapshot",
+    ),
+    Capability(
+        "session.create",
+        ("none",),
+        {"language": _field("language", "enum", "first language", values=_LANGUAGES)},
+        doc="open a session",
+    ),
+    Capability(
+        "session.fork", ("none",), {"count": _field("count", "int", "children asked for", low=1, high=100_000)}, doc="fork"
+    ),
+)
 
 
 @lru_cache(maxsize=1)
@@ -141,7 +183,7 @@ def make_catalog(
     context: Iterable[Field] = (),
     secrets: Mapping[str, Iterable[str]] | None = None,
 ) -> Catalog:
-    """A catalog from capability definitions in their wire form (`name`, `input_schema`, `side_effect`, …), sealed with its digest."""
+    """A catalog from capability definitions in their wire form (`name`, `input_schema`, `side_effect`, …), sealed."""
     known = {f.name: f for f in (*_CONTEXT, *context)}
     tools = {c.name: _mark_builtin(c) for c in _BUILTINS}
     for definition in capabilities:
@@ -174,7 +216,9 @@ def load_catalog(data: bytes) -> Catalog:
         context = [msgspec.convert({"name": k, **v}, Field) for k, v in raw.get("context", {}).items()]
         if isinstance(raw.get("capabilities"), dict):
             return _check_built(msgspec.convert(raw, Catalog))
-        return make_catalog(str(raw.get("name", "")), raw.get("capabilities", []), context=context, secrets=raw.get("secrets", {}))
+        return make_catalog(
+            str(raw.get("name", "")), raw.get("capabilities", []), context=context, secrets=raw.get("secrets", {})
+        )
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError, AttributeError, ValueError) as error:
         raise error if isinstance(error, CatalogError) else CatalogError(str(error)) from error
 
@@ -206,7 +250,9 @@ def from_definition(definition: Mapping[str, Any], context: Mapping[str, Field])
         for field in _schema_fields(name, definition.get("input_schema", {}))
     }
     fields = {key: msgspec.structs.replace(field, name=key) for key, field in fields.items()}
-    return Capability(name, tuple(sorted(set(effects))), fields, tuple(definition.get("needs", ())), egress, definition.get("description", ""))
+    return Capability(
+        name, tuple(sorted(set(effects))), fields, tuple(definition.get("needs", ())), egress, definition.get("description", "")
+    )
 
 
 def _schema_fields(name: str, schema: Mapping[str, Any]) -> list[Field]:
@@ -236,12 +282,21 @@ def _schema_field(name: str, part: Mapping[str, Any], required: bool) -> Field |
     default = part.get("default")
     low, high = -_SAFE_INT, _SAFE_INT
     if kind in ("int", "size", "duration"):
-        low = int(part.get("minimum", part["exclusiveMinimum"] + 1 if "exclusiveMinimum" in part else (0 if kind != "int" else low)))
+        low = int(
+            part.get("minimum", part["exclusiveMinimum"] + 1 if "exclusiveMinimum" in part else (0 if kind != "int" else low))
+        )
         high = int(part.get("maximum", part["exclusiveMaximum"] - 1 if "exclusiveMaximum" in part else high))
     field = Field(
-        name, kind, tuple(sorted(part["enum"])) if kind == "enum" else (), low, high, required,
-        None if required else default, bool(part.get("x-sensitive", part.get("writeOnly", False))), str(part.get("description", "")),
-    )  # fmt: skip
+        name,
+        kind,
+        tuple(sorted(part["enum"])) if kind == "enum" else (),
+        low,
+        high,
+        required,
+        None if required else default,
+        bool(part.get("x-sensitive", part.get("writeOnly", False))),
+        str(part.get("description", "")),
+    )
     if field.default is not None and not field.accepts(field.default):
         raise CatalogError(f"the default of {name!r} is not one of its values")
     return field

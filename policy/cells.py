@@ -1,9 +1,9 @@
 """Finitely many kinds of value: each field's values, cut into cells that no condition in sight can tell apart.
 
-Numbers are cut at the bounds that conditions mention. Enums and names give one cell per value, and one for all other names. Paths and
-hosts (labels reversed) form a tree of the constants mentioned; numbering it in depth-first order makes "under P" one run of
-consecutive cells. So a condition on a field is a set of cells, written as the bits of an integer, and every question about rules becomes
-arithmetic on such sets. This is exact because each condition compares one field with constants.
+Numbers are cut at the bounds that conditions mention. Enums and names give one cell per value, and one for all other names.
+Paths and hosts (labels reversed) form a tree of the constants mentioned; numbering it in depth-first order makes "under P"
+one run of consecutive cells. So a condition on a field is a set of cells, written as the bits of an integer, and every
+question about rules becomes arithmetic on such sets. This is exact because each condition compares one field with constants.
 Rules: every cell has a concrete value, its witness; a cell without one does not exist.
 This file does not know rules or verdicts.
 """

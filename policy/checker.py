@@ -2,8 +2,8 @@
 
     load and parse  →  lower (names, types)  →  analyse (rules)  →  compile  →  claims, base, limits, secrets, tests
 
-Rules: each stage runs on what the stages before it could make sense of. Claims and tests are about the policy as a whole, so they wait
-until every statement is understood: a misspelt deny must not be reported a second time as a false claim.
+Rules: each stage runs on what the stages before it could make sense of. Claims and tests are about the policy as a whole, so
+they wait until every statement is understood: a misspelt deny must not be reported a second time as a false claim.
 This file does not know how findings are printed.
 """
 
@@ -87,8 +87,15 @@ def _gentle_warnings(program: Program, loaded: Loaded, findings: Findings) -> No
     if program.clean:
         for capability in catalog.capabilities.values():
             if capability.name not in mentioned and not capability.builtin:
-                findings.add("HP103", f"no rule mentions {capability.name}", span, "it is denied; say so with a deny if that is meant")
+                findings.add(
+                    "HP103", f"no rule mentions {capability.name}", span, "it is denied; say so with a deny if that is meant"
+                )
     for rule in program.ir.rules:
         effects = {effect for name in rule.capabilities for effect in catalog.capabilities[name].effects}
         if rule.verdict == "allow" and rule.rate is None and effects & _EFFECTFUL:
-            findings.add("HP102", f"{rule.capabilities[0]} is allowed without a rate", program.spans[rule.id], "add `rate 60/min per session`")
+            findings.add(
+                "HP102",
+                f"{rule.capabilities[0]} is allowed without a rate",
+                program.spans[rule.id],
+                "add `rate 60/min per session`",
+            )

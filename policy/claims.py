@@ -1,7 +1,7 @@
 """What a policy promises as a whole: its `prove` claims, the base it narrows, limits, secrets and tests.
 
-Rules: each promise becomes one condition that must have no solution; a solution is shown as a concrete request, after the compiled
-function has confirmed it. What cannot be settled is reported as failed.
+Rules: each promise becomes one condition that must have no solution; a solution is shown as a concrete request, after the
+compiled function has confirmed it. What cannot be settled is reported as failed.
 This file does not know how conditions are solved.
 """
 
@@ -38,8 +38,10 @@ class Proof:
 def permitted(policy: ir.Policy, capability: str) -> ir.Expr:
     """Allowed or asked, and not denied."""
     rules = policy.rules_for(capability)
-    granted = ir.disj(rule.guard for rule in rules if rule.verdict != "deny")
-    return ir.conj((granted, *(ir.negate(rule.guard) for rule in rules if rule.verdict == "deny")))
+    granted = tuple(rule.guard for rule in rules if rule.verdict != "deny")
+    if not granted:
+        return ir.FALSE
+    return ir.All((ir.Any(granted), *(ir.complement(rule.guard) for rule in rules if rule.verdict == "deny")))
 
 
 def verdict_is(policy: ir.Policy, capability: str, verdict: ir.Verdict) -> ir.Expr:
@@ -47,13 +49,13 @@ def verdict_is(policy: ir.Policy, capability: str, verdict: ir.Verdict) -> ir.Ex
     guards: dict[str, list[ir.Expr]] = {"allow": [], "ask": [], "deny": []}
     for rule in policy.rules_for(capability):
         guards[rule.verdict].append(rule.guard)
-    not_denied = [ir.negate(guard) for guard in guards["deny"]]
-    not_asked = [ir.negate(guard) for guard in guards["ask"]]
-    if verdict == "ask":
-        return ir.conj((ir.disj(guards["ask"]), *not_denied))
-    if verdict == "allow":
-        return ir.conj((ir.disj(guards["allow"]), *not_denied, *not_asked))
-    return ir.disj((*guards["deny"], ir.conj(ir.negate(guard) for guard in guards["ask"] + guards["allow"])))
+    stronger = guards["deny"] + (guards["ask"] if verdict == "allow" else [])
+    if verdict != "deny":
+        if not guards[verdict]:
+            return ir.FALSE
+        return ir.All((ir.Any(tuple(guards[verdict])), *(ir.complement(guard) for guard in stronger)))
+    unmentioned = ir.All(tuple(ir.complement(guard) for guard in guards["ask"] + guards["allow"]))
+    return ir.Any((*guards["deny"], unmentioned)) if unmentioned.items else ir.TRUE
 
 
 def fields_of(catalog: Catalog, capability: str, exprs: Iterable[ir.Expr]) -> dict[str, Field]:
@@ -86,31 +88,45 @@ def _value(value: Scalar) -> str:
     return f"{value:_}" if isinstance(value, int) else (value if value.isidentifier() else f'"{value}"')
 
 
-def prove_claims(program: Program, decide: Decide) -> list[tuple[ir.Claim, Proof]]:
-    """Settle every `prove` statement. Raises UnsettledClaim for one that cannot be."""
-    return [(claim, prove_claim(program, claim, decide)) for claim in program.ir.claims]
+class Prover:
+    """Settles claims about one policy; what the claims about a capability have in common is worked out once."""
 
+    def __init__(self, program: Program, decide: Decide) -> None:
+        self.program, self.decide = program, decide
+        self._prepared: dict[str, tuple[ir.Expr, Universe]] = {}
 
-def prove_claim(program: Program, claim: ir.Claim, decide: Decide) -> Proof:
-    text, method = program.claim_texts[claim.id], "box"
-    for capability in claim.capabilities:
-        condition = ir.conj((permitted(program.ir, capability), claim.guard))
-        answer = find(condition, program.catalog, capability, program.ir)
-        method = max(method, answer.method, key=["box", "enumeration", "z3"].index)
-        if answer.witness is not None:
-            request = ir.Request(capability, answer.witness)
-            if not decide(capability, answer.witness).permitted:
-                raise PolicyError(f"spurious witness for `{text}`: {show(request)}")
-            return Proof(text, False, answer.method, request)
-    return Proof(text, True, method)
+    def prove(self, claim: ir.Claim) -> Proof:
+        """Raises UnsettledClaim when no method can tell."""
+        text, method = self.program.claim_texts[claim.id], "box"
+        for capability in claim.capabilities:
+            may, universe = self._prepare(capability)
+            answer = solve(ir.All((may, claim.guard)), universe)
+            method = max(method, answer.method, key=["box", "enumeration", "z3"].index)
+            if answer.witness is not None:
+                request = ir.Request(capability, answer.witness)
+                if not self.decide(capability, answer.witness).permitted:
+                    raise PolicyError(f"spurious witness for `{text}`: {show(request)}")
+                return Proof(text, False, answer.method, request)
+        return Proof(text, True, method)
+
+    def _prepare(self, capability: str) -> tuple[ir.Expr, Universe]:
+        if capability not in self._prepared:
+            policy = self.program.ir
+            may = permitted(policy, capability)
+            exprs = [may, *(claim.guard for claim in policy.claims if capability in claim.capabilities)]
+            fields = {field.name: field for field in policy.reads[capability]}
+            fields.update(fields_of(self.program.catalog, capability, exprs))
+            self._prepared[capability] = (may, Universe(fields, exprs))
+        return self._prepared[capability]
 
 
 def check_claims(program: Program, decide: Decide, findings: Findings) -> list[Proof]:
     proofs: list[Proof] = []
+    prover = Prover(program, decide)
     for claim in program.ir.claims:
         span = program.spans[claim.id]
         try:
-            proof = prove_claim(program, claim, decide)
+            proof = prover.prove(claim)
         except UnsettledClaim as error:
             findings.add("HP083", f"`{program.claim_texts[claim.id]}` could not be settled: {error}", span)
             proofs.append(Proof(program.claim_texts[claim.id], False, "unsettled"))
@@ -118,7 +134,13 @@ def check_claims(program: Program, decide: Decide, findings: Findings) -> list[P
         proofs.append(proof)
         if proof.witness is not None:
             decision = decide(proof.witness.capability, proof.witness.attributes)
-            findings.add("HP080", f"not so: {decision.verdict} by {_spoken(decision.rule)}", span, None, [f"for example {show(proof.witness)}"])
+            findings.add(
+                "HP080",
+                f"not so: {decision.verdict} by {_spoken(decision.rule)}",
+                span,
+                None,
+                [f"for example {show(proof.witness)}"],
+            )
     return proofs
 
 
@@ -138,12 +160,17 @@ def check_limits(program: Program, findings: Findings) -> None:
         for need in capability.needs:
             wire = SETTINGS[need].wire if need in SETTINGS else need
             limits = [lim for lim in program.ir.limits if capability.name in lim.capabilities and wire in dict(lim.settings)]
-            unbound = ir.conj((may, *(ir.negate(limit.guard) for limit in limits)))
+            unbound = ir.All((may, *(ir.complement(limit.guard) for limit in limits)))
             answer = _settle(unbound, program, capability.name, findings, f"every {capability.name} has a `{need}` limit")
             if answer is not None and answer.witness is not None:
                 span = _first_grant(program, capability.name)
-                findings.add("HP060", f"{capability.name} is permitted without a `{need}` limit", span,
-                             f"add `limit {capability.name} {{ {need} … }}`", [f"for example {show(ir.Request(capability.name, answer.witness))}"])  # fmt: skip
+                findings.add(
+                    "HP060",
+                    f"{capability.name} is permitted without a `{need}` limit",
+                    span,
+                    f"add `limit {capability.name} {{ {need} … }}`",
+                    [f"for example {show(ir.Request(capability.name, answer.witness))}"],
+                )
                 break
 
 
@@ -169,12 +196,22 @@ def check_secrets(program: Program, findings: Findings) -> None:
             try:
                 answer = solve(used, Universe(fields, [used]))
             except UnsettledClaim as error:
-                findings.add("HP083", f"whether `{secret}` stays with its hosts could not be settled: {error}", _first_grant(program, "secret.use"))
+                findings.add(
+                    "HP083",
+                    f"whether `{secret}` stays with its hosts could not be settled: {error}",
+                    _first_grant(program, "secret.use"),
+                )
                 continue
             if answer.witness is not None:
-                other = answer.witness.get("host") if caller is None else next(h for h in caller.egress if not _host_within(h, hosts))
-                findings.add("HP070", f"{name} may use `{secret}` and talk to {other}", _first_grant(program, "secret.use"),
-                             "the secret is meant for " + ", ".join(hosts))  # fmt: skip
+                other = (
+                    answer.witness.get("host") if caller is None else next(h for h in caller.egress if not _host_within(h, hosts))
+                )
+                findings.add(
+                    "HP070",
+                    f"{name} may use `{secret}` and talk to {other}",
+                    _first_grant(program, "secret.use"),
+                    "the secret is meant for " + ", ".join(hosts),
+                )
 
 
 def _host_within(host: str, allowed: tuple[str, ...]) -> bool:

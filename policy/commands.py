@@ -1,7 +1,7 @@
 """The command line for policy authors: `hatchway policy …`, also `python -m policy …`.
 
-Rules: exit status 0 when all is well, 1 when the policy or the change is refused, 2 when the command could not be carried out.
-Results go to standard output, colour only to a terminal.
+Rules: exit status 0 when all is well, 1 when the policy or the change is refused, 2 when the command could not be carried
+out. Results go to standard output, colour only to a terminal.
 This file holds no logic of the language; each command calls one function of the package.
 """
 
@@ -29,14 +29,21 @@ def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
 
     def command(name: str, run: Callable[[argparse.Namespace], int], summary: str, more: str = "") -> argparse.ArgumentParser:
         parser = subparsers.add_parser(
-            name, help=summary, description=f"{summary[0].upper()}{summary[1:]}. {more}".strip(), epilog=_STATUSES,
+            name,
+            help=summary,
+            description=f"{summary[0].upper()}{summary[1:]}. {more}".strip(),
+            epilog=_STATUSES,
             formatter_class=argparse.RawDescriptionHelpFormatter,
-        )  # fmt: skip
+        )
         parser.set_defaults(run=_guarded(run))
         return parser
 
-    c = command("check", _check, "find every mistake: names, types, dead rules, false claims, failing tests",
-                "Everything that must hold before a policy may be deployed.")  # fmt: skip
+    c = command(
+        "check",
+        _check,
+        "find every mistake: names, types, dead rules, false claims, failing tests",
+        "Everything that must hold before a policy may be deployed.",
+    )
     c.add_argument("files", nargs="+", metavar="FILE.hatch")
     c.add_argument("--json", action="store_true", help="findings as a JSON list")
     c.add_argument("--sarif", action="store_true", help="findings as SARIF 2.1.0, for code scanners")
@@ -49,36 +56,57 @@ def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
     t.add_argument("--mutants", action="store_true", help="flip each condition in turn and show the flips no test notices")
     t.add_argument("--match", metavar="TEXT", help="only tests whose title contains TEXT; none matching is a failure")
 
-    f = command("fmt", _fmt, "lay out policies in the one standard way", "Comments stay; meaning never changes. `-` formats standard input.")
+    f = command(
+        "fmt",
+        _fmt,
+        "lay out policies in the one standard way",
+        "Comments stay; meaning never changes. `-` formats standard input.",
+    )
     f.add_argument("files", nargs="+", metavar="FILE.hatch")
     f.add_argument("--check", action="store_true", help="change nothing; fail if a file is not laid out this way")
     f.add_argument("--diff", action="store_true", help="change nothing; show what would change")
 
-    e = command("explain", _explain, "show why a request is allowed, asked or denied",
-                "For a denial: the nearest rule that would have allowed it, and what is missing.\n\n"
-                "  hatchway policy explain acme.hatch payments.refund tenant=acme amount=900 currency=eur session.risk=50")  # fmt: skip
+    e = command(
+        "explain",
+        _explain,
+        "show why a request is allowed, asked or denied",
+        "For a denial: the nearest rule that would have allowed it, and what is missing.\n\n"
+        "  hatchway policy explain acme.hatch payments.refund tenant=acme amount=900 currency=eur session.risk=50",
+    )
     e.add_argument("file", metavar="FILE.hatch")
     e.add_argument("event", metavar="CAPABILITY")
     e.add_argument("fields", nargs="*", metavar="FIELD=VALUE")
     e.add_argument("--json", action="store_true", help="the decision and its trace as JSON")
 
-    p = command("prove", _prove, "settle every `prove` claim, and claims given here",
-                "A false claim comes with a concrete request that refutes it.\n\n"
-                '  hatchway policy prove acme.hatch --claim "no net.connect when port != 443"')  # fmt: skip
+    p = command(
+        "prove",
+        _prove,
+        "settle every `prove` claim, and claims given here",
+        "A false claim comes with a concrete request that refutes it.\n\n"
+        '  hatchway policy prove acme.hatch --claim "no net.connect when port != 443"',
+    )
     p.add_argument("file", metavar="FILE.hatch")
     p.add_argument("--claim", action="append", default=[], metavar="'no … when …'", help="also settle this claim")
 
-    d = command("diff", _diff, "show every class of request whose answer changes between two policies",
-                "Each with a concrete request. Fails when something new is permitted.")  # fmt: skip
+    d = command(
+        "diff",
+        _diff,
+        "show every class of request whose answer changes between two policies",
+        "Each with a concrete request. Fails when something new is permitted.",
+    )
     d.add_argument("old", metavar="OLD.hatch")
     d.add_argument("new", metavar="NEW.hatch")
     d.add_argument("--json", action="store_true", help="changes as a JSON list")
 
-    b = command("bundle", _bundle, "sign a checked policy for deployment, or verify a bundle",
-                "A policy that fails any check cannot be bundled.\n\n"
-                "  hatchway policy bundle --new-key release            # writes release.key and release.pub\n"
-                "  hatchway policy bundle acme.hatch --key release.key -o acme.bundle\n"
-                "  hatchway policy bundle --verify acme.bundle --trust release.pub")  # fmt: skip
+    b = command(
+        "bundle",
+        _bundle,
+        "sign a checked policy for deployment, or verify a bundle",
+        "A policy that fails any check cannot be bundled.\n\n"
+        "  hatchway policy bundle --new-key release            # writes release.key and release.pub\n"
+        "  hatchway policy bundle acme.hatch --key release.key -o acme.bundle\n"
+        "  hatchway policy bundle --verify acme.bundle --trust release.pub",
+    )
     b.add_argument("file", nargs="?", metavar="FILE.hatch")
     b.add_argument("--key", metavar="FILE", help="Ed25519 private key (PEM) to sign with")
     b.add_argument("-o", "--output", metavar="FILE", help="where to write the bundle")
@@ -86,21 +114,31 @@ def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
     b.add_argument("--trust", action="append", default=[], metavar="FILE", help="trusted public key (PEM)")
     b.add_argument("--new-key", metavar="NAME", help="make a key pair NAME.key, NAME.pub instead")
 
-    r = command("replay", _replay, "put recorded decisions to a policy and show what changes",
-                "Records are JSON lines with event, attributes and verdict. Fails when something new is permitted.")  # fmt: skip
+    r = command(
+        "replay",
+        _replay,
+        "put recorded decisions to a policy and show what changes",
+        "Records are JSON lines with event, attributes and verdict. Fails when something new is permitted.",
+    )
     r.add_argument("file", metavar="FILE.hatch")
     r.add_argument("records", metavar="RECORDS.jsonl")
     r.add_argument("--strict", action="store_true", help="fail on any change")
 
-    k = command("catalog", _catalog, "show what a catalog defines and the digest to pin",
-                "The file holds capability definitions with JSON Schemas.")  # fmt: skip
+    k = command(
+        "catalog",
+        _catalog,
+        "show what a catalog defines and the digest to pin",
+        "The file holds capability definitions with JSON Schemas.",
+    )
     k.add_argument("file", nargs="?", metavar="FILE.json", help="without a file: the built-in capabilities")
 
     command("lsp", _lsp, "serve editors over standard input and output (Language Server Protocol)")
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="hatchway policy", description="Write, check, test, prove and ship policies.", epilog=_STATUSES)
+    parser = argparse.ArgumentParser(
+        prog="hatchway policy", description="Write, check, test, prove and ship policies.", epilog=_STATUSES
+    )
     add_commands(parser.add_subparsers(title="commands", metavar="COMMAND", required=True))
     arguments = parser.parse_args(argv)
     run: Callable[[argparse.Namespace], int] = arguments.run
@@ -174,8 +212,10 @@ def _check(a: argparse.Namespace) -> int:
         if failed:
             print(f"{file}: {len(failed)} error(s), {len(checked.diagnostics) - len(failed)} warning(s)")
         else:
-            print(f"{file}: {policy.name} v{policy.version}: {len(policy.rules)} rules, {len(checked.results)} tests passed, "
-                  f"{len(checked.proofs)} claims proved, {len(checked.diagnostics)} warning(s)")  # fmt: skip
+            print(
+                f"{file}: {policy.name} v{policy.version}: {len(policy.rules)} rules, {len(checked.results)} tests passed, "
+                f"{len(checked.proofs)} claims proved, {len(checked.diagnostics)} warning(s)"
+            )
     return REFUSED if errors else OK
 
 
@@ -187,8 +227,11 @@ def _test(a: argparse.Namespace) -> int:
     results = [r for r in checked.results if not a.match or a.match in r.case.title]
     for result in results:
         line = result.case.span.source.position(result.case.span.start)[0]
-        print(f"{'ok  ' if result.passed else 'FAIL'} {result.case.title}, line {line}: {result.case.request.capability} => {result.decision.verdict}"
-              + ("" if result.passed else f", expected {result.case.verdict}"))  # fmt: skip
+        print(
+            f"{'ok  ' if result.passed else 'FAIL'} {result.case.title}, line {line}: "
+            f"{result.case.request.capability} => {result.decision.verdict}"
+            + ("" if result.passed else f", expected {result.case.verdict}")
+        )
     incomplete = [d for d in checked.diagnostics if d.code in ("HP090", "HP092")]
     for finding in incomplete:
         print(f"FAIL {finding.location()}: {finding.message}")
@@ -344,8 +387,10 @@ def _bundle(a: argparse.Namespace) -> int:
     if a.verify:
         trusted = [bundles.read_public_key(Path(file).read_bytes()) for file in a.trust]
         payload = bundles.open_bundle(Path(a.verify).read_bytes(), trusted)
-        print(f"{payload.policy.name} v{payload.policy.version}, digest {payload.policy_sha256}, {payload.tests_passed} tests passed, "
-              f"{len(payload.proofs)} claims proved")  # fmt: skip
+        print(
+            f"{payload.policy.name} v{payload.policy.version}, digest {payload.policy_sha256}, "
+            f"{payload.tests_passed} tests passed, {len(payload.proofs)} claims proved"
+        )
         return OK
     if not (a.file and a.key and a.output):
         print("bundle needs FILE.hatch, --key and --output (or --verify, or --new-key)", file=sys.stderr)
@@ -365,7 +410,10 @@ def _replay(a: argparse.Namespace) -> int:
         result = replay(policy, lines)
     for found in result.kept:
         mark = "!" if found.loosens else " "
-        print(f"{mark} line {found.line}: {found.record.event}: {found.record.verdict} → {found.decision.verdict} ({found.decision.rule})")
+        print(
+            f"{mark} line {found.line}: {found.record.event}: "
+            f"{found.record.verdict} → {found.decision.verdict} ({found.decision.rule})"
+        )
     print(f"{result.total} decisions replayed, {result.changed} changed, {result.loosened} permit more")
     return REFUSED if result.loosened or (a.strict and result.changed) else OK
 
@@ -391,5 +439,3 @@ def _lsp(a: argparse.Namespace) -> int:
         return FAILED
     serve()
     return OK
-
-

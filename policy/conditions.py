@@ -157,7 +157,9 @@ class Conditions:
             if field_ is None:
                 return ir.TRUE
             if field_.kind != "bool":
-                self.error("HP030", f"`{atom.name}` is {_a(field_.kind)}, not a yes-or-no field", atom.name, _compare_hint(field_))
+                self.error(
+                    "HP030", f"`{atom.name}` is {_a(field_.kind)}, not a yes-or-no field", atom.name, _compare_hint(field_)
+                )
                 return ir.TRUE
             return ir.Lit(field_.name, "true")
         field_ = self.resolve(atom.field, targets)
@@ -192,8 +194,12 @@ class Conditions:
         if not targets:
             owners = [c.name for c in self.catalog.capabilities.values() if name in c.fields]
             if owners:
-                self.error("HP034", f"`{name}` is a field of {owners[0]}, and this condition holds for more than that", token,
-                           "use it in the rule itself")  # fmt: skip
+                self.error(
+                    "HP034",
+                    f"`{name}` is a field of {owners[0]}, and this condition holds for more than that",
+                    token,
+                    "use it in the rule itself",
+                )
             else:
                 self._unknown_field(token, (), "the caller")
             return None
@@ -204,12 +210,20 @@ class Conditions:
                 return None
             assert first is not None
             if not other.usable:
-                self.error("HP028", f"`{name}` may be missing from a call of {target.name} and has no default", token,
-                           "make it required in the tool's schema, or give it a default")  # fmt: skip
+                self.error(
+                    "HP028",
+                    f"`{name}` may be missing from a call of {target.name} and has no default",
+                    token,
+                    "make it required in the tool's schema, or give it a default",
+                )
                 return None
             if (other.kind, other.values) != (first.kind, first.values):
-                self.error("HP030", f"`{name}` is {_a(first.kind)} in {targets[0].name} but {_a(other.kind)} in {target.name}", token,
-                           "write one rule for each")  # fmt: skip
+                self.error(
+                    "HP030",
+                    f"`{name}` is {_a(first.kind)} in {targets[0].name} but {_a(other.kind)} in {target.name}",
+                    token,
+                    "write one rule for each",
+                )
                 return None
         return first
 
@@ -228,16 +242,22 @@ class Conditions:
             if number is None:
                 return ir.TRUE
             low, high = {
-                "==": (number, number), "!=": (number, number), "<": (INT_MIN, number - 1), "<=": (INT_MIN, number),
-                ">": (number + 1, INT_MAX), ">=": (number, INT_MAX),
-            }[op]  # fmt: skip
+                "==": (number, number),
+                "!=": (number, number),
+                "<": (INT_MIN, number - 1),
+                "<=": (INT_MIN, number),
+                ">": (number + 1, INT_MAX),
+                ">=": (number, INT_MAX),
+            }[op]
             return ir.Lit(field_.name, "range", (low, high), op == "!=")
         if op not in ("==", "!="):
             self.error("HP030", f"`{field_.name}` is {_a(field_.kind)} and has no order", atom.op, "use ==, != or in")
             return ir.TRUE
         if field_.kind == "bool":
             if value.token not in ("true", "false"):
-                self.error("HP030", f"`{field_.name}` is true or false", value.token, f"write `{field_.name}` or `not {field_.name}`")
+                self.error(
+                    "HP030", f"`{field_.name}` is true or false", value.token, f"write `{field_.name}` or `not {field_.name}`"
+                )
                 return ir.TRUE
             return ir.Lit(field_.name, "true", (), (value.token == "true") == (op == "!="))
         lit = self._within(field_, atom.field, (value,))
@@ -264,7 +284,9 @@ class Conditions:
             if atom.name in self.lets:
                 self.error("HP022", f"`{atom.name}` is a condition, not a set", atom.name, f"write `and {atom.name}`")
             else:
-                self.error("HP022", f"no set is called `{atom.name}` here", atom.name, f"did you mean `{guess}`?" if guess else None)
+                self.error(
+                    "HP022", f"no set is called `{atom.name}` here", atom.name, f"did you mean `{guess}`?" if guess else None
+                )
             return ir.TRUE
         entry.used = True
         key = (str(atom.name), field_.name, id(field_))
@@ -282,7 +304,9 @@ class Conditions:
         if low is None or high is None:
             return ir.TRUE
         if low > high:
-            self.error("HP033", f"nothing lies in {atom.low.token}..{atom.high.token}", atom.low.token, "write the smaller number first")
+            self.error(
+                "HP033", f"nothing lies in {atom.low.token}..{atom.high.token}", atom.low.token, "write the smaller number first"
+            )
             return ir.TRUE
         return ir.Lit(field_.name, "range", (low, high))
 
@@ -328,12 +352,21 @@ class Conditions:
             self.error("HP023", f"`{field_.name}` is never `{text}`", value.token, hint)
             return None
         if field_.kind == "host" and (fault := host_fault(text)):
-            hint = {"HP035": "name the hosts below it", "HP036": "write `*.` in front, as in `*.acme.example`",
-                    "HP037": "use a host name", "HP038": "write lower-case labels, as in `api.acme.example`"}[fault]  # fmt: skip
+            hint = {
+                "HP035": "name the hosts below it",
+                "HP036": "write `*.` in front, as in `*.acme.example`",
+                "HP037": "use a host name",
+                "HP038": "write lower-case labels, as in `api.acme.example`",
+            }[fault]
             self.error(fault, CHECKS[fault].title[:-1] + f": {text}", value.token, hint)
             return None
         if field_.kind == "path" and not is_path(text):
-            self.error("HP039", f"`{text}` is not an absolute, normalised path", value.token, "as in `/data/acme`, without `..`, `//` or a final `/`")
+            self.error(
+                "HP039",
+                f"`{text}` is not an absolute, normalised path",
+                value.token,
+                "as in `/data/acme`, without `..`, `//` or a final `/`",
+            )
             return None
         return text
 
@@ -353,9 +386,15 @@ def atoms_of(expr: s.Expr) -> list[s.Atom]:
 
 
 _KIND_WORDS = {
-    "bool": "a yes-or-no field", "enum": "one of a fixed list of values", "int": "a plain number", "size": "a size", "duration": "a duration",
-    "name": "a name", "path": "a path", "host": "a host name",
-}  # fmt: skip
+    "bool": "a yes-or-no field",
+    "enum": "one of a fixed list of values",
+    "int": "a plain number",
+    "size": "a size",
+    "duration": "a duration",
+    "name": "a name",
+    "path": "a path",
+    "host": "a host name",
+}
 
 
 def _a(kind: str) -> str:
@@ -363,13 +402,21 @@ def _a(kind: str) -> str:
 
 
 def _example(field_: Field) -> str:
-    return {"int": "write a plain number, as in 1_000", "size": "write a size, as in 4MiB", "duration": "write a duration, as in 15m"}[field_.kind]
+    return {
+        "int": "write a plain number, as in 1_000",
+        "size": "write a size, as in 4MiB",
+        "duration": "write a duration, as in 15m",
+    }[field_.kind]
 
 
 def _compare_hint(field_: Field) -> str:
     return {
-        "bool": f"write `{field_.name}` or `not {field_.name}`", "enum": f"write `{field_.name} == {(field_.values or ('value',))[0]}`",
-        "int": f"write `{field_.name} <= 10`", "size": f"write `{field_.name} <= 4MiB`", "duration": f"write `{field_.name} <= 15m`",
-        "name": f'write `{field_.name} == "text"`', "path": f'write `{field_.name} under "/data"`',
+        "bool": f"write `{field_.name}` or `not {field_.name}`",
+        "enum": f"write `{field_.name} == {(field_.values or ('value',))[0]}`",
+        "int": f"write `{field_.name} <= 10`",
+        "size": f"write `{field_.name} <= 4MiB`",
+        "duration": f"write `{field_.name} <= 15m`",
+        "name": f'write `{field_.name} == "text"`',
+        "path": f'write `{field_.name} under "/data"`',
         "host": f'write `{field_.name} in {{ "api.acme.example" }}`',
-    }[field_.kind]  # fmt: skip
+    }[field_.kind]

@@ -26,22 +26,22 @@ class Check(NamedTuple):
 
 
 _ERRORS = """
-HP001 syntax | The text does not follow the grammar. | Reading resumes at the next statement, so each mistake is reported once.
+HP001 syntax | The text does not follow the grammar. | Reading resumes at the next statement; each mistake is reported once.
 HP002 nesting | An expression is nested too deeply. | Bounded depth keeps every later step bounded.
 HP003 size | The text is too large. | A policy is read by people; the cap also bounds the time any text can take.
-HP004 invisible | The text holds invisible or direction-changing characters. | They make a policy read differently from what it does.
+HP004 invisible | The text holds invisible or direction-changing characters. | They make a policy read unlike what it does.
 HP005 unreadable | A file cannot be read as UTF-8 text. | Nothing is guessed about a file that cannot be read.
-HP010 import | An import cannot be resolved. | Imports are relative, end in .hatch and stay below the importing file's folder.
+HP010 import | An import cannot be resolved. | Imports are relative, end in .hatch and stay below this file's folder.
 HP011 import-cycle | Files import each other in a circle. | Meaning must not depend on where reading starts.
 HP012 base | The policy named by `narrows` cannot be found or does not compile. | A claim about a missing base proves nothing.
 HP013 catalog-missing | The catalog named in the header cannot be found. | Without it no field has a type.
-HP014 catalog-digest | The catalog is not the one the policy was written against. | A changed catalog can change what a rule means.
+HP014 catalog-digest | The catalog is not the one the policy was written against. | A changed catalog can change a rule's meaning.
 HP015 catalog-invalid | The catalog is malformed. | Types come from it, so it is checked before it is believed.
 HP020 unknown-capability | No capability has this name. | A rule about nothing would silently protect nothing.
 HP021 unknown-field | The capability has no such field. | A misspelt field would otherwise widen or void a rule.
 HP022 unknown-name | No set or let has this name here. | Definitions come before their uses.
 HP023 unknown-value | The field can never hold this value. | The comparison would always give the same answer.
-HP024 unknown-word | A word is not one of those allowed at this place. | Limits, executors, effects, scopes of a rate are fixed lists.
+HP024 unknown-word | A word is not one of those allowed here. | Limits, executors, effects and rate scopes are fixed lists.
 HP025 duplicate | A name is defined twice. | One name, one meaning.
 HP026 confusable | Two names look alike. | A reader must be able to tell them apart.
 HP028 optional-field | The field may be absent and has no default. | A guard over a missing value has no answer.
@@ -68,11 +68,11 @@ HP050 hook-timeout | A hook lacks a timeout, or has one out of range. | A hook t
 HP051 hook-on-error | A hook does not say what happens when it fails. | Failing open must be a choice, not an accident.
 HP052 hook-fails-open | A hook before a write lets the call pass when the hook fails. | A guard that fails open guards nothing.
 HP053 hook-cycle | Hooks trigger each other in a circle. | They would run for ever.
-HP054 hook-source | A hook's program is not a relative path, or its webhook not an https URL. | Hooks come from the policy's own folder.
+HP054 hook-source | A hook's program is not a relative path or an https URL. | Hooks come from the policy's own folder.
 HP060 limit-missing | A capability that needs limits is permitted without them. | Code without a bound on time or memory.
 HP070 secret-egress | A secret can be used by a caller that may send it elsewhere. | Its egress exceeds the secret's hosts.
 HP080 claim-false | A `prove` claim is false. | A concrete request refutes it.
-HP081 not-narrower | Something is permitted here that the base refuses, or with a weaker obligation. | `narrows` promises the opposite.
+HP081 not-narrower | Something is permitted here beyond the base, or with a weaker obligation. | `narrows` promises the opposite.
 HP082 limit-above-base | A limit is higher than the base's, or missing. | `narrows` promises the opposite.
 HP083 unsettled | A claim could be neither proved nor refuted. | Unknown is never a pass.
 HP090 no-tests | The policy has no tests. | Zero tests matched must not count as passed.
@@ -137,9 +137,7 @@ class Findings:
     items: list[Diagnostic] = field(default_factory=list)
     errors: int = 0
 
-    def add(
-        self, code: str, message: str, span: Span | None, hint: str | None = None, notes: Iterable[str] = ()
-    ) -> None:
+    def add(self, code: str, message: str, span: Span | None, hint: str | None = None, notes: Iterable[str] = ()) -> None:
         finding = Diagnostic(code, message, span, hint, tuple(notes))
         if finding in self.items[-50:]:
             return

@@ -1,7 +1,7 @@
 """What a change of policy changes: every class of request whose verdict or obligations differ, each with a concrete request.
 
-A class is a pair of deciding rules (before, after), or one obligation present on one side only. Each request shown was put to both
-compiled policies.
+A class is a pair of deciding rules (before, after), or one obligation present on one side only. Each request shown was put to
+both compiled policies.
 Rules: a change loosens when it permits more: a weaker verdict, a higher or missing limit, a missing rate, approval or hook.
 This file does not know how conditions are solved.
 """
@@ -35,7 +35,8 @@ class Change:
 
     def __str__(self) -> str:
         mark = "!" if self.loosens else " "
-        return f"{mark} {self.request.capability}: {self.what}\n    e.g. {show(self.request)}\n    {_side(self.before)}  →  {_side(self.after)}"
+        sides = f"{_side(self.before)}  →  {_side(self.after)}"
+        return f"{mark} {self.request.capability}: {self.what}\n    e.g. {show(self.request)}\n    {sides}"
 
 
 def _side(decision: Decision) -> str:
@@ -70,18 +71,18 @@ class _Comparison:
 
     def _verdicts(self, before: ir.Verdict, after: ir.Verdict) -> list[Change]:
         changes: list[Change] = []
-        condition = ir.conj((self.old_is[before], self.new_is[after]))
+        condition = ir.All((self.old_is[before], self.new_is[after]))
         while condition != ir.FALSE and len(changes) < MAX_CLASSES_PER_CAPABILITY:
             change = self._find(condition, f"{before} → {after}")
             if change is None:
                 break
             changes.append(change)
-            seen = ir.conj((_guard(self.old_rules, change.before.rule), _guard(self.new_rules, change.after.rule)))
-            condition = ir.conj((condition, ir.negate(seen)))
+            seen = ir.All((_guard(self.old_rules, change.before.rule), _guard(self.new_rules, change.after.rule)))
+            condition = ir.All((condition, ir.complement(seen)))
         return changes
 
     def _obligations(self, verdict: ir.Verdict) -> list[Change]:
-        same = ir.conj((self.old_is[verdict], self.new_is[verdict]))
+        same = ir.All((self.old_is[verdict], self.new_is[verdict]))
         if same == ir.FALSE:
             return []
         before, after = _elements(self.old.ir, self.capability, verdict), _elements(self.new.ir, self.capability, verdict)
@@ -90,10 +91,10 @@ class _Comparison:
             was, now = before.get(element, ir.FALSE), after.get(element, ir.FALSE)
             if was == now:
                 continue
-            differs = ir.disj((ir.conj((was, ir.negate(now))), ir.conj((now, ir.negate(was)))))
-            change = self._find(ir.conj((same, differs)), element)
-            if change is not None:
-                changes.append(change)
+            for sign, differs in (("-", ir.All((was, ir.complement(now)))), ("+", ir.All((now, ir.complement(was))))):
+                change = self._find(ir.All((same, differs)), f"{verdict}: {sign} {element}")
+                if change is not None:
+                    changes.append(change)
         return changes
 
     def _find(self, condition: ir.Expr, what: str) -> Change | None:
@@ -115,7 +116,9 @@ class _Comparison:
         for name in sorted(names):
             found = [f for c in (self.new.catalog, self.old.catalog) if (f := _lookup(c, self.capability, name)) is not None]
             if len({(f.kind, f.values, f.low, f.high) for f in found}) != 1:
-                raise PolicyError(f"`{name}` of {self.capability} has different types in the two catalogs; verdicts cannot be compared")
+                raise PolicyError(
+                    f"`{name}` of {self.capability} has different types in the two catalogs; verdicts cannot be compared"
+                )
             fields[name] = found[0]
         return fields
 
@@ -139,15 +142,17 @@ def _elements(policy: ir.Policy, capability: str, verdict: ir.Verdict) -> dict[s
             found.setdefault(f"rate {rule.rate.count} per {rule.rate.window_s} s per {rule.rate.per}", []).append(rule.guard)
         if rule.approver is not None:
             found.setdefault(f"approval by {rule.approver} within {rule.within_ms} ms", []).append(rule.guard)
-            asks.append(ir.disj((ir.negate(rule.guard), rule.auto if rule.auto is not None else ir.FALSE)))
+            asks.append(ir.Any((ir.complement(rule.guard), rule.auto if rule.auto is not None else ir.FALSE)))
     for hook in policy.hooks:
         if capability in hook.capabilities:
             call = hook_call(hook)
-            words = f"hook {call.name} {call.phase}, {call.executor} {call.program}, {call.timeout_ms} ms, on_error {call.on_error}"
+            words = (
+                f"hook {call.name} {call.phase}, {call.executor} {call.program}, {call.timeout_ms} ms, on_error {call.on_error}"
+            )
             found.setdefault(words + (f", uses {', '.join(call.uses)}" if call.uses else ""), []).append(hook.guard)
     elements = {words: ir.disj(guards) for words, guards in found.items()}
     if asks:
-        elements["automatic approval"] = ir.conj(asks)
+        elements["automatic approval"] = ir.All(tuple(asks))
     elements.update(_limit_elements(policy, capability))
     return elements
 
@@ -163,7 +168,7 @@ def _limit_elements(policy: ir.Policy, capability: str) -> dict[str, ir.Expr]:
     for name, by_value in settings.items():
         smaller: list[ir.Expr] = []
         for value in sorted(by_value):
-            elements[f"limit {name} {value:_}"] = ir.conj((ir.disj(by_value[value]), *(ir.negate(guard) for guard in smaller)))
+            elements[f"limit {name} {value:_}"] = ir.All((ir.disj(by_value[value]), *(ir.complement(guard) for guard in smaller)))
             smaller += by_value[value]
     return elements
 

@@ -1,9 +1,10 @@
 """From the canonical form to Python functions, through `ast` nodes and never through text.
 
-One function per event: load and check the fields it reads, then deny, ask, allow in that order, cheap comparisons first. A group of
-more than `DISPATCH_ABOVE` rules is split by a hash table on its most selective equality. Outcomes are looked up by an integer whose
-bits say which conditional obligations and rules matched, so equal outcomes are one object.
-Rules: any exception inside a generated function is a denial. INVARIANT: generated code holds no text from a policy except as constants.
+One function per event: load and check the fields it reads, then deny, ask, allow in that order, cheap comparisons first. A
+group of more than `DISPATCH_ABOVE` rules is split by a hash table on its most selective equality. Outcomes are looked up by
+an integer whose bits say which conditional obligations and rules matched, so equal outcomes are one object.
+Rules: any exception inside a generated function is a denial. INVARIANT: generated code holds no text from a policy except as
+constants.
 This file does not know how policies are written; `interpreter.py` says what the result must be.
 """
 
@@ -13,17 +14,16 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from policy import ir
+from policy import ir, nodes
 from policy.catalog import Field
 from policy.decisions import DEFAULT, INTERNAL, Decision, assemble, lifecycle, refusal
-from policy.values import INT_MAX, INT_MIN, is_host, is_path
+from policy.values import is_host, is_path
 
 Attributes = Mapping[str, object]
 Decide = Callable[[Attributes], Decision]
 DISPATCH_ABOVE = 8
 MAX_REMEMBERED = 4096
 _MAX_DISPATCH_VALUES = 16
-_AT: dict[str, Any] = {"lineno": 1, "col_offset": 0}
 _COST = {"true": 1, "range": 2, "in": 3, "host": 8, "under": 10}
 
 
@@ -52,7 +52,8 @@ class _Event:
         self.comparisons = 0
         self.conditional: list[ir.Expr] = []
         self.bits: dict[ir.Expr, int] = {}
-        for expr in (*(r.auto for r in self.rules if r.auto is not None), *(p.guard for p in (*self.limits, *self.hooks))):
+        autos = [rule.auto for rule in self.rules if rule.auto is not None]
+        for expr in (*autos, *(limit.guard for limit in self.limits), *(hook.guard for hook in self.hooks)):
             if expr != ir.TRUE and expr != ir.FALSE and expr not in self.bits:
                 self.bits[expr] = 1 << len(self.conditional)
                 self.conditional.append(expr)
@@ -72,13 +73,22 @@ class _Event:
             body += self._outcome("event", 0)
         else:
             body += self._deny() + self._permit("ask") + self._permit("allow")
-            body.append(_return(self._constant("default", DEFAULT)))
+            body.append(nodes.return_(self._constant("default", DEFAULT)))
         guarded = ast.Try(
             body=body,
-            handlers=[ast.ExceptHandler(type=_name("Failure"), name=None, body=[_return(_call("invalid", [_name("attributes")]))], **_AT)],
-            orelse=[], finalbody=[], **_AT,
-        )  # fmt: skip
-        return _function("decide", ["attributes"], [guarded])
+            handlers=[
+                ast.ExceptHandler(
+                    type=nodes.load("Failure"),
+                    name=None,
+                    body=[nodes.return_(nodes.call("invalid", [nodes.load("attributes")]))],
+                    **nodes.AT,
+                )
+            ],
+            orelse=[],
+            finalbody=[],
+            **nodes.AT,
+        )
+        return nodes.function("decide", ["attributes"], [guarded])
 
     # Fields ------------------------------------------------------------------------------------------------------------
 
@@ -87,32 +97,43 @@ class _Event:
         tests: list[ast.expr] = []
         for field in self.fields:
             local = self.names[field.name]
-            load: ast.expr = ast.Subscript(value=_name("attributes"), slice=_const(field.name), ctx=ast.Load(), **_AT)
+            load: ast.expr = ast.Subscript(
+                value=nodes.load("attributes"), slice=nodes.const(field.name), ctx=ast.Load(), **nodes.AT
+            )
             if field.default is not None:
-                present = _compare(_const(field.name), ast.In(), _name("attributes"))
-                load = ast.IfExp(test=present, body=load, orelse=_const(field.default), **_AT)
-            body.append(_assign(local, load))
+                present = nodes.compare(nodes.const(field.name), ast.In(), nodes.load("attributes"))
+                load = ast.IfExp(test=present, body=load, orelse=nodes.const(field.default), **nodes.AT)
+            body.append(nodes.assign(local, load))
             tests.extend(self._faults(field, local))
         if tests:
-            body.append(_if(_or(tests), [_return(_call("invalid", [_name("attributes")]))]))
+            body.append(nodes.if_(nodes.or_(tests), [nodes.return_(nodes.call("invalid", [nodes.load("attributes")]))]))
         return body
 
     def _faults(self, field: Field, local: str) -> list[ast.expr]:
         """Conditions under which a loaded value is not one the field can hold."""
-        value = _name(local)
-        kind = ast.Attribute(value=value, attr="__class__", ctx=ast.Load(), **_AT)
+        value = nodes.load(local)
+        kind = ast.Attribute(value=value, attr="__class__", ctx=ast.Load(), **nodes.AT)
         if field.kind == "bool":
-            return [_and([_compare(value, ast.IsNot(), _const(True)), _compare(value, ast.IsNot(), _const(False))])]
+            return [
+                nodes.and_(
+                    [nodes.compare(value, ast.IsNot(), nodes.const(True)), nodes.compare(value, ast.IsNot(), nodes.const(False))]
+                )
+            ]
         if field.kind in ("int", "size", "duration"):
-            in_range = ast.Compare(left=_const(field.low), ops=[ast.LtE(), ast.LtE()], comparators=[value, _const(field.high)], **_AT)
-            return [_compare(kind, ast.IsNot(), self._constant("int", int)), _not(in_range)]
+            in_range = ast.Compare(
+                left=nodes.const(field.low), ops=[ast.LtE(), ast.LtE()], comparators=[value, nodes.const(field.high)], **nodes.AT
+            )
+            return [nodes.compare(kind, ast.IsNot(), self._constant("int", int)), nodes.not_(in_range)]
         if field.kind == "enum":
             # Classes are compared too: 1 == True must not slip through, nor a str subclass with its own equality.
-            return [_compare(kind, ast.IsNot(), self._constant("str", str)), _compare(value, ast.NotIn(), _const(frozenset(field.values)))]
+            return [
+                nodes.compare(kind, ast.IsNot(), self._constant("str", str)),
+                nodes.compare(value, ast.NotIn(), nodes.const(frozenset(field.values))),
+            ]
         if field.kind in ("host", "path"):
-            return [_not(_call(f"is_{field.kind}", [value]))]
-        too_long = _compare(_call_any(self._constant("len", len), [value]), ast.Gt(), _const(4096))
-        return [_compare(kind, ast.IsNot(), self._constant("str", str)), too_long]
+            return [nodes.not_(nodes.call(f"is_{field.kind}", [value]))]
+        too_long = nodes.compare(nodes.call_any(self._constant("len", len), [value]), ast.Gt(), nodes.const(4096))
+        return [nodes.compare(kind, ast.IsNot(), self._constant("str", str)), too_long]
 
     def _invalid(self) -> Decide:
         known = {(f.name, present): refusal(f.name, present) for f in self.fields for present in (False, True)}
@@ -139,11 +160,14 @@ class _Event:
         if len(group) > DISPATCH_ABOVE:
             mask = self._dispatch(group, plain=True)
             outcomes = {1 << i: assemble("deny", [rule], [], [], []) for i, rule in group}
-            lowest = _binop(_name("m"), ast.BitAnd(), ast.UnaryOp(op=ast.USub(), operand=_name("m"), **_AT))
-            found = ast.Subscript(value=self._constant("denials", outcomes), slice=lowest, ctx=ast.Load(), **_AT)
-            return [_assign("m", mask), _if(_name("m"), [_return(found)])]
+            lowest = nodes.binop(nodes.load("m"), ast.BitAnd(), ast.UnaryOp(op=ast.USub(), operand=nodes.load("m"), **nodes.AT))
+            found = ast.Subscript(value=self._constant("denials", outcomes), slice=lowest, ctx=ast.Load(), **nodes.AT)
+            return [nodes.assign("m", mask), nodes.if_(nodes.load("m"), [nodes.return_(found)])]
         return [
-            _if(self._condition(rule.guard), [_return(self._constant(f"deny{i}", assemble("deny", [rule], [], [], [])))]) for i, rule in group
+            nodes.if_(
+                self._condition(rule.guard), [nodes.return_(self._constant(f"deny{i}", assemble("deny", [rule], [], [], [])))]
+            )
+            for i, rule in group
         ]
 
     def _permit(self, verdict: ir.Verdict) -> list[ast.stmt]:
@@ -153,27 +177,39 @@ class _Event:
         plain = all(rule.plain for _, rule in group)
         if plain and not self.conditional and len(group) <= DISPATCH_ABOVE:
             return [
-                _if(self._condition(rule.guard), [_return(self._constant(f"{verdict}{i}", self._decision(verdict, [rule], 0)))])
+                nodes.if_(
+                    self._condition(rule.guard),
+                    [nodes.return_(self._constant(f"{verdict}{i}", self._decision(verdict, [rule], 0)))],
+                )
                 for i, rule in group
             ]
         body: list[ast.stmt] = []
         if len(group) > DISPATCH_ABOVE:
-            body.append(_assign("m", self._dispatch(group, plain=plain)))
+            body.append(nodes.assign("m", self._dispatch(group, plain=plain)))
         else:
             body += self._sequence(group, plain=plain)
         # Only the first plain rule matters, so that the number of distinct outcomes stays small.
         heavy = sum(1 << i for i, rule in group if not rule.plain)
-        lowest = _binop(_name("m"), ast.BitAnd(), ast.UnaryOp(op=ast.USub(), operand=_name("m"), **_AT))
-        kept = lowest if not heavy else _binop(lowest, ast.BitOr(), _binop(_name("m"), ast.BitAnd(), _const(heavy)))
-        key = _binop(kept, ast.LShift(), _const(self.shift)) if self.shift else kept
-        return [*body, _if(_name("m"), [_assign("k", key), *self._outcome(verdict, len(group))])]
+        lowest = nodes.binop(nodes.load("m"), ast.BitAnd(), ast.UnaryOp(op=ast.USub(), operand=nodes.load("m"), **nodes.AT))
+        kept = (
+            lowest
+            if not heavy
+            else nodes.binop(lowest, ast.BitOr(), nodes.binop(nodes.load("m"), ast.BitAnd(), nodes.const(heavy)))
+        )
+        key = nodes.binop(kept, ast.LShift(), nodes.const(self.shift)) if self.shift else kept
+        return [*body, nodes.if_(nodes.load("m"), [nodes.assign("k", key), *self._outcome(verdict, len(group))])]
 
     def _outcome(self, verdict: str, rules: int) -> list[ast.stmt]:
         """Add the bits of conditional obligations to `k` and return the decision they stand for."""
-        body: list[ast.stmt] = [] if rules else [_assign("k", _const(0))]
+        body: list[ast.stmt] = [] if rules else [nodes.assign("k", nodes.const(0))]
         for expr in self.conditional:
-            add = ast.AugAssign(target=ast.Name(id="k", ctx=ast.Store(), **_AT), op=ast.BitOr(), value=_const(self.bits[expr]), **_AT)
-            body.append(_if(self._condition(expr), [add]))
+            add = ast.AugAssign(
+                target=ast.Name(id="k", ctx=ast.Store(), **nodes.AT),
+                op=ast.BitOr(),
+                value=nodes.const(self.bits[expr]),
+                **nodes.AT,
+            )
+            body.append(nodes.if_(self._condition(expr), [add]))
         remembered: dict[int, Decision] = {}
 
         def make(key: int) -> Decision:
@@ -184,8 +220,8 @@ class _Event:
             return remembered.setdefault(key, decision)
 
         table, maker = self._constant(f"{verdict}_known", remembered), self._constant(f"{verdict}_make", make)
-        get = _call_any(ast.Attribute(value=table, attr="get", ctx=ast.Load(), **_AT), [_name("k")])
-        return [*body, _return(_or([get, _call_any(maker, [_name("k")])]))]
+        get = nodes.call_any(ast.Attribute(value=table, attr="get", ctx=ast.Load(), **nodes.AT), [nodes.load("k")])
+        return [*body, nodes.return_(nodes.or_([get, nodes.call_any(maker, [nodes.load("k")])]))]
 
     def _decision(self, verdict: ir.Verdict, matched: list[ir.Rule], key: int) -> Decision:
         def on(expr: ir.Expr | None) -> bool:
@@ -194,19 +230,23 @@ class _Event:
         hooks = [hook for hook in self.hooks if on(hook.guard)]
         if self.event in ir.LIFECYCLE:
             return lifecycle(hooks)
-        return assemble(verdict, matched, [on(rule.auto) for rule in matched], [limit for limit in self.limits if on(limit.guard)], hooks)
+        return assemble(
+            verdict, matched, [on(rule.auto) for rule in matched], [limit for limit in self.limits if on(limit.guard)], hooks
+        )
 
     def _sequence(self, group: list[tuple[int, ir.Rule]], *, plain: bool) -> list[ast.stmt]:
         """Set `m` to the bits of the matching rules (of the first one only, when no rule carries obligations)."""
         if plain:
-            chain: ast.expr = _const(0)
+            chain: ast.expr = nodes.const(0)
             for i, rule in reversed(group):
-                chain = ast.IfExp(test=self._condition(rule.guard), body=_const(1 << i), orelse=chain, **_AT)
-            return [_assign("m", chain)]
-        body: list[ast.stmt] = [_assign("m", _const(0))]
+                chain = ast.IfExp(test=self._condition(rule.guard), body=nodes.const(1 << i), orelse=chain, **nodes.AT)
+            return [nodes.assign("m", chain)]
+        body: list[ast.stmt] = [nodes.assign("m", nodes.const(0))]
         for i, rule in group:
-            add = ast.AugAssign(target=ast.Name(id="m", ctx=ast.Store(), **_AT), op=ast.BitOr(), value=_const(1 << i), **_AT)
-            body.append(_if(self._condition(rule.guard), [add]))
+            add = ast.AugAssign(
+                target=ast.Name(id="m", ctx=ast.Store(), **nodes.AT), op=ast.BitOr(), value=nodes.const(1 << i), **nodes.AT
+            )
+            body.append(nodes.if_(self._condition(rule.guard), [add]))
         return body
 
     def _dispatch(self, group: list[tuple[int, ir.Rule]], *, plain: bool) -> ast.expr:
@@ -228,65 +268,74 @@ class _Event:
                     for value in set(lit.args):
                         buckets.setdefault(value, []).append((i, rule))
             before, worst = self.comparisons, 0
-            table: dict[object, Any] = {}
             names: dict[object, str] = {}
-            for value, members in buckets.items():
+            for key, members in buckets.items():
                 self.comparisons = 0
-                names[value] = self._bucket(members, field, plain=plain)
+                names[key] = self._bucket(members, field, plain=plain)
                 worst = max(worst, self.comparisons)
             self.comparisons = before + worst + 1
-            parts.append(self._lookup(field, names, table))
+            parts.append(self._lookup(field, names))
             rest = others
         if rest:
-            parts.append(_call(self._leaf(rest, plain=plain), [_name(n) for n in self.names.values()]))
+            parts.append(nodes.call(self._leaf(rest, plain=plain), [nodes.load(n) for n in self.names.values()]))
         result = parts[0]
         for part in parts[1:]:
-            result = _binop(result, ast.BitOr(), part)
+            result = nodes.binop(result, ast.BitOr(), part)
         return result
 
-    def _lookup(self, field: str, names: dict[object, str], table: dict[object, Any]) -> ast.expr:
+    def _lookup(self, field: str, names: dict[object, str]) -> ast.expr:
         number = len(self.functions)
-        keys: list[ast.expr | None] = [_const(value) for value in names]
-        self.functions.append(_assign(f"t{number}", ast.Dict(keys=keys, values=[_name(n) for n in names.values()], **_AT)))
+        keys: list[ast.expr | None] = [nodes.const(value) for value in names]
+        self.functions.append(
+            nodes.assign(f"t{number}", ast.Dict(keys=keys, values=[nodes.load(n) for n in names.values()], **nodes.AT))
+        )
         if "none" not in self.scope:
             self.scope["none"] = lambda *values: 0
-        get = ast.Attribute(value=_name(f"t{number}"), attr="get", ctx=ast.Load(), **_AT)
-        chosen = _call_any(get, [_name(self.names[field]), _name("none")])
-        return _call_any(chosen, [_name(n) for n in self.names.values()])
+        get = ast.Attribute(value=nodes.load(f"t{number}"), attr="get", ctx=ast.Load(), **nodes.AT)
+        chosen = nodes.call_any(get, [nodes.load(self.names[field]), nodes.load("none")])
+        return nodes.call_any(chosen, [nodes.load(n) for n in self.names.values()])
 
     def _bucket(self, members: list[tuple[int, ir.Rule]], field: str, *, plain: bool) -> str:
         slim = [(i, _without(rule, _equality(rule.guard, field))) for i, rule in members]
         return self._leaf(slim, plain=plain)
 
     def _leaf(self, group: list[tuple[int, ir.Rule]], *, plain: bool) -> str:
-        body = [*self._sequence(group, plain=plain), _return(_name("m"))]
+        body = [*self._sequence(group, plain=plain), nodes.return_(nodes.load("m"))]
         name = f"g{len(self.functions)}"
-        self.functions.append(_function(name, list(self.names.values()), body))
+        self.functions.append(nodes.function(name, list(self.names.values()), body))
         return name
 
     # Conditions --------------------------------------------------------------------------------------------------------
 
     def _condition(self, expr: ir.Expr) -> ast.expr:
-        def together(make: Callable[[list[ast.expr]], ast.expr], empty: bool) -> Callable[[list[tuple[int, ast.expr]]], tuple[int, ast.expr]]:
+        def together(
+            make: Callable[[list[ast.expr]], ast.expr], empty: bool
+        ) -> Callable[[list[tuple[int, ast.expr]]], tuple[int, ast.expr]]:
             def combine(parts: list[tuple[int, ast.expr]]) -> tuple[int, ast.expr]:
                 if not parts:
-                    return 0, _const(empty)
+                    return 0, nodes.const(empty)
                 parts = sorted(parts, key=lambda part: part[0])
                 return sum(cost for cost, _ in parts), make([node for _, node in parts])
 
             return combine
 
-        return ir.fold(expr, self._literal, together(_and, True), together(_or, False))[1]
+        return ir.fold(expr, self._literal, together(nodes.and_, True), together(nodes.or_, False))[1]
 
     def _literal(self, lit: ir.Lit) -> tuple[int, ast.expr]:
         self.comparisons += 1
-        value = _name(self.names[lit.field])
-        node = {"true": _is_true, "in": _is_in, "range": _in_range, "host": _host_in, "under": _path_under}[lit.op](value, lit.args, lit.neg)
+        value = nodes.load(self.names[lit.field])
+        node = {
+            "true": nodes.is_true,
+            "in": nodes.is_in,
+            "range": nodes.in_range,
+            "host": nodes.host_in,
+            "under": nodes.path_under,
+        }[lit.op](value, lit.args, lit.neg)
         return _COST[lit.op] + len(lit.args) // 4, node
 
     def _constant(self, name: str, value: Any) -> ast.expr:
         self.scope[f"c_{name}"] = value
-        return _name(f"c_{name}")
+        return nodes.load(f"c_{name}")
 
 
 def _equality(guard: ir.Expr, field: str) -> ir.Lit | None:
@@ -321,95 +370,3 @@ def _selective(group: list[tuple[int, ir.Rule]], used: set[str]) -> str | None:
 def _without(rule: ir.Rule, lit: ir.Lit | None) -> ir.Rule:
     guard = ir.All(tuple(part for part in ir.conjuncts(rule.guard) if part is not lit))
     return ir.Rule(rule.id, rule.verdict, rule.capabilities, guard)
-
-
-def _is_true(value: ast.expr, args: tuple[int | str, ...], neg: bool) -> ast.expr:
-    return _not(value) if neg else value
-
-
-def _is_in(value: ast.expr, args: tuple[int | str, ...], neg: bool) -> ast.expr:
-    if len(args) == 1:
-        return _compare(value, ast.NotEq() if neg else ast.Eq(), _const(args[0]))
-    return _compare(value, ast.NotIn() if neg else ast.In(), _const(frozenset(args)))
-
-
-def _in_range(value: ast.expr, args: tuple[int | str, ...], neg: bool) -> ast.expr:
-    low, high = args
-    if low == high:
-        return _compare(value, ast.NotEq() if neg else ast.Eq(), _const(low))
-    if low == INT_MIN:
-        return _compare(value, ast.Gt() if neg else ast.LtE(), _const(high))
-    if high == INT_MAX:
-        return _compare(value, ast.Lt() if neg else ast.GtE(), _const(low))
-    inside = ast.Compare(left=_const(low), ops=[ast.LtE(), ast.LtE()], comparators=[value, _const(high)], **_AT)
-    return _not(inside) if neg else inside
-
-
-def _host_in(value: ast.expr, args: tuple[int | str, ...], neg: bool) -> ast.expr:
-    exact = tuple(a for a in args if not str(a).startswith("*."))
-    below = tuple(str(a)[1:] for a in args if str(a).startswith("*."))
-    tests = [_is_in(value, exact, False)] if exact else []
-    if below:
-        tests.append(_call_any(ast.Attribute(value=value, attr="endswith", ctx=ast.Load(), **_AT), [_const(below)]))
-    return _not(_or(tests)) if neg else _or(tests)
-
-
-def _path_under(value: ast.expr, args: tuple[int | str, ...], neg: bool) -> ast.expr:
-    # A final slash on both sides makes a prefix end at a segment: /data/acme is not above /data/acmex.
-    slashed = _binop(value, ast.Add(), _const("/"))
-    test = _call_any(ast.Attribute(value=slashed, attr="startswith", ctx=ast.Load(), **_AT), [_const(tuple(f"{a}/" for a in args))])
-    return _not(test) if neg else test
-
-
-def _name(name: str) -> ast.expr:
-    return ast.Name(id=name, ctx=ast.Load(), **_AT)
-
-
-def _const(value: Any) -> ast.expr:
-    return ast.Constant(value=value, **_AT)
-
-
-def _compare(left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.expr:
-    return ast.Compare(left=left, ops=[op], comparators=[right], **_AT)
-
-
-def _binop(left: ast.expr, op: ast.operator, right: ast.expr) -> ast.expr:
-    return ast.BinOp(left=left, op=op, right=right, **_AT)
-
-
-def _not(value: ast.expr) -> ast.expr:
-    return ast.UnaryOp(op=ast.Not(), operand=value, **_AT)
-
-
-def _and(values: list[ast.expr]) -> ast.expr:
-    return values[0] if len(values) == 1 else ast.BoolOp(op=ast.And(), values=values, **_AT)
-
-
-def _or(values: list[ast.expr]) -> ast.expr:
-    return values[0] if len(values) == 1 else ast.BoolOp(op=ast.Or(), values=values, **_AT)
-
-
-def _call(name: str, args: list[ast.expr]) -> ast.expr:
-    return _call_any(_name(name), args)
-
-
-def _call_any(function: ast.expr, args: list[ast.expr]) -> ast.expr:
-    return ast.Call(func=function, args=args, keywords=[], **_AT)
-
-
-def _assign(name: str, value: ast.expr) -> ast.stmt:
-    return ast.Assign(targets=[ast.Name(id=name, ctx=ast.Store(), **_AT)], value=value, **_AT)
-
-
-def _if(test: ast.expr, body: list[ast.stmt]) -> ast.stmt:
-    return ast.If(test=test, body=body, orelse=[], **_AT)
-
-
-def _return(value: ast.expr) -> ast.stmt:
-    return ast.Return(value=value, **_AT)
-
-
-def _function(name: str, args: list[str], body: list[ast.stmt]) -> ast.stmt:
-    arguments = ast.arguments(posonlyargs=[], args=[ast.arg(arg=a, **_AT) for a in args], kwonlyargs=[], kw_defaults=[], defaults=[])
-    more: dict[str, Any] = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
-    return ast.FunctionDef(name=name, args=arguments, body=body, decorator_list=[], **more, **_AT)

@@ -1,7 +1,7 @@
 """The compiled policy at work: one table of functions, and the same table folded for one session.
 
-Rules: `decide` never raises; what cannot be judged is denied. A session's fixed facts (tenant, plan, role) are folded once, and sessions
-for which all conditions on them come out alike share one set of functions.
+Rules: `decide` never raises; what cannot be judged is denied. A session's fixed facts (tenant, plan, role) are folded once,
+and sessions for which all conditions on them come out alike share one set of functions.
 This file does not know how functions are made (`emitter.py`).
 """
 
@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping
 
 from policy import ir
 from policy.catalog import Field
-from policy.decisions import DEFAULT, INTERNAL, UNKNOWN, Decision
+from policy.decisions import DEFAULT, INTERNAL, UNKNOWN, Decision, lifecycle
 from policy.emitter import Attributes, emit_event
 from policy.errors import PolicyError
 from policy.interpreter import lit_holds
 
 MAX_SPECIALISED = 256
+_QUIET = lifecycle(())
 DecideEvent = Callable[[Attributes], Decision]
 
 
@@ -33,8 +34,8 @@ class Evaluator:
             event for hook in policy.hooks for event in (hook.capabilities or (hook.phase,))
         }
         for event in policy.reads:
-            if event not in busy and event not in ir.LIFECYCLE:
-                self._table[event] = _always_default
+            if event not in busy and not policy.reads[event]:
+                self._table[event] = _always_quiet if event in ir.LIFECYCLE else _always_default
             elif eager:
                 self._table[event] = emit_event(policy, event)
         self.decide: Callable[[str, Attributes], Decision] = self._make_decide()
@@ -67,6 +68,10 @@ def _always_default(attributes: Attributes) -> Decision:
     return DEFAULT
 
 
+def _always_quiet(attributes: Attributes) -> Decision:
+    return _QUIET
+
+
 class Specialiser:
     """Makes and keeps evaluators folded for a session's fixed facts."""
 
@@ -75,7 +80,7 @@ class Specialiser:
         self._known: OrderedDict[tuple[object, ...], Evaluator] = OrderedDict()
         self._literals: dict[str, list[ir.Lit]] = {}
         exprs = [rule.guard for rule in policy.rules] + [rule.auto for rule in policy.rules if rule.auto is not None]
-        exprs += [part.guard for part in (*policy.limits, *policy.hooks)]
+        exprs += [limit.guard for limit in policy.limits] + [hook.guard for hook in policy.hooks]
         seen: dict[ir.Lit, None] = {}
         for expr in exprs:
             seen.update(dict.fromkeys(ir.Lit(lit.field, lit.op, lit.args) for lit in ir.literals(expr)))
@@ -121,13 +126,25 @@ def specialise(policy: ir.Policy, names: frozenset[str], answers: Mapping[ir.Lit
         auto = folded(rule.auto) if rule.auto is not None else None
         guard = folded(rule.guard)
         if guard != ir.FALSE:
-            rules.append(ir.Rule(rule.id, rule.verdict, rule.capabilities, guard, rule.rate, rule.approver, rule.within_ms, auto, rule.because))
+            rules.append(
+                ir.Rule(
+                    rule.id, rule.verdict, rule.capabilities, guard, rule.rate, rule.approver, rule.within_ms, auto, rule.because
+                )
+            )
     limits = [ir.Limit(limit.id, limit.capabilities, folded(limit.guard), limit.settings) for limit in policy.limits]
     hooks = [
-        ir.Hook(h.name, h.phase, h.capabilities, folded(h.guard), h.executor, h.program, h.timeout_ms, h.on_error, h.uses) for h in policy.hooks
+        ir.Hook(h.name, h.phase, h.capabilities, folded(h.guard), h.executor, h.program, h.timeout_ms, h.on_error, h.uses)
+        for h in policy.hooks
     ]
     reads = {event: tuple(field for field in fields if field.name not in names) for event, fields in policy.reads.items()}
     return ir.Policy(
-        policy.name, policy.version, policy.catalog_digest, tuple(rules), tuple(limit for limit in limits if limit.guard != ir.FALSE),
-        tuple(hook for hook in hooks if hook.guard != ir.FALSE), policy.claims, reads, policy.narrows,
-    )  # fmt: skip
+        policy.name,
+        policy.version,
+        policy.catalog_digest,
+        tuple(rules),
+        tuple(limit for limit in limits if limit.guard != ir.FALSE),
+        tuple(hook for hook in hooks if hook.guard != ir.FALSE),
+        policy.claims,
+        reads,
+        policy.narrows,
+    )

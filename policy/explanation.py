@@ -1,7 +1,7 @@
 """Why a request got its answer: the rule that decided, every condition with its truth, and what a denied request lacks.
 
-Rules: made from the same canonical form as the compiled function but without it, evaluating every condition instead of stopping early.
-The nearest rule is the one with the fewest conditions to change.
+Rules: made from the same canonical form as the compiled function but without it, evaluating every condition instead of
+stopping early. The nearest rule is the one with the fewest conditions to change.
 This file does not know how the answer is printed on a terminal.
 """
 
@@ -62,7 +62,9 @@ class Explanation:
             lines.append(f"{self.blocked_by.rule} would not apply with: " + " and ".join(self.blocked_by.missing))
         if self.nearest is not None:
             if self.nearest.missing:
-                lines.append(f"nearest: {self.nearest.rule} ({self.nearest.verdict}) lacks: " + " and ".join(self.nearest.missing))
+                lines.append(
+                    f"nearest: {self.nearest.rule} ({self.nearest.verdict}) lacks: " + " and ".join(self.nearest.missing)
+                )
             else:
                 lines.append(f"otherwise {self.nearest.rule} would {self.nearest.verdict} it")
         return "\n".join(lines)
@@ -76,7 +78,8 @@ def explain(policy: ir.Policy, event: str, attributes: Mapping[str, object]) -> 
     values = {name: attributes.get(name, field.default) for name, field in fields.items()}
     rules = policy.rules_for(event)
     traces = tuple(
-        RuleTrace(rule.id, rule.verdict, interpreter.holds(rule.guard, values), conditions(rule.guard, fields, values)) for rule in rules
+        RuleTrace(rule.id, rule.verdict, interpreter.holds(rule.guard, values), conditions(rule.guard, fields, values))
+        for rule in rules
     )
     nearest, blocked = None, None
     if decision.verdict == "deny":

@@ -1,8 +1,8 @@
 """One layout for every policy.
 
-Works on tokens, so comments stay where they were and nothing but white space can change; the result is compared token by token with the
-input before it is returned. Formatting twice gives the same as formatting once: line breaks depend on tokens and widths only, and of the
-author's own layout only blank lines between statements are kept (at most one).
+Works on tokens, so comments stay where they were and nothing but white space can change; the result is compared token by
+token with the input before it is returned. Formatting twice gives the same as formatting once: line breaks depend on tokens
+and widths only, and of the author's own layout only blank lines between statements are kept (at most one).
 Rules: a text with syntax errors is not formatted.
 This file does not know what statements mean.
 """
@@ -18,7 +18,7 @@ from lark.exceptions import UnexpectedInput
 
 from policy.diagnostics import Findings
 from policy.errors import PolicyError
-from policy.parser import engine, parse
+from policy.parser import engine, parse, read_tokens
 from policy.sources import Source
 from policy.syntax import offsets
 
@@ -48,7 +48,11 @@ def format_text(text: str, path: str = "policy.hatch") -> str:
         raise PolicyError.from_diagnostics(findings.ordered())
     result = _Printer().run(_pieces(text, tokens), _places(tokens))
     again = _tokens(result)
-    if again is None or [(t.type, str(t)) for t in again] != [(t.type, str(t)) for t in tokens] or _comments(text) != _comments(result):
+    if (
+        again is None
+        or [(t.type, str(t)) for t in again] != [(t.type, str(t)) for t in tokens]
+        or _comments(text) != _comments(result)
+    ):
         raise PolicyError("formatting would have changed the policy; it was left alone")
     return result
 
@@ -57,7 +61,7 @@ def _tokens(text: str) -> list[Token] | None:
     try:
         interactive = engine().parse_interactive(text, start="file")
         tokens = []
-        for token in interactive.lexer_thread.lex(interactive.parser_state):
+        for token in read_tokens(interactive):
             tokens.append(token)
             interactive.feed_token(token)
     except UnexpectedInput:
@@ -117,14 +121,22 @@ def _places(tokens: list[Token]) -> list[_Place]:
             blocks.pop()
             statement = ""
             places.append(_Place("close", base - 2))
-        elif depth == 0 and kind != "NAME" and ((statement == "EFFECT" and token in _CLAUSES) or (statement == "HOOK" and kind == "RUN")):
+        elif (
+            depth == 0
+            and kind != "NAME"
+            and ((statement == "EFFECT" and token in _CLAUSES) or (statement == "HOOK" and kind == "RUN"))
+        ):
             places.append(_Place("clause", base + 2))
         else:
-            setting = statement == "LIMIT" and depth == 1 and kind == "NAME" and previous is not None and previous.type != "LBRACE"
+            setting = (
+                statement == "LIMIT" and depth == 1 and kind == "NAME" and previous is not None and previous.type != "LBRACE"
+            )
             may_break = kind in ("AND", "OR") or setting or (previous is not None and previous.type == "COMMA")
             places.append(_Place("flow", base, may_break))
             if kind == "LBRACE":
-                opens = statement == "TEST" or (statement == "SCOPE" and previous is not None and previous.type not in ("IN", "UNDER"))
+                opens = statement == "TEST" or (
+                    statement == "SCOPE" and previous is not None and previous.type not in ("IN", "UNDER")
+                )
                 if depth == 0 and opens:
                     blocks.append(statement)
                 else:
@@ -170,7 +182,9 @@ class _Printer:
         if not piece.own:
             return
         self._end_line()
-        indent = {"statement": place.indent, "close": place.indent + 2, "clause": place.indent, "flow": self.base + 4}[place.start]
+        indent = {"statement": place.indent, "close": place.indent + 2, "clause": place.indent, "flow": self.base + 4}[
+            place.start
+        ]
         for comment in piece.own:
             if comment.startswith("\n") and place.start in ("statement", "close"):
                 self._blank()

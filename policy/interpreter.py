@@ -1,7 +1,7 @@
 """The reference meaning of a policy, written to be read rather than to be fast.
 
-Rules: follows the canonical form literally, one rule after another, with no index and no generated code. Tests hold the compiled
-function to it; mutants and coverage use it because it can be asked about one condition at a time.
+Rules: follows the canonical form literally, one rule after another, with no index and no generated code. Tests hold the
+compiled function to it; mutants and coverage use it because it can be asked about one condition at a time.
 This file does not know how the compiled function works.
 """
 
@@ -43,6 +43,8 @@ def decide(policy: ir.Policy, event: str, attributes: Mapping[str, object]) -> D
 
 
 def holds(expr: ir.Expr, values: Mapping[str, object]) -> bool:
+    if isinstance(expr, ir.All) and all(isinstance(item, ir.Lit) for item in expr.items):
+        return all(lit_holds(item, values) for item in expr.items if isinstance(item, ir.Lit))
     return ir.fold(expr, lambda lit: lit_holds(lit, values), all, any)
 
 

@@ -1,9 +1,10 @@
 """The canonical form of a policy: resolved names, one meaning per node, fixed order.
 
-An expression is `Lit` (one field against constants, possibly negated), `All` or `Any`; negation is pushed to the leaves, children are
-flat, without duplicates and sorted. So two spellings of one condition are equal here, and `fmt` cannot change it.
-Rules: everything is immutable and encodes to the same bytes every time; places in the source are kept elsewhere. INVARIANT: depth is
-bounded by the lowering, and every walk here is a loop.
+An expression is `Lit` (one field against constants, possibly negated), `All` or `Any`; negation is pushed to the leaves,
+children are flat, without duplicates and sorted. So two spellings of one condition are equal here, and `fmt` cannot change
+it.
+Rules: everything is immutable and encodes to the same bytes every time; places in the source are kept elsewhere. INVARIANT:
+depth is bounded by the lowering, and every walk here is a loop.
 This file does not know how policies are written or run.
 """
 
@@ -24,7 +25,7 @@ Op = Literal["true", "in", "range", "host", "under"]
 
 
 class Lit(msgspec.Struct, frozen=True, tag="lit", omit_defaults=True):
-    """`field` against constants. range: (low, high) inclusive; in: values; host: patterns; under: path prefixes; true: nothing."""
+    """`field` against constants. range: inclusive bounds; in: values; host: patterns; under: path prefixes; true: nothing."""
 
     field: str
     op: Op
@@ -187,6 +188,13 @@ def fold(expr: Expr, leaf: Callable[[Lit], T], every: Callable[[list[T]], T], so
 
 def negate(expr: Expr) -> Expr:
     return fold(expr, negate_lit, disj, conj)
+
+
+def complement(expr: Expr) -> Expr:
+    """`negate` for solving: the same meaning, without the cost of canonical order."""
+    if isinstance(expr, All) and all(type(item) is Lit for item in expr.items):
+        return Any(tuple([negate_lit(item) for item in expr.items if type(item) is Lit]))
+    return fold(expr, negate_lit, lambda parts: Any(tuple(parts)), lambda parts: All(tuple(parts)))
 
 
 def literals(expr: Expr) -> Iterator[Lit]:

@@ -29,7 +29,12 @@ SETTINGS: dict[str, Setting] = {
     "response": Setting("size", "response_bytes", "size of a call's answer"),
     "concurrency": Setting("int", "concurrency", "calls in flight at once"),
 }
-RATE_SCOPES: dict[str, str] = {"session": "each session", "tenant": "each tenant", "user": "each user", "capability": "everybody together"}
+RATE_SCOPES: dict[str, str] = {
+    "session": "each session",
+    "tenant": "each tenant",
+    "user": "each user",
+    "capability": "everybody together",
+}
 EXECUTORS: dict[str, str] = {
     "shell": "a script for the shell guest",
     "python": "a Python file",

@@ -1,6 +1,7 @@
 """Which files make up a policy: the main file, what it imports, the base it narrows, the catalog it pins.
 
-Rules: files are found only through a `Library`, by relative path below its root; nothing else of the disk is visible to a policy.
+Rules: files are found only through a `Library`, by relative path below its root; nothing else of the disk is visible to a
+policy.
 THREAT[TM-POL-002]: an import cannot climb out (`..`, absolute paths, links are refused), and the number of files is bounded.
 This file does not know what statements mean.
 """
@@ -118,7 +119,12 @@ def _units(path: str, library: Library, findings: Findings) -> list[Unit]:
             continue
         span = Span(unit.source, *s.offsets(token))
         if place in open_paths:
-            findings.add("HP011", "these files import each other: " + " → ".join([*open_paths, place]), span, "move what both need to a third file")
+            findings.add(
+                "HP011",
+                "these files import each other: " + " → ".join([*open_paths, place]),
+                span,
+                "move what both need to a third file",
+            )
         elif len(pending) >= MAX_FILES:
             findings.add("HP010", f"more than {MAX_FILES} files", span)
         elif library.read(place) is None:
@@ -133,7 +139,9 @@ def _import_path(importer: str, token: Token, source: Source, findings: Findings
     text = str(token)[1:-1]
     wanted = PurePosixPath(text)
     if wanted.is_absolute() or ".." in wanted.parts or "\\" in text or wanted.suffix != ".hatch":
-        findings.add("HP010", f"{text} is not a relative path to a .hatch file below this folder", Span(source, *s.offsets(token)))
+        findings.add(
+            "HP010", f"{text} is not a relative path to a .hatch file below this folder", Span(source, *s.offsets(token))
+        )
         return None
     return str(PurePosixPath(importer).parent / wanted)
 
@@ -172,7 +180,9 @@ def _catalog(main: Unit, library: Library, findings: Findings, given: Catalog | 
             findings.add("HP015", f"{name}.catalog.json: {error}", span)
             return builtin_catalog(), False
     if pin is None or not found.digest.startswith(pin.group(2)):
-        findings.add("HP014", f"the catalog's digest is {found.digest[:16]}…", span, f'pin it: "{name}@sha256:{found.digest[:16]}"')
+        findings.add(
+            "HP014", f"the catalog's digest is {found.digest[:16]}…", span, f'pin it: "{name}@sha256:{found.digest[:16]}"'
+        )
     return found, True
 
 

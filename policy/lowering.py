@@ -1,13 +1,14 @@
 """Statements to the canonical form, with every name, type, clause and option checked.
 
-Rules: each statement is checked on its own, so one mistake never hides another. What came out wrong is left out of the result, and
-`clean` says whether the result may be reasoned about as a whole.
+Rules: each statement is checked on its own, so one mistake never hides another. What came out wrong is left out of the
+result, and `clean` says whether the result may be reasoned about as a whole.
 This file does not know proofs or tests; `conditions.py` does the expressions.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import cast
 
 from lark import Token
 
@@ -82,18 +83,34 @@ class _Lowering:
         header = self.loaded.main.tree.header
         name, version = (str(header.name), quantity(header.version)[0]) if header else ("", 0)
         policy = ir.Policy(
-            name, version, self.catalog.digest, tuple(self.rules), tuple(self.limits), tuple(self.hooks), tuple(self.claims),
-            self._reads(), str(header.narrows) if header and header.narrows else None,
-        )  # fmt: skip
+            name,
+            version,
+            self.catalog.digest,
+            tuple(self.rules),
+            tuple(self.limits),
+            tuple(self.hooks),
+            tuple(self.claims),
+            self._reads(),
+            str(header.narrows) if header and header.narrows else None,
+        )
         clean = self.findings.errors == errors_before and not self.loaded.broken
-        return Program(policy, self.catalog, self.loaded.main.source, self.tests, self.spans, self.parts, self.autos, self.claim_texts, clean)
+        return Program(
+            policy, self.catalog, self.loaded.main.source, self.tests, self.spans, self.parts, self.autos, self.claim_texts, clean
+        )
 
     def _unit(self, unit: Unit) -> None:
         self.conditions.source = unit.source
         is_main = unit is self.loaded.main
         self.prefix = "" if is_main or unit.tree.header is None else f"{unit.tree.header.name}/"
-        handlers = {s.SetDef: self._set, s.LetDef: self._let, s.Scope: self._scope, s.Rule: self._rule, s.Limit: self._limit, s.Hook: self._hook,
-                    s.Prove: self._prove}  # fmt: skip
+        handlers = {
+            s.SetDef: self._set,
+            s.LetDef: self._let,
+            s.Scope: self._scope,
+            s.Rule: self._rule,
+            s.Limit: self._limit,
+            s.Hook: self._hook,
+            s.Prove: self._prove,
+        }
         for item in unit.tree.items:
             if isinstance(item, s.Test):
                 if is_main:
@@ -123,7 +140,9 @@ class _Lowering:
         if self._declare(item.name):
             self.conditions.sets[str(item.name)] = SetEntry(item.name, item.values, self.conditions.source)
             if not item.values:
-                self.error("HP033", f"the set `{item.name}` is empty", item.name, "an empty set matches nothing; write the values")
+                self.error(
+                    "HP033", f"the set `{item.name}` is empty", item.name, "an empty set matches nothing; write the values"
+                )
 
     def _let(self, item: s.LetDef) -> None:
         if self._declare(item.name):
@@ -131,10 +150,15 @@ class _Lowering:
 
     def _unused(self) -> None:
         for kind, entries in (("set", self.conditions.sets.values()), ("let", self.conditions.lets.values())):
-            for entry in entries:  # type: ignore[attr-defined]
+            for entry in entries:
                 if not entry.used and entry.source is self.loaded.main.source:
                     start, end = s.offsets(entry.name)
-                    self.findings.add("HP106", f"the {kind} `{entry.name}` is never used", Span(entry.source, start, end), "delete it, or use it")
+                    self.findings.add(
+                        "HP106",
+                        f"the {kind} `{entry.name}` is never used",
+                        Span(entry.source, start, end),
+                        "delete it, or use it",
+                    )
 
     # Rules, limits, hooks ----------------------------------------------------------------------------------------------
 
@@ -157,7 +181,9 @@ class _Lowering:
         verdict = str(item.effect)
         targets = self.target(item.target)
         if verdict == "allow" and item.target.kind == "effects" and item.target.effects:
-            self.error("HP043", "an allow must name its capabilities", item.target.effects[0].token, "name them, or use `ask` or `deny`")
+            self.error(
+                "HP043", "an allow must name its capabilities", item.target.effects[0].token, "name them, or use `ask` or `deny`"
+            )
         key = self._id(f"{verdict}:{_target_text(item.target)}")
         before = self.findings.errors
         guard = self._guard(key, outer or [], item.when, targets) if targets else ir.FALSE
@@ -188,7 +214,12 @@ class _Lowering:
                 rate = self._rate(clause)
             elif isinstance(clause, s.Approver):
                 if verdict != "ask":
-                    self.error("HP046", f"an {verdict} has no approver" if verdict == "allow" else "a deny has no approver", at, "write `ask`")
+                    self.error(
+                        "HP046",
+                        f"an {verdict} has no approver" if verdict == "allow" else "a deny has no approver",
+                        at,
+                        "write `ask`",
+                    )
                 approver = str(clause.who)
                 within = self._within(clause)
             elif isinstance(clause, s.Auto):
@@ -259,23 +290,30 @@ class _Lowering:
             self._unknown_word(item.executor, EXECUTORS, "a hook runs")
         program = str(item.program)[1:-1]
         if not _program_ok(executor, program):
-            hint = "as in https://hooks.acme.example/check" if executor == "webhook" else "as in hooks/check.py, below the policy's folder"
+            hint = (
+                "as in https://hooks.acme.example/check"
+                if executor == "webhook"
+                else "as in hooks/check.py, below the policy's folder"
+            )
             self.error("HP054", f"`{program}` cannot be run as {executor}", item.program, hint)
         timeout = self._timeout(item)
         on_error = str(item.on_error) if item.on_error is not None else ""
         if item.on_error is None:
-            self.error("HP051", f"the hook `{item.name}` does not say what happens when it fails", item.name, "add `on_error block`")
+            self.error(
+                "HP051", f"the hook `{item.name}` does not say what happens when it fails", item.name, "add `on_error block`"
+            )
         elif on_error not in ON_ERROR:
             self._unknown_word(item.on_error, ON_ERROR, "on_error is")
         uses = self._uses(item, executor)
         writes = [t.name for t in targets if set(t.effects) & {"write", "external_system"}]
         if item.phase == "before" and on_error in ("warn", "allow") and writes:
             assert item.on_error is not None
-            self.error("HP052", f"when `{item.name}` fails, {writes[0]} goes ahead unguarded", item.on_error, "write `on_error block`")
-        if self.findings.errors == before and (targets or item.target is None):
-            self.hooks.append(
-                ir.Hook(str(item.name), str(item.phase), _names(targets), guard, executor, program, timeout, on_error, uses)  # type: ignore[arg-type]
+            self.error(
+                "HP052", f"when `{item.name}` fails, {writes[0]} goes ahead unguarded", item.on_error, "write `on_error block`"
             )
+        if self.findings.errors == before and (targets or item.target is None):
+            phase = cast(ir.Phase, str(item.phase))
+            self.hooks.append(ir.Hook(str(item.name), phase, _names(targets), guard, executor, program, timeout, on_error, uses))
 
     def _timeout(self, item: s.Hook) -> int:
         if item.timeout is None:
@@ -328,7 +366,9 @@ class _Lowering:
                 known = self.catalog.field(capability.name, name)
                 if known is None:
                     guess = nearest(name, (*capability.fields, *self.catalog.context))
-                    self.error("HP021", f"{capability.name} has no field `{name}`", name, f"did you mean `{guess}`?" if guess else None)
+                    self.error(
+                        "HP021", f"{capability.name} has no field `{name}`", name, f"did you mean `{guess}`?" if guess else None
+                    )
                 elif (constant := self._constant(known, value)) is not None:
                     attributes[str(name)] = constant
             span = Span(self.conditions.source, s.offsets(case.capability)[0], s.offsets(case.verdict)[1])
@@ -365,7 +405,12 @@ class _Lowering:
             if not found:
                 families = {name.rsplit(".", 1)[0] for name in self.catalog.capabilities if "." in name}
                 guess = nearest(target.token, sorted(families))
-                self.error("HP020", f"no capability begins with `{target.token}.`", target.token, f"did you mean `{guess}.*`?" if guess else None)
+                self.error(
+                    "HP020",
+                    f"no capability begins with `{target.token}.`",
+                    target.token,
+                    f"did you mean `{guess}.*`?" if guess else None,
+                )
         else:
             found = self._by_effects(target)
         names = tuple(c.name for c in found)
@@ -389,7 +434,9 @@ class _Lowering:
     def _unknown_word(self, token: Token, known: object, says: str) -> None:
         words = list(known)  # type: ignore[call-overload]
         guess = nearest(token, words)
-        self.error("HP024", f"`{token}` is not known here", token, f"did you mean `{guess}`?" if guess else f"{says} " + ", ".join(words))
+        self.error(
+            "HP024", f"`{token}` is not known here", token, f"did you mean `{guess}`?" if guess else f"{says} " + ", ".join(words)
+        )
 
     def _target_span(self, target: s.Target, effect: Token | None) -> Span:
         token = target.token or (target.effects[0].token if target.effects else None)
@@ -420,9 +467,12 @@ class _Lowering:
             used = fields_of(rule.guard) | (fields_of(rule.auto) if rule.auto is not None else frozenset())
             for capability in rule.capabilities:
                 names[capability] |= used
-        for part in (*self.limits, *self.hooks):
-            for event in part.capabilities or (part.phase,):  # type: ignore[union-attr]
-                names[event] |= fields_of(part.guard)
+        for limit in self.limits:
+            for capability in limit.capabilities:
+                names[capability] |= fields_of(limit.guard)
+        for hook in self.hooks:
+            for event in hook.capabilities or (hook.phase,):
+                names[event] |= fields_of(hook.guard)
         reads: dict[str, tuple[Field, ...]] = {}
         for event, used_names in names.items():
             lookup = self.catalog.capabilities[event].fields if event in self.catalog.capabilities else {}

@@ -1,7 +1,7 @@
 """`narrows`: nothing is permitted here that the base refuses, with no weaker obligation and no higher limit.
 
-Rules: the comparison is between meanings, not texts, and covers verdicts, approvals, rates, hooks and limits. A capability the base's
-catalog does not know is refused by the base.
+Rules: the comparison is between meanings, not texts, and covers verdicts, approvals, rates, hooks and limits. A capability
+the base's catalog does not know is refused by the base.
 This file does not know how conditions are solved.
 """
 
@@ -43,30 +43,48 @@ def check_narrows(program: Program, base: Program, decide: Decide, span: Span, f
             if not decision.permitted:
                 raise PolicyError(f"spurious witness against {base.ir.name}: {show(ir.Request(capability, answer.witness))}")
             where = program.spans.get(decision.rule, span)
-            findings.add(code, f"{base.ir.name} forbids it: {words}", where, None, [f"for example {show(ir.Request(capability, answer.witness))}"])
+            findings.add(
+                code,
+                f"{base.ir.name} forbids it: {words}",
+                where,
+                None,
+                [f"for example {show(ir.Request(capability, answer.witness))}"],
+            )
     _lifecycle_hooks(program, base, span, findings)
 
 
 def _violations(child: ir.Policy, base: ir.Policy, capability: str, may: ir.Expr) -> Iterator[Violation]:
     base_may = permitted(base, capability)
-    yield "HP081", "the base refuses this", ir.conj((may, ir.negate(base_may)))
-    yield "HP081", "the base asks first", ir.conj((verdict_is(child, capability, "allow"), verdict_is(base, capability, "ask")))
-    both = ir.conj((may, base_may))
+    yield "HP081", "the base refuses this", ir.All((may, ir.complement(base_may)))
+    yield "HP081", "the base asks first", ir.All((verdict_is(child, capability, "allow"), verdict_is(base, capability, "ask")))
+    both = ir.All((may, base_may))
     yield from _approvals(child, base, capability)
     for rate in _rates(base, capability):
-        counted = ir.disj(_decisive(base, rule, capability) for rule in base.rules_for(capability) if rule.rate == rate)
-        kept = [_decisive(child, rule, capability) for rule in child.rules_for(capability) if rule.rate is not None and _tighter(rule.rate, rate)]
-        yield "HP081", f"the base counts {rate.count} per {rate.window_s} s per {rate.per}", ir.conj((may, counted, *map(ir.negate, kept)))
+        counted = ir.Any(tuple(_decisive(base, rule, capability) for rule in base.rules_for(capability) if rule.rate == rate))
+        kept = [
+            _decisive(child, rule, capability)
+            for rule in child.rules_for(capability)
+            if rule.rate is not None and _tighter(rule.rate, rate)
+        ]
+        yield (
+            "HP081",
+            f"the base counts {rate.count} per {rate.window_s} s per {rate.per}",
+            ir.All((may, counted, *map(ir.complement, kept))),
+        )
     for hook in base.hooks:
         if capability in hook.capabilities:
             same = [h.guard for h in child.hooks if capability in h.capabilities and _as_strict(h, hook)]
-            yield "HP081", f"the base runs the hook `{hook.name}`", ir.conj((both, hook.guard, *map(ir.negate, same)))
+            yield "HP081", f"the base runs the hook `{hook.name}`", ir.All((both, hook.guard, *map(ir.complement, same)))
     for limit in base.limits:
         if capability not in limit.capabilities:
             continue
         for name, value in limit.settings:
-            lower = [lim.guard for lim in child.limits if capability in lim.capabilities and dict(lim.settings).get(name, value + 1) <= value]
-            yield "HP082", f"the base limits {name} to {value:_}", ir.conj((both, limit.guard, *map(ir.negate, lower)))
+            lower = [
+                lim.guard
+                for lim in child.limits
+                if capability in lim.capabilities and dict(lim.settings).get(name, value + 1) <= value
+            ]
+            yield "HP082", f"the base limits {name} to {value:_}", ir.All((both, limit.guard, *map(ir.complement, lower)))
 
 
 def _lifecycle_hooks(program: Program, base: Program, span: Span, findings: Findings) -> None:
@@ -74,28 +92,36 @@ def _lifecycle_hooks(program: Program, base: Program, span: Span, findings: Find
         if hook.capabilities:
             continue
         same = [h.guard for h in program.ir.hooks if h.phase == hook.phase and _as_strict(h, hook)]
-        missing = ir.conj((hook.guard, *map(ir.negate, same)))
+        missing = ir.All((hook.guard, *map(ir.complement, same)))
         try:
             skipped = solve(missing, Universe(program.catalog.context, [missing])).witness is not None
         except UnsettledClaim:
             skipped = True
         if skipped:
-            findings.add("HP081", f"{base.ir.name} runs the hook `{hook.name}` at {hook.phase}, and this policy does not always", span)
+            findings.add(
+                "HP081", f"{base.ir.name} runs the hook `{hook.name}` at {hook.phase}, and this policy does not always", span
+            )
 
 
 def _approvals(child: ir.Policy, base: ir.Policy, capability: str) -> Iterator[Violation]:
     """Where both ask: the same person, no later, and automatic only where the base's is."""
-    asks = ir.conj((verdict_is(child, capability, "ask"), verdict_is(base, capability, "ask")))
+    asks = ir.All((verdict_is(child, capability, "ask"), verdict_is(base, capability, "ask")))
     child_asks = [rule for rule in child.rules_for(capability) if rule.verdict == "ask"]
     for rule in base.rules_for(capability):
         if rule.verdict != "ask" or rule.within_ms is None:
             continue
         alike = [c.guard for c in child_asks if c.approver == rule.approver and (c.within_ms or 0) <= rule.within_ms]
-        yield "HP081", f"the base wants {rule.approver} to approve in time", ir.conj((asks, rule.guard, *map(ir.negate, alike)))
-        manual = ir.conj((rule.guard, ir.negate(rule.auto) if rule.auto is not None else ir.TRUE))
+        yield (
+            "HP081",
+            f"the base wants {rule.approver} to approve in time",
+            ir.All((asks, rule.guard, *map(ir.complement, alike))),
+        )
+        manual = ir.All((rule.guard, ir.complement(rule.auto) if rule.auto is not None else ir.TRUE))
         # Automatic here means: every matching ask of the child has its condition fulfilled.
-        automatic = ir.conj(ir.disj((ir.negate(c.guard), c.auto if c.auto is not None else ir.FALSE)) for c in child_asks)
-        yield "HP081", "the base wants a person to approve", ir.conj((asks, manual, automatic))
+        automatic = ir.All(
+            tuple(ir.Any((ir.complement(c.guard), c.auto if c.auto is not None else ir.FALSE)) for c in child_asks)
+        )
+        yield "HP081", "the base wants a person to approve", ir.All((asks, manual, automatic))
 
 
 def _rates(policy: ir.Policy, capability: str) -> list[ir.Rate]:
@@ -104,7 +130,7 @@ def _rates(policy: ir.Policy, capability: str) -> list[ir.Rate]:
 
 def _decisive(policy: ir.Policy, rule: ir.Rule, capability: str) -> ir.Expr:
     """The requests on which a rule is among those that decide."""
-    return ir.conj((rule.guard, verdict_is(policy, capability, rule.verdict)))
+    return ir.All((rule.guard, verdict_is(policy, capability, rule.verdict)))
 
 
 def _tighter(rate: ir.Rate, base: ir.Rate) -> bool:

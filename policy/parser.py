@@ -1,8 +1,8 @@
 """Text to syntax tree, with every mistake reported once.
 
-A well-formed text is parsed in one go by Lark's LALR engine, which builds the tree as it reduces (no recursion). When that fails, the
-text is cut at statement keywords that stand first on a line or after a brace, and each piece is parsed alone: a mistake spoils its
-own statement only, and three mistakes give three reports.
+A well-formed text is parsed in one go by Lark's LALR engine, which builds the tree as it reduces (no recursion). When that
+fails, the text is cut at statement keywords that stand first on a line or after a brace, and each piece is parsed alone: a
+mistake spoils its own statement only, and three mistakes give three reports.
 THREAT[TM-POL-001]: the text is untrusted. Size, nesting and the number of reports are bounded; terminals cannot backtrack.
 This file does not know what names mean.
 """
@@ -20,6 +20,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput
 from lark.lexer import PatternRE, PatternStr, TerminalDef
 
 from policy import syntax as s
+from policy.builder import Builder
 from policy.diagnostics import Findings
 from policy.names import nearest
 from policy.sources import Source, Span
@@ -31,147 +32,27 @@ MAX_SYNTAX_REPORTS = 100
 _INVISIBLE = re.compile("[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 _STATEMENTS = ("import", "set", "let", "scope", "allow", "ask", "deny", "limit", "hook", "prove", "test")
 _WORD_OR_MARK = re.compile(r'"[^"\n]*"|#[^\n]*|[A-Za-z_][\w.]*|[{}]|\n|=>|[^\s]')
-_CLAUSES = ("when", "rate", "by", "within", "auto", "because", "timeout", "on_error", "uses", "run", "and", "or", "not", "in", "under")
+_CLAUSES = (
+    "when",
+    "rate",
+    "by",
+    "within",
+    "auto",
+    "because",
+    "timeout",
+    "on_error",
+    "uses",
+    "run",
+    "and",
+    "or",
+    "not",
+    "in",
+    "under",
+)
 
 
 def grammar_text() -> str:
     return resources.files("policy").joinpath("grammar.lark").read_text(encoding="utf-8")
-
-
-class _Builder:
-    """Called by the LALR engine at each reduction; one method per rule or alias of the grammar."""
-
-    def string(self, c: list[Any]) -> s.Value:
-        return s.Value("string", c[0])
-
-    def symbol(self, c: list[Any]) -> s.Value:
-        return s.Value("symbol", c[0])
-
-    def number(self, c: list[Any]) -> s.Value:
-        return s.Value("number", c[0])
-
-    def size(self, c: list[Any]) -> s.Value:
-        return s.Value("size", c[0])
-
-    def duration(self, c: list[Any]) -> s.Value:
-        return s.Value("duration", c[0])
-
-    def set(self, c: list[Any]) -> tuple[s.Value, ...]:
-        return tuple(v for v in c if v is not None)
-
-    def pair(self, c: list[Any]) -> tuple[Token, s.Value]:
-        return (c[0], c[1])
-
-    setting = pair
-
-    def record(self, c: list[Any]) -> tuple[Any, ...]:
-        return tuple(v for v in c if v is not None)
-
-    def compare(self, c: list[Any]) -> s.Expr:
-        return s.Compare(c[0], c[1], c[2])
-
-    def within(self, c: list[Any]) -> s.Expr:
-        return s.Within(c[0], c[1])
-
-    def within_name(self, c: list[Any]) -> s.Expr:
-        return s.WithinName(c[0], c[1])
-
-    def between(self, c: list[Any]) -> s.Expr:
-        return s.Between(c[0], c[1], c[2])
-
-    def under(self, c: list[Any]) -> s.Expr:
-        return s.Under(c[0], (c[1],))
-
-    def under_set(self, c: list[Any]) -> s.Expr:
-        return s.Under(c[0], c[1])
-
-    def truth(self, c: list[Any]) -> s.Expr:
-        return s.Truth(c[0])
-
-    def group(self, c: list[Any]) -> s.Expr:
-        return s.Group(c[0], s.depth_of(c[0]) + 1)
-
-    def not_(self, c: list[Any]) -> s.Expr:
-        return s.Not(c[0], s.depth_of(c[0]) + 1)
-
-    def and_(self, c: list[Any]) -> s.Expr:
-        left, right = c
-        items = left.items if isinstance(left, s.And) else [left]
-        items.append(right)
-        return s.And(items, max(s.depth_of(left), s.depth_of(right) + 1))
-
-    def or_(self, c: list[Any]) -> s.Expr:
-        left, right = c
-        items = left.items if isinstance(left, s.Or) else [left]
-        items.append(right)
-        return s.Or(items, max(s.depth_of(left), s.depth_of(right) + 1))
-
-    def capability(self, c: list[Any]) -> s.Target:
-        return s.Target("capability", c[0])
-
-    def family(self, c: list[Any]) -> s.Target:
-        return s.Target("family", c[0])
-
-    def effects(self, c: list[Any]) -> s.Target:
-        return s.Target("effects", None, c[0])
-
-    def rate(self, c: list[Any]) -> s.Clause:
-        return s.Rate(c[0], c[1])
-
-    def approver(self, c: list[Any]) -> s.Clause:
-        return s.Approver(c[0], c[1])
-
-    def approver_only(self, c: list[Any]) -> s.Clause:
-        return s.Approver(c[0], None)
-
-    def auto(self, c: list[Any]) -> s.Clause:
-        return s.Auto(c[0])
-
-    def because(self, c: list[Any]) -> s.Clause:
-        return s.Because(c[0])
-
-    def import_(self, c: list[Any]) -> s.Item:
-        return s.Import(c[0])
-
-    def setdef(self, c: list[Any]) -> s.Item:
-        return s.SetDef(c[0], c[1])
-
-    def letdef(self, c: list[Any]) -> s.Item:
-        return s.LetDef(c[0], c[1])
-
-    def scope(self, c: list[Any]) -> s.Item:
-        return s.Scope(c[0], tuple(c[1:]))
-
-    def rule(self, c: list[Any]) -> s.Item:
-        return s.Rule(c[0], c[1], c[2], tuple(c[3:]))
-
-    def limit(self, c: list[Any]) -> s.Item:
-        return s.Limit(c[0], c[1], tuple(c[2:]))
-
-    def phase(self, c: list[Any]) -> tuple[Token, s.Target]:
-        return (c[0], c[1])
-
-    def event(self, c: list[Any]) -> tuple[Token, None]:
-        return (c[0], None)
-
-    def hook(self, c: list[Any]) -> s.Item:
-        phase, target = c[1]
-        return s.Hook(c[0], phase, target, c[2], c[3], c[4], c[5], c[6], c[7])
-
-    def prove(self, c: list[Any]) -> s.Item:
-        return s.Prove(c[0], c[1])
-
-    def check(self, c: list[Any]) -> s.TestCase:
-        return s.TestCase(c[0], c[1], c[2])
-
-    def test(self, c: list[Any]) -> s.Item:
-        return s.Test(c[0], c[1], tuple(c[2:]))
-
-    def header(self, c: list[Any]) -> s.Header:
-        return s.Header(c[0], c[1], c[2], c[3])
-
-    def file(self, c: list[Any]) -> s.File:
-        return s.File(c[0], tuple(c[1:]))
 
 
 def _whole_words(terminal: TerminalDef) -> None:
@@ -189,7 +70,7 @@ def engine() -> Lark:
         lexer="contextual",
         start=["file", "header", "item"],
         maybe_placeholders=True,
-        transformer=cast(Any, _Builder()),
+        transformer=cast(Any, Builder()),
         edit_terminals=_whole_words,
     )
 
@@ -197,7 +78,9 @@ def engine() -> Lark:
 def parse(source: Source, findings: Findings) -> s.File:
     """The tree of everything that could be read; what could not is in `findings`."""
     if len(source.text) > MAX_TEXT_CHARS:
-        findings.add("HP003", f"the text has {len(source.text):,} characters; at most {MAX_TEXT_CHARS:,} are read", Span(source, 0, 1))
+        findings.add(
+            "HP003", f"the text has {len(source.text):,} characters; at most {MAX_TEXT_CHARS:,} are read", Span(source, 0, 1)
+        )
         return s.File(None, ())
     bad = _INVISIBLE.search(source.text)
     if bad:
@@ -308,24 +191,28 @@ def _pieces(text: str) -> Iterator[_Piece]:
         yield current
 
 
+def read_tokens(interactive: Any) -> Iterator[Token]:
+    """Tokens as the lexer finds them in the parser's current state; the caller feeds each before asking for the next."""
+    yield from interactive.lexer_thread.lex(interactive.parser_state)
+
+
 def _parse_piece(text: str, piece: _Piece) -> Any:
     start = "header" if piece.kind in ("policy", "unknown") else "item"
     body = text[piece.start : piece.end] + (" }" if piece.kind == "scope" else "")
-    engine = engine()
-    interactive = engine.parse_interactive(body, start=start)
-    for token in interactive.lexer_thread.lex(interactive.parser_state):
+    interactive = engine().parse_interactive(body, start=start)
+    for token in read_tokens(interactive):
         # Shifting by hand keeps token offsets relative to the whole text without copying the text before the piece.
         if token.start_pos is not None:
             token.start_pos += piece.start
         piece.fed = token
         interactive.feed_token(token)
-    return interactive.feed_eof(Token("$END", "", start_pos=piece.end))
+    return cast(Any, interactive).feed_eof(Token("$END", "", start_pos=piece.end))
 
 
 def _report(error: UnexpectedInput, source: Source, piece: _Piece, findings: Findings) -> None:
     text = source.text
     if isinstance(error, UnexpectedCharacters):
-        start = piece.start + error.pos_in_stream
+        start = piece.start + (error.pos_in_stream or 0)
         found, accepted = text[start : start + 1], error.allowed or set()
         end = start + 1
         if start >= piece.end:
@@ -353,17 +240,33 @@ def _report(error: UnexpectedInput, source: Source, piece: _Piece, findings: Fin
         findings.add("HP001", f"`{found}` does not begin a statement", Span(source, start, end), hint)
         return
     guess = nearest(found, [w for w in _CLAUSES if w.upper() in accepted])
-    hint = f"did you mean `{guess}`?" if guess else (f"expected {words}" if words else None)
+    expected = f"expected {words}" if words else None
     shown = found if found.startswith("the end") else f"`{found}`"
-    findings.add("HP001", f"{shown} does not fit here", Span(source, start, end), hint)
+    findings.add(
+        "HP001", f"{shown} does not fit here", Span(source, start, end), f"did you mean `{guess}`?" if guess else expected
+    )
 
 
 _SPOKEN = {
-    "NAME": "a name", "STRING": "a string in quotes", "INT": "a number", "SIZE": "a size such as 4MiB", "DUR": "a duration such as 15m",
-    "RATE": "a rate such as 60/min", "CMP": "a comparison", "LBRACE": "`{`", "RBRACE": "`}`", "EFFECT": "`allow`, `ask` or `deny`",
-    "VERDICT": "a verdict", "PHASE": "`before` or `after`", "EVENT": "an event such as session_start", "EQUAL": "`=`", "COMMA": "`,`",
-    "LPAR": "`(`", "RPAR": "`)`", "$END": "the end",
-}  # fmt: skip
+    "NAME": "a name",
+    "STRING": "a string in quotes",
+    "INT": "a number",
+    "SIZE": "a size such as 4MiB",
+    "DUR": "a duration such as 15m",
+    "RATE": "a rate such as 60/min",
+    "CMP": "a comparison",
+    "LBRACE": "`{`",
+    "RBRACE": "`}`",
+    "EFFECT": "`allow`, `ask` or `deny`",
+    "VERDICT": "a verdict",
+    "PHASE": "`before` or `after`",
+    "EVENT": "an event such as session_start",
+    "EQUAL": "`=`",
+    "COMMA": "`,`",
+    "LPAR": "`(`",
+    "RPAR": "`)`",
+    "$END": "the end",
+}
 
 
 def _describe(accepted: set[str]) -> str:
@@ -378,7 +281,9 @@ def _bounded(tree: s.File, source: Source, findings: Findings) -> s.File:
         for expr in expressions(item):
             if s.depth_of(expr) > MAX_DEPTH:
                 start, end = s.extent(expr)
-                findings.add("HP002", f"nested deeper than {MAX_DEPTH}", Span(source, start, min(end, start + 1)), "name parts with `let`")
+                findings.add(
+                    "HP002", f"nested deeper than {MAX_DEPTH}", Span(source, start, min(end, start + 1)), "name parts with `let`"
+                )
                 return False
         return True
 
@@ -400,4 +305,3 @@ def expressions(item: s.Item) -> Iterator[s.Expr]:
         yield item.when
     if isinstance(item, s.Rule):
         yield from (clause.expr for clause in item.clauses if isinstance(clause, s.Auto))
-

@@ -1,7 +1,8 @@
 """The face of the package: a policy that has been compiled, tested and proved.
 
-Rules: a `Policy` object exists only if every check passed; otherwise there is a `PolicyError` with all diagnostics. It never changes, so
-reloading means making a new one and swapping a reference; sessions keep the one they were opened with, known by its digest.
+Rules: a `Policy` object exists only if every check passed; otherwise there is a `PolicyError` with all diagnostics. It never
+changes, so reloading means making a new one and swapping a reference; sessions keep the one they were opened with, known by
+its digest.
 This file does not know the stages behind it (`checker.py`).
 """
 
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
 class Policy:
     """A deployable policy. `decide` is pure, total and never raises."""
 
-    def __init__(self, canonical: ir.Policy, catalog: Catalog, evaluator: Evaluator | None = None, checked: Checked | None = None) -> None:
+    def __init__(
+        self, canonical: ir.Policy, catalog: Catalog, evaluator: Evaluator | None = None, checked: Checked | None = None
+    ) -> None:
         self.ir = canonical
         self.catalog = catalog
         self.checked = checked
@@ -40,7 +43,7 @@ class Policy:
 
     @classmethod
     def load(cls, path: str | Path, *, catalog: Catalog | None = None) -> Policy:
-        """Read a `.hatch` file and everything it names. Raises PolicyError with all diagnostics unless every check passes."""
+        """Read a `.hatch` file and all it names. Raises PolicyError with all diagnostics unless every check passes."""
         place = Path(path)
         return cls._from_checked(check(place.name, Folder(place.parent), catalog))
 
@@ -69,7 +72,7 @@ class Policy:
     def attributes(self, event: str, context: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The attributes for a decision from trusted facts and a tool's untrusted arguments.
 
-        THREAT[TM-POL-003]: an argument called like a fact (`tenant`) is never taken for it; it is only reachable as `args.tenant`.
+        THREAT[TM-POL-003]: an argument called like a fact (`tenant`) is never taken for it, but called `args.tenant`.
         """
         values: dict[str, Any] = {}
         for field in self.ir.reads.get(event, ()):
@@ -97,7 +100,9 @@ class Policy:
     def masked(self, event: str, attributes: Attributes) -> dict[str, Any]:
         """The attributes as they may be logged: fields the catalog calls sensitive are hidden."""
         capability = self.catalog.capabilities.get(event)
-        hidden = {f.name for f in (*self.catalog.context.values(), *(capability.fields.values() if capability else ())) if f.sensitive}
+        hidden = {
+            f.name for f in (*self.catalog.context.values(), *(capability.fields.values() if capability else ())) if f.sensitive
+        }
         return {name: "***" if name in hidden else value for name, value in attributes.items()}
 
 
@@ -139,6 +144,8 @@ class Shadow:
         return decision
 
 
-def compile_policy(text: str, *, catalog: Catalog | None = None, files: Mapping[str, str] | None = None, path: str = "policy.hatch") -> Policy:
+def compile_policy(
+    text: str, *, catalog: Catalog | None = None, files: Mapping[str, str] | None = None, path: str = "policy.hatch"
+) -> Policy:
     """A policy from a text; `files` are what it may import, narrow or pin. Raises PolicyError with all diagnostics."""
     return Policy._from_checked(check(path, Memory({**(files or {}), path: text}), catalog))

@@ -1,7 +1,7 @@
 """Findings for people and for tools: text with the source line and a caret, JSON, and SARIF 2.1.0.
 
-Rules: the same findings in every form; colour only when asked for. Source text is shown with control characters made visible, so a
-policy cannot write to the reader's terminal.
+Rules: the same findings in every form; colour only when asked for. Source text is shown with control characters made visible,
+so a policy cannot write to the reader's terminal.
 This file does not know where findings come from.
 """
 
@@ -62,7 +62,12 @@ def _plain(text: str) -> str:
 
 def to_dict(finding: Diagnostic) -> dict[str, Any]:
     """The contract's error object, with file, severity and notes."""
-    shown: dict[str, Any] = {"code": finding.code, "name": SLUGS[finding.code], "severity": finding.severity, "message": finding.message}
+    shown: dict[str, Any] = {
+        "code": finding.code,
+        "name": SLUGS[finding.code],
+        "severity": finding.severity,
+        "message": finding.message,
+    }
     if finding.hint:
         shown["hint"] = finding.hint
     if finding.notes:
@@ -85,22 +90,40 @@ def to_json(diagnostics: Iterable[Diagnostic]) -> bytes:
 
 def to_sarif(diagnostics: Iterable[Diagnostic]) -> bytes:
     rules = [
-        {"id": c.code, "name": SLUGS[c.code], "shortDescription": {"text": c.title}, "fullDescription": {"text": c.why},
-         "defaultConfiguration": {"level": c.severity}}
+        {
+            "id": c.code,
+            "name": SLUGS[c.code],
+            "shortDescription": {"text": c.title},
+            "fullDescription": {"text": c.why},
+            "defaultConfiguration": {"level": c.severity},
+        }
         for c in CHECKS.values()
-    ]  # fmt: skip
+    ]
     results = []
     for finding in diagnostics:
         text = ". ".join([finding.message, *finding.notes, *([finding.hint] if finding.hint else [])])
         result: dict[str, Any] = {"ruleId": finding.code, "level": finding.severity, "message": {"text": text}}
         if finding.span is not None:
             at = _span(finding.span)
-            region = {"startLine": at["line"], "startColumn": at["column"], "endLine": at["end_line"], "endColumn": at["end_column"]}
-            result["locations"] = [{"physicalLocation": {"artifactLocation": {"uri": finding.span.source.path}, "region": region}}]
+            region = {
+                "startLine": at["line"],
+                "startColumn": at["column"],
+                "endLine": at["end_line"],
+                "endColumn": at["end_column"],
+            }
+            result["locations"] = [
+                {"physicalLocation": {"artifactLocation": {"uri": finding.span.source.path}, "region": region}}
+            ]
         results.append(result)
     log = {
         "version": "2.1.0",
         "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
-        "runs": [{"tool": {"driver": {"name": "hatchway policy", "rules": rules}}, "columnKind": "unicodeCodePoints", "results": results}],
+        "runs": [
+            {
+                "tool": {"driver": {"name": "hatchway policy", "rules": rules}},
+                "columnKind": "unicodeCodePoints",
+                "results": results,
+            }
+        ],
     }
     return msgspec.json.format(msgspec.json.encode(log), indent=2)

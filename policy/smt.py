@@ -1,7 +1,7 @@
 """The last proof method: the same question put to z3, over integers only.
 
-Numbers stand for themselves. Enums, names, paths and hosts stand for their cell, whose depth-first numbering makes `under P` a pair of
-bounds; z3's own strings are never used, because they answer `unknown`.
+Numbers stand for themselves. Enums, names, paths and hosts stand for their cell, whose depth-first numbering makes `under P`
+a pair of bounds; z3's own strings are never used, because they answer `unknown`.
 Rules: a resource limit instead of a time limit, so that answers repeat; `unknown` is an exception.
 Importing this file needs the optional extra `prove`.
 """

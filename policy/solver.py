@@ -1,7 +1,7 @@
 """Can a condition hold? If so, for which request?
 
-Three methods, tried in this order: box inclusion (all conjuncts intersect to a box, no choice to make); enumeration of the choices,
-cell set by cell set, to `MAX_NODES`; then z3 over integers (`smt.py`, an optional extra). Each is exact.
+Three methods, tried in this order: box inclusion (all conjuncts intersect to a box, no choice to make); enumeration of the
+choices, cell set by cell set, to `MAX_NODES`; then z3 over integers (`smt.py`, an optional extra). Each is exact.
 Rules: not knowing is an exception, never an answer.
 This file does not know rules or verdicts.
 """
@@ -47,7 +47,9 @@ def solve(expr: ir.Expr, universe: Universe, *, max_nodes: int = MAX_NODES, allo
     try:
         from policy import smt
     except ImportError:
-        raise UnsettledClaim(f"not settled within {max_nodes:,} steps; install the `prove` extra (z3) for harder claims") from None
+        raise UnsettledClaim(
+            f"not settled within {max_nodes:,} steps; install the `prove` extra (z3) for harder claims"
+        ) from None
     return Answer(smt.solve(expr, universe), "z3")
 
 

@@ -1,8 +1,8 @@
 """A policy's own tests: running them, what they reach, and which mistakes they would miss.
 
-Rules: a test passes only on the verdict it names (`auto` is an ask approved by rule). A test that leaves out a field the decision reads
-is a mistake, not a denial. Coverage counts a rule as tested when some request matches it and another of its capability does not; a
-mutant is the policy with one condition flipped.
+Rules: a test passes only on the verdict it names (`auto` is an ask approved by rule). A test that leaves out a field the
+decision reads is a mistake, not a denial. Coverage counts a rule as tested when some request matches it and another of its
+capability does not; a mutant is the policy with one condition flipped.
 This file does not know how results are printed.
 """
 
@@ -65,17 +65,29 @@ def _verdict_fits(decision: Decision, expected: str) -> bool:
 def check_tests(program: Program, decide: Decide, findings: Findings) -> list[Result]:
     """Run all tests, reporting failures, incomplete requests and the absence of tests."""
     if not program.tests:
-        findings.add("HP090", "the policy has no tests", Span(program.source, 0, 0), 'add `test "what it shows" { as { … } capability { … } => allow }`')
+        findings.add(
+            "HP090",
+            "the policy has no tests",
+            Span(program.source, 0, 0),
+            'add `test "what it shows" { as { … } capability { … } => allow }`',
+        )
     for case in program.tests:
-        missing = [f.name for f in program.ir.reads[case.request.capability] if f.required and f.name not in case.request.attributes]
+        missing = [
+            f.name for f in program.ir.reads[case.request.capability] if f.required and f.name not in case.request.attributes
+        ]
         if missing:
-            findings.add("HP092", f"the decision reads {', '.join(missing)}", case.span, "add " + ", ".join(f"`{m} …`" for m in missing))
+            findings.add(
+                "HP092", f"the decision reads {', '.join(missing)}", case.span, "add " + ", ".join(f"`{m} …`" for m in missing)
+            )
     results = run_tests(program, decide)
     for result in results:
-        complete = all(not f.required or f.name in result.case.request.attributes for f in program.ir.reads[result.case.request.capability])
+        complete = all(
+            not f.required or f.name in result.case.request.attributes for f in program.ir.reads[result.case.request.capability]
+        )
         if not result.passed and complete:
             why = f" ({result.decision.because})" if result.decision.because else ""
-            message = f"`{result.case.title}` expects {result.case.verdict}, got {result.decision.verdict} by `{result.decision.rule}`{why}"
+            got = f"got {result.decision.verdict} by `{result.decision.rule}`{why}"
+            message = f"`{result.case.title}` expects {result.case.verdict}, {got}"
             findings.add("HP091", message, result.case.span, "`policy explain` shows every condition")
     return results
 
@@ -101,10 +113,19 @@ def check_coverage(program: Program, findings: Findings, *, each: bool = False) 
     if each:
         for item in lacking:
             how = "never matches" if not item.hit else "is never missed"
-            findings.add("HP104", f"in the tests this rule {how}", program.spans[item.rule], "add a request " + ("that matches" if not item.hit else "it does not match"))
+            findings.add(
+                "HP104",
+                f"in the tests this rule {how}",
+                program.spans[item.rule],
+                "add a request " + ("that matches" if not item.hit else "it does not match"),
+            )
     elif lacking:
-        findings.add("HP104", f"{len(lacking)} of {len(found)} rules are not both hit and missed by tests", program.spans[lacking[0].rule],
-                     "`policy test --coverage` names them")  # fmt: skip
+        findings.add(
+            "HP104",
+            f"{len(lacking)} of {len(found)} rules are not both hit and missed by tests",
+            program.spans[lacking[0].rule],
+            "`policy test --coverage` names them",
+        )
     return found
 
 
@@ -125,11 +146,25 @@ def mutants(program: Program) -> tuple[int, list[Mutant]]:
         cases = [case for case in program.tests if case.request.capability in rule.capabilities]
         for lit, flipped in _flips(rule.guard):
             tried += 1
-            changed = ir.Rule(rule.id, rule.verdict, rule.capabilities, flipped, rule.rate, rule.approver, rule.within_ms, rule.auto, rule.because)
+            changed = ir.Rule(
+                rule.id,
+                rule.verdict,
+                rule.capabilities,
+                flipped,
+                rule.rate,
+                rule.approver,
+                rule.within_ms,
+                rule.auto,
+                rule.because,
+            )
             # INVARIANT: `reads` stays the original's, so a mutant differs in this condition only.
             rules = (*program.ir.rules[:position], changed, *program.ir.rules[position + 1 :])
-            policy = ir.Policy(program.ir.name, program.ir.version, program.ir.catalog_digest, rules, (), (), (), program.ir.reads)
-            if all(_verdict_fits(interpreter.decide(policy, c.request.capability, c.request.attributes), c.verdict) for c in cases):
+            policy = ir.Policy(
+                program.ir.name, program.ir.version, program.ir.catalog_digest, rules, (), (), (), program.ir.reads
+            )
+            if all(
+                _verdict_fits(interpreter.decide(policy, c.request.capability, c.request.attributes), c.verdict) for c in cases
+            ):
                 survivors.append(Mutant(rule.id, lit, _span_of(program, rule.id, lit)))
     return tried, survivors
 

@@ -1,14 +1,14 @@
 """The cache of compiled code and frozen memory: one private directory, every file sealed.
 
-Purpose: native code is loaded by mapping a file, and a wrong byte in it is a wrong instruction in our process. So a file is used only if
-its seal holds: a MAC under a key that lives beside it, readable by its owner alone.
+Purpose: native code is loaded by mapping a file, and a wrong byte in it is a wrong instruction in our process. So a file is
+used only if its seal holds: a MAC under a key that lives beside it, readable by its owner alone.
 
-The seal covers the file's SHA-256 *and* its identity (device, inode, size, both times). As long as the identity is unchanged the contents are not
-read again, which keeps a cold start under a quarter of a second; whoever writes to the file changes its ctime, and then the whole file is
-hashed. `verify` always hashes.
+The seal covers the file's SHA-256 *and* its identity (device, inode, size, both times). As long as the identity is unchanged
+the contents are not read again, which keeps a cold start under a quarter of a second; whoever writes to the file changes its
+ctime, and then the whole file is hashed. `verify` always hashes.
 
-Rules: files appear by rename, whole or not at all. Building something twice is waste, not harm: `building` is a lock between processes.
-Does not know: what is in the files.
+Rules: files appear by rename, whole or not at all. Building something twice is waste, not harm: `building` is a lock between
+processes. Does not know: what is in the files.
 """
 
 from __future__ import annotations
@@ -48,10 +48,14 @@ class Cache:
             self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
             found = self.directory.stat()
         except OSError as error:
-            raise SetupError(f"the cache {self.directory} cannot be used ({error.strerror}); set HATCHWAY_CACHE to another folder") from None
+            raise SetupError(
+                f"the cache {self.directory} cannot be used ({error.strerror}); set HATCHWAY_CACHE to another folder"
+            ) from None
         if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o022:
             # THREAT[TM-ISO-CODE]: someone else could swap native code under us.
-            raise SetupError(f"the cache {self.directory} can be written by others; chmod 700 it, or set HATCHWAY_CACHE to another folder")
+            raise SetupError(
+                f"the cache {self.directory} can be written by others; chmod 700 it, or set HATCHWAY_CACHE to another folder"
+            )
 
     def _read_key(self) -> bytes:
         path = self.directory / "key"

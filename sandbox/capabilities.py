@@ -1,29 +1,30 @@
 """Capabilities: named host functions a guest may call.
 
-Purpose: the registry with the contract's rules, and one function, `Calls.call`, that shows the whole way of a call: count, look up, check sizes, run with
-a timeout, record with digests.
+Purpose: the registry with the contract's rules, and one function, `Calls.call`, that shows the whole way of a call: count, look
+up, check sizes, run with a timeout, record with digests.
 
-Rules: a failure of a capability is an answer to the guest, never an exception out of here; only `Stop` passes (a limit, a cancel). Digests are
-lowercase hex SHA3-256 of compact JSON with sorted keys. Does not know: policy, approvals (issue them above, by wrapping `function`).
+Rules: a failure of a capability is an answer to the guest, never an exception out of here; only `Stop` passes (a limit, a
+cancel). Digests are lowercase hex SHA3-256 of compact JSON with sorted keys. Does not know: policy, approvals (issue them
+above, by wrapping `function`).
 """
 
 from __future__ import annotations
 
-import asyncio
+import contextvars
 import hashlib
-import inspect
-import json
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from sandbox.errors import RequestError, Stop
 from sandbox.limits import Run
 from sandbox.wire import CallStatus, ErrorObject, ExternalCallRecord, SideEffect
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 ApprovalPolicy = str | dict[str, dict[str, str]]
 """`"none"`, `"manual"` or `{"auto": {"rule": …}}`."""
@@ -77,7 +78,7 @@ class Registry:
 
     def tool(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Decorator: the function's name and docstring become the capability's."""
-        self.register(Capability(name=function.__name__, description=inspect.getdoc(function) or ""), function)
+        self.register(Capability(name=function.__name__, description=(function.__doc__ or "").strip()), function)
         return function
 
     def get(self, name: str) -> tuple[Capability, Callable[..., Any]] | None:
@@ -91,8 +92,7 @@ class Registry:
 
 
 def digest(value: Any) -> str:
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha3_256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha3_256(msgspec.json.encode(value, order="sorted")).hexdigest()
 
 
 _executor: ThreadPoolExecutor | None = None
@@ -104,13 +104,19 @@ def _threads() -> ThreadPoolExecutor:
     global _executor
     with _executor_lock:
         if _executor is None:
+            from concurrent.futures import ThreadPoolExecutor  # imported late: it costs a cold start 15 ms
+
             _executor = ThreadPoolExecutor(max_workers=64, thread_name_prefix="hatchway-capability")
         return _executor
 
 
 def _invoke(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
     value = function(*args, **kwargs)
-    return asyncio.run(_await(value)) if inspect.isawaitable(value) else value
+    if not hasattr(value, "__await__"):
+        return value
+    import asyncio
+
+    return asyncio.run(_await(value))
 
 
 async def _await(value: Any) -> Any:
@@ -129,7 +135,7 @@ class Calls:
         self._run.start_call()
         try:
             asked = msgspec.json.decode(body, type=ToolCallContext)
-        except (msgspec.DecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             return _reply_error("INVALID_ARGUMENT", f"a capability call that is not JSON of the right shape: {error}")
         found = self._registry.get(asked.name)
         if found is None:
@@ -157,7 +163,8 @@ class Calls:
         try:
             if size_bytes > limits.max_request_bytes:
                 raise ToolError("INVALID_ARGUMENT", f"the request is larger than {limits.max_request_bytes} bytes")
-            value = self._wait(_threads().submit(_invoke, function, asked.args, asked.kwargs), limits.timeout_ms)
+            invoke = contextvars.copy_context().run
+            value = self._wait(_threads().submit(invoke, _invoke, function, asked.args, asked.kwargs), limits.timeout_ms)
             reply = msgspec.json.encode({"value": value})
             if len(reply) > limits.max_response_bytes:
                 raise ToolError("TOOL_ERROR", f"the answer is larger than {limits.max_response_bytes} bytes")
@@ -165,7 +172,9 @@ class Calls:
         except Stop:
             raise
         except ToolError as error:
-            status = {"PERMISSION_DENIED": CallStatus.DENIED, "TIMEOUT_TOOL": CallStatus.TIMEOUT}.get(error.code, CallStatus.ERROR)
+            status = {"PERMISSION_DENIED": CallStatus.DENIED, "TIMEOUT_TOOL": CallStatus.TIMEOUT}.get(
+                error.code, CallStatus.ERROR
+            )
             return status, _reply_error(error.code, error.message), None, ErrorObject(code=error.code, message=error.message)
         except Exception as error:
             message = f"{type(error).__name__}: {error}"
@@ -177,6 +186,9 @@ class Calls:
         if not run.wait_for(future.done, timeout_ms):
             future.cancel()
             raise ToolError("TIMEOUT_TOOL", f"the capability took longer than {timeout_ms} ms")
+        failed = future.exception()
+        if failed is not None and not isinstance(failed, Exception):
+            raise ToolError("TOOL_ERROR", f"{type(failed).__name__}: {failed}")  # one that would end the caller's thread
         return future.result()
 
     def _nearest(self, name: str) -> str:

@@ -2,8 +2,8 @@
 
 Theory: every filesystem has a current `epoch`, a number no other filesystem ever has. A checkpoint takes the table as it is and
 gives the filesystem a new epoch; from then on the table and every node in it belong to the past and are only read. The first
-change copies the table (shallow), the first change of a node clones it, the first write to a file copies its bytes. Rolling
-back and forking hand out the same table again under a new epoch.
+change copies the table (shallow), the first change of a node clones it, the first write to a block of a file copies that block.
+Rolling back and forking hand out the same table again under a new epoch.
 
 INVARIANT: a node is changed in place only while `node.epoch == self.epoch`, and such a node is in no checkpoint.
 INVARIANT: `used_bytes` is the sum of `size()` over all charged nodes, linked or merely open; `used_entries` counts charged names.
@@ -95,14 +95,11 @@ class Generations:
             node = self.nodes[ino] = node.clone(self.epoch)
         return node
 
-    def own_data(self, ino: int) -> bytearray:
-        """The file's bytes, ready to be changed in place; the caller has checked that it is a `File`."""
+    def own_file(self, ino: int) -> File:
+        """The file, ready to be changed in place; the caller has checked that it is one."""
         node = self.own(ino)
         assert isinstance(node, File)
-        if node.data_epoch != self.epoch or not isinstance(node.data, bytearray):
-            node.data = bytearray(node.data)
-            node.data_epoch = self.epoch
-        return node.data
+        return node
 
     def add(self, node: Node) -> int:
         self._own_table()

@@ -1,10 +1,10 @@
 """A live guest: one instance of an image, with its filesystem view and descriptors, that takes turns and can be put back.
 
-How a guest is put back: when a limit ends a turn, the guest's memory is what it happened to be, so the state before that turn is restored:
-a new instance of the image, the pages that were saved over it, and the journal of small turns since then, replayed. Pages are saved
-before a turn only if the one before it touched more than its own memory, or many small turns have gathered; so a warm `1+1` pays
-for neither. A turn is *small* if it was quick and all it asked of the host was time, randomness and output: then its answers are the
-whole of its outside, and running it again gives the same memory, byte for byte.
+How a guest is put back: when a limit ends a turn, the guest's memory is what it happened to be, so the state before that turn
+is restored: a new instance of the image, the pages that were saved over it, and the journal of small turns since then,
+replayed. Pages are saved before a turn only if the one before it touched more than its own memory, or many small turns have
+gathered; so a warm `1+1` pays for neither. A turn is *small* if it was quick and all it asked of the host was time, randomness
+and output: then its answers are the whole of its outside, and running it again gives the same memory, byte for byte.
 
 Rules: turns of one guest never overlap (the session's lock). After any exception from `turn` the guest is as it was before it.
 INVARIANT: image + saved pages + journal = the memory at the end of the last turn, or before it while `_unsaved`.
@@ -24,7 +24,7 @@ from sandbox.errors import Stop
 from sandbox.generations import Checkpoint
 from sandbox.images import ENVIRON, Image
 from sandbox.limits import MOST, Run, ticker
-from sandbox.memory import PAGE_BYTES, WASM_PAGE_BYTES, DirtyPages, GuestMemory, map_image
+from sandbox.memory import PAGE_BYTES, WASM_PAGE_BYTES, DirtyPages, GuestMemory, MemoryFault, map_image
 from sandbox.native import Call, Instance, Trap
 from sandbox.vfs import Vfs
 from sandbox.wasi import SIGNATURES, GuestExit, Wasi
@@ -117,7 +117,9 @@ class Guest:
         self.image = image
         self.vfs = vfs
         self.own_bytes = 0
+        """Pages the guest has written, when last measured: at every turn of a millisecond or more."""
         self.fuel_used = 0
+        self._measured = False
         self._table = DescriptorTable.standard(vfs, image.preopens)
         self._pages: dict[int, bytes] = {}
         self._saved_bytes = image.size_bytes
@@ -168,7 +170,12 @@ class Guest:
         length &= _U32
         if not 0 < length <= MESSAGE_BYTES_MAX:
             return -2
-        message = self._memory.read(pointer & _U32, length)
+        try:
+            message = self._memory.read(pointer & _U32, length)
+            self._memory.view(reply_pointer & _U32, 4)
+            self._memory.view(reply_length & _U32, 4)
+        except MemoryFault:
+            return -2
         opcode = message[0]
         if opcode != 0x44 and self._before is None:
             self._take_effect()
@@ -178,7 +185,10 @@ class Guest:
             address = self._instance.call("host_alloc", len(reply))
             if not address:
                 return -2
-            self._memory.write(address, reply)
+            try:
+                self._memory.write(address, reply)
+            except MemoryFault:
+                return -2
         self._memory.put_u32(reply_pointer & _U32, address)
         self._memory.put_u32(reply_length & _U32, len(reply))
         return 0
@@ -191,6 +201,7 @@ class Guest:
         try:
             self._take_turn(request, run, world, handler)
         except BaseException:
+            self._measure()
             self._put_back()
             raise
         elapsed_ns = run.elapsed_ns()
@@ -199,8 +210,12 @@ class Guest:
             self._journal.append((request, world.answers))
         else:
             self._unsaved = True
-        if elapsed_ns > _MEASURE_OVER_NS or not self.own_bytes:
-            self.own_bytes = self._dirty.count() * PAGE_BYTES
+        if elapsed_ns > _MEASURE_OVER_NS or not self._measured:
+            self._measure()
+
+    def _measure(self) -> None:
+        self.own_bytes = self._dirty.count() * PAGE_BYTES
+        self._measured = True
 
     def undo(self) -> None:
         """Take back the turn that has just ended."""
@@ -222,7 +237,12 @@ class Guest:
             try:
                 address = instance.call("host_alloc", len(request))
                 if not address:
-                    raise Stop(RunStatus.RESOURCE_EXHAUSTED, "MEMORY_EXCEEDED", "the guest has no memory left for another run", "raise limits.memory_mb")
+                    raise Stop(
+                        RunStatus.RESOURCE_EXHAUSTED,
+                        "MEMORY_EXCEEDED",
+                        "the guest has no memory left for another run",
+                        "raise limits.memory_mb",
+                    )
                 self._memory.write(address, request)
                 instance.call("turn", address, len(request))
             finally:
@@ -241,6 +261,7 @@ class Guest:
         if before is not None:
             self.vfs.rollback(before[0])
             self._table = before[1]
+        self._measured = False
         self._instance.close()
         self._start()
         grown_bytes = self._saved_bytes - self.image.size_bytes
@@ -273,7 +294,6 @@ def _refuse(opcode: int, body: bytes) -> bytes:
 
 def _ignore(opcode: int, body: bytes) -> bytes:
     return b""
-
 
 
 __all__ = ["Guest", "GuestExit", "Handler"]

@@ -1,11 +1,11 @@
 """Images: a guest that has already started, ready to be mapped.
 
-Purpose: an image is compiled code plus a frozen linear memory, taken after the guest's start-up and our prelude have run. Both are made once
-per machine, kept in the cache under a name that holds a digest of everything they were made of, and shared by all processes; a
-new session maps the memory copy-on-write.
+Purpose: an image is compiled code plus a frozen linear memory, taken after the guest's start-up and our prelude have run. Both
+are made once per machine, kept in the cache under a name that holds a digest of everything they were made of, and shared by all
+processes; a new session maps the memory copy-on-write.
 
-Rules: an image holds no secret and nothing of any tenant. INVARIANT: a frozen guest has only the standard descriptors open, so that its
-memory is its whole state. Building takes a lock, so that two processes do not compile the same thing.
+Rules: an image holds no secret and nothing of any tenant. INVARIANT: a frozen guest has only the standard descriptors open, so
+that its memory is its whole state. Building takes a lock, so that two processes do not compile the same thing.
 
 Does not know: sessions, limits.
 """
@@ -19,7 +19,6 @@ import json
 import os
 import threading
 import time
-import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,10 +44,12 @@ ENVIRON: Final = (
 )  # fmt: skip
 _FORMAT = 1
 _COMPILE_SECONDS_PER_MB = 0.75
+_PRELUDE_MODULES = ("surroundings", "plain", "capabilities", "loop", "displays", "failures", "turn", "install")
 _PYTHON_TURNS = (
-    b'{"code":"import _hatchway\\n_hatchway.preload()\\ndel _hatchway"}',
-    *[b'{"code":%s}' % code for code in (b'"1+1"', b'"x=1\\nx"', b'"print(1)\\nfrom math import pi"', b'"1/0"', b'"del x,pi"')] * 2,
-    b'{"code":"import _hatchway\\n_hatchway.settle()\\ndel _hatchway"}',
+    b'{"code":"import _hatchway\\n_hatchway.install.preload()\\ndel _hatchway"}',
+    *[b'{"code":%s}' % code for code in (b'"1+1"', b'"x=1\\nx"', b'"print(1)\\nfrom math import pi"', b'"1/0"', b'"del x,pi"')]
+    * 2,
+    b'{"code":"import _hatchway\\n_hatchway.install.settle()\\ndel _hatchway"}',
     b'{"code":"1+1"}',
 )
 _FIGURE_DATA = ("/usr/local/lib/python315.zip/matplotlib/mpl-data", "/usr/local/share/matplotlib")
@@ -65,7 +66,8 @@ def _quiet(what: str, done: float) -> None:
 
 @dataclass(frozen=True)
 class Source:
-    """What an image is made of. `turns` are run before it is frozen; `preopens` are directories the guest sees under other names."""
+    """What an image is made of. `turns` are run before it is frozen; `preopens` are directories the guest sees under other
+    names."""
 
     name: str
     wasm: Path
@@ -133,14 +135,27 @@ def _guests() -> Path:
     return folder
 
 
+def _python_prelude() -> bytes:
+    """A program that makes the modules of our prelude, in the order in which they need one another."""
+    modules = {name: (_guests() / "python" / f"{name}.py").read_text("utf-8") for name in _PRELUDE_MODULES}
+    return (
+        "import sys, types\n"
+        "package = sys.modules['_hatchway'] = types.ModuleType('_hatchway')\n"
+        f"for name, source in {modules!r}.items():\n"
+        "    module = sys.modules['_hatchway.' + name] = types.ModuleType('_hatchway.' + name)\n"
+        "    setattr(package, name, module)\n"
+        "    exec(compile(source, '<hatchway/' + name + '>', 'exec'), module.__dict__)\n"
+        "package.install.install()\n"
+        "del sys, types, package, name, source, module\n"
+    ).encode()
+
+
 def source_of(name: str) -> Source:
     """`python`, `javascript` or `shell`."""
     if name == "python":
-        prelude = (_guests() / "python" / "prelude.py").read_text("utf-8")
         listed = (_artifacts() / "SHA256SUMS").read_text("utf-8").splitlines()
         digest = next((line.split()[0] for line in listed if line.endswith("python-snapshot.wasm")), "")
-        start = f"import sys,types\nm=sys.modules['_hatchway']=types.ModuleType('_hatchway')\nexec(compile({prelude!r},'<hatchway>','exec'),m.__dict__)\ndel m,sys,types\n"
-        return Source(name, _artifacts() / "python-snapshot.wasm", digest, (start.encode(), *_PYTHON_TURNS), (_FIGURE_DATA,))
+        return Source(name, _artifacts() / "python-snapshot.wasm", digest, (_python_prelude(), *_PYTHON_TURNS), (_FIGURE_DATA,))
     wasm = _guests() / "built" / f"{name}.wasm"
     try:
         digest = hashlib.sha256(wasm.read_bytes()).hexdigest()
@@ -151,9 +166,13 @@ def source_of(name: str) -> Source:
 
 def _figure_data(path: Path) -> None:
     """Write matplotlib's data as one file: a line with name and size of each member, then their bytes."""
+    import zipfile
+
     with zipfile.ZipFile(_artifacts() / "python-stdlib.zip") as outer, outer.open("matplotlib/mpl-data.zip") as inner:
         archive = zipfile.ZipFile(io.BytesIO(inner.read()))
-        members = {item.filename.removeprefix("mpl-data/"): archive.read(item) for item in archive.infolist() if not item.is_dir()}
+        members = {
+            item.filename.removeprefix("mpl-data/"): archive.read(item) for item in archive.infolist() if not item.is_dir()
+        }
     index = json.dumps({name: len(data) for name, data in members.items()})
     _write_all(path, b"".join((index.encode(), b"\n", *members.values())))
 
@@ -199,9 +218,9 @@ class Images:
 
     def _mount_figure_data(self, vfs: Vfs) -> None:
         name = self.figures_name()
-        data = HostFile.open(self.cache.find(name) or self.cache.store(name, _figure_data)).data
-        start = data.find(b"\n") + 1
-        for member, size in json.loads(data[:start]).items():
+        data = memoryview(HostFile.open(self.cache.find(name) or self.cache.store(name, _figure_data)).data)
+        start = bytes(data[:1000000]).find(b"\n") + 1
+        for member, size in json.loads(bytes(data[:start])).items():
             vfs.mount_file(f"{_FIGURE_DATA[1]}/{member}", HostFile(data[start : start + size], member))
             start += size
 

@@ -1,9 +1,8 @@
 """The kinds of things a filesystem holds, and the host files it may show.
 
 Rules: a node is plain data. It belongs to one generation (`epoch`) and is changed in place only by the filesystem whose current
-epoch that is; otherwise the filesystem clones it first. `kind` is the WASI file type. A clone shares its file's bytes until
-they are written (`data_epoch`). Host files are read-only, shared between sessions and outside every quota. Knows no paths and
-no quotas.
+epoch that is; otherwise the filesystem clones it first. `kind` is the WASI file type. A clone shares its file's blocks until
+they are written. Host files are read-only, shared between sessions and outside every quota. Knows no paths and no quotas.
 """
 
 from __future__ import annotations
@@ -11,6 +10,8 @@ from __future__ import annotations
 import mmap
 from pathlib import Path
 from typing import ClassVar, Final
+
+from sandbox.contents import Contents
 
 CHARACTER_DEVICE: Final = 2
 DIRECTORY: Final = 3
@@ -23,7 +24,7 @@ class HostFile:
 
     __slots__ = ("data", "label")
 
-    def __init__(self, data: bytes | mmap.mmap, label: str = "") -> None:
+    def __init__(self, data: bytes | mmap.mmap | memoryview, label: str = "") -> None:
         self.data = data
         self.label = label
 
@@ -59,25 +60,23 @@ class Node:
 
 
 class File(Node):
-    """A regular file. `data` is `bytes` until first written in a generation, then a `bytearray` of that generation."""
+    """A regular file."""
 
-    __slots__ = ("data", "data_epoch", "readonly")
+    __slots__ = ("data", "readonly")
     kind = REGULAR_FILE
 
-    def __init__(self, epoch: int, now_ns: int, data: bytes | bytearray = b"", readonly: bool = False) -> None:
+    def __init__(self, epoch: int, now_ns: int, data: Contents, readonly: bool = False) -> None:
         super().__init__(epoch, now_ns)
         self.data = data
-        self.data_epoch = 0
         self.readonly = readonly
 
     def clone(self, epoch: int) -> File:
-        other = File(epoch, 0, self.data, self.readonly)
-        other.data_epoch = self.data_epoch
+        other = File(epoch, 0, self.data.clone(), self.readonly)
         self._copy_to(other)
         return other
 
     def size(self) -> int:
-        return len(self.data)
+        return self.data.size
 
 
 class MountedFile(Node):

@@ -1,12 +1,12 @@
 """Limits: what a run may use, and the clock that ends it.
 
-Purpose: `lower` combines limits (a request may lower a limit, never raise it), `Run` keeps the account of one run (time, output, calls)
-and stops the guest when an account is overdrawn, `Ticker` advances wasmtime's epochs so that a computing guest asks its `Run` every
-few milliseconds.
+Purpose: `lower` combines limits (a request may lower a limit, never raise it), `Run` keeps the account of one run (time,
+output, calls) and stops the guest when an account is overdrawn, `Ticker` advances wasmtime's epochs so that a computing guest
+asks its `Run` every few milliseconds.
 
-Rules: a limit that ends a run raises `Stop`; it is raised on the guest's own thread, out of a host function or an epoch check. The wall
-clock is monotonic; `cpu_ms` is the CPU clock of the guest's thread. Memory and stack are limited by the engine (`sandbox.guest`), files by
-the filesystem's quotas. One place: no other file compares a clock with a limit.
+Rules: a limit that ends a run raises `Stop`; it is raised on the guest's own thread, out of a host function or an epoch check.
+The wall clock is monotonic; `cpu_ms` is the CPU clock of the guest's thread. Memory and stack are limited by the engine
+(`sandbox.guest`), files by the filesystem's quotas. One place: no other file compares a clock with a limit.
 """
 
 from __future__ import annotations
@@ -22,7 +22,12 @@ from sandbox.wire import RunStatus, SessionLimits
 TICK_SECONDS = 0.002
 _PARK_SECONDS = 0.5
 MOST = SessionLimits(
-    memory_mb=2048, cpu_ms=3_600_000, wall_ms=3_600_000, max_stdout_bytes=64 << 20, max_external_calls=1_000_000, max_stack_depth=10_000
+    memory_mb=2048,
+    cpu_ms=3_600_000,
+    wall_ms=3_600_000,
+    max_stdout_bytes=64 << 20,
+    max_external_calls=1_000_000,
+    max_stack_depth=10_000,
 )
 
 
@@ -90,7 +95,9 @@ class Run:
 
     def _late(self) -> Stop:
         limit = self.limits.wall_ms
-        return Stop(RunStatus.TIMEOUT, "TIMEOUT_WALL", f"the run took longer than {limit} ms", "raise limits.wall_ms or timeout_ms")
+        return Stop(
+            RunStatus.TIMEOUT, "TIMEOUT_WALL", f"the run took longer than {limit} ms", "raise limits.wall_ms or timeout_ms"
+        )
 
     def check(self) -> None:
         stop = self.overdrawn()
@@ -102,6 +109,8 @@ class Run:
         until_ns = min(monotonic_ns, self._wall_end_ns)
         while not self._cancelled and (left_ns := until_ns - time.monotonic_ns()) > 0:
             self._wake.wait(left_ns / 1e9)
+            if not self._cancelled:
+                self._wake.clear()
         self.check()
 
     def wait_for(self, done: Callable[[], bool], timeout_ms: int) -> bool:
@@ -137,7 +146,10 @@ class Run:
         limit = self.limits.max_external_calls
         if self.calls_started > limit:
             raise Stop(
-                RunStatus.RESOURCE_EXHAUSTED, "EXTERNAL_CALLS_EXCEEDED", f"the run made more than {limit} calls", "raise limits.max_external_calls"
+                RunStatus.RESOURCE_EXHAUSTED,
+                "EXTERNAL_CALLS_EXCEEDED",
+                f"the run made more than {limit} calls",
+                "raise limits.max_external_calls",
             )
 
 

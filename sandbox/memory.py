@@ -1,15 +1,15 @@
 """Raw memory: the only file that touches a guest's linear memory by address.
 
-Purpose: bounds-checked access for host functions (`GuestMemory`), copy-on-write mapping of a frozen image over an instance's memory
-(`map_image`), and finding the pages a guest has written since it was mapped (`DirtyPages`).
+Purpose: bounds-checked access for host functions (`GuestMemory`), copy-on-write mapping of a frozen image over an instance's
+memory (`map_image`), and finding the pages a guest has written since it was mapped (`DirtyPages`).
 
-How pages are found: a mapped image is file-backed, so a page that is present and not file-backed was written. The PAGEMAP_SCAN ioctl
-lists them in microseconds; where userfaultfd's asynchronous write protection is available too, the same call lists only those
-written since the call before, so that a checkpoint of a warm session copies a few dozen pages. Older kernels read
+How pages are found: a mapped image is file-backed, so a page that is present and not file-backed was written. The PAGEMAP_SCAN
+ioctl lists them in microseconds; where userfaultfd's asynchronous write protection is available too, the same call lists only
+those written since the call before, so that a checkpoint of a warm session copies a few dozen pages. Older kernels read
 /proc/self/pagemap, and where even that is missing memory is compared with the image: slower, same answer.
 
-Rules: INVARIANT: linear memory never moves (4 GiB are reserved), so its base address is kept; every access checks bounds against a size
-that only grows. INVARIANT: a `GuestMemory` holds its instance, because a view of a freed store is a segfault.
+Rules: INVARIANT: linear memory never moves (4 GiB are reserved), so its base address is kept; every access checks bounds
+against a size that only grows. INVARIANT: a `GuestMemory` holds its instance, because a view of a freed store is a segfault.
 
 Does not know: what the bytes mean.
 """
@@ -45,7 +45,7 @@ class MemoryFault(Exception):
 class GuestMemory:
     """Bounds-checked access to one instance's memory."""
 
-    __slots__ = ("_instance", "_base", "_view", "_size")
+    __slots__ = ("_base", "_instance", "_size", "_view")
 
     def __init__(self, instance: Instance) -> None:
         self._instance = instance
@@ -199,7 +199,8 @@ class Kernel:
     def scan(self, address: int, length: int, *, since_last: bool = False, protect: bool = False) -> Iterator[tuple[int, int]]:
         """Runs of written pages as (first, end), counted from `address`.
 
-        In a tracked range, `protect` makes the pages found count as unwritten from now on, and `since_last` finds only those written since.
+        In a tracked range, `protect` makes the pages found count as unwritten from now on, and `since_last` finds only those
+        written since.
         """
         assert self.pagemap is not None
         regions = bytearray(_REGION.size * _REGIONS)
@@ -237,7 +238,8 @@ def kernel() -> Kernel:
 class DirtyPages:
     """The pages of one guest that differ from its image.
 
-    `update(pages)` brings a page-number -> bytes mapping up to date with memory. INVARIANT: afterwards, image + `pages` is exactly the memory.
+    `update(pages)` brings a page-number -> bytes mapping up to date with memory. INVARIANT: afterwards, image + `pages` is
+    exactly the memory.
     """
 
     def __init__(self, memory: GuestMemory, image_descriptor: int, image_bytes: int, finder: Kernel | None = None) -> None:

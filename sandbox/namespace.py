@@ -10,6 +10,7 @@ Knows no descriptors; those call `retain` and `release`.
 
 from __future__ import annotations
 
+from sandbox.contents import Contents
 from sandbox.errnos import (
     EACCES,
     EBUSY,
@@ -80,7 +81,7 @@ class Namespace(Resolver):
 
     def create_file(self, place: Place, path: str) -> int:
         self._open_parent(place, path)
-        return self._insert(place, File(self.epoch, self.clock()))
+        return self._insert(place, File(self.epoch, self.clock(), Contents()))
 
     def make_directory(self, start: int, path: str) -> int:
         place = self.locate(start, path, False)
@@ -239,17 +240,14 @@ class Namespace(Resolver):
         node = self.node(ino)
         if not isinstance(node, File):
             raise VfsError(EINVAL)
-        size = len(node.data)
         end = offset + len(data)
-        if end > size:
+        if end > node.data.size:
             # INVARIANT: quotas are checked before a byte is allocated.
             self.check_file_size(end)
-            self.charge_bytes(end - size)
-        content = self.own_data(ino)
-        if offset > size:
-            content.extend(bytes(offset - size))
-        content[offset:end] = data
-        self._touch(ino)
+            self.charge_bytes(end - node.data.size)
+        file = self.own_file(ino)
+        file.data.write(offset, data)
+        file.mtime_ns = file.ctime_ns = self.clock()
         return len(data)
 
     def truncate(self, ino: int, size: int) -> None:
@@ -257,22 +255,11 @@ class Namespace(Resolver):
         node = self.node(ino)
         if not isinstance(node, File):
             raise VfsError(EINVAL)
-        more = size - len(node.data)
         self.check_file_size(size)
-        self.charge_bytes(more)
-        if size == 0:
-            owned = self.own(ino)
-            assert isinstance(owned, File)
-            owned.data = b""
-        elif more > 0:
-            self.own_data(ino).extend(bytes(more))
-        elif more < 0:
-            del self.own_data(ino)[size:]
-        self._touch(ino)
-
-    def _touch(self, ino: int) -> None:
-        node = self.own(ino)
-        node.mtime_ns = node.ctime_ns = self.clock()
+        self.charge_bytes(size - node.data.size)
+        file = self.own_file(ino)
+        file.data.resize(size)
+        file.mtime_ns = file.ctime_ns = self.clock()
 
     def set_times(self, ino: int, atime_ns: int | None, mtime_ns: int | None) -> None:
         """Sets the given times; the standard tree and read-only files keep theirs."""

@@ -1,13 +1,14 @@
 """wasmtime's C interface, the few functions we use, called directly.
 
-Purpose: an engine, compiled modules, stores and instances with the *unchecked* calls of the C API, which cost 2 µs into a guest and half a
-microsecond out of it, against 29 and 11 through the ordinary Python wrappers. Importing wasmtime's own package takes 50 ms of every
-cold start, so its shared library is opened without it; a test compares each declaration below with the package's own bindings.
+Purpose: an engine, compiled modules, stores and instances with the *unchecked* calls of the C API, which cost 2 µs into a guest
+and half a microsecond out of it, against 29 and 11 through the ordinary Python wrappers. Importing wasmtime's own package takes
+50 ms of every cold start, so its shared library is opened without it; a test compares each declaration below with the package's
+own bindings.
 
-Rules: pointers never leave this file except as opaque integers held by the classes here. A `Store` must outlive every use of its memory
-(`sandbox.memory` keeps a reference). A host function that raises ends the guest's call: the exception travels in `Call.raised`
-and is raised again by `Instance.call`. INVARIANT: unchecked calls trust argument counts and types, so functions are declared from one table
-of signatures and called with the same table.
+Rules: pointers never leave this file except as opaque integers held by the classes here. A `Store` must outlive every use of
+its memory (`sandbox.memory` keeps a reference). A host function that raises ends the guest's call: the exception travels in
+`Call.raised` and is raised again by `Instance.call`. INVARIANT: unchecked calls trust argument counts and types, so functions
+are declared from one table of signatures and called with the same table.
 
 Does not know: what guests are, WASI, limits.
 """
@@ -24,7 +25,8 @@ from typing import Any
 
 WASMTIME_VERSION = "49"
 MAX_WASM_STACK_BYTES = 1 << 20
-"""Native stack a guest may use. Threads have 8 MiB by default; `Instance.call` refuses smaller ones being made by us (see Call)."""
+"""Native stack a guest may use. Threads have 8 MiB by default; `Instance.call` refuses smaller ones being made by us (see
+Call)."""
 
 
 class ByteVec(ctypes.Structure):
@@ -257,7 +259,7 @@ class Prepared:
     """A module with its imports resolved: instances are made from it."""
 
     def __init__(self, module: Module, imports: Sequence[tuple[str, str, str, str]]) -> None:
-        """`imports` is (module, name, parameters, results) in the order of `Call.functions`; kinds are 'i' (i32) and 'I' (i64)."""
+        """`imports` is (module, name, parameters, results) in the order of `Call.functions`; kinds are 'i' (i32), 'I' (i64)."""
         self.module = module
         linker = _lib.wasmtime_linker_new(module.engine._pointer)
         self._callbacks = []
@@ -266,9 +268,7 @@ class Prepared:
             self._callbacks.append(callback)
             kind = _functype(parameters, results)
             s, n = space.encode(), name.encode()
-            _check(
-                _lib.wasmtime_linker_define_func_unchecked(linker, s, len(s), n, len(n), kind, callback, None, _NO_FINALIZER)
-            )
+            _check(_lib.wasmtime_linker_define_func_unchecked(linker, s, len(s), n, len(n), kind, callback, None, _NO_FINALIZER))
             _lib.wasm_functype_delete(kind)
         pre = c_void_p()
         _check(_lib.wasmtime_linker_instantiate_pre(linker, module._pointer, byref(pre)))
@@ -402,5 +402,3 @@ class Instance:
 
     def __del__(self) -> None:
         self.close()
-
-

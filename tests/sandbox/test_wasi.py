@@ -70,7 +70,7 @@ def test_random_bytes_fill_exactly_what_was_asked_for(guest: Client) -> None:
     assert refused(guest, "random_get", 0, -1) == "EFAULT"
 
 
-def test_a_long_random_fill_lets_the_host_stop_the_guest(guest: Client) -> None:
+def test_tm_lim_hostcall_a_long_random_fill_lets_the_host_stop_the_guest(guest: Client) -> None:
     guest.call("random_get", 0, 2 << 20)
     assert guest.host.waits
 
@@ -140,10 +140,31 @@ def test_too_many_vectors_are_refused(guest: Client) -> None:
         assert refused(guest, name, fd, 0, -1, OUT) == "EINVAL"
 
 
-def test_vectors_that_promise_more_than_a_file_may_hold_are_refused_unread(guest: Client) -> None:
-    fd = guest.open("workspace/f", 0, WRITE)
+def test_a_huge_transfer_is_made_in_pieces(guest: Client) -> None:
+    fd = guest.open("workspace/f", 0, READ | WRITE)
     guest.memory.write(1000, struct.pack("<II", 0, 1 << 20) * 1024)
-    assert refused(guest, "fd_write", fd, 1000, 1024, OUT) == "EFBIG"
+    for position in (4 << 20, 8 << 20):
+        guest.call("fd_write", fd, 1000, 1024, OUT)
+        assert guest.memory.u32(OUT) == 4 << 20 and guest.seek(fd, 0, 1) == position
+    guest.seek(fd, 0)
+    guest.memory.write(1000, struct.pack("<II", BUFFER, 1 << 20) * 1024)
+    guest.call("fd_read", fd, 1000, 1024, OUT)
+    assert guest.memory.u32(OUT) == 4 << 20
+
+
+def test_an_empty_buffer_before_a_full_one_is_no_end_of_input(guest: Client) -> None:
+    guest.host.input = b"typed"
+    guest.memory.write(1000, struct.pack("<IIII", BUFFER, 0, BUFFER, 3))
+    guest.call("fd_read", 0, 1000, 2, OUT)
+    assert guest.memory.u32(OUT) == 3 and guest.memory.read(BUFFER, 3) == b"typ"
+
+
+def test_overwriting_and_extending_in_one_write_keeps_the_rest(guest: Client) -> None:
+    fd = guest.open("workspace/f", 0, READ | WRITE)
+    guest.pwrite(fd, b"ABC", 8)
+    guest.pwrite(fd, b"-", 0)
+    guest.pwrite(fd, b"z", 13)
+    assert guest.pread(fd, 50, 0) == b"-1234567ABC\0\0z"
 
 
 def test_addresses_outside_of_memory_are_faults_in_every_call() -> None:

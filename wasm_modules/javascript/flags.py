@@ -14,8 +14,20 @@ ENGINE_FOLDER: Final = "upstream-quickjs"
 ENGINE_SOURCES: Final = ("dtoa.c", "libregexp.c", "libunicode.c")
 
 SOURCES: Final = (
-    "engine.c", "buffer.c", "host.c", "serialize.c", "timers.c", "loop.c", "report.c", "program.c", "modules.c", "natives.c",
-    "files.c", "prelude.c", "realm.c", "turn.c",
+    "engine.c",
+    "buffer.c",
+    "host.c",
+    "serialize.c",
+    "timers.c",
+    "loop.c",
+    "report.c",
+    "program.c",
+    "modules.c",
+    "natives.c",
+    "files.c",
+    "prelude.c",
+    "realm.c",
+    "turn.c",
 )
 
 #: Files that change the result without being compiled themselves (headers and the embedded prelude).

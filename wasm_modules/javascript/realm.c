@@ -14,9 +14,9 @@
 #include "timers.h"
 
 /* Measured: a simple JavaScript call takes about 150 bytes of the guest's stack, one with many locals several hundred. */
-#define BYTES_PER_CALL 320
+#define BYTES_PER_CALL 640
 #define BASE_STACK_BYTES (24 * 1024)
-#define PARSER_STACK_BYTES (512 * 1024)
+#define PARSER_STACK_BYTES (160 * 1024)
 #define LARGEST_STACK_BYTES (3 * 1024 * 1024)
 
 #define RESERVE_BYTES (128 * 1024)

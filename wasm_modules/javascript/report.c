@@ -139,7 +139,7 @@ static void choose_code(JSContext *ctx, JSValueConst exception, const char *name
 {
     const char *chosen = "RUNTIME_ERROR";
     bool internal = !strcmp(name, "InternalError"), range = !strcmp(name, "RangeError");
-    if (internal && strstr(message, "out of memory"))
+    if (internal && (strstr(message, "out of memory") || !strcmp(message, "Invalid error message"))) /* no room for the text */
         chosen = "MEMORY_EXCEEDED";
     else if ((internal || range) && (strstr(message, "call stack size exceeded") || strstr(message, "stack overflow")))
         chosen = "STACK_OVERFLOW";

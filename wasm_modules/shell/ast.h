@@ -129,7 +129,6 @@ typedef struct cond {
     char op[4];                  /* "-f", "==", "=~", "-eq" ... */
     struct cond *a, *b;
     word *l, *r;
-    struct rx_cache *rx;         /* cache */
 } cond;
 
 struct node {

@@ -69,6 +69,7 @@ int out_write(const char *s, size_t n)
     if (o && io_write(o, s, n) == 0) return 0;
     int err = o ? errno : EBADF;
     if (err != EPIPE) sh_error("write error: %s", strerror(err));
+    else if (sh.level) sh_exit(141);
     return -1;
 }
 
@@ -81,7 +82,8 @@ int out_printf(const char *format, ...)
     va_start(ap, format);
     int r = o ? io_vprintf(o, format, ap) : -1;
     va_end(ap);
-    if (r < 0 && !(o && errno == EPIPE)) sh_error("write error: %s", strerror(o ? errno : EBADF));
+    if (r < 0 && o && errno == EPIPE) { if (sh.level) sh_exit(141); }
+    else if (r < 0) sh_error("write error: %s", strerror(o ? errno : EBADF));
     return r;
 }
 

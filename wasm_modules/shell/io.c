@@ -26,6 +26,10 @@ struct io {
     size_t out_len;
     io *dirty_next, *dirty_prev;
     int is_dirty;
+    size_t limit;              /* of a watched pipe */
+    void (*full)(io *s, void *ctx);
+    int (*dry)(io *s, void *ctx);
+    void *watch;
 };
 
 static io *dirty;              /* head of the dirty list: session state, empty between commands that flush */
@@ -168,6 +172,7 @@ int io_flush_all(void) {
 
 /* Puts more bytes behind buf[end) of a file stream; keeps what is unread. Returns how many, 0 at the end, -1 on error. */
 static ssize_t fill(io *s) {
+    if (s->kind == K_MEM && s->dry) return s->dry(s, s->watch) < 0 ? fail(s, EINTR) : 0;
     if (s->kind != K_FILE) return 0;
     if (!s->can_read) return fail(s, EBADF);
     if (s->out_len && io_flush(s) < 0) return -1;
@@ -312,6 +317,10 @@ int io_write(io *s, const void *from, size_t n) {
         if (reserve(s, n) < 0) return -1;
         memcpy(s->buf + s->end, from, n);
         s->end += n;
+        if (s->full && s->end - s->start > s->limit) {
+            s->full(s, s->watch);
+            if (s->reader_gone) return fail(s, EPIPE);
+        }
         return 0;
     case K_FILE: break;
     }
@@ -383,6 +392,17 @@ off_t io_seek(io *s, off_t offset, int whence) {
 int io_fileno(io *s) { return s->kind == K_FILE ? s->fd : -1; }
 int io_failed(io *s) { return s->err; }
 void io_close_reader(io *s) { s->reader_gone = 1; }
+
+void io_watch_full(io *s, size_t limit, void (*full)(io *s, void *ctx), void *ctx) {
+    s->limit = limit;
+    s->full = full;
+    s->watch = ctx;
+}
+
+void io_watch_dry(io *s, int (*dry)(io *s, void *ctx), void *ctx) {
+    s->dry = dry;
+    s->watch = ctx;
+}
 
 const char *io_bytes(io *s, size_t *len) {
     *len = s->end - s->start;

@@ -39,6 +39,10 @@ int io_fileno(io *s);                                /* the descriptor of a file
 int io_failed(io *s);                                /* the sticky errno of the first failed operation, 0 if none */
 void io_close_reader(io *s);                         /* further writes to this pipe give EPIPE */
 const char *io_bytes(io *s, size_t *len);            /* what a pipe or buffer still holds unread */
+/* For pipelines: `full` is called when a write leaves more than limit bytes unread in a pipe; `dry` when a read finds a memory stream
+ * empty, before it would report the end: it returns 0 for the end, -1 to fail the read. */
+void io_watch_full(io *s, size_t limit, void (*full)(io *s, void *ctx), void *ctx);
+void io_watch_dry(io *s, int (*dry)(io *s, void *ctx), void *ctx);
 int io_flush_all(void);                              /* every file stream with unwritten bytes, except 0, 1 and 2 */
 extern io *(*io_shell_fd)(int n);                    /* set by the shell: descriptor N of the running command (borrowed), or NULL */
 #endif

@@ -252,6 +252,17 @@ int exec_argv(int argc, char **argv, int flags);         /* run a command by nam
 int exec_text(const char *text, size_t len, const char *what, int line);  /* parse and run: eval, source, traps, turns */
 int exec_file(const char *path, const char *name, int argc, char **argv);      /* a script in a subshell */
 void after_command(int status, node *n);                 /* errexit and ERR */
+void report_syntax(const syntax_error *e, const char *what);
+assign *arg_assign(int i);                               /* the array assignment behind argument i of a declaring builtin, or NULL */
+char *find_in_path(const char *name, const char *path);  /* an executable file, in sh.tmp; NULL when there is none */
+struct stat;
+bool executable(const char *path, const struct stat *st);
+bool is_program_too(const char *builtin);                /* echo, test ...: also found as /bin/echo */
+bool tool_allowed(const char *name, int argc, char **argv);  /* false on trial, for a tool that changes files */
+#define SHELL_FIRST_JOB 4300
+void job_add(int64_t pid, int status);
+void job_forget_all(void);
+int b_bash(int argc, char **argv);
 void debug_trap(node *n);
 
 typedef struct { int fd; io *old; } saved_fd;
@@ -365,7 +376,7 @@ typedef struct shell {
     int64_t start_us;
     uint64_t rng;
     bool validate_only;
-    bool in_trial;
+    int in_trial;                /* 1: effects are forbidden, 2: allowed after all (pipeline.c) */
 } shell;
 extern shell sh;
 

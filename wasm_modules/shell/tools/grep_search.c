@@ -105,7 +105,7 @@ static int select_line(search *s, const char *line, size_t n) {
     if (g->count_only) return s->selected >= g->most ? -1 : 0;
     if (s->binary || (!g->text && g->delim == '\n' && !utf8_valid(line, n))) {
         s->binary = 1;
-        io_printf(g->t->out, "%s: %s: binary file matches\n", g->t->name, s->name);
+        tool_fail(g->t, 0, "%s: binary file matches", s->name);
         return -1;
     }
     if (g->only) {
@@ -190,7 +190,9 @@ void grep_path(grep_state *g, const char *path, int depth, int implied) {
                 if (!base_excluded(g, path, 1, implied || (!depth && !strcmp(path, ".")))) search_tree(g, path, depth, implied);
                 return;
             }
-            if (!g->skip_dirs && !g->silent) tool_fail(g->t, 2, "%s: Is a directory", path);
+            if (g->skip_dirs) return;
+            g->failed = 1;
+            if (!g->silent) tool_fail(g->t, 2, "%s: Is a directory", path);
             return;
         }
         if (base_excluded(g, path, 0, 0)) return;

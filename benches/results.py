@@ -1,0 +1,111 @@
+"""What a run of the harness found, as it is written to JSON, and what it says about each promise.
+
+Rules: raw samples are kept, grouped by round, so that a later reader can compute anything again; values and verdicts are computed from them here
+and nowhere else. A promise whose row is missing is `None` in value and is not met: nothing unmeasured counts as kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from benches.estimates import STATISTICS, Estimate, estimate, estimate_over
+from benches.harness import Promise, Scenario
+from benches.machine import Machine
+
+FORMAT = 1
+
+
+class Measured(msgspec.Struct, kw_only=True):
+    """One row: samples by round."""
+
+    label: str
+    unit: str
+    role: str
+    rounds: list[list[float]]
+
+    def estimate(self) -> Estimate:
+        return estimate(self.rounds)
+
+    def most(self) -> float:
+        return max(sample for one in self.rounds for sample in one)
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a promise."""
+
+    promise: str
+    limit: float
+    unit: str
+    better: str
+    value: float | None
+    low: float | None
+    high: float | None
+    met: bool
+
+
+class ScenarioResult(msgspec.Struct, kw_only=True):
+    name: str
+    rows: dict[str, Measured] = {}
+    missing: dict[str, str] = {}
+    notes: list[str] = []
+    failures: list[str] = []
+    verdicts: list[Verdict] = []
+    took_seconds: float = 0.0
+
+    def add_round(self, answer: Mapping[str, Any]) -> None:
+        """Take over what one process measured."""
+        for label, row in answer.get("rows", {}).items():
+            kept = self.rows.setdefault(label, Measured(label=label, unit=row["unit"], role=row["role"], rounds=[]))
+            kept.rounds.append(row["samples"])
+        self.missing.update(answer.get("missing", {}))
+        self.notes.extend(note for note in answer.get("notes", ()) if note not in self.notes)
+        if answer.get("failure"):
+            self.failures.append(answer["failure"])
+
+    def judge(self, scenario: Scenario) -> None:
+        self.verdicts = [judge(promise, self.rows) for promise in scenario.promises]
+
+
+class Results(msgspec.Struct, kw_only=True):
+    machine: Machine
+    measured_at: str
+    quick: bool
+    scenarios: dict[str, ScenarioResult] = {}
+    format: int = FORMAT
+
+    @classmethod
+    def load(cls, path: Path) -> Results:
+        found = msgspec.json.decode(path.read_bytes(), type=Results)
+        if found.format != FORMAT:
+            raise ValueError(f"{path} was written in format {found.format}; this harness reads format {FORMAT}")
+        return found
+
+    def save(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(self), indent=1))
+
+
+def judge(promise: Promise, rows: Mapping[str, Measured]) -> Verdict:
+    found = value_of(promise, rows)
+    if found is None:
+        return Verdict(
+            promise=promise.name, limit=promise.limit, unit=promise.unit, better=promise.better, value=None, low=None, high=None, met=False
+        )
+    return Verdict(
+        promise=promise.name, limit=promise.limit, unit=promise.unit, better=promise.better,
+        value=found.value, low=found.low, high=found.high, met=promise.holds(found.value),
+    )  # fmt: skip
+
+
+def value_of(promise: Promise, rows: Mapping[str, Measured]) -> Estimate | None:
+    row, under = rows.get(promise.row), rows.get(promise.over)
+    if row is None or (promise.over and under is None):
+        return None
+    statistic = STATISTICS[promise.statistic]
+    if under is not None:
+        return estimate_over(row.rounds, under.rounds, statistic)
+    return estimate(row.rounds, statistic)

@@ -1,0 +1,1 @@
+"""Scenarios of the sandbox: one small file each."""

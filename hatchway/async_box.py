@@ -1,0 +1,49 @@
+"""`AsyncSandbox`: the verbs of `Sandbox` for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from types import TracebackType
+from typing import Any, Self
+
+from hatchway.box import Sandbox
+from sandbox.capabilities import Registry
+from sandbox.vfs import Vfs
+from sandbox.wire import RunResult
+
+
+class AsyncSandbox:
+    """`Sandbox` for asyncio: runs happen on a thread, and cancelling the task cancels the run."""
+
+    def __init__(self, **options: Any) -> None:
+        self._box = Sandbox(**options)
+
+    @property
+    def files(self) -> Vfs:
+        return self._box.files
+
+    @property
+    def registry(self) -> Registry:
+        return self._box.registry
+
+    async def run(self, code: str, **options: Any) -> RunResult:
+        running = asyncio.get_running_loop().run_in_executor(None, functools.partial(self._box.run, code, **options))
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            self._box.cancel()
+            await asyncio.wait([running])
+            raise
+
+    def cancel(self) -> bool:
+        return self._box.cancel()
+
+    async def close(self) -> None:
+        await asyncio.get_running_loop().run_in_executor(None, self._box.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.close()

@@ -1,0 +1,78 @@
+"""Threads with enough native stack for a guest.
+
+Purpose: a guest may use `MAX_WASM_STACK_BYTES` of the stack of the thread that runs it, and the engine finds an overflow only if that much
+is really there; on a smaller stack the process dies. Embedders do make threads with small stacks, so a run that starts on one
+moves to a thread of ours.
+
+Rules: the size of a thread's stack is asked once per thread. The caller's context variables come along. Knows no guests.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import ctypes
+import threading
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from sandbox.native import MAX_WASM_STACK_BYTES
+
+_NEEDED_BYTES: Final = 3 * MAX_WASM_STACK_BYTES
+"""The guest's own, as much again for the host functions it calls at its deepest, and for what the caller has used already."""
+_THREAD_BYTES: Final = 8 << 20
+_ATTRIBUTES_BYTES: Final = 128
+
+_Value = TypeVar("_Value")
+
+_libc = ctypes.CDLL(None)
+_libc.pthread_self.restype = ctypes.c_void_p
+_libc.pthread_getattr_np.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+_libc.pthread_attr_getstacksize.argtypes = [ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t)]
+_libc.pthread_attr_destroy.argtypes = [ctypes.c_void_p]
+
+_known = threading.local()
+_making = threading.Lock()
+
+
+def stack_bytes() -> int:
+    """The size of this thread's stack; 0 if it cannot be known."""
+    attributes = ctypes.create_string_buffer(_ATTRIBUTES_BYTES)
+    size = ctypes.c_size_t(0)
+    if _libc.pthread_getattr_np(_libc.pthread_self(), attributes) == 0:
+        _libc.pthread_attr_getstacksize(attributes, ctypes.byref(size))
+        _libc.pthread_attr_destroy(attributes)
+    return size.value
+
+
+def is_enough() -> bool:
+    """Can a guest run on this thread?"""
+    enough: bool | None = getattr(_known, "enough", None)
+    if enough is None:
+        enough = _known.enough = stack_bytes() >= _NEEDED_BYTES
+    return enough
+
+
+def on_large_stack(function: Callable[[], _Value]) -> _Value:
+    """Call `function` on a new thread with a large stack, and give what it gives or raises."""
+    answers: list[_Value] = []
+    raised: list[BaseException] = []
+
+    def work() -> None:
+        _known.enough = True
+        try:
+            answers.append(function())
+        except BaseException as error:
+            raised.append(error)
+
+    context = contextvars.copy_context()
+    thread = threading.Thread(target=context.run, args=(work,), name="hatchway-guest", daemon=True)
+    with _making:
+        before = threading.stack_size(_THREAD_BYTES)
+        try:
+            thread.start()
+        finally:
+            threading.stack_size(before)
+    thread.join()
+    if raised:
+        raise raised[0]
+    return answers[0]

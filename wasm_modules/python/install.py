@@ -1,0 +1,183 @@
+"""Puts the prelude in place when the image is made, and warms the interpreter up: what libraries do at first use is then in the
+image.
+
+What the prelude offers (`tools`, `display`, `ToolError`) stands in `builtins`; names in `__main__` are the program's alone.
+"""
+
+import _frozen_importlib
+import asyncio
+import builtins
+import gc
+import importlib
+import linecache
+import os
+import socket
+import sys
+import types
+
+import _reactor
+from _hatchway import loop, surroundings, turn
+from _hatchway.capabilities import ToolError, Tools, awaited
+from _hatchway.displays import add_figure, backend, display, displays
+
+# Part of the image: importing them in a session costs nothing, neither time nor memory.
+PRELOADED = [
+    "numpy",
+    "pandas",
+    "matplotlib.pyplot",
+    "scipy.stats",
+    "scipy.optimize",
+    "scipy.signal",
+    "scipy.interpolate",
+    "scipy.integrate",
+    "scipy.sparse.linalg",
+    "sklearn.linear_model",
+    "sklearn.ensemble",
+    "sklearn.cluster",
+    "sklearn.model_selection",
+    "sklearn.metrics",
+    "sklearn.preprocessing",
+    "sklearn.pipeline",
+    "sklearn.decomposition",
+    "sklearn.neighbors",
+    "sklearn.svm",
+    "sklearn.tree",
+    "sklearn.datasets",
+    "statsmodels.api",
+    "statsmodels.formula.api",
+    "seaborn",
+    "sympy",
+    "networkx",
+    "PIL.Image",
+    "PIL.ImageDraw",
+    "bs4",
+    "lxml.etree",
+    "lxml.html",
+    "openpyxl",
+    "xlsxwriter",
+    "yaml",
+    "jinja2",
+    "sqlite3",
+    "pypdf",
+    "reportlab.pdfgen.canvas",
+    "regex",
+    "html5lib",
+    "tabulate",
+    "tqdm",
+    "attrs",
+    "dateutil.parser",
+    "dateutil.relativedelta",
+    "decimal",
+    "fractions",
+    "statistics",
+    "datetime",
+    "csv",
+    "hashlib",
+    "uuid",
+    "tempfile",
+    "zipfile",
+    "tarfile",
+    "unittest",
+    "logging",
+    "urllib.parse",
+    "urllib.request",
+    "http.client",
+    "xml.etree.ElementTree",
+    "xml.dom.minidom",
+    "concurrent.futures",
+    "email.message",
+    "html",
+    "pickle",
+    "shelve",
+    "heapq",
+    "bisect",
+    "typing",
+    "dataclasses",
+    "pathlib",
+    "shutil",
+    "glob",
+    "fnmatch",
+    "argparse",
+    "textwrap",
+    "string",
+    "secrets",
+    "zoneinfo",
+    "calendar",
+    "configparser",
+    "tomllib",
+    "contextlib",
+    "functools",
+    "itertools",
+    "collections",
+    "copy",
+    "pprint",
+    "timeit",
+    "queue",
+    "threading",
+    "doctest",
+    "gzip",
+    "bz2",
+    "lzma",
+    "struct",
+    "numbers",
+    "cmath",
+    "weakref",
+]
+
+
+def no_network(*args, **kwargs):
+    raise OSError("the sandbox has no network; what is outside is reached through capabilities (tools.…)")
+
+
+def install():
+    builtins.tools = Tools()
+    builtins.display = display
+    builtins.__hatchway_awaited__ = awaited
+    builtins.ToolError = ToolError
+    sys.setrecursionlimit = surroundings.limited_recursion
+    _frozen_importlib._find_and_load = surroundings.find_and_load_deeply
+    socket.getaddrinfo = socket.gethostbyname = no_network
+    asyncio.events.new_event_loop = loop.Loop
+    asyncio.new_event_loop = loop.Loop
+    asyncio.runners.events.new_event_loop = loop.Loop
+    canvas = types.ModuleType("_hatchway_backend")
+    canvas.__getattr__ = backend
+    sys.modules["_hatchway_backend"] = canvas
+    sys.path.insert(0, "")
+    os.makedirs("/workspace", exist_ok=True)
+    os.chdir("/workspace")
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(line_buffering=True, errors="backslashreplace")
+    _reactor._run_turn = turn.take_turn
+
+
+def preload():
+    for name in PRELOADED:
+        importlib.import_module(name)
+    # Work buffers and caches that libraries make at first use belong in the image too, not in every session.
+    import matplotlib.pyplot as plt
+    import numpy as np
+    import pandas as pd
+    from sklearn.linear_model import LinearRegression
+
+    np.linalg.inv(np.eye(4) @ np.eye(4))
+    LinearRegression().fit(np.eye(4), np.arange(4.0))
+    repr(pd.DataFrame({"a": [1.5, 2.5], "b": ["x", "y"]}).describe())
+    plt.plot([1, 2, 3])
+    plt.title("warm-up")
+    add_figure(plt.gcf())
+    plt.close("all")
+    sys.modules["matplotlib.font_manager"]._get_font.cache_clear()  # it keeps font files open
+    displays.clear()
+    gc.collect()
+
+
+def settle():
+    """The last thing before the image is frozen: forget the warm-up."""
+    turn.count = -1  # one more warm-up turn follows
+    loop.session_loop = None
+    for filename in turn.sources:
+        linecache.cache.pop(filename, None)
+    turn.sources.clear()
+    gc.collect()
+    gc.freeze()

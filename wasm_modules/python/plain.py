@@ -1,0 +1,57 @@
+"""Plain JSON, in and out: what crosses the border between a program and the host.
+
+Results must be plain JSON: string keys, finite floats, no cycles.
+"""
+
+import json
+import math
+
+encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+decode = json.JSONDecoder().decode
+
+
+class NotSerializable(Exception):
+    pass
+
+
+def check_plain(value):
+    """Plain JSON only: string keys, finite floats. The value is known to be a tree."""
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        kind = type(item)
+        if kind in (str, int, bool, type(None)):
+            continue
+        if kind is float:
+            if not math.isfinite(item):
+                raise NotSerializable(f"a result cannot hold {item!r}")
+        elif kind is dict:
+            for key in item:
+                if type(key) is not str:
+                    raise NotSerializable(f"a result's keys must be strings, not {type(key).__name__}")
+            pending.extend(item.values())
+        elif kind in (list, tuple):
+            pending.extend(item)
+        else:
+            raise NotSerializable(f"a result cannot hold an object of type {kind.__name__}")
+
+
+def refuse_object(value):
+    raise NotSerializable(f"a result cannot hold an object of type {type(value).__name__}")
+
+
+encode_strictly = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=refuse_object).encode
+
+
+def encode_result(value):
+    try:
+        encoded = b"D" + encode_strictly({"result": value}).encode()
+    except UnicodeEncodeError:
+        raise NotSerializable("a result's text must be valid Unicode") from None
+    except RecursionError:
+        raise NotSerializable("a result is nested too deeply") from None
+    except (TypeError, ValueError) as error:  # keys of other types, infinities, cycles, numbers too long to write
+        raise NotSerializable(f"a result cannot be written as JSON: {error}") from None
+    if type(value) not in (int, bool, type(None), str):
+        check_plain(value)
+    return encoded

@@ -1,0 +1,147 @@
+"""A turn: runs one program in the session's `__main__` and reports its outcome.
+
+`take_turn` replaces the function of the artifact's own driver that runs a turn's source, so that a turn's bytes are our JSON
+request.
+"""
+
+import ast
+import dis
+import inspect
+import linecache
+import os
+import random
+import sys
+
+import _host
+from _hatchway.capabilities import AwaitTools, offer
+from _hatchway.displays import displays, is_artist, is_figure, show_figures, show_rich
+from _hatchway.failures import describe
+from _hatchway.loop import run_coroutine
+from _hatchway.plain import NotSerializable, decode, encode, encode_result
+from _hatchway.surroundings import flush_streams, lift_recursion_limit, limit_recursion, main, say
+
+FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+SOURCES_KEPT = 512
+MISSING = object()
+PLAIN_HINT = (
+    "return plain JSON: None, booleans, numbers, strings, lists, and dicts with string keys "
+    "(numpy and pandas: use .tolist() or .to_dict())"
+)
+
+sources = []
+count = 0
+
+
+def stores_result(code):
+    """Does the program itself assign `result`?"""
+    if "result" not in code.co_names:
+        return False
+    return any(i.argval == "result" and i.opname.startswith(("STORE_NAME", "STORE_GLOBAL")) for i in dis.get_instructions(code))
+
+
+def compile_program(text, filename):
+    """The program as (statements, last expression): code objects, either may be None."""
+    if "\n" not in text and "await" not in text:
+        try:
+            return None, compile(text.strip(), filename, "eval")
+        except SyntaxError:
+            pass
+    tree = ast.parse(text, filename, "exec")
+    if "await" in text:
+        tree = AwaitTools().visit(tree)
+    last = None
+    if tree.body and isinstance(tree.body[-1], ast.Expr):
+        last = compile(ast.Expression(tree.body.pop().value), filename, "eval", FLAGS)
+    return (compile(tree, filename, "exec", FLAGS) if tree.body else None), last
+
+
+def remember(text, filename):
+    """Tracebacks show source lines, also of functions that an earlier run defined."""
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    sources.append(filename)
+    if len(sources) > SOURCES_KEPT:
+        linecache.cache.pop(sources.pop(0), None)
+
+
+def evaluate(code, names):
+    value = eval(code, names)  # noqa: S307
+    return run_coroutine(value) if code.co_flags & inspect.CO_COROUTINE else value
+
+
+def run_program(request, filename):
+    """Runs a program and gives the encoded outcome."""
+    names = main.__dict__
+    statements, last = compile_program(request["code"], filename)
+    if request.get("validate_only"):
+        return b'D{"result":null}'
+    inputs = request.get("inputs")
+    if inputs:
+        names.update(inputs)
+    before = names.get("result", MISSING)
+    if statements is not None:
+        evaluate(statements, names)
+    value = evaluate(last, names) if last is not None else None
+    after = names.get("result", MISSING)
+    explicit = after is not before or (after is not MISSING and statements is not None and stores_result(statements))
+    if explicit:
+        value = after
+    elif is_artist(value) or (type(value).__module__ != "builtins" and (is_figure(value) or show_rich(value))):
+        value = None  # shown instead
+    show_figures()
+    if displays:
+        encode_result(value)
+        return b"D" + encode({"result": value, "displays": displays}).encode()
+    return encode_result(value)
+
+
+def exit_code_of(error):
+    if error.code is None:
+        return 0
+    if isinstance(error.code, int):
+        return error.code & 255
+    say(f"{error.code}\n")
+    return 1
+
+
+def report(outcome):
+    if displays:
+        outcome["displays"] = displays
+    return b"D" + encode(outcome).encode("utf-8", "replace")
+
+
+def take_turn(text, name):
+    global count
+    request = decode(text)
+    count += 1
+    filename = request.get("filename") or f"<run {count}>"
+    displays.clear()
+    if "seed" in request:
+        reseed(request["seed"])
+    if "tools" in request:
+        offer(request["tools"])
+    if "env" in request:
+        os.environ.update(request["env"])
+    remember(request["code"], filename)
+    limit_recursion(request.get("max_stack_depth", 256))
+    try:
+        outcome = run_program(request, filename)
+    except SystemExit as error:
+        outcome = report({"exit_code": exit_code_of(error)})
+    except NotSerializable as error:
+        outcome = report(
+            {"error": {"code": "RESULT_NOT_SERIALIZABLE", "message": str(error), "hint": PLAIN_HINT}, "exit_code": 1}
+        )
+    except BaseException as error:
+        outcome = report({"error": describe(error, filename), "exit_code": 1})
+    lift_recursion_limit()
+    flush_streams()
+    _host.call(outcome)
+
+
+def reseed(seed):
+    """A forked image shares its generators' state: every session gets its own."""
+    number = int(seed, 16)
+    random.seed(number)
+    numpy_random = sys.modules.get("numpy.random")
+    if numpy_random is not None:
+        numpy_random.seed(number & 0xFFFFFFFF)

@@ -1,0 +1,254 @@
+/* b_flow.c - builtins that change where execution goes: break, return, exit, eval, source, exec, trap, wait, kill. */
+#include "builtins.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+int b_break(int argc, char **argv)
+{
+    int64_t n = 1;
+    if (!sh.loop_depth) { b_error(argv[0], 0, "only meaningful in a `for', `while', or `until' loop"); return 0; }
+    if (argc > 1 && !parse_int(argv[1], &n)) { b_error(argv[0], 0, "%s: numeric argument required", argv[1]); sh_exit(128); return 128; }
+    if (argc > 2) { b_error(argv[0], 1, "too many arguments"); sh.unwind = UW_BREAK; sh.unwind_count = sh.loop_depth; return 1; }
+    if (n <= 0) { b_error(argv[0], 1, "%s: loop count out of range", argv[1]); sh.unwind = UW_BREAK; sh.unwind_count = sh.loop_depth; return 1; }
+    sh.unwind = argv[0][0] == 'b' ? UW_BREAK : UW_CONTINUE;
+    sh.unwind_count = n > sh.loop_depth ? sh.loop_depth : (int)n;
+    return 0;
+}
+
+int b_return(int argc, char **argv)
+{
+    int64_t n = sh.status;
+    if (!sh.frames) return b_error("return", 2, "can only `return' from a function or sourced script");
+    if (argc > 1 && !parse_int(argv[1], &n)) { b_error("return", 2, "%s: numeric argument required", argv[1]); n = 2; }
+    if (argc > 2) return b_error("return", 1, "too many arguments");
+    sh.unwind = UW_RETURN;
+    sh.exit_status = (int)(n & 255);
+    return sh.exit_status;
+}
+
+int b_exit(int argc, char **argv)
+{
+    int64_t n = sh.status;
+    if (argc > 1 && !parse_int(argv[1], &n)) { b_error("exit", 2, "%s: numeric argument required", argv[1]); n = 2; }
+    else if (argc > 2) return b_error("exit", 1, "too many arguments");
+    sh_exit((int)(n & 255));
+    return sh.exit_status;
+}
+
+int b_eval(int argc, char **argv)
+{
+    int i = argc > 1 && !strcmp(argv[1], "--") ? 2 : 1;
+    strbuf b = { .a = &sh.tmp };
+    for (int k = i; k < argc; k++) { if (k > i) sb_putc(&b, ' '); sb_puts(&b, argv[k]); }
+    if (!b.len) return 0;
+    return exec_text(sb_str(&b), b.len, "eval", sh.line);
+}
+
+static char *read_all(io *s, size_t *len)
+{
+    strbuf b = { 0 };
+    char buf[4096];
+    for (ssize_t n; (n = io_read(s, buf, sizeof buf)) > 0;) sb_add(&b, buf, (size_t)n);
+    sb_str(&b);
+    *len = b.len;
+    return b.s;
+}
+
+int b_source(int argc, char **argv)
+{
+    int i = argc > 1 && !strcmp(argv[1], "--") ? 2 : 1;
+    if (i >= argc) { b_error(argv[0], 2, "filename argument required"); return b_usage(argv[0], argv[0][0] == '.' ? ". filename [arguments]" : "source filename [arguments]"); }
+    char *path = argv[i];
+    struct stat st;
+    if (!strchr(path, '/') && stat(path, &st) < 0) { char *found = find_in_path(path, NULL); if (found) path = found; }
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return b_error(argv[0], 1, "%s: is a directory", argv[i]);
+    io *s = io_open(path, O_RDONLY, 0);
+    if (!s) { sh_error("%s: %s", argv[i], strerror(errno)); return 1; }
+    size_t len;
+    char *text = read_all(s, &len);
+    io_unref(s);
+    if (sh.depth >= sh.max_depth) { free(text); sh.stack_overflow = true; sh_error("%s: maximum source nesting level exceeded (%d)", argv[i], sh.max_depth); sh_fail(1); return 1; }
+    frame fr = { .up = sh.frames, .source = arena_strdup(&sh.tmp, argv[i]), .call_line = sh.line, .is_source = true };
+    char **args = sh.args, **own = sh.own_args;
+    int nargs = sh.nargs, loops = sh.loop_depth, line = sh.line, own_level = sh.own_level;
+    sh.frames = &fr;
+    sh.depth++;
+    if (argc > i + 1) { sh.args = argv + i + 1; sh.nargs = argc - i - 1; sh.own_args = NULL; }
+    int status = exec_text(text, len, NULL, 1);
+    if (sh.unwind == UW_RETURN) { sh.unwind = 0; status = sh.exit_status; }
+    if (argc > i + 1) {
+        if (sh.own_args && sh.own_level == sh.level) { for (char **a = sh.own_args; *a; a++) free(*a); free(sh.own_args); }
+        sh.args = args;
+        sh.nargs = nargs;
+        sh.own_args = own;
+        sh.own_level = own_level;
+    }
+    sh.depth--;
+    sh.loop_depth = loops;
+    sh.frames = fr.up;
+    sh.line = line;
+    sh_syntax.message[0] = 0;
+    free(text);
+    return status;
+}
+
+int b_exec(int argc, char **argv)
+{
+    int i = 1;
+    for (; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
+        if (!strcmp(argv[i], "--")) { i++; break; }
+        if (!strcmp(argv[i], "-a")) { i++; continue; }
+        if (strspn(argv[i] + 1, "cl") == strlen(argv[i] + 1)) continue;
+        b_error("exec", 2, "%s: invalid option", argv[i]);
+        return b_usage("exec", "exec [-cl] [-a name] [command [argument ...]] [redirection ...]");
+    }
+    if (i >= argc) return 0;
+    int status;
+    if (!builtin_find(argv[i]) || is_program_too(argv[i])) status = exec_argv(argc - i, argv + i, 1);
+    else { sh_error("exec: %s: not found", argv[i]); status = 127; }
+    free(sh.traps[TRAP_EXIT]);
+    sh.traps[TRAP_EXIT] = NULL;
+    sh_exit(status);
+    return status;
+}
+
+int b_caller(int argc, char **argv)
+{
+    int64_t n = 0;
+    frame *f = sh.frames;
+    if (argc > 1 && !parse_int(argv[1], &n)) return b_error("caller", 2, "%s: invalid number", argv[1]);
+    for (int64_t i = 0; f && i < n; i++) f = f->up;
+    if (!f) return 1;
+    const char *source = f->up ? f->up->source : sh.is_command_string ? "environment" : sh.arg0;
+    if (argc == 1) return out_printf("%d %s\n", f->call_line, sh.is_command_string && !f->up ? "NULL" : source) ? 1 : 0;
+    if (!f->up && sh.is_command_string) return 1;
+    return out_printf("%d %s %s\n", f->call_line, f->up && f->up->func ? f->up->func : "main", source) ? 1 : 0;
+}
+
+/* ---- traps ---- */
+
+static void print_trap(int n)
+{
+    if (!sh.traps[n]) return;
+    strbuf b = { .a = &sh.tmp };
+    quote_single(&b, sh.traps[n]);
+    const char *name = signal_name(n);
+    out_printf("trap -- %s %s%s\n", sb_str(&b), n > 0 && n < TRAP_ERR ? "SIG" : "", name ? name : "?");
+}
+
+int b_trap(int argc, char **argv)
+{
+    int i = 1;
+    bool print = false;
+    for (; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
+        if (!strcmp(argv[i], "--")) { i++; break; }
+        if (!strcmp(argv[i], "-l")) { char *args[] = { "kill", "-l", NULL }; return b_kill(2, args); }
+        if (!strcmp(argv[i], "-p")) { print = true; continue; }
+        b_error("trap", 2, "%s: invalid option", argv[i]);
+        return b_usage("trap", "trap [-lp] [[arg] signal_spec ...]");
+    }
+    if (i >= argc || print) {
+        int status = 0;
+        if (i >= argc) { for (int n = 0; n < TRAP_MAX; n++) print_trap(n); return 0; }
+        for (; i < argc; i++) {
+            int n = signal_number(argv[i]);
+            if (n < 0) status = b_error("trap", 1, "%s: invalid signal specification", argv[i]);
+            else print_trap(n);
+        }
+        return status;
+    }
+    char *action = argv[i];
+    int64_t num;
+    bool reset = argc - i == 1 || !strcmp(action, "-") || (parse_int(action, &num) && num >= 0);
+    if (argc - i == 1 && signal_number(action) < 0) return b_usage("trap", "trap [-lp] [[arg] signal_spec ...]");
+    if (!reset || !strcmp(action, "-")) i++;
+    int status = 0;
+    for (; i < argc; i++) {
+        int n = signal_number(argv[i]);
+        if (n < 0) { status = b_error("trap", 1, "%s: invalid signal specification", argv[i]); continue; }
+        free(sh.traps[n]);
+        sh.traps[n] = reset ? NULL : xstrdup(action);
+        sh.trap_depth[n] = sh.depth;
+    }
+    return status;
+}
+
+/* ---- jobs: everything has already run to its end ---- */
+
+enum { JOBS_KEPT = 64 };
+static struct { int64_t pid; int status; } jobs[JOBS_KEPT];
+static unsigned jobs_n;
+
+void job_add(int64_t pid, int status) { jobs[jobs_n % JOBS_KEPT].pid = pid; jobs[jobs_n++ % JOBS_KEPT].status = status; }
+void job_forget_all(void) { jobs_n = 0; }
+
+static int job_status(int64_t pid, bool number)
+{
+    for (unsigned i = jobs_n > JOBS_KEPT ? jobs_n - JOBS_KEPT : 0; i < jobs_n; i++)
+        if (number ? (int64_t)i + 1 == pid : jobs[i % JOBS_KEPT].pid == pid) return jobs[i % JOBS_KEPT].status;
+    return -1;
+}
+
+int b_wait(int argc, char **argv)
+{
+    int status = 0;
+    opts o = OPTS("wait [-fn] [-p var] [id ...]");
+    bool any = false;
+    for (int c; (c = next_opt(&o, "fnp:"));) { if (c == '?') return 2; if (c == 'n') any = true; if (c == 'p') var_set_int(o.arg, sh.last_bg); }
+    if (any && o.at >= argc) { if (!jobs_n) return 127; int s = jobs[(jobs_n - 1) % JOBS_KEPT].status; jobs_n--; return s; }
+    for (int i = o.at; i < argc; i++) {
+        int64_t pid;
+        bool job = argv[i][0] == '%';
+        if (!parse_int(argv[i] + job, &pid)) {
+            if (job) return b_error("wait", 127, "%s: no such job", argv[i]);
+            return b_error("wait", 1, "`%s': not a pid or valid job spec", argv[i]);
+        }
+        int s = job_status(pid, job);
+        status = s >= 0 ? s : b_error("wait", 127, job ? "%s: no such job" : "pid %s is not a child of this shell", argv[i]);
+    }
+    return status;
+}
+
+static int list_signals(int argc, char **argv, int i)
+{
+    if (i >= argc) {
+        for (int n = 1; n < 32; n++) out_printf("%2d) SIG%s%s", n, signal_name(n), n % 5 == 0 || n == 31 ? "\n" : "\t");
+        return 0;
+    }
+    for (; i < argc; i++) {
+        int64_t v;
+        int n = parse_int(argv[i], &v) ? (int)(v > 128 ? v - 128 : v) : signal_number(argv[i]);
+        const char *name = n < 0 || n > 31 ? NULL : signal_name(n);
+        if (!name) return b_error("kill", 1, "%s: invalid signal specification", argv[i]);
+        if (parse_int(argv[i], &v)) out_printf("%s\n", name); else out_printf("%d\n", n);
+    }
+    return 0;
+}
+
+int b_kill(int argc, char **argv)
+{
+    int sig = 15, i = 1, status = 0;
+    if (argc < 2) return b_usage("kill", "kill [-s sigspec | -n signum | -sigspec] pid | jobspec ... or kill -l [sigspec]");
+    if (!strcmp(argv[1], "-l") || !strcmp(argv[1], "-L")) return list_signals(argc, argv, 2);
+    if ((!strcmp(argv[1], "-s") || !strcmp(argv[1], "-n")) && argc > 2) { sig = signal_number(argv[2]); i = 3; }
+    else if (argv[1][0] == '-' && strcmp(argv[1], "--")) { sig = signal_number(argv[1] + 1); i = 2; }
+    else if (!strcmp(argv[1], "--")) i = 2;
+    if (sig < 0) return b_error("kill", 1, "%s: invalid signal specification", argv[1][1] == 's' && argc > 2 ? argv[2] : argv[1] + 1);
+    for (; i < argc; i++) {
+        int64_t pid;
+        if (argv[i][0] == '%') { status = b_error("kill", 1, "%s: no such job", argv[i]); continue; }
+        if (!parse_int(argv[i], &pid)) { status = b_error("kill", 1, "%s: arguments must be process or job IDs", argv[i]); continue; }
+        char pid_text[24];
+        const char *self = var_get("BASHPID");
+        bool me = pid == 0 || pid == 4242 || (self && !strcmp(self, fmt_int(pid, pid_text)));
+        if (!me) { status = b_error("kill", 1, "(%s) - No such process", argv[i]); continue; }
+        if (sig == 0) continue;
+        if (sh.traps[sig] && sig != 9) { if (*sh.traps[sig]) run_trap(sig); continue; }
+        if (sig == 17 || sig == 18 || sig == 23 || sig == 28) continue;
+        sh_exit(128 + sig);
+    }
+    return status;
+}

@@ -1,0 +1,213 @@
+/* builtins.c - the table of builtins, their option scanner, and those too small for a family. */
+#include "builtins.h"
+#include "modes.h"
+#include <stdlib.h>
+#include <string.h>
+
+const builtin builtin_table[] = {
+#define ENTRY(name, fn, flags) { name, fn, flags },
+    BUILTINS(ENTRY)
+#undef ENTRY
+    { NULL, NULL, 0 } };
+
+const builtin *builtin_find(const char *name)
+{
+    size_t lo = 0, hi = sizeof builtin_table / sizeof *builtin_table - 1;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        int c = strcmp(name, builtin_table[mid].name);
+        if (c == 0) return sh.shopt[S_COUNT - 1] && builtin_disabled(name) ? NULL : &builtin_table[mid];
+        if (c < 0) hi = mid; else lo = mid + 1;
+    }
+    return NULL;
+}
+
+bool is_program_too(const char *name)
+{
+    static const char *const both[] = { "[", "bash", "echo", "false", "kill", "printf", "pwd", "sh", "test", "true" };
+    for (size_t i = 0; i < sizeof both / sizeof *both; i++) if (!strcmp(name, both[i])) return true;
+    return false;
+}
+
+int next_opt(opts *o, const char *letters)
+{
+    if (!o->in || !*o->in) {
+        if (o->at >= o->argc) return 0;
+        const char *a = o->argv[o->at];
+        if (a[0] != '-' || !a[1]) return 0;
+        o->at++;
+        if (!strcmp(a, "--")) return 0;
+        o->in = a + 1;
+    }
+    char c = *o->in++;
+    const char *spec = c == ':' ? NULL : strchr(letters, c);
+    if (!spec) {
+        b_error(o->argv[0], 2, "-%c: invalid option", c);
+        b_usage(o->argv[0], o->usage);
+        return '?';
+    }
+    if (spec[1] != ':') return c;
+    if (*o->in) { o->arg = (char *)o->in; o->in = NULL; return c; }
+    o->in = NULL;
+    if (o->at >= o->argc) {
+        b_error(o->argv[0], 2, "-%c: option requires an argument", c);
+        b_usage(o->argv[0], o->usage);
+        return '?';
+    }
+    o->arg = o->argv[o->at++];
+    return c;
+}
+
+int b_true(int argc, char **argv) { (void)argc; (void)argv; return 0; }
+int b_false(int argc, char **argv) { (void)argc; (void)argv; return 1; }
+int b_fg(int argc, char **argv) { (void)argc; return b_error(argv[0], 1, "no job control"); }
+
+int b_test(int argc, char **argv)
+{
+    if (argv[0][0] == '[' && !argv[0][1]) {
+        if (strcmp(argv[argc - 1], "]")) return b_error("[", 2, "missing `]'");
+        argc--;
+    }
+    return test_command(argc - 1, argv + 1, argv[0]);
+}
+
+int b_let(int argc, char **argv)
+{
+    extern const char *arith_who;
+    int64_t v = 0;
+    if (argc < 2) return b_error("let", 1, "expression expected");
+    const char *who = arith_who;
+    arith_who = "let";
+    bool ok = true;
+    for (int i = 1; i < argc && ok; i++) {
+        if (!strcmp(argv[i], "--") && i == 1) continue;
+        ok = arith_eval_text(argv[i], &v);
+    }
+    arith_who = who;
+    return ok ? v == 0 : 1;
+}
+
+int b_times(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    return out_puts("0m0.000s 0m0.000s\n0m0.000s 0m0.000s\n") ? 1 : 0;
+}
+
+int b_umask(int argc, char **argv)
+{
+    opts o = OPTS("umask [-p] [-S] [mode]");
+    bool symbolic = false, code = false;
+    for (int c; (c = next_opt(&o, "pS"));) {
+        if (c == '?') return 2;
+        if (c == 'p') code = true; else symbolic = true;
+    }
+    unsigned m = modes_umask_get();
+    if (o.at >= argc) {
+        if (symbolic) {
+            char t[3][4];
+            for (int i = 0; i < 3; i++) {
+                unsigned bits = ~m >> (6 - 3 * i) & 7;
+                char *p = t[i];
+                if (bits & 4) *p++ = 'r';
+                if (bits & 2) *p++ = 'w';
+                if (bits & 1) *p++ = 'x';
+                *p = 0;
+            }
+            return out_printf("%su=%s,g=%s,o=%s\n", code ? "umask -S " : "", t[0], t[1], t[2]) ? 1 : 0;
+        }
+        return out_printf("%s%04o\n", code ? "umask " : "", m) ? 1 : 0;
+    }
+    char *s = argv[o.at], *end;
+    if (*s >= '0' && *s <= '9') {
+        unsigned long v = strtoul(s, &end, 8);
+        if (*end || v > 0777) return b_error("umask", 1, "%s: octal number out of range", s);
+        modes_umask((unsigned)v);
+        return 0;
+    }
+    unsigned allow = ~m & 0777;
+    for (char *save, *clause = strtok_r(s, ",", &save); clause; clause = strtok_r(NULL, ",", &save)) {
+        unsigned who = 0, bits = 0;
+        char *p = clause;
+        for (; *p && strchr("ugoa", *p); p++) who |= *p == 'u' ? 0700u : *p == 'g' ? 070u : *p == 'o' ? 07u : 0777u;
+        if (!who) who = 0777;
+        char op = *p;
+        if (!op || !strchr("+-=", op)) return b_error("umask", 1, "`%c': invalid symbolic mode operator", op);
+        for (p++; *p; p++) bits |= *p == 'r' ? 0444u : *p == 'w' ? 0222u : *p == 'x' ? 0111u : 0u;
+        if (op == '+') allow |= bits & who; else if (op == '-') allow &= ~(bits & who); else allow = (allow & ~who) | (bits & who);
+    }
+    modes_umask(~allow & 0777);
+    return 0;
+}
+
+int b_ulimit(int argc, char **argv)
+{
+    if (argc == 1 || (argc == 2 && argv[1][0] == '-' && strlen(argv[1]) == 2 && argv[1][1] != 'a')) return out_puts(argc == 2 && argv[1][1] == 'n' ? "256\n" : "unlimited\n") ? 1 : 0;
+    return 0;
+}
+
+int b_hash(int argc, char **argv)
+{
+    int status = 0;
+    if (argc == 1) return out_puts("hash: hash table empty\n") ? 1 : 0;
+    for (int i = 1; i < argc; i++) {
+        if (argv[i][0] == '-') continue;
+        char *args[4] = { "command", "-v", argv[i], NULL };
+        io *out = io_ref(fd_get(1));
+        fd_set_io(1, io_null());
+        int found = b_command(3, args);
+        fd_set_io(1, out);
+        if (found) status = b_error("hash", 1, "%s: not found", argv[i]);
+    }
+    return status;
+}
+
+/* Disabled builtins are remembered in a variable-free bitmap: enable -n is rare. */
+static uint8_t disabled[sizeof builtin_table / sizeof *builtin_table];
+
+bool builtin_disabled(const char *name)
+{
+    for (size_t i = 0; builtin_table[i].name; i++) if (!strcmp(builtin_table[i].name, name)) return disabled[i];
+    return false;
+}
+
+int b_enable(int argc, char **argv)
+{
+    opts o = OPTS("enable [-a] [-dnps] [-f filename] [name ...]");
+    bool off = false, all = false, special_only = false;
+    for (int c; (c = next_opt(&o, "anps"));) {
+        if (c == '?') return 2;
+        if (c == 'n') off = true;
+        if (c == 'a') all = true;
+        if (c == 's') special_only = true;
+    }
+    if (o.at >= argc) {
+        for (size_t i = 0; builtin_table[i].name; i++) {
+            if (!strcmp(builtin_table[i].name, "bash") || !strcmp(builtin_table[i].name, "sh") || (special_only && !(builtin_table[i].flags & B_SPECIAL))) continue;
+            if (disabled[i] ? off || all : !off) out_printf("enable %s%s\n", disabled[i] ? "-n " : "", builtin_table[i].name);
+        }
+        return 0;
+    }
+    int status = 0;
+    for (int k = o.at; k < argc; k++) {
+        bool found = false;
+        for (size_t i = 0; builtin_table[i].name; i++) if (!strcmp(builtin_table[i].name, argv[k])) { disabled[i] = off; found = true; }
+        if (!found) status = b_error("enable", 1, "%s: not a shell builtin", argv[k]);
+    }
+    sh.shopt[S_COUNT - 1] = 0;
+    for (size_t i = 0; i < sizeof disabled; i++) if (disabled[i]) sh.shopt[S_COUNT - 1] = 1;
+    sh.func_gen++;
+    return status;
+}
+
+int b_help(int argc, char **argv)
+{
+    if (argc > 1) {
+        const char *name = argv[argc - 1];
+        if (!builtin_find(name)) return b_error("help", 1, "no help topics match `%s'.  Try `help help' or `man -k %s' or `info %s'.", name, name, name);
+        return out_printf("%s: %s [arguments]\n    A shell builtin, as in bash.\n", name, name) ? 1 : 0;
+    }
+    out_puts("Hatchway shell, compatible with GNU bash, version 5.2. These commands are builtins:\n\n");
+    for (size_t i = 0; builtin_table[i].name; i++) out_printf(" %s\n", builtin_table[i].name);
+    return 0;
+}

@@ -1,0 +1,242 @@
+/* exec.c - walking the tree: lists, and-or, groups, functions' definitions; errexit; running text. */
+#include "sh.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MAX_EVAL_DEPTH = 1200 };  /* nested exec_node calls; each costs a few hundred bytes of stack */
+shell sh;
+syntax_error sh_syntax;
+extern const char *arith_who;
+
+static void set_pipestatus(int status)
+{
+    sh.npipestatus = 1;
+    sh.pipestatus[0] = status;
+}
+
+void after_command(int status, node *n)
+{
+    (void)n;
+    if (status == 0 || sh.cond_depth || sh.unwind) return;
+    if (sh.traps[TRAP_ERR] && (sh.depth <= sh.trap_depth[TRAP_ERR] || sh.opt[O_ERRTRACE])) run_trap(TRAP_ERR);
+    if (sh.opt[O_ERREXIT] && !sh.unwind) sh_exit(status);
+}
+
+void debug_trap(node *n)
+{
+    if (!sh.traps[TRAP_DEBUG] || sh.in_trap[TRAP_DEBUG] || (sh.depth > sh.trap_depth[TRAP_DEBUG] && !sh.opt[O_FUNCTRACE])) return;
+    sh.command_node = n;
+    run_trap(TRAP_DEBUG);
+}
+
+static int exec_background(node *item)
+{
+    uint8_t was = item->background;
+    item->background = 0;
+    int cond = sh.cond_depth;
+    int status = subshell_run(item, 1);
+    item->background = was;
+    sh.cond_depth = cond;
+    sh.last_bg = SHELL_FIRST_JOB + sh.jobs_next++;
+    sh.has_bg = true;
+    sh.bg_status = status;
+    job_add(sh.last_bg, status);
+    sh.status = 0;
+    return 0;
+}
+
+int exec_list(node *n)
+{
+    int status = 0;
+    for (int i = 0; i < n->u.list.n && !sh.unwind; i++) {
+        node *item = n->u.list.items[i];
+        status = item->background ? exec_background(item) : exec_node(item);
+    }
+    return status;
+}
+
+static int exec_and_or(node *n)
+{
+    sh.cond_depth++;
+    int status = exec_node(n->u.pair.a);
+    sh.cond_depth--;
+    if (sh.unwind) return status;
+    if ((status == 0) != (n->kind == N_AND)) return status;
+    return exec_node(n->u.pair.b);
+}
+
+static int exec_time(node *n)
+{
+    struct timespec a, b;
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    int status = n->u.pair.a ? exec_node(n->u.pair.a) : 0;
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    double s = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
+    char text[160];
+    if (n->posix_time) snprintf(text, sizeof text, "real %.2f\nuser %.2f\nsys %.2f\n", s, s, 0.0);
+    else snprintf(text, sizeof text, "\nreal\t%dm%.3fs\nuser\t%dm%.3fs\nsys\t0m0.000s\n", (int)(s / 60), s - (int)(s / 60) * 60, (int)(s / 60), s - (int)(s / 60) * 60);
+    err_puts(text);
+    return status;
+}
+
+static int exec_arith(node *n)
+{
+    int64_t v;
+    sh.line = n->line;
+    debug_trap(n);
+    if (sh.opt[O_XTRACE]) {
+        strbuf b = { .a = &sh.tmp };
+        arena_mark_t m = arena_mark(&sh.tmp);
+        sb_printf(&b, "((%s))", n->u.arith->text);
+        trace_text(sb_str(&b));
+        arena_release(&sh.tmp, m);
+    }
+    const char *who = arith_who;
+    arith_who = "((";
+    bool ok = arith_eval(n->u.arith, &v);
+    arith_who = who;
+    int status = ok ? v == 0 : 1;
+    return status;
+}
+
+static int define_function(node *n)
+{
+    func *old = func_find(n->u.func.name);
+    if (old && old->readonly) { sh_error("%s: readonly function", old->name); return 1; }
+    func_define(n->u.func.name, n->u.func.prog, n);
+    return 0;
+}
+
+/* The pipe of a coprocess is written when it ends, since it runs to its end at once with nothing on its input. */
+static int exec_coproc(node *n)
+{
+    io *out = io_pipe();
+    sub_state *st = subshell_enter();
+    fd_set_io(0, io_null());
+    fd_set_io(1, io_ref(out));
+    int status = exec_node(n->u.coproc.body);
+    status = subshell_leave(st, status);
+    int r = fd_free_from(60);
+    fd_set_io(r, out);
+    int w = fd_free_from(r + 1);
+    fd_set_io(w, io_null());
+    char a[24], b[24], *items[2] = { fmt_int(r, a), fmt_int(w, b) };
+    var_set_list(n->u.coproc.name, items, 2);
+    sh.last_bg = SHELL_FIRST_JOB + sh.jobs_next++;
+    sh.has_bg = true;
+    job_add(sh.last_bg, status);
+    strbuf name = { .a = &sh.tmp };
+    sb_printf(&name, "%s_PID", n->u.coproc.name);
+    var_set_int(sb_str(&name), sh.last_bg);
+    return 0;
+}
+
+static int exec_inner(node *n)
+{
+    int status = 0;
+    switch (n->kind) {
+    case N_LIST: return exec_list(n);
+    case N_AND: case N_OR: return exec_and_or(n);
+    case N_GROUP: return exec_node(n->u.pair.a);
+    case N_SUBSHELL: status = subshell_run(n->u.pair.a, 0); break;
+    case N_NOT:
+        sh.cond_depth++;
+        status = n->u.pair.a ? exec_node(n->u.pair.a) : 0;
+        sh.cond_depth--;
+        status = !status;
+        set_pipestatus(status);
+        return status;
+    case N_TIME: return exec_time(n);
+    case N_PIPE: status = exec_pipeline(n); break;
+    case N_FUNC: return define_function(n);
+    case N_COPROC: return exec_coproc(n);
+    case N_COND: {
+        sh.line = n->line;
+        debug_trap(n);
+        arena_mark_t m = arena_mark(&sh.tmp);
+        status = cond_eval(n->u.cond);
+        arena_release(&sh.tmp, m);
+        break;
+    }
+    case N_ARITH: status = exec_arith(n); break;
+    default: return exec_loop(n);
+    }
+    sh.status = status;
+    if (n->kind != N_PIPE) set_pipestatus(status);
+    if (!sh.unwind) after_command(status, n);
+    return status;
+}
+
+int exec_compound(node *n)
+{
+    if (!n->redirs) return exec_inner(n);
+    arena_mark_t m = arena_mark(&sh.tmp);
+    int procs = proc_mark(), status = 1;
+    redir_save save;
+    sh.line = n->line;
+    if (redirect(n->redirs, &save)) status = exec_inner(n);
+    else if (sh.unwind != UW_TRIAL) { sh.status = status; if (!sh.unwind) after_command(status, n); }
+    redirect_undo(&save);
+    proc_finish(procs);
+    arena_release(&sh.tmp, m);
+    return status;
+}
+
+int exec_node(node *n)
+{
+    if (!n || sh.unwind) return sh.status;
+    if (sh.opt[O_NOEXEC]) return 0;
+    if (++sh.eval_depth > MAX_EVAL_DEPTH) {
+        sh.eval_depth--;
+        sh_error("maximum evaluation depth exceeded (%d)", MAX_EVAL_DEPTH);
+        sh.stack_overflow = true;
+        sh_fail(1);
+        return 1;
+    }
+    int status = n->kind == N_SIMPLE ? exec_simple(n) : exec_compound(n);
+    sh.eval_depth--;
+    if (n->kind != N_SIMPLE) sh.status = status;
+    return status;
+}
+
+void report_syntax(const syntax_error *e, const char *what)
+{
+    io *err = fd_get(2);
+    if (!err) return;
+    const char *prefix = what ? what : sh.is_command_string ? "-c" : NULL;
+    int line = e->line;
+    if (e->at_eof && !e->quoted_eof) line = e->end_line;
+    io_printf(err, "%s: %s%sline %d: %s\n", sh.frames && sh.frames->is_source ? sh.frames->source : sh.arg0, prefix ? prefix : "", prefix ? ": " : "", line, e->message);
+    if (!e->at_eof && e->near_line) io_printf(err, "%s: %s%sline %d: `%s'\n", sh.frames && sh.frames->is_source ? sh.frames->source : sh.arg0, prefix ? prefix : "", prefix ? ": " : "", line, e->near_line);
+}
+
+int exec_text(const char *text, size_t len, const char *what, int line)
+{
+    syntax_error err = { 0 };
+    parser *p = parser_new(text, len, line);
+    int status = 0, line_before = sh.line;
+    for (;;) {
+        program *prog = parse_next(p, &err);
+        if (!prog) break;
+        status = exec_node(prog->root);
+        program_unref(prog);
+        if (sh.unwind == UW_DISCARD && !sh.stack_overflow) { sh.unwind = 0; status = sh.status = sh.exit_status; continue; }
+        if (sh.unwind) break;
+        if (sh.opt[O_ONECMD]) { sh_exit(status); break; }
+    }
+    if (err.message[0]) {
+        report_syntax(&err, what);
+        status = sh.status = 2;
+        free(sh_syntax.near_line);
+        sh_syntax = err;
+        sh_syntax.near_line = NULL;
+        if (!what) sh_syntax.at_eof = err.at_eof; else sh_syntax.message[0] = 0;
+    }
+    free(err.near_line);
+    parser_free(p);
+    if (what) sh.line = line_before;
+    return status;
+}

@@ -1,0 +1,212 @@
+/* loops.c - if, while, until, for, select, case. */
+#include "sh.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* After a round: true when the loop must end. */
+static bool leave_loop(void)
+{
+    if (!sh.unwind) return false;
+    if (sh.unwind == UW_BREAK) {
+        if (--sh.unwind_count <= 0) sh.unwind = 0;
+        return true;
+    }
+    if (sh.unwind == UW_CONTINUE) {
+        if (--sh.unwind_count <= 0) { sh.unwind = 0; return false; }
+    }
+    return true;
+}
+
+static int condition(node *n)
+{
+    sh.cond_depth++;
+    int status = exec_node(n);
+    sh.cond_depth--;
+    return status;
+}
+
+static int exec_if(node *n)
+{
+    for (;;) {
+        int status = condition(n->u.iff.cond);
+        if (sh.unwind) return status;
+        if (status == 0) return exec_node(n->u.iff.then);
+        node *other = n->u.iff.other;
+        if (!other) return 0;
+        if (other->kind != N_IF || other->redirs) return exec_node(other);
+        n = other;
+    }
+}
+
+static int exec_while(node *n)
+{
+    int status = 0;
+    sh.loop_depth++;
+    for (;;) {
+        int c = condition(n->u.pair.a);
+        if (sh.unwind) { if (leave_loop()) break; continue; }
+        if ((c == 0) != (n->kind == N_WHILE)) break;
+        status = exec_node(n->u.pair.b);
+        if (leave_loop()) break;
+    }
+    sh.loop_depth--;
+    if (sh.unwind == 0) sh.status = status;
+    return status;
+}
+
+static void trace_for(node *n, char **items, size_t count)
+{
+    strbuf b = { .a = &sh.tmp };
+    sb_printf(&b, "for %s in", n->u.loop.var);
+    if (!n->u.loop.has_in) sb_puts(&b, " \"$@\"");
+    else for (int i = 0; i < n->u.loop.n; i++) sb_printf(&b, " %s", n->u.loop.words[i]->raw);
+    (void)items;
+    (void)count;
+    trace_text(sb_str(&b));
+}
+
+static int exec_for(node *n)
+{
+    arena_mark_t m = arena_mark(&sh.tmp);
+    strlist items = { .a = &sh.tmp };
+    int status = 0;
+    sh.line = n->line;
+    if (!n->u.loop.slot) {
+        sh_error("`%s': not a valid identifier", n->u.loop.var);
+        arena_release(&sh.tmp, m);
+        return 1;
+    }
+    if (n->u.loop.has_in) {
+        if (!expand_words(n->u.loop.words, n->u.loop.n, &items)) { arena_release(&sh.tmp, m); return 1; }
+    } else for (int i = 0; i < sh.nargs; i++) sl_add(&items, arena_strdup(&sh.tmp, sh.args[i]));
+    sh.loop_depth++;
+    for (size_t i = 0; i < items.n; i++) {
+        sh.line = n->line;
+        debug_trap(n);
+        if (sh.opt[O_XTRACE]) trace_for(n, items.v, items.n);
+        slot *s = n->u.loop.slot;
+        if (s->top && s->top->flags & V_NAMEREF) var_put(var_writable(s, -1), items.v[i]);   /* for a nameref: a new target each round */
+        else if (!var_set_slot(s, items.v[i], 0)) { status = 1; break; }
+        status = exec_node(n->u.loop.body);
+        if (leave_loop()) break;
+    }
+    sh.loop_depth--;
+    arena_release(&sh.tmp, m);
+    return status;
+}
+
+static bool step(arith *a, int64_t *v)
+{
+    extern const char *arith_who;
+    *v = 1;
+    if (!a) return true;
+    const char *who = arith_who;
+    arith_who = "((";
+    bool ok = arith_eval(a, v);
+    arith_who = who;
+    return ok;
+}
+
+static int exec_cfor(node *n)
+{
+    int64_t v;
+    int status = 0;
+    sh.line = n->line;
+    if (!step(n->u.cfor.init, &v)) return 1;
+    sh.loop_depth++;
+    for (;;) {
+        if (!step(n->u.cfor.test, &v)) { status = 1; break; }
+        if (n->u.cfor.test && v == 0) break;
+        status = exec_node(n->u.cfor.body);
+        if (leave_loop()) break;
+        sh.line = n->line;
+        if (!step(n->u.cfor.step, &v)) { status = 1; break; }
+    }
+    sh.loop_depth--;
+    return status;
+}
+
+static void print_menu(strlist *items)
+{
+    for (size_t i = 0; i < items->n; i++) {
+        strbuf b = { .a = &sh.tmp };
+        int width = items->n >= 100 ? 3 : items->n >= 10 ? 2 : 1;
+        sb_printf(&b, "%*zu) %s\n", width, i + 1, items->v[i]);
+        err_puts(sb_str(&b));
+    }
+}
+
+static int exec_select(node *n)
+{
+    arena_mark_t m = arena_mark(&sh.tmp);
+    strlist items = { .a = &sh.tmp };
+    int status = 0;
+    if (n->u.loop.has_in) { if (!expand_words(n->u.loop.words, n->u.loop.n, &items)) { arena_release(&sh.tmp, m); return 1; } }
+    else for (int i = 0; i < sh.nargs; i++) sl_add(&items, arena_strdup(&sh.tmp, sh.args[i]));
+    if (!items.n) { arena_release(&sh.tmp, m); return 0; }
+    sh.loop_depth++;
+    print_menu(&items);
+    char *line = NULL;
+    size_t cap = 0;
+    for (;;) {
+        const char *ps3 = var_get("PS3");
+        err_puts(ps3 ? ps3 : "#? ");
+        io *in = fd_get(0);
+        ssize_t len = in ? io_getdelim(in, &line, &cap, '\n') : -1;
+        if (len < 0) { err_puts("\n"); status = 1; break; }
+        if (len > 0 && line[len - 1] == '\n') line[len - 1] = 0;
+        if (!*line) { print_menu(&items); continue; }
+        int64_t k;
+        var_set("REPLY", line);
+        bool ok = parse_int(line, &k) && k >= 1 && (size_t)k <= items.n;
+        var_set(n->u.loop.var, ok ? items.v[k - 1] : "");
+        status = exec_node(n->u.loop.body);
+        if (leave_loop()) break;
+    }
+    free(line);
+    sh.loop_depth--;
+    arena_release(&sh.tmp, m);
+    return status;
+}
+
+static int exec_case(node *n)
+{
+    arena_mark_t m = arena_mark(&sh.tmp);
+    sh.line = n->line;
+    debug_trap(n);
+    char *subject = expand_one(n->u.kase.subject, 0);
+    int status = 0, flags = PM_EXTGLOB | (sh.shopt[S_NOCASEMATCH] ? PM_NOCASE : 0);
+    bool run_next = false;
+    if (!subject) { arena_release(&sh.tmp, m); return 1; }
+    if (sh.opt[O_XTRACE]) {
+        strbuf b = { .a = &sh.tmp };
+        sb_printf(&b, "case %s in", n->u.kase.subject->raw);
+        trace_text(sb_str(&b));
+    }
+    for (case_item *c = n->u.kase.items; c && !sh.unwind; c = c->next) {
+        bool hit = run_next;
+        for (int i = 0; i < c->npats && !hit; i++) {
+            char *pat = expand_one(c->pats[i], X_PATTERN);
+            if (!pat) { arena_release(&sh.tmp, m); return 1; }
+            hit = pattern_match(pat, subject, flags);
+        }
+        if (!hit) continue;
+        status = c->body ? exec_node(c->body) : 0;
+        if (c->end == ';') break;
+        run_next = c->end == '&';
+    }
+    arena_release(&sh.tmp, m);
+    return status;
+}
+
+int exec_loop(node *n)
+{
+    switch (n->kind) {
+    case N_IF: return exec_if(n);
+    case N_WHILE: case N_UNTIL: return exec_while(n);
+    case N_FOR: return exec_for(n);
+    case N_CFOR: return exec_cfor(n);
+    case N_SELECT: return exec_select(n);
+    default: return exec_case(n);
+    }
+}

@@ -1,0 +1,158 @@
+/* special.c - variables with values of their own: clocks, random numbers, the call stack; and what a new shell starts with. */
+#include "sh.h"
+#include "options.h"
+#include "param.h"
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int64_t now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static void put_int(var *v, int64_t n)
+{
+    char buf[24];
+    var_put(v, fmt_int(n, buf));
+}
+
+/* The generator bash uses for RANDOM: Park and Miller's, halves folded. */
+static uint32_t random_next(void)
+{
+    uint32_t seed = (uint32_t)sh.rng;
+    if (seed == 0) seed = 123459876;
+    int32_t h = (int32_t)(seed / 127773), l = (int32_t)(seed % 127773);
+    int32_t t = 16807 * l - 2836 * h;
+    seed = (uint32_t)(t < 0 ? t + 0x7fffffff : t);
+    sh.rng = seed;
+    return ((seed >> 16) ^ (seed & 65535)) & 32767;
+}
+
+static uint64_t splitmix(void)
+{
+    static uint64_t x;
+    x += 0x9e3779b97f4a7c15u + sh.rng;
+    uint64_t z = x;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+void special_reseed(uint64_t seed) { sh.rng = (uint32_t)(seed ^ seed >> 32) & 0x7fffffff; }
+
+static void get_random(slot *s, var *v) { (void)s; put_int(v, random_next()); }
+static void set_random(slot *s, var *v) { (void)s; sh.rng = (uint32_t)strtoul(v->str ? v->str : "0", NULL, 10); }
+static void get_srandom(slot *s, var *v) { (void)s; put_int(v, (int64_t)(splitmix() & 0xffffffffu)); }
+static void get_seconds(slot *s, var *v) { (void)s; put_int(v, (now_us() - sh.start_us) / 1000000); }
+static void set_seconds(slot *s, var *v) { (void)s; sh.start_us = now_us() - (v->str ? strtoll(v->str, NULL, 10) : 0) * 1000000; }
+static void get_epoch(slot *s, var *v) { (void)s; put_int(v, now_us() / 1000000); }
+static void get_realtime(slot *s, var *v)
+{
+    (void)s;
+    arena_mark_t m = arena_mark(&sh.tmp);
+    strbuf b = { .a = &sh.tmp };
+    int64_t us = now_us();
+    sb_printf(&b, "%lld.%06lld", (long long)(us / 1000000), (long long)(us % 1000000));
+    var_put(v, sb_str(&b));
+    arena_release(&sh.tmp, m);
+}
+static void get_line(slot *s, var *v) { (void)s; put_int(v, sh.line); }
+static void get_subshell(slot *s, var *v) { (void)s; put_int(v, sh.level); }
+static void get_bashpid(slot *s, var *v) { (void)s; put_int(v, SHELL_PID + sh.level); }
+static void get_shellopts(slot *s, var *v) { (void)s; arena_mark_t m = arena_mark(&sh.tmp); var_put(v, opt_list(0)); arena_release(&sh.tmp, m); }
+static void get_bashopts(slot *s, var *v) { (void)s; arena_mark_t m = arena_mark(&sh.tmp); var_put(v, opt_list(1)); arena_release(&sh.tmp, m); }
+static void get_command(slot *s, var *v)
+{
+    (void)s;
+    arena_mark_t m = arena_mark(&sh.tmp);
+    strbuf b = { .a = &sh.tmp };
+    if (sh.command_node) print_node_line(&b, sh.command_node);
+    var_put(v, sb_str(&b));
+    arena_release(&sh.tmp, m);
+}
+
+static void fresh_array(var *v)
+{
+    if (v->flags & V_ARRAY) { arr_free(v->u.a); v->u.a = xmalloc(sizeof(arr)); *v->u.a = (arr){ 0 }; }
+    else var_make_array(NULL, v, 0);
+    v->flags |= V_SET;
+}
+
+static void get_pipestatus(slot *s, var *v)
+{
+    (void)s;
+    char buf[24];
+    fresh_array(v);
+    for (int i = 0; i < sh.npipestatus; i++) arr_set(v->u.a, i, xstrdup(fmt_int(sh.pipestatus[i], buf)));
+}
+
+static void get_dirstack(slot *s, var *v)
+{
+    (void)s;
+    fresh_array(v);
+    arr_set(v->u.a, 0, xstrdup(sh.cwd ? sh.cwd : "/"));
+    for (int i = 0; i < sh.ndirs; i++) arr_set(v->u.a, i + 1, xstrdup(sh.dirs[sh.ndirs - 1 - i]));
+}
+
+static void get_stack(slot *s, var *v)
+{
+    char buf[24];
+    int i = 0;
+    fresh_array(v);
+    const char *main_source = sh.is_command_string ? NULL : sh.arg0;
+    bool in_func = false;
+    for (frame *f = sh.frames; f; f = f->up) if (f->func) in_func = true;
+    for (frame *f = sh.frames; f; f = f->up, i++) {
+        const char *text = s->name[0] == 'F' ? (f->func ? f->func : "source") : s->name[5] == 'S' ? f->source : fmt_int(f->call_line, buf);
+        arr_set(v->u.a, i, xstrdup(text));
+    }
+    if (s->name[0] == 'F') { if (in_func && main_source) arr_set(v->u.a, i, xstrdup("main")); if (!in_func && !sh.frames) v->flags &= (uint16_t)~V_SET; }
+    else if (s->name[5] == 'S') { if (main_source) arr_set(v->u.a, i, xstrdup(main_source)); }
+    else if (main_source || i == 0) arr_set(v->u.a, i, xstrdup("0"));
+    if (s->name[0] == 'F' && !in_func) { arr_free(v->u.a); v->u.a = xmalloc(sizeof(arr)); *v->u.a = (arr){ 0 }; }
+}
+
+static void set_optind(slot *s, var *v) { (void)s; (void)v; sh.getopts_at = 0; }
+static void ignore_set(slot *s, var *v) { (void)s; (void)v; }
+
+static const special specials[] = {
+    { "RANDOM", get_random, set_random }, { "SRANDOM", get_srandom, ignore_set }, { "SECONDS", get_seconds, set_seconds }, { "EPOCHSECONDS", get_epoch, ignore_set },
+    { "EPOCHREALTIME", get_realtime, ignore_set }, { "LINENO", get_line, ignore_set }, { "BASH_SUBSHELL", get_subshell, ignore_set }, { "BASHPID", get_bashpid, ignore_set },
+    { "SHELLOPTS", get_shellopts, NULL }, { "BASHOPTS", get_bashopts, NULL }, { "BASH_COMMAND", get_command, ignore_set }, { "PIPESTATUS", get_pipestatus, ignore_set },
+    { "DIRSTACK", get_dirstack, ignore_set }, { "FUNCNAME", get_stack, ignore_set }, { "BASH_SOURCE", get_stack, ignore_set }, { "BASH_LINENO", get_stack, ignore_set },
+    { "OPTIND", NULL, set_optind } };
+
+void special_start(void)
+{
+    static const struct { const char *name, *value; int flags; } plain[] = {
+        { "PATH", "/usr/local/bin:/usr/bin:/bin", V_EXPORT }, { "HOME", "/workspace", V_EXPORT }, { "SHELL", "/bin/bash", V_EXPORT }, { "USER", "user", V_EXPORT },
+        { "LOGNAME", "user", V_EXPORT }, { "HOSTNAME", "hatchway", 0 }, { "LANG", "C.UTF-8", V_EXPORT }, { "SHLVL", "1", V_EXPORT }, { "IFS", " \t\n", 0 }, { "PS4", "+ ", 0 },
+        { "OPTIND", "1", 0 }, { "OPTERR", "1", 0 }, { "BASH", "/bin/bash", 0 }, { "BASH_VERSION", "5.2.15(1)-release", 0 }, { "HOSTTYPE", "wasm32", 0 },
+        { "MACHTYPE", "wasm32-unknown-wasi", 0 }, { "OSTYPE", "linux-gnu", 0 }, { "TERM", "dumb", 0 }, { "PPID", "1", V_READONLY | V_INT }, { "UID", "1000", V_READONLY | V_INT },
+        { "EUID", "1000", V_READONLY | V_INT }, { "_", "/bin/bash", 0 } };
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+        var_set_plain(plain[i].name, plain[i].value);
+        slot_of(plain[i].name)->top->flags |= (uint16_t)plain[i].flags;
+    }
+    var_writable(slot_of("OLDPWD"), -1)->flags |= V_EXPORT;
+    static char *version[] = { "5", "2", "15", "1", "release", "wasm32-unknown-wasi" };
+    var_set_list("BASH_VERSINFO", version, 6);
+    slot_of("BASH_VERSINFO")->top->flags |= V_READONLY;
+    char *groups[] = { "1000" };
+    var_set_list("GROUPS", groups, 1);
+    for (size_t i = 0; i < sizeof specials / sizeof *specials; i++) {
+        slot *s = slot_of(specials[i].name);
+        s->special = &specials[i];
+        var *v = var_writable(s, -1);
+        if (!(v->flags & V_SET)) var_put(v, "");
+        if (!strcmp(s->name, "SHELLOPTS") || !strcmp(s->name, "BASHOPTS")) v->flags |= V_READONLY;
+        if (specials[i].get == get_pipestatus || specials[i].get == get_stack || specials[i].get == get_dirstack) { var_clear_value(v); fresh_array(v); }
+    }
+    sh.ifs = slot_of("IFS");
+    sh.underscore = slot_of("_");
+    sh.start_us = now_us();
+    special_reseed((uint64_t)sh.start_us);
+}

@@ -1,0 +1,63 @@
+/* sed.c - the stream editor's command line. */
+#include "sed.h"
+#include <stdlib.h>
+#include <string.h>
+
+static int add_script_file(tool *t, buffer *script, const char *path) {
+    int failed = 0;
+    io *from = tool_open(t, path, 1, &failed);
+    if (!from) return 1;
+    buffer b = {.t = t};
+    buffer_read_all(&b, from);
+    io_unref(from);
+    if (b.n && b.p[b.n - 1] == '\n') b.n--;
+    if (b.n >= 2 && b.p[0] == '#' && b.p[1] == '!') { /* an interpreter line is a comment */ }
+    if (script->n) buffer_putc(script, '\n');
+    buffer_add(script, b.p, b.n);
+    return 0;
+}
+
+int tool_sed(tool *t, int argc, char **argv) {
+    static const tool_long longs[] = {{"quiet", 0, 'n'}, {"silent", 0, 'n'}, {"expression", 1, 'e'}, {"file", 1, 'f'}, {"regexp-extended", 0, 'E'}, {"in-place", 2, 'i'},
+        {"line-length", 1, 'l'}, {"separate", 0, 's'}, {"null-data", 0, 'z'}, {"zero-terminated", 0, 'z'}, {"posix", 0, 'p'}, {"unbuffered", 0, 'u'}, {"debug", 0, 'd'}, {"sandbox", 0, 'S'},
+        {"follow-symlinks", 0, 'F'}, {"binary", 0, 'b'}, {"version", 0, 'V'}, {0, 0, 0}};
+    sed_script s = {.t = t, .wrap = 70, .out = {.to = t->out}};
+    buffer script = {.t = t};
+    int have = 0, c;
+    tool_opts o;
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "bsnrzuEe:f:l:i::", longs)) != -1;) switch (c) {
+        case 'n': s.quiet = 1; break;
+        case 'e':
+            if (have) buffer_putc(&script, '\n');
+            buffer_puts(&script, o.arg);
+            have = 1;
+            break;
+        case 'f': if (add_script_file(t, &script, o.arg)) return 1; have = 1; break;
+        case 'r': case 'E': s.extended = 1; break;
+        case 'i': s.in_place = s.separate = 1; s.suffix = o.arg && *o.arg ? o.arg : NULL; break;
+        case 'l': s.wrap = atoi(o.arg); break;
+        case 's': s.separate = 1; break;
+        case 'z': s.zero = 1; break;
+        case 'p': s.posix = 1; break;
+        case 'u': s.unbuffered = 1; break;
+        case 'V': io_puts(t->out, "sed (GNU sed) 4.9\n"); return 0;
+        case 'b': case 'd': case 'S': case 'F': break;
+        default: return 1;
+    }
+    if (!have) {
+        if (o.index >= argc) {
+            io_printf(t->err, "Usage: %s [OPTION]... {script-only-if-no-other-script} [input-file]...\n", t->name);
+            return 1;
+        }
+        buffer_puts(&script, argv[o.index++]);
+    }
+    buffer_puts(&script, "");
+    int status = sed_parse(&s, script.p, script.n);
+    if (!status) status = sed_finish(&s);
+    if (status) {
+        for (sed_output *f = s.outputs; f; f = f->next) io_unref(f->to);
+        return status;
+    }
+    static char *standard[] = {"-"};
+    return o.index < argc ? sed_run(&s, argv + o.index, argc - o.index) : sed_run(&s, standard, 1);
+}

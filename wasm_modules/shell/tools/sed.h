@@ -1,0 +1,43 @@
+/* sed.h - the stream editor: commands as parsed (sed_parse.c), and their execution (sed_run.c). */
+#ifndef HATCH_SED_H
+#define HATCH_SED_H
+#include "buffer.h"
+#include "patterns.h"
+
+typedef enum { ADDR_NONE, ADDR_LINE, ADDR_STEP, ADDR_LAST, ADDR_REGEX, ADDR_PLUS, ADDR_MULTIPLE, ADDR_ZERO } addr_kind;
+typedef struct { addr_kind kind; unsigned long n, step; regex *regex; } sed_addr;     /* regex NULL: the last one used */
+
+/* A piece of a replacement: text, or a group, and a change of case before it. */
+typedef struct { char *text; size_t n; int group; int change; } sed_piece;            /* group -1: text; change: 0 U L u l E */
+
+typedef struct sed_output { const char *path; io *to; int missing_newline; struct sed_output *next; } sed_output;
+
+typedef struct sed_command {
+    sed_addr a1, a2;
+    int negate, name, active;
+    unsigned long end;                   /* of an active range that ends at a line number */
+    char *text;                          /* a i c: text; b t T :: label; r R: file name */
+    size_t text_n;
+    int target;                          /* b t T { } : index */
+    int number;                          /* q Q exit status, l width, L */
+    regex *regex;                        /* s */
+    sed_piece *pieces;
+    int piece_n, global, print, which, eval;
+    int *map_from, *map_to, map_n;       /* y */
+    sed_output *output;                  /* w W, s///w */
+    io *source;                          /* R */
+} sed_command;
+
+typedef struct {
+    tool *t;
+    sed_command *commands;
+    int count, cap;
+    int quiet, extended, separate, in_place, zero, posix, unbuffered, wrap, sandbox, debug;
+    const char *suffix;
+    sed_output *outputs, out;
+} sed_script;
+
+int sed_parse(sed_script *s, const char *text, size_t n);       /* 0, or 1 after a message */
+int sed_finish(sed_script *s);                                    /* resolves labels and braces */
+int sed_run(sed_script *s, char **files, int n);                  /* the exit status */
+#endif
