@@ -1,8 +1,9 @@
 """The command: `python -m benches`, also `hatchway bench` and `make bench`.
 
-Rules: this file chooses and orders; measuring is done in `rounds`, judging in `results`. Rounds of all scenarios are taken in turns (every
-scenario once, then every scenario again), so that a bad minute of the machine spoils one round of a few scenarios, not all of one.
-Exit status: 0 measured, 1 something failed (with --strict also: a promise was missed or a row got worse), 2 wrong usage.
+Rules: this file chooses and orders; measuring is done in `rounds`, judging in `results`. Rounds of all scenarios are
+taken in turns (every scenario once, then every scenario again), so that a bad minute of the machine spoils one round
+of a few scenarios, not all of one. Exit status: 0 measured, 1 something failed (with --strict also: a promise was
+missed or a row got worse), 2 wrong usage.
 """
 
 from __future__ import annotations
@@ -38,8 +39,9 @@ examples:
   python -m benches --compare ../other-checkout   the same, measuring both checkouts in turns: the most exact way
   python -m benches --specification > SPECIFICATION.md
 
-reading the tables: a row is the median of its samples, its 95 % interval, the largest sample and the number of samples. Contenders take turns, so
-compare rows of one table with each other. "physical limit" is the least this machine could need. Promises say ok or MISSED.
+reading the tables: a row is the median of its samples, its 95 % interval, the largest sample and the number of samples.
+Contenders take turns, so compare rows of one table with each other. "physical limit" is the least this machine could need.
+Promises say ok or MISSED.
 """
 
 
@@ -51,14 +53,26 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     out.add_argument("--list", action="store_true", help="list the scenarios and their promises, measure nothing")
-    out.add_argument("--only", action="append", metavar="NAME", default=[], help="measure only scenarios whose name contains NAME")
+    out.add_argument(
+        "--only", action="append", metavar="NAME", default=[], help="measure only scenarios whose name contains NAME"
+    )
     out.add_argument("--quick", action="store_true", help="fewer samples and rounds: for a first look, not for publishing")
-    out.add_argument("--peers", action="store_true", help="also measure other projects; one that cannot be installed is reported as missing")
+    out.add_argument(
+        "--peers", action="store_true", help="also measure other projects; one that cannot be installed is reported as missing"
+    )
     out.add_argument("--json", type=Path, metavar="OUT", help="write samples, values and verdicts to OUT")
-    out.add_argument("--compare", type=Path, metavar="BASE", help="compare with an earlier --json file, or with another checkout (a folder)")
+    out.add_argument(
+        "--compare", type=Path, metavar="BASE", help="compare with an earlier --json file, or with another checkout (a folder)"
+    )
     out.add_argument("--strict", action="store_true", help="fail when a promise is missed or a comparison says worse")
     out.add_argument("--specification", action="store_true", help="print SPECIFICATION.md from the promises and the last results")
-    out.add_argument("--results", type=Path, metavar="FILE", default=LATEST, help="the results --specification reads (default: the last full run)")
+    out.add_argument(
+        "--results",
+        type=Path,
+        metavar="FILE",
+        default=LATEST,
+        help="the results --specification reads (default: the last full run)",
+    )
     return out
 
 
@@ -119,7 +133,9 @@ def _measure(chosen: argparse.Namespace, scenarios: dict[str, Scenario], found: 
     return int(failed or (chosen.strict and (missed or worse)))
 
 
-def measure(trees: Sequence[Tree], scenarios: dict[str, Scenario], *, quick: bool, peers: bool, terminal: Terminal) -> list[Results]:
+def measure(
+    trees: Sequence[Tree], scenarios: dict[str, Scenario], *, quick: bool, peers: bool, terminal: Terminal
+) -> list[Results]:
     """Every scenario, round by round, in each of the trees in turn. The first tree is the one whose promises are judged."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     where = machine.look()

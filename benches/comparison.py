@@ -1,12 +1,13 @@
 """Comparing two results: a change, or noise.
 
-How: our rows only. Where a row has a native baseline of the same unit in its scenario, both results are first divided by their own baseline, sample by
-sample, so that a faster or busier machine does not look like faster code; otherwise absolute values are compared, and only if both
-come from the same machine. The ratio of the two medians gets a bootstrap interval over rounds.
+How: our rows only. Where a row has a native baseline of the same unit in its scenario, both results are first divided
+by their own baseline, sample by sample, so that a faster or busier machine does not look like faster code; otherwise
+absolute values are compared, and only if both come from the same machine. The ratio of the two medians gets a
+bootstrap interval over rounds.
 
-Rules: it is a change only if the interval excludes 1 and the change is at least `LEAST_CHANGE`. With one round on either side nothing is called a
-change, because the noise between processes is unknown. "No change shown" and "cannot tell" are different answers: the second means the
-interval is so wide that a change of a quarter could hide in it.
+Rules: it is a change only if the interval excludes 1 and the change is at least `LEAST_CHANGE`. With one round on
+either side nothing is called a change, because the noise between processes is unknown. "No change shown" and "cannot
+tell" are different answers: the second means the interval is so wide that a change of a quarter could hide in it.
 """
 
 from __future__ import annotations
@@ -47,14 +48,21 @@ def compare(base: Results, now: Results, scenarios: dict[str, Scenario], *, inte
 
 
 def _compare_row(
-    scenario: Scenario | None, old: ScenarioResult | None, new: ScenarioResult, row: Measured, same_machine: bool, interleaved: bool
+    scenario: Scenario | None,
+    old: ScenarioResult | None,
+    new: ScenarioResult,
+    row: Measured,
+    same_machine: bool,
+    interleaved: bool,
 ) -> Change:
     before = old.rows.get(row.label) if old is not None else None
     if old is None or before is None or before.unit != row.unit:
         return Change(new.name, row.label, "", None, "not comparable", "the base has no such row")
     basis, above, below = _basis(old, new, row, before, interleaved)
     if not basis.startswith("relative") and not same_machine:
-        return Change(new.name, row.label, basis, None, "not comparable", "measured on another machine, and the row has no baseline")
+        return Change(
+            new.name, row.label, basis, None, "not comparable", "measured on another machine, and the row has no baseline"
+        )
     if min((sample for one in (*above, *below) for sample in one), default=0.0) <= 0:
         return Change(new.name, row.label, basis, None, "not comparable", "a ratio of values that are not positive means nothing")
     ratio = estimate_ratio(above, below)

@@ -1,7 +1,7 @@
 """Finding scenarios: every module of a package under `benches/` that has a list `SCENARIOS`.
 
-Rules: names are unique, and so are the names of a scenario's promises. A module that cannot be imported is not skipped: it is returned as broken, with
-the reason, and the command fails because of it.
+Rules: names are unique, and so are the names of a scenario's promises. A module that cannot be imported is not
+skipped: it is returned as broken, with the reason, and the command fails because of it.
 """
 
 from __future__ import annotations

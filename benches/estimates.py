@@ -1,8 +1,9 @@
 """Statistics: a value, how sure we are of it, and nothing else.
 
-Rules: samples come in rounds (one list per process that measured), and samples of one round resemble each other more than those of
-another. So the bootstrap draws whole rounds first and samples within them second; an interval from a single round knows only the noise
-inside that process. Everything is seeded: the same samples give the same interval. Medians, never means: a shared machine has outliers.
+Rules: samples come in rounds (one list per process that measured), and samples of one round resemble each other more
+than those of another. So the bootstrap draws whole rounds first and samples within them second; an interval from a
+single round knows only the noise inside that process. Everything is seeded: the same samples give the same interval.
+Medians, never means: a shared machine has outliers.
 
 Does not know: units, scenarios, promises.
 """
@@ -70,7 +71,7 @@ def estimate(rounds: Rounds, statistic: Statistic = median, *, resamples: int = 
 
 
 def relative(above: Rounds, below: Rounds) -> list[list[float]] | None:
-    """Each sample divided by its neighbour, if both were taken in turns; a slow minute of the machine slows both and cancels out."""
+    """Each sample divided by its neighbour, if both were taken in turns: a slow minute slows both and cancels out."""
     if len(above) != len(below) or any(len(a) != len(b) for a, b in zip(above, below, strict=True)):
         return None
     return [[a / b for a, b in zip(x, y, strict=True)] for x, y in zip(above, below, strict=True)]

@@ -11,10 +11,10 @@ A scenario is a name, a sentence, a list of promises and a function that takes s
 
     SCENARIOS = [Scenario("warm_call", "a call into a live session", measure, (Promise("Python 1+1", 0.1, "ms", of="ours"),))]
 
-Rules: contenders take turns (ours, baseline, ours, baseline, …), and who goes first changes every time, so that a slow minute of the machine
-meets them all. A sample is wall time of one call in milliseconds unless the contender reads something itself. Whatever cannot be measured here
-is said with `missing`; a scenario that raises is reported as failed. Modules of scenarios import what they measure inside of functions:
-listing must cost nothing.
+Rules: contenders take turns (ours, baseline, ours, baseline, …), and who goes first changes every time, so that a
+slow minute of the machine meets them all. A sample is wall time of one call in milliseconds unless the contender
+reads something itself. Whatever cannot be measured here is said with `missing`; a scenario that raises is reported as
+failed. Modules of scenarios import what they measure inside of functions: listing must cost nothing.
 
 Does not know: processes, reports, peers.
 """
@@ -101,7 +101,7 @@ class Row:
 class Bench:
     """What a scenario is given: it collects rows and what is missing.
 
-    `quick` asks for fewer samples; `peers` opens the peers' environments (see `benches.peers`) and is None when they are not wanted.
+    `quick` asks for fewer samples; `peers` asks other projects (see `benches.peers`) and is None when they are not wanted.
     """
 
     def __init__(self, *, quick: bool = False, peers: Any = None, progress: Callable[[str, float], None] | None = None) -> None:

@@ -1,6 +1,7 @@
 """Where the numbers come from: machine, versions, commit, and how busy the machine was.
 
-Rules: reading only; what cannot be found out is an empty string, never a guess. No host names, users or paths: results are published.
+Rules: reading only; what cannot be found out is an empty string, never a guess. No host names, users or paths:
+results are published.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What stands beside us without any sandbox: native processes, and workers that time themselves.
 
-Rules: `python3` is the interpreter itself in an empty environment. A version manager's shim in front of it, or the start-up hooks of whatever is
-installed beside it, would flatter us by tens of milliseconds. A `Worker` is a process that reads one line of JSON per request and
-answers one; it takes its own time, so that pipes are not in the sample.
+Rules: `python3` is the interpreter itself in an empty environment. A version manager's shim in front of it, or the
+start-up hooks of whatever is installed beside it, would flatter us by tens of milliseconds. A `Worker` is a process
+that reads one line of JSON per request and answers one; it takes its own time, so that pipes are not in the sample.
 """
 
 from __future__ import annotations
@@ -60,9 +60,13 @@ def node() -> str | None:
 
 def spawn(command: Sequence[str], env: Mapping[str, str] | None = None, cwd: Path | None = None) -> None:
     """Start a process and wait until it has ended well."""
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=env, cwd=cwd, check=False)
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=env, cwd=cwd, check=False
+    )
     if done.returncode:
-        raise RuntimeError(f"{command[0]} ended with status {done.returncode}: {done.stderr.decode('utf-8', 'replace').strip()[-200:]}")
+        raise RuntimeError(
+            f"{command[0]} ended with status {done.returncode}: {done.stderr.decode('utf-8', 'replace').strip()[-200:]}"
+        )
 
 
 def spawn_python() -> None:
@@ -76,7 +80,14 @@ class Worker:
     def __init__(self, command: Sequence[str], cwd: Path | None = None, env: Mapping[str, str] | None = None) -> None:
         environ = {**os.environ, **(env or {})}
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd, env=environ, text=True, encoding="utf-8"
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=cwd,
+            env=environ,
+            text=True,
+            encoding="utf-8",
         )
 
     def ask(self, **request: Any) -> dict[str, Any]:

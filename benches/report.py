@@ -1,7 +1,8 @@
 """What people see in a terminal: progress while measuring, then one table per scenario.
 
-Rules: results go to stdout, progress to stderr; colours and moving lines only where the stream is a terminal and NO_COLOR is not set. A missed
-promise and a missing contender are as visible as a kept promise. Numbers have three significant digits: more would be noise.
+Rules: results go to stdout, progress to stderr; colours and moving lines only where the stream is a terminal and
+NO_COLOR is not set. A missed promise and a missing contender are as visible as a kept promise. Numbers have three
+significant digits: more would be noise.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ class Terminal:
     def show_machine(self, results: Results) -> None:
         machine = results.machine
         versions = ", ".join(f"{name} {version}" for name, version in machine.versions.items() if name not in ("bash", "jq"))
-        self.say(f"{machine.cores} × {machine.cpu}, {machine.memory_gb} GB, Linux {machine.kernel}; {versions}; commit {machine.commit or 'unknown'}")
+        where = f"{machine.cores} × {machine.cpu}, {machine.memory_gb} GB, Linux {machine.kernel}"
+        self.say(f"{where}; {versions}; commit {machine.commit or 'unknown'}")
         if machine.load_before > 0.5:
             self.say(self.paint(f"the machine is busy (load {machine.load_before}): read ratios, not absolute times", "warn"))
 
@@ -80,7 +82,8 @@ class Terminal:
     def _row(self, row: Measured, width: int) -> str:
         found = row.estimate()
         interval = f"{number(found.low)} – {number(found.high)}"
-        text = f"{row.label:<{width}}  {number(found.value):>9} {row.unit:<4} {interval:>19}  most {number(row.most()):>8}  n={found.count:<5}"
+        text = f"{row.label:<{width}}  {number(found.value):>9} {row.unit:<4} {interval:>19}"
+        text += f"  most {number(row.most()):>8}  n={found.count:<5}"
         role = _ROLE_NAMES.get(row.role, row.role)
         return text + self.paint(role, "bold" if row.role == "ours" else "dim")
 
@@ -106,7 +109,13 @@ class Terminal:
         width = max([len(f"{c.scenario}: {c.label}") for c in changes] + [20])
         for change in changes:
             ratio = change.ratio
-            middle = f"{number(ratio.value):>7} ({number(ratio.low)} – {number(ratio.high)})" if ratio is not None else f"{'–':>7}"
+            middle = (
+                f"{number(ratio.value):>7} ({number(ratio.low)} – {number(ratio.high)})" if ratio is not None else f"{'–':>7}"
+            )
             colour = {"better": "good", "worse": "bad"}.get(change.answer, "dim")
             answer = self.paint(change.answer, colour)
-            self.say(f"  {f'{change.scenario}: {change.label}':<{width}} {middle:<28} {answer}: {change.why}; {change.basis}".rstrip("; "))
+            self.say(
+                f"  {f'{change.scenario}: {change.label}':<{width}} {middle:<28} {answer}: {change.why}; {change.basis}".rstrip(
+                    "; "
+                )
+            )

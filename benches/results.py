@@ -1,7 +1,8 @@
 """What a run of the harness found, as it is written to JSON, and what it says about each promise.
 
-Rules: raw samples are kept, grouped by round, so that a later reader can compute anything again; values and verdicts are computed from them here
-and nowhere else. A promise whose row is missing is `None` in value and is not met: nothing unmeasured counts as kept.
+Rules: raw samples are kept, grouped by round, so that a later reader can compute anything again; values and verdicts
+are computed from them here and nowhere else. A promise whose row is missing is `None` in value and is not met:
+nothing unmeasured counts as kept.
 """
 
 from __future__ import annotations
@@ -93,7 +94,14 @@ def judge(promise: Promise, rows: Mapping[str, Measured]) -> Verdict:
     found = value_of(promise, rows)
     if found is None:
         return Verdict(
-            promise=promise.name, limit=promise.limit, unit=promise.unit, better=promise.better, value=None, low=None, high=None, met=False
+            promise=promise.name,
+            limit=promise.limit,
+            unit=promise.unit,
+            better=promise.better,
+            value=None,
+            low=None,
+            high=None,
+            met=False,
         )
     return Verdict(
         promise=promise.name, limit=promise.limit, unit=promise.unit, better=promise.better,

@@ -1,10 +1,11 @@
 """Rounds: a scenario measured in a process of its own, several times.
 
-Why processes: an interpreter's memory layout, its caches and what ran before it move a number by some per cent from one start to the
-next. Rounds in fresh processes show that part of the noise, and no scenario sees what another left behind.
+Why processes: an interpreter's memory layout, its caches and what ran before it move a number by some per cent from
+one start to the next. Rounds in fresh processes show that part of the noise, and no scenario sees what another left
+behind.
 
-Rules: the child answers in lines of JSON on a descriptor of its own; whatever a scenario prints goes to stderr. A child that fails, dies or takes too
-long is a failure of its scenario with its last words, not of the run.
+Rules: the child answers in lines of JSON on a descriptor of its own; whatever a scenario prints goes to stderr. A
+child that fails, dies or takes too long is a failure of its scenario with its last words, not of the run.
 
     python -m benches.rounds NAME [--quick] [--peers]        one round, as the harness starts it
 """
@@ -50,7 +51,9 @@ def run_round(tree: Tree, name: str, *, quick: bool, peers: bool, progress: Prog
     command = [tree.python, "-m", "benches.rounds", name, *(["--quick"] if quick else []), *(["--peers"] if peers else [])]
     environ = {**os.environ, "PYTHONPATH": str(tree.root)}
     with tempfile.TemporaryFile() as errors:
-        child = subprocess.Popen(command, cwd=tree.root, env=environ, stdout=subprocess.PIPE, stderr=errors, stdin=subprocess.DEVNULL)
+        child = subprocess.Popen(
+            command, cwd=tree.root, env=environ, stdout=subprocess.PIPE, stderr=errors, stdin=subprocess.DEVNULL
+        )
         watchdog = threading.Timer(ROUND_SECONDS_MAX, child.kill)
         watchdog.start()
         try:
@@ -108,7 +111,9 @@ def main(arguments: list[str]) -> int:
     finally:
         if peers is not None:
             peers.close()
-    rows = {label: {"unit": row.unit, "role": row.role, "samples": row.samples} for label, row in bench.rows.items() if row.samples}
+    rows = {
+        label: {"unit": row.unit, "role": row.role, "samples": row.samples} for label, row in bench.rows.items() if row.samples
+    }
     send({"rows": rows, "missing": bench.absent, "notes": bench.notes, "failure": failure})
     return 0
 

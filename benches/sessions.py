@@ -1,7 +1,8 @@
 """Opening and using sessions for measurements.
 
-Rules: an answer that is wrong is never a sample: `run` raises unless the program ended well and, where a value is expected, with that value.
-Images are loaded before anything is timed (`ready`), and a language whose guest is not there is a reason, not a crash.
+Rules: an answer that is wrong is never a sample: `run` raises unless the program ended well and, where a value is
+expected, with that value. Images are loaded before anything is timed (`ready`), and a language whose guest is not
+there is a reason, not a crash.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """SPECIFICATION.md: every promised number, the scenario that holds it, and what was measured last.
 
-Rules: the page is generated whole, from the scenarios' promises and a results file; nobody edits numbers by hand. "pending" stands where a
-promise is not met or was not measured, and the measured value stays beside it. `rows_in` reads a page back, so that a test can hold both together.
+Rules: the page is generated whole, from the scenarios' promises and a results file; nobody edits numbers by hand.
+"pending" stands where a promise is not met or was not measured, and the measured value stays beside it. `rows_in`
+reads a page back, so that a test can hold both together.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from benches.results import Results, ScenarioResult, value_of
 
 _HEAD = """# Specification
 
-What Hatchway promises, in numbers. Each row is held by a scenario of `benches/`: `hatchway bench --only SCENARIO` measures it again.
-Times are medians of samples taken in turns with a baseline in the same run, with 95 % confidence intervals; ratios compare with what
-the baseline needed in the same moment. **pending** means not met, or not measured yet; nothing unmeasured counts as kept.
+What Hatchway promises, in numbers. Each row is held by a scenario of `benches/`: `hatchway bench --only SCENARIO` measures it
+again. Times are medians of samples taken in turns with a baseline in the same run, with 95 % confidence intervals; ratios
+compare with what the baseline needed in the same moment. **pending** means not met, or not measured yet; nothing unmeasured
+counts as kept.
 
 This page is generated: `python -m benches --specification > SPECIFICATION.md`.
 """
@@ -33,7 +35,9 @@ def write(scenarios: Mapping[str, Scenario], results: Results | None) -> str:
         found = results.scenarios.get(name) if results is not None else None
         lines += [_row(scenario, promise, found) for promise in scenario.promises]
     lines.append("")
-    remarks = [f"- `{name}`: {note}" for name, one in sorted((results.scenarios if results else {}).items()) for note in one.notes]
+    remarks = [
+        f"- `{name}`: {note}" for name, one in sorted((results.scenarios if results else {}).items()) for note in one.notes
+    ]
     if remarks:
         lines += ["## What the numbers do not say", "", *remarks, ""]
     return "\n".join(lines)
@@ -44,7 +48,7 @@ def _where(results: Results) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in machine.versions.items() if name in ("python", "wasmtime"))
     quick = "; a quick run, fewer samples than a full one" if results.quick else ""
     return (
-        f"Last measured {results.measured_at[:10]} at commit {machine.commit or 'unknown'} on {machine.cores} cores of {machine.cpu}, "
+        f"Last measured {results.measured_at[:10]} at commit {machine.commit or 'unknown'} on {machine.cores} × {machine.cpu}, "
         f"Linux {machine.kernel}, {versions}; load {machine.load_before} before and {machine.load_after} after{quick}.\n"
     )
 

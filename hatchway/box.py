@@ -81,7 +81,7 @@ class Sandbox:
 
     def run(
         self,
-        code: str,
+        code: str | bytes,
         *,
         language: str | Language | None = None,
         inputs: Mapping[str, Any] | None = None,

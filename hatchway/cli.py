@@ -72,7 +72,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     completion.add_argument("shell", choices=["bash", "zsh", "fish"])
     completion.set_defaults(function="completion")
-    _add_policy(commands)
+    commands.add_parser("policy", help="check, test, format, explain, prove and compare policies", add_help=False)
     return parser
 
 
@@ -131,19 +131,14 @@ def _add_images(commands: Any) -> None:
     images.set_defaults(function="images")
 
 
-def _add_policy(commands: Any) -> None:
-    """Mounted only when asked for: the policy compiler's imports are none of a run's business."""
-    if len(sys.argv) > 1 and sys.argv[1] == "policy":
-        from policy.commands import add_commands
-
-        add_commands(commands)
-    else:
-        commands.add_parser("policy", help="check, test, format, explain, prove and compare policies", add_help=False)
-
-
 def main(arguments: list[str] | None = None) -> int:
+    words = sys.argv[1:] if arguments is None else arguments
+    if words[:1] == ["policy"]:  # a command line of its own, whose imports are none of a run's business
+        from policy.commands import main as policy_main
+
+        return policy_main(words[1:])
     parser = build_parser()
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(words)
     if options.version:
         from hatchway import __version__
 

@@ -67,10 +67,15 @@ def search(expr: ir.Expr, universe: Universe, max_nodes: int = MAX_NODES) -> tup
             continue
         if not clauses:
             return box, nodes
-        shortest = min(range(len(clauses)), key=lambda i: len(clauses[i]))
-        others: list[ir.Expr] = [ir.Any(tuple(c)) for i, c in enumerate(clauses) if i != shortest]
-        pending.extend((dict(box), [choice, *others]) for choice in reversed(clauses[shortest]))
+        first = min(range(len(clauses)), key=lambda i: _urgency(clauses[i]))
+        others: list[ir.Expr] = [ir.Any(tuple(c)) for i, c in enumerate(clauses) if i != first]
+        pending.extend((dict(box), [choice, *others]) for choice in reversed(clauses[first]))
     return None, nodes
+
+
+def _urgency(clause: list[ir.Expr]) -> tuple[bool, int]:
+    """Choices between whole rules first: each narrows several fields and settles most of the rest. Then the fewest choices."""
+    return type(clause[0]) is ir.Lit and type(clause[-1]) is ir.Lit, len(clause)
 
 
 def _propagate(box: Box, todo: list[ir.Expr], universe: Universe) -> list[list[ir.Expr]] | None:

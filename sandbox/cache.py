@@ -59,10 +59,14 @@ class Cache:
 
     def _read_key(self) -> bytes:
         path = self.directory / "key"
-        with contextlib.suppress(FileExistsError):
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        if not path.exists():
+            fresh = self.directory / f".key.{secrets.token_hex(8)}.new"
+            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "wb") as file:
                 file.write(secrets.token_bytes(32))
+            with contextlib.suppress(FileExistsError):  # another process was first: its key is the key
+                os.link(fresh, path)
+            fresh.unlink()
         key = path.read_bytes()
         if len(key) != 32:
             raise SetupError(f"the cache key {path} is damaged; delete {self.directory} to build everything anew")

@@ -157,6 +157,11 @@ class DescriptorTable:
         other._lowest = self._lowest
         return other
 
+    def is_stream(self, fd: int) -> bool:
+        """Whether `fd` is a standard stream still: a guest may close 1 and get a file under that number."""
+        descriptor = self.entries.get(fd)
+        return descriptor is not None and descriptor.kind == STREAM
+
     def inos(self) -> list[int]:
         """The node of each descriptor that has one, for `recount_opens`."""
         return [descriptor.ino for descriptor in self.entries.values() if descriptor.ino]

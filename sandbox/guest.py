@@ -126,7 +126,7 @@ class Guest:
         self._journal: list[tuple[bytes, Sequence[int | bytes]]] = []
         self._unsaved = False
         self._before: tuple[Checkpoint, DescriptorTable] | None = None
-        self._before_last = self._before
+        self._before_last: tuple[Checkpoint, DescriptorTable] | None = None
         self._handler: Handler = _refuse
         self._world: _World | None = None
         self._run: Run | None = None

@@ -11,6 +11,7 @@ The wall clock is monotonic; `cpu_ms` is the CPU clock of the guest's thread. Me
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -158,6 +159,10 @@ class Ticker:
 
     def __init__(self) -> None:
         self._engines: list[Engine] = []
+        self._reset()
+        os.register_at_fork(after_in_child=self._reset)  # threads do not survive a fork
+
+    def _reset(self) -> None:
         self._running = 0
         self._lock = threading.Condition()
         self._thread: threading.Thread | None = None

@@ -228,6 +228,15 @@ class Kernel:
 _kernel: Kernel | None = None
 
 
+def _forget_kernel() -> None:
+    """In a forked child: the parent's descriptors describe the parent's memory."""
+    global _kernel
+    _kernel = None
+
+
+os.register_at_fork(after_in_child=_forget_kernel)
+
+
 def kernel() -> Kernel:
     global _kernel
     if _kernel is None:

@@ -238,8 +238,7 @@ def _trampoline(index: int, parameters: str, results: str) -> Any:
     return HOST_FUNCTION(scope["host"])
 
 
-@EPOCH_CALLBACK
-def _on_epoch(context: int, data: int, delta: Any, kind: Any) -> int:
+def _ask_interrupt(context: int, data: int, delta: Any, kind: Any) -> int:
     try:
         stop = _current.call.interrupt()
     except BaseException as error:
@@ -252,6 +251,7 @@ def _on_epoch(context: int, data: int, delta: Any, kind: Any) -> int:
     return _lib.wasmtime_error_new(b"interrupted") or 0
 
 
+_on_epoch = EPOCH_CALLBACK(_ask_interrupt)
 _NO_FINALIZER = FINALIZER()
 
 

@@ -3,9 +3,9 @@
 Purpose: `erase(source)` gives JavaScript text with the same lines and the same code points per line, or diagnostics that say what
 cannot be erased (enums, namespaces with values, parameter properties, decorators, JSX …) and where.
 
-Rules: a blanked statement leaves a `;` behind, so that the lines around it cannot run together. Nothing is reordered, except that a bracket
-moves over a blanked type that contains a line break where JavaScript allows none. Input is capped; the tree is walked with a cursor, never by recursion.
-Imports that are used only as types are kept, as Node does: say `import type`.
+Rules: a blanked statement leaves a `;` behind, so that the lines around it cannot run together. Nothing is reordered, except
+that a bracket moves over a blanked type that contains a line break where JavaScript allows none. Input is capped; the tree is
+walked with a cursor, never by recursion. Imports that are used only as types are kept, as Node does: say `import type`.
 
 Does not know: what types mean, the guest, the session. Type errors are not found here.
 """
@@ -41,15 +41,15 @@ _TYPE_STATEMENTS: Final = frozenset({
 _NOTHING: Final = frozenset({"comment", "empty_statement"})
 #: Statements that end where their last expression ends when the author left the semicolon out.
 _CLOSED_BY_NEWLINE: Final = frozenset({
-    "expression_statement", "variable_declaration", "lexical_declaration", "return_statement", "throw_statement", "public_field_definition",
-    "export_statement",
+    "expression_statement", "variable_declaration", "lexical_declaration", "return_statement", "throw_statement",
+    "public_field_definition", "export_statement",
 })
 _MODIFIERS: Final = frozenset({"accessibility_modifier", "override_modifier", "readonly", "declare", "abstract"})
 
 _CONTEXTUAL_NAMES: Final = frozenset({b"get", b"set", b"static", b"async", b"accessor"})
 
 _UNSUPPORTED: Final = {
-    "enum_declaration": ("an enum has a value at run time and cannot be erased", "use an object: const Color = { Red: 0 } as const"),
+    "enum_declaration": ("an enum has a value at run time and cannot be erased", "use const Color = { Red: 0 } as const"),
     "internal_module": ("a namespace with values cannot be erased", "use a module of its own, or an object"),
     "module": ("a module block with values cannot be erased", "use a file of its own"),
     "import_alias": ("an import alias cannot be erased", "use const Name = Other.Name"),
@@ -87,7 +87,8 @@ def erase(source: str, filename: str = "<run>") -> Erased:
     try:
         text = source.encode("utf-8")
     except UnicodeEncodeError as error:
-        return _refused(source, "SYNTAX_ERROR", "the source is not valid Unicode: it has half of a surrogate pair", _place(source, error.start))
+        message = "the source is not valid Unicode: it has half of a surrogate pair"
+        return _refused(source, "SYNTAX_ERROR", message, _place(source, error.start))
     if len(text) > MAX_SOURCE_BYTES:
         return _refused(source, "SYNTAX_ERROR", f"the source is larger than {MAX_SOURCE_BYTES} bytes", None)
     tree = _parser("typescript").parse(text)
@@ -276,9 +277,11 @@ class _Eraser:
         return True
 
     def close_field(self, node: Node) -> None:
-        """`get: T⏎f() {}`: without its type and a semicolon, a field of such a name would read as a modifier of the next member."""
+        """`get: T⏎f() {}`: without its type and a semicolon, such a field would read as a modifier of the next member."""
         name, types = node.child_by_field_name("name"), node.child_by_field_name("type")
-        if name is not None and types is not None and node.child_by_field_name("value") is None and name.text in _CONTEXTUAL_NAMES:
+        if name is None or types is None or node.child_by_field_name("value") is not None:
+            return
+        if name.text in _CONTEXTUAL_NAMES:
             self.blank(types.start_byte, types.end_byte, head=";")
 
     def abstract_class(self, node: Node) -> bool:

@@ -1,75 +1,65 @@
-"""One decision, by number of rules, beside a hand-written function, cedarpy and regopy, all in one run.
+"""One decision, by number of rules, beside the least a Python function can do, cedarpy and regopy (policies parsed beforehand).
 
-    python benches/policy/decisions.py
-
-Read the numbers as ratios: they come from one machine at one moment. Peers that are not installed are left out.
+A sample is the mean of many decisions in a row on one request that the last rule allows.
 """
 
 from __future__ import annotations
 
-import sys
-import timeit
 from collections.abc import Callable
-from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent.parent)]
-
-import workload
-
-from policy import compile_policy
+from benches.harness import Bench, Contender, Promise, Scenario
+from benches.policy import workload
 
 SHAPES = ((10, 10), (100, 10), (1_000, 10), (1_000, 1_000))
+_CALLS = 2_000
+_PEER_CALLS = 5
 
 
-def best_us(call: Callable[[], object]) -> float:
-    """Microseconds of one call: the best of several rounds, each long enough to measure."""
-    timer = timeit.Timer(call)
-    number = max(1, int(0.02 / max(timer.timeit(1), 1e-7)))
-    return min(timer.repeat(7, number)) / number * 1e6
+def _title(total: int, per_capability: int) -> str:
+    return f"{total:,} rules" if per_capability != total or total == 10 else f"{total:,} rules on one capability"
+
+
+def _many(call: Callable[[], object], times: int) -> Callable[[], None]:
+    def run() -> None:
+        for _ in range(times):
+            call()
+
+    return run
 
 
 def baseline(attributes: dict[str, object]) -> bool:
-    """The least a Python function can do: three comparisons on three attributes."""
+    """Three comparisons on three attributes, nothing checked."""
     return attributes["kind"] == "k9" and attributes["amount"] <= 109 and attributes["session.mfa"] is True  # type: ignore[operator]
 
 
-def hatchway(total: int, per_capability: int) -> dict[str, float]:
+def _ours(total: int, per_capability: int) -> tuple[Callable[[], object], Callable[[], object]]:
+    from policy import compile_policy
+
     policy = compile_policy(workload.hatch_text(total, per_capability), catalog=workload.catalog(max(1, total // per_capability)))
     event, attributes = workload.request(total, per_capability)
-    assert policy.decide(event, attributes).verdict == "allow"
     session = policy.open_session({"tenant": "a", "session.mfa": True})
     rest = {"kind": attributes["kind"], "amount": attributes["amount"]}
-    assert session.decide(event, rest).verdict == "allow"
-    return {
-        "baseline": best_us(lambda: baseline(attributes)),
-        "hatchway": best_us(lambda: policy.decide(event, attributes)),
-        "hatchway, session": best_us(lambda: session.decide(event, rest)),
-    }
+    if policy.decide(event, attributes).verdict != "allow" or session.decide(event, rest).verdict != "allow":
+        raise RuntimeError("the request is not allowed")
+    return (lambda: policy.decide(event, attributes)), (lambda: session.decide(event, rest))
 
 
-def cedar(total: int, per_capability: int) -> dict[str, float]:
-    try:
-        import cedarpy
-    except ImportError:
-        return {}
+def _cedar(total: int, per_capability: int) -> Callable[[], object]:
+    import cedarpy
+
     policies = cedarpy.PolicySet.from_str(workload.cedar_text(total, per_capability))
     entities = cedarpy.Entities.from_json_str("[]")
     event, attributes = workload.request(total, per_capability)
-    asked = {
-        "principal": 'User::"u"',
-        "action": f'Action::"{event}"',
-        "resource": 'Thing::"t"',
-        "context": {"kind": attributes["kind"], "amount": attributes["amount"], "mfa": True},
-    }
-    assert cedarpy.is_authorized(asked, policies, entities).decision == cedarpy.Decision.Allow
-    return {"cedarpy": best_us(lambda: cedarpy.is_authorized(asked, policies, entities))}
+    context = {"kind": attributes["kind"], "amount": attributes["amount"], "mfa": True}
+    asked = {"principal": 'User::"u"', "action": f'Action::"{event}"', "resource": 'Thing::"t"', "context": context}
+    if cedarpy.is_authorized(asked, policies, entities).decision != cedarpy.Decision.Allow:
+        raise RuntimeError("cedarpy does not allow the request")
+    return lambda: cedarpy.is_authorized(asked, policies, entities)
 
 
-def rego(total: int, per_capability: int) -> dict[str, float]:
-    try:
-        import regopy
-    except ImportError:
-        return {}
+def _rego(total: int, per_capability: int) -> Callable[[], object]:
+    import regopy
+
     engine = regopy.Interpreter()
     engine.add_module("bench", workload.rego_text(total, per_capability))
     bundle = engine.build("x = data.bench.allow")
@@ -80,25 +70,40 @@ def rego(total: int, per_capability: int) -> dict[str, float]:
         engine.set_input(asked)
         return engine.query_bundle(bundle)
 
-    assert '"x":true' in str(decide()).replace(" ", "")
-    return {"regopy": best_us(decide)}
+    if '"x":true' not in str(decide()).replace(" ", ""):
+        raise RuntimeError("regopy does not allow the request")
+    return decide
 
 
-def run() -> dict[str, dict[str, float]]:
-    """Microseconds per decision, by shape and engine."""
-    found: dict[str, dict[str, float]] = {}
+def measure(bench: Bench) -> None:
+    _, attributes = workload.request(10, 10)
+    contenders = [Contender("three comparisons", _many(lambda: baseline(attributes), _CALLS), "native", "µs", calls=_CALLS)]
     for total, per_capability in SHAPES:
-        name = f"{total} rules, {per_capability} per capability"
-        found[name] = {**hatchway(total, per_capability), **cedar(total, per_capability), **rego(total, per_capability)}
-    return found
+        title = _title(total, per_capability)
+        whole, session = _ours(total, per_capability)
+        contenders.append(Contender(title, _many(whole, _CALLS), unit="µs", calls=_CALLS))
+        contenders.append(Contender(f"{title}, session", _many(session, _CALLS), unit="µs", calls=_CALLS))
+        for peer, make in (("cedarpy", _cedar), ("regopy", _rego)):
+            try:
+                call = make(total, per_capability)
+            except ImportError:
+                bench.missing(f"{peer}, {title}", f"{peer} is not installed")
+                continue
+            contenders.append(Contender(f"{peer}, {title}", _many(call, _PEER_CALLS), "peer", "µs", calls=_PEER_CALLS))
+    bench.interleave(*contenders, repetitions=bench.count(60, 10), warmup=2)
 
 
-def main() -> None:
-    for shape, engines in run().items():
-        print(shape)
-        for engine, us in engines.items():
-            print(f"  {engine:20} {us:10.2f} µs   {us / engines['hatchway']:9.2f} × hatchway")
-
-
-if __name__ == "__main__":
-    main()
+SCENARIOS = [
+    Scenario(
+        "policy_decisions",
+        "one policy decision, by number of rules",
+        measure,
+        (
+            Promise("a decision among 10 rules", 1.0, "µs", of="10 rules", issue=5),
+            Promise("a decision among 100 rules", 1.0, "µs", of="100 rules", issue=5),
+            Promise("a decision among 1,000 rules", 1.0, "µs", of="1,000 rules", issue=5),
+            Promise("a decision among 1,000 rules on one capability", 2.0, "µs", of="1,000 rules on one capability", issue=5),
+            Promise("faster than cedarpy at 10 rules", 50.0, "×", "higher", "cedarpy, 10 rules", "10 rules", issue=5),
+        ),
+    )
+]

@@ -5,12 +5,15 @@ Each capability has rules of the form "kind equals K, amount at most N, second f
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from policy import Catalog, make_catalog
+if TYPE_CHECKING:
+    from policy import Catalog
 
 
 def catalog(capabilities: int) -> Catalog:
+    from policy import make_catalog
+
     schema = {
         "type": "object",
         "required": ["kind", "amount"],
@@ -56,7 +59,7 @@ def request(total: int, per_capability: int) -> tuple[str, dict[str, Any]]:
 
 
 def author_text(lines: int) -> str:
-    """A policy in the manner of the sample, at least `lines` lines long: scopes, several rules each, comments, limits, hooks, claims, tests."""
+    """A policy in the manner of the sample, about `lines` lines long: scopes, rules, comments, limits, hooks, claims, tests."""
     text = [
         "policy bench.authored v 1",
         'set partners = { "api.stripe.com", "*.acme.example" }',

@@ -48,5 +48,10 @@ def measure(bench: Bench) -> None:
 
 
 SCENARIOS = [
-    Scenario("cold_start", "a cold process to its first result", measure, (Promise("hatchway run -c 1+1 from a cold process", 250, "ms", of=_OURS),))
+    Scenario(
+        "cold_start",
+        "a cold process to its first result",
+        measure,
+        (Promise("hatchway run -c 1+1 from a cold process", 250, "ms", of=_OURS),),
+    )
 ]

@@ -1,4 +1,6 @@
-"""CPU-bound loops of a million steps, beside the native interpreters. The guests' code is compiled by wasmtime; node's is compiled by V8."""
+"""CPU-bound loops of a million steps, beside the native interpreters. The guests' code is compiled by wasmtime; node's
+is compiled by V8.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """Deadlines: how late a run that will not end comes back, over a list of attacks.
 
-Lateness is the time from the call to the moment the result is there, minus the deadline; a session put back to its state before the run is part
-of that. The moment the engine notices is measured too, by watching the one place where the clock is compared (`Run._late`). Bulk memory operations
-run as one machine instruction that nothing interrupts, so they are reported apart and excepted from the promise.
+Lateness is the time from the call to the moment the result is there, minus the deadline; a session put back to its
+state before the run is part of that. The moment the engine notices is measured too, by watching the one place where
+the clock is compared (`Run._late`). Bulk memory operations run as one machine instruction that nothing interrupts, so
+they are reported apart and excepted from the promise.
 
 An attack that ends in any other way than by its deadline is reported as missing: it did not test anything.
 """
@@ -10,10 +11,10 @@ An attack that ends in any other way than by its deadline is reported as missing
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from benches.harness import Bench, Promise, Scenario
+from benches.scenarios._attacks import ATTACKS, Attack
 from benches.sessions import ROOMY, TITLES, open_box, ready, run
 
 if TYPE_CHECKING:
@@ -21,49 +22,6 @@ if TYPE_CHECKING:
 
 _DEADLINES_MS = (500, 50)
 _LATE, _NOTICED, _BULK = "late", "noticed after", "bulk memory operations, late"
-
-
-@dataclass(frozen=True, slots=True)
-class Attack:
-    name: str
-    code: str
-    language: str = "python"
-    setup: str = ""
-    bulk: bool = False
-
-
-ATTACKS = (
-    Attack("busy loop", "while True: pass"),
-    Attack("loop in try/except", "while True:\n    try:\n        while True: pass\n    except BaseException: pass"),
-    Attack("sorted of a huge list", "while True: sorted(xs)", setup="import random\nxs = [random.random() for _ in range(400_000)]\nNone"),
-    Attack("sum of a range", "sum(range(10**10))"),
-    Attack("big-int power", "10**10**8\nNone"),
-    Attack("big-int multiply", "while True: x * x", setup="x = 7**1_000_000\nNone"),
-    Attack("int to text", "import sys\nsys.set_int_max_str_digits(0)\nstr(x)", setup="x = 7**400_000\nNone"),
-    Attack("catastrophic regex", "import re\nre.match(r'(a+)+$', 'a' * 60 + 'b')"),
-    Attack("sleep", "import time\ntime.sleep(60)"),
-    Attack("string building", "while True:\n    s = ''\n    for i in range(100_000): s += 'xyz'"),
-    Attack("dict growth", "d = {}\ni = 0\nwhile True:\n    d[i] = i\n    i += 1"),
-    Attack("output flood", "while True: print('x' * 100)"),
-    Attack("json.dumps", "while True: json.dumps(data)", setup="import json\ndata = [{'a': [i, str(i)], 'b': i * 1.5} for i in range(50_000)]\nNone"),
-    Attack("numpy matmul", "while True: a @ a", setup="import numpy as np\na = np.random.rand(600, 600)\nNone"),
-    Attack("numpy sort", "while True: np.sort(b)", setup="import numpy as np\nb = np.random.rand(2_000_000)\nNone"),
-    Attack("JS busy loop", "while (true) {}", "javascript"),
-    Attack("JS loop in try/catch", "while (true) { try { while (true) {} } catch {} }", "javascript"),
-    Attack("JS indexOf on 10 MB ×200", "for (let i = 0; i < 200; i++) s.indexOf(t); 1", "javascript", "var s = 'a'.repeat(1e7), t = 'a'.repeat(1000) + 'b'; 1"),
-    Attack("JS regex", "/^(a+)+$/.test('a'.repeat(60) + 'b')", "javascript"),
-    Attack("JS sort", "while (true) [...xs].sort()", "javascript", "var xs = Array.from({length: 200000}, Math.random); 1"),
-    Attack("JS BigInt power", "2n ** 100000000n * 3n ** 30000000n; 1", "javascript"),
-    Attack("JS JSON.stringify", "while (true) JSON.stringify(o)", "javascript", "var o = Array.from({length: 50000}, (_, i) => ({a: [i, '' + i]})); 1"),
-    Attack("JS string building", "while (true) { let s = ''; for (let i = 0; i < 100000; i++) s += 'xyz' }", "javascript"),
-    Attack("JS promises for ever", "const f = () => Promise.resolve().then(f); await f()", "javascript"),
-    Attack("shell loop", "while :; do :; done", "shell"),
-    Attack("shell output flood", "while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done", "shell"),
-    Attack("bytes(256 MB)", "while True: bytes(256 << 20)", bulk=True),
-    Attack("b'x' * 256 MB", "while True: b'x' * (256 << 20)", bulk=True),
-    Attack("copy of 128 MB", "while True: bytes(big)", setup="big = bytearray(128 << 20)\nNone", bulk=True),
-    Attack("JS Uint8Array fill", "while (true) u.fill(1)", "javascript", "var u = new Uint8Array(128 << 20); 1", bulk=True),
-)  # fmt: skip
 
 
 class _Watch:
@@ -79,7 +37,7 @@ class _Watch:
             self.noticed_ns = time.perf_counter_ns()
             return original(one)
 
-        Run._late = late  # type: ignore[method-assign]
+        Run._late = late  # type: ignore[method-assign,assignment]
 
 
 def _strike(box: Sandbox, attack: Attack, deadline_ms: int, watch: _Watch) -> tuple[float, float]:

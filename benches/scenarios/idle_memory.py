@@ -1,7 +1,8 @@
 """Private memory of an idle session: what one more session costs while it waits.
 
-Many sessions are opened, each takes one turn, and the growth of the process's private memory is divided by their number; host objects of the session are
-in it. Numbers are the kernel's (/proc/self/smaps_rollup), in MB of a million bytes.
+Many sessions are opened, each takes one turn, and the growth of the process's private memory is divided by their
+number; host objects of the session are in it. Numbers are the kernel's (/proc/self/smaps_rollup), in MB of a million
+bytes.
 """
 
 from __future__ import annotations

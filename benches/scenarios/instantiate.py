@@ -1,7 +1,7 @@
 """Physical limits: what a session cannot be faster than on this machine with this engine.
 
-A bare instance is a store and an instance of our module through our own calls, with nothing of ours mapped or set up; the map is the copy-on-write
-view of the frozen image; a copy of 1 MB says what memory itself costs.
+A bare instance is a store and an instance of our module through our own calls, with nothing of ours mapped or set up;
+the map is the copy-on-write view of the frozen image; a copy of 1 MB says what memory itself costs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""1 MB of JSON parsed, transformed and written again, beside the native interpreters. The text is made once and kept in the session."""
+"""1 MB of JSON parsed, transformed and written again, beside the native interpreters. The text is made once and kept in
+the session.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,10 @@ from benches.sessions import ROOMY, TITLES, open_box, ready, run
 _ROWS = 12_000
 PYTHON_DATA = f"""
 import json
-text = json.dumps([{{"id": i, "name": "row %d" % i, "tags": ["a", "b", "c"], "price": i * 1.5, "on": i % 2 == 0}} for i in range({_ROWS})])
+text = json.dumps([
+    {{"id": i, "name": "row %d" % i, "tags": ["a", "b", "c"], "price": i * 1.5, "on": i % 2 == 0}}
+    for i in range({_ROWS})
+])
 """
 PYTHON = """
 rows = json.loads(text)
@@ -21,7 +26,9 @@ for row in rows:
 len(json.dumps([row for row in rows if row["on"]]))
 """
 JAVASCRIPT_DATA = f"""
-var text = JSON.stringify(Array.from({{length: {_ROWS}}}, (_, i) => ({{id: i, name: "row " + i, tags: ["a", "b", "c"], price: i * 1.5, on: i % 2 == 0}})));
+var text = JSON.stringify(Array.from({{length: {_ROWS}}}, (_, i) => (
+  {{id: i, name: "row " + i, tags: ["a", "b", "c"], price: i * 1.5, on: i % 2 == 0}}
+)));
 text.length
 """
 JAVASCRIPT = """

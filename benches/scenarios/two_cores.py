@@ -1,7 +1,7 @@
 """Two sessions on two cores: how much more work than one.
 
-A sample is the time of one session computing alone, twice, over the time of two computing at once: 2 is perfect. Two native processes are measured
-in the same way, because a shared machine does not always give two whole cores.
+A sample is the time of one session computing alone, twice, over the time of two computing at once: 2 is perfect. Two
+native processes are measured in the same way, because a shared machine does not always give two whole cores.
 """
 
 from __future__ import annotations

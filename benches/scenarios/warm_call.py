@@ -1,6 +1,7 @@
 """A call into a live session: the smallest program, again and again.
 
-A sample is the mean of a few calls in a row, as a program that uses a session makes them; `calls per second` counts for a while.
+A sample is the mean of a few calls in a row, as a program that uses a session makes them; `calls per second` counts
+for a while.
 """
 
 from __future__ import annotations

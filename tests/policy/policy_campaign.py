@@ -13,7 +13,8 @@ import time
 from pathlib import Path
 from random import Random
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent.parent)]
+if __name__ == "__main__":
+    sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent.parent)]
 
 from policy_generators import CATALOG, policy_text, request, wide_policy_text
 

@@ -1,7 +1,7 @@
 """Random well-typed policies and requests, from a seed.
 
-Policies are made as text, so that everything from the parser on is exercised; constants and request values come from the same small
-pools, so that conditions are often true. The generator never looks at the code under test.
+Policies are made as text, so that everything from the parser on is exercised; constants and request values come from the
+same small pools, so that conditions are often true. The generator never looks at the code under test.
 """
 
 from __future__ import annotations

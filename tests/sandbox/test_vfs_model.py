@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno as host_errno
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable
 from typing import Any
@@ -386,8 +387,9 @@ class Generations(RuleBasedStateMachine):
             assert picture(Vfs.at(point)) == seen
 
 
-_FEW = settings(max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck))
-TestDiskComparison = DiskComparison.TestCase
-TestDiskComparison.settings = _FEW
+_FEW = settings(derandomize=True, max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck))
+if sys.platform == "linux":  # elsewhere the same mistakes have other names
+    TestDiskComparison = DiskComparison.TestCase
+    TestDiskComparison.settings = _FEW
 TestGenerations = Generations.TestCase
 TestGenerations.settings = _FEW

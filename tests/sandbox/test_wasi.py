@@ -393,6 +393,15 @@ def test_descriptors_are_numbered_from_the_lowest_free(guest: Client) -> None:
     assert refused(guest, "fd_close", -1) == "EBADF"
 
 
+def test_a_standard_number_may_come_to_mean_a_file(guest: Client) -> None:
+    assert guest.wasi.table.is_stream(1) and not guest.wasi.table.is_stream(ROOT_FD) and not guest.wasi.table.is_stream(99)
+    guest.close(1)
+    assert guest.open("workspace/f", 0, WRITE) == 1
+    assert not guest.wasi.table.is_stream(1)
+    guest.write(1, b"file")
+    assert guest.host.written[1] == b"" and guest.read_file("workspace/f") == b"file456789"
+
+
 def test_the_preopened_root_cannot_be_closed(guest: Client) -> None:
     guest.call("fd_prestat_get", ROOT_FD, OUT)
     assert (guest.memory.u32(OUT), guest.memory.u32(OUT + 4)) == (0, 1)

@@ -307,6 +307,7 @@ void trace_text(const char *text);
 enum { B_SPECIAL = 1, B_DECLARE = 2 };
 typedef struct builtin { const char *name; int (*fn)(int argc, char **argv); uint8_t flags; } builtin;
 const builtin *builtin_find(const char *name);
+bool builtin_disabled(const char *name);                 /* by enable -n */
 extern const builtin builtin_table[];                    /* sorted, ends with a NULL name */
 int capability_run(int argc, char **argv);               /* -1 when there is no such capability */
 bool capability_has(const char *name);

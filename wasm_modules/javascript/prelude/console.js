@@ -27,7 +27,8 @@
       else hasValues = true;
     }
     const shown = only ?? columns;
-    const head = ["(index)", ...shown, ...(hasValues && !only ? ["Values"] : [])];
+    const index = data instanceof Map || data instanceof Set ? "(iteration index)" : "(index)";
+    const head = [index, ...shown, ...(hasValues && !only ? ["Values"] : [])];
     const body = rows.map(([index, row]) => {
       const isObject = typeof row === "object" && row !== null;
       const cell = (k) => (isObject && Object.hasOwn(row, k) ? hooks.inspect(row[k], { depth: 0 }) : "");

@@ -5,7 +5,7 @@
     "other", "plain", "array", "function", "error", "date", "regexp", "map", "set", "weak", "promise", "buffer", "typed",
     "boxed", "proxy", "generator", "namespace", "arguments", "iterator",
   ];
-  const LINE_WIDTH = 80, SHORT_WIDTH = 72, MAX_ITEMS = 100, MAX_TEXT = 10000;
+  const LINE_WIDTH = 80, MAX_ITEMS = 100, MAX_TEXT = 10000;
   const CUSTOM = Symbol.for("nodejs.util.inspect.custom");
   const defaults = { depth: 2, showHidden: false, compact: 3, breakLength: LINE_WIDTH, sorted: false };
 
@@ -52,15 +52,9 @@
   };
 
   const tagOf = (object, name) => {
-    let tag = "";
-    for (let at = object; at !== null && kindOf(at) !== "proxy"; at = Object.getPrototypeOf(at)) {
-      const property = Object.getOwnPropertyDescriptor(at, Symbol.toStringTag);
-      if (property) {
-        if (typeof property.value === "string") tag = property.value;
-        break;
-      }
-    }
-    return tag && tag !== name ? ` [${tag}]` : "";
+    if (Object.hasOwn(object, Symbol.toStringTag)) return "";
+    const tag = object[Symbol.toStringTag];
+    return typeof tag === "string" && tag !== "" && tag !== name ? ` [${tag}]` : "";
   };
 
   const prefix = (object, name, fallback, size) => {
@@ -117,120 +111,101 @@
     return items;
   };
 
-  const limited = (state, values, each) => {
+  const limited = (size, values, each) => {
     const items = [];
     for (const value of values) {
       if (items.length === MAX_ITEMS) break;
       items.push(each(value));
     }
+    if (size > items.length) items.push(more(size - items.length));
     return items;
   };
 
-  // Lays many short items out in columns, numbers aligned to the right.
-  const inColumns = (items, values) => {
-    const extra = items.length > MAX_ITEMS ? 1 : 0;
+  // Lays many short items out in columns, numbers aligned to the right. Gives `items` back when that would not look well.
+  const inColumns = (state, items, values) => {
+    const extra = values.length > MAX_ITEMS ? 1 : 0;
     const count = items.length - extra;
-    const lengths = items.slice(0, count).map((t) => t.length);
-    const widest = Math.max(...lengths) + 2;
-    const total = lengths.reduce((sum, n) => sum + n + 2, 0);
-    if (widest * 3 + 6 >= LINE_WIDTH && !(total / widest > 5 || Math.max(...lengths) <= 6)) return items;
-    if (!(total / widest > 5 || widest - 2 <= 6)) return items;
-    const bias = Math.max(Math.sqrt(widest - total / items.length), 0) || 1;
+    const lengths = items.slice(0, count).map((t) => t.length + 2);
+    const widest = Math.max(...lengths), total = lengths.reduce((sum, n) => sum + n, 0);
+    if (widest * 3 + state.indent >= state.options.breakLength || !(total / widest > 5 || widest <= 8)) return items;
+    // About 2.5 times as many columns as rows look square; uneven items count as narrower than the widest.
+    const typical = Math.max(widest - 3 - Math.sqrt(widest - total / items.length), 1);
     const columns = Math.min(
-      Math.round(Math.sqrt(2.5 * Math.max(widest - 3 - 1 + 1, 1) * count) / Math.max(widest - 3 - 1 + 1, 1)) || 1,
-      Math.floor((LINE_WIDTH - 0) / widest),
-      4 * 4,
+      Math.round(Math.sqrt(2.5 * typical * count) / typical),
+      Math.floor((state.options.breakLength - state.indent) / widest),
+      state.options.compact * 4,
       15,
     );
-    const right = values.every((v) => typeof v === "number" || typeof v === "bigint");
-    void bias;
     if (columns <= 1) return items;
-    const widths = [];
-    for (let c = 0; c < columns; c++) {
+    const widths = Array.from({ length: columns }, (_, c) => {
       let width = 0;
       for (let i = c; i < count; i += columns) width = Math.max(width, lengths[i]);
-      widths.push(width + 2);
-    }
+      return width;
+    });
+    const right = Array.prototype.every.call(values, (v) => typeof v === "number" || typeof v === "bigint");
     const rows = [];
     for (let i = 0; i < count; i += columns) {
-      let row = "";
       const last = Math.min(i + columns, count) - 1;
-      for (let j = i; j < last; j++) {
-        const cell = `${items[j]}, `;
-        row += right ? cell.padStart(widths[j - i]) : cell.padEnd(widths[j - i]);
-      }
-      row += right ? items[last].padStart(widths[last - i] - 2) : items[last];
-      rows.push(row);
+      let row = "";
+      for (let j = i; j < last; j++) row += right ? `${items[j]}, `.padStart(widths[j - i]) : `${items[j]}, `.padEnd(widths[j - i]);
+      rows.push(row + (right ? items[last].padStart(widths[last - i] - 2) : items[last]));
     }
     if (extra) rows.push(items[count]);
     return rows;
   };
 
-  // Joins items into one line when they are short and shallow enough, else one per line.
-  const join = (state, open, close, items, prefixText, depthBelow, grouped) => {
-    if (items.length === 0) return `${prefixText}${open}${close}`;
-    const total = items.reduce((sum, t) => sum + t.length, items.length + state.indent);
-    const flat = items.every((t) => !t.includes("\n"));
-    if (!grouped && depthBelow < state.options.compact && flat && total + items.length + open.length + prefixText.length < SHORT_WIDTH + 8)
-      if (total + items.length <= state.options.breakLength) {
-        const line = `${prefixText}${open} ${items.join(", ")} ${close}`;
-        if (!line.includes("\n")) return line;
-      }
+  // Joins items into one line when they are short and not nested too deeply, else one per line.
+  const join = (state, word, open, close, items, mayJoin) => {
+    const before = word ? `${word} ${open}` : open;
+    if (items.length === 0) return before + close;
+    if (mayJoin && state.shared.lastDepth - state.depth < state.options.compact) {
+      const total = items.reduce((sum, t) => sum + t.length + 2, 0) + state.indent + open.length + word.length + 10;
+      if (total <= state.options.breakLength && !word.includes("\n") && !items.some((t) => t.includes("\n")))
+        return `${before} ${items.join(", ")} ${close}`;
+    }
     const pad = " ".repeat(state.indent + 2);
-    return `${prefixText}${open}\n${pad}${items.join(`,\n${pad}`)}\n${" ".repeat(state.indent)}${close}`;
+    return `${before}\n${pad}${items.join(`,\n${pad}`)}\n${" ".repeat(state.indent)}${close}`;
   };
 
-  // How the inside of each kind is shown: the items before the named properties, brackets and prefix.
+  // How the inside of each kind is shown: brackets (with what stands before them) and the items before the named properties.
   const parts = (state, object, kind) => {
     const name = className(object);
+    const braces = (fallback, size, list) => ({ open: `${prefix(object, name, fallback, size)}{`, close: "}", list });
     switch (kind) {
-      case "array": {
-        const plain = name === "Array";
-        return { open: "[", close: "]", prefix: plain ? "" : prefix(object, name, "Array", `(${object.length})`), list: () => arrayItems(state, object), indexed: true };
-      }
+      case "array":
+        return { open: name === "Array" ? "[" : `${prefix(object, name, "Array", `(${object.length})`)}[`, close: "]", list: () => arrayItems(state, object), indexed: true };
       case "arguments":
-        return { open: "[", close: "]", prefix: "[Arguments] ", list: () => arrayItems(state, object), indexed: true };
+        return { open: "[Arguments] {", close: "}", list: () => [] };
       case "typed":
-        return { open: "[", close: "]", prefix: prefix(object, name, "TypedArray", `(${object.length})`), indexed: true,
-          list: () => {
-            const items = limited(state, object, primitive);
-            if (object.length > items.length) items.push(more(object.length - items.length));
-            return items;
-          } };
+        return { open: `${prefix(object, name, "TypedArray", `(${object.length})`)}[`, close: "]", list: () => limited(object.length, object, primitive), indexed: true };
       case "map":
-        return { open: "{", close: "}", prefix: prefix(object, name, "Map", `(${object.size})`),
-          list: () => limited(state, Map.prototype.entries.call(object), ([k, v]) => `${show(state, k)} => ${show(state, v)}`) };
+        return braces("Map", `(${object.size})`, () => limited(object.size, Map.prototype.entries.call(object), ([k, v]) => `${show(state, k)} => ${show(state, v)}`));
       case "set":
-        return { open: "{", close: "}", prefix: prefix(object, name, "Set", `(${object.size})`),
-          list: () => limited(state, Set.prototype.values.call(object), (v) => show(state, v)) };
-      case "promise": {
-        const [status, value] = native.promiseState(object);
-        const inside = status === 0 ? ["<pending>"] : null;
-        return { open: "{", close: "}", prefix: prefix(object, name, "Promise"),
-          list: () => inside ?? [status === 2 ? `<rejected> ${show(state, value)}` : show(state, value)] };
-      }
+        return braces("Set", `(${object.size})`, () => limited(object.size, Set.prototype.values.call(object), (v) => show(state, v)));
+      case "promise":
+        return braces("Promise", "", () => {
+          const [status, value] = native.promiseState(object);
+          return [status === 0 ? "<pending>" : status === 2 ? `<rejected> ${show(state, value)}` : show(state, value)];
+        });
       case "buffer":
         if (object instanceof DataView)
-          return { open: "{", close: "}", prefix: "DataView ", list: () => [`byteLength: ${object.byteLength}`, `byteOffset: ${object.byteOffset}`, `buffer: ${show(state, object.buffer)}`] };
-        return { open: "{", close: "}", prefix: prefix(object, name, "ArrayBuffer"),
-          list: () => {
-            const bytes = new Uint8Array(object, 0, Math.min(50, object.byteLength));
-            const hex = Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join(" ");
-            const rest = object.byteLength > 50 ? ` ... ${object.byteLength - 50} more bytes` : "";
-            return [`[Uint8Contents]: <${hex}${rest}>`, `byteLength: ${object.byteLength}`];
-          } };
+          return { open: "DataView {", close: "}", list: () => [`byteLength: ${object.byteLength}`, `byteOffset: ${object.byteOffset}`, `buffer: ${show(state, object.buffer)}`] };
+        return braces("ArrayBuffer", "", () => {
+          const hex = Array.from(new Uint8Array(object, 0, Math.min(50, object.byteLength)), (b) => b.toString(16).padStart(2, "0")).join(" ");
+          const rest = object.byteLength > 50 ? ` ... ${object.byteLength - 50} more byte${object.byteLength > 51 ? "s" : ""}` : "";
+          return [`[Uint8Contents]: <${hex}${rest}>`, `byteLength: ${object.byteLength}`];
+        });
       case "weak":
-        return { open: "{", close: "}", prefix: prefix(object, name, "WeakMap"), list: () => ["<items unknown>"] };
+        return braces("WeakMap", "", () => ["<items unknown>"]);
       case "generator":
-        return { open: "{", close: "}", prefix: `Object [${tagOf(object, "").slice(2, -1) || "Generator"}] `, list: () => [] };
+        return { open: `Object${tagOf(object, "")} {`, close: "}", list: () => [] };
       case "iterator":
-        return { open: "{", close: "}", prefix: `[${tagOf(object, "").slice(2, -1) || "Iterator"}] `, list: () => ["<items unknown>"] };
+        return { open: `Object${tagOf(object, "")} {`, close: "}", list: () => [] };
       case "namespace":
-        return { open: "{", close: "}", prefix: "[Module: null prototype] ", list: () => [] };
-      default: {
-        const plain = name === "Object" && tagOf(object, "Object") === "";
-        return { open: "{", close: "}", prefix: plain ? "" : prefix(object, name, "Object"), list: () => [] };
-      }
+        return { open: "[Module: null prototype] {", close: "}", list: () => [] };
+      default:
+        if (name === "Object" && tagOf(object, "Object") === "") return { open: "{", close: "}", list: () => [] };
+        return braces("Object", "", () => []);
     }
   };
 
@@ -252,8 +227,7 @@
         return Number.isNaN(Date.prototype.getTime.call(object)) ? "Invalid Date" : Date.prototype.toISOString.call(object);
       case "boxed": {
         const value = object.valueOf();
-        const type = typeof value;
-        return `[${type[0].toUpperCase()}${type.slice(1)}: ${primitive(value)}]`;
+        return `[${{ bigint: "BigInt", symbol: "Symbol", number: "Number", string: "String", boolean: "Boolean" }[typeof value]}: ${primitive(value)}]`;
       }
       case "error":
         return showError(state, object);
@@ -271,7 +245,7 @@
     const stack = own("stack");
     const frames = hooks.frames(stack);
     const pad = " ".repeat(state.indent);
-    if (frames.length === 0) return state.depth > 0 || state.listed ? `[${head}]` : head;
+    if (frames.length === 0) return state.depth > 0 ? `[${head}]` : head;
     return `${head}\n${frames.join("\n")}`.replaceAll("\n", `\n${pad}`);
   };
 
@@ -282,54 +256,53 @@
     return keys;
   };
 
+  const showPrimitive = (state, value) => {
+    if (typeof value !== "string") return primitive(value);
+    if (value.length > MAX_TEXT) return `${quote(value.slice(0, MAX_TEXT))}... ${value.length - MAX_TEXT} more characters`;
+    if (state.depth > 0 && value.length > 16 && value.length > state.options.breakLength - state.indent - 4 && value.includes("\n"))
+      return value.split(/(?<=\n)/).map(quote).join(` +\n${" ".repeat(state.indent + 2)}`);
+    return quote(value);
+  };
+
+  const isObject = (value) => (typeof value === "object" && value !== null) || typeof value === "function";
+
   const show = (state, value) => {
-    if ((typeof value !== "object" || value === null) && typeof value !== "function") {
-      if (typeof value === "string" && value.length > MAX_TEXT)
-        return `${quote(value.slice(0, MAX_TEXT))}... ${value.length - MAX_TEXT} more characters`;
-      if (typeof value === "string" && state.depth > 0 && value.length > 16 && value.includes("\n") &&
-          value.length > state.options.breakLength - state.indent - 4)
-        return value.split(/(?<=\n)/).map(quote).join(` +\n${" ".repeat(state.indent + 2)}`);
-      return primitive(value);
-    }
-    let object = value, kind = kindOf(value);
-    while (kind === "proxy") {
+    if (!isObject(value)) return showPrimitive(state, value);
+    let object = value;
+    while (kindOf(object) === "proxy") {
       object = native.proxyTarget(object);
-      if (object === null || (typeof object !== "object" && typeof object !== "function")) return "<Revoked Proxy>";
-      kind = kindOf(object);
+      if (!isObject(object)) return "<Revoked Proxy>";
     }
-    const custom = state.custom !== false && Object.getPrototypeOf(object) !== null ? object[CUSTOM] : undefined;
-    if (typeof custom === "function" && object === value) {
+    const custom = object === value ? object[CUSTOM] : undefined;
+    if (typeof custom === "function") {
       const shown = custom.call(object, state.options.depth - state.depth, { ...state.options }, hooks.inspect);
       return typeof shown === "string" ? shown.replaceAll("\n", `\n${" ".repeat(state.indent)}`) : show(state, shown);
     }
-    const seenAt = state.path.indexOf(object);
-    if (seenAt >= 0) {
-      if (!state.circular.has(object)) state.circular.set(object, state.circular.size + 1);
-      return `[Circular *${state.circular.get(object)}]`;
+    if (state.path.includes(object)) {
+      const { circular } = state.shared;
+      if (!circular.has(object)) circular.set(object, circular.size + 1);
+      return `[Circular *${circular.get(object)}]`;
     }
-    const first = state.depth > state.options.depth && kind !== "error" ? null : word(withPath(state, object), object, kind);
-    if (state.depth > state.options.depth && !["error", "function", "regexp", "date", "boxed"].includes(kind))
-      return kind === "array" ? "[Array]" : `[${(className(object) ?? "Object: null prototype") + tagOf(object, className(object))}]`;
-    const text = first ?? word(state, object, kind);
-    const inner = { ...withPath(state, object), depth: state.depth + 1, indent: state.indent + 2, deepest: { level: 0 } };
-    const shape = text === null ? parts(inner, object, kind) : { open: "{", close: "}", prefix: "", list: () => [] };
-    const keys = kind === "error" ? errorKeys(state, object) : ownKeys(state, object, shape.indexed);
-    if (text !== null && (keys.length === 0 || state.depth > state.options.depth)) return text;
+    return showObject(state, object, kindOf(object));
+  };
+
+  const showObject = (state, object, kind) => {
+    const oneWord = word(state, object, kind);
+    if (state.depth > state.options.depth && oneWord === null) {
+      const name = className(object);
+      return kind === "array" ? "[Array]" : `[${name ?? "Object: null prototype"}${tagOf(object, name)}]`;
+    }
+    const inner = { ...state, path: [...state.path, object], depth: state.depth + 1, indent: state.indent + 2 };
+    const shape = oneWord === null ? parts(inner, object, kind) : { open: "{", close: "}", list: () => [] };
+    const skipIndexes = shape.indexed || (kind === "boxed" && typeof object.valueOf() === "string");
+    const keys = kind === "error" ? errorKeys(state, object) : ownKeys(state, object, skipIndexes);
+    if (oneWord !== null && (keys.length === 0 || state.depth > state.options.depth)) return oneWord;
+    state.shared.lastDepth = state.depth;
     const items = shape.list();
-    let grouped = false;
-    let laid = items;
-    if (shape.indexed && items.length > 6 && keys.length === 0 && items.every((t) => t.length <= 16 + 0 || true) && state.options.compact >= 1) {
-      if (items.every((t) => !t.includes("\n")) && inner.deepest.level === 0) {
-        laid = inColumns(items, kind === "array" ? object.slice(0, MAX_ITEMS) : kind === "typed" ? [...object.subarray(0, MAX_ITEMS)] : []);
-        grouped = laid !== items && laid.length > 1;
-        if (laid !== items && laid.length === 1) laid = items;
-      }
-    }
-    for (const name of keys) laid = laid.concat(errorProperty(inner, object, name, kind));
-    state.deepest.level = Math.max(state.deepest.level, inner.deepest.level + 1);
-    const mark = state.circular.get(object);
-    const before = `${mark ? `<ref *${mark}> ` : ""}${text === null ? shape.prefix : `${text} `}`;
-    return join(state, shape.open, shape.close, laid, before, inner.deepest.level, grouped);
+    for (const name of keys) items.push(errorProperty(inner, object, name, kind));
+    const laid = shape.indexed && items.length > 6 && state.options.compact >= 1 ? inColumns(state, items, object) : items;
+    const mark = state.shared.circular.get(object);
+    return join(state, oneWord ?? "", `${mark ? `<ref *${mark}> ` : ""}${shape.open}`, shape.close, laid, laid === items);
   };
 
   const errorProperty = (state, object, name, kind) => {
@@ -338,18 +311,14 @@
     return text.startsWith("[") ? text : `[${name}]: ${text.slice(text.indexOf(": ") + 2)}`;
   };
 
-  const withPath = (state, object) => ({ ...state, path: [...state.path, object] });
-
   // inspect(value, options): options are those of Node that change the text here (depth, showHidden, compact, sorted).
   hooks.inspect = (value, options) => {
     const merged = { ...defaults, ...(typeof options === "object" ? options : undefined) };
     if (merged.depth === null) merged.depth = Infinity;
     if (merged.compact === true) merged.compact = 3;
     if (merged.compact === false) merged.compact = 0;
-    const state = { options: merged, depth: 0, indent: 0, path: [], circular: new Map(), deepest: { level: 0 } };
-    const text = show(state, value);
-    // The mark of a circular reference is only known once its inside was shown.
-    return state.circular.size && !text.startsWith("<ref") ? show({ ...state, deepest: { level: 0 } }, value) : text;
+    const shared = { circular: new Map(), lastDepth: 0 };
+    return show({ options: merged, depth: 0, indent: 0, path: [], shared }, value);
   };
   hooks.inspect.custom = CUSTOM;
 

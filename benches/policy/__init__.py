@@ -1,0 +1,1 @@
+"""Scenarios about the policy language: decisions, compilation, the author's tools."""

@@ -1,0 +1,216 @@
+"""Limits: combining them, refusing senseless ones, and the account of a run."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox import limits
+from sandbox.errors import RequestError, Stop
+from sandbox.limits import MOST, Run, check, lower
+from sandbox.wire import DEFAULT_LIMITS, RunStatus, SessionLimits
+
+FIELDS = SessionLimits.__struct_fields__
+any_limits = st.builds(SessionLimits, **{name: st.integers(0, getattr(MOST, name)) for name in FIELDS})
+A_YEAR = 365 * 24 * 3600 * 10**9
+
+
+def with_limits(**changes: int) -> SessionLimits:
+    return msgspec.structs.replace(DEFAULT_LIMITS, **changes)
+
+
+@given(any_limits, st.none() | any_limits, st.none() | st.integers(1, 10**10))
+def test_lower_never_raises_a_limit(ceiling: SessionLimits, asked: SessionLimits | None, timeout_ms: int | None) -> None:
+    lowered = lower(ceiling, asked, timeout_ms)
+    for name in FIELDS:
+        assert getattr(lowered, name) <= getattr(ceiling, name)
+
+
+@given(any_limits, any_limits)
+def test_lower_gives_what_was_asked_where_it_is_under_the_ceiling(ceiling: SessionLimits, asked: SessionLimits) -> None:
+    lowered = lower(ceiling, asked)
+    for name in FIELDS:
+        assert getattr(lowered, name) == min(getattr(ceiling, name), getattr(asked, name))
+
+
+@given(any_limits, any_limits, st.integers(1, 10**10))
+def test_timeout_takes_the_place_of_the_wall_limit_under_the_same_ceiling(
+    ceiling: SessionLimits, asked: SessionLimits, timeout_ms: int
+) -> None:
+    assert lower(ceiling, asked, timeout_ms).wall_ms == min(ceiling.wall_ms, timeout_ms)
+
+
+def test_lower_without_wishes_is_the_ceiling() -> None:
+    assert lower(DEFAULT_LIMITS, None) == DEFAULT_LIMITS
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_check_takes_every_limit_from_its_least_to_its_most_and_nothing_else(name: str) -> None:
+    least = 0 if name in ("max_stdout_bytes", "max_external_calls") else 1
+    most = getattr(MOST, name)
+    for good in (least, most):
+        assert getattr(check(with_limits(**{name: good})), name) == good
+    for bad in (least - 1, most + 1, -(2**63), 2**64, True, 1.0, "1", None, float("nan")):
+        with pytest.raises(RequestError) as refused:
+            check(with_limits(**{name: bad}))  # type: ignore[arg-type]
+        assert refused.value.error.code == "INVALID_ARGUMENT" and f"limits.{name}" in refused.value.error.message
+
+
+# --- the account of a run ------------------------------------------------------------------------------------------------------------
+
+
+class Clocks:
+    """Time that passes only when told."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.wall_ns = self.cpu_ns = 10**9
+        patch.setattr(limits.time, "monotonic_ns", lambda: self.wall_ns)
+        patch.setattr(limits.time, "thread_time_ns", lambda: self.cpu_ns)
+
+
+@pytest.fixture
+def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
+    return Clocks(monkeypatch)
+
+
+def test_run_is_overdrawn_exactly_at_its_wall_limit(clocks: Clocks) -> None:
+    run = Run(with_limits(wall_ms=50))
+    clocks.wall_ns += 50 * 10**6 - 1
+    assert run.overdrawn() is None and run.elapsed_ns() == 50 * 10**6 - 1
+    clocks.wall_ns += 1
+    stop = run.overdrawn()
+    assert stop is not None and (stop.status, stop.error.code) == (RunStatus.TIMEOUT, "TIMEOUT_WALL")
+
+
+def test_run_is_overdrawn_exactly_at_its_cpu_limit(clocks: Clocks) -> None:
+    run = Run(with_limits(cpu_ms=50))
+    clocks.cpu_ns += 50 * 10**6 - 1
+    assert run.overdrawn() is None and run.cpu_ns() == 50 * 10**6 - 1
+    clocks.cpu_ns += 1
+    stop = run.overdrawn()
+    assert stop is not None and (stop.status, stop.error.code) == (RunStatus.TIMEOUT, "TIMEOUT_CPU")
+
+
+def test_calendar_clock_does_not_matter(clocks: Clocks, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Run(with_limits(wall_ms=50))
+    for jump in (10 * A_YEAR, -10 * A_YEAR):
+        monkeypatch.setattr(limits.time, "time_ns", lambda jump=jump: jump)
+        assert run.overdrawn() is None
+
+
+def test_cancel_comes_before_every_limit(clocks: Clocks) -> None:
+    run = Run(with_limits(wall_ms=50, cpu_ms=50))
+    clocks.wall_ns += A_YEAR
+    run.cancel()
+    with pytest.raises(Stop) as stopped:
+        run.check()
+    assert (stopped.value.status, stopped.value.error.code) == (RunStatus.CANCELLED, "CANCELLED")
+
+
+def test_output_is_kept_up_to_the_limit_of_both_streams_together_and_the_rest_is_counted() -> None:
+    heard: list[tuple[int, bytes]] = []
+    run = Run(with_limits(max_stdout_bytes=10), on_output=lambda stream, data: heard.append((stream, data)))
+    run.write(0, b"abcd")
+    run.write(1, b"efgh")
+    run.write(0, b"ijkl")
+    run.write(1, b"mnop")
+    assert (bytes(run.output[0]), bytes(run.output[1])) == (b"abcdij", b"efgh")
+    assert run.output_dropped_bytes == 6
+    assert heard == [(0, b"abcd"), (1, b"efgh"), (0, b"ij")]
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.binary(max_size=20))), st.integers(0, 50))
+def test_kept_and_dropped_output_is_all_of_it(writes: list[tuple[int, bytes]], most: int) -> None:
+    run = Run(with_limits(max_stdout_bytes=most))
+    for stream, data in writes:
+        run.write(stream, data)
+    kept = sum(map(len, run.output))
+    assert kept == min(most, sum(len(data) for _, data in writes))
+    assert kept + run.output_dropped_bytes == sum(len(data) for _, data in writes)
+
+
+@pytest.mark.parametrize("most", [0, 1, 3])
+def test_one_call_more_than_allowed_ends_the_run(most: int) -> None:
+    run = Run(with_limits(max_external_calls=most))
+    for _ in range(most):
+        run.start_call()
+    with pytest.raises(Stop) as stopped:
+        run.start_call()
+    assert (stopped.value.status, stopped.value.error.code) == (RunStatus.RESOURCE_EXHAUSTED, "EXTERNAL_CALLS_EXCEEDED")
+    assert run.calls_started == most + 1
+
+
+def test_sleep_that_ends_before_the_deadline_returns() -> None:
+    run = Run(DEFAULT_LIMITS)
+    run.wait_until(0)
+    run.wait_until(time.monotonic_ns() + 10**6)
+
+
+def test_sleep_past_the_deadline_ends_at_the_deadline() -> None:
+    run = Run(with_limits(wall_ms=20))
+    with pytest.raises(Stop) as stopped:
+        run.wait_until(time.monotonic_ns() + A_YEAR)
+    assert stopped.value.error.code == "TIMEOUT_WALL"
+
+
+class Sleeping(Run):
+    """A run that says when it starts to wait."""
+
+    def __init__(self, **changes: int) -> None:
+        super().__init__(with_limits(**changes))
+        self.waits = 0
+        self.asleep = threading.Event()
+        event = self._wake
+        original = event.wait
+
+        def wait(timeout: float | None = None) -> bool:
+            self.waits += 1
+            self.asleep.set()
+            return original(timeout)
+
+        event.wait = wait  # type: ignore[method-assign]
+
+
+def test_cancel_from_another_thread_ends_a_sleep() -> None:
+    run = Sleeping(wall_ms=3_600_000)
+    canceller = threading.Thread(target=lambda: run.asleep.wait(30) and run.cancel())
+    canceller.start()
+    with pytest.raises(Stop) as stopped:
+        run.wait_until(time.monotonic_ns() + A_YEAR)
+    canceller.join()
+    assert stopped.value.error.code == "CANCELLED"
+
+
+def test_wake_left_over_from_a_late_capability_does_not_turn_a_sleep_into_a_busy_loop() -> None:
+    run = Sleeping(wall_ms=3_600_000)
+    run.wake()
+    run.wait_until(time.monotonic_ns() + 20 * 10**6)
+    assert run.waits <= 3
+
+
+def test_waiting_for_something_ends_when_it_is_done_or_late() -> None:
+    run = Sleeping(wall_ms=3_600_000)
+    done = threading.Event()
+
+    def finish() -> None:
+        run.asleep.wait(30)
+        done.set()
+        run.wake()
+
+    helper = threading.Thread(target=finish)
+    helper.start()
+    assert run.wait_for(done.is_set, timeout_ms=3_600_000)
+    helper.join()
+    assert not run.wait_for(lambda: False, timeout_ms=1)
+
+
+def test_wall_limit_ends_a_wait_before_its_own_timeout() -> None:
+    run = Run(with_limits(wall_ms=10))
+    with pytest.raises(Stop) as stopped:
+        run.wait_for(lambda: False, timeout_ms=3_600_000)
+    assert stopped.value.error.code == "TIMEOUT_WALL"

@@ -1,0 +1,339 @@
+/* b_declare.c - declare, typeset, local, export, readonly, unset: attributes and values of variables. */
+#include "builtins.h"
+#include "declare.h"
+#include <stdlib.h>
+#include <string.h>
+
+void print_declare(slot *s, var *v)
+{
+    strbuf b = { .a = &sh.tmp };
+    char letters[16];
+    attribute_letters(v, letters);
+    sb_printf(&b, "declare -%s %s", *letters ? letters : "-", s->name);
+    if (v->flags & (V_ARRAY | V_ASSOC)) {
+        bool filled = v->flags & V_ARRAY ? v->u.a && v->u.a->n : v->u.h && v->u.h->n;
+        if (filled || v->flags & V_SET) { sb_putc(&b, '='); array_text(&b, v); }
+    } else if (v->flags & V_SET) { sb_putc(&b, '='); quote_double(&b, v->str); }
+    sb_putc(&b, '\n');
+    out_write(b.s, b.len);
+}
+
+/* ---- name=( ... ) ---- */
+
+static bool add_indexed(slot *s, assign *e, int64_t *next)
+{
+    if (e->has_sub) {
+        int64_t i;
+        if (!arith_eval(e->index, &i)) return false;
+        if (i < 0) i += s->top && s->top->flags & V_ARRAY ? arr_next(s->top->u.a) : 0;
+        if (i < 0) { sh_error("%s: bad array subscript", e->raw ? e->raw : s->name); return false; }
+        char *value = expand_one(e->value, X_ASSIGN);
+        if (!value || !var_set_index(s, i, value, e->append)) return false;
+        *next = i + 1;
+        return true;
+    }
+    strlist items = { .a = &sh.tmp };
+    if (!expand_word(e->value, X_WORDS, &items)) return false;
+    for (size_t i = 0; i < items.n; i++) if (!var_set_index(s, (*next)++, items.v[i], 0)) return false;
+    return true;
+}
+
+/* (k v k v) or ([k]=v ...) of an associative array. */
+static bool add_keyed(slot *s, assign *e)
+{
+    strlist flat = { .a = &sh.tmp };
+    for (; e; e = e->next) {
+        if (e->has_sub) {
+            char *key = expand_one(e->key, X_NOTILDE), *value = key ? expand_one(e->value, X_ASSIGN) : NULL;
+            if (!value || !var_set_elem(s, key, value, e->append)) return false;
+        } else if (!expand_word(e->value, X_WORDS & ~X_SPLIT & ~X_GLOB & ~X_BRACE, &flat)) return false;
+    }
+    for (size_t i = 0; i < flat.n; i += 2) if (!var_set_elem(s, flat.v[i], i + 1 < flat.n ? flat.v[i + 1] : "", 0)) return false;
+    return true;
+}
+
+/* INVARIANT: the elements are expanded before the old value goes, because they may refer to it: a=("${a[@]}" x). */
+bool assign_array(slot *s, assign *a, bool keep)
+{
+    char *sub;
+    var_deref(&s, &sub);
+    if (check_readonly(s, s->top)) return false;
+    bool is_assoc = s->top && s->top->flags & V_ASSOC;
+    slot *work = slot_of(" array");   /* a name no script can use */
+    var *old_work = work->top;
+    if (old_work) chain_remove(work, old_work);
+    var *w = xmalloc(sizeof *w);
+    *w = (var){ .scope = 0, .level = sh.level };
+    chain_insert(work, w);
+    var_make_array(work, w, is_assoc);
+    w->flags |= V_SET;
+    bool append = a->append || keep;
+    if (append && s->top) {
+        var_free(w->flags & V_SET ? NULL : NULL);
+        if (is_assoc) { assoc_free(w->u.h); w->u.h = assoc_copy(s->top->u.h); }
+        else if (s->top->flags & V_ARRAY) { arr_free(w->u.a); w->u.a = arr_copy(s->top->u.a); }
+        else if (s->top->flags & V_SET) arr_set(w->u.a, 0, xstrdup(s->top->str));
+    }
+    if (s->top) w->flags |= s->top->flags & (V_INT | V_LOWER | V_UPPER | V_CAPITAL);
+    bool ok = true;
+    if (is_assoc) ok = add_keyed(work, a->elems);
+    else {
+        int64_t next = append ? arr_next(w->u.a) : 0;
+        for (assign *e = a->elems; e && ok; e = e->next) ok = add_indexed(work, e, &next);
+    }
+    w = work->top;
+    chain_remove(work, w);
+    if (old_work) chain_insert(work, old_work);
+    if (ok) {
+        var *v = var_writable(s, -1);
+        var_clear_value(v);
+        v->flags = (uint16_t)((v->flags & ~(V_ARRAY | V_ASSOC)) | (w->flags & (V_ARRAY | V_ASSOC)) | V_SET);
+        v->u = w->u;
+        if (sh.opt[O_ALLEXPORT]) v->flags |= V_EXPORT;
+        free(w->str);
+        free(w);
+    } else var_free(w);
+    return ok;
+}
+
+/* ---- the builtin ---- */
+
+typedef struct { int on, off; bool global, functions, names_only, print, inherit; const char *who; bool local; } decl;
+
+static int flag_of(char c)
+{
+    switch (c) {
+    case 'a': return V_ARRAY;
+    case 'A': return V_ASSOC;
+    case 'i': return V_INT;
+    case 'l': return V_LOWER;
+    case 'u': return V_UPPER;
+    case 'c': return V_CAPITAL;
+    case 'n': return V_NAMEREF;
+    case 'r': return V_READONLY;
+    case 't': return V_TRACE;
+    case 'x': return V_EXPORT;
+    default: return 0;
+    }
+}
+
+static int show_functions(decl *d, int argc, char **argv, int at)
+{
+    int status = 0;
+    func **f;
+    size_t n = funcs_all(&f);
+    strbuf b = { .a = &sh.tmp };
+    if (at >= argc) {
+        for (size_t i = 0; i < n; i++) {
+            if (d->names_only) sb_printf(&b, "declare -f%s %s\n", f[i]->exported ? "x" : "", f[i]->name);
+            else { print_function(&b, f[i]); if (f[i]->exported && d->on & V_EXPORT) sb_printf(&b, "declare -fx %s\n", f[i]->name); }
+        }
+    }
+    for (; at < argc; at++) {
+        func *one = func_find(argv[at]);
+        if (!one) { status = 1; if (d->on & (V_EXPORT | V_READONLY)) b_error(d->who, 1, "%s: not a function", argv[at]); continue; }
+        if (d->on & V_EXPORT) one->exported = 1;
+        else if (d->off & V_EXPORT) one->exported = 0;
+        else if (d->on & V_READONLY) one->readonly = 1;
+        else if (d->on & V_TRACE) one->traced = 1;
+        else if (d->names_only) sb_printf(&b, "%s\n", one->name);
+        else print_function(&b, one);
+    }
+    if (b.len) out_write(b.s, b.len);
+    return status;
+}
+
+static decl *listing;
+static bool listed(slot *s, var *v)
+{
+    if (s->name[0] == ' ') return false;
+    if (listing->local && listing->who[0] == 'l') return v->scope == sh.scope;
+    return (v->flags & listing->on) == listing->on;
+}
+
+static void list_all(decl *d, bool as_set)
+{
+    slot **v;
+    listing = d;
+    size_t n = slots_all(&v, listed);
+    for (size_t i = 0; i < n; i++) {
+        var *x = var_top(v[i]);
+        if (!as_set) { print_declare(v[i], x); continue; }
+        if (!(x->flags & V_SET)) continue;
+        strbuf b = { .a = &sh.tmp };
+        sb_printf(&b, "%s=", v[i]->name);
+        if (x->flags & (V_ARRAY | V_ASSOC)) array_text(&b, x); else if (*x->str) quote_trace(&b, x->str);
+        sb_putc(&b, '\n');
+        out_write(b.s, b.len);
+    }
+}
+
+/* Gives v the attributes; false after a message. */
+static bool set_attributes(decl *d, slot *s, var *v)
+{
+    if (d->off & V_READONLY && v->flags & V_READONLY) { b_error(d->who, 1, "%s: readonly variable", s->name); return false; }
+    if (d->on & V_ARRAY && v->flags & V_ASSOC) { b_error(d->who, 1, "%s: cannot convert associative to indexed array", s->name); return false; }
+    if (d->on & V_ASSOC && v->flags & V_ARRAY) { b_error(d->who, 1, "%s: cannot convert indexed to associative array", s->name); return false; }
+    if ((d->off & V_ARRAY && v->flags & V_ARRAY) || (d->off & V_ASSOC && v->flags & V_ASSOC)) { b_error(d->who, 1, "%s: cannot destroy array variables in this way", s->name); return false; }
+    bool had_value = v->flags & V_SET;
+    if (d->on & (V_ARRAY | V_ASSOC)) { var_make_array(s, v, d->on & V_ASSOC); if (!had_value) v->flags &= (uint16_t)~V_SET; }
+    if (d->on & V_LOWER) v->flags &= (uint16_t)~(V_UPPER | V_CAPITAL);
+    if (d->on & V_UPPER) v->flags &= (uint16_t)~(V_LOWER | V_CAPITAL);
+    v->flags |= (uint16_t)(d->on & ~(V_ARRAY | V_ASSOC | V_READONLY));
+    v->flags &= (uint16_t)~(d->off & ~(V_ARRAY | V_ASSOC | V_READONLY));
+    return true;
+}
+
+static int one_name(decl *d, char *arg, assign *array)
+{
+    size_t n = name_len(arg);
+    char *eq = arg + n, *sub = NULL, *value = NULL;
+    bool append = false;
+    if (n && arg[n] == '[') {
+        char *close = strstr(arg + n, "]=");
+        char *plus = strstr(arg + n, "]+=");
+        if (plus && (!close || plus < close)) close = plus;
+        if (!close && arg[strlen(arg) - 1] == ']') close = arg + strlen(arg) - 1;
+        if (close) { sub = arena_strndup(&sh.tmp, arg + n + 1, (size_t)(close - arg) - n - 1); eq = close + 1; }
+    }
+    if (*eq == '+' && eq[1] == '=') { append = true; eq++; }
+    if (*eq == '=') value = eq + 1;
+    if (!n || (*eq && *eq != '=')) { return b_error(d->who, 1, "`%s': not a valid identifier", arg); }
+    char *name = arena_strndup(&sh.tmp, arg, n);
+    slot *s = slot_of(name);
+    bool make_local = d->local && !d->global;
+    if (!make_local && !(d->on & V_NAMEREF) && !(d->off & V_NAMEREF) && s->top && s->top->flags & V_NAMEREF) { char *unused; var_deref(&s, &unused); }
+    if (make_local) {
+        if (s->top && s->top->flags & V_READONLY && (s->top->scope == sh.scope || s->top->scope == 0)) { return b_error(d->who, 1, "%s: readonly variable", name); }
+        var_local(s, d->inherit || sh.shopt[S_LOCALVAR_INHERIT]);
+    }
+    int scope = d->global ? 0 : make_local ? sh.scope : -1;
+    if (s->top && s->top->flags & V_READONLY && (value || array)) { return b_error(d->who, 1, "%s: readonly variable", name); }
+    var *v = var_writable(s, scope);
+    if (array && !(d->on & (V_ARRAY | V_ASSOC)) && !(v->flags & (V_ARRAY | V_ASSOC))) { var_make_array(s, v, 0); }
+    if (!set_attributes(d, s, v)) return 1;
+    if (sub && !(v->flags & (V_ARRAY | V_ASSOC)) && value) var_make_array(s, v, 0);
+    bool ok = true;
+    var *hidden = s->top == v ? NULL : s->top;   /* -g in a function that has a local of the same name */
+    if (hidden) { chain_remove(s, hidden); }
+    if (array) {
+        assign copy = *array;
+        copy.append = append;
+        ok = assign_array(s, &copy, false);
+    } else if (value && d->on & V_NAMEREF) {
+        if (!strcmp(value, name) && !make_local) { ok = false; b_error(d->who, 1, "%s: nameref variable self references not allowed", name); }
+        else if (*value && !name_len(value)) { ok = false; b_error(d->who, 1, "`%s': invalid variable name for name reference", value); }
+        else var_put(v, value);
+    } else if (value && !sub && v->flags & (V_ARRAY | V_ASSOC) && value[0] == '(' && value[strlen(value) - 1] == ')') {
+        assign *text = parse_array_text(&sh.tmp, value);
+        if (text) { text->append = append; ok = assign_array(s, text, false); }
+        else ok = var_set_slot(s, value, append);
+    } else if (value && sub) ok = var_set_elem(s, sub, value, append);
+    else if (value) ok = var_set_slot(s, value, append);
+    if (hidden) chain_insert(s, hidden);
+    if (ok && d->on & V_READONLY) { v = chain_find(s, v->scope); if (v) v->flags |= V_READONLY; }
+    return ok ? 0 : 1;
+}
+
+int b_declare(int argc, char **argv)
+{
+    decl d = { .who = argv[0] };
+    int i = 1;
+    if (!strcmp(argv[0], "export")) d.on = V_EXPORT;
+    if (!strcmp(argv[0], "readonly")) d.on = V_READONLY;
+    if (!strcmp(argv[0], "local")) {
+        if (!sh.depth || !sh.frames) return b_error("local", 1, "can only be used in a function");
+    }
+    bool exporting = argv[0][0] == 'e', freezing = argv[0][0] == 'r';
+    bool in_function = false;
+    for (frame *f = sh.frames; f; f = f->up) if (f->func) { in_function = true; break; }
+    d.local = !exporting && !freezing && in_function;
+    for (; i < argc && (argv[i][0] == '-' || argv[i][0] == '+') && argv[i][1]; i++) {
+        if (!strcmp(argv[i], "--")) { i++; break; }
+        bool on = argv[i][0] == '-';
+        for (char *c = argv[i] + 1; *c; c++) {
+            if (*c == 'g') d.global = true;
+            else if (*c == 'f') d.functions = true;
+            else if (*c == 'F') d.functions = d.names_only = true;
+            else if (*c == 'p') d.print = true;
+            else if (*c == 'I') d.inherit = true;
+            else if (exporting && *c == 'n') { d.on &= ~V_EXPORT; d.off |= V_EXPORT; }
+            else if (flag_of(*c)) { if (on) d.on |= flag_of(*c); else d.off |= flag_of(*c); }
+            else {
+                b_error(argv[0], 2, "-%c: invalid option", *c);
+                return b_usage(argv[0], exporting ? "export [-fn] [name[=value] ...] or export -p" : freezing ? "readonly [-aAf] [name[=value] ...] or readonly -p" :
+                               argv[0][0] == 'l' ? "local [option] name[=value] ..." : "declare [-aAfFgiIlnrtux] [name[=value] ...] or declare -p [-aAfFilnrtux] [name ...]");
+            }
+        }
+    }
+    if (d.functions) return show_functions(&d, argc, argv, i);
+    if (i >= argc) { list_all(&d, !d.print && !d.on && argv[0][0] != 'l'); return 0; }
+    if (d.print && !exporting && !freezing) {
+        int status = 0;
+        for (; i < argc; i++) {
+            slot *s = slot_find(argv[i]);
+            var *v = s ? var_top(s) : NULL;
+            if (v && (v->flags || v->scope)) print_declare(s, v); else status = b_error(argv[0], 1, "%s: not found", argv[i]);
+        }
+        return status;
+    }
+    int status = 0;
+    for (; i < argc; i++) {
+        if (d.local && !strcmp(argv[i], "-")) continue;
+        if (one_name(&d, argv[i], arg_assign(i))) status = 1;
+        if (sh.unwind) return status ? status : 1;
+    }
+    return status;
+}
+
+static int unset_element(char *arg, size_t n)
+{
+    slot *s = slot_find(arena_strndup(&sh.tmp, arg, n));
+    size_t len = strlen(arg);
+    char *sub = arena_strndup(&sh.tmp, arg + n + 1, len - n - 2), *unused;
+    if (!s) return 0;
+    var *v = var_deref(&s, &unused);
+    if (!v) return 0;
+    if (v->flags & V_READONLY) return b_error("unset", 1, "%s: cannot unset: readonly variable", s->name);
+    if (v->flags & V_ASSOC) { v = var_writable(s, -1); assoc_unset(v->u.h, sub); return 0; }
+    if (!strcmp(sub, "@") || !strcmp(sub, "*")) return var_unset(s, 0) ? 0 : 1;
+    int64_t i;
+    if (!arith_eval_text(sub, &i)) return 1;
+    if (!(v->flags & V_ARRAY)) { if (i == 0) return var_unset(s, 0) ? 0 : 1; return b_error("unset", 1, "%s: not an array variable", s->name); }
+    if (i < 0) i += arr_next(v->u.a);
+    if (i < 0) return b_error("unset", 1, "[%s]: bad array subscript", sub);
+    v = var_writable(s, -1);
+    arr_unset(v->u.a, i);
+    return 0;
+}
+
+int b_unset(int argc, char **argv)
+{
+    opts o = OPTS("unset [-f] [-v] [-n] [name ...]");
+    bool functions = false, vars = false, ref = false;
+    int status = 0;
+    for (int c; (c = next_opt(&o, "fvn"));) {
+        if (c == '?') return 2;
+        if (c == 'f') functions = true; else if (c == 'v') vars = true; else ref = true;
+    }
+    for (int i = o.at; i < argc; i++) {
+        size_t n = name_len(argv[i]);
+        if (functions) {
+            func *f = func_find(argv[i]);
+            if (f && f->readonly) status = b_error("unset", 1, "%s: cannot unset: readonly function", argv[i]);
+            else func_unset(argv[i]);
+            continue;
+        }
+        if (n && argv[i][n] == '[' && argv[i][strlen(argv[i]) - 1] == ']') { if (unset_element(argv[i], n)) status = 1; continue; }
+        if (!n || argv[i][n]) { if (!vars && func_unset(argv[i])) continue; status = b_error("unset", 1, "`%s': not a valid identifier", argv[i]); continue; }
+        slot *s = slot_find(argv[i]);
+        char *sub = NULL;
+        if (s && !ref && s->top && s->top->flags & V_NAMEREF) {
+            var_deref(&s, &sub);
+            if (sub) { strbuf b = { .a = &sh.tmp }; sb_printf(&b, "%s[%s]", s->name, sub); if (unset_element(sb_str(&b), strlen(s->name))) status = 1; continue; }
+        }
+        if (s && s->top) { if (!var_unset(s, 0)) status = 1; }
+        else if (!vars) func_unset(argv[i]);
+    }
+    return status;
+}

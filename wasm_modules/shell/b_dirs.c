@@ -1,0 +1,200 @@
+/* b_dirs.c - cd, pwd, pushd, popd, dirs. The working directory is kept as the logical path, symbolic links included. */
+#include "builtins.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* base and path joined, with . and .. taken out; in sh.tmp. */
+static char *logical(const char *base, const char *path)
+{
+    strbuf b = { .a = &sh.tmp };
+    char *all = NULL;
+    strbuf in = { .a = &sh.tmp };
+    if (path[0] != '/') { sb_puts(&in, base); sb_putc(&in, '/'); }
+    sb_puts(&in, path);
+    all = sb_str(&in);
+    for (char *save, *part = strtok_r(all, "/", &save); part; part = strtok_r(NULL, "/", &save)) {
+        if (!strcmp(part, ".")) continue;
+        if (!strcmp(part, "..")) { while (b.len > 0 && b.s[--b.len] != '/') { } continue; }
+        sb_putc(&b, '/');
+        sb_puts(&b, part);
+    }
+    if (!b.len) sb_putc(&b, '/');
+    return sb_str(&b);
+}
+
+static void set_cwd(const char *path)
+{
+    var_set_plain("OLDPWD", sh.cwd);
+    var_export("OLDPWD");
+    char *old = sh.cwd;
+    sh.cwd = xstrdup(path);
+    if (sh.cwd_level == sh.level) free(old);
+    sh.cwd_level = sh.level;
+    var_set_plain("PWD", sh.cwd);
+    var_export("PWD");
+}
+
+static int change(const char *who, const char *path, bool quiet)
+{
+    char *to = logical(sh.cwd, path);
+    struct stat st;
+    if (stat(to, &st) < 0) return quiet ? 1 : b_error(who, 1, "%s: %s", path, strerror(errno));
+    if (!S_ISDIR(st.st_mode)) return quiet ? 1 : b_error(who, 1, "%s: Not a directory", path);
+    if (chdir(to) < 0) return quiet ? 1 : b_error(who, 1, "%s: %s", path, strerror(errno));
+    set_cwd(to);
+    return 0;
+}
+
+int b_cd(int argc, char **argv)
+{
+    opts o = OPTS("cd [-L|[-P [-e]] [-@]] [dir]");
+    for (int c; (c = next_opt(&o, "LPe@"));) if (c == '?') return 2;
+    if (argc - o.at > 1) return b_error("cd", 1, "too many arguments");
+    const char *to = o.at < argc ? argv[o.at] : var_get("HOME");
+    bool print = false;
+    if (!to) return b_error("cd", 1, "HOME not set");
+    if (!strcmp(to, "-")) {
+        to = var_get("OLDPWD");
+        if (!to) return b_error("cd", 1, "OLDPWD not set");
+        print = true;
+    }
+    if (!*to) return 0;
+    to = arena_strdup(&sh.tmp, to);
+    const char *cdpath = var_get("CDPATH");
+    if (cdpath && *cdpath && to[0] != '/' && strncmp(to, "./", 2) && strncmp(to, "../", 3) && strcmp(to, ".") && strcmp(to, "..")) {
+        char *copy = arena_strdup(&sh.tmp, cdpath);
+        for (char *save, *dir = strtok_r(copy, ":", &save); dir; dir = strtok_r(NULL, ":", &save)) {
+            strbuf b = { .a = &sh.tmp };
+            sb_printf(&b, "%s/%s", dir, to);
+            if (change("cd", sb_str(&b), true) == 0) { if (strcmp(dir, ".")) out_printf("%s\n", sh.cwd); return 0; }
+        }
+    }
+    int status = change("cd", to, false);
+    if (status == 0 && print) out_printf("%s\n", sh.cwd);
+    return status;
+}
+
+int b_pwd(int argc, char **argv)
+{
+    opts o = OPTS("pwd [-LP]");
+    bool physical = false;
+    for (int c; (c = next_opt(&o, "LP"));) { if (c == '?') return 2; physical = c == 'P'; }
+    char buf[4096];
+    const char *path = sh.cwd;
+    if (physical && getcwd(buf, sizeof buf)) path = buf;
+    return out_printf("%s\n", path) ? 1 : 0;
+}
+
+static void own_dirs(void)
+{
+    if (sh.dirs_level == sh.level || !sh.dirs) { sh.dirs_level = sh.level; return; }
+    char **copy = xmalloc((size_t)(sh.ndirs ? sh.ndirs : 1) * sizeof *copy);
+    for (int i = 0; i < sh.ndirs; i++) copy[i] = xstrdup(sh.dirs[i]);
+    sh.dirs = copy;
+    sh.dirs_level = sh.level;
+}
+
+static char *with_tilde(const char *path)
+{
+    const char *home = var_get("HOME");
+    size_t n = home ? strlen(home) : 0;
+    if (n > 1 && !strncmp(path, home, n) && (!path[n] || path[n] == '/')) { strbuf b = { .a = &sh.tmp }; sb_printf(&b, "~%s", path + n); return sb_str(&b); }
+    return (char *)path;
+}
+
+/* Entry k as dirs counts: 0 is the current directory. */
+static const char *entry(int k) { return k == 0 ? sh.cwd : sh.dirs[sh.ndirs - k]; }
+
+int b_dirs(int argc, char **argv)
+{
+    bool full = false, lines = false, numbers = false;
+    int pick = -1;
+    for (int i = 1; i < argc; i++) {
+        if ((argv[i][0] == '+' || argv[i][0] == '-') && argv[i][1] >= '0' && argv[i][1] <= '9') {
+            int k = atoi(argv[i] + 1);
+            if (k > sh.ndirs) return b_error("dirs", 1, "%s: directory stack index out of range", argv[i]);
+            pick = argv[i][0] == '+' ? k : sh.ndirs - k;
+            continue;
+        }
+        for (char *c = argv[i] + 1; *c; c++) {
+            if (*c == 'c') { own_dirs(); for (int k = 0; k < sh.ndirs; k++) free(sh.dirs[k]); sh.ndirs = 0; return 0; }
+            if (*c == 'l') full = true; else if (*c == 'p') lines = true; else if (*c == 'v') lines = numbers = true;
+            else { b_error("dirs", 2, "%s: invalid option", argv[i]); return b_usage("dirs", "dirs [-clpv] [+N] [-N]"); }
+        }
+    }
+    if (pick >= 0) { out_printf("%s\n", full ? entry(pick) : with_tilde(entry(pick))); return 0; }
+    for (int k = 0; k <= sh.ndirs; k++) {
+        const char *path = full ? entry(k) : with_tilde(entry(k));
+        if (numbers) out_printf("%2d  %s\n", k, path);
+        else out_printf("%s%s", path, lines || k == sh.ndirs ? "\n" : " ");
+    }
+    return 0;
+}
+
+static int show(void) { char *args[] = { "dirs", NULL }; return b_dirs(1, args); }
+
+static void push_dir(const char *path)
+{
+    own_dirs();
+    sh.dirs = xrealloc(sh.dirs, (size_t)(sh.ndirs + 1) * sizeof *sh.dirs);
+    sh.dirs[sh.ndirs++] = xstrdup(path);
+}
+
+int b_pushd(int argc, char **argv)
+{
+    bool stay = false;
+    int i = 1;
+    if (i < argc && !strcmp(argv[i], "-n")) { stay = true; i++; }
+    if (i < argc && !strcmp(argv[i], "--")) i++;
+    if (i >= argc) {
+        if (!sh.ndirs) return b_error("pushd", 1, "no other directory");
+        char *top = arena_strdup(&sh.tmp, sh.dirs[sh.ndirs - 1]), *here = arena_strdup(&sh.tmp, sh.cwd);
+        if (change("pushd", top, false)) return 1;
+        own_dirs();
+        free(sh.dirs[sh.ndirs - 1]);
+        sh.dirs[sh.ndirs - 1] = xstrdup(here);
+        return show();
+    }
+    if ((argv[i][0] == '+' || argv[i][0] == '-') && argv[i][1] >= '0' && argv[i][1] <= '9') {
+        int k = atoi(argv[i] + 1), total = sh.ndirs + 1;
+        if (k >= total) return b_error("pushd", 1, "%s: directory stack index out of range", argv[i]);
+        if (argv[i][0] == '-') k = total - 1 - k;
+        char **all = arena_alloc(&sh.tmp, (size_t)total * sizeof *all);
+        for (int j = 0; j < total; j++) all[j] = arena_strdup(&sh.tmp, entry((k + j) % total));
+        if (change("pushd", all[0], false)) return 1;
+        own_dirs();
+        for (int j = 0; j < sh.ndirs; j++) { free(sh.dirs[j]); sh.dirs[j] = xstrdup(all[total - 1 - j]); }
+        return show();
+    }
+    char *here = arena_strdup(&sh.tmp, sh.cwd);
+    if (stay) { push_dir(logical(sh.cwd, argv[i])); return show(); }
+    if (change("pushd", argv[i], false)) return 1;
+    push_dir(here);
+    return show();
+}
+
+int b_popd(int argc, char **argv)
+{
+    if (!sh.ndirs) return b_error("popd", 1, "directory stack empty");
+    if (argc > 1 && (argv[1][0] == '+' || argv[1][0] == '-') && argv[1][1] >= '0' && argv[1][1] <= '9') {
+        int k = atoi(argv[1] + 1), total = sh.ndirs + 1;
+        if (k >= total) return b_error("popd", 1, "%s: directory stack index out of range", argv[1]);
+        if (argv[1][0] == '-') k = total - 1 - k;
+        if (k > 0) {
+            own_dirs();
+            int at = sh.ndirs - k;
+            free(sh.dirs[at]);
+            memmove(sh.dirs + at, sh.dirs + at + 1, (size_t)(sh.ndirs - at - 1) * sizeof *sh.dirs);
+            sh.ndirs--;
+            return show();
+        }
+    }
+    char *top = arena_strdup(&sh.tmp, sh.dirs[sh.ndirs - 1]);
+    if (!(argc > 1 && !strcmp(argv[1], "-n")) && change("popd", top, false)) return 1;
+    own_dirs();
+    free(sh.dirs[--sh.ndirs]);
+    return show();
+}

@@ -1,0 +1,212 @@
+/* b_echo.c - echo and printf. */
+#include "builtins.h"
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+int b_echo(int argc, char **argv)
+{
+    bool newline = true, escapes = sh.shopt[S_XPG_ECHO], stop = false;
+    int i = 1;
+    for (; i < argc && argv[i][0] == '-' && argv[i][1] && !argv[i][1 + strspn(argv[i] + 1, "neE")]; i++)
+        for (char *c = argv[i] + 1; *c; c++) if (*c == 'n') newline = false; else escapes = *c == 'e';
+    if (!escapes && i == argc - 1 && newline) {   /* the common case, in one write */
+        size_t n = strlen(argv[i]);
+        char small[256];
+        if (n < sizeof small) { memcpy(small, argv[i], n); small[n] = '\n'; return out_write(small, n + 1) ? 1 : 0; }
+    }
+    strbuf b = { .a = &sh.tmp };
+    for (; i < argc && !stop; i++) {
+        if (!escapes) sb_puts(&b, argv[i]);
+        else for (char *s = argv[i]; *s && !stop;) {
+            if (*s == '\\') s += 1 + decode_escape(s + 1, 'e', &b, &stop); else sb_putc(&b, *s++);
+        }
+        if (i + 1 < argc && !stop) sb_putc(&b, ' ');
+    }
+    if (newline && !stop) sb_putc(&b, '\n');
+    return out_write(b.s ? b.s : "", b.len) ? 1 : 0;
+}
+
+/* ---- printf ---- */
+
+typedef struct { strbuf out; char **argv; int argc, at; int status; bool stop, used; } pf;
+
+static char *next_arg(pf *p)
+{
+    if (p->at < p->argc) { p->used = true; return p->argv[p->at++]; }
+    return NULL;
+}
+
+static int64_t arg_int(pf *p, bool is_unsigned)
+{
+    char *s = next_arg(p), *end;
+    if (!s || !*s) { if (s) { b_error("printf", 1, "%s: invalid number", s); p->status = 1; } return 0; }
+    if (*s == '\'' || *s == '"') { uint32_t c; utf8_next(s + 1, &c); return (int64_t)c; }
+    errno = 0;
+    int64_t v = is_unsigned && *s != '-' ? (int64_t)strtoull(s, &end, 0) : strtoll(s, &end, 0);
+    if (*end || end == s) { b_error("printf", 1, "%s: invalid number", s); p->status = 1; }
+    else if (errno == ERANGE) { b_error("printf", 1, "warning: %s: Numerical result out of range", s); }
+    return v;
+}
+
+static double arg_double(pf *p)
+{
+    char *s = next_arg(p), *end;
+    if (!s || !*s) return 0;
+    if (*s == '\'' || *s == '"') { uint32_t c; utf8_next(s + 1, &c); return (double)c; }
+    double v = strtod(s, &end);
+    if (*end || end == s) { b_error("printf", 1, "%s: invalid number", s); p->status = 1; }
+    return v;
+}
+
+/* Text with width and precision (in characters). */
+static void padded(pf *p, const char *s, size_t n, const char *flags, int width, int precision)
+{
+    if (precision >= 0 && (size_t)precision < n) n = (size_t)precision;
+    bool left = strchr(flags, '-') || width < 0;
+    size_t want = width < 0 ? (size_t)-(int64_t)width : (size_t)width, pad = want > n ? want - n : 0;
+    if (pad > 1 << 26) pad = 1 << 26;
+    if (!left) for (size_t i = 0; i < pad; i++) sb_putc(&p->out, ' ');
+    sb_add(&p->out, s, n);
+    if (left) for (size_t i = 0; i < pad; i++) sb_putc(&p->out, ' ');
+}
+
+static void format_time(pf *p, const char *spec, size_t n, const char *flags, int width, int precision)
+{
+    char *fmt = arena_strndup(&sh.tmp, spec, n), text[512];
+    char *s = next_arg(p);
+    int64_t when = -1;
+    if (s && !parse_int(s, &when)) { b_error("printf", 1, "%s: invalid number", s); p->status = 1; when = 0; }
+    time_t t = when == -1 ? time(NULL) : when == -2 ? (time_t)(sh.start_us / 1000000) : (time_t)when;
+    struct tm tm;
+    if (!localtime_r(&t, &tm)) return;
+    if (!*fmt) fmt = "%X";
+    size_t len = strftime(text, sizeof text, fmt, &tm);
+    padded(p, text, len, flags, width, precision);
+}
+
+static void format_b(pf *p, const char *s, const char *flags, int width, int precision)
+{
+    strbuf b = { .a = &sh.tmp };
+    bool stop = false;
+    while (*s && !stop) if (*s == '\\') s += 1 + decode_escape(s + 1, 'b', &b, &stop); else sb_putc(&b, *s++);
+    sb_str(&b);
+    padded(p, b.s, b.len, flags, width, precision);
+    if (stop) p->stop = true;
+}
+
+static void format_number(pf *p, char conv, const char *flags, int width, int precision)
+{
+    char spec[32], *q = spec;
+    *q++ = '%';
+    for (const char *f = flags; *f && q < spec + 8; f++) *q++ = *f;
+    strcpy(q, "*");
+    q++;
+    if (precision >= 0) { strcpy(q, ".*"); q += 2; }
+    if (strchr("diouxX", conv)) {
+        strcpy(q, "ll");
+        q += 2;
+        *q++ = conv;
+        *q = 0;
+        long long v = arg_int(p, conv != 'd' && conv != 'i');
+        if (precision >= 0) sb_printf(&p->out, spec, width, precision, v); else sb_printf(&p->out, spec, width, v);
+    } else {
+        *q++ = conv;
+        *q = 0;
+        double v = arg_double(p);
+        if (precision >= 0) sb_printf(&p->out, spec, width, precision, v); else sb_printf(&p->out, spec, width, v);
+    }
+}
+
+/* One conversion; s behind the %. Returns what follows it. */
+static const char *conversion(pf *p, const char *s)
+{
+    const char *from = s;
+    char flags[8] = "";
+    size_t nf = strspn(s, "-+ #0'");
+    for (size_t i = 0, k = 0; i < nf && k < 6; i++) if (s[i] != '\'' && !strchr(flags, s[i])) { flags[k++] = s[i]; flags[k] = 0; }
+    s += nf;
+    int width = 0, precision = -1;
+    if (*s == '*') { width = (int)arg_int(p, false); s++; }
+    else while (isdigit((unsigned char)*s)) { if (width < 100000000) width = width * 10 + (*s - '0'); s++; }
+    if (*s == '.') {
+        s++;
+        precision = 0;
+        if (*s == '*') { precision = (int)arg_int(p, false); s++; }
+        else while (isdigit((unsigned char)*s)) { if (precision < 100000000) precision = precision * 10 + (*s - '0'); s++; }
+    }
+    while (*s && strchr("hlLjzt", *s)) s++;
+    char c = *s, *arg;
+    if (width > 1 << 26) width = 1 << 26;
+    if (precision > 1 << 26) precision = 1 << 26;
+    switch (c) {
+    case '%': sb_putc(&p->out, '%'); break;
+    case 's': arg = next_arg(p); padded(p, arg ? arg : "", arg ? strlen(arg) : 0, flags, width, precision); break;
+    case 'b': arg = next_arg(p); format_b(p, arg ? arg : "", flags, width, precision); break;
+    case 'c': arg = next_arg(p); padded(p, arg ? arg : "", 1, flags, width, -1); break;
+    case 'q': case 'Q': {
+        strbuf b = { .a = &sh.tmp };
+        arg = next_arg(p);
+        quote_backslash(&b, arg ? arg : "");
+        sb_str(&b);
+        padded(p, b.s, b.len, flags, width, precision);
+        break;
+    }
+    case 'd': case 'i': case 'o': case 'u': case 'x': case 'X':
+    case 'e': case 'E': case 'f': case 'F': case 'g': case 'G': case 'a': case 'A': format_number(p, c, flags, width, precision); break;
+    case 'n': { arg = next_arg(p); if (arg && is_name(arg)) var_set_int(arg, (int64_t)p->out.len); break; }
+    case '(': {
+        const char *close = strchr(s, ')');
+        if (close && close[1] == 'T') { format_time(p, s + 1, (size_t)(close - s - 1), flags, width, precision); return close + 2; }
+    }   /* fall through */
+    default:
+        if (!c) { b_error("printf", 1, "`%s': missing format character", from - 1); }
+        else b_error("printf", 1, "`%c': invalid format character", c);
+        p->status = 1;
+        p->stop = true;
+        return s;
+    }
+    return s + 1;
+}
+
+static void format_once(pf *p, const char *f)
+{
+    while (*f && !p->stop) {
+        if (*f == '%') f = conversion(p, f + 1);
+        else if (*f == '\\') f += 1 + decode_escape(f + 1, 'f', &p->out, &p->stop);
+        else sb_putc(&p->out, *f++);
+    }
+}
+
+int b_printf(int argc, char **argv)
+{
+    opts o = OPTS("printf [-v var] format [arguments]");
+    char *name = NULL;
+    for (int c; (c = next_opt(&o, "v:"));) {
+        if (c == '?') return 2;
+        name = o.arg;
+    }
+    if (name) {
+        size_t n = name_len(name);
+        if (!n || (name[n] && (name[n] != '[' || name[strlen(name) - 1] != ']'))) return b_error("printf", 2, "`%s': not a valid identifier", name);
+    }
+    if (o.at >= argc) return b_usage("printf", o.usage);
+    pf p = { .out = { .a = &sh.tmp }, .argv = argv, .argc = argc, .at = o.at + 1 };
+    do {
+        p.used = false;
+        format_once(&p, argv[o.at]);
+    } while (p.at < argc && p.used && !p.stop);
+    sb_str(&p.out);
+    if (!name) return (p.out.len && out_write(p.out.s, p.out.len)) ? 1 : p.status;
+    char *open = strchr(name, '[');
+    bool ok;
+    if (open) {
+        char *sub = arena_strndup(&sh.tmp, open + 1, strlen(open) - 2);
+        slot *s = slot_of(arena_strndup(&sh.tmp, name, (size_t)(open - name)));
+        ok = var_set_elem(s, sub, p.out.s, 0);
+    } else ok = var_set(name, p.out.s);
+    return ok ? p.status : 1;
+}

@@ -1,0 +1,145 @@
+/* awk.h - the awk language: POSIX with gawk's common additions.
+ *
+ * Reading order: awk_lex.c, awk_parse.c (program to tree), awk_value.c (numbers, strings, arrays), awk_record.c (records, fields, files),
+ * awk_eval.c (expressions), awk_exec.c (statements and the main loop), awk_call.c (built-in functions), awk_format.c (printf), awk.c (command line).
+ *
+ * A fatal error sets A->fatal; everything unwinds through ordinary returns. No state outlives the call.
+ */
+#ifndef HATCH_AWK_H
+#define HATCH_AWK_H
+#include "buffer.h"
+#include "patterns.h"
+#include "pool.h"
+
+typedef struct { int refs; size_t n; char text[]; } astr;
+
+enum { V_NONE = 0, V_NUM = 1, V_STR = 2, V_MAYBE = 4, V_ARRAY = 8, V_REGEX = 16 };   /* V_MAYBE: a string from input that may look like a number */
+typedef struct cell cell;
+typedef struct array array;
+struct cell { unsigned char type; double num; union { astr *str; array *arr; }; cell *origin; }; /* origin: of an untyped argument, the caller's variable */
+
+typedef struct slot { astr *key; cell value; unsigned hash; int next; } slot;
+struct array { slot *slots; int count, used, cap, *heads, head_cap, refs; };
+
+enum { E_NUM, E_STR, E_REGEX, E_VAR, E_LOCAL, E_INDEX, E_FIELD, E_ASSIGN, E_COND, E_AND, E_OR, E_NOT, E_NEG, E_PLUS, E_BIN, E_COMPARE, E_MATCH, E_NOMATCH, E_IN, E_CONCAT,
+    E_PREINC, E_PREDEC, E_POSTINC, E_POSTDEC, E_CALL, E_BUILTIN, E_GETLINE, E_GROUP,
+    S_BLOCK, S_EXPR, S_PRINT, S_PRINTF, S_IF, S_WHILE, S_DO, S_FOR, S_FORIN, S_BREAK, S_CONTINUE, S_NEXT, S_NEXTFILE, S_EXIT, S_RETURN, S_DELETE, S_SWITCH, S_CASE };
+
+typedef struct anode anode;
+struct anode {
+    int kind, op, index, line;         /* op: operator or redirection; index: variable, local, function or builtin number */
+    double num;
+    astr *str;
+    regex *re;
+    anode *a, *b, *c, *d, *next;
+    int count;
+};
+
+typedef struct { char *name; int index, params, is_defined; anode *body; char **param_names; } afunc;
+typedef struct { anode *pattern, *end, *body; int kind, active; } arule;  /* kind: 0 pattern, B E f(BEGINFILE) e(ENDFILE) */
+
+enum { VAR_NF, VAR_NR, VAR_FNR, VAR_FS, VAR_OFS, VAR_RS, VAR_ORS, VAR_SUBSEP, VAR_CONVFMT, VAR_OFMT, VAR_RSTART, VAR_RLENGTH, VAR_FILENAME, VAR_ENVIRON, VAR_ARGC, VAR_ARGV,
+    VAR_RT, VAR_IGNORECASE, VAR_FIELDWIDTHS, VAR_FPAT, VAR_PROCINFO, VAR_ERRNO, VAR_SPECIAL };
+
+typedef struct astream { astr *name; int kind; io *s; int eof; buffer rest; size_t at; int status; struct astream *next; } astream; /* kind: > a(>>) < |(to command) p(from command) */
+
+typedef struct { const char *text; astr *key; regex *re; int fold; } regex_slot;
+enum { REGEX_CACHE = 64 };
+
+typedef struct awk {
+    tool *t;
+    pool pool;
+    char **var_names;
+    cell *vars;
+    int var_count, var_cap;
+    afunc *funcs;
+    int func_count, func_cap;
+    arule *rules;
+    int rule_count, rule_cap;
+    int begin_only, exiting, in_end;
+    cell *locals;                      /* of the running function */
+    int depth;
+    cell returned;
+    astr *record;                      /* $0 */
+    cell *fields;
+    int nf, fields_cap, split_done, record_stale, split_mode; /* record_stale: $0 must be rebuilt from fields; split_mode: by 'F'S, F'P'AT, 'W'idths */
+    char **files;
+    int file_count, next_arg, used_file;
+    astream *input;                    /* the main input */
+    astream *streams;
+    regex_slot cache[REGEX_CACHE];
+    unsigned long long seed[2];
+    double seed_number, last_seed_number;
+    int fatal, exit_code;
+    astr *empty;
+} awk;
+
+/* awk_lex.c and awk_parse.c */
+int awk_parse(awk *A, const char *text, size_t n);     /* 0, or 2 after a message */
+int awk_variable(awk *A, const char *name, size_t n);  /* index of the global variable, made when new */
+
+/* awk_value.c */
+astr *astr_new(awk *A, const char *text, size_t n);
+astr *astr_room(awk *A, size_t n);                      /* text to be filled in by the caller */
+static inline astr *astr_ref(astr *s) { s->refs++; return s; }
+void astr_unref(awk *A, astr *s);
+cell cell_num(double n);
+cell cell_str(astr *s);                                 /* takes the reference */
+cell cell_input(astr *s);                               /* takes the reference; may look like a number */
+cell cell_copy(cell c);
+void cell_drop(awk *A, cell c);
+double cell_number(cell *c);
+astr *cell_string(awk *A, const cell *c, int output);    /* a reference; output: OFMT instead of CONVFMT */
+int cell_true(cell *c);
+int cell_is_number(cell *c);                            /* decides V_MAYBE */
+int cell_compare(awk *A, cell *a, cell *b);
+double text_number(const char *text, size_t n);          /* the leading number */
+array *array_new(awk *A);
+void array_clear(awk *A, array *a);
+cell *array_get(awk *A, array *a, astr *key, int make);  /* NULL when missing and not make */
+void array_delete(awk *A, array *a, astr *key);
+astr **array_keys(awk *A, array *a, int *n);             /* references in the arena, in the order of for-in without PROCINFO */
+cell *array_at(awk *A, array *a, const char *key);
+void array_drop(awk *A, array *a);
+
+/* awk_record.c */
+int record_next(awk *A);                                 /* the next main record into $0; 0 at the end */
+int record_read(awk *A, astream *s, astr **record);       /* 1, 0 at the end, -1 error */
+void record_set(awk *A, astr *s);                        /* takes the reference */
+void fields_split(awk *A);
+cell *field_get(awk *A, int i, int make);
+void field_assigned(awk *A, int i);
+void nf_assigned(awk *A);
+astr *record_text(awk *A);                               /* borrowed */
+int split_text(awk *A, astr *s, array *to, array *seps, const cell *fs, regex *re); /* number of pieces */
+astream *stream_find(awk *A, astr *name, int kind, int make);
+int stream_close(awk *A, astr *name);                    /* the status, -1 when not open */
+void streams_flush(awk *A);
+int run_command(awk *A, astr *command, io *in, io *out); /* with the shell */
+void file_next(awk *A);                                  /* nextfile */
+
+/* awk_eval.c */
+cell eval(awk *A, anode *n);
+double eval_number(awk *A, anode *n);
+astr *eval_string(awk *A, anode *n);
+int eval_true(awk *A, anode *n);
+regex *eval_regex(awk *A, anode *n);                     /* borrowed; NULL after a fatal error */
+regex *regex_cached(awk *A, astr *text);
+cell *eval_place(awk *A, anode *n, int *special);         /* variable, element or field to assign to; *special: what place_assigned needs */
+void place_assigned(awk *A, anode *n, int special);
+array *eval_array(awk *A, anode *n);
+astr *subscript(awk *A, anode *list);
+
+/* awk_exec.c */
+enum { RUN_ON, RUN_BREAK, RUN_CONTINUE, RUN_NEXT, RUN_NEXTFILE, RUN_EXIT, RUN_RETURN };
+int exec(awk *A, anode *n);
+int awk_run(awk *A);
+cell call_function(awk *A, anode *n);
+void keys_sort(awk *A, array *a, astr **keys, int n, const char *how);
+
+/* awk_call.c, awk_format.c */
+int builtin_named(const char *name, size_t n);           /* -1 when there is none */
+cell call_builtin(awk *A, anode *n);
+astr *format_text(awk *A, astr *format, cell *args, int n);
+void *awk_fatal(awk *A, const char *format, ...) __attribute__((format(printf, 2, 3))); /* NULL */
+#endif

@@ -1,0 +1,147 @@
+/* awk_lex.c - awk's tokens. The parser says when a slash begins a regular expression. */
+#include "awk_lex.h"
+#include "../utf8.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *lex_error(lexer *L, const char *message) {
+    if (L->error) return NULL;
+    L->error = 1;
+    const char *start = L->p, *stop = L->p;
+    (void)start; (void)stop;
+    tool_fail(L->A->t, 2, "cmd. line:%d: %s", L->line, message);
+    return NULL;
+}
+
+static const struct { const char *word; int token; } keywords[] = {{"BEGIN", T_BEGIN}, {"END", T_END}, {"BEGINFILE", T_BEGINFILE}, {"ENDFILE", T_ENDFILE}, {"function", T_FUNCTION},
+    {"func", T_FUNCTION}, {"if", T_IF}, {"else", T_ELSE}, {"while", T_WHILE}, {"for", T_FOR}, {"do", T_DO}, {"break", T_BREAK}, {"continue", T_CONTINUE}, {"next", T_NEXT},
+    {"nextfile", T_NEXTFILE}, {"exit", T_EXIT}, {"return", T_RETURN}, {"delete", T_DELETE}, {"in", T_IN}, {"getline", T_GETLINE}, {"print", T_PRINT}, {"printf", T_PRINTF},
+    {"switch", T_SWITCH}, {"case", T_CASE}, {"default", T_DEFAULT}};
+
+static void skip_blanks(lexer *L) {
+    for (;;) {
+        if (L->p >= L->end) return;
+        if (*L->p == ' ' || *L->p == '\t' || *L->p == '\r') L->p++;
+        else if (*L->p == '\\' && L->end - L->p >= 2 && L->p[1] == '\n') { L->p += 2; L->line++; }
+        else if (*L->p == '\\' && L->end - L->p >= 3 && L->p[1] == '\r' && L->p[2] == '\n') { L->p += 3; L->line++; }
+        else if (*L->p == '#') while (L->p < L->end && *L->p != '\n') L->p++;
+        else return;
+    }
+}
+
+static int hex(int c) { return isdigit(c) ? c - '0' : isxdigit(c) ? (c | 32) - 'a' + 10 : -1; }
+
+static void lex_string(lexer *L) {
+    L->text.n = 0;
+    buffer_puts(&L->text, "");
+    for (;;) {
+        if (L->p >= L->end || *L->p == '\n') { lex_error(L, "unterminated string"); return; }
+        char c = *L->p++;
+        if (c == '"') return;
+        if (c != '\\') { buffer_putc(&L->text, c); continue; }
+        if (L->p >= L->end) { lex_error(L, "unterminated string"); return; }
+        c = *L->p++;
+        switch (c) {
+        case 'n': c = '\n'; break; case 't': c = '\t'; break; case 'r': c = '\r'; break; case 'a': c = 7; break; case 'b': c = 8; break; case 'f': c = 12; break; case 'v': c = 11; break;
+        case '\\': case '"': case '/': break;
+        case '\n': L->line++; continue;
+        case '0': case '1': case '2': case '3': case '4': case '5': case '6': case '7': {
+            int v = c - '0';
+            for (int i = 0; i < 2 && L->p < L->end && *L->p >= '0' && *L->p <= '7'; i++) v = v * 8 + *L->p++ - '0';
+            c = (char)v;
+            break;
+        }
+        case 'x': {
+            int v = 0, digits = 0;
+            for (; digits < 2 && L->p < L->end && hex((unsigned char)*L->p) >= 0; digits++) v = v * 16 + hex((unsigned char)*L->p++);
+            if (!digits) { buffer_putc(&L->text, 'x'); continue; }
+            c = (char)v;
+            break;
+        }
+        case 'u': {
+            int v = 0, digits = 0;
+            char bytes[4];
+            for (; digits < 8 && L->p < L->end && hex((unsigned char)*L->p) >= 0; digits++) v = v * 16 + hex((unsigned char)*L->p++);
+            if (!digits) { buffer_putc(&L->text, 'u'); continue; }
+            buffer_add(&L->text, bytes, (size_t)utf8_encode(v, bytes));
+            continue;
+        }
+        default: buffer_putc(&L->text, '\\');
+        }
+        buffer_putc(&L->text, c);
+    }
+}
+
+void lex_regex(lexer *L) {
+    int bracket = 0;
+    L->text.n = 0;
+    buffer_puts(&L->text, L->token == T_DIV_EQ ? "=" : "");
+    for (;; L->p++) {
+        if (L->p >= L->end || *L->p == '\n') { lex_error(L, "unterminated regexp"); return; }
+        char c = *L->p;
+        if (c == '\\' && L->p + 1 < L->end) {
+            if (L->p[1] == '/') { L->p++; buffer_putc(&L->text, '/'); continue; }
+            buffer_putc(&L->text, c);
+            c = *++L->p;
+        } else if (c == '[' && !bracket) {
+            bracket = 1;
+            buffer_putc(&L->text, c);
+            if (L->p + 1 < L->end && L->p[1] == '^') buffer_putc(&L->text, *++L->p);
+            if (L->p + 1 < L->end && L->p[1] == ']') buffer_putc(&L->text, *++L->p);
+            continue;
+        } else if (c == '[' && L->p + 1 < L->end && L->p[1] == ':') {
+            const char *close = L->p + 2;
+            while (close + 1 < L->end && !(close[0] == ':' && close[1] == ']') && *close != '\n') close++;
+            if (close + 1 < L->end && *close == ':') { buffer_add(&L->text, L->p, (size_t)(close + 2 - L->p)); L->p = close + 1; continue; }
+        } else if (c == ']') bracket = 0;
+        else if (c == '/' && !bracket) { L->p++; break; }
+        buffer_putc(&L->text, c);
+    }
+    L->token = T_REGEX;
+}
+
+static void lex_number(lexer *L) {
+    char *end;
+    if (*L->p == '0' && L->p + 2 < L->end && (L->p[1] == 'x' || L->p[1] == 'X') && hex((unsigned char)L->p[2]) >= 0) {
+        L->num = 0;
+        for (L->p += 2; L->p < L->end && hex((unsigned char)*L->p) >= 0; L->p++) L->num = L->num * 16 + hex((unsigned char)*L->p);
+    } else {
+        L->num = strtod(L->p, &end);
+        L->p = end;
+    }
+    L->token = T_NUM;
+}
+
+static void lex_word(lexer *L) {
+    const char *start = L->p;
+    while (L->p < L->end && (isalnum((unsigned char)*L->p) || *L->p == '_')) L->p++;
+    size_t n = (size_t)(L->p - start);
+    L->text.n = 0;
+    buffer_add(&L->text, start, n);
+    for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
+        if (strlen(keywords[i].word) == n && !memcmp(keywords[i].word, start, n)) { L->token = keywords[i].token; return; }
+    L->index = builtin_named(start, n);
+    if (L->index >= 0) { L->token = n == 6 && !memcmp(start, "length", 6) ? T_LENGTH : T_BUILTIN; return; }
+    L->token = L->p < L->end && *L->p == '(' ? T_FUNC_NAME : T_NAME;
+}
+
+void lex_next(lexer *L) {
+    static const struct { char text[4]; int token; } operators[] = {{"**=", T_POW_EQ}, {"&&", T_AND}, {"||", T_OR}, {"==", T_EQ}, {"!=", T_NE}, {"<=", T_LE}, {">=", T_GE}, {">>", T_APPEND},
+        {"++", T_INC}, {"--", T_DEC}, {"+=", T_ADD_EQ}, {"-=", T_SUB_EQ}, {"*=", T_MUL_EQ}, {"/=", T_DIV_EQ}, {"%=", T_MOD_EQ}, {"^=", T_POW_EQ}, {"!~", T_NOMATCH}, {"**", T_POW}};
+    L->previous = L->token;
+    skip_blanks(L);
+    if (L->p >= L->end || L->error) { L->token = T_EOF; return; }
+    char c = *L->p;
+    if (c == '\n') { L->p++; L->line++; L->token = T_NEWLINE; return; }
+    if (c == '"') { L->p++; lex_string(L); L->token = T_STR; return; }
+    if (isdigit((unsigned char)c) || (c == '.' && L->p + 1 < L->end && isdigit((unsigned char)L->p[1]))) { lex_number(L); return; }
+    if (isalpha((unsigned char)c) || c == '_') { lex_word(L); return; }
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
+        size_t n = strlen(operators[i].text);
+        if ((size_t)(L->end - L->p) >= n && !memcmp(L->p, operators[i].text, n)) { L->p += n; L->token = operators[i].token; return; }
+    }
+    L->p++;
+    if (!strchr("{}()[];,+-*/%^!<>|?:~$=@", c)) { lex_error(L, "syntax error"); L->token = T_EOF; return; }
+    L->token = (unsigned char)c + 256;
+}
