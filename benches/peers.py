@@ -3,7 +3,7 @@
 How: `prepare` makes the environments (venv and pip, or npm) in the harness's cache folder when `--peers` is given;
 later runs find them ready. A peer answers through a small script in `peer_workers/`: one line of JSON per request,
 `{"op": "new_session"}`, answered with the milliseconds it measured itself, `{"ms": 2.1}`, after it has checked the
-result. `{"ops": [...]}` answers `{"op": "list"}`.
+result. `prepare` also asks each peer once, because some compile their engine on first use.
 
 Rules: versions are pinned. A peer that cannot be installed or does not answer is reported as missing, with the
 reason. Nothing of a peer is ever imported into our process.
@@ -94,8 +94,9 @@ def _install(peer: Peer) -> None:
             _install_npm(peer)
         else:
             _install_pip(peer, peer.python)
+        _ask_once(peer)
         (peer.folder / "ready").touch()
-    except (OSError, subprocess.SubprocessError, LookupError) as error:
+    except (OSError, subprocess.SubprocessError, LookupError, RuntimeError) as error:
         said = (getattr(error, "stderr", None) or b"").decode("utf-8", "replace").strip().splitlines()
         (peer.folder / "failed").write_text((said[-1] if said else str(error))[:300], "utf-8")
 
@@ -117,6 +118,14 @@ def _install_npm(peer: Peer) -> None:
     (peer.folder / "package.json").write_text('{"private": true, "type": "module"}', "utf-8")
     _call([npm, "install", "--silent", "--no-fund", "--no-audit", peer.requirement], cwd=peer.folder)
     shutil.copy(_WORKERS / peer.script, peer.folder)  # node resolves packages from where the script is
+
+
+def _ask_once(peer: Peer) -> None:
+    worker = Worker(peer.command())
+    try:
+        worker.ask(op=peer.ops[0])
+    finally:
+        worker.close()
 
 
 def _call(command: list[str], cwd: Path | None = None) -> None:
@@ -144,12 +153,14 @@ class Peers:
     def __init__(self) -> None:
         self._workers: dict[str, Worker] = {}
 
-    def interleave(self, bench: Bench, op: str, *beside: Contender, repetitions: int = 0, unit: str = "ms") -> None:
-        """Every peer that knows `op`, in turns with `beside`."""
+    def interleave(
+        self, bench: Bench, op: str, *beside: Contender, repetitions: int = 0, unit: str = "ms", calls: int = 1
+    ) -> None:
+        """Every peer that knows `op`, in turns with `beside`. A peer's answer is divided by the `calls` its worker makes."""
         contenders = list(beside)
         for peer in PEERS:
             if op in peer.ops and self._check(bench, peer):
-                scale = 1000.0 if unit == "µs" else 1.0
+                scale = (1000.0 if unit == "µs" else 1.0) / calls
 
                 def ask(peer: Peer = peer, scale: float = scale) -> float:
                     return float(self.worker(peer).ask(op=op)["ms"]) * scale

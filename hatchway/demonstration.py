@@ -12,7 +12,8 @@ _STEPS = (
     ("python", "import pandas as pd\nscores = pd.read_csv('scores.csv')\n"
      "scores.to_json('scores.json', orient='records')\nprint(scores.score.mean())"),
     ("typescript", "import fs from 'fs';\ntype Row = { name: string; score: number };\n"
-     "const rows: Row[] = JSON.parse(fs.readFileSync('scores.json', 'utf8'));\nconsole.log(rows.map((r: Row): string => r.name));"),
+     "const rows: Row[] = JSON.parse(fs.readFileSync('scores.json', 'utf8'));\n"
+     "console.log(rows.map((r: Row): string => r.name));"),
     ("python", "while True: pass"),
     ("python", "len(scores)"),
 )  # fmt: skip

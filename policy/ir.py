@@ -192,9 +192,16 @@ def negate(expr: Expr) -> Expr:
 
 def complement(expr: Expr) -> Expr:
     """`negate` for solving: the same meaning, without the cost of canonical order."""
+
+    def some(parts: list[Expr]) -> Expr:
+        return Any(tuple(parts))
+
+    def every(parts: list[Expr]) -> Expr:
+        return All(tuple(parts))
+
     if isinstance(expr, All) and all(type(item) is Lit for item in expr.items):
         return Any(tuple([negate_lit(item) for item in expr.items if type(item) is Lit]))
-    return fold(expr, negate_lit, lambda parts: Any(tuple(parts)), lambda parts: All(tuple(parts)))
+    return fold(expr, negate_lit, some, every)
 
 
 def literals(expr: Expr) -> Iterator[Lit]:

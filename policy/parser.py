@@ -30,7 +30,7 @@ MAX_DEPTH = 48
 MAX_SYNTAX_REPORTS = 100
 
 _INVISIBLE = re.compile("[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
-_STATEMENTS = ("import", "set", "let", "scope", "allow", "ask", "deny", "limit", "hook", "prove", "test")
+STATEMENTS = ("import", "set", "let", "scope", "allow", "ask", "deny", "limit", "hook", "prove", "test")
 _WORD_OR_MARK = re.compile(r'"[^"\n]*"|#[^\n]*|[A-Za-z_][\w.]*|[{}]|\n|=>|[^\s]')
 _CLAUSES = (
     "when",
@@ -157,7 +157,7 @@ def _pieces(text: str) -> Iterator[_Piece]:
             continue
         if word[0] == "#":
             continue
-        starts = fresh and previous != "=>" and (word in _STATEMENTS or (word == "policy" and current is None))
+        starts = fresh and previous != "=>" and (word in STATEMENTS or (word == "policy" and current is None))
         if starts:
             if current is not None:
                 current.end = last_end
@@ -189,6 +189,16 @@ def _pieces(text: str) -> Iterator[_Piece]:
     if current is not None:
         current.end = last_end
         yield current
+
+
+def last_statement(text: str, offset: int) -> int:
+    """Where the statement around an offset begins; the offset itself when none has begun."""
+    last: _Piece | None = None
+    for piece in _pieces(text[:offset]):
+        last = piece
+    if last is None or last.kind == "close" or (last.kind == "scope" and text[last.end - 1] == "{"):
+        return offset
+    return last.start
 
 
 def read_tokens(interactive: Any) -> Iterator[Token]:
@@ -235,8 +245,8 @@ def _report(error: UnexpectedInput, source: Source, piece: _Piece, findings: Fin
     words = _describe(accepted)
     found = found if len(found) <= 40 else found[:40] + "…"
     if piece.kind == "unknown":
-        guess = nearest(found, (*_STATEMENTS, "policy"))
-        hint = f"did you mean `{guess}`?" if guess else "a statement begins with " + ", ".join(f"`{w}`" for w in _STATEMENTS)
+        guess = nearest(found, (*STATEMENTS, "policy"))
+        hint = f"did you mean `{guess}`?" if guess else "a statement begins with " + ", ".join(f"`{w}`" for w in STATEMENTS)
         findings.add("HP001", f"`{found}` does not begin a statement", Span(source, start, end), hint)
         return
     guess = nearest(found, [w for w in _CLAUSES if w.upper() in accepted])

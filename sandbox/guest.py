@@ -154,7 +154,7 @@ class Guest:
         return noted
 
     def _fd_write(self, fd: int, vectors: int, count: int, written: int) -> int:
-        if self._before is None and not 0 < fd < 3:
+        if self._before is None and not self._table.is_stream(fd):
             self._take_effect()
         return self._wasi.fd_write(fd, vectors, count, written)
 

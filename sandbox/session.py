@@ -96,7 +96,7 @@ def failure(error: ErrorObject, **fields: Any) -> RunResult:
     """The result of a run that failed: one error diagnostic mirrors the error."""
     mirrored = Diagnostic(severity=Severity.ERROR, code=error.code, message=error.message, hint=error.hint, span=error.span)
     status = fields.pop("status", None) or STATUS_OF_CODE.get(error.code, RunStatus.RUNTIME_ERROR)
-    diagnostics = [mirrored, *fields.pop("diagnostics", [])]
+    diagnostics = [mirrored, *(found for found in fields.pop("diagnostics", []) if found != mirrored)]
     exit_code = fields.pop("exit_code", 0) or 1
     return RunResult(status=status, error=error, diagnostics=diagnostics, exit_code=exit_code, **fields)
 

@@ -143,7 +143,7 @@ class ErrorObject(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 class Diagnostic(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     message: str
-    severity: Severity = Severity.INFO
+    severity: Severity = msgspec.field(default_factory=lambda: Severity.INFO)  # a factory's value is never left out
     code: str | None = None
     hint: str | None = None
     span: Span | None = None

@@ -167,13 +167,13 @@ static bool is_variable(slot *s, var *v) { return s->name[0] != ' ' && (v->flags
 
 int b_compgen(int argc, char **argv)
 {
-    const char *word = "", *words = NULL;
+    const char *prefix = "", *words = NULL;
     char what = 0;
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "-W") && i + 1 < argc) words = argv[++i];
         else if (!strcmp(argv[i], "-A") && i + 1 < argc) { i++; what = !strcmp(argv[i], "function") ? 'F' : !strcmp(argv[i], "variable") ? 'v' : !strcmp(argv[i], "builtin") ? 'b' : !strcmp(argv[i], "keyword") ? 'k' : !strcmp(argv[i], "alias") ? 'a' : !strcmp(argv[i], "command") ? 'c' : !strcmp(argv[i], "file") ? 'f' : !strcmp(argv[i], "directory") ? 'd' : 0; }
         else if (argv[i][0] == '-' && argv[i][1] && strchr("abcdefkv", argv[i][1]) && !argv[i][2]) what = argv[i][1] == 'e' ? 'x' : argv[i][1];
-        else if (strcmp(argv[i], "--")) word = argv[i];
+        else if (strcmp(argv[i], "--")) prefix = argv[i];
     }
     strlist found = { .a = &sh.tmp };
     if (words) {
@@ -192,13 +192,13 @@ int b_compgen(int argc, char **argv)
     if (what == 'c') for (const tool_entry *t = tool_table; t->name; t++) sl_add(&found, (char *)t->name);
     if (what == 'f' || what == 'd') {
         strbuf b = { .a = &sh.tmp };
-        sb_printf(&b, "%s*", pattern_quote(word));
+        sb_printf(&b, "%s*", pattern_quote(prefix));
         strlist files = { .a = &sh.tmp };
         glob_expand(sb_str(&b), &files);
         struct stat st;
         for (size_t i = 0; i < files.n; i++) if (what == 'f' || (stat(files.v[i], &st) == 0 && S_ISDIR(st.st_mode))) sl_add(&found, files.v[i]);
     }
     int status = 1;
-    for (size_t i = 0; i < found.n; i++) if (!strncmp(found.v[i], word, strlen(word))) { out_printf("%s\n", found.v[i]); status = 0; }
+    for (size_t i = 0; i < found.n; i++) if (!strncmp(found.v[i], prefix, strlen(prefix))) { out_printf("%s\n", found.v[i]); status = 0; }
     return status;
 }

@@ -118,7 +118,7 @@ int b_umask(int argc, char **argv)
         }
         return out_printf("%s%04o\n", code ? "umask " : "", m) ? 1 : 0;
     }
-    char *s = argv[o.at], *end;
+    char *s = arena_strdup(&sh.tmp, argv[o.at]), *end;
     if (*s >= '0' && *s <= '9') {
         unsigned long v = strtoul(s, &end, 8);
         if (*end || v > 0777) return b_error("umask", 1, "%s: octal number out of range", s);

@@ -52,9 +52,12 @@ static char **environ_for_tool(tool *t)
     return copy;
 }
 
-static int run_tool(const tool_entry *e, int argc, char **argv)
+static int run_tool(const tool_entry *e, int argc, char **args)
 {
     io *closed = NULL;
+    /* A tool may reorder and rewrite its arguments; the words of the tree are not its own. */
+    char **argv = arena_alloc(&sh.tmp, ((size_t)argc + 1) * sizeof *argv);
+    for (int i = 0; i < argc; i++) argv[i] = arena_strdup(&sh.tmp, args[i]);
     if (!fd_get(0) || !fd_get(1) || !fd_get(2)) closed = io_null();
     tool t = { .in = io_ref(fd_get(0) ? fd_get(0) : closed), .out = io_ref(fd_get(1) ? fd_get(1) : closed), .err = io_ref(fd_get(2) ? fd_get(2) : closed),
                .shell = &sh, .run = run_for_tool, .getenv = getenv_for_tool, .environ = environ_for_tool };
@@ -501,8 +504,9 @@ int exec_simple(node *n)
     else if (!expand_args(n, &argv)) status = sh.unwind ? sh.exit_status : 1;
     else if (argv.n == 0) status = only_assignments(n);
     else {
+        char *last = argv.v[argv.n - 1];
         status = run_words(n, &argv);
-        if (argv.n) var_put(sh.underscore->top && sh.underscore->top->level == sh.level ? sh.underscore->top : var_writable(sh.underscore, -1), argv.v[argv.n - 1]);
+        if (sh.underscore->top) var_put(sh.underscore->top && sh.underscore->top->level == sh.level ? sh.underscore->top : var_writable(sh.underscore, -1), last);
     }
     if (proc_mark() > procs) proc_finish(procs);
     arena_release(&sh.tmp, m);

@@ -1,0 +1,22 @@
+"""bashkit: bash in Rust, in process. A session of its default profile ends after a thousand calls, so it is renewed before that."""
+
+from _loop import check, serve
+from bashkit import Bash
+
+live: list[Bash] = []
+calls = 0
+
+
+def new_session() -> None:
+    check(Bash().execute_sync("echo hi").stdout == "hi\n", "echo hi")
+
+
+def warm_call() -> None:
+    global calls
+    if calls % 500 == 0:
+        live[:] = [Bash()]
+    calls += 1
+    check(live[0].execute_sync("echo hi").stdout == "hi\n", "echo hi")
+
+
+serve(new_session=new_session, warm_call=warm_call)

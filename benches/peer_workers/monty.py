@@ -1,0 +1,19 @@
+"""pydantic-monty: a subset of Python in Rust, in pooled worker processes."""
+
+from _loop import check, serve
+from pydantic_monty import Monty
+
+pool = Monty(min_processes=1).__enter__()
+live = pool.checkout().__enter__()
+
+
+def new_session() -> None:
+    with pool.checkout() as session:
+        check(session.feed_run("1+1") == 2, "1+1")
+
+
+def warm_call() -> None:
+    check(live.feed_run("1+1") == 2, "1+1")
+
+
+serve(new_session=new_session, warm_call=warm_call)

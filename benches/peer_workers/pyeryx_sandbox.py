@@ -1,0 +1,23 @@
+"""pyeryx: CPython as a WebAssembly component."""
+
+import eryx
+from _loop import check, serve
+
+live: list[eryx.Session] = []
+
+
+def ask(session: eryx.Session) -> None:
+    check(session.execute("print(1+1)").stdout.strip() == "2", "print(1+1)")
+
+
+def new_session() -> None:
+    ask(eryx.Session())
+
+
+def warm_call() -> None:
+    if not live:
+        live.append(eryx.Session())
+    ask(live[0])
+
+
+serve(new_session=new_session, warm_call=warm_call)

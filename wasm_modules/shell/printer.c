@@ -1,0 +1,214 @@
+/* printer.c - the tree back to text, laid out as bash lays out functions (type f, declare -f), and on one line for BASH_COMMAND. */
+#include "sh.h"
+#include <string.h>
+
+typedef struct { strbuf *b; int indent; strlist docs; } pr;
+static void show(pr *p, node *n);
+
+static void newline(pr *p)
+{
+    sb_putc(p->b, '\n');
+    for (int i = 0; i < p->indent; i++) sb_puts(p->b, "    ");
+}
+
+static void redirs(pr *p, redir *r)
+{
+    static const char *const ops[] = { "<", ">", ">>", ">|", "<>", "<&", ">&", "&>", "&>>", "<<", "<<<" };
+    for (; r; r = r->next) {
+        sb_putc(p->b, ' ');
+        if (r->var) sb_printf(p->b, "{%s}", r->var);
+        else if (r->fd >= 0) sb_printf(p->b, "%d", r->fd);
+        sb_puts(p->b, ops[r->kind]);
+        if (r->kind == R_HEREDOC) {
+            sb_printf(p->b, "%s%s%s%s", r->strip ? "-" : "", r->quoted ? "'" : "", r->delim, r->quoted ? "'" : "");
+            continue;
+        }
+        if (r->kind != R_DUP_IN && r->kind != R_DUP_OUT) sb_putc(p->b, ' ');
+        sb_puts(p->b, r->target ? r->target->raw : "");
+    }
+}
+
+/* Bodies of here-documents come on the lines after the command. */
+static bool heredocs(pr *p, redir *r)
+{
+    bool any = false;
+    for (; r; r = r->next)
+        if (r->kind == R_HEREDOC && r->target) { sb_printf(p->b, "\n%s%s", r->target->raw, r->delim); any = true; }
+    return any;
+}
+
+static void assigns(pr *p, assign *a, bool more)
+{
+    for (; a; a = a->next) sb_printf(p->b, "%s%s", a->raw, a->next || more ? " " : "");
+}
+
+static void block(pr *p, node *n)
+{
+    p->indent++;
+    newline(p);
+    show(p, n);
+    sb_putc(p->b, ';');
+    p->indent--;
+    newline(p);
+}
+
+static void cond_text(pr *p, cond *c)
+{
+    switch (c->kind) {
+    case C_AND: cond_text(p, c->a); sb_puts(p->b, " && "); cond_text(p, c->b); break;
+    case C_OR: cond_text(p, c->a); sb_puts(p->b, " || "); cond_text(p, c->b); break;
+    case C_NOT: sb_puts(p->b, "! "); cond_text(p, c->a); break;
+    case C_PAREN: sb_puts(p->b, "( "); cond_text(p, c->a); sb_puts(p->b, " )"); break;
+    case C_UNARY: sb_printf(p->b, "%s %s", c->op, c->l->raw); break;
+    case C_WORD: sb_puts(p->b, c->l->raw); break;
+    default: sb_printf(p->b, "%s %s %s", c->l->raw, c->op, c->r->raw);
+    }
+}
+
+static void show_case(pr *p, node *n)
+{
+    sb_printf(p->b, "case %s in ", n->u.kase.subject->raw);
+    p->indent++;
+    for (case_item *c = n->u.kase.items; c; c = c->next) {
+        newline(p);
+        for (int i = 0; i < c->npats; i++) sb_printf(p->b, "%s%s", i ? " | " : "", c->pats[i]->raw);
+        sb_putc(p->b, ')');
+        p->indent++;
+        newline(p);
+        if (c->body) show(p, c->body);
+        p->indent--;
+        newline(p);
+        sb_puts(p->b, c->end == ';' ? ";;" : c->end == '&' ? ";&" : ";;&");
+    }
+    p->indent--;
+    newline(p);
+    sb_puts(p->b, "esac");
+}
+
+static void show_if(pr *p, node *n)
+{
+    sb_puts(p->b, "if ");
+    show(p, n->u.iff.cond);
+    sb_puts(p->b, "; then");
+    block(p, n->u.iff.then);
+    if (n->u.iff.other) { sb_puts(p->b, "else"); block(p, n->u.iff.other); }
+    sb_puts(p->b, "fi");
+}
+
+static void show_for(pr *p, node *n)
+{
+    sb_printf(p->b, "%s %s", n->kind == N_SELECT ? "select" : "for", n->u.loop.var);
+    if (n->u.loop.has_in) { sb_puts(p->b, " in"); for (int i = 0; i < n->u.loop.n; i++) sb_printf(p->b, " %s", n->u.loop.words[i]->raw); }
+    else sb_puts(p->b, " in \"$@\"");
+    sb_putc(p->b, ';');
+    newline(p);
+    sb_puts(p->b, "do");
+    block(p, n->u.loop.body);
+    sb_puts(p->b, "done");
+}
+
+static const char *expr(arith *a)
+{
+    if (!a) return "1";
+    const char *s = a->text;
+    return s + strspn(s, " \t");
+}
+
+static void show_function(pr *p, const char *name, node *body, bool keyword)
+{
+    sb_printf(p->b, "%s%s () ", keyword ? "function " : "", name);
+    newline(p);
+    if (body->kind == N_GROUP) show(p, body);
+    else {
+        sb_puts(p->b, "{ ");
+        p->indent++;
+        newline(p);
+        show(p, body);
+        p->indent--;
+        newline(p);
+        sb_putc(p->b, '}');
+    }
+}
+
+static void show_list(pr *p, node *n)
+{
+    for (int i = 0; i < n->u.list.n; i++) {
+        node *item = n->u.list.items[i];
+        show(p, item);
+        bool doc = false;
+        if (item->background) sb_puts(p->b, " &");
+        else if (item->kind == N_SIMPLE) for (redir *r = item->redirs; r; r = r->next) if (r->kind == R_HEREDOC) doc = true;
+        if (i + 1 < n->u.list.n) { if (!item->background && !doc) sb_putc(p->b, ';'); newline(p); }
+    }
+}
+
+static void show_inner(pr *p, node *n)
+{
+    switch (n->kind) {
+    case N_SIMPLE:
+        assigns(p, n->u.simple.assigns, n->u.simple.n > 0);
+        for (int i = 0; i < n->u.simple.n; i++) sb_printf(p->b, "%s%s", i ? " " : "", n->u.simple.words[i]->raw);
+        break;
+    case N_LIST: show_list(p, n); break;
+    case N_PIPE: for (int i = 0; i < n->u.list.n; i++) { if (i) sb_puts(p->b, " | "); show(p, n->u.list.items[i]); } break;
+    case N_AND: case N_OR: show(p, n->u.pair.a); sb_puts(p->b, n->kind == N_AND ? " && " : " || "); show(p, n->u.pair.b); break;
+    case N_NOT: sb_puts(p->b, "! "); if (n->u.pair.a) show(p, n->u.pair.a); break;
+    case N_TIME: sb_puts(p->b, "time "); if (n->u.pair.a) show(p, n->u.pair.a); break;
+    case N_SUBSHELL: sb_puts(p->b, "( "); show(p, n->u.pair.a); sb_puts(p->b, " )"); break;
+    case N_GROUP:
+        sb_puts(p->b, "{ ");
+        p->indent++;
+        newline(p);
+        show(p, n->u.pair.a);
+        p->indent--;
+        newline(p);
+        sb_putc(p->b, '}');
+        break;
+    case N_IF: show_if(p, n); break;
+    case N_WHILE: case N_UNTIL:
+        sb_puts(p->b, n->kind == N_WHILE ? "while " : "until ");
+        show(p, n->u.pair.a);
+        sb_puts(p->b, "; do");
+        block(p, n->u.pair.b);
+        sb_puts(p->b, "done");
+        break;
+    case N_FOR: case N_SELECT: show_for(p, n); break;
+    case N_CFOR:
+        sb_printf(p->b, "for ((%s; %s; %s))", expr(n->u.cfor.init), expr(n->u.cfor.test), expr(n->u.cfor.step));
+        newline(p);
+        sb_puts(p->b, "do");
+        block(p, n->u.cfor.body);
+        sb_puts(p->b, "done");
+        break;
+    case N_CASE: show_case(p, n); break;
+    case N_FUNC: show_function(p, n->u.func.name, n->u.func.body, true); break;
+    case N_COND: sb_puts(p->b, "[[ "); cond_text(p, n->u.cond); sb_puts(p->b, " ]]"); break;
+    case N_ARITH: sb_printf(p->b, "((%s))", n->u.arith->text); break;
+    case N_COPROC: sb_printf(p->b, "coproc %s ", n->u.coproc.name); show(p, n->u.coproc.body); break;
+    }
+}
+
+static void show(pr *p, node *n)
+{
+    if (!n) return;
+    show_inner(p, n);
+    if (n->redirs) { redirs(p, n->redirs); if (heredocs(p, n->redirs)) sb_putc(p->b, '\n'); }
+}
+
+void print_function(strbuf *b, func *f)
+{
+    pr p = { .b = b };
+    show_function(&p, f->name, f->body, false);
+    sb_putc(b, '\n');
+}
+
+void print_node_line(strbuf *b, node *n)
+{
+    pr p = { .b = b };
+    if (n->kind == N_SIMPLE) { show_inner(&p, n); redirs(&p, n->redirs); }
+    else if (n->kind == N_FOR || n->kind == N_SELECT) {
+        sb_printf(b, "for %s", n->u.loop.var);
+        if (n->u.loop.has_in) { sb_puts(b, " in"); for (int i = 0; i < n->u.loop.n; i++) sb_printf(b, " %s", n->u.loop.words[i]->raw); }
+    } else if (n->kind == N_CASE) sb_printf(b, "case %s in ", n->u.kase.subject->raw);
+    else show(&p, n);
+}

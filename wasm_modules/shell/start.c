@@ -1,0 +1,96 @@
+/* start.c - bringing the shell up, giving it streams, running a whole program; and prompt strings (PS4, ${x@P}). */
+#include "sh.h"
+#include "options.h"
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static io *borrow_fd(int n) { return fd_get(n); }
+
+void shell_start(void)
+{
+    setlocale(LC_ALL, "C.UTF-8");
+    sh.arg0 = "bash";
+    sh.max_depth = 256;
+    sh.is_command_string = true;
+    options_start();
+    special_start();
+    char buf[4096];
+    sh.cwd = xstrdup(getcwd(buf, sizeof buf) ? buf : "/");
+    var_set_plain("PWD", sh.cwd);
+    var_export("PWD");
+    io_shell_fd = borrow_fd;
+}
+
+void shell_io(io *in, io *out, io *err)
+{
+    fd_set_io(0, in);
+    fd_set_io(1, out);
+    fd_set_io(2, err);
+}
+
+int shell_run(const char *code, size_t len)
+{
+    sh.unwind = 0;
+    sh.status = 0;
+    sh.line = 1;
+    sh.frames = NULL;
+    sh.loop_depth = sh.cond_depth = sh.depth = sh.eval_depth = 0;
+    sh.stack_overflow = false;
+    sh_syntax.message[0] = 0;
+    int status = exec_text(code, len, NULL, 1);
+    if (sh.unwind == UW_EXIT || sh.unwind == UW_DISCARD || sh.unwind == UW_RETURN) status = sh.exit_status;
+    sh.unwind = 0;
+    sh.status = status;
+    if (sh.traps[TRAP_EXIT]) {
+        run_trap(TRAP_EXIT);
+        if (sh.unwind == UW_EXIT) status = sh.exit_status;
+    }
+    sh.unwind = 0;
+    for (int i = 0; i < sh.nfds; i++) if (sh.fds[i]) io_flush(sh.fds[i]);
+    io_flush_all();
+    return status & 255;
+}
+
+char *prompt_expand(const char *s)
+{
+    strbuf b = { .a = &sh.tmp };
+    for (; *s; s++) {
+        if (*s != '\\' || !s[1]) { sb_putc(&b, *s); continue; }
+        const char *text = NULL;
+        char buf[128];
+        time_t now = time(NULL);
+        struct tm tm;
+        localtime_r(&now, &tm);
+        switch (*++s) {
+        case 'u': text = "user"; break;
+        case 'h': text = "hatchway"; break;
+        case 'H': text = "hatchway"; break;
+        case 'w': text = sh.cwd; break;
+        case 'W': text = strrchr(sh.cwd, '/'); text = text && text[1] ? text + 1 : sh.cwd; break;
+        case 's': text = sh.arg0; break;
+        case '$': text = "$"; break;
+        case 'n': text = "\n"; break;
+        case 'r': text = "\r"; break;
+        case 'a': text = "\a"; break;
+        case 'e': text = "\033"; break;
+        case '\\': text = "\\"; break;
+        case '[': case ']': text = ""; break;
+        case 'v': text = "5.2"; break;
+        case 'V': text = "5.2.15"; break;
+        case 'j': text = "0"; break;
+        case 't': strftime(buf, sizeof buf, "%H:%M:%S", &tm); text = buf; break;
+        case 'A': strftime(buf, sizeof buf, "%H:%M", &tm); text = buf; break;
+        case 'd': strftime(buf, sizeof buf, "%a %b %d", &tm); text = buf; break;
+        case 'T': strftime(buf, sizeof buf, "%I:%M:%S", &tm); text = buf; break;
+        case '@': strftime(buf, sizeof buf, "%I:%M %p", &tm); text = buf; break;
+        case '#': case '!': text = "1"; break;
+        default: sb_putc(&b, '\\'); sb_putc(&b, *s); continue;
+        }
+        sb_puts(&b, text);
+    }
+    char *out;
+    return expand_string(sb_str(&b), '"', &out) ? out : "";
+}
