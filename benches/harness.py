@@ -47,7 +47,7 @@ class Promise:
     of: str = ""
     over: str = ""
     statistic: str = "median"
-    issue: int = 1
+    issue: int = 2
 
     @property
     def row(self) -> str:

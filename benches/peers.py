@@ -6,7 +6,7 @@ later runs find them ready. A peer answers through a small script in `peer_worke
 result. `prepare` also asks each peer once, because some compile their engine on first use.
 
 Rules: versions are pinned. A peer that cannot be installed or does not answer is reported as missing, with the
-reason. Nothing of a peer is ever imported into our process.
+reason. What can be asked through a pipe is never imported into a process of ours.
 """
 
 from __future__ import annotations
@@ -32,14 +32,16 @@ Progress = Callable[[str, float], None]
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A package and the script that speaks to it. `python` is the least version it runs on; npm packages have none."""
+    """A package and the script that speaks to it. `python` is the least version it runs on; npm packages have none.
+
+    A peer without a script is a library whose calls take microseconds: scenarios import it, in the process of their round.
+    """
 
     name: str
     requirement: str
-    script: str
+    script: str = ""
     python: tuple[int, int] | None = (3, 11)
     ops: tuple[str, ...] = ("new_session", "warm_call")
-    cold: bool = True
 
     @property
     def folder(self) -> Path:
@@ -68,8 +70,8 @@ PEERS: tuple[Peer, ...] = (
     Peer("bashkit", "bashkit==0.20.1", "bashkit_shell.py"),
     Peer("quickjs-wasi", "quickjs-wasi@3.6.2", "quickjs_wasi.mjs", python=None),
     Peer("just-bash", "just-bash@3.4.2", "just_bash.mjs", python=None),
-    Peer("cedarpy", "cedarpy==4.12.2", "cedar.py", ops=("decision",), cold=False),
-    Peer("regopy", "regopy==1.5.2", "rego.py", ops=("decision",), cold=False),
+    Peer("cedarpy", "cedarpy==4.12.2"),
+    Peer("regopy", "regopy==1.5.2"),
 )
 
 
@@ -94,7 +96,8 @@ def _install(peer: Peer) -> None:
             _install_npm(peer)
         else:
             _install_pip(peer, peer.python)
-        _ask_once(peer)
+        if peer.script:
+            _ask_once(peer)
         (peer.folder / "ready").touch()
     except (OSError, subprocess.SubprocessError, LookupError, RuntimeError) as error:
         said = (getattr(error, "stderr", None) or b"").decode("utf-8", "replace").strip().splitlines()
@@ -152,6 +155,9 @@ class Peers:
 
     def __init__(self) -> None:
         self._workers: dict[str, Worker] = {}
+        for peer in PEERS:
+            if not peer.script and _is_ready(peer):
+                sys.path.extend(str(path) for path in peer.folder.glob("lib/python*/site-packages"))
 
     def interleave(
         self, bench: Bench, op: str, *beside: Contender, repetitions: int = 0, unit: str = "ms", calls: int = 1
@@ -159,7 +165,7 @@ class Peers:
         """Every peer that knows `op`, in turns with `beside`. A peer's answer is divided by the `calls` its worker makes."""
         contenders = list(beside)
         for peer in PEERS:
-            if op in peer.ops and self._check(bench, peer):
+            if peer.script and op in peer.ops and self._check(bench, peer):
                 scale = (1000.0 if unit == "µs" else 1.0) / calls
 
                 def ask(peer: Peer = peer, scale: float = scale) -> float:
@@ -172,7 +178,7 @@ class Peers:
         """Start each peer's worker anew and wait for its first result."""
         contenders = list(beside)
         for peer in PEERS:
-            if peer.cold and self._check(bench, peer):
+            if peer.script and self._check(bench, peer):
 
                 def start(peer: Peer = peer) -> float:
                     started = time.perf_counter()

@@ -33,10 +33,10 @@ def number(value: float) -> str:
 
 
 class Terminal:
-    def __init__(self, out: TextIO = sys.stdout, err: TextIO = sys.stderr) -> None:
-        self._out, self._err = out, err
-        self._colours = out.isatty() and "NO_COLOR" not in os.environ
-        self._moving = err.isatty()
+    def __init__(self, out: TextIO | None = None, err: TextIO | None = None) -> None:
+        self._out, self._err = out or sys.stdout, err or sys.stderr
+        self._colours = self._out.isatty() and "NO_COLOR" not in os.environ
+        self._moving = self._err.isatty()
 
     def paint(self, text: str, colour: str) -> str:
         return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m" if self._colours else text

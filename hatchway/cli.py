@@ -11,6 +11,7 @@ cancelled.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import IO, Any
 
@@ -73,6 +74,7 @@ def build_parser() -> argparse.ArgumentParser:
     completion.add_argument("shell", choices=["bash", "zsh", "fish"])
     completion.set_defaults(function="completion")
     commands.add_parser("policy", help="check, test, format, explain, prove and compare policies", add_help=False)
+    commands.add_parser("bench", help="measure this machine, with ratios to native and to peers", add_help=False)
     return parser
 
 
@@ -132,11 +134,33 @@ def _add_images(commands: Any) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    words = sys.argv[1:] if arguments is None else arguments
-    if words[:1] == ["policy"]:  # a command line of its own, whose imports are none of a run's business
+    from sandbox.errors import RequestError, SandboxError
+
+    try:
+        return dispatch(sys.argv[1:] if arguments is None else arguments)
+    except RequestError as error:
+        complain(str(error), error.error.hint)
+        return 2
+    except SandboxError as error:
+        complain(str(error))
+        return 2
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more when it ends
+        return 141
+    except KeyboardInterrupt:
+        return 130
+
+
+def dispatch(words: list[str]) -> int:
+    # Two commands have command lines of their own, whose imports are none of a run's business.
+    if words[:1] == ["policy"]:
         from policy.commands import main as policy_main
 
         return policy_main(words[1:])
+    if words[:1] == ["bench"]:
+        from benches.__main__ import main as bench_main
+
+        return bench_main(words[1:])
     parser = build_parser()
     options = parser.parse_args(words)
     if options.version:
@@ -147,22 +171,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.command is None:
         parser.print_help()
         return 0
-    from sandbox.errors import RequestError, SandboxError
-
-    try:
-        function = options.function
-        return int(function(options) if callable(function) else globals()[f"run_{function}"](options))
-    except RequestError as error:
-        complain(str(error), error.error.hint)
-        return 2
-    except SandboxError as error:
-        complain(str(error))
-        return 2
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 141
-    except KeyboardInterrupt:
-        return 130
+    return int(globals()[f"run_{options.function}"](options))
 
 
 def run_run(options: argparse.Namespace) -> int:

@@ -19,6 +19,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
+import msgspec
+
 from sandbox.descriptors import DescriptorTable
 from sandbox.errors import Stop
 from sandbox.generations import Checkpoint
@@ -123,7 +125,7 @@ class Guest:
         self._table = DescriptorTable.standard(vfs, image.preopens)
         self._pages: dict[int, bytes] = {}
         self._saved_bytes = image.size_bytes
-        self._journal: list[tuple[bytes, Sequence[int | bytes]]] = []
+        self._journal: list[tuple[bytes, int, Sequence[int | bytes]]] = []
         self._unsaved = False
         self._before: tuple[Checkpoint, DescriptorTable] | None = None
         self._before_last: tuple[Checkpoint, DescriptorTable] | None = None
@@ -207,7 +209,7 @@ class Guest:
         elapsed_ns = run.elapsed_ns()
         self._before_last, self._before = self._before, None
         if self._before_last is None and elapsed_ns < _SMALL_TURN_NS and len(world.answers) <= _SMALL_ANSWERS_MAX:
-            self._journal.append((request, world.answers))
+            self._journal.append((request, run.limits.memory_mb, world.answers))
         else:
             self._unsaved = True
         if elapsed_ns > _MEASURE_OVER_NS or not self._measured:
@@ -268,8 +270,8 @@ class Guest:
         if grown_bytes > 0:
             self._instance.grow(grown_bytes // WASM_PAGE_BYTES)
         self._memory.put_pages(self._pages)
-        for request, answers in self._journal:
-            run = Run(MOST)
+        for request, memory_mb, answers in self._journal:
+            run = Run(msgspec.structs.replace(MOST, memory_mb=memory_mb))
             self._take_turn(request, run, _Recorded(run, answers), _ignore)
 
     @property
@@ -279,9 +281,7 @@ class Guest:
 
     def digest_pages(self) -> dict[int, bytes]:
         """Every page that differs from the image, now."""
-        pages: dict[int, bytes] = {}
-        DirtyPages(self._memory, self.image.descriptor, self.image.size_bytes).update(pages)
-        return pages
+        return self._dirty.copy()
 
     def close(self) -> None:
         self._table.close_all(self.vfs)

@@ -267,6 +267,18 @@ class DirtyPages:
             pages.clear()
             self._copy(pages, self._differing_pages())
 
+    def copy(self) -> dict[int, bytes]:
+        """Every page that differs from the image, now. Disturbs no bookkeeping of `update`."""
+        pages: dict[int, bytes] = {}
+        if self._kernel.can_scan:
+            base, size = self._memory.base_address, self._memory.size_bytes
+            for first, end in self._kernel.scan(base, size):
+                for page in range(first, end):
+                    pages[page] = self._memory.copy_page(page)
+        else:
+            self._copy(pages, self._private_pages() if self._kernel.pagemap is not None else self._differing_pages())
+        return pages
+
     def count(self) -> int:
         """How many pages are the guest's own: its private memory."""
         if not self._kernel.can_scan:

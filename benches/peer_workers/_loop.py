@@ -1,7 +1,7 @@
 """The loop every Python worker runs: a request per line, the milliseconds it took as the answer.
 
-A worker gives `serve` two or more functions by name; each does its work once and is timed, and raises if the result is wrong. What
-must not be timed (closing a session) is returned as a function and called afterwards.
+A worker gives `serve` functions by name; each does its work once and is timed, and raises if the result is wrong. What must
+not be timed (closing a session) is returned as a function and called afterwards.
 """
 
 import json

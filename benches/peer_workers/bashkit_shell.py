@@ -1,4 +1,4 @@
-"""bashkit: bash in Rust, in process. A session of its default profile ends after a thousand calls, so it is renewed before that."""
+"""bashkit: bash in Rust, in process. Its session ends after a thousand calls by default, so it is renewed before that."""
 
 from _loop import check, serve
 from bashkit import Bash

@@ -1,7 +1,8 @@
 """Programs that will not end, for measuring deadlines.
 
-Rules: with its `setup` done in an earlier run, an attack is at its worst from the first millisecond. `bulk` marks those that spend
-their time in single memory operations, which no engine interrupts. Memory stays under a gigabyte, so that the deadline comes first.
+Rules: with its `setup` done in an earlier run, an attack is at its worst from the first millisecond. `bulk` marks those that
+spend their time in single memory operations, which nothing interrupts. Memory stays under a gigabyte, so that the deadline
+comes first.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ class Attack:
     bulk: bool = False
 
 
+_FLOATS = "import random\nxs = [random.random() for _ in range(400_000)]"
+_RECORDS = "import json\nd = [{'a': [i, str(i)], 'b': i * 1.5} for i in range(50_000)]"
 _TEXTS = "var s = 'a'.repeat(1e7), t = 'a'.repeat(1000) + 'b'; 1"
 _OBJECTS = "var o = Array.from({length: 50000}, (_, i) => ({a: [i, '' + i]})); 1"
 ATTACKS = (
     Attack("busy loop", "while True: pass"),
     Attack("loop in try/except", "while True:\n    try:\n        while True: pass\n    except BaseException: pass"),
-    Attack("sorted of a huge list", "while True: sorted(xs)", setup="import random\nxs = [random.random() for _ in range(400_000)]"),
+    Attack("sorted of a huge list", "while True: sorted(xs)", setup=_FLOATS),
     Attack("sum of a range", "sum(range(10**10))"),
     Attack("big-int power", "10**10**8; None"),
     Attack("big-int multiply", "while True: x * x", setup="x = 7**1_000_000"),
@@ -33,7 +36,7 @@ ATTACKS = (
     Attack("string building", "while True:\n    s = ''\n    for i in range(100_000): s += 'xyz'"),
     Attack("dict growth", "d = {}\ni = 0\nwhile True:\n    d[i] = i\n    i += 1"),
     Attack("output flood", "while True: print('x' * 100)"),
-    Attack("json.dumps", "while True: json.dumps(d)", setup="import json\nd = [{'a': [i, str(i)], 'b': i * 1.5} for i in range(50_000)]"),
+    Attack("json.dumps", "while True: json.dumps(d)", setup=_RECORDS),
     Attack("numpy matmul", "while True: a @ a", setup="import numpy as np\na = np.random.rand(600, 600)"),
     Attack("numpy sort", "while True: np.sort(b)", setup="import numpy as np\nb = np.random.rand(2_000_000)"),
     Attack("JS busy loop", "while (true) {}", "javascript"),

@@ -62,7 +62,7 @@ SCENARIOS = [
         measure,
         (
             Promise("private memory of an idle Python session", 1.3, "MB", of="Python, idle session"),
-            Promise("private memory of an idle shell session", 0.15, "MB", of="shell, idle session", issue=2),
+            Promise("private memory of an idle shell session", 0.15, "MB", of="shell, idle session", issue=3),
         ),
         rounds=5,
     )

@@ -54,7 +54,7 @@ SCENARIOS = [
         (
             Promise("new Python session to first result, of python3 -c", 0.2, "×", of="Python, new session", over=_SPAWN),
             Promise("new JavaScript session to first result", 1.0, "ms", of="JavaScript, new session"),
-            Promise("new shell session to echo hi", 0.3, "ms", of="shell, new session", issue=2),
+            Promise("new shell session to echo hi", 0.3, "ms", of="shell, new session", issue=3),
         ),
     )
 ]

@@ -74,7 +74,7 @@ SCENARIOS = [
         (
             Promise("warm Python 1+1", 0.1, "ms", of="Python 1+1"),
             Promise("warm JavaScript 1+1", 0.05, "ms", of="JavaScript 1+1"),
-            Promise("warm shell echo hi", 0.06, "ms", of="shell echo hi", issue=2),
+            Promise("warm shell echo hi", 0.06, "ms", of="shell echo hi", issue=3),
         ),
     )
 ]

@@ -66,6 +66,11 @@ void realm_renew_reserve(void)
         reserve = malloc(RESERVE_BYTES);
 }
 
+bool realm_memory_failed(void)
+{
+    return !reserve;
+}
+
 void realm_limit_depth(unsigned depth)
 {
     size_t bytes = BASE_STACK_BYTES + (size_t)depth * BYTES_PER_CALL;

@@ -53,4 +53,7 @@ void realm_limit_parser(void);
 /* Keeps a block of memory back, given up when memory runs out so that the failure itself can be reported. */
 void realm_renew_reserve(void);
 
+/* Has an allocation failed since the reserve was renewed? */
+bool realm_memory_failed(void);
+
 #endif

@@ -139,7 +139,7 @@ static void choose_code(JSContext *ctx, JSValueConst exception, const char *name
 {
     const char *chosen = "RUNTIME_ERROR";
     bool internal = !strcmp(name, "InternalError"), range = !strcmp(name, "RangeError");
-    if (internal && (strstr(message, "out of memory") || !strcmp(message, "Invalid error message"))) /* no room for the text */
+    if (internal && strstr(message, "out of memory"))
         chosen = "MEMORY_EXCEEDED";
     else if ((internal || range) && (strstr(message, "call stack size exceeded") || strstr(message, "stack overflow")))
         chosen = "STACK_OVERFLOW";
@@ -198,8 +198,14 @@ void report_exception(JSContext *ctx, JSValueConst exception, bool compiling, bo
             JS_FreeValue(ctx, JS_GetException(ctx));
         JS_FreeValue(ctx, shown);
     }
-    const char *text = message ? message : thrown ? thrown : "unknown error";
-    choose_code(ctx, exception, name ? name : "", text, stack ? stack : "", compiling, code, sizeof code);
+    const char *text = message ? message : thrown ? thrown : "unknown error", *kind = name ? name : "";
+    /* With no memory left the engine throws null, or an error whose message could not be made. */
+    bool exhausted = realm_memory_failed() && (!JS_IsObject(exception) || !strcmp(kind, "InternalError"));
+    if (exhausted) {
+        kind = "InternalError";
+        text = "out of memory";
+    }
+    choose_code(ctx, exception, kind, text, stack ? stack : "", compiling, code, sizeof code);
     struct position at = {0, 0};
     if (realm.program_name)
         at = in_code_points(find_position(stack, realm.program_name));
@@ -208,8 +214,8 @@ void report_exception(JSContext *ctx, JSValueConst exception, bool compiling, bo
     buffer_put_json_string(error, code, strlen(code));
     buffer_put_text(error, ",\"message\":");
     struct buffer full = {0};
-    if (message && name && *name && strcmp(name, "Error")) {
-        buffer_put_text(&full, name);
+    if ((message || exhausted) && *kind && strcmp(kind, "Error")) {
+        buffer_put_text(&full, kind);
         buffer_put_text(&full, *text ? ": " : "");
     } else if (!message) {
         buffer_put_text(&full, "Uncaught ");

@@ -27,6 +27,9 @@ PLAIN_HINT = (
     "return plain JSON: None, booleans, numbers, strings, lists, and dicts with string keys "
     "(numpy and pandas: use .tolist() or .to_dict())"
 )
+NO_MEMORY = (  # made beforehand: when it is needed, there is no room to make it
+    b'D{"error":{"code":"MEMORY_EXCEEDED","message":"the program ran out of memory","hint":"raise limits.memory_mb"},"exit_code":1}'
+)
 
 sources = []
 count = 0
@@ -132,7 +135,10 @@ def take_turn(text, name):
             {"error": {"code": "RESULT_NOT_SERIALIZABLE", "message": str(error), "hint": PLAIN_HINT}, "exit_code": 1}
         )
     except BaseException as error:
-        outcome = report({"error": describe(error, filename), "exit_code": 1})
+        try:
+            outcome = report({"error": describe(error, filename), "exit_code": 1})
+        except MemoryError:
+            outcome = NO_MEMORY
     lift_recursion_limit()
     flush_streams()
     _host.call(outcome)

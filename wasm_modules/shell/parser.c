@@ -370,7 +370,8 @@ node *parse_list(parser *p, bool to_line_end)
 
 node *parse_subst(parser *p)
 {
-    token saved = p->tok;
+    token saved = p->tok;        /* we may be inside peek, in the middle of a word */
+    bool have = p->have;
     size_t open = p->pos - 1;
     int cond_depth = p->cond_depth;
     p->cond_depth = 0;
@@ -384,7 +385,7 @@ node *parse_subst(parser *p)
         else if (t->kind == T_EOF) eof_looking_for(p, ')', open);
         else unexpected(p, t);
     }
-    p->have = false;
+    p->have = have;
     p->tok = saved;
     p->cond_depth = cond_depth;
     return body;

@@ -1,0 +1,158 @@
+"""Any text at all yields diagnostics: no traceback, bounded work."""
+
+from __future__ import annotations
+
+import sys
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from policy_texts import SAMPLE, TOOLS, judge
+
+from policy import PolicyError, compile_policy
+from policy.diagnostics import Findings
+from policy.formatter import format_text
+from policy.parser import MAX_TEXT_CHARS, parse
+from policy.render import to_json, to_sarif, to_text
+from policy.sources import Source
+
+WORDS = SAMPLE.split() + [
+    "{",
+    "}",
+    "(",
+    ")",
+    "..",
+    '"',
+    "#",
+    "\n",
+    "not",
+    "or",
+    "in",
+    "_",
+    "9" * 40,
+    "é",
+    "\x00",
+    "import",
+    '"a.hatch"',
+]
+RELAXED = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def refused_or_fine(text: str) -> None:
+    checked = judge(text)
+    shown = to_text(checked.diagnostics)
+    assert "\x1b" not in shown
+    to_json(checked.diagnostics)
+    to_sarif(checked.diagnostics)
+    if not checked.ok:
+        with pytest.raises(PolicyError):
+            compile_policy(text, catalog=TOOLS)
+    try:
+        format_text(text)
+    except PolicyError:
+        pass
+
+
+@RELAXED
+@given(st.text(max_size=400))
+def test_arbitrary_characters_yield_diagnostics(text: str) -> None:
+    refused_or_fine(text)
+
+
+@RELAXED
+@given(st.lists(st.sampled_from(WORDS), max_size=60))
+def test_arbitrary_words_of_the_language_yield_diagnostics(words: list[str]) -> None:
+    refused_or_fine("policy p v 1\n" + " ".join(words))
+
+
+@RELAXED
+@given(st.integers(0, 2**32))
+def test_damaged_sample_yields_diagnostics(seed: int) -> None:
+    rng = Random(seed)
+    text = list(SAMPLE)
+    for _ in range(rng.randint(1, 6)):
+        at = rng.randrange(len(text))
+        rng.choice(
+            [
+                lambda: text.pop(at),
+                lambda: text.insert(at, rng.choice('{}()"#=.\n a9')),
+                lambda: text.__setitem__(at, rng.choice('{}"x')),
+            ]
+        )()
+    refused_or_fine("".join(text))
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "(",
+        ")",
+        "{",
+        "}",
+        '"',
+        "not ",
+        "a.",
+        "a and ",
+        "9",
+        "_",
+        "..",
+        "#\n",
+        "scope a {\n",
+        "allow run\n",
+        "let a = a\n",
+        'import "a.hatch"\n',
+        "é",
+    ],
+)
+def test_work_grows_no_faster_than_the_text(unit: str) -> None:
+    def calls(repeats: int) -> int:
+        count = 0
+
+        def counter(frame: object, event: str, argument: object) -> None:
+            nonlocal count
+            count += 1
+
+        source = Source("p", "policy p v 1\nlet x = " + unit * repeats)
+        sys.setprofile(counter)
+        try:
+            parse(source, Findings())
+        finally:
+            sys.setprofile(None)
+        return count
+
+    calls(10)
+    small, large = calls(300), calls(1200)
+    assert large <= 4.6 * small + 2000
+
+
+def test_text_beyond_the_cap_is_refused_without_being_parsed() -> None:
+    checked = judge("policy p v 1\n" + "#" * MAX_TEXT_CHARS)
+    assert [d.code for d in checked.diagnostics if d.severity == "error"] == ["HP003"]
+
+
+def test_bytes_that_are_not_text_are_refused() -> None:
+    from policy.checker import check
+    from policy.loading import Memory
+
+    checked = check("p.hatch", Memory({"p.hatch": b"policy \xff v 1"}))
+    assert [d.code for d in checked.diagnostics if d.severity == "error"] == ["HP005"]
+
+
+def test_lets_that_would_expand_exponentially_are_refused_before_expansion() -> None:
+    lines = ["policy p v 1", "let l0 = session.mfa or tenant == a"]
+    names = [f"l{chr(97 + i)}z" for i in range(26)]
+    for before, name in zip(["l0", *names], names, strict=False):
+        lines.append(f"let {name} = {before} and ({before} or not {before})")
+    codes = {d.code for d in judge("\n".join(lines)).diagnostics if d.severity == "error"}
+    assert codes <= {"HP047", "HP002", "HP026", "HP021"}
+    assert codes
+
+
+def test_too_many_comparisons_are_refused() -> None:
+    rules = "\n".join(
+        f"allow payments.refund when amount > {i} and amount < {i + 2} and not (amount == {i} or amount == {i + 9})"
+        for i in range(2600)
+    )
+    codes = {d.code for d in judge("policy p v 1\n" + rules).diagnostics if d.severity == "error"}
+    assert "HP047" in codes
