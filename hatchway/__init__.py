@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hatchway.async_box import AsyncSandbox
     from hatchway.box import Sandbox
+    from policy import Policy, PolicyError
     from sandbox.capabilities import Capability, CapabilityLimits, ToolError
     from sandbox.errors import RequestError, SandboxError, SetupError
     from sandbox.wire import DEFAULT_LIMITS, Diagnostic, Display, ErrorObject, Language, RunResult, RunStatus, SessionLimits, Span
@@ -29,6 +30,8 @@ __all__ = [
     "Display",
     "ErrorObject",
     "Language",
+    "Policy",
+    "PolicyError",
     "RequestError",
     "RunResult",
     "RunStatus",
@@ -44,6 +47,7 @@ __all__ = [
 _HOMES = {
     "hatchway.async_box": ("AsyncSandbox",),
     "hatchway.box": ("Sandbox",),
+    "policy": ("Policy", "PolicyError"),
     "sandbox.capabilities": ("Capability", "CapabilityLimits", "ToolError"),
     "sandbox.errors": ("RequestError", "SandboxError", "SetupError"),
     "sandbox.wire": (

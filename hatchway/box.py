@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, overload
 
 import msgspec
 
@@ -21,6 +21,8 @@ from sandbox.vfs import Vfs
 from sandbox.wire import DEFAULT_LIMITS, DEFAULT_SESSION_ID, Language, RunRequest, RunResult, SessionLimits
 
 Limits = SessionLimits | Mapping[str, int] | None
+_MANY = 16
+"""From so many forks on, writing the memory out once costs less than copying its pages for each."""
 
 
 def _limits(given: Limits, base: SessionLimits) -> SessionLimits | None:
@@ -118,6 +120,26 @@ class Sandbox:
         except RequestError as refused:
             return failure(refused.error)
         return session.run(request, on_output=on_output, progress=self._progress)
+
+    @overload
+    def fork(self) -> Self: ...
+    @overload
+    def fork(self, count: int) -> list[Self]: ...
+    def fork(self, count: int | None = None) -> Self | list[Self]:
+        """A sandbox that starts with everything this one has, and is independent of it from then on; or `count` of them."""
+        if count is None:
+            return self._of(self._session.fork())
+        if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+            raise RequestError("INVALID_ARGUMENT", f"the number of forks must be a whole number, not {count!r}")
+        state = self._session.freeze()
+        if count >= _MANY:
+            state = state.solidify()
+        return [self._of(self._session.fork(state)) for _ in range(count)]
+
+    def _of(self, session: Session) -> Self:
+        other = self.__class__.__new__(self.__class__)
+        other._progress, other._session = self._progress, session
+        return other
 
     def cancel(self) -> bool:
         """From another thread: stop the run under way; False if there is none."""

@@ -14,10 +14,9 @@ from policy import ir
 from policy.catalog import Field
 from policy.cells import Universe
 from policy.diagnostics import Findings
-from policy.errors import UnsettledClaim
 from policy.limits import MAX_COMPARISONS
 from policy.lowering import Part, Program
-from policy.solver import Box, hull, includes, overlap, search, solve
+from policy.solver import Box, Effort, OutOfBudget, hull, includes, overlap, search
 from policy.sources import Span
 
 _RANK = {"allow": 0, "ask": 1, "deny": 2}
@@ -36,7 +35,15 @@ class Region:
 
 def analyse(program: Program, findings: Findings) -> None:
     """All checks on rules, limits and hooks that need no claim and no test."""
-    empty = _unsatisfiable(program, findings)
+    try:
+        _analyse(program, findings, Effort())
+    except OutOfBudget:
+        words = "whether every rule can apply could not be settled: too many rules overlap"
+        findings.add("HP083", words, Span(program.source, 0, 0), "compare one field with `==` or `in` in each rule")
+
+
+def _analyse(program: Program, findings: Findings, effort: Effort) -> None:
+    empty = _unsatisfiable(program, findings, effort)
     dead: dict[str, list[str | None]] = {}
     overlaps: dict[str, tuple[str, ...]] = {}
     by_capability: dict[str, list[tuple[int, ir.Rule]]] = {}
@@ -52,11 +59,11 @@ def analyse(program: Program, findings: Findings) -> None:
             box, exact = hull(rule.guard, universe)
             if box is not None:
                 regions.append(Region(rule, index, box, exact))
-        found = _dead(regions, universe)
+        found = _dead(regions, universe, effort)
         for region in regions:
             dead.setdefault(region.rule.id, []).append(found.get(region.rule.id))
         live = [region for region in regions if region.rule.id not in found]
-        _overlaps(live, overlaps, universe)
+        _overlaps(live, overlaps, universe, effort)
     _report_dead(program, dead, findings)
     for first, (second, *_) in list(overlaps.items())[:_MAX_OVERLAPS]:
         findings.add(
@@ -65,7 +72,7 @@ def analyse(program: Program, findings: Findings) -> None:
             program.spans[first],
             "both apply there: the stronger verdict wins and obligations add up",
         )
-    _autos(program, empty, findings)
+    _autos(program, empty, findings, effort)
 
 
 def _place(program: Program, rule: str) -> str:
@@ -76,7 +83,7 @@ def _place(program: Program, rule: str) -> str:
 # Guards that no request satisfies ----------------------------------------------------------------------------------------
 
 
-def _unsatisfiable(program: Program, findings: Findings) -> set[str]:
+def _unsatisfiable(program: Program, findings: Findings, effort: Effort) -> set[str]:
     empty: set[str] = set()
     fields = _all_fields(program)
     items: list[tuple[str, ir.Expr, str]] = [(r.id, r.guard, r.capabilities[0]) for r in program.ir.rules]
@@ -86,11 +93,7 @@ def _unsatisfiable(program: Program, findings: Findings) -> set[str]:
         if _plainly_possible(guard):
             continue
         universe = Universe(fields[event], [guard])
-        try:
-            possible = search(guard, universe)[0] is not None
-        except Exception:  # out of budget: not shown to be empty, and claims will say so if it matters
-            possible = True
-        if not possible:
+        if search(guard, universe, effort=effort)[0] is None:
             empty.add(key)
             core = _core(program.parts[key], fields[event])
             text = " and ".join(" ".join(span.text().split()) for span in core)
@@ -135,7 +138,7 @@ def _core(parts: list[Part], fields: dict[str, Field]) -> list[Span]:
 # Rules that never decide -------------------------------------------------------------------------------------------------
 
 
-def _dead(regions: list[Region], universe: Universe) -> dict[str, str]:
+def _dead(regions: list[Region], universe: Universe, effort: Effort) -> dict[str, str]:
     """Rules whose every request is decided without them, later rules first so that of two equal ones the second is named."""
     found: dict[str, str] = {}
     index = _Index(regions)
@@ -143,16 +146,18 @@ def _dead(regions: list[Region], universe: Universe) -> dict[str, str]:
         rank = _RANK[region.rule.verdict]
         stronger: list[Region] = []
         equal: list[Region] = []
-        for other in index.near(region):
+        near = index.near(region)
+        effort.spend(len(near))
+        for other in near:
             if other is region or other.rule.id in found:
                 continue
             if _RANK[other.rule.verdict] > rank:
                 stronger.append(other)
             elif other.rule.verdict == region.rule.verdict and _adds_nothing(region.rule, other.rule):
                 equal.append(other)
-        if _covered(region, stronger, universe):
+        if _covered(region, stronger, universe, effort):
             found[region.rule.id] = "HP042" if region.rule.verdict == "allow" else "HP041"
-        elif equal and _covered(region, stronger + equal, universe):
+        elif equal and _covered(region, stronger + equal, universe, effort):
             found[region.rule.id] = "HP041"
     return found
 
@@ -164,17 +169,14 @@ def _adds_nothing(rule: ir.Rule, beside: ir.Rule) -> bool:
     return (rule.rate, rule.approver, rule.within_ms, rule.auto) == (beside.rate, beside.approver, beside.within_ms, beside.auto)
 
 
-def _covered(region: Region, others: list[Region], universe: Universe) -> bool:
+def _covered(region: Region, others: list[Region], universe: Universe, effort: Effort) -> bool:
     near = [other for other in others if overlap(region.box, other.box)]
     if any(other.exact and includes(other.box, region.box) for other in near):
         return True
     if len(near) < 2 and (not near or near[0].exact) and region.exact:
         return False
     refusals = [ir.complement(other.rule.guard) for other in near]
-    try:
-        return search(ir.All((region.rule.guard, *refusals)), universe, 5_000)[0] is None
-    except Exception:  # out of budget: not shown to be dead
-        return False
+    return search(ir.All((region.rule.guard, *refusals)), universe, effort=effort)[0] is None
 
 
 class _Index:
@@ -221,42 +223,41 @@ def _report_dead(program: Program, dead: dict[str, list[str | None]], findings: 
 # Rules half in each other's way --------------------------------------------------------------------------------------------
 
 
-def _overlaps(regions: list[Region], found: dict[str, tuple[str, ...]], universe: Universe) -> None:
+def _overlaps(regions: list[Region], found: dict[str, tuple[str, ...]], universe: Universe, effort: Effort) -> None:
     """Allows that partly coincide with an ask, or with an allow of a different rate."""
     index = _Index(regions)
     for region in regions:
         if region.rule.verdict != "allow" or region.rule.id in found:
             continue
-        for other in index.near(region):
+        near = index.near(region)
+        effort.spend(len(near))
+        for other in near:
             differs = other.rule.verdict == "ask" or (
                 other.rule.verdict == "allow" and other.rule.rate != region.rule.rate and other.index > region.index
             )
-            if differs and overlap(region.box, other.box) and ((region.exact and other.exact) or _meet(region, other, universe)):
+            if (
+                differs
+                and overlap(region.box, other.box)
+                and ((region.exact and other.exact) or _meet(region, other, universe, effort))
+            ):
                 found[region.rule.id] = (other.rule.id,)
                 break
 
 
-def _meet(a: Region, b: Region, universe: Universe) -> bool:
-    try:
-        return search(ir.All((a.rule.guard, b.rule.guard)), universe, 1_000)[0] is not None
-    except Exception:  # out of budget: only a warning is at stake
-        return False
+def _meet(a: Region, b: Region, universe: Universe, effort: Effort) -> bool:
+    return search(ir.All((a.rule.guard, b.rule.guard)), universe, effort=effort)[0] is not None
 
 
 # Approvals, hooks, budget --------------------------------------------------------------------------------------------------
 
 
-def _autos(program: Program, empty: set[str], findings: Findings) -> None:
+def _autos(program: Program, empty: set[str], findings: Findings, effort: Effort) -> None:
     fields = _all_fields(program)
     for rule in program.ir.rules:
         if rule.auto is None or rule.id in empty:
             continue
         both = ir.conj((rule.guard, rule.auto))
-        try:
-            answer = solve(both, Universe(fields[rule.capabilities[0]], [both]), max_nodes=5_000)
-        except UnsettledClaim:
-            continue
-        if answer.witness is None:
+        if search(both, Universe(fields[rule.capabilities[0]], [both]), effort=effort)[0] is None:
             findings.add(
                 "HP045", "this never holds where the rule applies", program.autos[rule.id], "compare it with the rule's `when`"
             )

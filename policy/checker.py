@@ -54,7 +54,11 @@ def check(path: str, library: Library, catalog: Catalog | None = None) -> Checke
     _gentle_warnings(program, loaded, findings)
     if not (readable and program.clean):
         return Checked(program, loaded, findings.ordered())
-    evaluator = Evaluator(program.ir)
+    try:
+        evaluator = Evaluator(program.ir)
+    except (RecursionError, MemoryError, ValueError) as error:
+        findings.add("HP047", f"the policy cannot be compiled: {error}", Span(program.source, 0, 0), "make it smaller")
+        return Checked(program, loaded, findings.ordered())
     proofs = check_claims(program, evaluator.decide, findings)
     check_limits(program, findings)
     check_secrets(program, findings)

@@ -69,12 +69,11 @@ def fields_of(catalog: Catalog, capability: str, exprs: Iterable[ir.Expr]) -> di
     return found
 
 
-def find(condition: ir.Expr, catalog: Catalog, capability: str, *also: ir.Policy) -> Answer:
-    """A request to `capability` with `condition` true; it also names every field the given policies read there."""
-    fields = fields_of(catalog, capability, [condition])
-    for policy in also:
-        fields.update({field.name: field for field in policy.reads.get(capability, ())})
-    return solve(condition, Universe(fields, [condition]))
+def find(condition: ir.Expr, program: Program, capability: str) -> Answer:
+    """A request to `capability` with `condition` true; it also names every field the policy reads there."""
+    fields = fields_of(program.catalog, capability, [condition])
+    fields.update({field.name: field for field in program.ir.reads.get(capability, ())})
+    return solve(condition, Universe(fields, [condition]), program.effort)
 
 
 def show(request: ir.Request) -> str:
@@ -100,7 +99,7 @@ class Prover:
         text, method = self.program.claim_texts[claim.id], "box"
         for capability in claim.capabilities:
             may, universe = self._prepare(capability)
-            answer = solve(ir.All((may, claim.guard)), universe)
+            answer = solve(ir.All((may, claim.guard)), universe, self.program.effort)
             method = max(method, answer.method, key=["box", "enumeration", "z3"].index)
             if answer.witness is not None:
                 request = ir.Request(capability, answer.witness)
@@ -194,7 +193,7 @@ def check_secrets(program: Program, findings: Findings) -> None:
             for capability in ("secret.use", "net.connect"):
                 fields.update(catalog.capabilities[capability].fields)
             try:
-                answer = solve(used, Universe(fields, [used]))
+                answer = solve(used, Universe(fields, [used]), program.effort)
             except UnsettledClaim as error:
                 findings.add(
                     "HP083",
@@ -229,7 +228,7 @@ def _first_grant(program: Program, capability: str) -> Span:
 
 def _settle(condition: ir.Expr, program: Program, capability: str, findings: Findings, text: str) -> Answer | None:
     try:
-        return find(condition, program.catalog, capability, program.ir)
+        return find(condition, program, capability)
     except UnsettledClaim as error:
         findings.add("HP083", f"`{text}` could not be settled: {error}", _first_grant(program, capability))
         return None

@@ -15,7 +15,6 @@ from policy import ir
 from policy import syntax as s
 from policy.catalog import Capability, Catalog, Field
 from policy.diagnostics import CHECKS, Findings
-from policy.names import nearest
 from policy.parser import MAX_DEPTH
 from policy.sources import Source, Span
 from policy.values import INT_MAX, INT_MIN, duration_ms, host_fault, is_path, quantity, size_bytes
@@ -229,7 +228,7 @@ class Conditions:
 
     def _unknown_field(self, token: Token, fields: tuple[str, ...], owner: str) -> None:
         candidates = (*fields, *self.catalog.context, *self.lets)
-        guess = nearest(token, candidates)
+        guess = self.findings.guess(token, candidates)
         hint = f"did you mean `{guess}`?" if guess else ("fields: " + ", ".join(sorted(fields)) if fields else None)
         self.error("HP021", f"{owner} has no field `{token}`", token, hint)
 
@@ -280,7 +279,7 @@ class Conditions:
     def _within_name(self, field_: Field, atom: s.WithinName) -> ir.Expr:
         entry = self.sets.get(atom.name)
         if entry is None:
-            guess = nearest(atom.name, self.sets)
+            guess = self.findings.guess(atom.name, self.sets)
             if atom.name in self.lets:
                 self.error("HP022", f"`{atom.name}` is a condition, not a set", atom.name, f"write `and {atom.name}`")
             else:
@@ -347,7 +346,7 @@ class Conditions:
             self.error("HP030", f"`{text}` is a set", value.token, f"write `{field_.name} in {text}`")
             return None
         if field_.kind == "enum" and text not in field_.values:
-            guess = nearest(text, field_.values)
+            guess = self.findings.guess(text, field_.values)
             hint = f"did you mean `{guess}`?" if guess else "values: " + ", ".join(field_.values[:20])
             self.error("HP023", f"`{field_.name}` is never `{text}`", value.token, hint)
             return None

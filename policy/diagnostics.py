@@ -9,10 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Literal, NamedTuple
 
+from policy.names import nearest
 from policy.sources import Span
 
+MAX_FINDINGS = 1_000
+MAX_GUESSES = 50
+MAX_CANDIDATES = 2_000
 Severity = Literal["error", "warning"]
 
 
@@ -141,9 +146,14 @@ class Findings:
         finding = Diagnostic(code, message, span, hint, tuple(notes))
         if finding in self.items[-50:]:
             return
-        self.items.append(finding)
         if finding.severity == "error":
             self.errors += 1
+        if len(self.items) < MAX_FINDINGS or (finding.severity == "error" and self.errors == 1):
+            self.items.append(finding)
+
+    def guess(self, name: str, candidates: Iterable[str]) -> str | None:
+        """The nearest right name, while mistakes are few: a text full of them must not cost a search each."""
+        return nearest(name, islice(candidates, MAX_CANDIDATES)) if self.errors < MAX_GUESSES else None
 
     def ordered(self) -> tuple[Diagnostic, ...]:
         """Errors and warnings together, by file in reading order, then by place."""

@@ -300,7 +300,12 @@ class _Event:
         return self._leaf(slim, plain=plain)
 
     def _leaf(self, group: list[tuple[int, ir.Rule]], *, plain: bool) -> str:
-        body = [*self._sequence(group, plain=plain), nodes.return_(nodes.load("m"))]
+        # Statements, not one nested expression: a group can have thousands of rules, and Python's compiler recurses.
+        if plain:
+            body = [nodes.if_(self._condition(rule.guard), [nodes.return_(nodes.const(1 << i))]) for i, rule in group]
+            body.append(nodes.return_(nodes.const(0)))
+        else:
+            body = [*self._sequence(group, plain=False), nodes.return_(nodes.load("m"))]
         name = f"g{len(self.functions)}"
         self.functions.append(nodes.function(name, list(self.names.values()), body))
         return name

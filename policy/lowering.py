@@ -19,7 +19,8 @@ from policy.conditions import Conditions, SetEntry, Targets
 from policy.diagnostics import Findings
 from policy.limits import APPROVAL_MS, EXECUTORS, HOOK_TIMEOUT_MS, ON_ERROR, RATE_SCOPES, SETTINGS
 from policy.loading import Loaded, Unit
-from policy.names import nearest, skeleton
+from policy.names import skeleton
+from policy.solver import Effort
 from policy.sources import Source, Span
 from policy.values import INT_MAX, RATE_UNITS_S, duration_ms, host_fault, is_path, quantity, size_bytes
 
@@ -49,6 +50,7 @@ class Program:
     autos: dict[str, Span] = field(default_factory=dict)
     claim_texts: dict[str, str] = field(default_factory=dict)
     clean: bool = True
+    effort: Effort = field(default_factory=Effort)
 
 
 def lower(loaded: Loaded, findings: Findings) -> Program:
@@ -352,7 +354,7 @@ class _Lowering:
         for name, value in item.caller:
             known = self.catalog.context.get(name)
             if known is None:
-                guess = nearest(name, self.catalog.context)
+                guess = self.findings.guess(name, self.catalog.context)
                 self.error("HP021", f"the caller has no field `{name}`", name, f"did you mean `{guess}`?" if guess else None)
             elif (constant := self._constant(known, value)) is not None:
                 caller[str(name)] = constant
@@ -365,7 +367,7 @@ class _Lowering:
             for name, value in case.fields:
                 known = self.catalog.field(capability.name, name)
                 if known is None:
-                    guess = nearest(name, (*capability.fields, *self.catalog.context))
+                    guess = self.findings.guess(name, (*capability.fields, *self.catalog.context))
                     self.error(
                         "HP021", f"{capability.name} has no field `{name}`", name, f"did you mean `{guess}`?" if guess else None
                     )
@@ -404,7 +406,7 @@ class _Lowering:
             found = [c for name, c in sorted(self.catalog.capabilities.items()) if name.startswith(target.token + ".")]
             if not found:
                 families = {name.rsplit(".", 1)[0] for name in self.catalog.capabilities if "." in name}
-                guess = nearest(target.token, sorted(families))
+                guess = self.findings.guess(target.token, sorted(families))
                 self.error(
                     "HP020",
                     f"no capability begins with `{target.token}.`",
@@ -427,13 +429,13 @@ class _Lowering:
         return [c for _, c in sorted(self.catalog.capabilities.items()) if wanted & set(c.effects)]
 
     def _unknown_capability(self, token: Token) -> None:
-        guess = nearest(token, self.catalog.capabilities)
+        guess = self.findings.guess(token, self.catalog.capabilities)
         hint = f"did you mean `{guess}`?" if guess else "is the right catalog named in the header?"
         self.error("HP020", f"no capability is called `{token}`", token, hint)
 
     def _unknown_word(self, token: Token, known: object, says: str) -> None:
         words = list(known)  # type: ignore[call-overload]
-        guess = nearest(token, words)
+        guess = self.findings.guess(token, words)
         self.error(
             "HP024", f"`{token}` is not known here", token, f"did you mean `{guess}`?" if guess else f"{says} " + ", ".join(words)
         )

@@ -33,7 +33,7 @@ def check_narrows(program: Program, base: Program, decide: Decide, span: Span, f
             conditions = list(_violations(program.ir, base.ir, capability, may))
         for code, words, condition in conditions:
             try:
-                answer = find(condition, program.catalog, capability, program.ir)
+                answer = find(condition, program, capability)
             except UnsettledClaim as error:
                 findings.add("HP083", f"`narrows {base.ir.name}` could not be settled for {capability}: {error}", span)
                 continue
@@ -94,7 +94,7 @@ def _lifecycle_hooks(program: Program, base: Program, span: Span, findings: Find
         same = [h.guard for h in program.ir.hooks if h.phase == hook.phase and _as_strict(h, hook)]
         missing = ir.All((hook.guard, *map(ir.complement, same)))
         try:
-            skipped = solve(missing, Universe(program.catalog.context, [missing])).witness is not None
+            skipped = solve(missing, Universe(program.catalog.context, [missing]), program.effort).witness is not None
         except UnsettledClaim:
             skipped = True
         if skipped:

@@ -22,7 +22,6 @@ from lark.lexer import PatternRE, PatternStr, TerminalDef
 from policy import syntax as s
 from policy.builder import Builder
 from policy.diagnostics import Findings
-from policy.names import nearest
 from policy.sources import Source, Span
 
 MAX_TEXT_CHARS = 1_000_000
@@ -245,11 +244,11 @@ def _report(error: UnexpectedInput, source: Source, piece: _Piece, findings: Fin
     words = _describe(accepted)
     found = found if len(found) <= 40 else found[:40] + "…"
     if piece.kind == "unknown":
-        guess = nearest(found, (*STATEMENTS, "policy"))
+        guess = findings.guess(found, (*STATEMENTS, "policy"))
         hint = f"did you mean `{guess}`?" if guess else "a statement begins with " + ", ".join(f"`{w}`" for w in STATEMENTS)
         findings.add("HP001", f"`{found}` does not begin a statement", Span(source, start, end), hint)
         return
-    guess = nearest(found, [w for w in _CLAUSES if w.upper() in accepted])
+    guess = findings.guess(found, [w for w in _CLAUSES if w.upper() in accepted])
     expected = f"expected {words}" if words else None
     shown = found if found.startswith("the end") else f"`{found}`"
     findings.add(

@@ -18,6 +18,8 @@ from policy.cells import Universe
 from policy.errors import UnsettledClaim
 
 MAX_NODES = 100_000
+MAX_STEPS = 5_000_000
+_Z3_STEPS = 500_000
 Method = Literal["box", "enumeration", "z3"]
 Box = dict[str, int]
 
@@ -30,20 +32,33 @@ class Answer:
     method: Method
 
 
-class _OutOfBudget(Exception):
-    pass
+@dataclass(slots=True)
+class Effort:
+    """What may be spent on all questions about one policy together. THREAT[TM-POL-005]: a policy cannot buy endless proofs."""
+
+    left: int = MAX_STEPS
+
+    def spend(self, steps: int) -> None:
+        self.left -= steps
+        if self.left < 0:
+            raise OutOfBudget
 
 
-def solve(expr: ir.Expr, universe: Universe, *, max_nodes: int = MAX_NODES, allow_z3: bool = True) -> Answer:
+class OutOfBudget(Exception):
+    """Neither found nor excluded within the budget."""
+
+
+def solve(expr: ir.Expr, universe: Universe, effort: Effort | None = None, *, max_nodes: int = MAX_NODES) -> Answer:
     """Decide whether `expr` can hold. Raises UnsettledClaim when no method can tell."""
+    effort = effort or Effort()
     try:
-        box, nodes = search(expr, universe, max_nodes)
+        box, nodes = search(expr, universe, max_nodes, effort)
         method: Method = "box" if nodes == 1 else "enumeration"
         return Answer(universe.witness(box) if box is not None else None, method)
-    except _OutOfBudget:
-        pass
-    if not allow_z3:
-        raise UnsettledClaim(f"not settled within {max_nodes:,} steps")
+    except OutOfBudget:
+        if effort.left < _Z3_STEPS:
+            raise UnsettledClaim("the effort allowed for one policy is used up") from None
+        effort.spend(_Z3_STEPS)
     try:
         from policy import smt
     except ImportError:
@@ -53,18 +68,21 @@ def solve(expr: ir.Expr, universe: Universe, *, max_nodes: int = MAX_NODES, allo
     return Answer(smt.solve(expr, universe), "z3")
 
 
-def search(expr: ir.Expr, universe: Universe, max_nodes: int = MAX_NODES) -> tuple[Box | None, int]:
-    """A box in which `expr` holds everywhere, or None; and the number of nodes visited."""
+def search(expr: ir.Expr, universe: Universe, max_nodes: int = MAX_NODES, effort: Effort | None = None) -> tuple[Box | None, int]:
+    """A box in which `expr` holds everywhere, or None; and the number of nodes visited. Raises OutOfBudget."""
     nodes = 0
+    effort = effort or Effort()
     pending: list[tuple[Box, list[ir.Expr]]] = [({}, [expr])]
     while pending:
         nodes += 1
         if nodes > max_nodes:
-            raise _OutOfBudget
+            raise OutOfBudget
         box, todo = pending.pop()
+        effort.spend(1 + len(todo))
         clauses = _propagate(box, todo, universe)
         if clauses is None:
             continue
+        effort.spend(len(clauses))
         if not clauses:
             return box, nodes
         first = min(range(len(clauses)), key=lambda i: _urgency(clauses[i]))

@@ -90,6 +90,10 @@ class Cache:
         self._seal(name, digest)
         return path
 
+    def digest(self, name: str) -> str:
+        """The SHA-256 of a file that `find` or `store` has just given."""
+        return (self.directory / f"{name}.seal").read_text("ascii").split()[0]
+
     def store(self, name: str, write: Callable[[Path], None]) -> Path:
         """Have `write` fill a new file, and put it under `name`."""
         path = self.directory / name

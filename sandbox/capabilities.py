@@ -87,6 +87,11 @@ class Registry:
     def __iter__(self) -> Iterator[Capability]:
         return iter(self._entries[name][0] for name in sorted(self._entries))
 
+    def copy(self) -> Registry:
+        other = Registry()
+        other._entries = self._entries.copy()
+        return other
+
     def names(self) -> list[str]:
         return sorted(self._entries)
 

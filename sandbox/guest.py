@@ -14,8 +14,6 @@ Does not know: languages, requests, results: a turn is bytes in, bytes out.
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -24,13 +22,15 @@ import msgspec
 from sandbox.descriptors import DescriptorTable
 from sandbox.errors import Stop
 from sandbox.generations import Checkpoint
-from sandbox.images import ENVIRON, Image
+from sandbox.images import Image
 from sandbox.limits import MOST, Run, ticker
 from sandbox.memory import PAGE_BYTES, WASM_PAGE_BYTES, DirtyPages, GuestMemory, MemoryFault, map_image
 from sandbox.native import Call, Instance, Trap
+from sandbox.states import GuestState
 from sandbox.vfs import Vfs
 from sandbox.wasi import SIGNATURES, GuestExit, Wasi
 from sandbox.wire import RunStatus
+from sandbox.worlds import Repeated, World
 
 MESSAGE_BYTES_MAX: Final = 64 << 20
 _SMALL_TURN_NS: Final = 2_000_000
@@ -44,95 +44,27 @@ Handler = Callable[[int, bytes], bytes]
 """Answers a guest's message: opcode and body in, reply out. May raise `Stop`."""
 
 
-class _World:
-    """What a guest sees of the outside during one turn. Time and randomness are noted, so that a small turn can be replayed."""
-
-    args: Sequence[bytes] = (b"hatchway",)
-    environ: Sequence[bytes] = ENVIRON
-
-    def __init__(self, run: Run, stdin: bytes) -> None:
-        self.answers: list[int | bytes] = []
-        self._run = run
-        self._stdin = stdin
-        self._read = 0
-
-    def now_realtime_ns(self) -> int:
-        return self._note(time.time_ns())
-
-    def now_monotonic_ns(self) -> int:
-        return self._note(time.monotonic_ns())
-
-    def cpu_time_ns(self) -> int:
-        return self._note(time.thread_time_ns())
-
-    def _note(self, now_ns: int) -> int:
-        self.answers.append(now_ns)
-        return now_ns
-
-    def random(self, n: int, /) -> bytes:
-        data = os.urandom(n)
-        self.answers.append(data)
-        return data
-
-    def wait_until(self, monotonic_ns: int, /) -> None:
-        self._run.wait_until(monotonic_ns)
-
-    def stdout(self, data: bytes, /) -> None:
-        self._run.write(0, data)
-
-    def stderr(self, data: bytes, /) -> None:
-        self._run.write(1, data)
-
-    def stdin_read(self, n: int, /) -> bytes:
-        data = self._stdin[self._read : self._read + n]
-        self._read += len(data)
-        return data
-
-
-class _Recorded(_World):
-    """The outside of a small turn that is run again: the same answers, and nobody listens."""
-
-    def __init__(self, run: Run, answers: Sequence[int | bytes]) -> None:
-        super().__init__(run, b"")
-        self._left = iter(answers)
-
-    def now_realtime_ns(self) -> int:
-        answer = next(self._left)
-        assert isinstance(answer, int)
-        return answer
-
-    now_monotonic_ns = cpu_time_ns = now_realtime_ns
-
-    def random(self, n: int, /) -> bytes:
-        answer = next(self._left)
-        assert isinstance(answer, bytes) and len(answer) == n
-        return answer
-
-    def stdout(self, data: bytes, /) -> None:
-        pass
-
-    stderr = stdout
-
-
 class Guest:
-    def __init__(self, image: Image, vfs: Vfs) -> None:
+    """`vfs` holds what `state`'s descriptors have open; without a state the guest is as its image left it."""
+
+    def __init__(self, image: Image, vfs: Vfs, state: GuestState | None = None) -> None:
         self.image = image
         self.vfs = vfs
         self.own_bytes = 0
         """Pages the guest has written, when last measured: at every turn of a millisecond or more."""
         self.fuel_used = 0
         self._measured = False
-        self._table = DescriptorTable.standard(vfs, image.preopens)
-        self._pages: dict[int, bytes] = {}
-        self._saved_bytes = image.size_bytes
+        self._table = DescriptorTable.standard(vfs, image.preopens) if state is None else state.table.clone()
+        self._pages: dict[int, bytes] = {} if state is None else dict(state.pages)
+        self._saved_bytes = image.size_bytes if state is None else state.memory_bytes
         self._journal: list[tuple[bytes, int, Sequence[int | bytes]]] = []
         self._unsaved = False
         self._before: tuple[Checkpoint, DescriptorTable] | None = None
         self._before_last: tuple[Checkpoint, DescriptorTable] | None = None
         self._handler: Handler = _refuse
-        self._world: _World | None = None
         self._run: Run | None = None
         self._start()
+        self._fill()
 
     def _start(self) -> None:
         """A new instance of the image, with nothing of the session in it yet."""
@@ -195,11 +127,10 @@ class Guest:
         self._memory.put_u32(reply_length & _U32, len(reply))
         return 0
 
-    def turn(self, request: bytes, run: Run, handler: Handler, stdin: bytes = b"") -> None:
+    def turn(self, request: bytes, run: Run, handler: Handler, world: World) -> None:
         """Run one turn. Raises `Stop` for a limit or a cancel, `GuestExit`, or `Trap`; then the turn has not happened."""
         if self._unsaved or len(self._journal) >= _SMALL_TURNS_MAX:
             self._save()
-        world = _World(run, stdin)
         try:
             self._take_turn(request, run, world, handler)
         except BaseException:
@@ -228,10 +159,10 @@ class Guest:
         self._before = self._before_last
         self._put_back()
 
-    def _take_turn(self, request: bytes, run: Run, world: _World, handler: Handler) -> None:
+    def _take_turn(self, request: bytes, run: Run, world: World, handler: Handler) -> None:
         self._run, self._handler, self._wasi.host = run, handler, world
         instance = self._instance
-        instance.limit_memory(self.image.size_bytes + (run.limits.memory_mb << 20))
+        instance.limit_memory(self.image.free_bytes + (run.limits.memory_mb << 20))
         if self.image.metered:
             instance.set_fuel(1 << 62)
         with ticker:
@@ -247,6 +178,8 @@ class Guest:
                     )
                 self._memory.write(address, request)
                 instance.call("turn", address, len(request))
+            except MemoryFault as fault:
+                raise Trap(str(fault)) from None
             finally:
                 self._run, self._handler = None, _refuse
                 if self.image.metered:
@@ -258,6 +191,20 @@ class Guest:
         self._journal.clear()
         self._unsaved = False
 
+    def _fill(self) -> None:
+        """Put the saved pages over the image."""
+        grown_bytes = self._saved_bytes - self.image.size_bytes
+        if grown_bytes > 0:
+            self._instance.grow(grown_bytes // WASM_PAGE_BYTES)
+        if self._pages:
+            self._memory.put_pages(self._pages)
+
+    def freeze(self, tools: tuple[str, ...] = ()) -> GuestState:
+        """The guest as it is now, between two turns."""
+        if self._unsaved or self._journal:
+            self._save()
+        return GuestState(self.image, self._saved_bytes, self._pages.copy(), self._table.clone(), tools)
+
     def _put_back(self) -> None:
         before, self._before = self._before, None
         if before is not None:
@@ -266,18 +213,15 @@ class Guest:
         self._measured = False
         self._instance.close()
         self._start()
-        grown_bytes = self._saved_bytes - self.image.size_bytes
-        if grown_bytes > 0:
-            self._instance.grow(grown_bytes // WASM_PAGE_BYTES)
-        self._memory.put_pages(self._pages)
+        self._fill()
         for request, memory_mb, answers in self._journal:
             run = Run(msgspec.structs.replace(MOST, memory_mb=memory_mb))
-            self._take_turn(request, run, _Recorded(run, answers), _ignore)
+            self._take_turn(request, run, Repeated(run, answers), _ignore)
 
     @property
     def memory_bytes(self) -> int:
         """Memory charged to the session: what the guest has grown over its image."""
-        return self._memory.size_bytes - self.image.size_bytes
+        return self._memory.size_bytes - self.image.free_bytes
 
     def digest_pages(self) -> dict[int, bytes]:
         """Every page that differs from the image, now."""

@@ -12,10 +12,12 @@ Does not know: sessions, limits.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib.util
 import io
 import json
+import mmap
 import os
 import threading
 import time
@@ -106,14 +108,23 @@ class _Still:
 class Image:
     """One guest, frozen."""
 
-    def __init__(self, source: Source, prepared: Prepared, memory_path: Path) -> None:
+    def __init__(self, source: Source, prepared: Prepared, memory_path: Path, memory_digest: str) -> None:
         self.name = source.name
         self.digest = source.digest
+        self.memory_digest = memory_digest
         self.preopens = source.preopens
         self.prepared = prepared
         self.metered = prepared.module.engine.metered
         self.descriptor = os.open(memory_path, os.O_RDONLY | os.O_CLOEXEC)
         self.size_bytes = os.fstat(self.descriptor).st_size
+        self.free_bytes = self.size_bytes
+        """Memory that sessions have for nothing: what they grow over it is charged."""
+        self.root: Image = self
+
+    @functools.cached_property
+    def contents(self) -> mmap.mmap:
+        """The frozen memory, to compare with."""
+        return mmap.mmap(self.descriptor, self.size_bytes, access=mmap.ACCESS_READ)
 
 
 def package_folder(name: str) -> Path | None:
@@ -245,7 +256,7 @@ class Images:
         code = self.cache.find(code_name) or self._compile(source, code_name, metered, progress)
         prepared = Prepared(self.engine(metered).load(code), IMPORTS)
         memory = self.cache.find(memory_name) or self._freeze(source, memory_name, prepared, progress)
-        return Image(source, prepared, memory)
+        return Image(source, prepared, memory, self.cache.digest(memory_name))
 
     def _compile(self, source: Source, name: str, metered: bool, progress: Progress) -> Path:
         with self.cache.building(name):

@@ -26,6 +26,7 @@ from sandbox.guest import Guest
 from sandbox.images import Images, Progress, images
 from sandbox.limits import Run, check, lower
 from sandbox.native import NativeError, Trap
+from sandbox.states import GuestState, SessionState
 from sandbox.vfs import Vfs
 from sandbox.wasi import GuestExit
 from sandbox.wire import (
@@ -49,6 +50,7 @@ from sandbox.wire import (
     Severity,
     Span,
 )
+from sandbox.worlds import World
 
 _IMAGE_OF = {
     Language.PYTHON: "python",
@@ -111,6 +113,7 @@ class Session:
         files: VfsLimits | None = None,
         registry: Registry | None = None,
         metered: bool = False,
+        state: SessionState | None = None,
         store: Images = images,
     ) -> None:
         self.id = check_session_id(session_id)
@@ -118,14 +121,19 @@ class Session:
         self.limits = check(limits)
         self.registry = registry if registry is not None else Registry()
         self.metered = metered
-        self.vfs = Vfs.at(store.files(), files)
+        self.vfs = Vfs.at(store.files() if state is None else state.files, files)
         self.created_at = self.last_used_at = time.time_ns() // 1_000_000
         self._images = store
         self._guests: dict[str, Guest] = {}
-        self._seeded: dict[str, tuple[str, ...]] = {}
+        self._frozen: dict[str, GuestState] = {} if state is None else dict(state.guests)
+        self._told: dict[str, tuple[str, ...]] = {name: frozen.tools for name, frozen in self._frozen.items()}
+        self._seeded: set[str] = set()
+        self._ahead_ns = 0 if state is None else max(0, state.monotonic_ns - time.monotonic_ns())
         self._lock = threading.Lock()
         self._run: Run | None = None
         self._closed = False
+        if _IMAGE_OF[language] in self._frozen:
+            self._guest(language, None)
 
     @property
     def meta(self) -> SessionMeta:
@@ -205,7 +213,10 @@ class Session:
     def _guest(self, language: Language, progress: Progress | None) -> Guest:
         name = _IMAGE_OF[language]
         guest = self._guests.get(name)
-        if guest is None:
+        if guest is None and name in self._frozen:
+            guest = self._guests[name] = Guest(self._frozen[name].image, self.vfs, self._frozen[name])
+            del self._frozen[name]
+        elif guest is None:
             image = self._images.get(name, metered=self.metered, **({"progress": progress} if progress else {}))
             guest = self._guests[name] = Guest(image, self.vfs)
         return guest
@@ -219,10 +230,9 @@ class Session:
         if request.validate_only:
             message["validate_only"] = True
         tools = tuple(self.registry.names())
-        known = self._seeded.get(name)
-        if known is None:
+        if name not in self._seeded:
             message["seed"] = secrets.token_hex(32)
-        if tools != (known or ()):
+        if tools != self._told.get(name, ()):
             message["tools"] = tools
         return _encode(message)
 
@@ -244,13 +254,15 @@ class Session:
 
         error, status, outcome = None, None, Outcome()
         try:
-            guest.turn(self._request(request, code, guest.image.name, run), run, answer, request.stdin.encode("utf-8", "replace"))
+            world = World(run, request.stdin.encode("utf-8", "replace"), self._ahead_ns)
+            guest.turn(self._request(request, code, guest.image.name, run), run, answer, world)
             outcome = _decode_reported(reported)
             error = outcome.error
             if len(reported) != 1 or (error is not None and STATUS_OF_CODE.get(error.code) is RunStatus.RESOURCE_EXHAUSTED):
                 guest.undo()
             else:
-                self._seeded[guest.image.name] = tuple(self.registry.names())
+                self._seeded.add(guest.image.name)
+                self._told[guest.image.name] = tuple(self.registry.names())
         except Stop as stop:
             error, status = stop.error, stop.status
         except GuestExit as left:
@@ -288,6 +300,30 @@ class Session:
             return _encode({"error": refused.error})
         except (ValueError, KeyError, RecursionError):
             return _encode({"error": {"code": "INVALID_ARGUMENT", "message": "a malformed message"}})
+
+    def freeze(self) -> SessionState:
+        """The session as it is now. Waits for the run under way."""
+        if self in _running.get():
+            raise RequestError("INVALID_ARGUMENT", f"the session {self.id!r} cannot be frozen from within its own run")
+        with self._lock:
+            if self._closed:
+                raise RequestError("SESSION_NOT_FOUND", f"the session {self.id!r} is closed")
+            guests = {name: guest.freeze(self._told.get(name, ())) for name, guest in self._guests.items()}
+            now_ns = time.monotonic_ns() + self._ahead_ns
+            return SessionState(self.language, self.vfs.checkpoint(), now_ns, {**self._frozen, **guests}, self.metered)
+
+    def fork(self, state: SessionState | None = None, session_id: str | None = None) -> Session:
+        """An independent session that starts from this one's state of now, or of when `state` was taken."""
+        return Session(
+            session_id or self.id,
+            language=self.language,
+            limits=self.limits,
+            files=self.vfs.limits,
+            registry=self.registry.copy(),
+            metered=self.metered,
+            state=state or self.freeze(),
+            store=self._images,
+        )
 
     def cancel(self) -> bool:
         """From any thread: stop the run under way. False if there is none. The next run is not affected."""

@@ -1,7 +1,7 @@
 /* engine.c: the only file that sees the internals of QuickJS-ng.
  *
  * It includes the engine's one source file, unchanged, and adds the few operations its public header lacks: a
- * read-eval-print view of top-level declarations, live bindings for the imports of a script, and reseeding.
+ * read-eval-print view of top-level declarations, kinds of objects, and reseeding.
  * It does not know about requests, outcomes or the host.
  */
 #if defined(__GNUC__)
@@ -23,18 +23,30 @@
 
 #include "engine.h"
 
-/* Deletes the own property `name` of the global object even when `var` made it permanent. Only properties that
- * programs create (enumerable ones) are touched. */
-static int release_global(JSContext *ctx, JSAtom name)
+/* Deletes the global property `name` when a program made it: imports (which cannot be written) always, `var` declarations
+ * (which the engine made permanent) only when `permanent`. What programs make is enumerable, what they find is not. */
+static int release_global(JSContext *ctx, JSAtom name, bool permanent)
 {
     JSObject *global = JS_VALUE_GET_OBJ(ctx->global_obj);
     JSShapeProperty *prs = find_own_property1(global, name);
-    if (!prs || (prs->flags & JS_PROP_CONFIGURABLE) || !(prs->flags & JS_PROP_ENUMERABLE))
+    if (!prs || !(prs->flags & JS_PROP_ENUMERABLE))
         return 0;
-    if (js_shape_prepare_update(ctx, global, &prs))
-        return -1;
-    prs->flags |= JS_PROP_CONFIGURABLE;
+    bool imported = (prs->flags & JS_PROP_TMASK) == JS_PROP_GETSET || !(prs->flags & JS_PROP_WRITABLE);
+    if (!imported && !(permanent && !(prs->flags & JS_PROP_CONFIGURABLE)))
+        return 0;
+    if (!(prs->flags & JS_PROP_CONFIGURABLE)) {
+        if (js_shape_prepare_update(ctx, global, &prs))
+            return -1;
+        prs->flags |= JS_PROP_CONFIGURABLE;
+    }
     return JS_DeleteProperty(ctx, ctx->global_obj, name, 0) < 0 ? -1 : 0;
+}
+
+int engine_release_name(JSContext *ctx, JSAtom name)
+{
+    if (JS_DeleteProperty(ctx, ctx->global_var_obj, name, 0) < 0)
+        return -1;
+    return release_global(ctx, name, false);
 }
 
 int engine_release_declared(JSContext *ctx, JSValueConst script, JSAtom watched, bool *declared)
@@ -52,7 +64,7 @@ int engine_release_declared(JSContext *ctx, JSValueConst script, JSAtom watched,
             *declared = true;
         if (JS_DeleteProperty(ctx, ctx->global_var_obj, name, 0) < 0)
             return -1;
-        if (lexical && release_global(ctx, name) < 0)
+        if (release_global(ctx, name, lexical) < 0)
             return -1;
     }
     return 0;
@@ -67,30 +79,6 @@ JSValue engine_take_lexical(JSContext *ctx, JSAtom name)
     JSValue value = JS_IsUninitialized(pr->u.value) ? JS_UNDEFINED : js_dup(pr->u.value);
     JS_DeleteProperty(ctx, ctx->global_var_obj, name, 0);
     return value;
-}
-
-int engine_bind_import(JSContext *ctx, JSValueConst ns, JSAtom name, JSAtom local)
-{
-    JSProperty *pr;
-    JSShapeProperty *prs = find_own_property(&pr, JS_VALUE_GET_OBJ(ns), name);
-    if (!prs)
-        return 0;
-    JS_FreeValue(ctx, engine_take_lexical(ctx, local));
-    if (release_global(ctx, local) < 0 || JS_DeleteProperty(ctx, ctx->global_obj, local, 0) < 0)
-        return -1;
-    if ((prs->flags & JS_PROP_TMASK) != JS_PROP_VARREF) {
-        JSValue value = JS_GetProperty(ctx, ns, name);
-        if (JS_IsException(value))
-            return -1;
-        return JS_DefinePropertyValue(ctx, ctx->global_obj, local, value, JS_PROP_C_W_E) < 0 ? -1 : 1;
-    }
-    JSVarRef *ref = pr->u.var_ref;
-    JSProperty *bound = add_property(ctx, JS_VALUE_GET_OBJ(ctx->global_obj), local, JS_PROP_C_W_E | JS_PROP_VARREF);
-    if (!bound)
-        return -1;
-    JS_REF_COUNT(ref)++;
-    bound->u.var_ref = ref;
-    return 1;
 }
 
 void engine_seed_random(JSContext *ctx, uint64_t seed)

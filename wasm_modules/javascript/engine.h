@@ -21,9 +21,9 @@ int engine_release_declared(JSContext *ctx, JSValueConst script, JSAtom watched,
  * initialised); JS_UNINITIALIZED when there is none. */
 JSValue engine_take_lexical(JSContext *ctx, JSAtom name);
 
-/* Makes the global `local` a live, read-through view of the export `name` of the module namespace `ns`.
- * Returns 1 when bound, 0 when the module has no such export, -1 with an exception. */
-int engine_bind_import(JSContext *ctx, JSValueConst ns, JSAtom name, JSAtom local);
+/* Removes whatever a program declared or imported as `name`, so that the name can be given a new meaning.
+ * Returns 0, or -1 with an exception. */
+int engine_release_name(JSContext *ctx, JSAtom name);
 
 /* Sets the state of Math.random. */
 void engine_seed_random(JSContext *ctx, uint64_t seed);

@@ -123,42 +123,72 @@ void modules_install(JSRuntime *rt)
     JS_SetModuleLoaderFunc(rt, normalize, load, NULL);
 }
 
-static int bind_names(JSContext *ctx, const struct import *import, JSValueConst ns)
+/* Reads the export a global stands for: data are the namespace and the export's name. */
+static JSValue read_export(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int magic, JSValueConst *data)
 {
-    int status = 1;
-    for (size_t i = 0; i < import->binding_count && status > 0; i++) {
-        const struct binding *b = &import->bindings[i];
-        JSAtom local = JS_NewAtom(ctx, b->local), name = b->name ? JS_NewAtom(ctx, b->name) : JS_ATOM_NULL;
-        if (b->name) {
-            status = engine_bind_import(ctx, ns, name, local);
-        } else {
-            JS_FreeValue(ctx, engine_take_lexical(ctx, local));
-            status = JS_SetProperty(ctx, realm.global, local, JS_DupValue(ctx, ns)) < 0 ? -1 : 1;
-        }
-        if (status == 0)
-            JS_ThrowSyntaxError(ctx, "The module '%s' does not provide an export named '%s'", import->specifier, b->name);
-        JS_FreeAtom(ctx, local);
-        JS_FreeAtom(ctx, name);
+    (void)self, (void)argc, (void)argv, (void)magic;
+    return JS_GetPropertyValue(ctx, data[0], JS_DupValue(ctx, data[1]));
+}
+
+/* Makes the global `local` stand for the export `name`. A function is bound as it is, because it is called often and hardly
+ * ever exchanged; any other value is read from its module each time. Returns -1 with an exception. */
+static int bind_export(JSContext *ctx, JSValueConst ns, JSAtom name, JSAtom local)
+{
+    JSValue value = JS_GetProperty(ctx, ns, name);
+    if (JS_IsException(value))
+        return -1;
+    const int flags = JS_PROP_CONFIGURABLE | JS_PROP_ENUMERABLE;
+    if (JS_IsFunction(ctx, value))
+        return JS_DefinePropertyValue(ctx, realm.global, local, value, flags | JS_PROP_HAS_WRITABLE);
+    JS_FreeValue(ctx, value);
+    JSValue data[2] = {ns, JS_AtomToString(ctx, name)};
+    JSValue getter = JS_NewCFunctionData(ctx, read_export, 0, 0, 2, data);
+    JS_FreeValue(ctx, data[1]);
+    return JS_DefinePropertyGetSet(ctx, realm.global, local, getter, JS_UNDEFINED, flags);
+}
+
+/* Binds one name of an import statement. Returns -1 with an exception. */
+static int bind_name(JSContext *ctx, const struct import *import, const struct binding *binding, JSValueConst ns)
+{
+    JSAtom local = JS_NewAtom(ctx, binding->local), name = binding->name ? JS_NewAtom(ctx, binding->name) : JS_ATOM_NULL;
+    int status = engine_release_name(ctx, local);
+    if (status >= 0 && !binding->name) {
+        status = JS_DefinePropertyValue(ctx, realm.global, local, JS_DupValue(ctx, ns), JS_PROP_C_W_E);
+    } else if (status >= 0 && JS_HasProperty(ctx, ns, name) > 0) {
+        status = bind_export(ctx, ns, name, local);
+    } else if (status >= 0) {
+        JS_ThrowSyntaxError(ctx, "The module '%s' does not provide an export named '%s'", import->specifier, binding->name);
+        status = -1;
     }
-    return status > 0 ? 0 : -1;
+    JS_FreeAtom(ctx, local);
+    JS_FreeAtom(ctx, name);
+    return status;
+}
+
+static enum loop_end import_one(JSContext *ctx, const struct import *import, const char *filename)
+{
+    JSValue ns = JS_UNDEFINED, promise = JS_LoadModule(ctx, filename, import->specifier);
+    if (JS_IsException(promise))
+        return LOOP_THREW;
+    enum loop_end end = loop_await(ctx, promise, &ns);
+    JS_FreeValue(ctx, promise);
+    for (size_t i = 0; end == LOOP_DONE && i < import->binding_count; i++)
+        if (bind_name(ctx, import, &import->bindings[i], ns) < 0)
+            end = LOOP_THREW;
+    JS_FreeValue(ctx, ns);
+    return end;
 }
 
 enum loop_end modules_import(JSContext *ctx, const struct program *program, const char *filename)
 {
-    for (size_t i = 0; i < program->import_count; i++) {
-        JSValue ns = JS_UNDEFINED, promise = JS_LoadModule(ctx, filename, program->imports[i].specifier);
-        if (JS_IsException(promise))
-            return LOOP_THREW;
-        enum loop_end end = loop_await(ctx, promise, &ns);
-        JS_FreeValue(ctx, promise);
-        if (end != LOOP_DONE)
-            return end;
-        int status = bind_names(ctx, &program->imports[i], ns);
-        JS_FreeValue(ctx, ns);
-        if (status < 0)
-            return LOOP_THREW;
+    enum loop_end end = LOOP_DONE;
+    for (size_t i = 0; end == LOOP_DONE && i < program->import_count; i++) {
+        realm.importing = &program->imports[i].at;
+        end = import_one(ctx, &program->imports[i], filename);
     }
-    return LOOP_DONE;
+    if (end == LOOP_DONE)
+        realm.importing = NULL;
+    return end;
 }
 
 JSValue modules_require(JSContext *ctx, const char *path)

@@ -164,7 +164,7 @@ static JSValue call_tool(JSContext *ctx, JSValueConst self, int argc, JSValueCon
     JSValue reply = JS_UNDEFINED;
     for (int i = 0; i < 3; i++) {
         buffer_put_text(&message, before[i]);
-        enum serialized status = serialize(ctx, argv[i], &message, &why);
+        enum serialized status = serialize(ctx, argv[i], i == 1 ? "the list of arguments" : "the argument", &message, &why);
         if (status == SERIALIZED_REFUSED)
             reply = JS_ThrowTypeError(ctx, "arguments of a tool must be JSON: %s (%s)", why.message, why.hint);
         else if (status == SERIALIZED_THREW)
@@ -197,9 +197,9 @@ static JSValue erase_types(JSContext *ctx, JSValueConst self, int argc, JSValueC
     struct buffer message = {0};
     struct refusal why;
     buffer_put_text(&message, "E{\"path\":");
-    serialize(ctx, argv[0], &message, &why);
+    serialize(ctx, argv[0], "the path", &message, &why);
     buffer_put_text(&message, ",\"source\":");
-    serialize(ctx, argv[1], &message, &why);
+    serialize(ctx, argv[1], "the source", &message, &why);
     buffer_put_text(&message, "}");
     JSValue reply = ask_host(ctx, &message);
     buffer_free(&message);
@@ -218,6 +218,17 @@ static JSValue exit_program(JSContext *ctx, JSValueConst self, int argc, JSValue
     JSValue error = JS_NewInternalError(ctx, "process.exit");
     JS_SetUncatchableError(ctx, error);
     return JS_Throw(ctx, error);
+}
+
+/* exitCode(code): what the turn ends with when nothing fails. */
+static JSValue set_exit_code(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self, (void)argc;
+    int32_t code;
+    if (JS_ToInt32(ctx, &code, argv[0]))
+        return JS_EXCEPTION;
+    realm.exit_code = code & 0xFF;
+    return JS_UNDEFINED;
 }
 
 /* evaluate(source, filename): runs a classic script whose second line counts as its first. */
@@ -300,6 +311,7 @@ int natives_install(JSContext *ctx, JSValueConst native)
         JS_CFUNC_DEF("names", 0, tool_names),
         JS_CFUNC_DEF("erase", 2, erase_types),
         JS_CFUNC_DEF("exit", 1, exit_program),
+        JS_CFUNC_DEF("exitCode", 1, set_exit_code),
         JS_CFUNC_DEF("evaluate", 2, evaluate),
         JS_CFUNC_DEF("requireModule", 1, require_module),
         JS_CFUNC_DEF("forgetModules", 0, forget_modules),

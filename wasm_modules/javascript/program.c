@@ -153,7 +153,7 @@ static void read_named(struct reader *r, struct import *import)
     }
 }
 
-/* Reads `"./file.js" with {type: "json"};`. */
+/* Reads `"./file.js" with {type: "json"};`. What a file is, its name says; the attributes are only read over. */
 static void read_source(struct reader *r, struct import *import)
 {
     import->specifier = read_quoted(r);
@@ -161,7 +161,6 @@ static void read_source(struct reader *r, struct import *import)
     if (take_word(r, "with") && take(r, '{')) {
         while (!r->failed && !take(r, '}')) {
             char *key = read_name(r), *value = take(r, ':') ? read_quoted(r) : NULL;
-            import->json |= key && value && !strcmp(key, "type") && !strcmp(value, "json");
             free(key);
             free(value);
             take(r, ',');
@@ -234,11 +233,21 @@ static size_t offset_of(const struct program *p, struct position at)
     return offset < p->len ? offset : p->len;
 }
 
+static struct position position_of(const struct program *p, size_t offset)
+{
+    struct position at = {1, 1};
+    for (size_t i = 0; i < offset; i++) {
+        at.column = p->text[i] == '\n' ? 1 : at.column + 1;
+        at.line += p->text[i] == '\n';
+    }
+    return at;
+}
+
 /* Takes out the import statement whose keyword starts at `start`. */
 static bool lift_import(struct program *p, size_t start)
 {
     struct reader r = {p->text, start + 6, p->len, false};
-    struct import import = {0};
+    struct import import = {.at = position_of(p, start)};
     read_import(&r, &import);
     if (r.failed || !append_import(p, import)) {
         free_import(&import);
@@ -266,7 +275,7 @@ static bool named_declaration_follows(struct reader r)
 /* Takes out `export {…}` or `export * from "…"` after its first character; what it imports from is still loaded. */
 static bool lift_reexport(struct program *p, size_t start, struct reader r)
 {
-    struct import names = {0}, import = {0};
+    struct import names = {0}, import = {.at = position_of(p, start)};
     if (r.text[r.at - 1] == '{')
         read_named(&r, &names);
     else if (take_word(&r, "as"))

@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "quickjs.h"
+#include "realm.h"
 
 #define IMPORTS_LIMIT 512
 
@@ -24,7 +25,7 @@ struct import {
     char *specifier;
     struct binding *bindings;
     size_t binding_count;
-    bool json; /* with { type: "json" } */
+    struct position at; /* of the statement, in bytes */
 };
 
 struct program {

@@ -12,6 +12,11 @@
 
 #define PATH_LIMIT_BYTES 4096
 
+/* A place in a source text, 1-based; line 0 means unknown. */
+struct position {
+    unsigned line, column;
+};
+
 /* Property names used in every turn, interned once. */
 struct atoms {
     JSAtom code, filename, inputs, validate_only, max_stack_depth, seed, env;
@@ -29,6 +34,7 @@ struct realm {
     const char *program_name; /* file name of the running program */
     const char *program_text; /* and its source, for error reports */
     size_t program_len;
+    const struct position *importing; /* the import statement being carried out, or that failed */
     unsigned turn; /* number of the running turn */
     bool exiting; /* process.exit was called */
     int exit_code;

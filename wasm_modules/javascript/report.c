@@ -133,6 +133,17 @@ static bool branded_code(JSContext *ctx, JSValueConst exception, char *code, siz
     return text != NULL;
 }
 
+/* True for the engine's words for one value that is larger than it can ever hold. */
+static bool names_size_limit(const char *message)
+{
+    static const char *const words[] = {"string too long", "invalid string length", "BigInt is too large to allocate",
+                                        "invalid array buffer length"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(message, words[i]))
+            return true;
+    return false;
+}
+
 /* Chooses the contract's code for an exception. */
 static void choose_code(JSContext *ctx, JSValueConst exception, const char *name, const char *message, const char *stack,
                         bool compiling, char *code, size_t size)
@@ -141,9 +152,11 @@ static void choose_code(JSContext *ctx, JSValueConst exception, const char *name
     bool internal = !strcmp(name, "InternalError"), range = !strcmp(name, "RangeError");
     if (internal && strstr(message, "out of memory"))
         chosen = "MEMORY_EXCEEDED";
-    else if ((internal || range) && (strstr(message, "call stack size exceeded") || strstr(message, "stack overflow")))
+    else if ((internal || range || compiling) && (strstr(message, "call stack size exceeded") || strstr(message, "stack overflow")))
         chosen = "STACK_OVERFLOW";
-    else if (!strcmp(name, "SyntaxError") && (compiling || !strncmp(stack, "    at /", 8)))
+    else if (names_size_limit(message))
+        chosen = "MEMORY_EXCEEDED";
+    else if (!strcmp(name, "SyntaxError") && (compiling || realm.importing || !strncmp(stack, "    at /", 8)))
         chosen = "SYNTAX_ERROR";
     else if (branded_code(ctx, exception, code, size))
         return;
@@ -209,6 +222,8 @@ void report_exception(JSContext *ctx, JSValueConst exception, bool compiling, bo
     struct position at = {0, 0};
     if (realm.program_name)
         at = in_code_points(find_position(stack, realm.program_name));
+    if (!at.line && realm.importing)
+        at = in_code_points(*realm.importing);
 
     buffer_put_text(error, "{\"code\":");
     buffer_put_json_string(error, code, strlen(code));

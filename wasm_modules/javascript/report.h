@@ -7,14 +7,10 @@
 #define HATCHWAY_REPORT_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "buffer.h"
 #include "quickjs.h"
-
-struct position {
-    uint32_t line, column; /* 1-based; line 0 means unknown */
-};
+#include "realm.h"
 
 /* Finds the innermost frame of `stack` that lies in the file `name`; columns are bytes, as the engine counts. */
 struct position find_position(const char *stack, const char *name);

@@ -20,6 +20,7 @@ struct writer {
     JSContext *ctx;
     struct buffer *out;
     struct refusal *why;
+    const char *subject;
     struct level levels[SERIALIZE_DEPTH_LIMIT];
     size_t depth;
 };
@@ -40,10 +41,9 @@ static void append_step(struct writer *w, const struct level *level, char *path,
 /* Says that the value at the current position `is` something JSON has no word for. */
 static enum serialized refuse(struct writer *w, const char *is, const char *hint)
 {
-    char path[160] = "the result";
+    char path[160];
     size_t first = w->depth > 4 ? w->depth - 4 : 0;
-    if (first)
-        snprintf(path, sizeof path, "the result…");
+    snprintf(path, sizeof path, first ? "%s…" : "%s", w->subject);
     for (size_t i = first; i < w->depth; i++)
         append_step(w, &w->levels[i], path, sizeof path);
     snprintf(w->why->message, sizeof w->why->message, "%s is %s, which is not JSON", path, is);
@@ -244,7 +244,7 @@ static enum serialized advance(struct writer *w)
     return write_value(w, value);
 }
 
-enum serialized serialize(JSContext *ctx, JSValueConst value, struct buffer *out, struct refusal *why)
+enum serialized serialize(JSContext *ctx, JSValueConst value, const char *subject, struct buffer *out, struct refusal *why)
 {
     /* Static because it is too large for the guest's stack; a guest is single-threaded and toJSON cannot get back here
        while it is in use, except through a capability call, which `busy` turns into a refusal. */
@@ -259,6 +259,7 @@ enum serialized serialize(JSContext *ctx, JSValueConst value, struct buffer *out
     w.ctx = ctx;
     w.out = out;
     w.why = why;
+    w.subject = subject;
     w.depth = 0;
     enum serialized status = write_value(&w, JS_DupValue(ctx, value));
     while (status == SERIALIZED_OK && w.depth > 0 && !out->failed)

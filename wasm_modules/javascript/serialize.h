@@ -22,6 +22,7 @@ struct refusal {
     const char *hint;
 };
 
-enum serialized serialize(JSContext *ctx, JSValueConst value, struct buffer *out, struct refusal *why);
+/* Writes `value` to `out`. `subject` names it in a refusal: "the result", "the argument". */
+enum serialized serialize(JSContext *ctx, JSValueConst value, const char *subject, struct buffer *out, struct refusal *why);
 
 #endif

@@ -63,8 +63,9 @@ static int define_inputs(JSContext *ctx, JSValueConst inputs)
         return -1;
     int status = 0;
     for (uint32_t i = 0; i < count && status >= 0; i++) {
-        JS_FreeValue(ctx, engine_take_lexical(ctx, props[i].atom));
-        status = JS_SetProperty(ctx, realm.global, props[i].atom, JS_GetProperty(ctx, inputs, props[i].atom));
+        status = engine_release_name(ctx, props[i].atom);
+        if (status >= 0)
+            status = JS_SetProperty(ctx, realm.global, props[i].atom, JS_GetProperty(ctx, inputs, props[i].atom));
     }
     JS_FreePropertyEnum(ctx, props, count);
     realm.result_set = false; /* an input named `result` is not a result */
@@ -175,7 +176,7 @@ static void report_pending(JSContext *ctx, bool compiling, bool to_stderr, struc
 static void write_result(JSContext *ctx, JSValueConst value, struct outcome *outcome)
 {
     struct refusal why;
-    switch (serialize(ctx, value, &outcome->result, &why)) {
+    switch (serialize(ctx, value, "the result", &outcome->result, &why)) {
     case SERIALIZED_OK:
         return;
     case SERIALIZED_REFUSED:
@@ -206,7 +207,6 @@ static void run_request(JSContext *ctx, const struct request *request, const cha
     JSValue value = JS_UNDEFINED;
     bool declared;
     enum loop_end end = run_program(ctx, &program, filename, &declared, &value);
-    program_free(ctx, &program);
     if (end == LOOP_THREW) {
         report_pending(ctx, false, true, outcome);
     } else if (end == LOOP_STUCK) {
@@ -214,6 +214,8 @@ static void run_request(JSContext *ctx, const struct request *request, const cha
         report_plain("RUNTIME_ERROR", message, "nothing is left that could resolve it: no timer, no job, no tool call", &outcome->error);
         fprintf(stderr, "Error: %s\n", message);
     }
+    realm.importing = NULL;
+    program_free(ctx, &program);
     value = choose_result(ctx, declared, value);
     if (end == LOOP_DONE)
         write_result(ctx, value, outcome);
@@ -278,7 +280,8 @@ int turn(char *text, uint32_t len)
     JSValue json = JS_ParseJSON(ctx, text, len, "<request>");
     free(text);
     JSValue inputs = JS_IsException(json) ? JS_EXCEPTION : JS_GetProperty(ctx, json, realm.atoms.inputs);
-    if (JS_IsException(inputs) || read_request(ctx, json, &request) < 0 || define_inputs(ctx, inputs) < 0) {
+    if (JS_IsException(inputs) || read_request(ctx, json, &request) < 0 ||
+        (!request.validate_only && define_inputs(ctx, inputs) < 0)) {
         JS_FreeValue(ctx, JS_GetException(ctx));
         report_plain("RUNTIME_ERROR", "the request could not be read", NULL, &outcome.error);
     } else {

@@ -1,8 +1,8 @@
-/* cond.c - [[ ]]: its tree, and the operators it shares with test. Regular expressions are the C library's. */
+/* cond.c - [[ ]]: its tree, and the operators it shares with test. Regular expressions are those of regex.h. */
 #include "sh.h"
 #include "modes.h"
+#include "regex.h"
 #include <errno.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -131,31 +131,32 @@ int cond_binary(const char *op, const char *l, const char *r, const char *who)
 
 /* The last compiled expressions; a loop usually uses the same few. */
 enum { RX_KEPT = 4 };
-static struct { char *text; int flags; regex_t rx; } kept[RX_KEPT];
+static struct { char *text; int flags; regex *rx; } kept[RX_KEPT];
 static unsigned kept_next;
 
-static regex_t *compiled(const char *pattern, int flags)
+static regex *compiled(const char *pattern, int flags)
 {
-    for (int i = 0; i < RX_KEPT; i++) if (kept[i].text && kept[i].flags == flags && !strcmp(kept[i].text, pattern)) return &kept[i].rx;
-    regex_t rx;
-    if (regcomp(&rx, pattern, flags) != 0) return NULL;
+    const char *error;
+    for (int i = 0; i < RX_KEPT; i++) if (kept[i].text && kept[i].flags == flags && !strcmp(kept[i].text, pattern)) return kept[i].rx;
+    regex *rx = regex_compile(pattern, strlen(pattern), flags, &error);
+    if (!rx) return NULL;
     unsigned k = kept_next++ % RX_KEPT;
-    if (kept[k].text) { regfree(&kept[k].rx); free(kept[k].text); }
+    if (kept[k].text) { regex_free(kept[k].rx); free(kept[k].text); }
     kept[k].text = xstrdup(pattern);
     kept[k].flags = flags;
     kept[k].rx = rx;
-    return &kept[k].rx;
+    return rx;
 }
 
 static int regex_match(const char *text, const char *pattern)
 {
-    regex_t *rx = compiled(pattern, REG_EXTENDED | (sh.shopt[S_NOCASEMATCH] ? REG_ICASE : 0));
+    regex *rx = compiled(pattern, REGEX_EXTENDED | (sh.shopt[S_NOCASEMATCH] ? REGEX_ICASE : 0));
     if (!rx) return 2;
-    size_t n = rx->re_nsub + 1;
-    regmatch_t *m = arena_alloc(&sh.tmp, n * sizeof *m);
-    if (regexec(rx, text, n, m, 0) != 0) { var_set_list("BASH_REMATCH", NULL, 0); return 1; }
+    size_t n = (size_t)regex_groups(rx) + 1;
+    regex_span *m = arena_alloc(&sh.tmp, n * sizeof *m);
+    if (regex_exec(rx, text, strlen(text), 0, m, (int)n) != 1) { var_set_list("BASH_REMATCH", NULL, 0); return 1; }
     char **groups = arena_alloc(&sh.tmp, n * sizeof *groups);
-    for (size_t i = 0; i < n; i++) groups[i] = m[i].rm_so < 0 ? "" : arena_strndup(&sh.tmp, text + m[i].rm_so, (size_t)(m[i].rm_eo - m[i].rm_so));
+    for (size_t i = 0; i < n; i++) groups[i] = m[i].start < 0 ? "" : arena_strndup(&sh.tmp, text + m[i].start, (size_t)(m[i].end - m[i].start));
     var_set_list("BASH_REMATCH", groups, n);
     return 0;
 }

@@ -26,7 +26,7 @@
 
   // The name in `names` that `name` was probably meant to be, or undefined.
   hooks.nearest = (name, names) => {
-    let best, least = Math.max(1, Math.floor(name.length / 3)) + 1;
+    let best, least = Math.floor(name.length / 3) + 1;
     for (const candidate of names) {
       if (Math.abs(candidate.length - name.length) >= least) continue;
       const d = distance(name.toLowerCase(), candidate.toLowerCase());

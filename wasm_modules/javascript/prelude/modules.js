@@ -2,7 +2,6 @@
 // File modules are read once; when any of them changed on disk since, all are read afresh by the next turn that imports.
 (function (native, hooks) {
   const ENDINGS = ["", ".js", ".mjs", ".cjs", ".ts", ".mts", ".json", "/index.js", "/index.mjs", "/index.ts", "/index.json"];
-  const MARKER = Symbol("not loaded");
   let loaded = new Map(); // path → stamp of the file when it was read
   let cjsCache = new Map();
   let checkedTurn = 0;
@@ -152,7 +151,6 @@
   hooks.defineLazy("$importmeta", () => fill(Object.create(null), native.programName()));
   hooks.define("require", makeRequire(""));
   hooks.builtins.module = { createRequire: (from) => makeRequire(`${from}`.replace(/^file:\/\//, "")), builtinModules: Object.keys(hooks.builtins) };
-  void MARKER;
 
   // Programs written for CommonJS look at these; in the session's realm they are ordinary globals.
   const module = { exports: {}, id: ".", filename: "<run>", children: [] };

@@ -17,10 +17,15 @@
     end: () => {}, on() { return this; }, once() { return this; },
   });
 
-  const started = () => performance.now();
+  let exitCode = { turn: 0, value: undefined };
   const process = {
     title: "hatchway", version: "v22.0.0", versions: { quickjs: "0.17.0", hatchway: "1" }, platform: "wasi", arch: "wasm32", pid: 1, ppid: 0,
-    exitCode: undefined, execArgv: [], execPath: "/usr/bin/node",
+    get exitCode() { return exitCode.turn === native.turn() ? exitCode.value : undefined; },
+    set exitCode(value) {
+      exitCode = { turn: native.turn(), value };
+      native.exitCode(Number(value ?? 0));
+    },
+    execArgv: [], execPath: "/usr/bin/node",
     env: environment,
     get argv() { return ["node", native.programName()]; },
     cwd: () => native.cwd(),
@@ -35,7 +40,7 @@
     stdout: stream(1), stderr: stream(2),
     stdin: { fd: 0, isTTY: false, read: () => native.decode(native.read(0), false) },
     nextTick: (f, ...args) => queueMicrotask(() => f(...args)),
-    uptime: () => started() / 1000,
+    uptime: () => performance.now() / 1000,
     hrtime: Object.assign((before) => {
       const ns = Math.round(performance.now() * 1e6), now = [Math.floor(ns / 1e9), ns % 1e9];
       if (!before) return now;

@@ -546,21 +546,10 @@ static anode *if_statement(parser *P) {
     advance(P);
     anode *n = make(P, S_IF, NULL, NULL);
     if (!expect(P, CH('(')) || !(n->a = expression(P)) || !expect(P, CH(')')) || !(n->b = body(P))) return NULL;
-    /* else may follow a ; and newlines */
-    lexer saved = P->L;
-    skip_terminators(P);
-    if (token(P) == T_ELSE) {
-        advance(P);
-        return (n->c = body(P)) ? n : NULL;
-    }
-    buffer text = P->L.text;
-    if (P->L.p != saved.p) {
-        char *kept = tool_strndup(P->A->t, text.p ? text.p : "", text.n);
-        (void)kept;
-        P->L = saved;
-        P->L.text = text;
-    }
-    return n;
+    skip_terminators(P);                     /* else may follow a ; and newlines */
+    if (token(P) != T_ELSE) return n;
+    advance(P);
+    return (n->c = body(P)) ? n : NULL;
 }
 
 static anode *switch_statement(parser *P) {

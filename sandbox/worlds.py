@@ -1,0 +1,88 @@
+"""Worlds: what a guest sees of the outside during one turn, besides its files.
+
+Purpose: `World` is the real one: this machine's clocks and randomness, the run's streams. It notes every answer, so that a small
+turn can be run again. `Repeated` gives noted answers back.
+
+Rules: the monotonic clock of a session never goes back, on whatever machine it goes on: `ahead_ns` is added to this machine's.
+Knows nothing of memory, files and journals.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+
+from sandbox.images import ENVIRON
+from sandbox.limits import Run
+
+
+class World:
+    """The outside, live."""
+
+    args: Sequence[bytes] = (b"hatchway",)
+    environ: Sequence[bytes] = ENVIRON
+
+    def __init__(self, run: Run, stdin: bytes, ahead_ns: int = 0) -> None:
+        self.answers: list[int | bytes] = []
+        self._run = run
+        self._stdin = stdin
+        self._read = 0
+        self._ahead_ns = ahead_ns
+
+    def now_realtime_ns(self) -> int:
+        return self._note(time.time_ns())
+
+    def now_monotonic_ns(self) -> int:
+        return self._note(time.monotonic_ns() + self._ahead_ns)
+
+    def cpu_time_ns(self) -> int:
+        return self._note(time.thread_time_ns())
+
+    def _note(self, now_ns: int) -> int:
+        self.answers.append(now_ns)
+        return now_ns
+
+    def random(self, n: int, /) -> bytes:
+        data = os.urandom(n)
+        self.answers.append(data)
+        return data
+
+    def wait_until(self, monotonic_ns: int, /) -> None:
+        self._run.wait_until(monotonic_ns - self._ahead_ns)
+
+    def stdout(self, data: bytes, /) -> None:
+        self._run.write(0, data)
+
+    def stderr(self, data: bytes, /) -> None:
+        self._run.write(1, data)
+
+    def stdin_read(self, n: int, /) -> bytes:
+        data = self._stdin[self._read : self._read + n]
+        self._read += len(data)
+        return data
+
+
+class Repeated(World):
+    """The outside of a small turn that is run again: the same answers, and nobody listens."""
+
+    def __init__(self, run: Run, answers: Sequence[int | bytes]) -> None:
+        super().__init__(run, b"")
+        self._left = iter(answers)
+
+    def now_realtime_ns(self) -> int:
+        answer = next(self._left)
+        assert isinstance(answer, int)
+        return answer
+
+    now_monotonic_ns = cpu_time_ns = now_realtime_ns
+
+    def random(self, n: int, /) -> bytes:
+        answer = next(self._left)
+        assert isinstance(answer, bytes) and len(answer) == n
+        return answer
+
+    def stdout(self, data: bytes, /) -> None:
+        pass
+
+    stderr = stdout

@@ -1,0 +1,347 @@
+/* awk_eval.c - expressions. Every value returned is owned by the caller. */
+#include "awk.h"
+#include "awk_lex.h"
+#include <math.h>
+#include <string.h>
+
+double eval_number(awk *A, anode *n) {
+    cell c = eval(A, n);
+    double v = cell_number(&c);
+    cell_drop(A, c);
+    return v;
+}
+
+astr *eval_string(awk *A, anode *n) {
+    cell c = eval(A, n);
+    astr *s = cell_string(A, &c, 0);
+    cell_drop(A, c);
+    return s;
+}
+
+int eval_true(awk *A, anode *n) {
+    cell c = eval(A, n);
+    int v = cell_true(&c);
+    cell_drop(A, c);
+    return v;
+}
+
+static int ignoring_case(awk *A) { return A->vars[VAR_IGNORECASE].type && cell_true(&A->vars[VAR_IGNORECASE]); }
+
+regex *regex_cached(awk *A, astr *text) {
+    unsigned h = 5381;
+    int fold = ignoring_case(A);
+    for (size_t i = 0; i < text->n; i++) h = h * 33 ^ (unsigned char)text->text[i];
+    regex_slot *s = &A->cache[h % REGEX_CACHE];
+    if (s->re && s->fold == fold && s->key->n == text->n && !memcmp(s->key->text, text->text, text->n)) return s->re;
+    const char *error;
+    regex *re = pattern_compile(A->t, text->text, text->n, REGEX_EXTENDED | REGEX_BRACKET_ESCAPES | (fold ? REGEX_ICASE : 0), &error);
+    if (!re) return awk_fatal(A, "invalid regexp: %s: /%s/", error, text->text);
+    if (s->key) astr_unref(A, s->key);
+    s->key = astr_ref(text);
+    s->re = re;
+    s->fold = fold;
+    return re;
+}
+
+regex *eval_regex(awk *A, anode *n) {
+    if (n->kind == E_REGEX) return ignoring_case(A) ? regex_cached(A, n->str) : n->re;
+    astr *s = eval_string(A, n);
+    regex *re = regex_cached(A, s);
+    astr_unref(A, s);
+    return re;
+}
+
+static int matches(awk *A, anode *text, anode *pattern) {
+    astr *s;
+    if (text) s = eval_string(A, text); else s = astr_ref(record_text(A));
+    regex *re = eval_regex(A, pattern);
+    int hit = re ? regex_test(re, s->text, s->n) : 0;
+    astr_unref(A, s);
+    return hit > 0;
+}
+
+astr *subscript(awk *A, anode *list) {
+    if (!list->next) {
+        cell c = eval(A, list);
+        astr *s;
+        if (c.type == V_NUM && c.num == floor(c.num)) s = cell_string(A, &c, 0); else s = cell_string(A, &c, 0);
+        cell_drop(A, c);
+        return s;
+    }
+    buffer b = {.t = A->t};
+    astr *sep = cell_string(A, &A->vars[VAR_SUBSEP], 0);
+    for (anode *n = list; n; n = n->next) {
+        astr *s = eval_string(A, n);
+        if (n != list) buffer_add(&b, sep->text, sep->n);
+        buffer_add(&b, s->text, s->n);
+        astr_unref(A, s);
+    }
+    astr_unref(A, sep);
+    astr *s = astr_new(A, b.p, b.n);
+    buffer_free(&b);
+    return s;
+}
+
+/* The variable behind a name, following untyped arguments to the caller's. */
+static cell *variable(awk *A, anode *n) { return n->kind == E_LOCAL ? &A->locals[n->index] : &A->vars[n->index]; }
+
+array *eval_array(awk *A, anode *n) {
+    cell *c;
+    if (n->kind == E_GROUP && n->count == 1) n = n->a;
+    if (n->kind == E_INDEX) {
+        array *outer = eval_array(A, n->a);
+        if (!outer) return NULL;
+        astr *key = subscript(A, n->b);
+        c = array_get(A, outer, key, 1);
+        astr_unref(A, key);
+    } else if (n->kind == E_VAR || n->kind == E_LOCAL) c = variable(A, n);
+    else return awk_fatal(A, "attempt to use a scalar value as array");
+    if (c->type & V_ARRAY) return c->arr;
+    if (c->type != V_NONE) {
+        if (n->kind == E_VAR) return awk_fatal(A, "attempt to use scalar `%s' as an array", A->var_names[n->index]);
+        return awk_fatal(A, "attempt to use scalar as an array");
+    }
+    array *made = array_new(A);
+    cell *origin = c->origin;
+    *c = (cell){.type = V_ARRAY, .arr = made};
+    while (origin && origin->type == V_NONE) {
+        cell *up = origin->origin;
+        made->refs++;
+        *origin = (cell){.type = V_ARRAY, .arr = made};
+        origin = up;
+    }
+    return made;
+}
+
+cell *eval_place(awk *A, anode *n, int *special) {
+    *special = -1;
+    if (n->kind == E_GROUP && n->count == 1) n = n->a;
+    cell *c;
+    switch (n->kind) {
+    case E_VAR:
+        if (n->index < VAR_SPECIAL) *special = n->index;
+        if (n->index == VAR_NF) fields_split(A);
+        c = &A->vars[n->index];
+        break;
+    case E_LOCAL: c = &A->locals[n->index]; break;
+    case E_INDEX: {
+        array *a = eval_array(A, n->a);
+        if (!a) return NULL;
+        astr *key = subscript(A, n->b);
+        c = array_get(A, a, key, 1);
+        astr_unref(A, key);
+        break;
+    }
+    case E_FIELD: {
+        double i = eval_number(A, n->a);
+        if (i < 0) return awk_fatal(A, "attempt to access field %d", (int)i);
+        *special = (int)i;
+        if (i >= 1) return field_get(A, (int)i, 1);
+        fields_split(A);
+        if (!A->fields_cap) field_get(A, 1, 0);
+        if (!A->fields) { A->fields_cap = 32; A->fields = tool_alloc(A->t, 32 * sizeof *A->fields); }
+        cell_drop(A, A->fields[0]);
+        A->fields[0] = cell_input(astr_ref(record_text(A)));
+        return &A->fields[0];
+    }
+    default: return awk_fatal(A, "cannot assign to this expression");
+    }
+    if (c->type & V_ARRAY) return awk_fatal(A, "attempt to use array in a scalar context");
+    return c;
+}
+
+void place_assigned(awk *A, anode *n, int special) {
+    if (n->kind == E_GROUP) n = n->a;
+    if (n->kind == E_FIELD) { field_assigned(A, special); return; }
+    if (n->kind != E_VAR) return;
+    switch (special) {
+    case VAR_NF: nf_assigned(A); break;
+    case VAR_FS: A->split_mode = 'F'; break;
+    case VAR_FPAT: A->split_mode = 'P'; break;
+    case VAR_FIELDWIDTHS: A->split_mode = 'W'; break;
+    }
+}
+
+static double arithmetic(awk *A, int op, double a, double b) {
+    switch (op) {
+    case '+': return a + b;
+    case '-': return a - b;
+    case '*': return a * b;
+    case '/': if (b == 0) { awk_fatal(A, "division by zero attempted"); return 0; } return a / b;
+    case '%': if (b == 0) { awk_fatal(A, "division by zero attempted in `%%'"); return 0; } return fmod(a, b);
+    case '^': return pow(a, b);
+    }
+    return 0;
+}
+
+static cell assign(awk *A, anode *n) {
+    int special;
+    cell value;
+    if (n->op == '=') {
+        value = eval(A, n->b);
+        if (A->fatal) return value;
+        if (value.type & V_ARRAY) { awk_fatal(A, "attempt to use array in a scalar context"); return cell_num(0); }
+    } else {
+        double right = eval_number(A, n->b), left = eval_number(A, n->a);
+        value = cell_num(arithmetic(A, n->op, left, right));
+    }
+    cell *place = A->fatal ? NULL : eval_place(A, n->a, &special);
+    if (!place) { cell_drop(A, value); return cell_num(0); }
+    cell old = *place;
+    *place = cell_copy(value);
+    if (!(old.type & V_ARRAY)) cell_drop(A, old);
+    if (special >= 0) place_assigned(A, n->a, special);
+    return value;
+}
+
+static cell increment(awk *A, anode *n, double by, int post) {
+    int special;
+    cell *place = eval_place(A, n->a, &special);
+    if (!place) return cell_num(0);
+    double old = cell_number(place);
+    cell_drop(A, *place);
+    *place = cell_num(old + by);
+    if (special >= 0) place_assigned(A, n->a, special);
+    return cell_num(post ? old : old + by);
+}
+
+static int compare(awk *A, anode *n) {
+    cell a = eval(A, n->a), b = eval(A, n->b);
+    int order = cell_compare(A, &a, &b), yes = 0;
+    cell_drop(A, a);
+    cell_drop(A, b);
+    switch (n->op) {
+    case '<' + 256: yes = order == -1; break;
+    case '>' + 256: yes = order == 1; break;
+    case T_LE: yes = order == -1 || order == 0; break;
+    case T_GE: yes = order == 1 || order == 0; break;
+    case T_EQ: yes = order == 0; break;
+    case T_NE: yes = order != 0; break;
+    }
+    return yes;
+}
+
+/* A chain a b c d is nested to the left: collect it, then join once. */
+static cell concatenate(awk *A, anode *n) {
+    anode *parts[64];
+    int count = 0;
+    while (n->kind == E_CONCAT && count < 63) { parts[count++] = n->b; n = n->a; }
+    parts[count++] = n;
+    astr *texts[64];
+    size_t total = 0;
+    for (int i = count - 1; i >= 0; i--) { texts[i] = eval_string(A, parts[i]); total += texts[i]->n; }
+    astr *s = astr_room(A, total);
+    char *to = s->text;
+    for (int i = count - 1; i >= 0; i--) {
+        memcpy(to, texts[i]->text, texts[i]->n);
+        to += texts[i]->n;
+        astr_unref(A, texts[i]);
+    }
+    return cell_str(s);
+}
+
+static cell get_line(awk *A, anode *n) {
+    astr *record = NULL;
+    int got, main = !n->op;
+    if (main) {
+        if (n->a) {
+            do {
+                if (!A->input) { /* let record_next open the first file */
+                    astr *keep = astr_ref(record_text(A));
+                    if (!record_next(A)) { record_set(A, keep); return cell_num(0); }
+                    record = astr_ref(record_text(A));
+                    record_set(A, keep);
+                    A->vars[VAR_NR].num -= 1;
+                    A->vars[VAR_FNR].num -= 1;
+                    got = 1;
+                    break;
+                }
+                got = record_read(A, A->input, &record);
+                if (got <= 0) file_next(A);
+            } while (got <= 0);
+        } else return cell_num(record_next(A));
+    } else {
+        astr *name = eval_string(A, n->b);
+        astream *s = stream_find(A, name, n->op == '|' ? 'p' : '<', 1);
+        astr_unref(A, name);
+        if (!s) return cell_num(-1);
+        got = record_read(A, s, &record);
+        if (got <= 0) return cell_num(got);
+    }
+    if (main || n->op == '|') {
+        A->vars[VAR_NR] = cell_num(cell_number(&A->vars[VAR_NR]) + 1);
+        if (main) A->vars[VAR_FNR] = cell_num(cell_number(&A->vars[VAR_FNR]) + 1);
+    }
+    if (!n->a) { record_set(A, record); return cell_num(1); }
+    int special;
+    cell *place = eval_place(A, n->a, &special);
+    if (!place) { astr_unref(A, record); return cell_num(-1); }
+    cell_drop(A, *place);
+    *place = cell_input(record);
+    if (special >= 0) place_assigned(A, n->a, special);
+    return cell_num(1);
+}
+
+static int member(awk *A, anode *n) {
+    array *a = eval_array(A, n->b);
+    if (!a) return 0;
+    astr *key = subscript(A, n->a->kind == E_GROUP ? n->a->a : n->a);
+    int found = array_get(A, a, key, 0) != NULL;
+    astr_unref(A, key);
+    return found;
+}
+
+cell eval(awk *A, anode *n) {
+    cell *c;
+    if (A->fatal) return cell_num(0);
+    switch (n->kind) {
+    case E_NUM: return cell_num(n->num);
+    case E_STR: return cell_str(astr_ref(n->str));
+    case E_REGEX: return n->op == '@' ? (cell){.type = V_REGEX, .str = astr_ref(n->str)} : cell_num(matches(A, NULL, n));
+    case E_VAR:
+        if (n->index == VAR_NF) fields_split(A);
+        c = &A->vars[n->index];
+        if (c->type & V_ARRAY) { awk_fatal(A, "attempt to use array `%s' in a scalar context", A->var_names[n->index]); return cell_num(0); }
+        return cell_copy(*c);
+    case E_LOCAL:
+        c = &A->locals[n->index];
+        if (c->type & V_ARRAY) { awk_fatal(A, "attempt to use array in a scalar context"); return cell_num(0); }
+        return cell_copy(*c);
+    case E_INDEX: {
+        int special;
+        c = eval_place(A, n, &special);
+        return c ? cell_copy(*c) : cell_num(0);
+    }
+    case E_FIELD: {
+        double i = eval_number(A, n->a);
+        if (i < 0) { awk_fatal(A, "attempt to access field %d", (int)i); return cell_num(0); }
+        if (i < 1) return cell_input(astr_ref(record_text(A)));
+        c = field_get(A, i > 1e9 ? 1000000000 : (int)i, 0);
+        return c ? cell_copy(*c) : (cell){0};
+    }
+    case E_GROUP:
+        if (n->count > 1) { awk_fatal(A, "syntax error: list used as a value"); return cell_num(0); }
+        return eval(A, n->a);
+    case E_ASSIGN: return assign(A, n);
+    case E_COND: return eval(A, eval_true(A, n->a) ? n->b : n->c);
+    case E_AND: return cell_num(eval_true(A, n->a) && eval_true(A, n->b));
+    case E_OR: return cell_num(eval_true(A, n->a) || eval_true(A, n->b));
+    case E_NOT: return cell_num(!eval_true(A, n->a));
+    case E_NEG: return cell_num(-eval_number(A, n->a));
+    case E_PLUS: return cell_num(eval_number(A, n->a));
+    case E_BIN: { double a = eval_number(A, n->a); return cell_num(arithmetic(A, n->op, a, eval_number(A, n->b))); }
+    case E_COMPARE: return cell_num(compare(A, n));
+    case E_MATCH: return cell_num(matches(A, n->a, n->b));
+    case E_NOMATCH: return cell_num(!matches(A, n->a, n->b));
+    case E_IN: return cell_num(member(A, n));
+    case E_CONCAT: return concatenate(A, n);
+    case E_PREINC: return increment(A, n, 1, 0);
+    case E_PREDEC: return increment(A, n, -1, 0);
+    case E_POSTINC: return increment(A, n, 1, 1);
+    case E_POSTDEC: return increment(A, n, -1, 1);
+    case E_CALL: return call_function(A, n);
+    case E_BUILTIN: return call_builtin(A, n);
+    case E_GETLINE: return get_line(A, n);
+    }
+    return cell_num(0);
+}

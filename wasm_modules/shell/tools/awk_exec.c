@@ -1,0 +1,331 @@
+/* awk_exec.c - statements, user functions, and the run over rules and records. */
+#include "awk.h"
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *awk_fatal(awk *A, const char *format, ...) {
+    if (A->fatal) return NULL;
+    va_list args;
+    va_start(args, format);
+    A->fatal = 1;
+    A->exit_code = 2;
+    io_flush(A->t->out);
+    io_printf(A->t->err, "%s: cmd. line:1: fatal: ", A->t->name);
+    io_vprintf(A->t->err, format, args);
+    io_putc(A->t->err, '\n');
+    va_end(args);
+    return NULL;
+}
+
+/* Where print goes; NULL when the write must be dropped. */
+static astream *redirection(awk *A, anode *n, io **to) {
+    *to = A->t->out;
+    if (!n->op) return NULL;
+    astr *name = eval_string(A, n->b);
+    astream *s = stream_find(A, name, n->op, 1);
+    if (!s) awk_fatal(A, "cannot redirect to `%s': %s", name->text, strerror(errno));
+    *to = s ? s->s : NULL;
+    astr_unref(A, name);
+    return s;
+}
+
+static int print(awk *A, anode *n) {
+    io *to;
+    buffer b = {.t = A->t};
+    if (n->kind == S_PRINTF) {
+        cell fixed[16], *args = n->count <= 16 ? fixed : tool_alloc(A->t, (size_t)n->count * sizeof *args);
+        int i = 0;
+        for (anode *e = n->a; e && i < n->count; e = e->next) args[i++] = eval(A, e);
+        astr *format = cell_string(A, &args[0], 0), *text = format_text(A, format, args + 1, i - 1);
+        redirection(A, n, &to);
+        int failed = to && !A->fatal ? io_write(to, text->text, text->n) : -1;
+        astr_unref(A, format);
+        astr_unref(A, text);
+        while (i--) cell_drop(A, args[i]);
+        if (args != fixed) tool_free(A->t, args);
+        return failed;
+    }
+    astr *ofs = cell_string(A, &A->vars[VAR_OFS], 0), *ors = cell_string(A, &A->vars[VAR_ORS], 0);
+    if (!n->count) {
+        astr *record = record_text(A);
+        buffer_add(&b, record->text, record->n);
+    } else {
+        int i = 0;
+        for (anode *e = n->a; e && i < n->count; e = e->next, i++) {
+            cell c = eval(A, e);
+            astr *s = cell_string(A, &c, 1);
+            if (i) buffer_add(&b, ofs->text, ofs->n);
+            buffer_add(&b, s->text, s->n);
+            astr_unref(A, s);
+            cell_drop(A, c);
+        }
+    }
+    buffer_add(&b, ors->text, ors->n);
+    astr_unref(A, ofs);
+    astr_unref(A, ors);
+    redirection(A, n, &to);
+    int failed = to && !A->fatal ? io_write(to, b.p, b.n) : -1;
+    buffer_free(&b);
+    return failed;
+}
+
+static int key_order(awk *A, array *a, astr *x, astr *y, const char *how) {
+    int order;
+    cell cx, cy;
+    if (!strncmp(how, "@val", 4)) {
+        cx = cell_copy(*array_get(A, a, x, 1));
+        cy = cell_copy(*array_get(A, a, y, 1));
+        if (strstr(how, "_str")) { cell sx = cell_str(cell_string(A, &cx, 0)), sy = cell_str(cell_string(A, &cy, 0)); order = cell_compare(A, &sx, &sy); cell_drop(A, sx); cell_drop(A, sy); }
+        else if (strstr(how, "_num")) { double p = cell_number(&cx), q = cell_number(&cy); order = p < q ? -1 : p > q; }
+        else {
+            int nx = cell_is_number(&cx), ny = cell_is_number(&cy);
+            order = nx != ny ? (nx ? -1 : 1) : cell_compare(A, &cx, &cy);
+        }
+        cell_drop(A, cx);
+        cell_drop(A, cy);
+    } else if (strstr(how, "_num")) {
+        double p = text_number(x->text, x->n), q = text_number(y->text, y->n);
+        order = p < q ? -1 : p > q;
+    } else order = 0;
+    if (!order) {
+        size_t n = x->n < y->n ? x->n : y->n;
+        order = memcmp(x->text, y->text, n);
+        if (!order) order = x->n < y->n ? -1 : x->n > y->n;
+        if (strstr(how, "_num") && !strncmp(how, "@ind", 4)) order = order < 0 ? -1 : order > 0;
+    }
+    return strstr(how, "_desc") ? -order : order;
+}
+
+void keys_sort(awk *A, array *a, astr **keys, int n, const char *how) {
+    /* a stable merge sort, bottom up */
+    astr **other = tool_alloc(A->t, ((size_t)n + 1) * sizeof *other), **from = keys, **to = other;
+    for (int width = 1; width < n; width *= 2) {
+        for (int start = 0; start < n; start += 2 * width) {
+            int i = start, mid = start + width < n ? start + width : n, j = mid, end = start + 2 * width < n ? start + 2 * width : n, k = start;
+            while (i < mid && j < end) to[k++] = key_order(A, a, from[i], from[j], how) <= 0 ? from[i++] : from[j++];
+            while (i < mid) to[k++] = from[i++];
+            while (j < end) to[k++] = from[j++];
+        }
+        astr **swap = from; from = to; to = swap;
+    }
+    if (from != keys) memcpy(keys, from, (size_t)n * sizeof *keys);
+    tool_free(A->t, other);
+}
+
+static int for_in(awk *A, anode *n) {
+    array *a = eval_array(A, n->b);
+    if (!a) return RUN_EXIT;
+    int count, run = RUN_ON;
+    a->refs++;
+    astr **keys = array_keys(A, a, &count);
+    cell *info = &A->vars[VAR_PROCINFO];
+    if (info->type & V_ARRAY) {
+        astr *k = astr_new(A, "sorted_in", 9);
+        cell *how = array_get(A, info->arr, k, 0);
+        astr_unref(A, k);
+        if (how && how->type & V_STR && how->str->text[0] == '@' && strcmp(how->str->text, "@unsorted")) keys_sort(A, a, keys, count, how->str->text);
+    }
+    for (int i = 0; i < count; i++) {
+        if (run != RUN_ON && run != RUN_CONTINUE) { astr_unref(A, keys[i]); continue; }
+        int special;
+        if (!array_get(A, a, keys[i], 0)) { astr_unref(A, keys[i]); continue; }
+        cell *place = eval_place(A, n->a, &special);
+        if (!place) run = RUN_EXIT;
+        else {
+            cell_drop(A, *place);
+            *place = cell_input(astr_ref(keys[i]));
+            place->type = V_STR;
+            if (special >= 0) place_assigned(A, n->a, special);
+            run = exec(A, n->c);
+        }
+        astr_unref(A, keys[i]);
+    }
+    tool_free(A->t, keys);
+    array_drop(A, a);
+    return run == RUN_BREAK || run == RUN_CONTINUE ? RUN_ON : run;
+}
+
+static int loop(awk *A, anode *n) {
+    int run;
+    if (n->kind == S_FOR && n->a && (run = exec(A, n->a)) != RUN_ON) return run;
+    anode *test = n->kind == S_FOR ? n->b : n->a, *body = n->kind == S_FOR ? n->d : n->b;
+    int first = n->kind == S_DO;
+    for (;;) {
+        if (!first && test && !eval_true(A, test)) return RUN_ON;
+        first = 0;
+        if (A->fatal) return RUN_EXIT;
+        run = exec(A, body);
+        if (run == RUN_BREAK) return RUN_ON;
+        if (run != RUN_ON && run != RUN_CONTINUE) return run;
+        if (n->kind == S_FOR && n->c && (run = exec(A, n->c)) != RUN_ON) return run;
+    }
+}
+
+static int switch_on(awk *A, anode *n) {
+    cell value = eval(A, n->a);
+    anode *start = NULL, *otherwise = NULL;
+    for (anode *k = n->b; k && !start; k = k->next) {
+        if (!k->a) { otherwise = k; continue; }
+        if (k->a->kind == E_REGEX) {
+            astr *s = cell_string(A, &value, 0);
+            if (regex_test(k->a->re, s->text, s->n) > 0) start = k;
+            astr_unref(A, s);
+        } else {
+            cell c = eval(A, k->a);
+            int both = cell_is_number(&value) == cell_is_number(&c);
+            if (both && cell_compare(A, &value, &c) == 0) start = k;
+            cell_drop(A, c);
+        }
+    }
+    cell_drop(A, value);
+    for (anode *k = start ? start : otherwise; k; k = k->next)
+        for (anode *s = k->b; s; s = s->next) {
+            int run = exec(A, s);
+            if (run == RUN_BREAK) return RUN_ON;
+            if (run != RUN_ON) return run;
+        }
+    return RUN_ON;
+}
+
+static int leave(awk *A, anode *n) {
+    if (n->kind == S_RETURN) {
+        cell v = n->a ? eval(A, n->a) : (cell){0};
+        cell_drop(A, A->returned);
+        A->returned = v;
+        return RUN_RETURN;
+    }
+    if (n->a) {
+        double code = eval_number(A, n->a);
+        if (!A->fatal) A->exit_code = (int)code & 255;
+    }
+    A->exiting = 1;
+    return RUN_EXIT;
+}
+
+static int delete_element(awk *A, anode *n) {
+    if (n->kind == E_INDEX) {
+        array *a = eval_array(A, n->a);
+        if (!a) return RUN_EXIT;
+        astr *key = subscript(A, n->b);
+        array_delete(A, a, key);
+        astr_unref(A, key);
+    } else {
+        array *a = eval_array(A, n);
+        if (!a) return RUN_EXIT;
+        array_clear(A, a);
+    }
+    return RUN_ON;
+}
+
+int exec(awk *A, anode *n) {
+    int run = RUN_ON;
+    if (A->fatal || A->exiting) return RUN_EXIT;
+    switch (n->kind) {
+    case S_BLOCK: for (anode *s = n->a; s && run == RUN_ON; s = s->next) run = exec(A, s); return run;
+    case S_EXPR: cell_drop(A, eval(A, n->a)); break;
+    case S_PRINT: case S_PRINTF: if (print(A, n) < 0 && io_failed(A->t->out)) { A->exiting = 1; if (!A->exit_code) A->exit_code = 2; } break;
+    case S_IF:
+        if (eval_true(A, n->a)) run = exec(A, n->b); else if (n->c) run = exec(A, n->c);
+        break;
+    case S_WHILE: case S_DO: case S_FOR: run = loop(A, n); break;
+    case S_FORIN: run = for_in(A, n); break;
+    case S_BREAK: return RUN_BREAK;
+    case S_CONTINUE: return RUN_CONTINUE;
+    case S_NEXT: return RUN_NEXT;
+    case S_NEXTFILE: return RUN_NEXTFILE;
+    case S_EXIT: case S_RETURN: return leave(A, n);
+    case S_DELETE: run = delete_element(A, n->a); break;
+    case S_SWITCH: run = switch_on(A, n); break;
+    }
+    return A->fatal || A->exiting ? RUN_EXIT : run;
+}
+
+enum { DEEPEST_CALL = 2000 };
+
+cell call_function(awk *A, anode *n) {
+    afunc *f = &A->funcs[n->index];
+    if (n->count > f->params) { awk_fatal(A, "function `%s' called with more arguments than declared", f->name); return cell_num(0); }
+    if (++A->depth > DEEPEST_CALL || tool_too_deep(A->t)) { A->depth--; awk_fatal(A, "function `%s': call depth exceeded", f->name); return cell_num(0); }
+    cell *frame = tool_alloc(A->t, ((size_t)f->params + 1) * sizeof *frame), *saved = A->locals;
+    int i = 0;
+    for (anode *a = n->a; a; a = a->next, i++) {
+        cell *c = a->kind == E_VAR ? &A->vars[a->index] : a->kind == E_LOCAL ? &A->locals[a->index] : NULL;
+        if (c && c->type & V_ARRAY) { frame[i] = (cell){.type = V_ARRAY, .arr = c->arr}; c->arr->refs++; }
+        else if (c && c->type == V_NONE) frame[i] = (cell){.origin = c};
+        else if (a->kind == E_INDEX) {
+            /* an element may itself be an array */
+            int special;
+            cell *place = eval_place(A, a, &special);
+            if (place) frame[i] = cell_copy(*place);
+            else if (A->fatal) { A->fatal = 0; A->exit_code = 0; array *arr = eval_array(A, a); if (arr) { arr->refs++; frame[i] = (cell){.type = V_ARRAY, .arr = arr}; } }
+        } else frame[i] = eval(A, a);
+    }
+    A->locals = frame;
+    cell outer = A->returned;
+    A->returned = (cell){0};
+    exec(A, f->body);
+    cell result = A->returned;
+    A->returned = outer;
+    A->locals = saved;
+    for (i = 0; i < f->params; i++) cell_drop(A, frame[i]);
+    tool_free(A->t, frame);
+    A->depth--;
+    return result;
+}
+
+static int run_kind(awk *A, int kind) {
+    for (int i = 0; i < A->rule_count; i++) {
+        arule *r = &A->rules[i];
+        if (r->kind == kind && exec(A, r->body) == RUN_EXIT) return RUN_EXIT;
+    }
+    return RUN_ON;
+}
+
+static int rule_applies(awk *A, arule *r) {
+    if (!r->pattern) return 1;
+    if (!r->end) return eval_true(A, r->pattern);
+    if (!r->active) {
+        if (!eval_true(A, r->pattern)) return 0;
+        r->active = 1;
+    }
+    if (eval_true(A, r->end)) r->active = 0;
+    return 1;
+}
+
+static int run_record(awk *A) {
+    static anode whole = {.kind = S_PRINT};
+    for (int i = 0; i < A->rule_count; i++) {
+        arule *r = &A->rules[i];
+        if (r->kind || !rule_applies(A, r)) { if (A->fatal) return RUN_EXIT; continue; }
+        int run = exec(A, r->body ? r->body : &whole);
+        if (run == RUN_NEXT || run == RUN_NEXTFILE || run == RUN_EXIT) return run;
+    }
+    return RUN_ON;
+}
+
+int awk_run(awk *A) {
+    int main = 0, end = 0;
+    for (int i = 0; i < A->rule_count; i++) {
+        if (A->rules[i].kind == 'E') end = 1;
+        else if (A->rules[i].kind != 'B') main = 1;
+    }
+    int run = run_kind(A, 'B');
+    while (run != RUN_EXIT && (main || end) && record_next(A)) {
+        run = run_record(A);
+        if (run == RUN_NEXTFILE) file_next(A);
+    }
+    if (!A->fatal) {
+        /* exit in END stops; exit before it still runs END */
+        A->exiting = 0;
+        if (!io_failed(A->t->out)) run_kind(A, 'E');
+    }
+    while (A->streams) {
+        astr *name = astr_ref(A->streams->name);
+        stream_close(A, name);
+        astr_unref(A, name);
+    }
+    if (A->input) io_unref(A->input->s);
+    return A->exit_code;
+}
