@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from benches import machine, specification
-from benches.comparison import compare
+from benches.comparison import LEAST_ROUNDS, compare
 from benches.discovery import Found, find
 from benches.harness import Scenario
 from benches.report import Terminal
@@ -28,6 +28,7 @@ from benches.rounds import ROOT, Tree, run_round
 
 LATEST = ROOT / "benches" / "results" / "latest.json"
 _QUICK_ROUNDS = 2
+_COMPARED_ROUNDS = 5
 _EPILOG = """\
 examples:
   python -m benches --list                        what can be measured, and what is promised
@@ -140,12 +141,12 @@ def measure(
     now = datetime.now(UTC).isoformat(timespec="seconds")
     where = machine.look()
     all_results = [Results(machine=where, measured_at=now, quick=quick) for _ in trees]
-    most = max(_rounds(scenario, quick) for scenario in scenarios.values())
-    steps = [(number, s) for number in range(most) for s in scenarios.values() if number < _rounds(s, quick)]
+    rounds = {name: _rounds(scenario, quick, comparing=len(trees) > 1) for name, scenario in scenarios.items()}
+    steps = [(number, s) for number in range(max(rounds.values())) for s in scenarios.values() if number < rounds[s.name]]
     for step, (number, scenario) in enumerate(steps):
         order = list(range(len(trees)))
         for index in order if number % 2 == 0 else reversed(order):
-            part = f"round {number + 1} of {_rounds(scenario, quick)}"
+            part = f"round {number + 1} of {rounds[scenario.name]}"
             started = time.monotonic()
 
             def progress(what: str, done: float, name: str = scenario.name, part: str = part, step: int = step) -> None:
@@ -164,7 +165,9 @@ def measure(
     return all_results
 
 
-def _rounds(scenario: Scenario, quick: bool) -> int:
+def _rounds(scenario: Scenario, quick: bool, comparing: bool) -> int:
+    if comparing:
+        return LEAST_ROUNDS if quick else max(_COMPARED_ROUNDS, scenario.rounds)
     return min(_QUICK_ROUNDS, scenario.rounds) if quick else scenario.rounds
 
 

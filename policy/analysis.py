@@ -21,6 +21,9 @@ from policy.sources import Span
 
 _RANK = {"allow": 0, "ask": 1, "deny": 2}
 _MAX_OVERLAPS = 50
+_INDEX_ABOVE = 16
+_FEW_CELLS = 4
+_EFFORT = 2_000_000
 
 
 @dataclass(slots=True)
@@ -36,7 +39,7 @@ class Region:
 def analyse(program: Program, findings: Findings) -> None:
     """All checks on rules, limits and hooks that need no claim and no test."""
     try:
-        _analyse(program, findings, Effort())
+        _analyse(program, findings, Effort(_EFFORT))
     except OutOfBudget:
         words = "whether every rule can apply could not be settled: too many rules overlap"
         findings.add("HP083", words, Span(program.source, 0, 0), "compare one field with `==` or `in` in each rule")
@@ -179,32 +182,49 @@ def _covered(region: Region, others: list[Region], universe: Universe, effort: E
     return search(ir.All((region.rule.guard, *refusals)), universe, effort=effort)[0] is None
 
 
+def split_bits(mask: int) -> list[int]:
+    """The single bits of a mask, lowest first."""
+    bits = []
+    while mask:
+        bits.append(mask & -mask)
+        mask &= mask - 1
+    return bits
+
+
 class _Index:
-    """Regions by the cell of the field that tells most of them apart."""
+    """Regions by the cells of the field that tells most of them apart; a region with many cells there is near everything."""
 
     def __init__(self, regions: list[Region]) -> None:
-        counts: dict[str, dict[int, int]] = {}
-        for region in regions:
+        masks: dict[str, set[int]] = {}
+        for region in regions if len(regions) > _INDEX_ABOVE else ():
             for name, mask in region.box.items():
-                if mask & (mask - 1) == 0:
-                    per = counts.setdefault(name, {})
-                    per[mask] = per.get(mask, 0) + 1
-        self.field = max(counts, key=lambda name: (len(counts[name]), name)) if counts and len(regions) > 16 else None
+                if mask.bit_count() <= _FEW_CELLS:
+                    masks.setdefault(name, set()).add(mask)
+        self.field = max(masks, key=lambda name: (len(masks[name]), name)) if masks else ""
         self.by_cell: dict[int, list[Region]] = {}
         self.rest: list[Region] = []
         self.everything = regions
         for region in regions:
-            mask = region.box.get(self.field or "", 0)
-            if mask and mask & (mask - 1) == 0:
-                self.by_cell.setdefault(mask, []).append(region)
-            else:
+            cells = self._cells(region)
+            for cell in cells:
+                self.by_cell.setdefault(cell, []).append(region)
+            if not cells:
                 self.rest.append(region)
 
+    def _cells(self, region: Region) -> list[int]:
+        mask = region.box.get(self.field, 0)
+        if not mask or mask.bit_count() > _FEW_CELLS:
+            return []
+        return split_bits(mask)
+
     def near(self, region: Region) -> list[Region]:
-        mask = region.box.get(self.field or "", 0)
-        if mask and mask & (mask - 1) == 0:
-            return self.by_cell[mask] + self.rest
-        return self.everything
+        cells = self._cells(region)
+        if not cells:
+            return self.everything
+        if len(cells) == 1:
+            return self.by_cell[cells[0]] + self.rest
+        found = {id(other): other for cell in cells for other in self.by_cell[cell]}
+        return [*found.values(), *self.rest]
 
 
 def _report_dead(program: Program, dead: dict[str, list[str | None]], findings: Findings) -> None:

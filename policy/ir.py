@@ -41,7 +41,7 @@ class Any(msgspec.Struct, frozen=True, tag="any"):
     items: tuple[Expr, ...]
 
 
-Expr: TypeAlias = "Lit | All | Any"
+Expr: TypeAlias = Lit | All | Any
 TRUE: Expr = All(())
 FALSE: Expr = Any(())
 T = TypeVar("T")

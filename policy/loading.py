@@ -83,7 +83,7 @@ class Loaded:
 
 
 def load(path: str, library: Library, findings: Findings, catalog: Catalog | None = None, *, follow_base: bool = True) -> Loaded:
-    """Read and parse `path` and everything it needs; mistakes go to `findings`."""
+    """Read and parse `path` and everything it needs; mistakes go to `findings`. A given `catalog` replaces the one named."""
     errors_before = findings.errors
     units = _units(path, library, findings)
     main = units[-1]
@@ -91,7 +91,7 @@ def load(path: str, library: Library, findings: Findings, catalog: Catalog | Non
     types, typed = _catalog(main, library, findings, catalog)
     base: Loaded | None = None
     if header is not None and header.narrows is not None and follow_base:
-        base = _base(main, header.narrows, library, findings, types)
+        base = _base(main, header.narrows, library, findings, catalog)
     return Loaded(tuple(units), types, base, (findings.errors > errors_before and not typed) or main.tree.header is None)
 
 
@@ -186,14 +186,14 @@ def _catalog(main: Unit, library: Library, findings: Findings, given: Catalog | 
     return found, True
 
 
-def _base(main: Unit, token: Token, library: Library, findings: Findings, catalog: Catalog) -> Loaded | None:
+def _base(main: Unit, token: Token, library: Library, findings: Findings, given: Catalog | None) -> Loaded | None:
     span = Span(main.source, *s.offsets(token))
     path = str(PurePosixPath(main.path).parent / f"{token}.hatch")
     if library.read(path) is None:
         findings.add("HP012", f"cannot read {path}", span, "the base stands beside the policy, in a file called after it")
         return None
     inner = Findings()
-    base = load(path, library, inner, None, follow_base=False)
+    base = load(path, library, inner, given, follow_base=False)
     if inner.errors or base.broken:
         first = inner.ordered()[0]
         findings.add("HP012", f"the base does not compile: {first.message}", span, f"see {first.location()}")

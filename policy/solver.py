@@ -60,7 +60,7 @@ def solve(expr: ir.Expr, universe: Universe, effort: Effort | None = None, *, ma
             raise UnsettledClaim("the effort allowed for one policy is used up") from None
         effort.spend(_Z3_STEPS)
     try:
-        from policy import smt
+        import policy.smt as smt
     except ImportError:
         raise UnsettledClaim(
             f"not settled within {max_nodes:,} steps; install the `prove` extra (z3) for harder claims"
@@ -152,20 +152,35 @@ def _open_choices(clause: list[ir.Expr], box: Box, universe: Universe) -> list[i
 
 
 def hull(expr: ir.Expr, universe: Universe) -> tuple[Box | None, bool]:
-    """The smallest box around `expr` that its plain conjuncts give, and whether the two are equal. None: empty."""
+    """The smallest box around `expr` that can be read off it, and whether the two are equal. None: empty."""
     box: Box = {}
     exact = True
     for part in ir.conjuncts(expr):
-        if type(part) is not ir.Lit:
-            if part == ir.FALSE:
+        if type(part) is ir.Lit:
+            around: Box = {part.field: universe.mask(part)}
+        else:
+            around, same = _around_choices(part, universe)
+            exact = exact and same
+        for name, mask in around.items():
+            now = box.get(name, universe.full[name]) & mask
+            if not now:
                 return None, True
-            exact = False
-            continue
-        now = box.get(part.field, universe.full[part.field]) & universe.mask(part)
-        if not now:
-            return None, True
-        box[part.field] = now
+            box[name] = now
     return box, exact
+
+
+def _around_choices(part: ir.Expr, universe: Universe) -> tuple[Box, bool]:
+    """A box around a disjunction: what every choice says about a field. Equal when all choices are about one field."""
+    union: Box | None = None
+    choices = part.items if isinstance(part, ir.Any) else ()
+    for choice in choices:
+        box: Box = {}
+        for lit in ir.conjuncts(choice):
+            if type(lit) is ir.Lit:
+                box[lit.field] = box.get(lit.field, universe.full[lit.field]) & universe.mask(lit)
+        union = box if union is None else {name: mask | box[name] for name, mask in union.items() if name in box}
+    same = len({choice.field if type(choice) is ir.Lit else id(choice) for choice in choices}) == 1
+    return union or {}, same and type(choices[0]) is ir.Lit
 
 
 def overlap(a: Mapping[str, int], b: Mapping[str, int]) -> bool:

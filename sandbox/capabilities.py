@@ -21,13 +21,15 @@ import msgspec
 
 from sandbox.errors import RequestError, Stop
 from sandbox.limits import Run
-from sandbox.wire import CallStatus, ErrorObject, ExternalCallRecord, SideEffect
+from sandbox.wire import CallStatus, ErrorObject, ExternalCallRecord, RunStatus, SideEffect
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
 ApprovalPolicy = str | dict[str, dict[str, str]]
 """`"none"`, `"manual"` or `{"auto": {"rule": …}}`."""
+
+_CALL_STATUS = {"PERMISSION_DENIED": CallStatus.DENIED, "TIMEOUT_TOOL": CallStatus.TIMEOUT}
 
 
 class CapabilityLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +55,12 @@ class ToolCallContext(msgspec.Struct, frozen=True):
     name: str
     args: list[Any]
     kwargs: dict[str, Any]
+
+
+class _Named(msgspec.Struct):
+    """As much of a call as is read before its size is checked."""
+
+    name: str
 
 
 class ToolError(Exception):
@@ -139,51 +147,59 @@ class Calls:
     def call(self, body: bytes) -> bytes:
         self._run.start_call()
         try:
-            asked = msgspec.json.decode(body, type=ToolCallContext)
+            name = msgspec.json.decode(body, type=_Named).name
+            found = self._registry.get(name)
+            if found is None:
+                return _reply_error("UNKNOWN_TOOL", f"there is no capability {name[:80]!r}{self._nearest(name[:80])}")
+            capability, function = found
+            # THREAT[TM-LIM-HOSTMEM]: arguments are decoded only when their size is allowed; decoded they are many times as large.
+            asked = None
+            if len(body) <= capability.limits.max_request_bytes:
+                asked = msgspec.json.decode(body, type=ToolCallContext)
         except (ValueError, RecursionError) as error:
             return _reply_error("INVALID_ARGUMENT", f"a capability call that is not JSON of the right shape: {error}")
-        found = self._registry.get(asked.name)
-        if found is None:
-            return _reply_error("UNKNOWN_TOOL", f"there is no capability {asked.name!r}{self._nearest(asked.name)}")
-        capability, function = found
-        started = time.monotonic_ns()
-        status, reply, answer, failed = self._answer(capability, function, asked, len(body))
-        self.records.append(
-            ExternalCallRecord(
-                name=capability.name,
-                side_effect=capability.side_effect,
-                duration_ms=(time.monotonic_ns() - started) // 1_000_000,
-                status=status,
-                request_digest=digest({"args": asked.args, "kwargs": asked.kwargs, "name": asked.name}),
-                response_digest=digest(answer) if failed is None else None,
-                error=failed,
-            )
-        )
-        return reply
+        started_ns = time.monotonic_ns()
+        request_digest = hashlib.sha3_256(body).hexdigest() if asked is None else digest(asked)
 
-    def _answer(
-        self, capability: Capability, function: Callable[..., Any], asked: ToolCallContext, size_bytes: int
-    ) -> tuple[CallStatus, bytes, Any, ErrorObject | None]:
-        limits = capability.limits
+        def record(status: CallStatus, failed: ErrorObject | None, response_digest: str | None = None) -> None:
+            self.records.append(
+                ExternalCallRecord(
+                    name=capability.name,
+                    side_effect=capability.side_effect,
+                    duration_ms=(time.monotonic_ns() - started_ns) // 1_000_000,
+                    status=status,
+                    request_digest=request_digest,
+                    response_digest=response_digest,
+                    error=failed,
+                )
+            )
+
         try:
-            if size_bytes > limits.max_request_bytes:
-                raise ToolError("INVALID_ARGUMENT", f"the request is larger than {limits.max_request_bytes} bytes")
-            invoke = contextvars.copy_context().run
-            value = self._wait(_threads().submit(invoke, _invoke, function, asked.args, asked.kwargs), limits.timeout_ms)
-            reply = msgspec.json.encode({"value": value})
-            if len(reply) > limits.max_response_bytes:
-                raise ToolError("TOOL_ERROR", f"the answer is larger than {limits.max_response_bytes} bytes")
-            return CallStatus.OK, reply, value, None
-        except Stop:
+            value, reply = self._answer(capability, function, asked)
+            record(CallStatus.OK, None, digest(value))
+            return reply
+        except Stop as stop:
+            # The call was under way when the run ended: it may have had its effect.
+            record(CallStatus.TIMEOUT if stop.status is RunStatus.TIMEOUT else CallStatus.ERROR, stop.error)
             raise
         except ToolError as error:
-            status = {"PERMISSION_DENIED": CallStatus.DENIED, "TIMEOUT_TOOL": CallStatus.TIMEOUT}.get(
-                error.code, CallStatus.ERROR
-            )
-            return status, _reply_error(error.code, error.message), None, ErrorObject(code=error.code, message=error.message)
+            code, message = error.code, error.message
         except Exception as error:
-            message = f"{type(error).__name__}: {error}"
-            return CallStatus.ERROR, _reply_error("TOOL_ERROR", message), None, ErrorObject(code="TOOL_ERROR", message=message)
+            code, message = "TOOL_ERROR", f"{type(error).__name__}: {error}"
+        record(_CALL_STATUS.get(code, CallStatus.ERROR), ErrorObject(code=code, message=message))
+        return _reply_error(code, message)
+
+    def _answer(self, capability: Capability, function: Callable[..., Any], asked: ToolCallContext | None) -> tuple[Any, bytes]:
+        """What the function gives, and the message that says so."""
+        limits = capability.limits
+        if asked is None:
+            raise ToolError("INVALID_ARGUMENT", f"the request is larger than {limits.max_request_bytes} bytes")
+        invoke = contextvars.copy_context().run
+        value = self._wait(_threads().submit(invoke, _invoke, function, asked.args, asked.kwargs), limits.timeout_ms)
+        reply = msgspec.json.encode({"value": value})
+        if len(reply) > limits.max_response_bytes:
+            raise ToolError("TOOL_ERROR", f"the answer is larger than {limits.max_response_bytes} bytes")
+        return value, reply
 
     def _wait(self, future: Future[Any], timeout_ms: int) -> Any:
         run = self._run

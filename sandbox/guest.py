@@ -35,7 +35,6 @@ from sandbox.worlds import Repeated, World
 MESSAGE_BYTES_MAX: Final = 64 << 20
 _SMALL_TURN_NS: Final = 2_000_000
 _SMALL_TURNS_MAX: Final = 64
-_SMALL_ANSWERS_MAX: Final = 256
 _MEASURE_OVER_NS: Final = 1_000_000
 _U32: Final = 0xFFFFFFFF
 _EFFECTLESS: Final = frozenset({"clock_time_get", "clock_res_get", "random_get", "sched_yield", "fd_write", "proc_exit"})
@@ -139,7 +138,7 @@ class Guest:
             raise
         elapsed_ns = run.elapsed_ns()
         self._before_last, self._before = self._before, None
-        if self._before_last is None and elapsed_ns < _SMALL_TURN_NS and len(world.answers) <= _SMALL_ANSWERS_MAX:
+        if self._before_last is None and elapsed_ns < _SMALL_TURN_NS and world.is_noted:
             self._journal.append((request, run.limits.memory_mb, world.answers))
         else:
             self._unsaved = True

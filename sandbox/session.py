@@ -35,6 +35,8 @@ from sandbox.wire import (
     LANGUAGE_NAMES,
     MAX_CODE_BYTES,
     MAX_INPUTS_BYTES,
+    MAX_OUTCOME_BYTES,
+    MAX_RESULT_BYTES,
     SESSION_ID,
     STATUS_OF_CODE,
     Diagnostic,
@@ -67,7 +69,7 @@ _running: contextvars.ContextVar[tuple[Session, ...]] = contextvars.ContextVar("
 class Outcome(msgspec.Struct):
     """What a guest reports at the end of a turn (ABI.md)."""
 
-    result: Any = None
+    result: msgspec.Raw = msgspec.Raw(b"null")
     exit_code: int = 0
     error: ErrorObject | None = None
     diagnostics: list[Diagnostic] = []
@@ -242,6 +244,8 @@ class Session:
 
         def answer(opcode: int, body: bytes) -> bytes:
             if opcode == _DONE:
+                if reported:
+                    raise Trap("the program reported a second time")
                 reported.append(body)
                 return b""
             if opcode == _CALL:
@@ -252,11 +256,11 @@ class Session:
                 return self._erase_module(body)
             raise Trap("the guest sent an unknown message")
 
-        error, status, outcome = None, None, Outcome()
+        error, status, outcome, result = None, None, Outcome(), None
         try:
             world = World(run, request.stdin.encode("utf-8", "replace"), self._ahead_ns)
             guest.turn(self._request(request, code, guest.image.name, run), run, answer, world)
-            outcome = _decode_reported(reported)
+            outcome, result = _decode_reported(reported)
             error = outcome.error
             if len(reported) != 1 or (error is not None and STATUS_OF_CODE.get(error.code) is RunStatus.RESOURCE_EXHAUSTED):
                 guest.undo()
@@ -286,7 +290,7 @@ class Session:
         )
         if error is not None:
             return failure(error, status=status, **fields)
-        return RunResult(status=RunStatus.OK, result=outcome.result, **fields)  # type: ignore[arg-type]
+        return RunResult(status=RunStatus.OK, result=result, **fields)  # type: ignore[arg-type]
 
     def _erase_module(self, body: bytes) -> bytes:
         """A program imports a TypeScript file: erase its types too."""
@@ -353,15 +357,23 @@ class _Refused(RequestError):
         self.more = more or []
 
 
-def _decode_reported(reported: list[bytes]) -> Outcome:
-    if len(reported) != 1:
-        message = f"the interpreter reported {len(reported)} times: a program has tampered with it"
-        return Outcome(error=ErrorObject(code="RUNTIME_ERROR", message=message, hint="start a new session"), exit_code=1)
-    try:
-        return _decode_outcome(reported[0])
-    except (ValueError, RecursionError) as error:
-        message = f"the result cannot be represented: {error}"
-        return Outcome(error=ErrorObject(code="RESULT_NOT_SERIALIZABLE", message=message), exit_code=1)
+def _decode_reported(reported: list[bytes]) -> tuple[Outcome, Any]:
+    """The outcome and its result."""
+    code, hint = "RESULT_NOT_SERIALIZABLE", "write large data to a file"
+    if not reported:
+        code, message, hint = "RUNTIME_ERROR", "the interpreter gave no report: a program has tampered with it", "start a new session"
+    elif len(reported[0]) > MAX_OUTCOME_BYTES:
+        message = f"result and displays have more than {MAX_OUTCOME_BYTES} bytes of JSON"
+    else:
+        try:
+            outcome = _decode_outcome(reported[0])
+            # THREAT[TM-LIM-HOSTMEM]: decoded JSON is the host's memory, and many times as large.
+            if len(bytes(outcome.result)) <= MAX_RESULT_BYTES:
+                return outcome, msgspec.json.decode(outcome.result)
+            message = f"the result has more than {MAX_RESULT_BYTES} bytes of JSON"
+        except (ValueError, RecursionError) as error:
+            message = f"the result cannot be represented: {error}"
+    return Outcome(error=ErrorObject(code=code, message=message, hint=hint), exit_code=1), None
 
 
 def _trapped(trap: Trap) -> ErrorObject:

@@ -17,6 +17,9 @@ DEFAULT_SESSION_ID = "default"
 SESSION_ID = re.compile(r"[a-zA-Z0-9_\-]{1,64}")
 MAX_CODE_BYTES = 10 << 20
 MAX_INPUTS_BYTES = 10 << 20
+MAX_RESULT_BYTES = 4 << 20
+MAX_OUTCOME_BYTES = 16 << 20
+"""Of JSON, which takes up to twenty times as much memory when decoded."""
 
 
 class Language(str, enum.Enum):

@@ -12,9 +12,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from typing import Final
 
 from sandbox.images import ENVIRON
 from sandbox.limits import Run
+
+NOTED_BYTES_MAX: Final = 4096
 
 
 class World:
@@ -25,6 +28,7 @@ class World:
 
     def __init__(self, run: Run, stdin: bytes, ahead_ns: int = 0) -> None:
         self.answers: list[int | bytes] = []
+        self._noted_bytes = 0
         self._run = run
         self._stdin = stdin
         self._read = 0
@@ -39,13 +43,24 @@ class World:
     def cpu_time_ns(self) -> int:
         return self._note(time.thread_time_ns())
 
+    @property
+    def is_noted(self) -> bool:
+        """Are `answers` all that was answered?"""
+        return self._noted_bytes <= NOTED_BYTES_MAX
+
     def _note(self, now_ns: int) -> int:
-        self.answers.append(now_ns)
+        self._keep(now_ns, 16)
         return now_ns
+
+    def _keep(self, answer: int | bytes, size_bytes: int) -> None:
+        # THREAT[TM-LIM-HOSTMEM]: a guest can ask for ever, and what is noted is the host's memory.
+        self._noted_bytes += size_bytes
+        if self._noted_bytes <= NOTED_BYTES_MAX:
+            self.answers.append(answer)
 
     def random(self, n: int, /) -> bytes:
         data = os.urandom(n)
-        self.answers.append(data)
+        self._keep(data, 16 + n)
         return data
 
     def wait_until(self, monotonic_ns: int, /) -> None:

@@ -9,6 +9,9 @@ import sys
 import time
 from collections.abc import Callable
 
+WARM_CALLS = 10
+"""A warm call's sample is that many calls in a row, here as in our own scenario."""
+
 
 def serve(**ops: Callable[[], Callable[[], object] | None]) -> None:
     for line in sys.stdin:

@@ -1,6 +1,6 @@
 """bashkit: bash in Rust, in process. Its session ends after a thousand calls by default, so it is renewed before that."""
 
-from _loop import check, serve
+from _loop import WARM_CALLS, check, serve
 from bashkit import Bash
 
 live: list[Bash] = []
@@ -13,10 +13,11 @@ def new_session() -> None:
 
 def warm_call() -> None:
     global calls
-    if calls % 500 == 0:
+    if calls % 50 == 0:
         live[:] = [Bash()]
     calls += 1
-    check(live[0].execute_sync("echo hi").stdout == "hi\n", "echo hi")
+    for _ in range(WARM_CALLS):
+        check(live[0].execute_sync("echo hi").stdout == "hi\n", "echo hi")
 
 
 serve(new_session=new_session, warm_call=warm_call)

@@ -2,6 +2,7 @@
 import { createInterface } from 'node:readline';
 import { Bash } from 'just-bash';
 
+const WARM_CALLS = 10;
 const live = new Bash();
 
 async function ask(bash) {
@@ -10,7 +11,9 @@ async function ask(bash) {
 
 const ops = {
   new_session: () => ask(new Bash()),
-  warm_call: () => ask(live),
+  async warm_call() {
+    for (let i = 0; i < WARM_CALLS; i++) await ask(live);
+  },
 };
 
 for await (const line of createInterface({ input: process.stdin })) {

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { QuickJS } from 'quickjs-wasi';
 
 const wasm = await WebAssembly.compile(readFileSync(fileURLToPath(import.meta.resolve('quickjs-wasi/quickjs.wasm'))));
+const WARM_CALLS = 10;
 let live;
 
 function ask(vm) {
@@ -19,7 +20,7 @@ const ops = {
   },
   async warm_call() {
     live ??= await QuickJS.create({ wasm });
-    ask(live);
+    for (let i = 0; i < WARM_CALLS; i++) ask(live);
   },
 };
 

@@ -1,5 +1,7 @@
 """Programs that will not end, for measuring deadlines.
 
+`before` is how many short runs come first, each time: what a session keeps to be put back must not make a deadline late.
+
 Rules: with its `setup` done in an earlier run, an attack is at its worst from the first millisecond. `bulk` marks those that
 spend their time in single memory operations, which nothing interrupts. Memory stays under a gigabyte, so that the deadline
 comes first.
@@ -16,6 +18,7 @@ class Attack:
     code: str
     language: str = "python"
     setup: str = ""
+    before: int = 0
     bulk: bool = False
 
 
@@ -23,8 +26,11 @@ _FLOATS = "import random\nxs = [random.random() for _ in range(400_000)]"
 _RECORDS = "import json\nd = [{'a': [i, str(i)], 'b': i * 1.5} for i in range(50_000)]"
 _TEXTS = "var s = 'a'.repeat(1e7), t = 'a'.repeat(1000) + 'b'; 1"
 _OBJECTS = "var o = Array.from({length: 50000}, (_, i) => ({a: [i, '' + i]})); 1"
+SHORT_RUN = "sum(i * i for i in range(3_000))"
+"""About a millisecond: as long as a run can be and still count as small."""
 ATTACKS = (
     Attack("busy loop", "while True: pass"),
+    Attack("busy loop after many small runs", "while True: pass", before=60),
     Attack("loop in try/except", "while True:\n    try:\n        while True: pass\n    except BaseException: pass"),
     Attack("sorted of a huge list", "while True: sorted(xs)", setup=_FLOATS),
     Attack("sum of a range", "sum(range(10**10))"),

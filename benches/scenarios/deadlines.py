@@ -14,7 +14,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from benches.harness import Bench, Promise, Scenario
-from benches.scenarios._attacks import ATTACKS, Attack
+from benches.scenarios._attacks import ATTACKS, SHORT_RUN, Attack
 from benches.sessions import ROOMY, TITLES, open_box, ready, run
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ class _Watch:
 
 def _strike(box: Sandbox, attack: Attack, deadline_ms: int, watch: _Watch) -> tuple[float, float]:
     """How late the result came, and how late the engine noticed, in milliseconds."""
+    for _ in range(attack.before):
+        run(box, SHORT_RUN, attack.language)
     watch.noticed_ns = 0
     started = time.perf_counter_ns()
     done = box.run(attack.code, language=attack.language, timeout_ms=deadline_ms)

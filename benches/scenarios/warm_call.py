@@ -63,7 +63,8 @@ def measure(bench: Bench) -> None:
     bench.interleave(*contenders, repetitions=bench.count(300, 60), warmup=10)
     bench.interleave(*rates, repetitions=bench.count(5, 2), warmup=0)
     if bench.peers is not None:
-        bench.peers.interleave(bench, "warm_call", Contender("Python 1+1 (beside peers)", contenders[1].run, calls=_CALLS))
+        beside = Contender("Python 1+1 (beside peers)", contenders[1].run, calls=_CALLS)
+        bench.peers.interleave(bench, "warm_call", beside, calls=_CALLS)
 
 
 SCENARIOS = [

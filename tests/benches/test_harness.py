@@ -16,7 +16,7 @@ from benches.comparison import compare
 from benches.discovery import find
 from benches.estimates import estimate, estimate_over, estimate_ratio, median, quantile, relative
 from benches.harness import Bench, Contender, Promise, Scenario
-from benches.machine import look
+from benches.machine import Machine
 from benches.report import Terminal, number
 from benches.results import Measured, Results, ScenarioResult, judge
 
@@ -28,10 +28,11 @@ def samples(centre: float, spread: float, *, rounds: int = 3, count: int = 60, s
     return [[chance.gauss(centre, spread) for _ in range(count)] for _ in range(rounds)]
 
 
-def results_with(rows: dict[str, list[list[float]]], roles: dict[str, str] | None = None) -> Results:
+def results_with(rows: dict[str, list[list[float]]], roles: dict[str, str] | None = None, load: float = 0.0) -> Results:
     measured = {k: Measured(label=k, unit="ms", role=(roles or {}).get(k, "ours"), rounds=v) for k, v in rows.items()}
     result = ScenarioResult(name="s", rows=measured)
-    return Results(machine=look(), measured_at="2026-01-01T00:00:00+00:00", quick=False, scenarios={"s": result})
+    machine = Machine(cpu="c", cores=2, memory_gb=1, kernel="k", versions={}, commit="", load_before=load)
+    return Results(machine=machine, measured_at="2026-01-01T00:00:00+00:00", quick=False, scenarios={"s": result})
 
 
 # --- statistics ---
@@ -164,10 +165,22 @@ def test_a_faster_machine_is_not_a_faster_program() -> None:
     assert change.answer == "no change shown" and change.basis == "relative to native"
 
 
-def test_one_round_is_too_few_to_tell() -> None:
-    base, now = results_with({"ours": samples(10, 1, rounds=1)}), results_with({"ours": samples(30, 1, rounds=1)})
+def test_two_rounds_are_too_few_to_tell() -> None:
+    base, now = results_with({"ours": samples(10, 1, rounds=2)}), results_with({"ours": samples(30, 1, rounds=2)})
     (change,) = compare(base, now, {})
     assert change.answer == "cannot tell"
+
+
+def test_a_busy_machine_cannot_tell_unless_both_sides_were_measured_in_turns() -> None:
+    base, now = results_with({"ours": samples(10, 1)}), results_with({"ours": samples(30, 1)}, load=1.5)
+    assert compare(base, now, {})[0].answer == "cannot tell"
+    assert compare(base, now, {}, interleaved=True)[0].answer == "worse"
+
+
+def test_rounds_that_overlap_are_not_a_change_however_far_the_medians_are_apart() -> None:
+    base = results_with({"ours": [*samples(10, 0.1, rounds=2), *samples(16, 0.1, rounds=1)]})
+    now = results_with({"ours": samples(15, 0.1, rounds=3, seed=7)})
+    assert compare(base, now, {})[0].answer in ("no change shown", "cannot tell")
 
 
 def test_a_row_the_base_does_not_have_is_not_comparable() -> None:

@@ -156,7 +156,7 @@ static void choose_code(JSContext *ctx, JSValueConst exception, const char *name
         chosen = "STACK_OVERFLOW";
     else if (names_size_limit(message))
         chosen = "MEMORY_EXCEEDED";
-    else if (!strcmp(name, "SyntaxError") && (compiling || realm.importing || !strncmp(stack, "    at /", 8)))
+    else if (!strcmp(name, "SyntaxError") && (compiling || !strncmp(stack, "    at /", 8) || (realm.importing && !*stack)))
         chosen = "SYNTAX_ERROR";
     else if (branded_code(ctx, exception, code, size))
         return;

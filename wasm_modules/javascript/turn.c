@@ -35,13 +35,13 @@ struct outcome {
 };
 
 #ifdef __wasm__
-__attribute__((constructor))
-#endif
-static void boot(void)
+/* Start-up happens inside `_initialize`, so that the frozen image holds a realm that is ready. */
+__attribute__((constructor)) static void boot(void)
 {
     if (realm_open() < 0)
         abort();
 }
+#endif
 
 /* Spreads the digits of the seed over 64 bits. */
 static uint64_t mix_seed(const char *digits)

@@ -169,7 +169,17 @@ static bool read_operator(parser *p, param *pm, int mode)
         char n = p->src[p->pos];
         pm->op = n == '/' ? OP_REPLACE_ALL : n == '#' ? OP_REPLACE_HEAD : n == '%' ? OP_REPLACE_TAIL : OP_REPLACE;
         if (pm->op != OP_REPLACE) p->pos++;
+        bool slash = pm->op == OP_REPLACE_ALL && p->src[p->pos] == '/';   /* ${x////-}: the pattern is a slash */
+        p->pos += slash;
         pm->arg = operand(p, M_BRACE, "/}");
+        if (slash) {
+            part *head = NULL, **tail = &head, *lit = add_part(p, &tail, P_LIT, 0);
+            lit->u.lit.text = "/";
+            lit->u.lit.len = 1;
+            lit->next = pm->arg->parts;
+            pm->arg->parts = lit;
+            pm->arg->flags &= (uint8_t)~W_PLAIN;
+        }
         if (p->pos < p->len && p->src[p->pos] == '/') { p->pos++; pm->arg2 = operand(p, M_BRACE, "}"); }
         return true;
     }

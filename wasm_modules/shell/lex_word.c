@@ -99,12 +99,14 @@ static void process_subst(parser *p, part ***tail)
 
 static bool meta(char c) { return strchr(" \t\n;&|<>()", c) != NULL; }
 
+static arena scratch;            /* literal text under construction: not sh.tmp, which may be where the parts themselves go */
+
 /* Reads parts until a character of `stops` (or, for words, a metacharacter) that is not quoted; does not consume it. */
 part *lex_parts(parser *p, int mode, const char *stops)
 {
     part *head = NULL, **tail = &head;
-    strbuf b = { .a = &sh.tmp };
-    arena_mark_t m = arena_mark(&sh.tmp);
+    strbuf b = { .a = &scratch };
+    arena_mark_t m = arena_mark(&scratch);
     int quoted = quoting(mode), parens = 0;
     if (!enter(p)) { p->depth--; return NULL; }
     while (p->pos < p->len && !p->failed) {
@@ -139,7 +141,7 @@ part *lex_parts(parser *p, int mode, const char *stops)
         p->pos++;
     }
     flush(p, &tail, &b, quoted);
-    arena_release(&sh.tmp, m);
+    arena_release(&scratch, m);
     p->depth--;
     return head;
 }

@@ -450,6 +450,22 @@ static node *posix_escape(parser *s) {
     case '\'': s->p++; return make_assert(s, A_TEXT_END);
     }
     if (c >= '1' && c <= '9' && !(s->flags & REGEX_BRACKET_ESCAPES)) { s->p++; return backref(s, c - '0'); }
+    if (s->flags & REGEX_BRACKET_ESCAPES) {
+        static const char from[] = "abfnrtv", to[] = "\a\b\f\n\r\t\v";
+        const char *at = strchr(from, c);
+        if (at && c) { s->p++; return make_char(s, to[at - from]); }
+        if (c >= '0' && c <= '7') {
+            int v = 0;
+            for (int i = 0; i < 3 && s->p < s->end && *s->p >= '0' && *s->p <= '7'; i++) v = v * 8 + *s->p++ - '0';
+            return make_char(s, v & 127);
+        }
+        if (c == 'x' && s->p + 1 < s->end && hex_digit(s->p[1]) >= 0) {
+            int v = 0;
+            s->p++;
+            for (int i = 0; i < 2 && s->p < s->end && hex_digit(*s->p) >= 0; i++) v = v * 16 + hex_digit(*s->p++);
+            return make_char(s, v & 127);
+        }
+    }
     return make_char(s, take_char(s));
 }
 

@@ -120,7 +120,7 @@ cell *eval_place(awk *A, anode *n, int *special) {
     switch (n->kind) {
     case E_VAR:
         if (n->index < VAR_SPECIAL) *special = n->index;
-        if (n->index == VAR_NF) fields_split(A);
+        if (n->index == VAR_NF || n->index == VAR_FS || n->index == VAR_FPAT || n->index == VAR_FIELDWIDTHS) fields_split(A);
         c = &A->vars[n->index];
         break;
     case E_LOCAL: c = &A->locals[n->index]; break;

@@ -295,7 +295,7 @@ static int rule_applies(awk *A, arule *r) {
 }
 
 static int run_record(awk *A) {
-    static anode whole = {.kind = S_PRINT};
+    anode whole = {.kind = S_PRINT};
     for (int i = 0; i < A->rule_count; i++) {
         arule *r = &A->rules[i];
         if (r->kind || !rule_applies(A, r)) { if (A->fatal) return RUN_EXIT; continue; }

@@ -258,6 +258,7 @@ static anode *multiplicative(parser *P) {
         advance(P);
         anode *right = unary(P);
         if (!right) return NULL;
+        if (op != '*' && n->kind == E_NUM && right->kind == E_NUM && right->num == 0) return error(P, op == '/' ? "error: division by zero attempted" : "error: division by zero attempted in `%'");
         n = make(P, E_BIN, n, right);
         n->op = op;
     }
@@ -678,12 +679,12 @@ int awk_parse(awk *A, const char *text, size_t n) {
     for (skip_terminators(&P); token(&P) != T_EOF && !P.L.error; skip_terminators(&P)) {
         if ((token(&P) == T_FUNCTION ? function_definition(&P) : rule(&P)) < 0) {
             if (!P.L.error) syntax_error(&P);
-            return 2;
+            return 1;
         }
         P.depth = 0;
     }
-    if (P.L.error) return 2;
+    if (P.L.error) return 1;
     for (int i = 0; i < A->func_count; i++)
-        if (!A->funcs[i].is_defined) return tool_fail(A->t, 2, "cmd. line:1: fatal: function `%s' not defined", A->funcs[i].name);
+        if (!A->funcs[i].is_defined) return tool_fail(A->t, 1, "cmd. line:1: fatal: function `%s' not defined", A->funcs[i].name);
     return 0;
 }

@@ -225,10 +225,11 @@ static int open_next(awk *A) {
         }
         s = standard ? io_ref(A->t->in) : io_open(path->text, O_RDONLY, 0);
         if (!s) {
-            tool_fail(A->t, 2, "warning: command line argument `%s': cannot open file `%s' for reading: %s" + 9 * 0, path->text, path->text, strerror(errno));
+            tool_fail(A->t, 2, "fatal: cannot open file `%s' for reading: %s", path->text, strerror(errno));
             A->exit_code = 2;
+            A->fatal = 1;
             astr_unref(A, path);
-            continue;
+            return 0;
         }
         A->input = tool_alloc(A->t, sizeof *A->input);
         A->input->s = s;

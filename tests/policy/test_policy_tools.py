@@ -1,0 +1,314 @@
+"""Bundles, replays, tests and mutants, catalogs, rendering, formatting: what authors and operators use."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+from policy_texts import SAMPLE, SAMPLES, TOOLS, judge, small
+
+from policy import BundleError, CatalogError, Policy, PolicyError, compile_policy, load_catalog, make_catalog
+from policy.bundles import load_bundle, make_bundle, new_key, open_bundle, read_private_key, read_public_key
+from policy.formatter import WIDTH, format_text
+from policy.render import to_json, to_sarif, to_text
+from policy.replays import replay
+from policy.suite import coverage, mutants
+
+# Bundles ---------------------------------------------------------------------------------------------------------------------
+
+PRIVATE, PUBLIC = new_key()
+KEY, TRUSTED = read_private_key(PRIVATE), read_public_key(PUBLIC)
+
+
+@pytest.fixture(scope="module")
+def bundle() -> bytes:
+    return make_bundle(Policy.load(SAMPLES / "acme.prod.hatch"), KEY)
+
+
+def test_bundled_policy_decides_as_the_original(bundle: bytes) -> None:
+    original, loaded = Policy.load(SAMPLES / "acme.prod.hatch"), load_bundle(bundle, [TRUSTED])
+    assert loaded.digest == original.digest
+    asked = {"tenant": "acme", "language": "python"}
+    assert loaded.decide("run", asked) == original.decide("run", asked)
+
+
+def test_bundle_carries_sources_places_catalog_and_results(bundle: bytes) -> None:
+    payload = open_bundle(bundle, [TRUSTED])
+    assert payload.sources["acme.prod.hatch"] == SAMPLE
+    assert payload.source_map["allow:run#1"] == ("acme.prod.hatch", 10, 3)
+    assert payload.catalog.digest == TOOLS.digest
+    assert (payload.tests_passed, len(payload.proofs)) == (4, 4)
+
+
+def test_bundle_is_the_same_bytes_every_time(bundle: bytes) -> None:
+    assert make_bundle(Policy.load(SAMPLES / "acme.prod.hatch"), KEY) == bundle
+
+
+def test_unsigned_bundle_does_not_load(bundle: bytes) -> None:
+    raw = json.loads(bundle)
+    for damage in ({"signature": ""}, {"key_id": ""}, {"signature": raw["sha256"]}):
+        with pytest.raises(BundleError):
+            load_bundle(json.dumps({**raw, **damage}).encode(), [TRUSTED])
+    del raw["signature"]
+    with pytest.raises(BundleError):
+        load_bundle(json.dumps(raw).encode(), [TRUSTED])
+
+
+def test_bundle_signed_by_a_stranger_does_not_load(bundle: bytes) -> None:
+    with pytest.raises(BundleError):
+        load_bundle(bundle, [read_public_key(new_key()[1])])
+    with pytest.raises(BundleError):
+        load_bundle(bundle, [])
+
+
+def test_altered_bundle_does_not_load_wherever_it_is_altered(bundle: bytes) -> None:
+    for at in range(0, len(bundle), 499):
+        altered = bundle[:at] + bytes([bundle[at] ^ 1]) + bundle[at + 1 :]
+        with pytest.raises(BundleError):
+            load_bundle(altered, [TRUSTED])
+    for length in range(0, len(bundle), 997):
+        with pytest.raises(BundleError):
+            load_bundle(bundle[:length], [TRUSTED])
+
+
+def test_refused_policy_cannot_be_bundled(tmp_path: Path) -> None:
+    file = tmp_path / "p.hatch"
+    file.write_text("policy p v 1\nallow fs.read\n")
+    with pytest.raises(PolicyError):
+        Policy.load(file)
+
+
+# Replays ---------------------------------------------------------------------------------------------------------------------
+
+
+def line(event: str, verdict: str, **attributes: object) -> bytes:
+    return json.dumps({"event": event, "attributes": attributes, "verdict": verdict}).encode()
+
+
+def test_replay_counts_what_changes_and_what_permits_more() -> None:
+    policy = compile_policy(small("allow payments.refund when amount <= 100 rate 1/h per tenant"), catalog=TOOLS)
+    result = replay(
+        policy,
+        [
+            line("payments.refund", "allow", amount=50),
+            line("payments.refund", "deny", amount=50),
+            b"",
+            line("payments.refund", "allow", amount=500),
+        ],
+    )
+    assert (result.total, result.changed, result.loosened) == (3, 2, 1)
+    assert [found.line for found in result.kept] == [2, 4]
+
+
+@pytest.mark.parametrize("bad", [b"{", b"[]", b'{"event": "x"}', b'{"event":"x","attributes":{},"verdict":"maybe"}', b"\xff"])
+def test_replay_refuses_what_is_not_a_record(bad: bytes) -> None:
+    policy = compile_policy(small("allow fs.read"))
+    with pytest.raises(PolicyError, match="line 1"):
+        replay(policy, [bad])
+
+
+# Tests, coverage, mutants ----------------------------------------------------------------------------------------------------
+
+THOROUGH = """policy p v 1
+allow payments.refund when amount <= 500 and currency == eur rate 1/h per tenant
+test "both sides of both conditions" {
+  as { tenant a }
+  payments.refund { amount 500, currency eur } => allow
+  payments.refund { amount 501, currency eur } => deny
+  payments.refund { amount 500, currency usd } => deny
+}
+"""
+
+
+def test_thorough_tests_cover_every_rule_and_kill_every_mutant() -> None:
+    program = judge(THOROUGH).program
+    assert [item.both for item in coverage(program)] == [True]
+    assert mutants(program) == (2, [])
+
+
+def test_mutant_survives_where_a_condition_is_untested() -> None:
+    careless = THOROUGH.replace("  payments.refund { amount 500, currency eur } => allow\n", "")
+    careless = careless.replace("  payments.refund { amount 500, currency usd } => deny\n", "")
+    tried, survivors = mutants(judge(careless).program)
+    assert tried == 2
+    assert {mutant.span.text() for mutant in survivors} == {"currency == eur"}
+
+
+def test_rule_that_is_only_hit_is_not_covered() -> None:
+    program = judge("policy p v 1\nallow fs.read\n" + 'test "t" { as { tenant a } fs.read { path "/a" } => allow }').program
+    (item,) = coverage(program)
+    assert (item.hit, item.missed, item.both) == (True, False, False)
+
+
+# Catalogs --------------------------------------------------------------------------------------------------------------------
+
+
+def schema(**properties: object) -> dict[str, object]:
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def test_json_schema_properties_become_typed_fields() -> None:
+    definition = {
+        "name": "tool.x",
+        "side_effect": "write",
+        "input_schema": schema(
+            flag={"type": "boolean"},
+            pick={"type": "string", "enum": ["b", "a"]},
+            count={"type": "integer", "minimum": 1, "exclusiveMaximum": 10},
+            free={"type": "integer"},
+            text={"type": "string"},
+            host={"type": "string", "format": "hostname"},
+            file={"type": "string", "format": "path"},
+            size={"type": "integer", "x-type": "size"},
+            inner=schema(deep={"type": "boolean"}),
+            ratio={"type": "number"},
+            many={"type": "array"},
+            either={"anyOf": [{"type": "string"}]},
+        ),
+    }
+    fields = make_catalog("t", [definition]).capabilities["tool.x"].fields
+    kinds = {name: field.kind for name, field in fields.items()}
+    assert kinds == {
+        **{"flag": "bool", "pick": "enum", "count": "int", "free": "int", "text": "name", "host": "host"},
+        **{"file": "path", "size": "size", "inner.deep": "bool"},
+    }
+    assert (fields["count"].low, fields["count"].high, fields["pick"].values) == (1, 9, ("a", "b"))
+    assert fields["free"].high == 2**53 - 1
+
+
+def test_optional_property_is_usable_only_with_a_default() -> None:
+    part = {"type": "object", "properties": {"a": {"type": "boolean"}, "b": {"type": "boolean", "default": False}}}
+    fields = make_catalog("t", [{"name": "x", "input_schema": part}]).capabilities["x"].fields
+    assert (fields["a"].usable, fields["b"].usable) == (False, True)
+
+
+def test_catalog_digest_changes_with_any_change_and_survives_its_own_file() -> None:
+    one = make_catalog("t", [{"name": "x", "side_effect": "read", "input_schema": schema(n={"type": "integer", "maximum": 5})}])
+    two = make_catalog("t", [{"name": "x", "side_effect": "read", "input_schema": schema(n={"type": "integer", "maximum": 6})}])
+    assert one.digest != two.digest
+    assert load_catalog(one.to_json()).digest == one.digest
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[]",
+        "{",
+        '{"capabilities": [{"name": "run"}]}',
+        '{"capabilities": [{"name": "a b"}]}',
+        '{"capabilities": [{"name": "a", "side_effect": "magic"}]}',
+        '{"capabilities": [{"name": "a", "egress": ["*.com"]}]}',
+        '{"capabilities": [5]}',
+        '{"capabilities": 5}',
+        '{"context": {"x": {"kind": "float"}}}',
+        '{"secrets": {"s": ["1.2.3.4"]}}',
+        '{"capabilities": [{"name": "a", "input_schema": {"properties": {"x": {"type": "boolean", "default": 5}}}}]}',
+        "[" * 100_000,
+    ],
+)
+def test_malformed_catalog_is_refused(text: str) -> None:
+    with pytest.raises(CatalogError):
+        load_catalog(text.encode())
+
+
+def test_built_in_capabilities_are_in_every_catalog() -> None:
+    names = {"run", "fs.read", "fs.write", "net.connect", "secret.use", "session.create", "session.fork"}
+    names |= {"snapshot.take", "snapshot.restore"}
+    assert names <= set(make_catalog("t", []).capabilities)
+
+
+# Rendering -------------------------------------------------------------------------------------------------------------------
+
+
+def test_text_shows_line_caret_and_hint() -> None:
+    shown = to_text(d for d in judge(small("allow payments.refund when amout <= 500")).diagnostics if d.code == "HP021")
+    assert shown == (
+        "error[HP021]: payments.refund has no field `amout`\n"
+        " --> p.hatch:2:28\n"
+        "  |\n"
+        "2 | allow payments.refund when amout <= 500\n"
+        "  |                            ^^^^^\n"
+        "  = hint: did you mean `amount`?\n"
+    )
+
+
+def test_colour_only_when_asked_for() -> None:
+    findings = judge(small("allow fs.reed")).diagnostics
+    assert "\x1b[" not in to_text(findings)
+    assert "\x1b[31;1merror[HP020]" in to_text(findings, colour=True)
+
+
+def test_source_text_cannot_write_to_the_terminal() -> None:
+    shown = to_text(judge('policy p v 1\nallow fs.read because "\x1b[2J"\n').diagnostics)
+    assert "\x1b" not in shown
+
+
+def test_json_has_the_contracts_error_object() -> None:
+    (found,) = [d for d in json.loads(to_json(judge(small("allow fs.reed")).diagnostics)) if d["severity"] == "error"]
+    assert found["code"] == "HP020"
+    assert found["hint"] == "did you mean `fs.read`?"
+    assert found["span"] == {"line": 2, "column": 7, "end_line": 2, "end_column": 14}
+
+
+def test_sarif_names_rule_level_and_region() -> None:
+    log = json.loads(to_sarif(judge(small("allow fs.reed")).diagnostics))
+    (run,) = log["runs"]
+    result = next(r for r in run["results"] if r["level"] == "error")
+    assert log["version"] == "2.1.0"
+    assert result["ruleId"] in {rule["id"] for rule in run["tool"]["driver"]["rules"]}
+    assert result["locations"][0]["physicalLocation"]["region"]["startColumn"] == 7
+
+
+# Formatting ------------------------------------------------------------------------------------------------------------------
+
+
+def test_formatting_keeps_comments_and_meaning_of_the_sample() -> None:
+    once = format_text(SAMPLE)
+    assert format_text(once) == once
+    assert once.count("#") == SAMPLE.count("#")
+    files = {"platform.base.hatch": (SAMPLES / "platform.base.hatch").read_text()}
+    assert judge(once, files).program.ir.digest() == judge(SAMPLE, files).program.ir.digest()
+
+
+def test_formatting_wraps_long_statements() -> None:
+    names = " and ".join(f"tenant != tenant_number_{i}" for i in range(12))
+    formatted = format_text(f"policy p v 1\nallow fs.read when {names}\n")
+    assert all(len(text) <= WIDTH for text in formatted.splitlines())
+    assert formatted.splitlines()[2].startswith("    and ")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("policy p v 1 allow run", "policy p v 1\nallow run\n"),
+        ("policy p v 1\n\n\n\nallow run", "policy p v 1\n\nallow run\n"),
+        ("policy p v 1\nset a={b,c}", "policy p v 1\nset a = { b, c }\n"),
+        ("policy p v 1\nset a={}", "policy p v 1\nset a = {}\n"),
+        ("policy p v 1\nallow run # why\n# next\ndeny run", "policy p v 1\nallow run  # why\n# next\ndeny run\n"),
+        ("policy p v 1\nallow x when a in 1 .. 5 and(b)", "policy p v 1\nallow x when a in 1..5 and (b)\n"),
+        ('policy p v 1\ndeny fs .* because "x"', 'policy p v 1\ndeny fs.*\n  because "x"\n'),
+        ("policy p v 1\nscope a{allow run\n}", "policy p v 1\nscope a {\n  allow run\n}\n"),
+        ("policy p v 1\nscope a in {b}{}", "policy p v 1\nscope a in { b } {\n}\n"),
+        (
+            'policy p v 1\ntest "t"{as{}x{a 1}=>deny y{}=>ask}',
+            'policy p v 1\ntest "t" {\n  as {}\n  x { a 1 } => deny\n  y {} => ask\n}\n',
+        ),
+    ],
+)
+def test_layout(before: str, after: str) -> None:
+    assert format_text(before) == after
+    assert format_text(after) == after
+
+
+def test_broken_text_is_not_formatted() -> None:
+    with pytest.raises(PolicyError):
+        format_text("policy p v 1\nallow\n")
+
+
+def test_canonical_form_round_trips_through_its_bytes() -> None:
+    from policy import ir
+
+    policy = Policy.load(SAMPLES / "acme.prod.hatch").ir
+    assert msgspec.json.decode(policy.encode(), type=ir.Policy) == policy

@@ -1,0 +1,125 @@
+/* awk.c - awk's command line: -F -v -f, operands, and the variables that are there from the start. */
+#include "awk.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void set_text(awk *A, int v, const char *text) { A->vars[v] = cell_str(astr_new(A, text, strlen(text))); }
+
+static void make_variables(awk *A) {
+    static const char *const names[] = {"NF", "NR", "FNR", "FS", "OFS", "RS", "ORS", "SUBSEP", "CONVFMT", "OFMT", "RSTART", "RLENGTH", "FILENAME", "ENVIRON", "ARGC", "ARGV", "RT", "IGNORECASE",
+        "FIELDWIDTHS", "FPAT", "PROCINFO", "ERRNO"};
+    for (int i = 0; i < VAR_SPECIAL; i++) awk_variable(A, names[i], strlen(names[i]));
+    A->vars[VAR_NF] = A->vars[VAR_NR] = A->vars[VAR_FNR] = A->vars[VAR_RSTART] = A->vars[VAR_IGNORECASE] = cell_num(0);
+    A->vars[VAR_RLENGTH] = cell_num(-1);
+    set_text(A, VAR_FS, " ");
+    set_text(A, VAR_OFS, " ");
+    set_text(A, VAR_RS, "\n");
+    set_text(A, VAR_ORS, "\n");
+    set_text(A, VAR_SUBSEP, "\034");
+    set_text(A, VAR_CONVFMT, "%.6g");
+    set_text(A, VAR_OFMT, "%.6g");
+    set_text(A, VAR_FILENAME, "");
+    set_text(A, VAR_FPAT, "[^[:space:]]+");
+    A->vars[VAR_ENVIRON] = (cell){.type = V_ARRAY, .arr = array_new(A)};
+    A->vars[VAR_PROCINFO] = (cell){.type = V_ARRAY, .arr = array_new(A)};
+    A->vars[VAR_ARGV] = (cell){.type = V_ARRAY, .arr = array_new(A)};
+    *array_at(A, A->vars[VAR_PROCINFO].arr, "version") = cell_str(astr_new(A, "5.2.1", 5));
+    for (char **e = A->t->environ ? A->t->environ(A->t) : NULL; e && *e; e++) {
+        size_t n = strcspn(*e, "=");
+        if (!(*e)[n]) continue;
+        *array_at(A, A->vars[VAR_ENVIRON].arr, tool_strndup(A->t, *e, n)) = cell_input(astr_new(A, *e + n + 1, strlen(*e + n + 1)));
+    }
+}
+
+/* The escapes of a string constant, as in -v x='a\tb' and -F '\t'. */
+static astr *unescape(awk *A, const char *p) {
+    buffer b = {.t = A->t};
+    buffer_puts(&b, "");
+    for (; *p; p++) {
+        if (*p != '\\' || !p[1]) { buffer_putc(&b, *p); continue; }
+        p++;
+        static const char from[] = "ntrabfv\\\"/", to[] = "\n\t\r\a\b\f\v\\\"/";
+        const char *at = strchr(from, *p);
+        if (at) buffer_putc(&b, to[at - from]);
+        else if (*p >= '0' && *p <= '7') {
+            int v = 0;
+            for (int i = 0; i < 3 && *p >= '0' && *p <= '7'; i++) v = v * 8 + *p++ - '0';
+            p--;
+            buffer_putc(&b, v);
+        } else { buffer_putc(&b, '\\'); buffer_putc(&b, *p); }
+    }
+    astr *s = astr_new(A, b.p, b.n);
+    buffer_free(&b);
+    return s;
+}
+
+static int set_option_variable(awk *A, const char *arg) {
+    const char *eq = strchr(arg, '=');
+    int ok = eq && eq > arg && (isalpha((unsigned char)*arg) || *arg == '_');
+    for (const char *p = arg; ok && p < eq; p++) ok = isalnum((unsigned char)*p) || *p == '_';
+    if (!ok) return tool_fail(A->t, 2, "fatal: `%s' argument to `-v' is not in `var=value' form", arg);
+    int v = awk_variable(A, arg, (size_t)(eq - arg));
+    cell_drop(A, A->vars[v]);
+    A->vars[v] = cell_input(unescape(A, eq + 1));
+    if (v == VAR_FPAT) A->split_mode = 'P';
+    if (v == VAR_FIELDWIDTHS) A->split_mode = 'W';
+    if (v == VAR_FS) A->split_mode = 'F';
+    return 0;
+}
+
+static void set_separator(awk *A, const char *arg) {
+    cell_drop(A, A->vars[VAR_FS]);
+    A->split_mode = 'F';
+    A->vars[VAR_FS] = cell_str(unescape(A, arg));
+}
+
+static int add_program_file(awk *A, buffer *program, const char *path) {
+    int failed = 0;
+    io *from = strcmp(path, "-") ? io_open(path, 0, 0) : io_ref(A->t->in);
+    if (!from) { failed = tool_fail_errno(A->t, 2, "fatal: cannot open source file `%s' for reading", path); return failed; }
+    if (program->n) buffer_putc(program, '\n');
+    buffer_read_all(program, from);
+    io_unref(from);
+    return 0;
+}
+
+int tool_awk(tool *t, int argc, char **argv) {
+    static const tool_long longs[] = {{"field-separator", 1, 'F'}, {"assign", 1, 'v'}, {"file", 1, 'f'}, {"source", 1, 'e'}, {"version", 0, 'V'}, {"posix", 0, 'P'}, {"traditional", 0, 'P'},
+        {"re-interval", 0, 'P'}, {"sandbox", 0, 'P'}, {"csv", 0, 'k'}, {"characters-as-bytes", 0, 'b'}, {"non-decimal-data", 0, 'n'}, {"lint", 2, 'P'}, {"bignum", 0, 'P'}, {0, 0, 0}};
+    awk state = {.t = t, .pool = {.t = t}, .split_mode = 'F', .seed_number = 1}, *A = &state;
+    buffer program = {.t = t};
+    int have = 0, c;
+    tool_opts o;
+    A->empty = astr_new(A, "", 0);
+    A->record = astr_ref(A->empty);
+    make_variables(A);
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "+F:v:f:e:E:VPbnrSOtM", longs)) != -1;) switch (c) {
+        case 'F': set_separator(A, o.arg); break;
+        case 'v': if (set_option_variable(A, o.arg)) return 2; break;
+        case 'f': case 'E': if (add_program_file(A, &program, o.arg)) return 2; have = 1; break;
+        case 'e': if (have) buffer_putc(&program, '\n'); buffer_puts(&program, o.arg); have = 1; break;
+        case 'V': io_puts(t->out, "GNU Awk 5.2.1 (Hatchway built-in)\n"); return 0;
+        case '?': return 2;
+        default: break;
+    }
+    if (!have) {
+        if (o.index >= argc) {
+            io_printf(t->err, "Usage: %s [POSIX or GNU style options] -f progfile [--] file ...\nUsage: %s [POSIX or GNU style options] [--] 'program' file ...\n", t->name, t->name);
+            return 1;
+        }
+        buffer_puts(&program, argv[o.index++]);
+    }
+    buffer_puts(&program, "");
+    int bad = awk_parse(A, program.p, program.n);
+    if (bad) return bad;
+    *array_at(A, A->vars[VAR_ARGV].arr, "0") = cell_str(astr_new(A, t->name, strlen(t->name)));
+    for (int i = o.index; i < argc; i++) *array_at(A, A->vars[VAR_ARGV].arr, tool_format(t, "%d", i - o.index + 1)) = cell_input(astr_new(A, argv[i], strlen(argv[i])));
+    A->vars[VAR_ARGC] = cell_num(argc - o.index + 1);
+    A->next_arg = 1;
+    int status = awk_run(A);
+    return status;
+}
+
+int tool_gawk(tool *t, int argc, char **argv) { return tool_awk(t, argc, argv); }
+int tool_mawk(tool *t, int argc, char **argv) { return tool_awk(t, argc, argv); }

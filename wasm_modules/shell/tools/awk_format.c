@@ -1,0 +1,116 @@
+/* awk_format.c - printf for awk: widths and precisions of %s and %c count characters, integers may be as large as a double. */
+#include "awk.h"
+#include "../utf8.h"
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct { char flags[8]; int flag_n, width, precision, left, zero; } spec;
+
+enum { WIDEST = 1 << 20 };
+
+static void pad_text(buffer *b, const char *text, size_t n, const spec *s) {
+    size_t chars = utf8_length(text, n);
+    if (s->precision >= 0 && chars > (size_t)s->precision) {
+        n = utf8_offset(text, n, (size_t)s->precision);
+        chars = (size_t)s->precision;
+    }
+    size_t pad = s->width > 0 && (size_t)s->width > chars ? (size_t)s->width - chars : 0;
+    if (!s->left) for (size_t i = 0; i < pad; i++) buffer_putc(b, ' ');
+    buffer_add(b, text, n);
+    if (s->left) for (size_t i = 0; i < pad; i++) buffer_putc(b, ' ');
+}
+
+static void put_number(buffer *b, const char *format, const spec *s, double v, int is_integer, int letter) {
+    char f[48], small[512];
+    int precision = s->precision > WIDEST ? WIDEST : s->precision;
+    (void)format;
+    /* a double beyond 64 bits still prints all its digits */
+    int huge = is_integer && fabs(v) >= 9.2e18;
+    if (is_integer && (v != v || isinf(v))) { is_integer = 0; letter = 'f'; }
+    snprintf(f, sizeof f, "%%%.*s*.*%s%c", s->flag_n, s->flags, is_integer && !huge ? "ll" : "", huge ? 'f' : letter == 'i' ? 'd' : letter);
+    int n, p = huge ? 0 : precision;
+#define FORMAT(to, size) (is_integer && !huge ? snprintf(to, size, f, s->width, p, (long long)v) : snprintf(to, size, f, s->width, p, v))
+    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wformat-nonliteral\"")
+    n = FORMAT(small, sizeof small);
+    if (n >= (int)sizeof small) {
+        buffer_reserve(b, (size_t)n + 1);
+        FORMAT(b->p + b->n, (size_t)n + 1);
+        b->n += (size_t)n;
+    } else if (n > 0) buffer_add(b, small, (size_t)n);
+    _Pragma("GCC diagnostic pop")
+#undef FORMAT
+}
+
+static void put_char(awk *A, buffer *b, cell *c, const spec *s) {
+    char bytes[4];
+    spec plain = *s;
+    plain.precision = -1;
+    if (c->type & V_MAYBE) cell_is_number(c);
+    if (c->type & V_NUM) {
+        double v = cell_number(c);
+        int n = v < 0 || v > 0x10FFFF ? 1 : v < 256 && v >= 128 ? utf8_encode((int)v, bytes) : utf8_encode((int)v, bytes);
+        if (v < 0 || v > 0x10FFFF) bytes[0] = (char)(int)fmod(v, 256);
+        pad_text(b, bytes, (size_t)n, &plain);
+        return;
+    }
+    astr *text = cell_string(A, c, 0);
+    pad_text(b, text->text, utf8_offset(text->text, text->n, 1), &plain);
+    astr_unref(A, text);
+}
+
+astr *format_text(awk *A, astr *format, cell *args, int n) {
+    buffer b = {.t = A->t};
+    const char *p = format->text, *end = format->text + format->n;
+    int used = 0;
+    buffer_puts(&b, "");
+    while (p < end) {
+        const char *percent = memchr(p, '%', (size_t)(end - p));
+        if (!percent) { buffer_add(&b, p, (size_t)(end - p)); break; }
+        buffer_add(&b, p, (size_t)(percent - p));
+        p = percent + 1;
+        if (p < end && *p == '%') { buffer_putc(&b, '%'); p++; continue; }
+        spec s = {.width = 0, .precision = -1};
+        for (; p < end && strchr("-+ #0'", *p); p++) {
+            if (*p == '-') s.left = 1;
+            if (*p != '\'' && s.flag_n < 7 && !memchr(s.flags, *p, (size_t)s.flag_n)) s.flags[s.flag_n++] = *p;
+        }
+        if (p < end && *p == '*') {
+            p++;
+            s.width = used < n ? (int)cell_number(&args[used]) : 0;
+            used++;
+            if (s.width < 0) { s.left = 1; if (s.flag_n < 7) s.flags[s.flag_n++] = '-'; s.width = -s.width; }
+        } else for (; p < end && isdigit((unsigned char)*p); p++) if (s.width < WIDEST) s.width = s.width * 10 + *p - '0';
+        if (s.width > WIDEST) s.width = WIDEST;
+        if (p < end && *p == '.') {
+            p++;
+            s.precision = 0;
+            if (p < end && *p == '*') { p++; s.precision = used < n ? (int)cell_number(&args[used]) : 0; used++; }
+            else for (; p < end && isdigit((unsigned char)*p); p++) if (s.precision < WIDEST) s.precision = s.precision * 10 + *p - '0';
+        }
+        while (p < end && strchr("lhLqjzt", *p)) p++;
+        if (p >= end) { buffer_add(&b, percent, (size_t)(end - percent)); break; }
+        char letter = *p++;
+        if (!strchr("diouxXeEfFgGaAcs", letter)) { buffer_add(&b, percent, (size_t)(p - percent)); continue; }
+        cell none = {0}, *c = used < n ? &args[used] : &none;
+        if (used >= n) { awk_fatal(A, "not enough arguments to satisfy format string\n\t`%s'", format->text); break; }
+        used++;
+        if (letter == 'c') put_char(A, &b, c, &s);
+        else if (letter == 's') {
+            astr *text = cell_string(A, c, 0);
+            pad_text(&b, text->text, text->n, &s);
+            astr_unref(A, text);
+        } else {
+            double v = cell_number(c);
+            int is_integer = strchr("diouxX", letter) != NULL;
+            if (is_integer && !isinf(v) && v == v) v = trunc(v);
+            if (letter == 'u') { letter = 'd'; if (v < 0) letter = 'd'; }
+            if (is_integer && v < 0 && strchr("oxX", letter)) { letter = 'd'; }
+            put_number(&b, percent, &s, v, is_integer, letter);
+        }
+    }
+    astr *result = astr_new(A, b.p, b.n);
+    buffer_free(&b);
+    return result;
+}
