@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from benches import machine, specification
+from benches import machine, page, specification
 from benches.comparison import LEAST_ROUNDS, compare
 from benches.discovery import Found, find
 from benches.harness import Scenario
@@ -60,6 +60,9 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("--quick", action="store_true", help="fewer samples and rounds: for a first look, not for publishing")
     out.add_argument(
         "--peers", action="store_true", help="also measure other projects; one that cannot be installed is reported as missing"
+    )
+    out.add_argument(
+        "--html", type=Path, metavar="OUT", help="write a page with charts to OUT; it needs nothing else to be shown"
     )
     out.add_argument("--json", type=Path, metavar="OUT", help="write samples, values and verdicts to OUT")
     out.add_argument(
@@ -126,6 +129,8 @@ def _measure(chosen: argparse.Namespace, scenarios: dict[str, Scenario], found: 
         terminal.show_changes(changes)
     if chosen.json is not None:
         here.save(chosen.json)
+    if chosen.html is not None:
+        chosen.html.write_text(page.write(here, scenarios), "utf-8")
     if not chosen.quick:
         _remember(here)
     failed = bool(found.broken) or any(result.failures for result in here.scenarios.values())
@@ -180,7 +185,10 @@ def _remember(results: Results) -> None:
             kept = msgspec.structs.replace(results, scenarios={**earlier.scenarios, **results.scenarios})
         except (OSError, ValueError, msgspec.MsgspecError):
             pass
-    kept.save(LATEST)
+    try:
+        kept.save(LATEST)
+    except OSError as error:
+        print(f"the results were not kept for --specification: {error}; use --json", file=sys.stderr)
 
 
 def _list(terminal: Terminal, scenarios: dict[str, Scenario], found: Found) -> int:

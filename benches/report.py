@@ -17,7 +17,7 @@ from benches.harness import Scenario
 from benches.results import Measured, Results, ScenarioResult, Verdict
 
 _COLOURS = {"good": "32", "bad": "31;1", "warn": "33", "dim": "2", "bold": "1"}
-_ROLE_NAMES = {"ours": "ours", "native": "native", "peer": "peer", "limit": "physical limit"}
+ROLE_NAMES = {"ours": "ours", "native": "native", "peer": "peer", "limit": "physical limit"}
 
 
 def number(value: float) -> str:
@@ -84,7 +84,7 @@ class Terminal:
         interval = f"{number(found.low)} – {number(found.high)}"
         text = f"{row.label:<{width}}  {number(found.value):>9} {row.unit:<4} {interval:>19}"
         text += f"  most {number(row.most()):>8}  n={found.count:<5}"
-        role = _ROLE_NAMES.get(row.role, row.role)
+        role = ROLE_NAMES.get(row.role, row.role)
         return text + self.paint(role, "bold" if row.role == "ours" else "dim")
 
     def _verdict(self, verdict: Verdict, width: int) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import functools
 from types import TracebackType
 from typing import Any, Self
 
 from hatchway.box import Sandbox
 from sandbox.capabilities import Registry
+from sandbox.limits import Cancel
 from sandbox.vfs import Vfs
 from sandbox.wire import RunResult
 
@@ -28,12 +30,15 @@ class AsyncSandbox:
         return self._box.registry
 
     async def run(self, code: str, **options: Any) -> RunResult:
-        running = asyncio.get_running_loop().run_in_executor(None, functools.partial(self._box.run, code, **options))
+        cancel = Cancel()
+        run = functools.partial(self._box.run, code, cancel=cancel, **options)
+        running = asyncio.get_running_loop().run_in_executor(None, contextvars.copy_context().run, run)
         try:
             return await asyncio.shield(running)
         except asyncio.CancelledError:
-            self._box.cancel()
-            await asyncio.wait([running])
+            cancel.ask()
+            if cancel.is_begun:
+                await asyncio.wait([running])
             raise
 
     def cancel(self) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import msgspec
 
@@ -16,11 +16,17 @@ from sandbox.capabilities import Capability, Registry
 from sandbox.errors import RequestError
 from sandbox.generations import VfsLimits
 from sandbox.images import Progress
+from sandbox.limits import Cancel
 from sandbox.session import OnOutput, Session, failure, parse_language
 from sandbox.vfs import Vfs
 from sandbox.wire import DEFAULT_LIMITS, DEFAULT_SESSION_ID, Language, RunRequest, RunResult, SessionLimits
 
+if TYPE_CHECKING:
+    from sandbox.recordings import Recording
+    from sandbox.sealing import Keys
+
 Limits = SessionLimits | Mapping[str, int] | None
+_TENANT = "local"
 _MANY = 16
 """From so many forks on, writing the memory out once costs less than copying its pages for each."""
 
@@ -36,35 +42,58 @@ def _limits(given: Limits, base: SessionLimits) -> SessionLimits | None:
     return msgspec.structs.replace(base, **given)
 
 
+def _registry(tools: Mapping[str, Callable[..., Any]] | Registry | None) -> Registry:
+    if isinstance(tools, Registry):
+        return tools
+    registry = Registry()
+    for name, function in (tools or {}).items():
+        registry.register(Capability(name=name, description=(function.__doc__ or "").strip()), function)
+    return registry
+
+
 class Sandbox:
     """A session of its own: one filesystem, Python, JavaScript, TypeScript and shell.
 
     `limits` are the session's ceiling; a run may lower them. `tools` are functions its programs may call. `metered` counts
-    instructions (slower; its images are compiled separately). `files` bounds the filesystem.
+    instructions (slower; its images are compiled separately). `files` bounds the filesystem. `template` is the name of a
+    session that was warmed up before (`hatchway template build`), from which this one starts.
+    With `record` every run leaves a recording that can be replayed.
     """
+
+    record: bool
+    recording: Recording | None
+    """The last run, if `record` is set: to be replayed, sealed and kept, or resumed."""
 
     def __init__(
         self,
         *,
         session_id: str = DEFAULT_SESSION_ID,
-        language: str | Language = Language.PYTHON,
+        language: str | Language | None = None,
         limits: Limits = None,
-        tools: Mapping[str, Callable[..., Any]] | None = None,
+        tools: Mapping[str, Callable[..., Any]] | Registry | None = None,
         files: VfsLimits | None = None,
         metered: bool = False,
+        template: str | None = None,
+        record: bool = False,
         progress: Progress | None = None,
     ) -> None:
-        registry = Registry()
-        for name, function in (tools or {}).items():
-            registry.register(Capability(name=name, description=(function.__doc__ or "").strip()), function)
+        state = None
+        if template is not None:
+            from sandbox.templates import templates
+
+            state = templates.load(template)
+        chosen = state.language if state is not None else Language.PYTHON
         self._progress = progress
+        self.record = record
+        self.recording = None
         self._session = Session(
             session_id,
-            language=parse_language(language),
+            language=chosen if language is None else parse_language(language),
             limits=_limits(limits, DEFAULT_LIMITS) or DEFAULT_LIMITS,
             files=files,
-            registry=registry,
-            metered=metered,
+            registry=_registry(tools),
+            metered=metered if state is None else state.metered,
+            state=state,
         )
 
     @property
@@ -93,8 +122,12 @@ class Sandbox:
         validate_only: bool = False,
         filename: str | None = None,
         on_output: OnOutput | None = None,
+        cancel: Cancel | None = None,
     ) -> RunResult:
-        """Run a program in the session; its variables, functions and files stay for the next one."""
+        """Run a program in the session; its variables, functions and files stay for the next one.
+
+        `cancel.ask()` ends this run alone, from any thread, also while it waits for another run of the session.
+        """
         session = self._session
         try:
             if isinstance(code, bytes):
@@ -119,7 +152,12 @@ class Sandbox:
             )
         except RequestError as refused:
             return failure(refused.error)
-        return session.run(request, on_output=on_output, progress=self._progress)
+        if not self.record:
+            return session.run(request, on_output=on_output, progress=self._progress, cancel=cancel)
+        from sandbox.recordings import record
+
+        result, self.recording = record(session, request, on_output=on_output, progress=self._progress, cancel=cancel)
+        return result
 
     @overload
     def fork(self) -> Self: ...
@@ -128,18 +166,88 @@ class Sandbox:
     def fork(self, count: int | None = None) -> Self | list[Self]:
         """A sandbox that starts with everything this one has, and is independent of it from then on; or `count` of them."""
         if count is None:
-            return self._of(self._session.fork())
+            return self._around(self._session.fork(), self._progress)
         if not isinstance(count, int) or isinstance(count, bool) or count < 0:
             raise RequestError("INVALID_ARGUMENT", f"the number of forks must be a whole number, not {count!r}")
         state = self._session.freeze()
         if count >= _MANY:
             state = state.solidify()
-        return [self._of(self._session.fork(state)) for _ in range(count)]
+        return [self._around(self._session.fork(state), self._progress) for _ in range(count)]
 
-    def _of(self, session: Session) -> Self:
-        other = self.__class__.__new__(self.__class__)
-        other._progress, other._session = self._progress, session
-        return other
+    def snapshot(self, *, keys: Keys | None = None, tenant: str = _TENANT, label: str = "", policy: str | None = None) -> bytes:
+        """Everything this sandbox has, as sealed bytes. Without `keys` they are sealed with this user's own."""
+        from sandbox.sealing import local_keys
+        from sandbox.snapshots import Origin, capability_digests, seal_snapshot, take
+
+        session = self._session
+        origin = Origin(session.id, session.limits, capability_digests(session.registry), policy, label)
+        return seal_snapshot(take(session.freeze(), origin), keys or local_keys(), tenant=tenant)
+
+    @classmethod
+    def restore(
+        cls,
+        blob: bytes,
+        *,
+        keys: Keys | None = None,
+        tenant: str = _TENANT,
+        session_id: str | None = None,
+        limits: Limits = None,
+        tools: Mapping[str, Callable[..., Any]] | Registry | None = None,
+        files: VfsLimits | None = None,
+        strict: bool = False,
+        progress: Progress | None = None,
+    ) -> Self:
+        """A sandbox from a snapshot. The limits and tools given here rule, not those it was taken with; all of those it was
+        taken with must be there, and with `strict` no others. Raises `RequestError` with a SNAPSHOT_… code."""
+        from sandbox.sealing import local_keys
+        from sandbox.snapshots import check_capabilities, open_snapshot, thaw
+
+        chosen, registry = _limits(limits, DEFAULT_LIMITS) or DEFAULT_LIMITS, _registry(tools)
+        found = open_snapshot(blob, keys or local_keys(), tenant=tenant, memory_mb=chosen.memory_mb, files=files)
+        check_capabilities(found.manifest, registry, strict=strict)
+        session = Session(
+            session_id or found.manifest.session_id,
+            language=found.manifest.language,
+            limits=chosen,
+            files=files,
+            registry=registry,
+            metered=found.manifest.metered,
+            state=thaw(found, files=files),
+        )
+        return cls._around(session, progress)
+
+    @classmethod
+    def resume(
+        cls,
+        recording: Recording | bytes,
+        *,
+        answer: Any = msgspec.UNSET,
+        keys: Keys | None = None,
+        tenant: str = _TENANT,
+        limits: Limits = None,
+        tools: Mapping[str, Callable[..., Any]] | Registry | None = None,
+        on_output: OnOutput | None = None,
+        progress: Progress | None = None,
+    ) -> tuple[Self, RunResult]:
+        """Let a run go on that was put away waiting for an approval, here or in another process. The waiting call gets `answer`
+        (an exception if it is refused), or is made now, with `tools`. Gives the sandbox it runs in, and the result."""
+        from sandbox.recordings import Recording, resume
+        from sandbox.sealing import local_keys
+
+        if isinstance(recording, bytes):
+            recording = Recording.open(recording, keys or local_keys(), tenant=tenant)
+        chosen = _limits(limits, recording.journal.limits)
+        done = resume(recording, answer=answer, registry=_registry(tools), limits=chosen, on_output=on_output)
+        box = cls._around(done.session, progress)
+        box.record, box.recording = True, done.recording
+        return box, done.result
+
+    @classmethod
+    def _around(cls, session: Session, progress: Progress | None) -> Self:
+        box = cls.__new__(cls)
+        box._session, box._progress = session, progress
+        box.record, box.recording = False, None
+        return box
 
     def cancel(self) -> bool:
         """From another thread: stop the run under way; False if there is none."""

@@ -15,6 +15,8 @@ import os
 import sys
 from typing import IO, Any
 
+from hatchway import snapshots_command, templates_command
+
 _STATUS_EXIT = {"timeout": 124, "resource_exhausted": 137, "cancelled": 130, "permission_denied": 126}
 _LANGUAGE_OF_SUFFIX = {
     ".py": "python",
@@ -73,6 +75,8 @@ def build_parser() -> argparse.ArgumentParser:
     )
     completion.add_argument("shell", choices=["bash", "zsh", "fish"])
     completion.set_defaults(function="completion")
+    snapshots_command.add_command(commands)
+    templates_command.add_command(commands)
     commands.add_parser("policy", help="check, test, format, explain, prove and compare policies", add_help=False)
     commands.add_parser("bench", help="measure this machine, with ratios to native and to peers", add_help=False)
     return parser
@@ -106,6 +110,7 @@ def _add_run(commands: Any) -> None:
         metavar="GUEST[:HOST]",
         help="copy a file out of the sandbox afterwards (repeatable)",
     )
+    run.add_argument("--template", metavar="NAME", help="start from a template (hatchway template build)")
     run.add_argument("--displays", metavar="DIR", help="save figures and other displays there")
     run.add_argument("--timeout-ms", type=int, metavar="N", help="wall clock limit (default 5000)")
     for name, text in (("cpu-ms", "CPU time limit (default 2000)"), ("memory-mb", "memory limit (default 64)")):
@@ -186,6 +191,14 @@ def run_doctor(options: argparse.Namespace) -> int:
     return doctor.run(options)
 
 
+def run_snapshot(options: argparse.Namespace) -> int:
+    return snapshots_command.run(options)
+
+
+def run_template(options: argparse.Namespace) -> int:
+    return templates_command.run(options)
+
+
 def run_completion(options: argparse.Namespace) -> int:
     from hatchway.completion import script
 
@@ -206,7 +219,9 @@ def run_images(options: argparse.Namespace) -> int:
         return 0
     known = {entry: name for name in guests for metered in (False, True) for entry in images.names(source_of(name), metered)}
     if options.verb == "prune":
-        freed = images.cache.prune({*known, images.figures_name()})
+        from sandbox.templates import templates
+
+        freed = images.cache.prune({*known, images.figures_name(), *templates.cache_names()})
         print(f"freed {freed / 1e6:.0f} MB in {images.cache.directory}")
         return 0
     print(images.cache.directory)

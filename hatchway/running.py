@@ -30,9 +30,11 @@ _SUFFIX_OF_MIME = {
 
 
 def run(options: argparse.Namespace) -> int:
-    code, language, filename = _program(options)
+    code, language, filename = read_program(options)
     limits = _limits(options)
-    with Sandbox(language=language, limits=limits, metered=options.metered, progress=show_progress) as box:
+    with Sandbox(
+        language=language, limits=limits, metered=options.metered, template=options.template, progress=show_progress
+    ) as box:
         for pair in options.file:
             host, _, guest = pair.partition(":")
             _put(box, Path(host), guest or Path(host).name)
@@ -43,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
             stdin=stdin,
             validate_only=options.check,
             filename=filename,
-            on_output=None if options.json else _write,
+            on_output=None if options.json else write_output,
         )
         _get_files(box, options.get)
     if options.displays:
@@ -55,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     return _STATUS_EXIT.get(result.status.value, result.exit_code) if result.error else result.exit_code
 
 
-def _program(options: argparse.Namespace) -> tuple[str | bytes, str, str | None]:
+def read_program(options: argparse.Namespace) -> tuple[str | bytes, str, str | None]:
     """Code, language and name."""
     if (options.path is None) == (options.code is None):
         raise RequestError("INVALID_ARGUMENT", "give a FILE or -c CODE", "hatchway run app.py, or: hatchway run -c 'print(1)'")
@@ -120,7 +122,7 @@ def _get_files(box: Sandbox, pairs: list[str]) -> None:
             complain(f"cannot copy {guest} out of the sandbox: {error}")
 
 
-def _write(stream: int, data: bytes) -> None:
+def write_output(stream: int, data: bytes) -> None:
     target = (sys.stdout, sys.stderr)[stream]
     target.buffer.write(data)
     target.flush()
@@ -134,7 +136,7 @@ def _save_displays(result: RunResult, folder: Path) -> None:
         (folder / f"display-{number}{suffix}").write_bytes(data)
 
 
-def _show(result: RunResult, options: argparse.Namespace) -> None:
+def show_result(result: RunResult) -> None:
     """The result on stdout; what went wrong, where and what would help, on stderr."""
     if result.result is not None:
         text = result.result if isinstance(result.result, str) else msgspec.json.encode(result.result).decode()
@@ -146,6 +148,10 @@ def _show(result: RunResult, options: argparse.Namespace) -> None:
         print(f"{label}: {diagnostic.message}{place}", file=sys.stderr)
         if diagnostic.hint:
             print(f"{paint('hint', 'yellow', sys.stderr)}: {diagnostic.hint}", file=sys.stderr)
+
+
+def _show(result: RunResult, options: argparse.Namespace) -> None:
+    show_result(result)
     if result.displays and not options.displays:
         note = f"{len(result.displays)} display(s) not shown; --displays DIR saves them"
         print(paint(note, "dim", sys.stderr), file=sys.stderr)

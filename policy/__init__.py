@@ -4,15 +4,56 @@
     decision = policy.decide("fs.write", {"tenant": "acme", "path": "/workspace/a", "bytes": 12, "session.tainted": False})
     decision.verdict, decision.rule, decision.limits, decision.hooks
 
-This package stands alone: it imports no other part of Hatchway.
+This package stands alone: it imports no other part of Hatchway. Names are loaded when first used, so that a program which only
+decides does not pay for the compiler.
 """
 
-from policy.catalog import Capability, Catalog, CatalogError, Field, builtin_catalog, load_catalog, make_catalog
-from policy.decisions import Approval, Decision, HookCall
-from policy.diagnostics import Diagnostic
-from policy.errors import BundleError, PolicyError, UnsettledClaim
-from policy.ir import Rate
-from policy.policies import Policy, Session, Shadow, compile_policy
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from policy.bundles import load_bundle, make_bundle
+    from policy.catalog import Capability, Catalog, CatalogError, Field, builtin_catalog, load_catalog, make_catalog
+    from policy.decisions import Approval, Decision, HookCall
+    from policy.diagnostics import Diagnostic
+    from policy.errors import BundleError, PolicyError, UnsettledClaim
+    from policy.ir import Rate
+    from policy.policies import Policy, Session, Shadow, compile_policy
+
+_HOMES = {
+    "policy.bundles": (
+        "load_bundle",
+        "make_bundle",
+    ),
+    "policy.catalog": (
+        "Capability",
+        "Catalog",
+        "CatalogError",
+        "Field",
+        "builtin_catalog",
+        "load_catalog",
+        "make_catalog",
+    ),
+    "policy.decisions": (
+        "Approval",
+        "Decision",
+        "HookCall",
+    ),
+    "policy.diagnostics": ("Diagnostic",),
+    "policy.errors": (
+        "BundleError",
+        "PolicyError",
+        "UnsettledClaim",
+    ),
+    "policy.ir": ("Rate",),
+    "policy.policies": (
+        "Policy",
+        "Session",
+        "Shadow",
+        "compile_policy",
+    ),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Approval",
@@ -32,6 +73,16 @@ __all__ = [
     "UnsettledClaim",
     "builtin_catalog",
     "compile_policy",
+    "load_bundle",
     "load_catalog",
+    "make_bundle",
     "make_catalog",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'policy' has no attribute {name!r}")
+    value = getattr(import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value

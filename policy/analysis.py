@@ -13,9 +13,10 @@ from itertools import combinations
 from policy import ir
 from policy.catalog import Field
 from policy.cells import Universe
+from policy.claims import fields_of
 from policy.diagnostics import Findings
 from policy.limits import MAX_COMPARISONS
-from policy.lowering import Part, Program
+from policy.programs import Part, Program
 from policy.solver import Box, Effort, OutOfBudget, hull, includes, overlap, search
 from policy.sources import Span
 
@@ -98,7 +99,7 @@ def _unsatisfiable(program: Program, findings: Findings, effort: Effort) -> set[
         universe = Universe(fields[event], [guard])
         if search(guard, universe, effort=effort)[0] is None:
             empty.add(key)
-            core = _core(program.parts[key], fields[event])
+            core = _core(program, event, program.parts[key], effort)
             text = " and ".join(" ".join(span.text().split()) for span in core)
             where = min(core, key=lambda span: span.start) if core else program.spans[key]
             findings.add("HP040", f"no request satisfies `{text}`", where, "the rule can never apply")
@@ -119,12 +120,13 @@ def _all_fields(program: Program) -> dict[str, dict[str, Field]]:
     return {event: {field.name: field for field in fields} for event, fields in program.ir.reads.items()}
 
 
-def _core(parts: list[Part], fields: dict[str, Field]) -> list[Span]:
+def _core(program: Program, event: str, parts: list[Part], effort: Effort) -> list[Span]:
     """The smallest set of conjuncts that cannot hold together: one, else two, else by leaving out what is not needed."""
-    universe = Universe(fields, [expr for expr, _ in parts])
+    # A contradiction leaves nothing to read, so the types come from the catalog rather than from the policy's `reads`.
+    universe = Universe(fields_of(program.catalog, event, [expr for expr, _ in parts]), [expr for expr, _ in parts])
 
     def fails(some: tuple[Part, ...]) -> bool:
-        return search(ir.conj(expr for expr, _ in some), universe)[0] is None
+        return search(ir.All(tuple(expr for expr, _ in some)), universe, effort=effort)[0] is None
 
     for count in (1, 2):
         for some in combinations(parts[:64], count):

@@ -224,6 +224,9 @@ def load_catalog(data: bytes) -> Catalog:
 
 
 def _check_built(catalog: Catalog) -> Catalog:
+    for known in _BUILTINS:
+        if catalog.capabilities.get(known.name) != _mark_builtin(known):
+            raise CatalogError(f"the built-in capability {known.name!r} is missing or altered")
     for capability in catalog.capabilities.values():
         for field in (*capability.fields.values(), *catalog.context.values()):
             if field.default is not None and not field.accepts(field.default):

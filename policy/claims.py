@@ -17,7 +17,7 @@ from policy.decisions import Decision
 from policy.diagnostics import Findings
 from policy.errors import PolicyError, UnsettledClaim
 from policy.limits import SETTINGS
-from policy.lowering import Program
+from policy.programs import Program
 from policy.solver import Answer, solve
 from policy.sources import Span
 from policy.values import matches_host
@@ -63,8 +63,9 @@ def fields_of(catalog: Catalog, capability: str, exprs: Iterable[ir.Expr]) -> di
     names = {lit.field for expr in exprs for lit in ir.literals(expr)}
     found: dict[str, Field] = {}
     for name in sorted(names):
-        field = catalog.field(capability, name)
-        assert field is not None
+        field = catalog.field(capability, name) if capability in catalog.capabilities else catalog.context.get(name)
+        if field is None:
+            raise PolicyError(f"the catalog does not know the field `{name}` of {capability}")
         found[name] = field
     return found
 

@@ -1,33 +1,21 @@
 """The command line for policy authors: `hatchway policy …`, also `python -m policy …`.
 
-Rules: exit status 0 when all is well, 1 when the policy or the change is refused, 2 when the command could not be carried
-out. Results go to standard output, colour only to a terminal.
-This file holds no logic of the language; each command calls one function of the package.
+Rules: only names, options and help stand here; what a command does is in `actions.py`. All share their exit statuses.
 """
 
 from __future__ import annotations
 
 import argparse
-import difflib
-import os
-import sys
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 
-from policy.catalog import CatalogError, load_catalog
-from policy.checker import Checked, check
-from policy.errors import BundleError, PolicyError
-from policy.loading import Folder, Library
-from policy.policies import Policy
-
-OK, REFUSED, FAILED = 0, 1, 2
 _STATUSES = "exit status: 0 all is well; 1 the policy or the change is refused; 2 the command could not be carried out"
 
 
 def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Mount check, test, fmt, explain, prove, diff, bundle, replay, catalog and lsp."""
 
-    def command(name: str, run: Callable[[argparse.Namespace], int], summary: str, more: str = "") -> argparse.ArgumentParser:
+    def command(name: str, summary: str, more: str = "") -> argparse.ArgumentParser:
         parser = subparsers.add_parser(
             name,
             help=summary,
@@ -35,12 +23,11 @@ def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
             epilog=_STATUSES,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        parser.set_defaults(run=_guarded(run))
+        parser.set_defaults(run=partial(_run, name))
         return parser
 
     c = command(
         "check",
-        _check,
         "find every mistake: names, types, dead rules, false claims, failing tests",
         "Everything that must hold before a policy may be deployed.",
     )
@@ -50,7 +37,7 @@ def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
     c.add_argument("--strict", action="store_true", help="warnings count as errors")
     c.add_argument("--catalog", metavar="FILE.json", help="use this catalog instead of the one beside the policy")
 
-    t = command("test", _test, "run the tests written in a policy", "A policy without tests fails.")
+    t = command("test", "run the tests written in a policy", "A policy without tests fails.")
     t.add_argument("file", metavar="FILE.hatch")
     t.add_argument("--coverage", action="store_true", help="show which rules are both hit and missed by tests")
     t.add_argument("--mutants", action="store_true", help="flip each condition in turn and show the flips no test notices")
@@ -58,7 +45,6 @@ def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
 
     f = command(
         "fmt",
-        _fmt,
         "lay out policies in the one standard way",
         "Comments stay; meaning never changes. `-` formats standard input.",
     )
@@ -68,7 +54,6 @@ def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
 
     e = command(
         "explain",
-        _explain,
         "show why a request is allowed, asked or denied",
         "For a denial: the nearest rule that would have allowed it, and what is missing.\n\n"
         "  hatchway policy explain acme.hatch payments.refund tenant=acme amount=900 currency=eur session.risk=50",
@@ -80,7 +65,6 @@ def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
 
     p = command(
         "prove",
-        _prove,
         "settle every `prove` claim, and claims given here",
         "A false claim comes with a concrete request that refutes it.\n\n"
         '  hatchway policy prove acme.hatch --claim "no net.connect when port != 443"',
@@ -90,7 +74,6 @@ def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
 
     d = command(
         "diff",
-        _diff,
         "show every class of request whose answer changes between two policies",
         "Each with a concrete request. Fails when something new is permitted.",
     )
@@ -100,7 +83,6 @@ def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
 
     b = command(
         "bundle",
-        _bundle,
         "sign a checked policy for deployment, or verify a bundle",
         "A policy that fails any check cannot be bundled.\n\n"
         "  hatchway policy bundle --new-key release            # writes release.key and release.pub\n"
@@ -116,7 +98,6 @@ def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
 
     r = command(
         "replay",
-        _replay,
         "put recorded decisions to a policy and show what changes",
         "Records are JSON lines with event, attributes and verdict. Fails when something new is permitted.",
     )
@@ -126,13 +107,19 @@ def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
 
     k = command(
         "catalog",
-        _catalog,
         "show what a catalog defines and the digest to pin",
         "The file holds capability definitions with JSON Schemas.",
     )
     k.add_argument("file", nargs="?", metavar="FILE.json", help="without a file: the built-in capabilities")
 
-    command("lsp", _lsp, "serve editors over standard input and output (Language Server Protocol)")
+    command("lsp", "serve editors over standard input and output (Language Server Protocol)")
+
+
+def _run(name: str, arguments: argparse.Namespace) -> int:
+    """Carry out a command. Imports happen here: listing commands must cost nothing."""
+    from policy import actions
+
+    return actions.perform(name, arguments)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -143,299 +130,3 @@ def main(argv: list[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     run: Callable[[argparse.Namespace], int] = arguments.run
     return run(arguments)
-
-
-def _guarded(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
-    def guarded(arguments: argparse.Namespace) -> int:
-        try:
-            return run(arguments)
-        except BundleError as error:
-            print(f"bundle refused: {error}", file=sys.stderr)
-            return REFUSED
-        except PolicyError as error:
-            _show(error)
-            return REFUSED
-        except (OSError, CatalogError) as error:
-            print(f"cannot do this: {error}", file=sys.stderr)
-            return FAILED
-
-    return guarded
-
-
-def _show(error: PolicyError) -> None:
-    from policy.render import to_text
-
-    if error.diagnostics:
-        print(to_text(error.diagnostics, colour=_colour(sys.stderr)), file=sys.stderr)
-    else:
-        print(f"refused: {error}", file=sys.stderr)
-
-
-def _colour(stream: object) -> bool:
-    return bool(getattr(stream, "isatty", lambda: False)()) and "NO_COLOR" not in os.environ
-
-
-def _library(file: str) -> tuple[str, Library]:
-    place = Path(file)
-    if not place.is_file():
-        raise FileNotFoundError(f"no such file: {file}")
-    return place.name, Folder(place.parent)
-
-
-def _judge(file: str, catalog: str | None = None) -> Checked:
-    name, library = _library(file)
-    return check(name, library, load_catalog(Path(catalog).read_bytes()) if catalog else None)
-
-
-def _understood(file: str) -> Checked:
-    """A policy whose every statement is understood, though its claims and tests may fail."""
-    checked = _judge(file)
-    if checked.evaluator is None:
-        raise PolicyError.from_diagnostics(checked.diagnostics)
-    return checked
-
-
-def _check(a: argparse.Namespace) -> int:
-    from policy.render import to_json, to_sarif, to_text
-
-    judged = [(file, _judge(file, a.catalog)) for file in a.files]
-    findings = [d for _, checked in judged for d in checked.diagnostics]
-    errors = sum(d.severity == "error" or a.strict for d in findings)
-    if a.json or a.sarif:
-        sys.stdout.write((to_json(findings) if a.json else to_sarif(findings)).decode() + "\n")
-        return REFUSED if errors else OK
-    if findings:
-        print(to_text(findings, colour=_colour(sys.stdout)))
-    for file, checked in judged:
-        failed = [d for d in checked.diagnostics if d.severity == "error"]
-        policy = checked.program.ir
-        if failed:
-            print(f"{file}: {len(failed)} error(s), {len(checked.diagnostics) - len(failed)} warning(s)")
-        else:
-            print(
-                f"{file}: {policy.name} v{policy.version}: {len(policy.rules)} rules, {len(checked.results)} tests passed, "
-                f"{len(checked.proofs)} claims proved, {len(checked.diagnostics)} warning(s)"
-            )
-    return REFUSED if errors else OK
-
-
-def _test(a: argparse.Namespace) -> int:
-    from policy import suite
-
-    checked = _understood(a.file)
-    program = checked.program
-    results = [r for r in checked.results if not a.match or a.match in r.case.title]
-    for result in results:
-        line = result.case.span.source.position(result.case.span.start)[0]
-        print(
-            f"{'ok  ' if result.passed else 'FAIL'} {result.case.title}, line {line}: "
-            f"{result.case.request.capability} => {result.decision.verdict}"
-            + ("" if result.passed else f", expected {result.case.verdict}")
-        )
-    incomplete = [d for d in checked.diagnostics if d.code in ("HP090", "HP092")]
-    for finding in incomplete:
-        print(f"FAIL {finding.location()}: {finding.message}")
-    failed = sum(not r.passed for r in results) + len(incomplete)
-    if not results:
-        print("no test matches: that is a failure" if a.match else "no tests: that is a failure")
-        failed += 1
-    print(f"{len(results)} requests, {failed} failed")
-    if a.coverage:
-        found = suite.coverage(program)
-        for item in found:
-            if not item.both:
-                print(f"  {'never hit' if not item.hit else 'never missed'}: {item.rule}")
-        both = sum(item.both for item in found)
-        print(f"coverage: {both} of {len(found)} rules both hit and missed ({100 * both // max(1, len(found))} %)")
-    if a.mutants:
-        tried, survivors = suite.mutants(program)
-        for mutant in survivors:
-            line, column = mutant.span.source.position(mutant.span.start)
-            print(f"  survives: line {line}:{column}, flipping `{' '.join(mutant.span.text().split())}` in {mutant.rule}")
-        print(f"mutants: {tried - len(survivors)} of {tried} noticed ({100 * (tried - len(survivors)) // max(1, tried)} %)")
-    return REFUSED if failed else OK
-
-
-def _fmt(a: argparse.Namespace) -> int:
-    from policy.formatter import format_text
-
-    untidy = 0
-    for file in a.files:
-        if file != "-":
-            _library(file)
-        before = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
-        after = format_text(before, file)
-        if file == "-" and not (a.check or a.diff):
-            sys.stdout.write(after)
-        elif after != before:
-            untidy += 1
-            if a.diff:
-                sys.stdout.writelines(difflib.unified_diff(before.splitlines(True), after.splitlines(True), file, file))
-            elif a.check:
-                print(f"{file}: not formatted")
-            else:
-                Path(file).write_text(after, encoding="utf-8")
-                print(f"{file}: formatted")
-    return REFUSED if untidy and (a.check or a.diff) else OK
-
-
-def _explain(a: argparse.Namespace) -> int:
-    import msgspec
-
-    from policy.explanation import explain
-
-    checked = _understood(a.file)
-    attributes: dict[str, object] = {}
-    for pair in a.fields:
-        name, equals, text = pair.partition("=")
-        if not equals:
-            raise PolicyError(f"`{pair}` is not FIELD=VALUE")
-        attributes[name] = _read_value(checked, a.event, name, text)
-    explanation = explain(checked.program.ir, a.event, attributes)
-    if a.json:
-        sys.stdout.write(msgspec.json.format(msgspec.json.encode(explanation), indent=2).decode() + "\n")
-    else:
-        print(explanation)
-    return OK
-
-
-def _read_value(checked: Checked, event: str, name: str, text: str) -> object:
-    """A field's value from the command line, in the units of the language."""
-    from policy.values import duration_ms, size_bytes
-
-    catalog = checked.program.catalog
-    field = catalog.field(event, name) if event in catalog.capabilities else catalog.context.get(name)
-    try:
-        if field is not None and field.kind == "bool":
-            return {"true": True, "false": False}[text]
-        if field is not None and field.kind in ("int", "size", "duration"):
-            if text.lstrip("-").replace("_", "").isdigit():
-                return int(text)
-            return size_bytes(text) if field.kind == "size" else duration_ms(text)
-    except (KeyError, AssertionError, ValueError):
-        raise PolicyError(f"`{text}` is not a value of `{name}`") from None
-    return text
-
-
-def _prove(a: argparse.Namespace) -> int:
-    from policy.claims import show
-    from policy.loading import Memory
-
-    name, library = _library(a.file)
-    text = (library.read(name) or b"").decode("utf-8", "replace")
-    extra = "".join(f"\nprove {' '.join(claim.split())}" for claim in a.claim)
-
-    class Overlay:
-        def read(self, path: str) -> bytes | None:
-            return Memory({name: text + extra}).read(path) if path == name else library.read(path)
-
-    checked = check(name, Overlay())
-    if checked.evaluator is None:
-        raise PolicyError.from_diagnostics(checked.diagnostics)
-    for proof in checked.proofs:
-        print(f"{'proved' if proof.holds else 'FALSE '} {proof.text}  ({proof.method})")
-        if proof.witness is not None:
-            print(f"         for example {show(proof.witness)}")
-    claims = ("HP012", "HP060", "HP070", "HP080", "HP081", "HP082", "HP083")
-    failed = [d for d in checked.diagnostics if d.code in claims]
-    for finding in failed:
-        if finding.code not in ("HP080", "HP083"):
-            print(f"FALSE  {finding.message}" + "".join(f"\n         {note}" for note in finding.notes))
-    base = checked.program.ir.narrows
-    if base and not any(d.code in ("HP012", "HP081", "HP082") for d in failed):
-        print(f"proved narrows {base}")
-    if not checked.proofs and not base:
-        print("nothing to prove: the policy makes no claims")
-    return REFUSED if failed else OK
-
-
-def _diff(a: argparse.Namespace) -> int:
-    import msgspec
-
-    from policy.difference import diff
-
-    old, new = (_policy(_understood(file)) for file in (a.old, a.new))
-    changes = diff(old, new)
-    loosening = [change for change in changes if change.loosens]
-    if a.json:
-        sys.stdout.write(msgspec.json.format(msgspec.json.encode(changes), indent=2).decode() + "\n")
-        return REFUSED if loosening else OK
-    for change in changes:
-        print(change)
-    if not changes:
-        print("no request is answered differently")
-    else:
-        print(f"{len(changes)} class(es) of requests change, {len(loosening)} permit more (marked !)")
-    return REFUSED if loosening else OK
-
-
-def _policy(checked: Checked) -> Policy:
-    return Policy(checked.program.ir, checked.program.catalog, checked.evaluator, checked)
-
-
-def _bundle(a: argparse.Namespace) -> int:
-    from policy import bundles
-
-    if a.new_key:
-        private, public = bundles.new_key()
-        descriptor = os.open(f"{a.new_key}.key", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(private)
-        Path(f"{a.new_key}.pub").write_bytes(public)
-        print(f"wrote {a.new_key}.key (keep it secret) and {a.new_key}.pub")
-        return OK
-    if a.verify:
-        trusted = [bundles.read_public_key(Path(file).read_bytes()) for file in a.trust]
-        payload = bundles.open_bundle(Path(a.verify).read_bytes(), trusted)
-        print(
-            f"{payload.policy.name} v{payload.policy.version}, digest {payload.policy_sha256}, "
-            f"{payload.tests_passed} tests passed, {len(payload.proofs)} claims proved"
-        )
-        return OK
-    if not (a.file and a.key and a.output):
-        print("bundle needs FILE.hatch, --key and --output (or --verify, or --new-key)", file=sys.stderr)
-        return FAILED
-    policy = Policy.load(a.file)
-    data = bundles.make_bundle(policy, bundles.read_private_key(Path(a.key).read_bytes()))
-    Path(a.output).write_bytes(data)
-    print(f"wrote {a.output}: {policy.name} v{policy.version}, digest {policy.digest}")
-    return OK
-
-
-def _replay(a: argparse.Namespace) -> int:
-    from policy.replays import replay
-
-    policy = Policy.load(a.file)
-    with open(a.records, "rb") as lines:
-        result = replay(policy, lines)
-    for found in result.kept:
-        mark = "!" if found.loosens else " "
-        print(
-            f"{mark} line {found.line}: {found.record.event}: "
-            f"{found.record.verdict} → {found.decision.verdict} ({found.decision.rule})"
-        )
-    print(f"{result.total} decisions replayed, {result.changed} changed, {result.loosened} permit more")
-    return REFUSED if result.loosened or (a.strict and result.changed) else OK
-
-
-def _catalog(a: argparse.Namespace) -> int:
-    from policy.catalog import builtin_catalog
-
-    catalog = load_catalog(Path(a.file).read_bytes()) if a.file else builtin_catalog()
-    print(f'catalog "{catalog.name}@sha256:{catalog.digest[:16]}"')
-    for capability in sorted(catalog.capabilities.values(), key=lambda c: c.name):
-        print(f"{capability.name}  ({', '.join(capability.effects)})  {capability.doc}")
-        for field in capability.fields.values():
-            more = f" {{ {', '.join(field.values)} }}" if field.values else ""
-            print(f"    {field.name}: {field.kind}{more}" + ("" if field.usable else ", optional: not usable in conditions"))
-    return OK
-
-
-def _lsp(a: argparse.Namespace) -> int:
-    try:
-        from policy.lsp import serve
-    except ImportError:
-        print("the language server needs pygls: install the `lsp` extra", file=sys.stderr)
-        return FAILED
-    serve()
-    return OK

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 
 from lark import Token
 
-from policy import ir
+from policy import ir, phrasing
 from policy import syntax as s
 from policy.catalog import Capability, Catalog, Field
 from policy.diagnostics import CHECKS, Findings
+from policy.names import mixes_scripts
 from policy.parser import MAX_DEPTH
 from policy.sources import Source, Span
 from policy.values import INT_MAX, INT_MIN, duration_ms, host_fault, is_path, quantity, size_bytes
@@ -157,7 +158,10 @@ class Conditions:
                 return ir.TRUE
             if field_.kind != "bool":
                 self.error(
-                    "HP030", f"`{atom.name}` is {_a(field_.kind)}, not a yes-or-no field", atom.name, _compare_hint(field_)
+                    "HP030",
+                    f"`{atom.name}` is {phrasing.a(field_.kind)}, not a yes-or-no field",
+                    atom.name,
+                    phrasing.comparison(field_),
                 )
                 return ir.TRUE
             return ir.Lit(field_.name, "true")
@@ -219,7 +223,7 @@ class Conditions:
             if (other.kind, other.values) != (first.kind, first.values):
                 self.error(
                     "HP030",
-                    f"`{name}` is {_a(first.kind)} in {targets[0].name} but {_a(other.kind)} in {target.name}",
+                    f"`{name}` is {phrasing.a(first.kind)} in {targets[0].name} but {phrasing.a(other.kind)} in {target.name}",
                     token,
                     "write one rule for each",
                 )
@@ -250,7 +254,7 @@ class Conditions:
             }[op]
             return ir.Lit(field_.name, "range", (low, high), op == "!=")
         if op not in ("==", "!="):
-            self.error("HP030", f"`{field_.name}` is {_a(field_.kind)} and has no order", atom.op, "use ==, != or in")
+            self.error("HP030", f"`{field_.name}` is {phrasing.a(field_.kind)} and has no order", atom.op, "use ==, != or in")
             return ir.TRUE
         if field_.kind == "bool":
             if value.token not in ("true", "false"):
@@ -297,7 +301,12 @@ class Conditions:
 
     def _between(self, field_: Field, atom: s.Between) -> ir.Expr:
         if field_.kind not in ("int", "size", "duration"):
-            self.error("HP030", f"`{field_.name}` is {_a(field_.kind)}, not a number", atom.low.token, _compare_hint(field_))
+            self.error(
+                "HP030",
+                f"`{field_.name}` is {phrasing.a(field_.kind)}, not a number",
+                atom.low.token,
+                phrasing.comparison(field_),
+            )
             return ir.TRUE
         low, high = self.number(field_, atom.low), self.number(field_, atom.high)
         if low is None or high is None:
@@ -311,7 +320,12 @@ class Conditions:
 
     def _under(self, field_: Field, atom: s.Under) -> ir.Expr:
         if field_.kind != "path":
-            self.error("HP030", f"`{field_.name}` is {_a(field_.kind)}; only paths have parts", atom.field, _compare_hint(field_))
+            self.error(
+                "HP030",
+                f"`{field_.name}` is {phrasing.a(field_.kind)}; only paths have parts",
+                atom.field,
+                phrasing.comparison(field_),
+            )
             return ir.TRUE
         if not atom.values:
             self.error("HP033", "this set is empty", atom.field, "an empty set matches nothing; write the values")
@@ -325,10 +339,10 @@ class Conditions:
         """A constant for a numeric field, in bytes or milliseconds, or None after reporting."""
         wanted = {"int": "number", "size": "size", "duration": "duration"}[field_.kind]
         if value.kind in ("string", "symbol"):
-            self.error("HP030", f"`{field_.name}` is {_a(field_.kind)}, not text", value.token, _example(field_))
+            self.error("HP030", f"`{field_.name}` is {phrasing.a(field_.kind)}, not text", value.token, phrasing.example(field_))
             return None
         if value.kind != wanted:
-            self.error("HP031", f"`{field_.name}` is {_a(field_.kind)}", value.token, _example(field_))
+            self.error("HP031", f"`{field_.name}` is {phrasing.a(field_.kind)}", value.token, phrasing.example(field_))
             return None
         number = {"number": lambda t: quantity(t)[0], "size": size_bytes, "duration": duration_ms}[value.kind](value.token)
         if not field_.low <= number <= field_.high:
@@ -339,11 +353,16 @@ class Conditions:
     def text(self, field_: Field, value: s.Value) -> str | None:
         """A constant for a text-like field, or None after reporting."""
         if value.kind not in ("string", "symbol"):
-            self.error("HP030", f"`{field_.name}` is {_a(field_.kind)}, not a number", value.token, _compare_hint(field_))
+            self.error(
+                "HP030", f"`{field_.name}` is {phrasing.a(field_.kind)}, not a number", value.token, phrasing.comparison(field_)
+            )
             return None
         text = str(value.token)[1:-1] if value.kind == "string" else str(value.token)
         if value.kind == "symbol" and text in self.sets:
             self.error("HP030", f"`{text}` is a set", value.token, f"write `{field_.name} in {text}`")
+            return None
+        if mixes_scripts(text):
+            self.error("HP026", f"`{text}` mixes letters that look alike", value.token, "type it again in one alphabet")
             return None
         if field_.kind == "enum" and text not in field_.values:
             guess = self.findings.guess(text, field_.values)
@@ -382,40 +401,3 @@ def atoms_of(expr: s.Expr) -> list[s.Atom]:
         else:
             found.append(node)
     return found
-
-
-_KIND_WORDS = {
-    "bool": "a yes-or-no field",
-    "enum": "one of a fixed list of values",
-    "int": "a plain number",
-    "size": "a size",
-    "duration": "a duration",
-    "name": "a name",
-    "path": "a path",
-    "host": "a host name",
-}
-
-
-def _a(kind: str) -> str:
-    return _KIND_WORDS[kind]
-
-
-def _example(field_: Field) -> str:
-    return {
-        "int": "write a plain number, as in 1_000",
-        "size": "write a size, as in 4MiB",
-        "duration": "write a duration, as in 15m",
-    }[field_.kind]
-
-
-def _compare_hint(field_: Field) -> str:
-    return {
-        "bool": f"write `{field_.name}` or `not {field_.name}`",
-        "enum": f"write `{field_.name} == {(field_.values or ('value',))[0]}`",
-        "int": f"write `{field_.name} <= 10`",
-        "size": f"write `{field_.name} <= 4MiB`",
-        "duration": f"write `{field_.name} <= 15m`",
-        "name": f'write `{field_.name} == "text"`',
-        "path": f'write `{field_.name} under "/data"`',
-        "host": f'write `{field_.name} in {{ "api.acme.example" }}`',
-    }[field_.kind]

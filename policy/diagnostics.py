@@ -48,7 +48,7 @@ HP022 unknown-name | No set or let has this name here. | Definitions come before
 HP023 unknown-value | The field can never hold this value. | The comparison would always give the same answer.
 HP024 unknown-word | A word is not one of those allowed here. | Limits, executors, effects and rate scopes are fixed lists.
 HP025 duplicate | A name is defined twice. | One name, one meaning.
-HP026 confusable | Two names look alike. | A reader must be able to tell them apart.
+HP026 confusable | A name looks like another. | A reader must be able to tell them apart.
 HP028 optional-field | The field may be absent and has no default. | A guard over a missing value has no answer.
 HP030 type | A value has the wrong type for its field. | Comparisons are between like and like.
 HP031 unit | A number has the wrong unit, or lacks one. | 4096 what?
@@ -83,6 +83,7 @@ HP083 unsettled | A claim could be neither proved nor refuted. | Unknown is neve
 HP090 no-tests | The policy has no tests. | Zero tests matched must not count as passed.
 HP091 test-failed | A test did not get the verdict it expects. | The policy does not do what its author says.
 HP092 test-incomplete | A test lacks a field that the decision reads. | A denial for a missing field would hide what is tested.
+HP099 internal | The compiler itself failed on this policy. | Our mistake, not the author's; the policy is refused all the same.
 """
 
 _WARNINGS = """

@@ -17,6 +17,7 @@ from policy.cells import Universe
 from policy.claims import show, verdict_is
 from policy.decisions import Decision, HookCall, hook_call
 from policy.errors import PolicyError
+from policy.explanation import value_text
 from policy.policies import Policy
 from policy.solver import solve
 
@@ -48,7 +49,35 @@ def diff(old: Policy, new: Policy) -> list[Change]:
     changes: list[Change] = []
     for capability in sorted({*old.catalog.capabilities, *new.catalog.capabilities}):
         changes += _Comparison(old, new, capability).run()
+    for event in ir.LIFECYCLE:
+        changes += _event_changes(old, new, event)
     return changes
+
+
+def _event_changes(old: Policy, new: Policy, event: ir.Phase) -> list[Change]:
+    """Hooks that run at a session event before but not after, or the other way round."""
+    before, after = _hook_elements(old.ir, event), _hook_elements(new.ir, event)
+    changes: list[Change] = []
+    for element in dict.fromkeys((*before, *after)):
+        was, now = before.get(element, ir.FALSE), after.get(element, ir.FALSE)
+        for sign, differs in (("-", ir.All((was, ir.complement(now)))), ("+", ir.All((now, ir.complement(was))))):
+            witness = solve(differs, Universe({**old.catalog.context, **new.catalog.context}, [differs])).witness
+            if was != now and witness is not None:
+                first, second = old.decide(event, witness), new.decide(event, witness)
+                changes.append(Change(ir.Request(event, witness), first, second, f"{sign} {element}", loosens(first, second)))
+    return _merged(changes)
+
+
+def _hook_elements(policy: ir.Policy, event: str) -> dict[str, ir.Expr]:
+    found: dict[str, list[ir.Expr]] = {}
+    for hook in policy.hooks:
+        if event in hook.capabilities or hook.phase == event:
+            call = hook_call(hook)
+            words = (
+                f"hook {call.name} {call.phase}, {call.executor} {call.program}, {call.timeout_ms} ms, on_error {call.on_error}"
+            )
+            found.setdefault(words + (f", uses {', '.join(call.uses)}" if call.uses else ""), []).append(hook.guard)
+    return {words: ir.disj(guards) for words, guards in found.items()}
 
 
 class _Comparison:
@@ -86,16 +115,16 @@ class _Comparison:
         if same == ir.FALSE:
             return []
         before, after = _elements(self.old.ir, self.capability, verdict), _elements(self.new.ir, self.capability, verdict)
-        changes = []
+        changes: list[Change] = []
         for element in dict.fromkeys((*before, *after)):
             was, now = before.get(element, ir.FALSE), after.get(element, ir.FALSE)
             if was == now:
                 continue
             for sign, differs in (("-", ir.All((was, ir.complement(now)))), ("+", ir.All((now, ir.complement(was))))):
-                change = self._find(ir.All((same, differs)), f"{verdict}: {sign} {element}")
+                change = self._find(ir.All((same, differs)), f"{sign} {element}")
                 if change is not None:
                     changes.append(change)
-        return changes
+        return _merged(changes)
 
     def _find(self, condition: ir.Expr, what: str) -> Change | None:
         fields = self._fields(condition)
@@ -123,6 +152,18 @@ class _Comparison:
         return fields
 
 
+def _merged(changes: list[Change]) -> list[Change]:
+    """Obligations that change on one and the same request are one change."""
+    together: dict[tuple[object, ...], list[Change]] = {}
+    for change in changes:
+        key = (tuple(sorted(change.request.attributes.items())), change.before, change.after)
+        together.setdefault(key, []).append(change)
+    return [
+        Change(c[0].request, c[0].before, c[0].after, f"{c[0].after.verdict}, " + "; ".join(x.what for x in c), c[0].loosens)
+        for c in together.values()
+    ]
+
+
 def _lookup(catalog: Catalog, capability: str, name: str) -> Field | None:
     return catalog.field(capability, name) if capability in catalog.capabilities else catalog.context.get(name)
 
@@ -141,18 +182,14 @@ def _elements(policy: ir.Policy, capability: str, verdict: ir.Verdict) -> dict[s
         if rule.rate is not None:
             found.setdefault(f"rate {rule.rate.count} per {rule.rate.window_s} s per {rule.rate.per}", []).append(rule.guard)
         if rule.approver is not None:
-            found.setdefault(f"approval by {rule.approver} within {rule.within_ms} ms", []).append(rule.guard)
-            asks.append(ir.Any((ir.complement(rule.guard), rule.auto if rule.auto is not None else ir.FALSE)))
-    for hook in policy.hooks:
-        if capability in hook.capabilities:
-            call = hook_call(hook)
-            words = (
-                f"hook {call.name} {call.phase}, {call.executor} {call.program}, {call.timeout_ms} ms, on_error {call.on_error}"
+            found.setdefault(f"approval by {rule.approver} within {value_text(rule.within_ms or 0, 'duration')}", []).append(
+                rule.guard
             )
-            found.setdefault(words + (f", uses {', '.join(call.uses)}" if call.uses else ""), []).append(hook.guard)
+            asks.append(ir.Any((ir.complement(rule.guard), rule.auto if rule.auto is not None else ir.FALSE)))
     elements = {words: ir.disj(guards) for words, guards in found.items()}
     if asks:
         elements["automatic approval"] = ir.All(tuple(asks))
+    elements.update(_hook_elements(policy, capability))
     elements.update(_limit_elements(policy, capability))
     return elements
 

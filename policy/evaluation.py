@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from threading import Lock
 
 from policy import ir
 from policy.catalog import Field
@@ -18,6 +19,7 @@ from policy.errors import PolicyError
 from policy.interpreter import lit_holds
 
 MAX_SPECIALISED = 256
+MAX_EAGER = 256
 _QUIET = lifecycle(())
 DecideEvent = Callable[[Attributes], Decision]
 
@@ -28,11 +30,13 @@ class Evaluator:
     __slots__ = ("_table", "decide", "policy")
 
     def __init__(self, policy: ir.Policy, *, eager: bool = True) -> None:
+        """With `eager`, functions are made now rather than on first use, unless there are very many events."""
         self.policy = policy
         self._table: dict[str, DecideEvent] = {}
         busy = {name for rule in policy.rules for name in rule.capabilities} | {
             event for hook in policy.hooks for event in (hook.capabilities or (hook.phase,))
         }
+        eager = eager and len(busy) <= MAX_EAGER
         for event in policy.reads:
             if event not in busy and not policy.reads[event]:
                 self._table[event] = _always_quiet if event in ir.LIFECYCLE else _always_default
@@ -78,6 +82,7 @@ class Specialiser:
     def __init__(self, policy: ir.Policy, context: Mapping[str, Field]) -> None:
         self._policy, self._context = policy, context
         self._known: OrderedDict[tuple[object, ...], Evaluator] = OrderedDict()
+        self._lock = Lock()
         self._literals: dict[str, list[ir.Lit]] = {}
         exprs = [rule.guard for rule in policy.rules] + [rule.auto for rule in policy.rules if rule.auto is not None]
         exprs += [limit.guard for limit in policy.limits] + [hook.guard for hook in policy.hooks]
@@ -96,15 +101,15 @@ class Specialiser:
         names = tuple(sorted(facts))
         answers = {lit: lit_holds(lit, facts) for name in names for lit in self._literals.get(name, ())}
         key = (names, tuple(answers.values()))
-        known = self._known.get(key)
-        if known is None:
-            known = Evaluator(specialise(self._policy, frozenset(names), answers), eager=False)
-            self._known[key] = known
-            if len(self._known) > MAX_SPECIALISED:
-                self._known.popitem(last=False)
-        else:
+        with self._lock:
+            known = self._known.get(key)
+            if known is None:
+                known = Evaluator(specialise(self._policy, frozenset(names), answers), eager=False)
+                self._known[key] = known
+                if len(self._known) > MAX_SPECIALISED:
+                    self._known.popitem(last=False)
             self._known.move_to_end(key)
-        return known
+            return known
 
 
 def specialise(policy: ir.Policy, names: frozenset[str], answers: Mapping[ir.Lit, bool]) -> ir.Policy:

@@ -116,7 +116,7 @@ def distance(expr: ir.Expr, values: Mapping[str, object]) -> Missing:
 def describe(lit: ir.Lit, fields: Mapping[str, Field]) -> str:
     """A condition in the words of the language."""
     kind = fields[lit.field].kind if lit.field in fields else "name"
-    args = [_value(arg, kind) for arg in lit.args]
+    args = [value_text(arg, kind) for arg in lit.args]
     not_ = "not " if lit.neg else ""
     if lit.op == "true":
         return f"{not_}{lit.field}"
@@ -136,7 +136,8 @@ def describe(lit: ir.Lit, fields: Mapping[str, Field]) -> str:
     return f"{not_}{lit.field} in {{ " + ", ".join(args) + " }"
 
 
-def _value(value: int | str, kind: str) -> str:
+def value_text(value: int | str, kind: str) -> str:
+    """A constant as it is written in the language."""
     if isinstance(value, str):
         return value if kind == "enum" or value.isidentifier() else f'"{value}"'
     if kind == "size":

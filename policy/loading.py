@@ -9,7 +9,7 @@ This file does not know what statements mean.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Protocol
@@ -89,6 +89,8 @@ def load(path: str, library: Library, findings: Findings, catalog: Catalog | Non
     main = units[-1]
     header = main.tree.header
     types, typed = _catalog(main, library, findings, catalog)
+    for unit in units[:-1]:
+        _same_catalog(unit, types, findings)
     base: Loaded | None = None
     if header is not None and header.narrows is not None and follow_base:
         base = _base(main, header.narrows, library, findings, catalog)
@@ -98,41 +100,38 @@ def load(path: str, library: Library, findings: Findings, catalog: Catalog | Non
 def _units(path: str, library: Library, findings: Findings) -> list[Unit]:
     """Depth first with an explicit stack; a file already read is not read again."""
     done: dict[str, Unit] = {}
-    open_paths: list[str] = []
-    work: list[tuple[str, Unit | None, int]] = [(path, None, 0)]
     first = _read_unit(path, library, findings, None)
-    pending: dict[str, Unit] = {path: first}
-    while work:
-        here, _, position = work.pop()
-        unit = pending[here]
-        if position == 0:
-            open_paths.append(here)
-        imports = [item for item in unit.tree.items if isinstance(item, s.Import)]
-        if position == len(imports):
-            done[here] = unit
-            open_paths.pop()
+    stack = [(first, _imports(first))]
+    known = {path}
+    while stack:
+        unit, left = stack[-1]
+        token = next(left, None)
+        if token is None:
+            done[unit.path] = unit
+            stack.pop()
             continue
-        work.append((here, unit, position + 1))
-        token = imports[position].path
-        place = _import_path(here, token, unit.source, findings)
+        place = _import_path(unit.path, token, unit.source, findings)
         if place is None or place in done:
             continue
         span = Span(unit.source, *s.offsets(token))
-        if place in open_paths:
+        if place in known:
+            chain = [opened.path for opened, _ in stack] + [place]
             findings.add(
-                "HP011",
-                "these files import each other: " + " → ".join([*open_paths, place]),
-                span,
-                "move what both need to a third file",
+                "HP011", "these files import each other: " + " → ".join(chain), span, "move what both need to a third file"
             )
-        elif len(pending) >= MAX_FILES:
+        elif len(known) >= MAX_FILES:
             findings.add("HP010", f"more than {MAX_FILES} files", span)
         elif library.read(place) is None:
             findings.add("HP010", f"cannot read {place}", span, "the path is relative to this file")
         else:
-            pending[place] = _read_unit(place, library, findings, span)
-            work.append((place, None, 0))
+            known.add(place)
+            imported = _read_unit(place, library, findings, span)
+            stack.append((imported, _imports(imported)))
     return list(done.values())
+
+
+def _imports(unit: Unit) -> Iterator[Token]:
+    return (item.path for item in unit.tree.items if isinstance(item, s.Import))
 
 
 def _import_path(importer: str, token: Token, source: Source, findings: Findings) -> str | None:
@@ -184,6 +183,17 @@ def _catalog(main: Unit, library: Library, findings: Findings, given: Catalog | 
             "HP014", f"the catalog's digest is {found.digest[:16]}…", span, f'pin it: "{name}@sha256:{found.digest[:16]}"'
         )
     return found, True
+
+
+def _same_catalog(unit: Unit, catalog: Catalog, findings: Findings) -> None:
+    """An imported file may pin a catalog too; then it must be the importer's."""
+    header = unit.tree.header
+    if header is None or header.catalog is None:
+        return
+    pin = _PIN.match(str(header.catalog)[1:-1])
+    if pin is None or not catalog.digest.startswith(pin.group(2)):
+        span = Span(unit.source, *s.offsets(header.catalog))
+        findings.add("HP014", "this file was written against another catalog than the one that imports it", span)
 
 
 def _base(main: Unit, token: Token, library: Library, findings: Findings, given: Catalog | None) -> Loaded | None:

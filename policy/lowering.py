@@ -7,50 +7,22 @@ This file does not know proofs or tests; `conditions.py` does the expressions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import cast
 
 from lark import Token
 
 from policy import ir
 from policy import syntax as s
-from policy.catalog import EFFECTS, Capability, Catalog, Field, Scalar
+from policy.catalog import Field, Scalar
 from policy.conditions import Conditions, SetEntry, Targets
 from policy.diagnostics import Findings
 from policy.limits import APPROVAL_MS, EXECUTORS, HOOK_TIMEOUT_MS, ON_ERROR, RATE_SCOPES, SETTINGS
 from policy.loading import Loaded, Unit
 from policy.names import skeleton
-from policy.solver import Effort
-from policy.sources import Source, Span
+from policy.programs import Part, Program, TestCase
+from policy.sources import Span
 from policy.values import INT_MAX, RATE_UNITS_S, duration_ms, host_fault, is_path, quantity, size_bytes
-
-Part = tuple[ir.Expr, Span]
-
-
-@dataclass(frozen=True, slots=True)
-class TestCase:
-    """One request of a test block, with the verdict it must get."""
-
-    title: str
-    request: ir.Request
-    verdict: str
-    span: Span
-
-
-@dataclass(slots=True)
-class Program:
-    """A lowered policy and where each part of it stands."""
-
-    ir: ir.Policy
-    catalog: Catalog
-    source: Source
-    tests: list[TestCase] = field(default_factory=list)
-    spans: dict[str, Span] = field(default_factory=dict)
-    parts: dict[str, list[Part]] = field(default_factory=dict)
-    autos: dict[str, Span] = field(default_factory=dict)
-    claim_texts: dict[str, str] = field(default_factory=dict)
-    clean: bool = True
-    effort: Effort = field(default_factory=Effort)
+from policy.vocabulary import Vocabulary, target_text
 
 
 def lower(loaded: Loaded, findings: Findings) -> Program:
@@ -63,6 +35,7 @@ class _Lowering:
         self.loaded, self.findings = loaded, findings
         self.catalog = loaded.catalog
         self.conditions = Conditions(loaded.catalog, findings, loaded.main.source)
+        self.words = Vocabulary(loaded.catalog, self.conditions)
         self.rules: list[ir.Rule] = []
         self.limits: list[ir.Limit] = []
         self.hooks: list[ir.Hook] = []
@@ -72,7 +45,6 @@ class _Lowering:
         self.parts: dict[str, list[Part]] = {}
         self.autos: dict[str, Span] = {}
         self.claim_texts: dict[str, str] = {}
-        self.targets: dict[tuple[str, ...], Targets] = {}
         self.ordinals: dict[str, int] = {}
         self.skeletons: dict[str, Token] = {}
         self.prefix = ""
@@ -181,16 +153,16 @@ class _Lowering:
 
     def _rule(self, item: s.Rule, outer: list[Part] | None = None) -> None:
         verdict = str(item.effect)
-        targets = self.target(item.target)
+        targets = self.words.target(item.target)
         if verdict == "allow" and item.target.kind == "effects" and item.target.effects:
             self.error(
                 "HP043", "an allow must name its capabilities", item.target.effects[0].token, "name them, or use `ask` or `deny`"
             )
-        key = self._id(f"{verdict}:{_target_text(item.target)}")
+        key = self._id(f"{verdict}:{target_text(item.target)}")
         before = self.findings.errors
         guard = self._guard(key, outer or [], item.when, targets) if targets else ir.FALSE
         clauses = self._clauses(item, targets, key)
-        self.spans[key] = self._target_span(item.target, item.effect)
+        self.spans[key] = self.words.span_of(item.target, item.effect)
         if self.findings.errors == before and targets:
             self.rules.append(ir.Rule(key, verdict, _names(targets), guard, *clauses))  # type: ignore[arg-type]
 
@@ -239,7 +211,7 @@ class _Lowering:
     def _rate(self, clause: s.Rate) -> ir.Rate | None:
         count, unit = quantity(clause.rate)
         if str(clause.per) not in RATE_SCOPES:
-            self._unknown_word(clause.per, RATE_SCOPES, "a rate is counted per")
+            self.words.unknown_word(clause.per, RATE_SCOPES, "a rate is counted per")
         if count < 1:
             self.error("HP032", "a rate is at least 1", clause.rate, "use `deny` to forbid")
         return ir.Rate(min(count, INT_MAX), RATE_UNITS_S[unit], str(clause.per))
@@ -254,15 +226,15 @@ class _Lowering:
         return within
 
     def _limit(self, item: s.Limit, outer: list[Part] | None = None) -> None:
-        targets = self.target(item.target)
-        key = self._id(f"limit:{_target_text(item.target)}")
+        targets = self.words.target(item.target)
+        key = self._id(f"limit:{target_text(item.target)}")
         before = self.findings.errors
         guard = self._guard(key, outer or [], item.when, targets) if targets else ir.FALSE
         settings: dict[str, int] = {}
         for name, value in item.settings:
             known = SETTINGS.get(name)
             if known is None:
-                self._unknown_word(name, SETTINGS, "limits are")
+                self.words.unknown_word(name, SETTINGS, "limits are")
                 continue
             wanted = {"int": "number", "size": "size", "duration": "duration"}[known.kind]
             if value.kind != wanted:
@@ -275,7 +247,7 @@ class _Lowering:
             if not 0 < number <= INT_MAX:
                 self.error("HP032", "a limit is positive", value.token, "use `deny` to forbid")
             settings[known.wire] = number
-        self.spans[key] = self._target_span(item.target, item.settings[0][0])
+        self.spans[key] = self.words.span_of(item.target, item.settings[0][0])
         if self.findings.errors == before and targets:
             self.limits.append(ir.Limit(key, _names(targets), guard, tuple(sorted(settings.items()))))
 
@@ -284,12 +256,13 @@ class _Lowering:
         key = f"hook:{item.name}"
         if key in self.spans:
             self.error("HP025", f"a hook `{item.name}` is already defined", item.name, "choose another name")
+        self._distinct(item.name)
         self.spans[key] = self.conditions.span(item.name)
-        targets = self.target(item.target) if item.target is not None else ()
+        targets = self.words.target(item.target) if item.target is not None else ()
         guard = self._guard(key, outer or [], item.when, targets)
         executor = str(item.executor)
         if executor not in EXECUTORS:
-            self._unknown_word(item.executor, EXECUTORS, "a hook runs")
+            self.words.unknown_word(item.executor, EXECUTORS, "a hook runs")
         program = str(item.program)[1:-1]
         if not _program_ok(executor, program):
             hint = (
@@ -305,7 +278,7 @@ class _Lowering:
                 "HP051", f"the hook `{item.name}` does not say what happens when it fails", item.name, "add `on_error block`"
             )
         elif on_error not in ON_ERROR:
-            self._unknown_word(item.on_error, ON_ERROR, "on_error is")
+            self.words.unknown_word(item.on_error, ON_ERROR, "on_error is")
         uses = self._uses(item, executor)
         writes = [t.name for t in targets if set(t.effects) & {"write", "external_system"}]
         if item.phase == "before" and on_error in ("warn", "allow") and writes:
@@ -332,21 +305,21 @@ class _Lowering:
             if str(value.token) in self.catalog.capabilities:
                 used.add(str(value.token))
             else:
-                self._unknown_capability(value.token)
+                self.words.unknown_capability(value.token)
         return tuple(sorted(used))
 
     # Claims and tests --------------------------------------------------------------------------------------------------
 
     def _prove(self, item: s.Prove) -> None:
-        targets = self.target(item.target)
+        targets = self.words.target(item.target)
         key = self._id("prove")
         before = self.findings.errors
         parts = self.conditions.conjuncts(item.when, targets) if targets else []
-        self.spans[key] = self._target_span(item.target, None)
+        self.spans[key] = self.words.span_of(item.target, None)
         if self.findings.errors == before and targets:
             self.claims.append(ir.Claim(key, _names(targets), ir.conj(part for part, _ in parts)))
             condition = f" when {self.conditions.span_of(item.when).text()}" if item.when is not None else ""
-            self.claim_texts[key] = " ".join(f"no {_target_text(item.target)}{condition}".split())
+            self.claim_texts[key] = " ".join(f"no {target_text(item.target)}{condition}".split())
 
     def _test(self, item: s.Test) -> None:
         title = str(item.title)[1:-1]
@@ -361,7 +334,7 @@ class _Lowering:
         for case in item.cases:
             capability = self.catalog.capabilities.get(case.capability)
             if capability is None:
-                self._unknown_capability(case.capability)
+                self.words.unknown_capability(case.capability)
                 continue
             attributes = dict(caller)
             for name, value in case.fields:
@@ -388,64 +361,6 @@ class _Lowering:
             self.error("HP036", "a request names one host", value.token, "write a concrete host")
             return None
         return self.conditions.text(known, value)
-
-    # Targets and words -------------------------------------------------------------------------------------------------
-
-    def target(self, target: s.Target) -> Targets:
-        """The capabilities a target stands for; empty after reporting."""
-        found: list[Capability] = []
-        if target.kind == "capability":
-            assert target.token is not None
-            known = self.catalog.capabilities.get(target.token)
-            if known is None:
-                self._unknown_capability(target.token)
-                return ()
-            found = [known]
-        elif target.kind == "family":
-            assert target.token is not None
-            found = [c for name, c in sorted(self.catalog.capabilities.items()) if name.startswith(target.token + ".")]
-            if not found:
-                families = {name.rsplit(".", 1)[0] for name in self.catalog.capabilities if "." in name}
-                guess = self.findings.guess(target.token, sorted(families))
-                self.error(
-                    "HP020",
-                    f"no capability begins with `{target.token}.`",
-                    target.token,
-                    f"did you mean `{guess}.*`?" if guess else None,
-                )
-        else:
-            found = self._by_effects(target)
-        names = tuple(c.name for c in found)
-        return self.targets.setdefault(names, tuple(found)) if names else ()
-
-    def _by_effects(self, target: s.Target) -> list[Capability]:
-        wanted: set[str] = set()
-        for value in target.effects:
-            if str(value.token) in EFFECTS:
-                wanted.add(str(value.token))
-            else:
-                self._unknown_word(value.token, EFFECTS, "effects are")
-                return []
-        return [c for _, c in sorted(self.catalog.capabilities.items()) if wanted & set(c.effects)]
-
-    def _unknown_capability(self, token: Token) -> None:
-        guess = self.findings.guess(token, self.catalog.capabilities)
-        hint = f"did you mean `{guess}`?" if guess else "is the right catalog named in the header?"
-        self.error("HP020", f"no capability is called `{token}`", token, hint)
-
-    def _unknown_word(self, token: Token, known: object, says: str) -> None:
-        words = list(known)  # type: ignore[call-overload]
-        guess = self.findings.guess(token, words)
-        self.error(
-            "HP024", f"`{token}` is not known here", token, f"did you mean `{guess}`?" if guess else f"{says} " + ", ".join(words)
-        )
-
-    def _target_span(self, target: s.Target, effect: Token | None) -> Span:
-        token = target.token or (target.effects[0].token if target.effects else None)
-        start, end = s.offsets(token) if token is not None else (0, 0)
-        if effect is not None and s.offsets(effect)[0] < start:
-            start = s.offsets(effect)[0]
-        return Span(self.conditions.source, start, max(start, end))
 
     def _id(self, stem: str) -> str:
         stem = self.prefix + stem
@@ -484,14 +399,6 @@ class _Lowering:
 
 def _names(targets: Targets) -> tuple[str, ...]:
     return tuple(target.name for target in targets)
-
-
-def _target_text(target: s.Target) -> str:
-    if target.kind == "capability":
-        return str(target.token)
-    if target.kind == "family":
-        return f"{target.token}.*"
-    return "any with effects { " + ", ".join(sorted(str(v.token) for v in target.effects)) + " }"
 
 
 def _clause_token(clause: s.Clause) -> Token:

@@ -1,14 +1,16 @@
 """Names that look like other names: the nearest right one for a hint, and pairs a reader could confuse.
 
-Rules: pure functions over short ASCII strings; work is bounded by capping lengths.
+Rules: pure functions over short strings; work is bounded by capping lengths.
 This file does not know which names exist.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable
 
 _MAX_CHARS = 64
+_ALIKE = {"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU"}
 _LOOKALIKES = (("rn", "m"), ("vv", "w"), ("cl", "d"), ("1", "l"), ("i", "l"), ("0", "o"), ("5", "s"), ("_", ""))
 
 
@@ -41,6 +43,14 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
         if score <= allowed and (best is None or (score, candidate) < best):
             best = (score, candidate)
     return best[1] if best else None
+
+
+def mixes_scripts(text: str) -> bool:
+    """Whether a text mixes alphabets that look alike, or is not in its composed form: it may read like another text."""
+    if text.isascii():
+        return False
+    scripts = {unicodedata.name(char, "").split(" ")[0] for char in text if char.isalpha()}
+    return len(scripts & _ALIKE) > 1 or not unicodedata.is_normalized("NFKC", text)
 
 
 def skeleton(name: str) -> str:

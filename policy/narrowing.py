@@ -14,7 +14,7 @@ from policy.cells import Universe
 from policy.claims import Decide, find, permitted, show, verdict_is
 from policy.diagnostics import Findings
 from policy.errors import PolicyError, UnsettledClaim
-from policy.lowering import Program
+from policy.programs import Program
 from policy.solver import solve
 from policy.sources import Span
 
@@ -25,7 +25,7 @@ def check_narrows(program: Program, base: Program, decide: Decide, span: Span, f
     """Report every way in which `program` exceeds `base`, one concrete request each."""
     for capability in program.catalog.capabilities:
         may = permitted(program.ir, capability)
-        if may == ir.FALSE:
+        if may == ir.FALSE or _types_differ(program, base, capability, span, findings):
             continue
         if capability not in base.catalog.capabilities:
             conditions: list[Violation] = [("HP081", "the base does not know this capability", may)]
@@ -51,6 +51,23 @@ def check_narrows(program: Program, base: Program, decide: Decide, span: Span, f
                 [f"for example {show(ir.Request(capability, answer.witness))}"],
             )
     _lifecycle_hooks(program, base, span, findings)
+
+
+def _types_differ(program: Program, base: Program, capability: str, span: Span, findings: Findings) -> bool:
+    """Whether the two policies mean different things by a field; then their answers cannot be compared."""
+    for field in base.ir.reads.get(capability, ()):
+        mine = program.catalog.field(capability, field.name)
+        if mine is None or (mine.kind, mine.values, mine.low, mine.high, mine.default) != (
+            field.kind,
+            field.values,
+            field.low,
+            field.high,
+            field.default,
+        ):
+            message = f"`{field.name}` of {capability} is not the same in the base's catalog"
+            findings.add("HP012", message, span, "write both against one catalog")
+            return True
+    return False
 
 
 def _violations(child: ir.Policy, base: ir.Policy, capability: str, may: ir.Expr) -> Iterator[Violation]:

@@ -97,14 +97,13 @@ def _parse_pieces(source: Source, findings: Findings) -> s.File:
     header: s.Header | None = None
     headed = False
     items: list[s.Item] = []
-    scopes: list[tuple[s.Expr, list[s.Rule | s.Limit | s.Hook]]] = []
+    scopes: list[tuple[s.Expr | None, list[s.Rule | s.Limit | s.Hook]]] = []
     reports = 0
     for piece in _pieces(source.text):
         headed = headed or piece.kind in ("policy", "unknown")
         if piece.kind == "close":
             if scopes:
-                expr, inner = scopes.pop()
-                items.append(s.Scope(expr, tuple(inner)))
+                _close(*scopes.pop(), items)
             else:
                 findings.add("HP001", "this `}` closes nothing", Span(source, piece.start, piece.end), "delete it")
             continue
@@ -115,7 +114,7 @@ def _parse_pieces(source: Source, findings: Findings) -> s.File:
             if reports <= MAX_SYNTAX_REPORTS:
                 _report(error, source, piece, findings)
             if piece.kind == "scope":
-                scopes.append((s.Truth(Token("NAME", "_", start_pos=piece.start)), []))
+                scopes.append((None, []))
             continue
         if isinstance(node, s.Header):
             header = node
@@ -126,12 +125,20 @@ def _parse_pieces(source: Source, findings: Findings) -> s.File:
         else:
             items.append(node)
     for expr, inner in scopes:
-        items.append(s.Scope(expr, tuple(inner)))
-        start, end = s.extent(expr)
-        findings.add("HP001", "this scope is never closed", Span(source, start, end), "add `}`")
+        _close(expr, inner, items)
+        if expr is not None:
+            findings.add("HP001", "this scope is never closed", Span(source, *s.extent(expr)), "add `}`")
     if not headed:
         findings.add("HP001", "the policy has no header", Span(source, 0, 0), "begin with `policy NAME v 1`")
     return s.File(header, tuple(items))
+
+
+def _close(expr: s.Expr | None, inner: list[s.Rule | s.Limit | s.Hook], items: list[s.Item]) -> None:
+    """End a scope; the statements of one whose condition could not be read are kept, so that they are still checked."""
+    if expr is None:
+        items.extend(inner)
+    else:
+        items.append(s.Scope(expr, tuple(inner)))
 
 
 class _Piece:

@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from policy import ir
 from policy.catalog import Catalog, Scalar
-from policy.checker import Checked, check
 from policy.decisions import Decision
 from policy.diagnostics import Diagnostic
 from policy.emitter import Attributes
 from policy.errors import PolicyError
 from policy.evaluation import Evaluator, Specialiser
-from policy.loading import Folder, Memory
 
 if TYPE_CHECKING:
+    from policy.checker import Checked
     from policy.explanation import Explanation
 
 
@@ -44,6 +43,9 @@ class Policy:
     @classmethod
     def load(cls, path: str | Path, *, catalog: Catalog | None = None) -> Policy:
         """Read a `.hatch` file and all it names. Raises PolicyError with all diagnostics unless every check passes."""
+        from policy.checker import check
+        from policy.loading import Folder
+
         place = Path(path)
         return cls._from_checked(check(place.name, Folder(place.parent), catalog))
 
@@ -148,4 +150,7 @@ def compile_policy(
     text: str, *, catalog: Catalog | None = None, files: Mapping[str, str] | None = None, path: str = "policy.hatch"
 ) -> Policy:
     """A policy from a text; `files` are what it may import, narrow or pin. Raises PolicyError with all diagnostics."""
+    from policy.checker import check
+    from policy.loading import Memory
+
     return Policy._from_checked(check(path, Memory({**(files or {}), path: text}), catalog))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Source:
     """One file's text. `path` is what messages show."""
 

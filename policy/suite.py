@@ -15,7 +15,7 @@ from policy import interpreter, ir
 from policy.claims import Decide
 from policy.decisions import Decision
 from policy.diagnostics import Findings
-from policy.lowering import Program, TestCase
+from policy.programs import Program, TestCase
 from policy.sources import Span
 
 

@@ -15,7 +15,7 @@ DURATION_UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_40
 RATE_UNITS_S = {"s": 1, "min": 60, "h": 3600, "day": 86_400}
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 
-_QUANTITY = re.compile(r"(-?\d[\d_]*)/?([A-Za-z]*)")
+_QUANTITY = re.compile(r"(-?[0-9][0-9_]*)/?([A-Za-z]*)")
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _HOST = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*\Z")
 _IP = re.compile(r"[\d.]+\Z|\[?[0-9a-f]*:[0-9a-f:.]*\]?\Z|0x[0-9a-f]+\Z")

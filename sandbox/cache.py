@@ -112,6 +112,11 @@ class Cache:
         self._seal(name, digest)
         return path
 
+    def discard(self, name: str) -> None:
+        """Delete a file, its seal first: a file without one is never used."""
+        for path in (self.directory / f"{name}.seal", self.directory / name, self.directory / f"{name}.lock"):
+            path.unlink(missing_ok=True)
+
     def _seal(self, name: str, digest: str) -> None:
         fields = [digest, *_identity((self.directory / name).stat())]
         fresh = self.directory / f".{name}.seal.{os.getpid()}.new"

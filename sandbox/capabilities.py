@@ -30,6 +30,7 @@ ApprovalPolicy = str | dict[str, dict[str, str]]
 """`"none"`, `"manual"` or `{"auto": {"rule": …}}`."""
 
 _CALL_STATUS = {"PERMISSION_DENIED": CallStatus.DENIED, "TIMEOUT_TOOL": CallStatus.TIMEOUT}
+_STOPPED_STATUS = {RunStatus.TIMEOUT: CallStatus.TIMEOUT, RunStatus.WAITING_FOR_APPROVAL: CallStatus.APPROVAL_PENDING}
 
 
 class CapabilityLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -180,7 +181,7 @@ class Calls:
             return reply
         except Stop as stop:
             # The call was under way when the run ended: it may have had its effect.
-            record(CallStatus.TIMEOUT if stop.status is RunStatus.TIMEOUT else CallStatus.ERROR, stop.error)
+            record(_STOPPED_STATUS.get(stop.status, CallStatus.ERROR), stop.error)
             raise
         except ToolError as error:
             code, message = error.code, error.message

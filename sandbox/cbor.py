@@ -48,6 +48,7 @@ def decode(data: bytes, *, depth_max: int = DEPTH_MAX, items_max: int = ITEMS_MA
     """The value that `data` encodes, or `CborError`."""
     position, end, items = 0, len(data), 0
     stack: list[_Open] = []
+    value: Any
     while True:
         items += 1
         if items > items_max:

@@ -6,6 +6,7 @@
     └── SetupError        our fault or the machine's: an image is missing, the cache cannot be written
 
     Stop                  not an error of anyone: how a limit or a cancel ends a guest, and travels through its frames
+    └── Suspend           raised by a capability that must wait for somebody: the run is put away, to be resumed by replay
 
 A guest's own failure is a result (`RunResult.error`), never an exception.
 """
@@ -35,3 +36,8 @@ class Stop(Exception):
         super().__init__(message)
         self.status = status
         self.error = ErrorObject(code=code, message=message, hint=hint)
+
+
+class Suspend(Stop):
+    def __init__(self, message: str = "the run waits for an approval") -> None:
+        super().__init__(RunStatus.WAITING_FOR_APPROVAL, "WAITING_FOR_APPROVAL", message)

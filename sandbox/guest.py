@@ -1,9 +1,9 @@
 """A live guest: one instance of an image, with its filesystem view and descriptors, that takes turns and can be put back.
 
-How a guest is put back: when a limit ends a turn, the guest's memory is what it happened to be, so the state before that turn
-is restored: a new instance of the image, the pages that were saved over it, and the journal of small turns since then,
-replayed. Pages are saved before a turn only if the one before it touched more than its own memory, or many small turns have
-gathered; so a warm `1+1` pays for neither. A turn is *small* if it was quick and all it asked of the host was time, randomness
+How a guest is put back: when a limit ends a turn, the guest's memory is what it happened to be, so its instance is closed at
+once, and before the next turn the state from before is restored: a new instance of the image, the pages that were saved over
+it, and the journal of small turns since then, replayed. Pages are saved before a turn only if the one before it touched more
+than its own memory, or small turns have gathered; so a warm `1+1` pays for neither. A turn is *small* if it was quick and all it asked of the host was time, randomness
 and output: then its answers are the whole of its outside, and running it again gives the same memory, byte for byte.
 
 Rules: turns of one guest never overlap (the session's lock). After any exception from `turn` the guest is as it was before it.
@@ -34,8 +34,9 @@ from sandbox.worlds import Repeated, World
 
 MESSAGE_BYTES_MAX: Final = 64 << 20
 _SMALL_TURN_NS: Final = 2_000_000
-_SMALL_TURNS_MAX: Final = 64
-_MEASURE_OVER_NS: Final = 1_000_000
+_JOURNAL_NS_MAX: Final = 8_000_000
+_JOURNAL_TURNS_MAX: Final = 256
+_MEASURE_OVER_NS: Final = 4_000_000
 _U32: Final = 0xFFFFFFFF
 _EFFECTLESS: Final = frozenset({"clock_time_get", "clock_res_get", "random_get", "sched_yield", "fd_write", "proc_exit"})
 
@@ -49,18 +50,21 @@ class Guest:
     def __init__(self, image: Image, vfs: Vfs, state: GuestState | None = None) -> None:
         self.image = image
         self.vfs = vfs
-        self.own_bytes = 0
-        """Pages the guest has written, when last measured: at every turn of a millisecond or more."""
+        self.own_bytes = image.first_turn_bytes if state is None else 0
+        """Pages the guest has written, when last measured: at every turn of four milliseconds or more."""
         self.fuel_used = 0
-        self._measured = False
         self._table = DescriptorTable.standard(vfs, image.preopens) if state is None else state.table.clone()
         self._pages: dict[int, bytes] = {} if state is None else dict(state.pages)
         self._saved_bytes = image.size_bytes if state is None else state.memory_bytes
+        self._free_bytes = image.free_bytes if state is None or state.free_bytes is None else state.free_bytes
         self._journal: list[tuple[bytes, int, Sequence[int | bytes]]] = []
+        self._journal_ns = 0
         self._unsaved = False
+        self._lost = False
         self._before: tuple[Checkpoint, DescriptorTable] | None = None
         self._before_last: tuple[Checkpoint, DescriptorTable] | None = None
         self._handler: Handler = _refuse
+        self._allocating = False
         self._run: Run | None = None
         self._start()
         self._fill()
@@ -73,6 +77,7 @@ class Guest:
             method = getattr(wasi, name)
             functions.append(method if name in _EFFECTLESS else self._noting(method))
         functions[1 + list(SIGNATURES).index("fd_write")] = self._fd_write
+        self._limit_bytes = 0
         self._instance = Instance(self.image.prepared, Call(functions, self._interrupted))
         map_image(self._instance, self.image.descriptor, self.image.size_bytes)
         self._memory = wasi.memory = GuestMemory(self._instance)
@@ -101,7 +106,7 @@ class Guest:
     def _answer(self, pointer: int, length: int, reply_pointer: int, reply_length: int) -> int:
         """The import `host.call`."""
         length &= _U32
-        if not 0 < length <= MESSAGE_BYTES_MAX:
+        if self._allocating or not 0 < length <= MESSAGE_BYTES_MAX:
             return -2
         try:
             message = self._memory.read(pointer & _U32, length)
@@ -115,7 +120,12 @@ class Guest:
         reply = self._handler(opcode, message[1:])
         address = 0
         if reply:
-            address = self._instance.call("host_alloc", len(reply))
+            # THREAT[TM-ISO-REENTRY]: an allocator that calls back would nest for ever.
+            self._allocating = True
+            try:
+                address = self._instance.call("host_alloc", len(reply))
+            finally:
+                self._allocating = False
             if not address:
                 return -2
             try:
@@ -128,26 +138,33 @@ class Guest:
 
     def turn(self, request: bytes, run: Run, handler: Handler, world: World) -> None:
         """Run one turn. Raises `Stop` for a limit or a cancel, `GuestExit`, or `Trap`; then the turn has not happened."""
-        if self._unsaved or len(self._journal) >= _SMALL_TURNS_MAX:
-            self._save()
+        self.prepare()
         try:
             self._take_turn(request, run, world, handler)
         except BaseException:
             self._measure()
-            self._put_back()
+            self._lose()
             raise
         elapsed_ns = run.elapsed_ns()
         self._before_last, self._before = self._before, None
         if self._before_last is None and elapsed_ns < _SMALL_TURN_NS and world.is_noted:
             self._journal.append((request, run.limits.memory_mb, world.answers))
+            self._journal_ns += elapsed_ns
         else:
             self._unsaved = True
-        if elapsed_ns > _MEASURE_OVER_NS or not self._measured:
+        if elapsed_ns > _MEASURE_OVER_NS or not self.own_bytes:
             self._measure()
+            self.image.first_turn_bytes = self.image.first_turn_bytes or self.own_bytes
+
+    def prepare(self) -> None:
+        """Whatever must happen before a turn and is not the turn's own time."""
+        if self._lost:
+            self._restore()
+        if self._unsaved or self._journal_ns > _JOURNAL_NS_MAX or len(self._journal) >= _JOURNAL_TURNS_MAX:
+            self._save()
 
     def _measure(self) -> None:
         self.own_bytes = self._dirty.count() * PAGE_BYTES
-        self._measured = True
 
     def undo(self) -> None:
         """Take back the turn that has just ended."""
@@ -156,12 +173,15 @@ class Guest:
         else:
             self._journal.pop()
         self._before = self._before_last
-        self._put_back()
+        self._lose()
 
     def _take_turn(self, request: bytes, run: Run, world: World, handler: Handler) -> None:
         self._run, self._handler, self._wasi.host = run, handler, world
         instance = self._instance
-        instance.limit_memory(self.image.free_bytes + (run.limits.memory_mb << 20))
+        limit_bytes = self._free_bytes + (run.limits.memory_mb << 20)
+        if limit_bytes != self._limit_bytes:
+            instance.limit_memory(limit_bytes)
+            self._limit_bytes = limit_bytes
         if self.image.metered:
             instance.set_fuel(1 << 62)
         with ticker:
@@ -188,6 +208,7 @@ class Guest:
         self._dirty.update(self._pages)
         self._saved_bytes = self._memory.size_bytes
         self._journal.clear()
+        self._journal_ns = 0
         self._unsaved = False
 
     def _fill(self) -> None:
@@ -200,17 +221,23 @@ class Guest:
 
     def freeze(self, tools: tuple[str, ...] = ()) -> GuestState:
         """The guest as it is now, between two turns."""
-        if self._unsaved or self._journal:
+        self.prepare()
+        if self._journal:
             self._save()
         return GuestState(self.image, self._saved_bytes, self._pages.copy(), self._table.clone(), tools)
 
-    def _put_back(self) -> None:
+    def _lose(self) -> None:
+        """The turn has not happened: files and descriptors are put back now, memory before it is needed again."""
         before, self._before = self._before, None
         if before is not None:
             self.vfs.rollback(before[0])
             self._table = before[1]
-        self._measured = False
         self._instance.close()
+        self._lost = True
+
+    def _restore(self) -> None:
+        self._lost = False
+        self.own_bytes = 0
         self._start()
         self._fill()
         for request, memory_mb, answers in self._journal:
@@ -218,12 +245,20 @@ class Guest:
             self._take_turn(request, run, Repeated(run, answers), _ignore)
 
     @property
+    def free_bytes(self) -> int:
+        """Memory that is not charged."""
+        return self._free_bytes
+
+    @property
     def memory_bytes(self) -> int:
         """Memory charged to the session: what the guest has grown over its image."""
-        return self._memory.size_bytes - self.image.free_bytes
+        self.prepare()
+        return self._memory.size_bytes - self._free_bytes
 
     def digest_pages(self) -> dict[int, bytes]:
         """Every page that differs from the image, now."""
+        if self._lost:
+            self._restore()
         return self._dirty.copy()
 
     def close(self) -> None:

@@ -108,6 +108,9 @@ class _Still:
 class Image:
     """One guest, frozen."""
 
+    first_turn_bytes = 0
+    """Pages a guest of this image writes in its first turn, once that has been measured."""
+
     def __init__(self, source: Source, prepared: Prepared, memory_path: Path, memory_digest: str) -> None:
         self.name = source.name
         self.digest = source.digest

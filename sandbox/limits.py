@@ -65,7 +65,7 @@ class Run:
         self.calls_started = 0
         self._on_output = on_output
         self._cancelled = False
-        self._wake = threading.Event()
+        self._woken: threading.Event | None = None  # made late: most runs never wait
         self._started_ns = time.monotonic_ns()
         self._cpu_started_ns = time.thread_time_ns()
         self._wall_end_ns = self._started_ns + limits.wall_ms * 1_000_000
@@ -74,7 +74,11 @@ class Run:
     def cancel(self) -> None:
         """From any thread."""
         self._cancelled = True
-        self._wake.set()
+        self.wake()
+
+    def seconds_left(self) -> float:
+        """Until the wall clock ends the run."""
+        return max(0.0, (self._wall_end_ns - time.monotonic_ns()) / 1e9)
 
     def elapsed_ns(self) -> int:
         return time.monotonic_ns() - self._started_ns
@@ -109,13 +113,12 @@ class Run:
         """A guest that sleeps. Ends early, by `Stop`, at the deadline or when the run is cancelled."""
         until_ns = min(monotonic_ns, self._wall_end_ns)
         while not self._cancelled and (left_ns := until_ns - time.monotonic_ns()) > 0:
-            self._wake.wait(left_ns / 1e9)
-            if not self._cancelled:
-                self._wake.clear()
+            self._sleep(left_ns)
         self.check()
 
     def wait_for(self, done: Callable[[], bool], timeout_ms: int) -> bool:
         """Wait until `wake` is called and `done()`; False after `timeout_ms`. Ends by `Stop` like `wait_until`."""
+        self._woken = self._woken or threading.Event()
         until_ns = time.monotonic_ns() + timeout_ms * 1_000_000
         while not done():
             self.check()
@@ -123,13 +126,20 @@ class Run:
             if left_ns <= 0:
                 self.check()
                 return False
-            self._wake.wait(left_ns / 1e9)
-            if not self._cancelled:
-                self._wake.clear()
+            self._sleep(left_ns)
         return True
 
+    def _sleep(self, at_most_ns: int) -> None:
+        """Until someone calls `wake`. INVARIANT: whoever wakes changes what the sleeper looks at first, so none is missed."""
+        woken = self._woken = self._woken or threading.Event()
+        if not self._cancelled:
+            woken.wait(at_most_ns / 1e9)
+            woken.clear()
+
     def wake(self) -> None:
-        self._wake.set()
+        woken = self._woken
+        if woken is not None:
+            woken.set()
 
     def write(self, stream: int, data: bytes) -> None:
         """Output of the guest; what is over the limit is counted and dropped."""
@@ -152,6 +162,29 @@ class Run:
                 f"the run made more than {limit} calls",
                 "raise limits.max_external_calls",
             )
+
+
+class Cancel:
+    """Ends one run, from any thread: under way, waiting for its session, or not yet begun."""
+
+    def __init__(self) -> None:
+        self._asked = False
+        self._run: Run | None = None
+
+    @property
+    def is_begun(self) -> bool:
+        """Has the run begun? If not, and it was asked to end, it never will."""
+        return self._run is not None
+
+    def ask(self) -> None:
+        self._asked = True
+        if self._run is not None:
+            self._run.cancel()
+
+    def attach(self, run: Run) -> None:
+        self._run = run
+        if self._asked:
+            run.cancel()
 
 
 class Ticker:

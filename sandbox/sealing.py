@@ -160,6 +160,11 @@ def open_seal(blob: bytes, keys: Keys, *, tenant: str = LOCAL_TENANT, purpose: s
     return opened
 
 
+def purpose_of(blob: bytes) -> str:
+    """What a blob says it is. Only `open_seal` with this purpose tells whether that is true."""
+    return str(cbor.decode(_parts(blob)[0])[_CONTENT_TYPE]).removeprefix("application/x-hatchway-")
+
+
 def _parts(blob: bytes) -> tuple[bytes, bytes, bytes, str]:
     """Protected header, nonce, ciphertext and key id: all that is read before anything is authenticated."""
     if not isinstance(blob, bytes) or not blob or blob[0] != _TAG_ENCRYPT0:

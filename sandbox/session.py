@@ -1,7 +1,7 @@
 """A session: one filesystem, up to one live guest per language, and the one function that shows the whole way of a run.
 
 Rules: `run` never raises for anything a request or a guest does; it answers with a `RunResult`. Two runs of one session never
-interleave, and a run cannot wait for its own session: a capability or an output callback that asks for it is refused, not deadlocked.
+interleave, and a run cannot wait for its own session: a capability or an output callback that asks for it is refused.
 After a limit ends a run, the session goes on with its state from before that run; a program's own failure keeps what it did.
 
 Does not know: tenants, policy, HTTP.
@@ -10,6 +10,7 @@ Does not know: tenants, policy, HTTP.
 from __future__ import annotations
 
 import contextvars
+import math
 import secrets
 import threading
 import time
@@ -24,7 +25,8 @@ from sandbox.errors import RequestError, SandboxError, Stop
 from sandbox.generations import VfsLimits
 from sandbox.guest import Guest
 from sandbox.images import Images, Progress, images
-from sandbox.limits import Run, check, lower
+from sandbox.journal import Tape
+from sandbox.limits import Cancel, Run, check, lower
 from sandbox.native import NativeError, Trap
 from sandbox.states import GuestState, SessionState
 from sandbox.vfs import Vfs
@@ -143,14 +145,23 @@ class Session:
             id=self.id, created_at=self.created_at, last_used_at=self.last_used_at, language=self.language, limits=self.limits
         )
 
-    def run(self, request: RunRequest, *, on_output: OnOutput | None = None, progress: Progress | None = None) -> RunResult:
-        """Validate, erase types, take a turn, and say what happened."""
+    def run(
+        self,
+        request: RunRequest,
+        *,
+        on_output: OnOutput | None = None,
+        progress: Progress | None = None,
+        tape: Tape | None = None,
+        cancel: Cancel | None = None,
+    ) -> RunResult:
+        """Validate, erase types, take a turn, and say what happened. `tape` records the run, or plays it again."""
         if not stacks.is_enough():
-            return stacks.on_large_stack(lambda: self.run(request, on_output=on_output, progress=progress))
+            options = {"on_output": on_output, "progress": progress, "tape": tape, "cancel": cancel}
+            return stacks.on_large_stack(lambda: self.run(request, **options))  # type: ignore[arg-type]
         around = _running.get()
         token = _running.set((*around, self))
         try:
-            if self in around:
+            if self in around and self._run is not None:
                 raise RequestError("INVALID_ARGUMENT", f"the session {self.id!r} cannot run a program from within its own run")
             with self._lock:
                 if self._closed:
@@ -158,9 +169,15 @@ class Session:
                 self.last_used_at = time.time_ns() // 1_000_000
                 code, found = self._check(request)
                 guest = self._guest(request.language, progress)
-                run = self._run = Run(lower(self.limits, request.limits, request.timeout_ms), on_output=on_output)
+                guest.prepare()
+                run = self._run = Run(self.limits_of(request), on_output=on_output)
+                if cancel is not None:
+                    cancel.attach(run)
                 try:
-                    return self._take_turn(request, code, guest, run, found)
+                    if tape is None:
+                        return self._take_turn(request, code, guest, run, found, None)
+                    with tape.running(self.vfs, guest, run):
+                        return self._take_turn(request, code, guest, run, found, tape)
                 finally:
                     self._run = None
         except RequestError as refused:
@@ -202,10 +219,10 @@ class Session:
             return self._erase(code, request.filename or "<run>")
         return code, []
 
-    def _erase(self, code: str, filename: str) -> tuple[str, list[Diagnostic]]:
-        from sandbox.typescript import erase
+    def _erase(self, code: str, filename: str, seconds_left: float = math.inf) -> tuple[str, list[Diagnostic]]:
+        from sandbox.erasers import erase_bounded
 
-        erased = erase(code, filename)
+        erased = erase_bounded(code, filename, seconds_left)
         errors = [d for d in erased.diagnostics if d.severity is Severity.ERROR]
         if errors:
             first = errors[0]
@@ -231,6 +248,8 @@ class Session:
             message["filename"] = request.filename
         if request.validate_only:
             message["validate_only"] = True
+        if request.stdin:
+            message["stdin"] = True
         tools = tuple(self.registry.names())
         if name not in self._seeded:
             message["seed"] = secrets.token_hex(32)
@@ -238,7 +257,9 @@ class Session:
             message["tools"] = tools
         return _encode(message)
 
-    def _take_turn(self, request: RunRequest, code: str, guest: Guest, run: Run, found: list[Diagnostic]) -> RunResult:
+    def _take_turn(
+        self, request: RunRequest, code: str, guest: Guest, run: Run, found: list[Diagnostic], tape: Tape | None
+    ) -> RunResult:
         calls = Calls(self.registry, run)
         reported: list[bytes] = []
 
@@ -253,13 +274,17 @@ class Session:
             if opcode == _NAMES:
                 return _encode(self.registry.names())
             if opcode == _ERASE:
-                return self._erase_module(body)
+                return self._erase_module(body, run)
             raise Trap("the guest sent an unknown message")
 
         error, status, outcome, result = None, None, Outcome(), None
         try:
-            world = World(run, request.stdin.encode("utf-8", "replace"), self._ahead_ns)
-            guest.turn(self._request(request, code, guest.image.name, run), run, answer, world)
+            run.check()
+            message, stdin = self._request(request, code, guest.image.name, run), request.stdin.encode("utf-8", "replace")
+            if tape is None:
+                guest.turn(message, run, answer, World(run, stdin, self._ahead_ns))
+            else:
+                guest.turn(tape.message(message), run, tape.listen(answer), tape.world(run, stdin, self._ahead_ns))
             outcome, result = _decode_reported(reported)
             error = outcome.error
             if len(reported) != 1 or (error is not None and STATUS_OF_CODE.get(error.code) is RunStatus.RESOURCE_EXHAUSTED):
@@ -269,6 +294,8 @@ class Session:
                 self._told[guest.image.name] = tuple(self.registry.names())
         except Stop as stop:
             error, status = stop.error, stop.status
+            if tape is not None:
+                tape.stopped = stop
         except GuestExit as left:
             outcome.exit_code = left.code & 255
         except Trap as trap:
@@ -292,18 +319,23 @@ class Session:
             return failure(error, status=status, **fields)
         return RunResult(status=RunStatus.OK, result=result, **fields)  # type: ignore[arg-type]
 
-    def _erase_module(self, body: bytes) -> bytes:
+    def _erase_module(self, body: bytes, run: Run) -> bytes:
         """A program imports a TypeScript file: erase its types too."""
         try:
             asked = msgspec.json.decode(body, type=dict[str, str])
             if len(asked["source"]) > MAX_CODE_BYTES:
                 raise RequestError("INVALID_ARGUMENT", "the imported file is too large")
-            code, _ = self._erase(asked["source"], asked["path"])
+            code, _ = self._erase(asked["source"], asked["path"], run.seconds_left())
             return _encode({"code": code})
         except RequestError as refused:
+            run.check()
             return _encode({"error": refused.error})
         except (ValueError, KeyError, RecursionError):
             return _encode({"error": {"code": "INVALID_ARGUMENT", "message": "a malformed message"}})
+
+    def limits_of(self, request: RunRequest) -> SessionLimits:
+        """What a run of `request` may use."""
+        return lower(self.limits, request.limits, request.timeout_ms)
 
     def freeze(self) -> SessionState:
         """The session as it is now. Waits for the run under way."""
@@ -361,7 +393,8 @@ def _decode_reported(reported: list[bytes]) -> tuple[Outcome, Any]:
     """The outcome and its result."""
     code, hint = "RESULT_NOT_SERIALIZABLE", "write large data to a file"
     if not reported:
-        code, message, hint = "RUNTIME_ERROR", "the interpreter gave no report: a program has tampered with it", "start a new session"
+        code, hint = "RUNTIME_ERROR", "start a new session"
+        message = "the interpreter gave no report: a program has tampered with it"
     elif len(reported[0]) > MAX_OUTCOME_BYTES:
         message = f"result and displays have more than {MAX_OUTCOME_BYTES} bytes of JSON"
     else:

@@ -1,48 +1,59 @@
 """Snapshots: a session's state as bytes, and back.
 
-Purpose: `write` turns a `SessionState` into a sealed snapshot, `read` opens one, `thaw` makes it a state again, on this machine or
-another that has the same images. docs/snapshots.md describes the format in CDDL.
+Purpose: `take` makes a `Snapshot` of a `SessionState`, `pack` and `seal_snapshot` make bytes of it; `open_snapshot`, `unpack` and
+`thaw` go the other way, on this machine or on another that has the same images. docs/snapshots.md has the format in CDDL.
 
-How: a *manifest* lists everything by digest: guests with their changed pages, descriptors, the file tree. *Data* holds the bytes:
-of a page only those 512-byte blocks that differ from the image, then the chunks of files, as one zstd frame. With a parent, pages
-and chunks the parent has are left out. A snapshot's id is the SHA-256 of its manifest.
+How: a *manifest* names everything by digest: guests with their changed pages and descriptors, the file tree. Its SHA-256 is the
+snapshot's id. A *pack* holds the bytes: the changed blocks of pages, then the chunks of files, in one zstd frame; what a `base`
+snapshot has is left out. So one snapshot can travel whole, or as a small difference, under the same id.
 
 Rules: a seal is opened before anything is parsed. Every size is checked against the receiver's limits before it is allocated. The
-receiver's limits, policy and capabilities rule: those in the manifest are for people and for `check_capabilities`. Errors are the
-contract's SNAPSHOT_CORRUPT, SNAPSHOT_VERSION_MISMATCH and SNAPSHOT_CAPABILITY_MISMATCH.
+receiver's limits, policy and capabilities rule; the manifest's are for people, and for `check_capabilities`.
 
 Does not know: where snapshots are kept (`sandbox.history`), journals.
 """
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from sandbox import cbor
 from sandbox.capabilities import Registry, digest
-from sandbox.errors import RequestError
-from sandbox.filetrees import TreeRecord, check_quotas, chunk_sizes, read_tree, write_tree
-from sandbox.filetrees import FileRecord as FileRecord
+from sandbox.errors import RequestError, SandboxError
+from sandbox.filetrees import FileRecord, TreeRecord, check_quotas, chunk_sizes, read_tree, write_tree
 from sandbox.generations import VfsLimits
-from sandbox.images import Images, images
-from sandbox.memories import GuestRecord, descriptors_of, table_of, unpack_pages
-from sandbox.memories import data_bytes as guest_data_bytes
-from sandbox.memories import pack_pages as pack_guest_pages
+from sandbox.images import Image, Images, images
+from sandbox.memories import (
+    GuestRecord,
+    blocks_bytes,
+    check_memory,
+    check_nodes,
+    digests_of,
+    pack_numbers,
+    page_numbers,
+    read_blocks,
+    read_table,
+    split_digests,
+    write_blocks,
+    write_table,
+)
+from sandbox.memory import PAGE_BYTES
 from sandbox.sealing import LOCAL_TENANT, Keys, corrupt, open_seal, seal
 from sandbox.states import GuestState, SessionState
-from sandbox.wire import SNAPSHOT_VERSION, Language, SessionLimits
+from sandbox.wire import DEFAULT_LIMITS, SNAPSHOT_VERSION, Language, SessionLimits
 
-FORMAT = "hatchway-snapshot"
-_COMPRESSION_LEVEL = 1
-_MANIFEST_BYTES_MAX = 256 << 20
-_SEALED_BYTES_MAX = 4 << 30
+FORMAT: Final = "hatchway-snapshot"
+PURPOSE: Final = "snapshot"
+_COMPRESSION_LEVEL: Final = 1
+T = TypeVar("T")
+Find = Callable[[bytes], bytes]
+"""A page or chunk by its digest, from wherever else it is kept."""
 
 
 class Manifest(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -64,32 +75,253 @@ class Manifest(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
     files: TreeRecord
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """A manifest, the bytes it was read from, and where its chunks are: here, or with the parent."""
+class Pack(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The bytes of a snapshot. `chunks` are the digests of the file chunks in `data`; pages come first, by guest's name."""
 
-    manifest: Manifest
-    encoded: bytes
+    manifest: bytes
+    base: bytes | None
+    masks: dict[str, bytes]
+    chunks: bytes
     data: bytes
-    """Compressed."""
-
-    @functools.cached_property
-    def _unused(self) -> None: ...
-
-    @property
-    def id(self) -> str:
-        return hashlib.sha256(self.encoded).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Who takes a snapshot, and of what: facts that are kept with it."""
+    """Who takes a snapshot: facts that are kept with it."""
 
-    session_id: str
-    limits: SessionLimits
-    capabilities: Mapping[str, str]
+    session_id: str = "default"
+    limits: SessionLimits = DEFAULT_LIMITS
+    capabilities: Mapping[str, str] = field(default_factory=dict)
     policy: str | None = None
     label: str = ""
+    parent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A manifest, the bytes it is encoded as, and all its pages and chunks."""
+
+    manifest: Manifest
+    encoded: bytes
+    images: Mapping[str, Image]
+    pages: Mapping[str, Mapping[int, bytes]]
+    chunks: Mapping[bytes, bytes]
+
+    @property
+    def id(self) -> str:
+        return id_of(self.encoded)
+
+
+def id_of(encoded_manifest: bytes) -> str:
+    return hashlib.sha256(encoded_manifest).hexdigest()
+
+
+def take(state: SessionState, origin: Origin, *, store: Images = images) -> Snapshot:
+    """A snapshot of `state`."""
+    guests, pages, chunks = {}, {}, {}
+    for name, guest in sorted(state.guests.items()):
+        pages[name] = guest.changed_pages()
+        guests[name] = GuestRecord(
+            wasm=bytes.fromhex(guest.image.digest),
+            image=bytes.fromhex(guest.image.memory_digest),
+            memory_bytes=guest.memory_bytes,
+            pages=pack_numbers(pages[name]),
+            digests=digests_of(pages[name]),
+            descriptors=write_table(guest.table),
+            tools=list(guest.tools),
+        )
+
+    def keep(chunk: bytes) -> bytes:
+        found = hashlib.sha256(chunk).digest()
+        chunks[found] = chunk
+        return found
+
+    manifest = Manifest(
+        session_id=origin.session_id,
+        language=state.language,
+        label=origin.label,
+        created_at=time.time_ns() // 1_000_000,
+        parent=bytes.fromhex(origin.parent) if origin.parent else None,
+        limits=origin.limits,
+        capabilities=dict(origin.capabilities),
+        policy=origin.policy,
+        monotonic_ns=state.monotonic_ns,
+        metered=state.metered,
+        guests=guests,
+        files=write_tree(state.files, store.files(), keep),
+    )
+    roots = {name: guest.image.root for name, guest in state.guests.items()}
+    return Snapshot(manifest, encode_record(manifest), roots, pages, chunks)
+
+
+def encode_record(record: msgspec.Struct) -> bytes:
+    return cbor.encode(msgspec.to_builtins(record, builtin_types=(bytes,)))
+
+
+def decode_record(data: bytes, kind: type[T], what: str) -> T:
+    """A record of ours from bytes that were authenticated."""
+    try:
+        return msgspec.convert(cbor.decode(data), kind, builtin_types=(bytes,))
+    except (cbor.CborError, msgspec.ValidationError) as error:
+        raise corrupt(f"the {what} is malformed: {error}") from None
+
+
+def decode_manifest(encoded: bytes) -> Manifest:
+    try:
+        found: Any = cbor.decode(encoded)
+    except cbor.CborError as error:
+        raise corrupt(f"the manifest is malformed: {error}") from None
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise corrupt("this is not a snapshot")
+    if found.get("version") != SNAPSHOT_VERSION:
+        version = str(found.get("version"))[:20]
+        raise RequestError("SNAPSHOT_VERSION_MISMATCH", f"the snapshot has version {version}, not {SNAPSHOT_VERSION}")
+    return decode_record(encoded, Manifest, "manifest")
+
+
+def chunks_in(manifest: Manifest) -> dict[bytes, int]:
+    """The chunks of files, with their sizes."""
+    sizes: dict[bytes, int] = {}
+    for record in manifest.files.nodes:
+        if isinstance(record, FileRecord):
+            sizes.update(zip(split_digests(record.chunks), chunk_sizes(record), strict=True))
+    return sizes
+
+
+def sizes_in(manifest: Manifest) -> dict[bytes, int]:
+    """Every page and chunk that a snapshot needs, with its size."""
+    sizes = chunks_in(manifest)
+    for guest in manifest.guests.values():
+        sizes.update(dict.fromkeys(split_digests(guest.digests), PAGE_BYTES))
+    return sizes
+
+
+def digests_in(manifest: Manifest) -> set[bytes]:
+    """Every page and chunk that a snapshot needs."""
+    return set(sizes_in(manifest))
+
+
+def verify(snapshot: Snapshot) -> None:
+    """Hash everything again: what is kept under a digest must have it."""
+    sha256 = hashlib.sha256
+    for name, pages in snapshot.pages.items():
+        if digests_of(pages) != snapshot.manifest.guests[name].digests:
+            raise corrupt("a page is not what its digest says")
+    if any(sha256(data).digest() != digest for digest, data in snapshot.chunks.items()):
+        raise corrupt("a file's chunk is not what its digest says")
+
+
+def pack(snapshot: Snapshot, base: Manifest | None = None) -> bytes:
+    """The snapshot as bytes: whole, or without what `base` has."""
+    import zstandard
+
+    known: Collection[bytes] = digests_in(base) if base is not None else ()
+    masks, parts = {}, []
+    for name, pages in sorted(snapshot.pages.items()):
+        record = snapshot.manifest.guests[name]
+        masks[name], blocks = write_blocks(pages, record.digests, snapshot.images[name], known)
+        parts += blocks
+    held = [one for one in snapshot.chunks if one not in known]
+    parts += [snapshot.chunks[one] for one in held]
+    return encode_record(
+        Pack(
+            manifest=snapshot.encoded,
+            base=hashlib.sha256(encode_record(base)).digest() if base is not None else None,
+            masks=masks,
+            chunks=b"".join(held),
+            data=zstandard.ZstdCompressor(level=_COMPRESSION_LEVEL).compress(b"".join(parts)),
+        )
+    )
+
+
+def find_images(manifest: Manifest, store: Images) -> dict[str, Image]:
+    """The images the snapshot's guests started from, if this machine's are the same."""
+    found = {}
+    for name, guest in manifest.guests.items():
+        try:
+            image = store.get(name, metered=manifest.metered)
+        except SandboxError as error:
+            raise RequestError("SNAPSHOT_VERSION_MISMATCH", f"the snapshot needs the {name[:40]!r} guest: {error}") from None
+        if (guest.wasm.hex(), guest.image.hex()) != (image.digest, image.memory_digest):
+            raise RequestError(
+                "SNAPSHOT_VERSION_MISMATCH",
+                f"the snapshot was taken with another build of the {name} guest",
+                "restore it with the version that took it",
+            )
+        found[name] = image
+    return found
+
+
+def unpack(
+    packed: bytes, *, memory_mb: int, files: VfsLimits | None = None, find: Find | None = None, store: Images = images
+) -> Snapshot:
+    """The snapshot in authenticated bytes, within the receiver's limits. `find` gives what the pack leaves out."""
+    body = decode_record(packed, Pack, "snapshot")
+    manifest = decode_manifest(body.manifest)
+    check_quotas(manifest.files, files or VfsLimits())
+    found = find_images(manifest, store)
+    if body.masks.keys() != manifest.guests.keys():
+        raise corrupt("pages of a guest are missing")
+    for name, guest in manifest.guests.items():
+        check_memory(guest, found[name], memory_mb)
+        page_numbers(guest)
+    sizes = chunks_in(manifest)
+    held = split_digests(body.chunks)
+    if any(one not in sizes for one in held):
+        raise corrupt("the snapshot has a chunk that no file needs")
+    blocks = {name: blocks_bytes(manifest.guests[name], body.masks[name]) for name in sorted(body.masks)}
+    data = memoryview(_decompress(body.data, sum(blocks.values()) + sum(sizes[one] for one in held)))
+    position = 0
+    pages, chunks = {}, {}
+    elsewhere = find or _nowhere
+    for name, size in blocks.items():
+        part = data[position : position + size]
+        pages[name] = read_blocks(manifest.guests[name], body.masks[name], found[name], part, elsewhere)
+        position += size
+    for one in held:
+        chunks[one] = bytes(data[position : position + sizes[one]])
+        position += sizes[one]
+    for one in sizes.keys() - chunks.keys():
+        chunks[one] = elsewhere(one)
+    return Snapshot(manifest, body.manifest, found, pages, chunks)
+
+
+def _nowhere(missing: bytes) -> bytes:
+    raise corrupt("this is a difference to another snapshot, which is not here", "restore it from the history that has both")
+
+
+def _decompress(data: bytes, size_bytes: int) -> bytes:
+    """THREAT[TM-SNAP-BOMB]: the size is known from what was checked already; a frame that says otherwise is not opened."""
+    import zstandard
+
+    try:
+        if zstandard.frame_content_size(data) != size_bytes:
+            raise corrupt("the snapshot's data has the wrong size")
+        opened = zstandard.ZstdDecompressor().decompress(data, max_output_size=size_bytes, allow_extra_data=False)
+    except zstandard.ZstdError:
+        raise corrupt("the snapshot's data cannot be decompressed") from None
+    if len(opened) != size_bytes:
+        raise corrupt("the snapshot's data has the wrong size")
+    return opened
+
+
+def thaw(snapshot: Snapshot, *, files: VfsLimits | None = None, store: Images = images) -> SessionState:
+    """The state a session can start from."""
+    manifest = snapshot.manifest
+    tables = {name: read_table(guest.descriptors) for name, guest in manifest.guests.items()}
+    opened = [ino for table in tables.values() for ino in table.inos()]
+
+    def chunk(wanted: bytes) -> bytes:
+        return snapshot.chunks[wanted]
+
+    tree = read_tree(manifest.files, store.files(), files or VfsLimits(), chunk, opened)
+    guests = {}
+    for name, guest in manifest.guests.items():
+        check_nodes(tables[name], tree)
+        guests[name] = GuestState(
+            snapshot.images[name], guest.memory_bytes, snapshot.pages[name], tables[name], tuple(guest.tools)
+        )
+    return SessionState(manifest.language, tree, manifest.monotonic_ns, guests, manifest.metered)
 
 
 def capability_digests(registry: Registry) -> dict[str, str]:
@@ -108,71 +340,27 @@ def check_capabilities(manifest: Manifest, registry: Registry, *, strict: bool =
     further = sorted(offered.keys() - taken.keys()) if strict else []
     for names, what in ((missing, "is missing"), (changed, "is declared differently"), (further, "was not there")):
         if names:
+            more = f", and {len(names) - 1} more" if len(names) > 1 else ""
             raise RequestError(
                 "SNAPSHOT_CAPABILITY_MISMATCH",
-                f"the capability {names[0]!r} {what}" + (f", and {len(names) - 1} more" if len(names) > 1 else ""),
+                f"the capability {names[0]!r} {what}{more}",
                 "register the capabilities the snapshot was taken with before restoring it",
             )
 
 
-class _Chunks:
-    """Collects data while a snapshot is made, leaving out what the parent has and what is there already."""
-
-    def __init__(self, known: Iterable[bytes]) -> None:
-        self.parts: list[bytes] = []
-        self._known = set(known)
-
-    def keep(self, chunk: bytes) -> bytes:
-        found = hashlib.sha256(chunk).digest()
-        if found not in self._known:
-            self._known.add(found)
-            self.parts.append(chunk)
-        return found
+def seal_snapshot(snapshot: Snapshot, keys: Keys, *, tenant: str = LOCAL_TENANT, base: Manifest | None = None) -> bytes:
+    return seal(pack(snapshot, base), keys, tenant=tenant, purpose=PURPOSE)
 
 
-def take(state: SessionState, origin: Origin, *, parent: Snapshot | None = None, store: Images = images) -> Snapshot:
-    """A snapshot of `state`, as a delta against `parent` if there is one, else against the images."""
-    import zstandard
-
-    known = set(all_chunks(parent.manifest)) if parent is not None else set()
-    chunks = _Chunks(known)
-    guests = {}
-    for name, guest in sorted(state.guests.items()):
-        pages, parts = pack_guest_pages(guest, known)
-        chunks.parts += parts
-        guests[name] = GuestRecord(
-            wasm=bytes.fromhex(guest.image.digest),
-            image=bytes.fromhex(guest.image.memory_digest),
-            memory_bytes=guest.memory_bytes,
-            pages=pages.numbers,
-            digests=pages.digests,
-            masks=pages.masks,
-            descriptors=descriptors_of(guest.table),
-            tools=list(guest.tools),
-        )
-    files = write_tree(state.files, store.files(), chunks.keep)
-    manifest = Manifest(
-        session_id=origin.session_id,
-        language=state.language,
-        label=origin.label,
-        created_at=time.time_ns() // 1_000_000,
-        parent=bytes.fromhex(parent.id) if parent is not None else None,
-        limits=origin.limits,
-        capabilities=dict(origin.capabilities),
-        policy=origin.policy,
-        monotonic_ns=state.monotonic_ns,
-        metered=state.metered,
-        guests=guests,
-        files=files,
-    )
-    data = zstandard.ZstdCompressor(level=_COMPRESSION_LEVEL).compress(b"".join(chunks.parts))
-    return Snapshot(manifest, cbor.encode(msgspec.to_builtins(manifest, builtin_types=(bytes,))), data)
-
-
-def all_chunks(manifest: Manifest) -> Iterable[bytes]:
-    """The digest of every page and file chunk, with repetitions."""
-    for guest in manifest.guests.values():
-        yield from (guest.digests[at : at + 32] for at in range(0, len(guest.digests), 32))
-    for record in manifest.files.nodes:
-        if isinstance(record, FileRecord):
-            yield from (record.chunks[at : at + 32] for at in range(0, len(record.chunks), 32))
+def open_snapshot(
+    blob: bytes,
+    keys: Keys,
+    *,
+    tenant: str = LOCAL_TENANT,
+    memory_mb: int = DEFAULT_LIMITS.memory_mb,
+    files: VfsLimits | None = None,
+    find: Find | None = None,
+    store: Images = images,
+) -> Snapshot:
+    packed = open_seal(blob, keys, tenant=tenant, purpose=PURPOSE)
+    return unpack(packed, memory_mb=memory_mb, files=files, find=find, store=store)

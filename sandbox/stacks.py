@@ -1,8 +1,8 @@
 """Threads with enough native stack for a guest.
 
-Purpose: a guest may use `MAX_WASM_STACK_BYTES` of the stack of the thread that runs it, and the engine finds an overflow only if that much
-is really there; on a smaller stack the process dies. Embedders do make threads with small stacks, so a run that starts on one
-moves to a thread of ours.
+Purpose: a guest may use `MAX_WASM_STACK_BYTES` of the stack of the thread that runs it, and the engine finds an overflow only if
+that much is really there; on a smaller stack the process dies. Embedders do make threads with small stacks, so a run that starts
+on one moves to a thread of ours.
 
 Rules: the size of a thread's stack is asked once per thread. The caller's context variables come along. Knows no guests.
 """

@@ -58,6 +58,8 @@ class GuestState:
     table: DescriptorTable
     tools: tuple[str, ...] = ()
     """The capabilities the guest was last told of."""
+    free_bytes: int | None = None
+    """Memory that is not charged, where that is not the image's."""
 
     def changed_pages(self) -> dict[int, bytes]:
         """Every page that differs from the root image, in order: the same for equal memories, however they came about."""
@@ -91,13 +93,15 @@ class GuestState:
         for number, data in self.pages.items():
             os.pwrite(descriptor, data, number * PAGE_BYTES)
 
-    def solidify(self, descriptor: int | None = None) -> GuestState:
-        """The same state over an image of its own, which is written first unless `descriptor` already has it."""
-        changed = frozenset(self.changed_pages())
-        if descriptor is None:
-            descriptor = os.memfd_create("hatchway-fork", os.MFD_CLOEXEC)
-            self.write_memory(descriptor)
-        image = FrozenImage(self.image.root, descriptor, changed, self.image.free_bytes)
+    def solidify(self) -> GuestState:
+        """The same state over an image of its own, for many forks to map."""
+        descriptor = os.memfd_create("hatchway-fork", os.MFD_CLOEXEC)
+        self.write_memory(descriptor)
+        return self.over(descriptor, self.image.free_bytes)
+
+    def over(self, descriptor: int, free_bytes: int) -> GuestState:
+        """The same state over an open file that has its whole memory. The file is closed with the last guest that maps it."""
+        image = FrozenImage(self.image.root, descriptor, frozenset(self.changed_pages()), free_bytes)
         return GuestState(image, self.memory_bytes, {}, self.table, self.tools)
 
 

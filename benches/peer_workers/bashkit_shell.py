@@ -1,5 +1,8 @@
 """bashkit: bash in Rust, in process. Its session ends after a thousand calls by default, so it is renewed before that."""
 
+# The package is installed in this script's own environment only.
+# mypy: ignore-errors
+
 from _loop import WARM_CALLS, check, serve
 from bashkit import Bash
 

@@ -1,5 +1,8 @@
 """pydantic-monty: a subset of Python in Rust, in pooled worker processes."""
 
+# The package is installed in this script's own environment only.
+# mypy: ignore-errors
+
 from _loop import WARM_CALLS, check, serve
 from pydantic_monty import Monty
 

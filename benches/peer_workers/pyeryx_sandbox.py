@@ -1,5 +1,8 @@
 """pyeryx: CPython as a WebAssembly component."""
 
+# The package is installed in this script's own environment only.
+# mypy: ignore-errors
+
 import eryx
 from _loop import WARM_CALLS, check, serve
 

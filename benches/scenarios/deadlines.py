@@ -20,7 +20,7 @@ from benches.sessions import ROOMY, TITLES, open_box, ready, run
 if TYPE_CHECKING:
     from hatchway import Sandbox
 
-_DEADLINES_MS = (500, 50)
+_DEADLINES_MS = (50, 500)
 _LATE, _NOTICED, _BULK = "late", "noticed after", "bulk memory operations, late"
 
 

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benches.harness import Bench, Promise, Scenario
-from benches.sessions import LANGUAGES, TITLES, first_result, ready
+from benches.sessions import FIRST_PROGRAMS, LANGUAGES, TITLES, first_result, ready, run
 
 if TYPE_CHECKING:
     from hatchway import Sandbox
 
 _WARMED_UP = 3
+_RUNS = 70
+"""Enough for a session to have taken its first checkpoint, whose pages are memory too."""
 
 
 def read_memory_mb() -> dict[str, float]:
@@ -51,6 +53,12 @@ def measure(bench: Bench) -> None:
         after = read_memory_mb()
         bench.record(f"{title}, idle session", [(after["private"] - before["private"]) / sessions], "MB")
         bench.record(f"{title}, idle session, proportional", [(after["pss"] - before["pss"]) / sessions], "MB")
+        for box in kept:
+            for _ in range(_RUNS):
+                run(box, FIRST_PROGRAMS[language][0], language)
+        gc.collect()
+        grown = (read_memory_mb()["private"] - before["private"]) / sessions
+        bench.record(f"{title}, idle session after {_RUNS} runs", [grown], "MB")
         for box in kept:
             box.close()
 

@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from benches import specification
+from benches import page, specification
 from benches.__main__ import main
 from benches.comparison import compare
 from benches.discovery import find
 from benches.estimates import estimate, estimate_over, estimate_ratio, median, quantile, relative
 from benches.harness import Bench, Contender, Promise, Scenario
 from benches.machine import Machine
+from benches.natives import Worker
+from benches.peers import PEERS, Peers
 from benches.report import Terminal, number
 from benches.results import Measured, Results, ScenarioResult, judge
 
@@ -206,6 +208,46 @@ def test_numbers_have_three_digits(value: float, text: str) -> None:
 
 def test_colours_are_written_to_terminals_only(capsys: pytest.CaptureFixture[str]) -> None:
     assert Terminal(sys.stdout, sys.stderr).paint("ok", "good") == "ok"
+
+
+def test_the_page_shows_every_row_and_fetches_nothing() -> None:
+    scenario = Scenario("s", "about <it>", lambda bench: None, (Promise("p", 5, "ms", of="ours & co"),))
+    results = results_with({"ours & co": samples(3, 0.1), "native": samples(9, 0.1)}, {"native": "native"})
+    results.scenarios["s"].missing = {"peer": "not <installed>"}
+    results.scenarios["s"].judge(scenario)
+    written = page.write(results, {"s": scenario})
+    for expected in ("ours &amp; co", "native", "about &lt;it&gt;", "not &lt;installed&gt;", "kept"):
+        assert expected in written
+    assert "http" not in written and "<script" not in written
+
+
+# --- peers ---
+
+
+def test_every_peer_has_a_pinned_version_and_the_script_it_names() -> None:
+    for peer in PEERS:
+        assert peer.version and peer.version[0].isdigit()
+        assert not peer.script or (ROOT / "benches" / "peer_workers" / peer.script).is_file()
+
+
+def test_a_peer_that_is_not_installed_is_reported_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HATCHWAY_BENCH_DIR", str(tmp_path))
+    bench = Bench()
+    Peers().interleave(bench, "new_session", repetitions=1)
+    assert set(bench.absent) == {peer.title for peer in PEERS if peer.script}
+
+
+def test_a_worker_that_answers_an_error_or_dies_raises_with_its_words() -> None:
+    answer = json.dumps({"error": "no engine"})
+    script = f"import sys\ninput()\nprint({answer!r}, flush=True)\ninput()\nsys.exit('gone')"
+    worker = Worker([sys.executable, "-c", script])
+    try:
+        with pytest.raises(RuntimeError, match="no engine"):
+            worker.ask(op="x")
+        with pytest.raises(RuntimeError, match="gone"):
+            worker.ask(op="x")
+    finally:
+        worker.close()
 
 
 # --- scenarios and the specification ---

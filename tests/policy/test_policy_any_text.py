@@ -43,6 +43,7 @@ RELAXED = settings(max_examples=150, deadline=None, suppress_health_check=list(H
 def refused_or_fine(text: str) -> None:
     checked = judge(text)
     shown = to_text(checked.diagnostics)
+    assert "HP099" not in shown
     assert "\x1b" not in shown
     to_json(checked.diagnostics)
     to_sarif(checked.diagnostics)

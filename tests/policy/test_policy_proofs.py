@@ -173,6 +173,15 @@ def test_diff_notices_changed_obligations_and_their_direction(old: str, new: str
     assert any(change.loosens for change in changes) == loosens
 
 
+def test_diff_notices_a_hook_that_no_longer_runs_at_session_start() -> None:
+    hook = 'hook greet on session_start when tenant == acme run python "g.py" timeout 1s on_error warn'
+    (change,) = diff(refund_policy("allow fs.read", hook), refund_policy("allow fs.read"))
+    assert change.loosens
+    assert (change.request.capability, change.request.attributes["tenant"]) == ("session_start", "acme")
+    (back,) = diff(refund_policy("allow fs.read"), refund_policy("allow fs.read", hook))
+    assert not back.loosens
+
+
 def test_diff_finds_each_class_of_change_once() -> None:
     old = refund_policy("allow payments.refund when currency == eur and amount <= 10 rate 1/h per tenant")
     new = refund_policy(

@@ -272,6 +272,13 @@ def test_formatting_keeps_comments_and_meaning_of_the_sample() -> None:
     assert judge(once, files).program.ir.digest() == judge(SAMPLE, files).program.ir.digest()
 
 
+@pytest.mark.parametrize("name", ["acme.prod.hatch", "platform.base.hatch"])
+def test_samples_are_formatted_and_pass(name: str) -> None:
+    assert Policy.load(SAMPLES / name).digest
+    text = (SAMPLES / name).read_text(encoding="utf-8")
+    assert format_text(format_text(text)) == format_text(text)
+
+
 def test_formatting_wraps_long_statements() -> None:
     names = " and ".join(f"tenant != tenant_number_{i}" for i in range(12))
     formatted = format_text(f"policy p v 1\nallow fs.read when {names}\n")

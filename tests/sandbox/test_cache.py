@@ -103,7 +103,9 @@ def test_seal_without_its_file_finds_nothing(cache: Cache, stored: Path) -> None
 
 
 @pytest.mark.parametrize("change", ["touch", "move", "copy"])
-def test_file_that_changed_its_identity_but_not_its_contents_is_verified_and_found(cache: Cache, stored: Path, change: str) -> None:
+def test_file_that_changed_its_identity_but_not_its_contents_is_verified_and_found(
+    cache: Cache, stored: Path, change: str
+) -> None:
     if change == "touch":
         os.utime(stored, ns=(1, 1))
     elif change == "move":

@@ -1,4 +1,4 @@
-"""Capabilities: calling, awaiting, failing, records with digests, sizes, times, and functions that misbehave on the host's side."""
+"""Capabilities: calling, awaiting, failing, records with digests, sizes, times, and functions that misbehave."""
 
 from __future__ import annotations
 
@@ -65,7 +65,9 @@ def test_capability_is_called_from_the_shell_as_a_command(new_box: NewBox) -> No
 def test_values_come_and_go_unchanged(new_box: NewBox, value: Any) -> None:
     box = new_box(tools={"echo": lambda v: v})
     assert box.run("tools.echo(v)", inputs={"v": value}).result == value
-    assert box.run("await tools.echo([v])", language="javascript", inputs={"v": value}).result == [value]  # one object alone means names
+    assert box.run("await tools.echo([v])", language="javascript", inputs={"v": value}).result == [
+        value
+    ]  # one object alone means names
 
 
 def test_record_has_the_digests_of_request_and_response(adder: hatchway.Sandbox) -> None:
@@ -199,16 +201,31 @@ def test_arguments_that_are_not_json_fail_before_the_call(adder: hatchway.Sandbo
 
 def test_deeply_nested_arguments_are_refused_or_passed_but_never_break_the_host(adder: hatchway.Sandbox) -> None:
     for depth in (50, 150, 5000, 100_000):
-        result = adder.run(f"import _host\n_host.call(b'C' + b'{{\"name\":\"add\",\"kwargs\":{{}},\"args\":[' + b'[' * {depth} + b']' * {depth} + b']}}')\n1")
+        result = adder.run(
+            'import _host\nhead = b\'C{"name":"add","kwargs":{},"args":[\'\n'
+            f"_host.call(head + b'[' * {depth} + b']' * {depth} + b']}}')\n1"
+        )
         assert result.result == 1, result
 
 
 @pytest.mark.parametrize(
     "message",
-    ["b'C'", "b'C{}'", "b'C[]'", "b'C\\xff'", 'b\'C{"name":1,"args":[],"kwargs":{}}\'', 'b\'C{"name":"add","args":{},"kwargs":[]}\'',
-     'b\'C{"name":"\\xff","args":[],"kwargs":{}}\'', 'b\'C{"name":"add","args":[1e999],"kwargs":{}}\'', "b'E'", "b'E\\xff'", "b'E{}'",
-     'b\'E{"path":1,"source":[]}\'', "b'N' + bytes(1000)"],
-)  # fmt: skip
+    [
+        "b'C'",
+        "b'C{}'",
+        "b'C[]'",
+        "b'C\\xff'",
+        'b\'C{"name":1,"args":[],"kwargs":{}}\'',
+        'b\'C{"name":"add","args":{},"kwargs":[]}\'',
+        'b\'C{"name":"\\xff","args":[],"kwargs":{}}\'',
+        'b\'C{"name":"add","args":[1e999],"kwargs":{}}\'',
+        "b'E'",
+        "b'E\\xff'",
+        "b'E{}'",
+        'b\'E{"path":1,"source":[]}\'',
+        "b'N' + bytes(1000)",
+    ],
+)
 def test_malformed_message_is_answered_with_an_error_and_nothing_else(adder: hatchway.Sandbox, message: str) -> None:
     result = adder.run(f"import _host\nanswer = _host.call({message})\n(b'error' in answer) or answer.decode()")
     assert result.result is True or result.result == '["add","later"]'

@@ -22,8 +22,6 @@ from sandbox.worlds import World
 from tests.conftest import NewBox
 from tests.sandbox import wat
 
-# --- a guest written by an attacker -----------------------------------------------------------------------------------------------
-
 SIZE = 2 * 65536
 ALLOC = 4096
 ANSWERED = 512
@@ -33,7 +31,8 @@ CALLER = """(module
   (func (export "host_alloc") (param i32) (result i32) {alloc})
   (func (export "turn") (param i32 i32) (result i32)
     (i32.store (i32.const 512) (call $call
-      (i32.load (local.get 0)) (i32.load offset=4 (local.get 0)) (i32.load offset=8 (local.get 0)) (i32.load offset=12 (local.get 0))))
+      (i32.load (local.get 0)) (i32.load offset=4 (local.get 0))
+      (i32.load offset=8 (local.get 0)) (i32.load offset=12 (local.get 0))))
     {after} (i32.const 0)))"""
 
 
@@ -137,7 +136,9 @@ def test_allocator_that_lies_ends_the_turn(hostile: NewHostile, alloc: str) -> N
 
 
 def test_allocator_that_lies_only_about_replies_gets_no_reply(hostile: NewHostile) -> None:
-    one = hostile(f"(if (result i32) (i32.eq (local.get 0) (i32.const 16)) (then (i32.const {ALLOC})) (else (i32.const {SIZE - 2})))")
+    one = hostile(
+        f"(if (result i32) (i32.eq (local.get 0) (i32.const 16)) (then (i32.const {ALLOC})) (else (i32.const {SIZE - 2})))"
+    )
     assert one.call(1000, 5, 600, 604) == -2
 
 
@@ -147,41 +148,76 @@ def test_allocator_that_calls_the_host_again_and_again_is_stopped(hostile: NewHo
               (then (drop (call $call (i32.const 1000) (i32.const 5) (i32.const 600) (i32.const 604)))))
             (i32.const {ALLOC})"""
     )
-    try:
-        assert one.call(1000, 5, 600, 604) in (0, -2)
-    except Trap:
-        pass
-    assert len(one.heard) < 10_000
+    assert one.call(1000, 5, 600, 604) == 0
+    assert len(one.heard) == 1
 
 
 def test_opcodes_out_of_turn_are_refused(hostile: NewHostile) -> None:
     one = hostile()
-    one.guest._memory.write(1000, b"C{}")
+    one.guest._memory.write(1000, struct.pack("<4I", 2000, 3, 600, 604))
+    one.guest._memory.write(2000, b"C{}")
     with pytest.raises(Trap, match="out of turn"):
-        one.guest._instance.call("turn", 1000, 4)
+        one.guest._instance.call("turn", 1000, 16)
 
-
-# --- putting back --------------------------------------------------------------------------------------------------------------------
 
 SMALL_TURNS = {
     "python": [
-        "x = 1", "import time\nt = time.time()", "import random\nr = random.random()", "import uuid\nu = uuid.uuid4().hex",
-        "print('x' * 100)", "import os\nb = os.urandom(32)", "d = {object(): 1}", "s = {str(i) for i in range(50)}", "1 + 1",
-        "try: 1/0\nexcept ZeroDivisionError: pass", "1/0", "m = time.monotonic()", "undefined_name", "def f(", "c = time.process_time()",
+        "x = 1",
+        "import time\nt = time.time()",
+        "import random\nr = random.random()",
+        "import uuid\nu = uuid.uuid4().hex",
+        "print('x' * 100)",
+        "import os\nb = os.urandom(32)",
+        "d = {object(): 1}",
+        "s = {str(i) for i in range(50)}",
+        "1 + 1",
+        "try: 1/0\nexcept ZeroDivisionError: pass",
+        "1/0",
+        "m = time.monotonic()",
+        "undefined_name",
+        "def f(",
+        "c = time.process_time()",
     ],
     "javascript": [
-        "globalThis.x = 1", "let t = Date.now()", "let r = Math.random()", "console.log('x'.repeat(100))", "let o = { a: [1, 2, 3] }",
-        "performance.now()", "const m = new Map([[{}, 1]])", "1 + 1", "try { null.x } catch {}", "null.x", "let q = () => q", "await 1",
-        "undefinedName", "function (", "new Date().toISOString()",
+        "globalThis.x = 1",
+        "let t = Date.now()",
+        "let r = Math.random()",
+        "console.log('x'.repeat(100))",
+        "let o = { a: [1, 2, 3] }",
+        "performance.now()",
+        "const m = new Map([[{}, 1]])",
+        "1 + 1",
+        "try { null.x } catch {}",
+        "null.x",
+        "let q = () => q",
+        "await 1",
+        "undefinedName",
+        "function (",
+        "new Date().toISOString()",
     ],
-    "shell": ["x=1", "echo $RANDOM", "y=$((x + 1))", "f() { echo $1; }", "f a", "a=(1 2 3)", "false", "echo ${a[@]}", "date +%s", "z=$x$y"],
-}  # fmt: skip
+    "shell": [
+        "x=1",
+        "echo $RANDOM",
+        "y=$((x + 1))",
+        "f() { echo $1; }",
+        "f a",
+        "a=(1 2 3)",
+        "false",
+        "echo ${a[@]}",
+        "date +%s",
+        "z=$x$y",
+    ],
+}
 BIG_TURN = {
     "python": "big = [str(i) for i in range(30_000)]\nopen('/workspace/f', 'a').write('x')\nNone",
     "javascript": "globalThis.big = Array.from({ length: 30000 }, (_, i) => 'n' + i); 0",
     "shell": "echo x >> /workspace/f",
 }
-KILLED = {"python": "x = 2\nbig = None\nwhile True: pass", "javascript": "x = 2; while (true) {}", "shell": "x=2; while :; do :; done"}
+KILLED = {
+    "python": "x = 2\nbig = None\nwhile True: pass",
+    "javascript": "x = 2; while (true) {}",
+    "shell": "x=2; while :; do :; done",
+}
 
 
 def pages_of(box: hatchway.Sandbox, language: str) -> dict[int, bytes]:
@@ -248,7 +284,11 @@ def test_killed_first_run_leaves_the_image(new_box: NewBox) -> None:
         ("import time\nwhile True: time.time()", 40),
         ("import _host\nm = b'D' + bytes(10_000_000)\nwhile True: _host.call(m)", 120),
         ("import _host\nm = b'C' + b'[' * 20_000_000\nwhile True: _host.call(m)", 160),
-        ("import _host\nm = b'C{\"name\":\"f\",\"kwargs\":{},\"args\":[' + b'[],' * 4_000_000 + b'1]}'\n_host.call(m)\nwhile True: pass", 160),
+        (
+            'import _host\nm = b\'C{"name":"f","kwargs":{},"args":[\' + b\'[],\' * 4_000_000 + b\'1]}\'\n'
+            "_host.call(m)\nwhile True: pass",
+            160,
+        ),
         ("while True: print('x' * 10_000)", 40),
     ],
 )
@@ -258,7 +298,7 @@ def test_guest_cannot_fill_the_hosts_memory_by_what_it_asks(new_box: NewBox, cod
     before_kb = current_rss_kb()
     watermark_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert not box.run(code).ok
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < max(watermark_kb, before_kb + most_mb * 1024)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss <= max(watermark_kb, before_kb + most_mb * 1024)
 
 
 def current_rss_kb() -> int:

@@ -61,9 +61,6 @@ def test_check_takes_every_limit_from_its_least_to_its_most_and_nothing_else(nam
         assert refused.value.error.code == "INVALID_ARGUMENT" and f"limits.{name}" in refused.value.error.message
 
 
-# --- the account of a run ------------------------------------------------------------------------------------------------------------
-
-
 class Clocks:
     """Time that passes only when told."""
 
@@ -165,15 +162,11 @@ class Sleeping(Run):
         super().__init__(with_limits(**changes))
         self.waits = 0
         self.asleep = threading.Event()
-        event = self._wake
-        original = event.wait
 
-        def wait(timeout: float | None = None) -> bool:
-            self.waits += 1
-            self.asleep.set()
-            return original(timeout)
-
-        event.wait = wait  # type: ignore[method-assign]
+    def _sleep(self, at_most_ns: int) -> None:
+        self.waits += 1
+        self.asleep.set()
+        super()._sleep(at_most_ns)
 
 
 def test_cancel_from_another_thread_ends_a_sleep() -> None:

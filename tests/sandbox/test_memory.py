@@ -96,9 +96,6 @@ def test_pages_are_put_whole_and_only_inside(memory: GuestMemory) -> None:
         memory.put_pages({SIZE // PAGE_BYTES: page})
 
 
-# --- images ---------------------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def image(tmp_path: Path) -> Iterator[tuple[int, bytes]]:
     """A frozen memory of three wasm pages, partly zero."""
@@ -142,9 +139,6 @@ def test_growth_beyond_a_mapped_image_is_zero_and_usable(tmp_path: Path, image: 
     assert memory.read(len(content) + 7, 1) == b"\x09"
 
 
-# --- written pages ----------------------------------------------------------------------------------------------------------------
-
-
 def finder(method: str) -> Kernel:
     kernel = Kernel()
     if method != "write tracking":
@@ -168,7 +162,9 @@ def rebuilt(content: bytes, size_bytes: int, pages: dict[int, bytes]) -> bytes:
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("method", METHODS)
-def test_image_and_written_pages_together_are_the_memory(tmp_path: Path, image: tuple[int, bytes], method: str, seed: int) -> None:
+def test_image_and_written_pages_together_are_the_memory(
+    tmp_path: Path, image: tuple[int, bytes], method: str, seed: int
+) -> None:
     descriptor, content = image
     instance = wat.start(tmp_path, GROWING)
     map_image(instance, descriptor, len(content))

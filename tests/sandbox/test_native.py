@@ -101,8 +101,12 @@ CALLS_OUT = """(module
 OUT = [("host", "out", "i", "i")]
 
 
-@pytest.mark.parametrize("error", [ValueError("x"), KeyboardInterrupt(), SystemExit(3), MemoryError()], ids=lambda e: type(e).__name__)
-def test_exception_of_a_host_function_comes_out_of_the_call_and_the_instance_goes_on(tmp_path: Path, error: BaseException) -> None:
+@pytest.mark.parametrize(
+    "error", [ValueError("x"), KeyboardInterrupt(), SystemExit(3), MemoryError()], ids=lambda e: type(e).__name__
+)
+def test_exception_of_a_host_function_comes_out_of_the_call_and_the_instance_goes_on(
+    tmp_path: Path, error: BaseException
+) -> None:
     def out(_: int) -> int:
         raise error
 
@@ -124,7 +128,8 @@ def test_exception_of_a_host_function_comes_out_of_the_call_and_the_instance_goe
     ],
 )
 def test_trap_is_raised_and_tells_a_stack_overflow_from_others(tmp_path: Path, body: str, overflow: bool) -> None:
-    text = f"""(module (memory (export "memory") 1) (func $f (export "f") {body}) (func (export "alone") (result i32) i32.const 42))"""
+    text = f"""(module (memory (export "memory") 1) (func $f (export "f") {body})
+      (func (export "alone") (result i32) i32.const 42))"""
     instance = wat.start(tmp_path, text)
     for _ in range(3):
         with pytest.raises(Trap) as caught:
@@ -159,7 +164,8 @@ def test_memory_does_not_move_when_it_grows(tmp_path: Path) -> None:
     assert native._lib.wasmtime_memory_data(instance._context, ctypes.byref(instance._memory)) == before
 
 
-LOOP = """(module (memory (export "memory") 1) (func (export "loop") (loop $l br $l)) (func (export "alone") (result i32) i32.const 42))"""
+LOOP = """(module (memory (export "memory") 1) (func (export "loop") (loop $l br $l))
+  (func (export "alone") (result i32) i32.const 42))"""
 
 
 def test_epoch_ticks_interrupt_an_endless_loop(tmp_path: Path) -> None:

@@ -33,18 +33,31 @@ def on_the_wire(value: Any) -> Any:
 
 
 LIMITS = {
-    "memory_mb": 64, "cpu_ms": 2000, "wall_ms": 5000,
-    "max_stdout_bytes": 65536, "max_external_calls": 32, "max_stack_depth": 256,
-}  # fmt: skip
+    "memory_mb": 64,
+    "cpu_ms": 2000,
+    "wall_ms": 5000,
+    "max_stdout_bytes": 65536,
+    "max_external_calls": 32,
+    "max_stack_depth": 256,
+}
 REQUEST = {
-    "session_id": "default", "language": "python", "code": "1", "inputs": {}, "return_snapshot": False, "validate_only": False,
-}  # fmt: skip
+    "session_id": "default",
+    "language": "python",
+    "code": "1",
+    "inputs": {},
+    "return_snapshot": False,
+    "validate_only": False,
+}
 
 
 @pytest.mark.parametrize(
     ("kind", "values"),
     [
-        (RunStatus, "ok validation_error runtime_error timeout cancelled resource_exhausted permission_denied waiting_for_approval interrupted"),
+        (
+            RunStatus,
+            "ok validation_error runtime_error timeout cancelled resource_exhausted permission_denied waiting_for_approval "
+            "interrupted",
+        ),
         (CallStatus, "ok error timeout denied approval_pending"),
         (Severity, "error warning info"),
         (SideEffect, "none read write network database external_system"),
@@ -76,18 +89,31 @@ def test_request_requires_everything_but_timeout_and_limits(missing: str) -> Non
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"session_id": 1}, {"language": "typescript"}, {"language": None}, {"code": None}, {"code": ["1"]}, {"inputs": []},
-        {"inputs": None}, {"timeout_ms": "5"}, {"limits": {}}, {"validate_only": 1}, {"return_snapshot": "no"}, {"unknown": 1},
-        {"limits": {**LIMITS, "memory_mb": "64"}}, {"limits": {**LIMITS, "extra": 1}},
+        {"session_id": 1},
+        {"language": "typescript"},
+        {"language": None},
+        {"code": None},
+        {"code": ["1"]},
+        {"inputs": []},
+        {"inputs": None},
+        {"timeout_ms": "5"},
+        {"limits": {}},
+        {"validate_only": 1},
+        {"return_snapshot": "no"},
+        {"unknown": 1},
+        {"limits": {**LIMITS, "memory_mb": "64"}},
+        {"limits": {**LIMITS, "extra": 1}},
     ],
-)  # fmt: skip
+)
 def test_request_of_the_wrong_shape_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert({**REQUEST, **wrong}, RunRequest)
 
 
 def test_request_decodes_with_its_optional_fields() -> None:
-    request = msgspec.json.decode(msgspec.json.encode({**REQUEST, "language": "type_script", "timeout_ms": 5, "limits": LIMITS}), type=RunRequest)
+    request = msgspec.json.decode(
+        msgspec.json.encode({**REQUEST, "language": "type_script", "timeout_ms": 5, "limits": LIMITS}), type=RunRequest
+    )
     assert (request.language, request.timeout_ms, request.limits) == (Language.TYPESCRIPT, 5, DEFAULT_LIMITS)
 
 
@@ -128,8 +154,14 @@ def test_severity_is_on_the_wire_also_when_it_is_the_default() -> None:
 def test_call_record_has_the_contracts_fields() -> None:
     record = ExternalCallRecord(name="f", side_effect=SideEffect.READ, duration_ms=1, status=CallStatus.OK, request_digest="ab")
     assert on_the_wire(record) == {
-        "name": "f", "side_effect": "read", "duration_ms": 1, "status": "ok", "request_digest": "ab", "response_digest": None, "error": None,
-    }  # fmt: skip
+        "name": "f",
+        "side_effect": "read",
+        "duration_ms": 1,
+        "status": "ok",
+        "request_digest": "ab",
+        "response_digest": None,
+        "error": None,
+    }
 
 
 def test_capability_has_the_contracts_defaults() -> None:
@@ -165,13 +197,19 @@ def test_capability_limits_of_other_types_are_refused() -> None:
 def test_meta_has_the_contracts_fields() -> None:
     meta = SessionMeta(id="default", created_at=1, last_used_at=2, language=Language.TYPESCRIPT, limits=DEFAULT_LIMITS)
     assert on_the_wire(meta) == {
-        "id": "default", "created_at": 1, "last_used_at": 2, "language": "type_script", "limits": LIMITS, "snapshot_version": 2,
-    }  # fmt: skip
+        "id": "default",
+        "created_at": 1,
+        "last_used_at": 2,
+        "language": "type_script",
+        "limits": LIMITS,
+        "snapshot_version": 2,
+    }
 
 
 CODES = {
-    RunStatus.VALIDATION_ERROR: "SYNTAX_ERROR TYPE_ERROR UNKNOWN_TOOL UNSUPPORTED_FEATURE RESULT_NOT_SERIALIZABLE SNAPSHOT_VERSION_MISMATCH "
-    "SNAPSHOT_CAPABILITY_MISMATCH SNAPSHOT_CORRUPT INVALID_SESSION_ID INVALID_ARGUMENT INVALID_TOOL_NAME SESSION_NOT_FOUND",
+    RunStatus.VALIDATION_ERROR: "SYNTAX_ERROR TYPE_ERROR UNKNOWN_TOOL UNSUPPORTED_FEATURE RESULT_NOT_SERIALIZABLE "
+    "SNAPSHOT_VERSION_MISMATCH SNAPSHOT_CAPABILITY_MISMATCH SNAPSHOT_CORRUPT "
+    "INVALID_SESSION_ID INVALID_ARGUMENT INVALID_TOOL_NAME SESSION_NOT_FOUND",
     RunStatus.TIMEOUT: "TIMEOUT_WALL TIMEOUT_CPU TIMEOUT_TOOL",
     RunStatus.RESOURCE_EXHAUSTED: "MEMORY_EXCEEDED STDOUT_EXCEEDED EXTERNAL_CALLS_EXCEEDED STACK_OVERFLOW",
     RunStatus.PERMISSION_DENIED: "PERMISSION_DENIED",
@@ -182,13 +220,20 @@ CODES = {
 
 
 def test_every_code_has_the_contracts_status() -> None:
-    assert wire.STATUS_OF_CODE == {code: status for status, codes in CODES.items() for code in codes.split()}
+    assert {code: status for status, codes in CODES.items() for code in codes.split()} == wire.STATUS_OF_CODE
 
 
 @pytest.mark.parametrize(
     ("spelling", "language"),
-    [("python", "python"), ("type_script", "type_script"), ("typescript", "type_script"), ("TypeScript", "type_script"), ("ts", "type_script"), ("TS", "type_script")],
-)  # fmt: skip
+    [
+        ("python", "python"),
+        ("type_script", "type_script"),
+        ("typescript", "type_script"),
+        ("TypeScript", "type_script"),
+        ("ts", "type_script"),
+        ("TS", "type_script"),
+    ],
+)
 def test_every_spelling_of_the_contract_is_known(spelling: str, language: str) -> None:
     assert wire.LANGUAGE_NAMES[spelling].value == language
 

@@ -4,6 +4,7 @@ Programs can do anything to their interpreter, so the module is kept by referenc
 """
 
 import _frozen_importlib
+import io
 import sys
 
 FRAMES_BELOW = 12  # ours and the driver's, under a program's first frame
@@ -11,6 +12,7 @@ FRAMES_FOR_IMPORTS = 2000
 
 main = sys.modules["__main__"]
 depth_limit = 256
+stdin_was_given = False
 set_recursion_limit = sys.setrecursionlimit
 
 
@@ -28,6 +30,14 @@ def flush_streams():
             stream.flush()
         except Exception:
             pass
+
+
+def renew_stdin(is_given):
+    """Every turn has an input of its own: what the one before it read ahead is dropped."""
+    global stdin_was_given
+    if is_given or stdin_was_given:
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)), "utf-8", "surrogateescape")
+    stdin_was_given = is_given
 
 
 def limit_recursion(depth):

@@ -11,6 +11,7 @@ import linecache
 import os
 import random
 import sys
+import types
 
 import _host
 from _hatchway.capabilities import AwaitTools, offer
@@ -18,7 +19,7 @@ from _hatchway.displays import displays, is_artist, is_figure, show_figures, sho
 from _hatchway.failures import describe
 from _hatchway.loop import run_coroutine
 from _hatchway.plain import NotSerializable, decode, encode, encode_result
-from _hatchway.surroundings import flush_streams, lift_recursion_limit, limit_recursion, main, say
+from _hatchway.surroundings import flush_streams, lift_recursion_limit, limit_recursion, main, renew_stdin, say
 
 FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 SOURCES_KEPT = 512
@@ -28,7 +29,8 @@ PLAIN_HINT = (
     "(numpy and pandas: use .tolist() or .to_dict())"
 )
 NO_MEMORY = (  # made beforehand: when it is needed, there is no room to make it
-    b'D{"error":{"code":"MEMORY_EXCEEDED","message":"the program ran out of memory","hint":"raise limits.memory_mb"},"exit_code":1}'
+    b'D{"error":{"code":"MEMORY_EXCEEDED","message":"the program ran out of memory","hint":"raise limits.memory_mb"},'
+    b'"exit_code":1}'
 )
 
 sources = []
@@ -58,17 +60,39 @@ def compile_program(text, filename):
     return (compile(tree, filename, "exec", FLAGS) if tree.body else None), last
 
 
+def has_code(code):
+    """Does the program define something that may run later: a function, a class, a lambda?"""
+    return code is not None and any(isinstance(constant, types.CodeType) for constant in code.co_consts)
+
+
 def remember(text, filename):
     """Tracebacks show source lines, also of functions that an earlier run defined."""
+    if type(linecache.cache) is not dict:
+        linecache.cache = {}
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     sources.append(filename)
     if len(sources) > SOURCES_KEPT:
         linecache.cache.pop(sources.pop(0), None)
 
 
-def evaluate(code, names):
-    value = eval(code, names)  # noqa: S307
-    return run_coroutine(value) if code.co_flags & inspect.CO_COROUTINE else value
+def evaluate(statements, last, names):
+    """Runs the statements, then gives the last expression's value."""
+    if any(code is not None and code.co_flags & inspect.CO_COROUTINE for code in (statements, last)):
+        return run_coroutine(evaluate_awaiting(statements, last, names))
+    if statements is not None:
+        eval(statements, names)  # noqa: S307
+    return eval(last, names) if last is not None else None  # noqa: S307
+
+
+async def evaluate_awaiting(statements, last, names):
+    """A program that awaits somewhere runs inside the event loop from its first line."""
+    value = None
+    for code in (statements, last):
+        if code is not None:
+            value = eval(code, names)  # noqa: S307
+            if code.co_flags & inspect.CO_COROUTINE:
+                value = await value
+    return value if last is not None else None
 
 
 def run_program(request, filename):
@@ -81,15 +105,15 @@ def run_program(request, filename):
     if inputs:
         names.update(inputs)
     before = names.get("result", MISSING)
-    if statements is not None:
-        evaluate(statements, names)
-    value = evaluate(last, names) if last is not None else None
+    value = evaluate(statements, last, names)
     after = names.get("result", MISSING)
     explicit = after is not before or (after is not MISSING and statements is not None and stores_result(statements))
     if explicit:
         value = after
     elif is_artist(value) or (type(value).__module__ != "builtins" and (is_figure(value) or show_rich(value))):
         value = None  # shown instead
+    if has_code(statements) or has_code(last):
+        remember(request["code"], filename)
     show_figures()
     if displays:
         encode_result(value)
@@ -118,24 +142,27 @@ def take_turn(text, name):
     count += 1
     filename = request.get("filename") or f"<run {count}>"
     displays.clear()
+    renew_stdin("stdin" in request)
     if "seed" in request:
         reseed(request["seed"])
     if "tools" in request:
         offer(request["tools"])
     if "env" in request:
         os.environ.update(request["env"])
-    remember(request["code"], filename)
     limit_recursion(request.get("max_stack_depth", 256))
     try:
         outcome = run_program(request, filename)
     except SystemExit as error:
+        remember(request["code"], filename)
         outcome = report({"exit_code": exit_code_of(error)})
     except NotSerializable as error:
+        remember(request["code"], filename)
         outcome = report(
             {"error": {"code": "RESULT_NOT_SERIALIZABLE", "message": str(error), "hint": PLAIN_HINT}, "exit_code": 1}
         )
     except BaseException as error:
         try:
+            remember(request["code"], filename)
             outcome = report({"error": describe(error, filename), "exit_code": 1})
         except MemoryError:
             outcome = NO_MEMORY

@@ -325,7 +325,7 @@ int b_unset(int argc, char **argv)
             continue;
         }
         if (n && argv[i][n] == '[' && argv[i][strlen(argv[i]) - 1] == ']') { if (unset_element(argv[i], n)) status = 1; continue; }
-        if (!n || argv[i][n]) { if (!vars && func_unset(argv[i])) continue; status = b_error("unset", 1, "`%s': not a valid identifier", argv[i]); continue; }
+        if (!n || argv[i][n]) { if (!vars) { func_unset(argv[i]); continue; } status = b_error("unset", 1, "`%s': not a valid identifier", argv[i]); continue; }
         slot *s = slot_find(argv[i]);
         char *sub = NULL;
         if (s && !ref && s->top && s->top->flags & V_NAMEREF) {

@@ -69,7 +69,7 @@ int b_cd(int argc, char **argv)
         for (char *save, *dir = strtok_r(copy, ":", &save); dir; dir = strtok_r(NULL, ":", &save)) {
             strbuf b = { .a = &sh.tmp };
             sb_printf(&b, "%s/%s", dir, to);
-            if (change("cd", sb_str(&b), true) == 0) { if (strcmp(dir, ".")) out_printf("%s\n", sh.cwd); return 0; }
+            if (change("cd", sb_str(&b), true) == 0) { out_printf("%s\n", sh.cwd); return 0; }
         }
     }
     int status = change("cd", to, false);

@@ -43,7 +43,7 @@ static char *next_arg(pf *p)
 static int64_t arg_int(pf *p, bool is_unsigned)
 {
     char *s = next_arg(p), *end;
-    if (!s || !*s) { if (s) { b_error("printf", 1, "%s: invalid number", s); p->status = 1; } return 0; }
+    if (!s || !*s) return 0;
     if (*s == '\'' || *s == '"') { uint32_t c; utf8_next(s + 1, &c); return (int64_t)c; }
     errno = 0;
     int64_t v = is_unsigned && *s != '-' ? (int64_t)strtoull(s, &end, 0) : strtoll(s, &end, 0);

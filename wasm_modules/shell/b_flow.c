@@ -33,10 +33,12 @@ int b_exit(int argc, char **argv)
 {
     int64_t n = sh.status;
     if (argc > 1 && !parse_int(argv[1], &n)) { b_error("exit", 2, "%s: numeric argument required", argv[1]); n = 2; }
-    else if (argc > 2) return b_error("exit", 1, "too many arguments");
+    else if (argc > 2) { b_error("exit", 1, "too many arguments"); n = 1; }
     sh_exit((int)(n & 255));
     return sh.exit_status;
 }
+
+int b_logout(int argc, char **argv) { (void)argc; (void)argv; return b_error("logout", 1, "not login shell: use `exit'"); }
 
 int b_eval(int argc, char **argv)
 {
@@ -171,7 +173,6 @@ int b_trap(int argc, char **argv)
         if (n < 0) { status = b_error("trap", 1, "%s: invalid signal specification", argv[i]); continue; }
         free(sh.traps[n]);
         sh.traps[n] = reset ? NULL : xstrdup(action);
-        sh.trap_depth[n] = sh.depth;
     }
     return status;
 }

@@ -105,13 +105,14 @@ int b_command(int argc, char **argv)
 {
     opts o = OPTS("command [-pVv] command [arg ...]");
     char how = 0;
+    bool default_path = false;
     int status = 0;
     for (int c; (c = next_opt(&o, "pvV"));) {
         if (c == '?') return 2;
-        if (c != 'p') how = (char)c;
+        if (c != 'p') how = (char)c; else default_path = true;
     }
     if (o.at >= argc) return 0;
-    if (!how) return exec_argv(argc - o.at, argv + o.at, 1);
+    if (!how) return exec_argv(argc - o.at, argv + o.at, default_path ? 5 : 1);
     for (int i = o.at; i < argc; i++) {
         if (describe(argv[i], how, true, false, false)) continue;
         status = 1;

@@ -32,6 +32,28 @@ static int run_for_tool(tool *t, int argc, char **argv)
     return status;
 }
 
+static bool is_exported(slot *s, var *v) { (void)s; return (v->flags & V_EXPORT) != 0; }
+
+/* env: exactly these variables, in dir. */
+static int run_env_for_tool(tool *t, char **env, const char *dir, int argc, char **argv)
+{
+    slot **v;
+    sub_state *st = subshell_enter();
+    fd_set_io(0, io_ref(t->in));
+    fd_set_io(1, io_ref(t->out));
+    fd_set_io(2, io_ref(t->err));
+    size_t n = slots_all(&v, is_exported);
+    for (size_t i = 0; i < n; i++) { var *top = v[i]->top; chain_remove(v[i], top); undo_log_var(v[i], top->scope, top); }
+    for (; *env; env++) {
+        char *eq = strchr(*env, '='), *name = eq ? arena_strndup(&sh.tmp, *env, (size_t)(eq - *env)) : NULL;
+        if (name && is_name(name)) { var_set_plain(name, eq + 1); var_export(name); }
+    }
+    int status = 125;
+    char *cd[] = { "cd", (char *)dir, NULL };
+    if (!dir || builtin_find("cd")->fn(2, cd) == 0) status = exec_argv(argc, argv, 5);
+    return subshell_leave(st, status);
+}
+
 static const char *getenv_for_tool(tool *t, const char *name)
 {
     (void)t;
@@ -60,7 +82,7 @@ static int run_tool(const tool_entry *e, int argc, char **args)
     for (int i = 0; i < argc; i++) argv[i] = arena_strdup(&sh.tmp, args[i]);
     if (!fd_get(0) || !fd_get(1) || !fd_get(2)) closed = io_null();
     tool t = { .in = io_ref(fd_get(0) ? fd_get(0) : closed), .out = io_ref(fd_get(1) ? fd_get(1) : closed), .err = io_ref(fd_get(2) ? fd_get(2) : closed),
-               .shell = &sh, .run = run_for_tool, .getenv = getenv_for_tool, .environ = environ_for_tool };
+               .shell = &sh, .run = run_for_tool, .run_env = run_env_for_tool, .getenv = getenv_for_tool, .environ = environ_for_tool };
     if (!strcmp(e->name, "sleep")) pipeline_idle();
     int status = tool_call(&t, e, argc, argv);
     /* A writer whose reader is gone: the stage of the pipeline ends, as by SIGPIPE. */
@@ -144,6 +166,7 @@ static int new_shell(const char *text, size_t len, int argc, char **argv, bool i
     sh.own_args = NULL;
     sh.frames = NULL;
     sh.is_command_string = is_command;
+    sh.subshells = 0;
     sh.depth++;
     for (; options && *options; options++) {
         char *args[3] = { "set", (char[]){ '-', *options, 0 }, NULL };
@@ -255,6 +278,7 @@ char *find_in_path(const char *name, const char *path)
 
 static int not_found(int argc, char **argv)
 {
+    if (!var_get("PATH")) { sh_error("%s: No such file or directory", argv[0]); return 127; }
     func *f = func_find("command_not_found_handle");
     if (f) {
         char **args = arena_alloc(&sh.tmp, ((size_t)argc + 2) * sizeof *args);
@@ -266,6 +290,19 @@ static int not_found(int argc, char **argv)
     }
     sh_error("%s: command not found", argv[0]);
     return 127;
+}
+
+/* Built-in tools are found where programs usually are: in PATH, if it names one of those directories. */
+static bool tools_in_path(void)
+{
+    const char *path = var_get("PATH");
+    if (!path) return false;
+    for (const char *p = path;; p++) {
+        size_t n = strcspn(p, ":");
+        if ((n == 4 && !strncmp(p, "/bin", 4)) || (n == 8 && !strncmp(p, "/usr/bin", 8)) || (n == 14 && !strncmp(p, "/usr/local/bin", 14))) return true;
+        p += n;
+        if (!*p) return false;
+    }
 }
 
 /* True for /bin/ls and the like: the built-in tool answers to the paths where programs usually are. */
@@ -286,7 +323,7 @@ int exec_argv(int argc, char **argv, int flags)
     if (flags & 2) return b_error("builtin", 1, "%s: not a shell builtin", name);
     if (!*name) return not_found(argc, argv);
     const tool_entry *e = tool_find(name);
-    if (e) return tool_allowed(name, argc, argv) ? run_tool(e, argc, argv) : 1;
+    if (e && (flags & 4 || tools_in_path())) return tool_allowed(name, argc, argv) ? run_tool(e, argc, argv) : 1;
     const char *base = usual_path(name);
     struct stat st;
     if (base && stat(name, &st) < 0) {
@@ -315,6 +352,11 @@ int exec_function(func *f, int argc, char **argv)
     frame fr = { .up = sh.frames, .func = f->name, .source = f->source, .call_line = sh.line };
     char **args = sh.args, **own = sh.own_args;
     int nargs = sh.nargs, own_level = sh.own_level, loops = sh.loop_depth, line = sh.line, getopts_at = sh.getopts_at;
+    /* DEBUG, RETURN and ERR are not inherited unless asked for; what the function sets itself stays set. */
+    static const int inner[] = { TRAP_DEBUG, TRAP_RETURN, TRAP_ERR };
+    char *hidden[3] = { NULL };
+    for (int i = 0; i < 3; i++)
+        if (sh.traps[inner[i]] && !(inner[i] == TRAP_ERR ? sh.opt[O_ERRTRACE] : sh.opt[O_FUNCTRACE] || f->traced)) { hidden[i] = sh.traps[inner[i]]; sh.traps[inner[i]] = NULL; }
     func_ref(f);
     sh.frames = &fr;
     sh.args = argv + 1;
@@ -326,7 +368,11 @@ int exec_function(func *f, int argc, char **argv)
     int status = exec_node(f->body);
     if (sh.unwind == UW_RETURN) { sh.unwind = 0; status = sh.exit_status; }
     sh.status = status;
-    if (sh.traps[TRAP_RETURN] && !sh.unwind && (sh.trap_depth[TRAP_RETURN] >= sh.depth || sh.opt[O_FUNCTRACE] || f->traced)) run_trap(TRAP_RETURN);
+    if (sh.traps[TRAP_RETURN] && !sh.unwind) run_trap(TRAP_RETURN);
+    for (int i = 0; i < 3; i++) {
+        if (!hidden[i]) continue;
+        if (sh.traps[inner[i]]) free(hidden[i]); else sh.traps[inner[i]] = hidden[i];
+    }
     scope_pop();
     sh.depth--;
     if (sh.own_args && sh.own_level == sh.level) { for (char **a = sh.own_args; *a; a++) free(*a); free(sh.own_args); }
@@ -500,8 +546,10 @@ int exec_simple(node *n)
     if (sh.traps[TRAP_DEBUG]) { debug_trap(n); if (sh.unwind) { arena_release(&sh.tmp, m); return sh.status; } }
     if (!sh.in_trap[TRAP_DEBUG] && !sh.in_trap[TRAP_ERR]) sh.command_node = n;
     sh.had_subst = false;
-    if (n->u.simple.n == 0) status = only_assignments(n);
-    else if (!expand_args(n, &argv)) status = sh.unwind ? sh.exit_status : 1;
+    if (n->u.simple.n == 0) {
+        status = only_assignments(n);
+        if (sh.underscore->top && sh.underscore->top->level == sh.level) var_put(sh.underscore->top, "");
+    } else if (!expand_args(n, &argv)) status = sh.unwind ? sh.exit_status : 1;
     else if (argv.n == 0) status = only_assignments(n);
     else {
         char *last = argv.v[argv.n - 1];

@@ -21,13 +21,13 @@ void after_command(int status, node *n)
 {
     (void)n;
     if (status == 0 || sh.cond_depth || sh.unwind) return;
-    if (sh.traps[TRAP_ERR] && (sh.depth <= sh.trap_depth[TRAP_ERR] || sh.opt[O_ERRTRACE])) run_trap(TRAP_ERR);
+    if (sh.traps[TRAP_ERR]) run_trap(TRAP_ERR);
     if (sh.opt[O_ERREXIT] && !sh.unwind) sh_exit(status);
 }
 
 void debug_trap(node *n)
 {
-    if (!sh.traps[TRAP_DEBUG] || sh.in_trap[TRAP_DEBUG] || (sh.depth > sh.trap_depth[TRAP_DEBUG] && !sh.opt[O_FUNCTRACE])) return;
+    if (!sh.traps[TRAP_DEBUG] || sh.in_trap[TRAP_DEBUG]) return;
     sh.command_node = n;
     run_trap(TRAP_DEBUG);
 }
@@ -90,7 +90,7 @@ static int exec_arith(node *n)
     if (sh.opt[O_XTRACE]) {
         strbuf b = { .a = &sh.tmp };
         arena_mark_t m = arena_mark(&sh.tmp);
-        sb_printf(&b, "((%s))", n->u.arith->text);
+        sb_printf(&b, "(( %s ))", n->u.arith->text);
         trace_text(sb_str(&b));
         arena_release(&sh.tmp, m);
     }

@@ -49,7 +49,8 @@ struct parser {
     alias_use *aliases;
     char *spliced;               /* malloc'ed src after an alias expansion */
     program *prog;
-    bool alias_next;
+    bool alias_next;             /* the text of the last alias ended in a blank: the word behind it may be an alias too */
+    size_t alias_end;
 };
 
 /* lexer.c */

@@ -180,6 +180,7 @@ static bool expand_alias(parser *p, word *w)
     p->pos = head;
     p->line = p->tok.line;
     p->have = false;
+    p->alias_end = head + tn;
     p->alias_next = tn > 0 && (text[tn - 1] == ' ' || text[tn - 1] == '\t');
     return true;
 }
@@ -224,8 +225,8 @@ static node *parse_simple(parser *p)
                 t->w = w;
             }
         }
-        if ((nw == 0 || p->alias_next) && !p->tok.w->as) {
-            p->alias_next = false;
+        if ((nw == 0 || (p->alias_next && p->tok.start >= p->alias_end)) && !p->tok.w->as) {
+            if (nw > 0) p->alias_next = false;
             if (expand_alias(p, p->tok.w)) {
                 if (nw == 0 && !n->redirs && !n->u.simple.assigns) return parse_command(p);
                 continue;

@@ -349,6 +349,7 @@ typedef struct shell {
     int depth, max_depth;        /* function calls */
     int eval_depth;              /* C recursion */
     int level;                   /* subshell depth as $BASH_SUBSHELL; vars log below it */
+    int subshells;               /* BASH_SUBSHELL */
     int loop_depth;
     int cond_depth;              /* inside a condition: errexit is off */
     frame *frames;
@@ -359,7 +360,6 @@ typedef struct shell {
     uint8_t shopt[S_COUNT];
     char *traps[TRAP_MAX];       /* malloc'ed; "" ignores */
     bool in_trap[TRAP_MAX];
-    int trap_depth[TRAP_MAX];    /* function depth at which it was set */
     bool traps_parent;           /* the traps are the parent's, kept only for printing */
     io **fds; int nfds;
     char *cwd;

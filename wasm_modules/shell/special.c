@@ -60,7 +60,7 @@ static void get_realtime(slot *s, var *v)
     arena_release(&sh.tmp, m);
 }
 static void get_line(slot *s, var *v) { (void)s; put_int(v, sh.line); }
-static void get_subshell(slot *s, var *v) { (void)s; put_int(v, sh.level); }
+static void get_subshell(slot *s, var *v) { (void)s; put_int(v, sh.subshells); }
 static void get_bashpid(slot *s, var *v) { (void)s; put_int(v, SHELL_PID + sh.level); }
 static void get_shellopts(slot *s, var *v) { (void)s; arena_mark_t m = arena_mark(&sh.tmp); var_put(v, opt_list(0)); arena_release(&sh.tmp, m); }
 static void get_bashopts(slot *s, var *v) { (void)s; arena_mark_t m = arena_mark(&sh.tmp); var_put(v, opt_list(1)); arena_release(&sh.tmp, m); }

@@ -20,6 +20,7 @@ sub_state *subshell_enter(void)
     st->undo = undo_mark();
     st->locals = local_mark();
     sh.level++;
+    sh.subshells++;
     sh.base_scope = sh.scope;
     sh.unwind = 0;
     sh.loop_depth = 0;

@@ -168,6 +168,7 @@ size_t decode_escape(const char *s, char mode, strbuf *out, bool *stop)
         return 1;
     }
     if (*s == 'c') {
+        if (mode == 'f') { sb_putc(out, '\\'); return 0; }
         if (mode != '\'') { if (stop) *stop = true; return 1; }
         if (!s[1]) { sb_puts(out, "\\c"); return 1; }
         sb_putc(out, (char)(s[1] == '?' ? 0x7f : toupper((unsigned char)s[1]) & 0x1f));

@@ -1,0 +1,370 @@
+"""`hatchway snapshot`: save, look at, compare and replay sessions from the command line.
+
+Rules: a snapshot is named by a file, by the beginning of its id in the history, or by its label there. Everything is sealed with
+this user's own keys unless the environment names others (HATCHWAY_KEYS). Output is plain text; --json prints the same facts.
+Imports happen inside of functions: every command of `hatchway` reads this file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hatchway.box import Sandbox
+    from sandbox.history import History
+    from sandbox.recordings import Recording
+    from sandbox.snapshots import Manifest, Snapshot
+
+
+def add_command(commands: Any) -> None:
+    snapshot = commands.add_parser(
+        "snapshot",
+        help="save, inspect, compare and replay sessions",
+        description="Sessions as files and as a history.",
+        epilog="examples:\n  hatchway snapshot save -c 'x = 41' --label start\n"
+        "  hatchway snapshot save -c 'x += 1' --from start\n  hatchway snapshot diff start 3f2a\n"
+        "  hatchway snapshot record -c 'import random; random.random()' -o run.rec\n"
+        "  hatchway snapshot replay run.rec",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    snapshot.set_defaults(function="snapshot")
+    verbs = snapshot.add_subparsers(dest="verb", metavar="VERB", required=True)
+    for name, text in (
+        ("save", "run a program and keep the session"),
+        ("record", "run a program and keep all it takes to replay it"),
+    ):
+        verb = verbs.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+        verb.add_argument("path", nargs="?", metavar="FILE", help="the program")
+        verb.add_argument("-c", "--code", metavar="CODE", help="the program itself")
+        verb.add_argument("-l", "--language", metavar="L", help="python (default), javascript, typescript or shell")
+        verb.add_argument("--from", dest="start", metavar="SNAPSHOT", help="start from this snapshot instead of a fresh session")
+        verb.add_argument("--template", metavar="NAME", help="start from a template")
+        verb.add_argument("--label", default="", metavar="TEXT", help="a name for people")
+        verb.add_argument("-o", "--output", metavar="FILE", required=name == "record", help="write it there, not to the history")
+    inspect = verbs.add_parser("inspect", help="what is in a snapshot or recording")
+    inspect.add_argument("snapshot", metavar="SNAPSHOT")
+    inspect.add_argument("--json", action="store_true", help="machine-readable")
+    replay = verbs.add_parser("replay", help="run a recording again and compare, bit for bit")
+    replay.add_argument("recording", metavar="FILE")
+    replay.add_argument(
+        "--answer", action="append", default=[], metavar="N=JSON", help="what if call N had answered this? (repeatable)"
+    )
+    replay.add_argument("--json", action="store_true", help="print the whole result as JSON")
+    compare = verbs.add_parser("diff", help="files, pages and variables in which two snapshots differ")
+    compare.add_argument("old", metavar="OLD")
+    compare.add_argument("new", metavar="NEW")
+    compare.add_argument("--json", action="store_true", help="machine-readable")
+    log = verbs.add_parser("log", help="the history, newest first")
+    log.add_argument("--json", action="store_true", help="machine-readable")
+    remove = verbs.add_parser("rm", help="forget a snapshot of the history")
+    remove.add_argument("snapshot", metavar="SNAPSHOT")
+    verbs.add_parser("gc", help="delete pages that no snapshot of the history needs")
+    verbs.add_parser("rotate-keys", help="seal with a new key from now on; older ones still open")
+
+
+def run(options: argparse.Namespace) -> int:
+    verb = options.verb.replace("-", "_")
+    return int(globals()[f"run_{verb}"](options))
+
+
+def _history() -> History:
+    from sandbox.history import History, default_path
+    from sandbox.sealing import local_keys
+
+    return History(default_path(), local_keys())
+
+
+def _read(path: Path) -> bytes:
+    from sandbox.errors import RequestError
+
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise RequestError("INVALID_ARGUMENT", f"cannot read {path}: {error.strerror}") from None
+
+
+def _find(name: str) -> Snapshot:
+    """A snapshot from a file or from the history."""
+    from sandbox.limits import MOST
+    from sandbox.sealing import local_keys
+    from sandbox.snapshots import open_snapshot
+
+    if Path(name).is_file():
+        return open_snapshot(_read(Path(name)), local_keys(), memory_mb=MOST.memory_mb)
+    history = _history()
+    return history.load(history.find(name))
+
+
+def _start(options: argparse.Namespace, *, record: bool) -> tuple[Sandbox, str | None]:
+    """The sandbox a program runs in, and the id of the snapshot it starts from."""
+    from hatchway.box import Sandbox
+    from hatchway.cli import show_progress
+    from sandbox.session import Session
+    from sandbox.snapshots import thaw
+
+    if options.start is None:
+        return Sandbox(language=options.language, template=options.template, record=record, progress=show_progress), None
+    found = _find(options.start)
+    box = Sandbox._around(Session(found.manifest.session_id, language=found.manifest.language, state=thaw(found)), show_progress)
+    box.record = record
+    return box, found.id
+
+
+def _run_program(box: Sandbox, options: argparse.Namespace) -> bool:
+    from hatchway.running import read_program, show_result, write_output
+
+    if options.path is None and options.code is None:
+        return True
+    code, language, filename = read_program(options)
+    result = box.run(
+        code, language=options.language or (language if options.path else None), filename=filename, on_output=write_output
+    )
+    show_result(result)
+    return result.ok or box.record
+
+
+def run_save(options: argparse.Namespace) -> int:
+    from hatchway.cli import complain
+
+    box, parent = _start(options, record=False)
+    with box:
+        if not _run_program(box, options):
+            complain("the program failed; nothing was saved")
+            return 1
+        if options.output:
+            blob = box.snapshot(label=options.label)
+            Path(options.output).write_bytes(blob)
+            print(f"{options.output}: {len(blob) / 1e3:.0f} kB", file=sys.stderr)
+            return 0
+        from sandbox.snapshots import Origin
+
+        session = box._session
+        print(_history().save(session.freeze(), Origin(session.id, session.limits, label=options.label, parent=parent)))
+    return 0
+
+
+def run_record(options: argparse.Namespace) -> int:
+    from hatchway.cli import complain
+    from sandbox.sealing import local_keys
+
+    box, _ = _start(options, record=True)
+    with box:
+        _run_program(box, options)
+        if box.recording is None:
+            complain("there is nothing to record", "give a FILE or -c CODE")
+            return 2
+        blob = box.recording.seal(local_keys())
+    Path(options.output).write_bytes(blob)
+    print(f"{options.output}: {len(box.recording.journal.events)} entries, {len(blob) / 1e3:.0f} kB", file=sys.stderr)
+    return 0
+
+
+def _open_recording(path: str) -> Recording:
+    from sandbox.recordings import Recording
+    from sandbox.sealing import local_keys
+
+    return Recording.open(_read(Path(path)), local_keys())
+
+
+def run_replay(options: argparse.Namespace) -> int:
+    import msgspec
+
+    from hatchway.running import show_result, write_output
+    from sandbox.errors import RequestError
+    from sandbox.recordings import replay
+
+    recording = _open_recording(options.recording)
+    changes = {}
+    for pair in options.answer:
+        number, equals, value = pair.partition("=")
+        if not (equals and number.isdigit()):
+            known = "; ".join(f"{n}: {call['name']}" for n, (call, _) in recording.calls().items()) or "none"
+            raise RequestError("INVALID_ARGUMENT", f"--answer {pair!r} is not N=JSON", f"the calls of this run: {known}")
+        try:
+            changes[int(number)] = msgspec.json.decode(value)
+        except msgspec.DecodeError:
+            changes[int(number)] = value
+    done = replay(recording, changes=changes, on_output=None if options.json else write_output)
+    done.session.close()
+    if options.json:
+        print(msgspec.json.encode(done.result).decode())
+    else:
+        show_result(done.result)
+        same = "what would have happened" if changes else "the same, bit for bit"
+        print(f"{same}: memory {done.recording.ending.memory.hex()[:16]}", file=sys.stderr)
+    return 0
+
+
+def run_diff(options: argparse.Namespace) -> int:
+    import msgspec
+
+    from sandbox.differences import diff
+
+    found = diff(_find(options.old), _find(options.new))
+    if options.json:
+        print(msgspec.json.encode(dataclasses.asdict(found)).decode())
+        return 0
+    groups = [("files", found.files), *((f"{name} variables", change) for name, change in found.variables.items())]
+    for title, change in groups:
+        for sign, names in (("+", change.added), ("-", change.removed), ("~", change.changed)):
+            for name in names:
+                print(f"{sign} {title[:-1] if title != 'files' else 'file'} {name}")
+    for name, count in found.pages.items():
+        print(f"  {count} pages of {name} memory differ")
+    return 0
+
+
+def run_log(options: argparse.Namespace) -> int:
+    import msgspec
+
+    entries = _history().log()
+    if options.json:
+        print(msgspec.json.encode([dataclasses.asdict(entry) for entry in entries]).decode())
+        return 0
+    for entry in entries:
+        parent = entry.parent[:12] if entry.parent else "-"
+        label = f"  {entry.label}" if entry.label else ""
+        facts = (
+            entry.id[:12],
+            f"{parent:12}",
+            f"{_age(entry.created_at):>8}",
+            f"{_size(entry.own_bytes):>9}",
+            entry.language.value,
+        )
+        print("  ".join(facts) + label)
+    return 0
+
+
+def run_rm(options: argparse.Namespace) -> int:
+    history = _history()
+    history.remove(history.find(options.snapshot))
+    return 0
+
+
+def run_gc(options: argparse.Namespace) -> int:
+    count, freed = _history().collect()
+    print(f"deleted {count} pages and chunks, {_size(freed)}")
+    return 0
+
+
+def run_rotate_keys(options: argparse.Namespace) -> int:
+    from sandbox.sealing import rotate_local_keys
+
+    print(f"sealing with key {rotate_local_keys().current} from now on")
+    return 0
+
+
+def run_inspect(options: argparse.Namespace) -> int:
+    from sandbox.sealing import purpose_of
+
+    path = Path(options.snapshot)
+    if path.is_file():
+        blob = _read(path)
+        if purpose_of(blob) == "recording":
+            return _inspect_recording(options.snapshot, options.json)
+        facts = _facts_of_file(blob)
+    else:
+        history = _history()
+        snapshot_id = history.find(options.snapshot)
+        facts = _facts(history.manifest(snapshot_id), snapshot_id)
+        facts["ancestry"] = history.ancestry(snapshot_id)[1:]
+    return _print(facts, options.json)
+
+
+def _facts_of_file(blob: bytes) -> dict[str, Any]:
+    """The facts in a sealed file. Nothing of it is unpacked, so that a snapshot of other images can be looked at too."""
+    from sandbox.sealing import local_keys, open_seal
+    from sandbox.snapshots import PURPOSE, Pack, decode_manifest, decode_record, id_of
+
+    body = decode_record(open_seal(blob, local_keys(), purpose=PURPOSE), Pack, "snapshot")
+    facts = _facts(decode_manifest(body.manifest), id_of(body.manifest))
+    facts["size"] = {"sealed": len(blob), "manifest": len(body.manifest), "pages and files, compressed": len(body.data)}
+    facts["difference to"] = body.base.hex() if body.base else None
+    return facts
+
+
+def _facts(manifest: Manifest, snapshot_id: str) -> dict[str, Any]:
+    import msgspec
+
+    from sandbox.filetrees import FileRecord
+
+    files = [record for record in manifest.files.nodes if isinstance(record, FileRecord)]
+    guests = {
+        name: {
+            "pages": len(guest.pages) // 4,
+            "memory bytes": guest.memory_bytes,
+            "open files": sum(1 for one in guest.descriptors if one.ino and one.preopen is None),
+            "wasm": guest.wasm.hex(),
+            "image": guest.image.hex(),
+        }
+        for name, guest in manifest.guests.items()
+    }
+    return {
+        "id": snapshot_id,
+        "format": f"{manifest.format} version {manifest.version}",
+        "label": manifest.label,
+        "session": manifest.session_id,
+        "language": manifest.language.value,
+        "created": time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(manifest.created_at / 1000)),
+        "age": _age(manifest.created_at),
+        "parent": manifest.parent.hex() if manifest.parent else None,
+        "policy": manifest.policy,
+        "capabilities": sorted(manifest.capabilities),
+        "limits": msgspec.to_builtins(manifest.limits),
+        "files": {"count": len(files), "bytes": sum(record.size for record in files)},
+        "guests": guests,
+    }
+
+
+def _inspect_recording(path: str, as_json: bool) -> int:
+    recording = _open_recording(path)
+    journal, ending = recording.journal, recording.ending
+    facts = {
+        "format": "hatchway-recording",
+        "language": journal.language.value,
+        "status": ending.status.value,
+        "entries": len(journal.events),
+        "waiting for": journal.pending[1:].decode("utf-8", "replace") if journal.pending else None,
+        "calls": {
+            str(n): f"{asked['name']}({asked['args']}, {asked['kwargs']}) -> {reply}"
+            for n, (asked, reply) in recording.calls().items()
+        },
+        "memory": ending.memory.hex(),
+        "files": ending.files.hex(),
+        "stdout bytes": len(ending.stdout),
+    }
+    return _print(facts, as_json)
+
+
+def _print(facts: dict[str, Any], as_json: bool) -> int:
+    import msgspec
+
+    if as_json:
+        print(msgspec.json.encode(facts).decode())
+        return 0
+    for name, value in facts.items():
+        if isinstance(value, dict):
+            print(f"{name}:")
+            for key, item in value.items():
+                shown = ", ".join(f"{k} {v}" for k, v in item.items()) if isinstance(item, dict) else item
+                print(f"  {key:28} {shown}")
+        elif value not in (None, "", []):
+            print(f"{name:14} {', '.join(value) if isinstance(value, list) else value}")
+    return 0
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{count / 1e3:.0f} kB"
+
+
+def _age(created_at_ms: int) -> str:
+    seconds = max(0, int(time.time() - created_at_ms / 1000))
+    for name, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds // size} {name}"
+    return f"{seconds} s"

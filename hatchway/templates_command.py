@@ -1,0 +1,84 @@
+"""`hatchway template`: sessions that were warmed up once, for others to start from.
+
+Rules: a setup program runs without capabilities and without anything of the caller's but the files named; what it prints goes to
+stderr. A setup that fails leaves no template.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def add_command(commands: Any) -> None:
+    template = commands.add_parser(
+        "template",
+        help="warm a session up once, start any number from it",
+        description="Templates: sessions with imports done and functions defined, kept in the cache.",
+        epilog="example:\n  hatchway template build pandas --setup setup.py\n  hatchway run --template pandas -c 'df.describe()'",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    template.set_defaults(function="template")
+    verbs = template.add_subparsers(dest="verb", metavar="VERB", required=True)
+    build = verbs.add_parser("build", help="run a setup program and keep the session", description="Build a template.")
+    build.add_argument("name", metavar="NAME")
+    build.add_argument("--setup", metavar="FILE", help="the setup program")
+    build.add_argument("-c", "--code", metavar="CODE", help="the setup program itself")
+    build.add_argument("-l", "--language", metavar="L", help="python (default), javascript, typescript or shell")
+    build.add_argument("--file", action="append", default=[], metavar="HOST[:GUEST]", help="copy a file into /workspace first")
+    verbs.add_parser("list", help="templates in the cache")
+    remove = verbs.add_parser("rm", help="delete a template")
+    remove.add_argument("name", metavar="NAME")
+
+
+def run(options: argparse.Namespace) -> int:
+    from sandbox.errors import RequestError
+    from sandbox.templates import templates
+
+    if options.verb == "build":
+        return _build(options)
+    if options.verb == "rm":
+        if not templates.remove(options.name):
+            raise RequestError("INVALID_ARGUMENT", f"there is no template {options.name!r}", "hatchway template list")
+        return 0
+    for one in templates.list():
+        state = "stale: build it again" if one.stale else "ready"
+        print(
+            f"{one.name:20} {one.language.value:12} {one.id[:12]}  {one.pages:6} pages  {one.stored_bytes / 1e6:7.1f} MB  {state}"
+        )
+    return 0
+
+
+def _build(options: argparse.Namespace) -> int:
+    from hatchway.cli import _LANGUAGE_OF_SUFFIX, complain, show_progress
+    from sandbox.errors import RequestError
+    from sandbox.session import parse_language
+    from sandbox.templates import templates
+
+    if (options.setup is None) == (options.code is None):
+        raise RequestError("INVALID_ARGUMENT", "give --setup FILE or -c CODE")
+    language = options.language or (_LANGUAGE_OF_SUFFIX.get(Path(options.setup).suffix) if options.setup else None) or "python"
+    setup = options.code if options.code is not None else _read(Path(options.setup)).decode()
+    files = {}
+    for pair in options.file:
+        host, _, guest = pair.partition(":")
+        files[guest or Path(host).name] = _read(Path(host))
+    result = templates.build(options.name, setup, language=parse_language(language), files=files, progress=show_progress)
+    sys.stderr.write(result.stdout + result.stderr)
+    if not result.ok or result.exit_code:
+        reason = result.error.message if result.error else f"it exited with status {result.exit_code}"
+        complain(f"the setup failed, so there is no template {options.name!r}: {reason}")
+        return 1
+    print(f"template {options.name} is ready", file=sys.stderr)
+    return 0
+
+
+def _read(path: Path) -> bytes:
+    from sandbox.errors import RequestError
+
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise RequestError("INVALID_ARGUMENT", f"cannot read {path}: {error.strerror}") from None

@@ -1,0 +1,334 @@
+"""Recordings: a run that can be had again. A starting snapshot, the run's journal, and how it ended.
+
+Purpose: `record` runs a program and keeps all three; `replay` runs it again from them and compares; `resume` takes a run that was
+put away while it waited inside of a capability call, replays it to that point and lets it go on, here or in another process.
+
+Rules: a replay that differs fails at the first difference, with REPLAY_MISMATCH. A run that a limit, a cancel or a wait ended has
+changed nothing, so its recording ends with the state it started with. Replays call no capability: every answer is in the journal,
+except where a changed answer ("what if") leads to a question that was never asked. A resumed run answers its replayed calls from
+the journal too: they happened already.
+
+Does not know: where recordings are kept, approvals.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from sandbox import snapshots
+from sandbox.capabilities import Registry
+from sandbox.errors import RequestError, Stop
+from sandbox.filetrees import write_tree
+from sandbox.generations import VfsLimits
+from sandbox.images import Images, Progress, images
+from sandbox.journal import MESSAGE, MONOTONIC, Divergence, Event, Tape
+from sandbox.limits import MOST, Cancel
+from sandbox.sealing import LOCAL_TENANT, Keys, corrupt, open_seal, seal
+from sandbox.session import OnOutput, Session
+from sandbox.snapshots import Origin
+from sandbox.states import SessionState
+from sandbox.wire import Language, RunRequest, RunResult, RunStatus, SessionLimits
+
+FORMAT: Final = "hatchway-recording"
+VERSION: Final = 1
+PURPOSE: Final = "recording"
+_CALL: Final = b"C"[0]
+_OUTSIDE: Final = frozenset({"TIMEOUT_WALL", "TIMEOUT_CPU", "CANCELLED"})
+"""Ends that depend on how fast the machine is or on who is waiting: a replay may meet another of them."""
+
+
+class Journal(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What went into a run. `image` is the digest of the guest's image, `request` the message the guest got, `pending` the message
+    it waits for an answer to."""
+
+    session_id: str
+    language: Language
+    image: bytes
+    request: bytes
+    stdin: bytes
+    limits: SessionLimits
+    free_bytes: int
+    events: list[Event]
+    pending: bytes | None
+
+
+class Ending(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """How a run ended. `reported` is the guest's own outcome; memory and files are digests of the state it left."""
+
+    status: RunStatus
+    code: str | None
+    message: str | None
+    reported: bytes
+    stdout: bytes
+    stderr: bytes
+    memory: bytes
+    files: bytes
+
+
+class _Stored(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    format: str
+    version: int
+    snapshot: bytes
+    journal: Journal
+    ending: Ending
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A run, ready to be replayed."""
+
+    start: SessionState
+    journal: Journal
+    ending: Ending
+
+    @property
+    def is_waiting(self) -> bool:
+        return self.journal.pending is not None
+
+    def calls(self) -> dict[int, tuple[dict[str, Any], dict[str, Any]]]:
+        """The capability calls by their number in the journal: what was asked, what was answered."""
+        return {
+            number: (msgspec.json.decode(asked[1:]), msgspec.json.decode(value))
+            for number, (kind, value, asked) in enumerate(self.journal.events)
+            if kind == MESSAGE and asked[0] == _CALL and isinstance(value, bytes)
+        }
+
+    def seal(self, keys: Keys, *, tenant: str = LOCAL_TENANT, store: Images = images) -> bytes:
+        origin = Origin(self.journal.session_id, self.journal.limits, label="start of a recorded run")
+        packed = snapshots.pack(snapshots.take(self.start, origin, store=store))
+        stored = _Stored(format=FORMAT, version=VERSION, snapshot=packed, journal=self.journal, ending=self.ending)
+        return seal(snapshots.encode_record(stored), keys, tenant=tenant, purpose=PURPOSE)
+
+    @classmethod
+    def open(
+        cls,
+        blob: bytes,
+        keys: Keys,
+        *,
+        tenant: str = LOCAL_TENANT,
+        memory_mb: int | None = None,
+        files: VfsLimits | None = None,
+        store: Images = images,
+    ) -> Recording:
+        """`memory_mb` is what the receiver allows; without it, what the recorded run was allowed."""
+        opened = open_seal(blob, keys, tenant=tenant, purpose=PURPOSE)
+        stored = snapshots.decode_record(opened, _Stored, PURPOSE)
+        if stored.format != FORMAT or stored.version != VERSION:
+            raise RequestError("SNAPSHOT_VERSION_MISMATCH", f"the recording has version {stored.version}, not {VERSION}")
+        if not all(0 <= kind <= MESSAGE and isinstance(value, int) != (kind > 3) for kind, value, _ in stored.journal.events):
+            raise corrupt("the journal has an entry that is not one")
+        allowed = memory_mb if memory_mb is not None else MOST.memory_mb
+        snapshot = snapshots.unpack(stored.snapshot, memory_mb=allowed, files=files, store=store)
+        return cls(snapshots.thaw(snapshot, files=files, store=store), stored.journal, stored.ending)
+
+
+def record(
+    session: Session,
+    request: RunRequest,
+    *,
+    on_output: OnOutput | None = None,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+    store: Images = images,
+) -> tuple[RunResult, Recording | None]:
+    """Run `request` and keep what it takes to run it again; nothing if it was refused before it ran."""
+    start = session.freeze()
+    tape = Tape()
+    result = session.run(request, on_output=on_output, progress=progress, cancel=cancel, tape=tape)
+    return result, _recording(session, request, start, tape, result, store) if tape.request is not None else None
+
+
+def _recording(
+    session: Session, request: RunRequest, start: SessionState, tape: Tape, result: RunResult, store: Images
+) -> Recording:
+    journal = Journal(
+        session_id=session.id,
+        language=request.language,
+        image=bytes.fromhex(tape.image),
+        request=tape.request or b"",
+        stdin=request.stdin.encode("utf-8", "replace"),
+        limits=session.limits_of(request),
+        free_bytes=tape.free_bytes,
+        events=tape.events,
+        pending=tape.pending,
+    )
+    return Recording(start, journal, _ending(session, tape, result, store))
+
+
+def _ending(session: Session, tape: Tape, result: RunResult, store: Images) -> Ending:
+    state = session.freeze()
+    memory = hashlib.sha256()
+    for name, guest in sorted(state.guests.items()):
+        memory.update(f"{name} {guest.memory_digest()}\n".encode())
+    return Ending(
+        status=result.status,
+        code=result.error.code if result.error else None,
+        message=result.error.message if result.error else None,
+        reported=tape.reported,
+        stdout=tape.output[0],
+        stderr=tape.output[1],
+        memory=memory.digest(),
+        files=digest_of_files(state, store),
+    )
+
+
+def digest_of_files(state: SessionState, store: Images = images) -> bytes:
+    """Equal for equal filesystems: names, contents and times."""
+    tree = write_tree(state.files, store.files(), lambda chunk: hashlib.sha256(chunk).digest())
+    return hashlib.sha256(snapshots.encode_record(tree)).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A run that was played again, and the session it left, which belongs to the caller."""
+
+    result: RunResult
+    session: Session
+    recording: Recording
+
+
+def replay(
+    recording: Recording,
+    *,
+    changes: Mapping[int, Any] | None = None,
+    registry: Registry | None = None,
+    on_output: OnOutput | None = None,
+    store: Images = images,
+) -> Replayed:
+    """Run a recording again. Raises REPLAY_MISMATCH unless it ends exactly as it was recorded.
+
+    `changes` gives other answers to capability calls, by their numbers in the journal: then nothing is compared after the first
+    of them, and the answer is what would have happened.
+    """
+    journal, ending = recording.journal, recording.ending
+    stopped = _stop_of(ending)
+    answers = {number: _reply(recording, number, value) for number, value in (changes or {}).items()}
+    image = journal.image.hex()
+    tape = Tape(journal.events, message=journal.request, image=image, live=False, changes=answers, stop=stopped)
+    patient = ending.code not in _OUTSIDE
+    session = _session(recording, registry, patient, store)
+    try:
+        result = _run(session, recording, tape, on_output)
+        _raise_refusal(result)
+        again = _recording(session, _request(recording), recording.start, tape, result, store)
+        if not answers:
+            if stopped is None:
+                tape.check_finished()
+            _compare(ending, again.ending, len(tape.events))
+    except BaseException:
+        session.close()
+        raise
+    return Replayed(result, session, again)
+
+
+def resume(
+    recording: Recording,
+    *,
+    answer: Any = msgspec.UNSET,
+    registry: Registry | None = None,
+    limits: SessionLimits | None = None,
+    on_output: OnOutput | None = None,
+    store: Images = images,
+) -> Replayed:
+    """Let a run that waits go on. It is replayed to its waiting call, which then gets `answer`, or is made anew if there is none:
+    whoever approved it made sure that it is not refused again. It may come to wait again: `recording.is_waiting` tells."""
+    journal = recording.journal
+    if journal.pending is None:
+        raise RequestError("INVALID_ARGUMENT", "the run does not wait for anything")
+    events = list(journal.events)
+    if answer is not msgspec.UNSET:
+        events.append((MESSAGE, _encode_reply(answer), journal.pending))
+    tape = Tape(events, message=journal.request, image=journal.image.hex())
+    session = _session(recording, registry, False, store, limits)
+    result = _run(session, recording, tape, on_output)
+    try:
+        _raise_refusal(result)
+    except RequestError:
+        session.close()
+        raise
+    return Replayed(result, session, _recording(session, _request(recording), recording.start, tape, result, store))
+
+
+def _session(
+    recording: Recording, registry: Registry | None, patient: bool, store: Images, limits: SessionLimits | None = None
+) -> Session:
+    """A session in the state the run started from, with its limits: those on time only if the run depends on them."""
+    journal, start = recording.journal, recording.start
+    chosen = limits or journal.limits
+    if patient:
+        chosen = msgspec.structs.replace(chosen, cpu_ms=MOST.cpu_ms, wall_ms=MOST.wall_ms)
+    clocks = [value for kind, value, _ in journal.events if kind == MONOTONIC and isinstance(value, int)]
+    guests = {name: dataclasses.replace(guest, free_bytes=journal.free_bytes) for name, guest in start.guests.items()}
+    state = dataclasses.replace(start, monotonic_ns=max([start.monotonic_ns, *clocks]), guests=guests)
+    return Session(
+        journal.session_id,
+        language=start.language,
+        limits=chosen,
+        registry=registry,
+        metered=start.metered,
+        state=state,
+        store=store,
+    )
+
+
+def _request(recording: Recording) -> RunRequest:
+    journal = recording.journal
+    language = Language.JAVASCRIPT if journal.language is Language.TYPESCRIPT else journal.language
+    return RunRequest(
+        session_id=journal.session_id,
+        language=language,
+        code="",
+        inputs={},
+        return_snapshot=False,
+        validate_only=False,
+        stdin=journal.stdin.decode("utf-8", "replace"),
+    )
+
+
+def _run(session: Session, recording: Recording, tape: Tape, on_output: OnOutput | None) -> RunResult:
+    return session.run(_request(recording), on_output=on_output, tape=tape)
+
+
+def _raise_refusal(result: RunResult) -> None:
+    """What the tape itself refused is the replay's failure, not the program's."""
+    error = result.error
+    if error is not None and error.code in ("REPLAY_MISMATCH", "SNAPSHOT_VERSION_MISMATCH"):
+        raise RequestError(error.code, error.message, error.hint)
+
+
+def _stop_of(ending: Ending) -> Stop | None:
+    """How the recorded run was ended from outside, if it was."""
+    if ending.reported or ending.code is None:
+        return None
+    return Stop(ending.status, ending.code, ending.message or ending.code)
+
+
+def _reply(recording: Recording, number: int, value: Any) -> bytes:
+    if number not in recording.calls():
+        known = ", ".join(map(str, recording.calls())) or "none"
+        raise RequestError("INVALID_ARGUMENT", f"entry {number} of the journal is no capability call", f"calls are: {known}")
+    return _encode_reply(value)
+
+
+def _encode_reply(value: Any) -> bytes:
+    if isinstance(value, Exception):
+        code = getattr(value, "code", "TOOL_ERROR")
+        return msgspec.json.encode({"error": {"code": code, "message": str(value)}})
+    return msgspec.json.encode({"value": value})
+
+
+def _compare(recorded: Ending, played: Ending, number: int) -> None:
+    for name in Ending.__struct_fields__:
+        before, after = getattr(recorded, name), getattr(played, name)
+        outside = name in ("status", "code", "message") and recorded.code in _OUTSIDE and played.code in _OUTSIDE
+        # Output of a run that was ended from outside is what it had come to by then.
+        cut = name in ("stdout", "stderr") and recorded.code in _OUTSIDE
+        if before != after and not outside and not cut:
+            shown = (before.hex()[:16], after.hex()[:16]) if name in ("memory", "files") else (before, after)
+            raise Divergence(number, f"it ended with another {name}: {shown[1]!r:.200}, not {shown[0]!r:.200}")

@@ -1,0 +1,157 @@
+"""The public face: `Sandbox` and `AsyncSandbox`."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+import hatchway
+from hatchway import AsyncSandbox, RequestError, RunStatus, Sandbox
+
+
+def test_surface_of_the_design_page_works() -> None:
+    with hatchway.Sandbox() as box:
+        assert box.run("print(1 + 1)").stdout == "2\n"
+        box.run("open('/workspace/a.txt', 'w').write('hi\\n')")
+        assert box.run("open('/workspace/a.txt').read()").result == "hi\n"
+    assert box.run("1").status is RunStatus.VALIDATION_ERROR
+
+
+def test_shell_and_python_share_the_workspace() -> None:
+    with hatchway.Sandbox() as box:
+        assert box.run("echo hi > a.txt", language="shell").ok
+        assert box.run("open('/workspace/a.txt').read()").result == "hi\n"
+
+
+def test_pandas_is_there() -> None:
+    with hatchway.Sandbox() as box:
+        assert box.run("import pandas as pd; print(pd.Series([1,2,3]).sum())").stdout == "6\n"
+
+
+def test_result_is_ready_for_the_wire() -> None:
+    with hatchway.Sandbox(tools={"f": lambda: 1}) as box:
+        for code in ("f()\n{'a': [1, None, 2**70]}", "1/0", "while True: pass"):
+            result = box.run(code, limits={"cpu_ms": 100})
+            assert msgspec.json.decode(msgspec.json.encode(result), type=hatchway.RunResult) == result
+
+
+@pytest.mark.parametrize("language", ["python", "py", "javascript", "js", "typescript", "ts", "TS", "TypeScript", "type_script"])
+def test_every_spelling_of_a_language_runs(language: str) -> None:
+    with hatchway.Sandbox(language=language) as box:
+        assert box.run("1 + 1").result == 2
+        assert box.run("2 + 2", language=language).result == 4
+
+
+def test_files_are_exchanged_with_the_program() -> None:
+    with hatchway.Sandbox() as box:
+        box.files.write_file("/workspace/in.bin", bytes(range(256)))
+        assert box.run("d = open('/workspace/in.bin', 'rb').read()\nopen('out', 'wb').write(d[::-1])").result == 256
+        assert box.files.read_file("out") == bytes(reversed(range(256)))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"session_id": "a b"},
+        {"session_id": 5},
+        {"language": "cobol"},
+        {"limits": {"memory_mb": 0}},
+        {"limits": {"speed": 1}},
+        {"limits": 5},
+        {"tools": {"not a name": print}},
+    ],
+)
+def test_sandbox_with_wrong_options_is_refused_with_a_code(options: dict[str, Any]) -> None:
+    with pytest.raises(RequestError) as refused:
+        Sandbox(**options)
+    assert refused.value.error.code in ("INVALID_SESSION_ID", "INVALID_ARGUMENT", "INVALID_TOOL_NAME", "UNSUPPORTED_FEATURE")
+
+
+def test_limits_may_be_given_in_part_or_whole() -> None:
+    with Sandbox(limits={"cpu_ms": 50}) as box:
+        assert box.run("while True: pass").error.code == "TIMEOUT_CPU"  # type: ignore[union-attr]
+    whole = msgspec.structs.replace(hatchway.DEFAULT_LIMITS, wall_ms=50)
+    with Sandbox(limits=whole) as box:
+        assert box.run("import time\ntime.sleep(100)", limits=whole).error.code == "TIMEOUT_WALL"  # type: ignore[union-attr]
+
+
+def in_loop(test: Callable[[], Awaitable[None]]) -> Callable[[], None]:
+    def run() -> None:
+        asyncio.run(test())  # type: ignore[arg-type]
+
+    run.__name__ = test.__name__
+    return run
+
+
+@in_loop
+async def test_async_sandbox_has_the_same_verbs() -> None:
+    async with AsyncSandbox(tools={"f": lambda: 3}) as box:
+        box.files.write_file("/workspace/a", b"x")
+        assert (await box.run("x = open('/workspace/a').read()\nx * f()")).result == "xxx"
+        assert (await box.run("1 + 1", language="js")).result == 2
+        assert [c.name for c in box.registry] == ["f"]
+        assert box.cancel() is False
+    assert (await box.run("1")).error.code == "SESSION_NOT_FOUND"  # type: ignore[union-attr]
+
+
+@in_loop
+async def test_two_async_sandboxes_run_at_the_same_time() -> None:
+    meet = threading.Barrier(2, timeout=30)
+    async with AsyncSandbox(tools={"meet": meet.wait}) as one, AsyncSandbox(tools={"meet": meet.wait}) as two:
+        results = await asyncio.gather(one.run("meet()\n1"), two.run("meet()\n2"))
+    assert [result.result for result in results] == [1, 2]
+
+
+@in_loop
+async def test_cancelling_the_task_cancels_the_run_and_the_session_goes_on() -> None:
+    async with AsyncSandbox(limits={"cpu_ms": 600_000, "wall_ms": 600_000}) as box:
+        await box.run("x = 1")
+        started = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        task = asyncio.create_task(
+            box.run(
+                "x = 2\nprint('in', flush=True)\nwhile True: pass", on_output=lambda *_: loop.call_soon_threadsafe(started.set)
+            )
+        )
+        await started.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert (await box.run("x")).result == 1
+
+
+@in_loop
+async def test_cancelling_a_task_that_waits_for_its_turn_leaves_the_run_before_it_alone() -> None:
+    release = threading.Event()
+    loop = asyncio.get_running_loop()
+    started = asyncio.Event()
+
+    def hold() -> int:
+        loop.call_soon_threadsafe(started.set)
+        return int(release.wait(30))
+
+    async with AsyncSandbox(tools={"hold": hold}, limits={"wall_ms": 60_000}) as box:
+        first = asyncio.create_task(box.run("hold()"))
+        await started.wait()
+        second = asyncio.create_task(box.run("x = 1\nwhile True: pass"))
+        await asyncio.sleep(0)
+        second.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await second
+        release.set()
+        assert (await first).result == 1
+        assert (await box.run("'x' in globals()")).result is False
+
+
+@in_loop
+async def test_async_timeout_ends_the_run() -> None:
+    async with AsyncSandbox(limits={"cpu_ms": 600_000, "wall_ms": 600_000}) as box:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await box.run("while True: pass")
+        assert (await box.run("1")).result == 1

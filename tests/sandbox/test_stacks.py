@@ -1,0 +1,93 @@
+"""Threads with small stacks: a guest that recurses there must not take the process with it."""
+
+from __future__ import annotations
+
+import contextvars
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from sandbox import stacks
+
+ATTACKED = """
+import sys, threading
+import hatchway
+
+ATTACKS = [
+    ("python", "x = []\\nfor _ in range(100000): x = [x]\\nrepr(x)"),
+    ("python", "a" + ".c" * 50000),
+    ("python", "def f(): return f()\\nf()"),
+    ("javascript", "function f() { return f() + 1 } f()"),
+    ("javascript", "JSON.parse('['.repeat(1e5) + ']'.repeat(1e5))"),
+]
+threading.stack_size(int(sys.argv[1]) * 1024)
+codes = []
+
+def work():
+    with hatchway.Sandbox(limits={"cpu_ms": 20000, "wall_ms": 60000}, tools={"nested": nested}) as box:
+        for language, code in ATTACKS:
+            codes.append(box.run(code, language=language).error.code)
+        codes.append(box.run("nested()").result)
+
+def nested():
+    with hatchway.Sandbox() as box:
+        return box.run(ATTACKS[1][1]).error.code
+
+threads = [threading.Thread(target=work) for _ in range(3)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(sorted(set(codes)), len(codes))
+"""
+
+
+@pytest.mark.parametrize("stack_kb", [128, 256, 1024])
+def test_guests_that_recurse_on_small_stacks_leave_the_process_alive(stack_kb: int) -> None:
+    """In a process of its own: a stack that is too small ends it without a word."""
+    ended = subprocess.run(
+        [sys.executable, "-c", ATTACKED, str(stack_kb)], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert (ended.returncode, ended.stdout) == (0, "['STACK_OVERFLOW'] 18\n"), ended.stderr
+
+
+def on_thread_of(stack_bytes: int, found: list[object]) -> None:
+    def work() -> None:
+        found.append(stacks.stack_bytes())
+        found.append(stacks.is_enough())
+        found.append(stacks.on_large_stack(lambda: (stacks.stack_bytes(), stacks.is_enough(), threading.current_thread().name)))
+
+    before = threading.stack_size(stack_bytes)
+    try:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        assert threading.stack_size() == stack_bytes
+    finally:
+        threading.stack_size(before)
+
+
+def test_small_stack_is_known_and_a_large_one_is_made() -> None:
+    found: list[object] = []
+    on_thread_of(256 << 10, found)
+    assert found[:2] == [256 << 10, False]
+    size, enough, name = found[2]  # type: ignore[misc]
+    assert size >= 8 << 20 and enough and name == "hatchway-guest"
+
+
+def test_large_stack_is_enough() -> None:
+    found: list[object] = []
+    on_thread_of(16 << 20, found)
+    assert found[1] is True
+
+
+def test_answer_exception_and_context_pass_through_the_large_stack() -> None:
+    variable: contextvars.ContextVar[int] = contextvars.ContextVar("variable")
+    variable.set(7)
+    assert stacks.on_large_stack(variable.get) == 7
+
+    def fail() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stacks.on_large_stack(fail)

@@ -1,0 +1,92 @@
+/* jq.h - the jq language (1.7).
+ *
+ * Reading order: jq_parse.c (program to tree, names resolved), jq_eval.c (the evaluator), jq_path.c (paths and assignment), jq_call.c (built-in functions that take
+ * expressions), jq_func.c, jq_text.c, jq_regex.c, jq_time.c (those that take values), jq_prelude.c (those written in jq), jq.c (command line).
+ *
+ * Evaluation is by continuation: eval calls its out for every result and returns when there are no more, or early with a nonzero status. So
+ * environments live on the C stack of whoever made them, or on the pool for calls in tail position. An expression marked single has exactly one
+ * result (or an error) and is computed by eval1 without a continuation.
+ */
+#ifndef HATCH_JQ_H
+#define HATCH_JQ_H
+#include "json.h"
+
+typedef struct jq jq;
+typedef struct jnode jnode;
+typedef struct jenv jenv;
+typedef struct jdef { const char *name; int arity, is_value_param[16]; jnode *body; const char *params[16]; struct jdef *next; } jdef;
+typedef jv jfunc(jq *q, jv in, jv *args);            /* takes over in and args; J_INVALID after jq_error */
+
+enum { N_IDENTITY, N_RECURSE, N_FIELD, N_INDEX, N_SLICE, N_ITERATE, N_LITERAL, N_STRING, N_FORMAT, N_ARRAY, N_OBJECT, N_NEGATE, N_PIPE, N_COMMA, N_BINARY, N_COMPARE, N_AND, N_OR,
+    N_ALTERNATIVE, N_ASSIGN, N_MODIFY, N_UPDATE, N_IF, N_TRY, N_REDUCE, N_FOREACH, N_LABEL, N_BREAK, N_DEF, N_CALL, N_CLOSURE, N_VARIABLE, N_AS, N_FUNCTION, N_SPECIAL };
+
+/* A destructuring pattern: $name, [p, ...], {key: p, ...}. Variables are numbered in the order of their environments. */
+typedef struct jpattern { int kind; int variable; jnode *key; struct jpattern *child, *next; } jpattern;   /* kind: '$' '[' '{' */
+
+struct jnode {
+    int kind, op, index, single, count;               /* index: environments up to the binding; count: of variables or arguments */
+    jnode *a, *b, *c, *d, *next;
+    jv value;
+    jdef *def;
+    jfunc *fn;
+    jpattern *patterns;                               /* N_AS, N_REDUCE, N_FOREACH: alternatives linked by next */
+    jnode **args;
+};
+
+struct jenv { jenv *up; jv value; jnode *node; jenv *env; int label; jenv *owned; };
+
+typedef struct jpath { struct jpath *up; jv key; } jpath;
+typedef struct jout { int (*fn)(jq *q, struct jout *self, jv v, jpath *p); } jout;
+enum { RUN_ON, RUN_BREAK, RUN_ERROR };
+
+struct jq {
+    jctx C;
+    tool *t;
+    jv error;                                          /* of RUN_ERROR */
+    int breaking, labels, depth;
+    int halted, halt_code;
+    jdef *globals;                                     /* parsed prelude definitions */
+    jv named;                                          /* object: $__prog_args-like variables by name */
+    jv env;                                            /* $ENV, made at first use */
+    const char *parse_error;
+    /* inputs */
+    json_reader reader;
+    buffer text;
+    char **files;
+    int file_count, next_file, raw_input, slurp, null_input, reading, input_failed, stream;
+    size_t raw_at;
+    const char *file_name;
+    jv pending;                                        /* events of --stream not handed out yet */
+    unsigned seed_line;
+    struct { char *key; void *re; } regexes[32];
+};
+
+jnode *jq_parse(jq *q, const char *text, size_t n);    /* NULL: q->parse_error */
+jdef *jq_prelude(jq *q, const char *name, int arity);  /* NULL when there is none */
+jnode *jq_parse_definitions(jq *q, const char *text, jdef **defs);
+
+int eval(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k);
+jv eval1(jq *q, jnode *n, jenv *e, jv in);
+int eval_special(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k);
+int eval_update(jq *q, jnode *n, jenv *e, jv in, jout *k);
+int special_named(const char *name, int arity);        /* -1 when there is none */
+jfunc *func_named(const char *name, int arity, int *single);
+
+jv jq_error(jq *q, jv message);                        /* sets the error; J_INVALID */
+jv jq_errorf(jq *q, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int jq_raise(jq *q, jv message);                       /* the same; RUN_ERROR */
+jv error_text(jq *q, jv v);                            /* v borrowed, cut short as in messages */
+
+jv jq_index(jq *q, jv v, jv key);                      /* .[key] */
+jv jq_arith(jq *q, int op, jv a, jv b);
+jv jq_getpath(jq *q, jv v, jv path);                   /* path borrowed */
+jv jq_setpath(jq *q, jv v, jv path, uint32_t at, jv to); /* path borrowed */
+jv jq_delpaths(jq *q, jv v, jv paths);
+jv path_array(jq *q, jpath *p);
+jv jq_input(jq *q, int *more);                         /* the next input; *more 0 at the end */
+jv jq_format(jq *q, const char *name, jv v);            /* @name */
+jv jq_tostring(jq *q, jv v);
+jv fn_match(jq *q, jv in, jv *args);                    /* _match(re; flags; test) */
+jv fn_flatten(jq *q, jv in, jv *args);
+jfunc *text_func(const char *name, int arity), *time_func(const char *name, int arity);
+#endif

@@ -1,0 +1,888 @@
+/* jq_eval.c - the evaluator. See jq.h for how continuations, environments and single expressions work. */
+#include "jq.h"
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+jv jq_error(jq *q, jv message) {
+    jv_drop(&q->C, q->error);
+    q->error = message;
+    return jv_of(J_INVALID);
+}
+
+int jq_raise(jq *q, jv message) { jq_error(q, message); return RUN_ERROR; }
+
+jv jq_errorf(jq *q, const char *format, ...) {
+    va_list args;
+    buffer b = {.t = q->t};
+    char text[1024];
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    (void)b;
+    return jq_error(q, jv_cstr(&q->C, text));
+}
+
+static jenv *up(jenv *e, int n) {
+    while (n-- > 0) e = e->up;
+    return e;
+}
+
+/* Environments made for calls in tail position, freed when the eval that made them returns. */
+static jenv *push_env(jq *q, jenv **mine, jenv *e) {
+    jenv *n = pool_alloc(&q->C.pool, sizeof *n);
+    *n = (jenv){.up = e, .value = jv_null(), .owned = *mine};
+    *mine = n;
+    return n;
+}
+
+static void free_envs(jq *q, jenv *mine) {
+    while (mine) {
+        jenv *before = mine->owned;
+        jv_drop(&q->C, mine->value);
+        pool_free(&q->C.pool, mine, sizeof *mine);
+        mine = before;
+    }
+}
+
+static int single_result(jq *q, jv v, jout *k) { return v.kind == J_INVALID ? RUN_ERROR : k->fn(q, k, v, NULL); }
+
+/* One step of a path expression: the value found, and the path so far with key. */
+static int step(jq *q, jv v, jv key, jpath *p, jout *k) {
+    if (v.kind == J_INVALID) { jv_drop(&q->C, key); return RUN_ERROR; }
+    if (!p) { jv_drop(&q->C, key); return k->fn(q, k, v, NULL); }
+    jpath here = {p, key};
+    int run = k->fn(q, k, v, &here);
+    jv_drop(&q->C, key);
+    return run;
+}
+
+static jv slice_key(jq *q, jv from, jv to) {
+    jv o = jv_object(&q->C);
+    o = jv_put(&q->C, o, "start", from);
+    return jv_put(&q->C, o, "end", to);
+}
+
+/* Continuations for expressions whose parts may have many results. */
+typedef struct { jout o; jq *q; jnode *n; jenv *e; jv in, held; jpath *p; jout *k; int stage; } cont;
+
+static int pipe_out(jq *q, jout *self, jv v, jpath *p) {
+    cont *c = (cont *)self;
+    return eval(q, c->n->b, c->e, v, p, c->k);
+}
+
+static int if_out(jq *q, jout *self, jv v, jpath *p) {
+    cont *c = (cont *)self;
+    (void)p;
+    int yes = jv_true(v);
+    jv_drop(&q->C, v);
+    jnode *branch = yes ? c->n->b : c->n->c;
+    return branch ? eval(q, branch, c->e, jv_copy(c->in), c->p, c->k) : c->k->fn(q, c->k, jv_copy(c->in), c->p);
+}
+
+/* .[key] where target and key may be many: for every key, every target. */
+typedef struct { jout o; jnode *n; jenv *e; jv in; jpath *p; jout *k; jv key; } index_cont;
+
+static int index_target_out(jq *q, jout *self, jv v, jpath *p) {
+    index_cont *c = (index_cont *)self;
+    jv key = jv_copy(c->key);
+    return step(q, jq_index(q, v, jv_copy(key)), key, p, c->k);
+}
+
+static int index_key_out(jq *q, jout *self, jv key, jpath *p) {
+    index_cont *c = (index_cont *)self, inner = *c;
+    (void)p;
+    inner.o.fn = index_target_out;
+    inner.key = key;
+    int run = eval(q, c->n->a, c->e, jv_copy(c->in), c->p, &inner.o);
+    jv_drop(&q->C, key);
+    return run;
+}
+
+static int eval_index(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
+    index_cont c = {{index_key_out}, n, e, in, p, k, jv_null()};
+    int run;
+    if (n->b->single) {
+        jv key = eval1(q, n->b, e, jv_copy(in));
+        run = key.kind == J_INVALID ? RUN_ERROR : index_key_out(q, &c.o, key, NULL);
+    } else run = eval(q, n->b, e, jv_copy(in), NULL, &c.o);
+    jv_drop(&q->C, in);
+    return run;
+}
+
+typedef struct { jout o; jnode *n; jenv *e; jv in; jpath *p; jout *k; jv from, to; int stage; } slice_cont;
+
+static int slice_out(jq *q, jout *self, jv v, jpath *p) {
+    slice_cont *c = (slice_cont *)self, inner = *c;
+    int run;
+    inner.stage++;
+    if (c->stage == 0) {
+        inner.to = v;
+        run = c->n->b ? eval(q, c->n->b, c->e, jv_copy(c->in), NULL, &inner.o) : slice_out(q, &inner.o, jv_null(), NULL);
+        jv_drop(&q->C, v);
+        return run;
+    }
+    if (c->stage == 1) {
+        inner.from = v;
+        run = eval(q, c->n->a, c->e, jv_copy(c->in), c->p, &inner.o);
+        jv_drop(&q->C, v);
+        return run;
+    }
+    jv key = slice_key(q, jv_copy(c->from), jv_copy(c->to));
+    return step(q, jq_index(q, v, jv_copy(key)), key, p, c->k);
+}
+
+static int eval_slice(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
+    slice_cont c = {{slice_out}, n, e, in, p, k, jv_null(), jv_null(), 0};
+    int run = n->c ? eval(q, n->c, e, jv_copy(in), NULL, &c.o) : slice_out(q, &c.o, jv_null(), NULL);
+    jv_drop(&q->C, in);
+    return run;
+}
+
+/* Hands out the elements of v, which it takes over. */
+static int iterate(jq *q, jv v, jpath *p, jout *k) {
+    int run = RUN_ON;
+    if (v.kind == J_ARRAY) {
+        for (uint32_t i = 0; i < v.a->n && run == RUN_ON; i++) run = step(q, jv_copy(v.a->at[i]), p ? jv_num(i) : jv_null(), p, k);
+    } else if (v.kind == J_OBJECT) {
+        for (uint32_t i = 0; i < v.o->n && run == RUN_ON; i++) {
+            jv key = jv_of(J_STRING);
+            key.s = v.o->at[i].key;
+            run = step(q, jv_copy(v.o->at[i].value), p ? jv_copy(key) : jv_null(), p, k);
+        }
+    } else {
+        jv text = error_text(q, v);
+        if (v.kind == J_NULL) jq_errorf(q, "Cannot iterate over null"); else jq_errorf(q, "Cannot iterate over %s (%s)", jv_kind_name(v), text.s->text);
+        jv_drop(&q->C, text);
+        run = RUN_ERROR;
+    }
+    jv_drop(&q->C, v);
+    return run;
+}
+
+static int iterate_out(jq *q, jout *self, jv v, jpath *p) { return iterate(q, v, p, ((cont *)self)->k); }
+
+static int recurse(jq *q, jv v, jpath *p, jout *k) {
+    if (tool_too_deep(q->t)) { jv_drop(&q->C, v); return jq_raise(q, jv_cstr(&q->C, "recursion too deep")); }
+    int run = k->fn(q, k, jv_copy(v), p);
+    uint32_t n = v.kind == J_ARRAY ? v.a->n : v.kind == J_OBJECT ? v.o->n : 0;
+    for (uint32_t i = 0; i < n && run == RUN_ON; i++) {
+        jv key = jv_num(i);
+        if (v.kind == J_OBJECT) { key = jv_of(J_STRING); key.s = v.o->at[i].key; }
+        jpath here = {p, key};
+        run = recurse(q, jv_copy(v.kind == J_ARRAY ? v.a->at[i] : v.o->at[i].value), p ? &here : NULL, k);
+    }
+    jv_drop(&q->C, v);
+    return run;
+}
+
+static int collect_out(jq *q, jout *self, jv v, jpath *p) {
+    cont *c = (cont *)self;
+    (void)p;
+    c->held = jv_push(&q->C, c->held, v);
+    return RUN_ON;
+}
+
+/* Binary operators with many results: right side outermost, as jq does. */
+static int binary_left_out(jq *q, jout *self, jv v, jpath *p) {
+    cont *c = (cont *)self;
+    (void)p;
+    jv r;
+    if (c->n->kind == N_BINARY) r = jq_arith(q, c->n->op, v, jv_copy(c->held));
+    else {
+        int order = jv_compare(&q->C, v, c->held), op = c->n->op;
+        int yes = op == '=' ? jv_equal(&q->C, v, c->held) : op == '!' ? !jv_equal(&q->C, v, c->held) : op == '<' ? order < 0 : op == '>' ? order > 0 : op == 'l' ? order <= 0 : order >= 0;
+        jv_drop(&q->C, v);
+        r = jv_bool(yes);
+    }
+    return single_result(q, r, c->k);
+}
+
+static int binary_right_out(jq *q, jout *self, jv v, jpath *p) {
+    cont *c = (cont *)self, inner = *c;
+    (void)p;
+    inner.o.fn = binary_left_out;
+    inner.held = v;
+    int run = eval(q, c->n->a, c->e, jv_copy(c->in), NULL, &inner.o);
+    jv_drop(&q->C, v);
+    return run;
+}
+
+static int logic_right_out(jq *q, jout *self, jv v, jpath *p) {
+    (void)p;
+    int yes = jv_true(v);
+    jv_drop(&q->C, v);
+    jout *k = ((cont *)self)->k;
+    return k->fn(q, k, jv_bool(yes), NULL);
+}
+
+static int logic_left_out(jq *q, jout *self, jv v, jpath *p) {
+    cont *c = (cont *)self, inner = *c;
+    (void)p;
+    int yes = jv_true(v);
+    jv_drop(&q->C, v);
+    if (c->n->kind == N_AND ? !yes : yes) return c->k->fn(q, c->k, jv_bool(yes), NULL);
+    inner.o.fn = logic_right_out;
+    return eval(q, c->n->b, c->e, jv_copy(c->in), NULL, &inner.o);
+}
+
+static int negate_out(jq *q, jout *self, jv v, jpath *p) {
+    (void)p;
+    if (!jv_is_number(v)) {
+        jv text = error_text(q, v);
+        jq_errorf(q, "%s (%s) cannot be negated", jv_kind_name(v), text.s->text);
+        jv_drop(&q->C, text);
+        jv_drop(&q->C, v);
+        return RUN_ERROR;
+    }
+    double n = -jv_number(v);
+    jv_drop(&q->C, v);
+    jout *k = ((cont *)self)->k;
+    return k->fn(q, k, jv_num(n), NULL);
+}
+
+/* a // b: the true results of a, or b when there are none. Errors in a count as no result. */
+static int alternative_out(jq *q, jout *self, jv v, jpath *p) {
+    cont *c = (cont *)self;
+    if (!jv_true(v)) { jv_drop(&q->C, v); return RUN_ON; }
+    c->stage |= 1;
+    int run = c->k->fn(q, c->k, v, p);
+    if (run == RUN_ERROR) c->stage |= 2;
+    return run;
+}
+
+static int eval_alternative(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
+    cont c = {{alternative_out}, q, n, e, in, jv_null(), p, k, 0};
+    int run = eval(q, n->a, e, jv_copy(in), p, &c.o);
+    if (run == RUN_BREAK || (c.stage & 2) || (c.stage && run == RUN_ON)) { jv_drop(&q->C, in); return run; }
+    if (c.stage) { jv_drop(&q->C, in); jv_drop(&q->C, q->error); q->error = jv_null(); return RUN_ON; }
+    return eval(q, n->b, e, in, p, k);
+}
+
+/* try: errors from the body are caught, errors from what follows are not. */
+static int try_out(jq *q, jout *self, jv v, jpath *p) {
+    cont *c = (cont *)self;
+    int run = c->k->fn(q, c->k, v, p);
+    if (run == RUN_ERROR) c->stage = 1;
+    return run;
+}
+
+static int eval_try(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
+    cont c = {{try_out}, q, n, e, in, jv_null(), p, k, 0};
+    int run = eval(q, n->a, e, in, p, &c.o);
+    if (run != RUN_ERROR || c.stage || q->halted) return run;
+    jv error = q->error;
+    q->error = jv_null();
+    if (error.kind == J_OBJECT) {
+        /* error({__jq: n}) is break in disguise: it cannot be caught */
+        jv *mark = jv_find(error, "__jq", 4);
+        if (mark) { q->error = error; return RUN_ERROR; }
+    }
+    if (!n->b) { jv_drop(&q->C, error); return RUN_ON; }
+    return eval(q, n->b, e, error, NULL, k);
+}
+
+/* Destructuring: gives the variables their values, one environment each. Calls then for every combination that computed keys allow. */
+typedef struct binding { jout o; jnode *n; jenv *e; jv in; jpath *p; jout *k; jenv *vars; jpattern *todo; struct binding *up; } binding;
+typedef int bound_fn(jq *q, void *context, jenv *e);
+typedef struct { jpattern *p; jv v; } task;
+
+typedef struct { jout o; task *tasks; int n; jenv *base, *vars; bound_fn *then; void *context; jv v; jpattern *member; } matcher;
+
+static int match_tasks(jq *q, matcher *m);
+
+static int member_key_out(jq *q, jout *self, jv key, jpath *p) {
+    matcher *m = (matcher *)self, inner = *m;
+    (void)p;
+    if (key.kind != J_STRING) {
+        jv text = error_text(q, key);
+        jq_errorf(q, "Cannot index %s with %s", jv_kind_name(m->v), jv_kind_name(key));
+        jv_drop(&q->C, text);
+        jv_drop(&q->C, key);
+        return RUN_ERROR;
+    }
+    jv value = jq_index(q, jv_copy(m->v), key);
+    if (value.kind == J_INVALID) return RUN_ERROR;
+    task more[65];
+    if (m->n > 62) { jv_drop(&q->C, value); return jq_raise(q, jv_cstr(&q->C, "pattern too large")); }
+    memcpy(more, m->tasks, (size_t)m->n * sizeof *more);
+    inner.tasks = more;
+    if (m->member->variable >= 0) {
+        jv_drop(&q->C, m->vars[m->member->variable].value);
+        m->vars[m->member->variable].value = jv_copy(value);
+    }
+    int run;
+    if (m->member->child) more[inner.n++] = (task){m->member->child, value};
+    run = match_tasks(q, &inner);
+    jv_drop(&q->C, value);
+    return run;
+}
+
+/* Takes the last task; pushes what it leads to. Values of tasks are borrowed. */
+static int match_tasks(jq *q, matcher *m) {
+    if (!m->n) return m->then(q, m->context, m->vars);
+    if (tool_too_deep(q->t)) return jq_raise(q, jv_cstr(&q->C, "pattern too deep"));
+    matcher inner = *m;
+    task t = m->tasks[--inner.n], more[65];
+    memcpy(more, m->tasks, (size_t)inner.n * sizeof *more);
+    inner.tasks = more;
+    jpattern *p = t.p;
+    if (p->kind == '$') {
+        jv_drop(&q->C, m->vars[p->variable].value);
+        m->vars[p->variable].value = jv_copy(t.v);
+        return match_tasks(q, &inner);
+    }
+    if (p->kind == '[') {
+        jv held[64];
+        int n = 0, run;
+        if (t.v.kind != J_ARRAY && t.v.kind != J_NULL) { jq_errorf(q, "Cannot index %s with number", jv_kind_name(t.v)); return RUN_ERROR; }
+        for (jpattern *c = p->child; c && n < 64; c = c->next, n++) held[n] = jq_index(q, jv_copy(t.v), jv_num(n));
+        int count = n;
+        if (inner.n + count > 62) run = jq_raise(q, jv_cstr(&q->C, "pattern too large"));
+        else {
+            jpattern *list[64];
+            n = 0;
+            for (jpattern *c = p->child; c && n < count; c = c->next) list[n++] = c;
+            while (n--) more[inner.n++] = (task){list[n], held[n]};
+            run = match_tasks(q, &inner);
+        }
+        while (count--) jv_drop(&q->C, held[count]);
+        return run;
+    }
+    /* an object pattern, or the rest of one: the members from p->child on, kept as a chain */
+    jpattern *member = p->kind == '{' ? p->child : p;
+    if (member->next) more[inner.n++] = (task){member->next, t.v};
+    inner.o.fn = member_key_out;
+    inner.v = t.v;
+    inner.member = member;
+    return eval(q, member->key, m->base, jv_copy(t.v), NULL, &inner.o);
+}
+
+static int bind(jq *q, jnode *n, jpattern *p, jenv *e, jv v, bound_fn *then, void *context) {
+    jenv local[8], *vars = n->count <= 8 ? local : tool_alloc(q->t, (size_t)n->count * sizeof *vars);
+    for (int i = 0; i < n->count; i++) vars[i] = (jenv){.up = i ? &vars[i - 1] : e, .value = jv_null()};
+    task first = {p, v};
+    matcher m = {.tasks = &first, .n = 1, .base = e, .vars = vars, .then = then, .context = context};
+    int run = match_tasks(q, &m);
+    for (int i = 0; i < n->count; i++) jv_drop(&q->C, vars[i].value);
+    if (vars != local) tool_free(q->t, vars);
+    return run;
+}
+
+typedef struct { jout o; jnode *n; jenv *e; jv in; jpath *p; jout *k; int downstream; } as_cont;
+
+static int as_down_out(jq *q, jout *self, jv v, jpath *p) {
+    as_cont *c = (as_cont *)((char *)self - offsetof(as_cont, o));
+    int run = c->k->fn(q, c->k, v, p);
+    if (run == RUN_ERROR) c->downstream = 1;
+    return run;
+}
+
+static int as_body(jq *q, void *context, jenv *vars) {
+    as_cont *c = context;
+    jenv *e = c->n->count ? &vars[c->n->count - 1] : c->e;
+    return eval(q, c->n->b, e, jv_copy(c->in), c->p, c->k);
+}
+
+static int as_out(jq *q, jout *self, jv v, jpath *p) {
+    as_cont *c = (as_cont *)self;
+    int run = RUN_ON;
+    (void)p;
+    for (jpattern *alt = c->n->patterns; alt; alt = alt->next) {
+        as_cont guarded = *c;
+        guarded.o.fn = as_down_out;
+        guarded.downstream = 0;
+        as_cont body = *c;
+        if (alt->next) body.k = &guarded.o;
+        run = bind(q, c->n, alt, c->e, v, as_body, &body);
+        if (run != RUN_ERROR || !alt->next || guarded.downstream) break;
+    }
+    jv_drop(&q->C, v);
+    return run;
+}
+
+typedef struct { jout o; jnode *n; jenv *e; jv acc; jpath *acc_path; jpath *p; jout *k; int any; } loop_cont;
+
+static int loop_update_out(jq *q, jout *self, jv v, jpath *p);
+
+static int reduce_body(jq *q, void *context, jenv *vars);
+
+static int reduce_store_out(jq *q, jout *self, jv v, jpath *p) {
+    loop_cont *c = (loop_cont *)self;
+    (void)p;
+    jv_drop(&q->C, c->acc);
+    c->acc = v;
+    c->any = 1;
+    return RUN_ON;
+}
+
+static int reduce_body(jq *q, void *context, jenv *vars) {
+    loop_cont *c = context;
+    jenv *e = c->n->count ? &vars[c->n->count - 1] : c->e;
+    jv acc = c->acc;
+    c->acc = jv_null();
+    if (c->n->c->single) {
+        c->acc = eval1(q, c->n->c, e, acc);
+        if (c->acc.kind == J_INVALID) { c->acc = jv_null(); return RUN_ERROR; }
+        return RUN_ON;
+    }
+    loop_cont store = *c;
+    store.o.fn = reduce_store_out;
+    store.acc = jv_null();
+    int run = eval(q, c->n->c, e, acc, NULL, &store.o);
+    c->acc = store.acc;
+    return run;
+}
+
+static int reduce_item_out(jq *q, jout *self, jv v, jpath *p) {
+    loop_cont *c = (loop_cont *)self;
+    (void)p;
+    int run = RUN_ON;
+    for (jpattern *alt = c->n->patterns; alt; alt = alt->next) {
+        run = bind(q, c->n, alt, c->e, v, reduce_body, c);
+        if (run != RUN_ERROR) break;
+    }
+    jv_drop(&q->C, v);
+    return run;
+}
+
+typedef struct { jout o; jnode *n; jenv *e; jv in; jout *k; } reduce_start;
+
+static int reduce_init_out(jq *q, jout *self, jv v, jpath *p) {
+    reduce_start *s = (reduce_start *)self;
+    (void)p;
+    loop_cont c = {{reduce_item_out}, s->n, s->e, v, NULL, NULL, s->k, 0};
+    int run = eval(q, s->n->a, s->e, jv_copy(s->in), NULL, &c.o);
+    if (run != RUN_ON) { jv_drop(&q->C, c.acc); return run; }
+    return s->k->fn(q, s->k, c.acc, NULL);
+}
+
+/* foreach hands out every state, or what the extract expression makes of it. */
+static int foreach_emit_out(jq *q, jout *self, jv v, jpath *p) {
+    loop_cont *c = (loop_cont *)self;
+    jv_drop(&q->C, c->acc);
+    c->acc = jv_copy(v);
+    if (!c->n->d) return c->k->fn(q, c->k, v, p);
+    return eval(q, c->n->d, c->e, v, p, c->k);
+}
+
+static int foreach_body(jq *q, void *context, jenv *vars) {
+    loop_cont *c = context;
+    jenv *e = c->n->count ? &vars[c->n->count - 1] : c->e;
+    loop_cont emit = *c;
+    emit.o.fn = foreach_emit_out;
+    emit.e = e;
+    emit.acc = jv_null();
+    jv acc = c->acc;
+    c->acc = jv_null();
+    int run = eval(q, c->n->c, e, jv_copy(acc), NULL, &emit.o);
+    jv_drop(&q->C, acc);
+    c->acc = emit.acc;
+    return run;
+}
+
+static int loop_update_out(jq *q, jout *self, jv v, jpath *p) {
+    loop_cont *c = (loop_cont *)self;
+    (void)p;
+    int run = bind(q, c->n, c->n->patterns, c->e, v, foreach_body, c);
+    jv_drop(&q->C, v);
+    return run;
+}
+
+static int foreach_init_out(jq *q, jout *self, jv v, jpath *p) {
+    reduce_start *s = (reduce_start *)self;
+    (void)p;
+    loop_cont c = {{loop_update_out}, s->n, s->e, v, NULL, NULL, s->k, 0};
+    int run = eval(q, s->n->a, s->e, jv_copy(s->in), NULL, &c.o);
+    jv_drop(&q->C, c.acc);
+    return run;
+}
+
+/* Strings with interpolations, from the last part to the first, as jq multiplies them. */
+typedef struct { jout o; jnode **parts; int at; jenv *e; jv in, text; jout *k; } string_cont;
+
+static int string_out(jq *q, jout *self, jv v, jpath *p) {
+    string_cont *c = (string_cont *)self, inner = *c;
+    (void)p;
+    jv made = c->text.kind == J_STRING ? jv_concat(&q->C, v, jv_copy(c->text)) : v;
+    if (!c->at) return c->k->fn(q, c->k, made, NULL);
+    inner.at--;
+    inner.text = made;
+    int run = eval(q, c->parts[inner.at], c->e, jv_copy(c->in), NULL, &inner.o);
+    jv_drop(&q->C, made);
+    return run;
+}
+
+static int eval_string(jq *q, jnode *n, jenv *e, jv in, jout *k) {
+    jnode *parts[256];
+    int count = 0;
+    for (jnode *m = n->a; m && count < 256; m = m->next) parts[count++] = m;
+    string_cont c = {{string_out}, parts, count - 1, e, in, jv_null(), k};
+    int run = eval(q, parts[count - 1], e, jv_copy(in), NULL, &c.o);
+    jv_drop(&q->C, in);
+    return run;
+}
+
+static int format_out(jq *q, jout *self, jv v, jpath *p) {
+    cont *c = (cont *)self;
+    (void)p;
+    return single_result(q, jq_format(q, c->n->value.s->text, v), c->k);
+}
+
+/* Object construction: every combination of keys and values, the first pair varying slowest. */
+typedef struct { jout o; jnode *pair; jenv *e; jv in, made, key; jout *k; int stage; } object_cont;
+
+static int object_out(jq *q, jout *self, jv v, jpath *p);
+
+static int object_next(jq *q, object_cont *c, jv made) {
+    if (!c->pair) return c->k->fn(q, c->k, made, NULL);
+    object_cont inner = *c;
+    inner.made = made;
+    inner.stage = 0;
+    int run = eval(q, c->pair->a, c->e, jv_copy(c->in), NULL, &inner.o);
+    jv_drop(&q->C, made);
+    return run;
+}
+
+static int object_out(jq *q, jout *self, jv v, jpath *p) {
+    object_cont *c = (object_cont *)self, inner = *c;
+    (void)p;
+    if (!c->stage) {
+        if (v.kind != J_STRING) {
+            jv text = error_text(q, v);
+            jq_errorf(q, "Object keys must be strings");
+            jv_drop(&q->C, text);
+            jv_drop(&q->C, v);
+            return RUN_ERROR;
+        }
+        inner.stage = 1;
+        inner.key = v;
+        int run = eval(q, c->pair->b, c->e, jv_copy(c->in), NULL, &inner.o);
+        jv_drop(&q->C, v);
+        return run;
+    }
+    inner.pair = c->pair->next;
+    return object_next(q, &inner, jv_set(&q->C, jv_copy(c->made), c->key.s, v));
+}
+
+/* Functions on values: every combination of arguments, the last varying slowest. */
+typedef struct { jout o; jnode *n; jenv *e; jv in; jv args[8]; int at; jout *k; } args_cont;
+
+static int args_out(jq *q, jout *self, jv v, jpath *p) {
+    args_cont *c = (args_cont *)self, inner = *c;
+    (void)p;
+    inner.args[c->at] = v;
+    if (c->at == 0) {
+        for (int i = 1; i < c->n->count; i++) inner.args[i] = jv_copy(inner.args[i]);
+        return single_result(q, c->n->fn(q, jv_copy(c->in), inner.args), c->k);
+    }
+    inner.at--;
+    int run = eval(q, c->n->args[inner.at], c->e, jv_copy(c->in), NULL, &inner.o);
+    jv_drop(&q->C, v);
+    return run;
+}
+
+static int eval_function(jq *q, jnode *n, jenv *e, jv in, jout *k) {
+    args_cont c = {.o = {args_out}, .n = n, .e = e, .in = in, .at = n->count - 1, .k = k};
+    if (!n->count) return single_result(q, n->fn(q, in, NULL), k);
+    int run = eval(q, n->args[n->count - 1], e, jv_copy(in), NULL, &c.o);
+    jv_drop(&q->C, in);
+    return run;
+}
+
+static int not_a_path(jq *q, jv v) {
+    jv text = error_text(q, v);
+    jq_errorf(q, "Invalid path expression with result %s", text.s->text);
+    jv_drop(&q->C, text);
+    jv_drop(&q->C, v);
+    return RUN_ERROR;
+}
+
+typedef struct { jout o; jq *q; } reject;
+static int reject_out(jq *q, jout *self, jv v, jpath *p) { (void)self; (void)p; return not_a_path(q, v); }
+
+int eval(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
+    jenv *mine = NULL;
+    int run;
+    if (tool_too_deep(q->t)) { jv_drop(&q->C, in); return jq_raise(q, jv_cstr(&q->C, "recursion too deep")); }
+    for (;;) {
+        if (n->single && !p) { run = single_result(q, eval1(q, n, e, in), k); goto done; }
+        cont c = {.q = q, .n = n, .e = e, .in = in, .p = p, .k = k};
+        switch (n->kind) {
+        case N_IDENTITY: run = k->fn(q, k, in, p); goto done;
+        case N_PIPE:
+            if (n->a->single && !p) {
+                in = eval1(q, n->a, e, in);
+                if (in.kind == J_INVALID) { run = RUN_ERROR; goto done; }
+                n = n->b;
+                continue;
+            }
+            c.o.fn = pipe_out;
+            run = eval(q, n->a, e, in, p, &c.o);
+            goto done;
+        case N_COMMA:
+            run = eval(q, n->a, e, jv_copy(in), p, k);
+            if (run != RUN_ON) { jv_drop(&q->C, in); goto done; }
+            n = n->b;
+            continue;
+        case N_IF:
+            if (n->a->single) {
+                jv v = eval1(q, n->a, e, jv_copy(in));
+                if (v.kind == J_INVALID) { jv_drop(&q->C, in); run = RUN_ERROR; goto done; }
+                int yes = jv_true(v);
+                jv_drop(&q->C, v);
+                n = yes ? n->b : n->c;
+                if (n) continue;
+                run = k->fn(q, k, in, p);
+                goto done;
+            }
+            c.o.fn = if_out;
+            run = eval(q, n->a, e, jv_copy(in), NULL, &c.o);
+            jv_drop(&q->C, in);
+            goto done;
+        case N_DEF: e = push_env(q, &mine, e); n = n->a; continue;
+        case N_CALL: {
+            jenv *base = n->index >= 0 ? up(e, n->index) : push_env(q, &mine, NULL), *inner = base;
+            for (int i = 0; i < n->count; i++) {
+                inner = push_env(q, &mine, inner);
+                inner->node = n->args[i];
+                inner->env = e;
+            }
+            e = inner;
+            n = n->def->body;
+            continue;
+        }
+        case N_CLOSURE: { jenv *b = up(e, n->index); e = b->env; n = b->node; continue; }
+        case N_AS:
+            if (n->a->single && n->patterns->kind == '$' && !n->patterns->next) {
+                jv v = eval1(q, n->a, e, jv_copy(in));
+                if (v.kind == J_INVALID) { jv_drop(&q->C, in); run = RUN_ERROR; goto done; }
+                e = push_env(q, &mine, e);
+                e->value = v;
+                n = n->b;
+                continue;
+            } else {
+                as_cont a = {{as_out}, n, e, in, p, k, 0};
+                run = eval(q, n->a, e, jv_copy(in), NULL, &a.o);
+                jv_drop(&q->C, in);
+                goto done;
+            }
+        case N_RECURSE: run = recurse(q, in, p, k); goto done;
+        case N_INDEX: run = eval_index(q, n, e, in, p, k); goto done;
+        case N_SLICE: run = eval_slice(q, n, e, in, p, k); goto done;
+        case N_ITERATE:
+            if (n->a->kind == N_IDENTITY) { run = iterate(q, in, p, k); goto done; }
+            c.o.fn = iterate_out;
+            run = eval(q, n->a, e, in, p, &c.o);
+            goto done;
+        case N_ALTERNATIVE: run = eval_alternative(q, n, e, in, p, k); goto done;
+        case N_TRY: run = eval_try(q, n, e, in, p, k); goto done;
+        case N_LABEL: {
+            jenv *l = push_env(q, &mine, e);
+            l->label = ++q->labels;
+            int mark = l->label;
+            run = eval(q, n->a, l, in, p, k);
+            if (run == RUN_BREAK && q->breaking == mark) run = RUN_ON;
+            if (run == RUN_ERROR && q->error.kind == J_OBJECT) {
+                /* a break that had to leave an array being built */
+                jv *left = jv_find(q->error, "__jq", 4);
+                if (left && jv_number(*left) == mark) run = RUN_ON;
+            }
+            goto done;
+        }
+        case N_BREAK: q->breaking = up(e, n->index)->label; jv_drop(&q->C, in); run = RUN_BREAK; goto done;
+        case N_SPECIAL: run = eval_special(q, n, e, in, p, k); goto done;
+        }
+        if (p && n->kind == N_LITERAL && n->value.kind == J_NULL) { jv_drop(&q->C, in); run = step(q, jv_null(), jv_null(), NULL, k); goto done; }
+        reject r = {{reject_out}, q};
+        if (p && n->kind != N_REDUCE && n->kind != N_FOREACH) { k = &r.o; c.k = k; }
+        switch (n->kind) {
+        case N_REDUCE: case N_FOREACH: {
+            reduce_start s = {{n->kind == N_REDUCE ? reduce_init_out : foreach_init_out}, n, e, in, p ? &r.o : k};
+            run = eval(q, n->b, e, jv_copy(in), NULL, &s.o);
+            jv_drop(&q->C, in);
+            goto done;
+        }
+        case N_BINARY: case N_COMPARE:
+            c.o.fn = binary_right_out;
+            run = eval(q, n->b, e, jv_copy(in), NULL, &c.o);
+            jv_drop(&q->C, in);
+            goto done;
+        case N_AND: case N_OR:
+            c.o.fn = logic_left_out;
+            run = eval(q, n->a, e, jv_copy(in), NULL, &c.o);
+            jv_drop(&q->C, in);
+            goto done;
+        case N_NEGATE: c.o.fn = negate_out; run = eval(q, n->a, e, in, NULL, &c.o); goto done;
+        case N_STRING: run = eval_string(q, n, e, in, k); goto done;
+        case N_FORMAT: c.o.fn = format_out; run = eval(q, n->a, e, in, NULL, &c.o); goto done;
+        case N_OBJECT: {
+            object_cont o = {{object_out}, n->a, e, in, jv_null(), jv_null(), k, 0};
+            run = object_next(q, &o, jv_object(&q->C));
+            jv_drop(&q->C, in);
+            goto done;
+        }
+        case N_FUNCTION: run = eval_function(q, n, e, in, k); goto done;
+        case N_ASSIGN: case N_MODIFY: case N_UPDATE: run = eval_update(q, n, e, in, k); goto done;
+        default:
+            if (n->single) { run = single_result(q, eval1(q, n, e, in), k); goto done; }
+            jv_drop(&q->C, in);
+            run = jq_raise(q, jv_cstr(&q->C, "internal error"));
+            goto done;
+        }
+    }
+done:
+    free_envs(q, mine);
+    return run;
+}
+
+static jv eval1_object(jq *q, jnode *n, jenv *e, jv in) {
+    jv made = jv_object(&q->C);
+    for (jnode *pair = n->a; pair; pair = pair->next) {
+        jv key = pair->a->kind == N_LITERAL ? jv_copy(pair->a->value) : eval1(q, pair->a, e, jv_copy(in)), v;
+        if (key.kind != J_STRING) {
+            if (key.kind != J_INVALID) { jq_errorf(q, "Object keys must be strings"); jv_drop(&q->C, key); }
+            goto failed;
+        }
+        v = eval1(q, pair->b, e, jv_copy(in));
+        if (v.kind == J_INVALID) { jv_drop(&q->C, key); goto failed; }
+        made = jv_set(&q->C, made, key.s, v);
+        jv_drop(&q->C, key);
+    }
+    jv_drop(&q->C, in);
+    return made;
+failed:
+    jv_drop(&q->C, in);
+    jv_drop(&q->C, made);
+    return jv_of(J_INVALID);
+}
+
+static jv eval1_string(jq *q, jnode *n, jenv *e, jv in) {
+    buffer b = {.t = q->t};
+    for (jnode *part = n->a; part; part = part->next) {
+        jv v = eval1(q, part, e, jv_copy(in));
+        if (v.kind == J_INVALID) { buffer_free(&b); jv_drop(&q->C, in); return v; }
+        buffer_add(&b, v.s->text, v.s->n);
+        jv_drop(&q->C, v);
+    }
+    jv_drop(&q->C, in);
+    jv s = jv_text(&q->C, b.p ? b.p : "", b.n);
+    buffer_free(&b);
+    return s;
+}
+
+/* The value of a single expression. Takes over in; J_INVALID after an error. */
+jv eval1(jq *q, jnode *n, jenv *e, jv in) {
+    jctx *C = &q->C;
+    jv a, b;
+    if (tool_too_deep(q->t)) { jv_drop(C, in); return jq_error(q, jv_cstr(C, "expression nests too deep")); }
+    for (;;) switch (n->kind) {
+    case N_IDENTITY: return in;
+    case N_LITERAL: jv_drop(C, in); return jv_copy(n->value);
+    case N_VARIABLE: jv_drop(C, in); return jv_copy(up(e, n->index)->value);
+    case N_PIPE:
+        in = eval1(q, n->a, e, in);
+        if (in.kind == J_INVALID) return in;
+        n = n->b;
+        continue;
+    case N_INDEX:
+        if (n->b->kind == N_LITERAL) {
+            a = n->a->kind == N_IDENTITY ? in : eval1(q, n->a, e, in);
+            if (a.kind == J_INVALID) return a;
+            return jq_index(q, a, jv_copy(n->b->value));
+        }
+        b = eval1(q, n->b, e, jv_copy(in));
+        if (b.kind == J_INVALID) { jv_drop(C, in); return b; }
+        a = eval1(q, n->a, e, in);
+        if (a.kind == J_INVALID) { jv_drop(C, b); return a; }
+        return jq_index(q, a, b);
+    case N_SLICE: {
+        jv to = n->c ? eval1(q, n->c, e, jv_copy(in)) : jv_null(), from = jv_null();
+        if (to.kind != J_INVALID && n->b) from = eval1(q, n->b, e, jv_copy(in));
+        if (to.kind == J_INVALID || from.kind == J_INVALID) { jv_drop(C, in); jv_drop(C, to); return jv_of(J_INVALID); }
+        a = eval1(q, n->a, e, in);
+        if (a.kind == J_INVALID) { jv_drop(C, from); jv_drop(C, to); return a; }
+        return jq_index(q, a, slice_key(q, from, to));
+    }
+    case N_BINARY:
+        b = eval1(q, n->b, e, jv_copy(in));
+        if (b.kind == J_INVALID) { jv_drop(C, in); return b; }
+        a = eval1(q, n->a, e, in);
+        if (a.kind == J_INVALID) { jv_drop(C, b); return a; }
+        return jq_arith(q, n->op, a, b);
+    case N_COMPARE: {
+        b = eval1(q, n->b, e, jv_copy(in));
+        if (b.kind == J_INVALID) { jv_drop(C, in); return b; }
+        a = eval1(q, n->a, e, in);
+        if (a.kind == J_INVALID) { jv_drop(C, b); return a; }
+        int yes;
+        if (n->op == '=' || n->op == '!') yes = jv_equal(C, a, b) == (n->op == '=');
+        else {
+            int order = jv_compare(C, a, b);
+            yes = n->op == '<' ? order < 0 : n->op == '>' ? order > 0 : n->op == 'l' ? order <= 0 : order >= 0;
+        }
+        jv_drop(C, a);
+        jv_drop(C, b);
+        return jv_bool(yes);
+    }
+    case N_AND: case N_OR: {
+        a = eval1(q, n->a, e, jv_copy(in));
+        if (a.kind == J_INVALID) { jv_drop(C, in); return a; }
+        int yes = jv_true(a);
+        jv_drop(C, a);
+        if (n->kind == N_AND ? !yes : yes) { jv_drop(C, in); return jv_bool(yes); }
+        b = eval1(q, n->b, e, in);
+        if (b.kind == J_INVALID) return b;
+        yes = jv_true(b);
+        jv_drop(C, b);
+        return jv_bool(yes);
+    }
+    case N_NEGATE:
+        a = eval1(q, n->a, e, in);
+        if (a.kind == J_INVALID) return a;
+        if (!jv_is_number(a)) {
+            jv text = error_text(q, a);
+            jq_errorf(q, "%s (%s) cannot be negated", jv_kind_name(a), text.s->text);
+            jv_drop(C, text);
+            jv_drop(C, a);
+            return jv_of(J_INVALID);
+        }
+        { double d = -jv_number(a); jv_drop(C, a); return jv_num(d); }
+    case N_IF: {
+        a = eval1(q, n->a, e, jv_copy(in));
+        if (a.kind == J_INVALID) { jv_drop(C, in); return a; }
+        int yes = jv_true(a);
+        jv_drop(C, a);
+        n = yes ? n->b : n->c;
+        if (!n) return in;
+        continue;
+    }
+    case N_ARRAY: {
+        cont c = {.o = {collect_out}, .q = q, .held = jv_array(C, 0)};
+        if (!n->a) { jv_drop(C, in); return c.held; }
+        int run = eval(q, n->a, e, in, NULL, &c.o);
+        if (run == RUN_ON) return c.held;
+        jv_drop(C, c.held);
+        if (run == RUN_BREAK) { jv m = jv_object(C); jq_error(q, jv_put(C, m, "__jq", jv_num(q->breaking))); }
+        return jv_of(J_INVALID);
+    }
+    case N_OBJECT: return eval1_object(q, n, e, in);
+    case N_STRING: return eval1_string(q, n, e, in);
+    case N_FORMAT:
+        a = eval1(q, n->a, e, in);
+        return a.kind == J_INVALID ? a : jq_format(q, n->value.s->text, a);
+    case N_FUNCTION: {
+        jv args[8];
+        for (int i = n->count - 1; i >= 0; i--) {
+            args[i] = eval1(q, n->args[i], e, jv_copy(in));
+            if (args[i].kind == J_INVALID) {
+                for (int j = i + 1; j < n->count; j++) jv_drop(C, args[j]);
+                jv_drop(C, in);
+                return jv_of(J_INVALID);
+            }
+        }
+        return n->fn(q, in, args);
+    }
+    default: jv_drop(C, in); return jq_error(q, jv_cstr(C, "internal error"));
+    }
+}
