@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from hatchway.box import Sandbox
     from policy import Policy, PolicyError
     from sandbox.capabilities import Capability, CapabilityLimits, ToolError
-    from sandbox.errors import RequestError, SandboxError, SetupError
+    from sandbox.errors import RequestError, SandboxError, SetupError, Suspend
+    from sandbox.recordings import Recording, replay
+    from sandbox.sealing import Keys
     from sandbox.wire import DEFAULT_LIMITS, Diagnostic, Display, ErrorObject, Language, RunResult, RunStatus, SessionLimits, Span
 
 __version__ = "0.1.0"
@@ -29,9 +31,11 @@ __all__ = [
     "Diagnostic",
     "Display",
     "ErrorObject",
+    "Keys",
     "Language",
     "Policy",
     "PolicyError",
+    "Recording",
     "RequestError",
     "RunResult",
     "RunStatus",
@@ -40,8 +44,10 @@ __all__ = [
     "SessionLimits",
     "SetupError",
     "Span",
+    "Suspend",
     "ToolError",
     "__version__",
+    "replay",
 ]
 
 _HOMES = {
@@ -49,7 +55,9 @@ _HOMES = {
     "hatchway.box": ("Sandbox",),
     "policy": ("Policy", "PolicyError"),
     "sandbox.capabilities": ("Capability", "CapabilityLimits", "ToolError"),
-    "sandbox.errors": ("RequestError", "SandboxError", "SetupError"),
+    "sandbox.errors": ("RequestError", "SandboxError", "SetupError", "Suspend"),
+    "sandbox.recordings": ("Recording", "replay"),
+    "sandbox.sealing": ("Keys",),
     "sandbox.wire": (
         "DEFAULT_LIMITS", "Diagnostic", "Display", "ErrorObject", "Language", "RunResult", "RunStatus", "SessionLimits", "Span",
     ),

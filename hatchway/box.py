@@ -177,11 +177,11 @@ class Sandbox:
     def snapshot(self, *, keys: Keys | None = None, tenant: str = _TENANT, label: str = "", policy: str | None = None) -> bytes:
         """Everything this sandbox has, as sealed bytes. Without `keys` they are sealed with this user's own."""
         from sandbox.sealing import local_keys
-        from sandbox.snapshots import Origin, capability_digests, seal_snapshot, take
+        from sandbox.snapshots import Origin, capability_digests, save
 
         session = self._session
         origin = Origin(session.id, session.limits, capability_digests(session.registry), policy, label)
-        return seal_snapshot(take(session.freeze(), origin), keys or local_keys(), tenant=tenant)
+        return save(session.freeze(), origin, keys or local_keys(), tenant=tenant)
 
     @classmethod
     def restore(

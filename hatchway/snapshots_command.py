@@ -283,7 +283,7 @@ def _facts_of_file(blob: bytes) -> dict[str, Any]:
 
     body = decode_record(open_seal(blob, local_keys(), purpose=PURPOSE), Pack, "snapshot")
     facts = _facts(decode_manifest(body.manifest), id_of(body.manifest))
-    facts["size"] = {"sealed": len(blob), "manifest": len(body.manifest), "pages and files, compressed": len(body.data)}
+    facts["size"] = {"sealed": len(blob), "manifest": len(body.manifest), "pages and files, compressed": sum(map(len, body.data))}
     facts["difference to"] = body.base.hex() if body.base else None
     return facts
 

@@ -84,9 +84,6 @@ def _place(program: Program, rule: str) -> str:
     return f"`{rule.split('#')[0].replace(':', ' ')}` at line {span.source.position(span.start)[0]}"
 
 
-# Guards that no request satisfies ----------------------------------------------------------------------------------------
-
-
 def _unsatisfiable(program: Program, findings: Findings, effort: Effort) -> set[str]:
     empty: set[str] = set()
     fields = _all_fields(program)
@@ -138,9 +135,6 @@ def _core(program: Program, event: str, parts: list[Part], effort: Effort) -> li
         if fails(without):
             kept = list(without)
     return [span for _, span in kept]
-
-
-# Rules that never decide -------------------------------------------------------------------------------------------------
 
 
 def _dead(regions: list[Region], universe: Universe, effort: Effort) -> dict[str, str]:
@@ -242,9 +236,6 @@ def _report_dead(program: Program, dead: dict[str, list[str | None]], findings: 
         findings.add(code, words, program.spans[rule.id], "delete it, or narrow the rules that cover it")
 
 
-# Rules half in each other's way --------------------------------------------------------------------------------------------
-
-
 def _overlaps(regions: list[Region], found: dict[str, tuple[str, ...]], universe: Universe, effort: Effort) -> None:
     """Allows that partly coincide with an ask, or with an allow of a different rate."""
     index = _Index(regions)
@@ -268,9 +259,6 @@ def _overlaps(regions: list[Region], found: dict[str, tuple[str, ...]], universe
 
 def _meet(a: Region, b: Region, universe: Universe, effort: Effort) -> bool:
     return search(ir.All((a.rule.guard, b.rule.guard)), universe, effort=effort)[0] is not None
-
-
-# Approvals, hooks, budget --------------------------------------------------------------------------------------------------
 
 
 def _autos(program: Program, empty: set[str], findings: Findings, effort: Effort) -> None:

@@ -58,6 +58,7 @@ def make_bundle(policy: Policy, key: Ed25519PrivateKey) -> bytes:
     if policy.checked is None:
         raise BundleError("only a policy compiled from its sources can be bundled")
     checked = policy.checked
+    units = (*checked.loaded.units, *(checked.loaded.base.units if checked.loaded.base is not None else ()))
     places = {}
     for name, span in checked.program.spans.items():
         line, column = span.source.position(span.start)
@@ -66,7 +67,7 @@ def make_bundle(policy: Policy, key: Ed25519PrivateKey) -> bytes:
         policy.ir,
         policy.digest,
         policy.catalog,
-        {unit.path: unit.source.text for unit in checked.loaded.units},
+        {unit.path: unit.source.text for unit in units},
         places,
         sum(result.passed for result in checked.results),
         {proof.text: proof.method for proof in checked.proofs},

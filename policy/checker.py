@@ -14,15 +14,15 @@ from dataclasses import dataclass, field
 from policy import ir
 from policy import syntax as s
 from policy.analysis import analyse, check_budget, check_hook_cycles
-from policy.catalog import Catalog
+from policy.catalog import Catalog, builtin_catalog
 from policy.claims import Proof, check_claims, check_limits, check_secrets
 from policy.diagnostics import Diagnostic, Findings
 from policy.evaluation import Evaluator
-from policy.loading import Library, Loaded, load
+from policy.loading import Library, Loaded, Unit, load
 from policy.lowering import lower
 from policy.narrowing import check_narrows
 from policy.programs import Program
-from policy.sources import Span
+from policy.sources import Source, Span
 from policy.suite import Result, check_coverage, check_tests
 
 _EFFECTFUL = {"write", "network", "database", "external_system"}
@@ -47,8 +47,9 @@ class Checked:
 def check(path: str, library: Library, catalog: Catalog | None = None) -> Checked:
     """Judge the policy at `path`. Never raises for anything a text can contain."""
     findings = Findings()
-    loaded = load(path, library, findings, catalog)
+    loaded = Loaded((Unit(Source(path, ""), s.File(None, ()), path),), catalog or builtin_catalog(), None, True)
     try:
+        loaded = load(path, library, findings, catalog)
         return _check(loaded, findings)
     except Exception as error:
         # INVARIANT: our own failure refuses the policy like any other finding; tests hold that no text brings us here.

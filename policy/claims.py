@@ -148,9 +148,6 @@ def _spoken(rule: str) -> str:
     return f"`{rule}`"
 
 
-# Limits and secrets --------------------------------------------------------------------------------------------------------
-
-
 def check_limits(program: Program, findings: Findings) -> None:
     """Capabilities that need limits are never permitted without them."""
     for capability in program.catalog.capabilities.values():

@@ -54,9 +54,10 @@ class Conditions:
     source: Source
     sets: dict[str, SetEntry] = field(default_factory=dict)
     lets: dict[str, LetEntry] = field(default_factory=dict)
-    _let_cache: dict[tuple[int, int], ir.Expr] = field(default_factory=dict)
+    faults: int = 0
+    _let_cache: dict[tuple[int, int], ir.Expr | None] = field(default_factory=dict)
     _fields: dict[tuple[str, int], Field | None] = field(default_factory=dict)
-    _atoms: dict[tuple[str, str, int], ir.Expr] = field(default_factory=dict)
+    _atoms: dict[tuple[str, str, int], ir.Expr | None] = field(default_factory=dict)
 
     def span(self, token: Token) -> Span:
         start, end = s.offsets(token)
@@ -66,9 +67,13 @@ class Conditions:
         return Span(self.source, *s.extent(expr))
 
     def error(self, code: str, message: str, at: Token, hint: str | None = None) -> None:
+        self.faults += 1
         self.findings.add(code, message, self.span(at), hint)
 
-    # Definitions -------------------------------------------------------------------------------------------------------
+    def spoiled(self) -> ir.Expr:
+        """Stands for a condition that could not be understood; whoever compares `faults` knows not to use it."""
+        self.faults += 1
+        return ir.TRUE
 
     def define_let(self, name: Token, expr: s.Expr) -> None:
         entry = LetEntry(name, expr, self.source, len(self.lets))
@@ -90,8 +95,6 @@ class Conditions:
             self.error("HP047" if entry.atoms > MAX_ATOMS else "HP002", f"`{name}` expands to {what}", name, "split the policy")
         self.lets[str(name)] = entry
 
-    # Conditions --------------------------------------------------------------------------------------------------------
-
     def conjuncts(self, expr: s.Expr | None, targets: Targets) -> list[tuple[ir.Expr, Span]]:
         """Each top-level conjunct with its place, so a message can name the smallest part that fails."""
         if expr is None:
@@ -112,15 +115,16 @@ class Conditions:
                 needed |= let.needs | (1 << let.index)
                 deepest = max(deepest, let.depth)
                 if let.broken:
-                    return ir.TRUE
+                    return self.spoiled()
         if atoms > MAX_ATOMS or s.depth_of(expr) + deepest > MAX_DEPTH:
             self.findings.add("HP047", f"the condition expands to {atoms:,} comparisons", self.span_of(expr), "split the rule")
-            return ir.TRUE
+            return self.spoiled()
         for let in self.lets.values() if needed else ():
             key = (let.index, id(targets))
             if needed >> let.index & 1 and key not in self._let_cache:
-                before, self.source = self.source, let.source
-                self._let_cache[key] = self._walk(let.expr, targets)
+                before, self.source, faults = self.source, let.source, self.faults
+                lowered = self._walk(let.expr, targets)
+                self._let_cache[key] = lowered if self.faults == faults else None
                 self.source = before
         return self._walk(expr, targets)
 
@@ -152,7 +156,7 @@ class Conditions:
         if isinstance(atom, s.Truth):
             let = self.lets.get(atom.name)
             if let is not None:
-                return self._let_cache.get((let.index, id(targets)), ir.TRUE)
+                return self._let_cache.get((let.index, id(targets))) or self.spoiled()
             field_ = self.resolve(atom.name, targets)
             if field_ is None:
                 return ir.TRUE
@@ -236,8 +240,6 @@ class Conditions:
         hint = f"did you mean `{guess}`?" if guess else ("fields: " + ", ".join(sorted(fields)) if fields else None)
         self.error("HP021", f"{owner} has no field `{token}`", token, hint)
 
-    # Atoms by kind of field --------------------------------------------------------------------------------------------
-
     def _compare(self, field_: Field, atom: s.Compare) -> ir.Expr:
         op, value = str(atom.op), atom.value
         if field_.kind in ("int", "size", "duration"):
@@ -294,10 +296,11 @@ class Conditions:
         entry.used = True
         key = (str(atom.name), field_.name, id(field_))
         if key not in self._atoms:
-            before, self.source = self.source, entry.source
-            self._atoms[key] = self._within(field_, entry.name, entry.values)
+            before, self.source, faults = self.source, entry.source, self.faults
+            lowered = self._within(field_, entry.name, entry.values)
+            self._atoms[key] = lowered if self.faults == faults else None
             self.source = before
-        return self._atoms[key]
+        return self._atoms[key] or self.spoiled()
 
     def _between(self, field_: Field, atom: s.Between) -> ir.Expr:
         if field_.kind not in ("int", "size", "duration"):

@@ -142,11 +142,15 @@ class Findings:
 
     items: list[Diagnostic] = field(default_factory=list)
     errors: int = 0
+    _seen: set[object] = field(default_factory=set)
 
     def add(self, code: str, message: str, span: Span | None, hint: str | None = None, notes: Iterable[str] = ()) -> None:
         finding = Diagnostic(code, message, span, hint, tuple(notes))
-        if finding in self.items[-50:]:
+        # A word that is wrong for several capabilities, as in a let used by many rules, is one mistake.
+        key = (code, span) if code < "HP040" else finding
+        if key in self._seen:
             return
+        self._seen.add(key)
         if finding.severity == "error":
             self.errors += 1
         if len(self.items) < MAX_FINDINGS or (finding.severity == "error" and self.errors == 1):

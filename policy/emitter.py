@@ -3,8 +3,8 @@
 One function per event: load and check the fields it reads, then deny, ask, allow in that order, cheap comparisons first. A
 group of more than `DISPATCH_ABOVE` rules is split by a hash table on its most selective equality. Outcomes are looked up by
 an integer whose bits say which conditional obligations and rules matched, so equal outcomes are one object.
-Rules: any exception inside a generated function is a denial. INVARIANT: generated code holds no text from a policy except as
-constants.
+Rules: any exception inside a generated function is a denial.
+THREAT[TM-POL-006]: generated code holds no text from a policy except as constants.
 This file does not know how policies are written; `interpreter.py` says what the result must be.
 """
 
@@ -90,9 +90,8 @@ class _Event:
         )
         return nodes.function("decide", ["attributes"], [guarded])
 
-    # Fields ------------------------------------------------------------------------------------------------------------
-
     def _loads(self) -> list[ast.stmt]:
+        """Load and check every field. THREAT[TM-POL-007]: a value its type does not allow is denied before any rule is read."""
         body: list[ast.stmt] = []
         tests: list[ast.expr] = []
         for field in self.fields:
@@ -149,8 +148,6 @@ class _Event:
             return INTERNAL
 
         return invalid
-
-    # Groups ------------------------------------------------------------------------------------------------------------
 
     def _group(self, verdict: str) -> list[tuple[int, ir.Rule]]:
         return [(i, rule) for i, rule in enumerate(self.rules) if rule.verdict == verdict and rule.guard != ir.FALSE]
@@ -309,8 +306,6 @@ class _Event:
         name = f"g{len(self.functions)}"
         self.functions.append(nodes.function(name, list(self.names.values()), body))
         return name
-
-    # Conditions --------------------------------------------------------------------------------------------------------
 
     def _condition(self, expr: ir.Expr) -> ast.expr:
         def together(

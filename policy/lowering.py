@@ -50,7 +50,7 @@ class _Lowering:
         self.prefix = ""
 
     def run(self) -> Program:
-        errors_before = self.findings.errors
+        errors_before = self.conditions.faults
         for unit in self.loaded.units:
             self._unit(unit)
         self._unused()
@@ -92,8 +92,6 @@ class _Lowering:
             elif not isinstance(item, s.Import):
                 handlers[type(item)](item)  # type: ignore[operator]
 
-    # Definitions -------------------------------------------------------------------------------------------------------
-
     def _declare(self, name: Token) -> bool:
         """Whether a new name may be taken."""
         known = self.conditions.sets.get(name) or self.conditions.lets.get(name)
@@ -134,8 +132,6 @@ class _Lowering:
                         "delete it, or use it",
                     )
 
-    # Rules, limits, hooks ----------------------------------------------------------------------------------------------
-
     def _scope(self, item: s.Scope) -> None:
         outer = self.conditions.conjuncts(item.expr, ())
         for inner in item.items:
@@ -159,11 +155,11 @@ class _Lowering:
                 "HP043", "an allow must name its capabilities", item.target.effects[0].token, "name them, or use `ask` or `deny`"
             )
         key = self._id(f"{verdict}:{target_text(item.target)}")
-        before = self.findings.errors
+        before = self.conditions.faults
         guard = self._guard(key, outer or [], item.when, targets) if targets else ir.FALSE
         clauses = self._clauses(item, targets, key)
         self.spans[key] = self.words.span_of(item.target, item.effect)
-        if self.findings.errors == before and targets:
+        if self.conditions.faults == before and targets:
             self.rules.append(ir.Rule(key, verdict, _names(targets), guard, *clauses))  # type: ignore[arg-type]
 
     def _clauses(
@@ -228,7 +224,7 @@ class _Lowering:
     def _limit(self, item: s.Limit, outer: list[Part] | None = None) -> None:
         targets = self.words.target(item.target)
         key = self._id(f"limit:{target_text(item.target)}")
-        before = self.findings.errors
+        before = self.conditions.faults
         guard = self._guard(key, outer or [], item.when, targets) if targets else ir.FALSE
         settings: dict[str, int] = {}
         for name, value in item.settings:
@@ -248,11 +244,11 @@ class _Lowering:
                 self.error("HP032", "a limit is positive", value.token, "use `deny` to forbid")
             settings[known.wire] = number
         self.spans[key] = self.words.span_of(item.target, item.settings[0][0])
-        if self.findings.errors == before and targets:
+        if self.conditions.faults == before and targets:
             self.limits.append(ir.Limit(key, _names(targets), guard, tuple(sorted(settings.items()))))
 
     def _hook(self, item: s.Hook, outer: list[Part] | None = None) -> None:
-        before = self.findings.errors
+        before = self.conditions.faults
         key = f"hook:{item.name}"
         if key in self.spans:
             self.error("HP025", f"a hook `{item.name}` is already defined", item.name, "choose another name")
@@ -286,7 +282,7 @@ class _Lowering:
             self.error(
                 "HP052", f"when `{item.name}` fails, {writes[0]} goes ahead unguarded", item.on_error, "write `on_error block`"
             )
-        if self.findings.errors == before and (targets or item.target is None):
+        if self.conditions.faults == before and (targets or item.target is None):
             phase = cast(ir.Phase, str(item.phase))
             self.hooks.append(ir.Hook(str(item.name), phase, _names(targets), guard, executor, program, timeout, on_error, uses))
 
@@ -308,15 +304,13 @@ class _Lowering:
                 self.words.unknown_capability(value.token)
         return tuple(sorted(used))
 
-    # Claims and tests --------------------------------------------------------------------------------------------------
-
     def _prove(self, item: s.Prove) -> None:
         targets = self.words.target(item.target)
         key = self._id("prove")
-        before = self.findings.errors
+        before = self.conditions.faults
         parts = self.conditions.conjuncts(item.when, targets) if targets else []
         self.spans[key] = self.words.span_of(item.target, None)
-        if self.findings.errors == before and targets:
+        if self.conditions.faults == before and targets:
             self.claims.append(ir.Claim(key, _names(targets), ir.conj(part for part, _ in parts)))
             condition = f" when {self.conditions.span_of(item.when).text()}" if item.when is not None else ""
             self.claim_texts[key] = " ".join(f"no {target_text(item.target)}{condition}".split())

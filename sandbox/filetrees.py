@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
@@ -105,6 +105,13 @@ def write_tree(files: Checkpoint, standard: Checkpoint, keep: Callable[[bytes], 
             else:
                 records.append(StandardRecord(*common))
     return TreeRecord(tree_digest(standard), files.next_ino, records)
+
+
+def blocks_of_files(files: Checkpoint, standard: Checkpoint) -> Iterator[bytes | bytearray]:
+    """The chunks that `write_tree` hands to `keep`, in the same order."""
+    for ino, node in sorted(files.nodes.items()):
+        if isinstance(node, File) and standard.nodes.get(ino) is not node:
+            yield from node.data.blocks
 
 
 def chunk_sizes(record: FileRecord) -> list[int]:

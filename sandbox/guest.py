@@ -3,8 +3,9 @@
 How a guest is put back: when a limit ends a turn, the guest's memory is what it happened to be, so its instance is closed at
 once, and before the next turn the state from before is restored: a new instance of the image, the pages that were saved over
 it, and the journal of small turns since then, replayed. Pages are saved before a turn only if the one before it touched more
-than its own memory, or small turns have gathered; so a warm `1+1` pays for neither. A turn is *small* if it was quick and all it asked of the host was time, randomness
-and output: then its answers are the whole of its outside, and running it again gives the same memory, byte for byte.
+than its own memory, or small turns have gathered; so a warm `1+1` pays for neither. A turn is *small* if it was quick and all it
+asked of the host was time, randomness and output: then its answers are the whole of its outside, and running it again gives the
+same memory, byte for byte.
 
 Rules: turns of one guest never overlap (the session's lock). After any exception from `turn` the guest is as it was before it.
 INVARIANT: image + saved pages + journal = the memory at the end of the last turn, or before it while `_unsaved`.
@@ -26,6 +27,7 @@ from sandbox.images import Image
 from sandbox.limits import MOST, Run, ticker
 from sandbox.memory import PAGE_BYTES, WASM_PAGE_BYTES, DirtyPages, GuestMemory, MemoryFault, map_image
 from sandbox.native import Call, Instance, Trap
+from sandbox.shelter import sheltered
 from sandbox.states import GuestState
 from sandbox.vfs import Vfs
 from sandbox.wasi import SIGNATURES, GuestExit, Wasi
@@ -184,7 +186,8 @@ class Guest:
             self._limit_bytes = limit_bytes
         if self.image.metered:
             instance.set_fuel(1 << 62)
-        with ticker:
+        with sheltered(run.cancel):
+            ticker.start(run)
             instance.watch()
             try:
                 address = instance.call("host_alloc", len(request))
@@ -200,6 +203,7 @@ class Guest:
             except MemoryFault as fault:
                 raise Trap(str(fault)) from None
             finally:
+                ticker.stop(run)
                 self._run, self._handler = None, _refuse
                 if self.image.metered:
                     self.fuel_used = (1 << 62) - instance.fuel()

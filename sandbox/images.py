@@ -33,6 +33,7 @@ from sandbox.generations import Checkpoint, VfsLimits
 from sandbox.limits import ticker
 from sandbox.memory import WASM_PAGE_BYTES, GuestMemory
 from sandbox.native import Call, Engine, Instance, Prepared
+from sandbox.shelter import sheltered
 from sandbox.vfs import HostFile, Vfs
 from sandbox.wasi import SIGNATURES, Wasi
 
@@ -287,7 +288,8 @@ class Images:
             if found is not None:
                 return found
             progress(f"starting {source.name}", 0.0)
-            memory = _start(source, prepared, self.files())
+            with sheltered(lambda: None):
+                memory = _start(source, prepared, self.files())
             stored = self.cache.store(name, lambda path: _write_sparse(path, memory))
             progress(f"starting {source.name}", 1.0)
             return stored

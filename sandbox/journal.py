@@ -195,6 +195,11 @@ class Tape:
         assert isinstance(last, int)
         return last + _STEP_NS
 
+    def check_stop(self) -> None:
+        """The recorded run was ended from outside, and all it was answered has been played: this is the end."""
+        if self._stop is not None and self._strict and not self.is_playing:
+            raise self._stop
+
     def check_finished(self) -> None:
         """A strict playback has used every entry."""
         if self._strict and self.is_playing:
@@ -241,4 +246,5 @@ class TapedWorld(World):
         if self._tape.waits:
             super().wait_until(monotonic_ns)
         else:
+            self._tape.check_stop()
             self._run.check()

@@ -34,6 +34,8 @@ MOST = SessionLimits(
 
 def lower(ceiling: SessionLimits, asked: SessionLimits | None, timeout_ms: int | None = None) -> SessionLimits:
     """The smaller of each. `timeout_ms` takes the place of `wall_ms`, under the same ceiling."""
+    if asked is None and timeout_ms is None:
+        return ceiling
     chosen = asked or ceiling
     return SessionLimits(
         memory_mb=min(ceiling.memory_mb, chosen.memory_mb),
@@ -196,7 +198,7 @@ class Ticker:
         os.register_at_fork(after_in_child=self._reset)  # threads do not survive a fork
 
     def _reset(self) -> None:
-        self._running = 0
+        self._running: set[Run] = set()
         self._lock = threading.Condition()
         self._thread: threading.Thread | None = None
         self._parked = True
@@ -205,30 +207,38 @@ class Ticker:
         with self._lock:
             self._engines.append(engine)
 
-    def __enter__(self) -> None:
+    def start(self, run: Run) -> None:
+        """A guest begins to compute. Adding to a set is atomic, so the common case takes no lock."""
+        self._running.add(run)
+        if self._parked:
+            self._unpark()
+
+    def stop(self, run: Run) -> None:
+        self._running.discard(run)
+
+    def _unpark(self) -> None:
         with self._lock:
-            self._running += 1
             if self._thread is None:
                 self._thread = threading.Thread(target=self._tick, name="hatchway-ticker", daemon=True)
                 self._thread.start()
-            if self._parked:
-                self._parked = False
-                self._lock.notify()
+            self._parked = False
+            self._lock.notify()
 
-    def __exit__(self, *exc: object) -> None:
+    def _park(self) -> None:
+        # INVARIANT: either `start` sees that we are parked, or we see its run: each writes before it looks.
         with self._lock:
-            self._running -= 1
+            self._parked = True
+            if self._running:
+                self._parked = False
+            while self._parked:
+                self._lock.wait()
 
     def _tick(self) -> None:
         idle_ticks = 0
         while True:
             idle_ticks = 0 if self._running else idle_ticks + 1
             if idle_ticks * TICK_SECONDS > _PARK_SECONDS:
-                with self._lock:
-                    if not self._running:
-                        self._parked = True
-                        while self._parked:
-                            self._lock.wait()
+                self._park()
                 idle_ticks = 0
             time.sleep(TICK_SECONDS)
             for engine in self._engines:

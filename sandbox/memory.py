@@ -110,10 +110,14 @@ class GuestMemory:
     def put_pages(self, pages: Mapping[int, bytes]) -> None:
         """Overwrite whole pages, all inside of the memory."""
         self._refresh()
-        base = self._base
+        if pages:
+            self._check(min(pages) * PAGE_BYTES, PAGE_BYTES)
+            self._check(max(pages) * PAGE_BYTES, PAGE_BYTES)
+        base, move = self._base, ctypes.memmove
         for page, data in pages.items():
-            self._check(page * PAGE_BYTES, len(data))
-            ctypes.memmove(base + page * PAGE_BYTES, data, len(data))
+            if len(data) != PAGE_BYTES:
+                raise MemoryFault(f"page {page} has {len(data)} bytes")
+            move(base + page * PAGE_BYTES, data, PAGE_BYTES)
 
 
 def map_image(instance: Instance, descriptor: int, size_bytes: int) -> None:

@@ -44,7 +44,7 @@ _OUTSIDE: Final = frozenset({"TIMEOUT_WALL", "TIMEOUT_CPU", "CANCELLED"})
 
 
 class Journal(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """What went into a run. `image` is the digest of the guest's image, `request` the message the guest got, `pending` the message
+    """What went into a run. `image` is the digest of the guest's image, `request` the message it got, `pending` the message
     it waits for an answer to."""
 
     session_id: str

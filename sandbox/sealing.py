@@ -7,7 +7,8 @@ How: each tenant has a key of its own, derived from the key id's master key (HKD
 authenticated as external data as well; so another tenant's seal fails like a damaged one. The key id stands in the protected
 header. Rotation: the ring's last key seals, all its keys open.
 
-Rules: every failure is the contract's SNAPSHOT_CORRUPT, and says nothing about which check failed beyond a missing key.
+Rules: THREAT[TM-SNAP-FORGE] THREAT[TM-SNAP-TENANT]: nothing but the fixed frame of a seal is read before it has been
+authenticated. Every failure is the contract's SNAPSHOT_CORRUPT, and tells nothing about which check failed but a missing key.
 INVARIANT: a nonce is 96 random bits, never reused for other data.
 
 Does not know: what is inside.

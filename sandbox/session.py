@@ -251,6 +251,7 @@ class Session:
         if request.stdin:
             message["stdin"] = True
         tools = tuple(self.registry.names())
+        # THREAT[TM-SNAP-CLONE]: until it has its own seed, a fork would draw its siblings' random numbers.
         if name not in self._seeded:
             message["seed"] = secrets.token_hex(32)
         if tools != self._told.get(name, ()):
@@ -299,7 +300,9 @@ class Session:
         except GuestExit as left:
             outcome.exit_code = left.code & 255
         except Trap as trap:
-            error = _trapped(trap)
+            # A guest that has no way back to its turn reports first and traps then.
+            outcome = _decode_reported(reported)[0] if reported else outcome
+            error = outcome.error or _trapped(trap)
         fields = dict(
             stdout=run.output[0].decode("utf-8", "replace"),
             stderr=run.output[1].decode("utf-8", "replace"),

@@ -1,8 +1,9 @@
-"""Threads with enough native stack for a guest.
+"""Threads with enough stack for a guest, native and Python.
 
 Purpose: a guest may use `MAX_WASM_STACK_BYTES` of the stack of the thread that runs it, and the engine finds an overflow only if
-that much is really there; on a smaller stack the process dies. Embedders do make threads with small stacks, so a run that starts
-on one moves to a thread of ours.
+that much is really there; on a smaller stack the process dies. A Python stack that runs out in the middle of a run is as bad: at
+the entry of a callback nobody can catch it. Embedders make threads with small stacks, and call from deep recursions; so a run
+that starts in such a place moves to a thread of ours.
 
 Rules: the size of a thread's stack is asked once per thread. The caller's context variables come along. Knows no guests.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import contextvars
 import ctypes
+import sys
 import threading
 from collections.abc import Callable
 from typing import Final, TypeVar
@@ -19,6 +21,7 @@ from sandbox.native import MAX_WASM_STACK_BYTES
 
 _NEEDED_BYTES: Final = 3 * MAX_WASM_STACK_BYTES
 """The guest's own, as much again for the host functions it calls at its deepest, and for what the caller has used already."""
+_NEEDED_FRAMES: Final = 150
 _THREAD_BYTES: Final = 8 << 20
 _ATTRIBUTES_BYTES: Final = 128
 
@@ -49,7 +52,15 @@ def is_enough() -> bool:
     enough: bool | None = getattr(_known, "enough", None)
     if enough is None:
         enough = _known.enough = stack_bytes() >= _NEEDED_BYTES
-    return enough
+    return enough and _has_frames()
+
+
+def _has_frames() -> bool:
+    try:
+        sys._getframe(sys.getrecursionlimit() - _NEEDED_FRAMES)
+    except ValueError:  # the stack is not that deep
+        return True
+    return False
 
 
 def on_large_stack(function: Callable[[], _Value]) -> _Value:

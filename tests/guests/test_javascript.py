@@ -100,6 +100,13 @@ def test_a_changed_file_is_imported_afresh(box: Sandbox) -> None:
     assert result_of(box, "import { v } from './outer.mjs'; v") == 22
 
 
+def test_relative_imports_start_at_the_programs_own_folder(box: Sandbox) -> None:
+    box.files.mkdir("/workspace/src")
+    box.files.write_file("/workspace/src/near.mjs", b"export default 'near'")
+    assert result_of(box, "import near from './near.mjs'; near", filename="src/app.js") == "near"
+    assert result_of(box, "import near from './src/near.mjs'; near") == "near"
+
+
 def test_an_unchanged_file_is_evaluated_once(box: Sandbox) -> None:
     js(box, "require('fs').writeFileSync('once.mjs', 'console.log(\"loaded\"); export const v = 1')")
     assert js(box, "import './once.mjs'").stdout == "loaded\n"
@@ -168,6 +175,25 @@ def test_tool_arguments_must_be_json(new_box: NewBox) -> None:
     failed = js(box, "await tools.take({ f() {} })")
     assert code_of(failed) == "RUNTIME_ERROR"
     assert failed.error and "function" in failed.error.message
+
+
+# Standard input
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "require('fs').readFileSync(0, 'utf8').split('\\n').slice(0, 2)",
+        "const l = []; for await (const x of require('readline').createInterface({ input: process.stdin })) l.push(x); l",
+        "const l = [], rl = require('readline').createInterface({}); rl.on('line', (x) => l.push(x));"
+        " await new Promise((r) => rl.on('close', r)); l",
+        "let t = ''; for await (const c of process.stdin) t += c; t.trim().split('\\n')",
+        "const t = await new Promise((r) => process.stdin.on('data', r)); t.trim().split('\\n')",
+    ],
+)
+def test_standard_input_can_be_read_in_the_usual_ways(box: Sandbox, code: str) -> None:
+    assert result_of(box, code, stdin="one\ntwo\n") == ["one", "two"]
+    assert result_of(box, f"{{ {code.replace('const l', 'var l').replace('const t', 'var t')} }}", stdin="a\nb\n") == ["a", "b"]
 
 
 # Errors
@@ -250,6 +276,13 @@ def test_memory_attacks_end_in_memory_exceeded_and_the_session_goes_on(box: Sand
     js(box, "var kept = 'kept'")
     assert code_of(js(box, attack, limits={"cpu_ms": 20_000, "wall_ms": 20_000})) == "MEMORY_EXCEEDED"
     assert result_of(box, "kept") == "kept"
+
+
+def test_performance_counts_from_the_start_of_the_session(box: Sandbox) -> None:
+    first, origin, now = result_of(box, "[performance.now(), performance.timeOrigin, Date.now()]")
+    assert 0 <= first < 60_000
+    assert abs(now - origin - first) < 60_000
+    assert result_of(box, "performance.now()") >= first
 
 
 def test_sessions_draw_different_random_numbers(new_box: NewBox) -> None:

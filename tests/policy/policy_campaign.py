@@ -1,6 +1,7 @@
 """The long campaign: compiled function, reference interpreter and z3 encoding on many random triples.
 
     python tests/policy/policy_campaign.py --seed 1 --count 1000000
+    python tests/policy/policy_campaign.py --seed 1 --texts 10000     damaged texts: only diagnostics, never a traceback
 
 A triple is (policy, request, decision). Of each policy's requests the first `--z3` are also put to the z3 encoding of each
 verdict. Prints the seed of the first disagreement and fails.
@@ -18,12 +19,14 @@ if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent.parent)]
 
 from policy_generators import CATALOG, policy_text, request, wide_policy_text
+from policy_texts import SAMPLE, judge
 
-from policy import interpreter, ir
+from policy import PolicyError, interpreter, ir
 from policy.cells import Universe
 from policy.claims import verdict_is
 from policy.diagnostics import Findings
 from policy.evaluation import Evaluator
+from policy.formatter import format_text
 from policy.loading import Memory, load
 from policy.lowering import lower
 from policy.programs import Program
@@ -80,13 +83,46 @@ def z3_agrees_on(policy: ir.Policy, requests: list[Asked]) -> int:
     return asked
 
 
+def damaged(rng: Random) -> str:
+    """A policy text with some of its characters and words replaced, moved or doubled."""
+    text = rng.choice([SAMPLE, policy_text(rng, rules=8), wide_policy_text(rng, 12)])
+    words = [*text.split(), "{", "}", "(", ")", '"', "#", "..", "\n", "\x00", "9" * 30, "é", ""]
+    for _ in range(rng.randint(1, 8)):
+        start = rng.randrange(len(text) + 1)
+        end = min(len(text), start + rng.choice([0, 0, 1, 1, 5, 50]))
+        text = text[:start] + rng.choice([rng.choice(words), text[end : end + 30], " "]) + text[end:]
+    return text
+
+
+def only_diagnostics(text: str) -> None:
+    """Checking and formatting a text ends in findings or in a policy, whatever it holds."""
+    checked = judge(text)
+    assert not [d for d in checked.diagnostics if d.code == "HP099"], (text, checked.diagnostics)
+    try:
+        format_text(text)
+    except PolicyError:
+        pass
+
+
+def try_texts(seed: int, count: int) -> int:
+    start = time.monotonic()
+    for number in range(count):
+        rng = Random(seed * 1_000_003 + number)
+        only_diagnostics(damaged(rng))
+    print(f"{count:,} damaged texts gave diagnostics only ({time.monotonic() - start:.0f} s, seed {seed})")
+    return 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=100_000, help="triples")
     parser.add_argument("--per-policy", type=int, default=200)
     parser.add_argument("--z3", type=int, default=10, help="requests of each policy put to z3 as well")
+    parser.add_argument("--texts", type=int, default=0, help="try this many damaged texts instead")
     arguments = parser.parse_args()
+    if arguments.texts:
+        return try_texts(arguments.seed, arguments.texts)
     done, asked, number, start = 0, 0, 0, time.monotonic()
     while done < arguments.count:
         seed = arguments.seed * 1_000_003 + number
@@ -101,6 +137,8 @@ def main() -> int:
             return 1
         done += arguments.per_policy
         number += 1
+        if number % 1000 == 0:
+            print(f"{done:,} triples agree so far, {asked:,} with z3", file=sys.stderr, flush=True)
     taken = f"{time.monotonic() - start:.0f} s, seed {arguments.seed}"
     print(f"{done:,} triples from {number:,} policies agree, {asked:,} of them with z3 as well ({taken})")
     return 0

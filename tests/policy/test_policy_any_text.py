@@ -8,9 +8,10 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from policy_texts import SAMPLE, TOOLS, judge
+from policy_campaign import damaged, only_diagnostics
+from policy_texts import SAMPLE, judge
 
-from policy import PolicyError, compile_policy
+from policy import Policy, PolicyError
 from policy.diagnostics import Findings
 from policy.formatter import format_text
 from policy.parser import MAX_TEXT_CHARS, parse
@@ -37,7 +38,7 @@ WORDS = [
     "import",
     '"a.hatch"',
 ]
-RELAXED = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+RELAXED = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def refused_or_fine(text: str) -> None:
@@ -49,7 +50,7 @@ def refused_or_fine(text: str) -> None:
     to_sarif(checked.diagnostics)
     if not checked.ok:
         with pytest.raises(PolicyError):
-            compile_policy(text, catalog=TOOLS)
+            Policy._from_checked(checked)
     try:
         format_text(text)
     except PolicyError:
@@ -71,6 +72,12 @@ def test_arbitrary_words_of_the_language_yield_diagnostics(words: list[str]) -> 
 @RELAXED
 @given(st.integers(0, 2**32))
 def test_damaged_sample_yields_diagnostics(seed: int) -> None:
+    only_diagnostics(damaged(Random(seed)))
+
+
+@RELAXED
+@given(st.integers(0, 2**32))
+def test_sample_with_random_characters_yields_diagnostics(seed: int) -> None:
     rng = Random(seed)
     text = list(SAMPLE)
     for _ in range(rng.randint(1, 6)):

@@ -113,6 +113,12 @@ def test_int_field_refuses_bool_and_bool_field_refuses_int(acme: Policy) -> None
     assert acme.decide("payments.refund", {**refund(1), "session.mfa": 1}).rule == "invalid"
 
 
+def test_names_are_bounded_in_length(acme: Policy) -> None:
+    query = {"tenant": "acme", "rows": 1}
+    assert acme.decide("db.query", {**query, "table": "x" * 4096}).rule == "default"
+    assert acme.decide("db.query", {**query, "table": "x" * 4097}).rule == "invalid"
+
+
 def test_session_ignores_facts_in_requests(acme: Policy) -> None:
     session = acme.open_session({"tenant": "other"})
     assert session.decide("run", {"tenant": "acme", "language": "python"}).verdict == "deny"

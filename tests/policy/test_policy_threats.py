@@ -10,6 +10,7 @@ import pytest
 from policy_texts import SAMPLES, TOOLS, errors, judge, small
 
 from policy import BundleError, Policy, UnsettledClaim, bundles, compile_policy
+from policy.diagnostics import MAX_FINDINGS
 from policy.emitter import emit_event
 from policy.parser import MAX_SYNTAX_REPORTS, MAX_TEXT_CHARS
 
@@ -25,7 +26,8 @@ def test_every_threat_cited_in_the_package_has_a_test_here_and_the_other_way_rou
 def test_tm_pol_001_untrusted_text_is_bounded_in_size_depth_and_reports() -> None:
     assert errors("policy p v 1\n" + "x" * MAX_TEXT_CHARS) == ["HP003"]
     assert errors("policy p v 1\nallow run when " + "(" * 5000 + "a" + ")" * 5000)[0] == "HP002"
-    assert len(judge("policy p v 1\n" + "allow\n" * 5000).diagnostics) <= MAX_SYNTAX_REPORTS + 50
+    assert len(errors("policy p v 1\n" + "allow\n" * 5000)) == MAX_SYNTAX_REPORTS
+    assert len(judge("policy p v 1\n" + "allow nothing\n" * 5000).diagnostics) <= MAX_FINDINGS
 
 
 @pytest.mark.parametrize("path", ["../x.hatch", "/etc/x.hatch", "a/../../x.hatch", "a\\..\\x.hatch", "x.txt", "link.hatch"])
@@ -61,7 +63,9 @@ def test_tm_pol_004_nothing_in_a_bundle_is_parsed_before_its_signature_fits(monk
         raise AssertionError("the payload was decoded")
 
     decode = bundles.msgspec.json.decode
-    monkeypatch.setattr(bundles.msgspec.json, "decode", lambda raw, type: decode(raw, type=type) if type is bundles.Envelope else never())
+    monkeypatch.setattr(
+        bundles.msgspec.json, "decode", lambda raw, type: decode(raw, type=type) if type is bundles.Envelope else never()
+    )
     with pytest.raises(BundleError):
         bundles.open_bundle(data, [stranger])
     with pytest.raises(AssertionError):
@@ -81,9 +85,8 @@ def test_tm_pol_005_all_claims_together_may_spend_a_bounded_effort() -> None:
 
 def test_tm_pol_006_text_of_a_policy_reaches_generated_code_only_as_constants() -> None:
     evil = "__import__('os').system('x')"
-    policy = compile_policy(
-        small(f'allow secret.use when name == "{evil}" and caller == evil_name because "{evil}"\ndeny secret.use when tenant == "{evil}"')
-    )
+    allow = f'allow secret.use when name == "{evil}" and caller == evil_name because "{evil}"'
+    policy = compile_policy(small(allow + f'\ndeny secret.use when tenant == "{evil}"'))
     code = emit_event(policy.ir, "secret.use").__code__
     names: set[str] = set()
     pending = [code]
@@ -92,13 +95,21 @@ def test_tm_pol_006_text_of_a_policy_reaches_generated_code_only_as_constants() 
         names.update(current.co_names, current.co_varnames)
         pending += [constant for constant in current.co_consts if isinstance(constant, types.CodeType)]
     assert all(re.fullmatch(r"[a-z]+\d*|c_\w+|__class__|Failure|is_host|is_path", name) for name in names), names
-    assert not any("evil" in name or "import" in name or "os" == name for name in names)
+    assert not any("evil" in name or "import" in name or name == "os" for name in names)
     assert policy.decide("secret.use", {"tenant": "a", "name": evil, "caller": "evil_name"}).verdict == "allow"
 
 
 def test_tm_pol_007_a_missing_or_malformed_attribute_denies_before_any_rule_is_read() -> None:
-    policy = compile_policy(small("allow payments.refund when not (amount > 5 or currency == usd) rate 1/h per tenant"), catalog=TOOLS)
+    policy = compile_policy(
+        small("allow payments.refund when not (amount > 5 or currency == usd) rate 1/h per tenant"), catalog=TOOLS
+    )
     good = {"amount": 5, "currency": "eur"}
     assert policy.decide("payments.refund", good).verdict == "allow"
-    for broken in ({"amount": 5}, {"currency": "eur"}, {**good, "amount": "5"}, {**good, "amount": 0}, {**good, "currency": "EUR"}):
+    for broken in (
+        {"amount": 5},
+        {"currency": "eur"},
+        {**good, "amount": "5"},
+        {**good, "amount": 0},
+        {**good, "currency": "EUR"},
+    ):
         assert policy.decide("payments.refund", broken).rule == "invalid"

@@ -16,8 +16,6 @@ from policy.render import to_json, to_sarif, to_text
 from policy.replays import replay
 from policy.suite import coverage, mutants
 
-# Bundles ---------------------------------------------------------------------------------------------------------------------
-
 PRIVATE, PUBLIC = new_key()
 KEY, TRUSTED = read_private_key(PRIVATE), read_public_key(PUBLIC)
 
@@ -37,6 +35,7 @@ def test_bundled_policy_decides_as_the_original(bundle: bytes) -> None:
 def test_bundle_carries_sources_places_catalog_and_results(bundle: bytes) -> None:
     payload = open_bundle(bundle, [TRUSTED])
     assert payload.sources["acme.prod.hatch"] == SAMPLE
+    assert "platform.base.hatch" in payload.sources
     assert payload.source_map["allow:run#1"] == ("acme.prod.hatch", 10, 3)
     assert payload.catalog.digest == TOOLS.digest
     assert (payload.tests_passed, len(payload.proofs)) == (4, 4)
@@ -80,9 +79,6 @@ def test_refused_policy_cannot_be_bundled(tmp_path: Path) -> None:
         Policy.load(file)
 
 
-# Replays ---------------------------------------------------------------------------------------------------------------------
-
-
 def line(event: str, verdict: str, **attributes: object) -> bytes:
     return json.dumps({"event": event, "attributes": attributes, "verdict": verdict}).encode()
 
@@ -108,8 +104,6 @@ def test_replay_refuses_what_is_not_a_record(bad: bytes) -> None:
     with pytest.raises(PolicyError, match="line 1"):
         replay(policy, [bad])
 
-
-# Tests, coverage, mutants ----------------------------------------------------------------------------------------------------
 
 THOROUGH = """policy p v 1
 allow payments.refund when amount <= 500 and currency == eur rate 1/h per tenant
@@ -140,9 +134,6 @@ def test_rule_that_is_only_hit_is_not_covered() -> None:
     program = judge("policy p v 1\nallow fs.read\n" + 'test "t" { as { tenant a } fs.read { path "/a" } => allow }').program
     (item,) = coverage(program)
     assert (item.hit, item.missed, item.both) == (True, False, False)
-
-
-# Catalogs --------------------------------------------------------------------------------------------------------------------
 
 
 def schema(**properties: object) -> dict[str, object]:
@@ -219,9 +210,6 @@ def test_built_in_capabilities_are_in_every_catalog() -> None:
     assert names <= set(make_catalog("t", []).capabilities)
 
 
-# Rendering -------------------------------------------------------------------------------------------------------------------
-
-
 def test_text_shows_line_caret_and_hint() -> None:
     shown = to_text(d for d in judge(small("allow payments.refund when amout <= 500")).diagnostics if d.code == "HP021")
     assert shown == (
@@ -259,9 +247,6 @@ def test_sarif_names_rule_level_and_region() -> None:
     assert log["version"] == "2.1.0"
     assert result["ruleId"] in {rule["id"] for rule in run["tool"]["driver"]["rules"]}
     assert result["locations"][0]["physicalLocation"]["region"]["startColumn"] == 7
-
-
-# Formatting ------------------------------------------------------------------------------------------------------------------
 
 
 def test_formatting_keeps_comments_and_meaning_of_the_sample() -> None:
@@ -319,3 +304,24 @@ def test_canonical_form_round_trips_through_its_bytes() -> None:
 
     policy = Policy.load(SAMPLES / "acme.prod.hatch").ir
     assert msgspec.json.decode(policy.encode(), type=ir.Policy) == policy
+
+
+def test_catalog_can_add_facts_about_the_caller() -> None:
+    catalog = load_catalog(b'{"name": "t", "context": {"region": {"kind": "enum", "values": ["eu", "us"], "required": true}}}')
+    policy = compile_policy(small("allow fs.read when region == eu"), catalog=catalog)
+    assert policy.decide("fs.read", {"region": "eu"}).verdict == "allow"
+    assert policy.decide("fs.read", {}).rule == "invalid"
+
+
+def test_failure_of_the_compiler_itself_refuses_the_policy(monkeypatch: pytest.MonkeyPatch) -> None:
+    from policy import checker
+
+    def broken(*arguments: object, **options: object) -> object:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(checker, "analyse", broken)
+    with pytest.raises(PolicyError, match="HP099"):
+        compile_policy(small("allow fs.read"))
+    monkeypatch.setattr(checker, "load", broken)
+    with pytest.raises(PolicyError, match="HP099"):
+        compile_policy(small("allow fs.read"))

@@ -29,7 +29,7 @@ ENDLESS = [
 @pytest.mark.parametrize(("language", "code"), ENDLESS)
 def test_cancel_from_another_thread_ends_the_run_and_does_not_poison_the_next(new_box: NewBox, language: str, code: str) -> None:
     release = threading.Event()
-    box = new_box(language=language, limits={"cpu_ms": 600_000, "wall_ms": 600_000}, tools={"wait": lambda: release.wait(60)})
+    box = new_box(language=language, limits={"cpu_ms": 5_000, "wall_ms": 5_000}, tools={"wait": lambda: release.wait(60)})
     box.run({PYTHON: "x = 1", JAVASCRIPT: "globalThis.x = 1", SHELL: "x=1"}[language])
     started = threading.Event()
     cancelled: list[bool] = []
@@ -37,6 +37,7 @@ def test_cancel_from_another_thread_ends_the_run_and_does_not_poison_the_next(ne
     canceller.start()
     result = box.run(code, on_output=lambda stream, data: started.set())
     release.set()
+    started.set()
     canceller.join()
     assert cancelled == [True]
     assert (code_of(result), result.status.value, result.stdout) == ("CANCELLED", "cancelled", "started\n")

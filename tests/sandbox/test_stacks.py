@@ -51,6 +51,29 @@ def test_guests_that_recurse_on_small_stacks_leave_the_process_alive(stack_kb: i
     assert (ended.returncode, ended.stdout) == (0, "['STACK_OVERFLOW'] 18\n"), ended.stderr
 
 
+DEEP = """
+import hatchway
+
+def deep(n, call):
+    return call() if n == 0 else deep(n - 1, call)
+
+codes = set()
+with hatchway.Sandbox() as box:
+    box.run("x = 1")
+    for depth in range(0, 1000, 7):
+        try:
+            codes.add(deep(depth, lambda: box.run("open('/workspace/f', 'w').write('a')\\nprint(x)").stdout))
+        except RecursionError:
+            codes.add("too deep")
+    print(sorted(codes), box.run("x").result)
+"""
+
+
+def test_caller_that_is_deep_in_a_recursion_of_its_own_is_served_or_refused_and_never_crashed() -> None:
+    ended = subprocess.run([sys.executable, "-c", DEEP], capture_output=True, text=True, check=False, timeout=120)
+    assert (ended.returncode, ended.stdout) == (0, "['1\\n', 'too deep'] 1\n"), ended.stderr
+
+
 def on_thread_of(stack_bytes: int, found: list[object]) -> None:
     def work() -> None:
         found.append(stacks.stack_bytes())

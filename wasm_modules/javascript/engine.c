@@ -86,6 +86,11 @@ void engine_seed_random(JSContext *ctx, uint64_t seed)
     ctx->random_state = seed ? seed : 1;
 }
 
+void engine_restart_clock(JSContext *ctx)
+{
+    ctx->time_origin = js__now_ms();
+}
+
 void engine_drop_jobs(JSRuntime *rt)
 {
     struct list_head *el, *next;

@@ -28,6 +28,9 @@ int engine_release_name(JSContext *ctx, JSAtom name);
 /* Sets the state of Math.random. */
 void engine_seed_random(JSContext *ctx, uint64_t seed);
 
+/* Lets performance.now() count from now: an image may have been made with another clock. */
+void engine_restart_clock(JSContext *ctx);
+
 /* Drops every queued promise job without running it. */
 void engine_drop_jobs(JSRuntime *rt);
 

@@ -20,29 +20,29 @@
 #define READ_CHUNK_BYTES 65536
 
 static const struct {
-    int number;
+    int number, linux_number; /* programs compare with the numbers they know from elsewhere */
     const char *code, *text;
 } errors[] = {
-    {ENOENT, "ENOENT", "no such file or directory"},
-    {EEXIST, "EEXIST", "file already exists"},
-    {EISDIR, "EISDIR", "illegal operation on a directory"},
-    {ENOTDIR, "ENOTDIR", "not a directory"},
-    {ENOTEMPTY, "ENOTEMPTY", "directory not empty"},
-    {EACCES, "EACCES", "permission denied"},
-    {EPERM, "EPERM", "operation not permitted"},
-    {EROFS, "EROFS", "read-only file system"},
-    {ENOSPC, "ENOSPC", "no space left on device"},
-    {EDQUOT, "EDQUOT", "disk quota exceeded"},
-    {EFBIG, "EFBIG", "file too large"},
-    {EINVAL, "EINVAL", "invalid argument"},
-    {EBADF, "EBADF", "bad file descriptor"},
-    {ELOOP, "ELOOP", "too many symbolic links encountered"},
-    {ENAMETOOLONG, "ENAMETOOLONG", "name too long"},
-    {EMFILE, "EMFILE", "too many open files"},
-    {ENFILE, "ENFILE", "file table overflow"},
-    {ENOMEM, "ENOMEM", "not enough memory"},
+    {ENOENT, 2, "ENOENT", "no such file or directory"},
+    {EEXIST, 17, "EEXIST", "file already exists"},
+    {EISDIR, 21, "EISDIR", "illegal operation on a directory"},
+    {ENOTDIR, 20, "ENOTDIR", "not a directory"},
+    {ENOTEMPTY, 39, "ENOTEMPTY", "directory not empty"},
+    {EACCES, 13, "EACCES", "permission denied"},
+    {EPERM, 1, "EPERM", "operation not permitted"},
+    {EROFS, 30, "EROFS", "read-only file system"},
+    {ENOSPC, 28, "ENOSPC", "no space left on device"},
+    {EDQUOT, 122, "EDQUOT", "disk quota exceeded"},
+    {EFBIG, 27, "EFBIG", "file too large"},
+    {EINVAL, 22, "EINVAL", "invalid argument"},
+    {EBADF, 9, "EBADF", "bad file descriptor"},
+    {ELOOP, 40, "ELOOP", "too many symbolic links encountered"},
+    {ENAMETOOLONG, 36, "ENAMETOOLONG", "name too long"},
+    {EMFILE, 24, "EMFILE", "too many open files"},
+    {ENFILE, 23, "ENFILE", "file table overflow"},
+    {ENOMEM, 12, "ENOMEM", "not enough memory"},
 #ifdef ENOTCAPABLE
-    {ENOTCAPABLE, "EACCES", "permission denied"},
+    {ENOTCAPABLE, 13, "EACCES", "permission denied"},
 #endif
 };
 
@@ -50,16 +50,18 @@ static const struct {
 static JSValue throw_errno(JSContext *ctx, int number, const char *syscall, const char *path)
 {
     const char *code = "EIO", *text = strerror(number);
+    int shown = 5;
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
         if (errors[i].number == number) {
             code = errors[i].code;
             text = errors[i].text;
+            shown = errors[i].linux_number;
         }
     }
     JSValue error = JS_NewPlainError(ctx, "%s: %s, %s '%s'", code, text, syscall, path);
     if (JS_IsException(error))
         return error;
-    JS_SetPropertyStr(ctx, error, "errno", JS_NewInt32(ctx, -number));
+    JS_SetPropertyStr(ctx, error, "errno", JS_NewInt32(ctx, -shown));
     JS_SetPropertyStr(ctx, error, "code", JS_NewString(ctx, code));
     JS_SetPropertyStr(ctx, error, "syscall", JS_NewString(ctx, syscall));
     JS_SetPropertyStr(ctx, error, "path", JS_NewString(ctx, path));

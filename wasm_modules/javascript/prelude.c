@@ -10,6 +10,9 @@ static const char errors_js[] = {
 static const char inspect_js[] = {
 #embed "prelude/inspect.js"
     , 0};
+static const char format_js[] = {
+#embed "prelude/format.js"
+    , 0};
 static const char console_js[] = {
 #embed "prelude/console.js"
     , 0};
@@ -18,6 +21,9 @@ static const char web_js[] = {
     , 0};
 static const char url_js[] = {
 #embed "prelude/url.js"
+    , 0};
+static const char intl_js[] = {
+#embed "prelude/intl.js"
     , 0};
 static const char path_js[] = {
 #embed "prelude/path.js"
@@ -28,8 +34,17 @@ static const char buffer_js[] = {
 static const char fs_js[] = {
 #embed "prelude/fs.js"
     , 0};
+static const char events_js[] = {
+#embed "prelude/events.js"
+    , 0};
+static const char assert_js[] = {
+#embed "prelude/assert.js"
+    , 0};
 static const char node_js[] = {
 #embed "prelude/node.js"
+    , 0};
+static const char stdin_js[] = {
+#embed "prelude/stdin.js"
     , 0};
 static const char modules_js[] = {
 #embed "prelude/modules.js"
@@ -42,13 +57,18 @@ const struct prelude_file prelude_files[] = {
     {"hatchway:globals", globals_js},
     {"hatchway:errors", errors_js},
     {"hatchway:inspect", inspect_js},
+    {"hatchway:format", format_js},
     {"hatchway:console", console_js},
     {"hatchway:web", web_js},
     {"hatchway:url", url_js},
+    {"hatchway:intl", intl_js},
     {"hatchway:path", path_js},
     {"hatchway:buffer", buffer_js},
     {"hatchway:fs", fs_js},
+    {"hatchway:events", events_js},
+    {"hatchway:assert", assert_js},
     {"hatchway:node", node_js},
+    {"hatchway:stdin", stdin_js},
     {"hatchway:modules", modules_js},
     {"hatchway:tools", tools_js},
 };

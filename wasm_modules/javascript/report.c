@@ -24,7 +24,7 @@ static const char *text_property(JSContext *ctx, JSValueConst object, JSAtom nam
 struct position find_position(const char *stack, const char *name)
 {
     size_t len = strlen(name);
-    for (const char *at = stack; at && (at = strstr(at, name)) != NULL; at += len) {
+    for (const char *at = stack; len && at && (at = strstr(at, name)) != NULL; at += len) {
         char before = at == stack ? '\n' : at[-1];
         struct position found = {0, 0};
         if ((before == '(' || before == ' ') && sscanf(at + len, ":%u:%u", &found.line, &found.column) == 2)

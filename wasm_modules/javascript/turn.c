@@ -88,6 +88,7 @@ static int read_request(JSContext *ctx, JSValueConst json, struct request *reque
         const char *digits = JS_ToCString(ctx, seed);
         if (digits)
             engine_seed_random(ctx, mix_seed(digits));
+        engine_restart_clock(ctx);
         JS_FreeCString(ctx, digits);
     }
     if (JS_IsObject(env))
@@ -285,7 +286,7 @@ int turn(char *text, uint32_t len)
         JS_FreeValue(ctx, JS_GetException(ctx));
         report_plain("RUNTIME_ERROR", "the request could not be read", NULL, &outcome.error);
     } else {
-        const char *filename = request.filename ? request.filename : "<run>";
+        const char *filename = request.filename && *request.filename ? request.filename : "<run>";
         realm.program_name = filename;
         realm.program_text = request.code;
         realm.program_len = request.code_len;

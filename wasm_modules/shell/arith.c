@@ -17,7 +17,10 @@ static bool eval(anode *n, int64_t *out);
 static bool complain(const char *text, const char *message, const char *where)
 {
     while (isspace((unsigned char)*text)) text++;
-    sh_error("%s%s%s: %s (error token is \"%s\")", arith_who ? arith_who : "", arith_who ? ": " : "", text, message, where ? where : "");
+    int n = (int)strlen(text), k = where ? (int)strlen(where) : 0;
+    while (n > 0 && isspace((unsigned char)text[n - 1])) n--;
+    while (k > 0 && isspace((unsigned char)where[k - 1])) k--;
+    sh_error("%s%s%.*s: %s (error token is \"%.*s\")", arith_who ? arith_who : "", arith_who ? ": " : "", n, text, message, k, where ? where : "");
     return false;
 }
 
@@ -81,7 +84,7 @@ static bool load(anode *n, int64_t *out)
     else text = var_scalar(s, v);
     if (!text && sh.opt[O_NOUNSET]) {
         sh_error("%s: unbound variable", n->slot->name);
-        sh_exit(sh.level ? 1 : 127);
+        sh_exit(sh.subshells ? 1 : 127);
         return false;
     }
     return text_value(text, out);

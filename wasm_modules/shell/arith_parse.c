@@ -8,6 +8,7 @@ typedef struct {
     arena *a;
     const char *s;               /* what is left */
     const char *tok;             /* start of the last token looked at */
+    const char *op;              /* start of the last operator taken, which is the error token when the text ends behind it */
     param **params; int nparams, used;
     const char *error;
     const char *where;
@@ -124,7 +125,7 @@ static anode *primary(ap *p)
         return n;
     }
     if (name_len(p->s)) return variable(p);
-    return fail(p, "syntax error: operand expected", p->tok);
+    return fail(p, "syntax error: operand expected", *p->s || !p->op ? p->tok : p->op);
 }
 
 static bool is_lvalue(anode *n) { return n && n->op == A_VAR; }
@@ -150,7 +151,7 @@ static anode *unary(ap *p)
         }
     }
     if (c == '+' || c == '-' || c == '!' || c == '~') {
-        p->s++;
+        p->op = p->s++;
         n = unary(p);
         if (n) n = make(p, c == '+' ? A_POS : c == '-' ? A_NEG : c == '!' ? A_NOT : A_INV, n, NULL);
         p->depth--;
@@ -175,6 +176,7 @@ static anode *power(ap *p)
     if (!n) return NULL;
     blanks(p);
     if (p->s[0] != '*' || p->s[1] != '*') return n;
+    p->op = p->s;
     p->s += 2;
     if (++p->depth > MAX_DEPTH) return fail(p, "expression recursion level exceeded", p->s);
     anode *r = power(p);
@@ -211,7 +213,7 @@ static anode *binary(ap *p, int min)
         size_t n;
         int level = binary_at(p->s, &op, &n);
         if (level == 0 || level < min) break;
-        p->tok = p->s;
+        p->tok = p->op = p->s;
         p->s += n;
         if (++p->depth > MAX_DEPTH) return fail(p, "expression recursion level exceeded", p->s);
         anode *right = binary(p, level + 1);
@@ -260,6 +262,7 @@ static anode *assignment(ap *p)
         size_t k = strlen(ops[i].t);
         if (strncmp(p->s, ops[i].t, k) || (!ops[i].op && p->s[1] == '=')) continue;
         if (!is_lvalue(n)) return fail(p, "attempted assignment to non-variable", p->s);
+        p->op = p->s;
         p->s += k;
         if (++p->depth > MAX_DEPTH) return fail(p, "expression recursion level exceeded", p->s);
         anode *value = assignment(p);

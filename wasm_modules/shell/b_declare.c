@@ -279,7 +279,12 @@ int b_declare(int argc, char **argv)
     }
     int status = 0;
     for (; i < argc; i++) {
-        if (d.local && !strcmp(argv[i], "-")) continue;
+        if (d.local && !strcmp(argv[i], "-")) {
+            frame *f = sh.frames;
+            while (f && !f->func) f = f->up;
+            if (f && !f->options) { f->options = xmalloc(sizeof sh.opt); memcpy(f->options, sh.opt, sizeof sh.opt); }
+            continue;
+        }
         if (one_name(&d, argv[i], arg_assign(i))) status = 1;
         if (sh.unwind) return status ? status : 1;
     }

@@ -49,7 +49,7 @@ int b_eval(int argc, char **argv)
     return exec_text(sb_str(&b), b.len, "eval", sh.line);
 }
 
-static char *read_all(io *s, size_t *len)
+static __attribute__((noinline)) char *read_all(io *s, size_t *len)
 {
     strbuf b = { 0 };
     char buf[4096];
@@ -109,7 +109,7 @@ int b_exec(int argc, char **argv)
     }
     if (i >= argc) return 0;
     int status;
-    if (!builtin_find(argv[i]) || is_program_too(argv[i])) status = exec_argv(argc - i, argv + i, 1);
+    if (strchr(argv[i], '/') || is_program_too(argv[i]) || (!builtin_find(argv[i]) && command_exists(argv[i]))) status = exec_argv(argc - i, argv + i, 1);
     else { sh_error("exec: %s: not found", argv[i]); status = 127; }
     free(sh.traps[TRAP_EXIT]);
     sh.traps[TRAP_EXIT] = NULL;

@@ -133,6 +133,22 @@ static void expand_units(units u, results *out, int depth)
     add_result(out, u);
 }
 
+/* $x right before text that expansion put there: as text, the name goes on: {a,b}$x{c,d} has $xc and $xd. */
+static void lengthen_name(part *p, units u, size_t *i)
+{
+    param *pm = p->u.param;
+    if (p->kind != P_PARAM || pm->special || pm->text != pm->name || p->quoted) return;
+    strbuf b = { .a = &sh.tmp };
+    sb_puts(&b, pm->name);
+    while (*i < u.n && !u.v[*i].opaque && (isalnum((unsigned char)u.v[*i].c) || u.v[*i].c == '_')) sb_putc(&b, u.v[(*i)++].c);
+    if (b.len == strlen(pm->name)) return;
+    param *longer = arena_alloc(&sh.tmp, sizeof *longer);
+    *longer = *pm;
+    longer->name = longer->text = sb_str(&b);
+    longer->slot = slot_of(longer->name);
+    p->u.param = longer;
+}
+
 static word *word_from(word *like, units u)
 {
     word *w = arena_alloc(&sh.tmp, sizeof *w);
@@ -142,7 +158,7 @@ static word *word_from(word *like, units u)
     part **tail = &w->parts;
     for (size_t i = 0; i < u.n;) {
         part *p = arena_alloc(&sh.tmp, sizeof *p);
-        if (u.v[i].opaque) { *p = *u.v[i++].opaque; p->next = NULL; }
+        if (u.v[i].opaque) { *p = *u.v[i++].opaque; p->next = NULL; lengthen_name(p, u, &i); }
         else {
             strbuf b = { .a = &sh.tmp };
             while (i < u.n && !u.v[i].opaque) sb_putc(&b, u.v[i++].c);

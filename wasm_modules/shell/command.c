@@ -115,19 +115,27 @@ static char *interpreter(const char *text, size_t len)
     return base;
 }
 
+/* All of a stream, malloc'ed; NULL on an error. Not inlined: the buffer must not stay on the stack while the text runs. */
+static __attribute__((noinline)) char *read_stream(io *s, size_t *len)
+{
+    strbuf b = { 0 };
+    char buf[4096];
+    ssize_t n = s ? 0 : -1;
+    while (s && (n = io_read(s, buf, sizeof buf)) > 0) sb_add(&b, buf, (size_t)n);
+    if (n < 0) { free(b.s); return NULL; }
+    sb_str(&b);
+    *len = b.len;
+    if (memchr(b.s, 0, b.len) && !memchr(b.s, 0, b.len < 80 ? b.len : 80)) *len = strip_nuls(b.s, b.len);
+    return b.s;
+}
+
 static char *read_file(const char *path, size_t *len)
 {
     io *s = io_open(path, O_RDONLY, 0);
     if (!s) return NULL;
-    strbuf b = { 0 };
-    char buf[4096];
-    ssize_t n;
-    while ((n = io_read(s, buf, sizeof buf)) > 0) sb_add(&b, buf, (size_t)n);
+    char *text = read_stream(s, len);
     io_unref(s);
-    if (n < 0) { free(b.s); return NULL; }
-    sb_str(&b);
-    *len = b.len;
-    return b.s;
+    return text;
 }
 
 static bool not_exported(slot *s, var *v) { (void)s; return !(v->flags & V_EXPORT) && !s->special; }
@@ -168,7 +176,12 @@ static int new_shell(const char *text, size_t len, int argc, char **argv, bool i
     sh.is_command_string = is_command;
     sh.subshells = 0;
     sh.depth++;
-    for (; options && *options; options++) {
+    const char *named = options ? strchr(options, ' ') : NULL;
+    if (named) {
+        char *copy = arena_strdup(&sh.tmp, named), *save;
+        for (char *o = strtok_r(copy, " ", &save); o; o = strtok_r(NULL, " ", &save)) opt_set(o + 1, *o == '-');
+    }
+    for (; options && *options && *options != ' '; options++) {
         char *args[3] = { "set", (char[]){ '-', *options, 0 }, NULL };
         if (strchr("euxfvnaCbhmBET", *options)) builtin_find("set")->fn(2, args);
     }
@@ -176,6 +189,7 @@ static int new_shell(const char *text, size_t len, int argc, char **argv, bool i
     int64_t n;
     if (lvl && parse_int(lvl, &n)) { var_set_int("SHLVL", n + 1); var_export("SHLVL"); }
     int status = exec_text(text, len, NULL, 1);
+    sh_syntax.message[0] = 0;    /* an error of that shell, not of this program */
     return subshell_leave(st, status);
 }
 
@@ -218,15 +232,19 @@ int b_bash(int argc, char **argv)
 {
     int i = 1;
     bool command = false, from_stdin = false;
-    strbuf options = { .a = &sh.tmp };
+    strbuf options = { .a = &sh.tmp }, names = { .a = &sh.tmp };
     for (; i < argc && (argv[i][0] == '-' || argv[i][0] == '+') && argv[i][1]; i++) {
         if (!strcmp(argv[i], "--")) { i++; break; }
         if (!strcmp(argv[i], "--version")) { out_puts("GNU bash, version 5.2.15(1)-release (wasm32-unknown-wasi)\n"); return 0; }
         if (argv[i][1] == '-') continue;
-        if (!strcmp(argv[i], "-o") || !strcmp(argv[i], "-O") || !strcmp(argv[i], "+O") || !strcmp(argv[i], "+o")) { i++; continue; }
+        if (!strcmp(argv[i], "-o") || !strcmp(argv[i], "-O") || !strcmp(argv[i], "+O") || !strcmp(argv[i], "+o")) {
+            if (++i < argc && (argv[i - 1][1] == 'o')) sb_printf(&names, "%c%s ", argv[i - 1][0], argv[i]);
+            continue;
+        }
         for (char *c = argv[i] + 1; *c; c++) { if (*c == 'c') command = true; else if (*c == 's') from_stdin = true; else sb_putc(&options, *c); }
     }
     char *name = argv[0];
+    if (names.len) { sb_putc(&options, ' '); sb_puts(&options, sb_str(&names)); }
     if (command) {
         if (i >= argc) { sh_error("%s: -c: option requires an argument", name); return 2; }
         char *text = argv[i++];
@@ -244,16 +262,13 @@ int b_bash(int argc, char **argv)
         free(text);
         return status;
     }
-    strbuf b = { 0 };
-    char buf[4096];
-    io *in = fd_get(0);
-    for (ssize_t n; in && (n = io_read(in, buf, sizeof buf)) > 0;) sb_add(&b, buf, (size_t)n);
-    sb_str(&b);
+    size_t len;
+    char *text = read_stream(fd_get(0), &len);
     char **args = arena_alloc(&sh.tmp, ((size_t)(argc - i) + 2) * sizeof *args);
     args[0] = name;
     for (int k = i; k < argc; k++) args[k - i + 1] = argv[k];
-    int status = new_shell(b.s, b.len, argc - i + 1, args, false, sb_str(&options));
-    free(b.s);
+    int status = new_shell(text ? text : "", text ? len : 0, argc - i + 1, args, false, sb_str(&options));
+    free(text);
     return status;
 }
 
@@ -312,6 +327,8 @@ static const char *usual_path(const char *name)
     for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) if (!strncmp(name, dirs[i], strlen(dirs[i])) && !strchr(name + strlen(dirs[i]), '/')) return name + strlen(dirs[i]);
     return NULL;
 }
+
+bool command_exists(const char *name) { return (tool_find(name) && tools_in_path()) || capability_has(name) || find_in_path(name, NULL); }
 
 int exec_argv(int argc, char **argv, int flags)
 {
@@ -374,6 +391,7 @@ int exec_function(func *f, int argc, char **argv)
         if (sh.traps[inner[i]]) free(hidden[i]); else sh.traps[inner[i]] = hidden[i];
     }
     scope_pop();
+    if (fr.options) { memcpy(sh.opt, fr.options, sizeof sh.opt); free(fr.options); }
     sh.depth--;
     if (sh.own_args && sh.own_level == sh.level) { for (char **a = sh.own_args; *a; a++) free(*a); free(sh.own_args); }
     sh.args = args;

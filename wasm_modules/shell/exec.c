@@ -6,7 +6,20 @@
 #include <string.h>
 #include <time.h>
 
-enum { MAX_EVAL_DEPTH = 1200 };  /* nested exec_node calls; each costs a few hundred bytes of stack */
+/* Nested exec_node calls, and bytes of C stack below shell_run: whichever is reached first ends a runaway recursion cleanly. */
+#ifdef __wasm__
+enum { MAX_EVAL_DEPTH = 1200, MAX_STACK = 700 << 10 };
+#else
+enum { MAX_EVAL_DEPTH = 1200, MAX_STACK = 6 << 20 };
+#endif
+char *stack_base;
+
+static bool stack_is_short(void)
+{
+    char here;
+    char *volatile now = &here;
+    return stack_base && stack_base - now > MAX_STACK;
+}
 shell sh;
 syntax_error sh_syntax;
 extern const char *arith_who;
@@ -58,14 +71,27 @@ int exec_list(node *n)
     return status;
 }
 
+/* a && b || c leans left; the chain is walked without recursion because only its length bounds it. */
 static int exec_and_or(node *n)
 {
+    node *small[16], **spine = small;
+    int depth = 0;
+    for (node *x = n; x->kind == N_AND || x->kind == N_OR; x = x->u.pair.a) depth++;
+    if (depth > 16) spine = xmalloc((size_t)depth * sizeof *spine);
+    int i = 0;
+    node *first = n;
+    for (; first->kind == N_AND || first->kind == N_OR; first = first->u.pair.a) spine[i++] = first;
     sh.cond_depth++;
-    int status = exec_node(n->u.pair.a);
+    int status = exec_node(first);
     sh.cond_depth--;
-    if (sh.unwind) return status;
-    if ((status == 0) != (n->kind == N_AND)) return status;
-    return exec_node(n->u.pair.b);
+    while (i-- > 0 && !sh.unwind) {
+        if ((status == 0) != (spine[i]->kind == N_AND)) continue;
+        if (i > 0) sh.cond_depth++;
+        status = exec_node(spine[i]->u.pair.b);
+        if (i > 0) sh.cond_depth--;
+    }
+    if (spine != small) free(spine);
+    return status;
 }
 
 static int exec_time(node *n)
@@ -75,10 +101,28 @@ static int exec_time(node *n)
     int status = n->u.pair.a ? exec_node(n->u.pair.a) : 0;
     clock_gettime(CLOCK_MONOTONIC, &b);
     double s = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
-    char text[160];
-    if (n->posix_time) snprintf(text, sizeof text, "real %.2f\nuser %.2f\nsys %.2f\n", s, s, 0.0);
-    else snprintf(text, sizeof text, "\nreal\t%dm%.3fs\nuser\t%dm%.3fs\nsys\t0m0.000s\n", (int)(s / 60), s - (int)(s / 60) * 60, (int)(s / 60), s - (int)(s / 60) * 60);
-    err_puts(text);
+    const char *format = var_get("TIMEFORMAT");
+    arena_mark_t m = arena_mark(&sh.tmp);
+    if (n->posix_time) format = "real %2R\nuser %2U\nsys %2S";
+    else if (!format) format = "\nreal\t%3lR\nuser\t%3lU\nsys\t%3lS";
+    strbuf out = { .a = &sh.tmp };
+    for (const char *f = format; *f; f++) {
+        if (*f != '%' || !f[1]) { sb_putc(&out, *f); continue; }
+        int precision = 3;
+        bool minutes = false;
+        f++;
+        if (*f >= '0' && *f <= '9') precision = *f++ - '0';
+        if (*f == 'l') { minutes = true; f++; }
+        double v = *f == 'S' ? 0 : s;
+        if (*f == '%') sb_putc(&out, '%');
+        else if (*f == 'P') sb_puts(&out, "100.00");
+        else if (minutes) sb_printf(&out, "%dm%.*fs", (int)(v / 60), precision, v - (int)(v / 60) * 60);
+        else sb_printf(&out, "%.*f", precision, v);
+        if (!*f) break;
+    }
+    if (out.len) sb_putc(&out, '\n');
+    err_puts(sb_str(&out));
+    arena_release(&sh.tmp, m);
     return status;
 }
 
@@ -189,9 +233,9 @@ int exec_node(node *n)
 {
     if (!n || sh.unwind) return sh.status;
     if (sh.opt[O_NOEXEC]) return 0;
-    if (++sh.eval_depth > MAX_EVAL_DEPTH) {
+    if (++sh.eval_depth > MAX_EVAL_DEPTH || stack_is_short()) {
         sh.eval_depth--;
-        sh_error("maximum evaluation depth exceeded (%d)", MAX_EVAL_DEPTH);
+        sh_error("maximum evaluation depth exceeded (%d)", sh.eval_depth);
         sh.stack_overflow = true;
         sh_fail(1);
         return 1;
@@ -208,7 +252,7 @@ void report_syntax(const syntax_error *e, const char *what)
     if (!err) return;
     const char *prefix = what ? what : sh.is_command_string ? "-c" : NULL;
     int line = e->line;
-    if (e->at_eof && !e->quoted_eof) line = e->end_line;
+    if (e->at_eof && !e->quoted_eof) line = e->eof_line;
     io_printf(err, "%s: %s%sline %d: %s\n", sh.frames && sh.frames->is_source ? sh.frames->source : sh.arg0, prefix ? prefix : "", prefix ? ": " : "", line, e->message);
     if (!e->at_eof && e->near_line) io_printf(err, "%s: %s%sline %d: `%s'\n", sh.frames && sh.frames->is_source ? sh.frames->source : sh.arg0, prefix ? prefix : "", prefix ? ": " : "", line, e->near_line);
 }
@@ -218,8 +262,13 @@ int exec_text(const char *text, size_t len, const char *what, int line)
     syntax_error err = { 0 };
     parser *p = parser_new(text, len, line);
     int status = 0, line_before = sh.line;
+    bool nested = what || (sh.frames && sh.frames->is_source);
+    size_t shown = 0;
+    sh.trace_level += nested;
     for (;;) {
         program *prog = parse_next(p, &err);
+        if (sh.opt[O_VERBOSE] && !what && fd_get(2)) io_write(fd_get(2), text + shown, parser_offset(p) - shown);
+        shown = parser_offset(p);
         if (!prog) break;
         status = exec_node(prog->root);
         program_unref(prog);
@@ -227,6 +276,7 @@ int exec_text(const char *text, size_t len, const char *what, int line)
         if (sh.unwind) break;
         if (sh.opt[O_ONECMD]) { sh_exit(status); break; }
     }
+    sh.trace_level -= nested;
     if (err.message[0]) {
         report_syntax(&err, what);
         status = sh.status = 2;

@@ -121,6 +121,14 @@ char *expand_tilde(const char *s, size_t *used)
 static void literal_tilde(expander *x, const char *s, size_t len, bool start, bool last_part)
 {
     const char *end = s + len;
+    size_t name = start && x->flags & X_SPLIT && !(x->flags & X_ASSIGN) ? name_len(s) : 0;
+    if (name && s[name] == '=') {   /* an argument like dir=~/x */
+        ex_literal(x, s, name + 1);
+        x->flags |= X_ASSIGN;
+        literal_tilde(x, s + name + 1, len - name - 1, true, last_part);
+        x->flags &= ~X_ASSIGN;
+        return;
+    }
     while (s < end) {
         if (*s == '~' && start) {
             size_t used;

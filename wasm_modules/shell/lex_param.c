@@ -144,7 +144,7 @@ static bool read_operator(parser *p, param *pm, int mode)
     bool dq = quoting(mode);
     int plain = dq ? M_BRACE_DQ : M_BRACE;
     char c = p->src[p->pos];
-    if (c == '}') return true;
+    if (c == '}' || p->pos >= p->len) return true;
     if (c == ':' && p->src[p->pos + 1] && strchr("-=?+", p->src[p->pos + 1])) { pm->colon = 1; c = p->src[++p->pos]; }
     else if (c == ':') { p->pos++; read_substring(p, pm); return true; }
     p->pos++;

@@ -97,7 +97,7 @@ static void process_subst(parser *p, part ***tail)
     x->u.cmd = parse_subst(p);
 }
 
-static bool meta(char c) { return strchr(" \t\n;&|<>()", c) != NULL; }
+static bool meta(char c) { return c && strchr(" \t\n;&|<>()", c); }
 
 static arena scratch;            /* literal text under construction: not sh.tmp, which may be where the parts themselves go */
 
@@ -116,8 +116,8 @@ part *lex_parts(parser *p, int mode, const char *stops)
             break;
         }
         if (mode == M_REGEX && !parens && (c == ' ' || c == '\t' || c == '\n')) break;
-        if (stops && strchr(stops, c) && !parens) break;
-        if (mode == M_WORD && next == '(' && strchr("?*+@!", c) && (sh.shopt[S_EXTGLOB] || p->cond_depth)) {
+        if (stops && c && strchr(stops, c) && !parens) break;
+        if (mode == M_WORD && next == '(' && c && strchr("?*+@!", c) && (sh.shopt[S_EXTGLOB] || p->cond_depth)) {
             parens++;
             sb_add(&b, p->src + p->pos, 2);
             p->pos += 2;

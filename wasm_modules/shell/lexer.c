@@ -39,8 +39,10 @@ void syntax_fail(parser *p, size_t at, size_t end, const char *format, ...)
 void unexpected(parser *p, token *t)
 {
     if (t->kind == T_EOF) {
+        if (p->failed) return;
         syntax_fail(p, p->len, p->len, "syntax error: unexpected end of file");
         p->err->at_eof = true;
+        p->err->eof_line = p->err->end_line + (p->len > 0 && p->src[p->len - 1] != '\n');
         return;
     }
     if (t->kind == T_NEWLINE) { syntax_fail(p, t->start, t->start, "syntax error near unexpected token `newline'"); return; }
@@ -114,7 +116,7 @@ static void read_heredoc(parser *p, redir *r)
             break;
         }
         add_heredoc_line(&b, p->src + from, end - from, r->strip);
-        if (end < p->len) sb_putc(&b, '\n');
+        sb_putc(&b, '\n');
     }
     char *text = sb_str(&b);
     if (r->quoted) {

@@ -72,6 +72,7 @@ int main(int argc, char **argv)
         sh.is_command_string = false;
         code = slurp(stdin, &len);
     }
+    len = strip_nuls(code, len);
     if (only_check) return check_only(code, len);
     if (getenv("HATCHSH_MAX_DEPTH")) sh.max_depth = atoi(getenv("HATCHSH_MAX_DEPTH"));
     sh.args = argv + i;

@@ -94,7 +94,7 @@ void trace_text(const char *text)
     sh.status = status;
     sh.opt[O_XTRACE] = x;
     strbuf b = { .a = &sh.tmp };
-    for (int i = 0; i < sh.subshells && prefix && *prefix; i++) sb_putc(&b, *prefix);
+    for (int i = 0; i < sh.trace_level && prefix && *prefix; i++) sb_putc(&b, *prefix);
     sb_printf(&b, "%s%s\n", prefix ? prefix : "", text);
     io_write(e, b.s, b.len);
     busy = false;

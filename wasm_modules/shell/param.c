@@ -204,7 +204,7 @@ static bool substitute(expander *x, param *pm, part *p, values *o)
     if (!text) { x->failed = true; return true; }
     if (pm->op == OP_ERROR) {
         sh_error("%s: %s", pm->name, *text ? text : pm->colon ? "parameter null or not set" : "parameter not set");
-        sh_exit(sh.level ? 1 : 127);
+        sh_exit(sh.subshells ? 1 : 127);
         x->failed = true;
         return true;
     }
@@ -238,7 +238,7 @@ static bool unbound(expander *x, param *pm, values *o)
     if (pm->special && pm->special != '1' && pm->special != '!') return false;
     if (pm->sub == SUB_EXPR) sh_error("%s[%s]: unbound variable", pm->name, pm->key->raw);
     else sh_error("%s%s: unbound variable", pm->special && pm->text && pm->text[0] != '{' ? "$" : "", pm->name);
-    sh_exit(sh.level ? 1 : 127);
+    sh_exit(sh.subshells ? 1 : 127);
     x->failed = true;
     return true;
 }

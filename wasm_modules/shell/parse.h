@@ -7,7 +7,7 @@
 #define HATCH_PARSE_H
 #include "sh.h"
 
-enum { MAX_NESTING = 180 };
+enum { MAX_NESTING = 320 };
 
 enum token_kind {
     T_EOF, T_NEWLINE, T_WORD, T_IONUM, T_IOVAR, T_SEMI, T_DSEMI, T_SEMI_AND, T_DSEMI_AND, T_AMP, T_AND, T_OR, T_PIPE, T_PIPE_AMP, T_LPAREN,

@@ -22,22 +22,22 @@ static node *body(parser *p)
     return n;
 }
 
+/* if and its elifs, each a node in the `other` of the one before; a loop, because scripts have long chains of them. */
 static node *parse_if(parser *p)
 {
-    node *n = new_node(p, N_IF, p->tok.line);
-    take(p);
-    n->u.iff.cond = body(p);
-    if (!expect(p, "then")) return n;
-    n->u.iff.then = body(p);
-    if (at_word(p, "elif")) {
-        if (!enter(p)) { p->depth--; return n; }
-        n->u.iff.other = parse_if(p);
-        p->depth--;
-        return n;
-    }
-    if (at_word(p, "else")) { take(p); n->u.iff.other = body(p); }
+    node *first = NULL, **at = &first;
+    do {
+        node *n = new_node(p, N_IF, p->tok.line);
+        *at = n;
+        at = &n->u.iff.other;
+        take(p);
+        n->u.iff.cond = body(p);
+        if (!expect(p, "then")) return first;
+        n->u.iff.then = body(p);
+    } while (at_word(p, "elif"));
+    if (at_word(p, "else")) { take(p); *at = body(p); }
     expect(p, "fi");
-    return n;
+    return first;
 }
 
 static node *parse_while(parser *p, int kind)

@@ -52,7 +52,12 @@ static cond *parse_term(parser *p)
     word *w = t->w;
     const char *text = plain(w);
     take(p);
-    if (!strcmp(text, "!")) { cond *c = new_cond(p, C_NOT); c->a = parse_term(p); return c; }
+    if (!strcmp(text, "!")) {
+        cond *c = new_cond(p, C_NOT);
+        if (enter(p)) c->a = parse_term(p);
+        p->depth--;
+        return c;
+    }
     if (text[0] == '-' && text[1] && !text[2] && strchr("abcdefghknoprstuvwxzGLNORS", text[1])) {
         token *n = peek(p);
         if (n->kind == T_WORD && strcmp(plain(n->w), "]]") && !is_binary(plain(n->w))) {

@@ -48,6 +48,7 @@ redir *parse_redir(parser *p)
         *r = (redir){ .kind = (uint8_t)map[i].kind, .fd = fd, .var = name, .strip = t->kind == T_DLESS_DASH, .line = t->line };
         take(p);
         t = peek(p);
+        if (t->kind == T_EOF && !p->failed) syntax_fail(p, t->start, t->start, "syntax error near unexpected token `newline'");
         if (t->kind != T_WORD) { unexpected(p, t); return NULL; }
         r->target = t->w;
         take(p);
@@ -400,6 +401,9 @@ parser *parser_new(const char *src, size_t len, int first_line)
     *p = (parser){ .src = src, .len = len, .line = first_line, .origin = src, .origin_len = len };
     return p;
 }
+
+/* How much of the text was read; after an alias was put in, all of it. */
+size_t parser_offset(parser *p) { return p->spliced || p->pos > p->origin_len ? p->origin_len : p->pos; }
 
 void parser_free(parser *p)
 {

@@ -28,6 +28,7 @@ typedef struct pipeline {
     int settled;                 /* stages from here on are done: a trial succeeded */
     size_t tried;                /* bytes of the last trial */
     io *out;                     /* of the running stage */
+    sub_state *state;            /* of the running stage */
 } pipeline;
 
 static pipeline *innermost;
@@ -74,7 +75,7 @@ static bool trial(pipeline *pl)
 {
     size_t len;
     const char *bytes = io_bytes(pl->out, &len);
-    if (sh.unwind || len == 0 || len <= pl->tried) return false;
+    if (sh.unwind || !pl->state || len == 0 || len <= pl->tried) return false;
     pl->tried = len;
     io *copy = io_text(bytes, len);
     if (!copy) return false;
@@ -82,6 +83,8 @@ static bool trial(pipeline *pl)
     pipeline rest = *pl;
     rest.tried = 0;
     rest.out = NULL;
+    rest.state = NULL;
+    outside *o = subshell_step_out(pl->state);   /* what the producer did to its own state is none of its readers' business */
     sub_state *st = subshell_enter();
     int was = sh.in_trial;
     sh.in_trial = len > ALLOW_EFFECTS ? 2 : 1;
@@ -95,6 +98,7 @@ static bool trial(pipeline *pl)
     subshell_leave(st, 0);
     sh.unwind = 0;
     unseal(swaps, n, ok);
+    subshell_step_in(pl->state, o);
     if (ok) { pl->settled = pl->running + 1; io_close_reader(pl->out); }
     return ok;
 }
@@ -131,9 +135,9 @@ bool trial_effect(void)
     return true;
 }
 
-static int run_stage(node *stage, io *in, io *out)
+static int run_stage(pipeline *pl, node *stage, io *in, io *out)
 {
-    sub_state *st = subshell_enter();
+    sub_state *st = pl->state = subshell_enter();
     if (in) fd_set_io(0, io_ref(in));
     if (out) fd_set_io(1, io_ref(out));
     int status = exec_node(stage);
@@ -160,7 +164,7 @@ static void run_stages(pipeline *pl, int from, io *in)
             pl->status[i] = exec_node(pl->stages[i]);
             fd_set_io(0, was);
         } else {
-            pl->status[i] = run_stage(pl->stages[i], owned ? owned : in, out);
+            pl->status[i] = run_stage(pl, pl->stages[i], owned ? owned : in, out);
         }
         if (out) io_watch_full(out, (size_t)-1, NULL, NULL);
         io_unref(owned);

@@ -138,7 +138,10 @@ static void show_list(pr *p, node *n)
         bool doc = false;
         if (item->background) sb_puts(p->b, " &");
         else if (item->kind == N_SIMPLE) for (redir *r = item->redirs; r; r = r->next) if (r->kind == R_HEREDOC) doc = true;
-        if (i + 1 < n->u.list.n) { if (!item->background && !doc) sb_putc(p->b, ';'); newline(p); }
+        if (i + 1 >= n->u.list.n) continue;
+        if (item->background) { sb_putc(p->b, ' '); continue; }
+        if (!doc) sb_putc(p->b, ';');
+        newline(p);
     }
 }
 

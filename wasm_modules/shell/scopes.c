@@ -91,6 +91,43 @@ void undo_to(size_t mark)
     if (log_n == 0 && log_cap > 4096) { free(log_v); log_v = NULL; log_cap = 0; }
 }
 
+/* ---- stepping out of a subshell that is still running, and back in (pipeline.c) ---- */
+
+static void exchange(undo *u)
+{
+    if (u->kind == U_VAR) {
+        var *now = chain_find(u->s, u->scope);
+        if (now) chain_remove(u->s, now);
+        if (u->old) chain_insert(u->s, u->old);
+        u->old = now;
+    } else if (u->kind == U_FUNC) {
+        func *now = u->s->fn;
+        u->s->fn = u->old;
+        u->old = now;
+        sh.func_gen++;
+    }
+}
+
+var **scopes_suspend(size_t undo_from, size_t locals_from)
+{
+    var **kept = xmalloc((locals_n - locals_from + 1) * sizeof *kept);
+    for (size_t i = locals_n; i-- > locals_from;) {
+        var *v = chain_find(locals[i].s, locals[i].scope);
+        kept[i - locals_from] = v;
+        if (v) chain_remove(locals[i].s, v);
+    }
+    for (size_t i = log_n; i-- > undo_from;) exchange(&log_v[i]);
+    return kept;
+}
+
+/* INVARIANT: the log and the locals are as long as they were when scopes_suspend returned. */
+void scopes_resume(size_t undo_from, size_t locals_from, var **kept)
+{
+    for (size_t i = undo_from; i < log_n; i++) exchange(&log_v[i]);
+    for (size_t i = locals_from; i < locals_n; i++) if (kept[i - locals_from]) chain_insert(locals[i].s, kept[i - locals_from]);
+    free(kept);
+}
+
 void scope_push(void) { sh.scope++; }
 
 void scope_pop(void)

@@ -65,6 +65,7 @@ size_t utf8_put(uint32_t cp, char out[4]);
 size_t utf8_count(const char *s);
 const char *utf8_skip(const char *s, size_t n);  /* n characters on, or the end */
 bool is_name(const char *s);
+size_t strip_nuls(char *s, size_t n);            /* in place, as bash does with scripts; the new length. s[n] must be writable */
 size_t name_len(const char *s);                  /* length of the identifier at s, 0 if none */
 char *fmt_int(int64_t v, char buf[24]);
 bool parse_int(const char *s, int64_t *out);     /* the whole string, blanks around it allowed */
@@ -147,6 +148,8 @@ void undo_log_func(slot *s, struct func *old);
 void undo_log_alias(const char *name, char *old);
 void undo_to(size_t mark);
 size_t undo_mark(void);
+var **scopes_suspend(size_t undo_from, size_t locals_from);   /* as if the subshell with these marks had not begun ... */
+void scopes_resume(size_t undo_from, size_t locals_from, var **kept);  /* ... and back */
 size_t local_mark(void);                         /* for subshells: locals declared since are forgotten by local_drop, undo_to removes them */
 void local_drop(size_t mark);
 
@@ -182,12 +185,13 @@ void alias_set(const char *name, const char *text);  /* text NULL removes */
 void program_unref(program *p);
 
 /* ---- parser ----------------------------------------------------------------------------------------------------------------- */
-typedef struct { char message[256]; int line, column, end_line, end_column; bool at_eof; char *near_line; bool quoted_eof; } syntax_error;
+typedef struct { char message[256]; int line, column, end_line, end_column; bool at_eof; char *near_line; bool quoted_eof; int eof_line; } syntax_error;
 typedef struct parser parser;
 parser *parser_new(const char *src, size_t len, int first_line);   /* src must stay */
 /* The next complete command (a line's worth of list). Returns a program to be unref'd, NULL at the end or on an error (then err->message[0]). */
 program *parse_next(parser *p, syntax_error *err);
 void parser_free(parser *p);
+size_t parser_offset(parser *p);
 word *parse_word_text(arena *a, const char *text, char mode);      /* mode '"': as inside double quotes; 'h': here-document; 'w': a word */
 anode *arith_parse(arena *a, const char *text, char **error, const char **where); /* NULL for an empty expression when !*error */
 assign *parse_array_text(arena *a, const char *text);              /* "(a [k]=v)" as declare gets it at run time; NULL if it is none */
@@ -255,6 +259,7 @@ void after_command(int status, node *n);                 /* errexit and ERR */
 void report_syntax(const syntax_error *e, const char *what);
 assign *arg_assign(int i);                               /* the array assignment behind argument i of a declaring builtin, or NULL */
 char *find_in_path(const char *name, const char *path);  /* an executable file, in sh.tmp; NULL when there is none */
+bool command_exists(const char *name);                   /* a tool, a capability, or a file in PATH */
 struct stat;
 bool executable(const char *path, const struct stat *st);
 bool is_program_too(const char *builtin);                /* echo, test ...: also found as /bin/echo */
@@ -283,6 +288,9 @@ char *command_subst(node *body, size_t *len);            /* output without the t
 typedef struct sub_state sub_state;
 sub_state *subshell_enter(void);
 int subshell_leave(sub_state *st, int status);           /* runs its EXIT trap; the status with which it ends */
+typedef struct outside outside;
+outside *subshell_step_out(sub_state *st);               /* the parent's state, while the subshell st is in the middle of its run */
+void subshell_step_in(sub_state *st, outside *o);
 bool trial_effect(void);                                 /* true: we are on trial, the effect must not happen (sh.unwind is set) */
 void pipeline_idle(void);                                /* a producer is about to wait: let its readers look */
 
@@ -329,6 +337,7 @@ typedef struct frame {           /* a function call or a sourced file, for FUNCN
     const char *func, *source;
     int call_line;
     bool is_source;
+    uint8_t *options;            /* set -o options to put back at the end: local - */
 } frame;
 
 typedef struct shell {
@@ -350,6 +359,7 @@ typedef struct shell {
     int eval_depth;              /* C recursion */
     int level;                   /* subshell depth as $BASH_SUBSHELL; vars log below it */
     int subshells;               /* BASH_SUBSHELL */
+    int trace_level;             /* how often PS4 begins with its first character: $(...), eval and source add one */
     int loop_depth;
     int cond_depth;              /* inside a condition: errexit is off */
     frame *frames;

@@ -33,6 +33,10 @@ void shell_io(io *in, io *out, io *err)
 
 int shell_run(const char *code, size_t len)
 {
+    extern char *stack_base;
+    char here;
+    char *volatile now = &here;
+    stack_base = now;
     sh.unwind = 0;
     sh.status = 0;
     sh.line = 1;

@@ -47,6 +47,15 @@ static void put_back_owned(shell *was)
     }
 }
 
+static void put_back(sub_state *st)
+{
+    put_back_owned(&st->saved);
+    /* the saved struct takes the place of the current one, except for what subshells share */
+    st->saved.slots = sh.slots; st->saved.nslots = sh.nslots; st->saved.slot_cap = sh.slot_cap;
+    st->saved.aliases = sh.aliases; st->saved.tmp = sh.tmp; st->saved.func_gen = sh.func_gen; st->saved.rng = sh.rng; st->saved.in_trial = sh.in_trial;
+    sh = st->saved;
+}
+
 int subshell_leave(sub_state *st, int status)
 {
     if (sh.unwind == UW_EXIT || sh.unwind == UW_DISCARD || sh.unwind == UW_RETURN) status = sh.exit_status;
@@ -59,11 +68,7 @@ int subshell_leave(sub_state *st, int status)
         }
     }
     bool trial = sh.unwind == UW_TRIAL, overflow = sh.stack_overflow;
-    put_back_owned(&st->saved);
-    shell now = sh;
-    sh = st->saved;
-    sh.slots = now.slots; sh.nslots = now.nslots; sh.slot_cap = now.slot_cap;
-    sh.aliases = now.aliases; sh.tmp = now.tmp; sh.func_gen = now.func_gen; sh.rng = now.rng; sh.in_trial = now.in_trial;
+    put_back(st);
     local_drop(st->locals);
     undo_to(st->undo);
     sh.stack_overflow = overflow;
@@ -71,6 +76,43 @@ int subshell_leave(sub_state *st, int status)
     free(st);
     sh.status = status;
     return status;
+}
+
+struct outside { shell inner; var **locals; };
+
+static void keep_common(const shell *from)
+{
+    sh.slots = from->slots; sh.nslots = from->nslots; sh.slot_cap = from->slot_cap;
+    sh.aliases = from->aliases; sh.tmp = from->tmp; sh.func_gen = from->func_gen; sh.rng = from->rng; sh.in_trial = from->in_trial;
+    sh.eval_depth = from->eval_depth;
+}
+
+static void go_to(const char *cwd)
+{
+    if (chdir(cwd) < 0) sh_error("%s: %s", cwd, strerror(errno));
+}
+
+outside *subshell_step_out(sub_state *st)
+{
+    outside *o = xmalloc(sizeof *o);
+    o->inner = sh;
+    sh = st->saved;
+    keep_common(&o->inner);
+    o->locals = scopes_suspend(st->undo, st->locals);
+    if (strcmp(sh.cwd, o->inner.cwd)) go_to(sh.cwd);
+    return o;
+}
+
+void subshell_step_in(sub_state *st, outside *o)
+{
+    shell now = sh;
+    sh = o->inner;
+    int eval_depth = sh.eval_depth;
+    keep_common(&now);
+    sh.eval_depth = eval_depth;
+    scopes_resume(st->undo, st->locals, o->locals);
+    if (strcmp(sh.cwd, now.cwd)) go_to(sh.cwd);
+    free(o);
 }
 
 int subshell_run(node *body, int background)
@@ -115,6 +157,18 @@ static char *take_text(io *s, size_t *len)
     return text;
 }
 
+/* The whole of a file, as command_subst gives it. Not inlined: its buffer must not lie on the stack of every nested $(...). */
+static __attribute__((noinline)) char *file_text(io *file, size_t *len)
+{
+    strbuf b = { .a = &sh.tmp };
+    char buf[4096];
+    for (ssize_t n; (n = io_read(file, buf, sizeof buf)) > 0;) sb_add(&b, buf, (size_t)n);
+    io *copy = io_text(sb_str(&b), b.len);
+    char *text = take_text(copy, len);
+    io_unref(copy);
+    return text;
+}
+
 char *command_subst(node *body, size_t *len)
 {
     *len = 0;
@@ -126,19 +180,15 @@ char *command_subst(node *body, size_t *len)
     if (file || failed) {
         sh.subst_status = sh.status = failed;
         if (failed) return "";
-        strbuf b = { .a = &sh.tmp };
-        char buf[4096];
-        for (ssize_t n; (n = io_read(file, buf, sizeof buf)) > 0;) sb_add(&b, buf, (size_t)n);
+        char *text = file_text(file, len);
         io_unref(file);
-        io *copy = io_text(sb_str(&b), b.len);
-        char *text = take_text(copy, len);
-        io_unref(copy);
         return text;
     }
     io *pipe = io_pipe();
     int line = sh.line;
     sub_state *st = subshell_enter();
     fd_set_io(1, io_ref(pipe));
+    sh.trace_level++;
     if (!sh.shopt[S_INHERIT_ERREXIT] && !sh.opt[O_POSIX]) sh.opt[O_ERREXIT] = 0;
     int status = exec_node(body);
     status = subshell_leave(st, status);

@@ -45,6 +45,14 @@ const char *utf8_skip(const char *s, size_t n)
     return s;
 }
 
+size_t strip_nuls(char *s, size_t n)
+{
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++) if (s[i]) s[k++] = s[i];
+    s[k] = 0;
+    return k;
+}
+
 size_t name_len(const char *s)
 {
     size_t n = 0;

@@ -11,13 +11,17 @@
 #include <string.h>
 
 #define TOOL(name) tool_fn tool_##name;
+#define TOOL_AS(name, fn) tool_fn fn;
 #include "tools/tools.def"
 #undef TOOL
+#undef TOOL_AS
 
 const tool_entry tool_table[] = {
 #define TOOL(name) {#name, tool_##name},
+#define TOOL_AS(name, fn) {#name, fn},
 #include "tools/tools.def"
 #undef TOOL
+#undef TOOL_AS
     {NULL, NULL},
 };
 

@@ -151,6 +151,7 @@ int32_t turn(char *ptr, uint32_t len)
     if ((x = json_get(req, "inputs"))) for (json *j = x->child; j; j = j->next) set_input(j);
     if ((x = json_get(req, "env"))) for (json *j = x->child; j; j = j->next) if (j->kind == J_STRING && is_name(j->key)) { var_set_plain(j->key, j->text); var_export(j->key); }
     free(ptr);
+    if (code && code->kind == J_STRING) code->len = strip_nuls(code->text, code->len);
     if (!code || code->kind != J_STRING) send_outcome(2, "RUNTIME_ERROR", "the request is malformed", NULL, false);
     else if ((x = json_get(req, "validate_only")) && x->kind == J_TRUE) check_only(code->text, code->len);
     else run(code->text, code->len);

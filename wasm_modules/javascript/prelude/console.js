@@ -1,6 +1,7 @@
 // console.js: the global console. Output goes to stdout, warnings and errors to stderr, one write per call.
 (function (native, hooks) {
-  const counts = new Map(), timers = new Map();
+  const counts = new Map(),
+    timers = new Map();
   let indent = "";
 
   const print = (descriptor, text) => {
@@ -17,13 +18,19 @@
 
   // Rows and columns of tabular data, as text cells.
   const cells = (data, only) => {
-    const rows = data instanceof Map ? [...data].map(([k, v], i) => [i, { Key: k, Values: v }])
-      : data instanceof Set ? [...data].map((v, i) => [i, v]) : Object.entries(data);
+    const rows =
+      data instanceof Map
+        ? [...data].map(([k, v], i) => [i, { Key: k, Values: v }])
+        : data instanceof Set
+          ? [...data].map((v, i) => [i, v])
+          : Object.entries(data);
     const columns = [];
     let hasValues = false;
     for (const [, row] of rows) {
       if (typeof row === "object" && row !== null)
-        for (const k of Object.keys(row)) { if (!columns.includes(k)) columns.push(k); }
+        for (const k of Object.keys(row)) {
+          if (!columns.includes(k)) columns.push(k);
+        }
       else hasValues = true;
     }
     const shown = only ?? columns;
@@ -43,11 +50,19 @@
     const widths = rows[0].map((_, c) => Math.max(...rows.map((row) => [...row[c]].length)) + 2);
     const line = (l, m, r) => l + widths.map((w) => "─".repeat(w)).join(m) + r;
     const row = (values) => "│" + values.map((v, c) => ` ${v}${" ".repeat(widths[c] - [...v].length - 1)}`).join("│") + "│";
-    print(1, [line("┌", "┬", "┐"), row(rows[0]), line("├", "┼", "┤"), ...rows.slice(1).map(row), line("└", "┴", "┘")].join("\n"));
+    print(
+      1,
+      [line("┌", "┬", "┐"), row(rows[0]), line("├", "┼", "┤"), ...rows.slice(1).map(row), line("└", "┴", "┘")].join("\n"),
+    );
   };
 
   const methods = {
-    log: out, info: out, debug: out, error: err, warn: err, table,
+    log: out,
+    info: out,
+    debug: out,
+    error: err,
+    warn: err,
+    table,
     dir: (value, options) => print(1, hooks.inspect(value, options)),
     dirxml: out,
     trace: (...values) => {
@@ -79,7 +94,9 @@
       if (values.length) out(...values);
       indent += "  ";
     },
-    groupEnd: () => { indent = indent.slice(2); },
+    groupEnd: () => {
+      indent = indent.slice(2);
+    },
   };
   methods.groupCollapsed = methods.group;
 
@@ -90,4 +107,4 @@
   }
   Object.defineProperty(console, Symbol.toStringTag, { value: "console", configurable: true });
   hooks.define("console", console);
-})
+});

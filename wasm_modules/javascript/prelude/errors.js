@@ -9,8 +9,7 @@
     return error;
   };
 
-  hooks.brandedCode = (error) =>
-    typeof error === "object" && error !== null ? branded.get(error)?.code : undefined;
+  hooks.brandedCode = (error) => (typeof error === "object" && error !== null ? branded.get(error)?.code : undefined);
 
   // Edit distance, cut off: enough to tell a slip of the finger from another word.
   const distance = (a, b) => {
@@ -26,7 +25,8 @@
 
   // The name in `names` that `name` was probably meant to be, or undefined.
   hooks.nearest = (name, names) => {
-    let best, least = Math.floor(name.length / 3) + 1;
+    let best,
+      least = Math.floor(name.length / 3) + 1;
     for (const candidate of names) {
       if (Math.abs(candidate.length - name.length) >= least) continue;
       const d = distance(name.toLowerCase(), candidate.toLowerCase());
@@ -61,4 +61,4 @@
   };
 
   Error.stackTraceLimit = 10;
-})
+});

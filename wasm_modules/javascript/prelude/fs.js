@@ -1,20 +1,29 @@
 // fs.js: the modules `fs` and `fs/promises` over the session's files. Everything happens at once; the promise and callback
 // forms only deliver it later.
 (function (native, hooks) {
-  const S_IFMT = 0o170000, S_IFDIR = 0o040000, S_IFREG = 0o100000, S_IFLNK = 0o120000;
+  const S_IFMT = 0o170000,
+    S_IFDIR = 0o040000,
+    S_IFREG = 0o100000,
+    S_IFLNK = 0o120000;
 
   const resolve = (path) => {
     if (path instanceof URL) path = decodeURIComponent(path.pathname);
     if (path instanceof Uint8Array) path = native.decode(path, false);
     const full = hooks.path.resolve(path);
-    if (full.includes("\0")) throw Object.assign(new TypeError("The path must not contain null bytes"), { code: "ERR_INVALID_ARG_VALUE" });
+    if (full.includes("\0"))
+      throw Object.assign(new TypeError("The path must not contain null bytes"), { code: "ERR_INVALID_ARG_VALUE" });
     return full;
   };
 
   const encodingIn = (options) => (typeof options === "string" ? options : options?.encoding);
 
   const missing = (syscall, path) =>
-    Object.assign(new Error(`ENOENT: no such file or directory, ${syscall} '${path}'`), { errno: -2, code: "ENOENT", syscall, path });
+    Object.assign(new Error(`ENOENT: no such file or directory, ${syscall} '${path}'`), {
+      errno: -2,
+      code: "ENOENT",
+      syscall,
+      path,
+    });
 
   class Stats {
     constructor([mode, size, mtimeMs, ctimeMs, atimeMs, nlink, ino]) {
@@ -23,9 +32,15 @@
       this.mtime = new Date(mtimeMs);
       this.ctime = this.birthtime = new Date(ctimeMs);
     }
-    isFile() { return (this.mode & S_IFMT) === S_IFREG; }
-    isDirectory() { return (this.mode & S_IFMT) === S_IFDIR; }
-    isSymbolicLink() { return (this.mode & S_IFMT) === S_IFLNK; }
+    isFile() {
+      return (this.mode & S_IFMT) === S_IFREG;
+    }
+    isDirectory() {
+      return (this.mode & S_IFMT) === S_IFDIR;
+    }
+    isSymbolicLink() {
+      return (this.mode & S_IFMT) === S_IFLNK;
+    }
   }
 
   class Dirent {
@@ -35,9 +50,15 @@
       this.parentPath = this.path = parentPath;
       this.#type = type;
     }
-    isFile() { return this.#type === "f"; }
-    isDirectory() { return this.#type === "d"; }
-    isSymbolicLink() { return this.#type === "l"; }
+    isFile() {
+      return this.#type === "f";
+    }
+    isDirectory() {
+      return this.#type === "d";
+    }
+    isSymbolicLink() {
+      return this.#type === "l";
+    }
   }
 
   const stat = (path, options, follow, syscall) => {
@@ -53,14 +74,16 @@
   };
 
   const entries = (path) => {
-    const flat = native.list(path), out = [];
+    const flat = native.list(path),
+      out = [];
     for (let i = 0; i < flat.length; i += 2) out.push({ name: flat[i], type: flat[i + 1] });
     return out.sort((a, b) => (a.name < b.name ? -1 : 1));
   };
 
   // Every directory and file below `path`, parents first, without recursion.
   const walk = (path) => {
-    const found = [], queue = [""];
+    const found = [],
+      queue = [""];
     while (queue.length) {
       const below = queue.shift();
       for (const { name, type } of entries(below ? `${path}/${below}` : path)) {
@@ -74,18 +97,21 @@
 
   const sync = {
     readFile(path, options) {
-      const bytes = native.read(typeof path === "number" ? path : resolve(path));
+      const bytes = native.read(typeof path === "number" ? path : path === "/dev/stdin" ? 0 : resolve(path));
       const encoding = encodingIn(options);
       if (encoding && encoding !== "buffer") return hooks.encodingOf(encoding).decode(bytes);
       return Buffer.from(bytes.buffer);
     },
     writeFile(path, data, options) {
-      const flag = options?.flag ?? "w", mode = flag.startsWith("a") ? 1 : flag.includes("x") ? 2 : 0;
+      const flag = options?.flag ?? "w",
+        mode = flag.startsWith("a") ? 1 : flag.includes("x") ? 2 : 0;
       const bytes = hooks.asBytes(data, encodingIn(options));
       if (typeof path === "number") return native.print(path, native.decode(bytes, false));
       native.write(resolve(path), bytes, mode);
     },
-    appendFile(path, data, options) { native.write(resolve(path), hooks.asBytes(data, encodingIn(options)), 1); },
+    appendFile(path, data, options) {
+      native.write(resolve(path), hooks.asBytes(data, encodingIn(options)), 1);
+    },
     readdir(path, options) {
       const root = resolve(path);
       if (options?.recursive) {
@@ -98,7 +124,8 @@
     mkdir(path, options) {
       const full = resolve(path);
       if (!(options === true || options?.recursive)) return native.mkdir(full);
-      let made, at = "";
+      let made,
+        at = "";
       for (const part of full.split("/").filter(Boolean)) {
         at += `/${part}`;
         if (native.stat(at, true) !== null) continue;
@@ -106,7 +133,12 @@
         made ??= at;
       }
       if (made === undefined && !sync.stat(full).isDirectory())
-        throw Object.assign(new Error(`EEXIST: file already exists, mkdir '${path}'`), { errno: -17, code: "EEXIST", syscall: "mkdir", path });
+        throw Object.assign(new Error(`EEXIST: file already exists, mkdir '${path}'`), {
+          errno: -17,
+          code: "EEXIST",
+          syscall: "mkdir",
+          path,
+        });
       return made;
     },
     mkdtemp(prefix) {
@@ -124,27 +156,58 @@
       }
       if (!isDirectory(full)) return native.unlink(full);
       if (!options?.recursive)
-        throw Object.assign(new Error(`Path is a directory: rm returned EISDIR (is a directory) ${path}`), { errno: 21, code: "ERR_FS_EISDIR", syscall: "rm", path });
-      for (const { relative, type } of walk(full).reverse()) type === "d" ? native.rmdir(`${full}/${relative}`) : native.unlink(`${full}/${relative}`);
+        throw Object.assign(new Error(`Path is a directory: rm returned EISDIR (is a directory) ${path}`), {
+          errno: 21,
+          code: "ERR_FS_EISDIR",
+          syscall: "rm",
+          path,
+        });
+      for (const { relative, type } of walk(full).reverse())
+        type === "d" ? native.rmdir(`${full}/${relative}`) : native.unlink(`${full}/${relative}`);
       native.rmdir(full);
     },
-    rmdir(path, options) { return options?.recursive ? sync.rm(path, { recursive: true }) : native.rmdir(resolve(path)); },
-    unlink(path) { native.unlink(resolve(path)); },
-    rename(from, to) { native.rename(resolve(from), resolve(to)); },
-    symlink(target, path) { native.symlink(`${target}`, resolve(path)); },
-    copyFile(from, to) { native.write(resolve(to), native.read(resolve(from)), 0); },
+    rmdir(path, options) {
+      return options?.recursive ? sync.rm(path, { recursive: true }) : native.rmdir(resolve(path));
+    },
+    unlink(path) {
+      native.unlink(resolve(path));
+    },
+    rename(from, to) {
+      native.rename(resolve(from), resolve(to));
+    },
+    symlink(target, path) {
+      native.symlink(`${target}`, resolve(path));
+    },
+    copyFile(from, to) {
+      native.write(resolve(to), native.read(resolve(from)), 0);
+    },
     cp(from, to, options) {
-      const source = resolve(from), target = resolve(to);
+      const source = resolve(from),
+        target = resolve(to);
       if (!isDirectory(source)) return sync.copyFile(source, target);
-      if (!options?.recursive) throw Object.assign(new Error(`Recursive option not enabled, cannot copy a directory: ${from}`), { code: "ERR_FS_EISDIR" });
+      if (!options?.recursive)
+        throw Object.assign(new Error(`Recursive option not enabled, cannot copy a directory: ${from}`), {
+          code: "ERR_FS_EISDIR",
+        });
       sync.mkdir(target, { recursive: true });
       for (const { relative, type } of walk(source))
-        type === "d" ? sync.mkdir(`${target}/${relative}`, { recursive: true }) : sync.copyFile(`${source}/${relative}`, `${target}/${relative}`);
+        type === "d"
+          ? sync.mkdir(`${target}/${relative}`, { recursive: true })
+          : sync.copyFile(`${source}/${relative}`, `${target}/${relative}`);
     },
-    stat(path, options) { return stat(path, options, true, "stat"); },
-    lstat(path, options) { return stat(path, options, false, "lstat"); },
-    access(path) { if (native.stat(resolve(path), true) === null) throw missing("access", path); },
-    realpath(path) { sync.access(path); return resolve(path); },
+    stat(path, options) {
+      return stat(path, options, true, "stat");
+    },
+    lstat(path, options) {
+      return stat(path, options, false, "lstat");
+    },
+    access(path) {
+      if (native.stat(resolve(path), true) === null) throw missing("access", path);
+    },
+    realpath(path) {
+      sync.access(path);
+      return resolve(path);
+    },
     truncate(path, size = 0) {
       const bytes = new Uint8Array(size);
       bytes.set(native.read(resolve(path)).subarray(0, size));
@@ -152,19 +215,36 @@
     },
   };
 
-  const fs = { constants: { F_OK: 0, R_OK: 4, W_OK: 2, X_OK: 1 }, Stats, Dirent, promises: { constants: { F_OK: 0, R_OK: 4, W_OK: 2, X_OK: 1 } } };
+  const fs = {
+    constants: { F_OK: 0, R_OK: 4, W_OK: 2, X_OK: 1 },
+    Stats,
+    Dirent,
+    promises: { constants: { F_OK: 0, R_OK: 4, W_OK: 2, X_OK: 1 } },
+  };
   for (const [name, method] of Object.entries(sync)) {
     fs[`${name}Sync`] = method;
     fs.promises[name] = async (...args) => method(...args);
     fs[name] = (...args) => {
       const callback = args.pop();
-      if (typeof callback !== "function") throw Object.assign(new TypeError('The "cb" argument must be of type function'), { code: "ERR_INVALID_ARG_TYPE" });
-      let error = null, value;
-      try { value = method(...args); } catch (e) { error = e; }
+      if (typeof callback !== "function")
+        throw Object.assign(new TypeError('The "cb" argument must be of type function'), { code: "ERR_INVALID_ARG_TYPE" });
+      let error = null,
+        value;
+      try {
+        value = method(...args);
+      } catch (e) {
+        error = e;
+      }
       setImmediate(callback, error, value);
     };
   }
-  fs.existsSync = (path) => { try { return native.stat(resolve(path), true) !== null; } catch { return false; } };
+  fs.existsSync = (path) => {
+    try {
+      return native.stat(resolve(path), true) !== null;
+    } catch {
+      return false;
+    }
+  };
   fs.exists = (path, callback) => void setImmediate(callback, fs.existsSync(path));
   hooks.fs = fs;
-})
+});

@@ -2,10 +2,30 @@
 // It runs getters of no object and traps of no proxy.
 (function (native, hooks) {
   const KINDS = [
-    "other", "plain", "array", "function", "error", "date", "regexp", "map", "set", "weak", "promise", "buffer", "typed",
-    "boxed", "proxy", "generator", "namespace", "arguments", "iterator",
+    "other",
+    "plain",
+    "array",
+    "function",
+    "error",
+    "date",
+    "regexp",
+    "map",
+    "set",
+    "weak",
+    "promise",
+    "buffer",
+    "typed",
+    "boxed",
+    "proxy",
+    "generator",
+    "namespace",
+    "arguments",
+    "iterator",
   ];
-  const LINE_WIDTH = 80, MAX_ITEMS = 100, MAX_TEXT = 10000;
+  const LINE_WIDTH = 80,
+    MAX_ITEMS = 100,
+    MAX_TEXT = 10000;
+  const BOXES = { bigint: "BigInt", symbol: "Symbol", number: "Number", string: "String", boolean: "Boolean" };
   const CUSTOM = Symbol.for("nodejs.util.inspect.custom");
   const defaults = { depth: 2, showHidden: false, compact: 3, breakLength: LINE_WIDTH, sorted: false };
 
@@ -14,7 +34,13 @@
 
   // Quotes a string as Node does: single quotes unless those occur and others do not.
   const quote = (text) => {
-    const mark = !text.includes("'") ? "'" : !text.includes('"') ? '"' : !text.includes("`") && !text.includes("${") ? "`" : "'";
+    const mark = !text.includes("'")
+      ? "'"
+      : !text.includes('"')
+        ? '"'
+        : !text.includes("`") && !text.includes("${")
+          ? "`"
+          : "'";
     let out = "";
     for (const c of text) {
       const code = c.codePointAt(0);
@@ -76,7 +102,9 @@
   const ownKeys = (state, object, skipIndexes) => {
     const hidden = state.options.showHidden;
     const names = hidden ? Object.getOwnPropertyNames(object) : Object.keys(object);
-    const symbols = Object.getOwnPropertySymbols(object).filter((s) => hidden || Object.prototype.propertyIsEnumerable.call(object, s));
+    const symbols = Object.getOwnPropertySymbols(object).filter(
+      (s) => hidden || Object.prototype.propertyIsEnumerable.call(object, s),
+    );
     const kept = skipIndexes ? names.filter((n) => !/^(0|[1-9]\d*)$/.test(n)) : names;
     if (state.options.sorted) kept.sort();
     return [...kept, ...symbols];
@@ -126,7 +154,8 @@
     const extra = values.length > MAX_ITEMS ? 1 : 0;
     const count = items.length - extra;
     const lengths = items.slice(0, count).map((t) => t.length + 2);
-    const widest = Math.max(...lengths), total = lengths.reduce((sum, n) => sum + n, 0);
+    const widest = Math.max(...lengths),
+      total = lengths.reduce((sum, n) => sum + n, 0);
     if (widest * 3 + state.indent >= state.options.breakLength || !(total / widest > 5 || widest <= 8)) return items;
     // About 2.5 times as many columns as rows look square; uneven items count as narrower than the widest.
     const typical = Math.max(widest - 3 - Math.sqrt(widest - total / items.length), 1);
@@ -147,7 +176,8 @@
     for (let i = 0; i < count; i += columns) {
       const last = Math.min(i + columns, count) - 1;
       let row = "";
-      for (let j = i; j < last; j++) row += right ? `${items[j]}, `.padStart(widths[j - i]) : `${items[j]}, `.padEnd(widths[j - i]);
+      for (let j = i; j < last; j++)
+        row += right ? `${items[j]}, `.padStart(widths[j - i]) : `${items[j]}, `.padEnd(widths[j - i]);
       rows.push(row + (right ? items[last].padStart(widths[last - i] - 2) : items[last]));
     }
     if (extra) rows.push(items[count]);
@@ -173,15 +203,29 @@
     const braces = (fallback, size, list) => ({ open: `${prefix(object, name, fallback, size)}{`, close: "}", list });
     switch (kind) {
       case "array":
-        return { open: name === "Array" ? "[" : `${prefix(object, name, "Array", `(${object.length})`)}[`, close: "]", list: () => arrayItems(state, object), indexed: true };
+        return {
+          open: name === "Array" ? "[" : `${prefix(object, name, "Array", `(${object.length})`)}[`,
+          close: "]",
+          list: () => arrayItems(state, object),
+          indexed: true,
+        };
       case "arguments":
         return { open: "[Arguments] {", close: "}", list: () => [] };
       case "typed":
-        return { open: `${prefix(object, name, "TypedArray", `(${object.length})`)}[`, close: "]", list: () => limited(object.length, object, primitive), indexed: true };
+        return {
+          open: `${prefix(object, name, "TypedArray", `(${object.length})`)}[`,
+          close: "]",
+          list: () => limited(object.length, object, primitive),
+          indexed: true,
+        };
       case "map":
-        return braces("Map", `(${object.size})`, () => limited(object.size, Map.prototype.entries.call(object), ([k, v]) => `${show(state, k)} => ${show(state, v)}`));
+        return braces("Map", `(${object.size})`, () =>
+          limited(object.size, Map.prototype.entries.call(object), ([k, v]) => `${show(state, k)} => ${show(state, v)}`),
+        );
       case "set":
-        return braces("Set", `(${object.size})`, () => limited(object.size, Set.prototype.values.call(object), (v) => show(state, v)));
+        return braces("Set", `(${object.size})`, () =>
+          limited(object.size, Set.prototype.values.call(object), (v) => show(state, v)),
+        );
       case "promise":
         return braces("Promise", "", () => {
           const [status, value] = native.promiseState(object);
@@ -189,10 +233,21 @@
         });
       case "buffer":
         if (object instanceof DataView)
-          return { open: "DataView {", close: "}", list: () => [`byteLength: ${object.byteLength}`, `byteOffset: ${object.byteOffset}`, `buffer: ${show(state, object.buffer)}`] };
+          return {
+            open: "DataView {",
+            close: "}",
+            list: () => [
+              `byteLength: ${object.byteLength}`,
+              `byteOffset: ${object.byteOffset}`,
+              `buffer: ${show(state, object.buffer)}`,
+            ],
+          };
         return braces("ArrayBuffer", "", () => {
-          const hex = Array.from(new Uint8Array(object, 0, Math.min(50, object.byteLength)), (b) => b.toString(16).padStart(2, "0")).join(" ");
-          const rest = object.byteLength > 50 ? ` ... ${object.byteLength - 50} more byte${object.byteLength > 51 ? "s" : ""}` : "";
+          const hex = Array.from(new Uint8Array(object, 0, Math.min(50, object.byteLength)), (b) =>
+            b.toString(16).padStart(2, "0"),
+          ).join(" ");
+          const rest =
+            object.byteLength > 50 ? ` ... ${object.byteLength - 50} more byte${object.byteLength > 51 ? "s" : ""}` : "";
           return [`[Uint8Contents]: <${hex}${rest}>`, `byteLength: ${object.byteLength}`];
         });
       case "weak":
@@ -227,7 +282,7 @@
         return Number.isNaN(Date.prototype.getTime.call(object)) ? "Invalid Date" : Date.prototype.toISOString.call(object);
       case "boxed": {
         const value = object.valueOf();
-        return `[${{ bigint: "BigInt", symbol: "Symbol", number: "Number", string: "String", boolean: "Boolean" }[typeof value]}: ${primitive(value)}]`;
+        return `[${BOXES[typeof value]}: ${primitive(value)}]`;
       }
       case "error":
         return showError(state, object);
@@ -238,7 +293,13 @@
   // Name, message and frames of an error; `[…]` when it has no frames.
   const showError = (state, error) => {
     const name = className(error) ?? "Error";
-    const own = (n) => { try { return error[n]; } catch { return undefined; } };
+    const own = (n) => {
+      try {
+        return error[n];
+      } catch {
+        return undefined;
+      }
+    };
     const title = typeof own("name") === "string" && own("name") !== "Error" ? own("name") : name;
     const message = own("message");
     const head = message === undefined || message === "" ? title : `${title}: ${message}`;
@@ -251,16 +312,23 @@
 
   const errorKeys = (state, error) => {
     const keys = ownKeys(state, error, false).filter((k) => k !== "stack" && k !== "message");
-    for (const hidden of ["cause", "errors"])
-      if (Object.hasOwn(error, hidden) && !keys.includes(hidden)) keys.push(hidden);
+    for (const hidden of ["cause", "errors"]) if (Object.hasOwn(error, hidden) && !keys.includes(hidden)) keys.push(hidden);
     return keys;
   };
 
   const showPrimitive = (state, value) => {
     if (typeof value !== "string") return primitive(value);
     if (value.length > MAX_TEXT) return `${quote(value.slice(0, MAX_TEXT))}... ${value.length - MAX_TEXT} more characters`;
-    if (state.depth > 0 && value.length > 16 && value.length > state.options.breakLength - state.indent - 4 && value.includes("\n"))
-      return value.split(/(?<=\n)/).map(quote).join(` +\n${" ".repeat(state.indent + 2)}`);
+    if (
+      state.depth > 0 &&
+      value.length > 16 &&
+      value.length > state.options.breakLength - state.indent - 4 &&
+      value.includes("\n")
+    )
+      return value
+        .split(/(?<=\n)/)
+        .map(quote)
+        .join(` +\n${" ".repeat(state.indent + 2)}`);
     return quote(value);
   };
 
@@ -321,34 +389,6 @@
     return show({ options: merged, depth: 0, indent: 0, path: [], shared }, value);
   };
   hooks.inspect.custom = CUSTOM;
-
-  // format("%s is %d", …): console.log's first argument may hold placeholders.
-  hooks.format = (...values) => {
-    let at = 0;
-    const out = [];
-    if (typeof values[0] === "string") {
-      at = 1;
-      out.push(values.length === 1 ? values[0] : values[0].replace(/%[sdifjoOc%]/g, (place) => {
-        if (place === "%%") return "%";
-        if (at >= values.length) return place;
-        const value = values[at++];
-        switch (place) {
-          case "%s": return typeof value === "string" ? value : typeof value === "object" && value !== null ? hooks.inspect(value, { depth: 0 }) : typeof value === "function" ? hooks.inspect(value) : primitive(value);
-          case "%d": return typeof value === "object" ? "NaN" : typeof value === "bigint" ? `${value}n` : typeof value === "symbol" ? "NaN" : String(Number(value));
-          case "%i": return typeof value === "object" ? "NaN" : typeof value === "bigint" ? `${value}n` : String(parseInt(value));
-          case "%f": return typeof value === "symbol" ? "NaN" : String(parseFloat(value));
-          case "%j": try { return JSON.stringify(value); } catch { return "[Circular]"; }
-          case "%o": return hooks.inspect(value, { showHidden: true, depth: 4 });
-          case "%O": return hooks.inspect(value);
-          default: return "";
-        }
-      }));
-    }
-    for (; at < values.length; at++) out.push(typeof values[at] === "string" ? values[at] : hooks.inspect(values[at]));
-    return out.join(" ");
-  };
-
-  // What stderr shows for an exception nobody caught.
-  hooks.showError = (thrown) =>
-    typeof thrown === "object" && thrown !== null && kindOf(thrown) === "error" ? hooks.inspect(thrown) : `Uncaught ${hooks.inspect(thrown)}`;
-})
+  hooks.inspectPrimitive = primitive;
+  hooks.isError = (value) => typeof value === "object" && value !== null && kindOf(value) === "error";
+});

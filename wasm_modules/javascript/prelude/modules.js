@@ -36,13 +36,18 @@
   const packageEntry = (directory) => {
     if (!isFile(`${directory}/package.json`)) return findFile(directory);
     const about = JSON.parse(hooks.fs.readFileSync(`${directory}/package.json`, "utf8"));
-    const pick = (e) => (typeof e === "string" ? e : e && typeof e === "object" ? pick(e.import ?? e.default ?? e.require ?? e["."]) : undefined);
-    return findFile(hooks.path.join(directory, pick(about.exports?.["."] ?? about.exports) ?? about.module ?? about.main ?? "index.js"));
+    const pick = (e) =>
+      typeof e === "string" ? e : e && typeof e === "object" ? pick(e.import ?? e.default ?? e.require ?? e["."]) : undefined;
+    return findFile(
+      hooks.path.join(directory, pick(about.exports?.["."] ?? about.exports) ?? about.module ?? about.main ?? "index.js"),
+    );
   };
 
   const findPackage = (name, from) => {
-    const parts = name.split("/"), count = name.startsWith("@") ? 2 : 1;
-    const base = parts.slice(0, count).join("/"), rest = parts.slice(count).join("/");
+    const parts = name.split("/"),
+      count = name.startsWith("@") ? 2 : 1;
+    const base = parts.slice(0, count).join("/"),
+      rest = parts.slice(count).join("/");
     for (let at = from; ; at = hooks.path.dirname(at)) {
       const directory = hooks.path.join(at, "node_modules", base);
       if (native.stat(directory, true) !== null) return rest ? findFile(`${directory}/${rest}`) : packageEntry(directory);
@@ -62,7 +67,7 @@
     const bare = name.replace(/^node:/, "");
     if (Object.hasOwn(hooks.builtins, bare)) return `node:${bare}`;
     if (name.startsWith("node:")) throw notFound(`No such built-in module: ${name}`, true);
-    const directory = base.startsWith("/") ? hooks.path.dirname(base) : native.cwd();
+    const directory = base === "" ? native.cwd() : hooks.path.dirname(hooks.path.resolve(base));
     if (/^(\.\.?(\/|$)|\/|file:)/.test(name)) {
       const path = name.startsWith("file:") ? decodeURIComponent(new URL(name).pathname) : hooks.path.resolve(directory, name);
       const found = findFile(path) ?? (native.stat(path, true) !== null ? packageEntry(path) : undefined);
@@ -87,7 +92,9 @@
 
   const looksLikeCommonJs = (path, source) =>
     path.endsWith(".cjs") ||
-    (path.endsWith(".js") && /\bmodule\.exports\b|\bexports\.[\w$]+\s*=|\brequire\s*\(/.test(source) && !/^[ \t]*(import\b(?!\s*\()|export\b)/m.test(source));
+    (path.endsWith(".js") &&
+      /\bmodule\.exports\b|\bexports\.[\w$]+\s*=|\brequire\s*\(/.test(source) &&
+      !/^[ \t]*(import\b(?!\s*\()|export\b)/m.test(source));
 
   const runCommonJs = (path, source) => {
     const module = { id: path, filename: path, path: hooks.path.dirname(path), exports: {}, loaded: false, children: [] };
@@ -114,7 +121,8 @@
         cjsCache.set(path, { exports: value });
         return value;
       }
-      if (path.endsWith(".mjs") || (!path.endsWith(".cjs") && /^[ \t]*(import\b(?!\s*\()|export\b)/m.test(source))) return native.requireModule(path);
+      if (path.endsWith(".mjs") || (!path.endsWith(".cjs") && /^[ \t]*(import\b(?!\s*\()|export\b)/m.test(source)))
+        return native.requireModule(path);
       return runCommonJs(path, source);
     };
     require.resolve = (name) => resolve(base, `${name}`);
@@ -150,7 +158,10 @@
   // The program itself is compiled as a script, where the compiler writes this name for import.meta.
   hooks.defineLazy("$importmeta", () => fill(Object.create(null), native.programName()));
   hooks.define("require", makeRequire(""));
-  hooks.builtins.module = { createRequire: (from) => makeRequire(`${from}`.replace(/^file:\/\//, "")), builtinModules: Object.keys(hooks.builtins) };
+  hooks.builtins.module = {
+    createRequire: (from) => makeRequire(`${from}`.replace(/^file:\/\//, "")),
+    builtinModules: Object.keys(hooks.builtins),
+  };
 
   // Programs written for CommonJS look at these; in the session's realm they are ordinary globals.
   const module = { exports: {}, id: ".", filename: "<run>", children: [] };
@@ -159,4 +170,4 @@
   hooks.defineLazy("__filename", () => hooks.path.resolve(native.programName()));
   hooks.defineLazy("__dirname", () => native.cwd());
   require.main = module;
-})
+});

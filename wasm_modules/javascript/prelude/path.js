@@ -2,13 +2,16 @@
 (function (native, hooks) {
   const check = (path) => {
     if (typeof path !== "string")
-      throw Object.assign(new TypeError(`The "path" argument must be of type string. Received ${hooks.inspect(path)}`), { code: "ERR_INVALID_ARG_TYPE" });
+      throw Object.assign(new TypeError(`The "path" argument must be of type string. Received ${hooks.inspect(path)}`), {
+        code: "ERR_INVALID_ARG_TYPE",
+      });
     return path;
   };
 
   const normalize = (path) => {
     if (check(path) === "") return ".";
-    const rooted = path.startsWith("/"), out = [];
+    const rooted = path.startsWith("/"),
+      out = [];
     for (const part of path.split("/")) {
       if (part === "" || part === ".") continue;
       if (part !== "..") out.push(part);
@@ -21,7 +24,8 @@
 
   const resolve = (...paths) => {
     let path = "";
-    for (const next of [native.cwd(), ...paths]) path = check(next).startsWith("/") ? next : next === "" ? path : `${path}/${next}`;
+    for (const next of [native.cwd(), ...paths])
+      path = check(next).startsWith("/") ? next : next === "" ? path : `${path}/${next}`;
     return normalize(path).replace(/(?<=.)\/$/, "");
   };
 
@@ -37,25 +41,37 @@
   };
 
   const extname = (path) => {
-    const base = basename(path), at = base.lastIndexOf(".");
+    const base = basename(path),
+      at = base.lastIndexOf(".");
     return at <= 0 || base === ".." ? "" : base.slice(at);
   };
 
   const relative = (from, to) => {
-    const a = resolve(from).split("/").filter(Boolean), b = resolve(to).split("/").filter(Boolean);
+    const a = resolve(from).split("/").filter(Boolean),
+      b = resolve(to).split("/").filter(Boolean);
     let same = 0;
     while (same < a.length && same < b.length && a[same] === b[same]) same++;
     return [...Array(a.length - same).fill(".."), ...b.slice(same)].join("/");
   };
 
   const parse = (path) => {
-    const base = basename(path), ext = extname(path), root = path.startsWith("/") ? "/" : "";
+    const base = basename(path),
+      ext = extname(path),
+      root = path.startsWith("/") ? "/" : "";
     const dir = path.includes("/") ? dirname(path) : "";
     return { root, dir, base, ext, name: ext ? base.slice(0, -ext.length) : base };
   };
 
   const path = {
-    sep: "/", delimiter: ":", normalize, resolve, basename, dirname, extname, relative, parse,
+    sep: "/",
+    delimiter: ":",
+    normalize,
+    resolve,
+    basename,
+    dirname,
+    extname,
+    relative,
+    parse,
     join: (...paths) => normalize(paths.map(check).filter(Boolean).join("/")),
     isAbsolute: (p) => check(p).startsWith("/"),
     format: ({ dir, root = "", base, name = "", ext = "" }) => {
@@ -66,4 +82,4 @@
   };
   path.posix = path;
   hooks.path = path;
-})
+});

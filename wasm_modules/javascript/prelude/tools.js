@@ -1,6 +1,7 @@
 // tools.js: the global `tools`, one async function per capability. Names may be written fetch_json or fetchJson.
 (function (native, hooks) {
-  let names = [], namesTurn = -1;
+  let names = [],
+    namesTurn = -1;
 
   const toolNames = () => {
     if (namesTurn !== native.turn()) {
@@ -9,7 +10,11 @@
     }
     return names;
   };
-  const snakeCase = (name) => name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").replace(/([A-Z])([A-Z][a-z])/g, "$1_$2").toLowerCase();
+  const snakeCase = (name) =>
+    name
+      .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
+      .replace(/([A-Z])([A-Z][a-z])/g, "$1_$2")
+      .toLowerCase();
   const camelCase = (name) => name.replace(/_+([a-z0-9])/g, (_, c) => c.toUpperCase());
   hooks.toolNames = toolNames;
   hooks.snakeCase = snakeCase;
@@ -32,8 +37,13 @@
   Object.defineProperty(ToolError.prototype, "name", { value: "ToolError", configurable: true, writable: true });
 
   const unknown = (written) => {
-    const all = toolNames(), near = hooks.nearest(snakeCase(written), all);
-    const hint = near ? `did you mean tools.${near}?` : all.length ? `registered tools: ${all.slice(0, 20).join(", ")}` : "no tools are registered";
+    const all = toolNames(),
+      near = hooks.nearest(snakeCase(written), all);
+    const hint = near
+      ? `did you mean tools.${near}?`
+      : all.length
+        ? `registered tools: ${all.slice(0, 20).join(", ")}`
+        : "no tools are registered";
     return new ToolError(`unknown tool: ${written}`, "UNKNOWN_TOOL", hint);
   };
 
@@ -68,7 +78,9 @@
     has: (_, name) => typeof name === "string" && find(name) !== undefined,
     ownKeys: () => toolNames(),
     getOwnPropertyDescriptor: (_, name) =>
-      typeof name === "string" && find(name) !== undefined ? { value: functionFor(name), enumerable: true, configurable: true, writable: false } : undefined,
+      typeof name === "string" && find(name) !== undefined
+        ? { value: functionFor(name), enumerable: true, configurable: true, writable: false }
+        : undefined,
     set: () => false,
     defineProperty: () => false,
     deleteProperty: () => false,
@@ -76,4 +88,4 @@
 
   hooks.define("tools", tools);
   hooks.define("ToolError", ToolError);
-})
+});

@@ -7,19 +7,22 @@
   const escape = (text, safe) => {
     let out = "";
     for (const c of text)
-      out += safe.test(c) ? c : Array.from(native.encode(c), (b) => "%" + b.toString(16).toUpperCase().padStart(2, "0")).join("");
+      out += safe.test(c)
+        ? c
+        : Array.from(native.encode(c), (b) => "%" + b.toString(16).toUpperCase().padStart(2, "0")).join("");
     return out;
   };
-  const PATH = /^[A-Za-z0-9\-._~!$&'()*+,;=:@\/%\[\]|^\\]$/, QUERY = /^[A-Za-z0-9\-._~!$&()*+,;=:@\/?%\[\]|^\\{}`]$/;
-  const QUERY_SPECIAL = QUERY, FRAGMENT = /^[A-Za-z0-9\-._~!$&'()*+,;=:@\/?%\[\]|^\\{}#]$/, USER = /^[A-Za-z0-9\-._~!$&'()*+,%]$/;
-  const FORM = /^[A-Za-z0-9*\-._]$/;
+  const PATH = /^[A-Za-z0-9\-._~!$&'()*+,;=:@\/%\[\]|^\\]$/,
+    QUERY = /^[A-Za-z0-9\-._~!$&()*+,;=:@\/?%\[\]|^\\{}`]$/;
+  const FRAGMENT = /^[A-Za-z0-9\-._~!$&'()*+,;=:@\/?%\[\]|^\\{}#]$/,
+    USER = /^[A-Za-z0-9\-._~!$&'()*+,%]$/;
 
   const formEncode = (text) => escape(text.toWellFormed(), /^[A-Za-z0-9*\-._ ]$/).replaceAll(" ", "+");
   const formDecode = (text) => {
     const plain = text.replaceAll("+", " ");
     if (!plain.includes("%")) return plain;
     const bytes = [];
-    for (let i = 0; i < plain.length; ) {
+    for (let i = 0; i < plain.length;) {
       if (plain[i] === "%" && /^[0-9A-Fa-f]{2}$/.test(plain.slice(i + 1, i + 3))) {
         bytes.push(parseInt(plain.slice(i + 1, i + 3), 16));
         i += 3;
@@ -31,7 +34,6 @@
     }
     return native.decode(Uint8Array.from(bytes), false);
   };
-  void FORM;
 
   class URLSearchParams {
     #pairs = [];
@@ -40,7 +42,8 @@
       if (typeof changed === "function") this.#changed = changed;
       if (typeof init === "object" && init !== null && Symbol.iterator in init)
         for (const [k, v] of init) this.#pairs.push([`${k}`, `${v}`]);
-      else if (typeof init === "object" && init !== null) for (const k of Object.keys(init)) this.#pairs.push([k, `${init[k]}`]);
+      else if (typeof init === "object" && init !== null)
+        for (const k of Object.keys(init)) this.#pairs.push([k, `${init[k]}`]);
       else this.#parse(`${init}`);
     }
     #parse(text) {
@@ -50,12 +53,26 @@
         this.#pairs.push(at < 0 ? [formDecode(part), ""] : [formDecode(part.slice(0, at)), formDecode(part.slice(at + 1))]);
       }
     }
-    get size() { return this.#pairs.length; }
-    append(k, v) { this.#pairs.push([`${k}`, `${v}`]); this.#changed(); }
-    delete(k, v) { this.#pairs = this.#pairs.filter(([n, m]) => n !== `${k}` || (v !== undefined && m !== `${v}`)); this.#changed(); }
-    get(k) { return this.#pairs.find(([n]) => n === `${k}`)?.[1] ?? null; }
-    getAll(k) { return this.#pairs.filter(([n]) => n === `${k}`).map(([, v]) => v); }
-    has(k, v) { return this.#pairs.some(([n, m]) => n === `${k}` && (v === undefined || m === `${v}`)); }
+    get size() {
+      return this.#pairs.length;
+    }
+    append(k, v) {
+      this.#pairs.push([`${k}`, `${v}`]);
+      this.#changed();
+    }
+    delete(k, v) {
+      this.#pairs = this.#pairs.filter(([n, m]) => n !== `${k}` || (v !== undefined && m !== `${v}`));
+      this.#changed();
+    }
+    get(k) {
+      return this.#pairs.find(([n]) => n === `${k}`)?.[1] ?? null;
+    }
+    getAll(k) {
+      return this.#pairs.filter(([n]) => n === `${k}`).map(([, v]) => v);
+    }
+    has(k, v) {
+      return this.#pairs.some(([n, m]) => n === `${k}` && (v === undefined || m === `${v}`));
+    }
     set(k, v) {
       const at = this.#pairs.findIndex(([n]) => n === `${k}`);
       if (at < 0) this.#pairs.push([`${k}`, `${v}`]);
@@ -65,16 +82,35 @@
       }
       this.#changed();
     }
-    sort() { this.#pairs.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)); this.#changed(); }
-    forEach(f, self) { for (const [k, v] of this.#pairs) f.call(self, v, k, this); }
-    *entries() { for (const [k, v] of this.#pairs) yield [k, v]; }
-    *keys() { for (const [k] of this.#pairs) yield k; }
-    *values() { for (const [, v] of this.#pairs) yield v; }
-    [Symbol.iterator]() { return this.entries(); }
-    toString() { return this.#pairs.map(([k, v]) => `${formEncode(k)}=${formEncode(v)}`).join("&"); }
-    get [Symbol.toStringTag]() { return "URLSearchParams"; }
+    sort() {
+      this.#pairs.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+      this.#changed();
+    }
+    forEach(f, self) {
+      for (const [k, v] of this.#pairs) f.call(self, v, k, this);
+    }
+    *entries() {
+      for (const [k, v] of this.#pairs) yield [k, v];
+    }
+    *keys() {
+      for (const [k] of this.#pairs) yield k;
+    }
+    *values() {
+      for (const [, v] of this.#pairs) yield v;
+    }
+    [Symbol.iterator]() {
+      return this.entries();
+    }
+    toString() {
+      return this.#pairs.map(([k, v]) => `${formEncode(k)}=${formEncode(v)}`).join("&");
+    }
+    get [Symbol.toStringTag]() {
+      return "URLSearchParams";
+    }
     [hooks.inspect.custom](depth, options, inspect) {
-      return this.#pairs.length ? `URLSearchParams { ${this.#pairs.map(([k, v]) => `${inspect(k)} => ${inspect(v)}`).join(", ")} }` : "URLSearchParams {}";
+      return this.#pairs.length
+        ? `URLSearchParams { ${this.#pairs.map(([k, v]) => `${inspect(k)} => ${inspect(v)}`).join(", ")} }`
+        : "URLSearchParams {}";
     }
   }
 
@@ -109,7 +145,16 @@
   const parse = (text) => {
     const scheme = /^([A-Za-z][A-Za-z0-9+.\-]*):(.*)$/s.exec(text);
     if (!scheme) return null;
-    const url = { protocol: scheme[1].toLowerCase() + ":", username: "", password: "", host: "", port: "", path: "", query: null, fragment: null };
+    const url = {
+      protocol: scheme[1].toLowerCase() + ":",
+      username: "",
+      password: "",
+      host: "",
+      port: "",
+      path: "",
+      query: null,
+      fragment: null,
+    };
     let rest = scheme[2];
     const special = isSpecial(url.protocol);
     const cut = (mark) => {
@@ -145,9 +190,11 @@
       url.hierarchical = true;
     } else if (rest.startsWith("/")) url.hierarchical = url.protocol === "file:";
     else url.opaque = !special;
-    url.path = url.opaque ? escape(rest, /^[\x20-\x7e]$/) : removeDots(escape(rest || (special ? "/" : ""), PATH)).replace(/^(?!\/|$)/, "/");
+    url.path = url.opaque
+      ? escape(rest, /^[\x20-\x7e]$/)
+      : removeDots(escape(rest || (special ? "/" : ""), PATH)).replace(/^(?!\/|$)/, "/");
     if (!special && rest === "") url.path = "";
-    if (url.query !== null) url.query = escape(url.query, special ? QUERY_SPECIAL : QUERY);
+    if (url.query !== null) url.query = escape(url.query, QUERY);
     if (url.fragment !== null) url.fragment = escape(url.fragment, FRAGMENT);
     return url;
   };
@@ -172,10 +219,16 @@
   };
 
   const authorityOf = (u) =>
-    (u.username || u.password ? u.username + (u.password ? ":" + u.password : "") + "@" : "") + u.host + (u.port ? ":" + u.port : "");
+    (u.username || u.password ? u.username + (u.password ? ":" + u.password : "") + "@" : "") +
+    u.host +
+    (u.port ? ":" + u.port : "");
 
   const serialize = (u) =>
-    u.protocol + (u.hierarchical ? "//" + authorityOf(u) : "") + u.path + (u.query !== null ? "?" + u.query : "") + (u.fragment !== null ? "#" + u.fragment : "");
+    u.protocol +
+    (u.hierarchical ? "//" + authorityOf(u) : "") +
+    u.path +
+    (u.query !== null ? "?" + u.query : "") +
+    (u.fragment !== null ? "#" + u.fragment : "");
 
   class URL {
     #url;
@@ -184,48 +237,143 @@
       const trim = (t) => `${t}`.trim().replace(/[\t\n\r]/g, "");
       this.#url = resolve(trim(text), base === undefined ? undefined : trim(base));
     }
-    static canParse(text, base) { try { new URL(text, base); return true; } catch { return false; } }
-    static parse(text, base) { try { return new URL(text, base); } catch { return null; } }
+    static canParse(text, base) {
+      try {
+        new URL(text, base);
+        return true;
+      } catch {
+        return false;
+      }
+    }
+    static parse(text, base) {
+      try {
+        return new URL(text, base);
+      } catch {
+        return null;
+      }
+    }
     #change(edit) {
       const copy = { ...this.#url };
       edit(copy);
       this.#url = parse(serialize(copy));
       this.#params = undefined;
     }
-    get href() { return serialize(this.#url); }
-    set href(text) { this.#url = resolve(`${text}`); this.#params = undefined; }
-    get origin() { return isSpecial(this.#url.protocol) && this.#url.protocol !== "file:" ? `${this.#url.protocol}//${this.host}` : "null"; }
-    get protocol() { return this.#url.protocol; }
-    set protocol(v) { this.#change((u) => { u.protocol = `${v}`.replace(/:?$/, ":"); }); }
-    get username() { return this.#url.username; }
-    set username(v) { this.#change((u) => { u.username = escape(`${v}`, USER); }); }
-    get password() { return this.#url.password; }
-    set password(v) { this.#change((u) => { u.password = escape(`${v}`, USER); }); }
-    get host() { return this.#url.host + (this.#url.port ? ":" + this.#url.port : ""); }
-    set host(v) { this.#change((u) => { [u.host, u.port = ""] = `${v}`.split(":"); }); }
-    get hostname() { return this.#url.host; }
-    set hostname(v) { this.#change((u) => { u.host = `${v}`; }); }
-    get port() { return this.#url.port; }
-    set port(v) { this.#change((u) => { u.port = `${v}`; }); }
-    get pathname() { return this.#url.path; }
-    set pathname(v) { this.#change((u) => { u.path = `${v}`.replace(/^(?!\/)/, "/").replace(/[?#]/g, encodeURIComponent); }); }
-    get search() { return this.#url.query ? "?" + this.#url.query : ""; }
-    set search(v) { this.#change((u) => { u.query = `${v}` === "" ? null : `${v}`.replace(/^\?/, ""); }); }
-    get hash() { return this.#url.fragment ? "#" + this.#url.fragment : ""; }
-    set hash(v) { this.#change((u) => { u.fragment = `${v}` === "" ? null : `${v}`.replace(/^#/, ""); }); }
+    get href() {
+      return serialize(this.#url);
+    }
+    set href(text) {
+      this.#url = resolve(`${text}`);
+      this.#params = undefined;
+    }
+    get origin() {
+      return isSpecial(this.#url.protocol) && this.#url.protocol !== "file:" ? `${this.#url.protocol}//${this.host}` : "null";
+    }
+    get protocol() {
+      return this.#url.protocol;
+    }
+    set protocol(v) {
+      this.#change((u) => {
+        u.protocol = `${v}`.replace(/:?$/, ":");
+      });
+    }
+    get username() {
+      return this.#url.username;
+    }
+    set username(v) {
+      this.#change((u) => {
+        u.username = escape(`${v}`, USER);
+      });
+    }
+    get password() {
+      return this.#url.password;
+    }
+    set password(v) {
+      this.#change((u) => {
+        u.password = escape(`${v}`, USER);
+      });
+    }
+    get host() {
+      return this.#url.host + (this.#url.port ? ":" + this.#url.port : "");
+    }
+    set host(v) {
+      this.#change((u) => {
+        [u.host, u.port = ""] = `${v}`.split(":");
+      });
+    }
+    get hostname() {
+      return this.#url.host;
+    }
+    set hostname(v) {
+      this.#change((u) => {
+        u.host = `${v}`;
+      });
+    }
+    get port() {
+      return this.#url.port;
+    }
+    set port(v) {
+      this.#change((u) => {
+        u.port = `${v}`;
+      });
+    }
+    get pathname() {
+      return this.#url.path;
+    }
+    set pathname(v) {
+      this.#change((u) => {
+        u.path = `${v}`.replace(/^(?!\/)/, "/").replace(/[?#]/g, encodeURIComponent);
+      });
+    }
+    get search() {
+      return this.#url.query ? "?" + this.#url.query : "";
+    }
+    set search(v) {
+      this.#change((u) => {
+        u.query = `${v}` === "" ? null : `${v}`.replace(/^\?/, "");
+      });
+    }
+    get hash() {
+      return this.#url.fragment ? "#" + this.#url.fragment : "";
+    }
+    set hash(v) {
+      this.#change((u) => {
+        u.fragment = `${v}` === "" ? null : `${v}`.replace(/^#/, "");
+      });
+    }
     get searchParams() {
-      this.#params ??= new URLSearchParams(this.#url.query ?? "", () => { this.#url.query = this.#params.toString() || null; });
+      this.#params ??= new URLSearchParams(this.#url.query ?? "", () => {
+        this.#url.query = this.#params.toString() || null;
+      });
       return this.#params;
     }
-    toString() { return this.href; }
-    toJSON() { return this.href; }
-    get [Symbol.toStringTag]() { return "URL"; }
+    toString() {
+      return this.href;
+    }
+    toJSON() {
+      return this.href;
+    }
+    get [Symbol.toStringTag]() {
+      return "URL";
+    }
     [hooks.inspect.custom](depth, options, inspect) {
-      const names = ["href", "origin", "protocol", "username", "password", "host", "hostname", "port", "pathname", "search", "searchParams", "hash"];
+      const names = [
+        "href",
+        "origin",
+        "protocol",
+        "username",
+        "password",
+        "host",
+        "hostname",
+        "port",
+        "pathname",
+        "search",
+        "searchParams",
+        "hash",
+      ];
       return `URL {\n${names.map((n) => `  ${n}: ${inspect(this[n])}`).join(",\n")}\n}`;
     }
   }
 
   hooks.define("URL", URL);
   hooks.define("URLSearchParams", URLSearchParams);
-})
+});

@@ -11,10 +11,15 @@
   hooks.viewBytes = viewBytes;
 
   class TextEncoder {
-    get encoding() { return "utf-8"; }
-    encode(text = "") { return native.encode(`${text}`); }
+    get encoding() {
+      return "utf-8";
+    }
+    encode(text = "") {
+      return native.encode(`${text}`);
+    }
     encodeInto(text, target) {
-      let read = 0, written = 0;
+      let read = 0,
+        written = 0;
       for (const c of `${text}`) {
         const bytes = native.encode(c);
         if (written + bytes.length > target.length) break;
@@ -27,7 +32,11 @@
   }
 
   class TextDecoder {
-    #fatal; #keepMark; #encoding; #held = new Uint8Array(0); #started = false;
+    #fatal;
+    #keepMark;
+    #encoding;
+    #held = new Uint8Array(0);
+    #started = false;
     constructor(label = "utf-8", options = {}) {
       const name = `${label}`.trim().toLowerCase();
       if (utf8Names.has(name)) this.#encoding = "utf-8";
@@ -37,9 +46,15 @@
       this.#fatal = !!options.fatal;
       this.#keepMark = !!options.ignoreBOM;
     }
-    get encoding() { return this.#encoding; }
-    get fatal() { return this.#fatal; }
-    get ignoreBOM() { return this.#keepMark; }
+    get encoding() {
+      return this.#encoding;
+    }
+    get fatal() {
+      return this.#fatal;
+    }
+    get ignoreBOM() {
+      return this.#keepMark;
+    }
     decode(source, options = {}) {
       let bytes = viewBytes(source);
       if (this.#encoding === "windows-1252") return Array.from(bytes, (b) => String.fromCharCode(b)).join("");
@@ -83,7 +98,8 @@
 
   // Copies a value with its cycles. Containers are filled from a queue, so depth is no matter.
   const structuredClone = (value) => {
-    const copies = new Map(), queue = [];
+    const copies = new Map(),
+      queue = [];
     const copy = (v) => {
       if (typeof v === "function") throw notCloneable(v.toString());
       if (typeof v === "symbol") throw notCloneable(v.toString());
@@ -103,12 +119,13 @@
       if (v instanceof ArrayBuffer) return v.slice(0);
       if (ArrayBuffer.isView(v)) {
         const buffer = copy(v.buffer);
-        return v instanceof DataView ? new DataView(buffer, v.byteOffset, v.byteLength) : new v.constructor(buffer, v.byteOffset, v.length);
+        return v instanceof DataView
+          ? new DataView(buffer, v.byteOffset, v.byteLength)
+          : new v.constructor(buffer, v.byteOffset, v.length);
       }
       if (v instanceof Error) {
         const types = { EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError };
-        const made = Object.create((types[v.name] ?? Error).prototype);
-        return Object.assign(new (types[v.name] ?? Error)(v.message), made);
+        return new (types[v.name] ?? Error)(v.message);
       }
       if (v instanceof Number || v instanceof String || v instanceof Boolean) return Object(v.valueOf());
       if (v instanceof Promise || v instanceof WeakMap || v instanceof WeakSet || v instanceof WeakRef)
@@ -122,8 +139,14 @@
       else if (from instanceof Set) for (const v of from) to.add(copy(v));
       else if (from instanceof Error) {
         Object.defineProperty(to, "stack", { value: from.stack, writable: true, configurable: true });
-        if (Object.hasOwn(from, "cause")) Object.defineProperty(to, "cause", { value: copy(from.cause), writable: true, configurable: true });
-      } else if (!ArrayBuffer.isView(from) && !(from instanceof ArrayBuffer) && !(from instanceof Date) && !(from instanceof RegExp))
+        if (Object.hasOwn(from, "cause"))
+          Object.defineProperty(to, "cause", { value: copy(from.cause), writable: true, configurable: true });
+      } else if (
+        !ArrayBuffer.isView(from) &&
+        !(from instanceof ArrayBuffer) &&
+        !(from instanceof Date) &&
+        !(from instanceof RegExp)
+      )
         for (const k of Object.keys(from)) to[k] = copy(from[k]);
     }
     return result;
@@ -132,7 +155,12 @@
   const hex = (bytes) => Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
   const crypto = {
     getRandomValues(array) {
-      if (!ArrayBuffer.isView(array) || array instanceof Float32Array || array instanceof Float64Array || array instanceof DataView)
+      if (
+        !ArrayBuffer.isView(array) ||
+        array instanceof Float32Array ||
+        array instanceof Float64Array ||
+        array instanceof DataView
+      )
         throw new TypeError("The data argument must be an integer typed array");
       if (array.byteLength > 65536) throw new DOMException("The requested length exceeds 65,536 bytes", "QuotaExceededError");
       native.random(viewBytes(array));
@@ -155,7 +183,9 @@
       this.defaultPrevented = false;
       this.target = null;
     }
-    preventDefault() { if (this.cancelable) this.defaultPrevented = true; }
+    preventDefault() {
+      if (this.cancelable) this.defaultPrevented = true;
+    }
   }
 
   class EventTarget {
@@ -166,7 +196,10 @@
       this.#listeners.set(type, list);
     }
     removeEventListener(type, listener) {
-      this.#listeners.set(type, (this.#listeners.get(type) ?? []).filter((l) => l.listener !== listener));
+      this.#listeners.set(
+        type,
+        (this.#listeners.get(type) ?? []).filter((l) => l.listener !== listener),
+      );
     }
     dispatchEvent(event) {
       event.target = this;
@@ -184,8 +217,14 @@
   class AbortSignal extends EventTarget {
     aborted = false;
     reason = undefined;
-    throwIfAborted() { if (this.aborted) throw this.reason; }
-    static abort(reason) { const c = new AbortController(); c.abort(reason); return c.signal; }
+    throwIfAborted() {
+      if (this.aborted) throw this.reason;
+    }
+    static abort(reason) {
+      const c = new AbortController();
+      c.abort(reason);
+      return c.signal;
+    }
     static timeout(ms) {
       const c = new AbortController();
       setTimeout(() => c.abort(new DOMException("The operation was aborted due to timeout", "TimeoutError")), ms);
@@ -194,7 +233,10 @@
     static any(signals) {
       const c = new AbortController();
       for (const s of signals) {
-        if (s.aborted) { c.abort(s.reason); break; }
+        if (s.aborted) {
+          c.abort(s.reason);
+          break;
+        }
         s.addEventListener("abort", () => c.abort(s.reason), { once: true });
       }
       return c.signal;
@@ -211,6 +253,27 @@
     }
   }
 
-  for (const [name, value] of Object.entries({ TextEncoder, TextDecoder, structuredClone, crypto, Event, EventTarget, AbortSignal, AbortController }))
+  for (const [name, value] of Object.entries({
+    TextEncoder,
+    TextDecoder,
+    structuredClone,
+    crypto,
+    Event,
+    EventTarget,
+    AbortSignal,
+    AbortController,
+  }))
     hooks.define(name, value);
-})
+
+  // The engine's own object has the time its image was made as timeOrigin, for good.
+  const engineNow = performance.now;
+  hooks.define("performance", {
+    now: () => engineNow(),
+    get timeOrigin() {
+      return Date.now() - engineNow();
+    },
+    toJSON() {
+      return { timeOrigin: this.timeOrigin };
+    },
+  });
+});

@@ -21,14 +21,14 @@ static void make_variables(awk *A) {
     set_text(A, VAR_OFMT, "%.6g");
     set_text(A, VAR_FILENAME, "");
     set_text(A, VAR_FPAT, "[^[:space:]]+");
-    A->vars[VAR_ENVIRON] = (cell){.type = V_ARRAY, .arr = array_new(A)};
-    A->vars[VAR_PROCINFO] = (cell){.type = V_ARRAY, .arr = array_new(A)};
-    A->vars[VAR_ARGV] = (cell){.type = V_ARRAY, .arr = array_new(A)};
-    *array_at(A, A->vars[VAR_PROCINFO].arr, "version") = cell_str(astr_new(A, "5.2.1", 5));
+    A->vars[VAR_ENVIRON] = (cell){.type = V_ARRAY, .arr = amap_new(A)};
+    A->vars[VAR_PROCINFO] = (cell){.type = V_ARRAY, .arr = amap_new(A)};
+    A->vars[VAR_ARGV] = (cell){.type = V_ARRAY, .arr = amap_new(A)};
+    *amap_at(A, A->vars[VAR_PROCINFO].arr, "version") = cell_str(astr_new(A, "5.2.1", 5));
     for (char **e = A->t->environ ? A->t->environ(A->t) : NULL; e && *e; e++) {
         size_t n = strcspn(*e, "=");
         if (!(*e)[n]) continue;
-        *array_at(A, A->vars[VAR_ENVIRON].arr, tool_strndup(A->t, *e, n)) = cell_input(astr_new(A, *e + n + 1, strlen(*e + n + 1)));
+        *amap_at(A, A->vars[VAR_ENVIRON].arr, tool_strndup(A->t, *e, n)) = cell_input(astr_new(A, *e + n + 1, strlen(*e + n + 1)));
     }
 }
 
@@ -113,8 +113,8 @@ int tool_awk(tool *t, int argc, char **argv) {
     buffer_puts(&program, "");
     int bad = awk_parse(A, program.p, program.n);
     if (bad) return bad;
-    *array_at(A, A->vars[VAR_ARGV].arr, "0") = cell_str(astr_new(A, t->name, strlen(t->name)));
-    for (int i = o.index; i < argc; i++) *array_at(A, A->vars[VAR_ARGV].arr, tool_format(t, "%d", i - o.index + 1)) = cell_input(astr_new(A, argv[i], strlen(argv[i])));
+    *amap_at(A, A->vars[VAR_ARGV].arr, "0") = cell_str(astr_new(A, t->name, strlen(t->name)));
+    for (int i = o.index; i < argc; i++) *amap_at(A, A->vars[VAR_ARGV].arr, tool_format(t, "%d", i - o.index + 1)) = cell_input(astr_new(A, argv[i], strlen(argv[i])));
     A->vars[VAR_ARGC] = cell_num(argc - o.index + 1);
     A->next_arg = 1;
     int status = awk_run(A);

@@ -93,53 +93,53 @@ astr *cell_string(awk *A, const cell *c, int output);    /* a reference; output:
 int cell_true(cell *c);
 int cell_is_number(cell *c);                            /* decides V_MAYBE */
 int cell_compare(awk *A, cell *a, cell *b);
-double text_number(const char *text, size_t n);          /* the leading number */
-array *array_new(awk *A);
-void array_clear(awk *A, array *a);
-cell *array_get(awk *A, array *a, astr *key, int make);  /* NULL when missing and not make */
-void array_delete(awk *A, array *a, astr *key);
-astr **array_keys(awk *A, array *a, int *n);             /* references in the arena, in the order of for-in without PROCINFO */
-cell *array_at(awk *A, array *a, const char *key);
-void array_drop(awk *A, array *a);
+double awk_text_number(const char *text, size_t n);          /* the leading number */
+array *amap_new(awk *A);
+void amap_clear(awk *A, array *a);
+cell *amap_get(awk *A, array *a, astr *key, int make);  /* NULL when missing and not make */
+void amap_delete(awk *A, array *a, astr *key);
+astr **amap_keys(awk *A, array *a, int *n);             /* references in the arena, in the order of for-in without PROCINFO */
+cell *amap_at(awk *A, array *a, const char *key);
+void amap_drop(awk *A, array *a);
 
 /* awk_record.c */
-int record_next(awk *A);                                 /* the next main record into $0; 0 at the end */
-int record_read(awk *A, astream *s, astr **record);       /* 1, 0 at the end, -1 error */
-void record_set(awk *A, astr *s);                        /* takes the reference */
-void fields_split(awk *A);
-cell *field_get(awk *A, int i, int make);
-void field_assigned(awk *A, int i);
-void nf_assigned(awk *A);
-astr *record_text(awk *A);                               /* borrowed */
-int split_text(awk *A, astr *s, array *to, array *seps, const cell *fs, regex *re); /* number of pieces */
-astream *stream_find(awk *A, astr *name, int kind, int make);
-int stream_close(awk *A, astr *name);                    /* the status, -1 when not open */
-void streams_flush(awk *A);
-int run_command(awk *A, astr *command, io *in, io *out); /* with the shell */
-void file_next(awk *A);                                  /* nextfile */
+int awk_record_next(awk *A);                                 /* the next main record into $0; 0 at the end */
+int awk_record_read(awk *A, astream *s, astr **record);       /* 1, 0 at the end, -1 error */
+void awk_record_set(awk *A, astr *s);                        /* takes the reference */
+void awk_fields_split(awk *A);
+cell *awk_field_get(awk *A, int i, int make);
+void awk_field_assigned(awk *A, int i);
+void awk_nf_assigned(awk *A);
+astr *awk_record_text(awk *A);                               /* borrowed */
+int awk_split_text(awk *A, astr *s, array *to, array *seps, const cell *fs, regex *re); /* number of pieces */
+astream *awk_stream_find(awk *A, astr *name, int kind, int make);
+int awk_stream_close(awk *A, astr *name);                    /* the status, -1 when not open */
+void awk_streams_flush(awk *A);
+int awk_run_command(awk *A, astr *command, io *in, io *out); /* with the shell */
+void awk_file_next(awk *A);                                  /* nextfile */
 
 /* awk_eval.c */
-cell eval(awk *A, anode *n);
-double eval_number(awk *A, anode *n);
-astr *eval_string(awk *A, anode *n);
-int eval_true(awk *A, anode *n);
-regex *eval_regex(awk *A, anode *n);                     /* borrowed; NULL after a fatal error */
-regex *regex_cached(awk *A, astr *text);
-cell *eval_place(awk *A, anode *n, int *special);         /* variable, element or field to assign to; *special: what place_assigned needs */
-void place_assigned(awk *A, anode *n, int special);
-array *eval_array(awk *A, anode *n);
-astr *subscript(awk *A, anode *list);
+cell awk_eval(awk *A, anode *n);
+double awk_eval_number(awk *A, anode *n);
+astr *awk_eval_string(awk *A, anode *n);
+int awk_eval_true(awk *A, anode *n);
+regex *awk_eval_regex(awk *A, anode *n);                     /* borrowed; NULL after a fatal error */
+regex *awk_regex_cached(awk *A, astr *text);
+cell *awk_eval_place(awk *A, anode *n, int *special);         /* variable, element or field to assign to; *special: what awk_place_assigned needs */
+void awk_place_assigned(awk *A, anode *n, int special);
+array *awk_eval_array(awk *A, anode *n);
+astr *awk_subscript(awk *A, anode *list);
 
 /* awk_exec.c */
 enum { RUN_ON, RUN_BREAK, RUN_CONTINUE, RUN_NEXT, RUN_NEXTFILE, RUN_EXIT, RUN_RETURN };
-int exec(awk *A, anode *n);
+int awk_exec(awk *A, anode *n);
 int awk_run(awk *A);
-cell call_function(awk *A, anode *n);
-void keys_sort(awk *A, array *a, astr **keys, int n, const char *how);
+cell awk_call_function(awk *A, anode *n);
+void awk_keys_sort(awk *A, array *a, astr **keys, int n, const char *how);
 
 /* awk_call.c, awk_format.c */
-int builtin_named(const char *name, size_t n);           /* -1 when there is none */
-cell call_builtin(awk *A, anode *n);
-astr *format_text(awk *A, astr *format, cell *args, int n);
+int awk_builtin_named(const char *name, size_t n);           /* -1 when there is none */
+cell awk_call_builtin(awk *A, anode *n);
+astr *awk_format_text(awk *A, astr *format, cell *args, int n);
 void *awk_fatal(awk *A, const char *format, ...) __attribute__((format(printf, 2, 3))); /* NULL */
 #endif

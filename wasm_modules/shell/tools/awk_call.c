@@ -15,7 +15,7 @@ static const char *const names[] = {"atan2", "cos", "sin", "exp", "log", "sqrt",
     "tolower", "toupper", "system", "close", "fflush", "systime", "strftime", "mktime", "asort", "asorti", "and", "or", "xor", "lshift", "rshift", "compl", "strtonum", "typeof",
     "isarray", "patsplit"};
 
-int builtin_named(const char *name, size_t n) {
+int awk_builtin_named(const char *name, size_t n) {
     for (int i = 0; i < B_COUNT; i++) if (strlen(names[i]) == n && !memcmp(names[i], name, n)) return i;
     return -1;
 }
@@ -29,25 +29,25 @@ static size_t to_bytes(const astr *s, size_t chars) { return is_ascii(s) ? (char
 static size_t to_chars(const astr *s, size_t bytes) { return is_ascii(s) ? bytes : utf8_length(s->text, bytes); }
 
 static cell length(awk *A, anode *n) {
-    if (!n->a) { astr *r = record_text(A); return cell_num((double)utf8_length(r->text, r->n)); }
+    if (!n->a) { astr *r = awk_record_text(A); return cell_num((double)utf8_length(r->text, r->n)); }
     anode *e = n->a;
     if (e->kind == E_VAR || e->kind == E_LOCAL) {
         cell *c = e->kind == E_VAR ? &A->vars[e->index] : &A->locals[e->index];
         if (c->type & V_ARRAY) return cell_num(c->arr->count);
     }
-    astr *s = eval_string(A, e);
+    astr *s = awk_eval_string(A, e);
     double v = (double)utf8_length(s->text, s->n);
     astr_unref(A, s);
     return cell_num(v);
 }
 
 static cell substr(awk *A, anode *n) {
-    astr *s = eval_string(A, n->a);
-    double from = trunc(eval_number(A, n->a->next));
+    astr *s = awk_eval_string(A, n->a);
+    double from = trunc(awk_eval_number(A, n->a->next));
     size_t chars = to_chars(s, s->n);
     double to = INFINITY;
     if (n->count > 2) {
-        double len = trunc(eval_number(A, n->a->next->next));
+        double len = trunc(awk_eval_number(A, n->a->next->next));
         if (from < 1) from = 1;
         to = len != len ? from : from + len;
     }
@@ -64,7 +64,7 @@ static cell substr(awk *A, anode *n) {
 }
 
 static cell find_index(awk *A, anode *n) {
-    astr *s = eval_string(A, n->a), *what = eval_string(A, n->a->next);
+    astr *s = awk_eval_string(A, n->a), *what = awk_eval_string(A, n->a->next);
     double at = 0;
     if (!what->n) at = 0;
     else for (size_t i = 0; i + what->n <= s->n; i++) {
@@ -79,39 +79,39 @@ static cell find_index(awk *A, anode *n) {
 }
 
 static cell split(awk *A, anode *n) {
-    astr *s = eval_string(A, n->a);
-    array *to = eval_array(A, n->a->next), *seps = NULL;
+    astr *s = awk_eval_string(A, n->a);
+    array *to = awk_eval_array(A, n->a->next), *seps = NULL;
     int count = 0;
     anode *by = n->count > 2 ? n->a->next->next : NULL;
-    if (n->count > 3) seps = eval_array(A, by->next);
+    if (n->count > 3) seps = awk_eval_array(A, by->next);
     if (to && !A->fatal) {
-        if (by && by->kind == E_REGEX) { regex *re = eval_regex(A, by); if (re) count = split_text(A, s, to, seps, NULL, re); }
+        if (by && by->kind == E_REGEX) { regex *re = awk_eval_regex(A, by); if (re) count = awk_split_text(A, s, to, seps, NULL, re); }
         else if (by) {
-            cell fs = eval(A, by);
-            count = split_text(A, s, to, seps, &fs, NULL);
+            cell fs = awk_eval(A, by);
+            count = awk_split_text(A, s, to, seps, &fs, NULL);
             cell_drop(A, fs);
-        } else count = split_text(A, s, to, seps, &A->vars[VAR_FS], NULL);
+        } else count = awk_split_text(A, s, to, seps, &A->vars[VAR_FS], NULL);
     }
     astr_unref(A, s);
     return cell_num(count);
 }
 
 static cell patsplit(awk *A, anode *n) {
-    astr *s = eval_string(A, n->a);
-    array *to = eval_array(A, n->a->next);
+    astr *s = awk_eval_string(A, n->a);
+    array *to = awk_eval_array(A, n->a->next);
     astr *own = NULL;
     regex *re;
-    if (n->count > 2) re = eval_regex(A, n->a->next->next);
-    else { own = cell_string(A, &A->vars[VAR_FPAT], 0); re = regex_cached(A, own); }
+    if (n->count > 2) re = awk_eval_regex(A, n->a->next->next);
+    else { own = cell_string(A, &A->vars[VAR_FPAT], 0); re = awk_regex_cached(A, own); }
     int count = 0;
     if (to && re) {
         regex_span m;
-        array_clear(A, to);
+        amap_clear(A, to);
         for (size_t at = 0; at <= s->n && regex_exec(re, s->text, s->n, at, &m, 1) > 0;) {
             if (m.end == m.start) { at = (size_t)m.end + 1; continue; }
             cell k = cell_num(++count);
             astr *key = cell_string(A, &k, 0);
-            *array_get(A, to, key, 1) = cell_input(astr_new(A, s->text + m.start, (size_t)(m.end - m.start)));
+            *amap_get(A, to, key, 1) = cell_input(astr_new(A, s->text + m.start, (size_t)(m.end - m.start)));
             astr_unref(A, key);
             at = (size_t)m.end;
         }
@@ -177,12 +177,12 @@ static int replace(regex *re, const astr *s, const astr *with, int which, int nu
 }
 
 static cell substitute(awk *A, anode *n, int all) {
-    regex *re = eval_regex(A, n->a);
-    astr *with = eval_string(A, n->a->next);
+    regex *re = awk_eval_regex(A, n->a);
+    astr *with = awk_eval_string(A, n->a->next);
     anode whole = {.kind = E_FIELD}, zero = {.kind = E_NUM}, *target = n->a->next->next;
     whole.a = &zero;
     if (!target) target = &whole;
-    cell old = eval(A, target);
+    cell old = awk_eval(A, target);
     astr *s = cell_string(A, &old, 0);
     cell_drop(A, old);
     int count = 0;
@@ -192,12 +192,12 @@ static cell substitute(awk *A, anode *n, int all) {
         if (count) {
             int special;
             int assignable = target->kind == E_VAR || target->kind == E_LOCAL || target->kind == E_INDEX || target->kind == E_FIELD;
-            cell *place = assignable ? eval_place(A, target, &special) : NULL;
+            cell *place = assignable ? awk_eval_place(A, target, &special) : NULL;
             if (place) {
                 cell_drop(A, *place);
                 *place = cell_str(astr_new(A, b.p, b.n));
                 if (target->kind == E_FIELD) place->type |= V_MAYBE;
-                if (special >= 0) place_assigned(A, target, special);
+                if (special >= 0) awk_place_assigned(A, target, special);
             }
         }
         buffer_free(&b);
@@ -208,10 +208,10 @@ static cell substitute(awk *A, anode *n, int all) {
 }
 
 static cell gensub(awk *A, anode *n) {
-    regex *re = eval_regex(A, n->a);
+    regex *re = awk_eval_regex(A, n->a);
     anode *third = n->a->next->next;
-    astr *with = eval_string(A, n->a->next), *how = eval_string(A, third), *s = third->next ? eval_string(A, third->next) : astr_ref(record_text(A));
-    int which = how->n && (how->text[0] == 'g' || how->text[0] == 'G') ? 0 : (int)text_number(how->text, how->n);
+    astr *with = awk_eval_string(A, n->a->next), *how = awk_eval_string(A, third), *s = third->next ? awk_eval_string(A, third->next) : astr_ref(awk_record_text(A));
+    int which = how->n && (how->text[0] == 'g' || how->text[0] == 'G') ? 0 : (int)awk_text_number(how->text, how->n);
     if (which < 0 || (which == 0 && !(how->n && (how->text[0] | 32) == 'g'))) which = 1;
     buffer b = {.t = A->t};
     if (re) replace(re, s, with, which, 1, &b);
@@ -224,15 +224,15 @@ static cell gensub(awk *A, anode *n) {
 }
 
 static cell match(awk *A, anode *n) {
-    astr *s = eval_string(A, n->a);
-    regex *re = eval_regex(A, n->a->next);
+    astr *s = awk_eval_string(A, n->a);
+    regex *re = awk_eval_regex(A, n->a->next);
     anode *third = n->a->next->next;
-    array *to = third ? eval_array(A, third) : NULL;
+    array *to = third ? awk_eval_array(A, third) : NULL;
     int groups = re ? regex_groups(re) : 0;
     regex_span *g = tool_alloc(A->t, ((size_t)groups + 1) * sizeof *g);
     int found = re && !A->fatal ? regex_exec(re, s->text, s->n, 0, g, groups + 1) > 0 : 0;
     double start = 0, len = -1;
-    if (to) array_clear(A, to);
+    if (to) amap_clear(A, to);
     if (found) {
         start = (double)to_chars(s, (size_t)g[0].start) + 1;
         len = (double)to_chars(s, (size_t)g[0].end) - start + 1;
@@ -240,12 +240,12 @@ static cell match(awk *A, anode *n) {
     for (int i = 0; found && to && i <= groups; i++) {
         if (g[i].start < 0) continue;
         char *k = tool_format(A->t, "%d", i);
-        cell *c = array_at(A, to, k);
+        cell *c = amap_at(A, to, k);
         *c = cell_input(astr_new(A, s->text + g[i].start, (size_t)(g[i].end - g[i].start)));
         astr *sep = cell_string(A, &A->vars[VAR_SUBSEP], 0);
         double at = (double)to_chars(s, (size_t)g[i].start) + 1;
-        *array_at(A, to, tool_format(A->t, "%d%sstart", i, sep->text)) = cell_num(at);
-        *array_at(A, to, tool_format(A->t, "%d%slength", i, sep->text)) = cell_num((double)to_chars(s, (size_t)g[i].end) - at + 1);
+        *amap_at(A, to, tool_format(A->t, "%d%sstart", i, sep->text)) = cell_num(at);
+        *amap_at(A, to, tool_format(A->t, "%d%slength", i, sep->text)) = cell_num((double)to_chars(s, (size_t)g[i].end) - at + 1);
         astr_unref(A, sep);
     }
     cell_drop(A, A->vars[VAR_RSTART]);
@@ -258,7 +258,7 @@ static cell match(awk *A, anode *n) {
 }
 
 static cell change_case(awk *A, anode *n, int upper) {
-    astr *s = eval_string(A, n->a);
+    astr *s = awk_eval_string(A, n->a);
     buffer b = {.t = A->t};
     buffer_puts(&b, "");
     for (size_t i = 0; i < s->n;) {
@@ -276,8 +276,8 @@ static cell change_case(awk *A, anode *n, int upper) {
 static cell format(awk *A, anode *n) {
     cell *args = tool_alloc(A->t, ((size_t)n->count + 1) * sizeof *args);
     int i = 0;
-    for (anode *e = n->a; e; e = e->next) args[i++] = eval(A, e);
-    astr *f = cell_string(A, &args[0], 0), *r = format_text(A, f, args + 1, i - 1);
+    for (anode *e = n->a; e; e = e->next) args[i++] = awk_eval(A, e);
+    astr *f = cell_string(A, &args[0], 0), *r = awk_format_text(A, f, args + 1, i - 1);
     astr_unref(A, f);
     while (i--) cell_drop(A, args[i]);
     tool_free(A->t, args);
@@ -305,17 +305,17 @@ static void seed_random(awk *A, double n) {
 
 static cell seed(awk *A, anode *n) {
     double old = A->seed_number;
-    A->seed_number = n->a ? eval_number(A, n->a) : (double)moment_now().tv_sec;
+    A->seed_number = n->a ? awk_eval_number(A, n->a) : (double)moment_now().tv_sec;
     seed_random(A, A->seed_number);
     return cell_num(old);
 }
 
 static cell format_time(awk *A, anode *n) {
-    astr *f = n->a ? eval_string(A, n->a) : astr_new(A, "%a %b %e %H:%M:%S %Z %Y", 23);
+    astr *f = n->a ? awk_eval_string(A, n->a) : astr_new(A, "%a %b %e %H:%M:%S %Z %Y", 23);
     moment when = moment_now();
     int utc = 0;
-    if (n->count > 1) { when.tv_sec = (time_t)eval_number(A, n->a->next); when.tv_nsec = 0; }
-    if (n->count > 2) utc = eval_true(A, n->a->next->next);
+    if (n->count > 1) { when.tv_sec = (time_t)awk_eval_number(A, n->a->next); when.tv_nsec = 0; }
+    if (n->count > 2) utc = awk_eval_true(A, n->a->next->next);
     buffer b = {.t = A->t};
     date_format(&b, f->text, when, utc);
     astr *r = astr_new(A, b.p ? b.p : "", b.n);
@@ -325,7 +325,7 @@ static cell format_time(awk *A, anode *n) {
 }
 
 static cell make_time(awk *A, anode *n) {
-    astr *s = eval_string(A, n->a);
+    astr *s = awk_eval_string(A, n->a);
     int v[6] = {0}, k = 0;
     char *p = s->text;
     for (; k < 6; k++) {
@@ -337,24 +337,24 @@ static cell make_time(awk *A, anode *n) {
     astr_unref(A, s);
     if (k < 6) return cell_num(-1);
     struct tm tm = {.tm_year = v[0] - 1900, .tm_mon = v[1] - 1, .tm_mday = v[2], .tm_hour = v[3], .tm_min = v[4], .tm_sec = v[5]};
-    return cell_num((double)date_seconds(A->t, &tm, n->count > 1 && eval_true(A, n->a->next)));
+    return cell_num((double)date_seconds(A->t, &tm, n->count > 1 && awk_eval_true(A, n->a->next)));
 }
 
 static cell sort_array(awk *A, anode *n, int by_index) {
-    array *from = eval_array(A, n->a), *to = n->count > 1 ? eval_array(A, n->a->next) : from;
-    astr *how = n->count > 2 ? eval_string(A, n->a->next->next) : astr_new(A, by_index ? "@ind_str_asc" : "@val_type_asc", by_index ? 12 : 13);
+    array *from = awk_eval_array(A, n->a), *to = n->count > 1 ? awk_eval_array(A, n->a->next) : from;
+    astr *how = n->count > 2 ? awk_eval_string(A, n->a->next->next) : astr_new(A, by_index ? "@ind_str_asc" : "@val_type_asc", by_index ? 12 : 13);
     if (!from || !to) { astr_unref(A, how); return cell_num(0); }
     int count;
-    astr **keys = array_keys(A, from, &count);
-    keys_sort(A, from, keys, count, how->text);
+    astr **keys = amap_keys(A, from, &count);
+    awk_keys_sort(A, from, keys, count, how->text);
     cell *values = tool_alloc(A->t, ((size_t)count + 1) * sizeof *values);
     for (int i = 0; i < count; i++) {
         if (by_index) values[i] = cell_str(astr_ref(keys[i]));
-        else values[i] = cell_copy(*array_get(A, from, keys[i], 1));
+        else values[i] = cell_copy(*amap_get(A, from, keys[i], 1));
         astr_unref(A, keys[i]);
     }
-    array_clear(A, to);
-    for (int i = 0; i < count; i++) *array_at(A, to, tool_format(A->t, "%d", i + 1)) = values[i];
+    amap_clear(A, to);
+    for (int i = 0; i < count; i++) *amap_at(A, to, tool_format(A->t, "%d", i + 1)) = values[i];
     tool_free(A->t, values);
     tool_free(A->t, keys);
     astr_unref(A, how);
@@ -362,7 +362,7 @@ static cell sort_array(awk *A, anode *n, int by_index) {
 }
 
 static cell string_to_number(awk *A, anode *n) {
-    cell c = eval(A, n->a);
+    cell c = awk_eval(A, n->a);
     double v;
     if (c.type & V_STR && !(c.type & V_NUM)) {
         const char *p = c.str->text;
@@ -371,7 +371,7 @@ static cell string_to_number(awk *A, anode *n) {
         if (*p == '-') { sign = -1; p++; }
         if (p[0] == '0' && (p[1] == 'x' || p[1] == 'X')) v = sign * (double)strtoull(p + 2, NULL, 16);
         else if (p[0] == '0' && !strpbrk(p, "89.eE")) v = sign * (double)strtoull(p, NULL, 8);
-        else v = sign * text_number(p, strlen(p));
+        else v = sign * awk_text_number(p, strlen(p));
     } else v = cell_number(&c);
     cell_drop(A, c);
     return cell_num(v);
@@ -384,7 +384,7 @@ static cell type_of(awk *A, anode *n) {
     if (c && c->type & V_ARRAY) name = "array";
     else if (c && c->type == V_NONE) name = c->origin ? "untyped" : "untyped";
     else {
-        cell v = eval(A, e);
+        cell v = awk_eval(A, e);
         int maybe = v.type & V_MAYBE, number = cell_is_number(&v);
         name = v.type == V_NONE ? "unassigned" : v.type & V_REGEX ? "regexp" : (maybe && number) || (v.type == (V_NUM | V_STR)) ? "strnum" : number ? "number" : "string";
         cell_drop(A, v);
@@ -393,10 +393,10 @@ static cell type_of(awk *A, anode *n) {
 }
 
 static cell bits(awk *A, anode *n) {
-    unsigned long long v = (unsigned long long)eval_number(A, n->a);
+    unsigned long long v = (unsigned long long)awk_eval_number(A, n->a);
     if (n->index == B_COMPL) return cell_num((double)(~v & 0x1FFFFFFFFFFFFFull));
     for (anode *e = n->a->next; e; e = e->next) {
-        unsigned long long w = (unsigned long long)eval_number(A, e);
+        unsigned long long w = (unsigned long long)awk_eval_number(A, e);
         switch (n->index) {
         case B_AND: v &= w; break;
         case B_OR: v |= w; break;
@@ -409,32 +409,32 @@ static cell bits(awk *A, anode *n) {
 }
 
 static cell run_system(awk *A, anode *n) {
-    astr *command = eval_string(A, n->a);
+    astr *command = awk_eval_string(A, n->a);
     io_flush(A->t->out);
-    int status = run_command(A, command, NULL, NULL);
+    int status = awk_run_command(A, command, NULL, NULL);
     astr_unref(A, command);
     return cell_num(status);
 }
 
 static cell close_stream(awk *A, anode *n) {
-    astr *name = eval_string(A, n->a);
-    int status = stream_close(A, name);
+    astr *name = awk_eval_string(A, n->a);
+    int status = awk_stream_close(A, name);
     astr_unref(A, name);
     return cell_num(status);
 }
 
-cell call_builtin(awk *A, anode *n) {
+cell awk_call_builtin(awk *A, anode *n) {
     static const signed char least[] = {2, 1, 1, 1, 1, 1, 1, 0, 0, 0, 2, 2, 2, 2, 2, 3, 2, 1, 1, 1, 1, 1, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 1, 1, 1, 1, 2};
     if (n->count < least[n->index]) { awk_fatal(A, "%d is invalid as number of arguments for %s", n->count, names[n->index]); return cell_num(0); }
     if (tool_too_deep(A->t)) { awk_fatal(A, "expression nests too deep"); return cell_num(0); }
     switch (n->index) {
-    case B_ATAN2: { double y = eval_number(A, n->a); return cell_num(atan2(y, eval_number(A, n->a->next))); }
-    case B_COS: return cell_num(cos(eval_number(A, n->a)));
-    case B_SIN: return cell_num(sin(eval_number(A, n->a)));
-    case B_EXP: return cell_num(exp(eval_number(A, n->a)));
-    case B_LOG: return cell_num(log(eval_number(A, n->a)));
-    case B_SQRT: return cell_num(sqrt(eval_number(A, n->a)));
-    case B_INT: return cell_num(trunc(eval_number(A, n->a)));
+    case B_ATAN2: { double y = awk_eval_number(A, n->a); return cell_num(atan2(y, awk_eval_number(A, n->a->next))); }
+    case B_COS: return cell_num(cos(awk_eval_number(A, n->a)));
+    case B_SIN: return cell_num(sin(awk_eval_number(A, n->a)));
+    case B_EXP: return cell_num(exp(awk_eval_number(A, n->a)));
+    case B_LOG: return cell_num(log(awk_eval_number(A, n->a)));
+    case B_SQRT: return cell_num(sqrt(awk_eval_number(A, n->a)));
+    case B_INT: return cell_num(trunc(awk_eval_number(A, n->a)));
     case B_RAND: if (!A->seed[0] && !A->seed[1]) seed_random(A, 0); return cell_num(next_random(A));
     case B_SRAND: return seed(A, n);
     case B_LENGTH: return length(A, n);
@@ -450,7 +450,7 @@ cell call_builtin(awk *A, anode *n) {
     case B_TOUPPER: return change_case(A, n, 1);
     case B_SYSTEM: return run_system(A, n);
     case B_CLOSE: return close_stream(A, n);
-    case B_FFLUSH: streams_flush(A); io_flush(A->t->out); return cell_num(0);
+    case B_FFLUSH: awk_streams_flush(A); io_flush(A->t->out); return cell_num(0);
     case B_SYSTIME: return cell_num((double)moment_now().tv_sec);
     case B_STRFTIME: return format_time(A, n);
     case B_MKTIME: return make_time(A, n);

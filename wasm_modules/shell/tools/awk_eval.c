@@ -4,22 +4,22 @@
 #include <math.h>
 #include <string.h>
 
-double eval_number(awk *A, anode *n) {
-    cell c = eval(A, n);
+double awk_eval_number(awk *A, anode *n) {
+    cell c = awk_eval(A, n);
     double v = cell_number(&c);
     cell_drop(A, c);
     return v;
 }
 
-astr *eval_string(awk *A, anode *n) {
-    cell c = eval(A, n);
+astr *awk_eval_string(awk *A, anode *n) {
+    cell c = awk_eval(A, n);
     astr *s = cell_string(A, &c, 0);
     cell_drop(A, c);
     return s;
 }
 
-int eval_true(awk *A, anode *n) {
-    cell c = eval(A, n);
+int awk_eval_true(awk *A, anode *n) {
+    cell c = awk_eval(A, n);
     int v = cell_true(&c);
     cell_drop(A, c);
     return v;
@@ -27,7 +27,7 @@ int eval_true(awk *A, anode *n) {
 
 static int ignoring_case(awk *A) { return A->vars[VAR_IGNORECASE].type && cell_true(&A->vars[VAR_IGNORECASE]); }
 
-regex *regex_cached(awk *A, astr *text) {
+regex *awk_regex_cached(awk *A, astr *text) {
     unsigned h = 5381;
     int fold = ignoring_case(A);
     for (size_t i = 0; i < text->n; i++) h = h * 33 ^ (unsigned char)text->text[i];
@@ -43,26 +43,26 @@ regex *regex_cached(awk *A, astr *text) {
     return re;
 }
 
-regex *eval_regex(awk *A, anode *n) {
-    if (n->kind == E_REGEX) return ignoring_case(A) ? regex_cached(A, n->str) : n->re;
-    astr *s = eval_string(A, n);
-    regex *re = regex_cached(A, s);
+regex *awk_eval_regex(awk *A, anode *n) {
+    if (n->kind == E_REGEX) return ignoring_case(A) ? awk_regex_cached(A, n->str) : n->re;
+    astr *s = awk_eval_string(A, n);
+    regex *re = awk_regex_cached(A, s);
     astr_unref(A, s);
     return re;
 }
 
 static int matches(awk *A, anode *text, anode *pattern) {
     astr *s;
-    if (text) s = eval_string(A, text); else s = astr_ref(record_text(A));
-    regex *re = eval_regex(A, pattern);
+    if (text) s = awk_eval_string(A, text); else s = astr_ref(awk_record_text(A));
+    regex *re = awk_eval_regex(A, pattern);
     int hit = re ? regex_test(re, s->text, s->n) : 0;
     astr_unref(A, s);
     return hit > 0;
 }
 
-astr *subscript(awk *A, anode *list) {
+astr *awk_subscript(awk *A, anode *list) {
     if (!list->next) {
-        cell c = eval(A, list);
+        cell c = awk_eval(A, list);
         astr *s;
         if (c.type == V_NUM && c.num == floor(c.num)) s = cell_string(A, &c, 0); else s = cell_string(A, &c, 0);
         cell_drop(A, c);
@@ -71,7 +71,7 @@ astr *subscript(awk *A, anode *list) {
     buffer b = {.t = A->t};
     astr *sep = cell_string(A, &A->vars[VAR_SUBSEP], 0);
     for (anode *n = list; n; n = n->next) {
-        astr *s = eval_string(A, n);
+        astr *s = awk_eval_string(A, n);
         if (n != list) buffer_add(&b, sep->text, sep->n);
         buffer_add(&b, s->text, s->n);
         astr_unref(A, s);
@@ -85,14 +85,14 @@ astr *subscript(awk *A, anode *list) {
 /* The variable behind a name, following untyped arguments to the caller's. */
 static cell *variable(awk *A, anode *n) { return n->kind == E_LOCAL ? &A->locals[n->index] : &A->vars[n->index]; }
 
-array *eval_array(awk *A, anode *n) {
+array *awk_eval_array(awk *A, anode *n) {
     cell *c;
     if (n->kind == E_GROUP && n->count == 1) n = n->a;
     if (n->kind == E_INDEX) {
-        array *outer = eval_array(A, n->a);
+        array *outer = awk_eval_array(A, n->a);
         if (!outer) return NULL;
-        astr *key = subscript(A, n->b);
-        c = array_get(A, outer, key, 1);
+        astr *key = awk_subscript(A, n->b);
+        c = amap_get(A, outer, key, 1);
         astr_unref(A, key);
     } else if (n->kind == E_VAR || n->kind == E_LOCAL) c = variable(A, n);
     else return awk_fatal(A, "attempt to use a scalar value as array");
@@ -101,7 +101,7 @@ array *eval_array(awk *A, anode *n) {
         if (n->kind == E_VAR) return awk_fatal(A, "attempt to use scalar `%s' as an array", A->var_names[n->index]);
         return awk_fatal(A, "attempt to use scalar as an array");
     }
-    array *made = array_new(A);
+    array *made = amap_new(A);
     cell *origin = c->origin;
     *c = (cell){.type = V_ARRAY, .arr = made};
     while (origin && origin->type == V_NONE) {
@@ -113,35 +113,35 @@ array *eval_array(awk *A, anode *n) {
     return made;
 }
 
-cell *eval_place(awk *A, anode *n, int *special) {
+cell *awk_eval_place(awk *A, anode *n, int *special) {
     *special = -1;
     if (n->kind == E_GROUP && n->count == 1) n = n->a;
     cell *c;
     switch (n->kind) {
     case E_VAR:
         if (n->index < VAR_SPECIAL) *special = n->index;
-        if (n->index == VAR_NF || n->index == VAR_FS || n->index == VAR_FPAT || n->index == VAR_FIELDWIDTHS) fields_split(A);
+        if (n->index == VAR_NF || n->index == VAR_FS || n->index == VAR_FPAT || n->index == VAR_FIELDWIDTHS) awk_fields_split(A);
         c = &A->vars[n->index];
         break;
     case E_LOCAL: c = &A->locals[n->index]; break;
     case E_INDEX: {
-        array *a = eval_array(A, n->a);
+        array *a = awk_eval_array(A, n->a);
         if (!a) return NULL;
-        astr *key = subscript(A, n->b);
-        c = array_get(A, a, key, 1);
+        astr *key = awk_subscript(A, n->b);
+        c = amap_get(A, a, key, 1);
         astr_unref(A, key);
         break;
     }
     case E_FIELD: {
-        double i = eval_number(A, n->a);
+        double i = awk_eval_number(A, n->a);
         if (i < 0) return awk_fatal(A, "attempt to access field %d", (int)i);
         *special = (int)i;
-        if (i >= 1) return field_get(A, (int)i, 1);
-        fields_split(A);
-        if (!A->fields_cap) field_get(A, 1, 0);
+        if (i >= 1) return awk_field_get(A, (int)i, 1);
+        awk_fields_split(A);
+        if (!A->fields_cap) awk_field_get(A, 1, 0);
         if (!A->fields) { A->fields_cap = 32; A->fields = tool_alloc(A->t, 32 * sizeof *A->fields); }
         cell_drop(A, A->fields[0]);
-        A->fields[0] = cell_input(astr_ref(record_text(A)));
+        A->fields[0] = cell_input(astr_ref(awk_record_text(A)));
         return &A->fields[0];
     }
     default: return awk_fatal(A, "cannot assign to this expression");
@@ -150,12 +150,12 @@ cell *eval_place(awk *A, anode *n, int *special) {
     return c;
 }
 
-void place_assigned(awk *A, anode *n, int special) {
+void awk_place_assigned(awk *A, anode *n, int special) {
     if (n->kind == E_GROUP) n = n->a;
-    if (n->kind == E_FIELD) { field_assigned(A, special); return; }
+    if (n->kind == E_FIELD) { awk_field_assigned(A, special); return; }
     if (n->kind != E_VAR) return;
     switch (special) {
-    case VAR_NF: nf_assigned(A); break;
+    case VAR_NF: awk_nf_assigned(A); break;
     case VAR_FS: A->split_mode = 'F'; break;
     case VAR_FPAT: A->split_mode = 'P'; break;
     case VAR_FIELDWIDTHS: A->split_mode = 'W'; break;
@@ -178,35 +178,35 @@ static cell assign(awk *A, anode *n) {
     int special;
     cell value;
     if (n->op == '=') {
-        value = eval(A, n->b);
+        value = awk_eval(A, n->b);
         if (A->fatal) return value;
         if (value.type & V_ARRAY) { awk_fatal(A, "attempt to use array in a scalar context"); return cell_num(0); }
     } else {
-        double right = eval_number(A, n->b), left = eval_number(A, n->a);
+        double right = awk_eval_number(A, n->b), left = awk_eval_number(A, n->a);
         value = cell_num(arithmetic(A, n->op, left, right));
     }
-    cell *place = A->fatal ? NULL : eval_place(A, n->a, &special);
+    cell *place = A->fatal ? NULL : awk_eval_place(A, n->a, &special);
     if (!place) { cell_drop(A, value); return cell_num(0); }
     cell old = *place;
     *place = cell_copy(value);
     if (!(old.type & V_ARRAY)) cell_drop(A, old);
-    if (special >= 0) place_assigned(A, n->a, special);
+    if (special >= 0) awk_place_assigned(A, n->a, special);
     return value;
 }
 
 static cell increment(awk *A, anode *n, double by, int post) {
     int special;
-    cell *place = eval_place(A, n->a, &special);
+    cell *place = awk_eval_place(A, n->a, &special);
     if (!place) return cell_num(0);
     double old = cell_number(place);
     cell_drop(A, *place);
     *place = cell_num(old + by);
-    if (special >= 0) place_assigned(A, n->a, special);
+    if (special >= 0) awk_place_assigned(A, n->a, special);
     return cell_num(post ? old : old + by);
 }
 
 static int compare(awk *A, anode *n) {
-    cell a = eval(A, n->a), b = eval(A, n->b);
+    cell a = awk_eval(A, n->a), b = awk_eval(A, n->b);
     int order = cell_compare(A, &a, &b), yes = 0;
     cell_drop(A, a);
     cell_drop(A, b);
@@ -229,7 +229,7 @@ static cell concatenate(awk *A, anode *n) {
     parts[count++] = n;
     astr *texts[64];
     size_t total = 0;
-    for (int i = count - 1; i >= 0; i--) { texts[i] = eval_string(A, parts[i]); total += texts[i]->n; }
+    for (int i = count - 1; i >= 0; i--) { texts[i] = awk_eval_string(A, parts[i]); total += texts[i]->n; }
     astr *s = astr_room(A, total);
     char *to = s->text;
     for (int i = count - 1; i >= 0; i--) {
@@ -246,52 +246,52 @@ static cell get_line(awk *A, anode *n) {
     if (main) {
         if (n->a) {
             do {
-                if (!A->input) { /* let record_next open the first file */
-                    astr *keep = astr_ref(record_text(A));
-                    if (!record_next(A)) { record_set(A, keep); return cell_num(0); }
-                    record = astr_ref(record_text(A));
-                    record_set(A, keep);
+                if (!A->input) { /* let awk_record_next open the first file */
+                    astr *keep = astr_ref(awk_record_text(A));
+                    if (!awk_record_next(A)) { awk_record_set(A, keep); return cell_num(0); }
+                    record = astr_ref(awk_record_text(A));
+                    awk_record_set(A, keep);
                     A->vars[VAR_NR].num -= 1;
                     A->vars[VAR_FNR].num -= 1;
                     got = 1;
                     break;
                 }
-                got = record_read(A, A->input, &record);
-                if (got <= 0) file_next(A);
+                got = awk_record_read(A, A->input, &record);
+                if (got <= 0) awk_file_next(A);
             } while (got <= 0);
-        } else return cell_num(record_next(A));
+        } else return cell_num(awk_record_next(A));
     } else {
-        astr *name = eval_string(A, n->b);
-        astream *s = stream_find(A, name, n->op == '|' ? 'p' : '<', 1);
+        astr *name = awk_eval_string(A, n->b);
+        astream *s = awk_stream_find(A, name, n->op == '|' ? 'p' : '<', 1);
         astr_unref(A, name);
         if (!s) return cell_num(-1);
-        got = record_read(A, s, &record);
+        got = awk_record_read(A, s, &record);
         if (got <= 0) return cell_num(got);
     }
     if (main || n->op == '|') {
         A->vars[VAR_NR] = cell_num(cell_number(&A->vars[VAR_NR]) + 1);
         if (main) A->vars[VAR_FNR] = cell_num(cell_number(&A->vars[VAR_FNR]) + 1);
     }
-    if (!n->a) { record_set(A, record); return cell_num(1); }
+    if (!n->a) { awk_record_set(A, record); return cell_num(1); }
     int special;
-    cell *place = eval_place(A, n->a, &special);
+    cell *place = awk_eval_place(A, n->a, &special);
     if (!place) { astr_unref(A, record); return cell_num(-1); }
     cell_drop(A, *place);
     *place = cell_input(record);
-    if (special >= 0) place_assigned(A, n->a, special);
+    if (special >= 0) awk_place_assigned(A, n->a, special);
     return cell_num(1);
 }
 
 static int member(awk *A, anode *n) {
-    array *a = eval_array(A, n->b);
+    array *a = awk_eval_array(A, n->b);
     if (!a) return 0;
-    astr *key = subscript(A, n->a->kind == E_GROUP ? n->a->a : n->a);
-    int found = array_get(A, a, key, 0) != NULL;
+    astr *key = awk_subscript(A, n->a->kind == E_GROUP ? n->a->a : n->a);
+    int found = amap_get(A, a, key, 0) != NULL;
     astr_unref(A, key);
     return found;
 }
 
-cell eval(awk *A, anode *n) {
+cell awk_eval(awk *A, anode *n) {
     cell *c;
     if (A->fatal) return cell_num(0);
     switch (n->kind) {
@@ -299,7 +299,7 @@ cell eval(awk *A, anode *n) {
     case E_STR: return cell_str(astr_ref(n->str));
     case E_REGEX: return n->op == '@' ? (cell){.type = V_REGEX, .str = astr_ref(n->str)} : cell_num(matches(A, NULL, n));
     case E_VAR:
-        if (n->index == VAR_NF) fields_split(A);
+        if (n->index == VAR_NF) awk_fields_split(A);
         c = &A->vars[n->index];
         if (c->type & V_ARRAY) { awk_fatal(A, "attempt to use array `%s' in a scalar context", A->var_names[n->index]); return cell_num(0); }
         return cell_copy(*c);
@@ -309,27 +309,27 @@ cell eval(awk *A, anode *n) {
         return cell_copy(*c);
     case E_INDEX: {
         int special;
-        c = eval_place(A, n, &special);
+        c = awk_eval_place(A, n, &special);
         return c ? cell_copy(*c) : cell_num(0);
     }
     case E_FIELD: {
-        double i = eval_number(A, n->a);
+        double i = awk_eval_number(A, n->a);
         if (i < 0) { awk_fatal(A, "attempt to access field %d", (int)i); return cell_num(0); }
-        if (i < 1) return cell_input(astr_ref(record_text(A)));
-        c = field_get(A, i > 1e9 ? 1000000000 : (int)i, 0);
+        if (i < 1) return cell_input(astr_ref(awk_record_text(A)));
+        c = awk_field_get(A, i > 1e9 ? 1000000000 : (int)i, 0);
         return c ? cell_copy(*c) : (cell){0};
     }
     case E_GROUP:
         if (n->count > 1) { awk_fatal(A, "syntax error: list used as a value"); return cell_num(0); }
-        return eval(A, n->a);
+        return awk_eval(A, n->a);
     case E_ASSIGN: return assign(A, n);
-    case E_COND: return eval(A, eval_true(A, n->a) ? n->b : n->c);
-    case E_AND: return cell_num(eval_true(A, n->a) && eval_true(A, n->b));
-    case E_OR: return cell_num(eval_true(A, n->a) || eval_true(A, n->b));
-    case E_NOT: return cell_num(!eval_true(A, n->a));
-    case E_NEG: return cell_num(-eval_number(A, n->a));
-    case E_PLUS: return cell_num(eval_number(A, n->a));
-    case E_BIN: { double a = eval_number(A, n->a); return cell_num(arithmetic(A, n->op, a, eval_number(A, n->b))); }
+    case E_COND: return awk_eval(A, awk_eval_true(A, n->a) ? n->b : n->c);
+    case E_AND: return cell_num(awk_eval_true(A, n->a) && awk_eval_true(A, n->b));
+    case E_OR: return cell_num(awk_eval_true(A, n->a) || awk_eval_true(A, n->b));
+    case E_NOT: return cell_num(!awk_eval_true(A, n->a));
+    case E_NEG: return cell_num(-awk_eval_number(A, n->a));
+    case E_PLUS: return cell_num(awk_eval_number(A, n->a));
+    case E_BIN: { double a = awk_eval_number(A, n->a); return cell_num(arithmetic(A, n->op, a, awk_eval_number(A, n->b))); }
     case E_COMPARE: return cell_num(compare(A, n));
     case E_MATCH: return cell_num(matches(A, n->a, n->b));
     case E_NOMATCH: return cell_num(!matches(A, n->a, n->b));
@@ -339,8 +339,8 @@ cell eval(awk *A, anode *n) {
     case E_PREDEC: return increment(A, n, -1, 0);
     case E_POSTINC: return increment(A, n, 1, 1);
     case E_POSTDEC: return increment(A, n, -1, 1);
-    case E_CALL: return call_function(A, n);
-    case E_BUILTIN: return call_builtin(A, n);
+    case E_CALL: return awk_call_function(A, n);
+    case E_BUILTIN: return awk_call_builtin(A, n);
     case E_GETLINE: return get_line(A, n);
     }
     return cell_num(0);

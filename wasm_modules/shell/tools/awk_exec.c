@@ -23,8 +23,8 @@ void *awk_fatal(awk *A, const char *format, ...) {
 static astream *redirection(awk *A, anode *n, io **to) {
     *to = A->t->out;
     if (!n->op) return NULL;
-    astr *name = eval_string(A, n->b);
-    astream *s = stream_find(A, name, n->op, 1);
+    astr *name = awk_eval_string(A, n->b);
+    astream *s = awk_stream_find(A, name, n->op, 1);
     if (!s) awk_fatal(A, "cannot redirect to `%s': %s", name->text, strerror(errno));
     *to = s ? s->s : NULL;
     astr_unref(A, name);
@@ -37,8 +37,8 @@ static int print(awk *A, anode *n) {
     if (n->kind == S_PRINTF) {
         cell fixed[16], *args = n->count <= 16 ? fixed : tool_alloc(A->t, (size_t)n->count * sizeof *args);
         int i = 0;
-        for (anode *e = n->a; e && i < n->count; e = e->next) args[i++] = eval(A, e);
-        astr *format = cell_string(A, &args[0], 0), *text = format_text(A, format, args + 1, i - 1);
+        for (anode *e = n->a; e && i < n->count; e = e->next) args[i++] = awk_eval(A, e);
+        astr *format = cell_string(A, &args[0], 0), *text = awk_format_text(A, format, args + 1, i - 1);
         redirection(A, n, &to);
         int failed = to && !A->fatal ? io_write(to, text->text, text->n) : -1;
         astr_unref(A, format);
@@ -49,12 +49,12 @@ static int print(awk *A, anode *n) {
     }
     astr *ofs = cell_string(A, &A->vars[VAR_OFS], 0), *ors = cell_string(A, &A->vars[VAR_ORS], 0);
     if (!n->count) {
-        astr *record = record_text(A);
+        astr *record = awk_record_text(A);
         buffer_add(&b, record->text, record->n);
     } else {
         int i = 0;
         for (anode *e = n->a; e && i < n->count; e = e->next, i++) {
-            cell c = eval(A, e);
+            cell c = awk_eval(A, e);
             astr *s = cell_string(A, &c, 1);
             if (i) buffer_add(&b, ofs->text, ofs->n);
             buffer_add(&b, s->text, s->n);
@@ -75,8 +75,8 @@ static int key_order(awk *A, array *a, astr *x, astr *y, const char *how) {
     int order;
     cell cx, cy;
     if (!strncmp(how, "@val", 4)) {
-        cx = cell_copy(*array_get(A, a, x, 1));
-        cy = cell_copy(*array_get(A, a, y, 1));
+        cx = cell_copy(*amap_get(A, a, x, 1));
+        cy = cell_copy(*amap_get(A, a, y, 1));
         if (strstr(how, "_str")) { cell sx = cell_str(cell_string(A, &cx, 0)), sy = cell_str(cell_string(A, &cy, 0)); order = cell_compare(A, &sx, &sy); cell_drop(A, sx); cell_drop(A, sy); }
         else if (strstr(how, "_num")) { double p = cell_number(&cx), q = cell_number(&cy); order = p < q ? -1 : p > q; }
         else {
@@ -86,7 +86,7 @@ static int key_order(awk *A, array *a, astr *x, astr *y, const char *how) {
         cell_drop(A, cx);
         cell_drop(A, cy);
     } else if (strstr(how, "_num")) {
-        double p = text_number(x->text, x->n), q = text_number(y->text, y->n);
+        double p = awk_text_number(x->text, x->n), q = awk_text_number(y->text, y->n);
         order = p < q ? -1 : p > q;
     } else order = 0;
     if (!order) {
@@ -98,7 +98,7 @@ static int key_order(awk *A, array *a, astr *x, astr *y, const char *how) {
     return strstr(how, "_desc") ? -order : order;
 }
 
-void keys_sort(awk *A, array *a, astr **keys, int n, const char *how) {
+void awk_keys_sort(awk *A, array *a, astr **keys, int n, const char *how) {
     /* a stable merge sort, bottom up */
     astr **other = tool_alloc(A->t, ((size_t)n + 1) * sizeof *other), **from = keys, **to = other;
     for (int width = 1; width < n; width *= 2) {
@@ -115,56 +115,56 @@ void keys_sort(awk *A, array *a, astr **keys, int n, const char *how) {
 }
 
 static int for_in(awk *A, anode *n) {
-    array *a = eval_array(A, n->b);
+    array *a = awk_eval_array(A, n->b);
     if (!a) return RUN_EXIT;
     int count, run = RUN_ON;
     a->refs++;
-    astr **keys = array_keys(A, a, &count);
+    astr **keys = amap_keys(A, a, &count);
     cell *info = &A->vars[VAR_PROCINFO];
     if (info->type & V_ARRAY) {
         astr *k = astr_new(A, "sorted_in", 9);
-        cell *how = array_get(A, info->arr, k, 0);
+        cell *how = amap_get(A, info->arr, k, 0);
         astr_unref(A, k);
-        if (how && how->type & V_STR && how->str->text[0] == '@' && strcmp(how->str->text, "@unsorted")) keys_sort(A, a, keys, count, how->str->text);
+        if (how && how->type & V_STR && how->str->text[0] == '@' && strcmp(how->str->text, "@unsorted")) awk_keys_sort(A, a, keys, count, how->str->text);
     }
     for (int i = 0; i < count; i++) {
         if (run != RUN_ON && run != RUN_CONTINUE) { astr_unref(A, keys[i]); continue; }
         int special;
-        if (!array_get(A, a, keys[i], 0)) { astr_unref(A, keys[i]); continue; }
-        cell *place = eval_place(A, n->a, &special);
+        if (!amap_get(A, a, keys[i], 0)) { astr_unref(A, keys[i]); continue; }
+        cell *place = awk_eval_place(A, n->a, &special);
         if (!place) run = RUN_EXIT;
         else {
             cell_drop(A, *place);
             *place = cell_input(astr_ref(keys[i]));
             place->type = V_STR;
-            if (special >= 0) place_assigned(A, n->a, special);
-            run = exec(A, n->c);
+            if (special >= 0) awk_place_assigned(A, n->a, special);
+            run = awk_exec(A, n->c);
         }
         astr_unref(A, keys[i]);
     }
     tool_free(A->t, keys);
-    array_drop(A, a);
+    amap_drop(A, a);
     return run == RUN_BREAK || run == RUN_CONTINUE ? RUN_ON : run;
 }
 
 static int loop(awk *A, anode *n) {
     int run;
-    if (n->kind == S_FOR && n->a && (run = exec(A, n->a)) != RUN_ON) return run;
+    if (n->kind == S_FOR && n->a && (run = awk_exec(A, n->a)) != RUN_ON) return run;
     anode *test = n->kind == S_FOR ? n->b : n->a, *body = n->kind == S_FOR ? n->d : n->b;
     int first = n->kind == S_DO;
     for (;;) {
-        if (!first && test && !eval_true(A, test)) return RUN_ON;
+        if (!first && test && !awk_eval_true(A, test)) return RUN_ON;
         first = 0;
         if (A->fatal) return RUN_EXIT;
-        run = exec(A, body);
+        run = awk_exec(A, body);
         if (run == RUN_BREAK) return RUN_ON;
         if (run != RUN_ON && run != RUN_CONTINUE) return run;
-        if (n->kind == S_FOR && n->c && (run = exec(A, n->c)) != RUN_ON) return run;
+        if (n->kind == S_FOR && n->c && (run = awk_exec(A, n->c)) != RUN_ON) return run;
     }
 }
 
 static int switch_on(awk *A, anode *n) {
-    cell value = eval(A, n->a);
+    cell value = awk_eval(A, n->a);
     anode *start = NULL, *otherwise = NULL;
     for (anode *k = n->b; k && !start; k = k->next) {
         if (!k->a) { otherwise = k; continue; }
@@ -173,7 +173,7 @@ static int switch_on(awk *A, anode *n) {
             if (regex_test(k->a->re, s->text, s->n) > 0) start = k;
             astr_unref(A, s);
         } else {
-            cell c = eval(A, k->a);
+            cell c = awk_eval(A, k->a);
             int both = cell_is_number(&value) == cell_is_number(&c);
             if (both && cell_compare(A, &value, &c) == 0) start = k;
             cell_drop(A, c);
@@ -182,7 +182,7 @@ static int switch_on(awk *A, anode *n) {
     cell_drop(A, value);
     for (anode *k = start ? start : otherwise; k; k = k->next)
         for (anode *s = k->b; s; s = s->next) {
-            int run = exec(A, s);
+            int run = awk_exec(A, s);
             if (run == RUN_BREAK) return RUN_ON;
             if (run != RUN_ON) return run;
         }
@@ -191,13 +191,13 @@ static int switch_on(awk *A, anode *n) {
 
 static int leave(awk *A, anode *n) {
     if (n->kind == S_RETURN) {
-        cell v = n->a ? eval(A, n->a) : (cell){0};
+        cell v = n->a ? awk_eval(A, n->a) : (cell){0};
         cell_drop(A, A->returned);
         A->returned = v;
         return RUN_RETURN;
     }
     if (n->a) {
-        double code = eval_number(A, n->a);
+        double code = awk_eval_number(A, n->a);
         if (!A->fatal) A->exit_code = (int)code & 255;
     }
     A->exiting = 1;
@@ -206,28 +206,28 @@ static int leave(awk *A, anode *n) {
 
 static int delete_element(awk *A, anode *n) {
     if (n->kind == E_INDEX) {
-        array *a = eval_array(A, n->a);
+        array *a = awk_eval_array(A, n->a);
         if (!a) return RUN_EXIT;
-        astr *key = subscript(A, n->b);
-        array_delete(A, a, key);
+        astr *key = awk_subscript(A, n->b);
+        amap_delete(A, a, key);
         astr_unref(A, key);
     } else {
-        array *a = eval_array(A, n);
+        array *a = awk_eval_array(A, n);
         if (!a) return RUN_EXIT;
-        array_clear(A, a);
+        amap_clear(A, a);
     }
     return RUN_ON;
 }
 
-int exec(awk *A, anode *n) {
+int awk_exec(awk *A, anode *n) {
     int run = RUN_ON;
     if (A->fatal || A->exiting) return RUN_EXIT;
     switch (n->kind) {
-    case S_BLOCK: for (anode *s = n->a; s && run == RUN_ON; s = s->next) run = exec(A, s); return run;
-    case S_EXPR: cell_drop(A, eval(A, n->a)); break;
+    case S_BLOCK: for (anode *s = n->a; s && run == RUN_ON; s = s->next) run = awk_exec(A, s); return run;
+    case S_EXPR: cell_drop(A, awk_eval(A, n->a)); break;
     case S_PRINT: case S_PRINTF: if (print(A, n) < 0 && io_failed(A->t->out)) { A->exiting = 1; if (!A->exit_code) A->exit_code = 2; } break;
     case S_IF:
-        if (eval_true(A, n->a)) run = exec(A, n->b); else if (n->c) run = exec(A, n->c);
+        if (awk_eval_true(A, n->a)) run = awk_exec(A, n->b); else if (n->c) run = awk_exec(A, n->c);
         break;
     case S_WHILE: case S_DO: case S_FOR: run = loop(A, n); break;
     case S_FORIN: run = for_in(A, n); break;
@@ -244,7 +244,7 @@ int exec(awk *A, anode *n) {
 
 enum { DEEPEST_CALL = 2000 };
 
-cell call_function(awk *A, anode *n) {
+cell awk_call_function(awk *A, anode *n) {
     afunc *f = &A->funcs[n->index];
     if (n->count > f->params) { awk_fatal(A, "function `%s' called with more arguments than declared", f->name); return cell_num(0); }
     if (++A->depth > DEEPEST_CALL || tool_too_deep(A->t)) { A->depth--; awk_fatal(A, "function `%s': call depth exceeded", f->name); return cell_num(0); }
@@ -257,15 +257,15 @@ cell call_function(awk *A, anode *n) {
         else if (a->kind == E_INDEX) {
             /* an element may itself be an array */
             int special;
-            cell *place = eval_place(A, a, &special);
+            cell *place = awk_eval_place(A, a, &special);
             if (place) frame[i] = cell_copy(*place);
-            else if (A->fatal) { A->fatal = 0; A->exit_code = 0; array *arr = eval_array(A, a); if (arr) { arr->refs++; frame[i] = (cell){.type = V_ARRAY, .arr = arr}; } }
-        } else frame[i] = eval(A, a);
+            else if (A->fatal) { A->fatal = 0; A->exit_code = 0; array *arr = awk_eval_array(A, a); if (arr) { arr->refs++; frame[i] = (cell){.type = V_ARRAY, .arr = arr}; } }
+        } else frame[i] = awk_eval(A, a);
     }
     A->locals = frame;
     cell outer = A->returned;
     A->returned = (cell){0};
-    exec(A, f->body);
+    awk_exec(A, f->body);
     cell result = A->returned;
     A->returned = outer;
     A->locals = saved;
@@ -278,19 +278,19 @@ cell call_function(awk *A, anode *n) {
 static int run_kind(awk *A, int kind) {
     for (int i = 0; i < A->rule_count; i++) {
         arule *r = &A->rules[i];
-        if (r->kind == kind && exec(A, r->body) == RUN_EXIT) return RUN_EXIT;
+        if (r->kind == kind && awk_exec(A, r->body) == RUN_EXIT) return RUN_EXIT;
     }
     return RUN_ON;
 }
 
 static int rule_applies(awk *A, arule *r) {
     if (!r->pattern) return 1;
-    if (!r->end) return eval_true(A, r->pattern);
+    if (!r->end) return awk_eval_true(A, r->pattern);
     if (!r->active) {
-        if (!eval_true(A, r->pattern)) return 0;
+        if (!awk_eval_true(A, r->pattern)) return 0;
         r->active = 1;
     }
-    if (eval_true(A, r->end)) r->active = 0;
+    if (awk_eval_true(A, r->end)) r->active = 0;
     return 1;
 }
 
@@ -299,7 +299,7 @@ static int run_record(awk *A) {
     for (int i = 0; i < A->rule_count; i++) {
         arule *r = &A->rules[i];
         if (r->kind || !rule_applies(A, r)) { if (A->fatal) return RUN_EXIT; continue; }
-        int run = exec(A, r->body ? r->body : &whole);
+        int run = awk_exec(A, r->body ? r->body : &whole);
         if (run == RUN_NEXT || run == RUN_NEXTFILE || run == RUN_EXIT) return run;
     }
     return RUN_ON;
@@ -312,9 +312,9 @@ int awk_run(awk *A) {
         else if (A->rules[i].kind != 'B') main = 1;
     }
     int run = run_kind(A, 'B');
-    while (run != RUN_EXIT && (main || end) && record_next(A)) {
+    while (run != RUN_EXIT && (main || end) && awk_record_next(A)) {
         run = run_record(A);
-        if (run == RUN_NEXTFILE) file_next(A);
+        if (run == RUN_NEXTFILE) awk_file_next(A);
     }
     if (!A->fatal) {
         /* exit in END stops; exit before it still runs END */
@@ -323,7 +323,7 @@ int awk_run(awk *A) {
     }
     while (A->streams) {
         astr *name = astr_ref(A->streams->name);
-        stream_close(A, name);
+        awk_stream_close(A, name);
         astr_unref(A, name);
     }
     if (A->input) io_unref(A->input->s);

@@ -60,7 +60,7 @@ static void put_char(awk *A, buffer *b, cell *c, const spec *s) {
     astr_unref(A, text);
 }
 
-astr *format_text(awk *A, astr *format, cell *args, int n) {
+astr *awk_format_text(awk *A, astr *format, cell *args, int n) {
     buffer b = {.t = A->t};
     const char *p = format->text, *end = format->text + format->n;
     int used = 0;

@@ -121,7 +121,7 @@ static void lex_word(lexer *L) {
     buffer_add(&L->text, start, n);
     for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
         if (strlen(keywords[i].word) == n && !memcmp(keywords[i].word, start, n)) { L->token = keywords[i].token; return; }
-    L->index = builtin_named(start, n);
+    L->index = awk_builtin_named(start, n);
     if (L->index >= 0) { L->token = n == 6 && !memcmp(start, "length", 6) ? T_LENGTH : T_BUILTIN; return; }
     L->token = L->p < L->end && *L->p == '(' ? T_FUNC_NAME : T_NAME;
 }

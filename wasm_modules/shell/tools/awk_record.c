@@ -8,17 +8,19 @@
 #include <string.h>
 #include <sys/stat.h>
 
-int run_command(awk *A, astr *command, io *in, io *out) {
+int awk_run_command(awk *A, astr *command, io *in, io *out) {
     tool sub = *A->t;
     char *words[] = {"bash", "-c", tool_strndup(A->t, command->text, command->n), NULL};
     if (!A->t->run) return 127;
-    streams_flush(A);
+    awk_streams_flush(A);
     sub.in = in ? in : A->t->in;
     sub.out = out ? out : A->t->out;
-    return A->t->run(&sub, 3, words);
+    int status = A->t->run(&sub, 3, words);
+    A->t->arena = sub.arena;
+    return status;
 }
 
-astream *stream_find(awk *A, astr *name, int kind, int make) {
+astream *awk_stream_find(awk *A, astr *name, int kind, int make) {
     for (astream *s = A->streams; s; s = s->next)
         if ((s->kind == kind || (strchr(">a", kind) && strchr(">a", s->kind))) && s->name->n == name->n && !memcmp(s->name->text, name->text, name->n)) return s;
     if (!make) return NULL;
@@ -29,7 +31,7 @@ astream *stream_find(awk *A, astr *name, int kind, int make) {
     if (kind == '|') s->s = io_pipe();
     else if (kind == 'p') {
         s->s = io_pipe();
-        if (s->s) s->status = run_command(A, name, NULL, s->s);
+        if (s->s) s->status = awk_run_command(A, name, NULL, s->s);
     } else if (kind == '<') s->s = !strcmp(path, "-") || !strcmp(path, "/dev/stdin") ? io_ref(A->t->in) : io_open(path, O_RDONLY, 0);
     else if (!strcmp(path, "/dev/stdout") || !strcmp(path, "-")) s->s = io_ref(A->t->out);
     else if (!strcmp(path, "/dev/stderr")) s->s = io_ref(A->t->err);
@@ -43,14 +45,14 @@ astream *stream_find(awk *A, astr *name, int kind, int make) {
 
 static int finish(awk *A, astream *s) {
     int status = s->status;
-    if (s->kind == '|') status = run_command(A, s->name, s->s, NULL);
+    if (s->kind == '|') status = awk_run_command(A, s->name, s->s, NULL);
     else if (s->kind != '<' && s->kind != 'p' && io_flush(s->s) < 0) status = -1;
     io_unref(s->s);
     s->s = NULL;
     return status;
 }
 
-int stream_close(awk *A, astr *name) {
+int awk_stream_close(awk *A, astr *name) {
     int status = -1;
     for (astream **link = &A->streams; *link;) {
         astream *s = *link;
@@ -63,7 +65,7 @@ int stream_close(awk *A, astr *name) {
     return status;
 }
 
-void streams_flush(awk *A) {
+void awk_streams_flush(awk *A) {
     for (astream *s = A->streams; s; s = s->next) if (s->kind == '>' || s->kind == 'a') io_flush(s->s);
 }
 
@@ -148,13 +150,13 @@ static int read_by_regex(awk *A, astream *s, astr **record, regex *re, int parag
     }
 }
 
-int record_read(awk *A, astream *s, astr **record) {
+int awk_record_read(awk *A, astream *s, astr **record) {
     astr *rs = cell_string(A, &A->vars[VAR_RS], 0);
     int result;
     if (rs->n == 1) result = read_by_char(A, s, record, rs->text[0]);
     else {
         astr *pattern = rs->n ? astr_ref(rs) : astr_new(A, "\n\n+", 3);
-        regex *re = regex_cached(A, pattern);
+        regex *re = awk_regex_cached(A, pattern);
         result = re ? read_by_regex(A, s, record, re, !rs->n) : -1;
         astr_unref(A, pattern);
     }
@@ -186,7 +188,7 @@ static int assignment(awk *A, const char *arg) {
     cell_drop(A, A->vars[v]);
     A->vars[v] = cell_input(astr_new(A, b.p, b.n));
     anode place = {.kind = E_VAR, .index = v};
-    place_assigned(A, &place, v);
+    awk_place_assigned(A, &place, v);
     return 1;
 }
 
@@ -209,7 +211,7 @@ static int open_next(awk *A) {
         *k = '\0';
         do *--k = (char)('0' + i % 10); while (i /= 10);
         astr *name = astr_new(A, k, strlen(k));
-        cell *arg = array_get(A, A->vars[VAR_ARGV].arr, name, 0);
+        cell *arg = amap_get(A, A->vars[VAR_ARGV].arr, name, 0);
         astr_unref(A, name);
         if (!arg) continue;
         astr *path = cell_string(A, arg, 0);
@@ -238,37 +240,37 @@ static int open_next(awk *A) {
         A->vars[VAR_FILENAME] = cell_input(path);
         cell_drop(A, A->vars[VAR_FNR]);
         A->vars[VAR_FNR] = cell_num(0);
-        for (int r = 0; r < A->rule_count; r++) if (A->rules[r].kind == 'f' && exec(A, A->rules[r].body) == RUN_EXIT) return 0;
+        for (int r = 0; r < A->rule_count; r++) if (A->rules[r].kind == 'f' && awk_exec(A, A->rules[r].body) == RUN_EXIT) return 0;
         return 1;
     }
 }
 
-void file_next(awk *A) {
+void awk_file_next(awk *A) {
     if (!A->input) return;
     io_unref(A->input->s);
     buffer_free(&A->input->rest);
     tool_free(A->t, A->input);
     A->input = NULL;
-    for (int r = 0; r < A->rule_count; r++) if (A->rules[r].kind == 'e') exec(A, A->rules[r].body);
+    for (int r = 0; r < A->rule_count; r++) if (A->rules[r].kind == 'e') awk_exec(A, A->rules[r].body);
 }
 
-int record_next(awk *A) {
+int awk_record_next(awk *A) {
     for (;;) {
         if (!A->input && !open_next(A)) return 0;
         if (A->fatal || A->exiting) return 0;
         astr *record;
-        if (record_read(A, A->input, &record) > 0) {
-            record_set(A, record);
+        if (awk_record_read(A, A->input, &record) > 0) {
+            awk_record_set(A, record);
             A->vars[VAR_NR] = cell_num(cell_number(&A->vars[VAR_NR]) + 1);
             A->vars[VAR_FNR] = cell_num(cell_number(&A->vars[VAR_FNR]) + 1);
             return 1;
         }
-        file_next(A);
+        awk_file_next(A);
         if (A->exiting) return 0;
     }
 }
 
-void record_set(awk *A, astr *s) {
+void awk_record_set(awk *A, astr *s) {
     astr_unref(A, A->record);
     A->record = s;
     A->split_done = 0;
@@ -381,7 +383,7 @@ static void split_widths(awk *A, const char *p, size_t n) {
 
 static void split_pattern(awk *A, const char *p, size_t n) {
     astr *pattern = cell_string(A, &A->vars[VAR_FPAT], 0);
-    regex *re = regex_cached(A, pattern);
+    regex *re = awk_regex_cached(A, pattern);
     regex_span m;
     for (size_t at = 0; re && at <= n && regex_exec(re, p, n, at, &m, 1) > 0;) {
         if (m.end == m.start) {
@@ -398,7 +400,7 @@ static void split_pattern(awk *A, const char *p, size_t n) {
     astr_unref(A, pattern);
 }
 
-void fields_split(awk *A) {
+void awk_fields_split(awk *A) {
     if (A->split_done) return;
     A->split_done = 1;
     A->nf = 0;
@@ -408,10 +410,10 @@ void fields_split(awk *A) {
         astr *fs = cell_string(A, &A->vars[VAR_FS], 0), *rs = cell_string(A, &A->vars[VAR_RS], 0);
         regex *re = NULL;
         if (fs->n > 1 || (fs->n == 1 && fs->text[0] == '\\')) {
-            if (fs->n == 1) { astr *two = astr_new(A, "\\\\", 2); re = regex_cached(A, two); astr_unref(A, two); }
-            else re = regex_cached(A, fs);
+            if (fs->n == 1) { astr *two = astr_new(A, "\\\\", 2); re = awk_regex_cached(A, two); astr_unref(A, two); }
+            else re = awk_regex_cached(A, fs);
         }
-        else if (fs->n == 1 && fs->text[0] != ' ' && cell_true(&A->vars[VAR_IGNORECASE]) && isalpha((unsigned char)fs->text[0])) re = regex_cached(A, fs);
+        else if (fs->n == 1 && fs->text[0] != ' ' && cell_true(&A->vars[VAR_IGNORECASE]) && isalpha((unsigned char)fs->text[0])) re = awk_regex_cached(A, fs);
         if (fs->n <= 1 || re) cut(A, A->record->text, A->record->n, fs->n <= 1 ? fs : NULL, re, !rs->n, add_field, NULL);
         astr_unref(A, fs);
         astr_unref(A, rs);
@@ -421,7 +423,7 @@ void fields_split(awk *A) {
 }
 
 /* Rebuilds $0 from the fields when one has changed. */
-astr *record_text(awk *A) {
+astr *awk_record_text(awk *A) {
     if (!A->record_stale) return A->record;
     astr *ofs = cell_string(A, &A->vars[VAR_OFS], 0);
     buffer b = {.t = A->t};
@@ -447,8 +449,8 @@ static void set_count(awk *A, int n) {
     A->record_stale = 1;
 }
 
-cell *field_get(awk *A, int i, int make) {
-    fields_split(A);
+cell *awk_field_get(awk *A, int i, int make) {
+    awk_fields_split(A);
     if (i > A->nf) {
         if (!make) return NULL;
         if (i > 10000000) { awk_fatal(A, "field index too big"); return NULL; }
@@ -458,17 +460,17 @@ cell *field_get(awk *A, int i, int make) {
     return &A->fields[i];
 }
 
-void field_assigned(awk *A, int i) {
+void awk_field_assigned(awk *A, int i) {
     if (i) { A->record_stale = 1; return; }
     cell c = A->fields[0];
     A->fields[0] = (cell){0};
-    record_set(A, cell_string(A, &c, 0));
+    awk_record_set(A, cell_string(A, &c, 0));
     cell_drop(A, c);
 }
 
-void nf_assigned(awk *A) {
+void awk_nf_assigned(awk *A) {
     double want = cell_number(&A->vars[VAR_NF]);
-    fields_split(A);
+    awk_fields_split(A);
     if (want < 0) { awk_fatal(A, "NF set to negative value"); return; }
     if (want > 10000000) { awk_fatal(A, "NF too big"); return; }
     set_count(A, (int)want);
@@ -486,19 +488,19 @@ static astr *index_key(awk *A, int i) {
 static void add_piece(awk *A, void *context, const char *text, size_t n, const char *sep, size_t sep_n) {
     split_target *t = context;
     astr *key = index_key(A, ++t->n);
-    cell *c = array_get(A, t->to, key, 1);
+    cell *c = amap_get(A, t->to, key, 1);
     *c = cell_input(astr_new(A, text, n));
-    if (t->seps && sep_n) { c = array_get(A, t->seps, key, 1); cell_drop(A, *c); *c = cell_str(astr_new(A, sep, sep_n)); }
+    if (t->seps && sep_n) { c = amap_get(A, t->seps, key, 1); cell_drop(A, *c); *c = cell_str(astr_new(A, sep, sep_n)); }
     astr_unref(A, key);
 }
 
-int split_text(awk *A, astr *s, array *to, array *seps, const cell *fs, regex *re) {
+int awk_split_text(awk *A, astr *s, array *to, array *seps, const cell *fs, regex *re) {
     split_target t = {to, seps, 0};
     astr *by = re ? NULL : cell_string(A, fs, 0);
-    array_clear(A, to);
-    if (seps) array_clear(A, seps);
-    if (by && by->n > 1) re = regex_cached(A, by);
-    if (by && by->n == 1 && by->text[0] == '\\') { astr *two = astr_new(A, "\\\\", 2); re = regex_cached(A, two); astr_unref(A, two); }
+    amap_clear(A, to);
+    if (seps) amap_clear(A, seps);
+    if (by && by->n > 1) re = awk_regex_cached(A, by);
+    if (by && by->n == 1 && by->text[0] == '\\') { astr *two = astr_new(A, "\\\\", 2); re = awk_regex_cached(A, two); astr_unref(A, two); }
     if (re || (by && by->n <= 1)) cut(A, s->text, s->n, re ? NULL : by, re, 0, add_piece, &t);
     if (by) astr_unref(A, by);
     return t.n;

@@ -35,7 +35,7 @@ cell cell_copy(cell c) {
 
 void cell_drop(awk *A, cell c) {
     if (c.type & (V_STR | V_REGEX)) astr_unref(A, c.str);
-    else if (c.type & V_ARRAY) array_drop(A, c.arr);
+    else if (c.type & V_ARRAY) amap_drop(A, c.arr);
 }
 
 /* The end of the longest prefix that is a number (after blanks), NULL when there is none. */
@@ -79,7 +79,7 @@ static const char *number_end(const char *p, const char *end, double *value) {
     return p;
 }
 
-double text_number(const char *text, size_t n) {
+double awk_text_number(const char *text, size_t n) {
     double v = 0;
     number_end(text, text + n, &v);
     return v;
@@ -101,10 +101,10 @@ double cell_number(cell *c) {
     if (c->type & V_NUM) return c->num;
     if (!(c->type & (V_STR | V_REGEX))) return 0;
     if (c->type & V_MAYBE && cell_is_number(c)) return c->num;
-    return text_number(c->str->text, c->str->n);
+    return awk_text_number(c->str->text, c->str->n);
 }
 
-astr *number_string(awk *A, double n, int output) {
+astr *awk_number_string(awk *A, double n, int output) {
     char text[400];
     int len;
     if (n != n) len = snprintf(text, sizeof text, signbit(n) ? "-nan" : "+nan");
@@ -125,7 +125,7 @@ astr *number_string(awk *A, double n, int output) {
         if (!strcmp(format, "%.6g")) len = snprintf(text, sizeof text, "%.6g", n);
         else {
             cell arg = cell_num(n);
-            return format_text(A, f->str, &arg, 1);
+            return awk_format_text(A, f->str, &arg, 1);
         }
     }
     return astr_new(A, text, (size_t)len);
@@ -133,7 +133,7 @@ astr *number_string(awk *A, double n, int output) {
 
 astr *cell_string(awk *A, const cell *c, int output) {
     if (c->type & (V_STR | V_REGEX)) return astr_ref(c->str);
-    if (c->type & V_NUM) return number_string(A, c->num, output);
+    if (c->type & V_NUM) return awk_number_string(A, c->num, output);
     return astr_ref(A->empty);
 }
 
@@ -161,7 +161,7 @@ int cell_compare(awk *A, cell *a, cell *b) {
     return order < 0 ? -1 : order > 0;
 }
 
-array *array_new(awk *A) {
+array *amap_new(awk *A) {
     array *a = pool_alloc(&A->pool, sizeof *a);
     memset(a, 0, sizeof *a);
     a->refs = 1;
@@ -193,7 +193,7 @@ static void rehash(awk *A, array *a) {
     }
 }
 
-cell *array_get(awk *A, array *a, astr *key, int create) {
+cell *amap_get(awk *A, array *a, astr *key, int create) {
     unsigned h = hash_text(key);
     if (a->head_cap) for (int i = a->heads[h & (unsigned)(a->head_cap - 1)]; i; i = a->slots[i - 1].next) {
         slot *s = &a->slots[i - 1];
@@ -209,14 +209,14 @@ cell *array_get(awk *A, array *a, astr *key, int create) {
     return &s->value;
 }
 
-cell *array_at(awk *A, array *a, const char *key) {
+cell *amap_at(awk *A, array *a, const char *key) {
     astr *k = astr_new(A, key, strlen(key));
-    cell *c = array_get(A, a, k, 1);
+    cell *c = amap_get(A, a, k, 1);
     astr_unref(A, k);
     return c;
 }
 
-void array_delete(awk *A, array *a, astr *key) {
+void amap_delete(awk *A, array *a, astr *key) {
     unsigned h = hash_text(key);
     if (!a->head_cap) return;
     for (int *link = &a->heads[h & (unsigned)(a->head_cap - 1)]; *link; link = &a->slots[*link - 1].next) {
@@ -231,15 +231,15 @@ void array_delete(awk *A, array *a, astr *key) {
     }
 }
 
-void array_clear(awk *A, array *a) {
+void amap_clear(awk *A, array *a) {
     for (int i = 0; i < a->used; i++) if (a->slots[i].key) { astr_unref(A, a->slots[i].key); cell_drop(A, a->slots[i].value); }
     a->count = a->used = 0;
     if (a->heads) memset(a->heads, 0, (size_t)a->head_cap * sizeof *a->heads);
 }
 
-void array_drop(awk *A, array *a) {
+void amap_drop(awk *A, array *a) {
     if (--a->refs > 0) return;
-    array_clear(A, a);
+    amap_clear(A, a);
     tool_free(A->t, a->slots);
     tool_free(A->t, a->heads);
     pool_free(&A->pool, a, sizeof *a);
@@ -258,7 +258,7 @@ static int by_number(const void *a, const void *b) {
 }
 
 /* gawk lists text keys before integers, and integers in rising order. */
-astr **array_keys(awk *A, array *a, int *n) {
+astr **amap_keys(awk *A, array *a, int *n) {
     astr **keys = tool_alloc(A->t, ((size_t)a->count + 1) * sizeof *keys);
     int texts = 0;
     for (int i = 0; i < a->used; i++) if (a->slots[i].key && !is_integer_key(a->slots[i].key)) keys[texts++] = astr_ref(a->slots[i].key);

@@ -65,28 +65,28 @@ jnode *jq_parse(jq *q, const char *text, size_t n);    /* NULL: q->parse_error *
 jdef *jq_prelude(jq *q, const char *name, int arity);  /* NULL when there is none */
 jnode *jq_parse_definitions(jq *q, const char *text, jdef **defs);
 
-int eval(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k);
-jv eval1(jq *q, jnode *n, jenv *e, jv in);
-int eval_special(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k);
-int eval_update(jq *q, jnode *n, jenv *e, jv in, jout *k);
-int special_named(const char *name, int arity);        /* -1 when there is none */
-jfunc *func_named(const char *name, int arity, int *single);
+int jq_eval(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k);
+jv jq_eval1(jq *q, jnode *n, jenv *e, jv in);
+int jq_eval_special(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k);
+int jq_eval_update(jq *q, jnode *n, jenv *e, jv in, jout *k);
+int jq_special_named(const char *name, int arity);        /* -1 when there is none */
+jfunc *jq_func_named(const char *name, int arity, int *single);
 
 jv jq_error(jq *q, jv message);                        /* sets the error; J_INVALID */
 jv jq_errorf(jq *q, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int jq_raise(jq *q, jv message);                       /* the same; RUN_ERROR */
-jv error_text(jq *q, jv v);                            /* v borrowed, cut short as in messages */
+jv jq_error_text(jq *q, jv v);                            /* v borrowed, cut short as in messages */
 
 jv jq_index(jq *q, jv v, jv key);                      /* .[key] */
 jv jq_arith(jq *q, int op, jv a, jv b);
 jv jq_getpath(jq *q, jv v, jv path);                   /* path borrowed */
 jv jq_setpath(jq *q, jv v, jv path, uint32_t at, jv to); /* path borrowed */
 jv jq_delpaths(jq *q, jv v, jv paths);
-jv path_array(jq *q, jpath *p);
+jv jq_path_array(jq *q, jpath *p);
 jv jq_input(jq *q, int *more);                         /* the next input; *more 0 at the end */
 jv jq_format(jq *q, const char *name, jv v);            /* @name */
 jv jq_tostring(jq *q, jv v);
-jv fn_match(jq *q, jv in, jv *args);                    /* _match(re; flags; test) */
-jv fn_flatten(jq *q, jv in, jv *args);
-jfunc *text_func(const char *name, int arity), *time_func(const char *name, int arity);
+jv jq_fn_match(jq *q, jv in, jv *args);                    /* _match(re; flags; test) */
+jv jq_fn_flatten(jq *q, jv in, jv *args);
+jfunc *jq_text_func(const char *name, int arity), *jq_time_func(const char *name, int arity);
 #endif

@@ -9,7 +9,7 @@ static const struct { const char *name; int arity; } table[] = {{"empty", 0}, {"
     {"until", 2}, {"while", 2}, {"repeat", 1}, {"recurse", 1}, {"recurse", 2}, {"path", 1}, {"paths", 0}, {"del", 1}, {"any", 2}, {"all", 2}, {"isempty", 1}, {"sort_by", 1}, {"group_by", 1},
     {"unique_by", 1}, {"min_by", 1}, {"max_by", 1}, {"input", 0}, {"inputs", 0}, {"getpath", 1}, {"pick", 1}, {"walk", 1}, {"add", 1}, {"debug", 1}, {"to_entries", 0}};
 
-int special_named(const char *name, int arity) {
+int jq_special_named(const char *name, int arity) {
     for (int i = 0; i < F_COUNT; i++) if (table[i].arity == arity && !strcmp(table[i].name, name)) return i;
     return -1;
 }
@@ -36,9 +36,9 @@ static jv collect(jq *q, jnode *n, jenv *e, jv in, int *run) {
     call_out c = {.o = {push_out}, .held = jv_array(&q->C, 0)};
     *run = RUN_ON;
     if (n->single) {
-        jv v = eval1(q, n, e, in);
+        jv v = jq_eval1(q, n, e, in);
         if (v.kind == J_INVALID) *run = RUN_ERROR; else return jv_push(&q->C, c.held, v);
-    } else *run = eval(q, n, e, in, NULL, &c.o);
+    } else *run = jq_eval(q, n, e, in, NULL, &c.o);
     if (*run == RUN_ON) return c.held;
     jv_drop(&q->C, c.held);
     return jv_of(J_INVALID);
@@ -47,7 +47,7 @@ static jv collect(jq *q, jnode *n, jenv *e, jv in, int *run) {
 static int map(jq *q, jnode *n, jenv *e, jv in, jout *k) {
     uint32_t count = in.kind == J_ARRAY ? in.a->n : in.kind == J_OBJECT ? in.o->n : 0;
     if (in.kind < J_ARRAY) {
-        jv text = error_text(q, in);
+        jv text = jq_error_text(q, in);
         if (in.kind == J_NULL) jq_errorf(q, "Cannot iterate over null"); else jq_errorf(q, "Cannot iterate over %s (%s)", jv_kind_name(in), text.s->text);
         jv_drop(&q->C, text);
         jv_drop(&q->C, in);
@@ -58,9 +58,9 @@ static int map(jq *q, jnode *n, jenv *e, jv in, jout *k) {
     for (uint32_t i = 0; i < count && run == RUN_ON; i++) {
         jv item = jv_copy(in.kind == J_ARRAY ? in.a->at[i] : in.o->at[i].value);
         if (n->single) {
-            jv v = eval1(q, n, e, item);
+            jv v = jq_eval1(q, n, e, item);
             if (v.kind == J_INVALID) run = RUN_ERROR; else c.held = jv_push(&q->C, c.held, v);
-        } else run = eval(q, n, e, item, NULL, &c.o);
+        } else run = jq_eval(q, n, e, item, NULL, &c.o);
     }
     jv_drop(&q->C, in);
     if (run == RUN_ON) return k->fn(q, k, c.held, NULL);
@@ -89,7 +89,7 @@ static int range_out(jq *q, jout *self, jv v, jpath *p) {
     int run;
     if (inner.flag < c->n->count) {
         inner.held = bounds;
-        run = eval(q, c->n->args[inner.flag], c->e, jv_copy(c->in), NULL, &inner.o);
+        run = jq_eval(q, c->n->args[inner.flag], c->e, jv_copy(c->in), NULL, &inner.o);
     } else run = emit_range(q, bounds.a->at[0].n, bounds.a->at[1].n, c->n->count == 3 ? bounds.a->at[2].n : 1, c->k);
     jv_drop(&q->C, bounds);
     return run;
@@ -106,7 +106,7 @@ static int limit_item_out(jq *q, jout *self, jv v, jpath *p) {
 
 static int limited(jq *q, jnode *f, jenv *e, jv in, jpath *p, jout *k, double count) {
     call_out c = {.o = {limit_item_out}, .k = k, .count = count, .id = ++q->labels};
-    int run = eval(q, f, e, in, p, &c.o);
+    int run = jq_eval(q, f, e, in, p, &c.o);
     return run == RUN_BREAK && q->breaking == c.id ? RUN_ON : run;
 }
 
@@ -117,7 +117,7 @@ static int limit_out(jq *q, jout *self, jv v, jpath *p) {
     int number = jv_is_number(v);
     jv_drop(&q->C, v);
     if (!number) return jq_raise(q, jv_cstr(&q->C, "Invalid arguments to limit"));
-    if (n <= 0) return n < 0 ? eval(q, c->n->args[1], c->e, jv_copy(c->in), c->p, c->k) : RUN_ON;
+    if (n <= 0) return n < 0 ? jq_eval(q, c->n->args[1], c->e, jv_copy(c->in), c->p, c->k) : RUN_ON;
     return limited(q, c->n->args[1], c->e, jv_copy(c->in), c->p, c->k, n);
 }
 
@@ -126,7 +126,7 @@ static int last_out(jq *q, jout *self, jv v, jpath *p) {
     call_out *c = (call_out *)self;
     jv_drop(&q->C, c->held);
     c->held = v;
-    if (c->p) { jv_drop(&q->C, c->in); c->in = path_array(q, p); }
+    if (c->p) { jv_drop(&q->C, c->in); c->in = jq_path_array(q, p); }
     c->flag = 1;
     return RUN_ON;
 }
@@ -141,7 +141,7 @@ static int with_path(jq *q, jv v, jv path, uint32_t at, jpath *p, jout *k) {
 static int last(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
     jpath root = {NULL, jv_null()};
     call_out c = {.o = {last_out}, .held = jv_null(), .in = jv_null(), .p = p};
-    int run = eval(q, n->args[0], e, in, p ? &root : NULL, &c.o);
+    int run = jq_eval(q, n->args[0], e, in, p ? &root : NULL, &c.o);
     if (run == RUN_ON && c.flag) run = p ? with_path(q, c.held, c.in, 0, p, k) : k->fn(q, k, c.held, NULL);
     else jv_drop(&q->C, c.held);
     jv_drop(&q->C, c.in);
@@ -164,7 +164,7 @@ static int until(jq *q, jnode *n, jenv *e, jv in, jout *k) {
             jv_drop(&q->C, all);
             continue;
         }
-        in = eval1(q, n->args[1], e, in);
+        in = jq_eval1(q, n->args[1], e, in);
         if (in.kind == J_INVALID) return RUN_ERROR;
     }
 }
@@ -184,14 +184,14 @@ static int any_out(jq *q, jout *self, jv v, jpath *p) {
 static int true_of(jq *q, jnode *n, jenv *e, jv in, int *run) {
     *run = RUN_ON;
     if (n->single) {
-        jv v = eval1(q, n, e, in);
+        jv v = jq_eval1(q, n, e, in);
         if (v.kind == J_INVALID) { *run = RUN_ERROR; return 0; }
         int yes = jv_true(v);
         jv_drop(&q->C, v);
         return yes;
     }
     call_out c = {.o = {any_out}, .flag = 1, .id = ++q->labels};
-    *run = eval(q, n, e, in, NULL, &c.o);
+    *run = jq_eval(q, n, e, in, NULL, &c.o);
     if (*run == RUN_BREAK && q->breaking == c.id) *run = RUN_ON;
     return c.count > 0;
 }
@@ -218,9 +218,9 @@ static int repeat(jq *q, jnode *n, jenv *e, jv in, jout *k) {
         if (run != RUN_ON) { jv_drop(&q->C, in); return run; }
         if (!f->single) {
             call_out c = {.o = {repeat_out}, .n = n, .e = e, .k = k};
-            return eval(q, f, e, in, NULL, &c.o);
+            return jq_eval(q, f, e, in, NULL, &c.o);
         }
-        in = eval1(q, f, e, in);
+        in = jq_eval1(q, f, e, in);
         if (in.kind == J_INVALID) return RUN_ERROR;
     }
 }
@@ -243,33 +243,33 @@ static int recurse_from(jq *q, jnode *n, jenv *e, jv v, jpath *p, jout *k) {
     if (run != RUN_ON) { jv_drop(&q->C, v); return run; }
     if (n->args[0]->single && !p && n->count == 1) {
         for (;;) {
-            v = eval1(q, n->args[0], e, v);
+            v = jq_eval1(q, n->args[0], e, v);
             if (v.kind == J_INVALID) return RUN_ERROR;
             run = k->fn(q, k, jv_copy(v), NULL);
             if (run != RUN_ON) { jv_drop(&q->C, v); return run; }
         }
     }
     call_out c = {.o = {recurse_out}, .n = n, .e = e, .k = k};
-    return eval(q, n->args[0], e, v, p, &c.o);
+    return jq_eval(q, n->args[0], e, v, p, &c.o);
 }
 
 static int path_out(jq *q, jout *self, jv v, jpath *p) {
     call_out *c = (call_out *)self;
     jv_drop(&q->C, v);
-    return c->k->fn(q, c->k, path_array(q, p), NULL);
+    return c->k->fn(q, c->k, jq_path_array(q, p), NULL);
 }
 
 static int collect_path_out(jq *q, jout *self, jv v, jpath *p) {
     call_out *c = (call_out *)self;
     jv_drop(&q->C, v);
-    c->held = jv_push(&q->C, c->held, path_array(q, p));
+    c->held = jv_push(&q->C, c->held, jq_path_array(q, p));
     return RUN_ON;
 }
 
 static int delete_paths(jq *q, jnode *n, jenv *e, jv in, jout *k) {
     jpath root = {NULL, jv_null()};
     call_out c = {.o = {collect_path_out}, .held = jv_array(&q->C, 0)};
-    int run = eval(q, n->args[0], e, jv_copy(in), &root, &c.o);
+    int run = jq_eval(q, n->args[0], e, jv_copy(in), &root, &c.o);
     if (run != RUN_ON) { jv_drop(&q->C, c.held); jv_drop(&q->C, in); return run; }
     in = jq_delpaths(q, in, c.held);
     return in.kind == J_INVALID ? RUN_ERROR : k->fn(q, k, in, NULL);
@@ -278,7 +278,7 @@ static int delete_paths(jq *q, jnode *n, jenv *e, jv in, jout *k) {
 static int pick(jq *q, jnode *n, jenv *e, jv in, jout *k) {
     jpath root = {NULL, jv_null()};
     call_out c = {.o = {collect_path_out}, .held = jv_array(&q->C, 0)};
-    int run = eval(q, n->args[0], e, jv_copy(in), &root, &c.o);
+    int run = jq_eval(q, n->args[0], e, jv_copy(in), &root, &c.o);
     jv made = jv_null();
     for (uint32_t i = 0; run == RUN_ON && i < c.held.a->n; i++) {
         jv found = jq_getpath(q, jv_copy(in), c.held.a->at[i]);
@@ -319,7 +319,7 @@ static void sort_pairs(jq *q, jv *at, jv *scratch, uint32_t n) {
 static int order_by(jq *q, jnode *n, jenv *e, jv in, jout *k) {
     jctx *C = &q->C;
     if (in.kind != J_ARRAY) {
-        jv text = error_text(q, in);
+        jv text = jq_error_text(q, in);
         jq_errorf(q, n->op == F_SORT_BY || n->op == F_UNIQUE_BY ? "%s (%s) cannot be sorted, as it is not an array" : n->op == F_GROUP_BY ? "%s (%s) cannot be grouped, as it is not an array" : "Cannot iterate over %s (%s)", jv_kind_name(in), text.s->text);
         jv_drop(C, text);
         jv_drop(C, in);
@@ -417,7 +417,7 @@ static int debug_out(jq *q, jout *self, jv v, jpath *p) {
 static int entries(jq *q, jv in, jout *k) {
     jctx *C = &q->C;
     if (in.kind != J_OBJECT) {
-        jv text = error_text(q, in);
+        jv text = jq_error_text(q, in);
         jq_errorf(q, "%s (%s) has no keys", jv_kind_name(in), text.s->text);
         jv_drop(C, text);
         jv_drop(C, in);
@@ -451,7 +451,7 @@ static int any_item_out(jq *q, jout *self, jv v, jpath *p) {
         hit = run == RUN_ON && yes == c->want;
     } else {
         call_out inner = {.o = {any_out}, .flag = c->want, .id = ++q->labels};
-        run = eval(q, c->test, c->e, v, NULL, &inner.o);
+        run = jq_eval(q, c->test, c->e, v, NULL, &inner.o);
         if (run == RUN_BREAK && q->breaking == inner.id) run = RUN_ON;
         hit = inner.count > 0;
     }
@@ -464,7 +464,7 @@ static int any_item_out(jq *q, jout *self, jv v, jpath *p) {
 static int any_all(jq *q, jnode *n, jenv *e, jv in, jout *k) {
     int want = n->op == F_ANY2;
     any_cont c = {{any_item_out}, n->args[1], e, want, ++q->labels, 0};
-    int run = eval(q, n->args[0], e, in, NULL, &c.o);
+    int run = jq_eval(q, n->args[0], e, in, NULL, &c.o);
     if (run == RUN_BREAK && q->breaking == c.id) run = RUN_ON;
     return run == RUN_ON ? k->fn(q, k, jv_bool(c.found ? want : !want), NULL) : run;
 }
@@ -490,14 +490,14 @@ static int inputs(jq *q, jout *k) {
 
 static int reject_path(jq *q, jout *self, jv v, jpath *p) {
     (void)self; (void)p;
-    jv text = error_text(q, v);
+    jv text = jq_error_text(q, v);
     jq_errorf(q, "Invalid path expression with result %s", text.s->text);
     jv_drop(&q->C, text);
     jv_drop(&q->C, v);
     return RUN_ERROR;
 }
 
-int eval_special(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
+int jq_eval_special(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
     call_out c = {.n = n, .e = e, .in = in, .p = p, .k = k, .held = jv_null()};
     jout refuse = {reject_path};
     int run, more;
@@ -513,16 +513,16 @@ int eval_special(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
             return run;
         }
         c.o.fn = select_out;
-        run = eval(q, n->args[0], e, jv_copy(in), NULL, &c.o);
+        run = jq_eval(q, n->args[0], e, jv_copy(in), NULL, &c.o);
         break;
     case F_MAP: return map(q, n->args[0], e, in, k);
     case F_RANGE1: case F_RANGE2: case F_RANGE3:
         c.o.fn = range_out;
-        run = eval(q, n->args[0], e, jv_copy(in), NULL, &c.o);
+        run = jq_eval(q, n->args[0], e, jv_copy(in), NULL, &c.o);
         break;
     case F_LIMIT:
         c.o.fn = limit_out;
-        run = eval(q, n->args[0], e, jv_copy(in), NULL, &c.o);
+        run = jq_eval(q, n->args[0], e, jv_copy(in), NULL, &c.o);
         break;
     case F_FIRST: return limited(q, n->args[0], e, in, p, k, 1);
     case F_LAST: return last(q, n, e, in, p, k);
@@ -532,13 +532,13 @@ int eval_special(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
     case F_PATH: {
         jpath root = {NULL, jv_null()};
         c.o.fn = path_out;
-        return eval(q, n->args[0], e, in, &root, &c.o);
+        return jq_eval(q, n->args[0], e, in, &root, &c.o);
     }
     case F_PATHS: {
         jpath root = {NULL, jv_null()};
         jnode all = {.kind = N_RECURSE};
         call_out list = {.o = {collect_path_out}, .held = jv_array(&q->C, 0)};
-        run = eval(q, &all, e, in, &root, &list.o);
+        run = jq_eval(q, &all, e, in, &root, &list.o);
         for (uint32_t i = 1; run == RUN_ON && i < list.held.a->n; i++) run = k->fn(q, k, jv_copy(list.held.a->at[i]), NULL);
         jv_drop(&q->C, list.held);
         return run;
@@ -548,7 +548,7 @@ int eval_special(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
     case F_ISEMPTY:
         c.o.fn = stop_out;
         c.id = ++q->labels;
-        run = eval(q, n->args[0], e, in, NULL, &c.o);
+        run = jq_eval(q, n->args[0], e, in, NULL, &c.o);
         if (run == RUN_BREAK && q->breaking == c.id) run = RUN_ON;
         return run == RUN_ON ? k->fn(q, k, jv_bool(!c.flag), NULL) : run;
     case F_SORT_BY: case F_GROUP_BY: case F_UNIQUE_BY: case F_MIN_BY: case F_MAX_BY: return order_by(q, n, e, in, k);
@@ -561,7 +561,7 @@ int eval_special(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
     case F_INPUTS: jv_drop(&q->C, in); return inputs(q, k);
     case F_GETPATH:
         c.o.fn = getpath_out;
-        run = eval(q, n->args[0], e, jv_copy(in), NULL, &c.o);
+        run = jq_eval(q, n->args[0], e, jv_copy(in), NULL, &c.o);
         break;
     case F_PICK: return pick(q, n, e, in, k);
     case F_WALK: {
@@ -574,13 +574,13 @@ int eval_special(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
     }
     case F_ADD1:
         c.o.fn = add_out;
-        run = eval(q, n->args[0], e, in, NULL, &c.o);
+        run = jq_eval(q, n->args[0], e, in, NULL, &c.o);
         if (run == RUN_ON) return k->fn(q, k, c.held, NULL);
         jv_drop(&q->C, c.held);
         return run;
     case F_DEBUG1:
         c.o.fn = debug_out;
-        run = eval(q, n->args[0], e, jv_copy(in), NULL, &c.o);
+        run = jq_eval(q, n->args[0], e, jv_copy(in), NULL, &c.o);
         if (run == RUN_ON) return k->fn(q, k, in, p);
         break;
     case F_TO_ENTRIES: return entries(q, in, k);

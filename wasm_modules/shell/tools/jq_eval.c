@@ -68,7 +68,7 @@ typedef struct { jout o; jq *q; jnode *n; jenv *e; jv in, held; jpath *p; jout *
 
 static int pipe_out(jq *q, jout *self, jv v, jpath *p) {
     cont *c = (cont *)self;
-    return eval(q, c->n->b, c->e, v, p, c->k);
+    return jq_eval(q, c->n->b, c->e, v, p, c->k);
 }
 
 static int if_out(jq *q, jout *self, jv v, jpath *p) {
@@ -77,7 +77,7 @@ static int if_out(jq *q, jout *self, jv v, jpath *p) {
     int yes = jv_true(v);
     jv_drop(&q->C, v);
     jnode *branch = yes ? c->n->b : c->n->c;
-    return branch ? eval(q, branch, c->e, jv_copy(c->in), c->p, c->k) : c->k->fn(q, c->k, jv_copy(c->in), c->p);
+    return branch ? jq_eval(q, branch, c->e, jv_copy(c->in), c->p, c->k) : c->k->fn(q, c->k, jv_copy(c->in), c->p);
 }
 
 /* .[key] where target and key may be many: for every key, every target. */
@@ -94,7 +94,7 @@ static int index_key_out(jq *q, jout *self, jv key, jpath *p) {
     (void)p;
     inner.o.fn = index_target_out;
     inner.key = key;
-    int run = eval(q, c->n->a, c->e, jv_copy(c->in), c->p, &inner.o);
+    int run = jq_eval(q, c->n->a, c->e, jv_copy(c->in), c->p, &inner.o);
     jv_drop(&q->C, key);
     return run;
 }
@@ -103,9 +103,9 @@ static int eval_index(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
     index_cont c = {{index_key_out}, n, e, in, p, k, jv_null()};
     int run;
     if (n->b->single) {
-        jv key = eval1(q, n->b, e, jv_copy(in));
+        jv key = jq_eval1(q, n->b, e, jv_copy(in));
         run = key.kind == J_INVALID ? RUN_ERROR : index_key_out(q, &c.o, key, NULL);
-    } else run = eval(q, n->b, e, jv_copy(in), NULL, &c.o);
+    } else run = jq_eval(q, n->b, e, jv_copy(in), NULL, &c.o);
     jv_drop(&q->C, in);
     return run;
 }
@@ -118,13 +118,13 @@ static int slice_out(jq *q, jout *self, jv v, jpath *p) {
     inner.stage++;
     if (c->stage == 0) {
         inner.to = v;
-        run = c->n->b ? eval(q, c->n->b, c->e, jv_copy(c->in), NULL, &inner.o) : slice_out(q, &inner.o, jv_null(), NULL);
+        run = c->n->b ? jq_eval(q, c->n->b, c->e, jv_copy(c->in), NULL, &inner.o) : slice_out(q, &inner.o, jv_null(), NULL);
         jv_drop(&q->C, v);
         return run;
     }
     if (c->stage == 1) {
         inner.from = v;
-        run = eval(q, c->n->a, c->e, jv_copy(c->in), c->p, &inner.o);
+        run = jq_eval(q, c->n->a, c->e, jv_copy(c->in), c->p, &inner.o);
         jv_drop(&q->C, v);
         return run;
     }
@@ -134,7 +134,7 @@ static int slice_out(jq *q, jout *self, jv v, jpath *p) {
 
 static int eval_slice(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
     slice_cont c = {{slice_out}, n, e, in, p, k, jv_null(), jv_null(), 0};
-    int run = n->c ? eval(q, n->c, e, jv_copy(in), NULL, &c.o) : slice_out(q, &c.o, jv_null(), NULL);
+    int run = n->c ? jq_eval(q, n->c, e, jv_copy(in), NULL, &c.o) : slice_out(q, &c.o, jv_null(), NULL);
     jv_drop(&q->C, in);
     return run;
 }
@@ -151,7 +151,7 @@ static int iterate(jq *q, jv v, jpath *p, jout *k) {
             run = step(q, jv_copy(v.o->at[i].value), p ? jv_copy(key) : jv_null(), p, k);
         }
     } else {
-        jv text = error_text(q, v);
+        jv text = jq_error_text(q, v);
         if (v.kind == J_NULL) jq_errorf(q, "Cannot iterate over null"); else jq_errorf(q, "Cannot iterate over %s (%s)", jv_kind_name(v), text.s->text);
         jv_drop(&q->C, text);
         run = RUN_ERROR;
@@ -203,7 +203,7 @@ static int binary_right_out(jq *q, jout *self, jv v, jpath *p) {
     (void)p;
     inner.o.fn = binary_left_out;
     inner.held = v;
-    int run = eval(q, c->n->a, c->e, jv_copy(c->in), NULL, &inner.o);
+    int run = jq_eval(q, c->n->a, c->e, jv_copy(c->in), NULL, &inner.o);
     jv_drop(&q->C, v);
     return run;
 }
@@ -223,13 +223,13 @@ static int logic_left_out(jq *q, jout *self, jv v, jpath *p) {
     jv_drop(&q->C, v);
     if (c->n->kind == N_AND ? !yes : yes) return c->k->fn(q, c->k, jv_bool(yes), NULL);
     inner.o.fn = logic_right_out;
-    return eval(q, c->n->b, c->e, jv_copy(c->in), NULL, &inner.o);
+    return jq_eval(q, c->n->b, c->e, jv_copy(c->in), NULL, &inner.o);
 }
 
 static int negate_out(jq *q, jout *self, jv v, jpath *p) {
     (void)p;
     if (!jv_is_number(v)) {
-        jv text = error_text(q, v);
+        jv text = jq_error_text(q, v);
         jq_errorf(q, "%s (%s) cannot be negated", jv_kind_name(v), text.s->text);
         jv_drop(&q->C, text);
         jv_drop(&q->C, v);
@@ -241,22 +241,19 @@ static int negate_out(jq *q, jout *self, jv v, jpath *p) {
     return k->fn(q, k, jv_num(n), NULL);
 }
 
-/* a // b: the true results of a, or b when there are none. Errors in a count as no result. */
+/* a // b: the true results of a, or b when there are none. */
 static int alternative_out(jq *q, jout *self, jv v, jpath *p) {
     cont *c = (cont *)self;
     if (!jv_true(v)) { jv_drop(&q->C, v); return RUN_ON; }
-    c->stage |= 1;
-    int run = c->k->fn(q, c->k, v, p);
-    if (run == RUN_ERROR) c->stage |= 2;
-    return run;
+    c->stage = 1;
+    return c->k->fn(q, c->k, v, p);
 }
 
 static int eval_alternative(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
     cont c = {{alternative_out}, q, n, e, in, jv_null(), p, k, 0};
-    int run = eval(q, n->a, e, jv_copy(in), p, &c.o);
-    if (run == RUN_BREAK || (c.stage & 2) || (c.stage && run == RUN_ON)) { jv_drop(&q->C, in); return run; }
-    if (c.stage) { jv_drop(&q->C, in); jv_drop(&q->C, q->error); q->error = jv_null(); return RUN_ON; }
-    return eval(q, n->b, e, in, p, k);
+    int run = jq_eval(q, n->a, e, jv_copy(in), p, &c.o);
+    if (run != RUN_ON || c.stage) { jv_drop(&q->C, in); return run; }
+    return jq_eval(q, n->b, e, in, p, k);
 }
 
 /* try: errors from the body are caught, errors from what follows are not. */
@@ -269,7 +266,7 @@ static int try_out(jq *q, jout *self, jv v, jpath *p) {
 
 static int eval_try(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
     cont c = {{try_out}, q, n, e, in, jv_null(), p, k, 0};
-    int run = eval(q, n->a, e, in, p, &c.o);
+    int run = jq_eval(q, n->a, e, in, p, &c.o);
     if (run != RUN_ERROR || c.stage || q->halted) return run;
     jv error = q->error;
     q->error = jv_null();
@@ -279,7 +276,7 @@ static int eval_try(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
         if (mark) { q->error = error; return RUN_ERROR; }
     }
     if (!n->b) { jv_drop(&q->C, error); return RUN_ON; }
-    return eval(q, n->b, e, error, NULL, k);
+    return jq_eval(q, n->b, e, error, NULL, k);
 }
 
 /* Destructuring: gives the variables their values, one environment each. Calls then for every combination that computed keys allow. */
@@ -295,7 +292,7 @@ static int member_key_out(jq *q, jout *self, jv key, jpath *p) {
     matcher *m = (matcher *)self, inner = *m;
     (void)p;
     if (key.kind != J_STRING) {
-        jv text = error_text(q, key);
+        jv text = jq_error_text(q, key);
         jq_errorf(q, "Cannot index %s with %s", jv_kind_name(m->v), jv_kind_name(key));
         jv_drop(&q->C, text);
         jv_drop(&q->C, key);
@@ -355,7 +352,7 @@ static int match_tasks(jq *q, matcher *m) {
     inner.o.fn = member_key_out;
     inner.v = t.v;
     inner.member = member;
-    return eval(q, member->key, m->base, jv_copy(t.v), NULL, &inner.o);
+    return jq_eval(q, member->key, m->base, jv_copy(t.v), NULL, &inner.o);
 }
 
 static int bind(jq *q, jnode *n, jpattern *p, jenv *e, jv v, bound_fn *then, void *context) {
@@ -381,7 +378,7 @@ static int as_down_out(jq *q, jout *self, jv v, jpath *p) {
 static int as_body(jq *q, void *context, jenv *vars) {
     as_cont *c = context;
     jenv *e = c->n->count ? &vars[c->n->count - 1] : c->e;
-    return eval(q, c->n->b, e, jv_copy(c->in), c->p, c->k);
+    return jq_eval(q, c->n->b, e, jv_copy(c->in), c->p, c->k);
 }
 
 static int as_out(jq *q, jout *self, jv v, jpath *p) {
@@ -422,14 +419,14 @@ static int reduce_body(jq *q, void *context, jenv *vars) {
     jv acc = c->acc;
     c->acc = jv_null();
     if (c->n->c->single) {
-        c->acc = eval1(q, c->n->c, e, acc);
+        c->acc = jq_eval1(q, c->n->c, e, acc);
         if (c->acc.kind == J_INVALID) { c->acc = jv_null(); return RUN_ERROR; }
         return RUN_ON;
     }
     loop_cont store = *c;
     store.o.fn = reduce_store_out;
     store.acc = jv_null();
-    int run = eval(q, c->n->c, e, acc, NULL, &store.o);
+    int run = jq_eval(q, c->n->c, e, acc, NULL, &store.o);
     c->acc = store.acc;
     return run;
 }
@@ -452,7 +449,7 @@ static int reduce_init_out(jq *q, jout *self, jv v, jpath *p) {
     reduce_start *s = (reduce_start *)self;
     (void)p;
     loop_cont c = {{reduce_item_out}, s->n, s->e, v, NULL, NULL, s->k, 0};
-    int run = eval(q, s->n->a, s->e, jv_copy(s->in), NULL, &c.o);
+    int run = jq_eval(q, s->n->a, s->e, jv_copy(s->in), NULL, &c.o);
     if (run != RUN_ON) { jv_drop(&q->C, c.acc); return run; }
     return s->k->fn(q, s->k, c.acc, NULL);
 }
@@ -463,7 +460,7 @@ static int foreach_emit_out(jq *q, jout *self, jv v, jpath *p) {
     jv_drop(&q->C, c->acc);
     c->acc = jv_copy(v);
     if (!c->n->d) return c->k->fn(q, c->k, v, p);
-    return eval(q, c->n->d, c->e, v, p, c->k);
+    return jq_eval(q, c->n->d, c->e, v, p, c->k);
 }
 
 static int foreach_body(jq *q, void *context, jenv *vars) {
@@ -475,7 +472,7 @@ static int foreach_body(jq *q, void *context, jenv *vars) {
     emit.acc = jv_null();
     jv acc = c->acc;
     c->acc = jv_null();
-    int run = eval(q, c->n->c, e, jv_copy(acc), NULL, &emit.o);
+    int run = jq_eval(q, c->n->c, e, jv_copy(acc), NULL, &emit.o);
     jv_drop(&q->C, acc);
     c->acc = emit.acc;
     return run;
@@ -493,7 +490,7 @@ static int foreach_init_out(jq *q, jout *self, jv v, jpath *p) {
     reduce_start *s = (reduce_start *)self;
     (void)p;
     loop_cont c = {{loop_update_out}, s->n, s->e, v, NULL, NULL, s->k, 0};
-    int run = eval(q, s->n->a, s->e, jv_copy(s->in), NULL, &c.o);
+    int run = jq_eval(q, s->n->a, s->e, jv_copy(s->in), NULL, &c.o);
     jv_drop(&q->C, c.acc);
     return run;
 }
@@ -508,7 +505,7 @@ static int string_out(jq *q, jout *self, jv v, jpath *p) {
     if (!c->at) return c->k->fn(q, c->k, made, NULL);
     inner.at--;
     inner.text = made;
-    int run = eval(q, c->parts[inner.at], c->e, jv_copy(c->in), NULL, &inner.o);
+    int run = jq_eval(q, c->parts[inner.at], c->e, jv_copy(c->in), NULL, &inner.o);
     jv_drop(&q->C, made);
     return run;
 }
@@ -518,7 +515,7 @@ static int eval_string(jq *q, jnode *n, jenv *e, jv in, jout *k) {
     int count = 0;
     for (jnode *m = n->a; m && count < 256; m = m->next) parts[count++] = m;
     string_cont c = {{string_out}, parts, count - 1, e, in, jv_null(), k};
-    int run = eval(q, parts[count - 1], e, jv_copy(in), NULL, &c.o);
+    int run = jq_eval(q, parts[count - 1], e, jv_copy(in), NULL, &c.o);
     jv_drop(&q->C, in);
     return run;
 }
@@ -539,7 +536,7 @@ static int object_next(jq *q, object_cont *c, jv made) {
     object_cont inner = *c;
     inner.made = made;
     inner.stage = 0;
-    int run = eval(q, c->pair->a, c->e, jv_copy(c->in), NULL, &inner.o);
+    int run = jq_eval(q, c->pair->a, c->e, jv_copy(c->in), NULL, &inner.o);
     jv_drop(&q->C, made);
     return run;
 }
@@ -549,7 +546,7 @@ static int object_out(jq *q, jout *self, jv v, jpath *p) {
     (void)p;
     if (!c->stage) {
         if (v.kind != J_STRING) {
-            jv text = error_text(q, v);
+            jv text = jq_error_text(q, v);
             jq_errorf(q, "Object keys must be strings");
             jv_drop(&q->C, text);
             jv_drop(&q->C, v);
@@ -557,7 +554,7 @@ static int object_out(jq *q, jout *self, jv v, jpath *p) {
         }
         inner.stage = 1;
         inner.key = v;
-        int run = eval(q, c->pair->b, c->e, jv_copy(c->in), NULL, &inner.o);
+        int run = jq_eval(q, c->pair->b, c->e, jv_copy(c->in), NULL, &inner.o);
         jv_drop(&q->C, v);
         return run;
     }
@@ -577,7 +574,7 @@ static int args_out(jq *q, jout *self, jv v, jpath *p) {
         return single_result(q, c->n->fn(q, jv_copy(c->in), inner.args), c->k);
     }
     inner.at--;
-    int run = eval(q, c->n->args[inner.at], c->e, jv_copy(c->in), NULL, &inner.o);
+    int run = jq_eval(q, c->n->args[inner.at], c->e, jv_copy(c->in), NULL, &inner.o);
     jv_drop(&q->C, v);
     return run;
 }
@@ -585,13 +582,13 @@ static int args_out(jq *q, jout *self, jv v, jpath *p) {
 static int eval_function(jq *q, jnode *n, jenv *e, jv in, jout *k) {
     args_cont c = {.o = {args_out}, .n = n, .e = e, .in = in, .at = n->count - 1, .k = k};
     if (!n->count) return single_result(q, n->fn(q, in, NULL), k);
-    int run = eval(q, n->args[n->count - 1], e, jv_copy(in), NULL, &c.o);
+    int run = jq_eval(q, n->args[n->count - 1], e, jv_copy(in), NULL, &c.o);
     jv_drop(&q->C, in);
     return run;
 }
 
 static int not_a_path(jq *q, jv v) {
-    jv text = error_text(q, v);
+    jv text = jq_error_text(q, v);
     jq_errorf(q, "Invalid path expression with result %s", text.s->text);
     jv_drop(&q->C, text);
     jv_drop(&q->C, v);
@@ -601,33 +598,33 @@ static int not_a_path(jq *q, jv v) {
 typedef struct { jout o; jq *q; } reject;
 static int reject_out(jq *q, jout *self, jv v, jpath *p) { (void)self; (void)p; return not_a_path(q, v); }
 
-int eval(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
+int jq_eval(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
     jenv *mine = NULL;
     int run;
     if (tool_too_deep(q->t)) { jv_drop(&q->C, in); return jq_raise(q, jv_cstr(&q->C, "recursion too deep")); }
     for (;;) {
-        if (n->single && !p) { run = single_result(q, eval1(q, n, e, in), k); goto done; }
+        if (n->single && !p) { run = single_result(q, jq_eval1(q, n, e, in), k); goto done; }
         cont c = {.q = q, .n = n, .e = e, .in = in, .p = p, .k = k};
         switch (n->kind) {
         case N_IDENTITY: run = k->fn(q, k, in, p); goto done;
         case N_PIPE:
             if (n->a->single && !p) {
-                in = eval1(q, n->a, e, in);
+                in = jq_eval1(q, n->a, e, in);
                 if (in.kind == J_INVALID) { run = RUN_ERROR; goto done; }
                 n = n->b;
                 continue;
             }
             c.o.fn = pipe_out;
-            run = eval(q, n->a, e, in, p, &c.o);
+            run = jq_eval(q, n->a, e, in, p, &c.o);
             goto done;
         case N_COMMA:
-            run = eval(q, n->a, e, jv_copy(in), p, k);
+            run = jq_eval(q, n->a, e, jv_copy(in), p, k);
             if (run != RUN_ON) { jv_drop(&q->C, in); goto done; }
             n = n->b;
             continue;
         case N_IF:
             if (n->a->single) {
-                jv v = eval1(q, n->a, e, jv_copy(in));
+                jv v = jq_eval1(q, n->a, e, jv_copy(in));
                 if (v.kind == J_INVALID) { jv_drop(&q->C, in); run = RUN_ERROR; goto done; }
                 int yes = jv_true(v);
                 jv_drop(&q->C, v);
@@ -637,7 +634,7 @@ int eval(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
                 goto done;
             }
             c.o.fn = if_out;
-            run = eval(q, n->a, e, jv_copy(in), NULL, &c.o);
+            run = jq_eval(q, n->a, e, jv_copy(in), NULL, &c.o);
             jv_drop(&q->C, in);
             goto done;
         case N_DEF: e = push_env(q, &mine, e); n = n->a; continue;
@@ -655,7 +652,7 @@ int eval(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
         case N_CLOSURE: { jenv *b = up(e, n->index); e = b->env; n = b->node; continue; }
         case N_AS:
             if (n->a->single && n->patterns->kind == '$' && !n->patterns->next) {
-                jv v = eval1(q, n->a, e, jv_copy(in));
+                jv v = jq_eval1(q, n->a, e, jv_copy(in));
                 if (v.kind == J_INVALID) { jv_drop(&q->C, in); run = RUN_ERROR; goto done; }
                 e = push_env(q, &mine, e);
                 e->value = v;
@@ -663,7 +660,7 @@ int eval(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
                 continue;
             } else {
                 as_cont a = {{as_out}, n, e, in, p, k, 0};
-                run = eval(q, n->a, e, jv_copy(in), NULL, &a.o);
+                run = jq_eval(q, n->a, e, jv_copy(in), NULL, &a.o);
                 jv_drop(&q->C, in);
                 goto done;
             }
@@ -673,7 +670,7 @@ int eval(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
         case N_ITERATE:
             if (n->a->kind == N_IDENTITY) { run = iterate(q, in, p, k); goto done; }
             c.o.fn = iterate_out;
-            run = eval(q, n->a, e, in, p, &c.o);
+            run = jq_eval(q, n->a, e, in, p, &c.o);
             goto done;
         case N_ALTERNATIVE: run = eval_alternative(q, n, e, in, p, k); goto done;
         case N_TRY: run = eval_try(q, n, e, in, p, k); goto done;
@@ -681,7 +678,7 @@ int eval(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
             jenv *l = push_env(q, &mine, e);
             l->label = ++q->labels;
             int mark = l->label;
-            run = eval(q, n->a, l, in, p, k);
+            run = jq_eval(q, n->a, l, in, p, k);
             if (run == RUN_BREAK && q->breaking == mark) run = RUN_ON;
             if (run == RUN_ERROR && q->error.kind == J_OBJECT) {
                 /* a break that had to leave an array being built */
@@ -691,7 +688,7 @@ int eval(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
             goto done;
         }
         case N_BREAK: q->breaking = up(e, n->index)->label; jv_drop(&q->C, in); run = RUN_BREAK; goto done;
-        case N_SPECIAL: run = eval_special(q, n, e, in, p, k); goto done;
+        case N_SPECIAL: run = jq_eval_special(q, n, e, in, p, k); goto done;
         }
         if (p && n->kind == N_LITERAL && n->value.kind == J_NULL) { jv_drop(&q->C, in); run = step(q, jv_null(), jv_null(), NULL, k); goto done; }
         reject r = {{reject_out}, q};
@@ -699,23 +696,23 @@ int eval(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
         switch (n->kind) {
         case N_REDUCE: case N_FOREACH: {
             reduce_start s = {{n->kind == N_REDUCE ? reduce_init_out : foreach_init_out}, n, e, in, p ? &r.o : k};
-            run = eval(q, n->b, e, jv_copy(in), NULL, &s.o);
+            run = jq_eval(q, n->b, e, jv_copy(in), NULL, &s.o);
             jv_drop(&q->C, in);
             goto done;
         }
         case N_BINARY: case N_COMPARE:
             c.o.fn = binary_right_out;
-            run = eval(q, n->b, e, jv_copy(in), NULL, &c.o);
+            run = jq_eval(q, n->b, e, jv_copy(in), NULL, &c.o);
             jv_drop(&q->C, in);
             goto done;
         case N_AND: case N_OR:
             c.o.fn = logic_left_out;
-            run = eval(q, n->a, e, jv_copy(in), NULL, &c.o);
+            run = jq_eval(q, n->a, e, jv_copy(in), NULL, &c.o);
             jv_drop(&q->C, in);
             goto done;
-        case N_NEGATE: c.o.fn = negate_out; run = eval(q, n->a, e, in, NULL, &c.o); goto done;
+        case N_NEGATE: c.o.fn = negate_out; run = jq_eval(q, n->a, e, in, NULL, &c.o); goto done;
         case N_STRING: run = eval_string(q, n, e, in, k); goto done;
-        case N_FORMAT: c.o.fn = format_out; run = eval(q, n->a, e, in, NULL, &c.o); goto done;
+        case N_FORMAT: c.o.fn = format_out; run = jq_eval(q, n->a, e, in, NULL, &c.o); goto done;
         case N_OBJECT: {
             object_cont o = {{object_out}, n->a, e, in, jv_null(), jv_null(), k, 0};
             run = object_next(q, &o, jv_object(&q->C));
@@ -723,9 +720,9 @@ int eval(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
             goto done;
         }
         case N_FUNCTION: run = eval_function(q, n, e, in, k); goto done;
-        case N_ASSIGN: case N_MODIFY: case N_UPDATE: run = eval_update(q, n, e, in, k); goto done;
+        case N_ASSIGN: case N_MODIFY: case N_UPDATE: run = jq_eval_update(q, n, e, in, k); goto done;
         default:
-            if (n->single) { run = single_result(q, eval1(q, n, e, in), k); goto done; }
+            if (n->single) { run = single_result(q, jq_eval1(q, n, e, in), k); goto done; }
             jv_drop(&q->C, in);
             run = jq_raise(q, jv_cstr(&q->C, "internal error"));
             goto done;
@@ -739,12 +736,12 @@ done:
 static jv eval1_object(jq *q, jnode *n, jenv *e, jv in) {
     jv made = jv_object(&q->C);
     for (jnode *pair = n->a; pair; pair = pair->next) {
-        jv key = pair->a->kind == N_LITERAL ? jv_copy(pair->a->value) : eval1(q, pair->a, e, jv_copy(in)), v;
+        jv key = pair->a->kind == N_LITERAL ? jv_copy(pair->a->value) : jq_eval1(q, pair->a, e, jv_copy(in)), v;
         if (key.kind != J_STRING) {
             if (key.kind != J_INVALID) { jq_errorf(q, "Object keys must be strings"); jv_drop(&q->C, key); }
             goto failed;
         }
-        v = eval1(q, pair->b, e, jv_copy(in));
+        v = jq_eval1(q, pair->b, e, jv_copy(in));
         if (v.kind == J_INVALID) { jv_drop(&q->C, key); goto failed; }
         made = jv_set(&q->C, made, key.s, v);
         jv_drop(&q->C, key);
@@ -760,7 +757,7 @@ failed:
 static jv eval1_string(jq *q, jnode *n, jenv *e, jv in) {
     buffer b = {.t = q->t};
     for (jnode *part = n->a; part; part = part->next) {
-        jv v = eval1(q, part, e, jv_copy(in));
+        jv v = jq_eval1(q, part, e, jv_copy(in));
         if (v.kind == J_INVALID) { buffer_free(&b); jv_drop(&q->C, in); return v; }
         buffer_add(&b, v.s->text, v.s->n);
         jv_drop(&q->C, v);
@@ -772,7 +769,7 @@ static jv eval1_string(jq *q, jnode *n, jenv *e, jv in) {
 }
 
 /* The value of a single expression. Takes over in; J_INVALID after an error. */
-jv eval1(jq *q, jnode *n, jenv *e, jv in) {
+jv jq_eval1(jq *q, jnode *n, jenv *e, jv in) {
     jctx *C = &q->C;
     jv a, b;
     if (tool_too_deep(q->t)) { jv_drop(C, in); return jq_error(q, jv_cstr(C, "expression nests too deep")); }
@@ -781,39 +778,39 @@ jv eval1(jq *q, jnode *n, jenv *e, jv in) {
     case N_LITERAL: jv_drop(C, in); return jv_copy(n->value);
     case N_VARIABLE: jv_drop(C, in); return jv_copy(up(e, n->index)->value);
     case N_PIPE:
-        in = eval1(q, n->a, e, in);
+        in = jq_eval1(q, n->a, e, in);
         if (in.kind == J_INVALID) return in;
         n = n->b;
         continue;
     case N_INDEX:
         if (n->b->kind == N_LITERAL) {
-            a = n->a->kind == N_IDENTITY ? in : eval1(q, n->a, e, in);
+            a = n->a->kind == N_IDENTITY ? in : jq_eval1(q, n->a, e, in);
             if (a.kind == J_INVALID) return a;
             return jq_index(q, a, jv_copy(n->b->value));
         }
-        b = eval1(q, n->b, e, jv_copy(in));
+        b = jq_eval1(q, n->b, e, jv_copy(in));
         if (b.kind == J_INVALID) { jv_drop(C, in); return b; }
-        a = eval1(q, n->a, e, in);
+        a = jq_eval1(q, n->a, e, in);
         if (a.kind == J_INVALID) { jv_drop(C, b); return a; }
         return jq_index(q, a, b);
     case N_SLICE: {
-        jv to = n->c ? eval1(q, n->c, e, jv_copy(in)) : jv_null(), from = jv_null();
-        if (to.kind != J_INVALID && n->b) from = eval1(q, n->b, e, jv_copy(in));
+        jv to = n->c ? jq_eval1(q, n->c, e, jv_copy(in)) : jv_null(), from = jv_null();
+        if (to.kind != J_INVALID && n->b) from = jq_eval1(q, n->b, e, jv_copy(in));
         if (to.kind == J_INVALID || from.kind == J_INVALID) { jv_drop(C, in); jv_drop(C, to); return jv_of(J_INVALID); }
-        a = eval1(q, n->a, e, in);
+        a = jq_eval1(q, n->a, e, in);
         if (a.kind == J_INVALID) { jv_drop(C, from); jv_drop(C, to); return a; }
         return jq_index(q, a, slice_key(q, from, to));
     }
     case N_BINARY:
-        b = eval1(q, n->b, e, jv_copy(in));
+        b = jq_eval1(q, n->b, e, jv_copy(in));
         if (b.kind == J_INVALID) { jv_drop(C, in); return b; }
-        a = eval1(q, n->a, e, in);
+        a = jq_eval1(q, n->a, e, in);
         if (a.kind == J_INVALID) { jv_drop(C, b); return a; }
         return jq_arith(q, n->op, a, b);
     case N_COMPARE: {
-        b = eval1(q, n->b, e, jv_copy(in));
+        b = jq_eval1(q, n->b, e, jv_copy(in));
         if (b.kind == J_INVALID) { jv_drop(C, in); return b; }
-        a = eval1(q, n->a, e, in);
+        a = jq_eval1(q, n->a, e, in);
         if (a.kind == J_INVALID) { jv_drop(C, b); return a; }
         int yes;
         if (n->op == '=' || n->op == '!') yes = jv_equal(C, a, b) == (n->op == '=');
@@ -826,22 +823,22 @@ jv eval1(jq *q, jnode *n, jenv *e, jv in) {
         return jv_bool(yes);
     }
     case N_AND: case N_OR: {
-        a = eval1(q, n->a, e, jv_copy(in));
+        a = jq_eval1(q, n->a, e, jv_copy(in));
         if (a.kind == J_INVALID) { jv_drop(C, in); return a; }
         int yes = jv_true(a);
         jv_drop(C, a);
         if (n->kind == N_AND ? !yes : yes) { jv_drop(C, in); return jv_bool(yes); }
-        b = eval1(q, n->b, e, in);
+        b = jq_eval1(q, n->b, e, in);
         if (b.kind == J_INVALID) return b;
         yes = jv_true(b);
         jv_drop(C, b);
         return jv_bool(yes);
     }
     case N_NEGATE:
-        a = eval1(q, n->a, e, in);
+        a = jq_eval1(q, n->a, e, in);
         if (a.kind == J_INVALID) return a;
         if (!jv_is_number(a)) {
-            jv text = error_text(q, a);
+            jv text = jq_error_text(q, a);
             jq_errorf(q, "%s (%s) cannot be negated", jv_kind_name(a), text.s->text);
             jv_drop(C, text);
             jv_drop(C, a);
@@ -849,7 +846,7 @@ jv eval1(jq *q, jnode *n, jenv *e, jv in) {
         }
         { double d = -jv_number(a); jv_drop(C, a); return jv_num(d); }
     case N_IF: {
-        a = eval1(q, n->a, e, jv_copy(in));
+        a = jq_eval1(q, n->a, e, jv_copy(in));
         if (a.kind == J_INVALID) { jv_drop(C, in); return a; }
         int yes = jv_true(a);
         jv_drop(C, a);
@@ -860,7 +857,7 @@ jv eval1(jq *q, jnode *n, jenv *e, jv in) {
     case N_ARRAY: {
         cont c = {.o = {collect_out}, .q = q, .held = jv_array(C, 0)};
         if (!n->a) { jv_drop(C, in); return c.held; }
-        int run = eval(q, n->a, e, in, NULL, &c.o);
+        int run = jq_eval(q, n->a, e, in, NULL, &c.o);
         if (run == RUN_ON) return c.held;
         jv_drop(C, c.held);
         if (run == RUN_BREAK) { jv m = jv_object(C); jq_error(q, jv_put(C, m, "__jq", jv_num(q->breaking))); }
@@ -869,12 +866,12 @@ jv eval1(jq *q, jnode *n, jenv *e, jv in) {
     case N_OBJECT: return eval1_object(q, n, e, in);
     case N_STRING: return eval1_string(q, n, e, in);
     case N_FORMAT:
-        a = eval1(q, n->a, e, in);
+        a = jq_eval1(q, n->a, e, in);
         return a.kind == J_INVALID ? a : jq_format(q, n->value.s->text, a);
     case N_FUNCTION: {
         jv args[8];
         for (int i = n->count - 1; i >= 0; i--) {
-            args[i] = eval1(q, n->args[i], e, jv_copy(in));
+            args[i] = jq_eval1(q, n->args[i], e, jv_copy(in));
             if (args[i].kind == J_INVALID) {
                 for (int j = i + 1; j < n->count; j++) jv_drop(C, args[j]);
                 jv_drop(C, in);

@@ -211,7 +211,7 @@ static jnode *variable(parser *s, const char *name) {
     if (!strcmp(name, "ENV")) {
         int single;
         jnode *n = make(s, N_FUNCTION, NULL, NULL);
-        n->fn = func_named("env", 0, &single);
+        n->fn = jq_func_named("env", 0, &single);
         n->single = 1;
         return n;
     }
@@ -251,7 +251,7 @@ static jnode *call(parser *s, const char *name, jnode **args, int arity) {
             return n;
         }
     }
-    int special = special_named(name, arity);
+    int special = jq_special_named(name, arity);
     if (special >= 0) {
         n = make(s, N_SPECIAL, NULL, NULL);
         n->op = special;
@@ -259,7 +259,7 @@ static jnode *call(parser *s, const char *name, jnode **args, int arity) {
         n->count = arity;
         return n;
     }
-    jfunc *fn = func_named(name, arity, &single);
+    jfunc *fn = jq_func_named(name, arity, &single);
     if (fn) {
         n = make(s, N_FUNCTION, NULL, NULL);
         n->fn = fn;

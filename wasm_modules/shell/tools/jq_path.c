@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-jv path_array(jq *q, jpath *p) {
+jv jq_path_array(jq *q, jpath *p) {
     uint32_t n = 0;
     for (jpath *at = p; at->up; at = at->up) n++;
     jv a = jv_array(&q->C, n);
@@ -210,7 +210,7 @@ typedef struct { jout o; jv paths; } paths_out;
 static int add_path(jq *q, jout *self, jv v, jpath *p) {
     paths_out *c = (paths_out *)self;
     jv_drop(&q->C, v);
-    c->paths = jv_push(&q->C, c->paths, path_array(q, p));
+    c->paths = jv_push(&q->C, c->paths, jq_path_array(q, p));
     return RUN_ON;
 }
 
@@ -218,7 +218,7 @@ static int add_path(jq *q, jout *self, jv v, jpath *p) {
 static jv collect_paths(jq *q, jnode *n, jenv *e, jv in) {
     paths_out c = {{add_path}, jv_array(&q->C, 0)};
     jpath root = {NULL, jv_null()};
-    int run = eval(q, n, e, jv_copy(in), &root, &c.o);
+    int run = jq_eval(q, n, e, jv_copy(in), &root, &c.o);
     if (run == RUN_ON) return c.paths;
     jv_drop(&q->C, c.paths);
     if (run == RUN_BREAK) jq_error(q, jv_cstr(&q->C, "break"));
@@ -239,9 +239,9 @@ static int take_first(jq *q, jout *self, jv v, jpath *p) {
 /* Applies f to the element at path[at..]; a missing result asks for deletion through *gone. */
 static jv modify_at(jq *q, jv v, jv path, uint32_t at, jnode *f, jenv *e, int *gone) {
     if (at == path.a->n) {
-        if (f->single) return eval1(q, f, e, v);
+        if (f->single) return jq_eval1(q, f, e, v);
         first_out c = {{take_first}, jv_null(), 0, ++q->labels};
-        int run = eval(q, f, e, v, NULL, &c.o);
+        int run = jq_eval(q, f, e, v, NULL, &c.o);
         if (run == RUN_BREAK && q->breaking == c.id) return c.v;
         if (run == RUN_ON) { *gone = 1; return jv_null(); }
         return jv_of(J_INVALID);
@@ -291,11 +291,11 @@ static int assign_value(jq *q, jout *self, jv v, jpath *p) {
     return r.kind == J_INVALID ? RUN_ERROR : c->k->fn(q, c->k, r, NULL);
 }
 
-int eval_update(jq *q, jnode *n, jenv *e, jv in, jout *k) {
+int jq_eval_update(jq *q, jnode *n, jenv *e, jv in, jout *k) {
     if (n->kind == N_MODIFY) return eval_modify(q, n, e, in, k);
     if (n->b->single) {
         /* one value: the input can be changed in place */
-        jv v = eval1(q, n->b, e, jv_copy(in));
+        jv v = jq_eval1(q, n->b, e, jv_copy(in));
         if (v.kind == J_INVALID) { jv_drop(&q->C, in); return RUN_ERROR; }
         jv paths = collect_paths(q, n->a, e, in);
         if (paths.kind == J_INVALID) { jv_drop(&q->C, in); jv_drop(&q->C, v); return RUN_ERROR; }
@@ -316,7 +316,7 @@ int eval_update(jq *q, jnode *n, jenv *e, jv in, jout *k) {
         return in.kind == J_INVALID ? RUN_ERROR : k->fn(q, k, in, NULL);
     }
     assign_out c = {{assign_value}, n, e, in, k};
-    int run = eval(q, n->b, e, jv_copy(in), NULL, &c.o);
+    int run = jq_eval(q, n->b, e, jv_copy(in), NULL, &c.o);
     jv_drop(&q->C, in);
     return run;
 }

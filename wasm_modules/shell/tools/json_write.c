@@ -10,7 +10,7 @@ void json_number(buffer *b, double n) {
     char text[40];
     if (n != n) { buffer_puts(b, "null"); return; }
     if (isinf(n)) n = n > 0 ? 1.7976931348623157e308 : -1.7976931348623157e308;
-    if (n == floor(n) && fabs(n) < 1e17) {
+    if (n == floor(n) && fabs(n) < 1e15) {
         long long i = (long long)n;
         char *p = text + 30;
         unsigned long long u = i < 0 ? 0ull - (unsigned long long)i : (unsigned long long)i;
@@ -31,7 +31,7 @@ void json_number(buffer *b, double n) {
     for (char *p = text + (*text == '-'); *p != 'e'; p++) if (*p != '.') digits[count++] = *p;
     while (count > 1 && digits[count - 1] == '0') count--;
     if (n < 0) buffer_putc(b, '-');
-    if (exponent < -5 || exponent >= 17) {
+    if (exponent + 1 <= -4 || exponent + 1 > count + 15) {
         buffer_putc(b, digits[0]);
         if (count > 1) { buffer_putc(b, '.'); buffer_add(b, digits + 1, (size_t)count - 1); }
         buffer_printf(b, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));

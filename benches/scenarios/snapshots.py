@@ -1,0 +1,126 @@
+"""Snapshots: saving a session, restoring it to its first result, and how large it is; and what recording a run costs.
+
+A session is saved after it ran something, so that its changed pages are found and copied every time. Sizes are of the sealed
+bytes, in kB of a thousand bytes.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from benches.harness import Bench, Contender, Promise, Scenario
+from benches.natives import spawn_python
+from benches.sessions import ROOMY, TITLES, open_box, ready, run
+
+if TYPE_CHECKING:
+    from hatchway import Sandbox
+    from sandbox.sealing import Keys
+
+_SPAWN = "python3 -c 1+1"
+_SESSIONS = {
+    "Python, json, re and 100,000 integers": ("python", "import json, re\nx = list(range(100_000))", "y = 1", "len(x)", 100_000),
+    "Python, empty": ("python", "1+1", "y = 1", "1+1", 2),
+    "JavaScript": ("javascript", "var x = [1, 2, 3]; function f() { return 6 }", "var y = 1", "f()", 6),
+    "shell": ("shell", "x=1; f() { echo $x; }", "y=1", "f", None),
+}
+_LOOP = "def loop():\n    total = 0\n    for i in range(1_000_000):\n        total += i * i % 7\n    return total\nloop()"
+
+
+class _Saving:
+    def __init__(self, box: Sandbox, language: str, disturbance: str, keys: Keys) -> None:
+        self.box, self.language, self.disturbance, self.keys = box, language, disturbance, keys
+        self.blob = b""
+
+    def disturb(self) -> None:
+        run(self.box, self.disturbance, self.language)
+
+    def run(self) -> None:
+        self.blob = self.box.snapshot(keys=self.keys)
+
+
+class _Restoring:
+    def __init__(self, saving: _Saving, code: str, expected: object) -> None:
+        self.saving, self.code, self.expected = saving, code, expected
+
+    def run(self) -> None:
+        import hatchway
+
+        self.box = hatchway.Sandbox.restore(self.saving.blob, keys=self.saving.keys)
+        run(self.box, self.code, self.saving.language, self.expected)
+
+    def close(self) -> None:
+        self.box.close()
+
+
+def measure(bench: Bench) -> None:
+    from sandbox.sealing import Keys
+
+    keys = Keys.of(os.urandom(32))
+    contenders = [Contender(_SPAWN, spawn_python, role="native")]
+    savings: dict[str, _Saving] = {}
+    for label, (language, setup, disturbance, code, expected) in _SESSIONS.items():
+        why = ready(language)
+        if why:
+            bench.missing(f"{label}, save", why)
+            continue
+        box = open_box(language=language)
+        run(box, setup, language)
+        saving = savings[label] = _Saving(box, language, disturbance, keys)
+        saving.run()
+        restoring = _Restoring(saving, code, expected)
+        contenders.append(Contender(f"{label}, save", saving.run, before=saving.disturb))
+        contenders.append(Contender(f"{label}, restore to first result", restoring.run, after=restoring.close))
+    bench.interleave(*contenders, repetitions=bench.count(60, 15))
+    for label, saving in savings.items():
+        bench.record(f"{label}, size", [len(saving.blob) / 1e3], "kB")
+    bench.note("pyeryx 0.11 was measured elsewhere: 418 ms to restore, and functions, classes and generators are lost")
+
+
+def measure_recording(bench: Bench) -> None:
+    """The same CPU-bound program, recorded and not."""
+    if why := ready("python"):
+        bench.missing("CPU-bound run, recorded", why)
+        return
+    plain, recorded = open_box(limits=ROOMY), open_box(limits=ROOMY, record=True)
+    contenders = [
+        Contender("CPU-bound run", lambda: run(plain, _LOOP)),
+        Contender("CPU-bound run, recorded", lambda: run(recorded, _LOOP)),
+    ]
+    bench.interleave(*contenders, repetitions=bench.count(30, 8))
+
+
+SCENARIOS = [
+    Scenario(
+        "snapshots",
+        "saving a session and restoring it to its first result",
+        measure,
+        (
+            Promise("save: Python with 100,000 integers", 15, "ms", of="Python, json, re and 100,000 integers, save", issue=4),
+            Promise("size: Python with 100,000 integers", 1000, "kB", of="Python, json, re and 100,000 integers, size", issue=4),
+            Promise(
+                "restore to first result: Python with 100,000 integers",
+                10,
+                "ms",
+                of="Python, json, re and 100,000 integers, restore to first result",
+                issue=4,
+            ),
+            Promise("save: empty Python session", 2, "ms", of="Python, empty, save", issue=4),
+            Promise(
+                "restore to first result: empty Python session", 3, "ms", of="Python, empty, restore to first result", issue=4
+            ),
+            Promise("size: empty Python session", 150, "kB", of="Python, empty, size", issue=4),
+            *(
+                Promise(f"{verb}: {title} session", 2, "ms", of=f"{title}, {row}", issue=4)
+                for title in (TITLES["javascript"], TITLES["shell"])
+                for verb, row in (("save", "save"), ("restore to first result", "restore to first result"))
+            ),
+        ),
+    ),
+    Scenario(
+        "recording",
+        "what recording costs a CPU-bound run",
+        measure_recording,
+        (Promise("a recorded CPU-bound run", 1.05, "×", of="CPU-bound run, recorded", over="CPU-bound run", issue=4),),
+    ),
+]

@@ -1,0 +1,87 @@
+"""Shelter for guests: signals of the main thread wait while one runs.
+
+Purpose: a guest calls the host through ctypes callbacks. An exception raised *inside* one is caught there and ends the guest
+cleanly; one raised at its very entry, before its first line, cannot be caught, and ctypes then returns a random number that the
+engine takes for a pointer. Signal handlers raise there: Ctrl-C is enough.
+
+Rules: THREAT[TM-ISO-CALLBACK]: every call into a guest happens inside `sheltered`. A signal that arrives meanwhile is noted,
+the run is asked to end, and the handler is called afterwards, where it may raise. The other thing that raises at an entry is a
+Python stack that is almost used up: see `sandbox.stacks`. Does not know: guests.
+"""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from collections.abc import Callable
+from typing import Any, Final
+
+_signal: Final = importlib.import_module("_signal")  # beneath `signal`, whose wrappers make enums and cost 50 µs a run
+
+_SIGNALS: Final = tuple(
+    int(getattr(_signal, name))
+    for name in [
+        "SIGINT",
+        "SIGTERM",
+        "SIGHUP",
+        "SIGQUIT",
+        "SIGALRM",
+        "SIGVTALRM",
+        "SIGPROF",
+        "SIGUSR1",
+        "SIGUSR2",
+        "SIGCHLD",
+        "SIGWINCH",
+        "SIGCONT",
+        "SIGTSTP",
+        "SIGIO",
+    ]
+)
+"""Those that programs handle. A signal that is handled by default, by C or not at all cannot raise."""
+_main_thread: Final = threading.main_thread().ident
+
+
+class _Deferring:
+    """Signals of the main thread wait until the guest is left."""
+
+    __slots__ = ("_arrived", "_handlers", "_stop")
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        self._stop = stop
+        self._arrived: list[int] = []
+        self._handlers: dict[int, Any] = {}
+
+    def _note(self, number: int, frame: object) -> None:
+        self._arrived.append(number)
+        self._stop()
+
+    def __enter__(self) -> None:
+        for number in _SIGNALS:
+            handler = _signal.getsignal(number)
+            if callable(handler):
+                self._handlers[number] = handler
+                _signal.signal(number, self._note)
+
+    def __exit__(self, *exc: object) -> None:
+        for number, handler in self._handlers.items():
+            _signal.signal(number, handler)
+        for number in self._arrived:
+            self._handlers[number](number, None)
+
+
+class _Open:
+    """Other threads have no signals."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+
+_open: Final = _Open()
+
+
+def sheltered(stop: Callable[[], None]) -> _Deferring | _Open:
+    """A context in which guests may run. `stop` is called when a signal arrives; it must not raise."""
+    return _Deferring(stop) if threading.get_ident() == _main_thread else _open

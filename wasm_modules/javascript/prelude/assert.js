@@ -1,0 +1,145 @@
+// assert.js: the module `assert`, and comparing values by their structure.
+(function (native, hooks) {
+  // Compares by structure, with cycles, from a queue.
+  const deepEqual = (left, right, strict) => {
+    const seen = new Map(),
+      queue = [[left, right]];
+    const same = (a, b) => (strict ? Object.is(a, b) : a == b || (a !== a && b !== b));
+    while (queue.length) {
+      const [a, b] = queue.pop();
+      if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) {
+        if (!same(a, b)) return false;
+        continue;
+      }
+      if (a === b || seen.get(a) === b) continue;
+      seen.set(a, b);
+      if (strict && Object.getPrototypeOf(a) !== Object.getPrototypeOf(b)) return false;
+      if (native.kind(a) !== native.kind(b)) return false;
+      if (a instanceof Date && b instanceof Date) {
+        if (a.getTime() !== b.getTime()) return false;
+        continue;
+      }
+      if (a instanceof RegExp && b instanceof RegExp) {
+        if (`${a}` !== `${b}`) return false;
+        continue;
+      }
+      if (a instanceof Error && (a.name !== b.name || a.message !== b.message)) return false;
+      if (a instanceof Map) {
+        if (a.size !== b.size) return false;
+        for (const [k, v] of a) {
+          const twin = b.has(k) ? k : [...b.keys()].find((other) => typeof k === "object" && deepEqual(k, other, strict));
+          if (twin === undefined && !b.has(k)) return false;
+          queue.push([v, b.get(twin)]);
+        }
+        continue;
+      }
+      if (a instanceof Set) {
+        if (a.size !== b.size) return false;
+        for (const v of a)
+          if (!b.has(v) && !(typeof v === "object" && [...b].some((other) => deepEqual(v, other, strict)))) return false;
+        continue;
+      }
+      const keys = Object.keys(a);
+      if (keys.length !== Object.keys(b).length || (Array.isArray(a) && a.length !== b.length)) return false;
+      for (const k of keys) {
+        if (!Object.hasOwn(b, k)) return false;
+        queue.push([a[k], b[k]]);
+      }
+    }
+    return true;
+  };
+
+  class AssertionError extends Error {
+    constructor({ message, actual, expected, operator }) {
+      super(message);
+      this.name = "AssertionError";
+      Object.assign(this, { generatedMessage: false, code: "ERR_ASSERTION", actual, expected, operator });
+    }
+  }
+  const fail = (message, actual, expected, operator, fallback) => {
+    if (message instanceof Error) throw message;
+    throw new AssertionError({ message: message ?? fallback, actual, expected, operator });
+  };
+  const show = hooks.inspect;
+  const assert = (value, message) => {
+    if (!value) fail(message, value, true, "==", "The expression evaluated to a falsy value");
+  };
+  const matches = (error, expected) =>
+    expected === undefined ||
+    (typeof expected === "function"
+      ? (expected.prototype !== undefined && error instanceof expected) ||
+        (!(expected.prototype instanceof Error) && expected !== Error && expected(error) === true)
+      : expected instanceof RegExp
+        ? expected.test(`${error}`)
+        : Object.keys(expected).every((k) =>
+            expected[k] instanceof RegExp ? expected[k].test(error[k]) : deepEqual(error[k], expected[k], true),
+          ));
+  Object.assign(assert, {
+    AssertionError,
+    ok: assert,
+    equal: (a, b, m) => {
+      if (!(a == b || (a !== a && b !== b))) fail(m, a, b, "==", `${show(a)} == ${show(b)}`);
+    },
+    notEqual: (a, b, m) => {
+      if (a == b) fail(m, a, b, "!=", `${show(a)} != ${show(b)}`);
+    },
+    strictEqual: (a, b, m) => {
+      if (!Object.is(a, b))
+        fail(m, a, b, "strictEqual", `Expected values to be strictly equal:\n\n${show(a)} !== ${show(b)}\n`);
+    },
+    notStrictEqual: (a, b, m) => {
+      if (Object.is(a, b)) fail(m, a, b, "notStrictEqual", `Expected "actual" to be strictly unequal to: ${show(b)}`);
+    },
+    deepEqual: (a, b, m) => {
+      if (!deepEqual(a, b, false))
+        fail(
+          m,
+          a,
+          b,
+          "deepEqual",
+          `Expected values to be loosely deep-equal:\n\n${show(a)}\n\nshould loosely deep-equal\n\n${show(b)}`,
+        );
+    },
+    deepStrictEqual: (a, b, m) => {
+      if (!deepEqual(a, b, true))
+        fail(
+          m,
+          a,
+          b,
+          "deepStrictEqual",
+          `Expected values to be strictly deep-equal:\n\n${show(a)}\n\nshould equal\n\n${show(b)}\n`,
+        );
+    },
+    notDeepStrictEqual: (a, b, m) => {
+      if (deepEqual(a, b, true)) fail(m, a, b, "notDeepStrictEqual", "Expected values not to be deep-equal");
+    },
+    fail: (m = "Failed") => fail(m, undefined, undefined, "fail"),
+    match: (text, pattern, m) => {
+      if (!pattern.test(text))
+        fail(m, text, pattern, "match", `The input did not match the regular expression ${pattern}. Input:\n\n${show(text)}\n`);
+    },
+    throws: (f, expected, m) => {
+      try {
+        f();
+      } catch (error) {
+        if (!matches(error, typeof expected === "string" ? undefined : expected)) throw error;
+        return;
+      }
+      fail(m, undefined, expected, "throws", "Missing expected exception.");
+    },
+    rejects: async (promise, expected, m) => {
+      try {
+        await (typeof promise === "function" ? promise() : promise);
+      } catch (error) {
+        if (!matches(error, expected)) throw error;
+        return;
+      }
+      fail(m, undefined, expected, "rejects", "Missing expected rejection.");
+    },
+    doesNotThrow: (f) => f(),
+  });
+  assert.strict = assert;
+
+  hooks.deepEqual = deepEqual;
+  hooks.assert = assert;
+});

@@ -1,0 +1,109 @@
+// stdin.js: process.stdin and the module `readline`. Standard input is whole from the start, so reading never waits; the
+// events come later only because programs attach their listeners first.
+(function (native, hooks) {
+  const EventEmitter = hooks.builtins.events;
+  let taken = { turn: -1, text: "" };
+
+  // What is left of this turn's standard input, as text.
+  const remaining = () => {
+    if (taken.turn !== native.turn()) taken = { turn: native.turn(), text: native.decode(native.read(0), false) };
+    return taken.text;
+  };
+  const takeAll = () => {
+    const text = remaining();
+    taken.text = "";
+    return text;
+  };
+  // The next line without its end, or null.
+  const takeLine = () => {
+    const text = remaining();
+    if (text === "") return null;
+    const at = text.indexOf("\n"),
+      line = at < 0 ? text : text.slice(0, at);
+    taken.text = at < 0 ? "" : text.slice(at + 1);
+    return line.replace(/\r$/, "");
+  };
+
+  class Stdin extends EventEmitter {
+    fd = 0;
+    isTTY = false;
+    #started = false;
+    read() {
+      return takeAll() || null;
+    }
+    setEncoding() {
+      return this;
+    }
+    resume() {
+      return this;
+    }
+    pause() {
+      return this;
+    }
+    unref() {
+      return this;
+    }
+    on(name, listener) {
+      super.on(name, listener);
+      if (!this.#started && (name === "data" || name === "end" || name === "readable")) {
+        this.#started = true;
+        setImmediate(() => {
+          this.#started = false;
+          if (this.listenerCount("readable")) this.emit("readable");
+          const text = takeAll();
+          if (text) this.emit("data", text);
+          this.emit("end");
+          this.emit("close");
+          this.removeAllListeners();
+        });
+      }
+      return this;
+    }
+    async *[Symbol.asyncIterator]() {
+      const text = takeAll();
+      if (text) yield text;
+    }
+  }
+
+  class Interface extends EventEmitter {
+    #closed = false;
+    constructor() {
+      super();
+      setImmediate(() => this.#pump());
+    }
+    // Hands lines to `line` listeners; without one the lines stay for question() and the iterator.
+    #pump() {
+      if (!this.listenerCount("line")) return;
+      for (let line; !this.#closed && (line = takeLine()) !== null;) this.emit("line", line);
+      this.close();
+    }
+    question(query, options, callback) {
+      process.stdout.write(query);
+      const answer = takeLine() ?? "";
+      const done = typeof options === "function" ? options : callback;
+      if (done) setImmediate(done, answer);
+      return Promise.resolve(answer);
+    }
+    close() {
+      if (this.#closed) return;
+      this.#closed = true;
+      this.emit("close");
+    }
+    setPrompt() {}
+    prompt() {}
+    pause() {
+      return this;
+    }
+    resume() {
+      return this;
+    }
+    async *[Symbol.asyncIterator]() {
+      for (let line; (line = takeLine()) !== null;) yield line;
+    }
+  }
+
+  process.stdin = new Stdin();
+  const readline = { createInterface: () => new Interface(), Interface };
+  hooks.builtins.readline = { ...readline, promises: readline };
+  hooks.builtins["readline/promises"] = readline;
+});

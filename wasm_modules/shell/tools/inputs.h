@@ -1,0 +1,10 @@
+/* inputs.h - the loop most filters share: every file operand, or standard input when there is none. */
+#ifndef HATCH_INPUTS_H
+#define HATCH_INPUTS_H
+#include "../tool.h"
+
+/* Calls each for every operand from first on. A file that cannot be opened is reported and makes the result 1; a nonzero result of each ends
+ * the loop and is returned. */
+typedef int input_fn(tool *t, io *from, const char *name, void *context);
+int for_each_input(tool *t, int argc, char **argv, int first, input_fn *each, void *context);
+#endif

@@ -1,0 +1,329 @@
+/* jq.c - jq's command line, its inputs and its outputs. */
+#include "jq.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct { jout o; json_style style; int raw, join, seq, exit_status, raw_zero; int last; int any; io *to; } printer;
+
+static int print_out(jq *q, jout *self, jv v, jpath *p) {
+    printer *w = (printer *)self;
+    (void)p;
+    buffer b = {.t = q->t};
+    w->any = 1;
+    w->last = jv_true(v);
+    if (w->seq) buffer_putc(&b, 30);
+    if (w->raw && v.kind == J_STRING && !(w->style.ascii && !w->join)) buffer_add(&b, v.s->text, v.s->n);
+    else json_write(&q->C, &b, v, &w->style);
+    if (w->raw_zero) buffer_putc(&b, 0); else if (!w->join) buffer_putc(&b, '\n');
+    int failed = io_write(w->to, b.p, b.n);
+    buffer_free(&b);
+    jv_drop(&q->C, v);
+    if (failed < 0) { q->halted = 1; q->halt_code = 2; return jq_raise(q, jv_null()); }
+    return RUN_ON;
+}
+
+/* Reads the next file into q->text. 0 when there is none. */
+static int open_next(jq *q) {
+    while (q->next_file < q->file_count || (!q->file_count && !q->next_file)) {
+        io *from;
+        if (!q->file_count) { from = io_ref(q->t->in); q->next_file = 1; q->file_name = NULL; }
+        else {
+            const char *path = q->files[q->next_file++];
+            from = io_open(path, 0, 0);
+            q->file_name = path;
+            if (!from) { q->input_failed = tool_fail(q->t, 2, "error: Could not open %s: %s", path, strerror(errno)); continue; }
+        }
+        size_t kept = 0;
+        if (q->raw_input || q->slurp) kept = q->text.n; else q->text.n = 0;
+        buffer_read_all(&q->text, from);
+        io_unref(from);
+        json_reader_start(&q->reader, &q->C, q->text.p, q->text.n);
+        (void)kept;
+        return 1;
+    }
+    return 0;
+}
+
+static jv next_json(jq *q, int *more) {
+    for (;;) {
+        if (q->reading) {
+            jv v = json_next(&q->reader);
+            if (v.kind != J_INVALID) { *more = 1; return v; }
+            if (q->reader.error) {
+                *more = 1;
+                if (q->input_failed != -2) {
+                    const char *tail = !strncmp(q->reader.error, "Unfinished JSON", 15) ? " at EOF" : "";
+                    q->input_failed = -2;
+                    return jq_error(q, jv_format(&q->C, "%s%s at line %d, column %d", q->reader.error, tail, q->reader.line, q->reader.column));
+                }
+                *more = 0;
+                return jv_of(J_INVALID);
+            }
+        }
+        if (!open_next(q)) { q->reading = 0; *more = 0; return jv_of(J_INVALID); }
+        q->reading = 1;
+    }
+}
+
+static jv next_raw(jq *q, int *more) {
+    if (!q->reading) { while (open_next(q)) {} q->reading = 1; q->raw_at = 0; }
+    if (q->slurp) {
+        *more = q->reading == 1;
+        q->reading = 2;
+        return *more ? jv_text(&q->C, q->text.p ? q->text.p : "", q->text.n) : jv_of(J_INVALID);
+    }
+    *more = q->raw_at < q->text.n;
+    if (!*more) return jv_of(J_INVALID);
+    const char *line = q->text.p + q->raw_at, *end = memchr(line, '\n', q->text.n - q->raw_at);
+    size_t n = end ? (size_t)(end - line) : q->text.n - q->raw_at;
+    q->raw_at += n + 1;
+    return jv_text(&q->C, line, n);
+}
+
+/* The events of --stream for one value, as jq's tostream gives them. */
+static jv stream_events(jq *q, jv events, jv v, jv path, int top) {
+    jctx *C = &q->C;
+    uint32_t n = v.kind == J_ARRAY ? v.a->n : v.kind == J_OBJECT ? v.o->n : 0;
+    if (!n || tool_too_deep(q->t)) return jv_push(C, events, jv_push(C, jv_push(C, jv_array(C, 2), jv_copy(path)), jv_copy(v)));
+    jv last = jv_null();
+    for (uint32_t i = 0; i < n; i++) {
+        jv key = jv_num(i);
+        if (v.kind == J_OBJECT) { key = jv_of(J_STRING); key.s = v.o->at[i].key; jv_copy(key); }
+        jv inner = jv_push(C, jv_copy(path), key);
+        events = stream_events(q, events, v.kind == J_ARRAY ? v.a->at[i] : v.o->at[i].value, inner, 0);
+        jv_drop(C, last);
+        last = inner;
+    }
+    (void)top;
+    return jv_push(C, events, jv_push(C, jv_array(C, 1), last));
+}
+
+jv jq_input(jq *q, int *more) {
+    if (q->raw_input) return next_raw(q, more);
+    if (q->slurp) {
+        if (q->reading == 2) { *more = 0; return jv_of(J_INVALID); }
+        jv all = jv_array(&q->C, 0);
+        while (open_next(q)) {}
+        json_reader_start(&q->reader, &q->C, q->text.p ? q->text.p : "", q->text.n);
+        for (;;) {
+            jv v = json_next(&q->reader);
+            if (v.kind == J_INVALID) break;
+            all = jv_push(&q->C, all, v);
+        }
+        q->reading = 2;
+        *more = 1;
+        if (!q->reader.error) return all;
+        jv_drop(&q->C, all);
+        q->input_failed = -2;
+        return jq_error(q, jv_format(&q->C, "%s%s at line %d, column %d", q->reader.error, strncmp(q->reader.error, "Unfinished JSON", 15) ? "" : " at EOF", q->reader.line, q->reader.column));
+    }
+    if (q->stream) {
+        if (q->pending.kind == J_ARRAY && q->raw_at < q->pending.a->n) { *more = 1; return jv_copy(q->pending.a->at[q->raw_at++]); }
+        jv v = next_json(q, more);
+        if (v.kind == J_INVALID) return v;
+        jv path = jv_array(&q->C, 0);
+        jv_drop(&q->C, q->pending);
+        q->pending = stream_events(q, jv_array(&q->C, 0), v, path, 1);
+        jv_drop(&q->C, path);
+        jv_drop(&q->C, v);
+        q->raw_at = 1;
+        return jv_copy(q->pending.a->at[0]);
+    }
+    return next_json(q, more);
+}
+
+typedef struct { printer out; int named_count; jv args, positional; const char *program, *program_file; int exit_flag, positional_mode; } options;
+
+static int read_file_value(jq *q, const char *path, int raw, jv *v) {
+    io *from = io_open(path, 0, 0);
+    if (!from) return tool_fail(q->t, 2, "Bad JSON in --%s %s %s: Could not open %s: %s", raw ? "rawfile" : "slurpfile", "name", path, path, strerror(errno));
+    buffer b = {.t = q->t};
+    buffer_read_all(&b, from);
+    io_unref(from);
+    if (raw) { *v = jv_text(&q->C, b.p, b.n); return 0; }
+    json_reader r;
+    json_reader_start(&r, &q->C, b.p, b.n);
+    *v = jv_array(&q->C, 0);
+    for (jv x; (x = json_next(&r)).kind != J_INVALID;) *v = jv_push(&q->C, *v, x);
+    return r.error ? tool_fail(q->t, 2, "Bad JSON in --slurpfile name %s: %s at line %d, column %d", path, r.error, r.line, r.column) : 0;
+}
+
+static int parse_json_text(jq *q, const char *text, jv *v) {
+    json_reader r;
+    json_reader_start(&r, &q->C, text, strlen(text));
+    *v = json_next(&r);
+    if (v->kind == J_INVALID) return -1;
+    jv more = json_next(&r);
+    if (more.kind != J_INVALID) { jv_drop(&q->C, more); return -1; }
+    return r.error ? -1 : 0;
+}
+
+static void short_option(jq *q, options *o, char c, int *bad) {
+    switch (c) {
+    case 'n': q->null_input = 1; break;
+    case 'r': o->out.raw = 1; break;
+    case 'j': o->out.raw = o->out.join = 1; break;
+    case 'a': o->out.style.ascii = 1; break;
+    case 'c': o->out.style.indent = 0; o->out.style.tab = 0; break;
+    case 'C': o->out.style.color = 1; break;
+    case 'M': o->out.style.color = 0; break;
+    case 'S': o->out.style.sort = 1; break;
+    case 's': q->slurp = 1; break;
+    case 'R': q->raw_input = 1; break;
+    case 'e': o->exit_flag = 1; break;
+    case 'f': break;
+    case 'h': case 'V': break;
+    default: *bad = 1;
+    }
+}
+
+/* --name options; returns how many words they took beyond themselves, -1 on error. */
+static int long_option(jq *q, options *o, char **argv, int left) {
+    const char *name = argv[0] + 2;
+    static const struct { const char *name; char letter; } plain[] = {{"null-input", 'n'}, {"raw-output", 'r'}, {"join-output", 'j'}, {"ascii-output", 'a'}, {"compact-output", 'c'}, {"color-output", 'C'},
+        {"monochrome-output", 'M'}, {"sort-keys", 'S'}, {"slurp", 's'}, {"raw-input", 'R'}, {"exit-status", 'e'}};
+    int bad = 0;
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) if (!strcmp(plain[i].name, name)) { short_option(q, o, plain[i].letter, &bad); return 0; }
+    if (!strcmp(name, "tab")) { o->out.style.tab = 1; return 0; }
+    if (!strcmp(name, "seq")) { o->out.seq = q->reader.seq = 1; return 0; }
+    if (!strcmp(name, "stream")) { q->stream = 1; return 0; }
+    if (!strcmp(name, "unbuffered") || !strcmp(name, "stream-errors")) return 0;
+    if (!strcmp(name, "raw-output0")) { o->out.raw = o->out.raw_zero = 1; return 0; }
+    if (!strcmp(name, "args")) { o->positional_mode = 1; return 0; }
+    if (!strcmp(name, "jsonargs")) { o->positional_mode = 2; return 0; }
+    if (!strcmp(name, "indent") && left >= 1) {
+        int n = atoi(argv[1]);
+        if (n < 0 || n > 7) return tool_fail(q->t, -1, n < 0 ? "Cannot indent less than zero characters" : "Cannot indent more than 7 characters");
+        o->out.style.indent = n;
+        o->out.style.tab = 0;
+        return 1;
+    }
+    if (!strcmp(name, "from-file") && left >= 1) { o->program_file = argv[1]; return 1; }
+    if ((!strcmp(name, "arg") || !strcmp(name, "argjson") || !strcmp(name, "slurpfile") || !strcmp(name, "rawfile")) && left < 2)
+        return tool_fail(q->t, -1, "--%s takes two parameters (e.g. --%s varname %s)", name, name, !strcmp(name, "argjson") ? "text" : !strcmp(name, "arg") ? "value" : "filename");
+    jv v = jv_null();
+    if (!strcmp(name, "arg")) v = jv_cstr(&q->C, argv[2]);
+    else if (!strcmp(name, "argjson")) { if (parse_json_text(q, argv[2], &v) < 0) return tool_fail(q->t, -1, "Invalid JSON text passed to --argjson"); }
+    else if (!strcmp(name, "slurpfile")) { if (read_file_value(q, argv[2], 0, &v)) return -1; }
+    else if (!strcmp(name, "rawfile")) { if (read_file_value(q, argv[2], 1, &v)) return -1; }
+    else { tool_fail(q->t, -1, "Unknown arguments"); return -1; }
+    if (jv_find(o->args, argv[1], (uint32_t)strlen(argv[1]))) { jv_drop(&q->C, v); return 2; }
+    o->args = jv_put(&q->C, o->args, argv[1], v);
+    return 2;
+}
+
+static int parse_options(jq *q, options *o, int argc, char **argv) {
+    int only_operands = 0;
+    q->files = tool_alloc(q->t, (size_t)argc * sizeof *q->files);
+    for (int i = 1; i < argc; i++) {
+        char *a = argv[i];
+        if (only_operands || a[0] != '-' || !a[1]) {
+            if (!o->program && !o->program_file) o->program = a;
+            else if (o->positional_mode == 1) o->positional = jv_push(&q->C, o->positional, jv_cstr(&q->C, a));
+            else if (o->positional_mode == 2) {
+                jv v;
+                if (parse_json_text(q, a, &v) < 0) return tool_fail(q->t, 2, "Invalid JSON text passed to --jsonargs");
+                o->positional = jv_push(&q->C, o->positional, v);
+            } else q->files[q->file_count++] = a;
+            continue;
+        }
+        if (!strcmp(a, "--")) { only_operands = 1; continue; }
+        if (a[1] == '-') {
+            int took = long_option(q, o, argv + i, argc - i - 1);
+            if (took < 0) return 2;
+            i += took;
+            continue;
+        }
+        for (char *c = a + 1; *c; c++) {
+            int bad = 0;
+            if (*c == 'f') {
+                if (i + 1 >= argc) return tool_fail(q->t, 2, "-f takes a parameter (e.g. -f file)");
+                if (o->program) { q->files[q->file_count++] = (char *)o->program; o->program = NULL; }
+                o->program_file = argv[++i];
+                break;
+            }
+            if (*c == 'L') { if (!c[1]) i++; break; }
+            short_option(q, o, *c, &bad);
+            if (bad) { tool_fail(q->t, 2, "Unknown arguments"); return 2; }
+        }
+    }
+    return 0;
+}
+
+static int report_error(jq *q) {
+    jv e = q->error;
+    q->error = jv_null();
+    if (q->input_failed == -2) {
+        io_printf(q->t->err, "%s: parse error: %s\n", q->t->name, e.kind == J_STRING ? e.s->text : "");
+        jv_drop(&q->C, e);
+        return 2;
+    }
+    jv *mark = e.kind == J_OBJECT ? jv_find(e, "__jq", 4) : NULL;
+    const char *where = q->null_input ? "<unknown>" : q->file_name ? q->file_name : "<stdin>";
+    int line = 0;
+    for (const char *p = q->reader.begin; p && p < q->reader.end && (p < q->reader.p || p[-1] != '\n'); p++) line += *p == '\n';
+    char *at = q->null_input ? tool_format(q->t, "(at %s)", where) : tool_format(q->t, "(at %s:%d)", where, line);
+    if (mark) io_printf(q->t->err, "%s: error %s: break\n", q->t->name, at);
+    else if (e.kind == J_STRING) io_printf(q->t->err, "%s: error %s: %s\n", q->t->name, at, e.s->text);
+    else {
+        jv s = json_text(&q->C, e);
+        io_printf(q->t->err, "%s: error %s (not a string): %s\n", q->t->name, at, s.s->text);
+        jv_drop(&q->C, s);
+    }
+    jv_drop(&q->C, e);
+    return 5;
+}
+
+/* Runs the program over all inputs; the exit status. */
+static int run_all(jq *q, jnode *program, options *o) {
+    int status = 0, more = 1;
+    while (!q->halted) {
+        jv in = q->null_input ? jv_null() : jq_input(q, &more);
+        if (in.kind == J_INVALID) { if (!more) break; status = report_error(q); break; }
+        int run = jq_eval(q, program, NULL, in, NULL, &o->out.o);
+        if (q->halted) break;
+        if (run == RUN_ERROR) status = report_error(q);
+        else if (run == RUN_BREAK) { jq_error(q, jv_cstr(&q->C, "break")); status = report_error(q); }
+        if (q->null_input) break;
+    }
+    if (q->halted) return q->halt_code;
+    if (q->input_failed == 2 && !status) status = 2;
+    if (o->exit_flag && !status) return !o->out.any ? 4 : o->out.last ? 0 : 1;
+    return status;
+}
+
+int tool_jq(tool *t, int argc, char **argv) {
+    jq state, *q = &state;
+    memset(q, 0, sizeof *q);
+    json_start(&q->C, t);
+    q->t = t;
+    q->text.t = t;
+    q->error = q->env = q->pending = jv_null();
+    options o = {.out = {.o = {print_out}, .style = {.indent = 2}, .to = t->out}, .args = jv_object(&q->C), .positional = jv_array(&q->C, 0)};
+    for (int i = 1; i < argc; i++) if (!strcmp(argv[i], "--version") || !strcmp(argv[i], "-V")) return io_puts(t->out, "jq-1.7.1\n") < 0;
+    if (parse_options(q, &o, argc, argv)) return 2;
+    if (!o.program && !o.program_file) {
+        io_printf(t->err, "Usage:\t%s [OPTIONS] FILTER [FILES...]\n", t->name);
+        return 2;
+    }
+    q->named = o.args;
+    jv named = jv_object(&q->C);
+    named = jv_put(&q->C, named, "positional", o.positional);
+    named = jv_put(&q->C, named, "named", jv_copy(o.args));
+    q->named = jv_put(&q->C, q->named, "__prog_args", jv_null());
+    q->named = jv_put(&q->C, q->named, "ARGS", named);
+    buffer text = {.t = t};
+    if (o.program_file) {
+        io *from = io_open(o.program_file, 0, 0);
+        if (!from) return tool_fail(t, 2, "error: Could not open %s: %s", o.program_file, strerror(errno));
+        buffer_read_all(&text, from);
+        io_unref(from);
+    } else buffer_puts(&text, o.program);
+    jnode *program = jq_parse(q, text.p, text.n);
+    if (!program) {
+        io_printf(t->err, "%s: %s (Unix shell quoting issues?) at <top-level>, line 1:\n%s\n%s: 1 compile error\n", t->name, q->parse_error ? q->parse_error : "error: syntax error", text.p, t->name);
+        return 3;
+    }
+    return run_all(q, program, &o);
+}

@@ -1,0 +1,354 @@
+/* jq_text.c - jq's functions on strings, conversions, and the @formats. */
+#include "jq.h"
+#include "../utf8.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+jv jq_tostring(jq *q, jv v) {
+    if (v.kind == J_STRING) return v;
+    jv s = json_text(&q->C, v);
+    jv_drop(&q->C, v);
+    return s;
+}
+
+static jv refuse(jq *q, jv v, const char *what) {
+    jv x = jq_error_text(q, v);
+    jq_errorf(q, "%s (%s) %s", jv_kind_name(v), x.s->text, what);
+    jv_drop(&q->C, x);
+    jv_drop(&q->C, v);
+    return jv_of(J_INVALID);
+}
+
+static jv finish(jq *q, buffer *b, jv v) {
+    jv s = jv_text(&q->C, b->p ? b->p : "", b->n);
+    buffer_free(b);
+    jv_drop(&q->C, v);
+    return s;
+}
+
+static jv format_rows(jq *q, jv v, int csv) {
+    if (v.kind != J_ARRAY) return refuse(q, v, csv ? "cannot be csv-formatted, only an array can be" : "cannot be tsv-formatted, only an array can be");
+    buffer b = {.t = q->t};
+    for (uint32_t i = 0; i < v.a->n; i++) {
+        jv x = v.a->at[i];
+        if (i) buffer_putc(&b, csv ? ',' : '\t');
+        if (x.kind == J_STRING) {
+            if (csv) buffer_putc(&b, '"');
+            for (uint32_t j = 0; j < x.s->n; j++) {
+                char c = x.s->text[j];
+                if (csv) { if (c == '"') buffer_putc(&b, '"'); buffer_putc(&b, c); }
+                else if (c == '\t') buffer_puts(&b, "\\t");
+                else if (c == '\n') buffer_puts(&b, "\\n");
+                else if (c == '\r') buffer_puts(&b, "\\r");
+                else if (c == '\\') buffer_puts(&b, "\\\\");
+                else buffer_putc(&b, c);
+            }
+            if (csv) buffer_putc(&b, '"');
+        } else if (x.kind == J_NULL) { /* an empty field */ }
+        else if (x.kind < J_STRING) { jv s = json_text(&q->C, x); buffer_add(&b, s.s->text, s.s->n); jv_drop(&q->C, s); }
+        else { buffer_free(&b); jv text = jq_error_text(q, x); jq_errorf(q, "%s (%s) is not valid in a csv row", jv_kind_name(x), text.s->text); jv_drop(&q->C, text); jv_drop(&q->C, v); return jv_of(J_INVALID); }
+    }
+    return finish(q, &b, v);
+}
+
+static void quote_shell(buffer *b, jv s) {
+    buffer_putc(b, '\'');
+    for (uint32_t i = 0; i < s.s->n; i++) { if (s.s->text[i] == '\'') buffer_puts(b, "'\\''"); else buffer_putc(b, s.s->text[i]); }
+    buffer_putc(b, '\'');
+}
+
+static jv format_sh(jq *q, jv v) {
+    buffer b = {.t = q->t};
+    uint32_t n = v.kind == J_ARRAY ? v.a->n : 1;
+    for (uint32_t i = 0; i < n; i++) {
+        jv x = v.kind == J_ARRAY ? v.a->at[i] : v;
+        if (i) buffer_putc(&b, ' ');
+        if (x.kind == J_STRING) quote_shell(&b, x);
+        else if (x.kind >= J_ARRAY) { jv text = jq_error_text(q, x); buffer_free(&b); jq_errorf(q, "%s (%s) can not be escaped for shell", jv_kind_name(x), text.s->text); jv_drop(&q->C, text); jv_drop(&q->C, v); return jv_of(J_INVALID); }
+        else { jv s = json_text(&q->C, x); buffer_add(&b, s.s->text, s.s->n); jv_drop(&q->C, s); }
+    }
+    return finish(q, &b, v);
+}
+
+static const char letters64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+static jv encode64(jq *q, jv v) {
+    buffer b = {.t = q->t};
+    const unsigned char *p = (const unsigned char *)v.s->text;
+    for (uint32_t i = 0; i < v.s->n; i += 3) {
+        unsigned x = (unsigned)p[i] << 16 | (i + 1 < v.s->n ? (unsigned)p[i + 1] << 8 : 0) | (i + 2 < v.s->n ? p[i + 2] : 0u);
+        buffer_putc(&b, letters64[x >> 18]);
+        buffer_putc(&b, letters64[x >> 12 & 63]);
+        buffer_putc(&b, i + 1 < v.s->n ? letters64[x >> 6 & 63] : '=');
+        buffer_putc(&b, i + 2 < v.s->n ? letters64[x & 63] : '=');
+    }
+    return finish(q, &b, v);
+}
+
+static jv decode64(jq *q, jv v) {
+    buffer b = {.t = q->t};
+    unsigned x = 0;
+    int bits = 0, any = 0;
+    for (uint32_t i = 0; i < v.s->n; i++) {
+        char c = v.s->text[i];
+        const char *at = c ? strchr(letters64, c) : NULL;
+        if (c == '=') break;
+        if (!at) { if (isspace((unsigned char)c)) continue; buffer_free(&b); return refuse(q, v, "is not valid base64 data"); }
+        any = 1;
+        x = x << 6 | (unsigned)(at - letters64);
+        bits += 6;
+        if (bits >= 8) { bits -= 8; buffer_putc(&b, (char)(x >> bits & 255)); }
+    }
+    if (any && !b.n) { buffer_free(&b); return refuse(q, v, "is not valid base64 data"); }
+    /* what is no UTF-8 becomes replacement characters */
+    buffer clean = {.t = q->t};
+    for (size_t i = 0; i < b.n;) {
+        int c, n = utf8_decode(b.p + i, b.n - i, &c);
+        if (c < 0) buffer_puts(&clean, "\xEF\xBF\xBD"); else buffer_add(&clean, b.p + i, (size_t)n);
+        i += (size_t)n;
+    }
+    buffer_free(&b);
+    return finish(q, &clean, v);
+}
+
+static jv escape(jq *q, jv v, int uri) {
+    buffer b = {.t = q->t};
+    for (uint32_t i = 0; i < v.s->n; i++) {
+        unsigned char c = (unsigned char)v.s->text[i];
+        if (uri) { if (isalnum(c) || strchr("-_.~", c)) { if (c) buffer_putc(&b, c); } else buffer_printf(&b, "%%%02X", c); }
+        else switch (c) {
+            case '<': buffer_puts(&b, "&lt;"); break; case '>': buffer_puts(&b, "&gt;"); break; case '&': buffer_puts(&b, "&amp;"); break;
+            case '\'': buffer_puts(&b, "&#39;"); break; case '"': buffer_puts(&b, "&quot;"); break; default: buffer_putc(&b, c);
+        }
+    }
+    return finish(q, &b, v);
+}
+
+static jv encode32(jq *q, jv v) {
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+    buffer b = {.t = q->t};
+    unsigned long long x = 0;
+    int bits = 0, out = 0;
+    for (uint32_t i = 0; i < v.s->n; i++) {
+        x = x << 8 | (unsigned char)v.s->text[i];
+        for (bits += 8; bits >= 5; out++) { bits -= 5; buffer_putc(&b, letters[x >> bits & 31]); }
+    }
+    if (bits) { buffer_putc(&b, letters[x << (5 - bits) & 31]); out++; }
+    for (; out % 8; out++) buffer_putc(&b, '=');
+    return finish(q, &b, v);
+}
+
+static jv decode32(jq *q, jv v) {
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+    buffer b = {.t = q->t};
+    unsigned long long x = 0;
+    int bits = 0;
+    for (uint32_t i = 0; i < v.s->n && v.s->text[i] != '='; i++) {
+        const char *at = strchr(letters, v.s->text[i]);
+        if (!at) break;
+        x = x << 5 | (unsigned)(at - letters);
+        if ((bits += 5) >= 8) { bits -= 8; buffer_putc(&b, (char)(x >> bits & 255)); }
+    }
+    return finish(q, &b, v);
+}
+
+jv jq_format(jq *q, const char *name, jv v) {
+    if (!strcmp(name, "text")) return jq_tostring(q, v);
+    if (!strcmp(name, "json")) { jv s = json_text(&q->C, v); jv_drop(&q->C, v); return s; }
+    if (!strcmp(name, "csv")) return format_rows(q, v, 1);
+    if (!strcmp(name, "tsv")) return format_rows(q, v, 0);
+    if (!strcmp(name, "sh")) return format_sh(q, v);
+    if (!strcmp(name, "html")) return escape(q, jq_tostring(q, v), 0);
+    if (!strcmp(name, "uri")) return escape(q, jq_tostring(q, v), 1);
+    if (!strcmp(name, "base64")) return encode64(q, jq_tostring(q, v));
+    if (!strcmp(name, "base64d")) return decode64(q, jq_tostring(q, v));
+    if (!strcmp(name, "base32")) return encode32(q, jq_tostring(q, v));
+    if (!strcmp(name, "base32d")) return decode32(q, jq_tostring(q, v));
+    jv_drop(&q->C, v);
+    return jq_errorf(q, "%s is not a valid format", name);
+}
+
+static jv fn_tostring(jq *q, jv in, jv *args) { (void)args; return jq_tostring(q, in); }
+static jv fn_tojson(jq *q, jv in, jv *args) { (void)args; jv s = json_text(&q->C, in); jv_drop(&q->C, in); return s; }
+
+static jv fn_tonumber(jq *q, jv in, jv *args) {
+    (void)args;
+    if (jv_is_number(in)) return in;
+    if (in.kind == J_STRING) {
+        json_reader r;
+        const char *p = in.s->text;
+        if (in.s->n && !isspace((unsigned char)p[0]) && !isspace((unsigned char)p[in.s->n - 1])) {
+            json_reader_start(&r, &q->C, p, in.s->n);
+            jv v = json_next(&r);
+            if (jv_is_number(v) && r.p == r.end) { jv_drop(&q->C, in); return v; }
+            if (v.kind != J_INVALID) jv_drop(&q->C, v);
+            if (*p == '.' || *p == '+') {
+                char *end;
+                double n = strtod(p, &end);
+                if (*end == '\0' && end != p) { jv_drop(&q->C, in); return jv_num(n); }
+            }
+        }
+        return refuse(q, in, "cannot be parsed as a number");
+    }
+    return refuse(q, in, "cannot be parsed as a number");
+}
+
+static jv fn_fromjson(jq *q, jv in, jv *args) {
+    (void)args;
+    if (in.kind != J_STRING) return refuse(q, in, "cannot be parsed as JSON");
+    json_reader r;
+    json_reader_start(&r, &q->C, in.s->text, in.s->n);
+    jv v = json_next(&r);
+    if (v.kind != J_INVALID) {
+        jv more = json_next(&r);
+        if (more.kind != J_INVALID || r.error) {
+            if (more.kind != J_INVALID) jv_drop(&q->C, more);
+            jv_drop(&q->C, v);
+            v = jv_of(J_INVALID);
+            if (!r.error) r.error = "Unexpected extra JSON values";
+        }
+    }
+    if (v.kind == J_INVALID && !r.error) { jv_drop(&q->C, in); return jv_null(); }
+    if (v.kind == J_INVALID) {
+        if (!strcmp(r.error, "Unexpected extra JSON values")) jq_errorf(q, "Unexpected extra JSON values (while parsing '%s')", in.s->text);
+        else jq_errorf(q, "%s%s at line %d, column %d (while parsing '%s')", r.error, strncmp(r.error, "Unfinished", 10) ? "" : " at EOF", r.line, r.column, in.s->text);
+    }
+    jv_drop(&q->C, in);
+    return v;
+}
+
+static jv change_case(jq *q, jv in, int upper) {
+    if (in.kind != J_STRING) return refuse(q, in, upper ? "ascii_upcase input must be a string" : "ascii_downcase input must be a string");
+    jv s = jv_text(&q->C, in.s->text, in.s->n);
+    for (uint32_t i = 0; i < s.s->n; i++) { char c = s.s->text[i]; if (upper ? c >= 'a' && c <= 'z' : c >= 'A' && c <= 'Z') s.s->text[i] = (char)(c ^ 32); }
+    jv_drop(&q->C, in);
+    return s;
+}
+static jv fn_ascii_downcase(jq *q, jv in, jv *args) { (void)args; return change_case(q, in, 0); }
+static jv fn_ascii_upcase(jq *q, jv in, jv *args) { (void)args; return change_case(q, in, 1); }
+
+static jv fn_explode(jq *q, jv in, jv *args) {
+    (void)args;
+    if (in.kind != J_STRING) return refuse(q, in, "cannot be exploded");
+    jv a = jv_array(&q->C, in.s->n);
+    for (uint32_t i = 0; i < in.s->n;) { int c, n = utf8_decode(in.s->text + i, in.s->n - i, &c); a = jv_push(&q->C, a, jv_num(c < 0 ? 0xFFFD : c)); i += (uint32_t)n; }
+    jv_drop(&q->C, in);
+    return a;
+}
+
+static jv fn_implode(jq *q, jv in, jv *args) {
+    (void)args;
+    if (in.kind != J_ARRAY) return refuse(q, in, "cannot be imploded");
+    buffer b = {.t = q->t};
+    for (uint32_t i = 0; i < in.a->n; i++) {
+        char bytes[4];
+        if (!jv_is_number(in.a->at[i])) { buffer_free(&b); jv_drop(&q->C, in); return jq_errorf(q, "Unicode codepoint must be numeric"); }
+        buffer_add(&b, bytes, (size_t)utf8_encode((int)jv_number(in.a->at[i]), bytes));
+    }
+    return finish(q, &b, in);
+}
+
+static int at_start(jv s, jv x) { return s.kind == J_STRING && x.kind == J_STRING && s.s->n >= x.s->n && !memcmp(s.s->text, x.s->text, x.s->n); }
+static int at_end(jv s, jv x) { return s.kind == J_STRING && x.kind == J_STRING && s.s->n >= x.s->n && !memcmp(s.s->text + s.s->n - x.s->n, x.s->text, x.s->n); }
+
+static jv need_strings(jq *q, jv in, jv *args, const char *name) {
+    jv_drop(&q->C, in);
+    jv_drop(&q->C, args[0]);
+    return jq_errorf(q, "%s() requires string inputs", name);
+}
+static jv fn_startswith(jq *q, jv in, jv *args) {
+    if (in.kind != J_STRING || args[0].kind != J_STRING) return need_strings(q, in, args, "startswith");
+    int yes = at_start(in, args[0]);
+    jv_drop(&q->C, in); jv_drop(&q->C, args[0]);
+    return jv_bool(yes);
+}
+static jv fn_endswith(jq *q, jv in, jv *args) {
+    if (in.kind != J_STRING || args[0].kind != J_STRING) return need_strings(q, in, args, "endswith");
+    int yes = at_end(in, args[0]);
+    jv_drop(&q->C, in); jv_drop(&q->C, args[0]);
+    return jv_bool(yes);
+}
+static jv fn_ltrimstr(jq *q, jv in, jv *args) {
+    jv r = at_start(in, args[0]) ? jv_text(&q->C, in.s->text + args[0].s->n, in.s->n - args[0].s->n) : jv_copy(in);
+    jv_drop(&q->C, in); jv_drop(&q->C, args[0]);
+    return r;
+}
+static jv fn_rtrimstr(jq *q, jv in, jv *args) {
+    jv r = at_end(in, args[0]) ? jv_text(&q->C, in.s->text, in.s->n - args[0].s->n) : jv_copy(in);
+    jv_drop(&q->C, in); jv_drop(&q->C, args[0]);
+    return r;
+}
+static jv trim(jq *q, jv in, int sides) {
+    if (in.kind != J_STRING) return refuse(q, in, "trim input must be a string");
+    size_t a = 0, b = in.s->n;
+    if (sides & 1) while (a < b && isspace((unsigned char)in.s->text[a])) a++;
+    if (sides & 2) while (b > a && isspace((unsigned char)in.s->text[b - 1])) b--;
+    jv r = jv_text(&q->C, in.s->text + a, b - a);
+    jv_drop(&q->C, in);
+    return r;
+}
+static jv fn_trim(jq *q, jv in, jv *args) { (void)args; return trim(q, in, 3); }
+static jv fn_ltrim(jq *q, jv in, jv *args) { (void)args; return trim(q, in, 1); }
+static jv fn_rtrim(jq *q, jv in, jv *args) { (void)args; return trim(q, in, 2); }
+
+static jv fn_split1(jq *q, jv in, jv *args) {
+    if (in.kind != J_STRING || args[0].kind != J_STRING) { jv_drop(&q->C, in); jv_drop(&q->C, args[0]); return jq_errorf(q, "split input and separator must be strings"); }
+    return jq_arith(q, '/', in, args[0]);
+}
+
+static jv fn_join(jq *q, jv in, jv *args) {
+    if (in.kind != J_ARRAY) { jv_drop(&q->C, args[0]); return refuse(q, in, "cannot be iterated over"); }
+    jv by = args[0];
+    if (!in.a->n) { jv_drop(&q->C, in); jv_drop(&q->C, by); return jv_cstr(&q->C, ""); }
+    buffer b = {.t = q->t};
+    for (uint32_t i = 0; i < in.a->n; i++) {
+        jv x = in.a->at[i];
+        if (i && by.kind == J_STRING) buffer_add(&b, by.s->text, by.s->n);
+        else if (i && by.kind != J_NULL) { buffer_free(&b); jv_drop(&q->C, in); return refuse(q, by, "cannot be used as a separator"); }
+        if (x.kind == J_STRING) buffer_add(&b, x.s->text, x.s->n);
+        else if (x.kind == J_NULL) { /* nothing */ }
+        else if (x.kind < J_STRING) { jv s = json_text(&q->C, x); buffer_add(&b, s.s->text, s.s->n); jv_drop(&q->C, s); }
+        else {
+            jv so_far = jv_text(&q->C, b.p ? b.p : "", b.n), t1 = jq_error_text(q, so_far), t2 = jq_error_text(q, x);
+            jq_errorf(q, "string (%s) and %s (%s) cannot be added", t1.s->text, jv_kind_name(x), t2.s->text);
+            jv_drop(&q->C, t1); jv_drop(&q->C, t2); jv_drop(&q->C, so_far); jv_drop(&q->C, in); jv_drop(&q->C, by);
+            buffer_free(&b);
+            return jv_of(J_INVALID);
+        }
+    }
+    jv_drop(&q->C, by);
+    return finish(q, &b, in);
+}
+
+/* Positions of a string in a string, in code points. */
+static jv fn_strindices(jq *q, jv in, jv *args) {
+    jv a = jv_array(&q->C, 0), x = args[0];
+    if (in.kind == J_STRING && x.kind == J_STRING && x.s->n) {
+        double at = 0;
+        for (uint32_t i = 0; i + x.s->n <= in.s->n; i++) {
+            if (!memcmp(in.s->text + i, x.s->text, x.s->n)) a = jv_push(&q->C, a, jv_num(at));
+            if (((unsigned char)in.s->text[i + 1] & 0xC0) != 0x80) at++;
+        }
+    }
+    jv_drop(&q->C, in);
+    jv_drop(&q->C, x);
+    return a;
+}
+
+static jv fn_format(jq *q, jv in, jv *args) {
+    if (args[0].kind != J_STRING) { jv_drop(&q->C, in); return refuse(q, args[0], "is not a valid format"); }
+    jv r = jq_format(q, args[0].s->text, in);
+    jv_drop(&q->C, args[0]);
+    return r;
+}
+static jv fn_ascii(jq *q, jv in, jv *args) { (void)args; char c = (char)jv_number(in); jv_drop(&q->C, in); return jv_text(&q->C, &c, 1); }
+
+jfunc *jq_text_func(const char *name, int arity) {
+    static const struct { const char *name; int arity; jfunc *fn; } table[] = {{"tostring", 0, fn_tostring}, {"tojson", 0, fn_tojson}, {"tonumber", 0, fn_tonumber}, {"fromjson", 0, fn_fromjson},
+        {"ascii_downcase", 0, fn_ascii_downcase}, {"ascii_upcase", 0, fn_ascii_upcase}, {"explode", 0, fn_explode}, {"implode", 0, fn_implode}, {"startswith", 1, fn_startswith},
+        {"endswith", 1, fn_endswith}, {"ltrimstr", 1, fn_ltrimstr}, {"rtrimstr", 1, fn_rtrimstr}, {"trim", 0, fn_trim}, {"ltrim", 0, fn_ltrim}, {"rtrim", 0, fn_rtrim}, {"split", 1, fn_split1},
+        {"join", 1, fn_join}, {"_strindices", 1, fn_strindices}, {"format", 1, fn_format}, {"ascii", 0, fn_ascii}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) if (table[i].arity == arity && !strcmp(table[i].name, name)) return table[i].fn;
+    return NULL;
+}

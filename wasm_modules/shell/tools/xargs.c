@@ -1,0 +1,161 @@
+/* xargs.c - build command lines from standard input and run them. */
+#include "buffer.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct { tool *t; int delim, argc, max_args, max_lines, trace, no_empty, exit_big; const char *replace, *eof; char **argv; size_t max_chars; int status; buffer item; } xargs_state;
+
+/* The next item into s->item: words with quotes and backslashes, or what lies between delimiters. *line_end: a newline followed it. */
+static int next_item(xargs_state *s, int *line_end) {
+    int c, any = 0;
+    s->item.n = 0;
+    buffer_puts(&s->item, "");
+    *line_end = 0;
+    if (s->delim >= 0) {
+        while ((c = io_getc(s->t->in)) >= 0 && c != s->delim) { buffer_putc(&s->item, c); any = 1; }
+        return any || c >= 0;
+    }
+    int lines = s->replace != NULL;
+    while ((c = io_getc(s->t->in)) >= 0 && (isblank(c) || c == '\n')) {}
+    for (; c >= 0; c = io_getc(s->t->in)) {
+        if (c == '\n') { *line_end = 1; break; }
+        if (isblank(c) && !lines) {
+            int d;
+            while ((d = io_getc(s->t->in)) >= 0 && isblank(d)) {}
+            if (d == '\n') *line_end = 0; /* a trailing blank continues the line */
+            else io_ungetc(s->t->in, d);
+            break;
+        }
+        any = 1;
+        if (c == '\\') { c = io_getc(s->t->in); if (c >= 0) buffer_putc(&s->item, c); }
+        else if (c == '\'' || c == '"') {
+            int quote = c;
+            while ((c = io_getc(s->t->in)) >= 0 && c != quote && c != '\n') buffer_putc(&s->item, c);
+            if (c != quote) { s->status = tool_fail(s->t, 1, "unmatched %s quote; by default quotes are special to xargs unless you use the -0 option", quote == '"' ? "double" : "single"); return 0; }
+        } else buffer_putc(&s->item, c);
+    }
+    return any;
+}
+
+static int run(xargs_state *s, char **argv, int argc) {
+    if (s->trace) {
+        for (int i = 0; i < argc; i++) io_printf(s->t->err, "%s%s", i ? " " : "", argv[i]);
+        io_putc(s->t->err, '\n');
+    }
+    tool sub = *s->t;
+    sub.in = io_null();
+    if (!sub.in) tool_oom();
+    int status = s->t->run ? s->t->run(&sub, argc, argv) : 127;
+    s->t->arena = sub.arena;
+    io_unref(sub.in);
+    if (status == 255) { s->status = tool_fail(s->t, 124, "%s: exited with status 255; aborting", argv[0]); return -1; }
+    if (status == 126 || status == 127) { s->status = status; return -1; }
+    if (status == 141) { s->status = 125; return -1; }
+    if (status) s->status = 123;
+    return 0;
+}
+
+static int run_replacing(xargs_state *s) {
+    int end;
+    while (next_item(s, &end)) {
+        if (s->eof && !strcmp(s->item.p, s->eof)) break;
+        char **argv = tool_alloc(s->t, ((size_t)s->argc + 1) * sizeof *argv);
+        size_t n = strlen(s->replace);
+        for (int i = 0; i < s->argc; i++) {
+            buffer b = {.t = s->t};
+            buffer_puts(&b, "");
+            for (const char *p = s->argv[i]; *p;) {
+                if (n && !strncmp(p, s->replace, n)) { buffer_add(&b, s->item.p, s->item.n); p += n; } else buffer_putc(&b, *p++);
+            }
+            argv[i] = b.p;
+        }
+        if (run(s, argv, s->argc) < 0) break;
+    }
+    return s->status;
+}
+
+static int run_batches(xargs_state *s) {
+    int cap = 64, count = 0, ran = 0, lines = 0, more = 1;
+    char **argv = tool_alloc(s->t, ((size_t)s->argc + (size_t)cap + 1) * sizeof *argv);
+    size_t bytes = 0;
+    memcpy(argv, s->argv, (size_t)s->argc * sizeof *argv);
+    while (more) {
+        int end;
+        more = next_item(s, &end);
+        if (more && s->eof && !strcmp(s->item.p, s->eof)) more = 0;
+        if (more && count && bytes + s->item.n + 1 > s->max_chars) {
+            argv[s->argc + count] = NULL;
+            if (run(s, argv, s->argc + count) < 0) return s->status;
+            ran = 1;
+            count = lines = 0;
+            bytes = 0;
+        }
+        if (more) {
+            if (count == cap) { cap *= 2; argv = tool_realloc(s->t, argv, ((size_t)s->argc + (size_t)cap + 1) * sizeof *argv); }
+            argv[s->argc + count++] = tool_strndup(s->t, s->item.p, s->item.n);
+            bytes += s->item.n + 1;
+            lines += end;
+        }
+        int full = (s->max_args && count >= s->max_args) || (s->max_lines && lines >= s->max_lines);
+        if ((full || (!more && (count || (!ran && !s->no_empty))))) {
+            if (s->status && !count) break;
+            argv[s->argc + count] = NULL;
+            if (run(s, argv, s->argc + count) < 0) return s->status;
+            ran = 1;
+            count = lines = 0;
+            bytes = 0;
+        }
+    }
+    return s->status;
+}
+
+static int escape(const char *arg) {
+    if (arg[0] != '\\' || !arg[1]) return (unsigned char)arg[0];
+    switch (arg[1]) {
+    case 'n': return '\n'; case 't': return '\t'; case '0': return strtol(arg + 1, NULL, 8) & 255; case 'r': return '\r'; case '\\': return '\\';
+    case 'x': return strtol(arg + 2, NULL, 16) & 255;
+    }
+    return (unsigned char)arg[1];
+}
+
+int tool_xargs(tool *t, int argc, char **argv) {
+    static const tool_long longs[] = {{"null", 0, '0'}, {"arg-file", 1, 'a'}, {"delimiter", 1, 'd'}, {"eof", 2, 'e'}, {"replace", 2, 'i'}, {"max-lines", 2, 'l'}, {"max-args", 1, 'n'}, {"max-procs", 1, 'P'},
+        {"interactive", 0, 'p'}, {"no-run-if-empty", 0, 'r'}, {"max-chars", 1, 's'}, {"verbose", 0, 't'}, {"exit", 0, 'x'}, {"open-tty", 0, 'o'}, {0, 0, 0}};
+    static char *echo[] = {"echo", NULL};
+    xargs_state s = {.t = t, .delim = -1, .max_chars = 128 * 1024, .item = {.t = t}};
+    tool_opts o;
+    tool own = *t;
+    int c;
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "+0a:d:E:e::I:i::L:l::n:P:prs:tx", longs)) != -1;) switch (c) {
+        case '0': s.delim = 0; break;
+        case 'a': {
+            int failed = 0;
+            own.in = tool_open(t, o.arg, 1, &failed);
+            if (!own.in) return 1;
+            break;
+        }
+        case 'd': s.delim = escape(o.arg); break;
+        case 'E': case 'e': s.eof = o.arg; break;
+        case 'I': s.replace = o.arg; break;
+        case 'i': s.replace = o.arg ? o.arg : "{}"; break;
+        case 'L': s.max_lines = atoi(o.arg); break;
+        case 'l': s.max_lines = o.arg ? atoi(o.arg) : 1; break;
+        case 'n':
+            s.max_args = atoi(o.arg);
+            if (s.max_args < 1) return tool_fail(t, 1, "value %s for -n option should be >= 1", o.arg);
+            s.replace = NULL;
+            break;
+        case 'r': s.no_empty = 1; break;
+        case 's': s.max_chars = strtoul(o.arg, NULL, 10); break;
+        case 't': s.trace = 1; break;
+        case 'P': case 'p': case 'x': case 'o': break;
+        default: return 1;
+    }
+    if (own.in != t->in) s.t = &own;
+    s.argv = o.index < argc ? argv + o.index : echo;
+    s.argc = o.index < argc ? argc - o.index : 1;
+    int status = s.replace ? run_replacing(&s) : run_batches(&s);
+    if (own.in != t->in) { io_unref(own.in); t->arena = own.arena; }
+    return status;
+}
