@@ -30,7 +30,8 @@ _SUFFIX_OF_MIME = {
 
 
 def run(options: argparse.Namespace) -> int:
-    code, language, filename = read_program(options)
+    code, told, filename = read_program(options)
+    language = None if options.template and options.path is None and not options.language else told
     limits = _limits(options)
     with Sandbox(
         language=language, limits=limits, metered=options.metered, template=options.template, progress=show_progress

@@ -143,8 +143,10 @@ def run_save(options: argparse.Namespace) -> int:
             return 0
         from sandbox.snapshots import Origin
 
-        session = box._session
-        print(_history().save(session.freeze(), Origin(session.id, session.limits, label=options.label, parent=parent)))
+        session, history = box._session, _history()
+        if parent is not None and Path(options.start).is_file():
+            history.add(_read(Path(options.start)))
+        print(history.save(session.freeze(), Origin(session.id, session.limits, label=options.label, parent=parent)))
     return 0
 
 

@@ -35,6 +35,10 @@ def perform(name: str, arguments: argparse.Namespace) -> int:
     except PolicyError as error:
         _show(error)
         return REFUSED
+    except BrokenPipeError:
+        # Whoever read our output has left; so do we, without a word.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
     except (OSError, CatalogError) as error:
         print(f"cannot do this: {error}", file=sys.stderr)
         return FAILED

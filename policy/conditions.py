@@ -21,6 +21,7 @@ from policy.sources import Source, Span
 from policy.values import INT_MAX, INT_MIN, duration_ms, host_fault, is_path, quantity, size_bytes
 
 MAX_ATOMS = 5_000
+MAX_ATOMS_IN_ALL = 50_000
 Targets = tuple[Capability, ...]
 
 
@@ -55,6 +56,8 @@ class Conditions:
     sets: dict[str, SetEntry] = field(default_factory=dict)
     lets: dict[str, LetEntry] = field(default_factory=dict)
     faults: int = 0
+    atoms: int = 0
+    _over: bool = False
     _let_cache: dict[tuple[int, int], ir.Expr | None] = field(default_factory=dict)
     _fields: dict[tuple[str, int], Field | None] = field(default_factory=dict)
     _atoms: dict[tuple[str, str, int], ir.Expr | None] = field(default_factory=dict)
@@ -78,7 +81,7 @@ class Conditions:
     def define_let(self, name: Token, expr: s.Expr) -> None:
         entry = LetEntry(name, expr, self.source, len(self.lets))
         deepest = 0
-        for atom in atoms_of(expr):
+        for atom in s.atoms_of(expr):
             other = self.lets.get(atom.name) if isinstance(atom, s.Truth) else None
             if other is None:
                 entry.atoms += 1
@@ -100,14 +103,22 @@ class Conditions:
         if expr is None:
             return []
         parts = expr.items if isinstance(expr, s.And) else [expr]
+        if self.atoms > MAX_ATOMS_IN_ALL:
+            # THREAT[TM-POL-001]: lets make a short text stand for very many comparisons.
+            if not self._over:
+                words = f"the policy expands to more than {MAX_ATOMS_IN_ALL:,} comparisons"
+                self.findings.add("HP047", words, self.span_of(expr), "split the policy")
+            self._over = True
+            return [(self.spoiled(), self.span_of(expr))]
         return [(self.lower(part, targets), self.span_of(part)) for part in parts]
 
     def lower(self, expr: s.Expr, targets: Targets) -> ir.Expr:
         """One condition. After a mistake the result is meaningless; `findings` says so."""
         if isinstance(expr, (s.Compare, s.Within)):
+            self.atoms += 1
             return self._atom(expr, targets)
         needed, atoms, deepest = 0, 0, 0
-        for atom in atoms_of(expr):
+        for atom in s.atoms_of(expr):
             let = self.lets.get(atom.name) if isinstance(atom, s.Truth) else None
             atoms += let.atoms if let else 1
             if let:
@@ -119,6 +130,7 @@ class Conditions:
         if atoms > MAX_ATOMS or s.depth_of(expr) + deepest > MAX_DEPTH:
             self.findings.add("HP047", f"the condition expands to {atoms:,} comparisons", self.span_of(expr), "split the rule")
             return self.spoiled()
+        self.atoms += atoms
         for let in self.lets.values() if needed else ():
             key = (let.index, id(targets))
             if needed >> let.index & 1 and key not in self._let_cache:
@@ -390,17 +402,3 @@ class Conditions:
             )
             return None
         return text
-
-
-def atoms_of(expr: s.Expr) -> list[s.Atom]:
-    found: list[s.Atom] = []
-    pending = [expr]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, (s.And, s.Or)):
-            pending.extend(reversed(node.items))
-        elif isinstance(node, (s.Not, s.Group)):
-            pending.append(node.item)
-        else:
-            found.append(node)
-    return found

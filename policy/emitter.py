@@ -258,7 +258,7 @@ class _Event:
             buckets: dict[object, list[tuple[int, ir.Rule]]] = {}
             others: list[tuple[int, ir.Rule]] = []
             for i, rule in rest:
-                lit = _equality(rule.guard, field)
+                lit = _equalities(rule.guard).get(field)
                 if lit is None:
                     others.append((i, rule))
                 else:
@@ -293,7 +293,7 @@ class _Event:
         return nodes.call_any(chosen, [nodes.load(n) for n in self.names.values()])
 
     def _bucket(self, members: list[tuple[int, ir.Rule]], field: str, *, plain: bool) -> str:
-        slim = [(i, _without(rule, _equality(rule.guard, field))) for i, rule in members]
+        slim = [(i, _without(rule, _equalities(rule.guard)[field])) for i, rule in members]
         return self._leaf(slim, plain=plain)
 
     def _leaf(self, group: list[tuple[int, ir.Rule]], *, plain: bool) -> str:
@@ -338,15 +338,15 @@ class _Event:
         return nodes.load(f"c_{name}")
 
 
-def _equality(guard: ir.Expr, field: str) -> ir.Lit | None:
-    """The conjunct that fixes `field` to a few values, if there is one."""
+def _equalities(guard: ir.Expr) -> dict[str, ir.Lit]:
+    """The conjuncts that fix a field to a few values, the first for each field."""
+    found: dict[str, ir.Lit] = {}
     for part in ir.conjuncts(guard):
-        if isinstance(part, ir.Lit) and part.field == field and not part.neg:
-            if part.op == "in" and len(part.args) <= _MAX_DISPATCH_VALUES:
-                return part
-            if part.op == "range" and part.args[0] == part.args[1]:
-                return part
-    return None
+        if isinstance(part, ir.Lit) and not part.neg and part.field not in found:
+            few = part.op == "in" and len(part.args) <= _MAX_DISPATCH_VALUES
+            if few or (part.op == "range" and part.args[0] == part.args[1]):
+                found[part.field] = part
+    return found
 
 
 def _selective(group: list[tuple[int, ir.Rule]], used: set[str]) -> str | None:
@@ -354,19 +354,18 @@ def _selective(group: list[tuple[int, ir.Rule]], used: set[str]) -> str | None:
     values: dict[str, dict[object, int]] = {}
     covered: dict[str, int] = {}
     for _, rule in group:
-        for part in ir.conjuncts(rule.guard):
-            if isinstance(part, ir.Lit) and part.field not in used and _equality(rule.guard, part.field) is part:
-                counts = values.setdefault(part.field, {})
-                covered[part.field] = covered.get(part.field, 0) + 1
-                for value in set(part.args):
-                    counts[value] = counts.get(value, 0) + 1
-    scores = {field: max(counts.values()) + len(group) - covered[field] for field, counts in values.items()}
+        for field, lit in _equalities(rule.guard).items():
+            counts = values.setdefault(field, {})
+            covered[field] = covered.get(field, 0) + 1
+            for value in set(lit.args):
+                counts[value] = counts.get(value, 0) + 1
+    scores = {field: max(values[field].values()) + len(group) - covered[field] for field in values if field not in used}
     if not scores:
         return None
     best = min(scores, key=lambda field: (scores[field], field))
     return best if scores[best] < len(group) else None
 
 
-def _without(rule: ir.Rule, lit: ir.Lit | None) -> ir.Rule:
+def _without(rule: ir.Rule, lit: ir.Lit) -> ir.Rule:
     guard = ir.All(tuple(part for part in ir.conjuncts(rule.guard) if part is not lit))
     return ir.Rule(rule.id, rule.verdict, rule.capabilities, guard)

@@ -43,8 +43,13 @@ def decide(policy: ir.Policy, event: str, attributes: Mapping[str, object]) -> D
 
 
 def holds(expr: ir.Expr, values: Mapping[str, object]) -> bool:
-    if isinstance(expr, ir.All) and all(isinstance(item, ir.Lit) for item in expr.items):
-        return all(lit_holds(item, values) for item in expr.items if isinstance(item, ir.Lit))
+    if isinstance(expr, ir.All):
+        return all(holds_part(item, values) for item in expr.items)
+    return holds_part(expr, values)
+
+
+def holds_part(expr: ir.Expr, values: Mapping[str, object]) -> bool:
+    """One conjunct, whatever its depth."""
     return ir.fold(expr, lambda lit: lit_holds(lit, values), all, any)
 
 

@@ -194,10 +194,10 @@ def complement(expr: Expr) -> Expr:
     """`negate` for solving: the same meaning, without the cost of canonical order."""
 
     def some(parts: list[Expr]) -> Expr:
-        return Any(tuple(parts))
+        return Any(tuple(item for part in parts for item in (part.items if isinstance(part, Any) else (part,))))
 
     def every(parts: list[Expr]) -> Expr:
-        return All(tuple(parts))
+        return All(tuple(item for part in parts for item in (part.items if isinstance(part, All) else (part,))))
 
     if isinstance(expr, All) and all(type(item) is Lit for item in expr.items):
         return Any(tuple([negate_lit(item) for item in expr.items if type(item) is Lit]))

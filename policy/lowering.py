@@ -173,7 +173,7 @@ class _Lowering:
         seen: set[type] = set()
         verdict = str(item.effect)
         for clause in item.clauses:
-            at = _clause_token(clause)
+            at = s.clause_token(clause)
             if type(clause) in seen:
                 self.error("HP048", "this clause is given twice", at, "keep one of them")
                 continue
@@ -393,20 +393,6 @@ class _Lowering:
 
 def _names(targets: Targets) -> tuple[str, ...]:
     return tuple(target.name for target in targets)
-
-
-def _clause_token(clause: s.Clause) -> Token:
-    match clause:
-        case s.Rate():
-            return clause.rate
-        case s.Approver():
-            return clause.who
-        case s.Because():
-            return clause.text
-        case s.Auto():
-            expr = clause.expr
-            start, _ = s.extent(expr)
-            return Token("NAME", "x", start_pos=start)
 
 
 def _program_ok(executor: str, program: str) -> bool:

@@ -111,7 +111,7 @@ def _propagate(box: Box, todo: list[ir.Expr], universe: Universe) -> list[list[i
             elif type(node) is ir.All:
                 todo.extend(node.items)
             else:
-                clauses.append(list(node.items))  # type: ignore[union-attr]
+                clauses.append(_flat(node))
         kept: list[list[ir.Expr]] = []
         for clause in clauses:
             left = _open_choices(clause, box, universe)
@@ -126,6 +126,19 @@ def _propagate(box: Box, todo: list[ir.Expr], universe: Universe) -> list[list[i
         clauses = kept
         if not todo:
             return clauses
+
+
+def _flat(node: ir.Expr) -> list[ir.Expr]:
+    """The choices of a disjunction, those of disjunctions directly inside it included."""
+    choices: list[ir.Expr] = []
+    pending = [node]
+    while pending:
+        part = pending.pop()
+        if type(part) is ir.Any:
+            pending.extend(reversed(part.items))
+        else:
+            choices.append(part)
+    return choices
 
 
 def _open_choices(clause: list[ir.Expr], box: Box, universe: Universe) -> list[ir.Expr] | None:

@@ -93,16 +93,17 @@ def check_tests(program: Program, decide: Decide, findings: Findings) -> list[Re
 
 
 def coverage(program: Program) -> list[Coverage]:
-    hit: dict[str, bool] = {}
-    missed: dict[str, bool] = {}
+    hit: set[str] = set()
+    missed: set[str] = set()
+    about: dict[str, list[ir.Rule]] = {}
+    for rule in program.ir.rules:
+        for capability in rule.capabilities:
+            about.setdefault(capability, []).append(rule)
     for case in program.tests:
         values = complete(program.ir, case.request)
-        if values is None:
-            continue
-        for rule in program.ir.rules:
-            if case.request.capability in rule.capabilities:
-                side = hit if interpreter.holds(rule.guard, values) else missed
-                side[rule.id] = True
+        for rule in about.get(case.request.capability, ()) if values is not None else ():
+            if rule.id not in hit or rule.id not in missed:
+                (hit if interpreter.holds(rule.guard, values or {}) else missed).add(rule.id)
     return [Coverage(rule.id, rule.id in hit, rule.id in missed) for rule in program.ir.rules]
 
 

@@ -213,3 +213,33 @@ def offsets(token: Token) -> tuple[int, int]:
     start = token.start_pos
     assert start is not None
     return start, start + len(token)
+
+
+def atoms_of(expr: Expr) -> list[Atom]:
+    """The comparisons of an expression, in order, found without recursion."""
+    found: list[Atom] = []
+    pending = [expr]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, (And, Or)):
+            pending.extend(reversed(node.items))
+        elif isinstance(node, (Not, Group)):
+            pending.append(node.item)
+        else:
+            found.append(node)
+    return found
+
+
+def clause_token(clause: Clause) -> Token:
+    """The token to point at when something is wrong with a clause."""
+    match clause:
+        case Rate():
+            return clause.rate
+        case Approver():
+            return clause.who
+        case Because():
+            return clause.text
+        case Auto():
+            expr = clause.expr
+            start, _ = extent(expr)
+            return Token("NAME", "x", start_pos=start)

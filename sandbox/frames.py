@@ -25,9 +25,30 @@ def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=2, thread_name_prefix="hatchway-frames")
 
 
-def start_compressing(data: bytes) -> list[Future[bytes]]:
-    """The frames, in the making."""
-    return [_threads().submit(_compress, data[at : at + FRAME_BYTES]) for at in range(0, len(data), FRAME_BYTES)]
+class Frames:
+    """Frames in the making: a full one is compressed while more data is put."""
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+        self._started: list[Future[bytes]] = []
+
+    def put(self, data: bytes) -> None:
+        self._data += data
+        while len(self._data) >= FRAME_BYTES:
+            self._start(FRAME_BYTES)
+
+    def _start(self, size_bytes: int) -> None:
+        self._started.append(_threads().submit(_compress, bytes(self._data[:size_bytes])))
+        del self._data[:size_bytes]
+
+    def finish(self) -> Frames:
+        """All data was put: compress what is left. `results` waits for it."""
+        if self._data:
+            self._start(len(self._data))
+        return self
+
+    def results(self) -> list[bytes]:
+        return [frame.result() for frame in self._started]
 
 
 def _compress(data: bytes) -> bytes:

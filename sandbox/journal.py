@@ -239,7 +239,7 @@ class TapedWorld(World):
     def random(self, n: int, /) -> bytes:
         data = self._tape.answer(RANDOM, lambda: os.urandom(n), length=n)
         assert isinstance(data, bytes)
-        self.answers.append(data)
+        self._keep(data, 16 + n)
         return data
 
     def wait_until(self, monotonic_ns: int, /) -> None:

@@ -105,13 +105,15 @@ def digests_of(pages: Mapping[int, bytes]) -> bytes:
     return b"".join([sha256(page).digest() for page in pages.values()])
 
 
-def write_blocks(pages: Mapping[int, bytes], digests: bytes, image: Image, known: Collection[bytes]) -> tuple[bytes, bytes]:
-    """Masks, and the blocks they stand for, joined. Pages whose digest is `known` are left out.
+def write_blocks(
+    pages: Mapping[int, bytes], digests: bytes, image: Image, known: Collection[bytes], put: Callable[[bytes], None]
+) -> bytes:
+    """Masks; the blocks they stand for are `put`, many at a time. Pages whose digest is `known` are left out.
 
     There are ten thousand blocks in a small session, so the loops are C's; and batches are small, because memory that is used
     again costs no page faults.
     """
-    masks, blocks = bytearray(), bytearray()
+    masks = bytearray()
     left = list(pages.items())
     for start in range(0, len(left), _BATCH):
         batch = left[start : start + _BATCH]
@@ -123,10 +125,10 @@ def write_blocks(pages: Mapping[int, bytes], digests: bytes, image: Image, known
                 at = (start + index) * DIGEST_BYTES
                 if digests[at : at + DIGEST_BYTES] in known:
                     differ[index * _BLOCKS_PER_PAGE : (index + 1) * _BLOCKS_PER_PAGE] = [False] * _BLOCKS_PER_PAGE
-        blocks += b"".join(itertools.compress(new, differ))
+        put(b"".join(itertools.compress(new, differ)))
         # Eight bytes of 0 or 1 become the bits of one: the multiplication gathers them in the highest byte.
         masks += bytes([(flags * _GATHER >> 56) & 0xFF for flags in struct.unpack(f"<{len(batch)}Q", bytes(differ))])
-    return bytes(masks), bytes(blocks)
+    return bytes(masks)
 
 
 def _originals(image: Image, numbers: list[int]) -> bytes:

@@ -28,6 +28,7 @@ from sandbox.native import Instance
 
 PAGE_BYTES = 4096
 WASM_PAGE_BYTES = 65536
+_RUN_PAGES = 16
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
@@ -113,11 +114,21 @@ class GuestMemory:
         if pages:
             self._check(min(pages) * PAGE_BYTES, PAGE_BYTES)
             self._check(max(pages) * PAGE_BYTES, PAGE_BYTES)
-        base, move = self._base, ctypes.memmove
+        # Neighbours are joined first: a call into C costs more than another copy of a page.
+        first, run = 0, list[bytes]()
         for page, data in pages.items():
             if len(data) != PAGE_BYTES:
                 raise MemoryFault(f"page {page} has {len(data)} bytes")
-            move(base + page * PAGE_BYTES, data, PAGE_BYTES)
+            if page != first + len(run) or len(run) == _RUN_PAGES:
+                self._put_run(first, run)
+                first, run = page, []
+            run.append(data)
+        self._put_run(first, run)
+
+    def _put_run(self, first: int, run: list[bytes]) -> None:
+        if run:
+            data = run[0] if len(run) == 1 else b"".join(run)
+            ctypes.memmove(self._base + first * PAGE_BYTES, data, len(data))
 
 
 def map_image(instance: Instance, descriptor: int, size_bytes: int) -> None:

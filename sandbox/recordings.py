@@ -264,7 +264,11 @@ def _session(
     if patient:
         chosen = msgspec.structs.replace(chosen, cpu_ms=MOST.cpu_ms, wall_ms=MOST.wall_ms)
     clocks = [value for kind, value, _ in journal.events if kind == MONOTONIC and isinstance(value, int)]
-    guests = {name: dataclasses.replace(guest, free_bytes=journal.free_bytes) for name, guest in start.guests.items()}
+    # Memory that cost nothing then costs nothing now, but no more than there was.
+    guests = {
+        name: dataclasses.replace(guest, free_bytes=min(journal.free_bytes, guest.memory_bytes))
+        for name, guest in start.guests.items()
+    }
     state = dataclasses.replace(start, monotonic_ns=max([start.monotonic_ns, *clocks]), guests=guests)
     return Session(
         journal.session_id,

@@ -287,7 +287,7 @@ class Session:
             else:
                 guest.turn(tape.message(message), run, tape.listen(answer), tape.world(run, stdin, self._ahead_ns))
             outcome, result = _decode_reported(reported)
-            error = outcome.error
+            error = outcome.error or (_first_error(outcome.diagnostics) if request.validate_only else None)
             if len(reported) != 1 or (error is not None and STATUS_OF_CODE.get(error.code) is RunStatus.RESOURCE_EXHAUSTED):
                 guest.undo()
             else:
@@ -410,6 +410,14 @@ def _decode_reported(reported: list[bytes]) -> tuple[Outcome, Any]:
         except (ValueError, RecursionError) as error:
             message = f"the result cannot be represented: {error}"
     return Outcome(error=ErrorObject(code=code, message=message, hint=hint), exit_code=1), None
+
+
+def _first_error(found: list[Diagnostic]) -> ErrorObject | None:
+    """A check that found errors has failed with the first of them."""
+    for one in found:
+        if one.severity is Severity.ERROR:
+            return ErrorObject(code=one.code or "SYNTAX_ERROR", message=one.message, hint=one.hint, span=one.span)
+    return None
 
 
 def _trapped(trap: Trap) -> ErrorObject:

@@ -27,7 +27,7 @@ from sandbox import cbor
 from sandbox.capabilities import Registry, digest
 from sandbox.errors import RequestError, SandboxError
 from sandbox.filetrees import FileRecord, TreeRecord, blocks_of_files, check_quotas, chunk_sizes, read_tree, write_tree
-from sandbox.frames import decompress, start_compressing
+from sandbox.frames import Frames, decompress
 from sandbox.generations import VfsLimits
 from sandbox.images import Image, Images, images
 from sandbox.memories import (
@@ -218,17 +218,18 @@ def verify(snapshot: Snapshot) -> None:
 def save(state: SessionState, origin: Origin, keys: Keys, *, tenant: str = LOCAL_TENANT, store: Images = images) -> bytes:
     """`take`, `pack` and `seal` in one, faster: while pages are hashed here, another thread compresses them."""
     pages = {name: guest.changed_pages() for name, guest in sorted(state.guests.items())}
-    blocks = {name: write_blocks(pages[name], b"", guest.image.root, ()) for name, guest in state.guests.items()}
-    chunks = [bytes(block) for block in blocks_of_files(state.files, store.files())]
-    parts = [blocks[name][1] for name in pages]
-    compressing = start_compressing(b"".join([*parts, *dict.fromkeys(chunks)]))
+    frames = Frames()
+    masks = {name: write_blocks(pages[name], b"", state.guests[name].image.root, (), frames.put) for name in pages}
+    for chunk in dict.fromkeys(bytes(block) for block in blocks_of_files(state.files, store.files())):
+        frames.put(chunk)
+    frames.finish()
     snapshot = _take(state, origin, pages, store)
     packed = Pack(
         manifest=snapshot.encoded,
         base=None,
-        masks={name: masks for name, (masks, _) in blocks.items()},
+        masks=masks,
         chunks=b"".join(snapshot.chunks),
-        data=[frame.result() for frame in compressing],
+        data=frames.results(),
     )
     return seal(encode_record(packed), keys, tenant=tenant, purpose=PURPOSE)
 
@@ -236,20 +237,20 @@ def save(state: SessionState, origin: Origin, keys: Keys, *, tenant: str = LOCAL
 def pack(snapshot: Snapshot, base: Manifest | None = None) -> bytes:
     """The snapshot as bytes: whole, or without what `base` has."""
     known: Collection[bytes] = digests_in(base) if base is not None else ()
-    masks, parts = {}, []
+    masks, frames = {}, Frames()
     for name, pages in sorted(snapshot.pages.items()):
         record = snapshot.manifest.guests[name]
-        masks[name], blocks = write_blocks(pages, record.digests, snapshot.images[name], known)
-        parts.append(blocks)
+        masks[name] = write_blocks(pages, record.digests, snapshot.images[name], known, frames.put)
     held = [one for one in snapshot.chunks if one not in known]
-    parts += [snapshot.chunks[one] for one in held]
+    for one in held:
+        frames.put(snapshot.chunks[one])
     return encode_record(
         Pack(
             manifest=snapshot.encoded,
             base=hashlib.sha256(encode_record(base)).digest() if base is not None else None,
             masks=masks,
             chunks=b"".join(held),
-            data=[frame.result() for frame in start_compressing(b"".join(parts))],
+            data=frames.finish().results(),
         )
     )
 

@@ -159,3 +159,9 @@ def test_too_many_comparisons_are_refused() -> None:
     )
     codes = {d.code for d in judge("policy p v 1\n" + rules).diagnostics if d.severity == "error"}
     assert "HP047" in codes
+
+
+def test_policy_that_expands_to_very_many_comparisons_is_refused_early() -> None:
+    lines = ["policy p v 1", "let big = " + " and ".join(f"tenant != t{i}" for i in range(1000))]
+    lines += [f"allow db.query when big and table == x{i}" for i in range(200)]
+    assert [d.code for d in judge("\n".join(lines)).diagnostics if d.severity == "error"] == ["HP047"]

@@ -52,6 +52,15 @@ static bool add_keyed(slot *s, assign *e)
     return true;
 }
 
+static bool append_items(slot *s, assign *e)
+{
+    strlist items = { .a = &sh.tmp };
+    for (; e; e = e->next) if (!expand_word(e->value, X_WORDS, &items)) return false;
+    int64_t next = s->top && s->top->flags & V_ARRAY ? arr_next(s->top->u.a) : 0;
+    for (size_t i = 0; i < items.n; i++) if (!var_set_index(s, next++, items.v[i], 0)) return false;
+    return true;
+}
+
 /* INVARIANT: the elements are expanded before the old value goes, because they may refer to it: a=("${a[@]}" x). */
 bool assign_array(slot *s, assign *a, bool keep)
 {
@@ -59,6 +68,11 @@ bool assign_array(slot *s, assign *a, bool keep)
     var_deref(&s, &sub);
     if (check_readonly(s, s->top)) return false;
     bool is_assoc = s->top && s->top->flags & V_ASSOC;
+    if (a->append && s->top && s->top->flags & V_ARRAY) {   /* the common a+=(x ...): in place, not by copying the array */
+        assign *e = a->elems;
+        while (e && !e->has_sub) e = e->next;
+        if (!e) return append_items(s, a->elems);
+    }
     slot *work = slot_of(" array");   /* a name no script can use */
     var *old_work = work->top;
     if (old_work) chain_remove(work, old_work);
@@ -273,7 +287,7 @@ int b_declare(int argc, char **argv)
         for (; i < argc; i++) {
             slot *s = slot_find(argv[i]);
             var *v = s ? var_top(s) : NULL;
-            if (v && (v->flags || v->scope)) print_declare(s, v); else status = b_error(argv[0], 1, "%s: not found", argv[i]);
+            if (v) print_declare(s, v); else status = b_error(argv[0], 1, "%s: not found", argv[i]);
         }
         return status;
     }

@@ -374,7 +374,9 @@ int exec_function(func *f, int argc, char **argv)
     char *hidden[3] = { NULL };
     for (int i = 0; i < 3; i++)
         if (sh.traps[inner[i]] && !(inner[i] == TRAP_ERR ? sh.opt[O_ERRTRACE] : sh.opt[O_FUNCTRACE] || f->traced)) { hidden[i] = sh.traps[inner[i]]; sh.traps[inner[i]] = NULL; }
+    program *prog = sh.prog;
     func_ref(f);
+    if (f->prog) sh.prog = f->prog;
     sh.frames = &fr;
     sh.args = argv + 1;
     sh.nargs = argc - 1;
@@ -398,6 +400,7 @@ int exec_function(func *f, int argc, char **argv)
     sh.nargs = nargs;
     sh.own_args = own;
     sh.own_level = own_level;
+    sh.prog = prog;
     sh.loop_depth = loops;
     sh.frames = fr.up;
     sh.line = line;
@@ -487,7 +490,6 @@ static int only_assignments(node *n)
 {
     redir_save save;
     int status = 0;
-    sh.had_subst = false;
     bool ok = redirect(n->redirs, &save);
     for (assign *a = n->u.simple.assigns; a && ok; a = a->next)
         if (!assign_one(a, 0)) { sh_fail(1); ok = false; }
@@ -519,7 +521,14 @@ static bool assign_temporarily(assign *a)
     return true;
 }
 
-static int run_words(node *n, strlist *argv)
+/* What a command wrote to the host's stdout and stderr is seen when it ends, also if the next one never does. */
+static void show_output(void)
+{
+    for (int fd = 1; fd <= 2; fd++)
+        if (sh.nfds > fd && sh.fds[fd] && io_fileno(sh.fds[fd]) > 0 && io_fileno(sh.fds[fd]) <= 2) io_flush(sh.fds[fd]);
+}
+
+static int run_words(node *n, strlist *argv, int procs)
 {
     redir_save save = { 0 };
     int status = 1;
@@ -547,9 +556,10 @@ static int run_words(node *n, strlist *argv)
         if (temp) scope_pop();
     }
     if (save.n) {
-        if (!strcmp(v[0], "exec") && argc == 1 && !sh.unwind) redirect_forget(&save);
+        if (!strcmp(v[0], "exec") && argc == 1 && !sh.unwind) { redirect_forget(&save); proc_hold(procs); proc_release(false); }
         else redirect_undo(&save);
     }
+    show_output();
     return status;
 }
 
@@ -571,7 +581,7 @@ int exec_simple(node *n)
     else if (argv.n == 0) status = only_assignments(n);
     else {
         char *last = argv.v[argv.n - 1];
-        status = run_words(n, &argv);
+        status = run_words(n, &argv, procs);
         if (sh.underscore->top) var_put(sh.underscore->top && sh.underscore->top->level == sh.level ? sh.underscore->top : var_writable(sh.underscore, -1), last);
     }
     if (proc_mark() > procs) proc_finish(procs);

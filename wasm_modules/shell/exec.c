@@ -267,10 +267,16 @@ int exec_text(const char *text, size_t len, const char *what, int line)
     sh.trace_level += nested;
     for (;;) {
         program *prog = parse_next(p, &err);
-        if (sh.opt[O_VERBOSE] && !what && fd_get(2)) io_write(fd_get(2), text + shown, parser_offset(p) - shown);
+        if (sh.opt[O_VERBOSE] && !what && fd_get(2) && parser_offset(p) > shown) {
+            io_write(fd_get(2), text + shown, parser_offset(p) - shown);
+            if (text[parser_offset(p) - 1] != '\n') io_putc(fd_get(2), '\n');
+        }
         shown = parser_offset(p);
         if (!prog) break;
+        program *outer = sh.prog;
+        sh.prog = prog;
         status = exec_node(prog->root);
+        sh.prog = outer;
         program_unref(prog);
         if (sh.unwind == UW_DISCARD && !sh.stack_overflow) { sh.unwind = 0; status = sh.status = sh.exit_status; continue; }
         if (sh.unwind) break;

@@ -174,9 +174,11 @@ bool redirect(redir *r, redir_save *save)
 
 /* ---- process substitution: <(...) runs first, >(...) when the command that writes to it is done ---- */
 
-typedef struct { int fd; node *body; io *in, *out, *err; } proc;
+typedef struct { int fd; node *body; io *in, *out, *err; int level; program *prog; } proc;
 static proc *procs;
 static int nprocs, procs_cap;
+static proc *held;               /* those of exec > >(...), which live as long as the descriptor */
+static int nheld;
 
 int proc_mark(void) { return nprocs; }
 
@@ -205,25 +207,64 @@ char *proc_subst(node *body, int is_output)
     return sh.unwind == UW_TRIAL ? NULL : sb_str(&b);
 }
 
+/* Runs the reader of a >(...) on what was written to it, and lets go of it. */
+static void run_reader(proc p)
+{
+    if (p.body && sh.unwind != UW_TRIAL) {
+        int saved_status = sh.status, unwind = sh.unwind;
+        sub_state *st = subshell_enter();
+        sh.unwind = 0;
+        fd_set_io(0, io_ref(p.in));
+        if (p.out) fd_set_io(1, io_ref(p.out));
+        if (p.err) fd_set_io(2, io_ref(p.err));
+        int status = exec_node(p.body);
+        subshell_leave(st, status);
+        sh.status = saved_status;
+        if (sh.unwind != UW_TRIAL) sh.unwind = unwind;
+    }
+    io_unref(p.in);
+    io_unref(p.out);
+    io_unref(p.err);
+    program_unref(p.prog);
+}
+
 void proc_finish(int mark)
 {
     while (nprocs > mark) {
         proc p = procs[--nprocs];
         fd_set_io(p.fd, NULL);
-        if (p.body && sh.unwind != UW_TRIAL) {
-            int saved_status = sh.status, unwind = sh.unwind;
-            sub_state *st = subshell_enter();
-            sh.unwind = 0;
-            fd_set_io(0, io_ref(p.in));
-            if (p.out) fd_set_io(1, io_ref(p.out));
-            if (p.err) fd_set_io(2, io_ref(p.err));
-            int status = exec_node(p.body);
-            subshell_leave(st, status);
-            sh.status = saved_status;
-            if (sh.unwind != UW_TRIAL) sh.unwind = unwind;
+        run_reader(p);
+    }
+}
+
+void proc_hold(int mark)
+{
+    while (nprocs > mark) {
+        proc p = procs[--nprocs];
+        fd_set_io(p.fd, NULL);
+        if (!p.body) { run_reader(p); continue; }
+        held = xrealloc(held, (size_t)(nheld + 1) * sizeof *held);
+        p.level = sh.level;
+        p.prog = sh.prog;
+        if (p.prog) p.prog->refs++;
+        held[nheld++] = p;
+    }
+}
+
+void proc_release(bool all)
+{
+    for (int i = nheld; i-- > 0;) {
+        proc p = held[i];
+        bool open = false;
+        if (p.level != sh.level) continue;
+        for (int fd = 0; fd < sh.nfds; fd++) {
+            if (sh.fds[fd] != p.in) continue;
+            if (!all) { open = true; continue; }
+            fd_set_io(fd, io_ref(fd == 2 ? p.err : p.out));
         }
-        io_unref(p.in);
-        io_unref(p.out);
-        io_unref(p.err);
+        if (open) continue;
+        memmove(held + i, held + i + 1, (size_t)(nheld - i - 1) * sizeof *held);
+        nheld--;
+        run_reader(p);
     }
 }

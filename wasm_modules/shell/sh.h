@@ -281,6 +281,8 @@ io *shell_open(const char *path, int flags);             /* io_open, and /dev/fd
 int fd_free_from(int first);
 char *proc_subst(node *body, int is_output);             /* "/dev/fd/63", in sh.tmp */
 int proc_mark(void);
+void proc_hold(int mark);                                /* exec > >(...): keep those since mark until their descriptor is closed */
+void proc_release(bool all);                             /* run the held ones of this subshell whose descriptor is closed; all: at its end */
 void proc_finish(int mark);                              /* runs the >(...) commands started since, closes their descriptors */
 
 int subshell_run(node *body, int background);
@@ -363,6 +365,7 @@ typedef struct shell {
     int loop_depth;
     int cond_depth;              /* inside a condition: errexit is off */
     frame *frames;
+    program *prog;               /* whose tree is being walked */
     int line;                    /* of the current command */
     int line_base;
     bool is_command_string;      /* -c: syntax errors say "bash: -c: line" */

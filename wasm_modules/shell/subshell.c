@@ -5,13 +5,14 @@
  * level that owns it.
  */
 #include "sh.h"
+#include "modes.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-struct sub_state { shell saved; size_t undo, locals; };
+struct sub_state { shell saved; size_t undo, locals; unsigned mask; };
 
 sub_state *subshell_enter(void)
 {
@@ -19,6 +20,7 @@ sub_state *subshell_enter(void)
     st->saved = sh;
     st->undo = undo_mark();
     st->locals = local_mark();
+    st->mask = modes_umask_get();
     sh.level++;
     sh.subshells++;
     sh.base_scope = sh.scope;
@@ -67,6 +69,8 @@ int subshell_leave(sub_state *st, int status)
             if (sh.unwind == UW_EXIT) status = sh.exit_status;
         }
     }
+    proc_release(true);
+    modes_umask(st->mask);
     bool trial = sh.unwind == UW_TRIAL, overflow = sh.stack_overflow;
     put_back(st);
     local_drop(st->locals);

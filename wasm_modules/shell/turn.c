@@ -113,11 +113,11 @@ static void run(const char *code, size_t len)
     else send_outcome(status, NULL, NULL, NULL, false);
 }
 
-/* Descriptors 0-2 anew, whatever the last turn made of them. */
+/* Descriptors 0-2 anew, whatever the last turn made of them. What it left unread of its input is gone with it. */
 static void fresh_streams(void)
 {
-    if (fd_get(0) && io_fileno(fd_get(0)) == 0 && fd_get(1) && io_fileno(fd_get(1)) == 1 && fd_get(2) && io_fileno(fd_get(2)) == 2 && !io_failed(fd_get(1)) && !io_failed(fd_get(0))) return;
-    shell_io(io_fd(0, 1, 0), io_fd(1, 0, 1), io_fd(2, 0, 1));
+    if (fd_get(1) && io_fileno(fd_get(1)) == 1 && fd_get(2) && io_fileno(fd_get(2)) == 2 && !io_failed(fd_get(1))) fd_set_io(0, io_fd(0, 1, 0));
+    else shell_io(io_fd(0, 1, 0), io_fd(1, 0, 1), io_fd(2, 0, 1));
 }
 
 static void start(void)

@@ -247,6 +247,19 @@ bool var_set_slot(slot *s, const char *value, int append)
         if (v->flags & V_ASSOC) return var_set_elem(s, "0", value, append);
         return var_set_index(s, 0, value, append);
     }
+    if (append && v->str && v->flags & V_SET && !(v->flags & CONVERTS)) {
+        size_t old = strlen(v->str), more = strlen(value), need = old + more + 1;
+        if (need > v->cap) {   /* value may be the variable's own text: copy it before the block moves */
+            char *grown = xmalloc(need * 2);
+            memcpy(grown, v->str, old);
+            memcpy(grown + old, value, more + 1);
+            free(v->str);
+            v->str = grown;
+            v->cap = need * 2;
+        } else memmove(v->str + old, value, more + 1);
+        assigned(s, v);
+        return true;
+    }
     if (append) value = appended(v, v->str, value);
     if (v->flags & CONVERTS) {
         bool ok;

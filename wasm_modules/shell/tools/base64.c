@@ -1,0 +1,71 @@
+/* base64.c - base64 and base32, both ways. */
+#include "buffer.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct { const char *letters; int bits, unit; } alphabet;       /* unit: characters per group */
+static const alphabet base64 = {"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 6, 4};
+static const alphabet base32 = {"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 5, 8};
+
+static void put_wrapped(buffer *b, char c, size_t wrap, size_t *column) {
+    if (wrap && *column == wrap) { buffer_putc(b, '\n'); *column = 0; }
+    buffer_putc(b, c);
+    ++*column;
+}
+
+static void encode(const alphabet *a, const buffer *in, buffer *out, size_t wrap) {
+    unsigned long long x = 0;
+    int bits = 0;
+    size_t column = 0, count = 0, mask = ((size_t)1 << a->bits) - 1;
+    for (size_t i = 0; i < in->n; i++) {
+        x = x << 8 | (unsigned char)in->p[i];
+        for (bits += 8; bits >= a->bits; count++) { bits -= a->bits; put_wrapped(out, a->letters[x >> bits & mask], wrap, &column); }
+    }
+    if (bits) { put_wrapped(out, a->letters[x << (a->bits - bits) & mask], wrap, &column); count++; }
+    for (; count % (size_t)a->unit; count++) put_wrapped(out, '=', wrap, &column);
+    if (column && wrap) buffer_putc(out, '\n');
+}
+
+/* 0, or -1 at the first character that does not belong; what came before is decoded. */
+static int decode(const alphabet *a, const buffer *in, buffer *out, int garbage) {
+    unsigned long long x = 0;
+    int bits = 0, padded = 0, count = 0;
+    for (size_t i = 0; i < in->n; i++) {
+        char c = in->p[i];
+        if (c == '\n') continue;
+        if (c == '=') { if (!count) return -1; padded++; count++; if (count % a->unit == 0) { count = padded = 0; bits = 0; } continue; }
+        const char *at = c ? strchr(a->letters, c) : NULL;
+        if (!at || padded) { if (garbage && !at) continue; return -1; }
+        x = x << a->bits | (unsigned)(at - a->letters);
+        count++;
+        if ((bits += a->bits) >= 8) { bits -= 8; buffer_putc(out, (int)(x >> bits & 255)); }
+        if (count % a->unit == 0) count = 0;
+    }
+    return count ? -1 : 0;
+}
+
+static int base_main(tool *t, int argc, char **argv, const alphabet *a) {
+    static const tool_long longs[] = {{"decode", 0, 'd'}, {"ignore-garbage", 0, 'i'}, {"wrap", 1, 'w'}, {0, 0, 0}};
+    int decoding = 0, garbage = 0, c, status = 0;
+    size_t wrap = 76;
+    tool_opts o;
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "diw:D", longs)) != -1;) switch (c) {
+        case 'd': case 'D': decoding = 1; break;
+        case 'i': garbage = 1; break;
+        case 'w': { char *end; wrap = strtoul(o.arg, &end, 10); if (*end || !*o.arg) return tool_fail(t, 1, "invalid wrap size: %s", tool_quote(t, o.arg)); break; }
+        default: return 1;
+    }
+    if (o.index + 1 < argc) { tool_fail(t, 1, "extra operand %s", tool_quote(t, argv[o.index + 1])); return tool_usage(t, 1); }
+    io *from = o.index < argc ? tool_open(t, argv[o.index], 1, &status) : io_ref(t->in);
+    if (!from) return 1;
+    buffer in = {.t = t}, out = {.t = t};
+    buffer_read_all(&in, from);
+    io_unref(from);
+    if (!decoding) encode(a, &in, &out, wrap);
+    else if (decode(a, &in, &out, garbage) < 0) status = 1;
+    if (io_write(t->out, out.p ? out.p : "", out.n) < 0) return 1;
+    return status ? tool_fail(t, 1, "invalid input") : 0;
+}
+
+int tool_base64(tool *t, int argc, char **argv) { return base_main(t, argc, argv, &base64); }
+int tool_base32(tool *t, int argc, char **argv) { return base_main(t, argc, argv, &base32); }

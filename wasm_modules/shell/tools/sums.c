@@ -1,0 +1,143 @@
+/* sums.c - md5sum and its family, and cksum. */
+#include "buffer.h"
+#include "hash.h"
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef struct { int kind, check, quiet, status_only, warn, strict, tag, zero, ignore_missing, text; size_t digits; const char *label; } sum_state;
+
+static int digest_stream(io *from, int kind, char *hex) {
+    hash_state h;
+    unsigned char digest[64];
+    char block[16384];
+    ssize_t n;
+    hash_start(&h, kind);
+    while ((n = io_read(from, block, sizeof block)) > 0) hash_add(&h, block, (size_t)n);
+    if (n < 0) return -1;
+    size_t size = hash_finish(&h, digest);
+    for (size_t i = 0; i < size; i++) { hex[i * 2] = "0123456789abcdef"[digest[i] >> 4]; hex[i * 2 + 1] = "0123456789abcdef"[digest[i] & 15]; }
+    hex[size * 2] = '\0';
+    return 0;
+}
+
+static int digest_file(tool *t, const sum_state *s, const char *path, char *hex) {
+    struct stat st;
+    if (strcmp(path, "-") && stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return tool_fail(t, -1, "%s: Is a directory", path);
+    io *from = strcmp(path, "-") ? io_open(path, O_RDONLY, 0) : io_ref(t->in);
+    if (!from) {
+        if (s->check && s->ignore_missing && errno == ENOENT) return -2;
+        return tool_fail_errno(t, -1, "%s", path);
+    }
+    int failed = digest_stream(from, s->kind, hex);
+    io_unref(from);
+    return failed < 0 ? tool_fail(t, -1, "%s: read error", path) : 0;
+}
+
+/* "HEX  name" or "LABEL (name) = HEX". */
+static int parse_line(const sum_state *s, char *line, char **hex, char **name) {
+    size_t n = strspn(line, "0123456789abcdefABCDEF");
+    if (n == s->digits && line[n] == ' ' && (line[n + 1] == ' ' || line[n + 1] == '*')) { *hex = line; line[n] = '\0'; *name = line + n + 2; return 0; }
+    size_t k = strlen(s->label);
+    if (strncmp(line, s->label, k) || strncmp(line + k, " (", 2)) return -1;
+    char *close = strstr(line, ") = ");
+    if (!close || strlen(close + 4) != s->digits) return -1;
+    *close = '\0';
+    *name = line + k + 2;
+    *hex = close + 4;
+    return 0;
+}
+
+static int check_file(tool *t, const sum_state *s, const char *path) {
+    int failed = 0, bad = 0, unread = 0, malformed = 0, good = 0;
+    io *from = tool_open(t, path, 1, &failed);
+    const char *view;
+    ssize_t n;
+    if (!from) return 1;
+    while ((n = io_line(from, &view, '\n')) > 0) {
+        char *line = tool_strndup(t, view, (size_t)n - (view[n - 1] == '\n')), *hex, *name, actual[136];
+        if (*line == '#') continue;
+        if (parse_line(s, line, &hex, &name) < 0) { malformed++; continue; }
+        int got = digest_file(t, s, name, actual);
+        if (got == -2) continue;
+        if (got < 0) { unread++; if (!s->status_only) io_printf(t->out, "%s: FAILED open or read\n", name); continue; }
+        for (char *p = hex; *p; p++) *p = (char)tolower((unsigned char)*p);
+        if (!strcmp(hex, actual)) { good++; if (!s->quiet && !s->status_only) io_printf(t->out, "%s: OK\n", name); }
+        else { bad++; if (!s->status_only) io_printf(t->out, "%s: FAILED\n", name); }
+    }
+    io_unref(from);
+    if (!good && !bad && !unread) return tool_fail(t, 1, "%s: no properly formatted checksum lines found", strcmp(path, "-") ? path : "'standard input'");
+    if (!s->status_only) {
+        if (malformed) tool_fail(t, 0, "WARNING: %d line%s improperly formatted", malformed, malformed == 1 ? " is" : "s are");
+        if (unread) tool_fail(t, 0, "WARNING: %d listed file%s could not be read", unread, unread == 1 ? "" : "s");
+        if (bad) tool_fail(t, 0, "WARNING: %d computed checksum%s did NOT match", bad, bad == 1 ? "" : "s");
+    }
+    return bad || unread || (s->strict && malformed);
+}
+
+static int sum_main(tool *t, int argc, char **argv, int kind, const char *label, size_t digits) {
+    static const tool_long longs[] = {{"check", 0, 'c'}, {"binary", 0, 'b'}, {"text", 0, 't'}, {"quiet", 0, 'q'}, {"status", 0, 's'}, {"warn", 0, 'w'}, {"strict", 0, 'S'}, {"tag", 0, 'T'}, {"zero", 0, 'z'}, {"ignore-missing", 0, 'm'}, {0, 0, 0}};
+    sum_state s = {.kind = kind, .label = label, .digits = digits};
+    int c, status = 0, binary = 0;
+    tool_opts o;
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "cbtwz", longs)) != -1;) switch (c) {
+        case 'c': s.check = 1; break;
+        case 'b': binary = 1; break;
+        case 't': binary = 0; break;
+        case 'q': s.quiet = 1; break;
+        case 's': s.status_only = 1; break;
+        case 'w': s.warn = 1; break;
+        case 'S': s.strict = 1; break;
+        case 'T': s.tag = 1; break;
+        case 'z': s.zero = 1; break;
+        case 'm': s.ignore_missing = 1; break;
+        default: return 1;
+    }
+    static char *standard[] = {"-"};
+    char **files = o.index < argc ? argv + o.index : standard;
+    int count = o.index < argc ? argc - o.index : 1;
+    for (int i = 0; i < count; i++) {
+        char hex[136];
+        if (s.check) { status |= check_file(t, &s, files[i]); continue; }
+        if (digest_file(t, &s, files[i], hex) < 0) { status = 1; continue; }
+        int failed = s.tag ? io_printf(t->out, "%s (%s) = %s", label, files[i], hex) : io_printf(t->out, "%s %c%s", hex, binary ? '*' : ' ', files[i]);
+        if (failed < 0 || io_putc(t->out, s.zero ? '\0' : '\n') < 0) return 1;
+    }
+    return status;
+}
+
+int tool_md5sum(tool *t, int argc, char **argv) { return sum_main(t, argc, argv, HASH_MD5, "MD5", 32); }
+int tool_sha1sum(tool *t, int argc, char **argv) { return sum_main(t, argc, argv, HASH_SHA1, "SHA1", 40); }
+int tool_sha224sum(tool *t, int argc, char **argv) { return sum_main(t, argc, argv, HASH_SHA224, "SHA224", 56); }
+int tool_sha256sum(tool *t, int argc, char **argv) { return sum_main(t, argc, argv, HASH_SHA256, "SHA256", 64); }
+int tool_sha384sum(tool *t, int argc, char **argv) { return sum_main(t, argc, argv, HASH_SHA384, "SHA384", 96); }
+int tool_sha512sum(tool *t, int argc, char **argv) { return sum_main(t, argc, argv, HASH_SHA512, "SHA512", 128); }
+
+/* POSIX cksum: CRC over the bytes and then the length. */
+int tool_cksum(tool *t, int argc, char **argv) {
+    int status = 0;
+    static char *standard[] = {NULL};
+    tool_opts o;
+    tool_opts_start(&o, argc, argv);
+    if (tool_opts_next(t, &o, "", NULL) != -1) return 1;
+    char **files = o.index < argc ? argv + o.index : standard;
+    int count = o.index < argc ? argc - o.index : 1;
+    for (int i = 0; i < count; i++) {
+        io *from = files[i] ? tool_open(t, files[i], 1, &status) : io_ref(t->in);
+        if (!from) continue;
+        uint32_t crc = 0;
+        unsigned long long size = 0;
+        unsigned char block[8192];
+        ssize_t n;
+        while ((n = io_read(from, block, sizeof block)) > 0) {
+            size += (unsigned long long)n;
+            for (ssize_t k = 0; k < n; k++) { crc ^= (uint32_t)block[k] << 24; for (int b = 0; b < 8; b++) crc = crc & 0x80000000u ? crc << 1 ^ 0x04C11DB7u : crc << 1; }
+        }
+        io_unref(from);
+        for (unsigned long long len = size; len; len >>= 8) { crc ^= (uint32_t)(len & 255) << 24; for (int b = 0; b < 8; b++) crc = crc & 0x80000000u ? crc << 1 ^ 0x04C11DB7u : crc << 1; }
+        if (io_printf(t->out, files[i] ? "%u %llu %s\n" : "%u %llu\n", ~crc, size, files[i]) < 0) return 1;
+    }
+    return status;
+}

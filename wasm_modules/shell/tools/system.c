@@ -1,0 +1,68 @@
+/* system.c - tools that tell about the system: uname id whoami hostname nproc tput clear yes. The sandbox has one user, one processor and no terminal. */
+#include "users.h"
+#include "buffer.h"
+#include <string.h>
+
+int tool_yes(tool *t, int argc, char **argv) {
+    buffer line = {.t = t}, block = {.t = t};
+    int first = argc > 1 && !strcmp(argv[1], "--") ? 2 : 1;
+    for (int i = first; i < argc; i++) { if (i > first) buffer_putc(&line, ' '); buffer_puts(&line, argv[i]); }
+    if (argc <= first) buffer_putc(&line, 'y');
+    buffer_putc(&line, '\n');
+    while (block.n < 4096) buffer_add(&block, line.p, line.n);
+    while (io_write(t->out, block.p, block.n) == 0) {}
+    return 1;
+}
+
+int tool_uname(tool *t, int argc, char **argv) {
+    static const tool_long longs[] = {{"all", 0, 'a'}, {"kernel-name", 0, 's'}, {"nodename", 0, 'n'}, {"kernel-release", 0, 'r'}, {"kernel-version", 0, 'v'}, {"machine", 0, 'm'}, {"processor", 0, 'p'}, {"hardware-platform", 0, 'i'}, {"operating-system", 0, 'o'}, {0, 0, 0}};
+    static const struct { char letter; const char *text; } parts[] = {{'s', "Linux"}, {'n', "localhost"}, {'r', "6.1.0"}, {'v', "#1 SMP"}, {'m', "x86_64"}, {'o', "GNU/Linux"}};
+    char want[16] = "";
+    int c, n = 0, all = 0;
+    tool_opts o;
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "asnrvmpio", longs)) != -1;) {
+        if (c == '?') return 1;
+        if (c == 'a') all = 1; else if (n < 15) want[n++] = (char)c;
+    }
+    if (!n && !all) want[n++] = 's';
+    int any = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) if (all || strchr(want, parts[i].letter)) io_printf(t->out, "%s%s", any++ ? " " : "", parts[i].text);
+    if (strchr(want, 'p') || strchr(want, 'i')) io_printf(t->out, "%sunknown", any++ ? " " : "");
+    return io_putc(t->out, '\n') < 0;
+}
+
+int tool_id(tool *t, int argc, char **argv) {
+    static const tool_long longs[] = {{"user", 0, 'u'}, {"group", 0, 'g'}, {"groups", 0, 'G'}, {"name", 0, 'n'}, {"real", 0, 'r'}, {0, 0, 0}};
+    int what = 0, name = 0, c;
+    tool_opts o;
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "ugGnra", longs)) != -1;) { if (c == '?') return 1; if (c == 'n') name = 1; else if (c != 'r' && c != 'a') what = c; }
+    unsigned u = user_id(), g = group_id();
+    if (o.index < argc && strcmp(argv[o.index], user_name(t, u))) return tool_fail(t, 1, "%s: no such user", tool_quote(t, argv[o.index]));
+    if (what == 'u') return (name ? io_printf(t->out, "%s\n", user_name(t, u)) : io_printf(t->out, "%u\n", u)) < 0;
+    if (what) return (name ? io_printf(t->out, "%s\n", group_name(t, g)) : io_printf(t->out, "%u\n", g)) < 0;
+    if (name) return tool_fail(t, 1, "cannot print only names or real IDs in default format");
+    return io_printf(t->out, "uid=%u(%s) gid=%u(%s) groups=%u(%s)\n", u, user_name(t, u), g, group_name(t, g), g, group_name(t, g)) < 0;
+}
+
+int tool_whoami(tool *t, int argc, char **argv) {
+    if (argc > 1) { tool_fail(t, 1, "extra operand %s", tool_quote(t, argv[1])); return tool_usage(t, 1); }
+    return io_printf(t->out, "%s\n", user_name(t, user_id())) < 0;
+}
+
+int tool_hostname(tool *t, int argc, char **argv) { (void)argc; (void)argv; return io_puts(t->out, "localhost\n") < 0; }
+int tool_nproc(tool *t, int argc, char **argv) { (void)argc; (void)argv; return io_puts(t->out, "1\n") < 0; }
+int tool_clear(tool *t, int argc, char **argv) { (void)argc; (void)argv; return io_puts(t->out, "\033[H\033[2J\033[3J") < 0; }
+
+/* The capabilities scripts ask for, as xterm has them. */
+int tool_tput(tool *t, int argc, char **argv) {
+    static const struct { const char *name, *text; } table[] = {{"bold", "\033[1m"}, {"dim", "\033[2m"}, {"smul", "\033[4m"}, {"rmul", "\033[24m"}, {"rev", "\033[7m"}, {"smso", "\033[7m"}, {"rmso", "\033[27m"}, {"sgr0", "\033(B\033[m"},
+        {"clear", "\033[H\033[2J\033[3J"}, {"cols", "80\n"}, {"lines", "24\n"}, {"colors", "8\n"}, {"civis", "\033[?25l"}, {"cnorm", "\033[?12l\033[?25h"}, {"home", "\033[H"}, {"el", "\033[K"}, {"ed", "\033[J"}, {"cr", "\r"}, {"bel", "\a"}, {"sc", "\0337"}, {"rc", "\0338"}};
+    int first = 1;
+    if (first < argc && !strcmp(argv[first], "-T")) first += 2;
+    if (first >= argc) { io_puts(t->err, "usage: tput [-V] [-S] [-T term] capname\n"); return 2; }
+    if (first + 1 < argc && (!strcmp(argv[first], "setaf") || !strcmp(argv[first], "setab"))) return io_printf(t->out, "\033[%c%sm", argv[first][4] == 'f' ? '3' : '4', argv[first + 1]) < 0;
+    if (first + 2 < argc && !strcmp(argv[first], "cup")) return io_printf(t->out, "\033[%d;%dH", (int)strlen("") + 1 + (int)(argv[first + 1][0] - '0'), 1 + (int)(argv[first + 2][0] - '0')) < 0;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) if (!strcmp(table[i].name, argv[first])) return io_puts(t->out, table[i].text) < 0;
+    io_printf(t->err, "tput: unknown terminfo capability '%s'\n", argv[first]);
+    return 4;
+}
