@@ -139,14 +139,14 @@ def _originals(image: Image, numbers: list[int]) -> bytes:
 
 
 def read_blocks(
-    record: GuestRecord, masks: bytes, image: Image, data: bytes, position: int, find: Callable[[bytes], bytes]
+    record: GuestRecord, masks: bytes, image: Image, data: memoryview, position: int, find: Callable[[bytes], bytes]
 ) -> dict[int, bytes]:
     """The pages. At `position`, `data` has the blocks that the masks stand for; other pages are found by their digest."""
     contents, end = image.contents, image.size_bytes
     pages: dict[int, bytes] = {}
     for index, (number, mask) in enumerate(zip(page_numbers(record), masks, strict=True)):
         if mask == 0xFF:
-            pages[number] = data[position : position + PAGE_BYTES]
+            pages[number] = data[position : position + PAGE_BYTES].tobytes()
             position += PAGE_BYTES
         elif mask == 0:
             page = find(record.digests[index * DIGEST_BYTES : (index + 1) * DIGEST_BYTES])
@@ -156,7 +156,7 @@ def read_blocks(
         else:
             start = number * PAGE_BYTES
             original = contents[start : start + PAGE_BYTES] if start < end else _ZEROS
-            pieces = []
+            pieces: list[bytes | memoryview] = []
             for changed, at, length in _RUNS[mask]:
                 if changed:
                     pieces.append(data[position : position + length])

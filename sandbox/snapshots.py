@@ -299,7 +299,7 @@ def unpack(
         pages[name] = read_blocks(manifest.guests[name], body.masks[name], found[name], data, position, elsewhere)
         position += size
     for one in held:
-        chunks[one] = data[position : position + sizes[one]]
+        chunks[one] = data[position : position + sizes[one]].tobytes()
         position += sizes[one]
     for one in sizes.keys() - chunks.keys():
         chunks[one] = elsewhere(one)

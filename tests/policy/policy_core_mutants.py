@@ -127,12 +127,13 @@ def main() -> int:
     shutil.copytree(
         ROOT / "tests" / "policy", folder / "tests" / "policy", ignore=shutil.ignore_patterns("__pycache__", ".hypothesis")
     )
-    killed, start = 0, time.monotonic()
+    killed, tried, start = 0, 0, time.monotonic()
     try:
         if noticed(folder):
             print("the tests fail without any mutant")
             return 2
         for name, line, what, tree in chosen:
+            tried += 1
             place = folder / "policy" / f"{name}.py"
             original = place.read_text(encoding="utf-8")
             place.write_text(ast.unparse(ast.fix_missing_locations(tree)), encoding="utf-8")
@@ -141,6 +142,8 @@ def main() -> int:
             else:
                 print(f"survives: policy/{name}.py:{line}: {what}", flush=True)
             place.write_text(original, encoding="utf-8")
+            if tried % 10 == 0:
+                print(f"{killed} of {tried} so far", file=sys.stderr, flush=True)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     score = 100 * killed / max(1, len(chosen))

@@ -36,7 +36,7 @@ def test_stored_file_is_found_again_also_by_another_process(cache: Cache, stored
 
 
 @pytest.mark.parametrize("position", range(len(CONTENT)))
-def test_flipped_byte_anywhere_is_refused(cache: Cache, stored: Path, position: int) -> None:
+def test_tm_iso_code_flipped_byte_anywhere_is_refused(cache: Cache, stored: Path, position: int) -> None:
     damaged = bytearray(CONTENT)
     damaged[position] ^= 1
     stored.write_bytes(damaged)

@@ -142,7 +142,7 @@ def test_allocator_that_lies_only_about_replies_gets_no_reply(hostile: NewHostil
     assert one.call(1000, 5, 600, 604) == -2
 
 
-def test_allocator_that_calls_the_host_again_and_again_is_stopped(hostile: NewHostile) -> None:
+def test_tm_iso_reentry_allocator_that_calls_the_host_again_and_again_is_stopped(hostile: NewHostile) -> None:
     one = hostile(
         f"""(if (i32.ne (local.get 0) (i32.const 16))
               (then (drop (call $call (i32.const 1000) (i32.const 5) (i32.const 600) (i32.const 604)))))
@@ -292,7 +292,7 @@ def test_killed_first_run_leaves_the_image(new_box: NewBox) -> None:
         ("while True: print('x' * 10_000)", 40),
     ],
 )
-def test_guest_cannot_fill_the_hosts_memory_by_what_it_asks(new_box: NewBox, code: str, most_mb: int) -> None:
+def test_tm_lim_hostmem_guest_cannot_fill_the_hosts_memory_by_what_it_asks(new_box: NewBox, code: str, most_mb: int) -> None:
     box = new_box(tools={"f": lambda *a: len(a)}, limits={"cpu_ms": 700, "wall_ms": 20_000})
     box.run("1")
     before_kb = current_rss_kb()

@@ -42,7 +42,7 @@ with hatchway.Sandbox(limits={"cpu_ms": 60000, "wall_ms": 60000}) as box:
 """
 
 
-def test_signals_that_raise_end_the_run_and_leave_session_and_process_whole() -> None:
+def test_tm_iso_callback_signals_that_raise_end_the_run_and_leave_session_and_process_whole() -> None:
     """In a process of its own: what this guards against ends it without a word."""
     ended = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=False, timeout=120)
     assert (ended.returncode, ended.stdout) == (0, "['KeyboardInterrupt', 'TimeoutError'] 1 (True, True)\n"), ended.stderr

@@ -143,7 +143,10 @@ static const char *conversion(pf *p, const char *s)
     if (width > 1 << 26) width = 1 << 26;
     if (precision > 1 << 26) precision = 1 << 26;
     switch (c) {
-    case '%': sb_putc(&p->out, '%'); break;
+    case '%':
+        if (s != from) goto bad;
+        sb_putc(&p->out, '%');
+        break;
     case 's': arg = next_arg(p); padded(p, arg ? arg : "", arg ? strlen(arg) : 0, flags, width, precision); break;
     case 'b': arg = next_arg(p); format_b(p, arg ? arg : "", flags, width, precision); break;
     case 'c': arg = next_arg(p); padded(p, arg ? arg : "", 1, flags, width, -1); break;
@@ -163,6 +166,7 @@ static const char *conversion(pf *p, const char *s)
         if (close && close[1] == 'T') { format_time(p, s + 1, (size_t)(close - s - 1), flags, width, precision); return close + 2; }
     }   /* fall through */
     default:
+    bad:
         if (!c) { b_error("printf", 1, "`%s': missing format character", from - 1); }
         else b_error("printf", 1, "`%c': invalid format character", c);
         p->status = 1;

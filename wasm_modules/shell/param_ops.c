@@ -91,7 +91,6 @@ static char *replace(const char *s, const char *pat, const char *rep, int op)
     if (!*pat) return (char *)s;
     bool any = false;
     uint32_t cp;
-    if (!*s && op == OP_REPLACE_ALL) return (char *)s;
     while (*s || !any) {
         ssize_t n = longest_match(pat, s, fixed, flags);
         if (n >= 0 && (n > 0 || !*s || !any)) {
@@ -163,6 +162,7 @@ static bool substring(param *pm, values *o)
         if (off < 0) { o->n = 0; return true; }
         while (first < n && (o->index ? o->index[first] : (int64_t)first) < off) first++;
     }
+    if (first >= n) { o->n = 0; return true; }
     if (pm->len && len < 0) { sh_error("%s: substring expression < 0", pm->len->text); return false; }
     size_t count = n - first;
     if (pm->len && (uint64_t)len < count) count = (size_t)len;

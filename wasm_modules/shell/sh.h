@@ -1,19 +1,26 @@
 /* sh.h - the shell: its types, its one global state, and the way through the files.
  *
  * READING ORDER
- *   sh.h, ast.h            data structures                      mem.c, text.c     arenas, string buffers, UTF-8, quoting
- *   lexer.c, lex_word.c,   characters to tokens and words       vars.c, scopes.c, arrays.c  variables, their hiding and undoing
- *   lex_param.c            ${...}                               special.c         RANDOM, SECONDS, FUNCNAME ... and start-up values
- *   parser.c, parse_cond.c grammar                              printer.c         tree back to text (declare -f, type)
- *   expand.c, param.c,     words to fields                      arith.c, arith_parse.c  $(( ))
- *   param_ops.c, brace.c
- *   pattern.c, glob.c      matching, path names                 cond.c            [[ ]] and test
- *   exec.c, command.c,     walking the tree; simple commands;   redirect.c        descriptors
- *   loops.c                if for while case                    subshell.c        ( ), $( ), background: state saved and put back
- *   pipeline.c             a | b without fork                   trap.c, options.c traps, set and shopt
- *   builtins.c and b_*.c   builtin commands by family           errors.c          messages
- *   json.c, capability.c,  the host's side                      main_native.c     the hatchsh program for tests and fuzzing
- *   turn.c
+ *   sh.h, ast.h                  data structures
+ *   mem.c, text.c                arenas, string buffers; UTF-8, quoting
+ *   lexer.c, lex_word.c, lex_param.c   characters to tokens; words; what begins with $     (parse.h)
+ *   parser.c, parse_compound.c, parse_cond.c   the grammar
+ *   vars.c, scopes.c, arrays.c   variables; their hiding and undoing; arrays
+ *   special.c, options.c         RANDOM, FUNCNAME ... and start-up values; set -o and shopt
+ *   expand.c, brace.c            words to fields
+ *   param.c, param_ops.c, transform.c  ${...}: values, operators, @Q and its kin           (param.h)
+ *   arith_parse.c, arith.c       $(( ))                                                   (arith.h)
+ *   pattern.c, glob.c            matching; path names
+ *   cond.c, test.c               [[ ]]; test and [
+ *   exec.c, loops.c              walking the tree; if for while case
+ *   command.c, lookup.c, script.c      simple commands; what a name stands for; script files and bash itself
+ *   redirect.c                   descriptors, process substitution
+ *   subshell.c, pipeline.c       ( ), $( ), & without fork; a | b without threads
+ *   trap.c, errors.c, printer.c  traps; messages; tree back to text
+ *   builtins.c, b_*.c            builtin commands by family                               (builtins.h)
+ *   start.c, json.c, capability.c, turn.c    start-up; the host's side                    (host.h)
+ *   main_native.c                the hatchsh program for tests and fuzzing
+ *   io.c, tool.c, tools/         streams and tools: they know nothing of the shell
  *
  * RULES
  *   - No fork, no threads, no setjmp. Control flow that leaves a construct (break, return, exit, a failed expansion) sets sh.unwind, and

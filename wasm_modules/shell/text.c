@@ -171,7 +171,7 @@ size_t decode_escape(const char *s, char mode, strbuf *out, bool *stop)
     if (mode == '\'' && (*s == '\'' || *s == '"' || *s == '?')) { sb_putc(out, *s); return 1; }
     if (mode == 'f' && (*s == '"' || *s == '\'' || *s == '?')) { sb_putc(out, *s); return 1; }
     if (mode == 'b' && (*s == '"' || *s == '\'' || *s == '?')) {
-        if (*s != '\'') sb_putc(out, '\\');
+        sb_putc(out, '\\');
         sb_putc(out, *s);
         return 1;
     }

@@ -106,7 +106,11 @@ bool param_transform(param *pm, values *o)
     char how = (char)pm->transform, letters[16];
     bool array = o->var && o->var->flags & (V_ARRAY | V_ASSOC);
     if (how == 'a') {
-        if (!o->var) { o->n = 0; return true; }
+        if (!o->var) {
+            for (size_t i = 0; i < o->n && o->list; i++) { if (i == 0) o->v = arena_alloc(&sh.tmp, (o->n + 1) * sizeof(char *)); o->v[i] = ""; }
+            if (!o->list) o->n = 0;
+            return true;
+        }
         attribute_letters(o->var, letters);
         size_t n = o->list && o->n ? o->n : 1;
         o->v = arena_alloc(&sh.tmp, (n + 1) * sizeof(char *));

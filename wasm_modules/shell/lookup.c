@@ -1,0 +1,173 @@
+/* lookup.c - what a command name stands for, in this order: function, builtin, built-in tool, capability, executable file; and running tools. */
+#include "sh.h"
+#include "lookup.h"
+#include "tool.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- tools ---- */
+
+static int run_for_tool(tool *t, int argc, char **argv)
+{
+    (void)argc;
+    io *in = io_ref(fd_get(0)), *out = io_ref(fd_get(1)), *err = io_ref(fd_get(2));
+    fd_set_io(0, io_ref(t->in));
+    fd_set_io(1, io_ref(t->out));
+    fd_set_io(2, io_ref(t->err));
+    /* What runs for a tool is a process of its own in bash: no functions, no effect on this shell. */
+    sub_state *st = subshell_enter();
+    int status = exec_argv(argc, argv, 1);
+    status = subshell_leave(st, status);
+    fd_set_io(0, in);
+    fd_set_io(1, out);
+    fd_set_io(2, err);
+    return status;
+}
+
+static bool is_exported(slot *s, var *v) { (void)s; return (v->flags & V_EXPORT) != 0; }
+
+/* env: exactly these variables, in dir. */
+static int run_env_for_tool(tool *t, char **env, const char *dir, int argc, char **argv)
+{
+    slot **v;
+    sub_state *st = subshell_enter();
+    fd_set_io(0, io_ref(t->in));
+    fd_set_io(1, io_ref(t->out));
+    fd_set_io(2, io_ref(t->err));
+    size_t n = slots_all(&v, is_exported);
+    for (size_t i = 0; i < n; i++) { var *top = v[i]->top; chain_remove(v[i], top); undo_log_var(v[i], top->scope, top); }
+    for (; *env; env++) {
+        char *eq = strchr(*env, '='), *name = eq ? arena_strndup(&sh.tmp, *env, (size_t)(eq - *env)) : NULL;
+        if (name && is_name(name)) { var_set_plain(name, eq + 1); var_export(name); }
+    }
+    int status = 125;
+    char *cd[] = { "cd", (char *)dir, NULL };
+    if (!dir || builtin_find("cd")->fn(2, cd) == 0) status = exec_argv(argc, argv, 5);
+    return subshell_leave(st, status);
+}
+
+static const char *getenv_for_tool(tool *t, const char *name)
+{
+    (void)t;
+    slot *s = slot_find(name);
+    var *v = s ? var_top(s) : NULL;
+    return v && v->flags & V_EXPORT ? var_scalar(s, v) : NULL;
+}
+
+static char **environ_for_tool(tool *t)
+{
+    arena_mark_t m = arena_mark(&sh.tmp);
+    char **all = var_environ(&sh.tmp);
+    size_t n = 0;
+    while (all[n]) n++;
+    char **copy = tool_alloc(t, (n + 1) * sizeof *copy);
+    for (size_t i = 0; i < n; i++) copy[i] = tool_strdup(t, all[i]);
+    arena_release(&sh.tmp, m);
+    return copy;
+}
+
+int run_tool(const tool_entry *e, int argc, char **args)
+{
+    io *closed = NULL;
+    /* A tool may reorder and rewrite its arguments; the words of the tree are not its own. */
+    char **argv = arena_alloc(&sh.tmp, ((size_t)argc + 1) * sizeof *argv);
+    for (int i = 0; i < argc; i++) argv[i] = arena_strdup(&sh.tmp, args[i]);
+    if (!fd_get(0) || !fd_get(1) || !fd_get(2)) closed = io_null();
+    tool t = { .in = io_ref(fd_get(0) ? fd_get(0) : closed), .out = io_ref(fd_get(1) ? fd_get(1) : closed), .err = io_ref(fd_get(2) ? fd_get(2) : closed),
+               .shell = &sh, .run = run_for_tool, .run_env = run_env_for_tool, .getenv = getenv_for_tool, .environ = environ_for_tool };
+    if (!strcmp(e->name, "sleep")) pipeline_idle();
+    int status = tool_call(&t, e, argc, argv);
+    /* A writer whose reader is gone: the stage of the pipeline ends, as by SIGPIPE. */
+    if (status == 141 && sh.level && io_failed(t.out) == EPIPE) sh_exit(141);
+    io_unref(t.in);
+    io_unref(t.out);
+    io_unref(t.err);
+    io_unref(closed);
+    return status;
+}
+
+/* ---- finding and running ---- */
+
+char *find_in_path(const char *name, const char *path)
+{
+    if (!path) path = var_get("PATH");
+    if (!path) return NULL;
+    for (const char *p = path;; p++) {
+        const char *end = strchr(p, ':');
+        size_t n = end ? (size_t)(end - p) : strlen(p);
+        strbuf b = { .a = &sh.tmp };
+        if (n) { sb_add(&b, p, n); sb_putc(&b, '/'); }
+        sb_puts(&b, name);
+        struct stat st;
+        if (stat(sb_str(&b), &st) == 0 && S_ISREG(st.st_mode) && executable(b.s, &st)) return b.s;
+        if (!end) return NULL;
+        p = end;
+    }
+}
+
+static int not_found(int argc, char **argv)
+{
+    if (!var_get("PATH")) { sh_error("%s: No such file or directory", argv[0]); return 127; }
+    func *f = func_find("command_not_found_handle");
+    if (f) {
+        char **args = arena_alloc(&sh.tmp, ((size_t)argc + 2) * sizeof *args);
+        args[0] = "command_not_found_handle";
+        memcpy(args + 1, argv, (size_t)argc * sizeof *args);
+        sub_state *st = subshell_enter();
+        int status = exec_function(f, argc + 1, args);
+        return subshell_leave(st, status);
+    }
+    sh_error("%s: command not found", argv[0]);
+    return 127;
+}
+
+/* Built-in tools are found where programs usually are: in PATH, if it names one of those directories. */
+static bool tools_in_path(void)
+{
+    const char *path = var_get("PATH");
+    if (!path) return false;
+    for (const char *p = path;; p++) {
+        size_t n = strcspn(p, ":");
+        if ((n == 4 && !strncmp(p, "/bin", 4)) || (n == 8 && !strncmp(p, "/usr/bin", 8)) || (n == 14 && !strncmp(p, "/usr/local/bin", 14))) return true;
+        p += n;
+        if (!*p) return false;
+    }
+}
+
+/* True for /bin/ls and the like: the built-in tool answers to the paths where programs usually are. */
+static const char *usual_path(const char *name)
+{
+    static const char *const dirs[] = { "/bin/", "/usr/bin/", "/usr/local/bin/" };
+    for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) if (!strncmp(name, dirs[i], strlen(dirs[i])) && !strchr(name + strlen(dirs[i]), '/')) return name + strlen(dirs[i]);
+    return NULL;
+}
+
+bool command_exists(const char *name) { return (tool_find(name) && tools_in_path()) || capability_has(name) || find_in_path(name, NULL); }
+
+int exec_argv(int argc, char **argv, int flags)
+{
+    const char *name = argv[0];
+    func *f;
+    if (!(flags & 3) && (f = func_find(name))) return exec_function(f, argc, argv);
+    const builtin *b = builtin_find(name);
+    if (b) { int status = b->fn(argc, argv); return status; }
+    if (flags & 2) return b_error("builtin", 1, "%s: not a shell builtin", name);
+    if (!*name) return not_found(argc, argv);
+    const tool_entry *e = tool_find(name);
+    if (e && (flags & 4 || tools_in_path())) return tool_allowed(name, argc, argv) ? run_tool(e, argc, argv) : 1;
+    const char *base = usual_path(name);
+    struct stat st;
+    if (base && stat(name, &st) < 0) {
+        if ((e = tool_find(base))) return tool_allowed(base, argc, argv) ? run_tool(e, argc, argv) : 1;
+        if ((b = builtin_find(base)) && is_program_too(base)) return b->fn(argc, argv);
+    }
+    if (!strchr(name, '/')) {
+        if (capability_has(name)) return trial_effect() ? 1 : capability_run(argc, argv);
+        char *path = find_in_path(name, NULL);
+        return path ? exec_file(path, name, argc, argv) : not_found(argc, argv);
+    }
+    return exec_file(name, name, argc, argv);
+}
+

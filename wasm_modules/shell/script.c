@@ -1,0 +1,186 @@
+/* script.c - script files and the commands bash and sh: a new shell inside this one, in a subshell that keeps only what is exported. */
+#include "sh.h"
+#include "lookup.h"
+#include "tool.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* The interpreter line of a script file: the name of the interpreter without its directory, or NULL. */
+static char *interpreter(const char *text, size_t len)
+{
+    if (len < 3 || text[0] != '#' || text[1] != '!') return NULL;
+    const char *nl = memchr(text, '\n', len);
+    char *line = arena_strndup(&sh.tmp, text + 2, (size_t)((nl ? nl : text + len) - text - 2)), *save;
+    char *word = strtok_r(line, " \t\r", &save);
+    if (!word) return NULL;
+    char *base = strrchr(word, '/');
+    base = base ? base + 1 : word;
+    if (!strcmp(base, "env")) {
+        word = strtok_r(NULL, " \t\r", &save);
+        if (word && !strcmp(word, "-S")) word = strtok_r(NULL, " \t\r", &save);
+        if (!word) return NULL;
+        base = word;
+    }
+    return base;
+}
+
+/* All of a stream, malloc'ed; NULL on an error. Not inlined: the buffer must not stay on the stack while the text runs. */
+static __attribute__((noinline)) char *read_stream(io *s, size_t *len)
+{
+    strbuf b = { 0 };
+    char buf[4096];
+    ssize_t n = s ? 0 : -1;
+    while (s && (n = io_read(s, buf, sizeof buf)) > 0) sb_add(&b, buf, (size_t)n);
+    if (n < 0) { free(b.s); return NULL; }
+    sb_str(&b);
+    *len = b.len;
+    if (memchr(b.s, 0, b.len) && !memchr(b.s, 0, b.len < 80 ? b.len : 80)) *len = strip_nuls(b.s, b.len);
+    return b.s;
+}
+
+static char *read_file(const char *path, size_t *len)
+{
+    io *s = io_open(path, O_RDONLY, 0);
+    if (!s) return NULL;
+    char *text = read_stream(s, len);
+    io_unref(s);
+    return text;
+}
+
+static bool not_exported(slot *s, var *v) { (void)s; return !(v->flags & V_EXPORT) && !s->special; }
+
+/* Makes the current subshell look like a new shell: only exported variables and functions stay. */
+static void forget_unexported(void)
+{
+    slot **v;
+    size_t n = slots_all(&v, not_exported);
+    for (size_t i = 0; i < n; i++) {
+        static const char *const keep[] = { "IFS", "BASH_VERSION", "BASH_VERSINFO", "OPTIND", "PPID", "UID", "EUID", "HOSTNAME", "HOSTTYPE", "MACHTYPE", "OSTYPE", "PS4", "BASH", "OPTERR", "_" };
+        bool stay = false;
+        for (size_t k = 0; k < sizeof keep / sizeof *keep; k++) if (!strcmp(v[i]->name, keep[k])) stay = true;
+        if (stay) continue;
+        while (v[i]->top) { var *top = v[i]->top; chain_remove(v[i], top); undo_log_var(v[i], top->scope, top); }
+    }
+    func **f;
+    n = funcs_all(&f);
+    for (size_t i = 0; i < n; i++) if (!f[i]->exported) func_unset(f[i]->name);
+    var_set_plain("IFS", " \t\n");
+    memset(sh.opt, 0, sizeof sh.opt);
+    sh.opt[O_BRACEEXPAND] = sh.opt[O_HASHALL] = sh.opt[O_COMMENTS] = 1;
+    sh.shopt[S_EXTGLOB] = sh.shopt[S_NULLGLOB] = sh.shopt[S_DOTGLOB] = sh.shopt[S_GLOBSTAR] = sh.shopt[S_NOCASEMATCH] = sh.shopt[S_NOCASEGLOB] = sh.shopt[S_EXPAND_ALIASES] = 0;
+    sh.cond_depth = 0;
+}
+
+/* Runs text as a new shell would: argv[0] becomes $0. */
+static int new_shell(const char *text, size_t len, int argc, char **argv, bool is_command, const char *options)
+{
+    if (sh.depth >= sh.max_depth) { sh_error("%s: maximum shell nesting level exceeded (%d)", argv[0], sh.max_depth); return 1; }
+    sub_state *st = subshell_enter();
+    forget_unexported();
+    sh.arg0 = arena_strdup(&sh.tmp, argv[0]);
+    sh.args = argv + 1;
+    sh.nargs = argc - 1;
+    sh.own_args = NULL;
+    sh.frames = NULL;
+    sh.is_command_string = is_command;
+    sh.subshells = 0;
+    sh.depth++;
+    const char *named = options ? strchr(options, ' ') : NULL;
+    if (named) {
+        char *copy = arena_strdup(&sh.tmp, named), *save;
+        for (char *o = strtok_r(copy, " ", &save); o; o = strtok_r(NULL, " ", &save)) opt_set(o + 1, *o == '-');
+    }
+    for (; options && *options && *options != ' '; options++) {
+        char *args[3] = { "set", (char[]){ '-', *options, 0 }, NULL };
+        if (strchr("euxfvnaCbhmBET", *options)) builtin_find("set")->fn(2, args);
+    }
+    const char *lvl = var_get("SHLVL");
+    int64_t n;
+    if (lvl && parse_int(lvl, &n)) { var_set_int("SHLVL", n + 1); var_export("SHLVL"); }
+    int status = exec_text(text, len, NULL, 1);
+    sh_syntax.message[0] = 0;    /* an error of that shell, not of this program */
+    return subshell_leave(st, status);
+}
+
+int exec_file(const char *path, const char *name, int argc, char **argv)
+{
+    struct stat st;
+    if (stat(path, &st) < 0) { sh_error("%s: %s", name, strerror(errno)); return 127; }
+    if (S_ISDIR(st.st_mode)) { sh_error("%s: Is a directory", name); return 126; }
+    const char *base = strrchr(path, '/');
+    size_t len;
+    char *text = read_file(path, &len);
+    if (!text) { sh_error("%s: %s", name, strerror(errno)); return 126; }
+    char *prog = interpreter(text, len);
+    int status;
+    (void)base;
+    if (!executable(path, &st)) { sh_error("%s: Permission denied", name); free(text); return 126; }
+    if (!prog || !strcmp(prog, "bash") || !strcmp(prog, "sh") || !strcmp(prog, "dash") || !strcmp(prog, "zsh") || !strcmp(prog, "ksh")) {
+        if (len && memchr(text, 0, len < 80 ? len : 80)) { sh_error("%s: cannot execute binary file: Exec format error", name); free(text); return 126; }
+        char **args = arena_alloc(&sh.tmp, ((size_t)argc + 1) * sizeof *args);
+        memcpy(args, argv, (size_t)argc * sizeof *args);
+        status = new_shell(text, len, argc, args, false, NULL);
+    } else {
+        const tool_entry *e = tool_find(prog);
+        if (!e) { sh_error("%s: %s: bad interpreter: No such file or directory", name, prog); status = 126; }
+        else {
+            char **args = arena_alloc(&sh.tmp, ((size_t)argc + 3) * sizeof *args);
+            args[0] = prog;
+            args[1] = "-f";
+            args[2] = (char *)path;
+            for (int i = 1; i < argc; i++) args[i + 2] = argv[i];
+            status = run_tool(e, argc + 2, args);
+        }
+    }
+    free(text);
+    return status;
+}
+
+/* bash and sh as commands. */
+int b_bash(int argc, char **argv)
+{
+    int i = 1;
+    bool command = false, from_stdin = false;
+    strbuf options = { .a = &sh.tmp }, names = { .a = &sh.tmp };
+    for (; i < argc && (argv[i][0] == '-' || argv[i][0] == '+') && argv[i][1]; i++) {
+        if (!strcmp(argv[i], "--")) { i++; break; }
+        if (!strcmp(argv[i], "--version")) { out_puts("GNU bash, version 5.2.15(1)-release (wasm32-unknown-wasi)\n"); return 0; }
+        if (argv[i][1] == '-') continue;
+        if (!strcmp(argv[i], "-o") || !strcmp(argv[i], "-O") || !strcmp(argv[i], "+O") || !strcmp(argv[i], "+o")) {
+            if (++i < argc && (argv[i - 1][1] == 'o')) sb_printf(&names, "%c%s ", argv[i - 1][0], argv[i]);
+            continue;
+        }
+        for (char *c = argv[i] + 1; *c; c++) { if (*c == 'c') command = true; else if (*c == 's') from_stdin = true; else sb_putc(&options, *c); }
+    }
+    char *name = argv[0];
+    if (names.len) { sb_putc(&options, ' '); sb_puts(&options, sb_str(&names)); }
+    if (command) {
+        if (i >= argc) { sh_error("%s: -c: option requires an argument", name); return 2; }
+        char *text = argv[i++];
+        if (i < argc) return new_shell(text, strlen(text), argc - i, argv + i, true, sb_str(&options));
+        char *only[2] = { name, NULL };
+        return new_shell(text, strlen(text), 1, only, true, sb_str(&options));
+    }
+    if (i < argc && !from_stdin) {
+        size_t len;
+        struct stat st;
+        if (stat(argv[i], &st) == 0 && S_ISDIR(st.st_mode)) { io_printf(fd_get(2), "%s: %s: Is a directory\n", argv[i], argv[i]); return 126; }
+        char *text = read_file(argv[i], &len);
+        if (!text) { if (fd_get(2)) io_printf(fd_get(2), "%s: %s: %s\n", name, argv[i], strerror(errno)); return 127; }
+        int status = new_shell(text, len, argc - i, argv + i, false, sb_str(&options));
+        free(text);
+        return status;
+    }
+    size_t len;
+    char *text = read_stream(fd_get(0), &len);
+    char **args = arena_alloc(&sh.tmp, ((size_t)(argc - i) + 2) * sizeof *args);
+    args[0] = name;
+    for (int k = i; k < argc; k++) args[k - i + 1] = argv[k];
+    int status = new_shell(text ? text : "", text ? len : 0, argc - i + 1, args, false, sb_str(&options));
+    free(text);
+    return status;
+}
+
