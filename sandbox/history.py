@@ -16,6 +16,7 @@ import contextlib
 import hashlib
 import os
 import sqlite3
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +42,7 @@ CREATE TABLE IF NOT EXISTS chunks (digest BLOB PRIMARY KEY, data BLOB NOT NULL) 
 """
 
 
+_BATCH: Final = 500
 HISTORY_VARIABLE: Final = "HATCHWAY_HISTORY"
 
 
@@ -71,6 +73,7 @@ class History:
         self._keys = keys
         self._tenant = tenant
         self._images = store
+        self._lock = threading.RLock()
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
@@ -87,15 +90,16 @@ class History:
     @contextlib.contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         database = self._database
-        try:
-            database.execute("BEGIN IMMEDIATE")
-            yield database
-            database.execute("COMMIT")
-        except sqlite3.Error as error:
-            raise SetupError(f"the history cannot be written: {error}") from None
-        finally:
-            if database.in_transaction:
-                database.execute("ROLLBACK")
+        with self._lock:
+            try:
+                database.execute("BEGIN IMMEDIATE")
+                yield database
+                database.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise SetupError(f"the history cannot be written: {error}") from None
+            finally:
+                if database.in_transaction:
+                    database.execute("ROLLBACK")
 
     def save(self, state: SessionState, origin: Origin) -> str:
         """Keep a state; the new snapshot's id. `origin.parent` must be here."""
@@ -114,13 +118,22 @@ class History:
         for name, pages in snapshot.pages.items():
             wanted.update(zip(split_digests(manifest.guests[name].digests), pages.values(), strict=True))
         with self._writing() as database:
-            there = {row[0] for row in database.execute("SELECT digest FROM chunks")}
+            there = self._known(list(wanted))
             rows = [(digest, self._seal(compress(data))) for digest, data in wanted.items() if digest not in there]
             database.executemany("INSERT OR IGNORE INTO chunks VALUES (?, ?)", rows)
             parent = manifest.parent.hex() if manifest.parent else None
             sealed = self._seal(snapshot.encoded)
             row = (snapshot.id, parent, manifest.label, manifest.created_at, sealed)
             database.execute("INSERT OR IGNORE INTO snapshots VALUES (?, ?, ?, ?, ?)", row)
+
+    def _known(self, digests: list[bytes]) -> set[bytes]:
+        """Those of the digests whose chunks are here."""
+        found: set[bytes] = set()
+        for start in range(0, len(digests), _BATCH):
+            batch = digests[start : start + _BATCH]
+            marks = ", ".join("?" * len(batch))
+            found.update(row[0] for row in self._database.execute(f"SELECT digest FROM chunks WHERE digest IN ({marks})", batch))
+        return found
 
     def _seal(self, data: bytes) -> bytes:
         return seal(data, self._keys, tenant=self._tenant, purpose=_PURPOSE)
@@ -138,7 +151,8 @@ class History:
         return str(found[0])
 
     def _encoded(self, snapshot_id: str) -> bytes:
-        row = self._database.execute("SELECT manifest FROM snapshots WHERE id = ?", (snapshot_id,)).fetchone()
+        with self._lock:
+            row = self._database.execute("SELECT manifest FROM snapshots WHERE id = ?", (snapshot_id,)).fetchone()
         if row is None:
             raise RequestError("INVALID_ARGUMENT", f"there is no snapshot {snapshot_id[:80]!r}")
         encoded = open_seal(row[0], self._keys, tenant=self._tenant, purpose=_PURPOSE)
@@ -164,7 +178,8 @@ class History:
     def chunk(self, digest: bytes) -> bytes:
         import zstandard
 
-        row = self._database.execute("SELECT data FROM chunks WHERE digest = ?", (digest,)).fetchone()
+        with self._lock:
+            row = self._database.execute("SELECT data FROM chunks WHERE digest = ?", (digest,)).fetchone()
         if row is None:
             raise corrupt("the history lacks a page of this snapshot")
         opened = open_seal(row[0], self._keys, tenant=self._tenant, purpose=_PURPOSE)

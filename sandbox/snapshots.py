@@ -16,6 +16,7 @@ Does not know: where snapshots are kept (`sandbox.history`), journals.
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -51,6 +52,7 @@ from sandbox.wire import DEFAULT_LIMITS, SNAPSHOT_VERSION, Language, SessionLimi
 
 FORMAT: Final = "hatchway-snapshot"
 PURPOSE: Final = "snapshot"
+_GUEST_NAME: Final = re.compile(r"[a-z][a-z0-9]{0,31}")
 T = TypeVar("T")
 Find = Callable[[bytes], bytes]
 """A page or chunk by its digest, from wherever else it is kept."""
@@ -259,6 +261,9 @@ def find_images(manifest: Manifest, store: Images) -> dict[str, Image]:
     """The images the snapshot's guests started from, if this machine's are the same."""
     found = {}
     for name, guest in manifest.guests.items():
+        # The name becomes part of a path: it is one word, whatever the snapshot says.
+        if not _GUEST_NAME.fullmatch(name):
+            raise corrupt("a guest has an impossible name")
         try:
             image = store.get(name, metered=manifest.metered)
         except SandboxError as error:

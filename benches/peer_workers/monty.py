@@ -20,4 +20,21 @@ def warm_call() -> None:
         check(live.feed_run("1+1") == 2, "1+1")
 
 
-serve(new_session=new_session, warm_call=warm_call)
+saved: list[bytes] = []
+
+
+def save_integers() -> None:
+    if not saved:
+        live.feed_run("x = list(range(100000))")
+    saved[:] = [live.dump()]
+
+
+def restore_integers() -> None:
+    if not saved:
+        save_integers()
+    with pool.checkout() as session:
+        session.load_session(saved[0])
+        check(session.feed_run("len(x)") == 100_000, "len(x)")
+
+
+serve(new_session=new_session, warm_call=warm_call, save_integers=save_integers, restore_integers=restore_integers)

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from sandbox.sealing import Keys
 
 _SPAWN = "python3 -c 1+1"
+_INTEGERS = "Python, json, re and 100,000 integers"
 _SESSIONS = {
-    "Python, json, re and 100,000 integers": ("python", "import json, re\nx = list(range(100_000))", "y = 1", "len(x)", 100_000),
+    _INTEGERS: ("python", "import json, re\nx = list(range(100_000))", "y = 1", "len(x)", 100_000),
     "Python, empty": ("python", "1+1", "y = 1", "1+1", 2),
     "JavaScript": ("javascript", "var x = [1, 2, 3]; function f() { return 6 }", "var y = 1", "f()", 6),
     "shell": ("shell", "x=1; f() { echo $x; }", "y=1", "f", None),
@@ -74,7 +75,16 @@ def measure(bench: Bench) -> None:
     bench.interleave(*contenders, repetitions=bench.count(60, 15))
     for label, saving in savings.items():
         bench.record(f"{label}, size", [len(saving.blob) / 1e3], "kB")
-    bench.note("pyeryx 0.11 was measured elsewhere: 418 ms to restore, and functions, classes and generators are lost")
+    if bench.peers is not None and _INTEGERS in savings:
+        saving = savings[_INTEGERS]
+        restoring = _Restoring(saving, "len(x)", 100_000)
+        save = Contender(f"{_INTEGERS}, save (beside peers)", saving.run, before=saving.disturb)
+        restore = Contender(f"{_INTEGERS}, restore to first result (beside peers)", restoring.run, after=restoring.close)
+        bench.peers.interleave(bench, "save_integers", save, title="save")
+        bench.peers.interleave(bench, "restore_integers", restore, title="restore to first result")
+    bench.note(
+        "pyeryx pickles variables: functions, classes and generators are lost; pydantic-monty keeps its own subset's values"
+    )
 
 
 def measure_recording(bench: Bench) -> None:
@@ -96,13 +106,13 @@ SCENARIOS = [
         "saving a session and restoring it to its first result",
         measure,
         (
-            Promise("save: Python with 100,000 integers", 15, "ms", of="Python, json, re and 100,000 integers, save", issue=4),
-            Promise("size: Python with 100,000 integers", 1000, "kB", of="Python, json, re and 100,000 integers, size", issue=4),
+            Promise("save: Python with 100,000 integers", 15, "ms", of=f"{_INTEGERS}, save", issue=4),
+            Promise("size: Python with 100,000 integers", 1000, "kB", of=f"{_INTEGERS}, size", issue=4),
             Promise(
                 "restore to first result: Python with 100,000 integers",
                 10,
                 "ms",
-                of="Python, json, re and 100,000 integers, restore to first result",
+                of=f"{_INTEGERS}, restore to first result",
                 issue=4,
             ),
             Promise("save: empty Python session", 2, "ms", of="Python, empty, save", issue=4),

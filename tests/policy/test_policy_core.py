@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from policy_campaign import lowered
+from policy_generators import CATALOG
 
 from policy import ir
+from policy.emitter import worst_case_comparisons
+from policy.evaluation import MAX_SPECIALISED, Evaluator, Specialiser
 from policy.values import duration_ms, host_fault, is_host, is_path, is_under, matches_host, quantity, size_bytes
 
 A, B, C = (ir.Lit(name, "true") for name in "abc")
@@ -127,3 +131,84 @@ def test_under_is_by_whole_segments() -> None:
     assert is_under("/a/b", "/a")
     assert not is_under("/ab", "/a")
     assert not is_under("/", "/a")
+
+
+def comparisons(*rules: str) -> int:
+    """The most comparisons a decision about tool.one can take under these rules."""
+    policy = lowered("policy fuzz v 1\n" + "\n".join(rules) + "\n").ir
+    return worst_case_comparisons(policy, "tool.one")
+
+
+def many(count: int, rule: str) -> list[str]:
+    return [rule.format(i=i, c=["red", "green", "blue"][i % 3]) for i in range(count)]
+
+
+def test_small_groups_are_compared_one_by_one_and_larger_ones_looked_up() -> None:
+    rule = "allow tool.one when label == n{i} and count <= 5"
+    assert comparisons(*many(8, rule)) == 16
+    assert comparisons(*many(9, rule)) == 2
+    assert comparisons(*many(300, rule)) == 2
+
+
+def test_denies_are_looked_up_too() -> None:
+    assert comparisons(*many(8, "deny tool.one when label == n{i} and flag")) == 16
+    assert comparisons(*many(9, "deny tool.one when label == n{i} and flag")) == 2
+
+
+def test_the_field_that_tells_most_rules_apart_is_looked_up() -> None:
+    assert comparisons(*many(30, "allow tool.one when color == {c} and label == n{i} and flag")) == 3
+    assert comparisons(*many(30, "allow tool.one when color == {c} and label != n{i}")) == 11
+
+
+def test_numbers_are_looked_up_by_equality_and_not_by_range() -> None:
+    assert comparisons(*many(20, "allow tool.one when count == {i} and flag")) == 2
+    assert comparisons(*many(20, "allow tool.one when count <= {i} and flag")) == 40
+
+
+def test_sets_are_looked_up_while_they_are_small() -> None:
+    def within(size: int) -> str:
+        return "allow tool.one when label in {{ " + ", ".join(f"n{{i}}x{k}" for k in range(size)) + " }} and flag"
+
+    assert comparisons(*many(10, within(16))) == 2
+    assert comparisons(*many(10, within(17))) == 20
+
+
+def test_rules_without_an_equality_are_compared_after_the_lookup() -> None:
+    looked_up = many(20, "allow tool.one when label == n{i} and flag")
+    assert comparisons(*looked_up, "allow tool.one when count > 3", "allow tool.one when count < 0") == 4
+
+
+def test_a_second_field_is_looked_up_among_what_the_first_leaves_over() -> None:
+    by_label = many(20, "allow tool.one when label == n{i} and flag")
+    by_count = many(12, "allow tool.one when count == {i} and flag")
+    assert comparisons(*by_label, *by_count) == 4
+    assert comparisons(*by_label, *by_count[:8]) == 2 + 16
+    assert comparisons(*many(9, "allow tool.one when label == n{i}")) == 1
+
+
+def test_functions_are_made_on_first_use_unless_asked_for_earlier() -> None:
+    policy = lowered("policy fuzz v 1\nallow tool.one when flag\n").ir
+    lazy, eager = Evaluator(policy, eager=False), Evaluator(policy)
+    assert "tool.one" not in lazy._table
+    assert "tool.one" in eager._table
+    assert lazy.decide("tool.one", {"flag": True}).verdict == "allow"
+    assert "tool.one" in lazy._table
+
+
+def test_evaluators_of_sessions_are_kept_up_to_a_bound_the_latest_longest() -> None:
+    text = (
+        "policy fuzz v 1\n"
+        + "\n".join(f"allow tool.one when tenant == t{i} and flag" for i in range(MAX_SPECIALISED + 20))
+        + "\n"
+    )
+    specialiser = Specialiser(lowered(text).ir, CATALOG.context)
+    first = specialiser.evaluator({"tenant": "t0"})
+    for i in range(1, MAX_SPECIALISED):
+        specialiser.evaluator({"tenant": f"t{i}"})
+    assert specialiser.evaluator({"tenant": "t0"}) is first
+    assert "tool.one" not in first._table
+    second = specialiser.evaluator({"tenant": "t2"})
+    specialiser.evaluator({"tenant": f"t{MAX_SPECIALISED}"})
+    assert len(specialiser._known) == MAX_SPECIALISED
+    assert specialiser.evaluator({"tenant": "t0"}) is first
+    assert specialiser.evaluator({"tenant": "t2"}) is second

@@ -332,6 +332,8 @@ FORGERIES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "unknown field": lambda m: m.update(extra=1),
     "missing field": lambda m: m.pop("limits"),
     "language": lambda m: m.update(language="cobol"),
+    "a guest named like a path": lambda m: m["guests"].update({"../shell": m["guests"].pop("shell")}),
+    "a guest with a NUL in its name": lambda m: m["guests"].update({"shell\0": m["guests"].pop("shell")}),
     "huge memory": lambda m: m["guests"]["shell"].update(memory_bytes=1 << 40),
     "small memory": lambda m: m["guests"]["shell"].update(memory_bytes=65536),
     "odd memory": lambda m: m["guests"]["shell"].update(memory_bytes=m["guests"]["shell"]["memory_bytes"] + 1),

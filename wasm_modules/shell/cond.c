@@ -64,7 +64,7 @@ int cond_unary(char op, const char *arg, const char *who)
     if (!strcmp(arg, "/dev/stdin") || !strcmp(arg, "/dev/stdout") || !strcmp(arg, "/dev/stderr")) return !strchr("aerw", op);
     if (!strcmp(arg, "/dev/null") || !strcmp(arg, "/dev/zero") || !strcmp(arg, "/dev/urandom") || !strcmp(arg, "/dev/random")) return !strchr("aecrw", op);
     io_flush_all();
-    if (!*arg || stat(arg, &st) < 0) return 1;
+    if (!*arg || stat(arg, &st) < 0) return command_path(arg) ? !strchr("aefrxs", op) : 1;
     unsigned mode = modes_get(&st);
     switch (op) {
     case 'a': case 'e': return 0;
@@ -91,7 +91,7 @@ static int compare_files(const char *op, const char *l, const char *r)
 {
     struct stat a, b;
     io_flush_all();
-    int ra = stat(l, &a), rb = stat(r, &b);
+    int ra = *l ? stat(l, &a) : -1, rb = *r ? stat(r, &b) : -1;
     if (!strcmp(op, "-ef")) return !(ra == 0 && rb == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino);
     bool newer = op[1] == 'n';
     if (ra < 0 || rb < 0) return newer ? !(ra == 0 && rb < 0) : !(ra < 0 && rb == 0);

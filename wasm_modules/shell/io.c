@@ -105,6 +105,7 @@ io *io_open(const char *path, int flags, int mode) {
         if (n >= 0 && n <= 2) return io_fd(n, n == 0, n != 0);
     }
     io_flush_all();
+    if (!(flags & O_ACCMODE)) flags |= O_RDONLY;   /* not 0 in WASI */
     int fd = open(path, flags, mode);
     if (fd < 0) return NULL;
     int access = flags & O_ACCMODE;

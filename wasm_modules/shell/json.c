@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 64 };
+enum { MAX_DEPTH = 300 };
 typedef struct { const char *s, *end; arena *a; int depth; } reader;
 static json *value(reader *r);
 

@@ -15,7 +15,7 @@ typedef struct json {
     char *key;                   /* of a member */
 } json;
 
-json *json_parse(arena *a, const char *s, size_t n);     /* NULL when it is no JSON, or nests deeper than 64 */
+json *json_parse(arena *a, const char *s, size_t n);     /* NULL when it is no JSON, or nests deeper than 300 */
 json *json_get(json *object, const char *key);           /* NULL when absent */
 void json_quote(strbuf *b, const char *s, size_t n);     /* a JSON string; invalid UTF-8 becomes U+FFFD */
 #endif

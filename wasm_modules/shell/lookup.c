@@ -144,6 +144,12 @@ static const char *usual_path(const char *name)
     return NULL;
 }
 
+bool command_path(const char *path)
+{
+    const char *base = usual_path(path);
+    return base && (tool_find(base) || is_program_too(base));
+}
+
 bool command_exists(const char *name) { return (tool_find(name) && tools_in_path()) || capability_has(name) || find_in_path(name, NULL); }
 
 int exec_argv(int argc, char **argv, int flags)

@@ -33,8 +33,9 @@ int fd_free_from(int first)
 io *shell_open(const char *path, int flags)
 {
     struct stat st;
-    if (flags & (O_WRONLY | O_RDWR) && strncmp(path, "/dev/", 5) && trial_effect()) { errno = EINTR; return NULL; }
-    if (flags & (O_WRONLY | O_RDWR) && stat(path, &st) == 0 && S_ISDIR(st.st_mode)) { errno = EISDIR; return NULL; }
+    bool writes = (flags & O_ACCMODE) != O_RDONLY;
+    if (writes && strncmp(path, "/dev/", 5) && trial_effect()) { errno = EINTR; return NULL; }
+    if (writes && stat(path, &st) == 0 && S_ISDIR(st.st_mode)) { errno = EISDIR; return NULL; }
     if (!strncmp(path, "/dev/tcp/", 9) || !strncmp(path, "/dev/udp/", 9)) { errno = ECONNREFUSED; return NULL; }
     if (!strcmp(path, "/dev/tty")) { errno = ENXIO; return NULL; }
     return io_open(path, flags, 0666);

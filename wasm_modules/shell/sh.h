@@ -176,6 +176,7 @@ pair **assoc_list(assoc *h);                     /* in bash's order, in sh.tmp *
 
 void special_start(void);                        /* installs specials and start-up values */
 void special_reseed(uint64_t seed);
+void special_clock(void);                        /* SECONDS begins now */
 
 /* ---- functions and aliases -------------------------------------------------------------------------------------------------- */
 typedef struct program { arena mem; int refs; node *root; } program;
@@ -267,6 +268,7 @@ void report_syntax(const syntax_error *e, const char *what);
 assign *arg_assign(int i);                               /* the array assignment behind argument i of a declaring builtin, or NULL */
 char *find_in_path(const char *name, const char *path);  /* an executable file, in sh.tmp; NULL when there is none */
 bool command_exists(const char *name);                   /* a tool, a capability, or a file in PATH */
+bool command_path(const char *path);                     /* /bin/ls and the like: where a built-in tool pretends to be */
 struct stat;
 bool executable(const char *path, const struct stat *st);
 bool is_program_too(const char *builtin);                /* echo, test ...: also found as /bin/echo */

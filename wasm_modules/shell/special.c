@@ -41,6 +41,7 @@ static uint64_t splitmix(void)
     return z ^ (z >> 31);
 }
 
+void special_clock(void) { sh.start_us = now_us(); }
 void special_reseed(uint64_t seed) { sh.rng = (uint32_t)(seed ^ seed >> 32) & 0x7fffffff; }
 
 static void get_random(slot *s, var *v) { (void)s; put_int(v, random_next()); }

@@ -15,6 +15,7 @@ int32_t host_call(const void *ptr, uint32_t len, uint32_t *out_ptr, uint32_t *ou
 static bool started;
 static char *reserve;            /* given back when memory runs out, so that the outcome can still be written */
 static bool done;
+static bool used;                /* a program has run since the image was made */
 
 __attribute__((export_name("host_alloc")))
 void *host_alloc(uint32_t len) { return malloc(len ? len : 1); }
@@ -141,6 +142,8 @@ int32_t turn(char *ptr, uint32_t len)
     json *code = json_get(req, "code");
     fresh_streams();
     capability_refresh();
+    if (!used) special_clock();   /* SECONDS counts from the session's first turn, not from when its image was made */
+    if (code && code->kind == J_STRING && code->len) used = true;   /* the warm-up turn of an image is empty */
     if ((x = json_get(req, "seed")) && x->kind == J_STRING && x->len >= 16) {
         char head[17];
         memcpy(head, x->text, 16);

@@ -70,7 +70,7 @@ char *path_real(tool *t, const char *path, int missing) {
             if (*target == '/') done = tool_strdup(t, "/");
             continue;
         }
-        if (!S_ISDIR(st.st_mode) && *rest && missing < 2) { errno = ENOTDIR; return NULL; }
+        if (!S_ISDIR(st.st_mode) && !last && missing < 2) { errno = ENOTDIR; return NULL; }
         done = next;
     }
     return done;

@@ -62,39 +62,46 @@ int tool_fold(tool *t, int argc, char **argv) {
 
 typedef struct { size_t width, goal; int split_only, uniform, crown, tagged; const char *prefix; span_list words; size_t first_indent, indent; int in_paragraph; } fmt_state;
 
-/* GNU fmt balances lines by cost: the last line aside, lengths near the goal are cheap, sentence ends good places to break. */
+static int ends_sentence(span w) { return w.n && strchr(".?!", w.p[w.n - 1]); }
+
+/* What breaking before word i costs, after GNU's table: sentence ends are good places, widows and orphans bad ones. */
+static double break_cost(const fmt_state *s, size_t i) {
+    const span *w = s->words.at;
+    double cost = 70.0 * 70;
+    if (i > 0) {
+        int last = w[i - 1].n ? w[i - 1].p[w[i - 1].n - 1] : ' ';
+        if (ends_sentence(w[i - 1])) { if (w[i].p[-1] == 1) cost -= 50.0 * 50; else cost += 600.0 * 600; }
+        else if (strchr(",;:)]}\"'", last)) cost -= 40.0 * 40;
+        else if (i > 1 && ends_sentence(w[i - 2]) && w[i - 1].p[-1] == 1) cost += 200.0 * 200 / (double)(w[i - 1].n + 2);
+    }
+    if (strchr("(['\"`", *w[i].p)) cost -= 40.0 * 40;
+    else if (i + 1 < s->words.n && ends_sentence(w[i]) && w[i + 1].p[-1] == 1) cost += 150.0 * 150 / (double)(w[i].n + 2);
+    return cost;
+}
+
+/* Chooses the breaks of the whole paragraph at once, by least total cost: lines near the goal, and like their neighbours. */
 static int flush_paragraph(tool *t, fmt_state *s) {
     size_t n = s->words.n;
     if (!n) return 0;
-    double *cost = tool_alloc(t, (n + 1) * sizeof *cost);
-    size_t *next = tool_alloc(t, (n + 1) * sizeof *next);
+    double *best = tool_alloc(t, (n + 1) * sizeof *best);
+    size_t *next = tool_alloc(t, (n + 1) * sizeof *next), *length = tool_alloc(t, (n + 1) * sizeof *length);
     for (size_t i = n; i-- > 0;) {
-        size_t len = i ? s->indent : s->first_indent;
-        cost[i] = -1;
-        for (size_t j = i; j < n; j++) {
-            if (j > i) {
-                span w = s->words.at[j - 1];
-                char last = w.n ? w.p[w.n - 1] : ' ';
-                int sentence = (last == '.' || last == '?' || last == '!') && s->words.at[j].p[-1] == 1;
-                len += sentence ? 2 : 1;
+        size_t len = (i ? s->indent : s->first_indent) + s->words.at[i].n;
+        best[i] = -1;
+        for (size_t j = i + 1;; j++) {
+            double cost = best[j];
+            if (j < n) {
+                double gap = ((double)s->goal - (double)len) * 10, ragged = ((double)len - (double)length[j]) * 10;
+                cost += gap * gap;
+                if (next[j] || j < n) cost += ragged * ragged / 2;
             }
-            len += s->words.at[j].n;
-            if (len >= s->width + 1 && j > i) break;
-            double c;
-            if (j + 1 == n) c = 0;
-            else {
-                double gap = (double)s->goal - (double)len;
-                c = gap * gap * 100;
-                c += cost[j + 1];
-                span w = s->words.at[j];
-                char last = w.n ? w.p[w.n - 1] : ' ';
-                if (last == '.' || last == '?' || last == '!') c -= 2500 / (s->words.at[j + 1].p[-1] == 1 ? 1 : 4);
-                else if (last == ',' || last == ';') c -= 0;
-                if (w.n <= 2) c += 0;
-            }
-            if (cost[i] < 0 || c < cost[i]) { cost[i] = c < 0 ? 0 : c; next[i] = j + 1; }
+            if (best[i] < 0 || cost < best[i]) { best[i] = cost; next[i] = j; length[i] = len; }
+            if (j >= n) break;
+            len += (s->words.at[j].p[-1] == 1 ? 2u : 1u) + s->words.at[j].n;
+            if (len >= s->width) break;
         }
-        if (cost[i] < 0) { cost[i] = i + 1 < n ? cost[i + 1] : 0; next[i] = i + 1; }
+        best[i] += break_cost(s, i);
+        if (best[i] < 0) best[i] = 0;
     }
     for (size_t i = 0; i < n; i = next[i]) {
         for (size_t k = 0; k < (i ? s->indent : s->first_indent); k++) io_putc(t->out, ' ');
@@ -105,8 +112,9 @@ static int flush_paragraph(tool *t, fmt_state *s) {
         if (io_putc(t->out, '\n') < 0) return 1;
     }
     s->words.n = 0;
-    tool_free(t, cost);
+    tool_free(t, best);
     tool_free(t, next);
+    tool_free(t, length);
     return 0;
 }
 

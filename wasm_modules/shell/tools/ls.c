@@ -159,6 +159,13 @@ static size_t columns_of(const char *text) {
     return width;
 }
 
+/* Moves from one column to another, with tabs where they save something. */
+static void pad(tool *t, size_t from, size_t to) {
+    while (from < to) {
+        if (to / 8 > (from + 1) / 8) { io_putc(t->out, '\t'); from += 8 - from % 8; } else { io_putc(t->out, ' '); from++; }
+    }
+}
+
 /* Rows of names that fit in s->width, filled down (-C) or across (-x). */
 static int print_columns(tool *t, const ls_state *s, char **cells, size_t n, int across) {
     size_t width = (size_t)s->width, best = 1, rows = n;
@@ -176,13 +183,14 @@ static int print_columns(tool *t, const ls_state *s, char **cells, size_t n, int
     }
     if (best == 1) rows = n;
     for (size_t r = 0; r < rows; r++) {
-        for (size_t c = 0; c < best; c++) {
+        for (size_t c = 0, start = 0; c < best; c++) {
             size_t i = across ? r * best + c : c * rows + r;
             if (i >= n) break;
             size_t next = across ? i + 1 : i + rows;
             int last = c + 1 == best || next >= n;
             if (io_puts(t->out, cells[i]) < 0) return -1;
-            for (size_t k = columns_of(cells[i]); !last && k < wide[c]; k++) io_putc(t->out, ' ');
+            if (!last) pad(t, start + columns_of(cells[i]), start + wide[c]);
+            start += wide[c];
         }
         if (io_putc(t->out, '\n') < 0) return -1;
     }

@@ -125,14 +125,14 @@ int tool_xargs(tool *t, int argc, char **argv) {
     static char *echo[] = {"echo", NULL};
     xargs_state s = {.t = t, .delim = -1, .max_chars = 128 * 1024, .item = {.t = t}};
     tool_opts o;
-    tool own = *t;
+    io *standard = t->in, *file = NULL;
     int c;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "+0a:d:E:e::I:i::L:l::n:P:prs:tx", longs)) != -1;) switch (c) {
         case '0': s.delim = 0; break;
         case 'a': {
             int failed = 0;
-            own.in = tool_open(t, o.arg, 1, &failed);
-            if (!own.in) return 1;
+            file = tool_open(t, o.arg, 1, &failed);
+            if (!file) return 1;
             break;
         }
         case 'd': s.delim = escape(o.arg); break;
@@ -152,10 +152,11 @@ int tool_xargs(tool *t, int argc, char **argv) {
         case 'P': case 'p': case 'x': case 'o': break;
         default: return 1;
     }
-    if (own.in != t->in) s.t = &own;
+    if (file) t->in = file;
     s.argv = o.index < argc ? argv + o.index : echo;
     s.argc = o.index < argc ? argc - o.index : 1;
     int status = s.replace ? run_replacing(&s) : run_batches(&s);
-    if (own.in != t->in) { io_unref(own.in); t->arena = own.arena; }
+    t->in = standard;
+    io_unref(file);
     return status;
 }

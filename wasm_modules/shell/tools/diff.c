@@ -1,0 +1,216 @@
+/* diff.c - diff: what differs between files or directories; how it is shown is diff_output.c. */
+#include "diff.h"
+#include "files.h"
+#include "patterns.h"
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int load(diff_state *s, const char *path, diff_file *f) {
+    f->name = path;
+    f->text.t = s->t;
+    if (!strcmp(path, "-")) { buffer_read_all(&f->text, s->t->in); f->when = moment_now(); }
+    else {
+        struct stat st;
+        io *from = io_open(path, O_RDONLY, 0);
+        if (!from) {
+            if (s->new_file && errno == ENOENT) { f->missing = 1; f->when = (moment){0, 0}; buffer_puts(&f->text, ""); return 0; }
+            return tool_fail_errno(s->t, 2, "%s", path);
+        }
+        f->when = stat(path, &st) == 0 ? st.st_mtim : moment_now();
+        if (buffer_read_all(&f->text, from) < 0) { io_unref(from); return tool_fail(s->t, 2, "%s: read error", path); }
+        io_unref(from);
+    }
+    f->no_newline = f->text.n && f->text.p[f->text.n - 1] != '\n';
+    span_split(s->t, &f->lines, f->text.p ? f->text.p : "", f->text.n, '\n');
+    return 0;
+}
+
+/* The line as -i, -w, -b and the like see it. */
+static span normal(diff_state *s, span line) {
+    if (!s->fold && !s->all_space && !s->space_change && !s->trailing && !s->strip_cr) return line;
+    char *out = tool_alloc(s->t, line.n + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < line.n; i++) {
+        char c = line.p[i];
+        if (isspace((unsigned char)c)) {
+            if (s->all_space) continue;
+            if (s->space_change) {
+                while (i + 1 < line.n && isspace((unsigned char)line.p[i + 1])) i++;
+                if (i + 1 == line.n) break;
+                c = ' ';
+            }
+        }
+        out[n++] = s->fold ? (char)tolower((unsigned char)c) : c;
+    }
+    if (s->trailing) while (n && isspace((unsigned char)out[n - 1])) n--;
+    if (s->strip_cr && n && out[n - 1] == '\r') n--;
+    return (span){out, n};
+}
+
+typedef struct { span key; int next; } id_entry;
+
+/* Gives equal lines equal numbers. A last line without newline equals none with one. */
+static void number_lines(diff_state *s, diff_file *f[2], int *ids[2]) {
+    size_t total = f[0]->lines.n + f[1]->lines.n, cap = 16;
+    while (cap < total * 2) cap *= 2;
+    int *heads = tool_alloc(s->t, cap * sizeof *heads), count = 0;
+    id_entry *entries = tool_alloc(s->t, (total + 1) * sizeof *entries);
+    for (int k = 0; k < 2; k++) {
+        ids[k] = tool_alloc(s->t, (f[k]->lines.n + 1) * sizeof **ids);
+        for (size_t i = 0; i < f[k]->lines.n; i++) {
+            span key = normal(s, f[k]->lines.at[i]);
+            int open = f[k]->no_newline && i + 1 == f[k]->lines.n && !s->all_space && !s->space_change && !s->trailing;
+            unsigned h = 2166136261u + (unsigned)open;
+            for (size_t j = 0; j < key.n; j++) h = (h ^ (unsigned char)key.p[j]) * 16777619u;
+            int *head = &heads[h & (cap - 1)], e = *head;
+            while (e && (span_compare(entries[e - 1].key, key) || (entries[e - 1].next < 0) != 0)) e = entries[e - 1].next;
+            if (open) {
+                /* compare only with another open line */
+                int found = 0;
+                for (int x = *head; x; x = entries[x - 1].next) if (!span_compare(entries[x - 1].key, key)) { found = x; break; }
+                e = found;
+            }
+            if (!e) { entries[count] = (id_entry){key, *head}; *head = ++count; e = count; }
+            ids[k][i] = e * 2 + open;
+        }
+    }
+}
+
+static int is_binary(const buffer *b) { return b->n && memchr(b->p, 0, b->n < 32768 ? b->n : 32768) != NULL; }
+
+/* Whether all lines of a hunk are blank (-B) or match -I. */
+static int ignorable(diff_state *s, const hunk *h, diff_file *f[2]) {
+    size_t starts[2] = {h->a, h->b}, counts[2] = {h->a_n, h->b_n};
+    for (int k = 0; k < 2; k++) for (size_t i = 0; i < counts[k]; i++) {
+        span line = f[k]->lines.at[starts[k] + i];
+        if (s->blank_lines && !line.n) continue;
+        if (s->ignore && regex_test(s->ignore, line.p, line.n) > 0) continue;
+        return 0;
+    }
+    return s->blank_lines || s->ignore;
+}
+
+/* 0 same, 1 different, 2 trouble. */
+static int diff_files(diff_state *s, const char *a, const char *b, const char *title) {
+    diff_file left = {0}, right = {0}, *f[2] = {&left, &right};
+    if (load(s, a, &left) || load(s, b, &right)) return 2;
+    int same = left.text.n == right.text.n && !memcmp(left.text.p ? left.text.p : "", right.text.p ? right.text.p : "", left.text.n);
+    if (same) { if (s->report_same) io_printf(s->t->out, "Files %s and %s are identical\n", a, b); if (s->mode == 'y') { hunk_list none = {0}; diff_print(s, f, &none, title); } return 0; }
+    if (!s->text && (is_binary(&left.text) || is_binary(&right.text))) {
+        io_printf(s->t->out, s->brief ? "Files %s and %s differ\n" : "Binary files %s and %s differ\n", a, b);
+        return s->brief ? 1 : 2 - 1;
+    }
+    int *ids[2];
+    hunk_list hunks = {0};
+    number_lines(s, f, ids);
+    compare_lines(s->t, ids[0], left.lines.n, ids[1], right.lines.n, &hunks);
+    size_t kept = 0;
+    for (size_t i = 0; i < hunks.n; i++) if (!ignorable(s, &hunks.at[i], f)) hunks.at[kept++] = hunks.at[i];
+    hunks.n = kept;
+    if (!hunks.n) { if (s->report_same) io_printf(s->t->out, "Files %s and %s are identical\n", a, b); if (s->mode == 'y') diff_print(s, f, &hunks, title); return 0; }
+    if (s->brief) { io_printf(s->t->out, "Files %s and %s differ\n", a, b); return 1; }
+    diff_print(s, f, &hunks, title);
+    buffer_free(&left.text);
+    buffer_free(&right.text);
+    return 1;
+}
+
+static int excluded(const diff_state *s, const char *name) {
+    for (int i = 0; i < s->exclude_n; i++) if (glob_matches(s->exclude[i], name, 0, 0)) return 1;
+    return 0;
+}
+
+static int diff_any(diff_state *s, const char *a, const char *b, int depth);
+
+static int diff_directories(diff_state *s, const char *a, const char *b, int depth) {
+    size_t an, bn, i = 0, j = 0;
+    char **x = directory_names(s->t, a, &an), **y = directory_names(s->t, b, &bn);
+    int status = 0;
+    if (!x) return tool_fail_errno(s->t, 2, "%s", a);
+    if (!y) return tool_fail_errno(s->t, 2, "%s", b);
+    while (i < an || j < bn) {
+        int order = i >= an ? 1 : j >= bn ? -1 : strcmp(x[i], y[j]);
+        const char *name = order <= 0 ? x[i] : y[j];
+        if (excluded(s, name)) { if (order <= 0) i++; if (order >= 0) j++; continue; }
+        if (order && !(s->new_file)) {
+            io_printf(s->t->out, "Only in %s: %s\n", order < 0 ? a : b, name);
+            if (!status) status = 1;
+        } else {
+            int r = diff_any(s, path_join(s->t, a, name), path_join(s->t, b, name), depth + 1);
+            if (r > status) status = r;
+        }
+        if (order <= 0) i++;
+        if (order >= 0) j++;
+    }
+    return status;
+}
+
+static int diff_any(diff_state *s, const char *a, const char *b, int depth) {
+    struct stat sa, sb;
+    if (depth > 300 || tool_too_deep(s->t)) return tool_fail(s->t, 2, "%s: directories nest too deep", a);
+    int da = strcmp(a, "-") && stat(a, &sa) == 0 && S_ISDIR(sa.st_mode), db = strcmp(b, "-") && stat(b, &sb) == 0 && S_ISDIR(sb.st_mode);
+    if (da && db) {
+        if (!depth || s->recursive) return diff_directories(s, a, b, depth);
+        io_printf(s->t->out, "Common subdirectories: %s and %s\n", a, b);
+        return 0;
+    }
+    if (da != db && !depth) {
+        const char *file = da ? b : a;
+        if (da) a = path_join(s->t, a, path_last(file)); else b = path_join(s->t, b, path_last(file));
+    } else if (da != db) {
+        io_printf(s->t->out, "File %s is a %s while file %s is a %s\n", a, da ? "directory" : "regular file", b, db ? "directory" : "regular file");
+        return 1;
+    }
+    char *title = NULL;
+    if (depth && !s->brief) title = tool_format(s->t, "diff%s %s %s\n", s->options.n ? s->options.p : "", a, b);
+    return diff_files(s, a, b, title);
+}
+
+int tool_diff(tool *t, int argc, char **argv) {
+    static const tool_long longs[] = {{"unified", 2, 'U'}, {"context", 2, 'C'}, {"brief", 0, 'q'}, {"report-identical-files", 0, 's'}, {"side-by-side", 0, 'y'}, {"width", 1, 'W'}, {"recursive", 0, 'r'}, {"new-file", 0, 'N'},
+        {"ignore-case", 0, 'i'}, {"ignore-all-space", 0, 'w'}, {"ignore-space-change", 0, 'b'}, {"ignore-trailing-space", 0, 'Z'}, {"ignore-blank-lines", 0, 'B'}, {"ignore-matching-lines", 1, 'I'}, {"text", 0, 'a'},
+        {"label", 1, 'L'}, {"exclude", 1, 'x'}, {"strip-trailing-cr", 0, 1}, {"suppress-common-lines", 0, 2}, {"left-column", 0, 3}, {"color", 2, 4}, {"normal", 0, 5}, {"minimal", 0, 'd'}, {"ed", 0, 'e'}, {"show-c-function", 0, 'p'},
+        {"expand-tabs", 0, 't'}, {"speed-large-files", 0, 'H'}, {"no-dereference", 0, 6}, {0, 0, 0}};
+    diff_state s = {.t = t, .context = 3, .width = 130, .options = {.t = t}};
+    const char *error;
+    tool_opts o;
+    int c;
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "uU:cC:qsyW:rNiwbZBI:aL:x:dept0123456789H", longs)) != -1;) {
+        switch (c) {
+        case 'u': s.mode = 'u'; break;
+        case 'U': s.mode = 'u'; s.context = o.arg ? strtoul(o.arg, NULL, 10) : 3; break;
+        case 'c': s.mode = 'c'; break;
+        case 'C': s.mode = 'c'; s.context = o.arg ? strtoul(o.arg, NULL, 10) : 3; break;
+        case 'q': s.brief = 1; break;
+        case 's': s.report_same = 1; break;
+        case 'y': s.mode = 'y'; break;
+        case 'W': s.width = strtoul(o.arg, NULL, 10); break;
+        case 'r': s.recursive = 1; break;
+        case 'N': s.new_file = 1; break;
+        case 'i': s.fold = 1; break;
+        case 'w': s.all_space = 1; break;
+        case 'b': s.space_change = 1; break;
+        case 'Z': s.trailing = 1; break;
+        case 'B': s.blank_lines = 1; break;
+        case 'I': if (!(s.ignore = pattern_compile(t, o.arg, strlen(o.arg), 0, &error))) return tool_fail(t, 2, "%s: %s", o.arg, error); break;
+        case 'a': s.text = 1; break;
+        case 'L': if (s.label_n < 2) s.label[s.label_n++] = o.arg; break;
+        case 'x': if (s.exclude_n < 32) s.exclude[s.exclude_n++] = o.arg; break;
+        case 1: s.strip_cr = 1; break;
+        case 2: s.suppress = 1; break;
+        case 3: s.left_column = 1; break;
+        case 4: s.color = o.arg && !strcmp(o.arg, "always"); break;
+        case 5: s.mode = 0; break;
+        case 'e': s.mode = 'e'; break;
+        case '?': return 2;
+        default: break;
+        }
+    }
+    if (argc - o.index < 2) { if (o.index >= argc) tool_fail(t, 2, "missing operand after '%s'", argv[argc - 1]); else tool_fail(t, 2, "missing operand after '%s'", argv[argc - 1]); return tool_usage(t, 2); }
+    if (argc - o.index > 2) { tool_fail(t, 2, "extra operand '%s'", argv[o.index + 2]); return tool_usage(t, 2); }
+    for (int i = 1; i < o.index; i++) buffer_printf(&s.options, " %s", argv[i]);
+    return diff_any(&s, argv[o.index], argv[o.index + 1], 0);
+}
