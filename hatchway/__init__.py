@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from policy import Policy, PolicyError
     from sandbox.capabilities import Capability, CapabilityLimits, ToolError
     from sandbox.errors import RequestError, SandboxError, SetupError, Suspend
+    from sandbox.history import History
     from sandbox.recordings import Recording, replay
     from sandbox.sealing import Keys
     from sandbox.wire import DEFAULT_LIMITS, Diagnostic, Display, ErrorObject, Language, RunResult, RunStatus, SessionLimits, Span
@@ -31,6 +32,7 @@ __all__ = [
     "Diagnostic",
     "Display",
     "ErrorObject",
+    "History",
     "Keys",
     "Language",
     "Policy",
@@ -56,6 +58,7 @@ _HOMES = {
     "policy": ("Policy", "PolicyError"),
     "sandbox.capabilities": ("Capability", "CapabilityLimits", "ToolError"),
     "sandbox.errors": ("RequestError", "SandboxError", "SetupError", "Suspend"),
+    "sandbox.history": ("History",),
     "sandbox.recordings": ("Recording", "replay"),
     "sandbox.sealing": ("Keys",),
     "sandbox.wire": (

@@ -22,6 +22,7 @@ from sandbox.vfs import Vfs
 from sandbox.wire import DEFAULT_LIMITS, DEFAULT_SESSION_ID, Language, RunRequest, RunResult, SessionLimits
 
 if TYPE_CHECKING:
+    from sandbox.history import History
     from sandbox.recordings import Recording
     from sandbox.sealing import Keys
     from sandbox.states import SessionState
@@ -58,12 +59,15 @@ class Sandbox:
     `limits` are the session's ceiling; a run may lower them. `tools` are functions its programs may call. `metered` counts
     instructions (slower; its images are compiled separately). `files` bounds the filesystem. `template` is the name of a
     session that was warmed up before (`hatchway template build`), from which this one starts.
-    With `record` every run leaves a recording that can be replayed.
+    With `record` every run leaves a recording that can be replayed. `history` is where `save` keeps snapshots.
     """
 
     record: bool
     recording: Recording | None
     """The last run, if `record` is set: to be replayed, sealed and kept, or resumed."""
+    history: History | None
+    snapshot_id: str | None
+    """The snapshot this sandbox was last saved as: the parent of the next one."""
 
     def __init__(
         self,
@@ -75,6 +79,7 @@ class Sandbox:
         files: VfsLimits | None = None,
         metered: bool = False,
         template: str | None = None,
+        history: History | None = None,
         record: bool = False,
         progress: Progress | None = None,
     ) -> None:
@@ -85,8 +90,8 @@ class Sandbox:
             state = templates.load(template)
         chosen = state.language if state is not None else Language.PYTHON
         self._progress = progress
-        self.record = record
-        self.recording = None
+        self.record, self.recording = record, None
+        self.history, self.snapshot_id = history, None
         self._session = Session(
             session_id,
             language=chosen if language is None else parse_language(language),
@@ -124,6 +129,7 @@ class Sandbox:
         filename: str | None = None,
         on_output: OnOutput | None = None,
         cancel: Cancel | None = None,
+        return_snapshot: bool = False,
     ) -> RunResult:
         """Run a program in the session; its variables, functions and files stay for the next one.
 
@@ -144,20 +150,25 @@ class Sandbox:
                 language=session.language if language is None else parse_language(language),
                 code=code,
                 inputs=dict(inputs or {}),
-                return_snapshot=False,
+                return_snapshot=bool(return_snapshot),
                 validate_only=bool(validate_only),
                 timeout_ms=timeout_ms,
                 limits=_limits(limits, session.limits),
                 stdin=stdin,
                 filename=filename,
             )
+            if return_snapshot and self.history is None:
+                raise RequestError("INVALID_ARGUMENT", "return_snapshot needs a history", "open it with Sandbox(history=…)")
         except RequestError as refused:
             return failure(refused.error)
         if not self.record:
-            return session.run(request, on_output=on_output, progress=self._progress, cancel=cancel)
-        from sandbox.recordings import record
+            result = session.run(request, on_output=on_output, progress=self._progress, cancel=cancel)
+        else:
+            from sandbox.recordings import record
 
-        result, self.recording = record(session, request, on_output=on_output, progress=self._progress, cancel=cancel)
+            result, self.recording = record(session, request, on_output=on_output, progress=self._progress, cancel=cancel)
+        if return_snapshot and result.ok:
+            result = msgspec.structs.replace(result, snapshot_id=self.save())
         return result
 
     @overload
@@ -178,6 +189,7 @@ class Sandbox:
     def _forked(self, state: SessionState | None) -> Self:
         child = self._around(self._session.fork(state), self._progress)
         child.record = self.record
+        child.history, child.snapshot_id = self.history, self.snapshot_id
         return child
 
     def snapshot(self, *, keys: Keys | None = None, tenant: str = _TENANT, label: str = "", policy: str | None = None) -> bytes:
@@ -188,6 +200,18 @@ class Sandbox:
         session = self._session
         origin = Origin(session.id, session.limits, capability_digests(session.registry), policy, label)
         return save(session.freeze(), origin, keys or local_keys(), tenant=tenant)
+
+    def save(self, label: str = "") -> str:
+        """Keep everything this sandbox has in its history, as a child of what was saved before; the new snapshot's id."""
+        from sandbox.snapshots import Origin, capability_digests
+
+        if self.history is None:
+            raise RequestError("INVALID_ARGUMENT", "this sandbox has no history", "open it with Sandbox(history=…)")
+        session = self._session
+        capabilities = capability_digests(session.registry)
+        origin = Origin(session.id, session.limits, capabilities, label=label, parent=self.snapshot_id)
+        self.snapshot_id = self.history.save(session.freeze(), origin)
+        return self.snapshot_id
 
     @classmethod
     def restore(
@@ -253,6 +277,7 @@ class Sandbox:
         box = cls.__new__(cls)
         box._session, box._progress = session, progress
         box.record, box.recording = False, None
+        box.history, box.snapshot_id = None, None
         return box
 
     def cancel(self) -> bool:

@@ -103,7 +103,7 @@ def assemble(
         first.because,
         tuple(sorted(lowest.items())),
         tuple(sorted({rule.rate for rule in rules if rule.rate is not None})),
-        tuple(Approval(r.approver, r.within_ms, r.id) for r in rules if r.approver is not None and r.within_ms is not None),
+        tuple(Approval(r.approver, r.within_ms or 0, r.id) for r in rules if r.approver is not None),
         auto,
         tuple(hook_call(hook) for hook in hooks),
     )

@@ -17,6 +17,7 @@ from typing import Literal, TypeAlias, TypeVar
 import msgspec
 
 from policy.catalog import Field
+from policy.values import INT_MAX, INT_MIN
 
 Verdict = Literal["allow", "ask", "deny"]
 Phase = Literal["before", "after", "session_start", "session_end", "user_prompt_submit", "turn_end"]
@@ -162,6 +163,13 @@ def _order(expr: Expr) -> tuple[int, str, str, int, bytes]:
 
 
 def negate_lit(lit: Lit) -> Lit:
+    """The opposite condition. A range open on one side becomes the other side, so `not a <= 3` is `a > 3`."""
+    if lit.op == "range" and not lit.neg:
+        low, high = lit.args
+        if low == INT_MIN and isinstance(high, int):
+            return Lit(lit.field, "range", (high + 1, INT_MAX))
+        if high == INT_MAX and isinstance(low, int):
+            return Lit(lit.field, "range", (INT_MIN, low - 1))
     return Lit(lit.field, lit.op, lit.args, not lit.neg)
 
 

@@ -156,17 +156,22 @@ def read_tree(
         if record.ino in seen:
             raise corrupt("a file is there twice")
         seen.add(record.ino)
-        node = _node(record, nodes.get(record.ino), chunk)
-        node.nlink, node.atime_ns = record.nlink, record.atime_ns
-        node.mtime_ns, node.ctime_ns = record.mtime_ns, record.ctime_ns
-        nodes[record.ino] = node
+        made = _node(record, nodes.get(record.ino), chunk)
+        made.nlink, made.atime_ns = record.nlink, record.atime_ns
+        made.mtime_ns, made.ctime_ns = record.mtime_ns, record.ctime_ns
+        nodes[record.ino] = made
     opens = dict(Counter(opened))
-    _check_links(nodes, opens)
-    entries = sum(len(node.entries) for node in nodes.values() if isinstance(node, Directory))
-    entries -= sum(len(node.entries) for node in standard.nodes.values() if isinstance(node, Directory))
+    _check_links(nodes, standard.nodes, seen, opens)
+    entries, used = standard.used_entries, standard.used_bytes
+    for ino in seen:
+        for table, sign in ((nodes, 1), (standard.nodes, -1)):
+            node = table.get(ino)
+            if isinstance(node, Directory):
+                entries += sign * len(node.entries)
+            elif node is not None and not isinstance(node, MountedFile):
+                used += sign * node.size()
     if entries > limits.entries_max:
         raise RequestError("INVALID_ARGUMENT", f"the snapshot has {entries} files, over this session's quota")
-    used = sum(node.size() for node in nodes.values() if not isinstance(node, MountedFile))
     if not max(nodes) < tree.next_ino < _INO_MAX:
         raise corrupt("the next file number is already in use")
     return Checkpoint(nodes, opens, tree.next_ino, used, entries)
@@ -205,29 +210,40 @@ def _node(record: NodeRecord, standard: Node | None, chunk: Callable[[bytes], by
     return directory
 
 
-def _check_links(nodes: dict[int, Node], opens: dict[int, int]) -> None:
-    """Every name leads to a node, counts are right, and directories form one tree under the root."""
-    names: Counter[int] = Counter({ROOT: 1})
-    for ino, node in nodes.items():
+def _check_links(nodes: dict[int, Node], standard: dict[int, Node], changed: set[int], opens: dict[int, int]) -> None:
+    """Every name leads to a node, counts are right, and directories form one tree under the root. The standard tree is so; what
+    is checked is what differs from it."""
+    more: Counter[int] = Counter()
+    touched = set(changed)
+    for ino in changed:
+        before, node = standard.get(ino), nodes[ino]
+        if isinstance(before, Directory):
+            more.subtract(before.entries.values())
+            touched.update(before.entries.values())
         if isinstance(node, Directory):
             for child in node.entries.values():
                 found = nodes.get(child)
                 if found is None or (isinstance(found, Directory) and (found.parent != ino or child == ROOT)):
                     raise corrupt("a name leads to nothing")
-                names[child] += 1
-    for ino, node in nodes.items():
-        if node.nlink != names[ino] or (isinstance(node, Directory) and node.nlink > 1):
+                more[child] += 1
+                touched.add(child)
+    for ino in touched:
+        node = nodes[ino]
+        names = (standard[ino].nlink if ino in standard else 0) + more[ino]
+        if node.nlink != names or (isinstance(node, Directory) and node.nlink > 1):
             raise corrupt("a file's number of names is wrong")
         if node.nlink == 0 and (ino not in opens or (isinstance(node, Directory) and node.entries)):
             raise corrupt("a file has no name and nobody has it open")
     if any(ino not in nodes for ino in opens):
         raise corrupt("a descriptor is open on a file that is not there")
-    reached, pending = {ROOT}, [ROOT]
-    while pending:
-        node = nodes[pending.pop()]
-        assert isinstance(node, Directory)
-        below = [child for child in node.entries.values() if isinstance(nodes[child], Directory)]
-        reached.update(below)
-        pending.extend(below)
-    if any(isinstance(node, Directory) and node.nlink and ino not in reached for ino, node in nodes.items()):
-        raise corrupt("a directory is not below the root")
+    reached = {ROOT}
+    for ino in touched:
+        line: set[int] = set()
+        while ino not in reached and isinstance(directory := nodes.get(ino), Directory) and directory.nlink:
+            if ino in line:
+                raise corrupt("a directory is not below the root")
+            line.add(ino)
+            ino = directory.parent
+        if line and ino not in reached:
+            raise corrupt("a directory is not below the root")
+        reached |= line

@@ -16,6 +16,7 @@ Does not know: where snapshots are kept (`sandbox.history`), journals.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -182,7 +183,10 @@ def decode_manifest(encoded: bytes) -> Manifest:
     if found.get("version") != SNAPSHOT_VERSION:
         version = str(found.get("version"))[:20]
         raise RequestError("SNAPSHOT_VERSION_MISMATCH", f"the snapshot has version {version}, not {SNAPSHOT_VERSION}")
-    return decode_record(encoded, Manifest, "manifest")
+    try:
+        return msgspec.convert(found, Manifest, builtin_types=(bytes,))
+    except msgspec.ValidationError as error:
+        raise corrupt(f"the manifest is malformed: {error}") from None
 
 
 def chunks_in(manifest: Manifest) -> dict[bytes, int]:
@@ -219,9 +223,14 @@ def verify(snapshot: Snapshot) -> None:
 
 def save(state: SessionState, origin: Origin, keys: Keys, *, tenant: str = LOCAL_TENANT, store: Images = images) -> bytes:
     """`take`, `pack` and `seal` in one, faster: while pages are hashed here, another thread compresses them."""
-    pages = {name: guest.changed_pages() for name, guest in sorted(state.guests.items())}
     frames = Frames()
-    masks = {name: write_blocks(pages[name], b"", state.guests[name].image.root, (), frames.put) for name in pages}
+    masks, pages = {}, {}
+    for name, guest in sorted(state.guests.items()):
+        written = guest.written_pages()
+        found = write_blocks(written, b"", guest.image.root, (), frames.put)
+        # A mask of 0 is a page that was written and is as it was.
+        pages[name] = dict(itertools.compress(written.items(), found))
+        masks[name] = found.replace(b"\0", b"")
     for chunk in dict.fromkeys(bytes(block) for block in blocks_of_files(state.files, store.files())):
         frames.put(chunk)
     frames.finish()

@@ -61,19 +61,24 @@ class GuestState:
     free_bytes: int | None = None
     """Memory that is not charged, where that is not the image's."""
 
+    def written_pages(self) -> dict[int, bytes]:
+        """Every page that may differ from the root image, in order."""
+        image, pages = self.image, self.pages
+        if not isinstance(image, FrozenImage):
+            return {number: pages[number] for number in sorted(pages)}
+        written = {}
+        for number in sorted(pages.keys() | image.changed):
+            data = pages.get(number)
+            written[number] = os.pread(image.descriptor, PAGE_BYTES, number * PAGE_BYTES) if data is None else data
+        return written
+
     def changed_pages(self) -> dict[int, bytes]:
         """Every page that differs from the root image, in order: the same for equal memories, however they came about."""
-        image, root = self.image, self.image.root
-        numbers = set(self.pages)
-        if isinstance(image, FrozenImage):
-            numbers |= image.changed
+        root = self.image.root
         original, end = root.contents, root.size_bytes
         changed: dict[int, bytes] = {}
-        for number in sorted(numbers):
+        for number, data in self.written_pages().items():
             start = number * PAGE_BYTES
-            data = self.pages.get(number)
-            if data is None:
-                data = os.pread(image.descriptor, PAGE_BYTES, start)
             if data != (original[start : start + PAGE_BYTES] if start < end else _ZEROS):
                 changed[number] = data
         return changed

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from sandbox import snapshots
-from sandbox.errors import RequestError
+from sandbox.errors import RequestError, SandboxError
 from sandbox.generations import VfsLimits
 from sandbox.images import Images, Progress, images
 from sandbox.limits import MOST
@@ -135,13 +135,16 @@ class Templates:
         memories = [self._images.cache.directory / _memory_name(template_id, guest) for guest in manifest.guests]
         stored = len(packed) + sum(one.stat().st_blocks * 512 for one in memories if one.exists())
         pages = sum(len(guest.pages) // 4 for guest in manifest.guests.values())
-        try:
-            snapshots.find_images(manifest, self._images)
-            stale = False
-        except RequestError:
-            stale = True
         name = path.name.removesuffix(_SUFFIX)
-        return Template(name, template_id, manifest.language, manifest.created_at, pages, stored, stale)
+        return Template(name, template_id, manifest.language, manifest.created_at, pages, stored, not self._fits(manifest))
+
+    def _fits(self, manifest: Manifest) -> bool:
+        """Are the images here those it was built with? Nothing is compiled to find out."""
+        try:
+            ready = all(self._images.is_ready(guest, metered=manifest.metered) for guest in manifest.guests)
+            return ready and bool(snapshots.find_images(manifest, self._images))
+        except SandboxError:
+            return False
 
     def remove(self, name: str) -> bool:
         """False if there is none. Sessions that started from it go on."""

@@ -23,21 +23,43 @@ MAX_DIAGNOSTICS: Final = 20
 LINE_ENDS: Final = frozenset("\n\r\u2028\u2029")
 
 #: Nodes that are types and nothing else wherever they stand.
-_TYPES: Final = frozenset({
-    "type_annotation", "type_predicate_annotation", "asserts_annotation", "omitting_type_annotation", "adding_type_annotation",
-    "opting_type_annotation", "type_arguments", "implements_clause",
-})
+_TYPES: Final = frozenset(
+    {
+        "type_annotation",
+        "type_predicate_annotation",
+        "asserts_annotation",
+        "omitting_type_annotation",
+        "adding_type_annotation",
+        "opting_type_annotation",
+        "type_arguments",
+        "implements_clause",
+    }
+)
 #: Statements and class members that leave nothing behind but a semicolon.
-_TYPE_STATEMENTS: Final = frozenset({
-    "interface_declaration", "type_alias_declaration", "ambient_declaration", "function_signature", "method_signature",
-    "abstract_method_signature", "index_signature",
-})
+_TYPE_STATEMENTS: Final = frozenset(
+    {
+        "interface_declaration",
+        "type_alias_declaration",
+        "ambient_declaration",
+        "function_signature",
+        "method_signature",
+        "abstract_method_signature",
+        "index_signature",
+    }
+)
 _NOTHING: Final = frozenset({"comment", "empty_statement"})
 #: Statements that end where their last expression ends when the author left the semicolon out.
-_CLOSED_BY_NEWLINE: Final = frozenset({
-    "expression_statement", "variable_declaration", "lexical_declaration", "return_statement", "throw_statement",
-    "public_field_definition", "export_statement",
-})
+_CLOSED_BY_NEWLINE: Final = frozenset(
+    {
+        "expression_statement",
+        "variable_declaration",
+        "lexical_declaration",
+        "return_statement",
+        "throw_statement",
+        "public_field_definition",
+        "export_statement",
+    }
+)
 _MODIFIERS: Final = frozenset({"accessibility_modifier", "override_modifier", "readonly", "declare", "abstract"})
 
 _CONTEXTUAL_NAMES: Final = frozenset({b"get", b"set", b"static", b"async", b"accessor"})
@@ -51,7 +73,8 @@ _UNSUPPORTED: Final = {
     "decorator": ("decorators are not supported", "call the function yourself"),
 }
 _PARAMETER_PROPERTY: Final = (
-    "a parameter property cannot be erased", "declare the field in the class and assign it in the constructor",
+    "a parameter property cannot be erased",
+    "declare the field in the class and assign it in the constructor",
 )
 _EXPORT_ASSIGNMENT: Final = ("export = cannot be erased", "use export default")
 _ANGLE_ASSERTION: Final = ("a type assertion in angle brackets may not span lines", "write it as: value as Type")
@@ -238,7 +261,7 @@ class Eraser:
             self.blank(node.start_byte, node.end_byte, head=";")
             return False
         last = max((c.end_byte for c in node.children if c.type in _MODIFIERS), default=0)
-        rest = self.text[last:node.end_byte].lstrip()[:1]
+        rest = self.text[last : node.end_byte].lstrip()[:1]
         # `x = 1⏎private [y]() {}`: without the modifier the bracket would continue the line before.
         head = ";" if last and rest in (b"[", b"*") and "static" not in kinds and "async" not in kinds else " "
         for child in node.children:

@@ -18,7 +18,9 @@ def listed() -> set[str]:
 
 
 def test_every_threat_is_cited_at_its_mitigation_and_every_citation_is_listed() -> None:
-    cited = {found for path in sources(*CODE) for found in re.findall(r"THREAT\[(TM-[A-Z]+-[A-Z0-9]+)\]", path.read_text("utf-8"))}
+    cited = {
+        found for path in sources(*CODE) for found in re.findall(r"THREAT\[(TM-[A-Z]+-[A-Z0-9]+)\]", path.read_text("utf-8"))
+    }
     assert cited == listed()
 
 

@@ -41,7 +41,9 @@ def test_preloaded_packages_cost_a_session_no_memory() -> None:
     with hatchway.Sandbox() as box:
         box.run("1")
         before = box.run("import time; time.sleep(0.002)").metrics.memory_peak_bytes
-        after = box.run("import pandas, scipy.stats, sklearn.ensemble, sympy\nimport time; time.sleep(0.002)").metrics.memory_peak_bytes
+        after = box.run(
+            "import pandas, scipy.stats, sklearn.ensemble, sympy\nimport time; time.sleep(0.002)"
+        ).metrics.memory_peak_bytes
     assert after - before < 1 << 20
 
 

@@ -14,7 +14,9 @@ from hatchway.completion import script
 
 
 def hatchway(*words: str, stdin: str = "", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "hatchway.cli", *words], input=stdin, capture_output=True, text=True, cwd=cwd, timeout=120)
+    return subprocess.run(
+        [sys.executable, "-m", "hatchway.cli", *words], input=stdin, capture_output=True, text=True, cwd=cwd, timeout=120
+    )
 
 
 def test_run_prints_what_the_program_prints() -> None:

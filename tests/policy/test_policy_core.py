@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from policy_campaign import lowered
 from policy_generators import CATALOG
@@ -39,6 +40,20 @@ def test_negation_reaches_the_leaves_and_undoes_itself() -> None:
     assert ir.negate(ir.TRUE) == ir.FALSE
     assert {lit.neg for lit in ir.literals(ir.complement(ir.All((A, B))))} == {True}
     assert ir.complement(ir.Any((A, ir.All((B, C))))) == ir.All((ir.negate(A), ir.Any((ir.negate(B), ir.negate(C)))))
+
+
+def test_canonical_form_has_one_spelling_and_fixed_bytes() -> None:
+    spellings = (
+        "flag and (count > 3 or not session.mfa)",
+        "(not session.mfa or not count <= 3) and flag",
+        "not (not flag or (session.mfa and not count > 3))",
+    )
+    (guard,) = {lowered(f"policy fuzz v 1\nallow tool.one when {text}\n").ir.rules[0].guard for text in spellings}
+    assert msgspec.json.encode(guard) == (
+        b'{"type":"all","items":[{"type":"lit","field":"flag","op":"true"},{"type":"any","items":'
+        b'[{"type":"lit","field":"count","op":"range","args":[4,9223372036854775807]},'
+        b'{"type":"lit","field":"session.mfa","op":"true","neg":true}]}]}'
+    )
 
 
 def test_fold_visits_in_order_from_the_leaves() -> None:

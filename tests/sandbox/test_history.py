@@ -189,6 +189,27 @@ def test_an_acknowledged_snapshot_survives_a_process_killed_in_the_middle_of_a_w
     assert run_from(history, done.stdout.decode().strip(), "echo $x") == "1\n"
 
 
+def test_a_sandbox_with_a_history_saves_itself_and_its_forks_branch_off(history: History, new_box: NewBox) -> None:
+    box = new_box(language="shell", history=history)
+    first = box.run("x=1", return_snapshot=True).snapshot_id
+    assert first is not None
+    with box.fork() as child:
+        child.run("x=2")
+        branch = child.save("branch")
+    second = box.run("x=3", return_snapshot=True).snapshot_id
+    assert second is not None
+    assert history.ancestry(branch) == [branch, first]
+    assert history.ancestry(second) == [second, first]
+    assert run_from(history, branch, "echo $x") == "2\n"
+    assert box.run("exit 1; oops (", return_snapshot=True).snapshot_id is None
+
+
+def test_a_snapshot_without_a_history_to_keep_it_is_refused(new_box: NewBox) -> None:
+    done = new_box(language="shell").run("x=1", return_snapshot=True)
+    assert done.error is not None
+    assert done.error.code == "INVALID_ARGUMENT"
+
+
 # --- differences ----------------------------------------------------------------------------------------------------------
 
 

@@ -357,6 +357,15 @@ FORGERIES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "name that is no text": lambda m: node(m, "directory")[8].__setitem__(0, 5),
     "odd entries": lambda m: node(m, "directory")[8].append("x"),
     "directory in itself": lambda m: node(m, "directory")[8].extend(["self", node(m, "directory")[1]]),
+    "two directories in each other": lambda m: (
+        m["files"].update(next_ino=9_000_003),
+        m["files"]["nodes"].append(["directory", 9_000_001, 1, 0, 0, 0, 9_000_002, False, ["b", 9_000_002]]),
+        m["files"]["nodes"].append(["directory", 9_000_002, 1, 0, 0, 0, 9_000_001, False, ["a", 9_000_001]]),
+    ),
+    "a directory that is nowhere": lambda m: (
+        m["files"].update(next_ino=9_000_003),
+        m["files"]["nodes"].append(["directory", 9_000_001, 1, 0, 0, 0, 1, False, []]),
+    ),
     "fixed directory": lambda m: node(m, "directory").__setitem__(7, True),
     "next inode in use": lambda m: m["files"].update(next_ino=1),
     "inode twice": lambda m: m["files"]["nodes"].append(node(m, "file")),

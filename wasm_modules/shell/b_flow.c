@@ -25,6 +25,7 @@ int b_return(int argc, char **argv)
     if (argc > 1 && !parse_int(argv[1], &n)) { b_error("return", 2, "%s: numeric argument required", argv[1]); n = 2; }
     if (argc > 2) return b_error("return", 1, "too many arguments");
     sh.unwind = UW_RETURN;
+    sh.before_return = sh.status;
     sh.exit_status = (int)(n & 255);
     return sh.exit_status;
 }
@@ -177,42 +178,6 @@ int b_trap(int argc, char **argv)
     return status;
 }
 
-/* ---- jobs: everything has already run to its end ---- */
-
-enum { JOBS_KEPT = 64 };
-static struct { int64_t pid; int status; } jobs[JOBS_KEPT];
-static unsigned jobs_n;
-
-void job_add(int64_t pid, int status) { jobs[jobs_n % JOBS_KEPT].pid = pid; jobs[jobs_n++ % JOBS_KEPT].status = status; }
-void job_forget_all(void) { jobs_n = 0; }
-
-static int job_status(int64_t pid, bool number)
-{
-    for (unsigned i = jobs_n > JOBS_KEPT ? jobs_n - JOBS_KEPT : 0; i < jobs_n; i++)
-        if (number ? (int64_t)i + 1 == pid : jobs[i % JOBS_KEPT].pid == pid) return jobs[i % JOBS_KEPT].status;
-    return -1;
-}
-
-int b_wait(int argc, char **argv)
-{
-    int status = 0;
-    opts o = OPTS("wait [-fn] [-p var] [id ...]");
-    bool any = false;
-    for (int c; (c = next_opt(&o, "fnp:"));) { if (c == '?') return 2; if (c == 'n') any = true; if (c == 'p') var_set_int(o.arg, sh.last_bg); }
-    if (any && o.at >= argc) { if (!jobs_n) return 127; int s = jobs[(jobs_n - 1) % JOBS_KEPT].status; jobs_n--; return s; }
-    for (int i = o.at; i < argc; i++) {
-        int64_t pid;
-        bool job = argv[i][0] == '%';
-        if (!parse_int(argv[i] + job, &pid)) {
-            if (job) return b_error("wait", 127, "%s: no such job", argv[i]);
-            return b_error("wait", 1, "`%s': not a pid or valid job spec", argv[i]);
-        }
-        int s = job_status(pid, job);
-        status = s >= 0 ? s : b_error("wait", 127, job ? "%s: no such job" : "pid %s is not a child of this shell", argv[i]);
-    }
-    return status;
-}
-
 static int list_signals(int argc, char **argv, int i)
 {
     if (i >= argc) {
@@ -240,11 +205,12 @@ int b_kill(int argc, char **argv)
     if (sig < 0) return b_error("kill", 1, "%s: invalid signal specification", argv[1][1] == 's' && argc > 2 ? argv[2] : argv[1] + 1);
     for (; i < argc; i++) {
         int64_t pid;
-        if (argv[i][0] == '%') { status = b_error("kill", 1, "%s: no such job", argv[i]); continue; }
+        if (argv[i][0] == '%') { if (!parse_int(argv[i] + 1, &pid) || !job_kill(pid, true, sig)) status = b_error("kill", 1, "%s: no such job", argv[i]); continue; }
         if (!parse_int(argv[i], &pid)) { status = b_error("kill", 1, "%s: arguments must be process or job IDs", argv[i]); continue; }
         char pid_text[24];
         const char *self = var_get("BASHPID");
         bool me = pid == 0 || pid == 4242 || (self && !strcmp(self, fmt_int(pid, pid_text)));
+        if (!me && job_kill(pid, false, sig)) continue;
         if (!me) { status = b_error("kill", 1, "(%s) - No such process", argv[i]); continue; }
         if (sig == 0) continue;
         if (sh.traps[sig] && sig != 9) { if (*sh.traps[sig]) run_trap(sig); continue; }

@@ -18,7 +18,7 @@ static bool is_keyword(const char *s)
 static char *file_of(const char *name)
 {
     struct stat st;
-    if (strchr(name, '/')) return stat(name, &st) == 0 && S_ISREG(st.st_mode) && executable(name, &st) ? (char *)name : NULL;
+    if (strchr(name, '/')) return command_path(name) || (stat(name, &st) == 0 && S_ISREG(st.st_mode) && executable(name, &st)) ? (char *)name : NULL;
     strbuf b = { .a = &sh.tmp };
     char *found = find_in_path(name, NULL);
     if (found) return found;

@@ -22,7 +22,7 @@ int exec_function(func *f, int argc, char **argv)
     }
     frame fr = { .up = sh.frames, .func = f->name, .source = f->source, .call_line = sh.line };
     char **args = sh.args, **own = sh.own_args;
-    int nargs = sh.nargs, own_level = sh.own_level, loops = sh.loop_depth, line = sh.line, getopts_at = sh.getopts_at;
+    int nargs = sh.nargs, own_level = sh.own_level, loops = sh.loop_depth, line = sh.line;
     /* DEBUG, RETURN and ERR are not inherited unless asked for; what the function sets itself stays set. */
     static const int inner[] = { TRAP_DEBUG, TRAP_RETURN, TRAP_ERR };
     char *hidden[3] = { NULL };
@@ -39,8 +39,8 @@ int exec_function(func *f, int argc, char **argv)
     sh.depth++;
     scope_push();
     int status = exec_node(f->body);
-    if (sh.unwind == UW_RETURN) { sh.unwind = 0; status = sh.exit_status; }
     sh.status = status;
+    if (sh.unwind == UW_RETURN) { sh.unwind = 0; status = sh.exit_status; sh.status = sh.before_return; }
     if (sh.traps[TRAP_RETURN] && !sh.unwind) run_trap(TRAP_RETURN);
     for (int i = 0; i < 3; i++) {
         if (!hidden[i]) continue;
@@ -58,7 +58,6 @@ int exec_function(func *f, int argc, char **argv)
     sh.loop_depth = loops;
     sh.frames = fr.up;
     sh.line = line;
-    (void)getopts_at;
     func_unref(f);
     return status;
 }
@@ -175,13 +174,6 @@ static bool assign_temporarily(assign *a)
     return true;
 }
 
-/* What a command wrote to the host's stdout and stderr is seen when it ends, also if the next one never does. */
-static void show_output(void)
-{
-    for (int fd = 1; fd <= 2; fd++)
-        if (sh.nfds > fd && sh.fds[fd] && io_fileno(sh.fds[fd]) > 0 && io_fileno(sh.fds[fd]) <= 2) io_flush(sh.fds[fd]);
-}
-
 static int run_words(node *n, strlist *argv, int procs)
 {
     redir_save save = { 0 };
@@ -213,7 +205,6 @@ static int run_words(node *n, strlist *argv, int procs)
         if (!strcmp(v[0], "exec") && argc == 1 && !sh.unwind) { redirect_forget(&save); proc_hold(procs); proc_release(false); }
         else redirect_undo(&save);
     }
-    show_output();
     return status;
 }
 

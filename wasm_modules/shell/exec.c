@@ -30,6 +30,13 @@ static void set_pipestatus(int status)
     sh.pipestatus[0] = status;
 }
 
+/* What was written to the host's stdout and stderr is seen soon, also if the next command never ends. */
+void show_output(void)
+{
+    for (int fd = 1; fd <= 2; fd++)
+        if (sh.nfds > fd && sh.fds[fd] && io_fileno(sh.fds[fd]) > 0 && io_fileno(sh.fds[fd]) <= 2) io_flush(sh.fds[fd]);
+}
+
 void after_command(int status, node *n)
 {
     (void)n;
@@ -45,8 +52,26 @@ void debug_trap(node *n)
     run_trap(TRAP_DEBUG);
 }
 
+/* `sleep N &` by itself: not run now (b_jobs.c). */
+static bool sleeps_later(node *item)
+{
+    if (item->kind != N_SIMPLE || item->u.simple.n < 2 || item->redirs || item->u.simple.assigns) return false;
+    word *w = item->u.simple.words[0];
+    if (!(w->flags & W_PLAIN) || strcmp(w->parts->u.lit.text, "sleep") || func_find("sleep")) return false;
+    arena_mark_t m = arena_mark(&sh.tmp);
+    strlist argv = { .a = &sh.tmp };
+    bool ok = expand_words(item->u.simple.words, item->u.simple.n, &argv) && job_add_sleep(SHELL_FIRST_JOB + sh.jobs_next, (int)argv.n, sl_end(&argv));
+    arena_release(&sh.tmp, m);
+    if (!ok) return false;
+    sh.last_bg = SHELL_FIRST_JOB + sh.jobs_next++;
+    sh.has_bg = true;
+    sh.status = 0;
+    return true;
+}
+
 static int exec_background(node *item)
 {
+    if (sleeps_later(item)) return 0;
     uint8_t was = item->background;
     item->background = 0;
     int cond = sh.cond_depth;
@@ -240,7 +265,9 @@ int exec_node(node *n)
         sh_fail(1);
         return 1;
     }
+    static unsigned ticks;
     int status = n->kind == N_SIMPLE ? exec_simple(n) : exec_compound(n);
+    if (!(++ticks & 63)) show_output();   /* not after each command: a loop of echoes would call the host for every line */
     sh.eval_depth--;
     if (n->kind != N_SIMPLE) sh.status = status;
     return status;

@@ -77,6 +77,7 @@ int run_tool(const tool_entry *e, int argc, char **args)
     if (!fd_get(0) || !fd_get(1) || !fd_get(2)) closed = io_null();
     tool t = { .in = io_ref(fd_get(0) ? fd_get(0) : closed), .out = io_ref(fd_get(1) ? fd_get(1) : closed), .err = io_ref(fd_get(2) ? fd_get(2) : closed),
                .shell = &sh, .run = run_for_tool, .run_env = run_env_for_tool, .getenv = getenv_for_tool, .environ = environ_for_tool };
+    show_output();
     if (!strcmp(e->name, "sleep")) pipeline_idle();
     int status = tool_call(&t, e, argc, argv);
     /* A writer whose reader is gone: the stage of the pipeline ends, as by SIGPIPE. */
@@ -170,7 +171,7 @@ int exec_argv(int argc, char **argv, int flags)
         if ((b = builtin_find(base)) && is_program_too(base)) return b->fn(argc, argv);
     }
     if (!strchr(name, '/')) {
-        if (capability_has(name)) return trial_effect() ? 1 : capability_run(argc, argv);
+        if (capability_has(name)) { show_output(); return trial_effect() ? 1 : capability_run(argc, argv); }
         char *path = find_in_path(name, NULL);
         return path ? exec_file(path, name, argc, argv) : not_found(argc, argv);
     }

@@ -183,6 +183,10 @@ static int nheld;
 
 int proc_mark(void) { return nprocs; }
 
+/* <(yes): the reader comes later, so a producer without end is stopped when it has written more than anyone will read. */
+enum { MAX_PROC_BYTES = 32 << 20 };
+static void stop_writer(io *s, void *ctx) { (void)ctx; io_close_reader(s); }
+
 char *proc_subst(node *body, int is_output)
 {
     int fd = 63;
@@ -197,9 +201,11 @@ char *proc_subst(node *body, int is_output)
     else if (body) {
         sub_state *st = subshell_enter();
         fd_set_io(1, io_ref(pipe));
+        io_watch_full(pipe, MAX_PROC_BYTES, stop_writer, NULL);
         int status = exec_node(body);
         sh.last_bg = 4300 + nprocs;
         subshell_leave(st, status);
+        io_watch_full(pipe, (size_t)-1, NULL, NULL);
     }
     fd_set_io(fd, pipe);
     procs[nprocs++] = p;

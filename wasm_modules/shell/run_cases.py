@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Runs the shell's `.test` cases: `run_cases.py [--shell PATH] [--record] [-k TEXT] [FILE ...]`.
 
-Purpose: each case is a script with the standard output and exit status that real bash gives. The runner starts the given shell once per case,
-in an empty directory of its own, and compares. `--record --shell bash` writes into the files what bash says instead, so a new case is a
-name and a script. Cases lie in `cases/` and `tools/cases/`.
+Purpose: each case is a script with the standard output and exit status that real bash gives. The runner starts the given shell
+once per case, in an empty directory of its own, and compares. `--record --shell bash` writes into the files what bash says
+instead, so a new case is a name and a script. Cases lie in `cases/` and `tools/cases/`.
 
-Format: `### name`, the script, then the sections `--- stdin` (optional), `--- stdout` and `--- status N` (0 when absent). A case ends at the
-next `### ` line. The text of a section ends with one newline more than the file shows only if the section says `--- stdout (no newline)`.
+Format: `### name`, the script, then the sections `--- stdin` (optional), `--- stdout` and `--- status N` (0 when absent). A case
+ends at the next `### ` line. A section `--- stdout (no newline)` stands for output without the newline that ends its text.
 
 Does not know: wasm. The guest runs the same files in the test suite.
 """
@@ -93,7 +93,13 @@ def run(shell: str, case: Case, timeout_s: float) -> Answer:
     with tempfile.TemporaryDirectory() as folder:
         work = os.path.join(folder, "workspace")
         os.mkdir(work)
-        env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": work, "LANG": "C.UTF-8", "TZ": "UTC", "ASAN_OPTIONS": "detect_leaks=0"}
+        env = {
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "HOME": work,
+            "LANG": "C.UTF-8",
+            "TZ": "UTC",
+            "ASAN_OPTIONS": "detect_leaks=0",
+        }
         try:
             done = subprocess.run(
                 [shell, "-c", case.script.removesuffix("\n"), "bash"],

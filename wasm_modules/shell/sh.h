@@ -264,6 +264,7 @@ int exec_argv(int argc, char **argv, int flags);         /* run a command by nam
 int exec_text(const char *text, size_t len, const char *what, int line);  /* parse and run: eval, source, traps, turns */
 int exec_file(const char *path, const char *name, int argc, char **argv);      /* a script in a subshell */
 void after_command(int status, node *n);                 /* errexit and ERR */
+void show_output(void);                                  /* flushes what goes to the host */
 void report_syntax(const syntax_error *e, const char *what);
 assign *arg_assign(int i);                               /* the array assignment behind argument i of a declaring builtin, or NULL */
 char *find_in_path(const char *name, const char *path);  /* an executable file, in sh.tmp; NULL when there is none */
@@ -275,6 +276,8 @@ bool is_program_too(const char *builtin);                /* echo, test ...: also
 bool tool_allowed(const char *name, int argc, char **argv);  /* false on trial, for a tool that changes files */
 #define SHELL_FIRST_JOB 4300
 void job_add(int64_t pid, int status);
+bool job_add_sleep(int64_t pid, int argc, char **argv);  /* false when these are no arguments of sleep */
+bool job_kill(int64_t id, bool is_number, int sig);      /* false when there is no such job any more */
 void job_forget_all(void);
 int b_bash(int argc, char **argv);
 void debug_trap(node *n);
@@ -359,6 +362,7 @@ typedef struct shell {
     int status;                  /* $? */
     int unwind, unwind_count;
     int exit_status;
+    int before_return;           /* $? when return was called: what a RETURN trap sees */
     bool error_exit;             /* the UW_DISCARD came from an expansion error */
     const char *arg0;
     char **args; int nargs;      /* positional parameters: $1 is args[0]; owned by who set them */

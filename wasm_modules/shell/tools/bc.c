@@ -81,10 +81,10 @@ static num series(bc_state *s, char name, num x) {
         if (negative) { num_div(t, one, r, deep, &q); r = q; }
     } else if (name == 'l') {
         /* ln x = 2 atanh((y-1)/(y+1)) * 2^n after square roots bring y near 1 */
-        if (x.negative || num_is_zero(x)) { num big = num_from(t, 1); big.negative = 1; num p; num_pow(t, num_from(t, 10), num_from(t, (long long)want), 0, &p); p.negative = 1; return num_cut(t, num_add(t, num_from(t, 1), p), want); }
+        if (x.negative || num_is_zero(x)) { num p; num_pow(t, num_from(t, 10), num_from(t, (long long)want), 0, &p); p.negative = 1; return num_cut(t, num_add(t, num_from(t, 1), p), want); }
         num y = num_cut(t, x, work + 10), low = num_parse(t, "0.5", 3, 10), high = num_from(t, 2);
         long doublings = 1;
-        while ((num_compare(y, low) < 0 || num_compare(y, high) > 0) && doublings < 1L << 40) { num_sqrt(t, y, work + 10, &q); y = q; doublings *= 2; }
+        while ((num_compare(y, low) < 0 || num_compare(y, high) > 0) && doublings < 1L << 30) { num_sqrt(t, y, work + 10, &q); y = q; doublings *= 2; }
         num up = num_sub(t, y, num_from(t, 1)), down = num_add(t, y, num_from(t, 1)), z, z2;
         num_div(t, up, down, work + 10, &z);
         z2 = num_cut(t, num_mul(t, z, z, work + 10), work + 10);

@@ -62,7 +62,11 @@ int tool_fold(tool *t, int argc, char **argv) {
 
 typedef struct { size_t width, goal; int split_only, uniform, crown, tagged; const char *prefix; span_list words; size_t first_indent, indent; int in_paragraph; } fmt_state;
 
+/* Whether a sentence ends with word i: by its mark and the space after it, or because the paragraph does. */
+static int is_final(const fmt_state *s, size_t i);
 static int ends_sentence(span w) { return w.n && strchr(".?!", w.p[w.n - 1]); }
+
+static int is_final(const fmt_state *s, size_t i) { return i + 1 == s->words.n || (ends_sentence(s->words.at[i]) && s->words.at[i + 1].p[-1] == 1); }
 
 /* What breaking before word i costs, after GNU's table: sentence ends are good places, widows and orphans bad ones. */
 static double break_cost(const fmt_state *s, size_t i) {
@@ -75,7 +79,7 @@ static double break_cost(const fmt_state *s, size_t i) {
         else if (i > 1 && ends_sentence(w[i - 2]) && w[i - 1].p[-1] == 1) cost += 200.0 * 200 / (double)(w[i - 1].n + 2);
     }
     if (strchr("(['\"`", *w[i].p)) cost -= 40.0 * 40;
-    else if (i + 1 < s->words.n && ends_sentence(w[i]) && w[i + 1].p[-1] == 1) cost += 150.0 * 150 / (double)(w[i].n + 2);
+    else if (is_final(s, i)) cost += 150.0 * 150 / (double)(w[i].n + 2);
     return cost;
 }
 
@@ -93,7 +97,7 @@ static int flush_paragraph(tool *t, fmt_state *s) {
             if (j < n) {
                 double gap = ((double)s->goal - (double)len) * 10, ragged = ((double)len - (double)length[j]) * 10;
                 cost += gap * gap;
-                if (next[j] || j < n) cost += ragged * ragged / 2;
+                if (next[j] < n) cost += ragged * ragged / 2;      /* the last line may be short */
             }
             if (best[i] < 0 || cost < best[i]) { best[i] = cost; next[i] = j; length[i] = len; }
             if (j >= n) break;
@@ -133,7 +137,7 @@ static int fmt_stream(tool *t, io *from, const char *name, void *context) {
         if (s->words.n && (s->split_only || indent != s->indent)) { if (flush_paragraph(t, s)) return 1; }
         if (!s->words.n) s->first_indent = s->indent = indent;
         while (i < n) {
-            size_t start = i, spaces = 0;
+            size_t start = i;
             while (i < n && line[i] != ' ' && line[i] != '\t') i++;
             char *w = tool_alloc(t, i - start + 2);
             memcpy(w + 1, line + start, i - start);
@@ -145,7 +149,7 @@ static int fmt_stream(tool *t, io *from, const char *name, void *context) {
                 if ((e == '.' || e == '?' || e == '!') && (s->uniform || at_line_start || (start >= 2 && line[start - 2] == ' '))) w[0] = 1;
             }
             span_add(t, &s->words, w + 1, i - start);
-            while (i < n && (line[i] == ' ' || line[i] == '\t')) { i++; spaces++; }
+            while (i < n && (line[i] == ' ' || line[i] == '\t')) i++;
         }
         if (s->split_only && flush_paragraph(t, s)) return 1;
     }

@@ -65,8 +65,8 @@ static int convert(tool *t, const numfmt_state *s, const char *text, buffer *b) 
     v *= scale * s->from_unit;
     if (s->format) {
         const char *f = strchr(s->format, '%');
-        int left = 0, width = 0, precision = -1, zero = 0, group = 0;
-        for (f++; strchr("-0' ", *f) && *f; f++) { left |= *f == '-'; zero |= *f == '0'; group |= *f == '\''; }
+        int left = 0, width = 0, precision = -1, zero = 0;
+        for (f++; strchr("-0' ", *f) && *f; f++) { left |= *f == '-'; zero |= *f == '0'; }
         width = (int)strtol(f, (char **)&f, 10);
         if (*f == '.') precision = (int)strtol(f + 1, (char **)&f, 10);
         buffer one = {.t = t};
