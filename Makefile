@@ -33,9 +33,10 @@ serve: images
 
 lint: setup
 	@$(BIN)/ruff check .
-	@$(BIN)/ruff format --check hatchway sandbox wasm_modules tests benches || true
+	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-cache 2>/dev/null | tail -4; $(BIN)/lint-imports --no-cache > /dev/null
+	@$(BIN)/lint-imports --no-cache > .lint-imports.log || { cat .lint-imports.log; exit 1; }
+	@rm -f .lint-imports.log
 
 test: images lint
 	@$(BIN)/pytest -n 2
