@@ -70,6 +70,13 @@ def test_hooks_are_listed_with_their_wire_event(acme: Policy) -> None:
     assert acme.decide("session_start", {"tenant": "other"}).hooks == ()
 
 
+def test_hook_without_a_condition_runs_at_its_event_and_no_other() -> None:
+    policy = compile_policy(small('hook greet on session_start run python "g.py" timeout 1s on_error warn'))
+    assert [hook.name for hook in policy.decide("session_start", {}).hooks] == ["greet"]
+    assert policy.decide("session_end", {}).hooks == ()
+    assert policy.decide("fs.read", {}).verdict == "deny"
+
+
 def test_obligations_of_all_matching_rules_add_up() -> None:
     text = small(
         "ask payments.refund when amount >= 10 rate 5/h per tenant by boss within 5m auto when session.mfa\n"
