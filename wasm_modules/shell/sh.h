@@ -98,7 +98,7 @@ typedef struct assoc { pair **b; size_t n, nb; uint32_t seq; } assoc;
 typedef struct var {
     struct var *outer;           /* the variable of the same name that this one hides */
     char *str;                   /* scalar value, NULL when unset */
-    size_t cap;                  /* bytes allocated at str */
+    size_t cap, len;             /* bytes allocated at str; its length */
     union { arr *a; assoc *h; } u;
     uint16_t flags;
     int scope;                   /* 0 global, else the function depth it is local to */

@@ -87,6 +87,7 @@ void var_put(var *v, const char *value)
     } else {
         memmove(v->str, value, n);
     }
+    v->len = n - 1;
     v->flags |= V_SET;
 }
 
@@ -248,7 +249,7 @@ bool var_set_slot(slot *s, const char *value, int append)
         return var_set_index(s, 0, value, append);
     }
     if (append && v->str && v->flags & V_SET && !(v->flags & CONVERTS)) {
-        size_t old = strlen(v->str), more = strlen(value), need = old + more + 1;
+        size_t old = v->len, more = strlen(value), need = old + more + 1;
         if (need > v->cap) {   /* value may be the variable's own text: copy it before the block moves */
             char *grown = xmalloc(need * 2);
             memcpy(grown, v->str, old);
@@ -257,6 +258,7 @@ bool var_set_slot(slot *s, const char *value, int append)
             v->str = grown;
             v->cap = need * 2;
         } else memmove(v->str + old, value, more + 1);
+        v->len = old + more;
         assigned(s, v);
         return true;
     }

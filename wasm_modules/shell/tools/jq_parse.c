@@ -643,8 +643,7 @@ static const struct { int tok, level, kind, op, right; } table[] = {
 
 /* Levels: 1 // (right) 2 assignments (none) 3 or 4 and 5 comparisons (none) 6 + - 7 * / %. */
 static jnode *binary(parser *s, int level) {
-    if (++s->depth > 400 || tool_too_deep(s->q->t)) return fail(s, "error: program nests too deep");
-    if (level > 7) { jnode *n = postfix(s); s->depth--; return n; }
+    if (level > 7) return postfix(s);
     jnode *left = binary(s, level + 1);
     while (left) {
         int found = -1, logical = 0;
@@ -667,7 +666,6 @@ static jnode *binary(parser *s, int level) {
         }
         if (found >= 0 && table[found].right == 1) break;
     }
-    s->depth--;
     return left;
 }
 

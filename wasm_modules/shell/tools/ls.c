@@ -279,7 +279,10 @@ static int list_directory(tool *t, ls_state *s, const char *path, int titled, in
     entry *v = tool_alloc(t, (count + 3) * sizeof *v);
     if (s->all) {
         if (!fill_entry(t, s, &v[n], ".", path_join(t, path, "."), s->follow)) n++;
-        if (!fill_entry(t, s, &v[n], "..", path_join(t, path, ".."), s->follow)) n++;
+        /* the root of the sandbox has no parent to ask: it is its own */
+        struct stat up;
+        int has_parent = stat(path_join(t, path, ".."), &up) == 0;
+        if (!fill_entry(t, s, &v[n], "..", path_join(t, path, has_parent ? ".." : "."), s->follow)) n++;
     }
     for (size_t i = 0; i < count; i++)
         if (!hidden(s, names[i]) && !fill_entry(t, s, &v[n], names[i], path_join(t, path, names[i]), s->follow)) n++;
