@@ -23,6 +23,9 @@ jv jq_errorf(jq *q, const char *format, ...) {
     return jq_error(q, jv_cstr(&q->C, text));
 }
 
+/* Kept out of the evaluator, whose frame every level of a program's recursion pays for. */
+#define OUTLINE __attribute__((noinline))
+
 static jenv *up(jenv *e, int n) {
     while (n-- > 0) e = e->up;
     return e;
@@ -48,7 +51,7 @@ static void free_envs(jq *q, jenv *mine) {
 static int single_result(jq *q, jv v, jout *k) { return v.kind == J_INVALID ? RUN_ERROR : k->fn(q, k, v, NULL); }
 
 /* One step of a path expression: the value found, and the path so far with key. */
-static int step(jq *q, jv v, jv key, jpath *p, jout *k) {
+OUTLINE static int step(jq *q, jv v, jv key, jpath *p, jout *k) {
     if (v.kind == J_INVALID) { jv_drop(&q->C, key); return RUN_ERROR; }
     if (!p) { jv_drop(&q->C, key); return k->fn(q, k, v, NULL); }
     jpath here = {p, key};
@@ -99,7 +102,7 @@ static int index_key_out(jq *q, jout *self, jv key, jpath *p) {
     return run;
 }
 
-static int eval_index(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
+OUTLINE static int eval_index(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
     index_cont c = {{index_key_out}, n, e, in, p, k, jv_null()};
     int run;
     if (n->b->single) {
@@ -132,7 +135,7 @@ static int slice_out(jq *q, jout *self, jv v, jpath *p) {
     return step(q, jq_index(q, v, jv_copy(key)), key, p, c->k);
 }
 
-static int eval_slice(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
+OUTLINE static int eval_slice(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
     slice_cont c = {{slice_out}, n, e, in, p, k, jv_null(), jv_null(), 0};
     int run = n->c ? jq_eval(q, n->c, e, jv_copy(in), NULL, &c.o) : slice_out(q, &c.o, jv_null(), NULL);
     jv_drop(&q->C, in);
@@ -140,7 +143,7 @@ static int eval_slice(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
 }
 
 /* Hands out the elements of v, which it takes over. */
-static int iterate(jq *q, jv v, jpath *p, jout *k) {
+OUTLINE static int iterate(jq *q, jv v, jpath *p, jout *k) {
     int run = RUN_ON;
     if (v.kind == J_ARRAY) {
         for (uint32_t i = 0; i < v.a->n && run == RUN_ON; i++) run = step(q, jv_copy(v.a->at[i]), p ? jv_num(i) : jv_null(), p, k);
@@ -162,17 +165,38 @@ static int iterate(jq *q, jv v, jpath *p, jout *k) {
 
 static int iterate_out(jq *q, jout *self, jv v, jpath *p) { return iterate(q, v, p, ((cont *)self)->k); }
 
-static int recurse(jq *q, jv v, jpath *p, jout *k) {
-    if (tool_too_deep(q->t)) { jv_drop(&q->C, v); return jq_raise(q, jv_cstr(&q->C, "recursion too deep")); }
+/* One container on the way down of `..`; here is the path to it. */
+typedef struct descent { struct descent *up; jv v; uint32_t at; jpath here; } descent;
+
+static descent *descend(jq *q, descent *up, jv v, jpath here) {
+    descent *d = pool_alloc(&q->C.pool, sizeof *d);
+    *d = (descent){up, v, 0, here};
+    return d;
+}
+
+static descent *ascend(jq *q, descent *d) {
+    descent *up = d->up;
+    jv_drop(&q->C, d->v);
+    if (up) jv_drop(&q->C, d->here.key);
+    pool_free(&q->C.pool, d, sizeof *d);
+    return up;
+}
+
+/* `..`: v and everything in it, depth first, without using the C stack for depth. */
+OUTLINE static int recurse(jq *q, jv v, jpath *p, jout *k) {
     int run = k->fn(q, k, jv_copy(v), p);
-    uint32_t n = v.kind == J_ARRAY ? v.a->n : v.kind == J_OBJECT ? v.o->n : 0;
-    for (uint32_t i = 0; i < n && run == RUN_ON; i++) {
-        jv key = jv_num(i);
-        if (v.kind == J_OBJECT) { key = jv_of(J_STRING); key.s = v.o->at[i].key; }
-        jpath here = {p, key};
-        run = recurse(q, jv_copy(v.kind == J_ARRAY ? v.a->at[i] : v.o->at[i].value), p ? &here : NULL, k);
+    descent *d = descend(q, NULL, v, p ? *p : (jpath){NULL, jv_null()});
+    while (d) {
+        uint32_t n = d->v.kind == J_ARRAY ? d->v.a->n : d->v.kind == J_OBJECT ? d->v.o->n : 0;
+        if (run != RUN_ON || d->at == n) { d = ascend(q, d); continue; }
+        jv key = jv_num(d->at);
+        if (d->v.kind == J_OBJECT) { key = jv_of(J_STRING); key.s = d->v.o->at[d->at].key; }
+        jv child = d->v.kind == J_ARRAY ? d->v.a->at[d->at] : d->v.o->at[d->at].value;
+        jpath here = {d->up || !p ? &d->here : p, key};
+        d->at++;
+        run = k->fn(q, k, jv_copy(child), p ? &here : NULL);
+        if (run == RUN_ON && child.kind >= J_ARRAY) { jv_copy(key); d = descend(q, d, jv_copy(child), here); }
     }
-    jv_drop(&q->C, v);
     return run;
 }
 
@@ -249,7 +273,7 @@ static int alternative_out(jq *q, jout *self, jv v, jpath *p) {
     return c->k->fn(q, c->k, v, p);
 }
 
-static int eval_alternative(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
+OUTLINE static int eval_alternative(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
     cont c = {{alternative_out}, q, n, e, in, jv_null(), p, k, 0};
     int run = jq_eval(q, n->a, e, jv_copy(in), p, &c.o);
     if (run != RUN_ON || c.stage) { jv_drop(&q->C, in); return run; }
@@ -264,7 +288,7 @@ static int try_out(jq *q, jout *self, jv v, jpath *p) {
     return run;
 }
 
-static int eval_try(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
+OUTLINE static int eval_try(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
     cont c = {{try_out}, q, n, e, in, jv_null(), p, k, 0};
     int run = jq_eval(q, n->a, e, in, p, &c.o);
     if (run != RUN_ERROR || c.stage || q->halted) return run;
@@ -510,7 +534,7 @@ static int string_out(jq *q, jout *self, jv v, jpath *p) {
     return run;
 }
 
-static int eval_string(jq *q, jnode *n, jenv *e, jv in, jout *k) {
+OUTLINE static int eval_string(jq *q, jnode *n, jenv *e, jv in, jout *k) {
     jnode *parts[256];
     int count = 0;
     for (jnode *m = n->a; m && count < 256; m = m->next) parts[count++] = m;
@@ -579,7 +603,7 @@ static int args_out(jq *q, jout *self, jv v, jpath *p) {
     return run;
 }
 
-static int eval_function(jq *q, jnode *n, jenv *e, jv in, jout *k) {
+OUTLINE static int eval_function(jq *q, jnode *n, jenv *e, jv in, jout *k) {
     args_cont c = {.o = {args_out}, .n = n, .e = e, .in = in, .at = n->count - 1, .k = k};
     if (!n->count) return single_result(q, n->fn(q, in, NULL), k);
     int run = jq_eval(q, n->args[n->count - 1], e, jv_copy(in), NULL, &c.o);
@@ -587,12 +611,33 @@ static int eval_function(jq *q, jnode *n, jenv *e, jv in, jout *k) {
     return run;
 }
 
-static int not_a_path(jq *q, jv v) {
+OUTLINE static int not_a_path(jq *q, jv v) {
     jv text = jq_error_text(q, v);
     jq_errorf(q, "Invalid path expression with result %s", text.s->text);
     jv_drop(&q->C, text);
     jv_drop(&q->C, v);
     return RUN_ERROR;
+}
+
+OUTLINE static int eval_loop(jq *q, jnode *n, jenv *e, jv in, jout *k) {
+    reduce_start s = {{n->kind == N_REDUCE ? reduce_init_out : foreach_init_out}, n, e, in, k};
+    int run = jq_eval(q, n->b, e, jv_copy(in), NULL, &s.o);
+    jv_drop(&q->C, in);
+    return run;
+}
+
+OUTLINE static int eval_object(jq *q, jnode *n, jenv *e, jv in, jout *k) {
+    object_cont o = {{object_out}, n->a, e, in, jv_null(), jv_null(), k, 0};
+    int run = object_next(q, &o, jv_object(&q->C));
+    jv_drop(&q->C, in);
+    return run;
+}
+
+OUTLINE static int eval_as(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
+    as_cont a = {{as_out}, n, e, in, p, k, 0};
+    int run = jq_eval(q, n->a, e, jv_copy(in), NULL, &a.o);
+    jv_drop(&q->C, in);
+    return run;
 }
 
 typedef struct { jout o; jq *q; } reject;
@@ -658,12 +703,9 @@ int jq_eval(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
                 e->value = v;
                 n = n->b;
                 continue;
-            } else {
-                as_cont a = {{as_out}, n, e, in, p, k, 0};
-                run = jq_eval(q, n->a, e, jv_copy(in), NULL, &a.o);
-                jv_drop(&q->C, in);
-                goto done;
             }
+            run = eval_as(q, n, e, in, p, k);
+            goto done;
         case N_RECURSE: run = recurse(q, in, p, k); goto done;
         case N_INDEX: run = eval_index(q, n, e, in, p, k); goto done;
         case N_SLICE: run = eval_slice(q, n, e, in, p, k); goto done;
@@ -694,12 +736,7 @@ int jq_eval(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
         reject r = {{reject_out}, q};
         if (p && n->kind != N_REDUCE && n->kind != N_FOREACH) { k = &r.o; c.k = k; }
         switch (n->kind) {
-        case N_REDUCE: case N_FOREACH: {
-            reduce_start s = {{n->kind == N_REDUCE ? reduce_init_out : foreach_init_out}, n, e, in, p ? &r.o : k};
-            run = jq_eval(q, n->b, e, jv_copy(in), NULL, &s.o);
-            jv_drop(&q->C, in);
-            goto done;
-        }
+        case N_REDUCE: case N_FOREACH: run = eval_loop(q, n, e, in, p ? &r.o : k); goto done;
         case N_BINARY: case N_COMPARE:
             c.o.fn = binary_right_out;
             run = jq_eval(q, n->b, e, jv_copy(in), NULL, &c.o);
@@ -713,12 +750,7 @@ int jq_eval(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
         case N_NEGATE: c.o.fn = negate_out; run = jq_eval(q, n->a, e, in, NULL, &c.o); goto done;
         case N_STRING: run = eval_string(q, n, e, in, k); goto done;
         case N_FORMAT: c.o.fn = format_out; run = jq_eval(q, n->a, e, in, NULL, &c.o); goto done;
-        case N_OBJECT: {
-            object_cont o = {{object_out}, n->a, e, in, jv_null(), jv_null(), k, 0};
-            run = object_next(q, &o, jv_object(&q->C));
-            jv_drop(&q->C, in);
-            goto done;
-        }
+        case N_OBJECT: run = eval_object(q, n, e, in, k); goto done;
         case N_FUNCTION: run = eval_function(q, n, e, in, k); goto done;
         case N_ASSIGN: case N_MODIFY: case N_UPDATE: run = jq_eval_update(q, n, e, in, k); goto done;
         default:
@@ -733,7 +765,7 @@ done:
     return run;
 }
 
-static jv eval1_object(jq *q, jnode *n, jenv *e, jv in) {
+OUTLINE static jv eval1_object(jq *q, jnode *n, jenv *e, jv in) {
     jv made = jv_object(&q->C);
     for (jnode *pair = n->a; pair; pair = pair->next) {
         jv key = pair->a->kind == N_LITERAL ? jv_copy(pair->a->value) : jq_eval1(q, pair->a, e, jv_copy(in)), v;
@@ -754,7 +786,7 @@ failed:
     return jv_of(J_INVALID);
 }
 
-static jv eval1_string(jq *q, jnode *n, jenv *e, jv in) {
+OUTLINE static jv eval1_string(jq *q, jnode *n, jenv *e, jv in) {
     buffer b = {.t = q->t};
     for (jnode *part = n->a; part; part = part->next) {
         jv v = jq_eval1(q, part, e, jv_copy(in));
@@ -766,6 +798,29 @@ static jv eval1_string(jq *q, jnode *n, jenv *e, jv in) {
     jv s = jv_text(&q->C, b.p ? b.p : "", b.n);
     buffer_free(&b);
     return s;
+}
+
+OUTLINE static jv eval1_array(jq *q, jnode *n, jenv *e, jv in) {
+    jctx *C = &q->C;
+    cont c = {.o = {collect_out}, .q = q, .held = jv_array(C, 0)};
+    if (!n->a) { jv_drop(C, in); return c.held; }
+    int run = jq_eval(q, n->a, e, in, NULL, &c.o);
+    if (run == RUN_ON) return c.held;
+    jv_drop(C, c.held);
+    if (run == RUN_BREAK) { jv m = jv_object(C); jq_error(q, jv_put(C, m, "__jq", jv_num(q->breaking))); }
+    return jv_of(J_INVALID);
+}
+
+OUTLINE static jv eval1_function(jq *q, jnode *n, jenv *e, jv in) {
+    jv args[8];
+    for (int i = n->count - 1; i >= 0; i--) {
+        args[i] = jq_eval1(q, n->args[i], e, jv_copy(in));
+        if (args[i].kind != J_INVALID) continue;
+        for (int j = i + 1; j < n->count; j++) jv_drop(&q->C, args[j]);
+        jv_drop(&q->C, in);
+        return jv_of(J_INVALID);
+    }
+    return n->fn(q, in, args);
 }
 
 /* The value of a single expression. Takes over in; J_INVALID after an error. */
@@ -854,32 +909,13 @@ jv jq_eval1(jq *q, jnode *n, jenv *e, jv in) {
         if (!n) return in;
         continue;
     }
-    case N_ARRAY: {
-        cont c = {.o = {collect_out}, .q = q, .held = jv_array(C, 0)};
-        if (!n->a) { jv_drop(C, in); return c.held; }
-        int run = jq_eval(q, n->a, e, in, NULL, &c.o);
-        if (run == RUN_ON) return c.held;
-        jv_drop(C, c.held);
-        if (run == RUN_BREAK) { jv m = jv_object(C); jq_error(q, jv_put(C, m, "__jq", jv_num(q->breaking))); }
-        return jv_of(J_INVALID);
-    }
+    case N_ARRAY: return eval1_array(q, n, e, in);
     case N_OBJECT: return eval1_object(q, n, e, in);
     case N_STRING: return eval1_string(q, n, e, in);
     case N_FORMAT:
         a = jq_eval1(q, n->a, e, in);
         return a.kind == J_INVALID ? a : jq_format(q, n->value.s->text, a);
-    case N_FUNCTION: {
-        jv args[8];
-        for (int i = n->count - 1; i >= 0; i--) {
-            args[i] = jq_eval1(q, n->args[i], e, jv_copy(in));
-            if (args[i].kind == J_INVALID) {
-                for (int j = i + 1; j < n->count; j++) jv_drop(C, args[j]);
-                jv_drop(C, in);
-                return jv_of(J_INVALID);
-            }
-        }
-        return n->fn(q, in, args);
-    }
+    case N_FUNCTION: return eval1_function(q, n, e, in);
     default: jv_drop(C, in); return jq_error(q, jv_cstr(C, "internal error"));
     }
 }

@@ -17,7 +17,7 @@ typedef struct { jkind kind; union { double n; jstr *s; jarr *a; jobj *o; void *
 struct jarr { int refs; uint32_t n, cap; jv *at; };
 typedef struct { jstr *key; jv value; } jslot;
 struct jobj { int refs; uint32_t n, cap, index_cap; jslot *at; uint32_t *index; };             /* index: slot + 1 by hash; only when n > 8 */
-typedef struct { tool *t; pool pool; jstr *empty; } jctx;
+typedef struct { tool *t; pool pool; int depth; } jctx;                                          /* depth: of a comparison under way */
 
 void json_start(jctx *C, tool *t);
 static inline jv jv_of(jkind kind) { jv v; v.kind = kind; v.n = 0; return v; }

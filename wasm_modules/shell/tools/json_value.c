@@ -305,26 +305,52 @@ jv jv_keys(jctx *C, jv object, int sorted) {
     return keys;
 }
 
+/* Values compare to this depth; what lies deeper counts as equal. */
+enum { COMPARE_DEEPEST = 2000 };
+
+static int equal_items(jctx *C, jv a, jv b) {
+    if (a.kind == J_ARRAY) {
+        for (uint32_t i = 0; i < a.a->n; i++) if (!jv_equal(C, a.a->at[i], b.a->at[i])) return 0;
+        return 1;
+    }
+    for (uint32_t i = 0; i < a.o->n; i++) {
+        jv *other = jv_find_key(b, a.o->at[i].key);
+        if (!other || !jv_equal(C, a.o->at[i].value, *other)) return 0;
+    }
+    return 1;
+}
+
 int jv_equal(jctx *C, jv a, jv b) {
     if (jv_is_number(a) && jv_is_number(b)) return jv_number(a) == jv_number(b);
     if (a.kind != b.kind) return 0;
     switch (a.kind) {
     case J_STRING: return a.s == b.s || (a.s->n == b.s->n && !memcmp(a.s->text, b.s->text, a.s->n));
-    case J_ARRAY:
-        if (a.a == b.a) return 1;
-        if (a.a->n != b.a->n || tool_too_deep(C->t)) return 0;
-        for (uint32_t i = 0; i < a.a->n; i++) if (!jv_equal(C, a.a->at[i], b.a->at[i])) return 0;
-        return 1;
-    case J_OBJECT:
-        if (a.o == b.o) return 1;
-        if (a.o->n != b.o->n || tool_too_deep(C->t)) return 0;
-        for (uint32_t i = 0; i < a.o->n; i++) {
-            jv *other = jv_find_key(b, a.o->at[i].key);
-            if (!other || !jv_equal(C, a.o->at[i].value, *other)) return 0;
-        }
-        return 1;
+    case J_ARRAY: case J_OBJECT: {
+        if (a.p == b.p || C->depth >= COMPARE_DEEPEST) return 1;
+        if (a.kind == J_ARRAY ? a.a->n != b.a->n : a.o->n != b.o->n) return 0;
+        C->depth++;
+        int same = equal_items(C, a, b);
+        C->depth--;
+        return same;
+    }
     default: return 1;
     }
+}
+
+static int compare_items(jctx *C, jv a, jv b) {
+    if (a.kind == J_ARRAY) {
+        for (uint32_t i = 0; i < a.a->n && i < b.a->n; i++) {
+            int order = jv_compare(C, a.a->at[i], b.a->at[i]);
+            if (order) return order;
+        }
+        return a.a->n < b.a->n ? -1 : a.a->n > b.a->n;
+    }
+    jv ka = jv_keys(C, a, 1), kb = jv_keys(C, b, 1);
+    int order = jv_compare(C, ka, kb);
+    for (uint32_t i = 0; !order && i < ka.a->n; i++) order = jv_compare(C, *jv_find_key(a, ka.a->at[i].s), *jv_find_key(b, ka.a->at[i].s));
+    jv_drop(C, ka);
+    jv_drop(C, kb);
+    return order;
 }
 
 int jv_compare(jctx *C, jv a, jv b) {
@@ -336,20 +362,11 @@ int jv_compare(jctx *C, jv a, jv b) {
         return p < q || p != p ? -1 : p > q || q != q ? 1 : 0;
     }
     case J_STRING: { int order = compare_text(a.s, b.s); return order < 0 ? -1 : order > 0; }
-    case J_ARRAY:
-        if (tool_too_deep(C->t)) return 0;
-        for (uint32_t i = 0; i < a.a->n && i < b.a->n; i++) {
-            int order = jv_compare(C, a.a->at[i], b.a->at[i]);
-            if (order) return order;
-        }
-        return a.a->n < b.a->n ? -1 : a.a->n > b.a->n;
-    case J_OBJECT: {
-        if (tool_too_deep(C->t)) return 0;
-        jv ka = jv_keys(C, a, 1), kb = jv_keys(C, b, 1);
-        int order = jv_compare(C, ka, kb);
-        for (uint32_t i = 0; !order && i < ka.a->n; i++) order = jv_compare(C, *jv_find_key(a, ka.a->at[i].s), *jv_find_key(b, ka.a->at[i].s));
-        jv_drop(C, ka);
-        jv_drop(C, kb);
+    case J_ARRAY: case J_OBJECT: {
+        if (a.p == b.p || C->depth >= COMPARE_DEEPEST) return 0;
+        C->depth++;
+        int order = compare_items(C, a, b);
+        C->depth--;
         return order;
     }
     default: return 0;
