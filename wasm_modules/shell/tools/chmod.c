@@ -15,11 +15,11 @@ static int change(tool *t, const chmod_state *s, const char *path, int depth) {
     if (s->has_reference) bits = s->reference;
     else mode_apply(s->mode, &bits, S_ISDIR(st.st_mode), modes_umask_get());
     int status = 0;
+    char a[11], b[11];
+    mode_text(&st, a);                                 /* before the change: modes are looked up by inode */
     if (modes_set(path, bits) < 0) status = tool_fail_errno(t, 1, "changing permissions of %s", tool_quote(t, path));
     else if (s->verbose || (s->changes && bits != old)) {
-        char a[11], b[11];
         struct stat now = st;
-        mode_text(&st, a);
         stat(path, &now);
         mode_text(&now, b);
         if (bits == old) io_printf(t->out, "mode of %s retained as %04o (%s)\n", tool_quote(t, path), old, a + 1);

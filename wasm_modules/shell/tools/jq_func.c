@@ -4,6 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+/* How deep functions on nested containers go; each level is a C call. */
+enum { CONTAINER_DEEPEST = 1500 };
+
 jv jq_error_text(jq *q, jv v) {
     jv s = json_text(&q->C, v);
     if (s.s->n <= 11) return s;
@@ -186,8 +189,9 @@ static jv fn_has(jq *q, jv in, jv *args) {
     return jv_bool(yes);
 }
 
-static int contains(jq *q, jv a, jv b) {
-    if (tool_too_deep(q->t)) return 0;
+static int contains(jq *q, jv a, jv b);
+
+static int contains_items(jq *q, jv a, jv b) {
     if (a.kind == J_OBJECT && b.kind == J_OBJECT) {
         for (uint32_t i = 0; i < b.o->n; i++) {
             jv *mine = jv_find_key(a, b.o->at[i].key);
@@ -202,6 +206,17 @@ static int contains(jq *q, jv a, jv b) {
             if (!found) return 0;
         }
         return 1;
+    }
+    return 0;
+}
+
+static int contains(jq *q, jv a, jv b) {
+    if (a.kind == b.kind && a.kind >= J_ARRAY) {
+        if (q->C.depth >= CONTAINER_DEEPEST) return 0;
+        q->C.depth++;
+        int yes = contains_items(q, a, b);
+        q->C.depth--;
+        return yes;
     }
     if (a.kind == J_STRING && b.kind == J_STRING) {
         for (uint32_t i = 0; i + b.s->n <= a.s->n; i++) if (!memcmp(a.s->text + i, b.s->text, b.s->n)) return 1;
@@ -305,7 +320,11 @@ static jv flatten(jq *q, jv made, jv in, double depth) {
     uint32_t n = in.kind == J_ARRAY ? in.a->n : in.o->n;
     for (uint32_t i = 0; i < n; i++) {
         jv item = in.kind == J_ARRAY ? in.a->at[i] : in.o->at[i].value;
-        if (item.kind == J_ARRAY && depth > 0 && !tool_too_deep(q->t)) made = flatten(q, made, item, depth - 1);
+        if (item.kind == J_ARRAY && depth > 0 && q->C.depth < CONTAINER_DEEPEST) {
+            q->C.depth++;
+            made = flatten(q, made, item, depth - 1);
+            q->C.depth--;
+        }
         else made = jv_push(&q->C, made, jv_copy(item));
     }
     return made;

@@ -4,6 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Longer paths can be read but not written along: each step of a change is a C call. */
+enum { PATH_LONGEST = 1500 };
+
 jv jq_path_array(jq *q, jpath *p) {
     uint32_t n = 0;
     for (jpath *at = p; at->up; at = at->up) n++;
@@ -146,7 +149,7 @@ static jv take_element(jq *q, jv *v, jv key) {
 
 jv jq_setpath(jq *q, jv v, jv path, uint32_t at, jv to) {
     if (at == path.a->n) { jv_drop(&q->C, v); return to; }
-    if (tool_too_deep(q->t)) { jv_drop(&q->C, v); jv_drop(&q->C, to); return jq_errorf(q, "path too deep"); }
+    if (at > PATH_LONGEST || tool_too_deep(q->t)) { jv_drop(&q->C, v); jv_drop(&q->C, to); return jq_errorf(q, "path too deep"); }
     jv key = path.a->at[at], child = take_element(q, &v, key);
     if (child.kind != J_INVALID) child = jq_setpath(q, child, path, at + 1, to); else jv_drop(&q->C, to);
     if (child.kind == J_INVALID) { jv_drop(&q->C, v); return child; }
@@ -184,7 +187,7 @@ static jv delete_element(jq *q, jv v, jv key) {
 static jv delete_path(jq *q, jv v, jv path, uint32_t at) {
     if (v.kind == J_NULL || at >= path.a->n) return v;
     if (at + 1 == path.a->n) return delete_element(q, v, path.a->at[at]);
-    if (tool_too_deep(q->t)) { jv_drop(&q->C, v); return jq_errorf(q, "path too deep"); }
+    if (at > PATH_LONGEST || tool_too_deep(q->t)) { jv_drop(&q->C, v); return jq_errorf(q, "path too deep"); }
     jv key = path.a->at[at], child = jq_index(q, jv_copy(v), jv_copy(key));
     if (child.kind == J_INVALID) { jv_drop(&q->C, v); return child; }
     if (child.kind == J_NULL) return v;
@@ -246,7 +249,7 @@ static jv modify_at(jq *q, jv v, jv path, uint32_t at, jnode *f, jenv *e, int *g
         if (run == RUN_ON) { *gone = 1; return jv_null(); }
         return jv_of(J_INVALID);
     }
-    if (tool_too_deep(q->t)) { jv_drop(&q->C, v); return jq_errorf(q, "path too deep"); }
+    if (at > PATH_LONGEST || tool_too_deep(q->t)) { jv_drop(&q->C, v); return jq_errorf(q, "path too deep"); }
     jv key = path.a->at[at], child = take_element(q, &v, key);
     if (child.kind != J_INVALID) child = modify_at(q, child, path, at + 1, f, e, gone);
     if (child.kind == J_INVALID) { jv_drop(&q->C, v); return child; }
