@@ -42,6 +42,9 @@ _MEASURE_OVER_NS: Final = 4_000_000
 _U32: Final = 0xFFFFFFFF
 _EFFECTLESS: Final = frozenset({"clock_time_get", "clock_res_get", "random_get", "sched_yield", "fd_write", "proc_exit"})
 
+_CALLS: Final = tuple((name, name not in _EFFECTLESS) for name in SIGNATURES)
+_FD_WRITE: Final = 1 + list(SIGNATURES).index("fd_write")
+
 Handler = Callable[[int, bytes], bytes]
 """Answers a guest's message: opcode and body in, reply out. May raise `Stop`."""
 
@@ -75,10 +78,9 @@ class Guest:
         """A new instance of the image, with nothing of the session in it yet."""
         wasi = self._wasi = Wasi(None, self.vfs, self._table, None)  # type: ignore[arg-type]  # both are set before any call
         functions: list[Callable[..., int]] = [self._answer]
-        for name in SIGNATURES:
-            method = getattr(wasi, name)
-            functions.append(method if name in _EFFECTLESS else self._noting(method))
-        functions[1 + list(SIGNATURES).index("fd_write")] = self._fd_write
+        for name, has_effects in _CALLS:
+            functions.append(self._noting(getattr(wasi, name)) if has_effects else getattr(wasi, name))
+        functions[_FD_WRITE] = self._fd_write
         self._limit_bytes = 0
         self._instance = Instance(self.image.prepared, Call(functions, self._interrupted))
         map_image(self._instance, self.image.descriptor, self.image.size_bytes)

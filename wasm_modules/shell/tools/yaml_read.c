@@ -235,7 +235,11 @@ static jv flow(yaml_reader *r) {
         while (r->p < r->end && !isspace((unsigned char)*r->p) && !strchr(",]}", *r->p)) r->p++;
         jv *found = jv_find(r->anchors, start, (uint32_t)(r->p - start));
         v = found ? jv_copy(*found) : fail(r, "found undefined alias");
-    } else v = plain(r, -1, 1, 0);
+    } else {
+        const char *start = r->p;
+        v = plain(r, -1, 1, 0);
+        if (v.kind != J_INVALID && r->p == start && *start != ':') { jv_drop(C, v); v = fail(r, "did not find expected node content"); }
+    }
     r->depth--;
     return v;
 }
