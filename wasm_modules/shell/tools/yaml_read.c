@@ -41,7 +41,9 @@ static void skip_comment(yaml_reader *r) { if (r->p < r->end && *r->p == '#' && 
 static void skip_space(yaml_reader *r) {
     for (;;) {
         while (r->p < r->end && isspace((unsigned char)*r->p)) r->p++;
-        if (r->p < r->end && *r->p == '#') skip_comment(r); else return;
+        const char *mark = r->p;
+        if (r->p < r->end && *r->p == '#') skip_comment(r);
+        if (r->p == mark) return;
     }
 }
 
