@@ -25,7 +25,7 @@ from sandbox.errors import Stop
 from sandbox.generations import Checkpoint
 from sandbox.images import Image
 from sandbox.limits import MOST, Run, ticker
-from sandbox.memory import PAGE_BYTES, WASM_PAGE_BYTES, DirtyPages, GuestMemory, MemoryFault, map_image
+from sandbox.memory import PAGE_BYTES, WASM_PAGE_BYTES, DirtyPages, GuestMemory, MemoryFault, map_image, populate
 from sandbox.native import Call, Instance, Trap
 from sandbox.shelter import sheltered
 from sandbox.states import GuestState
@@ -72,6 +72,8 @@ class Guest:
         self._allocating = False
         self._run: Run | None = None
         self._start()
+        if state is None:
+            populate(self._instance, image.first_turn_ranges)
         self._fill()
 
     def _start(self) -> None:
@@ -104,8 +106,9 @@ class Guest:
         """The turn is about to touch files or the outside: remember how they were."""
         self._before = (self.vfs.checkpoint(), self._table.clone())
 
-    def _interrupted(self) -> Stop | None:
-        return self._run.overdrawn() if self._run is not None else None
+    def _interrupted(self) -> Stop | int:
+        run = self._run
+        return (run.overdrawn() or run.ticks_to_next_check()) if run is not None else 1
 
     def _answer(self, pointer: int, length: int, reply_pointer: int, reply_length: int) -> int:
         """The import `host.call`."""
@@ -158,7 +161,9 @@ class Guest:
             self._unsaved = True
         if elapsed_ns > _MEASURE_OVER_NS or not self.own_bytes:
             self._measure()
-            self.image.first_turn_bytes = self.image.first_turn_bytes or self.own_bytes
+            if not self.image.first_turn_bytes:
+                self.image.first_turn_bytes = self.own_bytes
+                self.image.first_turn_ranges = self._dirty.ranges()
 
     def prepare(self) -> None:
         """Whatever must happen before a turn and is not the turn's own time."""

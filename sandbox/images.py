@@ -111,6 +111,8 @@ class Image:
 
     first_turn_bytes = 0
     """Pages a guest of this image writes in its first turn, once that has been measured."""
+    first_turn_ranges: Sequence[tuple[int, int]] = ()
+    """Where they are: later guests get them all at once, which costs less than a fault for each."""
 
     def __init__(self, source: Source, prepared: Prepared, memory_path: Path, memory_digest: str) -> None:
         self.name = source.name
@@ -308,7 +310,7 @@ def _start(source: Source, prepared: Prepared, files: Checkpoint) -> GuestMemory
         wasi.memory.put_u32(reply_length & 0xFFFFFFFF, 0)
         return 0
 
-    call = Call([answer, *(getattr(wasi, name) for name in SIGNATURES)], lambda: None)
+    call = Call([answer, *(getattr(wasi, name) for name in SIGNATURES)], lambda: 1)
     instance = Instance(prepared, call)
     memory = wasi.memory = GuestMemory(instance)
     instance.watch()

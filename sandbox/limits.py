@@ -22,6 +22,7 @@ from sandbox.wire import RunStatus, SessionLimits
 
 TICK_SECONDS = 0.002
 _PARK_SECONDS = 0.5
+_TICKS_MAX = 5
 MOST = SessionLimits(
     memory_mb=2048,
     cpu_ms=3_600_000,
@@ -99,6 +100,11 @@ class Run:
             limit = self.limits.cpu_ms
             return Stop(RunStatus.TIMEOUT, "TIMEOUT_CPU", f"the run used more than {limit} ms of CPU time", "raise limits.cpu_ms")
         return None
+
+    def ticks_to_next_check(self) -> int:
+        """Far from its end a guest is asked less often: every question needs the interpreter lock. A cancel waits this long."""
+        left_ns = min(self._wall_end_ns - time.monotonic_ns(), self._cpu_end_ns - time.thread_time_ns())
+        return max(1, min(_TICKS_MAX, int(left_ns / (TICK_SECONDS * 2e9))))
 
     def _late(self) -> Stop:
         limit = self.limits.wall_ms

@@ -22,7 +22,7 @@ import mmap
 import os
 import struct
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from sandbox.native import Instance
 
@@ -34,6 +34,8 @@ _LONG_RUN_PAGES = 64
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
 _libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_int64]
+_libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+_MADV_POPULATE_WRITE = 23
 _MAP_FIXED, _MAP_POPULATE = 0x10, 0x8000
 
 _U32 = struct.Struct("<I")
@@ -149,6 +151,13 @@ def map_image(instance: Instance, descriptor: int, size_bytes: int) -> None:
     got = _libc.mmap(address, size_bytes, mmap.PROT_READ | mmap.PROT_WRITE, flags, descriptor, 0)
     if got != address:
         raise OSError(ctypes.get_errno(), "cannot map a guest image")
+
+
+def populate(instance: Instance, ranges: Sequence[tuple[int, int]]) -> None:
+    """Make runs of pages, as (first, end), the instance's own in one go. Kernels that cannot do it do it page by page later."""
+    base = instance.memory_address
+    for first, end in ranges:
+        _libc.madvise(base + first * PAGE_BYTES, (end - first) * PAGE_BYTES, _MADV_POPULATE_WRITE)
 
 
 # --- which pages were written ---------------------------------------------------------------------------------------------------
@@ -301,6 +310,12 @@ class DirtyPages:
         else:
             self._copy(pages, self._private_pages() if self._kernel.pagemap is not None else self._differing_pages())
         return pages
+
+    def ranges(self) -> list[tuple[int, int]]:
+        """Runs of the guest's own pages inside of the image, as (first, end); none where they cannot be found quickly."""
+        if not self._kernel.can_scan:
+            return []
+        return list(self._kernel.scan(self._memory.base_address, min(self._image_bytes, self._memory.size_bytes)))
 
     def count(self) -> int:
         """How many pages are the guest's own: its private memory."""

@@ -198,13 +198,13 @@ _current = _Current()
 class Call:
     """What one instance's host functions need: a list of Python functions in table order, and what to do at an epoch tick.
 
-    `interrupt` is asked at every tick; it returns None to go on, or an exception to stop the guest with. `raised` carries an
-    exception out through the guest's frames.
+    `interrupt` is asked while the guest computes; it returns in how many ticks to ask again, or an exception to stop the guest
+    with. `raised` carries an exception out through the guest's frames.
     """
 
     __slots__ = ("functions", "interrupt", "raised")
 
-    def __init__(self, functions: Sequence[Callable[..., int | None]], interrupt: Callable[[], BaseException | None]) -> None:
+    def __init__(self, functions: Sequence[Callable[..., int | None]], interrupt: Callable[[], BaseException | int]) -> None:
         self.functions = functions
         self.interrupt = interrupt
         self.raised: BaseException | None = None
@@ -243,8 +243,8 @@ def _ask_interrupt(context: int, data: int, delta: Any, kind: Any) -> int:
         stop = _current.call.interrupt()
     except BaseException as error:
         stop = error
-    if stop is None:
-        delta[0] = 1
+    if isinstance(stop, int):
+        delta[0] = stop
         kind[0] = 0
         return 0
     _current.call.raised = stop
@@ -383,7 +383,7 @@ class Instance:
         _lib.wasmtime_store_limiter(self._store, memory_bytes, -1, 1, -1, 1)
 
     def watch(self) -> None:
-        """Ask `Call.interrupt` at the next tick, and at every tick after it."""
+        """Ask `Call.interrupt` at the next tick; it says when to be asked again."""
         _lib.wasmtime_context_set_epoch_deadline(self._context, 1)
 
     def set_fuel(self, fuel: int) -> None:

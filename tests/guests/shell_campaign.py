@@ -1,7 +1,7 @@
 """Random scripts in our shell and in real bash: `python -m tests.guests.shell_campaign [--count N] [--seed N]`.
 
-A long-running command, not part of the suite: it needs bash. Scripts are drawn by hypothesis from a grammar of things that have one
-right answer (no clock, no randomness, no process ids), so any difference in stdout or status is a bug of ours. The smallest
+A long-running command, not part of the suite: it needs bash. Scripts are drawn by hypothesis from a grammar of things that have
+one right answer (no clock, no randomness, no process ids), so any difference in stdout or status is a bug of ours. The smallest
 script that differs is printed; add it to a `.test` file with what bash says.
 """
 
@@ -30,7 +30,8 @@ def quoted(text: str) -> str:
 def parameter(draw: st.DrawFn) -> str:
     name, word = draw(NAMES), draw(st.sampled_from(["a", "X*", "?", "[a-c]", "*b", "0", ".", "*.*"]))
     forms = [
-        f"${name}", f"${{{name}:-{word}}}", f"${{{name}:+{word}}}", f"${{#{name}}}", f"${{{name}#{word}}}", f"${{{name}##{word}}}",
+        f"${name}", f"${{{name}:-{word}}}", f"${{{name}:+{word}}}", f"${{#{name}}}",
+        f"${{{name}#{word}}}", f"${{{name}##{word}}}",
         f"${{{name}%{word}}}", f"${{{name}%%{word}}}", f"${{{name}/{word}/-}}", f"${{{name}//{word}/-}}", f"${{{name}^^}}",
         f"${{{name},,}}", f"${{{name}:{draw(SMALL)}}}", f"${{{name}: {draw(SMALL)}:{draw(st.integers(0, 4))}}}", f"${{{name}@Q}}",
         "${xs[@]}", "${#xs[@]}", f"${{xs[{draw(st.integers(0, 3))}]}}", "${xs[@]:1:2}", "${!m[@]}", "${m[k]}", "${xs[*]#?}",
@@ -62,7 +63,9 @@ def word(draw: st.DrawFn) -> str:
     return draw(st.sampled_from(["-n", "--", "plain", "$?", "$#", '"$@"', '"$*"']))
 
 
-FILTERS = st.sampled_from(["cat", "tr a-c A-C", "wc -c", "sed 's/a/b/g'", "cut -c1-3", "rev", "head -c 4", "grep -c a", "sort -u"])
+FILTERS = st.sampled_from(
+    ["cat", "tr a-c A-C", "wc -c", "sed 's/a/b/g'", "cut -c1-3", "rev", "head -c 4", "grep -c a", "sort -u"]
+)
 WORDS = st.lists(word(), min_size=1, max_size=3).map(" ".join)
 
 
@@ -98,7 +101,9 @@ SCRIPTS = st.lists(statement(), min_size=1, max_size=4).map(
 def real(bash: str, script: str) -> tuple[str, int]:
     with tempfile.TemporaryDirectory() as folder:
         env = {"PATH": "/usr/bin:/bin", "HOME": "/workspace", "LANG": "C.UTF-8"}
-        done = subprocess.run([bash, "-c", script, "bash"], cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=30)
+        done = subprocess.run(
+            [bash, "-c", script, "bash"], cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=30
+        )
     return done.stdout.decode("utf-8", "replace"), done.returncode
 
 

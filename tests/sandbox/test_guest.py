@@ -221,7 +221,10 @@ KILLED = {
 
 
 def pages_of(box: hatchway.Sandbox, language: str) -> dict[int, bytes]:
-    return box._session._guests[language].digest_pages()
+    """The pages in which a guest differs from its image. (It may have pages of its own that do not.)"""
+    guest = box._session._guests[language]
+    at = guest.image.descriptor
+    return {n: page for n, page in guest.digest_pages().items() if page != os.pread(at, len(page), n * len(page))}
 
 
 def kill(box: hatchway.Sandbox, language: str) -> None:

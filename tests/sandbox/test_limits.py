@@ -208,3 +208,9 @@ def test_wall_limit_ends_a_wait_before_its_own_timeout() -> None:
     with pytest.raises(Stop) as stopped:
         run.wait_for(lambda: False, timeout_ms=3_600_000)
     assert stopped.value.error.code == "TIMEOUT_WALL"
+
+
+def test_guest_far_from_its_end_is_asked_seldom_and_near_it_at_every_tick() -> None:
+    assert Run(with_limits(wall_ms=60_000, cpu_ms=60_000)).ticks_to_next_check() == 5
+    assert Run(with_limits(wall_ms=1, cpu_ms=60_000)).ticks_to_next_check() == 1
+    assert Run(with_limits(wall_ms=60_000, cpu_ms=1)).ticks_to_next_check() == 1
