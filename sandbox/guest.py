@@ -36,7 +36,7 @@ from sandbox.worlds import Repeated, World
 
 MESSAGE_BYTES_MAX: Final = 64 << 20
 _SMALL_TURN_NS: Final = 2_000_000
-_JOURNAL_NS_MAX: Final = 8_000_000
+_JOURNAL_NS_MAX: Final = 25_000_000
 _JOURNAL_TURNS_MAX: Final = 256
 _MEASURE_OVER_NS: Final = 4_000_000
 _U32: Final = 0xFFFFFFFF
