@@ -48,7 +48,8 @@ def _where(results: Results) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in machine.versions.items() if name in ("python", "wasmtime"))
     quick = "; a quick run, fewer samples than a full one" if results.quick else ""
     return (
-        f"Last measured {results.measured_at[:10]} at commit {machine.commit or 'unknown'} on {machine.cores} × {machine.cpu}, "
+        "Rows may come from several runs: `--only` replaces those of its own scenarios and keeps the others.\n"
+        f"The last run: {results.measured_at[:10]} at commit {machine.commit or 'unknown'} on {machine.cores} × {machine.cpu}, "
         f"Linux {machine.kernel}, {versions}; load {machine.load_before} before and {machine.load_after} after{quick}.\n"
     )
 
