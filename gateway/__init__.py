@@ -1,1 +1,1 @@
-"""The service around the sandbox: tenants, sessions, hooks, approvals, stores, HTTP. Nothing of it is built yet."""
+"""The service around the sandbox: tenants, sessions, hooks, approvals, stores, runners, a registry, HTTP."""

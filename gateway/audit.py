@@ -1,0 +1,203 @@
+"""The audit chain: append-only records, each of which vouches for the one before it.
+
+Rules: a record's digest is SHA-256 over the canonical JSON (keys sorted, no spaces, UTF-8) of everything in it but the digest,
+the digest of the record before it included. Each tenant has a chain of its own, from sequence 1. Retention cuts the beginning
+off; a checkpoint record, itself in the chain, then vouches for the digest at which the rest begins. THREAT[TM-STORE-AUDIT]
+
+What a chain cannot show by itself: that its newest records were cut off, or that all of it was written anew. Whoever keeps a
+head (`sequence:digest`, as `verify` reports it) elsewhere can check that too.
+
+Does not know: who writes records and why.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import Any, Final
+
+import msgspec
+
+from gateway.errors import BadRequest, TooLarge
+from gateway.records import AuditRecord
+from gateway.stores.interface import PAGE_MAX, AppendAudit, Store
+
+CHECKPOINT: Final = "audit.checkpoint"
+LINE_BYTES_MAX: Final = 1 << 20
+_FINDINGS_MAX: Final = 100
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """Something wrong at a place of the chain. `problem` is changed, missing, reordered or unreadable."""
+
+    sequence: int
+    problem: str
+    message: str
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    records: int
+    first: int
+    head: str
+    findings: list[Finding]
+
+    @property
+    def ok(self) -> bool:
+        return not self.findings
+
+
+def canonical(value: Any) -> bytes:
+    try:
+        return msgspec.json.encode(value, order="deterministic")
+    except (TypeError, ValueError, RecursionError, OverflowError) as error:
+        raise BadRequest("INVALID_ARGUMENT", f"this cannot be kept as JSON: {error}") from None
+
+
+def link(tenant: str, sequence: int, previous: str, entry: AppendAudit, *, data_bytes_max: int) -> tuple[bytes, str]:
+    """The stored body of the record after `previous`, and its digest."""
+    data = canonical(entry.data)
+    if len(data) > data_bytes_max:
+        raise TooLarge("AUDIT_TOO_LARGE", f"an audit record has {len(data)} bytes; {data_bytes_max} are allowed")
+    body = canonical(
+        {
+            "sequence": sequence,
+            "tenant": tenant,
+            "at": entry.at,
+            "kind": entry.kind,
+            "actor": entry.actor,
+            "subject": entry.subject,
+            "data": msgspec.Raw(data),
+            "previous": previous,
+        }
+    )
+    return body, digest_of_body(body)
+
+
+def digest_of_body(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()
+
+
+def body_of(record: AuditRecord) -> bytes:
+    """What the digest covers."""
+    facts = msgspec.structs.asdict(record)
+    del facts["digest"]
+    return canonical(facts)
+
+
+def decode(body: bytes, digest: str) -> AuditRecord:
+    return msgspec.convert({**msgspec.json.decode(body), "digest": digest}, AuditRecord)
+
+
+class Verifier:
+    """Follows one tenant's chain, record by record. `known` is a head that somebody kept: it must be on the way."""
+
+    def __init__(self, known: tuple[int, str] | None = None) -> None:
+        self._known = known
+        self._findings: list[Finding] = []
+        self._count = 0
+        self._first: AuditRecord | None = None
+        self._last: AuditRecord | None = None
+        self._checkpoints: dict[int, str] = {}
+
+    def add(self, record: AuditRecord) -> None:
+        self._count += 1
+        if digest_of_body(body_of(record)) != record.digest:
+            self._find(record.sequence, "changed", f"record {record.sequence} is not what its digest says")
+        last = self._last
+        if last is None:
+            self._first = record
+        elif record.tenant != last.tenant:
+            self._find(record.sequence, "reordered", f"record {record.sequence} is of another tenant")
+        elif record.sequence <= last.sequence:
+            self._find(record.sequence, "reordered", f"record {record.sequence} stands after {last.sequence}")
+        elif record.sequence > last.sequence + 1:
+            self._find(last.sequence + 1, "missing", f"records {last.sequence + 1} to {record.sequence - 1} are missing")
+        elif record.previous != last.digest:
+            self._find(record.sequence, "changed", f"record {record.sequence} does not follow the one before it")
+        if self._known is not None and record.sequence == self._known[0] and record.digest != self._known[1]:
+            self._find(record.sequence, "changed", f"record {record.sequence} is not the one that was there")
+        if record.kind == CHECKPOINT:
+            through, digest = record.data.get("through"), record.data.get("digest")
+            if isinstance(through, int) and isinstance(digest, str):
+                self._checkpoints[through] = digest
+        self._last = record
+
+    def unreadable(self, place: int, why: str) -> None:
+        self._find(place, "unreadable", why)
+
+    def finish(self, head: tuple[int, str] | None = None) -> Verdict:
+        """`head` is where the store says the chain has got to."""
+        first, last = self._first, self._last
+        if first is not None:
+            self._begins(first)
+        end = (last.sequence, last.digest) if last is not None else (0, "")
+        reached = max((one[0] for one in (head, self._known) if one is not None), default=0)
+        if end[0] < reached:
+            self._find(end[0] + 1, "missing", f"records {end[0] + 1} to {reached} are missing")
+        elif head is not None and end[0] == head[0] and end[1] != head[1]:
+            self._find(head[0], "changed", f"record {head[0]} is not the one the store's head names")
+        return Verdict(
+            records=self._count,
+            first=first.sequence if first is not None else 0,
+            head=f"{end[0]}:{end[1]}",
+            findings=self._findings,
+        )
+
+    def _begins(self, first: AuditRecord) -> None:
+        expected = "" if first.sequence == 1 else self._checkpoints.get(first.sequence - 1)
+        if expected is None:
+            message = f"records 1 to {first.sequence - 1} are missing, and no checkpoint vouches for them"
+            self._find(1, "missing", message)
+        elif first.previous != expected:
+            self._find(first.sequence, "changed", f"record {first.sequence} does not follow what its checkpoint says")
+
+    def _find(self, sequence: int, problem: str, message: str) -> None:
+        if len(self._findings) < _FINDINGS_MAX:
+            self._findings.append(Finding(sequence, problem, message))
+
+
+async def read(store: Store, tenant: str, *, after: int = 0) -> AsyncIterator[AuditRecord]:
+    """Every record after a sequence, a page at a time."""
+    while page := await store.audit(tenant, after=after, limit=PAGE_MAX):
+        for record in page:
+            yield record
+        after = page[-1].sequence
+
+
+async def verify(store: Store, tenant: str, known: tuple[int, str] | None = None) -> Verdict:
+    """`known` is a head that somebody kept."""
+    # The head comes first: records appended while we read are then more than it promises, not fewer.
+    head = await store.audit_head(tenant)
+    verifier = Verifier(known)
+    async for record in read(store, tenant):
+        verifier.add(record)
+    return verifier.finish(head)
+
+
+async def export(store: Store, tenant: str, *, after: int = 0) -> AsyncIterator[bytes]:
+    """The chain as JSON lines."""
+    async for record in read(store, tenant, after=after):
+        yield canonical(record) + b"\n"
+
+
+def verify_lines(lines: Iterable[bytes], known: tuple[int, str] | None = None) -> dict[str, Verdict]:
+    """What an export holds, by tenant. `known` is checked for each."""
+    verifiers: dict[str, Verifier] = {}
+    for number, record in enumerate(_records(lines), start=1):
+        if isinstance(record, str):
+            verifiers.setdefault("", Verifier()).unreadable(number, f"line {number}: {record}")
+        else:
+            verifiers.setdefault(record.tenant, Verifier(known)).add(record)
+    return {tenant: verifier.finish() for tenant, verifier in verifiers.items()}
+
+
+def _records(lines: Iterable[bytes]) -> Iterator[AuditRecord | str]:
+    decoder = msgspec.json.Decoder(AuditRecord)
+    for line in lines:
+        if len(line) > LINE_BYTES_MAX:
+            yield "too long"
+        elif line.strip():
+            try:
+                yield decoder.decode(line)
+            except (msgspec.DecodeError, RecursionError) as error:
+                yield str(error)[:200]

@@ -1,0 +1,109 @@
+"""The gateway's errors. Each carries the contract's code, a message and a hint; its class says which HTTP status it is.
+
+    GatewayError
+    ├── the caller's fault
+    │   ├── BadRequest 400          ├── Conflict 409             ├── Unprocessable 422
+    │   ├── Unauthorized 401        ├── PreconditionFailed 412   └── TooMany 429 (knows when to try again)
+    │   ├── Forbidden 403           ├── TooLarge 413
+    │   ├── NotFound 404            └── UnsupportedMedia 415
+    └── ours
+        ├── Internal 500
+        ├── Unsupported 501
+        ├── Unavailable 503         busy, starting, stopping, a worker died
+        └── StoreFailed 507         the disk or the database refused; nothing was written
+
+THREAT[TM-HTTP-ORACLE]: another tenant's object is NotFound, with the same words as an absent one: `missing` makes them all.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from sandbox.wire import ErrorObject, Span
+
+
+class GatewayError(Exception):
+    status: ClassVar[int] = 500
+
+    def __init__(self, code: str, message: str, hint: str | None = None, *, span: Span | None = None) -> None:
+        super().__init__(message)
+        self.error = ErrorObject(code=code, message=message, hint=hint, span=span)
+
+    @property
+    def code(self) -> str:
+        return self.error.code
+
+
+class BadRequest(GatewayError):
+    status = 400
+
+
+class Unauthorized(GatewayError):
+    status = 401
+
+
+class Forbidden(GatewayError):
+    status = 403
+
+
+class NotFound(GatewayError):
+    status = 404
+
+
+class Conflict(GatewayError):
+    status = 409
+
+
+class PreconditionFailed(GatewayError):
+    status = 412
+
+
+class TooLarge(GatewayError):
+    status = 413
+
+
+class UnsupportedMedia(GatewayError):
+    status = 415
+
+
+class Unprocessable(GatewayError):
+    status = 422
+
+
+class TooMany(GatewayError):
+    status = 429
+
+    def __init__(self, code: str, message: str, hint: str | None = None, *, retry_after_ms: int = 1000) -> None:
+        super().__init__(code, message, hint)
+        self.retry_after_ms = retry_after_ms
+
+
+class Internal(GatewayError):
+    status = 500
+
+
+class Unsupported(GatewayError):
+    status = 501
+
+
+class Unavailable(GatewayError):
+    status = 503
+
+    def __init__(self, code: str, message: str, hint: str | None = None, *, retry_after_ms: int = 1000) -> None:
+        super().__init__(code, message, hint)
+        self.retry_after_ms = retry_after_ms
+
+
+class StoreFailed(GatewayError):
+    status = 507
+
+
+_CODES = {
+    "session": "SESSION_NOT_FOUND",
+    "file": "FILE_NOT_FOUND",
+}
+
+
+def missing(kind: str, name: str) -> NotFound:
+    """There is no such thing, for whoever asks: `missing("session", "s1")`."""
+    return NotFound(_CODES.get(kind, f"{kind.upper()}_NOT_FOUND"), f"{kind} not found: {name[:200]}")

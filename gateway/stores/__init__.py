@@ -1,0 +1,1 @@
+"""Stores: memory, SQLite and PostgreSQL behind one protocol (`gateway.stores.interface`)."""

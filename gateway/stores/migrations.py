@@ -1,0 +1,45 @@
+"""Migrations: how a store of an older version becomes one of this version, without loss.
+
+Rules: steps go forward only, one version at a time, all in one transaction. A new store is made at the current version at
+once. A store of a newer version than ours is refused and not touched. A step is SQL of its time: it does not use `tables`,
+which describes today's.
+
+Versions: 1, the first. 2, approvals have a column for when they expire, so that a sweep finds those that are due.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gateway.errors import StoreFailed
+from gateway.stores.tables import VERSION
+
+VERSION_TABLE: Final = "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)"
+
+_SQLITE: Final[dict[int, tuple[str, ...]]] = {
+    2: (
+        "ALTER TABLE approvals ADD COLUMN expires_at INTEGER NOT NULL DEFAULT 0",
+        "UPDATE approvals SET expires_at = json_extract(CAST(body AS TEXT), '$.expires_at')",
+        "CREATE INDEX approvals_by_expires_at ON approvals (tenant, expires_at, id)",
+    ),
+}
+_POSTGRES: Final[dict[int, tuple[str, ...]]] = {
+    2: (
+        "ALTER TABLE approvals ADD COLUMN expires_at BIGINT NOT NULL DEFAULT 0",
+        "UPDATE approvals SET expires_at = (convert_from(body, 'UTF8')::jsonb ->> 'expires_at')::bigint",
+        "CREATE INDEX approvals_by_expires_at ON approvals (tenant, expires_at, id)",
+    ),
+}
+
+
+def plan(version: int | None, schema: list[str], *, postgres: bool) -> list[str]:
+    """The statements that lead from a version (None: an empty database) to ours."""
+    if version is None:
+        return [*schema, f"INSERT INTO schema_version (version) VALUES ({VERSION})"]
+    if version > VERSION:
+        raise StoreFailed(
+            "STORE_VERSION", f"the store has version {version}, this program knows {VERSION}", "use a newer release of Hatchway"
+        )
+    steps = _POSTGRES if postgres else _SQLITE
+    found = [text for step in range(version + 1, VERSION + 1) for text in steps[step]]
+    return [*found, f"UPDATE schema_version SET version = {VERSION}"] if found else []

@@ -1,0 +1,84 @@
+"""Operations: the few things an engine can do with rows.
+
+Theory: what a write or a read means is written once, as a generator that yields operations and is sent rows (`applying`,
+`reading`). An engine (memory, SQLite, PostgreSQL) only knows how to do an operation, and what a transaction is. So there is one
+behaviour, and no engine can have an opinion of its own.
+
+    def session(tenant, session_id):
+        rows = yield Get(SESSIONS, (tenant,), [session_id])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
+
+from gateway.stores.tables import Table
+
+Row: TypeAlias = tuple[Any, ...]
+Rows: TypeAlias = list[Row]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Get:
+    """Rows whose key is `prefix` and one of `values`, in any order."""
+
+    table: Table
+    prefix: Row
+    values: Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Rows in the given order (default: the primary key's) that begin with `prefix`, from `after` (not included) on, while before
+    `until`; both may be shorter than what is left of the order."""
+
+    table: Table
+    prefix: Row
+    order: tuple[str, ...] | None = None
+    after: Row | None = None
+    until: Row | None = None
+    limit: int = -1
+    reverse: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """Those of `values` for which a row begins with `prefix` and the value in the given order; as rows of one column."""
+
+    table: Table
+    order: tuple[str, ...]
+    prefix: Row
+    values: Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Insert, or replace what has the same key; with `keep`, leave what is there."""
+
+    table: Table
+    rows: Sequence[Row]
+    keep: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    table: Table
+    prefix: Row
+    values: Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Clear:
+    """Delete all rows that begin with `prefix` in the given order and whose next column is less than `before`."""
+
+    table: Table
+    prefix: Row
+    order: tuple[str, ...] | None = None
+    before: Any = None
+
+
+Operation: TypeAlias = Get | Scan | Present | Put | Delete | Clear
+Steps: TypeAlias = Generator[Operation, Rows, T]

@@ -1,0 +1,182 @@
+"""Tar archives of a session's files: written as a stream, read with suspicion.
+
+Rules: THREAT[TM-STORE-TAR]: an archive is untrusted. It is read in one pass over bytes that are already capped, and refused
+whole at the first thing that is not a file, directory or symbolic link with a path inside: absolute paths and `..`, links that
+lead out, hard links, devices, sparse files, compressed archives, numbers that are negative or too large. Nothing in it is
+followed.
+
+Does not know: stores, sessions.
+"""
+
+from __future__ import annotations
+
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from gateway.errors import BadRequest, TooLarge
+from sandbox.errnos import VfsError
+from sandbox.paths import DEPTH_MAX, NAME_BYTES_MAX, PATH_BYTES_MAX, normalize_store_path
+
+BLOCK: Final = 512
+_HEADER_BYTES_MAX: Final = 64 << 10
+_FILE, _FILES_OLD, _SYMLINK, _DIRECTORY = b"0", b"\0", b"2", b"5"
+_LONG_NAME, _LONG_LINK, _EXTENDED, _GLOBAL = b"L", b"K", b"x", b"g"
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """`path` is as a store spells it; `content` is a file's bytes or a link's target."""
+
+    path: str
+    kind: str
+    content: bytes
+    readonly: bool = False
+    modified_ms: int = 0
+
+
+def pack(member: Member) -> bytes:
+    """A member's header, content and padding."""
+    info = tarfile.TarInfo(member.path.lstrip("/"))
+    info.mtime = member.modified_ms // 1000
+    if member.kind == "directory":
+        info.type, info.mode = tarfile.DIRTYPE, 0o755
+    elif member.kind == "symlink":
+        info.type, info.linkname, info.mode = tarfile.SYMTYPE, member.content.decode("utf-8", "replace"), 0o777
+    else:
+        info.size, info.mode = len(member.content), 0o444 if member.readonly else 0o644
+    content = member.content if member.kind == "file" else b""
+    header = info.tobuf(tarfile.PAX_FORMAT, "utf-8", "strict")
+    return header + content + b"\0" * (-len(content) % BLOCK)
+
+
+END: Final = b"\0" * (2 * BLOCK)
+
+
+def unpack(data: bytes, *, members_max: int, bytes_max: int) -> Iterator[Member]:
+    if len(data) > bytes_max + (members_max + 2) * 4 * BLOCK:
+        raise TooLarge("ARCHIVE_TOO_LARGE", f"the archive has {len(data)} bytes")
+    place = count = total = 0
+    extended: dict[str, str] = {}
+    while place + BLOCK <= len(data):
+        header = data[place : place + BLOCK]
+        if not any(header) and count:
+            return
+        _check_sum(header)
+        kind, size = header[156:157], _number(header[124:136])
+        if kind in (_FILE, _FILES_OLD) and "size" in extended:
+            size = _decimal(extended["size"])
+        body = data[place + BLOCK : place + BLOCK + size]
+        if size > bytes_max or len(body) != size:
+            raise _bad("it is cut off, or a size in it is wrong")
+        place += BLOCK + size + -size % BLOCK
+        if kind in (_LONG_NAME, _LONG_LINK, _EXTENDED, _GLOBAL):
+            if kind != _GLOBAL:
+                extended |= _extension(kind, body)
+            continue
+        count, total = count + 1, total + size
+        if count > members_max or total > bytes_max:
+            raise TooLarge("ARCHIVE_TOO_LARGE", f"the archive has more than {members_max} entries or {bytes_max} bytes")
+        member = _member(header, kind, body, extended)
+        extended = {}
+        if member is not None:
+            yield member
+    raise _bad("it is cut off, or it is not a tar archive")
+
+
+def _member(header: bytes, kind: bytes, body: bytes, extended: dict[str, str]) -> Member | None:
+    prefix = _text(header[345:500]) if header[257:263] == b"ustar\0" else ""
+    name = extended.get("path") or (f"{prefix}/" if prefix else "") + _text(header[:100])
+    path = _inside(name)
+    modified_ms = _number(header[136:148]) * 1000
+    if path == "/":
+        if kind != _DIRECTORY:
+            raise _bad(f"{name[:100]!r} is the root")
+        return None
+    if kind == _DIRECTORY or (kind == _FILES_OLD and name.endswith("/")):
+        return Member(path, "directory", b"", modified_ms=modified_ms)
+    if kind == _SYMLINK:
+        target = extended.get("linkpath") or _text(header[157:257])
+        _check_link(path, target)
+        return Member(path, "symlink", target.encode("utf-8"), modified_ms=modified_ms)
+    if kind in (_FILE, _FILES_OLD) and not any(key.startswith("GNU.sparse") for key in extended):
+        return Member(path, "file", body, readonly=not _number(header[100:108]) & 0o200, modified_ms=modified_ms)
+    raise _bad(f"{name[:100]!r} is neither a file, a directory nor a symbolic link")
+
+
+def _inside(name: str) -> str:
+    if name.startswith("/") or ".." in name.split("/"):
+        raise _bad(f"{name[:100]!r} leads out of it")
+    try:
+        # Relative on purpose: an entry `workspace/x` is `/workspace/x` in the store.
+        return normalize_store_path(name)
+    except VfsError:
+        raise _bad(
+            f"the path {name[:100]!r} is not valid; {PATH_BYTES_MAX} bytes, {NAME_BYTES_MAX} a name, {DEPTH_MAX} deep"
+        ) from None
+
+
+def _check_link(path: str, target: str) -> None:
+    """The target, seen from the link's folder, stays inside."""
+    depth = path.count("/") - 1
+    if not target or target.startswith("/") or len(target) > PATH_BYTES_MAX:
+        raise _bad(f"the link {path[:100]!r} leads out of it")
+    for part in target.split("/"):
+        depth += -1 if part == ".." else int(part not in ("", "."))
+        if depth < 0:
+            raise _bad(f"the link {path[:100]!r} leads out of it")
+
+
+def _extension(kind: bytes, body: bytes) -> dict[str, str]:
+    if len(body) > _HEADER_BYTES_MAX:
+        raise _bad("a header in it is too long")
+    if kind != _EXTENDED:
+        return {"path" if kind == _LONG_NAME else "linkpath": _text(body)}
+    found: dict[str, str] = {}
+    place = 0
+    while place < len(body):
+        digits, space, _ = body[place : place + 10].partition(b" ")
+        length = _decimal(digits.decode("ascii", "replace"))
+        record = body[place : place + length]
+        key, equals, value = record[len(digits) + 1 : -1].partition(b"=")
+        if not (space and equals and length > len(digits) + 2 and record.endswith(b"\n") and len(record) == length):
+            raise _bad("a header in it is damaged")
+        found[_text(key)] = _text(value, whole=True)
+        place += length
+    return found
+
+
+def _check_sum(header: bytes) -> None:
+    if sum(header[:148]) + 8 * 32 + sum(header[156:]) != _number(header[148:156]):
+        raise _bad("it is damaged, compressed, or not a tar archive")
+
+
+def _number(field: bytes) -> int:
+    text = field.strip(b" \0")
+    try:
+        value = int(text, 8) if text else 0
+    except ValueError:
+        value = -1
+    if value < 0 or b"_" in text:
+        raise _bad("a number in it is not valid")
+    return value
+
+
+def _decimal(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 15:
+        raise _bad("a number in it is not valid")
+    return int(text)
+
+
+def _text(field: bytes, *, whole: bool = False) -> str:
+    try:
+        return (field if whole else field.partition(b"\0")[0]).decode("utf-8")
+    except UnicodeDecodeError:
+        raise _bad("a name in it is not UTF-8") from None
+
+
+def _bad(why: str) -> BadRequest:
+    return BadRequest(
+        "INVALID_ARCHIVE", f"the archive is refused: {why}", "plain tar with files, directories and links inside of it"
+    )

@@ -1,0 +1,120 @@
+"""A store of an older version goes forward without loss; one of a newer version is left alone."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sqlite3
+from pathlib import Path
+
+import asyncpg
+import msgspec
+import pytest
+
+from gateway.errors import StoreFailed
+from gateway.stores.interface import ExpireApprovals, PutApproval, PutTenant, Store
+from gateway.stores.postgres import PostgresStore
+from gateway.stores.sqlite import SqliteStore
+from gateway.stores.tables import VERSION
+from tests.gateway.stores.making import AT, approval, put_file, put_session, session, tenant
+
+_EXPIRING = [approval("short", expires_at=AT + 1), approval("long", expires_at=AT + 10**9)]
+
+
+def write_version_1(path: Path) -> None:
+    """The file as a gateway of version 1 left it: a tenant, a session, two approvals."""
+    script = Path(__file__).with_name("schema_1.sql").read_text("utf-8")
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        database.executescript(script)
+        one, other = tenant("t1"), session()
+        database.execute("INSERT INTO tenants VALUES (?, ?, ?, 0, 0, 0, 1, 0, '')", (one.id, AT, msgspec.json.encode(one)))
+        database.execute("INSERT INTO sessions VALUES (?, ?, ?, ?, 0, 0, 0)", ("t1", other.id, AT, msgspec.json.encode(other)))
+        for each in _EXPIRING:
+            row = ("t1", each.id, each.session_id, each.binding, 0, AT, msgspec.json.encode(each))
+            database.execute("INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+
+
+async def check_approvals(store: Store) -> None:
+    assert [one for one in await store.approvals("t1", pending=True)] == sorted(_EXPIRING, key=lambda one: one.id)
+    await store.write("t1", [ExpireApprovals(AT + 5), put_file("/new", "written after")])
+    assert [one.id for one in await store.approvals("t1", pending=True)] == ["long"]
+
+
+def test_a_version_1_file_is_upgraded_and_keeps_everything(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    write_version_1(path)
+
+    async def main() -> None:
+        for _ in range(2):
+            store = await SqliteStore.open(path)
+            assert await store.session("t1", "s1") == session()
+            if _ == 0:
+                await check_approvals(store)
+            await store.close()
+
+    asyncio.run(main())
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        assert database.execute("SELECT version FROM schema_version").fetchall() == [(VERSION,)]
+
+
+def test_an_upgraded_file_has_the_schema_of_a_new_one(tmp_path: Path) -> None:
+    write_version_1(tmp_path / "old.db")
+
+    async def main() -> None:
+        for name in ("old.db", "new.db"):
+            await (await SqliteStore.open(tmp_path / name)).close()
+
+    asyncio.run(main())
+    found = []
+    for name in ("old.db", "new.db"):
+        with contextlib.closing(sqlite3.connect(tmp_path / name)) as database:
+            tables = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
+            columns = {table: [row[1:3] for row in database.execute(f"PRAGMA table_info({table})")] for table in tables}
+            indexes = sorted(row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'index'"))
+            found.append((columns, indexes))
+    assert found[0] == found[1]
+
+
+def test_an_upgrade_that_is_killed_half_way_leaves_version_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "store.db"
+    write_version_1(path)
+    from gateway.stores import migrations
+
+    broken = {2: (*migrations._SQLITE[2][:2], "THIS IS NOT SQL")}
+    with monkeypatch.context() as patch:
+        patch.setattr(migrations, "_SQLITE", broken)
+        with pytest.raises(StoreFailed):
+            asyncio.run(SqliteStore.open(path))
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        assert database.execute("SELECT version FROM schema_version").fetchall() == [(1,)]
+        assert "expires_at" not in [row[1] for row in database.execute("PRAGMA table_info(approvals)")]
+
+
+def test_a_newer_store_is_refused_and_not_touched(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    write_version_1(path)
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE schema_version SET version = 99")
+    with pytest.raises(StoreFailed, match="version 99") as caught:
+        asyncio.run(SqliteStore.open(path))
+    assert caught.value.code == "STORE_VERSION"
+
+
+def test_a_version_1_database_is_upgraded_and_keeps_everything(postgres_url: str) -> None:
+    async def main() -> None:
+        connection = await asyncpg.connect(postgres_url)
+        await connection.execute("DROP SCHEMA public CASCADE")
+        await connection.execute("CREATE SCHEMA public")
+        store = await PostgresStore.open(postgres_url)
+        await store.write("t1", [PutTenant(tenant("t1")), put_session(), *map(PutApproval, _EXPIRING)])
+        await store.close()
+        await connection.execute("ALTER TABLE approvals DROP COLUMN expires_at")
+        await connection.execute("UPDATE schema_version SET version = 1")
+        openings = await asyncio.gather(*(PostgresStore.open(postgres_url) for _ in range(3)))
+        assert await connection.fetchval("SELECT version FROM schema_version") == VERSION
+        await check_approvals(openings[0])
+        for one in openings:
+            await one.close()
+        await connection.close()
+
+    asyncio.run(main())

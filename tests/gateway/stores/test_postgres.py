@@ -1,0 +1,54 @@
+"""What only the PostgreSQL store promises: it survives its server."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+
+import pytest
+
+from gateway import audit
+from gateway.errors import StoreFailed, Unavailable
+from gateway.stores.interface import AppendAudit, PutTenant
+from gateway.stores.postgres import PostgresStore
+from tests.gateway.stores.making import put_file, put_session, tenant
+from tests.gateway.stores.servers import Server, find_binaries
+
+
+def test_a_server_that_dies_and_comes_back_is_found_again_without_help() -> None:
+    if find_binaries() is None:
+        pytest.skip("no PostgreSQL here: pip install pgserver")
+    server = Server(durable=True)
+
+    async def main() -> None:
+        store = await PostgresStore.open(server.url, connections=3)
+        await store.write("t1", [PutTenant(tenant("t1")), put_session()])
+        await asyncio.gather(*(store.write("t1", [put_file(f"/{n}", "x"), AppendAudit(at=n, kind="x")]) for n in range(5)))
+        server.kill()
+        with pytest.raises((StoreFailed, Unavailable)):
+            await store.write("t1", [put_file("/lost", "x")])
+        with pytest.raises((StoreFailed, Unavailable)):
+            await store.tree("t1", "s1")
+        server.start()
+        for attempt in itertools.count():
+            try:
+                await store.write("t1", [put_file("/again", "x"), AppendAudit(at=9, kind="x")])
+                break
+            except (StoreFailed, Unavailable):
+                assert attempt < 10
+        assert [one.path for one in await store.tree("t1", "s1")] == ["/0", "/1", "/2", "/3", "/4", "/again"]
+        verdict = await audit.verify(store, "t1")
+        assert verdict.ok and verdict.records == 6
+        await store.close()
+
+    try:
+        server.start()
+        asyncio.run(main())
+    finally:
+        server.stop()
+
+
+def test_a_server_that_is_not_there_is_a_typed_error() -> None:
+    with pytest.raises(StoreFailed) as caught:
+        asyncio.run(PostgresStore.open("postgresql://nobody@/none?host=/nonexistent"))
+    assert caught.value.code == "STORE_IO"

@@ -1,0 +1,156 @@
+"""What a session and a tenant may hold is enforced in the transaction, on every engine."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from gateway.errors import GatewayError, TooLarge, TooMany
+from gateway.stores.interface import (
+    Change,
+    DeleteFile,
+    DeleteSession,
+    PutApproval,
+    PutRun,
+    PutSecret,
+    PutSnapshot,
+    PutTenant,
+    PutValue,
+    Store,
+    StoreLimits,
+)
+from tests.gateway.stores.conftest import Engine
+from tests.gateway.stores.making import AT, approval, put_file, put_session, run, snapshot, tenant
+
+SMALL = StoreLimits(
+    session_bytes=1000, session_files=5, session_values=3, file_bytes=800, value_bytes=100, pack_bytes=50, changes_max=20
+)
+
+
+def run_small(engine: Engine, scenario: Callable[[Store], Awaitable[None]]) -> None:
+    engine.limits = SMALL
+    engine.run(scenario)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [put_file("/a", b"x" * 600), put_file("/b", b"y" * 401)],
+        [put_file(f"/d/{n}") for n in range(5)],
+        [PutValue("s1", str(n), b"", AT) for n in range(4)],
+        [put_file("/a", b"x" * 700), *(PutValue("s1", str(n), b"x" * 100, AT) for n in range(3)), put_file("/b", b"1")],
+    ],
+)
+def test_tm_store_quota_of_a_session_holds(engine: Engine, changes: list[Change]) -> None:
+    async def scenario(store: Store) -> None:
+        await store.write("t1", [put_session()])
+        with pytest.raises(TooLarge) as caught:
+            await store.write("t1", changes)
+        assert caught.value.code == "QUOTA_EXCEEDED" and await store.tree("t1", "s1") == []
+
+    run_small(engine, scenario)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        put_file("/a", b"x" * 801),
+        PutValue("s1", "k", b"x" * 101, AT),
+        PutSecret("k", b"x" * 101, AT),
+        PutSnapshot(snapshot("p"), b"x" * 51),
+    ],
+)
+def test_one_object_that_is_too_large_is_refused(engine: Engine, change: Change) -> None:
+    async def scenario(store: Store) -> None:
+        await store.write("t1", [put_session()])
+        with pytest.raises(TooLarge, match=r"allowed|more than"):
+            await store.write("t1", [change])
+
+    run_small(engine, scenario)
+
+
+def test_too_many_changes_at_once_are_refused(engine: Engine) -> None:
+    async def scenario(store: Store) -> None:
+        with pytest.raises(TooLarge, match="changes at once"):
+            await store.write("t1", [put_session()] * 21)
+
+    run_small(engine, scenario)
+
+
+def test_racing_writers_do_not_pass_the_quota_together(engine: Engine) -> None:
+    async def scenario(store: Store) -> None:
+        await store.write("t1", [put_session()])
+
+        async def attempt(n: int) -> bool:
+            try:
+                await store.write("t1", [put_file(f"/f{n}", bytes([n]) * 300)])
+            except TooLarge:
+                return False
+            return True
+
+        assert sum(await asyncio.gather(*map(attempt, range(10)))) == 3
+        assert (await store.usage("t1", "s1")).bytes == 900
+
+    run_small(engine, scenario)
+
+
+def test_who_is_over_a_quota_can_still_delete_and_shrink(engine: Engine) -> None:
+    async def before(store: Store) -> None:
+        await store.write("t1", [put_session(), *(put_file(f"/f{n}", b"x" * 300) for n in range(6))])
+
+    async def after(store: Store) -> None:
+        await store.write("t1", [DeleteFile("s1", "/f0"), put_file("/f1", b"smaller")])
+        with pytest.raises(TooLarge):
+            await store.write("t1", [put_file("/f2", b"x" * 301)])
+
+    engine.run(before)
+    run_small(engine, after)
+
+
+def test_a_tenants_quota_counts_everything_it_stores(engine: Engine) -> None:
+    async def scenario(store: Store) -> None:
+        await store.write("t1", [PutTenant(tenant("t1", storage_bytes=4000, sessions_max=3)), put_session(), put_session("s2")])
+        large = [
+            put_file("/a", b"x" * 4000),
+            PutValue("s1", "k", b"x" * 4000, AT),
+            PutSecret("k", b"x" * 4000, AT),
+            PutSnapshot(snapshot("p"), b"x" * 4000),
+            PutRun(run("r", user="x" * 4000)),
+            PutApproval(approval("a", reason="x" * 4000)),
+        ]
+        for change in large:
+            with pytest.raises(GatewayError) as caught:
+                await store.write("t1", [change])
+            assert caught.value.code == "QUOTA_EXCEEDED"
+        with pytest.raises(TooMany) as many:
+            await store.write("t1", [put_session("s3"), put_session("s4")])
+        assert many.value.code == "QUOTA_EXCEEDED" and (await store.usage("t1")).sessions == 2
+
+    engine.run(scenario)
+
+
+def test_usage_returns_to_nothing_when_everything_is_deleted(engine: Engine) -> None:
+    async def scenario(store: Store) -> None:
+        await store.write(
+            "t1",
+            [
+                put_session(),
+                put_file("/a/b", b"x" * 100),
+                put_file("/c", b"x" * 100),
+                PutValue("s1", "k", b"v", AT),
+                PutSecret("k", b"s", AT, "s1"),
+                PutRun(run("r")),
+                PutApproval(approval("a")),
+                PutSnapshot(snapshot("p1"), b"1"),
+                PutSnapshot(snapshot("p2", base="p1"), b"2"),
+            ],
+        )
+        used = await store.usage("t1")
+        assert (used.files, used.values, used.sessions) == (3, 1, 1) and used.bytes > 200
+        await store.write("t1", [DeleteSession("s1")])
+        left = await store.usage("t1")
+        assert (left.bytes, left.files, left.values, left.sessions) == (0, 0, 0, 0)
+
+    engine.run(scenario)

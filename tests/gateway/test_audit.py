@@ -1,0 +1,223 @@
+"""The audit chain finds what was changed, removed or moved, survives retention, and can be checked from the command line."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import io
+import json
+import sqlite3
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway import audit
+from gateway.errors import BadRequest, TooLarge
+from gateway.records import AuditRecord
+from gateway.stores.interface import AppendAudit, PutTenant, Store, TrimAudit
+from gateway.stores.memory import MemoryStore
+from gateway.stores.retention import Retention, collect
+from gateway.stores.sqlite import SqliteStore
+from hatchway import audit_command
+from tests.gateway.stores.making import AT, tenant
+
+
+def entry(n: int, **more: Any) -> AppendAudit:
+    return AppendAudit(
+        **{"at": AT + n, "kind": "run", "actor": "user", "subject": f"r{n}", "data": {"n": n, "ä": [1.5, None]}, **more}
+    )
+
+
+def with_chain(scenario: Callable[[Store], Awaitable[None]], length: int = 10) -> None:
+    async def main() -> None:
+        store = MemoryStore()
+        await store.write("t1", [PutTenant(tenant("t1"))])
+        await store.write("t1", [entry(n) for n in range(1, length + 1)])
+        await scenario(store)
+
+    asyncio.run(main())
+
+
+def verdict_of(records: list[AuditRecord]) -> audit.Verdict:
+    verifier = audit.Verifier()
+    for record in records:
+        verifier.add(record)
+    return verifier.finish()
+
+
+def test_a_chain_as_it_was_written_is_whole() -> None:
+    async def scenario(store: Store) -> None:
+        verdict = await audit.verify(store, "t1")
+        assert verdict.ok and (verdict.records, verdict.first) == (10, 1) and verdict.head.startswith("10:")
+
+    with_chain(scenario)
+
+
+def test_tm_store_audit_every_change_removal_and_swap_is_found() -> None:
+    async def scenario(store: Store) -> None:
+        records = await store.audit("t1")
+        assert verdict_of(records).ok
+        for place in range(10):
+            for field, value in (
+                ("at", 1),
+                ("kind", "x"),
+                ("actor", "x"),
+                ("subject", "x"),
+                ("data", {}),
+                ("previous", "0" * 64),
+            ):
+                changed = [*records]
+                changed[place] = AuditRecord(
+                    **{**{name: getattr(records[place], name) for name in AuditRecord.__struct_fields__}, field: value}
+                )
+                assert {one.problem for one in verdict_of(changed).findings} == {"changed"}
+            if place < 9:
+                assert next(one.problem for one in verdict_of([*records[:place], *records[place + 1 :]]).findings) == "missing"
+                swapped = [*records[:place], records[place + 1], records[place], *records[place + 2 :]]
+                assert "reordered" in {one.problem for one in verdict_of(swapped).findings}
+
+    with_chain(scenario)
+
+
+def test_a_record_that_was_written_anew_with_its_digest_breaks_the_next() -> None:
+    async def scenario(store: Store) -> None:
+        records = await store.audit("t1")
+        body, digest = audit.link("t1", 5, records[3].digest, entry(5, actor="somebody else"), data_bytes_max=1000)
+        forged = [*records[:4], audit.decode(body, digest), *records[5:]]
+        assert [(one.sequence, one.problem) for one in verdict_of(forged).findings] == [(6, "changed")]
+
+    with_chain(scenario)
+
+
+def test_retention_cuts_the_beginning_and_the_rest_still_verifies() -> None:
+    async def scenario(store: Store) -> None:
+        found = await collect(store, "t1", Retention(audit_ms=1000), AT + 1006)
+        assert found.audit == 6
+        records = await store.audit("t1")
+        assert [one.sequence for one in records] == [7, 8, 9, 10, 11] and records[-1].kind == audit.CHECKPOINT
+        assert (await audit.verify(store, "t1")).ok
+        assert not verdict_of(records[:-1]).ok and not verdict_of(records[1:]).ok
+        await collect(store, "t1", Retention(audit_ms=1000), AT + 90_000)
+        assert (await audit.verify(store, "t1")).ok
+        again = await collect(store, "t1", Retention(audit_ms=1000), AT + 900_000)
+        assert again.audit == 0 or (await audit.verify(store, "t1")).ok
+
+    with_chain(scenario)
+
+
+def test_a_chain_trimmed_to_nothing_goes_on() -> None:
+    async def scenario(store: Store) -> None:
+        await store.write("t1", [TrimAudit(10, AT), entry(11)])
+        assert [one.sequence for one in await store.audit("t1")] == [11, 12] and (await audit.verify(store, "t1")).ok
+        await store.write("t1", [TrimAudit(99, AT)])
+        assert len(await store.audit("t1")) == 2
+
+    with_chain(scenario)
+
+
+def test_what_is_too_large_or_no_json_is_not_appended() -> None:
+    async def scenario(store: Store) -> None:
+        with pytest.raises(TooLarge):
+            await store.write("t1", [entry(1, data={"x": "y" * 70_000})])
+        with pytest.raises(BadRequest):
+            await store.write("t1", [entry(1, data={"x": object()})])
+        deep: Any = []
+        for _ in range(100_000):
+            deep = [deep]
+        with pytest.raises(BadRequest):
+            await store.write("t1", [entry(1, data={"x": deep})])
+        assert len(await store.audit("t1")) == 10
+
+    with_chain(scenario)
+
+
+@pytest.mark.parametrize(
+    "data", [{"x": float("nan")}, {"x": 1e308}, {"x": 2**63}, {"é\u2028": "\0"}, {"x": [{}, [], "", None, -0.0, 1.0]}]
+)
+def test_whatever_is_appended_verifies_when_read_back(data: dict[str, Any]) -> None:
+    async def scenario(store: Store) -> None:
+        await store.write("t1", [entry(1, data=data)])
+        assert (await audit.verify(store, "t1")).ok
+        lines = [line async for line in audit.export(store, "t1")]
+        assert audit.verify_lines(lines)["t1"].ok
+
+    with_chain(scenario)
+
+
+def command(*arguments: str) -> tuple[int, str]:
+    parser = argparse.ArgumentParser()
+    audit_command.add_command(parser.add_subparsers())
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        status = audit_command.run(parser.parse_args(["audit", *arguments]))
+    return status, output.getvalue()
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    async def main() -> None:
+        store = await SqliteStore.open(tmp_path / "data" / "hatchway.db")
+        for name in ("t1", "t2"):
+            await store.write(name, [PutTenant(tenant(name)), *(entry(n) for n in range(1, 6))])
+        await store.close()
+
+    asyncio.run(main())
+    return tmp_path / "data"
+
+
+def test_the_command_verifies_a_store_and_an_export(data: Path, tmp_path: Path) -> None:
+    status, text = command("verify", "--data", str(data))
+    assert status == 0 and "t1: whole, records 1 to 5" in text and "t2: whole" in text
+    export = tmp_path / "log.jsonl"
+    assert command("export", "--data", str(data), "--tenant", "t1", "-o", str(export))[0] == 0
+    assert len(export.read_text().splitlines()) == 5
+    status, text = command("verify", "--data", str(export), "--json")
+    assert status == 0 and json.loads(text)["t1"]["records"] == 5
+
+
+@pytest.mark.parametrize(
+    ("statement", "word"),
+    [
+        ("UPDATE audit SET body = replace(body, 'user', 'evil') WHERE tenant = 't1' AND sequence = 3", "changed"),
+        ("DELETE FROM audit WHERE tenant = 't1' AND sequence = 3", "missing"),
+        ("DELETE FROM audit WHERE tenant = 't1' AND sequence = 5", "missing"),
+        ("DELETE FROM audit WHERE tenant = 't1' AND sequence = 1", "missing"),
+        ("DELETE FROM audit WHERE tenant = 't1'", "missing"),
+    ],
+)
+def test_the_command_finds_what_was_done_to_the_file(data: Path, statement: str, word: str) -> None:
+    with contextlib.closing(sqlite3.connect(data / "hatchway.db")) as database, database:
+        if statement.startswith("UPDATE"):
+            (body,) = database.execute("SELECT body FROM audit WHERE tenant = 't1' AND sequence = 3").fetchone()
+            database.execute("UPDATE audit SET body = ? WHERE tenant = 't1' AND sequence = 3", (body.replace(b"user", b"evil"),))
+        else:
+            database.execute(statement)
+    status, text = command("verify", "--data", str(data))
+    assert status == 1 and "t1: BROKEN" in text and f"  {word}: " in text and "t2: whole" in text
+
+
+def test_a_head_that_was_kept_shows_that_the_newest_records_were_cut_off(data: Path, tmp_path: Path) -> None:
+    _, text = command("verify", "--data", str(data), "--tenant", "t1", "--json")
+    head = json.loads(text)["t1"]["head"]
+    export = tmp_path / "log.jsonl"
+    command("export", "--data", str(data), "--tenant", "t1", "-o", str(export))
+    assert command("verify", "--data", str(export), "--head", head)[0] == 0
+    lines = export.read_text().splitlines(keepends=True)
+    export.write_text("".join(lines[:-1]))
+    assert command("verify", "--data", str(export))[0] == 0
+    status, text = command("verify", "--data", str(export), "--head", head)
+    assert status == 1 and "missing: records 5 to 5" in text
+    assert command("verify", "--data", str(data), "--head", f"3:{'0' * 64}")[0] == 1
+
+
+def test_what_is_no_store_and_no_export_is_said_so(tmp_path: Path, data: Path) -> None:
+    assert command("verify", "--data", str(tmp_path / "none"))[0] == 2
+    assert command("verify", "--data", str(data), "--tenant", "t9")[0] == 2
+    assert command("verify", "--data", str(data), "--head", "x")[0] == 2
+    junk = tmp_path / "junk.jsonl"
+    junk.write_bytes(b'{"sequence": 1}\n' + b"[" * 100_000 + b"\n" + b"\xff\n" + b"x" * (audit.LINE_BYTES_MAX + 5))
+    status, text = command("verify", "--data", str(junk))
+    assert status == 1 and "unreadable: line 2" in text

@@ -1,0 +1,441 @@
+"""CONTRACTS §1 on files, the original's bugs by name, and what an attacker may try."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import io
+import random
+import tarfile
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from gateway.errors import BadRequest, Conflict, Forbidden, GatewayError, NotFound, PreconditionFailed, TooLarge
+from gateway.files import Files, InMemorySessionFileSystemFactory, encoding_of, normalize
+from gateway.records import NIL_UUID, InitialFile
+from gateway.stores import searching, tars
+from gateway.stores.interface import ABSENT, PutTenant, StoreLimits, digest_of
+from gateway.stores.memory import MemoryStore
+from tests.gateway.stores.making import put_file, put_session, tenant
+
+T1, S1 = "t1", "s1"
+
+
+def with_files(scenario: Callable[[Files, MemoryStore], Awaitable[None]], limits: StoreLimits | None = None) -> None:
+    async def main() -> None:
+        store = MemoryStore(limits)
+        await store.write(T1, [PutTenant(tenant(T1)), put_session(S1)])
+        await scenario(Files(store), store)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("path", "key"),
+    [
+        ("", "/"), ("/", "/"), ("/workspace", "/"), ("/workspace/", "/"), ("/workspace/x", "/x"), ("x", "/x"), ("x/", "/x"),
+        ("/workspacefoo", "/workspacefoo"), ("workspace/x", "/workspace/x"), ("/a//b", "/a/b"), ("/a/./b", "/a/b"),
+        ("/a/../b", "/b"), ("/../../etc", "/etc"), ("/workspace/workspace/x", "/workspace/x"), ("..", "/"),
+    ],
+)  # fmt: skip
+def test_paths_have_one_spelling(path: str, key: str) -> None:
+    assert normalize(path) == key
+
+
+@pytest.mark.parametrize("path", ["a\0b", "\ud800", "x" * 256, "a/" * 101 + "b", "/" + "y" * 5000])
+def test_a_path_that_cannot_be_stored_is_refused(path: str) -> None:
+    with pytest.raises(BadRequest, match="not a valid path"):
+        normalize(path)
+
+
+def test_the_root_is_there_without_being_stored() -> None:
+    async def scenario(files: Files, store: MemoryStore) -> None:
+        for path in ("", "/", "/workspace"):
+            found, stat = await files.read(T1, S1, path), await files.stat(T1, S1, path)
+            assert found is not None and (found.id, found.name, found.path, found.is_directory) == (NIL_UUID, "/", "/", True)
+            assert stat is not None and stat.name == "/"
+        assert await store.tree(T1, S1) == [] and (await files.mkdir(T1, S1, "/")).id == NIL_UUID
+
+    with_files(scenario)
+
+
+def test_a_written_file_reads_back_with_its_facts() -> None:
+    async def scenario(files: Files, store: MemoryStore) -> None:
+        written = await files.write(T1, S1, "/workspace/d/a.txt", "grüße")
+        found = await files.read(T1, S1, "d/a.txt")
+        assert found == written
+        assert (found.path, found.name, found.content, found.encoding, found.size_bytes) == (
+            "/d/a.txt",
+            "a.txt",
+            "grüße",
+            "text",
+            7,
+        )
+        assert [one.path for one in await files.list(T1, S1)] == ["/d"]
+        assert type((await files.list(T1, S1))[0]).__name__ == "FileInfo"
+
+    with_files(scenario)
+
+
+def test_an_update_keeps_id_and_creation_and_clears_the_directory_flag() -> None:
+    async def scenario(files: Files, store: MemoryStore) -> None:
+        made = await files.mkdir(T1, S1, "/x")
+        written = await files.write(T1, S1, "/x", "now a file")
+        assert (written.id, written.created_at, written.is_directory) == (made.id, made.created_at, False)
+
+    with_files(scenario)
+
+
+def test_base64_content_counts_its_encoded_length_and_is_kept_as_bytes() -> None:
+    async def scenario(files: Files, store: MemoryStore) -> None:
+        text = base64.b64encode(bytes(range(256))).decode()
+        written = await files.write(T1, S1, "/b", text, "base64")
+        assert (written.size_bytes, written.encoding, written.content) == (len(text), "base64", text)
+        found = await files.read_bytes(T1, S1, "/b")
+        assert found is not None and found[1] == bytes(range(256))
+
+    with_files(scenario)
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding"), [("a", "base64"), ("é", "base64"), ("\ud800", "text"), ("a", "hex"), ("YQ==\n", "base64")]
+)
+def test_content_that_is_not_in_its_encoding_is_refused(content: str, encoding: str) -> None:
+    async def scenario(files: Files, store: MemoryStore) -> None:
+        with pytest.raises(BadRequest):
+            await files.write(T1, S1, "/x", content, encoding)
+
+    with_files(scenario)
+
+
+def test_a_read_only_file_refuses_writes_and_a_seed_overwrites_it() -> None:
+    async def scenario(files: Files, store: MemoryStore) -> None:
+        await files.seed(T1, S1, InitialFile(path="/r", content="1", is_readonly=True))
+        with pytest.raises(Forbidden, match="file is read-only: /r"):
+            await files.write(T1, S1, "/workspace/r", "2")
+        assert await files.delete(T1, S1, "/r") is False
+        seeded = await files.seed(T1, S1, InitialFile(path="/r", content="3"))
+        assert not seeded.is_readonly and (await files.write(T1, S1, "/r", "4")).content == "4"
+
+    with_files(scenario)
+
+
+def test_delete_says_false_for_the_root_the_missing_and_the_full() -> None:
+    async def scenario(files: Files, store: MemoryStore) -> None:
+        await files.seed(T1, S1, InitialFile(path="/d/ro", content="", is_readonly=True))
+        for path in ("/", "/workspace", "/missing", "/d", "/d/ro"):
+            assert await files.delete(T1, S1, path) is False
+        assert await files.delete(T1, S1, "/d", recursive=True) is True
+        assert await store.tree(T1, S1) == []
+        await files.mkdir(T1, S1, "/empty")
+        assert await files.delete(T1, S1, "/empty") is True
+
+    with_files(scenario)
+
+
+def test_list_has_direct_children_by_path_and_nothing_for_what_is_no_directory() -> None:
+    async def scenario(files: Files, store: MemoryStore) -> None:
+        for path in ("/b", "/a/x/y", "/a-"):
+            await files.write(T1, S1, path, "")
+        assert [one.path for one in await files.list(T1, S1, "/")] == ["/a", "/a-", "/b"]
+        assert [one.path for one in await files.list(T1, S1, "a")] == ["/a/x"]
+        assert await files.list(T1, S1, "/b") == [] and await files.list(T1, S1, "/none") == []
+
+    with_files(scenario)
+
+
+def test_mkdir_is_idempotent_and_on_a_file_returns_the_file() -> None:
+    async def scenario(files: Files, store: MemoryStore) -> None:
+        first = await files.mkdir(T1, S1, "/a/b")
+        assert (await files.mkdir(T1, S1, "a/b/")) == first and first.is_directory
+        written = await files.write(T1, S1, "/f", "x")
+        info = await files.mkdir(T1, S1, "/f")
+        assert info.id == written.id and not info.is_directory
+
+    with_files(scenario)
+
+
+def test_bug_of_the_original_writing_the_root_stores_no_hidden_entry() -> None:
+    async def scenario(files: Files, store: MemoryStore) -> None:
+        for path in ("/", "", "/workspace/", "a/.."):
+            with pytest.raises(BadRequest, match="root"):
+                await files.write(T1, S1, path, "x")
+        assert await store.tree(T1, S1) == []
+
+    with_files(scenario)
+
+
+def test_bug_of_the_original_writing_over_a_directory_orphans_no_children() -> None:
+    async def scenario(files: Files, store: MemoryStore) -> None:
+        await files.write(T1, S1, "/d/x", "1")
+        with pytest.raises(Conflict, match="has entries"):
+            await files.write(T1, S1, "/d", "2")
+        assert [one.path for one in await store.tree(T1, S1)] == ["/d", "/d/x"]
+
+    with_files(scenario)
+
+
+def test_bug_of_the_original_a_file_does_not_become_a_parent() -> None:
+    async def scenario(files: Files, store: MemoryStore) -> None:
+        await files.write(T1, S1, "/f", "1")
+        with pytest.raises(Conflict, match="not a directory: /f"):
+            await files.write(T1, S1, "/f/x", "2")
+        with pytest.raises(Conflict):
+            await files.mkdir(T1, S1, "/f/d")
+
+    with_files(scenario)
+
+
+def test_bug_of_the_original_two_slashes_make_no_second_file() -> None:
+    async def scenario(files: Files, store: MemoryStore) -> None:
+        await files.write(T1, S1, "/a//b", "1")
+        await files.write(T1, S1, "/a/b", "2")
+        assert [(one.path, one.is_directory) for one in await store.tree(T1, S1)] == [("/a", True), ("/a/b", False)]
+
+    with_files(scenario)
+
+
+def test_bug_of_the_original_a_workspace_inside_the_workspace_can_be_read() -> None:
+    async def scenario(files: Files, store: MemoryStore) -> None:
+        await files.write(T1, S1, "/workspace/workspace/x", "inner")
+        found = await files.read(T1, S1, "/workspace/workspace/x")
+        assert found is not None and found.content == "inner"
+        (listed,) = await files.list(T1, S1, "/workspace/workspace")
+        assert listed.path == "/workspace/x" and await files.read(T1, S1, "/x") is None
+
+    with_files(scenario)
+
+
+def test_a_write_can_demand_what_was_there() -> None:
+    async def scenario(files: Files, store: MemoryStore) -> None:
+        await files.write(T1, S1, "/a", "1", expect=ABSENT)
+        with pytest.raises(PreconditionFailed):
+            await files.write(T1, S1, "/a", "2", expect=ABSENT)
+        await files.write(T1, S1, "/a", "2", expect=digest_of(b"1"))
+        with pytest.raises(PreconditionFailed):
+            await files.write(T1, S1, "/a", "3", expect=digest_of(b"1"))
+
+    with_files(scenario)
+
+
+def test_links_are_followed_inside_and_never_out() -> None:
+    async def scenario(files: Files, store: MemoryStore) -> None:
+        await files.write(T1, S1, "/d/real", "here")
+        links = {
+            "/d/rel": "real",
+            "/abs": "/workspace/d/real",
+            "/up": "d/../d/real",
+            "/out": "/etc/passwd",
+            "/loop": "loop",
+            "/climb": "../../d/real",
+        }
+        await store.write(T1, [put_file(path, target, kind="symlink") for path, target in links.items()])
+        for path in ("/d/rel", "/abs", "/up", "/climb"):
+            found = await files.read(T1, S1, path)
+            assert found is not None and found.content == "here"
+        assert await files.read(T1, S1, "/out") is None and await files.read(T1, S1, "/loop") is None
+
+    with_files(scenario)
+
+
+def test_a_session_that_is_not_there_reads_as_empty_and_is_not_written() -> None:
+    async def scenario(files: Files, store: MemoryStore) -> None:
+        assert await files.read(T1, "s9", "/a") is None and await files.list(T1, "s9") == []
+        assert await files.grep(T1, "s9", "x") == [] and await files.delete(T1, "s9", "/a") is False
+        with pytest.raises(NotFound, match="session not found"):
+            await files.write(T1, "s9", "/a", "x")
+
+    with_files(scenario)
+
+
+def test_the_factory_makes_a_new_empty_filesystem_each_time() -> None:
+    async def main() -> None:
+        factory = InMemorySessionFileSystemFactory()
+        first, second = factory.create(), factory.create()
+        await first.write("any", "/a", "1")
+        await first.seed("any", InitialFile(path="b", content="2"))
+        assert [one.path for one in await first.list("any")] == ["/a", "/b"]
+        assert await second.list("any") == [] and await first.list("another") == []
+        assert (await first.grep("any", "2"))[0].path == "/b" and await first.delete("any", "/a")
+
+    asyncio.run(main())
+
+
+def test_grep_finds_substrings_in_text_files_only() -> None:
+    async def scenario(files: Files, store: MemoryStore) -> None:
+        await files.write(T1, S1, "/b.txt", "one\r\nTwo .*\nthree")
+        await files.write(T1, S1, "/a.txt", "no\n\nTwo")
+        await files.write(T1, S1, "/c.bin", base64.b64encode(b"Two").decode(), "base64")
+        found = await files.grep(T1, S1, "Two")
+        assert [(one.path, one.line_number, one.line) for one in found] == [("/a.txt", 3, "Two"), ("/b.txt", 2, "Two .*")]
+        assert [one.path for one in await files.grep(T1, S1, ".*")] == ["/b.txt"]
+        assert await files.grep(T1, S1, "two") == [] and [one.path for one in await files.grep(T1, S1, "Two", "b.t")] == [
+            "/b.txt"
+        ]
+        assert [one.line for one in await files.grep(T1, S1, "one")] == ["one"]
+        assert len(await files.grep(T1, S1, "")) == 6
+
+    with_files(scenario)
+
+
+def test_regex_grep_knows_lines_and_unicode_and_refuses_what_re2_does() -> None:
+    async def scenario(files: Files, store: MemoryStore) -> None:
+        await files.write(T1, S1, "/a", "alpha\nBeta é\n\ngamma")
+        assert [one.line_number for one in await files.grep(T1, S1, "^[a-z]+$", regex=True)] == [1, 4]
+        assert [one.line for one in await files.grep(T1, S1, r"\pL \pL$", regex=True)] == ["Beta é"]
+        assert [one.line_number for one in await files.grep(T1, S1, "a[^z]*g", regex=True)] == []
+        for pattern in ("(", "(?=a)", r"(a)\1"):
+            with pytest.raises(BadRequest, match="not a valid pattern"):
+                await files.grep(T1, S1, pattern, regex=True)
+
+    with_files(scenario)
+
+
+def test_tm_store_grep_is_bounded_in_pattern_files_bytes_and_matches() -> None:
+    async def scenario(files: Files, store: MemoryStore) -> None:
+        for regex in (False, True):
+            with pytest.raises(BadRequest, match="at most 1000 bytes"):
+                await files.grep(T1, S1, "é" * 501, regex=regex)
+        with pytest.raises(BadRequest, match="too complex"):
+            await files.grep(T1, S1, "(a.{50}|b.{60}){9}", regex=True)
+        for n in range(12):
+            await files.write(T1, S1, f"/f{n:02}", ("x" * 99 + "\n") * 5242)
+        await files.write(T1, S1, "/large", "x" * (searching.FILE_BYTES_MAX + 1))
+        found = await files.search(T1, S1, "x")
+        assert len(found.matches) == searching.MATCHES_MAX and not found.complete
+        found = await files.search(T1, S1, "y")
+        assert found.matches == [] and not found.complete and found.skipped == 3
+        await files.write(T1, S1, "/end", "x" * 70_000 + "\nneedle")
+        assert [one.line_number for one in await files.grep(T1, S1, "needl.$", "/end", regex=True)] == [2]
+        catastrophic = await files.search(T1, S1, "(x+x+)+y", regex=True)
+        assert catastrophic.matches == []
+
+    with_files(scenario)
+
+
+def test_a_file_over_the_limit_is_refused_before_it_is_decoded() -> None:
+    async def scenario(files: Files, store: MemoryStore) -> None:
+        with pytest.raises(TooLarge):
+            await files.write(T1, S1, "/a", "x" * 5000)
+        with pytest.raises(TooLarge):
+            await files.write_bytes(T1, S1, "/a", b"x" * 1025)
+        await files.write_bytes(T1, S1, "/a", b"\0" * 1024)
+
+    with_files(scenario, StoreLimits(file_bytes=1024))
+
+
+@pytest.mark.parametrize(("content", "encoding"), [(b"", "text"), (b"a", "text"), (b"\xff", "base64"), (b"a\0", "base64")])
+def test_bytes_travel_as_text_if_they_are_text(content: bytes, encoding: str) -> None:
+    assert encoding_of(content) == encoding
+
+
+def test_a_tree_survives_export_and_import() -> None:
+    async def scenario(files: Files, store: MemoryStore) -> None:
+        await files.write(T1, S1, "/d/a.txt", "hello")
+        await files.write_bytes(T1, S1, "/d/" + "long-name-" * 20, bytes(range(256)))
+        await files.mkdir(T1, S1, "/d/empty")
+        await files.seed(T1, S1, InitialFile(path="/d/ünïcode", content="r", is_readonly=True))
+        await store.write(T1, [put_file("/d/link", "a.txt", kind="symlink")])
+        archive = b"".join([part async for part in files.export_tar(T1, S1, "/d")])
+        with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+            assert "a.txt" in tar.getnames() and "ünïcode" in tar.getnames()
+        assert await files.import_tar(T1, S1, archive, "/copy") == 5
+        old = {
+            one.path[2:]: (one.kind, one.digest, one.is_readonly, one.encoding)
+            for one in await store.tree(T1, S1)
+            if one.path.startswith("/d/")
+        }
+        new = {
+            one.path[5:]: (one.kind, one.digest, one.is_readonly, one.encoding)
+            for one in await store.tree(T1, S1)
+            if one.path.startswith("/copy/")
+        }
+        assert old == new
+
+    with_files(scenario)
+
+
+@pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_archives_of_every_usual_form_are_read(form: int) -> None:
+    raw = io.BytesIO()
+    name = "/".join(["deep" * 10] * 5) + "/file"
+    with tarfile.open(fileobj=raw, mode="w", format=form) as tar:
+        info = tarfile.TarInfo(name)
+        info.size = 3
+        tar.addfile(info, io.BytesIO(b"abc"))
+    (member,) = tars.unpack(raw.getvalue(), members_max=10, bytes_max=1000)
+    assert (member.path, member.content) == ("/" + name, b"abc")
+
+
+def archive_of(**facts: Any) -> bytes:
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        good = tarfile.TarInfo("good")
+        tar.addfile(good)
+        info = tarfile.TarInfo(facts.pop("name", "x"))
+        for key, value in facts.items():
+            setattr(info, key, value)
+        tar.addfile(info, io.BytesIO(b"\0" * info.size) if info.isreg() else None)
+    return raw.getvalue()
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"name": "../x"}, {"name": "a/../../x"}, {"name": "/etc/passwd"}, {"name": "a/\udcff"},
+        {"type": tarfile.SYMTYPE, "linkname": "/etc/passwd"}, {"type": tarfile.SYMTYPE, "linkname": "../x"},
+        {"type": tarfile.SYMTYPE, "name": "a/b", "linkname": "c/../../../x"}, {"type": tarfile.SYMTYPE, "linkname": ""},
+        {"type": tarfile.LNKTYPE, "linkname": "good"}, {"type": tarfile.CHRTYPE}, {"type": tarfile.BLKTYPE},
+        {"type": tarfile.FIFOTYPE},
+        {"type": tarfile.CONTTYPE}, {"type": tarfile.GNUTYPE_SPARSE}, {"pax_headers": {"GNU.sparse.realsize": "99999999"}},
+        {"name": "."}, {"pax_headers": {"path": "../../x"}}, {"size": 2000},
+    ],
+)  # fmt: skip
+def test_tm_store_tar_nothing_of_a_hostile_archive_is_stored(facts: dict[str, Any]) -> None:
+    async def scenario(files: Files, store: MemoryStore) -> None:
+        with pytest.raises(GatewayError):
+            await files.import_tar(T1, S1, archive_of(**facts))
+        assert await store.tree(T1, S1) == []
+
+    with_files(scenario, StoreLimits(session_bytes=1000))
+
+
+def test_an_archive_that_is_cut_damaged_or_compressed_is_refused() -> None:
+    archive = archive_of(name="x", size=600)
+    whole = list(tars.unpack(archive, members_max=10, bytes_max=1000))
+    assert len(whole) == 2
+    for cut in range(512, 512 * 4, 100):
+        with pytest.raises(BadRequest):
+            list(tars.unpack(archive[:cut], members_max=10, bytes_max=1000))
+    for place in range(0, 512, 7):
+        if archive[place] != 0xFF:
+            damaged = archive[:place] + b"\xff" + archive[place + 1 :]
+            with pytest.raises(BadRequest):
+                list(tars.unpack(damaged, members_max=10, bytes_max=1000))
+    for junk in (b"", b"\x1f\x8b" + b"x" * 1022, b"x" * 1024):
+        with pytest.raises(BadRequest):
+            list(tars.unpack(junk, members_max=10, bytes_max=1000))
+    with pytest.raises(TooLarge):
+        list(tars.unpack(archive, members_max=1, bytes_max=1000))
+
+
+def test_a_mutated_archive_is_read_or_refused_and_nothing_else() -> None:
+    chance = random.Random(5)
+    seeds = [archive_of(name="d/x", size=600), archive_of(name="é" * 90), archive_of(type=tarfile.SYMTYPE, linkname="good")]
+    refused = 0
+    for _ in range(3000):
+        archive = bytearray(chance.choice(seeds))
+        for _ in range(chance.randrange(1, 6)):
+            archive[chance.randrange(min(len(archive), 3072))] = chance.choice(b"\0\x01 /.0179AxLKg\xff\x80")
+        header = chance.randrange(0, 2048, 512)
+        archive[header + 148 : header + 156] = b"%06o\0 " % (
+            sum(archive[header : header + 148]) + 256 + sum(archive[header + 156 : header + 512])
+        )
+        try:
+            for member in tars.unpack(bytes(archive), members_max=5, bytes_max=2000):
+                assert normalize(member.path.lstrip("/")) == member.path and len(member.content) <= 2000
+        except (BadRequest, TooLarge):
+            refused += 1
+    assert 300 < refused < 3000

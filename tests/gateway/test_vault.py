@@ -1,0 +1,220 @@
+"""Secrets: sealed at rest, bound to tenant and name, rotated, and never shown."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import traceback
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from gateway.errors import BadRequest, GatewayError, Internal, NotFound, TooLarge
+from gateway.stores.interface import PutSecret, PutTenant
+from gateway.stores.memory import MemoryStore
+from gateway.stores.sqlite import SqliteStore
+from gateway.vault import MASTER_VARIABLE, LocalMasterKey, Vault, master_from_environment, master_from_file
+from sandbox.errors import SetupError
+from sandbox.sealing import Keys, rotate_local_keys
+from tests.gateway.stores.making import AT, put_session, tenant
+
+KEYS = Keys.of(b"m" * 32)
+CANARY = "hunter2-canary-hunter2"
+
+
+def with_vault(scenario: Callable[[Vault, MemoryStore], Awaitable[None]]) -> None:
+    async def main() -> None:
+        store = MemoryStore()
+        for name in ("t1", "t2"):
+            await store.write(name, [PutTenant(tenant(name)), put_session(of=name)])
+        await scenario(Vault(store, KEYS), store)
+
+    asyncio.run(main())
+
+
+def test_a_secret_is_set_read_listed_by_name_and_deleted() -> None:
+    async def scenario(vault: Vault, store: MemoryStore) -> None:
+        await vault.set("t1", "b", CANARY)
+        await vault.set("t1", "a", "x", "s1")
+        found = await vault.get("t1", "b")
+        assert found is not None and found.reveal() == CANARY
+        assert [one.name for one in await vault.list("t1")] == ["b"]
+        assert [one.name for one in await vault.list("t1", "s1")] == ["a"]
+        assert await vault.get("t1", "b", "s1") is None and await vault.get("t2", "b") is None
+        assert await vault.delete("t1", "b") is True and await vault.delete("t1", "b") is False
+
+    with_vault(scenario)
+
+
+def test_tm_store_secret_a_value_is_in_no_file_listing_repr_or_error(tmp_path: Path) -> None:
+    async def main() -> None:
+        store = await SqliteStore.open(tmp_path / "store.db")
+        await store.write("t1", [PutTenant(tenant("t1")), put_session()])
+        vault = Vault(store, KEYS)
+        await vault.set("t1", "name", CANARY)
+        await vault.set("t1", "name", CANARY, "s1")
+        found = await vault.get("t1", "name")
+        assert found is not None and CANARY not in f"{found!r} {found} {vault!r} {found.__dir__()}"
+        with pytest.raises(TypeError):
+            pickle.dumps(found)
+        assert CANARY not in str((await vault.list("t1")).items)
+        with pytest.raises(TooLarge) as caught:
+            await vault.set("t1", "large", CANARY * 10_000)
+        assert CANARY not in "".join(traceback.format_exception_only(caught.value))
+        await store.close()
+
+    asyncio.run(main())
+    assert (tmp_path / "store.db").stat().st_mode & 0o077 == 0
+    for path in tmp_path.iterdir():
+        assert CANARY.encode() not in path.read_bytes()
+        assert b"m" * 32 not in path.read_bytes()
+
+
+def test_a_sealed_value_opens_under_its_own_name_and_tenant_only() -> None:
+    async def scenario(vault: Vault, store: MemoryStore) -> None:
+        await vault.set("t1", "a", "1")
+        await vault.set("t2", "a", "2")
+        sealed = await store.secret("t1", "a")
+        assert sealed is not None
+        await store.write("t1", [PutSecret("b", sealed, AT)])
+        await store.write("t2", [PutSecret("a", sealed, AT)])
+        flipped = bytes([*sealed[:-1], sealed[-1] ^ 1])
+        await store.write("t1", [PutSecret("c", flipped, AT), PutSecret("d", sealed[:20], AT)])
+        for owner, name in (("t1", "b"), ("t2", "a"), ("t1", "c"), ("t1", "d")):
+            with pytest.raises(Internal, match="does not open"):
+                await vault.get(owner, name)
+
+    with_vault(scenario)
+
+
+def test_rotation_seals_everything_anew_and_loses_nothing() -> None:
+    async def scenario(vault: Vault, store: MemoryStore) -> None:
+        for n in range(5):
+            await vault.set("t1", f"n{n}", f"v{n}", "s1" if n % 2 else "")
+        before = [await store.secret("t1", f"n{n}", "s1" if n % 2 else "") for n in range(5)]
+        assert await vault.rotate("t1") == 5 and await vault.rotate("t2") == 0
+        after = [await store.secret("t1", f"n{n}", "s1" if n % 2 else "") for n in range(5)]
+        assert not set(before) & set(after) and len(await store.keys("t1")) == 2
+        for n in range(5):
+            found = await vault.get("t1", f"n{n}", "s1" if n % 2 else "")
+            assert found is not None and found.reveal() == f"v{n}"
+
+    with_vault(scenario)
+
+
+def test_a_value_set_during_rotation_is_not_overwritten_with_the_old_one() -> None:
+    class Interrupting(MemoryStore):
+        vault: Vault
+        armed = False
+
+        async def secret(self, tenant: str, name: str, session_id: str = "") -> bytes | None:
+            found = await super().secret(tenant, name, session_id)
+            if self.armed:
+                self.armed = False
+                await self.vault.set(tenant, name, "new")
+            return found
+
+    async def main() -> None:
+        store = Interrupting()
+        await store.write("t1", [PutTenant(tenant("t1"))])
+        store.vault = vault = Vault(store, KEYS)
+        await vault.set("t1", "a", "old")
+        store.armed = True
+        assert await vault.rotate("t1") == 1
+        found = await vault.get("t1", "a")
+        assert found is not None and found.reveal() == "new"
+
+    asyncio.run(main())
+
+
+def test_after_a_rewrap_the_old_master_key_is_not_needed_any_more() -> None:
+    async def scenario(vault: Vault, store: MemoryStore) -> None:
+        await vault.set("t1", "a", "1")
+        both = KEYS.rotated("2", b"n" * 32)
+        with pytest.raises(GatewayError):
+            await Vault(store, Keys.of(b"n" * 32, "2")).get("t1", "a")
+        assert await Vault(store, both).rewrap("t1") == 1
+        found = await Vault(store, Keys.of(b"n" * 32, "2")).get("t1", "a")
+        assert found is not None and found.reveal() == "1"
+        with pytest.raises(GatewayError):
+            await Vault(store, KEYS).get("t1", "a")
+
+    with_vault(scenario)
+
+
+def test_many_first_secrets_at_once_share_one_data_key() -> None:
+    async def scenario(vault: Vault, store: MemoryStore) -> None:
+        await asyncio.gather(*(vault.set("t1", f"n{n}", str(n)) for n in range(10)))
+        assert len(await store.keys("t1")) == 1
+        for n in range(10):
+            found = await vault.get("t1", f"n{n}")
+            assert found is not None and found.reveal() == str(n)
+
+    with_vault(scenario)
+
+
+def test_a_key_service_sees_data_keys_and_no_secret() -> None:
+    class Service(LocalMasterKey):
+        def __init__(self) -> None:
+            super().__init__(KEYS)
+            self.seen: list[bytes] = []
+
+        async def wrap(self, tenant: str, key: bytes) -> bytes:
+            self.seen.append(key)
+            return await super().wrap(tenant, key)
+
+    async def main() -> None:
+        store, service = MemoryStore(), Service()
+        await store.write("t1", [PutTenant(tenant("t1"))])
+        vault = Vault(store, service)
+        await vault.set("t1", "a", CANARY)
+        found = await Vault(store, Service()).get("t1", "a")
+        assert found is not None and found.reveal() == CANARY
+        assert len(service.seen) == 1 and len(service.seen[0]) == 32
+
+    asyncio.run(main())
+
+
+def test_hooks_and_runners_get_values_through_their_own_door() -> None:
+    class Reference:
+        id = "a"
+
+    async def scenario(vault: Vault, store: MemoryStore) -> None:
+        await vault.set("t1", "a", b"\xff\x00")
+        door = vault.signing_keys("t1")
+        assert await door.key("a") == b"\xff\x00" and await door.key("z") is None
+        assert await door.resolve(Reference()) == b"\xff\x00"
+        with pytest.raises(NotFound):
+            await vault.signing_keys("t2").resolve(Reference())
+
+    with_vault(scenario)
+
+
+@pytest.mark.parametrize("name", ["", "x" * 256, "a\0b"])
+def test_a_name_that_is_none_is_refused(name: str) -> None:
+    async def scenario(vault: Vault, store: MemoryStore) -> None:
+        with pytest.raises(BadRequest):
+            await vault.set("t1", name, "x")
+
+    with_vault(scenario)
+
+
+def test_master_keys_come_from_a_file_or_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        path = tmp_path / "keys"
+        first = master_from_file(path)
+        wrapped = await first.wrap("t1", b"k" * 32)
+        rotate_local_keys(path)
+        assert await master_from_file(path).unwrap("t1", wrapped) == b"k" * 32
+        monkeypatch.setenv(MASTER_VARIABLE, (b"a" * 32).hex())
+        wrapped = await master_from_environment().wrap("t1", b"k" * 32)
+        monkeypatch.setenv(MASTER_VARIABLE, f"1:{(b'a' * 32).hex()}, 2:{(b'b' * 32).hex()}")
+        assert await master_from_environment().unwrap("t1", wrapped) == b"k" * 32
+
+    asyncio.run(main())
+    for bad in ("", "zz", "ab", "1:"):
+        monkeypatch.setenv(MASTER_VARIABLE, bad)
+        with pytest.raises(SetupError) as caught:
+            master_from_environment()
+        assert "zz" not in str(caught.value)
