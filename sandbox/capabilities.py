@@ -1,36 +1,46 @@
 """Capabilities: named host functions a guest may call.
 
 Purpose: the registry with the contract's rules, and one function, `Calls.call`, that shows the whole way of a call: count, look
-up, check sizes, run with a timeout, record with digests.
+up, check sizes and schema, find a place (rate, concurrency), run with a timeout, check the answer, record with digests.
 
 Rules: a failure of a capability is an answer to the guest, never an exception out of here; only `Stop` passes (a limit, a
-cancel). Digests are lowercase hex SHA3-256 of compact JSON with sorted keys. Does not know: policy, approvals (issue them
-above, by wrapping `function`).
+cancel, a wait for an approval). Digests are lowercase hex SHA3-256 of compact JSON with sorted keys. What a capability declares
+is enforced here, so that a library and a service have the same. Does not know: policy, approvals (those stand above, by wrapping
+`function`).
 """
 
 from __future__ import annotations
 
-import contextvars
+import functools
 import hashlib
-import threading
+import inspect
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from sandbox.admission import Admission, RateExceeded
 from sandbox.errors import RequestError, Stop
-from sandbox.limits import Run
+from sandbox.idempotency import Answers, KeyRefused
+from sandbox.lanes import Job, LanesExhausted, start
+from sandbox.limits import MOST, Run
+from sandbox.schemas import Arguments, Mismatch, check_value, compile_schema, schemas_of
 from sandbox.wire import CallStatus, ErrorObject, ExternalCallRecord, RunStatus, SideEffect
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
+    import asyncio
 
 ApprovalPolicy = str | dict[str, dict[str, str]]
 """`"none"`, `"manual"` or `{"auto": {"rule": …}}`."""
 
+IDEMPOTENCY_KEY = "idempotency_key"
+"""The keyword argument by which a program names a call of a capability that is not idempotent, so that it happens once only."""
+
 _CALL_STATUS = {"PERMISSION_DENIED": CallStatus.DENIED, "TIMEOUT_TOOL": CallStatus.TIMEOUT}
 _STOPPED_STATUS = {RunStatus.TIMEOUT: CallStatus.TIMEOUT, RunStatus.WAITING_FOR_APPROVAL: CallStatus.APPROVAL_PENDING}
+_SMALL_BYTES = 4096
+_MESSAGE_CHARS_MAX = 4000
 
 
 class CapabilityLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,6 +74,12 @@ class _Named(msgspec.Struct):
     name: str
 
 
+_decode_call = msgspec.json.Decoder(ToolCallContext).decode
+_decode_name = msgspec.json.Decoder(_Named).decode
+_encode = msgspec.json.Encoder().encode
+_encode_sorted = msgspec.json.Encoder(order="sorted").encode
+
+
 class ToolError(Exception):
     """Raised by a capability's function to refuse with a code of its own."""
 
@@ -73,28 +89,77 @@ class ToolError(Exception):
         self.message = message
 
 
+class Entry:
+    """A registered capability with all that enforces its declaration. Sessions and forks that share a registry share it."""
+
+    __slots__ = ("admission", "answers", "arguments", "capability", "function", "is_inline", "loop", "output")
+
+    def __init__(
+        self,
+        capability: Capability,
+        function: Callable[..., Any],
+        loop: asyncio.AbstractEventLoop | None = None,
+        is_inline: bool = False,
+    ) -> None:
+        _check_limits(capability.limits)
+        self.capability = capability
+        self.function = function
+        self.loop = loop
+        self.is_inline = is_inline
+        self.arguments = Arguments(capability.input_schema)
+        self.output = compile_schema(capability.output_schema, "output_schema")
+        self.admission = Admission(capability.limits.concurrency, capability.limits.rate_per_min)
+        keyed = not capability.idempotent and IDEMPOTENCY_KEY not in capability.input_schema.get("properties", ())
+        self.answers = Answers() if keyed else None
+
+
+def _check_limits(limits: CapabilityLimits) -> None:
+    for name in CapabilityLimits.__struct_fields__:
+        value = getattr(limits, name)
+        if name == "rate_per_min" and value is None:
+            continue
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise RequestError("INVALID_ARGUMENT", f"limits.{name} must be a whole number of at least 1, not {value!r}")
+
+
 class Registry:
     """Capabilities by name. Registering a name again replaces it."""
 
     def __init__(self) -> None:
-        self._entries: dict[str, tuple[Capability, Callable[..., Any]]] = {}
+        self._entries: dict[str, Entry] = {}
 
-    def register(self, capability: Capability, function: Callable[..., Any]) -> None:
+    def register(
+        self,
+        capability: Capability,
+        function: Callable[..., Any],
+        *,
+        loop: asyncio.AbstractEventLoop | None = None,
+        inline: bool = False,
+    ) -> None:
+        """`loop` is where an async function runs; without it, on an event loop of its own. It must run on another thread than
+        the programs that call the function. `inline` promises that a sync function never blocks or keeps to the run's deadline
+        by itself: it is then called on the program's own thread, which costs less, and nothing ends it."""
         name = capability.name
         if not (isinstance(name, str) and name.isascii() and name.isidentifier()):
             raise RequestError("INVALID_TOOL_NAME", f"{name!r} is not an identifier", "use ASCII letters, digits and underscores")
-        self._entries[name] = (capability, function)
+        if inline and inspect.iscoroutinefunction(function):
+            raise RequestError("INVALID_ARGUMENT", f"{name!r} is async: it cannot be called inline")
+        self._entries[name] = Entry(capability, function, loop, inline)
 
     def tool(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Decorator: the function's name and docstring become the capability's."""
-        self.register(Capability(name=function.__name__, description=(function.__doc__ or "").strip()), function)
+        """Decorator: the function's name, docstring and type hints become the capability's."""
+        self.register(declare(function), function)
         return function
 
     def get(self, name: str) -> tuple[Capability, Callable[..., Any]] | None:
+        entry = self._entries.get(name)
+        return None if entry is None else (entry.capability, entry.function)
+
+    def entry(self, name: str) -> Entry | None:
         return self._entries.get(name)
 
     def __iter__(self) -> Iterator[Capability]:
-        return iter(self._entries[name][0] for name in sorted(self._entries))
+        return iter(self._entries[name].capability for name in sorted(self._entries))
 
     def copy(self) -> Registry:
         other = Registry()
@@ -105,36 +170,31 @@ class Registry:
         return sorted(self._entries)
 
 
+def declare(function: Callable[..., Any], name: str | None = None) -> Capability:
+    """A capability described by a function: its name, docstring and type hints (`sandbox.schemas.schemas_of`)."""
+    takes, gives = schemas_of(function)
+    description = (function.__doc__ or "").strip()
+    return Capability(
+        name=function.__name__ if name is None else name, description=description, input_schema=takes, output_schema=gives
+    )
+
+
+def stand_in(capability: Capability) -> Capability:
+    """The same capability for a registry whose functions only pass calls on to where it is enforced. Sizes are kept to here
+    too; everything else is the other side's, and a run's own limits end a call that takes too long."""
+    limits = msgspec.structs.replace(capability.limits, timeout_ms=MOST.wall_ms, concurrency=1 << 30, rate_per_min=None)
+    changes = {"input_schema": {"type": "array"}, "output_schema": {}, "idempotent": True}
+    return msgspec.structs.replace(capability, limits=limits, **changes)
+
+
 def digest(value: Any) -> str:
-    return hashlib.sha3_256(msgspec.json.encode(value, order="sorted")).hexdigest()
+    return hashlib.sha3_256(_encode_sorted(value)).hexdigest()
 
 
-_executor: ThreadPoolExecutor | None = None
-_executor_lock = threading.Lock()
-
-
-def _threads() -> ThreadPoolExecutor:
-    """Capabilities run on threads of their own, so that a slow one cannot outlive its caller's deadline."""
-    global _executor
-    with _executor_lock:
-        if _executor is None:
-            from concurrent.futures import ThreadPoolExecutor  # imported late: it costs a cold start 15 ms
-
-            _executor = ThreadPoolExecutor(max_workers=64, thread_name_prefix="hatchway-capability")
-        return _executor
-
-
-def _invoke(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
-    value = function(*args, **kwargs)
-    if not hasattr(value, "__await__"):
-        return value
-    import asyncio
-
-    return asyncio.run(_await(value))
-
-
-async def _await(value: Any) -> Any:
-    return await value
+def declaration_digest(capability: Capability) -> str:
+    """Of what somebody relies on who decides about a call now that is made later: all but description and limits."""
+    one = capability
+    return digest([one.name, one.input_schema, one.output_schema, one.side_effect, one.approval_policy, one.idempotent])
 
 
 class Calls:
@@ -148,70 +208,127 @@ class Calls:
     def call(self, body: bytes) -> bytes:
         self._run.start_call()
         try:
-            name = msgspec.json.decode(body, type=_Named).name
-            found = self._registry.get(name)
-            if found is None:
-                return _reply_error("UNKNOWN_TOOL", f"there is no capability {name[:80]!r}{self._nearest(name[:80])}")
-            capability, function = found
             # THREAT[TM-LIM-HOSTMEM]: arguments are decoded only when their size is allowed; decoded they are many times as large.
-            asked = None
-            if len(body) <= capability.limits.max_request_bytes:
-                asked = msgspec.json.decode(body, type=ToolCallContext)
+            asked = _decode_call(body) if len(body) <= _SMALL_BYTES else None
+            name = _decode_name(body).name if asked is None else asked.name
+            entry = self._registry.entry(name)
+            if entry is None:
+                return _reply_error("UNKNOWN_TOOL", f"there is no capability {name[:80]!r}{self._nearest(name[:80])}")
+            if len(body) > entry.capability.limits.max_request_bytes:
+                asked = None
+            elif asked is None:
+                asked = _decode_call(body)
         except (ValueError, RecursionError) as error:
             return _reply_error("INVALID_ARGUMENT", f"a capability call that is not JSON of the right shape: {error}")
         started_ns = time.monotonic_ns()
-        request_digest = hashlib.sha3_256(body).hexdigest() if asked is None else digest(asked)
-
-        def record(status: CallStatus, failed: ErrorObject | None, response_digest: str | None = None) -> None:
-            self.records.append(
-                ExternalCallRecord(
-                    name=capability.name,
-                    side_effect=capability.side_effect,
-                    duration_ms=(time.monotonic_ns() - started_ns) // 1_000_000,
-                    status=status,
-                    request_digest=request_digest,
-                    response_digest=response_digest,
-                    error=failed,
-                )
-            )
-
+        request_digest = hashlib.sha3_256(body if asked is None else _encode_sorted(asked)).hexdigest()
         try:
-            value, reply = self._answer(capability, function, asked)
-            record(CallStatus.OK, None, digest(value))
+            value, reply = self._answer(entry, asked, request_digest)
+            self._record(entry.capability, started_ns, request_digest, CallStatus.OK, None, digest(value))
             return reply
         except Stop as stop:
             # The call was under way when the run ended: it may have had its effect.
-            record(_STOPPED_STATUS.get(stop.status, CallStatus.ERROR), stop.error)
+            status = _STOPPED_STATUS.get(stop.status, CallStatus.ERROR)
+            self._record(entry.capability, started_ns, request_digest, status, stop.error)
             raise
         except ToolError as error:
-            code, message = error.code, error.message
+            code, message = error.code, _clean(error.message)
         except Exception as error:
-            code, message = "TOOL_ERROR", f"{type(error).__name__}: {error}"
-        record(_CALL_STATUS.get(code, CallStatus.ERROR), ErrorObject(code=code, message=message))
+            code, message = "TOOL_ERROR", _told(error)
+        status = _CALL_STATUS.get(code, CallStatus.ERROR)
+        self._record(entry.capability, started_ns, request_digest, status, ErrorObject(code=code, message=message))
         return _reply_error(code, message)
 
-    def _answer(self, capability: Capability, function: Callable[..., Any], asked: ToolCallContext | None) -> tuple[Any, bytes]:
+    def _answer(self, entry: Entry, asked: ToolCallContext | None, request_digest: str) -> tuple[Any, bytes]:
         """What the function gives, and the message that says so."""
-        limits = capability.limits
+        limits = entry.capability.limits
         if asked is None:
             raise ToolError("INVALID_ARGUMENT", f"the request is larger than {limits.max_request_bytes} bytes")
-        invoke = contextvars.copy_context().run
-        value = self._wait(_threads().submit(invoke, _invoke, function, asked.args, asked.kwargs), limits.timeout_ms)
-        reply = msgspec.json.encode({"value": value})
-        if len(reply) > limits.max_response_bytes:
-            raise ToolError("TOOL_ERROR", f"the answer is larger than {limits.max_response_bytes} bytes")
-        return value, reply
+        kwargs, answers, key = asked.kwargs, entry.answers, None
+        if answers is not None:
+            key = kwargs.pop(IDEMPOTENCY_KEY, None)
+        try:
+            args, kwargs = entry.arguments.bind(asked.args, kwargs)
+            kept = answers.begin(key, request_digest) if answers is not None and key is not None else None
+        except (Mismatch, KeyRefused) as error:
+            raise ToolError("INVALID_ARGUMENT", f"{asked.name}: {error}") from None
+        if kept is not None:
+            return msgspec.json.decode(kept)["value"], kept
+        try:
+            leave, left_ms = self._enter(entry, limits.timeout_ms)
+        except BaseException:
+            if answers is not None and key is not None:
+                answers.end(key, None)
+            raise
+        function = entry.function
+        job = Job(lambda: function(*args, **kwargs), self._run, leave)
+        if answers is not None and key is not None:
+            job.on_end = functools.partial(_end_keyed, entry, answers, key, job, leave)
+        self._perform(job, entry, left_ms)
+        return checked_answer(entry, job.value())
 
-    def _wait(self, future: Future[Any], timeout_ms: int) -> Any:
-        run = self._run
-        future.add_done_callback(lambda _: run.wake())
-        if not run.wait_for(future.done, timeout_ms):
-            future.cancel()
+    def _enter(self, entry: Entry, timeout_ms: int) -> tuple[Callable[[], None], int]:
+        """A place among the calls of this capability, and what is left of the time."""
+        admission = entry.admission
+        try:
+            leave = admission.enter()
+            if leave is not None:
+                return leave, timeout_ms
+            return self._queue(admission, timeout_ms)
+        except RateExceeded as error:
+            limit = entry.capability.limits.rate_per_min
+            raise ToolError("RATE_LIMITED", f"{entry.capability.name} may be called {limit} times a minute: {error}") from None
+
+    def _queue(self, admission: Admission, timeout_ms: int) -> tuple[Callable[[], None], int]:
+        started_ns = time.monotonic_ns()
+        found: list[Callable[[], None]] = []
+
+        def entered() -> bool:
+            leave = admission.enter()
+            if leave is not None:
+                found.append(leave)
+            return leave is not None
+
+        admission.wait(self, self._run.wake)
+        try:
+            if not self._run.wait_for(entered, timeout_ms):
+                raise ToolError("TIMEOUT_TOOL", f"the capability had no place for another call within {timeout_ms} ms")
+        finally:
+            admission.forget(self)
+        return found[0], max(1, timeout_ms - (time.monotonic_ns() - started_ns) // 1_000_000)
+
+    def _perform(self, job: Job, entry: Entry, timeout_ms: int) -> None:
+        if entry.is_inline:
+            job.perform()
+            return
+        try:
+            start(job, entry.loop)
+        except (LanesExhausted, RuntimeError) as error:  # no thread, or a loop that has closed
+            job.end(None, error)
+            raise ToolError("TOOL_ERROR", f"the capability cannot be run now: {_told(error)}") from None
+        if not job.wait(timeout_ms):
             raise ToolError("TIMEOUT_TOOL", f"the capability took longer than {timeout_ms} ms")
-        failed = future.exception()
-        if failed is not None and not isinstance(failed, Exception):
-            raise ToolError("TOOL_ERROR", f"{type(failed).__name__}: {failed}")  # one that would end the caller's thread
-        return future.result()
+
+    def _record(
+        self,
+        capability: Capability,
+        started_ns: int,
+        request_digest: str,
+        status: CallStatus,
+        failed: ErrorObject | None,
+        response_digest: str | None = None,
+    ) -> None:
+        self.records.append(
+            ExternalCallRecord(
+                name=capability.name,
+                side_effect=capability.side_effect,
+                duration_ms=(time.monotonic_ns() - started_ns) // 1_000_000,
+                status=status,
+                request_digest=request_digest,
+                response_digest=response_digest,
+                error=failed,
+            )
+        )
 
     def _nearest(self, name: str) -> str:
         import difflib
@@ -220,5 +337,40 @@ class Calls:
         return f"; did you mean {near[0]!r}?" if near else ""
 
 
+def checked_answer(entry: Entry, value: Any) -> tuple[Any, bytes]:
+    """An answer of the right size and shape, as JSON."""
+    reply = _encode({"value": value})
+    limit = entry.capability.limits.max_response_bytes
+    if len(reply) > limit:
+        raise ToolError("TOOL_ERROR", f"the answer is larger than {limit} bytes")
+    if entry.output is not None:
+        try:
+            check_value(entry.output, msgspec.json.decode(reply)["value"], "the answer")
+        except Mismatch as error:
+            raise ToolError("TOOL_ERROR", f"{entry.capability.name} gave what its schema does not allow: {error}") from None
+    return value, reply
+
+
+def _end_keyed(entry: Entry, answers: Answers, key: str, job: Job, leave: Callable[[], None]) -> None:
+    """Keep a call's answer for its idempotency key, also if nobody waits for it any more."""
+    try:
+        answers.end(key, checked_answer(entry, job.value())[1])
+    except Exception:  # a call that failed, or gave what it may not give, may be made again
+        answers.end(key, None)
+    finally:
+        leave()
+
+
+def _clean(message: str) -> str:
+    return str(message)[:_MESSAGE_CHARS_MAX].encode("utf-8", "replace").decode()
+
+
+def _told(error: BaseException) -> str:
+    try:
+        return _clean(f"{type(error).__name__}: {error}")
+    except Exception:  # an exception that cannot even be shown
+        return type(error).__name__
+
+
 def _reply_error(code: str, message: str) -> bytes:
-    return msgspec.json.encode({"error": {"code": code, "message": message}})
+    return _encode({"error": {"code": code, "message": message}})

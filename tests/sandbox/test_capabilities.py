@@ -13,7 +13,8 @@ import pytest
 
 import hatchway
 from hatchway import Capability, CapabilityLimits, RequestError, ToolError
-from sandbox.capabilities import Registry, digest
+from sandbox.capabilities import Registry, declaration_digest, digest, stand_in
+from sandbox.errors import Suspend
 from sandbox.wire import RunResult
 from tests.conftest import NewBox
 
@@ -313,3 +314,39 @@ def test_runs_of_different_sessions_go_on_at_the_same_time(new_box: NewBox) -> N
     for thread in threads:
         thread.join()
     assert [result.result for result in results] == [1, 1]
+
+
+@pytest.mark.parametrize("error", [ValueError("\ud800"), ToolError("X", "\ud800"), ValueError("x" * 100_000)])
+def test_message_of_a_failure_is_cut_and_made_text(new_box: NewBox, error: Exception) -> None:
+    def fail() -> None:
+        raise error
+
+    result = new_box(tools={"fail": fail}).run("fail()")
+    assert result.error is not None and len(result.error.message) < 5000
+
+
+def test_suspension_passes_through_a_function_on_any_thread(new_box: NewBox) -> None:
+    def ask() -> None:
+        raise Suspend()
+
+    box = new_box(record=True)
+    for inline in (True, False):
+        box.registry.register(Capability(name="ask"), ask, inline=inline)
+        result = box.run("ask()")
+        assert result.status.value == "waiting_for_approval" and record_of(result)[1] == "approval_pending"
+
+
+def test_declaration_digest_tells_schemas_and_effects_apart_and_not_words() -> None:
+    one = Capability(name="f")
+    assert declaration_digest(one) == declaration_digest(Capability(name="f", description="said otherwise"))
+    for other in ({"name": "g"}, {"input_schema": {}}, {"output_schema": {"type": "null"}}, {"approval_policy": "manual"}):
+        assert declaration_digest(one) != declaration_digest(Capability(**{"name": "f", **other}))  # type: ignore[arg-type]
+
+
+def test_stand_in_passes_everything_on(new_box: NewBox) -> None:
+    real = Capability(
+        name="f", input_schema={"type": "object"}, idempotent=False, limits=CapabilityLimits(rate_per_min=1, timeout_ms=1)
+    )
+    box = new_box()
+    box.registry.register(stand_in(real), lambda *a, **k: [list(a), k])
+    assert box.run("f('x', idempotency_key='k')\nf('x', idempotency_key='k')").result == [["x"], {"idempotency_key": "k"}]

@@ -1,0 +1,187 @@
+"""Built-in capabilities, as the contract names them.
+
+    list_tools() describe_tool(name) current_policy()                 what there is
+    read_text(path) write_text(path, text) list_dir(path)             the session's files
+    fetch_text(url, headers) fetch_json(url, headers)                 the web, through the guarded client
+    now()                                                             the time
+
+Rules: paths are absolute and have no `..`; whatever else files refuse (read-only, a link that leads out) the port says. URLs must
+be permitted by the policy as `net.connect`, and headers may use secrets (`${secret:NAME}`) without the program seeing them.
+"""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from gateway.capabilities.endpoints import DecideFor, decode_json, told
+from gateway.capabilities.secrets import Secrets, fill, masked
+from gateway.capabilities.sources import Caller, Function, Offer
+from gateway.egress import Egress, EgressError, parse
+from sandbox.capabilities import Capability, CapabilityLimits, ToolError
+from sandbox.wire import SideEffect
+
+_TEXT: Final = {"type": "string"}
+_PATH: Final = {"type": "string", "minLength": 1, "maxLength": 4096}
+_URL: Final = {"type": "string", "minLength": 1, "maxLength": 8192}
+_HEADERS: Final = {"type": "object", "maxProperties": 32, "additionalProperties": {"type": "string", "maxLength": 8192}}
+_FETCH_STATUS_MAX: Final = 399
+_TOLD_CHARS: Final = 200
+
+
+class Files(Protocol):
+    """A session's files. Raises `ToolError` for what it does not have or does not allow (NOT_FOUND, PERMISSION_DENIED)."""
+
+    async def read(self, caller: Caller, path: str, max_bytes: int) -> bytes: ...
+
+    async def write(self, caller: Caller, path: str, data: bytes) -> None: ...
+
+    async def names(self, caller: Caller, path: str) -> Sequence[str]: ...
+
+
+class BuiltinSource:
+    """`tools` gives what a caller can call, itself included."""
+
+    def __init__(
+        self,
+        tools: Callable[[str], Sequence[Capability]],
+        files: Files,
+        egress: Egress,
+        decide_for: DecideFor,
+        secrets: Secrets,
+        clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+    ) -> None:
+        self._tools, self._files, self._clock_ms = tools, files, clock_ms
+        self._egress, self._decide_for, self._secrets = egress, decide_for, secrets
+        self._offers = [
+            _offer("list_tools", "The capabilities that can be called here.", {}, {"type": "array"}, self._list_tools),
+            _offer(
+                "describe_tool", "What a capability takes, gives and does.", {"name": _TEXT}, {"type": "object"}, self._describe
+            ),
+            _offer("current_policy", "What programs may do here.", {}, {"type": "object"}, self._policy),
+            _offer("read_text", "The text of a file.", {"path": _PATH}, _TEXT, self._read_text, SideEffect.READ),
+            _offer(
+                "write_text",
+                "Write a text to a file; gives its path and size.",
+                {"path": _PATH, "text": _TEXT},
+                {"type": "object", "required": ["path", "bytes"]},
+                self._write_text,
+                SideEffect.WRITE,
+            ),
+            _offer(
+                "list_dir",
+                "The names in a directory, sorted.",
+                {"path": _PATH},
+                {"type": "array", "items": _TEXT},
+                self._list_dir,
+                SideEffect.READ,
+            ),
+            _offer("fetch_text", "The text at a URL.", _FETCH, _TEXT, self._fetch_text, SideEffect.NETWORK, ("url",)),
+            _offer("fetch_json", "The JSON value at a URL.", _FETCH, {}, self._fetch_json, SideEffect.NETWORK, ("url",)),
+            _offer("now", "The time: unix_ms and an ISO 8601 text in UTC.", {}, {"type": "object"}, self._now, SideEffect.READ),
+        ]
+
+    async def start(self) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass
+
+    def offers(self) -> Sequence[Offer]:
+        return self._offers
+
+    async def _list_tools(self, caller: Caller, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return [{"name": one.name, "description": one.description} for one in self._tools(caller.tenant)]
+
+    async def _describe(self, caller: Caller, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        name = kwargs["name"]
+        for one in self._tools(caller.tenant):
+            if one.name == name:
+                return msgspec.to_builtins(one)
+        raise ToolError("UNKNOWN_TOOL", f"there is no capability {name[:80]!r}")
+
+    async def _policy(self, caller: Caller, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return {
+            "default_permissions": "none",
+            "filesystem": "capability_only",
+            "network": "capability_only",
+            "subprocess": "denied",
+            "tools": [one.name for one in self._tools(caller.tenant)],
+        }
+
+    async def _read_text(self, caller: Caller, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        data = await self._files.read(caller, check_path(kwargs["path"]), CapabilityLimits().max_response_bytes)
+        try:
+            return data.decode()
+        except UnicodeDecodeError as error:
+            raise ToolError("TOOL_ERROR", f"the file is not text: byte {error.start} is not UTF-8") from None
+
+    async def _write_text(self, caller: Caller, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        path, data = check_path(kwargs["path"]), kwargs["text"].encode("utf-8", "surrogatepass")
+        await self._files.write(caller, path, data)
+        return {"path": path, "bytes": len(data)}
+
+    async def _list_dir(self, caller: Caller, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return sorted(await self._files.names(caller, check_path(kwargs["path"])))
+
+    async def _fetch_text(self, caller: Caller, args: list[Any], kwargs: dict[str, Any]) -> str:
+        url, given = kwargs["url"], kwargs.get("headers", {})
+        used: list[str] = []
+        try:
+            headers, used = await fill(self._secrets, caller, given, parse(url).host)
+            response = await self._egress.request(
+                "GET",
+                url,
+                headers=headers,
+                timeout_ms=CapabilityLimits().timeout_ms,
+                max_response_bytes=CapabilityLimits().max_response_bytes,
+                decide=self._decide_for(caller),
+            )
+        except EgressError as error:
+            raise told(error, used) from None
+        text = masked(response.body.decode("utf-8", "replace"), used)
+        if response.status > _FETCH_STATUS_MAX:
+            raise ToolError("TOOL_ERROR", f"the server answered {response.status}: {text[:_TOLD_CHARS]}")
+        return text
+
+    async def _fetch_json(self, caller: Caller, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return decode_json(await self._fetch_text(caller, args, kwargs))
+
+    async def _now(self, caller: Caller, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        unix_ms = self._clock_ms()
+        when = datetime.datetime.fromtimestamp(unix_ms / 1000, datetime.UTC)
+        return {"unix_ms": unix_ms, "iso": when.isoformat(timespec="milliseconds").replace("+00:00", "Z")}
+
+
+_FETCH: Final = {"url": _URL, "headers": _HEADERS}
+
+
+def check_path(path: str) -> str:
+    if not path.startswith("/") or "\0" in path or ".." in path.split("/"):
+        raise ToolError("PERMISSION_DENIED", f"{path[:80]!r} must be an absolute path without '..'")
+    return path
+
+
+def _offer(
+    name: str,
+    description: str,
+    properties: Mapping[str, Any],
+    output: Mapping[str, Any],
+    function: Function,
+    side_effect: SideEffect = SideEffect.NONE,
+    required: Sequence[str] | None = None,
+) -> Offer:
+    schema = {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties if required is None else required),
+        "additionalProperties": False,
+    }
+    capability = Capability(
+        name=name, description=description, input_schema=schema, output_schema=dict(output), side_effect=side_effect
+    )
+    return Offer(capability, function)

@@ -1,0 +1,143 @@
+"""The catalogue: every capability a tenant can call, with what enforces its declaration.
+
+Rules: a name is offered by one source only; a second one is refused, and says whose the name is. Sources are for all tenants
+or for one. What enforces a declaration (places, rates, kept answers) lives as long as the declaration stays the same, and
+belongs to one tenant: what one tenant does takes nothing from another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from gateway.capabilities.sources import Function, Offer, Source
+from sandbox.capabilities import Capability, Entry, ToolError, declaration_digest
+from sandbox.errors import RequestError
+
+ENTRIES_MAX = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A capability as one tenant has it."""
+
+    entry: Entry
+    function: Function
+    digest: str
+
+    @property
+    def capability(self) -> Capability:
+        return self.entry.capability
+
+
+@dataclass(slots=True)
+class Catalogue:
+    _shared: dict[str, Source] = field(default_factory=dict)
+    _own: dict[str, dict[str, Source]] = field(default_factory=dict)
+    _held: dict[tuple[str, str], Held] = field(default_factory=dict)
+    _indexes: dict[int, tuple[Sequence[Offer], dict[str, Offer]]] = field(default_factory=dict)
+
+    async def add(self, name: str, source: Source, *, tenant: str | None = None) -> None:
+        """Start a source and offer what it has. A source of the same name is replaced."""
+        await source.start()
+        offered = {offer.capability.name for offer in source.offers()}
+        for other, owner in self._names(tenant).items():
+            if other in offered and owner != name:
+                await source.close()
+                raise RequestError("INVALID_ARGUMENT", f"the capability {other!r} is offered by {owner!r} already")
+        sources = self._shared if tenant is None else self._own.setdefault(tenant, {})
+        before = sources.get(name)
+        sources[name] = source
+        if before is not None:
+            self._indexes.pop(id(before), None)
+            await before.close()
+
+    async def remove(self, name: str, *, tenant: str | None = None) -> bool:
+        sources = self._shared if tenant is None else self._own.get(tenant, {})
+        source = sources.pop(name, None)
+        if source is not None:
+            self._indexes.pop(id(source), None)
+            await source.close()
+        return source is not None
+
+    async def close(self) -> None:
+        sources = [*self._shared.values(), *(one for own in self._own.values() for one in own.values())]
+        self._shared.clear()
+        self._own.clear()
+        await asyncio.gather(*(source.close() for source in sources))
+
+    def tools(self, tenant: str) -> list[Capability]:
+        return sorted((offer.capability for offer in self._offers(tenant).values()), key=lambda one: one.name)
+
+    def find(self, tenant: str, name: str) -> Held:
+        """Raises `ToolError` for a name nobody offers."""
+        offer = self._offer(tenant, name)
+        if offer is None:
+            raise ToolError("UNKNOWN_TOOL", f"there is no capability {name[:80]!r}{self._nearest(tenant, name[:80])}")
+        held = self._held.get((tenant, name))
+        if held is None or held.capability is not offer.capability:
+            held = self._hold(tenant, offer, held)
+        return held
+
+    def declaration(self, tenant: str, name: str) -> str:
+        """The digest of a capability's declaration: what a decision about a call of it must be bound to."""
+        return self.find(tenant, name).digest
+
+    def _hold(self, tenant: str, offer: Offer, before: Held | None) -> Held:
+        capability = offer.capability
+        unchanged = before is not None and before.capability == capability
+        entry = before.entry if before is not None and unchanged else Entry(capability, lambda: None)
+        held = Held(entry, offer.function, declaration_digest(capability))
+        while len(self._held) >= ENTRIES_MAX:
+            self._held.pop(next(iter(self._held)))
+        self._held[tenant, capability.name] = held
+        return held
+
+    def _sources(self, tenant: str | None) -> Iterator[tuple[str, Source]]:
+        yield from self._shared.items()
+        for own in self._own.values() if tenant is None else (self._own.get(tenant, {}),):
+            yield from own.items()
+
+    def _names(self, tenant: str | None) -> dict[str, str]:
+        return {offered: name for name, source in self._sources(tenant) for offered in self._index(source)}
+
+    def _index(self, source: Source) -> dict[str, Offer]:
+        offers = source.offers()
+        known = self._indexes.get(id(source))
+        if known is None or known[0] is not offers:
+            known = self._indexes[id(source)] = (offers, {offer.capability.name: offer for offer in offers})
+        return known[1]
+
+    def _offers(self, tenant: str) -> dict[str, Offer]:
+        found: dict[str, Offer] = {}
+        for _, source in self._sources(tenant):
+            found = {**self._index(source), **found}
+        return found
+
+    def _offer(self, tenant: str, name: str) -> Offer | None:
+        """INVARIANT: where a source that connects again offers a name that is another's by now, the first source keeps it."""
+        for _, source in self._sources(tenant):
+            offer = self._index(source).get(name)
+            if offer is not None:
+                return offer
+        return None
+
+    def _nearest(self, tenant: str, name: str) -> str:
+        import difflib
+
+        near = difflib.get_close_matches(name, list(self._offers(tenant)), 1)
+        return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def check_offers(offers: Sequence[Offer]) -> None:
+    """Refuse what could not be registered, when it is declared and not when it is called."""
+    names: set[str] = set()
+    for offer in offers:
+        name = offer.capability.name
+        if not (name.isascii() and name.isidentifier()):
+            raise RequestError("INVALID_TOOL_NAME", f"{name[:80]!r} is not an identifier")
+        if name in names:
+            raise RequestError("INVALID_ARGUMENT", f"the capability {name!r} is declared twice")
+        names.add(name)
+        Entry(offer.capability, lambda: None)

@@ -1,0 +1,174 @@
+"""HTTP endpoints of the operator's configuration as capabilities.
+
+How arguments become a request: `{name}` in the URL's path or query takes the argument of that name, percent-encoded whole, so
+that a value can never be more than one segment. What is left goes into the query (GET, HEAD, DELETE) or into a JSON body.
+Headers may refer to secrets (`"Authorization": "Bearer ${secret:API_KEY}"`). A JSON answer becomes its value, any other its
+text; a status of 400 or more is a TOOL_ERROR with the status and the beginning of the answer.
+
+Rules: host and port are fixed by the declaration: no placeholder stands before the path. Requests leave through the guarded
+client only, and the policy decides about each. Redirects are not followed.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Literal
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from gateway.capabilities.catalogue import check_offers
+from gateway.capabilities.secrets import Secrets, fill, masked
+from gateway.capabilities.sources import Caller, Offer, call_key
+from gateway.egress import Decide, Egress, EgressError, EgressRefused, Response, parse
+from sandbox.capabilities import ApprovalPolicy, Capability, CapabilityLimits, ToolError
+from sandbox.errors import RequestError
+from sandbox.wire import SideEffect
+
+_PLACEHOLDER: Final = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_TOLD_CHARS: Final = 200
+_IN_QUERY: Final = ("GET", "HEAD", "DELETE")
+
+DecideFor = Callable[[Caller], Decide]
+"""The policy's word on egress, for one caller."""
+
+
+class EndpointSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An endpoint as configuration declares it."""
+
+    name: str
+    url: str
+    method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] = "GET"
+    description: str = ""
+    headers: dict[str, str] = {}
+    input_schema: dict[str, Any] = msgspec.field(default_factory=lambda: {"type": "object"})
+    output_schema: dict[str, Any] = {}
+    side_effect: SideEffect = SideEffect.NETWORK
+    limits: CapabilityLimits = CapabilityLimits()
+    approval_policy: ApprovalPolicy = "none"
+    idempotent: bool = True
+
+    def capability(self) -> Capability:
+        fields = {name: getattr(self, name) for name in Capability.__struct_fields__}
+        return Capability(**fields)
+
+
+class EndpointSource:
+    def __init__(self, specs: Sequence[EndpointSpec], egress: Egress, decide_for: DecideFor, secrets: Secrets) -> None:
+        self._egress, self._decide_for, self._secrets = egress, decide_for, secrets
+        self._offers = [Offer(spec.capability(), self._function(spec)) for spec in specs]
+        for spec in specs:
+            check_spec(spec)
+        check_offers(self._offers)
+
+    async def start(self) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass
+
+    def offers(self) -> Sequence[Offer]:
+        return self._offers
+
+    def _function(self, spec: EndpointSpec) -> Any:
+        async def call(caller: Caller, args: list[Any], kwargs: dict[str, Any]) -> Any:
+            url, body = build(spec, kwargs)
+            headers, used = await fill(self._secrets, caller, spec.headers, parse(url).host)
+            if body is not None:
+                headers.setdefault("Content-Type", "application/json")
+            if not spec.idempotent:
+                headers.setdefault("Idempotency-Key", call_key.get() or str(uuid.uuid4()))
+            try:
+                response = await self._egress.request(
+                    spec.method,
+                    url,
+                    headers=headers,
+                    body=body,
+                    timeout_ms=spec.limits.timeout_ms,
+                    max_response_bytes=spec.limits.max_response_bytes,
+                    decide=self._decide_for(caller),
+                    follow_redirects=False,
+                )
+            except EgressError as error:
+                raise told(error, used) from None
+            return read(response, used)
+
+        return call
+
+
+def check_spec(spec: EndpointSpec) -> None:
+    """Refuse a declaration that could not be called, or not safely."""
+    authority = spec.url.partition("://")[2].partition("/")[0].partition("?")[0]
+    if "{" in authority or "{" in spec.url.partition("://")[0]:
+        raise RequestError("INVALID_ARGUMENT", f"{spec.name}: a placeholder may stand in the path or the query only")
+    try:
+        parse(_PLACEHOLDER.sub("x", spec.url))
+    except EgressRefused as error:
+        raise RequestError("INVALID_ARGUMENT", f"{spec.name}: {error.message}") from None
+    if spec.input_schema.get("type") != "object":
+        raise RequestError("INVALID_ARGUMENT", f"{spec.name}: the input_schema of an endpoint describes an object")
+    missing = set(_PLACEHOLDER.findall(spec.url)) - set(spec.input_schema.get("properties", {}))
+    if missing:
+        raise RequestError("INVALID_ARGUMENT", f"{spec.name}: input_schema has no property {sorted(missing)[0]!r}")
+
+
+def build(spec: EndpointSpec, arguments: Mapping[str, Any]) -> tuple[str, bytes | None]:
+    """URL and body for a call's arguments."""
+    left = dict(arguments)
+
+    def fill_in(found: re.Match[str]) -> str:
+        text = _text(found[1], arguments.get(found[1]))
+        left.pop(found[1], None)
+        if text in ("", ".", ".."):
+            raise ToolError("INVALID_ARGUMENT", f"the argument {found[1]!r} cannot be {text!r}: it stands in the URL's path")
+        return quote(text, safe="")
+
+    url = _PLACEHOLDER.sub(fill_in, spec.url)
+    if spec.method not in _IN_QUERY:
+        return url, msgspec.json.encode(left)
+    pairs = [
+        (name, _text(name, one))
+        for name, value in left.items()
+        if value is not None
+        for one in (value if isinstance(value, list) else [value])
+    ]
+    return (url + ("&" if "?" in url else "?") + urlencode(pairs) if pairs else url), None
+
+
+def _text(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, (str, int, float)):
+        raise ToolError("INVALID_ARGUMENT", f"the argument {name!r} must be a text or a number to stand in a URL")
+    return str(value)
+
+
+def read(response: Response, used: list[str]) -> Any:
+    """An answer's value. Secrets that were sent do not come back."""
+    text = masked(response.body.decode("utf-8", "replace"), used)
+    if response.status >= 400 or 300 <= response.status < 400:
+        raise ToolError("TOOL_ERROR", f"the server answered {response.status}: {text[:_TOLD_CHARS]}")
+    kind = (response.header("content-type") or "").partition(";")[0].strip().lower()
+    if kind == "application/json" or kind.endswith("+json"):
+        return decode_json(text)
+    return text
+
+
+def decode_json(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except (ValueError, RecursionError) as error:
+        raise ToolError("TOOL_ERROR", f"the server's answer is not valid JSON: {error}") from None
+
+
+def told(error: EgressError, used: list[str]) -> ToolError:
+    """A failure of the guarded client, as a program is told it."""
+    message = masked(error.message, used)
+    if not isinstance(error, EgressRefused):
+        return ToolError("TOOL_ERROR", message)
+    return ToolError("PERMISSION_DENIED" if error.code not in _NOT_ABOUT_PERMISSION else "TOOL_ERROR", message)
+
+
+_NOT_ABOUT_PERMISSION: Final = frozenset(("RESPONSE_TOO_LARGE", "REQUEST_TOO_LARGE", "HEADER_INVALID", "TOO_MANY_REDIRECTS"))

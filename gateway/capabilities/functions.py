@@ -1,0 +1,89 @@
+"""Python functions of the operator as capabilities: sync and async, described by their type hints.
+
+Rules: an async function runs on the service's loop. A sync one runs on a thread of its own (`sandbox.lanes`): when its call is
+left at its deadline it goes on there, and takes its place among the concurrent calls until it ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from gateway.capabilities.catalogue import check_offers
+from gateway.capabilities.sources import Caller, Function, Offer, lingering
+from sandbox.capabilities import Capability, ToolError, declare
+from sandbox.lanes import Job, LanesExhausted, start
+
+
+class FunctionSource:
+    """`functions` by the names programs call them by, or a declaration with each."""
+
+    def __init__(self, functions: Mapping[str, Callable[..., Any]] | Sequence[tuple[Capability, Callable[..., Any]]]) -> None:
+        if isinstance(functions, Mapping):
+            functions = [(declare(function, name), function) for name, function in functions.items()]
+        self._offers = [Offer(capability, adapt(function)) for capability, function in functions]
+        check_offers(self._offers)
+
+    async def start(self) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass
+
+    def offers(self) -> Sequence[Offer]:
+        return self._offers
+
+
+def adapt(function: Callable[..., Any]) -> Function:
+    """A plain function as a source's."""
+
+    async def call(caller: Caller, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if inspect.iscoroutinefunction(function):
+            return await function(*args, **kwargs)
+        return await _on_lane(lambda: function(*args, **kwargs))
+
+    return call
+
+
+class _Waker:
+    """Wakes a coroutine when its job has ended, also if the loop is gone by then."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.ended: asyncio.Future[None] = self._loop.create_future()
+
+    def wake(self) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self._end)
+        except RuntimeError:
+            pass
+
+    def _end(self) -> None:
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+    def wait_for(self, done: Callable[[], bool], timeout_ms: int, /) -> bool:
+        raise NotImplementedError
+
+
+async def _late(ended: asyncio.Future[None], job: Job) -> Any:
+    await ended
+    return job.value()
+
+
+async def _on_lane(function: Callable[[], Any]) -> Any:
+    waker = _Waker()
+    job = Job(function, waker, lambda: None)
+    try:
+        start(job, sleeps=False)
+    except LanesExhausted:
+        raise ToolError("TOOL_ERROR", "too many functions have not ended; try again later") from None
+    try:
+        await asyncio.shield(waker.ended)
+    except asyncio.CancelledError:
+        job.abandon()
+        lingering.get([]).append(asyncio.ensure_future(_late(waker.ended, job)))
+        raise
+    return job.value()

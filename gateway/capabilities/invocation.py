@@ -1,0 +1,239 @@
+"""Invocation: the way of one capability call through the service.
+
+    find → size → schema → gate → still the same? → place (rate, concurrency) → run within its time → size → schema → record
+
+`invoke` shows it whole. `prepare` and `make` are its two halves, for those who do something of their own in between.
+
+Rules: a failure is a `ToolError` with a code programs can act on; `Suspend` passes, and ends the run for now. What was decided
+about is what is called: the same bound arguments, under the same declaration. Every call leaves a record with digests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from gateway.capabilities.catalogue import Catalogue, Held
+from gateway.capabilities.sources import Caller, call_key, lingering
+from sandbox.admission import RateExceeded
+from sandbox.capabilities import IDEMPOTENCY_KEY, Capability, ToolCallContext, ToolError, checked_answer, digest
+from sandbox.errors import Suspend
+from sandbox.idempotency import KeyRefused
+from sandbox.schemas import Mismatch
+from sandbox.wire import CallStatus, ErrorObject, ExternalCallRecord
+
+_STATUS = {"PERMISSION_DENIED": CallStatus.DENIED, "TIMEOUT_TOOL": CallStatus.TIMEOUT}
+_MESSAGE_CHARS_MAX = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that has been checked and is to be decided about. `arguments` are by name (see `named`); `declaration` is the digest
+    of what the capability said it does when the call was checked; `key` names a call that must not happen twice."""
+
+    caller: Caller
+    held: Held
+    args: list[Any]
+    kwargs: dict[str, Any]
+    arguments: Mapping[str, Any]
+    request_digest: str
+    declaration: str
+    key: object = None
+
+    @property
+    def name(self) -> str:
+        return self.held.capability.name
+
+
+Gate = Callable[[ToolCall], Awaitable[None]]
+"""Policy and approvals: returns if the call may be made, raises `ToolError("PERMISSION_DENIED", …)` or `Suspend` if not (now)."""
+Record = Callable[[ExternalCallRecord], None]
+
+
+async def invoke(catalogue: Catalogue, caller: Caller, asked: ToolCallContext, gate: Gate, record: Record) -> Any:
+    """The whole way of a call. Gives the value; raises `ToolError` or `Suspend`."""
+    held = catalogue.find(caller.tenant, asked.name)
+    with recording(held.capability, asked, record) as recorded:
+        call = prepare(catalogue, caller, asked)
+        await gate(call)
+        value = await make(catalogue, call)
+        recorded.response_digest = digest(value)
+        return value
+
+
+@dataclass(slots=True)
+class Recorded:
+    request_digest: str
+    response_digest: str | None = None
+
+
+@contextlib.contextmanager
+def recording(capability: Capability, asked: ToolCallContext, record: Record) -> Iterator[Recorded]:
+    """Record what becomes of a call, however it ends."""
+    started_ns = time.monotonic_ns()
+    recorded = Recorded(_digest_of(asked))
+    status, failed = CallStatus.OK, None
+    try:
+        yield recorded
+    except Suspend as waits:
+        status, failed = CallStatus.APPROVAL_PENDING, waits.error
+        raise
+    except ToolError as error:
+        status, failed = _STATUS.get(error.code, CallStatus.ERROR), ErrorObject(code=error.code, message=error.message)
+        raise
+    except BaseException:
+        status, failed = CallStatus.ERROR, ErrorObject(code="CANCELLED", message="the call was broken off")
+        raise
+    finally:
+        record(
+            ExternalCallRecord(
+                name=capability.name,
+                side_effect=capability.side_effect,
+                duration_ms=(time.monotonic_ns() - started_ns) // 1_000_000,
+                status=status,
+                request_digest=recorded.request_digest,
+                response_digest=recorded.response_digest,
+                error=failed,
+            )
+        )
+
+
+def _digest_of(asked: ToolCallContext) -> str:
+    try:
+        return digest(asked)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ToolError("INVALID_ARGUMENT", f"arguments must be plain JSON: {error}") from None
+
+
+def prepare(catalogue: Catalogue, caller: Caller, asked: ToolCallContext) -> ToolCall:
+    """Find the capability and check the request's size and shape. Raises `ToolError`."""
+    held = catalogue.find(caller.tenant, asked.name)
+    entry, limits = held.entry, held.capability.limits
+    request_digest = _digest_of(asked)
+    if len(msgspec.json.encode(asked)) > limits.max_request_bytes:
+        raise ToolError("INVALID_ARGUMENT", f"the request is larger than {limits.max_request_bytes} bytes")
+    args, kwargs = asked.args, dict(asked.kwargs)
+    key = kwargs.pop(IDEMPOTENCY_KEY, None) if entry.answers is not None else None
+    if not entry.arguments.is_named and not args and isinstance(kwargs.get("args"), list):
+        args = kwargs.pop("args")
+    try:
+        args, kwargs = entry.arguments.bind(args, kwargs)
+    except Mismatch as error:
+        raise ToolError("INVALID_ARGUMENT", f"{asked.name}: {error}") from None
+    return ToolCall(caller, held, args, kwargs, named(args, kwargs), request_digest, held.digest, key)
+
+
+def named(args: list[Any], kwargs: dict[str, Any]) -> Mapping[str, Any]:
+    """Arguments as policies, hooks and approvers see them: by name. Those that have none are the list `args`."""
+    if not args:
+        return kwargs
+    if "args" in kwargs:
+        raise ToolError("INVALID_ARGUMENT", "an argument cannot be called 'args' beside positional ones")
+    return {"args": args, **kwargs}
+
+
+async def make(catalogue: Catalogue, call: ToolCall, declaration: str | None = None) -> Any:
+    """Make a call that may be made, and was decided about under `declaration` (that of the call, unless it was given another
+    one since). Raises `ToolError`."""
+    # THREAT[TM-CAP-SWAP]: a call that was decided about under one declaration is not made under another.
+    held = catalogue.find(call.caller.tenant, call.name)
+    if held.digest != call.declaration or declaration not in (None, held.digest):
+        raise ToolError("PERMISSION_DENIED", f"{call.name} was declared anew while the call waited; call it again")
+    answers = held.entry.answers
+    if answers is None or call.key is None:
+        return (await _make(held, call, []))[0]
+    try:
+        kept = answers.begin(call.key, call.request_digest)
+    except KeyRefused as error:
+        raise ToolError("INVALID_ARGUMENT", f"{call.name}: {error}") from None
+    if kept is not None:
+        return msgspec.json.decode(kept)["value"]
+    reply: bytes | None = None
+    left: list[asyncio.Future[Any]] = []
+    key = str(call.key)
+    try:
+        value, reply = await _make(held, call, left)
+        return value
+    finally:
+        if not left:
+            answers.end(key, reply)
+        else:  # it goes on: its key is taken until it ends, and then has its answer
+            left[0].add_done_callback(lambda late: answers.end(key, _late_reply(held, late)))
+
+
+def _late_reply(held: Held, late: asyncio.Future[Any]) -> bytes | None:
+    try:
+        return checked_answer(held.entry, late.result())[1]
+    except (Exception, asyncio.CancelledError):
+        return None
+
+
+async def _make(held: Held, call: ToolCall, left: list[asyncio.Future[Any]]) -> tuple[Any, bytes]:
+    """The value and its JSON. `left` is filled with what goes on if the call is left."""
+    timeout_ms = held.capability.limits.timeout_ms
+    limit = asyncio.timeout(timeout_ms / 1000)
+    try:
+        async with limit:
+            leave = await _enter(held)
+            lingering.set(left)
+            call_key.set(None if call.key is None else str(call.key))
+            try:
+                value = await held.function(call.caller, call.args, call.kwargs)
+            finally:
+                _leave_after(left, leave)
+    except TimeoutError as error:
+        if not limit.expired():
+            raise ToolError("TOOL_ERROR", _told(error)) from None
+        raise ToolError("TIMEOUT_TOOL", f"the capability took longer than {timeout_ms} ms") from None
+    except (ToolError, Suspend):
+        raise
+    except Exception as error:
+        raise ToolError("TOOL_ERROR", _told(error)) from None
+    try:
+        return checked_answer(held.entry, value)
+    except (TypeError, ValueError, RecursionError, OverflowError) as error:
+        raise ToolError("TOOL_ERROR", f"the answer is not plain JSON: {error}"[:_MESSAGE_CHARS_MAX]) from None
+
+
+def _leave_after(left: list[asyncio.Future[Any]], leave: Callable[[], None]) -> None:
+    """Give the place back when everything of the call has ended."""
+    if not left:
+        leave()
+        return
+    asyncio.gather(*left, return_exceptions=True).add_done_callback(lambda _: leave())
+
+
+async def _enter(held: Held) -> Callable[[], None]:
+    """A place among this tenant's calls of the capability; waits for one."""
+    admission = held.entry.admission
+    loop = asyncio.get_running_loop()
+    try:
+        leave = admission.enter()
+        if leave is not None:
+            return leave
+        freed = asyncio.Event()
+
+        def wake() -> None:
+            loop.call_soon_threadsafe(freed.set)
+
+        admission.wait(freed, wake)
+        try:
+            while (leave := admission.enter()) is None:
+                await freed.wait()
+                freed.clear()
+        finally:
+            admission.forget(freed)
+        return leave
+    except RateExceeded as error:
+        limit = held.capability.limits.rate_per_min
+        raise ToolError("RATE_LIMITED", f"{held.capability.name} may be called {limit} times a minute: {error}") from None
+
+
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"[:_MESSAGE_CHARS_MAX].encode("utf-8", "replace").decode()
