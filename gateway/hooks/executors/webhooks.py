@@ -1,0 +1,141 @@
+"""Webhooks: hooks that are somebody's web service.
+
+The payload is sent as JSON with POST; an answer of 200 to 299 is read like a program's output after status 0. The header
+
+    Hatchway-Signature: t=1767225600,v1=<hex HMAC-SHA256 of "1767225600." + body>
+
+lets the service tell a genuine request (`verify`). THREAT[TM-HOOK-006]: the time is signed too, so that a request that
+somebody recorded cannot be sent again later; `Hatchway-Delivery` is the same for every attempt, so that a service can tell a
+retry.
+
+Rules: everything happens within the hook's timeout: attempts, pauses, reading. Failures of the network, 429 and 5xx are
+tried again after pauses that double; a refusal of the guarded client and other statuses are not. Redirects are not followed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import random
+import time
+from typing import Final
+
+from gateway.egress.errors import EgressError, EgressFailed, EgressRefused
+from gateway.hooks.executors.ports import Answer, Egress, ExecutorOpts, Ran, SigningKeys
+from gateway.hooks.outputs import Error, overran, parse, timed_out
+from gateway.hooks.payloads import Letter
+from gateway.hooks.specs import UserHookSpec
+from gateway.uuids import uuid7
+
+DEFAULT_KEY: Final = "hooks/signing"
+SIGNATURE: Final = "Hatchway-Signature"
+TOLERANCE_SECONDS: Final = 300
+ATTEMPTS_MAX: Final = 6
+_PAUSE_MS: Final = 50
+_PAUSE_MS_MAX: Final = 5000
+_AGAIN: Final = frozenset({429, 500, 502, 503, 504})
+
+
+def sign(body: bytes, key: bytes, now_seconds: int) -> str:
+    mac = hmac.new(key, f"{now_seconds}.".encode() + body, hashlib.sha256).hexdigest()
+    return f"t={now_seconds},v1={mac}"
+
+
+def verify(header: str, body: bytes, key: bytes, now_seconds: int, tolerance_seconds: int = TOLERANCE_SECONDS) -> bool:
+    """For receivers: is this a request of ours, and of now?"""
+    fields = dict(part.split("=", 1) for part in header.split(",") if "=" in part)
+    sent = fields.get("t", "")
+    if not (sent.isascii() and sent.isdigit() and len(sent) <= 12) or abs(now_seconds - int(sent)) > tolerance_seconds:
+        return False
+    return hmac.compare_digest(sign(body, key, int(sent)).encode(), f"t={sent},v1={fields.get('v1', '')}".encode())
+
+
+async def run_webhook(
+    spec: UserHookSpec, letter: Letter, opts: ExecutorOpts, egress: Egress | None, keys: SigningKeys | None
+) -> Ran:
+    if egress is None:
+        return Ran(Error("webhook hook executor has no dispatcher; runtime did not wire it"), attempts=0)
+    name = spec.executor.secret or DEFAULT_KEY
+    key = await keys.key(name) if keys is not None else None
+    if not key:
+        return Ran(Error(f"webhook has no signing key {name!r}; store it as a secret of that name"), attempts=0)
+    sending = _Sending(spec, letter, opts, egress, key)
+    try:
+        return await asyncio.wait_for(sending.run(), opts.timeout_ms / 1000)
+    except TimeoutError:
+        return Ran(timed_out(opts.timeout_ms), attempts=sending.attempts)
+
+
+class _Sending:
+    """One delivery: its attempts, and the pauses between them."""
+
+    def __init__(self, spec: UserHookSpec, letter: Letter, opts: ExecutorOpts, egress: Egress, key: bytes) -> None:
+        self.attempts = 0
+        self._spec = spec
+        self._body = letter.text
+        self._opts = opts
+        self._egress = egress
+        self._key = key
+        self._delivery = uuid7()
+        self._until = time.monotonic() + opts.timeout_ms / 1000
+
+    async def run(self) -> Ran:
+        problem = ""
+        while self.attempts < ATTEMPTS_MAX:
+            self.attempts += 1
+            try:
+                answer = await self._send()
+            except EgressError as error:
+                if isinstance(error, EgressRefused):
+                    return Ran(self._refused(error), attempts=self.attempts)
+                if isinstance(error, EgressFailed) and error.reason == "TIMEOUT":
+                    return Ran(timed_out(self._opts.timeout_ms), attempts=self.attempts)
+                problem = f"webhook failed: {error}"
+            else:
+                if 200 <= answer.status < 300:
+                    return self._read(answer)
+                problem = f"webhook answered {answer.status}"
+                if answer.status not in _AGAIN:
+                    break
+            if not await self._pause():
+                break
+        tried = f" ({self.attempts} attempts)" if self.attempts > 1 else ""
+        return Ran(Error(problem + tried), attempts=self.attempts)
+
+    def _refused(self, error: EgressRefused) -> Error:
+        """The guarded client's refusals are final: the same request would be refused again."""
+        return overran(self._opts.max_output_bytes) if error.code == "RESPONSE_TOO_LARGE" else Error(f"webhook refused: {error}")
+
+    async def _send(self) -> Answer:
+        headers = {
+            "Content-Type": "application/json",
+            "User-Agent": "hatchway-hooks",
+            "Hatchway-Hook-Id": self._spec.id,
+            "Hatchway-Event": self._spec.event.value,
+            "Hatchway-Delivery": self._delivery,
+            SIGNATURE: sign(self._body, self._key, int(time.time())),
+        }
+        left_ms = max(1, int((self._until - time.monotonic()) * 1000))
+        return await self._egress.request(
+            "POST",
+            self._spec.executor.url or "",
+            headers=headers,
+            body=self._body,
+            timeout_ms=left_ms,
+            max_response_bytes=self._opts.max_output_bytes,
+            follow_redirects=False,
+        )
+
+    async def _pause(self) -> bool:
+        """False when there is no time left for a pause and another attempt."""
+        most_ms = min(_PAUSE_MS << (self.attempts - 1), _PAUSE_MS_MAX)
+        pause = random.uniform(most_ms / 2, most_ms) / 1000
+        if time.monotonic() + pause >= self._until:
+            return False
+        await asyncio.sleep(pause)
+        return True
+
+    def _read(self, answer: Answer) -> Ran:
+        text = answer.body.decode("utf-8", "replace")
+        return Ran(parse(text), stdout=text, attempts=self.attempts)

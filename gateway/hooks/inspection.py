@@ -1,0 +1,154 @@
+"""Inspection: what a tenant's wasm module says about itself, read before anything compiles or runs it.
+
+Purpose: the host calls `_start` without a check of types and limits memory only after a module has been instantiated; so
+both are settled here, from the module's own sections. Accepted is what toolchains make for WASI preview 1 commands: one
+memory, bounded tables, imports of functions from `wasi_snapshot_preview1`, `memory` and `_start: () -> ()` exported, nothing
+that runs at instantiation, no types but functions.
+
+Rules: every count is bounded before it is looped over; what is not understood is refused. Whether the code is valid is the
+compiler's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+PAGE_BYTES: Final = 65536
+TABLE_ENTRIES_MAX: Final = 65536
+_ITEMS_MAX: Final = 100_000
+_CUSTOM, _TYPES, _IMPORTS, _FUNCTIONS, _TABLES, _MEMORIES, _EXPORTS, _START = 0, 1, 2, 3, 4, 5, 7, 8
+_KNOWN: Final = frozenset(range(13)) - {_START}
+_VALUE_TYPES: Final = frozenset({0x7F, 0x7E, 0x7D, 0x7C, 0x7B, 0x70, 0x6F})
+_KIND_FUNCTION, _KIND_MEMORY = 0, 2
+
+
+class BadModule(ValueError):
+    """A module we do not take. Never leaves this package: it becomes the hook's error."""
+
+
+class _Bytes:
+    """Reads numbers and names; running out of bytes is a bad module."""
+
+    def __init__(self, data: bytes | memoryview) -> None:
+        self._data = memoryview(data)
+        self._at = 0
+
+    def byte(self) -> int:
+        return self.take(1)[0]
+
+    def take(self, count: int) -> memoryview:
+        end = self._at + count
+        if end > len(self._data):
+            raise BadModule("the module is cut off")
+        piece, self._at = self._data[self._at : end], end
+        return piece
+
+    def number(self) -> int:
+        """An unsigned LEB128 number of at most 32 bits."""
+        value = 0
+        for shift in range(0, 35, 7):
+            byte = self.byte()
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                if value >> 32:
+                    break
+                return value
+        raise BadModule("the module has a malformed number")
+
+    def count(self) -> int:
+        found = self.number()
+        if found > _ITEMS_MAX:
+            raise BadModule(f"the module has more than {_ITEMS_MAX} items of a kind")
+        return found
+
+    def name(self) -> str:
+        return bytes(self.take(self.number())).decode("utf-8", "replace")
+
+    def sections(self) -> Iterator[tuple[int, _Bytes]]:
+        while self._at < len(self._data):
+            kind = self.byte()
+            yield kind, _Bytes(self.take(self.number()))
+
+
+def inspect_module(module: bytes, memory_bytes: int) -> None:
+    """Raises `BadModule` unless this is a module that a hook may be, within `memory_bytes` at its start."""
+    reader = _Bytes(module)
+    if bytes(reader.take(8)) != b"\0asm\1\0\0\0":
+        raise BadModule("this is not a core WebAssembly module")
+    is_plain: list[bool] = []
+    functions: list[int] = []
+    memories, start = 0, None
+    for kind, body in reader.sections():
+        if kind not in _KNOWN:
+            what = "a start function" if kind == _START else f"a section of the unknown kind {kind}"
+            raise BadModule(f"the module has {what}")
+        if kind == _TYPES:
+            is_plain += [_read_type(body) for _ in range(body.count())]
+        elif kind == _IMPORTS:
+            functions += [_read_import(body) for _ in range(body.count())]
+        elif kind == _FUNCTIONS:
+            functions += [body.number() for _ in range(body.count())]
+        elif kind == _TABLES:
+            _check_tables(body)
+        elif kind == _MEMORIES:
+            memories += body.count()
+            if memories == 1:
+                _check_memory(body, memory_bytes)
+        elif kind == _EXPORTS:
+            start = _find_start(body)
+    if memories != 1:
+        raise BadModule("the module must have exactly one memory of its own")
+    if start is None or start >= len(functions) or functions[start] >= len(is_plain) or not is_plain[functions[start]]:
+        raise BadModule("the module must export _start, a function without parameters and results")
+
+
+def _read_type(body: _Bytes) -> bool:
+    """Is it a function without parameters and results?"""
+    if body.byte() != 0x60:
+        raise BadModule("the module has types that are not functions")
+    values = [body.byte() for _ in range(2) for _ in range(body.count())]
+    if not _VALUE_TYPES.issuperset(values):
+        raise BadModule("the module has functions of unknown types")
+    return not values
+
+
+def _read_import(body: _Bytes) -> int:
+    space, name = body.name(), body.name()
+    if space != "wasi_snapshot_preview1" or body.byte() != _KIND_FUNCTION:
+        raise BadModule(f"the module imports {space[:40]}.{name[:40]}; only functions of wasi_snapshot_preview1 are there")
+    return body.number()
+
+
+def _check_tables(body: _Bytes) -> None:
+    entries = 0
+    for _ in range(body.count()):
+        if body.byte() not in (0x70, 0x6F):
+            raise BadModule("the module has a table of an unknown kind")
+        flags, _least = body.byte(), body.number()
+        if flags != 1:
+            raise BadModule("the module has a table without a maximum")
+        entries += body.number()
+        if entries > TABLE_ENTRIES_MAX:
+            raise BadModule(f"the module's tables may have {TABLE_ENTRIES_MAX} entries at most")
+
+
+def _check_memory(body: _Bytes, memory_bytes: int) -> None:
+    flags, least = body.byte(), body.number()
+    if flags not in (0, 1):
+        raise BadModule("the module's memory is shared or 64 bits wide")
+    if least * PAGE_BYTES > memory_bytes:
+        raise BadModule(f"the module wants {least * PAGE_BYTES >> 20} MiB of memory at its start; {memory_bytes >> 20} are there")
+
+
+def _find_start(body: _Bytes) -> int | None:
+    """The number of the function exported as `_start`."""
+    found, has_memory = None, False
+    for _ in range(body.count()):
+        name, kind, index = body.name(), body.byte(), body.number()
+        if name == "_start" and kind == _KIND_FUNCTION:
+            found = index
+        has_memory = has_memory or (name == "memory" and kind == _KIND_MEMORY)
+    if not has_memory:
+        raise BadModule("the module must export its memory as memory")
+    return found

@@ -1,0 +1,95 @@
+"""Payloads: what a hook is told, and the three ways it is told it.
+
+Rules: the same JSON text goes to standard input, into a file under `/workspace/.hooks` and into the environment. Variables
+stand in the contract's order, first all with the prefix `EVERRUNS_HOOK_`, then the same set with `HATCHWAY_HOOK_`; the
+hook's own variables are layered last. A payload longer than one variable may be on Linux is left out of the environment
+only. The file exists in the hook's fork and nowhere else, so nothing is left behind.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+
+from gateway.hooks.events import HookEvent
+from gateway.uuids import uuid7
+
+FOLDER: Final = "/workspace/.hooks"
+PREFIXES: Final = ("EVERRUNS_HOOK_", "HATCHWAY_HOOK_")
+PAYLOAD_BYTES_MAX: Final = 4 << 20
+VARIABLE_BYTES_MAX: Final = 128 << 10
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]")
+_encode = msgspec.json.Encoder().encode
+
+
+class Occasion(msgspec.Struct, frozen=True, kw_only=True):
+    """Something happened in a session. Ids that are not known are None; `data` is the event's own (`events.DATA_FIELDS`)."""
+
+    event: HookEvent
+    session_id: str
+    data: Mapping[str, Any]
+    turn_id: str | None = None
+    org_id: str | None = None
+    agent_id: str | None = None
+
+
+class HookPayload(msgspec.Struct, frozen=True):
+    event: HookEvent
+    hook_id: str
+    session_id: str
+    turn_id: str | None
+    org_id: str | None
+    agent_id: str | None
+    ts: str
+    data: Mapping[str, Any]
+
+
+class Letter(msgspec.Struct, frozen=True):
+    """A payload ready to be handed over: its text, the path of its file, and the variables without the hook's own."""
+
+    text: bytes
+    path: str
+    variables: dict[str, str]
+
+
+def make_payload(occasion: Occasion, hook_id: str, data: Mapping[str, Any], now_ms: int | None = None) -> HookPayload:
+    at = datetime.fromtimestamp((time.time_ns() // 1_000_000 if now_ms is None else now_ms) / 1000, UTC)
+    return HookPayload(
+        event=occasion.event,
+        hook_id=hook_id,
+        session_id=occasion.session_id,
+        turn_id=occasion.turn_id,
+        org_id=occasion.org_id,
+        agent_id=occasion.agent_id,
+        ts=at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        data=data,
+    )
+
+
+def seal(payload: HookPayload) -> Letter:
+    """Raises `ValueError` for data that is no JSON or too large."""
+    try:
+        text = _encode(payload)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"hook payload is not JSON: {error}") from None
+    if len(text) > PAYLOAD_BYTES_MAX:
+        raise ValueError(f"hook payload exceeded {PAYLOAD_BYTES_MAX} bytes")
+    path = f"{FOLDER}/{_UNSAFE.sub('_', payload.hook_id)}-{uuid7()}.json"
+    return Letter(text, path, _variables(payload, text, path))
+
+
+def _variables(payload: HookPayload, text: bytes, path: str) -> dict[str, str]:
+    found = {"PAYLOAD_JSON": text.decode()} if len(text) <= VARIABLE_BYTES_MAX else {}
+    found |= {"PAYLOAD_PATH": path, "EVENT": payload.event.value, "ID": payload.hook_id, "SESSION_ID": payload.session_id}
+    if payload.turn_id is not None:
+        found["TURN_ID"] = payload.turn_id
+    for name in ("tool_name", "tool_call_id"):
+        value = payload.data.get(name)
+        if isinstance(value, str):
+            found[name.upper()] = value
+    return {prefix + name: value for prefix in PREFIXES for name, value in found.items()}

@@ -1,0 +1,308 @@
+"""`hatchway hook test`: what a hook would do with an event, step by step, in a sandbox that is thrown away.
+
+Rules: SPEC is a JSON file with one hook or a list of them, as the API takes them; the event is a JSON file with `event` and
+`data`. Programs that specs name (`executor.program`) are read from the folder of SPEC; `--files` puts a folder's files into
+the sandbox's /workspace. A webhook is shown and sent only with `--send`. Exit status: 0 if the event would go on, 3 if it
+would be blocked or withheld, 2 for a mistake.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gateway.hooks.executors.ports import ExecutorOpts, Ran
+    from gateway.hooks.firing import Fired, Outcome
+    from gateway.hooks.forks import SessionForks
+    from gateway.hooks.jobs import Changes, Done, Job
+    from gateway.hooks.payloads import HookPayload, Occasion
+    from gateway.hooks.specs import UserHookSpec
+    from sandbox.session import Session
+
+_FILE_BYTES_MAX = 10 << 20
+_SHOWN_CHARACTERS = 100
+
+
+def add_command(commands: Any) -> None:
+    hook = commands.add_parser(
+        "hook",
+        help="try a hook on an event and see what it would do",
+        description="Hooks: programs that may refuse or rewrite what a session does.",
+        epilog="example:\n  hatchway hook test guard.json --event event.json --files ./workspace\n"
+        'where guard.json is   {"event": "pre_tool_use", "executor": {"type": "bash", "command": "exit 1"}}\n'
+        'and event.json is     {"event": "pre_tool_use", "data": {"tool_name": "db.query", "arguments": {}}}',
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    hook.set_defaults(function="hook")
+    verbs = hook.add_subparsers(dest="verb", metavar="VERB", required=True)
+    test = verbs.add_parser("test", help="fire an event at hooks, step by step", description="Fire an event at hooks.")
+    test.add_argument("spec", metavar="SPEC", help="JSON: a hook, or a list of hooks")
+    test.add_argument(
+        "--event", required=True, metavar="FILE", help="JSON: {event, data, session_id?, turn_id?, org_id?, agent_id?}"
+    )
+    test.add_argument("--files", metavar="DIR", help="copy a folder's files into /workspace first")
+    test.add_argument("--mute", action="append", default=[], metavar="ID", help="mute hooks by id or glob (repeatable)")
+    test.add_argument("--send", action="store_true", help="really send webhooks")
+    test.add_argument("--json", action="store_true", help="machine-readable")
+
+
+def run(options: argparse.Namespace) -> int:
+    import asyncio
+
+    specs, occasion = _read_specs(Path(options.spec)), _read_event(Path(options.event))
+    _load_images(specs)
+    session = _open_session(options.files, occasion.session_id)
+    try:
+        fired, seen = asyncio.run(_fire(options, specs, occasion, session))
+    finally:
+        session.close()
+    if options.json:
+        _print_json(fired, seen)
+    else:
+        _print_steps(specs, occasion, fired, seen)
+    return 3 if fired.blocked is not None or fired.withheld is not None else 0
+
+
+def _read_specs(path: Path) -> tuple[UserHookSpec, ...]:
+    from gateway.hooks.specs import InvalidHooks, check_specs
+    from sandbox.errors import RequestError
+
+    raw = _read_json(path)
+    try:
+        return check_specs(raw if isinstance(raw, list) else [raw])
+    except InvalidHooks as invalid:
+        raise RequestError(
+            "INVALID_ARGUMENT", f"{path}:\n  " + "\n  ".join(map(str, invalid.mistakes)), "see docs/hooks.md"
+        ) from None
+
+
+def _read_event(path: Path) -> Occasion:
+    import msgspec
+
+    from gateway.hooks.payloads import Occasion
+    from sandbox.errors import RequestError
+
+    raw = _read_json(path)
+    try:
+        return msgspec.convert({"session_id": "test", "data": {}, **raw} if isinstance(raw, dict) else raw, Occasion)
+    except msgspec.ValidationError as error:
+        raise RequestError("INVALID_ARGUMENT", f"{path} is not an event: {error}", "it needs event and data") from None
+
+
+def _load_images(specs: tuple[UserHookSpec, ...]) -> None:
+    """What has to be compiled on this machine first is not in any hook's time."""
+    from hatchway.cli import show_progress
+    from sandbox.images import images
+
+    for kind in {spec.executor.type for spec in specs} & {"bash", "shell", "python", "javascript"}:
+        images.get("shell" if kind == "bash" else kind, progress=show_progress)
+
+
+def _read_json(path: Path) -> Any:
+    import json
+
+    from sandbox.errors import RequestError
+
+    try:
+        return json.loads(path.read_bytes())
+    except OSError as error:
+        raise RequestError("INVALID_ARGUMENT", f"cannot read {path}: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise RequestError("INVALID_ARGUMENT", f"{path} is not JSON: {error}") from None
+
+
+def _open_session(folder: str | None, session_id: str) -> Session:
+    from sandbox.errors import RequestError
+    from sandbox.session import Session
+    from sandbox.vfs import VfsError
+    from sandbox.wire import SESSION_ID, Language
+
+    session = Session(session_id if SESSION_ID.fullmatch(session_id) else "test", language=Language.SHELL)
+    if folder is None:
+        return session
+    top = Path(folder)
+    if not top.is_dir():
+        raise RequestError("INVALID_ARGUMENT", f"{folder} is not a folder")
+    for path in sorted(top.rglob("*")):
+        if path.is_file() and not path.is_symlink():
+            try:
+                session.vfs.write_file(f"/workspace/{path.relative_to(top)}", path.read_bytes())
+            except (OSError, VfsError) as error:
+                raise RequestError("INVALID_ARGUMENT", f"cannot copy {path}: {error}") from None
+    return session
+
+
+class _Folder:
+    """Programs in the folder of the specs."""
+
+    def __init__(self, top: Path) -> None:
+        self._top = top.resolve()
+
+    async def load(self, source: str, name: str) -> bytes | None:
+        path = (self._top / name).resolve()
+        if not path.is_relative_to(self._top) or not path.is_file() or path.stat().st_size > _FILE_BYTES_MAX:
+            return None
+        return path.read_bytes()
+
+
+class _TestKey:
+    async def key(self, name: str) -> bytes | None:
+        return b"hatchway hook test"
+
+
+class _NotSending:
+    """Shows what would be sent, in place of the guarded client."""
+
+    async def request(self, method: str, url: str, *, headers: Mapping[str, str] | None = None, **rest: Any) -> Any:
+        from gateway.egress.errors import EgressRefused
+
+        raise EgressRefused("NOT_SENT", f"{method} {url} was not sent; add --send to send it")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Seen:
+    """Why a hook fired, the environment its program had (a webhook has none), and what came of it."""
+
+    why: str
+    environment: Mapping[str, str]
+    ran: Ran
+
+
+class _Watched:
+    """Executors, and the forks under them, that remember what every hook was told and said."""
+
+    def __init__(self, forks: SessionForks, options: argparse.Namespace) -> None:
+        from gateway.egress import Egress
+        from gateway.hooks.executors import Executors
+
+        egress: Any = Egress() if options.send else _NotSending()
+        self.seen: dict[str, _Seen] = {}
+        self._forks = forks
+        self._environment: Mapping[str, str] = {}
+        self._executors = Executors(
+            forks=_Noting(self), programs=_Folder(Path(options.spec).parent), egress=egress, keys=_TestKey()
+        )
+
+    async def run(self, spec: UserHookSpec, payload: HookPayload, opts: ExecutorOpts, changes: tuple[Changes, ...] = ()) -> Ran:
+        from gateway.hooks.matchers import match
+
+        self._environment = {}
+        ran = await self._executors.run(spec, payload, opts, changes)
+        self.seen[spec.id] = _Seen(match(spec.matcher, spec.event, payload.data).why, self._environment, ran)
+        return ran
+
+    async def run_job(self, session_id: str, job: Job) -> Done:
+        self._environment = job.env
+        return await self._forks.run(session_id, job)
+
+
+class _Noting:
+    """The watched forks, as executors want them."""
+
+    def __init__(self, watched: _Watched) -> None:
+        self._watched = watched
+
+    async def run(self, session_id: str, job: Job) -> Done:
+        return await self._watched.run_job(session_id, job)
+
+
+async def _fire(
+    options: argparse.Namespace, specs: tuple[UserHookSpec, ...], occasion: Occasion, session: Session
+) -> tuple[Fired, dict[str, _Seen]]:
+    from gateway.hooks.firing import fire
+    from gateway.hooks.forks import SessionForks
+
+    forks = SessionForks(lambda session_id: session)
+    watched = _Watched(forks, options)
+    try:
+        return await fire(occasion, specs, watched, muted=tuple(options.mute)), watched.seen
+    finally:
+        forks.close()
+
+
+def _print_steps(specs: tuple[UserHookSpec, ...], occasion: Occasion, fired: Fired, seen: Mapping[str, _Seen]) -> None:
+    print(f"event {fired.event.value}")
+    _print_data(occasion.data)
+    skipped, outcomes = dict(fired.skipped), {one.hook_id: one for one in fired.outcomes}
+    for number, spec in enumerate(specs, 1):
+        print(f"\n{number}. {spec.id} ({spec.executor.type}, {spec.timeout_ms} ms, on_error {spec.on_error})")
+        if spec.id in skipped:
+            print(f"   does not fire: {skipped[spec.id]}")
+        elif spec.id in outcomes:
+            _print_hook(outcomes[spec.id], seen.get(spec.id))
+        else:
+            print(f"   not reached: {fired.blocked_by} blocked")
+    print()
+    _print_end(fired)
+
+
+def _print_hook(outcome: Outcome, seen: _Seen | None) -> None:
+    if seen is None:  # it never came back: the firing gave it up
+        print(f"   fires\n   decision: {outcome.decision} ({outcome.reason})\n   effect: {outcome.effect} by on_error")
+        return
+    ran = seen.ran
+    print(f"   fires: {seen.why}")
+    if seen.environment:
+        print("   environment (and the same with the prefix HATCHWAY_HOOK_):")
+    for name, value in seen.environment.items():
+        if not name.startswith("HATCHWAY_HOOK_"):
+            print(f"     {name}={_short(value)}")
+    for name, text in (("stdout", ran.stdout), ("stderr", ran.stderr)):
+        for line in text.splitlines()[:20]:
+            print(f"   {name}: {_short(line)}")
+    print(
+        f"   exit status {ran.exit_code}, {outcome.duration_ms:.1f} ms"
+        + (f", {ran.attempts} attempts" if ran.attempts > 1 else "")
+    )
+    print(f"   decision: {outcome.decision}" + (f" ({outcome.reason})" if outcome.reason else ""))
+    print(f"   effect: {outcome.effect.replace('_', ' ')}" + (" by on_error" if outcome.decision == "error" else ""))
+    for path in (*ran.changes.files, *ran.changes.directories, *ran.changes.links) if outcome.changed_files else ():
+        print(f"   keeps {path}")
+
+
+def _print_end(fired: Fired) -> None:
+    if fired.blocked is not None:
+        print(f"result: blocked by {fired.blocked_by}: {fired.blocked}")
+    elif fired.withheld is not None:
+        print(f"result: withheld: {fired.withheld}")
+    else:
+        print("result: goes on" + (", rewritten" if fired.rewrote else ""))
+    for message in fired.user_messages:
+        print(f"to the user: {message}")
+    _print_data(fired.data)
+
+
+def _print_data(data: Mapping[str, Any]) -> None:
+    import msgspec
+
+    for name, value in data.items():
+        print(f"  {name}: {_short(msgspec.json.encode(value).decode())}")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + f"… ({len(text)} characters)"
+
+
+def _print_json(fired: Fired, seen: Mapping[str, _Seen]) -> None:
+    import msgspec
+
+    hooks = {
+        hook_id: {
+            "why": one.why,
+            "environment": one.environment,
+            "stdout": one.ran.stdout,
+            "stderr": one.ran.stderr,
+            "exit_code": one.ran.exit_code,
+            "output": one.ran.output,
+        }
+        for hook_id, one in seen.items()
+    }
+    facts = {name: getattr(fired, name) for name in fired.__struct_fields__ if name != "changes"}
+    facts["files"] = sorted({path for one in fired.changes for path in (*one.files, *one.directories, *one.links)})
+    facts["removed"] = sorted({path for one in fired.changes for path in one.removed})
+    sys.stdout.write(msgspec.json.encode({**facts, "hooks": hooks}).decode() + "\n")

@@ -1,0 +1,95 @@
+"""A stage for hooks: a real session, real forks of it, stored programs, and one call that fires."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from gateway.hooks.events import HookEvent
+from gateway.hooks.executors import Executors
+from gateway.hooks.firing import Fired, Gate, fire
+from gateway.hooks.forks import SessionForks
+from gateway.hooks.payloads import Occasion
+from gateway.hooks.specs import UserHookSpec, check_specs
+from sandbox.images import images
+from sandbox.session import Session
+from sandbox.wire import Language, RunRequest, RunResult
+
+DATA: dict[str, dict[str, Any]] = {
+    "session_start": {"agent_id": "a1"},
+    "session_end": {"reason": "done"},
+    "user_prompt_submit": {"message": "hello"},
+    "pre_tool_use": {"tool_name": "db.query", "tool_call_id": "c1", "arguments": {"table": "orders", "rows": 10}},
+    "post_tool_use": {
+        "tool_name": "db.query", "tool_call_id": "c1", "arguments": {}, "result": {"rows": 1}, "error": None, "success": True,
+    },
+    "turn_end": {"success": True, "tool_calls": 1},
+    "before_run": {"language": "python", "code": "1+1", "inputs": {"x": 1}},
+    "after_run": {
+        "language": "python", "status": "ok", "stdout": "out", "stderr": "err", "result": 2, "error": None, "exit_code": 0,
+    },
+}  # fmt: skip
+
+
+class StoredPrograms:
+    """Programs by (source, name), as a tenant's store would have them."""
+
+    def __init__(self) -> None:
+        self.files: dict[tuple[str, str], bytes] = {}
+
+    async def load(self, source: str, name: str) -> bytes | None:
+        return self.files.get((source, name))
+
+
+class Stage:
+    def __init__(self) -> None:
+        for name in ("shell", "python", "javascript"):
+            images.get(name)  # compiled anew after a change of a guest, which is no hook's time
+        self.session = Session("s1", language=Language.SHELL)
+        self.forks = SessionForks({"s1": self.session}.get)
+        self.programs = StoredPrograms()
+        self.executors = Executors(forks=self.forks, programs=self.programs)
+
+    def write(self, path: str, text: str) -> None:
+        self.session.vfs.write_file(path, text.encode())
+
+    def read(self, path: str) -> str:
+        return self.session.vfs.read_file(path).decode()
+
+    def run(self, code: str, language: Language = Language.SHELL) -> RunResult:
+        """A program of the session's own."""
+        request = RunRequest(session_id="s1", language=language, code=code, inputs={}, return_snapshot=False, validate_only=False)
+        return self.session.run(request)
+
+    def fire(
+        self,
+        event: str,
+        *hooks: dict[str, Any] | UserHookSpec,
+        data: Mapping[str, Any] | None = None,
+        gate: Gate | None = None,
+        muted: tuple[str, ...] = (),
+        executors: Executors | None = None,
+        **ids: str,
+    ) -> Fired:
+        raw = [{"event": event, **hook} for hook in hooks if isinstance(hook, dict)]
+        specs = check_specs(raw) if raw else tuple(hook for hook in hooks if isinstance(hook, UserHookSpec))
+        occasion = Occasion(event=HookEvent(event), session_id="s1", data=DATA[event] if data is None else data, **ids)
+        return asyncio.run(fire(occasion, specs, executors or self.executors, gate, muted=muted))
+
+    def close(self) -> None:
+        self.forks.close()
+        self.session.close()
+
+
+def bash(command: str, **fields: Any) -> dict[str, Any]:
+    """A bash hook, as people write one."""
+    return {"executor": {"type": "bash", "command": command}, **fields}
+
+
+def answer(**fields: Any) -> str:
+    """A bash program that answers with these fields."""
+    text = msgspec.json.encode(fields).decode().replace("'", "'\\''")
+    return f"echo '{text}'"

@@ -1,0 +1,33 @@
+"""docs/hooks.md names everything a hook's author can write or be told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from gateway.hooks.events import DATA_FIELDS, HookEvent
+from gateway.hooks.matchers import Matcher
+from gateway.hooks.outputs import _Answer
+from gateway.hooks.payloads import HookPayload
+from gateway.hooks.specs import Executor, ExecutorType, OnError, UserHookSpec
+
+TEXT = (Path(__file__).parents[3] / "docs" / "hooks.md").read_text("utf-8")
+WORDS = [
+    *(event.value for event in HookEvent),
+    *(field for fields in DATA_FIELDS.values() for field in fields),
+    *get_args(ExecutorType),
+    *get_args(OnError),
+    *Matcher.__struct_fields__,
+    *Executor.__struct_fields__,
+    *UserHookSpec.__struct_fields__,
+    *HookPayload.__struct_fields__,
+    *_Answer.__struct_fields__,
+    *("PAYLOAD_JSON", "PAYLOAD_PATH", "EVENT", "SESSION_ID", "TURN_ID", "TOOL_NAME", "TOOL_CALL_ID"),
+]
+
+
+@pytest.mark.parametrize("word", sorted(set(WORDS) - {"type"}))
+def test_a_word_of_hooks_is_documented(word: str) -> None:
+    assert f"`{word}" in TEXT or f'"{word}"' in TEXT or f" {word}" in TEXT or f"{{{word}," in TEXT
