@@ -14,6 +14,7 @@ from hatchway.cli import paint
 from sandbox.errors import SandboxError
 from sandbox.images import Images, images, source_of
 from sandbox.memory import kernel
+from sandbox.workers import jail
 
 _GUESTS = ("python", "javascript", "shell")
 
@@ -54,7 +55,16 @@ def examine(store: Images, *, verify: bool = False) -> list[Finding]:
         findings.extend(_guest(store, name, verify) for name in _GUESTS)
     except SandboxError as error:
         findings.append(Finding("cache", "bad", str(error)))
+    findings.extend(_layer(layer) for layer in jail.examine())
     return findings
+
+
+def _layer(layer: jail.Layer) -> Finding:
+    """A layer of the jail of worker processes. Without a required one `hatchway serve` needs `jail = "best_effort"`."""
+    if layer.applied:
+        return Finding(f"jail: {layer.name}", "good", layer.detail)
+    needed = "; workers start only with jail = best_effort" if layer.required else ""
+    return Finding(f"jail: {layer.name}", "slow", layer.detail + needed)
 
 
 def _memory_tracking() -> Finding:

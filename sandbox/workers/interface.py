@@ -1,0 +1,215 @@
+"""Where a tenant's sessions live, seen from outside: the verbs of a worker and the messages they take.
+
+Purpose: one interface with two implementations: `local.LocalWorker` runs sessions on threads of this process;
+`remote.ProcessWorker` speaks to a jailed process of its own. The gateway uses nothing else of the sandbox to run programs.
+
+Rules: everything in a message is plain data; paths of files are absolute within /workspace (`/a/b.txt` is /workspace/a/b.txt for
+guests). A worker holds no key, no secret, no store and no policy. Whatever a worker sends is untrusted. Refusals are
+`RequestError`; a worker that is gone is `WorkerLost`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from sandbox.capabilities import Capability
+from sandbox.errors import SandboxError
+from sandbox.wire import ErrorObject, Language, RunRequest, RunResult, SessionLimits
+
+FileKind = Literal["file", "directory", "symlink"]
+
+
+class WorkerLost(SandboxError):
+    """The process died or did not answer: what was acknowledged is stored, what was under way is lost."""
+
+
+class FileName(msgspec.Struct, frozen=True, kw_only=True):
+    """A file as the store knows it. `digest` is the SHA-256 of its contents (or of a link's target), empty for a directory."""
+
+    path: str
+    kind: FileKind = "file"
+    digest: bytes = b""
+    readonly: bool = False
+
+
+class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A file with its contents; a link's are its target."""
+
+    path: str
+    kind: FileKind = "file"
+    data: bytes = b""
+    readonly: bool = False
+
+
+class FileChanges(msgspec.Struct, frozen=True, kw_only=True):
+    """What happened to /workspace. Removed paths come first: something else may be written in their place."""
+
+    removed: list[str] = []
+    written: list[FileEntry] = []
+
+    def __bool__(self) -> bool:
+        return bool(self.removed or self.written)
+
+
+class Opening(msgspec.Struct, frozen=True, kw_only=True):
+    """How a session starts. `packs` is its heap: a whole pack and the differences that follow it, oldest first; none means fresh.
+    With `template` the packs are kept under that name and later openings need not send them (`is_known`). `free_bytes` is what
+    the `Frozen` of the last pack said: memory of a template is not charged, also after the session was put away."""
+
+    session_id: str
+    language: Language
+    limits: SessionLimits
+    total_bytes: int = 100 << 20
+    entries_max: int = 10_000
+    tools: list[Capability] = []
+    packs: list[bytes] = []
+    template: str | None = None
+    metered: bool = False
+    free_bytes: int = 0
+
+
+class Frozen(msgspec.Struct, frozen=True, kw_only=True):
+    """A heap: `pack` is whole, or a difference to `base`. `id` is the snapshot's (the digest of its manifest). `free_bytes` goes
+    into the `Opening` that starts from it."""
+
+    id: str
+    base: str | None
+    pack: bytes
+    free_bytes: int = 0
+
+
+class CallReply(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a capability call: a value, an error, or it waits for somebody and the run is put away."""
+
+    value: Any = None
+    error: ErrorObject | None = None
+    suspended: bool = False
+
+
+class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """`changes` are what the run did to /workspace since the store last knew it. `frozen` is the heap, if it was asked for
+    and the run does not wait (then it is as before).
+    `recording` is there when the run waits: bytes (not sealed) from which `resume` lets it go on, here or anywhere."""
+
+    result: RunResult
+    changes: FileChanges = FileChanges()
+    frozen: Frozen | None = None
+    recording: bytes | None = None
+
+
+class Aside(msgspec.Struct, frozen=True, kw_only=True):
+    """A program that is run beside a session: in a fork of its files, with fresh interpreters, thrown away afterwards. How hooks
+    run. `module` is set for a wasm module (WASI preview 1, a command): its native code, which the sender has had made of an
+    inspected module, because a worker cannot start a compiler. `language` and `code` are for everything else. `files` are put
+    there first and are no change of the program's, nor are `changes`, which earlier asides left."""
+
+    language: Language | None = None
+    code: str = ""
+    module: bytes = b""
+    filename: str = ""
+    stdin: bytes = b""
+    env: dict[str, str] = {}
+    files: list[FileEntry] = []
+    changes: list[FileChanges] = []
+    limits: SessionLimits
+    tools: list[Capability] = []
+
+
+class AsideOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """`changes` are what the program did to /workspace of the fork; none if it failed."""
+
+    result: RunResult
+    changes: FileChanges = FileChanges()
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    """`memory_bytes` is the private memory of each live session's guests."""
+
+    memory_bytes: dict[str, int]
+    running: list[str]
+
+
+OnOutput = Callable[[int, bytes], None]
+OnCall = Callable[[str, list[Any], dict[str, Any]], Awaitable[CallReply]]
+Fetch = Callable[[Sequence[bytes]], Awaitable[Mapping[bytes, bytes]]]
+
+
+class Worker(Protocol):
+    """The sessions of one tenant."""
+
+    async def open(self, opening: Opening) -> None:
+        """Open a session; one that is open already is replaced."""
+
+    async def is_open(self, session_id: str) -> bool: ...
+
+    async def is_known(self, template: str) -> bool: ...
+
+    async def sync(self, session_id: str, tree: Sequence[FileName], fetch: Fetch) -> None:
+        """Make /workspace exactly `tree`; contents it lacks are fetched by digest."""
+
+    async def apply(self, session_id: str, changes: FileChanges) -> None:
+        """Carry out changes that the store has already."""
+
+    async def tree(self, session_id: str) -> FileChanges:
+        """All of /workspace, as the changes that would make it from nothing; the store knows it from now on. For a session that
+        was opened from a template."""
+
+    async def aside(self, session_id: str, aside: Aside, on_call: OnCall | None = None) -> AsideOutcome:
+        """Run a program beside the session, which is between two runs or waits in a capability call. Its files are seen as they
+        are at this moment; nothing of the session changes."""
+
+    async def run(
+        self,
+        request: RunRequest,
+        *,
+        on_output: OnOutput | None = None,
+        on_call: OnCall | None = None,
+        tools: Sequence[Capability] | None = None,
+        freeze: bool = False,
+        base: str | None = None,
+    ) -> RunOutcome:
+        """Run a program. With `freeze` the heap comes back too, as a difference to `base` if the worker still knows it.
+        A capability call goes to `on_call`; if it is suspended, the run ends with `recording` and the session as before it."""
+
+    async def resume(
+        self,
+        opening: Opening,
+        recording: bytes,
+        reply: CallReply | None,
+        *,
+        on_output: OnOutput | None = None,
+        on_call: OnCall | None = None,
+        freeze: bool = False,
+    ) -> RunOutcome:
+        """Let a run go on that waits: it is replayed to its waiting call, which gets `reply`, or is made again through `on_call`
+        without one. The session (opened by `opening`, whose packs are ignored) has its state afterwards."""
+
+    async def freeze(self, session_id: str, *, label: str = "", parent: str | None = None, base: str | None = None) -> Frozen: ...
+
+    async def fork(self, session_id: str, new_id: str) -> None:
+        """Open `new_id` as an independent session with everything `session_id` has."""
+
+    async def cancel(self, session_id: str) -> bool:
+        """Stop the run under way; False if there is none."""
+
+    async def close(self, session_id: str) -> bool: ...
+
+    async def status(self) -> Status: ...
+
+
+class Workers(Protocol):
+    """The pool."""
+
+    async def start(self) -> Sequence[str]:
+        """Make ready; the guests that are."""
+
+    async def refresh(self) -> Sequence[str]:
+        """Take in guests that were compiled meanwhile."""
+
+    async def of(self, tenant: str) -> Worker:
+        """The tenant's worker, started if there is none. Raises `WorkerLost` if none can be had."""
+
+    async def aclose(self) -> None: ...

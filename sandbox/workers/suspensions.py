@@ -1,0 +1,228 @@
+"""Runs that are put away while they wait, as bytes, and how they go on.
+
+Purpose: `Notes` is the tape of a run that may come to wait; `suspend` makes bytes of the state the run started from and its
+notes; `Suspended.open` reads them again, and `session`, `tape` and `request` are what it takes to let the run go on.
+
+How: nothing is kept before a run. One that a wait ended has changed nothing, so the state it started from is the session's state
+afterwards. Going on means to run it again from there: what it asked before is answered from the notes, without any effect.
+
+Rules: the bytes are not sealed: whoever keeps them seals them. Notes are the host's memory, so they are bounded; a run whose
+notes are full goes on without any, and can no longer be put away. Does not know: approvals, event loops.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from sandbox import snapshots
+from sandbox.capabilities import Capability, Registry, ToolCallContext, digest
+from sandbox.errors import RequestError
+from sandbox.generations import VfsLimits
+from sandbox.images import Images
+from sandbox.journal import MESSAGE, MONOTONIC, Event, Tape
+from sandbox.limits import lower
+from sandbox.recordings import Journal
+from sandbox.sealing import corrupt
+from sandbox.session import OnOutput, Session
+from sandbox.snapshots import Origin
+from sandbox.states import SessionState
+from sandbox.wire import CallStatus, ExternalCallRecord, Language, RunRequest, RunResult, SessionLimits, SideEffect
+from sandbox.workers.interface import CallReply
+
+FORMAT: Final = "hatchway-suspension"
+VERSION: Final = 1
+NOTES_MAX: Final = 200_000
+NOTES_BYTES_MAX: Final = 32 << 20
+
+
+class Notes(Tape):
+    """A tape that gives up when it is full, instead of ending the run."""
+
+    def __init__(self, played: list[Event] | None = None, *, message: bytes | None = None, image: str = "") -> None:
+        super().__init__(played or (), message=message, image=image)
+        self.is_full = False
+        self._noted_bytes = 0
+
+    def answer(self, kind: int, ask: Callable[[], int | bytes], asked: bytes = b"", length: int = 0) -> int | bytes:
+        if self.is_full:
+            return ask()
+        value = super().answer(kind, ask, asked, length)
+        self._noted_bytes += len(asked) + (len(value) if isinstance(value, bytes) else 0)
+        # THREAT[TM-LIM-HOSTMEM]: a guest can ask for ever.
+        if len(self.events) >= NOTES_MAX or self._noted_bytes > NOTES_BYTES_MAX:
+            self.is_full = not self.is_playing
+            if self.is_full:
+                self.events.clear()
+        return value
+
+    @property
+    def waits(self) -> bool:
+        return self.is_full or super().waits
+
+
+class _Stored(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """`calls` are the records of the calls that are answered already, as JSON; `written` is how much of each stream was shown."""
+
+    format: str
+    version: int
+    snapshot: bytes
+    journal: Journal
+    calls: bytes
+    written: tuple[int, int]
+
+
+def suspend(session: Session, request: RunRequest, notes: Notes, result: RunResult, store: Images) -> bytes:
+    """The run that has just been put away."""
+    journal = Journal(
+        session_id=session.id,
+        language=request.language,
+        image=bytes.fromhex(notes.image),
+        request=notes.request or b"",
+        stdin=request.stdin.encode("utf-8", "replace"),
+        limits=session.limits_of(request),
+        free_bytes=notes.free_bytes,
+        events=notes.events,
+        pending=notes.pending,
+    )
+    origin = Origin(session.id, session.limits, label="start of a run that waits")
+    packed = snapshots.pack(snapshots.take(session.freeze(), origin, store=store))
+    made = [call for call in result.external_calls if call.status is not CallStatus.APPROVAL_PENDING]
+    return snapshots.encode_record(
+        _Stored(
+            format=FORMAT,
+            version=VERSION,
+            snapshot=packed,
+            journal=journal,
+            calls=msgspec.json.encode(made),
+            written=(len(notes.output[0]), len(notes.output[1])),
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Suspended:
+    """A run that waits."""
+
+    start: SessionState
+    journal: Journal
+    calls: list[ExternalCallRecord]
+    written: tuple[int, int]
+
+    @classmethod
+    def open(cls, data: bytes, memory_mb: int, files: VfsLimits, store: Images) -> Suspended:
+        stored = snapshots.decode_record(data, _Stored, "suspended run")
+        if stored.format != FORMAT or stored.version != VERSION:
+            raise RequestError("SNAPSHOT_VERSION_MISMATCH", f"the suspended run has version {stored.version}, not {VERSION}")
+        journal = stored.journal
+        if not all(0 <= kind <= MESSAGE and isinstance(value, int) != (kind > 3) for kind, value, _ in journal.events):
+            raise corrupt("the journal has an entry that is not one")
+        if journal.pending is None:
+            raise RequestError("INVALID_ARGUMENT", "the run does not wait for anything")
+        try:
+            calls = msgspec.json.decode(stored.calls, type=list[ExternalCallRecord])
+        except msgspec.DecodeError:
+            raise corrupt("the records of calls are malformed") from None
+        # Memory that cost nothing then costs nothing now.
+        allowed_mb = memory_mb + (journal.free_bytes >> 20)
+        snapshot = snapshots.unpack(stored.snapshot, memory_mb=allowed_mb, files=files, store=store)
+        return cls(snapshots.thaw(snapshot, files=files, store=store), journal, calls, stored.written)
+
+    @property
+    def free_bytes(self) -> int:
+        """Memory over the images that is not charged."""
+        most = (self.journal.free_bytes - guest.image.root.size_bytes for guest in self.start.guests.values())
+        return max(0, *most, 0)
+
+    def session(self, limits: SessionLimits, files: VfsLimits, registry: Registry, store: Images) -> Session:
+        """A session in the state the run started from."""
+        journal, start = self.journal, self.start
+        clocks = [value for kind, value, _ in journal.events if kind == MONOTONIC and isinstance(value, int)]
+        guests = {
+            name: dataclasses.replace(guest, free_bytes=min(journal.free_bytes, guest.memory_bytes))
+            for name, guest in start.guests.items()
+        }
+        state = dataclasses.replace(start, monotonic_ns=max([start.monotonic_ns, *clocks]), guests=guests)
+        return Session(
+            journal.session_id,
+            language=start.language,
+            limits=limits,
+            files=files,
+            registry=registry,
+            metered=start.metered,
+            state=state,
+            store=store,
+        )
+
+    def notes(self, reply: CallReply | None) -> Notes:
+        """What was answered so far, and `reply` to the waiting call; without one it is made again."""
+        journal = self.journal
+        events = list(journal.events)
+        if reply is not None and journal.pending is not None:
+            events.append((MESSAGE, _encode_reply(reply), journal.pending))
+        return Notes(events, message=journal.request, image=journal.image.hex())
+
+    def request(self, limits: SessionLimits) -> RunRequest:
+        """The run again. Its program is in the notes; calls made before count."""
+        journal = self.journal
+        allowed = lower(limits, journal.limits)
+        left = max(0, allowed.max_external_calls - len(self.calls))
+        return RunRequest(
+            session_id=journal.session_id,
+            language=Language.JAVASCRIPT if journal.language is Language.TYPESCRIPT else journal.language,
+            code="",
+            inputs={},
+            return_snapshot=False,
+            validate_only=False,
+            stdin=journal.stdin.decode("utf-8", "replace"),
+            limits=msgspec.structs.replace(allowed, max_external_calls=left),
+        )
+
+    def unshown(self, on_output: OnOutput | None) -> OnOutput | None:
+        """`on_output` without what was shown before the run was put away."""
+        if on_output is None:
+            return None
+        show, left = on_output, list(self.written)
+
+        def rest(stream: int, data: bytes) -> None:
+            skipped = min(left[stream], len(data))
+            left[stream] -= skipped
+            if data[skipped:]:
+                show(stream, data[skipped:])
+
+        return rest
+
+    def complete(self, result: RunResult, reply: CallReply | None, tools: Sequence[Capability]) -> RunResult:
+        """The result with the calls that were answered before this part of the run."""
+        before = [*self.calls, *([self._answered(reply, tools)] if reply is not None else [])]
+        metrics = msgspec.structs.replace(result.metrics, external_calls_count=len(before) + result.metrics.external_calls_count)
+        return msgspec.structs.replace(result, external_calls=[*before, *result.external_calls], metrics=metrics)
+
+    def _answered(self, reply: CallReply, tools: Sequence[Capability]) -> ExternalCallRecord:
+        asked = msgspec.json.decode((self.journal.pending or b" ")[1:], type=ToolCallContext)
+        return ExternalCallRecord(
+            name=asked.name,
+            side_effect=next((tool.side_effect for tool in tools if tool.name == asked.name), SideEffect.NONE),
+            duration_ms=0,
+            status=CallStatus.OK if reply.error is None else CallStatus.DENIED,
+            request_digest=digest(asked),
+            response_digest=digest(reply.value) if reply.error is None else None,
+            error=reply.error,
+        )
+
+
+def raise_refusal(result: RunResult) -> None:
+    """What the notes themselves refuse is not the program's failure."""
+    error = result.error
+    if error is not None and error.code in ("REPLAY_MISMATCH", "SNAPSHOT_VERSION_MISMATCH"):
+        raise RequestError(error.code, error.message, error.hint)
+
+
+def _encode_reply(reply: CallReply) -> bytes:
+    if reply.error is not None:
+        return msgspec.json.encode({"error": {"code": reply.error.code, "message": reply.error.message}})
+    return msgspec.json.encode({"value": reply.value})

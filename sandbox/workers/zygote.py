@@ -1,0 +1,259 @@
+"""The zygote: a process that has everything loaded and makes workers by forking.
+
+How: it is started fresh, so it has nothing of its user's memory and environment; imports what workers use, maps the images, and
+waits. For each worker it is sent one end of a connection; it forks, and the child enters the jail and
+serves. It watches its children and tells when they end.
+
+    user   → zygote  {"spawn": number} with a descriptor      {"kill": pid}
+    zygote → user    {"ready": …}  {"spawned": number, "pid": …}  {"ended": pid, "status": …}
+
+Rules: INVARIANT: one thread, always: a fork copies no other. THREAT[TM-ISO-ZYGOTE]: nothing of any tenant is ever here, and what
+is secret (the key of the cache) is wiped before the first fork. When its user is gone it ends, and its children with it.
+Does not know: tenants, sessions.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import select
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, NoReturn, Protocol
+
+import msgspec
+
+from sandbox import erasers
+from sandbox.cache import Cache
+from sandbox.errors import SandboxError, SetupError
+from sandbox.images import Images, images
+from sandbox.memory import kernel
+from sandbox.wire import ErrorObject
+from sandbox.workers import cgroups, erasing, jail, seccomp
+from sandbox.workers.frames import FAILURE, Frame, encode
+from sandbox.workers.protocol import Failure
+from sandbox.workers.worker import Worker
+
+GUESTS: Final = ("python", "javascript", "shell")
+_MESSAGE_BYTES_MAX: Final = 65536
+_WARM: Final = (
+    "asyncio", "cbor2", "zstandard", "concurrent.futures.thread", "difflib", "encodings.idna", "encodings.ascii",
+    "encodings.latin_1", "encodings.utf_16", "zipfile", "cryptography.hazmat.primitives.ciphers.aead", "tempfile", "traceback",
+    "linecache", "uuid", "random", "decimal", "statistics", "_strptime", "json.decoder", "inspect", "ipaddress",
+)  # fmt: skip
+"""What is imported late somewhere: in the jail it is too late."""
+
+
+class Options(msgspec.Struct, frozen=True):
+    """How workers are to be. `cache` is the folder of compiled guests."""
+
+    mode: jail.Mode = "required"
+    cache: str | None = None
+    memory_bytes: int = 4 << 30
+
+
+class Serve(Protocol):
+    """What a worker does. `prepare` is called before the jail, the rest within it."""
+
+    def prepare(self) -> None: ...
+
+    def __call__(self, end: socket.socket) -> None: ...
+
+
+def load(store: Images) -> list[str]:
+    """Import and map whatever workers need. The guests that are ready."""
+    import sandbox
+
+    for module in pkgutil.walk_packages(sandbox.__path__, "sandbox."):
+        importlib.import_module(module.name)
+    for name in _WARM:
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            pass  # not there, so nobody imports it late either
+    store.files()
+    ready = []
+    for name in GUESTS:
+        for metered in (False, True):
+            try:
+                if store.is_ready(name, metered=metered):
+                    store.get(name, metered=metered)
+                    ready.append(f"{name} metered" if metered else name)
+            except SandboxError:
+                pass  # not built on this machine
+    return ready
+
+
+def refuse_others(store: Images) -> None:
+    """What is not loaded by now never will be: in the jail there is no file to load it from."""
+
+    def refuse(name: str, metered: bool, progress: object) -> NoReturn:
+        kind = "metered " if metered else ""
+        raise SetupError(f"the {kind}{name} guest is not compiled on this machine yet; run: hatchway images build")
+
+    store._load = refuse  # type: ignore[method-assign]
+
+
+def forget_key(cache: Cache) -> None:
+    """Overwrite the key that authenticates compiled guests: they are loaded, and workers must not have it."""
+    key = cache._key
+    ctypes.memset(id(key) + bytes.__basicsize__ - 1, 0, len(key))
+
+
+class Zygote:
+    def __init__(self, control: socket.socket, options: Options, serve: Serve) -> None:
+        self._control = control
+        self._options = options
+        self._serve = serve
+        self._poll = select.poll()
+        self._children: dict[int, int] = {}
+        self._parsers: dict[int, socket.socket] = {}
+        self._cgroups = cgroups.find()[0]
+        self._kept = {int(name) for name in os.listdir("/proc/self/fd")} - {control.fileno()}
+
+    def run(self) -> None:
+        """Until the user is gone."""
+        control = self._control.fileno()
+        self._poll.register(control, select.POLLIN)
+        try:
+            while True:
+                for descriptor, _ in self._poll.poll():
+                    if descriptor == control:
+                        if not self._obey():
+                            return
+                    elif descriptor in self._children:
+                        self._reap(descriptor)
+                    elif descriptor in self._parsers:
+                        self._start_parser(descriptor)
+        finally:
+            for pid in self._children.values():
+                os.kill(pid, signal.SIGKILL)
+            for descriptor in list(self._children):
+                self._reap(descriptor)
+
+    def _tell(self, **message: Any) -> None:
+        try:
+            self._control.send(json.dumps(message).encode())
+        except OSError:
+            pass  # the user is gone, which the next poll finds out
+
+    def _obey(self) -> bool:
+        message, descriptors, _, _ = socket.recv_fds(self._control, _MESSAGE_BYTES_MAX, 1)
+        if not message:
+            return False
+        asked = json.loads(message)
+        if "spawn" in asked and descriptors:
+            self._spawn(asked["spawn"], socket.socket(fileno=descriptors[0]))
+        elif "kill" in asked and asked["kill"] in self._children.values():
+            os.kill(asked["kill"], signal.SIGKILL)
+        return True
+
+    def _spawn(self, number: int, end: socket.socket) -> None:
+        ours, theirs = socket.socketpair()
+        try:
+            pid = os.fork()
+        except OSError as error:
+            for one in (end, ours, theirs):
+                one.close()
+            self._tell(spawned=number, pid=0, why=error.strerror)
+            return
+        if pid == 0:
+            self._become_worker(end, theirs)
+        end.close()
+        theirs.close()
+        if self._cgroups is not None:
+            self._cgroups.add(pid, self._options.memory_bytes)
+        self._watch(pid)
+        self._parsers[ours.fileno()] = ours
+        self._poll.register(ours.fileno(), select.POLLIN)
+        self._tell(spawned=number, pid=pid)
+
+    def _watch(self, pid: int) -> None:
+        descriptor = os.pidfd_open(pid)
+        self._children[descriptor] = pid
+        self._poll.register(descriptor, select.POLLIN)
+
+    def _reap(self, descriptor: int) -> None:
+        pid = self._children.pop(descriptor)
+        self._poll.unregister(descriptor)
+        os.close(descriptor)
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        if self._cgroups is not None:
+            self._cgroups.remove(pid)
+        self._tell(ended=pid, status=status)
+
+    def _start_parser(self, descriptor: int) -> None:
+        """A worker has sent its first source, or is gone."""
+        end = self._parsers.pop(descriptor)
+        self._poll.unregister(descriptor)
+        if end.recv(1, socket.MSG_PEEK):
+            pid = os.fork()
+            if pid == 0:
+                self._become_parser(end)
+            self._watch(pid)
+        end.close()
+
+    def _become_worker(self, end: socket.socket, parsing: socket.socket) -> NoReturn:
+        status = 70
+        try:
+            try:
+                self._prepare(end, parsing)
+                jail.enter(self._options.mode)
+            except Exception as error:
+                # Whoever wants a worker asks for a sign of life first: this is the answer.
+                message = str(error) if isinstance(error, SandboxError) else f"{type(error).__name__}: {error}"
+                failure = Failure(ErrorObject(code="INTERNAL", message=message), False)
+                end.sendall(encode(Frame(FAILURE, 1, msgspec.json.encode(failure))))
+                os._exit(71)
+            self._serve(end)
+            status = 0
+        finally:
+            os._exit(status)
+
+    def _prepare(self, end: socket.socket, parsing: socket.socket) -> None:
+        """Close what is not the worker's, and open what can only be opened outside of the jail."""
+        tracking = kernel()
+        opened = {one for one in (tracking.pagemap, tracking.faults) if one is not None}
+        jail.close_files(self._kept | opened | {end.fileno(), parsing.fileno()})
+        self._serve.prepare()
+        erasers._child = erasing.Asker(parsing)  # type: ignore[assignment]  # the same verb, answered from elsewhere
+
+    def _become_parser(self, end: socket.socket) -> NoReturn:
+        status = 70
+        try:
+            jail.close_files({end.fileno()})
+            erasing.limit_memory()
+            jail.enter(self._options.mode, seccomp.PARSER)
+            erasing.serve(end)
+            status = 0
+        finally:
+            os._exit(status)
+
+
+def main(arguments: Sequence[str] | None = None, serve: Serve | None = None) -> None:
+    """`zygote DESCRIPTOR OPTIONS`: serve until the other end of the descriptor is closed."""
+    descriptor, encoded = arguments if arguments is not None else sys.argv[1:3]
+    options = msgspec.json.decode(encoded, type=Options)
+    control = socket.socket(fileno=int(descriptor))
+    control.set_inheritable(False)
+    os.environ.clear()
+    ctypes.CDLL(None).clearenv()
+    if options.cache is not None:
+        images._cache = Cache(Path(options.cache))
+    ready = load(images)
+    network = jail.leave_network()
+    refuse_others(images)
+    forget_key(images.cache)
+    gc.collect()
+    gc.freeze()
+    zygote = Zygote(control, options, serve or Worker())
+    zygote._tell(ready=ready, network=network.applied)
+    zygote.run()
+    os._exit(0)
