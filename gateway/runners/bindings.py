@@ -1,0 +1,177 @@
+"""Bindings: which directories a session may read and write, held by descriptors and enforced by the kernel.
+
+Rules: a path of a caller only chooses the root it starts from; from there the kernel resolves it (`beneath`), links included.
+Writes and working directories are in the workspace, or in a mount that is writable; reads may also be in the read roots. Roots
+are opened once: replacing a directory by another afterwards changes nothing.
+
+Knows local directories. Does not know processes.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from gateway.runners import beneath
+from gateway.runners.errors import (
+    GatewayError,
+    absent,
+    invalid,
+    not_a_file,
+    outside,
+    path_required,
+    read_only,
+    too_large,
+    unavailable,
+)
+from gateway.runners.secrecy import check_config
+from gateway.runners.wire import MAX_FILE_BYTES, Binding
+
+MAX_READ_ROOTS = 32
+T = TypeVar("T")
+
+
+def check_binding(binding: Binding) -> None:
+    """A binding is persisted, so it carries no secret; its roots are absolute."""
+    check_config(binding.destination.config)
+    if len(binding.read_roots) > MAX_READ_ROOTS:
+        raise invalid(f"a binding has at most {MAX_READ_ROOTS} read roots")
+    for what, root in [("workspace", binding.workspace), *(("read root", root) for root in binding.read_roots)]:
+        if not root.startswith("/") or "\0" in root or ".." in root.split("/"):
+            raise invalid(f"runner {what} must be an absolute path")
+
+
+def refusal(refused: beneath.Refused, path: str, name: str, limit_bytes: int = MAX_FILE_BYTES) -> GatewayError:
+    """The contract's error for a refusal of `beneath`."""
+    if refused.kind == "outside":
+        return outside(path, name)
+    if refused.kind == "missing":
+        return absent(path)
+    if refused.kind == "kind":
+        return not_a_file(path)
+    if refused.kind == "links":
+        return not_a_file(path, "has other names (hard links), which may lie outside")
+    if refused.kind == "large":
+        return too_large(f"path {path[:200]}", limit_bytes)
+    return unavailable(f"path {path[:200]!r} could not be used")
+
+
+class Root:
+    """A directory that is held open for as long as anybody uses it: a number that were reused could mean another place."""
+
+    __slots__ = ("descriptor", "host_path", "leaf", "prefix", "writable")
+
+    def __init__(self, prefix: str, descriptor: int, writable: bool, leaf: str = "") -> None:
+        self.descriptor = descriptor
+        self.prefix = prefix.rstrip("/") or "/"
+        """How callers name it: absolute for roots, below the workspace for mounts."""
+        self.host_path = os.readlink(f"/proc/self/fd/{descriptor}")
+        self.writable = writable
+        self.leaf = leaf
+        """The file in it that the prefix itself means, if that is a file."""
+
+    @classmethod
+    def open(cls, path: str, bases: Sequence[Path], *, writable: bool) -> Root:
+        """A directory in one of the operator's, whatever links are on the way: the kernel sees to it in the step that opens."""
+        for base in bases:
+            try:
+                top = Root(str(base), beneath.open_root(str(base)), False)
+            except OSError:
+                raise unavailable("the operator's directory for runners is not there") from None
+            below = _below(path, top)
+            if below is None:
+                continue
+            try:
+                return cls(path, beneath.resolve(top.descriptor, below, os.O_PATH | os.O_DIRECTORY), writable)
+            except beneath.Refused as refused:
+                raise refusal(refused, path, "of this gateway") from None
+        raise outside(path, "of this gateway")
+
+    def __del__(self) -> None:
+        os.close(self.descriptor)
+
+
+class Roots:
+    """A workspace, its mounts and its read roots. `name` is what errors call the workspace."""
+
+    def __init__(self, workspace: Root, name: str, read_roots: Sequence[Root] = ()) -> None:
+        self.name, self.workspace, self.read_roots = name, workspace, list(read_roots)
+        self.mounts: list[Root] = []
+
+    def mount(self, path: str, host_path: str, writable: bool, leaf: str = "") -> None:
+        self.mounts.append(Root(path, beneath.open_root(host_path), writable, leaf))
+
+    def _choose(self, path: str, writing: bool) -> tuple[Root, str]:
+        if not path:
+            raise path_required()
+        if "\0" in path:
+            raise invalid("path must not contain NUL")
+        below = _below(path, self.workspace)
+        if below is None:
+            roots = [] if writing else self.read_roots
+            for root in roots:
+                found = _below(path, root)
+                if found is not None:
+                    return root, found
+            raise outside(path, self.name)
+        named = posixpath.normpath(below)
+        for mount in self.mounts:
+            if named == mount.prefix or named.startswith(mount.prefix + "/"):
+                if writing and not mount.writable:
+                    raise read_only(path)
+                return mount, named[len(mount.prefix) :].lstrip("/") or mount.leaf
+        return self.workspace, below
+
+    def _do(self, path: str, writing: bool, action: Callable[[Root, str], T]) -> T:
+        root, below = self._choose(path, writing)
+        try:
+            return action(root, below)
+        except beneath.Refused as refused:
+            raise refusal(refused, path, self.name) from None
+
+    def read(self, path: str, limit_bytes: int = MAX_FILE_BYTES) -> bytes:
+        return self._do(path, False, lambda root, below: beneath.read(root.descriptor, below, limit_bytes))
+
+    def write(self, path: str, contents: bytes) -> None:
+        self._do(path, True, lambda root, below: beneath.write(root.descriptor, below, contents))
+
+    def files(self, path: str) -> list[str]:
+        return self._do(path, False, lambda root, below: list(beneath.files(root.descriptor, below)))
+
+    def is_directory(self, path: str) -> bool:
+        return self._do(path, False, lambda root, below: beneath.is_directory(root.descriptor, below))
+
+    def open_directory(self, path: str | None) -> int:
+        """A working directory: in the workspace or a mount, never in a read root. The caller closes it."""
+        if path is None or path == ".":
+            return os.dup(self.workspace.descriptor)
+
+        def enter(root: Root, below: str) -> int:
+            return beneath.resolve(root.descriptor, below, os.O_PATH | os.O_DIRECTORY)
+
+        if _below(path, self.workspace) is None:
+            raise outside(path, self.name) if path else path_required()
+        return self._do(path, False, enter)
+
+
+def _below(path: str, root: Root) -> str | None:
+    """`path` as seen from `root`, if it starts there. Says nothing about where it leads."""
+    if not path.startswith("/"):
+        return path if root.writable else None
+    for top in (root.prefix, root.host_path):
+        found = seen_from(top, path)
+        if found is not None:
+            return found
+    return None
+
+
+def seen_from(top: str, path: str) -> str | None:
+    """An absolute path as seen from the directory `top`, if it starts with it."""
+    if path.rstrip("/") == top.rstrip("/"):
+        return "."
+    if path.startswith(top.rstrip("/") + "/"):
+        return path[len(top.rstrip("/")) + 1 :].lstrip("/") or "."
+    return None

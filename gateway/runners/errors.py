@@ -1,0 +1,115 @@
+"""What runners refuse and how they fail, as the gateway's errors with the contract's words.
+
+    GatewayError
+    ├── BadRequest      RUNNER_INVALID, PATH_REQUIRED, PATH_NOT_A_FILE, RUNNER_SECRET_IN_CONFIG, RUNNER_UNKNOWN_PROVIDER
+    ├── Forbidden       PATH_OUTSIDE_WORKSPACE, PATH_READ_ONLY, PORT_NOT_EXPOSED
+    ├── NotFound        PATH_NOT_FOUND, RUNNER_NOT_FOUND, and RUNNER_STALE for a session that is no more
+    ├── Conflict        RUNNER_BUSY, RUNNER_PAUSED
+    ├── TooLarge        RUNNER_TOO_LARGE
+    ├── Unsupported     RUNNER_UNSUPPORTED
+    └── Unavailable     RUNNER_UNAVAILABLE: the place cannot be reached or did not do what it was asked
+
+THREAT[TM-RUN-LEAK]: messages carry what the caller wrote and names the contract gives, never a path of the host, the text of
+an exception from below or the value of a secret. A workspace is named by its session's id.
+"""
+
+from __future__ import annotations
+
+from gateway.errors import BadRequest, Conflict, Forbidden, GatewayError, NotFound, TooLarge, Unavailable, Unsupported
+
+_SHOWN = 200
+
+
+def shown(text: str) -> str:
+    """What a caller wrote, safe to repeat."""
+    return "".join(c if c.isprintable() else "�" for c in text[:_SHOWN]) + ("…" if len(text) > _SHOWN else "")
+
+
+def invalid(message: str, hint: str | None = None) -> BadRequest:
+    return BadRequest("RUNNER_INVALID", message, hint)
+
+
+def path_required() -> BadRequest:
+    return BadRequest("PATH_REQUIRED", "path is required")
+
+
+def outside(path: str, workspace: str) -> Forbidden:
+    return Forbidden("PATH_OUTSIDE_WORKSPACE", f"path {shown(path)} is outside workspace {workspace}")
+
+
+def read_only(path: str) -> Forbidden:
+    return Forbidden("PATH_READ_ONLY", f"path {shown(path)} is read-only")
+
+
+def absent(path: str) -> NotFound:
+    return NotFound("PATH_NOT_FOUND", f"path {shown(path)} does not exist")
+
+
+def not_a_file(path: str, why: str = "is not a regular file") -> BadRequest:
+    return BadRequest("PATH_NOT_A_FILE", f"path {shown(path)} {why}")
+
+
+def too_large(what: str, limit_bytes: int) -> TooLarge:
+    return TooLarge("RUNNER_TOO_LARGE", f"{what} has more than {limit_bytes} bytes")
+
+
+def unsupported(message: str, hint: str | None = None) -> Unsupported:
+    return Unsupported("RUNNER_UNSUPPORTED", message, hint)
+
+
+def unavailable(message: str, hint: str | None = None) -> Unavailable:
+    return Unavailable("RUNNER_UNAVAILABLE", message, hint)
+
+
+def unknown_provider(provider_id: str) -> BadRequest:
+    return BadRequest("RUNNER_UNKNOWN_PROVIDER", f"runner provider {shown(provider_id)} is not known")
+
+
+def unknown(kind: str, name: str) -> NotFound:
+    return NotFound("RUNNER_NOT_FOUND", f"runner {kind} not found: {shown(name)}")
+
+
+def stale(session_id: str) -> NotFound:
+    return NotFound("RUNNER_STALE", f"runner session {shown(session_id)} is no more", "a fresh one is made at the next use")
+
+
+def busy(message: str) -> Conflict:
+    return Conflict("RUNNER_BUSY", message)
+
+
+def paused(session_id: str) -> Conflict:
+    return Conflict("RUNNER_PAUSED", f"runner session {shown(session_id)} is paused", "resume it first")
+
+
+def not_exposed(port: int) -> Forbidden:
+    return Forbidden("PORT_NOT_EXPOSED", f"port {port} is not exposed")
+
+
+def secret_in_config(key: str) -> BadRequest:
+    return BadRequest(
+        "RUNNER_SECRET_IN_CONFIG",
+        f"config key {shown(key)} looks like a secret; destinations are persisted",
+        'name a secret by reference: {"id": …}',
+    )
+
+
+__all__ = [
+    "GatewayError",
+    "absent",
+    "busy",
+    "invalid",
+    "not_a_file",
+    "not_exposed",
+    "outside",
+    "path_required",
+    "paused",
+    "read_only",
+    "secret_in_config",
+    "shown",
+    "stale",
+    "too_large",
+    "unavailable",
+    "unknown",
+    "unknown_provider",
+    "unsupported",
+]

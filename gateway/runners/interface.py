@@ -1,0 +1,363 @@
+"""The runner interface: a `Provider` makes sessions, a `RunnerSession` is one place where commands run.
+
+The life of a command is here, for all providers: its bounds are checked, it runs as a task of the session, a timeout or a cancel
+asks it to end and then no longer waits for it, its result is kept for whoever comes back. A provider writes `_execute`, which
+runs one command and ends it when `ending.event` is set, and the file operations.
+
+Defaults are the contract's: cancel of an unknown command is False, export is refused, a snapshot may be None.
+Does not know: tenants, HTTP, which providers there are.
+"""
+
+from __future__ import annotations
+
+import abc
+import asyncio
+import contextlib
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from gateway.runners.errors import busy, invalid, path_required, paused, stale, too_large, unknown, unsupported
+from gateway.runners.outputs import STDERR, STDOUT, OnOutput, Output
+from gateway.runners.wire import (
+    DEFAULT_TIMEOUT_MS,
+    MAX_ARGUMENTS_BYTES,
+    MAX_OUTPUT_BYTES,
+    MAX_TIMEOUT_MS,
+    Artifact,
+    ArtifactRequest,
+    Binding,
+    Command,
+    CommandResult,
+    Destination,
+    FileContents,
+    Octets,
+    Port,
+    PortPreview,
+    ReadFile,
+    RunnerCapabilities,
+    SessionState,
+    SnapshotRef,
+    WriteFile,
+)
+
+GRACE_MS = 2_000
+MAX_PATH_BYTES = 4096
+_LOST_AFTER_MS = 15_000
+_MAX_COMMANDS = 64
+_MAX_FINISHED = 64
+
+
+class Reader(Protocol):
+    async def read(self, n: int = -1) -> bytes: ...
+
+
+class Writer(Protocol):
+    def write(self, data: bytes) -> Any: ...
+    async def drain(self) -> None: ...
+    def close(self) -> Any: ...
+
+
+@dataclass(slots=True)
+class Ending:
+    """How a command is asked to end, and why."""
+
+    event: asyncio.Event = field(default_factory=asyncio.Event)
+    reason: str = ""
+
+    def ask(self, reason: str) -> None:
+        self.reason = self.reason or reason
+        self.event.set()
+
+
+@contextlib.asynccontextmanager
+async def taking_turn(lock: asyncio.Lock, ending: Ending) -> AsyncIterator[bool]:
+    """For places where one command runs at a time: True when it is this one's turn, False if it was asked to end before."""
+    acquiring, asked = asyncio.ensure_future(lock.acquire()), asyncio.ensure_future(ending.event.wait())
+    try:
+        await asyncio.wait([acquiring, asked], return_when=asyncio.FIRST_COMPLETED)
+        yield acquiring.done()
+    finally:
+        asked.cancel()
+        if not acquiring.cancel():
+            lock.release()
+
+
+@dataclass(slots=True)
+class Running:
+    task: asyncio.Task[CommandResult]
+    ending: Ending
+    output: Output
+
+
+class RunnerSession(abc.ABC):
+    grace_ms = GRACE_MS
+    """Between the polite signal and the one that cannot be ignored."""
+
+    def __init__(self, provider: Provider, destination: Destination, session_id: str) -> None:
+        self.provider, self.destination, self.id = provider, destination, session_id
+        self.is_paused = self.is_detached = self.is_closed = False
+        self.ports: dict[int, Port] = {}
+        self._running: dict[str, Running] = {}
+        self._finished: OrderedDict[str, CommandResult] = OrderedDict()
+
+    @property
+    def state(self) -> SessionState:
+        return SessionState(provider_id=self.provider.id, session_id=self.id, destination_id=self.destination.id)
+
+    # Commands
+
+    async def run(self, command: Command, *, on_output: OnOutput | None = None) -> CommandResult:
+        """Run a command to its end. If the caller goes away the command is cancelled, unless the session is detached."""
+        self._check(command)
+        output = Output(_cap(command.max_output_bytes, MAX_OUTPUT_BYTES, MAX_OUTPUT_BYTES), on_output)
+        ending = Ending()
+        task = asyncio.create_task(self._supervise(command, output, ending))
+        task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # whoever asked may have left
+        self._running[command.command_id] = Running(task, ending, output)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if not self.is_detached:
+                ending.ask("cancelled")
+                await asyncio.wait([task])
+            raise
+
+    async def wait(self, command_id: str, *, on_output: OnOutput | None = None) -> CommandResult:
+        """Come back to a command that was started before: its output from the beginning, and its result."""
+        running = self._running.get(command_id)
+        if running is not None:
+            if on_output is not None:
+                running.output.follow(on_output)
+            return await asyncio.shield(running.task)
+        try:
+            return self._finished[command_id]
+        except KeyError:
+            raise unknown("command", command_id) from None
+
+    async def cancel(self, command_id: str) -> bool:
+        running = self._running.get(command_id)
+        if running is None:
+            return False
+        running.ending.ask("cancelled")
+        await asyncio.wait([running.task])
+        return True
+
+    async def _supervise(self, command: Command, output: Output, ending: Ending) -> CommandResult:
+        timeout_ms = _cap(command.timeout_ms, DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS)
+        work = asyncio.create_task(self._execute(command, output, ending))
+        asked = asyncio.create_task(ending.event.wait())
+        try:
+            waiting: list[asyncio.Future[Any]] = [work, asked]
+            await asyncio.wait(waiting, timeout=timeout_ms / 1000, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                ending.ask("timeout")
+                await asyncio.wait([work], timeout=_LOST_AFTER_MS / 1000)
+            if not work.done():
+                ending.reason = "lost"
+            exit_code = work.result() if work.done() else None
+            result = CommandResult(
+                command_id=command.command_id,
+                exit_code=None if ending.reason else exit_code,
+                stdout=output.text(STDOUT),
+                stderr=output.text(STDERR),
+                status=ending.reason or ("exited" if exit_code is not None else "lost"),
+                dropped_bytes=output.dropped_bytes,
+            )
+            self._finished[command.command_id] = result
+            while len(self._finished) > _MAX_FINISHED:
+                self._finished.popitem(last=False)
+            return result
+        finally:
+            asked.cancel()
+            work.cancel()
+            self._running.pop(command.command_id, None)
+
+    def _check(self, command: Command) -> None:
+        self._check_open()
+        if not command.program:
+            raise invalid("program is required")
+        if not 0 < len(command.command_id) <= 120:
+            raise invalid("command_id must have 1 to 120 characters")
+        if command.command_id in self._running or len(self._running) >= _MAX_COMMANDS:
+            raise busy(f"command {command.command_id} is under way already, or too many are")
+        for name, _ in command.env:
+            if not name or "=" in name:
+                raise invalid("an env name must not be empty or contain '='")
+        if command.cwd is not None:
+            check_path(command.cwd)
+        texts = [command.program, *command.args, *(text for pair in command.env for text in pair)]
+        if sum(map(_size_bytes, [*texts, command.stdin])) > MAX_ARGUMENTS_BYTES:
+            raise too_large("the command with its arguments, env and stdin", MAX_ARGUMENTS_BYTES)
+        if any("\0" in text for text in texts):
+            raise invalid("the command, its arguments and its env must not contain NUL")
+
+    def _check_open(self) -> None:
+        if self.is_closed:
+            raise stale(self.id)
+        if self.is_paused:
+            raise paused(self.id)
+
+    @abc.abstractmethod
+    async def _execute(self, command: Command, output: Output, ending: Ending) -> int | None:
+        """Run it; its exit code. When `ending.event` is set, end it with all it started, in `grace_ms` and a little."""
+
+    # Files
+
+    async def read_file(self, request: ReadFile) -> FileContents:
+        self._check_open()
+        check_path(request.path)
+        return FileContents(path=request.path, contents=Octets(await self._read(request.path)))
+
+    async def write_file(self, request: WriteFile) -> None:
+        self._check_open()
+        check_path(request.path)
+        await self._write(request.path, bytes(request.contents))
+
+    @abc.abstractmethod
+    async def _read(self, path: str) -> bytes: ...
+
+    @abc.abstractmethod
+    async def _write(self, path: str, contents: bytes) -> None: ...
+
+    # Ports, artifacts, snapshots
+
+    async def expose_port(self, request: Port) -> PortPreview:
+        """From now on the port can be previewed. Nothing else can."""
+        self._check_open()
+        if not self.provider.capabilities.port_preview:
+            raise unsupported("runner port preview is not supported by this provider")
+        if not 1 <= request.port <= 65535:
+            raise invalid(f"port must be from 1 to 65535, not {request.port}")
+        self.ports[request.port] = request
+        return PortPreview(port=request.port, url=self._port_url(request.port))
+
+    def _port_url(self, port: int) -> str | None:
+        return None
+
+    async def dial(self, port: int) -> tuple[Reader, Writer]:
+        """A connection to an exposed port of this session."""
+        raise unsupported("runner port preview is not supported by this provider")
+
+    async def export_artifact(self, request: ArtifactRequest) -> Artifact:
+        raise unsupported("runner artifact export is not supported by this provider")
+
+    async def snapshot(self) -> SnapshotRef | None:
+        return None
+
+    # Life
+
+    async def pause(self) -> None:
+        self._check_open()
+        if not self.provider.capabilities.pausable:
+            raise unsupported("runner pause is not supported by this provider")
+        await self._pause()
+        self.is_paused = True
+
+    async def resume(self) -> None:
+        if self.is_closed:
+            raise stale(self.id)
+        if self.is_paused:
+            await self._resume()
+            self.is_paused = False
+
+    async def _pause(self) -> None:
+        return None
+
+    async def _resume(self) -> None:
+        return None
+
+    async def detach(self) -> SessionState:
+        """Let go of the session: its commands run on, and their callers may leave. `rejoin` comes back."""
+        if self.is_closed:
+            raise stale(self.id)
+        if not self.provider.capabilities.detachable:
+            raise unsupported("runner detach is not supported by this provider")
+        self.is_detached = True
+        return self.state
+
+    async def rejoin(self) -> SessionState:
+        if self.is_closed:
+            raise stale(self.id)
+        self.is_detached = False
+        return self.state
+
+    async def close(self) -> None:
+        """End every command and give everything back. Idempotent."""
+        if self.is_closed:
+            return
+        self.is_closed = True
+        running = list(self._running.values())
+        for one in running:
+            one.ending.ask("cancelled")
+        if self.is_paused:
+            await self._resume()
+        if running:
+            await asyncio.wait([one.task for one in running])
+        await self._close()
+
+    async def _close(self) -> None:
+        return None
+
+    @property
+    def command_ids(self) -> list[str]:
+        return list(self._running)
+
+
+def _cap(asked: int | None, default: int, most: int) -> int:
+    if asked is None:
+        return default
+    if asked < 0:
+        raise invalid("a limit must not be negative")
+    return min(asked, most)
+
+
+def _size_bytes(text: str) -> int:
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError:
+        raise invalid("a path, argument or value is not valid Unicode") from None
+
+
+def check_path(path: str) -> None:
+    """What is no path anywhere. Where a path leads is for its place to find out."""
+    if not path:
+        raise path_required()
+    if "\0" in path or _size_bytes(path) > MAX_PATH_BYTES:
+        raise invalid(f"a path has at most {MAX_PATH_BYTES} bytes and no NUL")
+
+
+class Provider(abc.ABC):
+    id: str
+    capabilities: RunnerCapabilities
+
+    @property
+    def setup_hint(self) -> str | None:
+        """What an operator must set up: names of settings, never values."""
+        return None
+
+    def validate_destination(self, destination: Destination) -> None:
+        """Raise a `GatewayError` if the destination cannot be served. No access to the place itself."""
+        return None
+
+    @abc.abstractmethod
+    async def create(self, destination: Destination, binding: Binding | None = None) -> RunnerSession: ...
+
+    @abc.abstractmethod
+    async def resume(self, destination: Destination, state: SessionState, binding: Binding | None = None) -> RunnerSession:
+        """The session of `state`; raises `stale` if it is no more."""
+
+    async def close(self) -> None:
+        return None
+
+
+def config_of(destination: Destination, *known: str) -> dict[str, Any]:
+    """The destination's config as an object that has no other keys."""
+    config = {} if destination.config is None else destination.config
+    if not isinstance(config, dict):
+        raise invalid("config must be an object")
+    for key in config:
+        if key not in known:
+            raise invalid(f"config key {key[:80]!r} is not known to {destination.provider_id}", f"use: {', '.join(known)}")
+    return config

@@ -1,0 +1,95 @@
+"""Command lines as programs of the sandbox: which language runs, which code, with which arguments.
+
+    sh | bash    -c CODE [name] [args…]   or  FILE [args…]
+    python[3]    -c CODE [args…]          or  FILE [args…]   or  -  (code on stdin)
+    node | js    -e CODE [args…]          or  FILE [args…]
+    anything else is a command of the sandbox's shell
+
+Rules: each command starts from nothing but the files: variables of one are not there for the next. What a program finds (working
+directory, environment, arguments) is set by a first small run, so that line numbers in its own messages are right. A program has
+no result, only output: a last expression that is not JSON is no failure (`NO_RESULT`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gateway.runners.errors import invalid, unsupported
+from gateway.runners.wire import Command
+from sandbox.wire import Language
+
+_SHELLS, _PYTHONS, _NODES = ("sh", "bash"), ("python", "python3"), ("node", "js")
+_SHELL_CODE = re.compile(r"-[eux]*c|-lc")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+NO_RESULT = "RESULT_NOT_SERIALIZABLE"
+
+ReadFile = Callable[[str], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    language: Language
+    code: str
+    arguments: list[str]
+    filename: str | None = None
+    stdin: str = ""
+
+
+def parse(command: Command, read: ReadFile) -> Program:
+    """`read` gives the contents of a file of the workspace, relative to the command's working directory."""
+    name, args = command.program.rpartition("/")[2], command.args
+    if name in _SHELLS:
+        return _parse(command, Language.SHELL, "-c", read)
+    if name in _PYTHONS:
+        return _parse(command, Language.PYTHON, "-c", read)
+    if name in _NODES:
+        return _parse(command, Language.JAVASCRIPT, "-e", read)
+    return Program(Language.SHELL, shlex.join([command.program, *args]), [], stdin=command.stdin)
+
+
+def _parse(command: Command, language: Language, flag: str, read: ReadFile) -> Program:
+    args = command.args
+    if not args or args[0] == "-":
+        return Program(language, command.stdin, args[:1] + args[1:])
+    first, rest = args[0], args[1:]
+    if first == flag or (language is Language.SHELL and _SHELL_CODE.fullmatch(first)):
+        if not rest:
+            raise invalid(f"{command.program} {first} needs code")
+        options = "".join(f"set -{option}\n" for option in first[1:-1] if option in "eux")
+        given = rest[2:] if language is Language.SHELL else [first, *rest[1:]]
+        return Program(language, options + rest[0], given, stdin=command.stdin)
+    if first.startswith("-"):
+        raise unsupported(f"{command.program} {first[:40]} is not supported by provider wasm", f"use {flag} CODE or a file")
+    try:
+        code = read(first).decode()
+    except UnicodeDecodeError:
+        raise invalid(f"{first[:200]} is not a text file") from None
+    given = rest if language is Language.SHELL else [first, *rest]
+    return Program(language, code, given, filename=first, stdin=command.stdin)
+
+
+def preparation(program: Program, cwd: str | None, env: list[tuple[str, str]]) -> str:
+    """Code that sets what the program finds; empty if there is nothing to set."""
+    for name, _ in env:
+        if not _NAME.fullmatch(name):
+            raise invalid("an env name is letters, digits and '_' here")
+    if program.language is Language.SHELL:
+        lines = [f"cd {shlex.quote(cwd)} || exit 1"] if cwd else []
+        lines += [f"export {name}={shlex.quote(value)}" for name, value in env]
+        lines += [f"set -- {shlex.join(program.arguments)}"] if program.arguments else []
+        return "\n".join(lines)
+    if program.language is Language.PYTHON:
+        lines = [f"__import__('os').chdir({cwd!r})"] if cwd else []
+        lines += [f"__import__('os').environ.update({dict(env)!r})"] if env else []
+        lines += [f"__import__('sys').argv[:] = {program.arguments!r}"] if len(program.arguments) > 1 or program.filename else []
+        return "\n".join(lines)
+    lines = [f"process.chdir({json.dumps(cwd)});"] if cwd else []
+    lines += [f"Object.assign(process.env, {json.dumps(dict(env))});"] if env else []
+    more = program.arguments if program.filename else program.arguments[1:]
+    lines += [f"Object.defineProperty(process, 'argv', {{value: ['node', ...{json.dumps(more)}]}});"] if more else []
+    return "\n".join([*lines, "undefined"]) if lines else ""

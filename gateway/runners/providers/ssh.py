@@ -1,0 +1,369 @@
+"""`ssh`: commands on another machine, over one connection per session.
+
+Rules: the operator lists the hosts that may be reached; a destination pins the host's key and names its private key by
+reference. The far end needs Python 3: files and working directories are resolved there by the kernel, with the same program as
+here (`gateway.runners.beneath`), so links cannot lead out. What a command itself may do is what that machine's account may do.
+A port can be previewed if it is exposed and the account itself listens on it.
+
+Does not know: agents, passwords, configuration files of the gateway's own user; none of them is used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fnmatch
+import itertools
+import json
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import asyncssh
+
+from gateway.errors import NotFound
+from gateway.runners import beneath
+from gateway.runners.artifacts import Blobs, MemoryBlobs, keep, pack
+from gateway.runners.bindings import check_binding, refusal, seen_from
+from gateway.runners.errors import (
+    invalid,
+    not_exposed,
+    outside,
+    path_required,
+    stale,
+    too_large,
+    unavailable,
+    unsupported,
+)
+from gateway.runners.interface import Ending, Provider, Reader, RunnerSession, Writer, check_path, config_of
+from gateway.runners.manifests import check_manifest, read_entries
+from gateway.runners.outputs import STDERR, STDOUT, Output
+from gateway.runners.secrecy import NoSecrets, SecretResolver, check_config, reference
+from gateway.runners.wire import (
+    MAX_FILE_BYTES,
+    Artifact,
+    ArtifactRequest,
+    Binding,
+    Command,
+    Destination,
+    Manifest,
+    RunnerCapabilities,
+    SessionState,
+)
+
+_KEYS = ("host", "port", "username", "root", "host_key", "identity")
+_SOURCE = Path(beneath.__file__).read_text("utf-8")
+_LISTENS = (
+    "import os,sys\n"
+    "rows=[r for t in ('tcp','tcp6') if os.path.exists('/proc/net/'+t) for r in [l.split() for l in open('/proc/net/'+t)][1:]]\n"
+    "sys.exit(not any(r[3]=='0A' and int(r[1].rpartition(':')[2],16)==int(sys.argv[1]) and int(r[7])==os.getuid() for r in rows))"
+)
+_CONNECT_SECONDS = 20
+_DRAIN_SECONDS = 0.5
+_SLOW_SECONDS = 0.01
+
+
+class Ssh(Provider):
+    id = "ssh"
+    capabilities = RunnerCapabilities(
+        command_exec=True, file_read=True, file_write=True, port_preview=True, snapshots=False, cancellation=True,
+        artifact_export=True, detachable=True, streaming=True,
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        hosts: Sequence[str] = (),
+        *,
+        secrets: SecretResolver | None = None,
+        sources: Path | None = None,
+        blobs: Blobs | None = None,
+    ) -> None:
+        self.hosts, self.sources = hosts, sources
+        self.secrets, self.blobs = secrets or NoSecrets(), blobs or MemoryBlobs()
+        self._numbers = itertools.count(1)
+        self._sessions: dict[str, SshSession] = {}
+
+    @property
+    def setup_hint(self) -> str | None:
+        return None if self.hosts else "ssh needs a list of hosts that may be reached, and Python 3 on each of them"
+
+    def validate_destination(self, destination: Destination) -> None:
+        check_config(destination.config)
+        config = config_of(destination, *_KEYS)
+        for key in ("host", "username", "root", "host_key"):
+            if not isinstance(config.get(key), str) or not config[key] or "\0" in config[key]:
+                raise invalid(f"config.{key} is required")
+        port = config.get("port", 22)
+        if not isinstance(port, int) or not 1 <= port <= 65535:
+            raise invalid("config.port must be from 1 to 65535")
+        if not config["root"].startswith("/"):
+            raise invalid("config.root must be an absolute path")
+        if reference(config, "identity") is None:
+            raise invalid("config.identity names the private key by reference")
+        # THREAT[TM-RUN-REACH]: a destination must not choose which machines of our network are talked to.
+        if not any(fnmatch.fnmatchcase(config["host"], pattern) for pattern in self.hosts):
+            raise unsupported("this gateway does not reach that host over ssh", "its operator lists the hosts")
+        check_manifest(destination, self.capabilities)
+
+    async def create(self, destination: Destination, binding: Binding | None = None) -> SshSession:
+        self.validate_destination(destination)
+        config = config_of(destination, *_KEYS)
+        workspace, read_roots = config["root"], []
+        if binding is not None:
+            check_binding(binding)
+            if seen_from(config["root"], binding.workspace) is None:
+                raise outside(binding.workspace, config["root"])
+            workspace, read_roots = binding.workspace, list(binding.read_roots)
+        connection = await self._connect(config)
+        session = SshSession(self, destination, f"ssh-{next(self._numbers)}", connection, workspace, read_roots)
+        try:
+            await session.open(check_manifest(destination, self.capabilities))
+        except BaseException:
+            await session.close()
+            raise
+        self._sessions[session.id] = session
+        return session
+
+    async def _connect(self, config: dict[str, Any]) -> asyncssh.SSHClientConnection:
+        ref = reference(config, "identity")
+        assert ref is not None
+        value = await self.secrets.resolve(ref)
+        try:
+            identity = asyncssh.import_private_key(value)
+            pinned = asyncssh.import_public_key(config["host_key"])
+        except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError):
+            raise invalid("the host key or the private key of the destination cannot be read") from None
+        try:
+            return await asyncssh.connect(
+                config["host"], config.get("port", 22), username=config["username"], client_keys=[identity],
+                known_hosts=([pinned], [], []), agent_path=None, config=None, connect_timeout=_CONNECT_SECONDS,
+                login_timeout=_CONNECT_SECONDS, keepalive_interval=30, preferred_auth="publickey",
+            )  # fmt: skip
+        except (OSError, asyncssh.Error) as error:
+            # THREAT[TM-RUN-LEAK]: the text of the error may name addresses and keys; its class says enough.
+            raise unavailable(f"the ssh host cannot be reached ({type(error).__name__})") from None
+
+    async def resume(self, destination: Destination, state: SessionState, binding: Binding | None = None) -> SshSession:
+        session = self._sessions.get(state.session_id)
+        if session is None or session.is_closed or session.is_lost or session.destination.id != state.destination_id:
+            raise stale(state.session_id)
+        return session
+
+    async def close(self) -> None:
+        for session in list(self._sessions.values()):
+            await session.close()
+
+
+class SshSession(RunnerSession):
+    provider: Ssh
+
+    def __init__(
+        self,
+        provider: Ssh,
+        destination: Destination,
+        session_id: str,
+        connection: asyncssh.SSHClientConnection,
+        workspace: str,
+        read_roots: list[str],
+    ) -> None:
+        super().__init__(provider, destination, session_id)
+        self._connection, self._workspace, self._read_roots = connection, workspace, read_roots
+        self._channels: set[_Channel] = set()
+        self._helper: asyncssh.SSHClientProcess[bytes] | None = None
+        self._asking = asyncio.Lock()
+
+    @property
+    def is_lost(self) -> bool:
+        return self._connection.is_closed()
+
+    async def open(self, manifest: Manifest) -> None:
+        try:
+            await self._far("files", self._workspace, ".", ".")
+        except NotFound:
+            raise unavailable("config.root is not a directory at the ssh host") from None
+        for seed in await asyncio.to_thread(lambda: list(read_entries(manifest, self.provider.sources, self.provider.id))):
+            if not seed.writable:
+                raise unsupported("read-only manifest entries are not supported by provider ssh")
+            await self._write(seed.target, seed.contents)
+
+    # The far end
+
+    async def _start(self, line: str, stdin: bytes, output: Output) -> _Channel:
+        try:
+            _, channel = await self._connection.create_session(lambda: _Channel(output), line, encoding=None)
+        except (OSError, asyncssh.Error):
+            raise unavailable("the ssh connection is lost", "a fresh session is made at the next use") from None
+        assert isinstance(channel, _Channel)
+        self._channels.add(channel)
+        channel.give(stdin)
+        return channel
+
+    async def _far(self, verb: str, root: str, below: str, path: str, contents: bytes = b"") -> bytes:
+        """Ask the helper at the far end, which is started once."""
+        if len(contents) > MAX_FILE_BYTES:
+            raise too_large(f"path {path[:200]}", MAX_FILE_BYTES)
+        request = {"verb": verb, "root": root, "path": below, "limit": MAX_FILE_BYTES, "size": len(contents)}
+        async with self._asking:
+            try:
+                if self._helper is None:
+                    line = "exec " + shlex.join(["python3", "-I", "-c", _SOURCE, "serve"])
+                    self._helper = await self._connection.create_process(line, encoding=None)
+                self._helper.stdin.write(json.dumps(request).encode() + b"\n" + contents)
+                head = json.loads(await self._helper.stdout.readline() or b"{}")
+                answer = await self._helper.stdout.readexactly(min(head["size"], 2 * MAX_FILE_BYTES))
+            except (OSError, asyncssh.Error, ValueError, KeyError, asyncio.IncompleteReadError):
+                self._helper = None
+                raise unavailable("the ssh host does not answer", "is python3 there? is the connection up?") from None
+            except asyncio.CancelledError:
+                self._drop_helper()
+                raise
+        if head["kind"]:
+            raise refusal(beneath.Refused(str(head["kind"])), path, self.id)
+        return answer
+
+    def _drop_helper(self) -> None:
+        """What it would answer next belongs to a question nobody asks any more."""
+        if self._helper is not None:
+            self._helper.close()
+            self._helper = None
+
+    def _choose(self, path: str, writing: bool) -> tuple[str, str]:
+        if not path:
+            raise path_required()
+        if "\0" in path or len(path) > 4096:
+            raise invalid("path must be text without NUL of at most 4096 characters")
+        if not path.startswith("/"):
+            return self._workspace, path
+        for root in [self._workspace] if writing else [self._workspace, *self._read_roots]:
+            below = seen_from(root, path)
+            if below is not None:
+                return root, below
+        raise outside(path, self.id)
+
+    # Commands
+
+    async def _execute(self, command: Command, output: Output, ending: Ending) -> int | None:
+        root, cwd = self._choose(command.cwd or ".", True)
+        described = json.dumps({"argv": [command.program, *command.args], "env": dict(command.env)}).encode()
+        line = "exec " + shlex.join(["python3", "-I", "-c", _SOURCE, "run", root, cwd, str(len(described))])
+        channel = await self._start(line, described + command.stdin.encode("utf-8", "surrogateescape"), output)
+        asked = asyncio.ensure_future(ending.event.wait())
+        waiting: list[asyncio.Future[Any]] = [asked, channel.ended]
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        asked.cancel()
+        if ending.event.is_set():
+            channel.signal("TERM")
+            await asyncio.wait([channel.ended], timeout=self.grace_ms / 1000)
+            channel.signal("KILL")
+            await asyncio.wait([channel.ended], timeout=self.grace_ms / 1000)
+        if await channel.drained(_DRAIN_SECONDS):
+            self._channels.discard(channel)
+        channel.output = None
+        exit_code = channel.ended.result() if channel.ended.done() else None
+        if exit_code == 3 and not output.kept[STDOUT] and output.text(STDERR) in ("outside", "missing", "kind", "failed"):
+            raise refusal(beneath.Refused(output.text(STDERR)), command.cwd or ".", self.id)
+        return exit_code
+
+    # Files
+
+    async def _read(self, path: str) -> bytes:
+        root, below = self._choose(path, False)
+        return await self._far("read", root, below, path)
+
+    async def _write(self, path: str, contents: bytes) -> None:
+        root, below = self._choose(path, True)
+        await self._far("write", root, below, path, contents)
+
+    async def export_artifact(self, request: ArtifactRequest) -> Artifact:
+        self._check_open()
+        check_path(request.path)
+        if not request.recursive:
+            return await keep(request, await self._read(request.path), self.provider.blobs)
+        root, below = self._choose(request.path, False)
+        listed = (await self._far("files", root, below, request.path)).decode("utf-8", "surrogateescape")
+        found = [(name, await self._read(f"{request.path}/{name}")) for name in listed.split("\0") if name]
+        return await keep(request, await asyncio.to_thread(pack, found), self.provider.blobs)
+
+    # Ports
+
+    async def dial(self, port: int) -> tuple[Reader, Writer]:
+        self._check_open()
+        if port not in self.ports:
+            raise not_exposed(port)
+        line = "exec " + shlex.join(["python3", "-I", "-c", _LISTENS, str(port)])
+        probe = await self._start(line, b"", Output(0))
+        exit_code = await probe.ended
+        self._channels.discard(probe)
+        if exit_code != 0:
+            raise unavailable(f"nothing of this session listens on port {port}")
+        try:
+            reader, writer = await self._connection.open_connection("127.0.0.1", port, encoding=None)
+        except (OSError, asyncssh.Error):
+            raise unavailable(f"nothing of this session listens on port {port}") from None
+        return reader, writer
+
+    async def _close(self) -> None:
+        self.provider._sessions.pop(self.id, None)
+        self._drop_helper()
+        for channel in self._channels:
+            channel.signal("KILL")
+        self._connection.close()
+        with contextlib.suppress(OSError, asyncssh.Error):
+            await self._connection.wait_closed()
+
+
+class _Channel(asyncssh.SSHClientSession[bytes]):
+    """One command at the far end. Its output is read as fast as it is wanted."""
+
+    def __init__(self, output: Output) -> None:
+        self.output: Output | None = output
+        self.ended: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
+        self._finished = asyncio.Event()
+        self._channel: asyncssh.SSHClientChannel[bytes] | None = None
+
+    def connection_made(self, chan: asyncssh.SSHClientChannel[bytes]) -> None:
+        self._channel = chan
+
+    def give(self, stdin: bytes) -> None:
+        assert self._channel is not None
+        with contextlib.suppress(OSError):
+            self._channel.write(stdin)
+            self._channel.write_eof()
+
+    def data_received(self, data: bytes, datatype: int | None) -> None:
+        if self.output is not None:
+            self.output.write(STDOUT if datatype is None else STDERR, data)
+        if (self.output is None or self.output.is_full) and self._channel is not None:
+            self._channel.pause_reading()
+            asyncio.get_running_loop().call_later(_SLOW_SECONDS, self._channel.resume_reading)
+
+    def exit_status_received(self, status: int) -> None:
+        self._end(status)
+
+    def exit_signal_received(self, signal: str, core_dumped: bool, msg: str, lang: str) -> None:
+        numbers = {"HUP": 1, "INT": 2, "QUIT": 3, "ABRT": 6, "KILL": 9, "SEGV": 11, "PIPE": 13, "ALRM": 14, "TERM": 15}
+        self._end(128 + numbers.get(signal, 0))
+
+    def eof_received(self) -> bool:
+        self._finished.set()
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._finished.set()
+        self._end(None)
+
+    def _end(self, status: int | None) -> None:
+        if not self.ended.done():
+            self.ended.set_result(status)
+
+    def signal(self, name: str) -> None:
+        if self._channel is not None and not self._channel.is_closing():
+            with contextlib.suppress(OSError, asyncssh.Error):
+                self._channel.send_signal(name)
+
+    async def drained(self, seconds: float) -> bool:
+        """Is all that was written here? If not, something at the far end still holds the stream open."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._finished.wait(), seconds)
+        return self._finished.is_set()

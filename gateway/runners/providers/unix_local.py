@@ -1,0 +1,369 @@
+"""`unix-local`: real processes of this machine in a root directory, each in a jail (see `gateway.runners.jail`).
+
+Rules: the root comes from `config.root`, lies in the operator's `base` with its links resolved, and defaults to it. Commands get
+an environment of their own, nothing of the gateway's. What they may write is the workspace, its writable mounts and a temporary
+folder; what they may read besides are the system's programs and the binding's read roots. Read-only entries and mounts lie
+outside of the workspace, behind a link, because Landlock cannot take back inside a directory what it grants for it.
+
+Does not know: tenants. One instance serves those whose files may lie side by side in `base`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import itertools
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from signal import SIGTERM
+from typing import Any
+
+from gateway.runners import beneath
+from gateway.runners.artifacts import Blobs, MemoryBlobs, keep, pack
+from gateway.runners.bindings import Root, Roots, check_binding, refusal
+from gateway.runners.errors import invalid, not_exposed, stale, unavailable, unsupported
+from gateway.runners.interface import Ending, Provider, Reader, RunnerSession, Writer, check_path, config_of
+from gateway.runners.jail import landlock
+from gateway.runners.jail.handle import Jail, JailError
+from gateway.runners.manifests import check_manifest, mounts_of, read_entries
+from gateway.runners.mounts import StoreMount
+from gateway.runners.objects import Http, S3Store
+from gateway.runners.outputs import Output
+from gateway.runners.secrecy import NoSecrets, SecretResolver, check_config
+from gateway.runners.wire import (
+    MAX_FILE_BYTES,
+    Artifact,
+    ArtifactRequest,
+    Binding,
+    Command,
+    Destination,
+    Manifest,
+    MountSupport,
+    RunnerCapabilities,
+    SessionState,
+)
+
+PROGRAMS = (
+    *(
+        "/usr",
+        "/bin",
+        "/sbin",
+        "/lib",
+        "/lib32",
+        "/lib64",
+        "/etc/alternatives",
+        "/etc/ssl",
+        "/etc/ld.so.cache",
+        "/etc/ld.so.conf",
+    ),
+    *("/etc/ld.so.conf.d", "/etc/localtime", "/etc/mime.types", "/etc/passwd", "/etc/group", "/etc/hosts", "/etc/nsswitch.conf"),
+    *("/etc/resolv.conf", "/etc/protocols", "/etc/services", "/etc/gai.conf", "/etc/bash.bashrc", "/etc/profile"),
+)
+DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+LIMITS = {"cpu": 600, "as": 4 << 30, "fsize": 1 << 30, "nofile": 512, "nproc": 1024}
+LEAST_ABI = 6
+_PATH = "/usr/local/bin:/usr/bin:/bin"
+
+
+def _volumes() -> Path:
+    """Outside of every base: a session whose root is the base must not find other destinations' volumes in it."""
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "hatchway" / "volumes"
+
+
+class UnixLocal(Provider):
+    id = "unix-local"
+
+    def __init__(
+        self,
+        base: Path | None = None,
+        *,
+        read_bases: Sequence[Path] = (),
+        sources: Path | None = None,
+        volumes: Path | None = None,
+        programs: Sequence[str] = PROGRAMS,
+        allow_network: bool = False,
+        own_network: bool = True,
+        least_abi: int = LEAST_ABI,
+        limits: dict[str, int] | None = None,
+        http: Http | None = None,
+        secrets: SecretResolver | None = None,
+        blobs: Blobs | None = None,
+    ) -> None:
+        """`own_network`: give each session a network of its own, where the machine lets us; otherwise, and without it, commands
+        share the machine's but can neither connect nor send."""
+        self.base = base or Path.cwd()
+        self.read_bases = [self.base, *read_bases]
+        self.sources, self.volumes = sources, volumes or _volumes()
+        self.programs, self.least_abi = programs, least_abi
+        self.allow_network, self.own_network = allow_network, own_network
+        self.limits = {**LIMITS, **(limits or {})}
+        self.http, self.secrets, self.blobs = http, secrets or NoSecrets(), blobs or MemoryBlobs()
+        self.capabilities = RunnerCapabilities(
+            command_exec=True, file_read=True, file_write=True, port_preview=True, snapshots=False, cancellation=True,
+            artifact_export=True, mounts=MountSupport(provider_native=True, s3=http is not None),
+            pausable=True, detachable=True, streaming=True,
+        )  # fmt: skip
+        self._numbers = itertools.count(1)
+        self._sessions: dict[str, UnixLocalSession] = {}
+
+    @property
+    def setup_hint(self) -> str | None:
+        found = landlock.abi()
+        if found >= self.least_abi:
+            return None
+        return f"unix-local needs a kernel with Landlock ABI {self.least_abi}; this one has {found}"
+
+    def validate_destination(self, destination: Destination) -> None:
+        check_config(destination.config)
+        config = config_of(destination, "root", "network")
+        root = config.get("root", str(self.base))
+        if not isinstance(root, str) or not root.startswith("/"):
+            raise invalid("config.root must be an absolute path")
+        if not isinstance(config.get("network", False), bool):
+            raise invalid("config.network must be true or false")
+        if config.get("network") and not self.allow_network:
+            raise unsupported("this gateway gives unix-local commands no network", "its operator can allow it")
+        check_manifest(destination, self.capabilities)
+
+    async def create(self, destination: Destination, binding: Binding | None = None) -> UnixLocalSession:
+        self.validate_destination(destination)
+        if self.setup_hint:
+            raise unavailable("unix-local cannot jail commands on this machine", self.setup_hint)
+        if binding is not None:
+            check_binding(binding)
+        roots = await asyncio.to_thread(self._roots, destination, binding)
+        session = UnixLocalSession(self, destination, f"unix-local-{next(self._numbers)}", roots)
+        try:
+            await session.open(check_manifest(destination, self.capabilities))
+        except BaseException:
+            await session.close()
+            raise
+        self._sessions[session.id] = session
+        return session
+
+    def _roots(self, destination: Destination, binding: Binding | None) -> tuple[Root, list[Root]]:
+        path = config_of(destination, "root", "network").get("root", str(self.base))
+        root = Root.open(path, [self.base], writable=True)
+        if binding is None:
+            return root, []
+        workspace = Root.open(binding.workspace, [Path(root.host_path)], writable=True)
+        return workspace, [Root.open(one, self.read_bases, writable=False) for one in binding.read_roots]
+
+    async def resume(self, destination: Destination, state: SessionState, binding: Binding | None = None) -> UnixLocalSession:
+        session = self._sessions.get(state.session_id)
+        if session is None or session.is_closed or session.destination.id != state.destination_id:
+            raise stale(state.session_id)
+        return session
+
+    async def close(self) -> None:
+        for session in list(self._sessions.values()):
+            await session.close()
+
+
+class UnixLocalSession(RunnerSession):
+    provider: UnixLocal
+
+    def __init__(self, provider: UnixLocal, destination: Destination, session_id: str, roots: tuple[Root, list[Root]]) -> None:
+        super().__init__(provider, destination, session_id)
+        self.roots = Roots(roots[0], session_id, roots[1])
+        self._home = Path(tempfile.mkdtemp(prefix="hatchway-runner-"))
+        self._links: list[str] = []
+        self._stores: list[StoreMount] = []
+        self._jail: Jail | None = None
+        self._starting = asyncio.Lock()
+
+    async def open(self, manifest: Manifest) -> None:
+        """Entries and mounts."""
+        for folder in ("tmp", "readonly"):
+            (self._home / folder).mkdir()
+        seeds = await asyncio.to_thread(lambda: list(read_entries(manifest, self.provider.sources, self.provider.id)))
+        for seed in seeds:
+            if seed.writable:
+                await asyncio.to_thread(self.roots.write, seed.target, seed.contents)
+            else:
+                place = self._home / "readonly" / hashlib.sha256(seed.target.encode()).hexdigest()[:16]
+                place.mkdir()
+                (place / "file").write_bytes(seed.contents)
+                self._link(seed.target, str(place / "file"))
+                self.roots.mount(seed.target, str(place), False, "file")
+        for path, mount in mounts_of(manifest):
+            if mount.intent.kind == "s3":
+                assert self.provider.http is not None
+                await self._fill(
+                    StoreMount(path, S3Store(mount.intent, self.provider.http, self.provider.secrets), mount.read_only)
+                )
+            else:
+                self._link_volume(path, mount.intent.uri or mount.name, mount.read_only)
+
+    async def _fill(self, store: StoreMount) -> None:
+        put = self.roots.write
+        prefix = store.path + "/"
+        if store.read_only:
+            place = self._home / "readonly" / hashlib.sha256(store.path.encode()).hexdigest()[:16]
+            place.mkdir()
+            put, prefix = Roots(Root.open(str(place), [place], writable=True), self.id).write, ""
+            self._link(store.path, str(place))
+            self.roots.mount(store.path, str(place), False)
+        await store.fill(lambda key, contents: asyncio.to_thread(put, prefix + key, contents))
+        self._stores.append(store)
+
+    def _link_volume(self, path: str, name: str, is_read_only: bool) -> None:
+        if not name.replace("-", "").replace("_", "").isalnum() or len(name) > 64:
+            raise invalid("the uri of a provider_native mount is the name of a volume")
+        owner = hashlib.sha256(self.destination.id.encode()).hexdigest()[:16]
+        folder = self.provider.volumes / owner / name
+        if any(mount.host_path == os.path.realpath(folder) for mount in self.roots.mounts):
+            raise invalid(f"the volume {name} can be mounted once", "what one mount may write, the other could not forbid")
+        folder.mkdir(parents=True, exist_ok=True)
+        self._link(path, str(folder))
+        self.roots.mount(path, str(folder), not is_read_only)
+
+    def _link(self, target: str, host_path: str) -> None:
+        """A name in the workspace for something that lies outside of it; taken away when the session closes."""
+        head, _, name = target.rpartition("/")
+        try:
+            parent = beneath.make_directory(self.roots.workspace.descriptor, head)
+            try:
+                os.symlink(host_path, name, dir_fd=parent)
+            finally:
+                os.close(parent)
+        except FileExistsError:
+            raise invalid(f"the target {target} exists in the workspace already") from None
+        except beneath.Refused as refused:
+            raise refusal(refused, target, self.id) from None
+        self._links.append(target)
+
+    # Commands
+
+    async def _started(self) -> Jail:
+        async with self._starting:
+            if self._jail is not None and self._jail.is_gone:
+                await self._jail.close()
+                self._jail = None
+            if self._jail is None:
+                writable = [self.roots.workspace, *(mount for mount in self.roots.mounts if mount.writable)]
+                readable = [*self.roots.read_roots, *(mount for mount in self.roots.mounts if not mount.writable)]
+                config = config_of(self.destination, "root", "network")
+                temporary = os.open(self._home / "tmp", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+                settings: dict[str, Any] = {
+                    "network": bool(config.get("network", False)),
+                    "own_network": self.provider.own_network,
+                    "programs": list(self.provider.programs),
+                    "devices": list(DEVICES),
+                    "read": [root.descriptor for root in readable],
+                    "writable": [temporary, *(root.descriptor for root in writable)],
+                    "limits": self.provider.limits,
+                }
+                try:
+                    self._jail = await Jail.start(settings, [*settings["read"], *settings["writable"]])
+                except (JailError, OSError):
+                    raise unavailable("the jail of a unix-local session could not be started") from None
+                finally:
+                    os.close(temporary)
+            return self._jail
+
+    async def _execute(self, command: Command, output: Output, ending: Ending) -> int | None:
+        cwd = await asyncio.to_thread(self.roots.open_directory, command.cwd)
+        try:
+            jail = await self._started()
+            own = {"PATH": _PATH, "HOME": self.roots.workspace.host_path, "TMPDIR": str(self._home / "tmp"), "LANG": "C.UTF-8"}
+            spec = {"argv": [command.program, *command.args], "env": {**own, **dict(command.env)}, "limits": {}}
+            running = await jail.run(spec, cwd, command.stdin.encode("utf-8", "surrogateescape"), output)
+        except JailError:
+            raise unavailable("the jail of this session is gone", "try again: a new one is made") from None
+        finally:
+            os.close(cwd)
+        await running.wait_or(ending.event)
+        if ending.event.is_set():
+            running.signal(SIGTERM)
+            await running.wait(self.grace_ms / 1000)
+            running.kill()
+            await running.wait()
+        exit_code = running.finish()
+        await self._flush()
+        return exit_code
+
+    async def _pause(self) -> None:
+        if self._jail is not None:
+            self._jail.tell("pause")
+
+    async def _resume(self) -> None:
+        if self._jail is not None:
+            self._jail.tell("resume")
+
+    # Files
+
+    async def _read(self, path: str) -> bytes:
+        return await asyncio.to_thread(self.roots.read, path)
+
+    async def _write(self, path: str, contents: bytes) -> None:
+        await asyncio.to_thread(self.roots.write, path, contents)
+        await self._flush()
+
+    async def _flush(self) -> None:
+        for store in self._stores:
+            await store.flush(lambda path=store.path: self._files_of(path))  # type: ignore[misc]
+
+    def _files_of(self, path: str) -> dict[str, bytes]:
+        root = self.roots.workspace.descriptor
+        found = {}
+        try:
+            for name in beneath.files(root, path):
+                found[name] = beneath.read(root, f"{path}/{name}", MAX_FILE_BYTES)
+        except beneath.Refused as refused:
+            if refused.kind != "missing":
+                raise refusal(refused, path, self.id) from None
+        return found
+
+    async def export_artifact(self, request: ArtifactRequest) -> Artifact:
+        self._check_open()
+        check_path(request.path)
+
+        def collect() -> bytes:
+            if not request.recursive:
+                return self.roots.read(request.path)
+            return pack((name, self.roots.read(f"{request.path}/{name}")) for name in self.roots.files(request.path))
+
+        return await keep(request, await asyncio.to_thread(collect), self.provider.blobs)
+
+    # Ports
+
+    def _port_url(self, port: int) -> str | None:
+        return f"http://127.0.0.1:{port}"
+
+    async def dial(self, port: int) -> tuple[Reader, Writer]:
+        self._check_open()
+        if port not in self.ports:
+            raise not_exposed(port)
+        client = await self._jail.dial(port) if self._jail is not None else None
+        if client is None:
+            raise unavailable(f"nothing of this session listens on port {port}")
+        return await asyncio.open_connection(sock=client)
+
+    async def _close(self) -> None:
+        self.provider._sessions.pop(self.id, None)
+        if self._jail is not None:
+            await self._jail.close()
+        try:
+            await self._flush()
+        finally:
+            await asyncio.to_thread(self._tidy)
+
+    def _tidy(self) -> None:
+        for target in self._links:
+            head, _, name = target.rpartition("/")
+            try:
+                parent = beneath.resolve(self.roots.workspace.descriptor, head, os.O_RDONLY | os.O_DIRECTORY)
+            except beneath.Refused:
+                continue
+            try:
+                if os.path.islink(f"/proc/self/fd/{parent}/{name}"):
+                    os.unlink(name, dir_fd=parent)
+            except OSError:
+                pass
+            finally:
+                os.close(parent)
+        shutil.rmtree(self._home, ignore_errors=True)

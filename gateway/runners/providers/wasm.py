@@ -1,0 +1,339 @@
+"""`wasm`: commands in our own sandbox. Nothing of the machine is there; a session is a filesystem, a command a fresh interpreter.
+
+How: the session's files are one immutable checkpoint. A command starts from it, and when it has ended its files become the new
+checkpoint; so forks cost nothing, and reading never waits for a command. Commands of one session take turns.
+
+Rules: a command that a limit ended leaves no trace in the files. Snapshots are sealed for the tenant, kept in the blob store, and
+restored with the limits of here and now. Does not know: policy; a gateway that wants runs decided upon uses its own sessions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets as random
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from gateway.runners.artifacts import Blobs, MemoryBlobs, keep, pack
+from gateway.runners.bindings import check_binding
+from gateway.runners.errors import GatewayError, absent, invalid, outside, stale, unavailable, unsupported
+from gateway.runners.interface import Ending, Provider, RunnerSession, check_path, config_of, taking_turn
+from gateway.runners.manifests import check_manifest, mounts_of, read_entries
+from gateway.runners.mounts import StoreMount
+from gateway.runners.objects import FolderStore, Http, ObjectStore, S3Store
+from gateway.runners.outputs import STDERR, Output
+from gateway.runners.providers.programs import NO_RESULT, parse, preparation
+from gateway.runners.providers.workspaces import WORKSPACE, Workspace
+from gateway.runners.secrecy import NoSecrets, SecretResolver, check_config
+from gateway.runners.wire import (
+    Artifact,
+    ArtifactRequest,
+    Binding,
+    Command,
+    Destination,
+    Manifest,
+    Mount,
+    MountSupport,
+    RunnerCapabilities,
+    SessionState,
+    SnapshotRef,
+)
+from sandbox.errors import RequestError
+from sandbox.generations import Checkpoint, VfsLimits
+from sandbox.images import images
+from sandbox.limits import Cancel, lower
+from sandbox.sealing import LOCAL_TENANT, Keys
+from sandbox.session import Session
+from sandbox.snapshots import Origin, open_snapshot, save, thaw
+from sandbox.states import SessionState as SandboxState
+from sandbox.vfs import Vfs
+from sandbox.wire import Language, RunRequest, RunResult, RunStatus, SessionLimits
+
+LIMITS = SessionLimits(
+    memory_mb=512, cpu_ms=60_000, wall_ms=3_600_000, max_stdout_bytes=1 << 20, max_external_calls=0, max_stack_depth=1000
+)
+_DROPPED = re.compile(r"(\d+) more were dropped")
+T = TypeVar("T")
+
+
+class Wasm(Provider):
+    id = "wasm"
+
+    def __init__(
+        self,
+        *,
+        tenant: str = LOCAL_TENANT,
+        keys: Keys | None = None,
+        blobs: Blobs | None = None,
+        limits: SessionLimits = LIMITS,
+        files: VfsLimits | None = None,
+        sources: Path | None = None,
+        volumes: Path | None = None,
+        http: Http | None = None,
+        secrets: SecretResolver | None = None,
+        threads: int = 8,
+    ) -> None:
+        self.tenant, self.keys = tenant, keys or Keys.of(random.token_bytes(32))
+        self.blobs, self.limits, self.files = blobs or MemoryBlobs(), limits, files or VfsLimits()
+        self.sources, self.volumes, self.http, self.secrets = sources, volumes, http, secrets or NoSecrets()
+        self.capabilities = RunnerCapabilities(
+            command_exec=True, file_read=True, file_write=True, port_preview=False, snapshots=True, cancellation=True,
+            artifact_export=True, mounts=MountSupport(s3=http is not None, provider_native=volumes is not None),
+            pausable=False, detachable=True, streaming=True,
+        )  # fmt: skip
+        self._threads = ThreadPoolExecutor(threads, "hatchway-runner")
+        self._sessions: dict[str, WasmSession] = {}
+
+    def validate_destination(self, destination: Destination) -> None:
+        check_config(destination.config)
+        self.limits_of(destination)
+        check_manifest(destination, self.capabilities)
+
+    def limits_of(self, destination: Destination) -> SessionLimits:
+        asked = config_of(destination, "limits").get("limits", {})
+        try:
+            return lower(self.limits, msgspec.convert({**msgspec.structs.asdict(self.limits), **asked}, SessionLimits))
+        except (msgspec.ValidationError, TypeError):
+            raise invalid("config.limits holds numbers: memory_mb, cpu_ms, wall_ms, …") from None
+
+    async def create(self, destination: Destination, binding: Binding | None = None) -> WasmSession:
+        self.validate_destination(destination)
+        session = self._open(destination, images.files(), binding)
+        await session.seed(check_manifest(destination, self.capabilities))
+        return session
+
+    def _open(self, destination: Destination, files: Checkpoint, binding: Binding | None) -> WasmSession:
+        if binding is not None:
+            check_binding(binding)
+            if binding.workspace != WORKSPACE and not binding.workspace.startswith(WORKSPACE + "/"):
+                raise outside(binding.workspace, WORKSPACE)
+        session = WasmSession(self, destination, f"wasm-{random.token_hex(8)}", files, binding)
+        self._sessions[session.id] = session
+        return session
+
+    async def resume(self, destination: Destination, state: SessionState, binding: Binding | None = None) -> WasmSession:
+        """The living session, or a new one from the state's snapshot."""
+        session = self._sessions.get(state.session_id)
+        if session is not None and not session.is_closed and session.destination.id == state.destination_id:
+            return session
+        if state.snapshot is None or state.snapshot.provider_id != self.id:
+            raise stale(state.session_id)
+        blob = await self.blobs.get(state.snapshot.snapshot_id)
+
+        def thawed() -> Checkpoint:
+            return thaw(open_snapshot(blob, self.keys, tenant=self.tenant, files=self.files), files=self.files).files
+
+        try:
+            files = await asyncio.to_thread(thawed)
+        except RequestError as refused:
+            raise unavailable("the snapshot cannot be restored", refused.error.code) from None
+        return self._open(destination, files, binding)
+
+    async def close(self) -> None:
+        for session in list(self._sessions.values()):
+            await session.close()
+        self._threads.shutdown()
+
+
+class WasmSession(RunnerSession):
+    provider: Wasm
+
+    def __init__(
+        self, provider: Wasm, destination: Destination, session_id: str, files: Checkpoint, binding: Binding | None
+    ) -> None:
+        super().__init__(provider, destination, session_id)
+        self._binding = binding
+        self._limits = provider.limits_of(destination)
+        self._files = files
+        self._turn = asyncio.Lock()
+        self._stores: list[StoreMount] = []
+        self._snapshot: SnapshotRef | None = None
+
+    @property
+    def state(self) -> SessionState:
+        return msgspec.structs.replace(super().state, snapshot=self._snapshot)
+
+    async def seed(self, manifest: Manifest) -> None:
+        place = self._workspace()
+        if self._binding is not None:
+            place.vfs.mkdir(self._binding.workspace, parents=True, exist_ok=True)
+        for seed in await asyncio.to_thread(lambda: list(read_entries(manifest, self.provider.sources, self.provider.id))):
+            place.write(seed.target, seed.contents, readonly=not seed.writable)
+        for path, mount in mounts_of(manifest):
+            store = StoreMount(path, self._store(mount), mount.read_only)
+
+            async def put(key: str, contents: bytes, path: str = path, readonly: bool = mount.read_only) -> None:
+                place.write(f"{path}/{key}", contents, readonly=readonly)
+
+            await store.fill(put)
+            place.vfs.mkdir(f"{place.top}/{path}", parents=True, exist_ok=True)
+            self._stores.append(store)
+        self._files = place.vfs.checkpoint()
+
+    def _store(self, mount: Mount) -> ObjectStore:
+        if mount.intent.kind == "s3":
+            assert self.provider.http is not None
+            return S3Store(mount.intent, self.provider.http, self.provider.secrets)
+        name = mount.intent.uri or mount.name
+        if self.provider.volumes is None or not name.replace("-", "").replace("_", "").isalnum():
+            raise invalid("the uri of a provider_native mount is the name of a volume")
+        return FolderStore(self.provider.volumes / self.destination.id.encode().hex()[:64] / name)
+
+    def _workspace(self) -> Workspace:
+        vfs = Vfs.at(self._files, self.provider.files)
+        if self._binding is None:
+            return Workspace(vfs)
+        return Workspace(vfs, self._binding.workspace, tuple(self._binding.read_roots))
+
+    # Commands
+
+    async def _execute(self, command: Command, output: Output, ending: Ending) -> int | None:
+        loop = asyncio.get_running_loop()
+        cancel = Cancel()
+        asked = asyncio.ensure_future(ending.event.wait())
+        asked.add_done_callback(lambda _: cancel.ask())
+        try:
+            async with taking_turn(self._turn, ending) as ours:
+                if not ours:
+                    return None
+                place = self._workspace()
+
+                def write(stream: int, data: bytes) -> None:
+                    loop.call_soon_threadsafe(output.write, stream, data)
+
+                done, files = await self._on_thread(lambda: self._run(place, command, cancel, write))
+                if files is not None:
+                    self._files = files
+        finally:
+            asked.cancel()
+        for found in done.diagnostics:
+            if found.code == "STDOUT_EXCEEDED" and (dropped := _DROPPED.search(found.message)):
+                output.dropped_bytes += int(dropped[1])
+        await self._flush()
+        return _exit_code(done, output, ending)
+
+    def _run(
+        self, place: Workspace, command: Command, cancel: Cancel, write: Callable[[int, bytes], None]
+    ) -> tuple[RunResult, Checkpoint | None]:
+        """On a thread: a fresh session over the files, the preparation and the program; the files it leaves."""
+        cwd = place.top if command.cwd is None else place.directory(command.cwd)
+
+        def read(path: str) -> bytes:
+            return place.read(path if path.startswith("/") else f"{cwd}/{path}")
+
+        try:
+            program = parse(command, read)
+        except GatewayError as refused:
+            if refused.status not in (404, 403):
+                raise
+            write(STDERR, f"{command.program}: {refused.error.message}\n".encode())
+            return RunResult(status=RunStatus.OK, exit_code=127), None
+        limits = lower(self._limits, None, command.timeout_ms)
+        cap = command.max_output_bytes
+        if cap is not None:
+            limits = msgspec.structs.replace(limits, max_stdout_bytes=min(cap, limits.max_stdout_bytes))
+        session = Session(
+            "runner",
+            language=program.language,
+            limits=limits,
+            files=self.provider.files,
+            state=SandboxState(program.language, place.vfs.checkpoint(), 0),
+        )
+        try:
+            before = preparation(program, None if cwd == WORKSPACE else cwd, command.env)
+            if before:
+                done = session.run(_request(program.language, before), cancel=cancel)
+                if not done.ok or done.exit_code:
+                    write(STDERR, done.stderr.encode())
+                    return done, None
+            request = _request(program.language, program.code, program.stdin, program.filename)
+            done = session.run(request, on_output=write, cancel=cancel)
+            return done, session.vfs.checkpoint()
+        finally:
+            session.close()
+
+    async def _on_thread(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self.provider._threads, work)
+
+    # Files
+
+    async def _read(self, path: str) -> bytes:
+        return self._workspace().read(path)
+
+    async def _write(self, path: str, contents: bytes) -> None:
+        async with self._turn:
+            place = self._workspace()
+            place.write(path, contents)
+            self._files = place.vfs.checkpoint()
+        await self._flush()
+
+    async def _flush(self) -> None:
+        for store in self._stores:
+            await store.flush(lambda path=store.path: self._files_of(path))  # type: ignore[misc]
+
+    def _files_of(self, path: str) -> dict[str, bytes]:
+        try:
+            return dict(self._workspace().files(path))
+        except GatewayError as refused:
+            if refused.code == absent(path).code:
+                return {}
+            raise
+
+    async def export_artifact(self, request: ArtifactRequest) -> Artifact:
+        self._check_open()
+        check_path(request.path)
+        place = self._workspace()
+        contents = await asyncio.to_thread(
+            lambda: pack(place.files(request.path)) if request.recursive else place.read(request.path)
+        )
+        return await keep(request, contents, self.provider.blobs)
+
+    # Snapshots and forks
+
+    async def snapshot(self) -> SnapshotRef | None:
+        self._check_open()
+        state = SandboxState(Language.SHELL, self._files, 0)
+        origin = Origin("runner", self._limits)
+        blob = await asyncio.to_thread(save, state, origin, self.provider.keys, tenant=self.provider.tenant)
+        self._snapshot = SnapshotRef(provider_id=self.provider.id, snapshot_id=await self.provider.blobs.put(blob))
+        return self._snapshot
+
+    async def fork(self) -> WasmSession:
+        """A session of its own that starts with these files."""
+        self._check_open()
+        if self._stores:
+            raise unsupported("a session with mounts cannot be forked", "both would write to the same store")
+        return self.provider._open(self.destination, self._files, self._binding)
+
+    async def _close(self) -> None:
+        self.provider._sessions.pop(self.id, None)
+
+
+def _request(language: Language, code: str, stdin: str = "", filename: str | None = None) -> RunRequest:
+    return RunRequest(
+        session_id="runner",
+        language=language,
+        code=code,
+        inputs={},
+        return_snapshot=False,
+        validate_only=False,
+        stdin=stdin,
+        filename=filename,
+    )
+
+
+def _exit_code(done: RunResult, output: Output, ending: Ending) -> int | None:
+    if done.status is RunStatus.TIMEOUT:
+        ending.ask("timeout")
+    elif done.status is RunStatus.INTERRUPTED:
+        return None
+    elif done.error is not None and done.error.code == NO_RESULT:
+        return 0
+    elif done.error is not None and not done.stderr:
+        output.write(STDERR, f"{done.error.message}\n".encode())
+    return done.exit_code

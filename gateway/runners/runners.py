@@ -1,0 +1,182 @@
+"""The verbs of runners, as the HTTP layer offers them: list, select, session, snapshot, delete, ports, pause, resume, detach,
+rejoin, and what a session can do: commands, files, artifacts.
+
+Rules: plain async methods, a tenant first, wire types in and out; every refusal is a `GatewayError`. A thread's session is made
+by the first verb that needs a place; asking about it makes nothing. Who may do what is decided before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from gateway.runners.errors import invalid, stale
+from gateway.runners.interface import RunnerSession
+from gateway.runners.outputs import OnOutput
+from gateway.runners.pool import Pool
+from gateway.runners.wire import (
+    Artifact,
+    ArtifactRequest,
+    Binding,
+    Command,
+    CommandResult,
+    Destination,
+    FileContents,
+    Port,
+    PortPreview,
+    ReadFile,
+    RunnerCapabilities,
+    SessionState,
+    SnapshotRef,
+    WriteFile,
+)
+
+
+class ProviderInfo(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    capabilities: RunnerCapabilities
+    setup_hint: str | None = None
+
+
+class Listing(msgspec.Struct, frozen=True, kw_only=True):
+    providers: list[ProviderInfo]
+    destinations: list[Destination]
+    threads: list[str]
+
+
+class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """`status` is unprovisioned | running | paused | detached."""
+
+    thread_id: str
+    destination_id: str
+    provider_id: str
+    workspace: str
+    status: str
+    state: SessionState | None = None
+    commands: list[str] = []
+    ports: list[PortPreview] = []
+
+
+class Runners:
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+
+    async def list(self, tenant: str) -> Listing:
+        providers = [
+            ProviderInfo(id=one.id, capabilities=one.capabilities, setup_hint=one.setup_hint)
+            for one in self.pool.providers(tenant).values()
+        ]
+        threads = sorted(await self.pool.leases(tenant))
+        return Listing(providers=providers, destinations=self.pool.destinations(tenant), threads=threads)
+
+    async def add(self, tenant: str, destination: Destination) -> Destination:
+        """A destination that threads can select by its id."""
+        self.pool.put(tenant, destination)
+        return destination
+
+    async def remove(self, tenant: str, destination_id: str) -> None:
+        self.pool.remove(tenant, destination_id)
+
+    async def select(
+        self, tenant: str, thread_id: str, destination_id: str, workspace: str, read_roots: Sequence[str] = ()
+    ) -> SessionInfo:
+        """Bind a thread to a destination. Selecting another one ends the session of the one before."""
+        destination = self.pool.destination(tenant, destination_id)
+        binding = Binding(destination=destination, workspace=workspace, read_roots=[*read_roots])
+        await self.pool.bind(tenant, thread_id, binding)
+        return await self.session(tenant, thread_id)
+
+    async def session(self, tenant: str, thread_id: str) -> SessionInfo:
+        lease = await self.pool.lease(tenant, thread_id)
+        living = self.pool.living(tenant, thread_id)
+        destination = lease.binding.destination
+        return SessionInfo(
+            thread_id=thread_id,
+            destination_id=destination.id,
+            provider_id=destination.provider_id,
+            workspace=lease.binding.workspace,
+            status=_status(living),
+            state=living.state if living is not None else lease.state,
+            commands=living.command_ids if living is not None else [],
+            ports=_ports(living) if living is not None else [],
+        )
+
+    async def snapshot(self, tenant: str, thread_id: str) -> SnapshotRef | None:
+        taken = await (await self.pool.session(tenant, thread_id)).snapshot()
+        await self.pool.remember(tenant, thread_id)
+        return taken
+
+    async def delete(self, tenant: str, thread_id: str) -> None:
+        await self.pool.delete(tenant, thread_id)
+
+    async def ports(self, tenant: str, thread_id: str, expose: Port | None = None) -> Sequence[PortPreview]:
+        """The exposed ports; with `expose`, one more."""
+        if expose is not None:
+            await (await self.pool.session(tenant, thread_id)).expose_port(expose)
+        return (await self.session(tenant, thread_id)).ports
+
+    async def pause(self, tenant: str, thread_id: str) -> SessionInfo:
+        await (await self._living(tenant, thread_id)).pause()
+        return await self.session(tenant, thread_id)
+
+    async def resume(self, tenant: str, thread_id: str) -> SessionInfo:
+        await (await self._living(tenant, thread_id)).resume()
+        return await self.session(tenant, thread_id)
+
+    async def detach(self, tenant: str, thread_id: str) -> SessionInfo:
+        await (await self._living(tenant, thread_id)).detach()
+        await self.pool.remember(tenant, thread_id)
+        return await self.session(tenant, thread_id)
+
+    async def rejoin(self, tenant: str, thread_id: str) -> SessionInfo:
+        """Back to a session that was let go; a stale one is replaced by a fresh one."""
+        await (await self.pool.session(tenant, thread_id)).rejoin()
+        return await self.session(tenant, thread_id)
+
+    # What a session can do
+
+    async def run(self, tenant: str, thread_id: str, command: Command, on_output: OnOutput | None = None) -> CommandResult:
+        return await (await self.pool.session(tenant, thread_id)).run(command, on_output=on_output)
+
+    async def wait(self, tenant: str, thread_id: str, command_id: str, on_output: OnOutput | None = None) -> CommandResult:
+        return await (await self._living(tenant, thread_id)).wait(command_id, on_output=on_output)
+
+    async def cancel(self, tenant: str, thread_id: str, command_id: str) -> bool:
+        await self.pool.lease(tenant, thread_id)
+        living = self.pool.living(tenant, thread_id)
+        return await living.cancel(command_id) if living is not None else False
+
+    async def read_file(self, tenant: str, thread_id: str, request: ReadFile) -> FileContents:
+        return await (await self.pool.session(tenant, thread_id)).read_file(request)
+
+    async def write_file(self, tenant: str, thread_id: str, request: WriteFile) -> None:
+        await (await self.pool.session(tenant, thread_id)).write_file(request)
+
+    async def export(self, tenant: str, thread_id: str, request: ArtifactRequest) -> Artifact:
+        return await (await self.pool.session(tenant, thread_id)).export_artifact(request)
+
+    async def _living(self, tenant: str, thread_id: str) -> RunnerSession:
+        await self.pool.lease(tenant, thread_id)
+        living = self.pool.living(tenant, thread_id)
+        if living is None:
+            raise stale(thread_id)
+        return living
+
+
+def _status(session: RunnerSession | None) -> str:
+    if session is None:
+        return "unprovisioned"
+    return "paused" if session.is_paused else "detached" if session.is_detached else "running"
+
+
+def _ports(session: RunnerSession) -> list[PortPreview]:
+    return [PortPreview(port=port, url=session._port_url(port)) for port in sorted(session.ports)]
+
+
+def parse_port(value: Any) -> int:
+    """A port number out of a URL."""
+    if not isinstance(value, str) or not value.isascii() or not value.isdigit() or not 1 <= int(value[:6]) <= 65535:
+        raise invalid("a port is a number from 1 to 65535")
+    return int(value)

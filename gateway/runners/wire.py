@@ -1,0 +1,191 @@
+"""The wire types of runners, as the contract spells them.
+
+Rules: field names and defaults here are what clients see. What Hatchway adds beside the contract's fields stands last in each
+type and says so. Bytes are JSON arrays of integers, so these types go through `encode` and `decode` here, nowhere else.
+Types only. INVARIANT: no type has room for the value of a secret; a `SecretRef` names one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+MAX_FILE_BYTES = 16 << 20
+MAX_OUTPUT_BYTES = 1 << 20
+DEFAULT_TIMEOUT_MS = 60_000
+MAX_TIMEOUT_MS = 3_600_000
+MAX_ARGUMENTS_BYTES = 1 << 20
+T = TypeVar("T")
+
+
+class Octets(bytes):
+    """Bytes that travel as an array of integers."""
+
+
+class MountSupport(msgspec.Struct, frozen=True, kw_only=True):
+    s3: bool = False
+    gcs: bool = False
+    r2: bool = False
+    azure_blob: bool = False
+    box_storage: bool = False
+    provider_native: bool = False
+
+
+class RunnerCapabilities(msgspec.Struct, frozen=True, kw_only=True):
+    """The last three are ours."""
+
+    command_exec: bool
+    file_read: bool
+    file_write: bool
+    port_preview: bool
+    snapshots: bool
+    cancellation: bool
+    artifact_export: bool = False
+    mounts: MountSupport = MountSupport()
+    pausable: bool = False
+    detachable: bool = False
+    streaming: bool = False
+
+
+class SecretRef(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    id: str
+
+
+class MountIntent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    kind: str = msgspec.field(default_factory=lambda: "provider_native")  # a factory's value is never left out
+    uri: str = msgspec.field(default_factory=str)
+    credentials: SecretRef | None = None
+
+
+class ManifestEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    source: str
+    target: str
+    writable: bool = False
+
+
+class Mount(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    name: str
+    path: str
+    read_only: bool = False
+    intent: MountIntent = msgspec.field(default_factory=MountIntent)
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    entries: list[ManifestEntry] = []
+    mounts: list[Mount] = []
+
+
+class Destination(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    id: str
+    provider_id: str
+    config: Any = None
+    default_manifest: Manifest = msgspec.field(default_factory=Manifest)
+
+
+class SnapshotRef(msgspec.Struct, frozen=True, kw_only=True):
+    provider_id: str
+    snapshot_id: str
+    metadata: dict[str, Any] = {}
+
+
+class SessionState(msgspec.Struct, frozen=True, kw_only=True):
+    """What is kept of a session: enough to find it again, never a secret or a path of the host."""
+
+    provider_id: str
+    session_id: str
+    destination_id: str
+    snapshot: SnapshotRef | None = None
+    metadata: dict[str, Any] = {}
+
+
+class Binding(msgspec.Struct, frozen=True, kw_only=True):
+    """Kept with the thread. `read_roots` widen reads only, never writes or the working directory."""
+
+    destination: Destination
+    workspace: str
+    read_roots: list[str] = []
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`stdin`, `timeout_ms` and `max_output_bytes` are ours; both limits can only be lowered."""
+
+    command_id: str
+    program: str
+    args: list[str] = []
+    cwd: str | None = None
+    env: list[tuple[str, str]] = []
+    stdin: str = ""
+    timeout_ms: int | None = None
+    max_output_bytes: int | None = None
+
+
+class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
+    """`exit_code` is None for a command that did not end by itself. `status` (exited | timeout | cancelled | lost) and
+    `dropped_bytes` are ours."""
+
+    command_id: str
+    exit_code: int | None = None
+    stdout: str = ""
+    stderr: str = ""
+    status: str = "exited"
+    dropped_bytes: int = 0
+
+
+class ReadFile(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+
+
+class FileContents(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    contents: Octets
+
+
+class WriteFile(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    contents: Octets
+
+
+class Port(msgspec.Struct, frozen=True, kw_only=True):
+    port: int
+    label: str | None = None
+
+
+class PortPreview(msgspec.Struct, frozen=True, kw_only=True):
+    port: int
+    url: str | None = None
+
+
+class ArtifactRequest(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    recursive: bool = False
+
+
+class Artifact(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    artifact_id: str
+    url: str | None = None
+    metadata: dict[str, Any] = {}
+
+
+def _encode_octets(value: object) -> object:
+    if isinstance(value, bytes):
+        return list(value)
+    raise NotImplementedError(type(value).__name__)
+
+
+def _decode_octets(kind: type, value: object) -> object:
+    if kind is not Octets:
+        raise NotImplementedError(kind.__name__)
+    if not isinstance(value, list) or not all(type(one) is int and 0 <= one <= 255 for one in value):
+        raise ValueError("Expected an array of bytes (integers from 0 to 255)")
+    return Octets(value)
+
+
+def encode(value: object) -> bytes:
+    return msgspec.json.encode(value, enc_hook=_encode_octets)
+
+
+def decode(data: bytes, kind: type[T]) -> T:
+    """Raises `msgspec.ValidationError` or `DecodeError`. The caller has capped the size of `data`."""
+    return msgspec.json.decode(data, type=kind, dec_hook=_decode_octets)

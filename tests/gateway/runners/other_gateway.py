@@ -1,0 +1,96 @@
+"""Another gateway for tests: a real sandbox behind the part of `/v1` that the `hatchway` provider uses."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from typing import Any
+from urllib.parse import unquote
+
+import msgspec
+
+from gateway.errors import GatewayError
+from gateway.runners.providers.gateways import Reply
+from gateway.runners.providers.workspaces import Workspace
+from sandbox.limits import Cancel
+from sandbox.session import Session, parse_language
+from sandbox.states import SessionState
+from sandbox.wire import RunRequest, RunResult
+
+
+class OtherGateway:
+    """Implements `gateway.runners.providers.gateways.Client`."""
+
+    def __init__(self) -> None:
+        self.sessions: dict[str, Session] = {}
+        self.snapshots: dict[str, SessionState] = {}
+        self.runs: dict[str, tuple[asyncio.Task[RunResult], Cancel]] = {}
+
+    async def request(
+        self, method: str, path: str, *, json: Any = None, body: bytes | None = None, timeout_ms: int = 30_000
+    ) -> Reply:
+        parts = path.split("/", 5)
+        if path == "/v1/sessions":
+            return self._open()
+        if parts[2] == "runs":
+            return self._look(parts[3], len(parts) > 4)
+        if parts[2] == "snapshots":
+            return self._open(self.snapshots[parts[3]]) if parts[3] in self.snapshots else _reply(404, {})
+        session = self.sessions.get(parts[3])
+        if session is None:
+            return _reply(404, {"error": {"code": "SESSION_NOT_FOUND"}})
+        if len(parts) == 4:
+            if method == "DELETE":
+                self.sessions.pop(parts[3]).close()
+            return _reply(200, {"id": parts[3]})
+        if parts[4] == "runs?mode=async":
+            return self._run(session, json)
+        if parts[4] == "snapshots":
+            name = uuid.uuid4().hex
+            self.snapshots[name] = session.freeze()
+            return _reply(201, {"id": name})
+        return self._file(session, method, "/" + unquote(parts[5]), body)
+
+    def _open(self, state: SessionState | None = None) -> Reply:
+        name = uuid.uuid4().hex
+        self.sessions[name] = Session(name, state=state)
+        return _reply(201, {"id": name})
+
+    def _look(self, run_id: str, cancelling: bool) -> Reply:
+        task, cancel = self.runs[run_id]
+        if cancelling:
+            cancel.ask()
+            return _reply(200, {"cancelled": not task.done()})
+        if not task.done():
+            return _reply(200, {"id": run_id, "state": "running"})
+        return _reply(200, {"id": run_id, "state": "finished", "result": task.result()})
+
+    def _run(self, session: Session, asked: dict[str, Any]) -> Reply:
+        request = RunRequest(
+            session_id=session.id,
+            language=parse_language(asked["language"]),
+            code=asked["code"],
+            inputs={},
+            return_snapshot=False,
+            validate_only=False,
+            timeout_ms=asked.get("timeout_ms"),
+            stdin=asked.get("stdin", ""),
+            filename=asked.get("filename"),
+        )
+        name, cancel = uuid.uuid4().hex, Cancel()
+        self.runs[name] = (asyncio.create_task(asyncio.to_thread(session.run, request, cancel=cancel)), cancel)
+        return _reply(202, {"id": name, "state": "running"})
+
+    def _file(self, session: Session, method: str, path: str, body: bytes | None) -> Reply:
+        place = Workspace(session.vfs)
+        try:
+            if method == "GET":
+                return Reply(200, place.read(path))
+            place.write(path, body or b"")
+            return _reply(200, {"path": path})
+        except GatewayError as refused:
+            return _reply(refused.status, {"error": refused.error})
+
+
+def _reply(status: int, value: Any) -> Reply:
+    return Reply(status, msgspec.json.encode(value))

@@ -1,0 +1,117 @@
+"""Every provider as a place where the same tests can run: real sessions, and what the tests must know about each."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from gateway.runners.errors import unknown
+from gateway.runners.interface import Provider, RunnerSession
+from gateway.runners.providers.docker import Docker
+from gateway.runners.providers.gateways import Hatchway
+from gateway.runners.providers.ssh import Ssh
+from gateway.runners.providers.unix_local import UnixLocal
+from gateway.runners.providers.wasm import Wasm
+from gateway.runners.wire import Binding, Command, CommandResult, Destination, Octets, ReadFile, SecretRef, WriteFile
+from tests.gateway.runners.engine import FakeEngine
+from tests.gateway.runners.other_gateway import OtherGateway
+from tests.gateway.runners.sshd import Server
+
+NAMES = ("wasm", "unix-local", "ssh", "docker", "hatchway")
+T = TypeVar("T")
+
+
+class Vault:
+    """A `SecretResolver` over a dictionary."""
+
+    def __init__(self, **values: bytes) -> None:
+        self.values = values
+
+    async def resolve(self, ref: SecretRef) -> bytes:
+        if ref.id not in self.values:
+            raise unknown("secret", ref.id)
+        return self.values[ref.id]
+
+
+@dataclass
+class Place:
+    provider: Provider
+    destination: Destination
+    workspace: str
+    """As a binding names it."""
+    host_path: Path | None
+    """Where the workspace lies on this machine, if it does."""
+    session: RunnerSession = field(init=False)
+
+    async def open(self, binding: Binding | None = None) -> RunnerSession:
+        self.session = await self.provider.create(self.destination, binding)
+        self.session.grace_ms = 200
+        return self.session
+
+    async def sh(self, code: str, **fields: Any) -> CommandResult:
+        return await run(self.session, "sh", "-c", code, **fields)
+
+
+@contextlib.asynccontextmanager
+async def a_place(name: str, folder: Path, server: Callable[[], Server]) -> AsyncIterator[Place]:
+    """A provider without a session; closed at the end."""
+    base = folder / "base"
+    base.mkdir()
+    async with contextlib.AsyncExitStack() as stack:
+        if name == "wasm":
+            place = Place(Wasm(), Destination(id="d", provider_id="wasm"), "/workspace", None)
+        elif name == "unix-local":
+            place = Place(UnixLocal(base), Destination(id="d", provider_id="unix-local"), str(base), base)
+        elif name == "ssh":
+            far = server()
+            config = {
+                "host": "127.0.0.1", "port": far.port, "username": far.username, "root": str(base),
+                "host_key": far.host_key, "identity": {"id": "key"},
+            }  # fmt: skip
+            provider = Ssh(["127.0.0.1"], secrets=Vault(key=far.identity))
+            place = Place(provider, Destination(id="d", provider_id="ssh", config=config), str(base), base)
+        elif name == "docker":
+            engine = await stack.enter_async_context(FakeEngine(folder / "docker.sock"))
+            docker = Docker(base, socket_path=str(engine.path))
+            place = Place(docker, Destination(id="d", provider_id="docker"), "/workspace", base)
+        else:
+            hatchway = Hatchway(clients={"other": OtherGateway()})
+            place = Place(hatchway, Destination(id="d", provider_id="hatchway", config={"gateway": "other"}), "/workspace", None)
+        try:
+            yield place
+        finally:
+            await place.provider.close()
+
+
+async def run(session: RunnerSession, program: str, *args: str, command_id: str = "c", **fields: Any) -> CommandResult:
+    return await session.run(Command(command_id=command_id, program=program, args=list(args), **fields))
+
+
+async def read(session: RunnerSession, path: str) -> bytes:
+    return bytes((await session.read_file(ReadFile(path=path))).contents)
+
+
+async def write(session: RunnerSession, path: str, contents: bytes) -> None:
+    await session.write_file(WriteFile(path=path, contents=Octets(contents)))
+
+
+async def until(condition: Callable[[], bool | Awaitable[bool]], seconds: float = 20) -> None:
+    """Poll until it holds."""
+    async with asyncio.timeout(seconds):
+        while True:
+            found = condition()
+            if found if isinstance(found, bool) else await found:
+                return
+            await asyncio.sleep(0.01)
+
+
+def go(main: Coroutine[Any, Any, T]) -> T:
+    async def bounded() -> T:
+        async with asyncio.timeout(60):
+            return await main
+
+    return asyncio.run(bounded())

@@ -1,0 +1,381 @@
+"""What every provider does, whatever its kind: one suite, run against all of them.
+
+`docker` runs against a small engine of the tests (there is none on most build machines), `ssh` against a real OpenSSH server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from gateway.errors import BadRequest, Conflict, Forbidden, GatewayError, NotFound, Unsupported
+from gateway.runners.wire import (
+    ArtifactRequest,
+    Binding,
+    Command,
+    Destination,
+    Manifest,
+    Mount,
+    MountIntent,
+    Port,
+    SessionState,
+    encode,
+)
+from tests.gateway.runners.places import NAMES, Place, a_place, go, read, run, until, write
+from tests.gateway.runners.sshd import Server
+
+Check = Callable[[Place], Awaitable[None]]
+Try = Callable[[Check], None]
+
+
+@pytest.fixture(params=NAMES)
+def trial(request: pytest.FixtureRequest, tmp_path: Path, ssh_server: Callable[[], Server]) -> Try:
+    """Runs a check in an open session of the provider."""
+
+    def run_check(check: Check) -> None:
+        async def main() -> None:
+            async with a_place(request.param, tmp_path, ssh_server) as place:
+                await place.open()
+                await check(place)
+
+        go(main())
+
+    return run_check
+
+
+def test_a_command_gives_its_output_and_exit_code(trial: Try) -> None:
+    async def check(place: Place) -> None:
+        done = await place.sh("echo out; echo err >&2; exit 3")
+        assert (done.command_id, done.exit_code, done.stdout, done.stderr, done.status) == ("c", 3, "out\n", "err\n", "exited")
+
+    trial(check)
+
+
+def test_arguments_environment_and_stdin_reach_the_command_as_they_are(trial: Try) -> None:
+    async def check(place: Place) -> None:
+        done = await run(
+            place.session, "sh", "-c", 'echo "$1|$A"; cat', "name", "it's $HOME", env=[("A", "x y; $(id)")], stdin="line\n"
+        )
+        assert done.stdout == "it's $HOME|x y; $(id)\nline\n"
+
+    trial(check)
+
+
+def test_a_program_that_is_not_there_is_an_exit_code(trial: Try) -> None:
+    async def check(place: Place) -> None:
+        done = await run(place.session, "no-such-program-here")
+        assert done.exit_code == 127
+        assert "not found" in done.stderr
+
+    trial(check)
+
+
+def test_files_written_are_seen_by_commands_and_the_other_way_round(trial: Try) -> None:
+    async def check(place: Place) -> None:
+        await write(place.session, "deep/er/data.bin", bytes(range(256)))
+        assert (await place.sh("wc -c < deep/er/data.bin")).stdout.strip() == "256"
+        await place.sh("printf made > made.txt")
+        assert await read(place.session, "made.txt") == b"made"
+        assert await read(place.session, "deep/er/data.bin") == bytes(range(256))
+        await write(place.session, "made.txt", b"")
+        assert await read(place.session, "made.txt") == b""
+
+    trial(check)
+
+
+def test_the_working_directory_is_in_the_workspace(trial: Try) -> None:
+    async def check(place: Place) -> None:
+        await write(place.session, "sub/name.txt", b"here")
+        assert (await place.sh("cat name.txt", cwd="sub")).stdout == "here"
+        with pytest.raises(Forbidden, match=r"^path \.\./\.\. is outside workspace "):
+            await place.sh("pwd", cwd="../..")
+        with pytest.raises(Forbidden, match="is outside workspace"):
+            await place.sh("pwd", cwd="/etc")
+
+    trial(check)
+
+
+@pytest.mark.parametrize("path", ["../x", "a/../../x", "/etc/passwd", "/"])
+def test_paths_that_lead_out_are_refused_with_the_contracts_words(trial: Try, path: str) -> None:
+    async def check(place: Place) -> None:
+        await write(place.session, "a/b", b"")
+        for refused in (read(place.session, path), write(place.session, path, b"x")):
+            with pytest.raises(Forbidden) as raised:
+                await refused
+            assert str(raised.value).startswith(f"path {path} is outside workspace ")
+            assert place.host_path is None or str(place.host_path) not in str(raised.value)
+
+    trial(check)
+
+
+def test_an_empty_path_and_a_missing_file_are_told_apart(trial: Try) -> None:
+    async def check(place: Place) -> None:
+        for refused in (read(place.session, ""), write(place.session, "", b"")):
+            with pytest.raises(BadRequest, match=r"^path is required$"):
+                await refused
+        with pytest.raises(NotFound, match=r"^path nothing/here does not exist$"):
+            await read(place.session, "nothing/here")
+
+    trial(check)
+
+
+def test_a_link_that_leads_out_is_not_followed(trial: Try) -> None:
+    async def check(place: Place) -> None:
+        await place.sh("ln -s /etc/passwd file; ln -s /tmp folder; ln -s ../../../../etc up; mkdir in; ln -s in inside")
+        for path in ("file", "folder/x", "up/passwd"):
+            for refused in (read(place.session, path), write(place.session, path, b"x")):
+                with pytest.raises(GatewayError) as raised:
+                    await refused
+                assert raised.value.code in ("PATH_OUTSIDE_WORKSPACE", "PATH_NOT_FOUND", "PATH_READ_ONLY"), path
+        await write(place.session, "inside/x", b"within")
+        assert await read(place.session, "in/x") == b"within"
+
+    trial(check)
+
+
+def test_output_is_streamed_while_the_command_runs(trial: Try) -> None:
+    async def check(place: Place) -> None:
+        if not place.provider.capabilities.streaming:
+            return
+        came: list[tuple[int, bytes]] = []
+        code = "echo first; while [ ! -e go ]; do sleep 0.02; done; echo second >&2"
+        if place.provider.id == "wasm":  # its commands take turns with file operations
+            code = "echo first; sleep 2; echo second >&2"
+        running = asyncio.create_task(
+            place.session.run(Command(command_id="s", program="sh", args=["-c", code]), on_output=lambda *one: came.append(one))
+        )
+        await until(lambda: came == [(0, b"first\n")])
+        assert not running.done()
+        if place.provider.id != "wasm":
+            await write(place.session, "go", b"")
+        assert (await running).stderr == "second\n"
+        assert came == [(0, b"first\n"), (1, b"second\n")]
+
+    trial(check)
+
+
+def test_output_over_the_cap_is_dropped_and_counted(trial: Try) -> None:
+    async def check(place: Place) -> None:
+        done = await place.sh("head -c 300000 /dev/zero | tr '\\0' x; echo end >&2", max_output_bytes=1000)
+        assert done.exit_code == 0
+        assert len(done.stdout) + len(done.stderr) == 1000
+        if place.provider.id != "hatchway":  # the other gateway drops before we see it
+            assert done.dropped_bytes > 200_000
+
+    trial(check)
+
+
+def test_a_timeout_ends_the_command_and_the_session_goes_on(trial: Try) -> None:
+    async def check(place: Place) -> None:
+        done = await place.sh("echo begun; while :; do :; done", timeout_ms=400)
+        assert (done.status, done.exit_code) == ("timeout", None)
+        assert (await place.sh("echo on")).stdout == "on\n"
+
+    trial(check)
+
+
+def test_a_cancel_ends_the_command_it_names_and_no_other(trial: Try) -> None:
+    async def check(place: Place) -> None:
+        assert await place.session.cancel("nothing") is False
+        running = asyncio.create_task(place.sh("while :; do :; done", command_id="loop"))
+        await until(lambda: "loop" in place.session.command_ids)
+        assert await place.session.cancel("loop") is True
+        done = await running
+        assert (done.status, done.exit_code) == ("cancelled", None)
+        assert (await place.sh("echo on")).stdout == "on\n"
+
+    trial(check)
+
+
+def test_a_command_is_cancelled_while_another_runs_or_holds_its_turn(trial: Try) -> None:
+    async def check(place: Place) -> None:
+        first = asyncio.create_task(place.sh("while :; do :; done", command_id="first"))
+        second = asyncio.create_task(place.sh("while :; do :; done", command_id="second"))
+        await until(lambda: place.session.command_ids == ["first", "second"])
+        assert await place.session.cancel("second")
+        assert (await second).status == "cancelled"
+        assert not first.done()
+        assert await place.session.cancel("first")
+        assert (await first).status == "cancelled"
+        assert (await place.sh("echo on")).stdout == "on\n"
+
+    trial(check)
+
+
+def test_a_caller_that_leaves_takes_its_command_along(trial: Try) -> None:
+    async def check(place: Place) -> None:
+        running = asyncio.create_task(place.sh("while :; do :; done"))
+        await until(lambda: place.session.command_ids == ["c"])
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert place.session.command_ids == []
+
+    trial(check)
+
+
+def test_a_detached_session_runs_on_and_is_rejoined_with_its_result(trial: Try) -> None:
+    async def check(place: Place) -> None:
+        running = asyncio.create_task(place.sh("echo begun; sleep 0.3; echo done"))
+        await until(lambda: place.session.command_ids == ["c"])
+        state = await place.session.detach()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        again = await place.provider.resume(place.destination, state)
+        await again.rejoin()
+        assert again is place.session
+        assert (await again.wait("c")).stdout == "begun\ndone\n"
+        assert (await again.wait("c")).stdout == "begun\ndone\n"
+        with pytest.raises(NotFound, match="runner command not found"):
+            await again.wait("other")
+
+    trial(check)
+
+
+def test_a_paused_session_refuses_work_until_it_is_resumed(trial: Try) -> None:
+    async def check(place: Place) -> None:
+        if not place.provider.capabilities.pausable:
+            with pytest.raises(Unsupported, match=r"^runner pause is not supported by this provider$"):
+                await place.session.pause()
+            return
+        came: list[bytes] = []
+        code = "while :; do echo tick; sleep 0.02; done"
+        running = asyncio.create_task(
+            place.session.run(
+                Command(command_id="t", program="sh", args=["-c", code]), on_output=lambda _, data: came.append(data)
+            )
+        )
+        await until(lambda: len(came) > 2)
+        await place.session.pause()
+        with pytest.raises(Conflict, match="is paused"):
+            await place.sh("echo no")
+        await place.session.resume()
+        before = len(came)
+        await until(lambda: len(came) > before + 2)
+        await place.session.cancel("t")
+        assert (await running).status == "cancelled"
+
+    trial(check)
+
+
+def test_one_command_id_is_under_way_once(trial: Try) -> None:
+    async def check(place: Place) -> None:
+        running = asyncio.create_task(place.sh("while :; do :; done"))
+        await until(lambda: place.session.command_ids == ["c"])
+        with pytest.raises(Conflict):
+            await place.sh("echo twice")
+        await place.session.cancel("c")
+        await running
+
+    trial(check)
+
+
+def test_artifacts_are_exported_by_their_contents(trial: Try) -> None:
+    async def check(place: Place) -> None:
+        await write(place.session, "out/report.txt", b"report")
+        one = await place.session.export_artifact(ArtifactRequest(path="out/report.txt"))
+        assert one.path == "out/report.txt" and one.metadata == {"kind": "file", "size_bytes": 6}
+        assert await place.provider.blobs.get(one.artifact_id) == b"report"  # type: ignore[attr-defined]
+        with pytest.raises(Forbidden):
+            await place.session.export_artifact(ArtifactRequest(path="../x"))
+
+    trial(check)
+
+
+def test_a_port_is_exposed_or_refused_as_the_capabilities_say(trial: Try) -> None:
+    async def check(place: Place) -> None:
+        if not place.provider.capabilities.port_preview:
+            with pytest.raises(Unsupported):
+                await place.session.expose_port(Port(port=8080))
+            return
+        with pytest.raises(Forbidden, match=r"^port 8080 is not exposed$"):
+            await place.session.dial(8080)
+        assert (await place.session.expose_port(Port(port=8080))).port == 8080
+        for port in (0, 65536):
+            with pytest.raises(BadRequest):
+                await place.session.expose_port(Port(port=port))
+
+    trial(check)
+
+
+def test_a_closed_session_and_an_invented_state_are_stale(trial: Try) -> None:
+    async def check(place: Place) -> None:
+        state = place.session.state
+        assert (await place.provider.resume(place.destination, state)).id == place.session.id
+        await place.session.close()
+        await place.session.close()
+        with pytest.raises(NotFound, match="is no more"):
+            await place.sh("echo no")
+        for dead in (state, SessionState(provider_id=place.provider.id, session_id="invented", destination_id="d")):
+            with pytest.raises(NotFound) as raised:
+                await place.provider.resume(place.destination, dead)
+            assert raised.value.code == "RUNNER_STALE"
+
+    trial(check)
+
+
+def test_a_state_names_no_path_and_no_secret(trial: Try) -> None:
+    async def check(place: Place) -> None:
+        if place.provider.capabilities.snapshots:
+            assert await place.session.snapshot() is not None
+        else:
+            assert await place.session.snapshot() is None
+        text = encode(place.session.state).decode()
+        assert place.host_path is None or str(place.host_path) not in text
+        assert "PRIVATE" not in text and "identity" not in text
+
+    trial(check)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_binding_narrows_the_workspace_and_read_roots_widen_reads_only(
+    name: str, tmp_path: Path, ssh_server: Callable[[], Server]
+) -> None:
+    async def main() -> None:
+        async with a_place(name, tmp_path, ssh_server) as place:
+            await place.open()
+            await write(place.session, "own/x", b"own")
+            await write(place.session, "shared/y", b"shared")
+            first = place.session
+            roots = [] if name in ("docker", "hatchway") else [f"{place.workspace}/shared"]
+            binding = Binding(destination=place.destination, workspace=f"{place.workspace}/own", read_roots=roots)
+            bound = await place.open(binding)
+            if name in ("unix-local", "ssh", "docker"):
+                assert await read(bound, "x") == b"own"
+            await write(bound, "z", b"z")
+            assert await read(bound, f"{place.workspace}/own/z") == b"z"
+            for path in ("../shared/y", f"{place.workspace}/other"):
+                with pytest.raises(Forbidden):
+                    await read(bound, path)
+            with pytest.raises(Forbidden):
+                await write(bound, f"{place.workspace}/shared/y", b"no")
+            with pytest.raises(Forbidden):
+                await place.sh("pwd", cwd=f"{place.workspace}/shared")
+            if name in ("unix-local", "ssh"):
+                assert await read(bound, f"{place.workspace}/shared/y") == b"shared"
+            with pytest.raises(BadRequest, match=r"^runner workspace must be an absolute path$"):
+                await place.open(Binding(destination=place.destination, workspace="relative"))
+            await first.close()
+
+    go(main())
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kind", ["gcs", "azure_blob", "box_storage", "floppy"])
+def test_a_mount_kind_that_cannot_be_served_is_refused_by_its_name(
+    name: str, kind: str, tmp_path: Path, ssh_server: Callable[[], Server]
+) -> None:
+    async def main() -> None:
+        async with a_place(name, tmp_path, ssh_server) as place:
+            mount = Mount(name="m", path="data", intent=MountIntent(kind=kind))
+            bad = Destination(
+                id="d", provider_id=name, config=place.destination.config, default_manifest=Manifest(mounts=[mount])
+            )
+            with pytest.raises(Unsupported, match=rf"^mount kind {kind} is not supported by provider {name}$"):
+                await place.provider.create(bad)
+
+    go(main())

@@ -1,0 +1,263 @@
+"""Threads, destinations and sessions: bound early, made late, found again, and nobody else's."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from gateway.errors import BadRequest, Forbidden, NotFound, Unavailable, Unsupported
+from gateway.runners.interface import Provider
+from gateway.runners.pool import Lease, MemoryLeases, Pool
+from gateway.runners.providers.unix_local import UnixLocal
+from gateway.runners.providers.wasm import Wasm
+from gateway.runners.runners import Runners
+from gateway.runners.wire import (
+    ArtifactRequest,
+    Binding,
+    Command,
+    Destination,
+    Manifest,
+    Mount,
+    Octets,
+    Port,
+    ReadFile,
+    SessionState,
+    WriteFile,
+    decode,
+    encode,
+)
+from tests.gateway.runners.places import go, until
+
+HERE = Destination(id="here", provider_id="wasm")
+
+
+class Counting(Wasm):
+    """A provider that is slow to start, and fails as often as it is told to."""
+
+    def __init__(self, failures: int = 0) -> None:
+        super().__init__()
+        self.made, self.failures = 0, failures
+
+    async def create(self, destination: Destination, binding: Binding | None = None):  # type: ignore[no-untyped-def]
+        self.made += 1
+        await asyncio.sleep(0)
+        if self.failures:
+            self.failures -= 1
+            raise Unavailable("RUNNER_UNAVAILABLE", "not yet")
+        return await super().create(destination, binding)
+
+
+def command(code: str, command_id: str = "c") -> Command:
+    return Command(command_id=command_id, program="sh", args=["-c", code])
+
+
+async def bound(provider: Wasm | None = None) -> Runners:
+    runners = Runners(Pool([provider or Wasm()]))
+    await runners.add("acme", HERE)
+    await runners.select("acme", "t1", "here", "/workspace")
+    return runners
+
+
+def test_nothing_starts_before_it_is_needed_and_then_once() -> None:
+    async def main() -> None:
+        provider = Counting()
+        runners = await bound(provider)
+        assert (await runners.session("acme", "t1")).status == "unprovisioned"
+        assert provider.made == 0
+        done = await asyncio.gather(*(runners.run("acme", "t1", command("echo hi", f"c{n}")) for n in range(5)))
+        assert [one.stdout for one in done] == ["hi\n"] * 5
+        assert provider.made == 1
+        assert (await runners.session("acme", "t1")).status == "running"
+        await runners.pool.close()
+
+    go(main())
+
+
+def test_a_failed_start_is_tried_again_and_never_replaced_by_another_place() -> None:
+    async def main() -> None:
+        runners = await bound(Counting(failures=2))
+        for _ in range(2):
+            with pytest.raises(Unavailable):
+                await runners.run("acme", "t1", command("echo hi"))
+            assert (await runners.session("acme", "t1")).status == "unprovisioned"
+        assert (await runners.run("acme", "t1", command("echo hi"))).stdout == "hi\n"
+        await runners.pool.close()
+
+    go(main())
+
+
+def test_an_unknown_provider_and_a_relative_workspace_fail_when_a_thread_is_bound() -> None:
+    async def main() -> None:
+        runners = await bound()
+        with pytest.raises(BadRequest, match=r"^runner provider nowhere is not known$"):
+            await runners.add("acme", Destination(id="d", provider_id="nowhere"))
+        lost = Binding(destination=Destination(id="d", provider_id="nowhere"), workspace="/workspace")
+        with pytest.raises(BadRequest, match="is not known"):
+            await runners.pool.bind("acme", "t2", lost)
+        with pytest.raises(BadRequest, match="must be an absolute path"):
+            await runners.select("acme", "t2", "here", "relative")
+        with pytest.raises(BadRequest, match="must be an absolute path"):
+            await runners.select("acme", "t2", "here", "/workspace", ["also/relative"])
+        with pytest.raises(NotFound):
+            await runners.session("acme", "t2")
+        await runners.pool.close()
+
+    go(main())
+
+
+def test_what_is_another_tenants_is_not_found() -> None:
+    async def main() -> None:
+        runners = await bound()
+        await runners.run("acme", "t1", command("echo hi"))
+        for action in (
+            runners.session("evil", "t1"),
+            runners.run("evil", "t1", command("id")),
+            runners.delete("evil", "t1"),
+            runners.cancel("evil", "t1", "c"),
+            runners.snapshot("evil", "t1"),
+            runners.read_file("evil", "t1", ReadFile(path="x")),
+            runners.select("evil", "t1", "here", "/workspace"),
+            runners.remove("evil", "here"),
+        ):
+            with pytest.raises(NotFound) as raised:
+                await action
+            assert raised.value.code == "RUNNER_NOT_FOUND"
+        listing = await runners.list("evil")
+        assert (listing.destinations, listing.threads) == ([], [])
+        assert [one.id for one in listing.providers] == ["wasm"]
+        await runners.pool.close()
+
+    go(main())
+
+
+def test_tm_run_tenant_directories_volumes_and_snapshots_of_tenants_are_apart(tmp_path: Path) -> None:
+    async def main() -> None:
+        def make(tenant: str) -> list[Provider]:
+            base = tmp_path / tenant
+            base.mkdir()
+            return [UnixLocal(base, volumes=base.with_suffix(".volumes")), Wasm(tenant=tenant)]
+
+        runners = Runners(Pool(make))
+        place = Destination(id="local", provider_id="unix-local", default_manifest=Manifest(mounts=[Mount(name="v", path="v")]))
+        for tenant in ("acme", "evil"):
+            await runners.add(tenant, place)
+            await runners.select(tenant, "t1", "local", str(tmp_path / tenant))
+        await runners.write_file("acme", "t1", WriteFile(path="v/secret", contents=Octets(b"secret")))
+        looked = await runners.run("evil", "t1", command(f"cat {tmp_path}/acme/v/secret ../acme/v/secret v/secret"))
+        assert looked.stdout == "" and looked.exit_code != 0
+        with pytest.raises(NotFound):
+            await runners.read_file("evil", "t1", ReadFile(path="v/secret"))
+        await runners.select("evil", "t2", "local", str(tmp_path / "acme"))
+        with pytest.raises(Forbidden):
+            await runners.run("evil", "t2", command("ls"))
+        await runners.pool.close()
+
+    go(main())
+
+
+def test_a_session_is_found_again_by_its_state_after_a_restart() -> None:
+    async def main() -> None:
+        leases, provider = MemoryLeases(), Wasm()
+        first = Runners(Pool([provider], leases))
+        await first.add("acme", HERE)
+        await first.select("acme", "t1", "here", "/workspace")
+        await first.write_file("acme", "t1", WriteFile(path="x", contents=Octets(b"kept")))
+        assert await first.snapshot("acme", "t1") is not None
+        for session in list(provider._sessions.values()):
+            await session.close()
+        lease = await leases.get("acme", "t1")
+        assert lease is not None and decode(encode(lease), Lease) == lease
+        again = Runners(Pool([provider], leases))
+        assert (await again.read_file("acme", "t1", ReadFile(path="x"))).contents == b"kept"
+        await again.pool.close()
+
+    go(main())
+
+
+def test_a_stale_state_gives_a_fresh_session() -> None:
+    async def main() -> None:
+        leases = MemoryLeases()
+        gone = SessionState(provider_id="wasm", session_id="wasm-gone", destination_id="here")
+        await leases.put("acme", "t1", Lease(binding=Binding(destination=HERE, workspace="/workspace"), state=gone))
+        runners = Runners(Pool([Wasm()], leases))
+        assert (await runners.run("acme", "t1", command("echo fresh"))).stdout == "fresh\n"
+        found = (await runners.session("acme", "t1")).state
+        assert found is not None and found.session_id != "wasm-gone"
+        await runners.pool.close()
+
+    go(main())
+
+
+def test_selecting_another_destination_ends_the_session_of_the_one_before(tmp_path: Path) -> None:
+    async def main() -> None:
+        runners = Runners(Pool([Wasm(), UnixLocal(tmp_path)]))
+        await runners.add("acme", HERE)
+        await runners.add("acme", Destination(id="local", provider_id="unix-local"))
+        await runners.select("acme", "t1", "here", "/workspace")
+        first = await runners.pool.session("acme", "t1")
+        await runners.select("acme", "t1", "here", "/workspace")
+        assert await runners.pool.session("acme", "t1") is first
+        await runners.select("acme", "t1", "local", str(tmp_path))
+        assert first.is_closed
+        assert (await runners.run("acme", "t1", command("pwd"))).stdout == f"{tmp_path}\n"
+        with pytest.raises(Forbidden):
+            await runners.read_file("acme", "t1", ReadFile(path="../x"))
+        await runners.pool.close()
+
+    go(main())
+
+
+def test_the_verbs_say_what_a_thread_has_and_does(tmp_path: Path) -> None:
+    async def main() -> None:
+        runners = Runners(Pool([UnixLocal(tmp_path)]))
+        await runners.add("acme", Destination(id="local", provider_id="unix-local"))
+        await runners.select("acme", "t1", "local", str(tmp_path))
+        assert await runners.cancel("acme", "t1", "c") is False
+        with pytest.raises(NotFound):
+            await runners.pause("acme", "t1")
+        running = asyncio.create_task(runners.run("acme", "t1", command("echo begun; : > begun; while :; do sleep 0.01; done")))
+        await until((tmp_path / "begun").exists)
+        info = await runners.session("acme", "t1")
+        assert (info.status, info.commands, info.provider_id) == ("running", ["c"], "unix-local")
+        assert (await runners.pause("acme", "t1")).status == "paused"
+        assert (await runners.resume("acme", "t1")).status == "running"
+        assert (await runners.detach("acme", "t1")).status == "detached"
+        assert (await runners.rejoin("acme", "t1")).status == "running"
+        [port] = await runners.ports("acme", "t1", Port(port=8080))
+        assert port.url == "http://127.0.0.1:8080"
+        assert await runners.cancel("acme", "t1", "c") is True
+        assert (await running).status == "cancelled"
+        assert (await runners.wait("acme", "t1", "c")).stdout == "begun\n"
+        assert await runners.snapshot("acme", "t1") is None
+        await runners.write_file("acme", "t1", WriteFile(path="a", contents=Octets(b"a")))
+        assert (await runners.export("acme", "t1", ArtifactRequest(path="a"))).metadata["size_bytes"] == 1
+        await runners.delete("acme", "t1")
+        with pytest.raises(NotFound):
+            await runners.session("acme", "t1")
+        await runners.pool.close()
+
+    go(main())
+
+
+def test_a_provider_that_is_not_set_up_says_what_is_missing_without_values() -> None:
+    async def main() -> None:
+        provider = UnixLocal(least_abi=1000)
+        listing = await Runners(Pool([provider, Wasm()])).list("acme")
+        assert [one.setup_hint is None for one in listing.providers] == [False, True]
+
+    go(main())
+
+
+def test_what_a_provider_cannot_do_is_unsupported_and_names_it() -> None:
+    async def main() -> None:
+        runners = await bound()
+        await runners.run("acme", "t1", command("true"))
+        with pytest.raises(Unsupported, match=r"^runner pause is not supported by this provider$"):
+            await runners.pause("acme", "t1")
+        with pytest.raises(Unsupported, match=r"^runner port preview is not supported by this provider$"):
+            await runners.ports("acme", "t1", Port(port=80))
+        await runners.pool.close()
+
+    go(main())

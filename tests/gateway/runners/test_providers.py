@@ -1,0 +1,389 @@
+"""What only one provider does: programs and snapshots of `wasm`, hosts of `ssh`, containers of `docker`, chained gateways."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from gateway.errors import BadRequest, GatewayError, NotFound, Unavailable, Unsupported
+from gateway.runners.artifacts import MemoryBlobs
+from gateway.runners.interface import RunnerSession
+from gateway.runners.providers.docker import Docker
+from gateway.runners.providers.gateways import Hatchway, HttpClient
+from gateway.runners.providers.ssh import Ssh
+from gateway.runners.providers.wasm import Wasm, WasmSession
+from gateway.runners.wire import ArtifactRequest, Destination, SecretRef, SessionState, SnapshotRef
+from sandbox.sealing import Keys
+from tests.gateway.runners.engine import FakeEngine
+from tests.gateway.runners.other_gateway import OtherGateway
+from tests.gateway.runners.places import Vault, a_place, go, read, run, write
+from tests.gateway.runners.sshd import Server
+from tests.gateway.runners.test_beneath import swapping
+
+WASM = Destination(id="d", provider_id="wasm")
+
+
+def in_wasm(check: Callable[[WasmSession], Any], **options: Any) -> None:
+    async def main() -> None:
+        provider = Wasm(**options)
+        await check(await provider.create(WASM))
+        await provider.close()
+
+    go(main())
+
+
+def test_wasm_runs_shell_python_and_javascript_as_programs() -> None:
+    async def check(session: WasmSession) -> None:
+        await write(session, "p/a.py", b"import sys, os\nprint(sys.argv, os.getcwd(), os.environ['V'], sys.stdin.read())")
+        await write(session, "p/a.js", b"console.log(process.argv.slice(1).join(), process.cwd(), process.env.V)")
+        await write(session, "p/a.sh", b'echo "$1" "$(pwd)" "$V"; cat')
+        for program, name, expected in (
+            ("python3", "a.py", "['a.py', 'x'] /workspace/p v in\n"),
+            ("node", "a.js", "a.js,x /workspace/p v\n"),
+            ("bash", "a.sh", "x /workspace/p v\nin"),
+        ):
+            done = await run(session, program, name, "x", cwd="p", env=[("V", "v")], stdin="in")
+            assert (done.stdout, done.stderr, done.exit_code) == (expected, "", 0), program
+        assert (await run(session, "python", "-c", "import pandas; print(pandas.Series([1, 2]).sum())")).stdout == "3\n"
+        assert (await run(session, "js", "-e", "console.log([1, 2].map(n => n * 2).join())")).stdout == "2,4\n"
+        assert (await run(session, "python3", "-c", "object()")).exit_code == 0
+        assert (await run(session, "node", "-e", "(() => 1)")).exit_code == 0
+        assert (await run(session, "python3", "-", stdin="print('from stdin')")).stdout == "from stdin\n"
+
+    in_wasm(check)
+
+
+def test_wasm_commands_share_files_and_nothing_else() -> None:
+    async def check(session: WasmSession) -> None:
+        await run(session, "python3", "-c", "kept = 1; open('f', 'w').write('file')")
+        done = await run(session, "python3", "-c", "print(open('f').read()); print('kept' in globals())")
+        assert done.stdout == "file\nFalse\n"
+        done = await run(session, "sh", "-c", "cd /tmp; X=1; exit 0")
+        assert (await run(session, "sh", "-c", 'pwd; echo "[$X]"')).stdout == "/workspace\n[]\n"
+
+    in_wasm(check)
+
+
+def test_wasm_failures_have_exit_codes_and_messages() -> None:
+    async def check(session: WasmSession) -> None:
+        failed = await run(session, "python3", "-c", "\n\nraise ValueError('why')")
+        assert failed.exit_code == 1 and "line 3" in failed.stderr and "ValueError: why" in failed.stderr
+        assert (await run(session, "python3", "-c", "import sys; sys.exit(7)")).exit_code == 7
+        assert (await run(session, "python3", "missing.py")).exit_code == 127
+        assert (await run(session, "python3", "../../etc/passwd")).exit_code == 127
+        assert (await run(session, "python3", "-c", "def f(: pass")).exit_code == 1
+        with pytest.raises(Unsupported, match="-m is not supported"):
+            await run(session, "python3", "-m", "pip")
+
+    in_wasm(check)
+
+
+def test_a_wasm_command_that_a_limit_ends_leaves_no_trace() -> None:
+    async def check(session: WasmSession) -> None:
+        await write(session, "f", b"before")
+        done = await run(session, "python3", "-c", "open('f', 'w').write('after')\nwhile True: pass", timeout_ms=300)
+        assert done.status == "timeout"
+        assert await read(session, "f") == b"before"
+        done = await run(session, "python3", "-c", "x = bytearray(1 << 30)")
+        assert done.exit_code != 0
+
+    in_wasm(check)
+
+
+def test_wasm_limits_of_a_destination_can_only_be_lower() -> None:
+    provider = Wasm()
+    asked = Destination(id="d", provider_id="wasm", config={"limits": {"memory_mb": 10**6, "cpu_ms": 100}})
+    limits = provider.limits_of(asked)
+    assert (limits.memory_mb, limits.cpu_ms) == (provider.limits.memory_mb, 100)
+    for bad in ({"limits": {"memory_mb": "much"}}, {"limits": 1}, {"other": 1}, [1]):
+        with pytest.raises(BadRequest):
+            provider.validate_destination(Destination(id="d", provider_id="wasm", config=bad))
+
+
+def test_wasm_snapshots_restore_and_forks_are_independent() -> None:
+    async def check(session: WasmSession) -> None:
+        await write(session, "f", b"one")
+        taken = await session.snapshot()
+        fork = await session.fork()
+        await write(session, "f", b"two")
+        await write(fork, "g", b"fork")
+        assert await read(fork, "f") == b"one"
+        with pytest.raises(NotFound):
+            await read(session, "g")
+        state = SessionState(provider_id="wasm", session_id="gone", destination_id="d", snapshot=taken)
+        restored = await session.provider.resume(WASM, state)
+        assert await read(restored, "f") == b"one"
+
+    in_wasm(check)
+
+
+def test_a_wasm_snapshot_of_another_tenant_or_with_another_key_is_refused() -> None:
+    async def main() -> None:
+        blobs, keys = MemoryBlobs(), Keys.of(bytes(32))
+        session = await Wasm(tenant="a", keys=keys, blobs=blobs).create(WASM)
+        taken = await session.snapshot()
+        state = SessionState(provider_id="wasm", session_id="gone", destination_id="d", snapshot=taken)
+        for other in (Wasm(tenant="b", keys=keys, blobs=blobs), Wasm(tenant="a", blobs=blobs)):
+            with pytest.raises(Unavailable):
+                await other.resume(WASM, state)
+
+    go(main())
+
+
+def test_a_folder_is_exported_as_the_same_archive_for_the_same_files() -> None:
+    async def check(session: WasmSession) -> None:
+        await write(session, "out/b", b"b")
+        await write(session, "out/a/c", b"c")
+        first = await session.export_artifact(ArtifactRequest(path="out", recursive=True))
+        await run(session, "sh", "-c", "rm -r out; mkdir -p out/a; printf c > out/a/c; printf b > out/b")
+        again = await session.export_artifact(ArtifactRequest(path="out", recursive=True))
+        assert first.artifact_id == again.artifact_id
+
+    in_wasm(check)
+
+
+# ssh
+
+
+def far(server: Server, folder: Path, **changes: Any) -> Destination:
+    config = {"host": "127.0.0.1", "port": server.port, "username": server.username, "root": str(folder)}
+    config |= {"host_key": server.host_key, "identity": {"id": "key"}, **changes}
+    return Destination(id="d", provider_id="ssh", config=config)
+
+
+def test_tm_run_reach_ssh_goes_only_to_hosts_the_operator_lists(tmp_path: Path, ssh_server: Callable[[], Server]) -> None:
+    async def main() -> None:
+        server = ssh_server()
+        for hosts in ([], ["10.0.0.1"], ["127.0.0.2", "*.example.com"]):
+            with pytest.raises(Unsupported):
+                await Ssh(hosts, secrets=Vault(key=server.identity)).create(far(server, tmp_path))
+
+    go(main())
+
+
+def test_ssh_refuses_a_host_with_another_key_and_a_login_with_a_wrong_one(
+    tmp_path: Path, ssh_server: Callable[[], Server]
+) -> None:
+    import asyncssh
+
+    async def main() -> None:
+        server = ssh_server()
+        other = asyncssh.generate_private_key("ssh-ed25519")
+        provider = Ssh(["127.0.0.1"], secrets=Vault(key=server.identity, wrong=other.export_private_key()))
+        pinned = far(server, tmp_path, host_key=other.export_public_key().decode())
+        for bad in (pinned, far(server, tmp_path, identity={"id": "wrong"}), far(server, tmp_path / "missing")):
+            with pytest.raises(Unavailable):
+                await provider.create(bad)
+        for bad in (
+            far(server, tmp_path, identity="text"),
+            far(server, tmp_path, root="relative"),
+            far(server, tmp_path, port=0),
+        ):
+            with pytest.raises(BadRequest):
+                await provider.create(bad)
+        await provider.close()
+
+    go(main())
+
+
+def test_a_link_swapped_at_the_far_end_during_file_operations_leads_nowhere(
+    tmp_path: Path, ssh_server: Callable[[], Server]
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "f").write_bytes(b"secret")
+
+    async def main() -> None:
+        async with a_place("ssh", tmp_path, ssh_server) as place:
+            session = await place.open()
+            await write(session, "d/f", b"inside")
+            (tmp_path / "base/l").symlink_to(outside)
+            seen: set[bytes | str] = set()
+            with swapping(tmp_path / "base/d", tmp_path / "base/l"):
+                while not {b"inside", "PATH_OUTSIDE_WORKSPACE", "written"} <= seen:
+                    seen.add(await _outcome(read(session, "d/f")))
+                    seen.add(await _outcome(write(session, "d/f", b"inside")))
+            assert b"secret" not in seen
+            assert (outside / "f").read_bytes() == b"secret"
+
+    go(main())
+
+
+async def _outcome(action: Any) -> bytes | str:
+    try:
+        return await action or "written"
+    except GatewayError as refused:
+        return refused.code
+
+
+def test_a_lost_ssh_connection_is_said_and_its_state_is_stale(tmp_path: Path, ssh_server: Callable[[], Server]) -> None:
+    async def main() -> None:
+        async with a_place("ssh", tmp_path, ssh_server) as place:
+            session: Any = await place.open()
+            running = asyncio.create_task(run(session, "sh", "-c", "sleep 20"))
+            await asyncio.sleep(0)
+            session._connection.abort()
+            with pytest.raises(GatewayError):
+                await read(session, "x")
+            assert (await _status(running)) in ("lost", "RUNNER_UNAVAILABLE")
+            with pytest.raises(NotFound):
+                await place.provider.resume(place.destination, session.state)
+
+    go(main())
+
+
+async def _status(running: asyncio.Task[Any]) -> str:
+    try:
+        return str((await running).status)
+    except GatewayError as refused:
+        return refused.code
+
+
+# docker, against the engine of the tests
+
+
+def test_docker_containers_are_confined_and_name_no_more_than_the_workspace(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with FakeEngine(tmp_path / "docker.sock") as engine:
+            provider = Docker(tmp_path, socket_path=str(engine.path))
+            assert provider.setup_hint is None
+            session = await provider.create(Destination(id="d", provider_id="docker"))
+            [made] = engine.created
+            host = made["HostConfig"]
+            assert made["Image"] == "rust:latest"
+            assert host["Binds"] == [f"{tmp_path}:/workspace"]
+            assert (host["NetworkMode"], host["CapDrop"], host["SecurityOpt"]) == ("none", ["ALL"], ["no-new-privileges"])
+            await session.close()
+            assert engine.containers == {}
+
+    go(main())
+
+
+def test_docker_snapshots_are_images_and_a_session_needs_a_running_container(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with FakeEngine(tmp_path / "docker.sock") as engine:
+            provider = Docker(tmp_path, socket_path=str(engine.path))
+            place = Destination(id="d", provider_id="docker")
+            session = await provider.create(place)
+            before = session.state
+            assert await session.snapshot() is not None
+            state = session.state
+            assert await provider.resume(place, state) is session
+            engine.containers[session.container]["running"] = False
+            again = await provider.resume(place, state)
+            assert again is not session and engine.created[-1]["Image"].startswith("hatchway-snapshot:")
+            with pytest.raises(NotFound):
+                await provider.resume(place, before)
+            await provider.close()
+
+    go(main())
+
+
+def test_tm_run_image_a_state_from_outside_cannot_start_any_image(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with FakeEngine(tmp_path / "docker.sock") as engine:
+            engine.images.add("evil:latest")
+            provider = Docker(tmp_path, socket_path=str(engine.path))
+            evil = SnapshotRef(provider_id="docker", snapshot_id="evil:latest")
+            state = SessionState(provider_id="docker", session_id="gone", destination_id="d", snapshot=evil)
+            with pytest.raises(NotFound):
+                await provider.resume(Destination(id="d", provider_id="docker"), state)
+            with pytest.raises(Unsupported):
+                await provider.create(Destination(id="d", provider_id="docker", config={"image": "evil:latest"}))
+            assert engine.created == []
+
+    go(main())
+
+
+def test_docker_without_an_engine_says_so(tmp_path: Path) -> None:
+    async def main() -> None:
+        provider = Docker(tmp_path, socket_path=str(tmp_path / "none.sock"))
+        assert provider.setup_hint is not None
+        with pytest.raises(Unavailable, match="Docker engine cannot be reached"):
+            await provider.create(Destination(id="d", provider_id="docker"))
+
+    go(main())
+
+
+# hatchway
+
+
+def test_a_session_at_another_gateway_outlives_this_ones(tmp_path: Path) -> None:
+    async def main() -> None:
+        other = OtherGateway()
+        place = Destination(id="d", provider_id="hatchway", config={"gateway": "other"})
+        first = Hatchway(clients={"other": other})
+        session = await first.create(place)
+        await write(session, "f", b"kept")
+        state = await session.detach()
+        await first.close()
+        second = Hatchway(clients={"other": other})
+        again: RunnerSession = await second.resume(place, state)
+        assert (await read(again, "f"), (await run(again, "cat", "f")).stdout) == (b"kept", "kept")
+        await second.close()
+        assert other.sessions == {}
+
+    go(main())
+
+
+def test_a_session_that_the_other_gateway_has_lost_comes_back_from_its_snapshot() -> None:
+    async def main() -> None:
+        other = OtherGateway()
+        place = Destination(id="d", provider_id="hatchway", config={"gateway": "other"})
+        provider = Hatchway(clients={"other": other})
+        session = await provider.create(place)
+        await write(session, "f", b"kept")
+        await session.snapshot()
+        other.sessions.pop(session.id).close()
+        again = await provider.resume(place, session.state)
+        assert again.id != session.id and await read(again, "f") == b"kept"
+        await again.close()
+
+    go(main())
+
+
+def test_the_client_of_another_gateway_sends_its_token_and_keeps_it_out_of_errors() -> None:
+    class Recording:
+        def __init__(self) -> None:
+            self.headers: dict[str, str] = {}
+
+        async def request(self, method: str, url: str, *, headers: Mapping[str, str] | None = None, **_: Any) -> Any:
+            self.headers = dict(headers or {})
+            assert url == "https://b.example/v1/sessions"
+            return type("Answer", (), {"status": 500, "body": b"hunter2 of /srv/other"})()
+
+    async def main() -> None:
+        http = Recording()
+        vault = Vault(t=b"hunter2\n")
+        assert (await HttpClient("https://b.example/", SecretRef("t"), http, vault).request("POST", "/v1/sessions")).status == 500
+        assert http.headers["Authorization"] == "Bearer hunter2"
+        provider = Hatchway(http=http, secrets=vault)
+        config = {"url": "https://b.example", "token": {"id": "t"}}
+        with pytest.raises(Unavailable) as raised:
+            await provider.create(Destination(id="d", provider_id="hatchway", config=config))
+        assert "hunter2" not in str(raised.value) and "/srv" not in str(raised.value)
+        for bad in ({"url": "ftp://x", "token": {"id": "t"}}, {"url": "https://x"}, {"gateway": "unknown"}):
+            with pytest.raises(BadRequest):
+                await provider.create(Destination(id="d", provider_id="hatchway", config=bad))
+
+    go(main())
+
+
+def test_answers_that_are_no_runs_are_refused() -> None:
+    class Odd(OtherGateway):
+        def _run(self, session: Any, asked: dict[str, Any]) -> Any:
+            return msgspec.structs.replace(super()._run(session, asked), body=b"[1]")
+
+    async def main() -> None:
+        provider = Hatchway(clients={"odd": Odd()})
+        session = await provider.create(Destination(id="d", provider_id="hatchway", config={"gateway": "odd"}))
+        with pytest.raises(Unavailable):
+            await run(session, "sh", "-c", "echo")
+        await provider.close()
+
+    go(main())

@@ -1,0 +1,352 @@
+"""The jail of `unix-local`: what commands try, and what becomes of it. Real processes, a real kernel."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from gateway.errors import BadRequest, Forbidden, GatewayError, Unavailable, Unsupported
+from gateway.runners.jail import landlock
+from gateway.runners.providers.unix_local import UnixLocal, UnixLocalSession
+from gateway.runners.wire import Binding, Command, Destination, Manifest, ManifestEntry, Mount, MountIntent, Port
+from tests.gateway.runners.places import go, read, run, until, write
+from tests.gateway.runners.test_beneath import swapping
+
+pytestmark = pytest.mark.skipif(landlock.abi() < 6, reason="this kernel has no Landlock that keeps signals inside (ABI 6)")
+HERE = Destination(id="d", provider_id="unix-local")
+
+
+async def opened(base: Path, **options: object) -> UnixLocalSession:
+    base.mkdir(exist_ok=True)
+    session = await UnixLocal(base, **options).create(HERE)  # type: ignore[arg-type]
+    session.grace_ms = 200
+    return session
+
+
+async def python(session: UnixLocalSession, code: str) -> str:
+    done = await run(session, "python3", "-c", code)
+    return done.stdout + done.stderr
+
+
+def test_tm_run_escape_nothing_outside_of_the_workspace_is_read_or_written(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret")
+
+    async def main() -> None:
+        session = await opened(tmp_path / "base")
+        outside = tmp_path / "secret"
+        for code in (
+            f"cat {outside}",
+            "cat ../secret",
+            f"ln -s {outside} l; cat l",
+            f"ln {outside} h; cat h",
+            f"echo x > {tmp_path}/new",
+            "cat /proc/1/environ",
+            "ls /root /home /tmp /var /proc",
+            f"mv {outside} moved; cat moved",
+        ):
+            done = await run(session, "sh", "-c", code)
+            assert "secret\n" not in done.stdout and done.stdout.strip() in ("", "secret"[:0]), code
+            assert done.exit_code != 0, code
+        await session.close()
+        assert sorted(p.name for p in tmp_path.iterdir()) == ["base", "secret"]
+        assert outside.read_text() == "secret"
+
+    go(main())
+
+
+def test_a_command_gets_nothing_of_the_gateways_environment_or_descriptors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HATCHWAY_TEST_SECRET", "hunter2")
+
+    async def main() -> None:
+        session = await opened(tmp_path / "base")
+        assert "hunter2" not in await python(session, "import os; print(os.environ)")
+        code = "import os\nfor n in range(3, 64):\n try: os.fstat(n); print('open', n)\n except OSError: pass"
+        assert await python(session, code) == ""
+        await session.close()
+
+    go(main())
+
+
+def test_a_command_has_no_capability_no_new_privilege_no_device_and_no_management_call(tmp_path: Path) -> None:
+    code = """
+import ctypes, os, socket
+libc = ctypes.CDLL(None, use_errno=True)
+def tries(name, call):
+    try: call(); print(name, "done")
+    except OSError as error: pass
+tries("device", lambda: os.mknod("dev", 0o600 | 0o020000, os.makedev(1, 1)))
+tries("chroot", lambda: os.chroot("."))
+tries("unix socket", lambda: socket.socket(socket.AF_UNIX))
+tries("netlink", lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW))
+tries("packet", lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW))
+tries("vsock", lambda: socket.socket(40, socket.SOCK_STREAM))
+tries("raw", lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, 1))
+for name, number in (("ptrace", 101), ("mount", 165), ("unshare", 272), ("bpf", 321), ("io_uring", 425), ("keyctl", 250),
+                     ("shmget", 29), ("semget", 64), ("msgget", 68)):
+    if os.uname().machine == "x86_64" and libc.syscall(number, 0, 0, 0, 0, 0) >= 0: print(name, "done")
+if os.uname().machine == "x86_64":
+    child = libc.syscall(56, 0x10000000 | 17, 0, 0, 0, 0)
+    if child == 0: os._exit(0)
+    if child > 0: print("new user namespace done")
+print(libc.prctl(39, 0, 0, 0, 0), "no new privileges")
+"""
+
+    async def main() -> None:
+        session = await opened(tmp_path / "base")
+        assert await python(session, code) == "1 no new privileges\n"
+        await session.close()
+
+    go(main())
+
+
+def test_a_command_cannot_signal_the_gateway_or_its_supervisor(tmp_path: Path) -> None:
+    async def main() -> None:
+        session = await opened(tmp_path / "base")
+        code = f"import os\nfor p in ({os.getpid()}, os.getppid()):\n try: os.kill(p, 0); print('reached')\n except OSError: pass"
+        assert await python(session, code) == ""
+        await session.close()
+
+    go(main())
+
+
+@pytest.mark.parametrize("own_network", [True, False])
+def test_a_command_reaches_no_server_of_this_machine(tmp_path: Path, own_network: bool) -> None:
+    async def main() -> None:
+        session = await opened(tmp_path / "base", own_network=own_network)
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = server.getsockname()[1]
+            code = (
+                f"import socket\ntry: socket.create_connection(('127.0.0.1', {port}), 2); print('reached')\nexcept OSError: pass"
+            )
+            assert await python(session, code) == ""
+            for way in ("SOCK_DGRAM", "SOCK_STREAM, 262", "SOCK_RAW, 1"):  # UDP, MPTCP, raw: Landlock knows TCP only
+                code = f"import socket\ns = socket.socket(socket.AF_INET, socket.{way})\ns.sendto(b'x', ('127.0.0.1', {port}))"
+                done = await run(session, "python3", "-c", code)
+                assert done.exit_code == 1 or own_network, way
+            server.settimeout(0)
+            with pytest.raises(BlockingIOError):
+                server.accept()
+        await session.close()
+
+    go(main())
+
+
+def test_with_the_operators_leave_a_destination_has_the_machines_network(tmp_path: Path) -> None:
+    async def main() -> None:
+        provider = UnixLocal(tmp_path, allow_network=True)
+        session = await provider.create(Destination(id="d", provider_id="unix-local", config={"network": True}))
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            code = f"import socket; socket.create_connection(('127.0.0.1', {server.getsockname()[1]}), 5); print('reached')"
+            assert await python(session, code) == "reached\n"
+        await provider.close()
+
+    go(main())
+
+
+def test_a_command_that_ignores_the_polite_signal_is_killed_with_all_it_started(tmp_path: Path) -> None:
+    async def main() -> None:
+        session = await opened(tmp_path / "base")
+        code = "trap '' TERM; (trap '' TERM; while :; do date +%N > child; done) & while :; do date +%N > leader; done"
+        running = asyncio.create_task(run(session, "sh", "-c", code))
+        names = [tmp_path / "base/child", tmp_path / "base/leader"]
+        await until(lambda: all(name.exists() for name in names))
+        assert await session.cancel("c")
+        assert (await running).status == "cancelled"
+        await session.close()
+        before = [name.read_text() for name in names]
+        await asyncio.sleep(0.1)
+        assert [name.read_text() for name in names] == before
+
+    go(main())
+
+
+def test_a_process_that_left_its_group_ends_with_its_command_or_its_session(tmp_path: Path) -> None:
+    daemon = "import os, time\nif os.fork(): os._exit(0)\nos.setsid()\nif os.fork(): os._exit(0)\n"
+    daemon += "open('pid', 'w').write(str(os.getpid()))\n"
+
+    async def main() -> None:
+        session = await opened(tmp_path / "base")
+        await python(session, daemon + "while True: time.sleep(0.01); open('beat', 'w').write(str(time.time_ns()))")
+        await until((tmp_path / "base/beat").exists)
+        await session.close()
+        pid = int((tmp_path / "base/pid").read_text())
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+    go(main())
+
+
+def test_sessions_end_when_their_supervisor_does_and_the_next_command_gets_a_new_one(tmp_path: Path) -> None:
+    async def main() -> None:
+        session = await opened(tmp_path / "base")
+        running = asyncio.create_task(run(session, "sh", "-c", "echo begun > begun; while :; do :; done"))
+        await until((tmp_path / "base/begun").exists)
+        assert session._jail is not None
+        session._jail._process.kill()
+        assert (await running).status == "lost"
+        assert (await run(session, "echo", "on")).stdout == "on\n"
+        await session.close()
+
+    go(main())
+
+
+def test_tm_run_output_an_endless_writer_costs_no_memory_and_its_session_goes_on(tmp_path: Path) -> None:
+    async def main() -> None:
+        session = await opened(tmp_path / "base")
+        running = asyncio.create_task(run(session, "sh", "-c", "yes"))
+        await until(lambda: "c" in session._running and session._running["c"].output.dropped_bytes > 1 << 20)
+        await session.cancel("c")
+        assert len((await running).stdout) == 1 << 20
+        assert (await run(session, "echo", "on")).stdout == "on\n"
+        await session.close()
+
+    go(main())
+
+
+def test_limits_of_processes_hold(tmp_path: Path) -> None:
+    async def main() -> None:
+        session = await opened(tmp_path / "base", limits={"fsize": 4096, "nofile": 32, "as": 1 << 30})
+        assert (await run(session, "sh", "-c", "head -c 10000 /dev/zero > big")).exit_code != 0
+        assert (tmp_path / "base/big").stat().st_size <= 4096
+        assert "MemoryError" in await python(session, "bytearray(2 << 30)")
+        assert "Too many open files" in await python(session, "f = [open('/dev/null') for _ in range(64)]")
+        await session.close()
+
+    go(main())
+
+
+def test_a_background_server_may_go_on_writing_after_its_command_has_ended(tmp_path: Path) -> None:
+    async def main() -> None:
+        session = await opened(tmp_path / "base")
+        code = "(while :; do echo noise; echo more >&2; date +%N > beat; sleep 0.01; done) & echo started"
+        done = await run(session, "sh", "-c", code)
+        assert done.exit_code == 0 and done.stdout.splitlines()[0] in ("started", "noise")
+        beat = tmp_path / "base/beat"
+        await until(beat.exists)
+        first = beat.read_text()
+        await until(lambda: beat.read_text() not in ("", first))
+        await session.close()
+
+    go(main())
+
+
+def test_a_link_swapped_during_file_operations_of_a_session_leads_nowhere(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "f").write_bytes(b"secret")
+
+    async def main() -> None:
+        session = await opened(tmp_path / "base")
+        await write(session, "d/f", b"inside")
+        (tmp_path / "base/l").symlink_to(outside)
+        seen: set[bytes | str] = set()
+        with swapping(tmp_path / "base/d", tmp_path / "base/l"):
+            while len(seen) < 5 or seen.isdisjoint({b"inside"}):
+                for kind, action in (("read", read(session, "d/f")), ("write", write(session, "d/f", b"inside"))):
+                    try:
+                        seen.add(await action or kind)
+                    except GatewayError as refused:
+                        seen.add(f"{kind}: {refused}")
+                try:
+                    seen.add((await session.run(Command(command_id="pwd", program="pwd", cwd="d"))).stdout)
+                except GatewayError as refused:
+                    seen.add(f"run: {refused}")
+        assert not any(str(outside) in str(one) for one in seen)
+        assert not any(str(tmp_path) in one for one in seen if isinstance(one, str) and "path" in one)
+        assert b"secret" not in seen and b"inside" in seen
+        await session.close()
+        assert (outside / "f").read_bytes() == b"secret"
+
+    go(main())
+
+
+def test_a_root_must_lie_in_the_operators_directory_with_links_resolved(tmp_path: Path) -> None:
+    async def main() -> None:
+        base = tmp_path / "base"
+        base.mkdir()
+        (base / "out").symlink_to("/etc")
+        (base / "own").mkdir()
+        provider = UnixLocal(base)
+        for root in ("/", "/etc", str(base / "out"), f"{base}/own/../.."):
+            with pytest.raises(Forbidden, match="is outside workspace"):
+                await provider.create(Destination(id="d", provider_id="unix-local", config={"root": root}))
+        with pytest.raises(BadRequest):
+            await provider.create(Destination(id="d", provider_id="unix-local", config={"root": "relative"}))
+        session = await provider.create(Destination(id="d", provider_id="unix-local", config={"root": str(base / "own")}))
+        assert session.id == "unix-local-1"
+        with pytest.raises(Forbidden):
+            await provider.create(HERE, Binding(destination=HERE, workspace=str(base), read_roots=["/etc"]))
+        with pytest.raises(Unsupported):
+            await provider.create(Destination(id="d", provider_id="unix-local", config={"network": True}))
+        await provider.close()
+
+    go(main())
+
+
+def test_where_the_kernel_cannot_jail_nothing_runs_and_the_hint_says_why(tmp_path: Path) -> None:
+    async def main() -> None:
+        provider = UnixLocal(tmp_path, least_abi=1000)
+        assert provider.setup_hint is not None and "Landlock" in provider.setup_hint
+        with pytest.raises(Unavailable):
+            await provider.create(HERE)
+
+    go(main())
+
+
+def test_entries_and_volumes_are_there_and_read_only_ones_cannot_be_written(tmp_path: Path) -> None:
+    sources = tmp_path / "sources"
+    (sources / "lib").mkdir(parents=True)
+    (sources / "lib/a.txt").write_text("a")
+    (sources / "tool.sh").write_text("echo tool")
+    entries = [
+        ManifestEntry(source="lib", target="vendor", writable=False),
+        ManifestEntry(source="tool.sh", target="bin/tool.sh", writable=True),
+    ]
+    mounts = [Mount(name="cache", path="cache"), Mount(name="shared", path="shared", read_only=True)]
+    destination = Destination(id="d", provider_id="unix-local", default_manifest=Manifest(entries=entries, mounts=mounts))
+
+    async def main() -> None:
+        base = tmp_path / "base"
+        base.mkdir()
+        provider = UnixLocal(base, sources=sources, volumes=tmp_path / "volumes")
+        session = await provider.create(destination)
+        assert (await run(session, "sh", "-c", "cat vendor/a.txt; sh bin/tool.sh")).stdout == "atool\n"
+        assert await read(session, "vendor/a.txt") == b"a"
+        for path in ("vendor/a.txt", "shared/x"):
+            with pytest.raises(Forbidden, match=r"is read-only$"):
+                await write(session, path, b"no")
+            assert (await run(session, "sh", "-c", f"chmod 777 {path}; echo no > {path}")).exit_code != 0
+        await write(session, "cache/kept", b"kept")
+        assert (await run(session, "sh", "-c", "cat cache/kept; echo more > cache/more")).stdout == "kept"
+        await session.close()
+        assert sorted(p.name for p in base.iterdir()) == ["bin", "vendor"]
+        watching = Mount(name="seen", path="seen", read_only=True, intent=MountIntent(uri="cache"))
+        again = await provider.create(_with(Manifest(mounts=[watching])))
+        assert (await run(again, "sh", "-c", "cat seen/more; echo no > seen/more")).stdout == "more\n"
+        assert await read(again, "seen/more") == b"more\n"
+        with pytest.raises(BadRequest, match="mounted once"):
+            await provider.create(_with(Manifest(mounts=[*mounts, watching])))
+        with pytest.raises(Forbidden):
+            await provider.create(_with(Manifest(entries=[ManifestEntry(source="../base", target="x", writable=True)])))
+        await provider.close()
+
+    go(main())
+
+
+def _with(manifest: Manifest) -> Destination:
+    return Destination(id="d", provider_id="unix-local", default_manifest=manifest)
+
+
+def test_a_port_url_is_the_contracts(tmp_path: Path) -> None:
+    async def main() -> None:
+        session = await opened(tmp_path / "base")
+        assert (await session.expose_port(Port(port=3000, label="web"))).url == "http://127.0.0.1:3000"
+        await session.close()
+
+    go(main())
