@@ -1,0 +1,196 @@
+"""Approvals: somebody must say yes before a call is made.
+
+The way of an approval: a decision says `ask` → `Approvals.gate` finds no approval that fits, stores a pending one and suspends
+the run → somebody decides → the run is replayed to its call, which comes here again and now finds the approval, takes its one
+use, and is made. So a call that was approved is not asked again, an approval cannot be used twice, and a restart in between loses
+nothing.
+
+Rules: an approval is bound to the capability as it was declared, canonical arguments, session and policy digest (`binding_of`).
+Silence, expiry, a storage error, another policy: all mean no. THREAT[TM-APPR-REPLAY]: the use is taken in the store, atomically,
+before the call is made. THREAT[TM-APPR-SELF]: whoever asked cannot approve, unless the policy says `by anyone`. An expired
+approval stays expired when the clock goes back.
+
+Does not know: how runs are put away and resumed (`gateway.runs`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any, Literal
+
+import msgspec
+
+from gateway.errors import Conflict, Forbidden, GatewayError, missing
+from gateway.policies import now_ms
+from gateway.records import Approval, Principal, Record, Session
+from gateway.stores.interface import AppendAudit, Change, PutApproval, Store, UseApproval
+from gateway.uuids import uuid7
+from policy import Decision
+from sandbox.capabilities import ToolError
+from sandbox.errors import Suspend
+
+ANYONE = "anyone"
+ALWAYS_MS = 365 * 86_400_000
+"""How long an "always" is kept: longer than any session should be."""
+
+Choice = Literal["approve", "approve_always", "reject", "reject_always", "cancel"]
+
+
+class Decide(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What an approver says. `always` means: also for later calls with the same arguments in this session, under this policy."""
+
+    decision: Choice
+    reason: str = ""
+
+
+class Asked(Record, frozen=True, kw_only=True):
+    """Who asks for what, where. `declaration` is the digest of what the capability says it does."""
+
+    session: Session
+    run_id: str
+    capability: str
+    declaration: str
+    arguments: dict[str, Any]
+    requested_by: str
+
+
+def binding_of(asked: Asked, policy: str, approver: str) -> str:
+    bound = [asked.capability, asked.declaration, asked.arguments, asked.session.id, policy, approver]
+    return hashlib.sha256(msgspec.json.encode(bound, order="sorted")).hexdigest()
+
+
+class Approvals:
+    def __init__(self, store: Store, clock_ms: Callable[[], int] = now_ms) -> None:
+        self._store = store
+        self._clock_ms = clock_ms
+        self._latest_ms = 0
+
+    def _now(self) -> int:
+        """THREAT[TM-APPR-CLOCK]: never earlier than it has been, so that setting the clock back revives nothing."""
+        self._latest_ms = max(self._latest_ms, self._clock_ms())
+        return self._latest_ms
+
+    async def gate(self, asked: Asked, decision: Decision, policy: str) -> None:
+        """Return if every approval the decision wants is there, and take it. Raises `ToolError` if one was refused, `Suspend` if
+        somebody must still be asked."""
+        if decision.verdict != "ask" or decision.auto is not None:
+            return
+        session, now = asked.session, self._now()
+        usable: list[Approval] = []
+        pending = False
+        created: list[Approval] = []
+        for wanted in decision.approvals:
+            binding = binding_of(asked, policy, wanted.approver)
+            found = await self._store.approvals_by_binding(session.tenant, binding)
+            if any(one.verdict == "rejected" and (one.always or one.run_id == asked.run_id) for one in found):
+                raise ToolError("PERMISSION_DENIED", f"{wanted.approver} refused {asked.capability}")
+            good = [
+                one for one in found if one.verdict == "approved" and (one.always or one.uses_left > 0) and one.expires_at > now
+            ]
+            if good:
+                usable.append(good[0])
+                continue
+            lapsed = [one for one in found if one.run_id == asked.run_id and _has_lapsed(one, now)]
+            if lapsed:
+                raise ToolError("PERMISSION_DENIED", f"nobody approved {asked.capability} in time")
+            pending = True
+            if not any(one.verdict is None and one.run_id == asked.run_id for one in found):
+                created.append(self._request(asked, decision, policy, wanted.approver, wanted.within_ms, binding, now))
+        if pending:
+            await self._store.write(
+                session.tenant, [change for one in created for change in (PutApproval(approval=one), _audit_request(one))]
+            )
+            raise Suspend(f"{asked.capability} waits for approval")
+        await self._take(session.tenant, asked, usable, now)
+
+    def _request(
+        self, asked: Asked, decision: Decision, policy: str, approver: str, within_ms: int, binding: str, now: int
+    ) -> Approval:
+        return Approval(
+            id=uuid7(),
+            tenant=asked.session.tenant,
+            session_id=asked.session.id,
+            run_id=asked.run_id,
+            capability=asked.capability,
+            arguments=asked.arguments,
+            binding=binding,
+            policy=policy,
+            approver=approver,
+            rule=decision.rule,
+            because=decision.because,
+            requested_by=asked.requested_by,
+            created_at=now,
+            expires_at=now + within_ms,
+        )
+
+    async def _take(self, tenant: str, asked: Asked, usable: list[Approval], now: int) -> None:
+        """All uses at once, or none. A lost race means that the one use was taken: no."""
+        changes: list[Change] = [UseApproval(binding=one.binding, at=now, id=one.id) for one in usable]
+        for one in usable:
+            data = {"capability": one.capability, "run": asked.run_id, "always": one.always}
+            changes.append(AppendAudit(at=now, kind="approval.used", actor=asked.requested_by, subject=one.id, data=data))
+        try:
+            await self._store.write(tenant, changes)
+        except Conflict:
+            raise ToolError("PERMISSION_DENIED", f"the approval of {asked.capability} has been used") from None
+        except GatewayError as error:
+            raise ToolError("PERMISSION_DENIED", f"the approval could not be taken: {error}") from None
+
+    async def decide(self, principal: Principal, approval_id: str, said: Decide) -> Approval:
+        """Settle a pending approval. It can be settled once."""
+        now = self._now()
+        found = await self._store.approval(principal.tenant, approval_id)
+        if found is None:
+            raise missing("approval", approval_id)
+        if said.decision != "cancel":
+            _check_may_decide(principal, found)
+        elif principal.name != found.requested_by and principal.role not in ("admin", "operator"):
+            raise Forbidden("PERMISSION_DENIED", "only whoever asked, or an operator, can cancel this")
+        if found.verdict is None and found.expires_at <= now:
+            found = await self._settle(found, "expired", "", False, "", now)
+        if found.verdict is not None:
+            raise Conflict("APPROVAL_DECIDED", f"this was {found.verdict} already", "ask again by running the program again")
+        verdict = {"approve": "approved", "reject": "rejected", "cancel": "cancelled"}[said.decision.removesuffix("_always")]
+        return await self._settle(found, verdict, principal.name, said.decision.endswith("_always"), said.reason[:1000], now)
+
+    async def _settle(self, found: Approval, verdict: Any, by: str, always: bool, reason: str, now: int) -> Approval:
+        expires_at = now + ALWAYS_MS if always else found.expires_at
+        settled = msgspec.structs.replace(
+            found, verdict=verdict, decided_by=by, decided_at=now, always=always, reason=reason, expires_at=expires_at
+        )
+        data = {"capability": found.capability, "verdict": verdict, "always": always, "reason": reason}
+        audit = AppendAudit(at=now, kind="approval.decided", actor=by, subject=found.id, data=data)
+        await self._store.write(found.tenant, [PutApproval(approval=settled), audit])
+        return settled
+
+    async def expire(self, tenant: str, limit: int = 1000) -> list[Approval]:
+        """Settle what nobody decided in time; their runs go on and see a refusal."""
+        now = self._now()
+        due = [one for one in (await self._store.approvals(tenant, pending=True, limit=limit)).items if one.expires_at <= now]
+        settled = []
+        for one in due:
+            try:
+                settled.append(await self._settle(one, "expired", "", False, "", now))
+            except Conflict:
+                continue  # somebody was faster
+        return settled
+
+
+def _has_lapsed(one: Approval, now: int) -> bool:
+    return one.verdict in ("expired", "cancelled") or (one.verdict in (None, "approved") and one.expires_at <= now)
+
+
+def _check_may_decide(principal: Principal, found: Approval) -> None:
+    if found.approver == ANYONE:
+        return
+    if principal.name == found.requested_by:
+        hint = f"somebody of {found.approver} must decide"
+        raise Forbidden("PERMISSION_DENIED", "whoever asks cannot approve", hint)
+    if principal.role not in ("admin", "operator") and found.approver not in (principal.user, *principal.groups):
+        raise Forbidden("PERMISSION_DENIED", f"this is for {found.approver} to decide")
+
+
+def _audit_request(one: Approval) -> AppendAudit:
+    data = {"capability": one.capability, "binding": one.binding, "approver": one.approver, "run": one.run_id}
+    return AppendAudit(at=one.created_at, kind="approval.requested", actor=one.requested_by, subject=one.id, data=data)

@@ -1,0 +1,257 @@
+"""Compiling policies that tenants send, in a process of its own.
+
+Purpose: the compiler's work is bounded, but a hostile text can take seconds of it. THREAT[TM-POL-STALL]: here that costs nobody
+else anything: a child process compiles, one text at a time; when it takes too long or too much memory it is killed, and the next
+text gets a new one.
+
+How: messages on pipes, JSON after a length. The child answers with the canonical form (`ir.Policy`), from which a policy is built
+here in microseconds per rule. Run as `python -m gateway.compiling` it is that child.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import resource
+import sys
+from collections.abc import Mapping
+from typing import Any, BinaryIO, Final, Literal
+
+import msgspec
+
+from gateway.errors import TooMany, Unprocessable
+from gateway.records import Record
+from policy import ir
+from policy.catalog import Catalog, load_catalog
+from policy.decisions import Decision
+from policy.diagnostics import Diagnostic
+from policy.policies import Policy
+
+TIMEOUT_SECONDS: Final = 20.0
+MEMORY_BYTES: Final = 2 << 30
+SOURCES_BYTES_MAX: Final = 8 << 20
+_WAITING_MAX: Final = 32
+
+
+class Place(Record, frozen=True, kw_only=True):
+    """1-based."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+class Finding(Record, frozen=True, kw_only=True):
+    code: str
+    severity: Literal["error", "warning"]
+    message: str
+    hint: str | None = None
+    place: Place | None = None
+
+
+class Compiled(Record, frozen=True, kw_only=True):
+    """What came of a text. `policy` is there if every check passed."""
+
+    findings: list[Finding]
+    policy: ir.Policy | None = None
+    catalog: Catalog | None = None
+    tests: int = 0
+    proofs: dict[str, str] = {}
+
+
+class Changed(Record, frozen=True, kw_only=True):
+    """One class of requests whose answer changes, with one of them. `loosens`: more is permitted than before."""
+
+    capability: str
+    what: str
+    loosens: bool
+    attributes: dict[str, Any]
+    before: str
+    after: str
+
+
+class _Compile(msgspec.Struct, tag="compile", kw_only=True):
+    sources: dict[str, str]
+    main: str
+    catalog: str | None = None
+
+
+class _Diff(msgspec.Struct, tag="diff", kw_only=True):
+    old: ir.Policy
+    old_catalog: Catalog
+    new: ir.Policy
+    new_catalog: Catalog
+
+
+class _Answer(msgspec.Struct, kw_only=True):
+    compiled: Compiled | None = None
+    changes: list[Changed] | None = None
+    failure: str | None = None
+
+
+_decode_request = msgspec.json.Decoder(_Compile | _Diff).decode
+_decode_answer = msgspec.json.Decoder(_Answer).decode
+
+
+class RefusedPolicy(Unprocessable):
+    """A policy that may not be put in force. `findings` says why."""
+
+    def __init__(self, findings: list[Finding]) -> None:
+        errors = [one for one in findings if one.severity == "error"]
+        first = f"{errors[0].code}: {errors[0].message}" if errors else "the policy is refused"
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        super().__init__("POLICY_REFUSED", first + more, errors[0].hint if errors else None)
+        self.findings = findings
+
+
+class Compiler:
+    """One child, started when first needed, and again after it was killed."""
+
+    def __init__(self, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
+        self._timeout_seconds = timeout_seconds
+        self._child: asyncio.subprocess.Process | None = None
+        self._lock = asyncio.Lock()
+        self._waiting = 0
+
+    async def compile(self, sources: Mapping[str, str], main: str, catalog: Catalog | None = None) -> Compiled:
+        if main not in sources:
+            raise Unprocessable("INVALID_ARGUMENT", f"the sources have no file {main[:80]!r}")
+        if sum(len(name) + len(text) for name, text in sources.items()) > SOURCES_BYTES_MAX:
+            raise Unprocessable("INVALID_ARGUMENT", f"a policy's files may have {SOURCES_BYTES_MAX} characters together")
+        request = _Compile(sources=dict(sources), main=main, catalog=catalog.to_json().decode() if catalog else None)
+        answer = await self._ask(request)
+        assert answer.compiled is not None
+        return answer.compiled
+
+    async def diff(self, old: Policy, new: Policy) -> list[Changed]:
+        answer = await self._ask(_Diff(old=old.ir, old_catalog=old.catalog, new=new.ir, new_catalog=new.catalog))
+        assert answer.changes is not None
+        return answer.changes
+
+    async def _ask(self, request: _Compile | _Diff) -> _Answer:
+        if self._waiting >= _WAITING_MAX:
+            raise TooMany("BUSY", "too many policies wait to be compiled", "try again")
+        self._waiting += 1
+        try:
+            async with self._lock:
+                answer = _decode_answer(await self._exchange(msgspec.json.encode(request)))
+        finally:
+            self._waiting -= 1
+        if answer.failure is not None:
+            raise Unprocessable("POLICY_REFUSED", answer.failure)
+        return answer
+
+    async def _exchange(self, message: bytes) -> bytes:
+        child = await self._started()
+        assert child.stdin is not None and child.stdout is not None
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                child.stdin.write(len(message).to_bytes(4, "big") + message)
+                await child.stdin.drain()
+                size = int.from_bytes(await child.stdout.readexactly(4), "big")
+                return await child.stdout.readexactly(size)
+        except TimeoutError:
+            await self.close()
+            raise Unprocessable("POLICY_REFUSED", "the policy takes too long to check", "make it smaller") from None
+        except (OSError, asyncio.IncompleteReadError):
+            await self.close()
+            raise Unprocessable("POLICY_REFUSED", "the policy takes too much memory to check", "make it smaller") from None
+        except asyncio.CancelledError:
+            await self.close()
+            raise
+
+    async def _started(self) -> asyncio.subprocess.Process:
+        if self._child is None or self._child.returncode is not None:
+            command = (sys.executable, "-m", "gateway.compiling")
+            pipe = asyncio.subprocess.PIPE
+            self._child = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, limit=1 << 24)
+        return self._child
+
+    async def close(self) -> None:
+        child, self._child = self._child, None
+        if child is not None:
+            with contextlib.suppress(ProcessLookupError):
+                child.kill()
+            await child.wait()
+            child._transport.close()  # type: ignore[attr-defined]  # else its pipes warn at exit
+
+
+def policy_of(compiled: Compiled) -> Policy:
+    """The policy, ready to decide. Raises `RefusedPolicy` if there is none."""
+    if compiled.policy is None or compiled.catalog is None:
+        raise RefusedPolicy(compiled.findings)
+    return Policy(compiled.policy, compiled.catalog)
+
+
+def compile_here(sources: Mapping[str, str], main: str, catalog: Catalog | None = None) -> Compiled:
+    """In this process: for texts of one's own."""
+    from policy.checker import check
+    from policy.loading import Memory
+
+    checked = check(main, Memory(dict(sources)), catalog)
+    findings = [_finding(one) for one in checked.diagnostics]
+    if not checked.ok or checked.evaluator is None:
+        return Compiled(findings=findings)
+    proofs = {proof.text: proof.method for proof in checked.proofs}
+    return Compiled(
+        findings=findings,
+        policy=checked.program.ir,
+        catalog=checked.program.catalog,
+        tests=len(checked.results),
+        proofs=proofs,
+    )
+
+
+def _diff_here(request: _Diff) -> list[Changed]:
+    from policy.difference import diff
+
+    def side(decision: Decision) -> str:
+        return f"{decision.verdict} ({decision.rule})"
+
+    old, new = Policy(request.old, request.old_catalog), Policy(request.new, request.new_catalog)
+    return [
+        Changed(
+            capability=one.request.capability,
+            what=one.what,
+            loosens=one.loosens,
+            attributes=dict(one.request.attributes),
+            before=side(one.before),
+            after=side(one.after),
+        )
+        for one in diff(old, new)
+    ]
+
+
+def _finding(one: Diagnostic) -> Finding:
+    place = None
+    if one.span is not None:
+        source = one.span.source
+        line, column = source.position(one.span.start)
+        end_line, end_column = source.position(one.span.end)
+        place = Place(file=source.path, line=line, column=column, end_line=end_line, end_column=end_column)
+    return Finding(code=one.code, severity=one.severity, message=one.message, hint=one.hint, place=place)
+
+
+def _answer(message: bytes) -> _Answer:
+    try:
+        request = _decode_request(message)
+        if isinstance(request, _Diff):
+            return _Answer(changes=_diff_here(request))
+        catalog = load_catalog(request.catalog.encode()) if request.catalog is not None else None
+        return _Answer(compiled=compile_here(request.sources, request.main, catalog))
+    except Exception as error:  # whatever a text does to the compiler, it is refused, and says so
+        return _Answer(failure=f"the policy could not be checked: {type(error).__name__}: {str(error)[:200]}")
+
+
+def _serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
+    while header := incoming.read(4):
+        answer = msgspec.json.encode(_answer(incoming.read(int.from_bytes(header, "big"))))
+        outgoing.write(len(answer).to_bytes(4, "big") + answer)
+        outgoing.flush()
+
+
+if __name__ == "__main__":
+    _serve(sys.stdin.buffer, sys.stdout.buffer)

@@ -1,0 +1,122 @@
+"""Equipment: what programs can call here, from the operator's file and from code.
+
+    [[endpoints]]                         a web service as a capability
+    name = "rates"
+    url = "https://api.acme.example/rates/{currency}"
+
+    [[servers]]                           an MCP server: each of its tools is a capability
+    name = "notes"
+    command = ["notes-mcp"]
+
+Rules: declaring is not permitting: every call is decided by the policy of its session, every connection by `net.connect`, every
+secret by `secret.use`. A server that cannot be reached at the start is tried again when its tools are wanted; the rest works.
+"""
+
+from __future__ import annotations
+
+import logging
+import tomllib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gateway.capabilities.builtins import BuiltinSource, Files
+from gateway.capabilities.catalogue import Catalogue
+from gateway.capabilities.endpoints import EndpointSource, EndpointSpec
+from gateway.capabilities.functions import FunctionSource
+from gateway.capabilities.servers import ServerSource, ServerSpec
+from gateway.capabilities.sources import Caller
+from gateway.configuration import ConfigurationError
+from gateway.egress import Decide, Egress, EgressRefused
+from gateway.vault import Vault
+from sandbox.capabilities import ToolError
+from sandbox.errors import RequestError
+
+_log = logging.getLogger("hatchway.equipment")
+
+
+class Equipment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The operator's file. `allow_private` are networks and `host:port` that may be reached although they are not public."""
+
+    endpoints: list[EndpointSpec] = []
+    servers: list[ServerSpec] = []
+    allow_private: list[str] = []
+    ports: tuple[int, ...] = (80, 443)
+
+
+def load_equipment(path: str) -> Equipment:
+    if not path:
+        return Equipment()
+    try:
+        return msgspec.convert(tomllib.loads(Path(path).read_text("utf-8")), Equipment)
+    except OSError as error:
+        raise ConfigurationError(f"cannot read {path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise ConfigurationError(f"{path}: {error}") from None
+
+
+def guarded(equipment: Equipment) -> Egress:
+    return Egress(ports=equipment.ports, allow_private=equipment.allow_private)
+
+
+def decide_for(caller: Caller) -> Decide:
+    """The session's policy on connections."""
+
+    def decide(host: str, port: int, scheme: str) -> None:
+        decision = caller.context.gate.decide("net.connect", {"host": host, "port": port})
+        if decision.verdict != "allow":
+            because = f": {decision.because}" if decision.because else ""
+            raise EgressRefused("PERMISSION_DENIED", f"the policy refuses net.connect to {host}:{port}{because}")
+
+    return decide
+
+
+class PolicedSecrets:
+    """Secrets on a program's behalf, as its policy allows. The program never sees them."""
+
+    def __init__(self, vault: Vault) -> None:
+        self._vault = vault
+
+    async def use(self, caller: Caller, name: str, host: str) -> str:
+        if caller.context is not None:  # a server's own headers are the operator's
+            decision = caller.context.gate.decide("secret.use", {"name": name, "caller": "run"})
+            if decision.verdict != "allow":
+                raise ToolError("PERMISSION_DENIED", f"the policy refuses the secret {name!r}")
+            caller.context.note("secret", name, session=caller.session_id, host=host)
+        found = await self._vault.get(caller.tenant, name, caller.session_id) if caller.session_id else None
+        found = found or await self._vault.get(caller.tenant, name)
+        if found is None:
+            raise ToolError("NOT_FOUND", f"there is no secret {name!r}")
+        return found.reveal()
+
+
+async def equip(
+    catalogue: Catalogue,
+    equipment: Equipment,
+    egress: Egress,
+    vault: Vault,
+    files: Files,
+    functions: Sequence[tuple[Any, Callable[..., Any]]] = (),
+) -> None:
+    """Offer everything: built-ins, functions, endpoints, servers."""
+    secrets = PolicedSecrets(vault)
+    await catalogue.add("builtins", BuiltinSource(catalogue.tools, files, egress, decide_for, secrets))
+    if functions:
+        await catalogue.add("functions", FunctionSource(functions))
+    if equipment.endpoints:
+        await catalogue.add("endpoints", EndpointSource(equipment.endpoints, egress, decide_for, secrets))
+    if equipment.servers:
+        await _connect(catalogue, equipment.servers, egress, secrets)
+
+
+async def _connect(catalogue: Catalogue, servers: Sequence[ServerSpec], egress: Egress, secrets: PolicedSecrets) -> None:
+    from gateway.capabilities.channels import connect_to  # a second of imports, which only those pay who have servers
+
+    for spec in servers:
+        try:
+            source = ServerSource(spec, connect_to(spec, egress, None, secrets), keeps_trying=True)
+            await catalogue.add(f"server {spec.name}", source)
+        except (ToolError, RequestError) as error:
+            _log.error("the MCP server %s is not there: %s", spec.name, error)

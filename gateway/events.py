@@ -1,0 +1,79 @@
+"""Feeds: what happens during a run, for whoever watches.
+
+Rules: a feed is a bounded list of numbered events. Watchers read it at their own pace, from any number on; one that falls so far
+behind that events it has not seen were dropped is told so, once, with a `gap`. A feed holds nothing back for a slow watcher, and
+a run never waits for one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+import msgspec
+
+from sandbox.workers.interface import Worker
+
+KEPT_EVENTS: Final = 10_000
+KEPT_BYTES: Final = 4 << 20
+_STREAMS: Final = ("stdout", "stderr")
+
+
+class Event(msgspec.Struct, frozen=True):
+    """`kind` is stdout, stderr, call, approval, waiting, result, error or gap."""
+
+    number: int
+    kind: str
+    data: Any
+
+
+class Feed:
+    """One run's events. `worker` is where it is, while it is under way."""
+
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        self.session_id = ""
+        self.worker: Worker | None = None
+        self.is_ended = False
+        self._events: deque[tuple[Event, int]] = deque()
+        self._bytes = 0
+        self._next = 1
+        self._changed = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+
+    def begin(self, worker: Worker, session_id: str) -> None:
+        self.worker, self.session_id, self.is_ended = worker, session_id, False
+
+    def output(self, stream: int, data: bytes) -> None:
+        """May be called from another thread."""
+        self._loop.call_soon_threadsafe(self.put, _STREAMS[stream], data.decode("utf-8", "replace"), len(data))
+
+    def put(self, kind: str, data: Any, size_bytes: int = 256) -> None:
+        self._events.append((Event(self._next, kind, data), size_bytes))
+        self._next += 1
+        self._bytes += size_bytes
+        while len(self._events) > KEPT_EVENTS or (self._bytes > KEPT_BYTES and len(self._events) > 1):
+            self._bytes -= self._events.popleft()[1]
+        self._changed.set()
+
+    def end(self, kind: str, data: Any) -> None:
+        self.put(kind, data)
+        self.is_ended = True
+
+    async def events(self, after: int = 0) -> AsyncIterator[Event]:
+        """Every event after number `after`, until the run ends."""
+        while True:
+            self._changed.clear()
+            first = self._events[0][0].number if self._events else self._next
+            if after + 1 < first:
+                yield Event(first - 1, "gap", {"missed": first - 1 - after})
+                after = first - 1
+            for event in [one for one, _ in self._events if one.number > after]:
+                yield event
+                after = event.number
+            if self.is_ended and after + 1 >= self._next:
+                return
+            if after + 1 >= self._next:
+                await self._changed.wait()

@@ -1,0 +1,365 @@
+"""Policy in force: which policy decides for whom, what it decided lately, and how it is replaced.
+
+Purpose: every decision of the service goes through `Gate.decide`. A tenant has one active policy (or the operator's default) and
+perhaps a candidate in its shadow. A session keeps the policy it was opened with, known by its digest, until it is told otherwise.
+
+Replacing: build, test, prove (`gateway.compiling`, which refuses otherwise), replay the recent decisions, store, and only
+then swap one reference. A policy that cannot be loaded denies everything; nothing falls back to a weaker one.
+
+Rules: decisions are logged in a bounded ring, with sensitive fields masked; those whose fields had to be masked cannot be
+replayed and are counted as such. Does not know: what happens after a decision (rates are `gateway.rates`, approvals
+`gateway.approvals`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from gateway.compiling import Compiled, Compiler, policy_of
+from gateway.errors import Forbidden, Unprocessable, missing
+from gateway.records import Record, Session, StoredPolicy, Tenant
+from gateway.stores.interface import AppendAudit, PutPolicy, Store
+from gateway.trails import Trail
+from policy import Decision, Policy, builtin_catalog, ir, make_catalog
+from policy import Session as Folded
+from policy.catalog import Catalog, load_catalog
+from policy.replays import Replay, replay
+from sandbox.capabilities import Capability
+from sandbox.wire import Language, SessionLimits
+
+KEPT_DECISIONS = 2000
+KEPT_POLICIES = 256
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+LANGUAGE_IN_POLICIES = {Language.TYPESCRIPT: "typescript"}
+
+
+class Decided(Record, frozen=True, kw_only=True):
+    """A decision as it is shown and replayed."""
+
+    at: int
+    session_id: str
+    event: str
+    attributes: dict[str, Any]
+    verdict: str
+    rule: str
+    policy: str
+    masked: bool = False
+
+
+class Difference(Record, frozen=True, kw_only=True):
+    """What a candidate in shadow would have decided otherwise."""
+
+    at: int
+    event: str
+    attributes: dict[str, Any]
+    verdict: str
+    candidate: str
+
+
+class Replayed(Record, frozen=True, kw_only=True):
+    """Recent decisions put to a new policy. `loosened` are those that would have been refused before and not now."""
+
+    total: int
+    changed: int
+    loosened: int
+    not_replayable: int
+    examples: list[dict[str, Any]]
+
+
+def facts_of(tenant: Tenant, session: Session | None) -> dict[str, Any]:
+    """What policies may ask about the caller. Missing facts have the catalog's defaults, which are the cautious ones."""
+    facts: dict[str, Any] = {"tenant": tenant.id, "plan": tenant.plan, **tenant.facts}
+    if session is not None:
+        facts |= {"user": session.user, **{f"session.{name}": value for name, value in session.facts.items()}}
+    return facts
+
+
+def language_name(language: Language) -> str:
+    return LANGUAGE_IN_POLICIES.get(language, language.value)
+
+
+class Gate:
+    """A policy as one session meets it."""
+
+    __slots__ = ("_folded", "_note", "_trail", "actor", "policy", "session_id")
+
+    def __init__(
+        self,
+        policy: Policy,
+        folded: Folded,
+        session: Session | None,
+        note: Callable[..., None],
+        trail: Callable[[AppendAudit], None],
+    ) -> None:
+        self.policy = policy
+        self.session_id = session.id if session else ""
+        self.actor = session.user if session else ""
+        self._folded = folded
+        self._note = note
+        self._trail = trail
+
+    def decide(self, event: str, arguments: Mapping[str, Any]) -> Decision:
+        """Pure but for the log. Facts were folded in when the session was opened."""
+        policy = self.policy
+        attributes = policy.attributes(event, {}, arguments)
+        decision = self._folded.decide(event, attributes)
+        self._note(policy, self.session_id, event, {**self._folded.facts, **attributes}, decision)
+        return decision
+
+    def require(self, event: str, arguments: Mapping[str, Any]) -> Decision:
+        """The decision, if it permits without asking; what would need an approval here is refused. Goes to the audit, too."""
+        decision = self.decide(event, arguments)
+        told = {"event": event, "verdict": decision.verdict, "rule": decision.rule, "policy": self.policy.digest}
+        self._trail(AppendAudit(at=now_ms(), kind="decision", actor=self.actor, subject=self.session_id, data=told))
+        if decision.verdict == "allow" or (decision.verdict == "ask" and decision.auto is not None):
+            return decision
+        raise refusal(event, decision)
+
+
+def refusal(event: str, decision: Decision) -> Forbidden:
+    because = f": {decision.because}" if decision.because else ""
+    hint = f"decided by {decision.rule}; `hatchway policy explain` says why"
+    return Forbidden("PERMISSION_DENIED", f"the policy refuses {event}{because}", hint)
+
+
+def lowered(limits: SessionLimits, decision: Decision) -> SessionLimits:
+    """`limits`, at most as the decision allows."""
+    found = dict(decision.limits)
+    most = {
+        "cpu_ms": found.get("cpu_ms"),
+        "wall_ms": found.get("wall_ms"),
+        "memory_mb": max(1, found["memory_bytes"] >> 20) if "memory_bytes" in found else None,
+        "max_stdout_bytes": found.get("output_bytes"),
+        "max_external_calls": found.get("external_calls"),
+        "max_stack_depth": found.get("stack_depth"),
+    }
+    lower = {name: most_ for name, most_ in most.items() if most_ is not None and most_ < getattr(limits, name)}
+    return msgspec.structs.replace(limits, **lower) if lower else limits
+
+
+class _InForce:
+    """One tenant's policies."""
+
+    def __init__(self, active: Policy, shadow: Policy | None) -> None:
+        self.active = active
+        self.shadow = shadow
+        self.recent: deque[Decided] = deque(maxlen=KEPT_DECISIONS)
+        self.differences: deque[Difference] = deque(maxlen=KEPT_DECISIONS)
+
+
+class Policies:
+    """All tenants' policies. `default` decides for tenants that have none of their own. `base` is the operator's: a name and a
+    text; where there is one, a tenant's policy must narrow it, and the compiler proves that it does."""
+
+    def __init__(
+        self,
+        store: Store,
+        default: Policy,
+        *,
+        base: tuple[str, str] | None = None,
+        compiler: Compiler | None = None,
+        clock_ms: Callable[[], int] = now_ms,
+    ) -> None:
+        self._store = store
+        self.compiler = compiler or Compiler()
+        self.trail = Trail(store)
+        self._clock_ms = clock_ms
+        self.default = default
+        self._base = base
+        self._tenants: dict[str, _InForce] = {}
+        self._by_digest: dict[tuple[str, str], Policy] = {}
+
+    async def gate(self, tenant: Tenant, session: Session | None = None) -> Gate:
+        """The gate for a session, under the policy it was opened with; or for the tenant itself, under its active one."""
+        in_force = await self._in_force(tenant.id)
+        policy = in_force.active
+        if session is not None and session.policy and session.policy != policy.digest:
+            policy = await self._pinned(tenant.id, session.policy)
+        folded = policy.open_session(facts_of(tenant, session))
+        note, trail = functools.partial(self._note, in_force), functools.partial(self.trail.note, tenant.id)
+        return Gate(policy, folded, session, note, trail)
+
+    async def active(self, tenant: str) -> Policy:
+        return (await self._in_force(tenant)).active
+
+    async def _in_force(self, tenant: str) -> _InForce:
+        found = self._tenants.get(tenant)
+        if found is None:
+            stored = [*await self._store.policies_in(tenant, "active"), *await self._store.policies_in(tenant, "shadow")]
+            compiled = {one.state: await self._compiled(one) for one in stored}
+            active, shadow = compiled.get("active", self.default), compiled.get("shadow")
+            found = self._tenants.setdefault(tenant, _InForce(active, shadow))
+        return found
+
+    async def _pinned(self, tenant: str, digest: str) -> Policy:
+        if digest == self.default.digest:
+            return self.default
+        found = self._by_digest.get((tenant, digest))
+        if found is None:
+            stored = await self._store.policy(tenant, digest)
+            if stored is None:
+                hint = "update the session to the active policy"
+                raise Forbidden("PERMISSION_DENIED", "the policy this session was opened with is gone", hint)
+            found = await self._compiled(stored)
+        return found
+
+    async def _compiled(self, stored: StoredPolicy) -> Policy:
+        key = (stored.tenant, stored.digest)
+        if key not in self._by_digest:
+            catalog = load_catalog(stored.catalog.encode()) if stored.catalog else None
+            policy = policy_of(await self.compiler.compile(stored.sources, stored.main, catalog))
+            if len(self._by_digest) >= KEPT_POLICIES:
+                self._by_digest.pop(next(iter(self._by_digest)))
+            self._by_digest[key] = policy
+        return self._by_digest[key]
+
+    def _note(
+        self, in_force: _InForce, policy: Policy, session_id: str, event: str, attributes: dict[str, Any], decision: Decision
+    ) -> None:
+        shown = policy.masked(event, attributes)
+        masked = shown != attributes
+        at = self._clock_ms()
+        in_force.recent.append(
+            Decided(
+                at=at,
+                session_id=session_id,
+                event=event,
+                attributes=shown,
+                verdict=decision.verdict,
+                rule=decision.rule,
+                policy=policy.digest,
+                masked=masked,
+            )
+        )
+        if in_force.shadow is not None:
+            other = in_force.shadow.decide(event, attributes)
+            if other.verdict != decision.verdict:
+                in_force.differences.append(
+                    Difference(at=at, event=event, attributes=shown, verdict=decision.verdict, candidate=other.verdict)
+                )
+
+    async def recent(self, tenant: str, limit: int = 100) -> list[Decided]:
+        """The newest first."""
+        found = (await self._in_force(tenant)).recent
+        return [found[-1 - number] for number in range(min(limit, len(found)))]
+
+    async def differences(self, tenant: str, limit: int = 100) -> list[Difference]:
+        found = (await self._in_force(tenant)).differences
+        return [found[-1 - number] for number in range(min(limit, len(found)))]
+
+    async def check(self, sources: Mapping[str, str], main: str, tools: list[Capability]) -> Compiled:
+        """Compile, test and prove. `findings` says what is wrong with it."""
+        own_catalog = any(name.endswith(".catalog.json") for name in sources)
+        compiled = await self.compiler.compile(self._with_base(sources), main, None if own_catalog else catalog_of(tools))
+        policy, base = compiled.policy, self._base
+        if policy is not None and base is not None and policy.narrows != base[0]:
+            hint = f"write: policy {policy.name} v {policy.version} narrows {base[0]}"
+            raise Unprocessable("POLICY_REFUSED", f"a policy here must narrow {base[0]}", hint)
+        return compiled
+
+    def _with_base(self, sources: Mapping[str, str]) -> dict[str, str]:
+        """THREAT[TM-POL-BASE]: the operator's base is the one that is narrowed, whatever file a tenant sends under its name."""
+        return {**sources, f"{self._base[0]}.hatch": self._base[1]} if self._base else dict(sources)
+
+    async def rehearse(self, tenant: str, policy: Policy) -> Replayed:
+        """The tenant's recent decisions, put to another policy."""
+        recent = list((await self._in_force(tenant)).recent)
+        usable = [one for one in recent if not one.masked]
+        lines = [msgspec.json.encode(one) for one in usable]
+        found: Replay = await asyncio.to_thread(replay, policy, lines, keep=20)
+        examples = [
+            {
+                "event": one.record.event,
+                "attributes": one.record.attributes,
+                "was": one.record.verdict,
+                "is": one.decision.verdict,
+            }
+            for one in found.kept
+        ]
+        return Replayed(
+            total=found.total,
+            changed=found.changed,
+            loosened=found.loosened,
+            not_replayable=len(recent) - len(usable),
+            examples=examples,
+        )
+
+    async def activate(
+        self, tenant: str, sources: Mapping[str, str], main: str, by: str, *, shadow: bool = False, tools: list[Capability]
+    ) -> tuple[StoredPolicy, Replayed]:
+        """Put a policy in force, or into the shadow of the one that is. Raises `RefusedPolicy` and changes nothing if it may
+        not be."""
+        policy = policy_of(await self.check(sources, main, tools))
+        rehearsed = await self.rehearse(tenant, policy)
+        in_force = await self._in_force(tenant)
+        state = "shadow" if shadow else "active"
+        now = self._clock_ms()
+        before = [one for one in await self._store.policies_in(tenant, state) if one.digest != policy.digest]
+        record = StoredPolicy(
+            digest=policy.digest,
+            tenant=tenant,
+            name=policy.name,
+            version=policy.version,
+            main=main,
+            sources=self._with_base(sources),
+            catalog=policy.catalog.to_json().decode(),
+            state="shadow" if shadow else "active",
+            created_at=now,
+            created_by=by,
+        )
+        facts = {"name": policy.name, "version": policy.version, "replayed": msgspec.to_builtins(rehearsed)}
+        facts["replayed"].pop("examples")
+        await self._store.write(
+            tenant,
+            [
+                *(PutPolicy(policy=msgspec.structs.replace(one, state="retired")) for one in before),
+                PutPolicy(policy=record),
+                AppendAudit(at=now, kind=f"policy.{state}", actor=by, subject=policy.digest, data=facts),
+            ],
+        )
+        self._by_digest[tenant, policy.digest] = policy
+        if shadow:
+            in_force.shadow = policy
+            in_force.differences.clear()
+        else:
+            in_force.active = policy
+            if in_force.shadow is not None and in_force.shadow.digest == policy.digest:
+                in_force.shadow = None
+        return record, rehearsed
+
+    def forget(self, tenant: str) -> None:
+        self._tenants.pop(tenant, None)
+        for key in [key for key in self._by_digest if key[0] == tenant]:
+            del self._by_digest[key]
+
+    async def find(self, tenant: str, digest: str) -> Policy:
+        """One of the tenant's policies, or the default."""
+        try:
+            return await self._pinned(tenant, digest)
+        except Forbidden:
+            raise missing("policy", digest) from None
+
+
+def nothing() -> Policy:
+    """The policy that permits nothing: in force until there is another."""
+    catalog = builtin_catalog()
+    return Policy(ir.Policy("nothing", 0, catalog.digest, (), (), (), (), {}), catalog)
+
+
+def catalog_of(tools: list[Capability]) -> Catalog:
+    """What policies of a tenant can talk about."""
+    if not tools:
+        return builtin_catalog()
+    return make_catalog("tools", [msgspec.to_builtins(tool) for tool in tools])

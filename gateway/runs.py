@@ -1,0 +1,509 @@
+"""Runs: the one function that shows the whole way of a request, and what is around it.
+
+    admit → decide → hooks before → decide again → run (its calls: `gateway.calls`) → hooks after → store + audit → answer
+
+Rules: `Runs._run` is the only way a program of a tenant is run. What a run did to files, heap, record and audit is one write;
+when it is answered, it is there. A failure of policy, hook or audit refuses, visibly; nothing is run because something could not
+be asked. A run that waits for an approval is put away whole (its recording), holds no thread, and is let go on by `resume`.
+
+Does not know: HTTP, how programs are run, how policies decide.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from gateway.asides import file_changes as file_changes_of_hook
+from gateway.calls import CallContext, Calls
+from gateway.errors import BadRequest, Conflict, GatewayError, Unavailable, missing
+from gateway.events import Feed
+from gateway.hookbook import HookBook
+from gateway.hooks.events import HookEvent
+from gateway.hooks.firing import Fired
+from gateway.policies import Gate, language_name, lowered, now_ms, refusal
+from gateway.rates import Rates
+from gateway.records import Principal, Record, Run, Session, Snapshot
+from gateway.scheduling import Scheduler
+from gateway.sessions import Live, Sessions, file_changes
+from gateway.stores.interface import AppendAudit, Change, DeleteSnapshot, PutRun, PutSession, PutSnapshot, Store
+from gateway.trails import Trail
+from gateway.uuids import uuid7
+from policy import Decision
+from sandbox.errors import RequestError
+from sandbox.sealing import Keys, open_seal, seal
+from sandbox.session import failure
+from sandbox.wire import ErrorObject, Language, RunRequest, RunResult, RunStatus, SessionLimits
+from sandbox.workers.interface import FileChanges, Opening, RunOutcome, Worker
+
+_log = logging.getLogger("hatchway.runs")
+RECORDING: Final = "recording"
+FEEDS_MAX: Final = 1000
+
+
+class RunBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a client sends. Everything but the code has a default."""
+
+    code: str
+    language: Language | None = None
+    inputs: dict[str, Any] = {}
+    timeout_ms: int | None = None
+    limits: SessionLimits | None = None
+    return_snapshot: bool = False
+    validate_only: bool = False
+    stdin: str = ""
+    filename: str | None = None
+
+
+class _Turn:
+    """One run on its way: who, where, under which gate, and what is to be written down about it."""
+
+    __slots__ = ("audit", "body", "feed", "gate", "left", "live", "principal", "record")
+
+    def __init__(self, principal: Principal, live: Live, gate: Gate, record: Run, body: RunBody, feed: Feed) -> None:
+        self.principal = principal
+        self.live = live
+        self.gate = gate
+        self.record = record
+        self.body = body
+        self.feed = feed
+        self.audit: list[AppendAudit] = []
+        self.left: list[FileChanges] = []
+
+    def context(self) -> CallContext:
+        """What its capability calls are made in."""
+        return CallContext(
+            principal=self.principal,
+            session=self.live.record,
+            run_id=self.record.id,
+            gate=self.gate,
+            note=self.note,
+            left=self.left,
+        )
+
+    def note(self, kind: str, subject: str, **data: Any) -> None:
+        self.audit.append(AppendAudit(at=now_ms(), kind=kind, actor=self.principal.name, subject=subject, data=data))
+
+
+class _RunGate:
+    """Asked after every hook that rewrote a run: may it still be run?"""
+
+    def __init__(self, turn: _Turn) -> None:
+        self._turn = turn
+
+    async def check(self, event: HookEvent, data: Mapping[str, Any]) -> str | None:
+        turn = self._turn
+        language = language_name(turn.body.language or turn.live.record.language)
+        decision = turn.gate.decide("run", {"language": language, "bytes": _size(data["code"])})
+        if decision.verdict == "allow" or decision.auto is not None:
+            return None
+        return refusal("run", decision).error.message
+
+
+class Runs:
+    def __init__(
+        self,
+        store: Store,
+        sessions: Sessions,
+        scheduler: Scheduler,
+        rates: Rates,
+        calls: Calls,
+        hooks: HookBook,
+        trail: Trail,
+        keys: Keys,
+    ) -> None:
+        self._store = store
+        self._sessions = sessions
+        self._scheduler = scheduler
+        self._rates = rates
+        self._calls = calls
+        self._hooks = hooks
+        self._trail = trail
+        self._keys = keys
+        self._feeds: dict[tuple[str, str], Feed] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self.is_stopping = False
+
+    async def run(self, principal: Principal, session_id: str, body: RunBody) -> Run:
+        """Run it and wait for the end. If the caller goes away, so does the run."""
+        return await self._admit(principal, session_id, body, self._feed(principal.tenant, uuid7()))
+
+    async def start(self, principal: Principal, session_id: str, body: RunBody) -> Run:
+        """Begin a run that goes on by itself; its record says how far it is, and `watch` shows it live."""
+        session = await self._sessions.get(principal, session_id)
+        feed = self._feed(principal.tenant, uuid7())
+        record = _new_record(principal, session, body, feed.run_id, "queued")
+        audit = AppendAudit(at=record.created_at, kind="run.queued", actor=principal.name, subject=record.id)
+        await self._store.write(principal.tenant, [PutRun(run=record), audit])
+        self._go(self._admit_quietly(principal, session_id, body, feed, record))
+        return record
+
+    async def _admit_quietly(self, principal: Principal, session_id: str, body: RunBody, feed: Feed, record: Run) -> None:
+        """A started run has nobody to raise to: a refusal becomes its result."""
+        try:
+            await self._admit(principal, session_id, body, feed)
+        except Exception as error:
+            if not isinstance(error, (GatewayError, RequestError)):
+                _log.exception("the run %s failed", record.id)
+            result = failure(error_of(error))
+            ended = msgspec.structs.replace(record, state="finished", result=result, updated_at=now_ms())
+            with contextlib.suppress(GatewayError):
+                await self._store.write(principal.tenant, [PutRun(run=ended)])
+            feed.end("result", msgspec.to_builtins(ended))
+
+    def _go(self, work: Any) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def watch(self, tenant: str, run_id: str) -> Feed | None:
+        """A run's events as they happen, while it is here."""
+        return self._feeds.get((tenant, run_id))
+
+    def _feed(self, tenant: str, run_id: str) -> Feed:
+        if len(self._feeds) >= FEEDS_MAX:
+            for key in [key for key, feed in self._feeds.items() if feed.is_ended][: FEEDS_MAX // 2]:
+                del self._feeds[key]
+        feed = self._feeds[tenant, run_id] = Feed(run_id)
+        return feed
+
+    async def get(self, principal: Principal, run_id: str) -> Run:
+        found = await self._store.run(principal.tenant, run_id)
+        if found is None:
+            raise missing("run", run_id)
+        return found
+
+    async def cancel(self, principal: Principal, run_id: str) -> bool:
+        """Stop a run: one that is under way, or one that waits for an approval."""
+        record = await self._store.run(principal.tenant, run_id)
+        feed = self.watch(principal.tenant, run_id)
+        if record is None and feed is None:
+            raise missing("run", run_id)
+        if feed is not None and feed.worker is not None:
+            return await feed.worker.cancel(feed.session_id)
+        if record is None or record.state != "waiting":
+            return False
+        async with self._sessions.held(principal, record.session_id) as live:
+            if live.record.waiting_run != run_id:
+                return False
+            await self._end_waiting(
+                live, record, failure(ErrorObject(code="CANCELLED", message="the run was cancelled")), principal
+            )
+        return True
+
+    async def _admit(self, principal: Principal, session_id: str, body: RunBody, feed: Feed) -> Run:
+        """Wait for a turn, then for the session."""
+        if self.is_stopping:
+            raise Unavailable("STOPPING", "the service is shutting down", "try again")
+        tenant = await self._sessions.tenant(principal.tenant)
+        try:
+            async with (
+                self._scheduler.slot(tenant.id, tenant.quotas),
+                self._sessions.opened(principal, session_id) as (live, worker),
+            ):
+                if live.record.waiting_run is not None:
+                    hint = "decide its approval, cancel it, or fork the session"
+                    raise Conflict("SESSION_WAITING", f"the run {live.record.waiting_run} of this session waits", hint)
+                gate = await self._sessions.gate_of(live)
+                record = _new_record(principal, live.record, body, feed.run_id, "running")
+                turn = _Turn(principal, live, gate, record, body, feed)
+                try:
+                    return await self._run(turn, worker)
+                except GatewayError:
+                    self._trail.extend(live.record.tenant, turn.audit)
+                    raise
+        except BaseException as error:
+            feed.end("error", msgspec.to_builtins(error_of(error)))
+            raise
+
+    async def _run(self, turn: _Turn, worker: Worker) -> Run:
+        """The whole way of a run."""
+        decision = self._decide(turn, turn.body)
+        body = await self._hooks_before(turn, decision)
+        if body is not turn.body:
+            decision = self._decide(turn, body)  # THREAT[TM-HOOK-007]: a rewritten run is a new request
+        session = turn.live.record
+        limits = lowered(session.limits, decision)
+        request = _request(session, body, limits)
+        base = await self._sessions.base_of(turn.live) if session.durable else None
+        turn.feed.begin(worker, session.id)
+        context = turn.context()
+        try:
+            outcome = await worker.run(
+                request,
+                on_output=turn.feed.output if _may_stream(decision) else None,
+                on_call=self._calls.answering(context, turn.feed),
+                tools=self._sessions.new_tools(turn.live),
+                freeze=session.durable or body.return_snapshot,
+                base=base,
+            )
+        finally:
+            turn.feed.worker = None
+        return await self._finish(turn, outcome, decision)
+
+    def _decide(self, turn: _Turn, body: RunBody) -> Decision:
+        """May this program be run here, and how? Every refusal is written down."""
+        session = turn.live.record
+        language = body.language or session.language
+        asked = {"language": language_name(language), "bytes": _size(body.code)}
+        decision = turn.gate.decide("run", asked)
+        told = {"event": "run", "verdict": decision.verdict, "rule": decision.rule, "policy": turn.gate.policy.digest}
+        turn.note("decision", turn.record.id, **told)
+        if decision.verdict == "deny" or (decision.verdict == "ask" and decision.auto is None):
+            # A run is not something that could be put away before it began: what would have to be asked for is refused.
+            raise refusal("run", decision)
+        scopes = {"session": session.id, "tenant": session.tenant, "user": turn.principal.user, "capability": "run"}
+        self._rates.take(
+            ((session.tenant, "run", rate.per, scopes.get(rate.per, "")), rate.count, rate.window_s) for rate in decision.rates
+        )
+        return decision
+
+    async def _hooks_before(self, turn: _Turn, decision: Decision) -> RunBody:
+        """The run as the hooks left it. Raises if one blocks."""
+        body, session = turn.body, turn.live.record
+        data = {"language": (body.language or session.language).value, "code": body.code, "inputs": body.inputs}
+        fired = await self._hooks.fire(
+            HookEvent.BEFORE_RUN,
+            session,
+            data,
+            decision.hooks,
+            note=turn.note,
+            target="run",
+            gate=_RunGate(turn),
+            run_id=turn.record.id,
+        )
+        await self._keep_files(turn, fired)
+        if fired.data == data:
+            return body
+        return msgspec.structs.replace(body, code=fired.data["code"], inputs=fired.data["inputs"])
+
+    async def _keep_files(self, turn: _Turn, fired: Fired) -> None:
+        """Files that hooks left before a run are there for the run."""
+        session = turn.live.record
+        for one in map(file_changes_of_hook, fired.changes):
+            await self._store.write(session.tenant, file_changes(session.id, one, now_ms()))
+            await self._sessions.apply(turn.live, one)
+
+    async def _hooks_after(self, turn: _Turn, result: RunResult, decision: Decision) -> RunResult:
+        """The result as the hooks left it."""
+        session = turn.live.record
+        data = {
+            "language": (turn.body.language or session.language).value,
+            "status": result.status.value,
+            "stdout": result.stdout,
+            "stderr": result.stderr,
+            "result": result.result,
+            "error": result.error.message if result.error else None,
+            "exit_code": result.exit_code,
+        }
+        fired = await self._hooks.fire(
+            HookEvent.AFTER_RUN, session, data, decision.hooks, note=turn.note, target="run", run_id=turn.record.id
+        )
+        turn.left.extend(map(file_changes_of_hook, fired.changes))
+        if fired.data == data:
+            return result
+        changed = {name: fired.data[name] for name in ("stdout", "stderr", "result")}
+        if fired.data["error"] != data["error"]:
+            changed["error"] = ErrorObject(code="HOOK_BLOCKED", message=str(fired.data["error"]))
+            changed["status"] = RunStatus.PERMISSION_DENIED
+        return msgspec.structs.replace(result, displays=[], **changed)
+
+    async def _finish(self, turn: _Turn, outcome: RunOutcome, decision: Decision) -> Run:
+        """Hooks after, then everything into the store at once."""
+        result = outcome.result
+        if outcome.recording is not None:
+            return await self._put_away(turn, outcome)
+        result = await self._hooks_after(turn, result, decision)
+        diagnostics = [*self._sessions.restarted(turn.live), *result.diagnostics]
+        snapshot_id = outcome.frozen.id if outcome.frozen is not None and turn.body.return_snapshot else None
+        result = msgspec.structs.replace(result, diagnostics=diagnostics, snapshot_id=snapshot_id)
+        record = msgspec.structs.replace(turn.record, state="finished", result=result, updated_at=now_ms())
+        turn.note("run", record.id, session=record.session_id, status=result.status.value, code=record.code_digest)
+        await self._keep(turn, outcome, [PutRun(run=record), *turn.audit])
+        turn.feed.end("result", msgspec.to_builtins(record))
+        return record
+
+    async def _keep(self, turn: _Turn, outcome: RunOutcome, more: list[Change]) -> None:
+        """What the run did, and what hooks and calls left beside it, in one write."""
+        session = turn.live.record
+        left = [change for one in turn.left for change in file_changes(session.id, one, now_ms())]
+        await self._sessions.keep(turn.live, outcome.changes, outcome.frozen, [*left, *more])
+        for one in turn.left:
+            await self._sessions.apply(turn.live, one)
+
+    async def _put_away(self, turn: _Turn, outcome: RunOutcome) -> Run:
+        """Keep the recording; the session is busy until the run goes on or is cancelled."""
+        assert outcome.recording is not None
+        session, now = turn.live.record, now_ms()
+        record = msgspec.structs.replace(turn.record, state="waiting", result=outcome.result, updated_at=now)
+        sealed = seal(outcome.recording, self._keys, tenant=session.tenant, purpose=RECORDING)
+        snapshot = Snapshot(
+            id=record.id,
+            tenant=session.tenant,
+            session_id=session.id,
+            kind="recording",
+            label=turn.body.language.value if turn.body.language else session.language.value,
+            language=turn.body.language or session.language,
+            size_bytes=len(sealed),
+            created_at=now,
+        )
+        turn.note("run", record.id, session=session.id, status="waiting_for_approval", code=record.code_digest)
+        waiting = msgspec.structs.replace(session, waiting_run=record.id, head=None, last_used_at=now)
+        changes: list[Change] = [PutSnapshot(snapshot=snapshot, pack=sealed), PutSession(session=waiting), PutRun(run=record)]
+        changes += [change for one in turn.left for change in file_changes(session.id, one, now)]
+        await self._store.write(session.tenant, [*changes, *turn.audit])
+        turn.live.record = waiting
+        turn.feed.end("waiting", msgspec.to_builtins(record))
+        return record
+
+    async def resume(self, principal: Principal, run_id: str) -> Run:
+        """Let a waiting run go on: its approval was decided. It may come to wait again."""
+        record = await self.get(principal, run_id)
+        if record.state != "waiting":
+            raise Conflict("RUN_NOT_WAITING", f"the run is {record.state}")
+        tenant = await self._sessions.tenant(principal.tenant)
+        feed = self._feed(principal.tenant, run_id)
+        async with (
+            self._scheduler.slot(tenant.id, tenant.quotas),
+            self._sessions.held(principal, record.session_id) as live,
+        ):
+            if live.record.waiting_run != run_id:
+                raise Conflict("RUN_NOT_WAITING", "the run does not wait any more")
+            packs = await self._store.packs(tenant.id, run_id)
+            if not packs:
+                raise missing("run", run_id)
+            recording = open_seal(packs[0], self._keys, tenant=tenant.id, purpose=RECORDING)
+            asker = msgspec.structs.replace(principal, user=record.user)
+            gate = await self._sessions.gate_of(live)
+            body = RunBody(code="", language=record.language)
+            turn = _Turn(asker, live, gate, record, body, feed)
+            return await self._go_on(turn, recording)
+
+    async def _go_on(self, turn: _Turn, recording: bytes) -> Run:
+        session = turn.live.record
+        decision = turn.gate.decide("run", {"language": language_name(turn.record.language), "bytes": 0})
+        async with self._sessions.replaced(turn.live) as worker:
+            turn.feed.begin(worker, session.id)
+            opening = Opening(
+                session_id=session.id,
+                language=session.language,
+                limits=session.limits,
+                tools=self._calls.tools(session.tenant),
+            )
+            context = turn.context()
+            turn.live.tools = opening.tools
+            try:
+                outcome = await worker.resume(
+                    opening,
+                    recording,
+                    None,
+                    on_output=turn.feed.output if _may_stream(decision) else None,
+                    on_call=self._calls.answering(context, turn.feed),
+                    freeze=session.durable,
+                )
+            finally:
+                turn.feed.worker = None
+        if outcome.recording is not None:
+            return await self._put_away(turn, outcome)
+        turn.live.record = msgspec.structs.replace(session, waiting_run=None)
+        result = await self._hooks_after(turn, outcome.result, decision)
+        record = msgspec.structs.replace(turn.record, state="finished", result=result, updated_at=now_ms())
+        turn.note("run", record.id, session=record.session_id, status=result.status.value, code=record.code_digest, resumed=True)
+        await self._keep(turn, outcome, [PutRun(run=record), DeleteSnapshot(id=record.id), *turn.audit])
+        turn.feed.end("result", msgspec.to_builtins(record))
+        return record
+
+    async def _end_waiting(self, live: Live, record: Run, result: RunResult, principal: Principal) -> None:
+        now = now_ms()
+        ended = msgspec.structs.replace(record, state="finished", result=result, updated_at=now)
+        session = msgspec.structs.replace(live.record, waiting_run=None)
+        audit = AppendAudit(at=now, kind="run", actor=principal.name, subject=record.id, data={"status": result.status.value})
+        await self._store.write(
+            record.tenant, [PutRun(run=ended), DeleteSnapshot(id=record.id), PutSession(session=session), audit]
+        )
+        live.record = session
+
+    async def settle_interrupted(self, tenant: str) -> int:
+        """After a start: runs that were under way when the service died are over. How many there were."""
+        found = 0
+        after = None
+        while True:
+            page = await self._store.runs(tenant, after=after, limit=200)
+            for record in page.items:
+                if record.state in ("queued", "running"):
+                    error = ErrorObject(code="INTERRUPTED", message="the service stopped while this ran", hint="run it again")
+                    result = failure(error, status=RunStatus.INTERRUPTED)
+                    ended = msgspec.structs.replace(record, state="finished", result=result, updated_at=now_ms())
+                    await self._store.write(tenant, [PutRun(run=ended)])
+                    found += 1
+            after = page.next
+            if after is None:
+                return found
+
+    async def drain(self) -> None:
+        """Finish what is under way; refuse what comes."""
+        self.is_stopping = True
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+
+def _size(code: str) -> int:
+    return len(code.encode("utf-8", "surrogatepass"))
+
+
+def error_of(error: BaseException) -> ErrorObject:
+    """What a caller may know of it."""
+    if isinstance(error, (GatewayError, RequestError)):
+        return error.error
+    if isinstance(error, asyncio.CancelledError):
+        return ErrorObject(code="CANCELLED", message="the run was cancelled")
+    return ErrorObject(code="INTERNAL", message="the run could not be carried out")
+
+
+def _may_stream(decision: Decision) -> bool:
+    """THREAT[TM-HOOK-STREAM]: output that a hook may redact is shown to nobody before the hook has."""
+    return all(hook.phase != "after" for hook in decision.hooks)
+
+
+def _new_record(principal: Principal, session: Session, body: RunBody, run_id: str, state: Any) -> Run:
+    now = now_ms()
+    try:
+        code = body.code.encode()
+    except UnicodeEncodeError:
+        raise BadRequest("INVALID_ARGUMENT", "the code is not valid Unicode") from None
+    return Run(
+        id=run_id,
+        tenant=session.tenant,
+        session_id=session.id,
+        language=body.language or session.language,
+        state=state,
+        code_digest=hashlib.sha256(code).hexdigest(),
+        policy=session.policy,
+        user=principal.name,
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def _request(session: Session, body: RunBody, limits: SessionLimits) -> RunRequest:
+    """What the worker is asked. The policy's limits are the ceiling; the request may lower them."""
+    asked = body.limits or limits
+    lowest = SessionLimits(**{name: min(getattr(asked, name), getattr(limits, name)) for name in SessionLimits.__struct_fields__})
+    return RunRequest(
+        session_id=session.id,
+        language=body.language or session.language,
+        code=body.code,
+        inputs=body.inputs,
+        return_snapshot=False,
+        validate_only=body.validate_only,
+        timeout_ms=body.timeout_ms,
+        limits=lowest,
+        stdin=body.stdin,
+        filename=body.filename,
+    )

@@ -1,0 +1,255 @@
+"""The service: every part, made once and put together. Whoever wants to know how they are connected reads `Service.open`.
+
+    service = await Service.open(configuration)
+    session = await service.sessions.create(principal, CreateSession())
+    run = await service.runs.run(principal, session.id, RunBody(code="1 + 1"))
+
+Rules: parts know each other only through what is passed to them here. Upkeep (eviction, expiry, interrupted runs) is done by one
+task. `stop` refuses what is new, finishes what runs, freezes what is live, and closes the store last.
+
+Does not know: HTTP.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import logging
+import os
+import re
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from gateway.approvals import Approvals, Decide
+from gateway.asides import WorkerForks
+from gateway.calls import Calls
+from gateway.capabilities.catalogue import Catalogue
+from gateway.compiling import Compiler, compile_here, policy_of
+from gateway.configuration import Configuration
+from gateway.deployments import Deployments
+from gateway.egress import Egress
+from gateway.equipment import Equipment, equip, guarded, load_equipment
+from gateway.errors import Conflict, GatewayError
+from gateway.files import Files
+from gateway.hookbook import HookBook
+from gateway.hooks.jobs import Forks
+from gateway.policies import Policies, catalog_of, nothing
+from gateway.rates import Rates
+from gateway.records import Approval, Principal, Session, Tenant
+from gateway.runs import Runs
+from gateway.scheduling import Scheduler
+from gateway.sessions import Sessions
+from gateway.snapshots import Snapshots
+from gateway.stores.interface import PutTenant, PutToken, Store
+from gateway.stores.opening import open_store
+from gateway.stores.retention import Retention, collect
+from gateway.tenancy import Tenancy
+from gateway.tokens import SteadyClock, mint
+from gateway.toolfiles import ToolFiles
+from gateway.values import Values
+from gateway.vault import Vault
+from gateway.workspace import Workspace
+from policy import Policy
+from policy.catalog import Catalog
+from sandbox.capabilities import Capability
+from sandbox.sealing import Keys, local_keys
+from sandbox.workers.interface import Workers
+
+_log = logging.getLogger("hatchway.service")
+_UPKEEP_SECONDS: Final = 5.0
+_COLLECT_SECONDS: Final = 3600.0
+_SAMPLE: Final = Path(__file__).parent / "samples" / "default.hatch"
+FIRST_TENANT: Final = "default"
+
+
+class Service:
+    """Everything the gateway does, without HTTP."""
+
+    def __init__(
+        self,
+        store: Store,
+        workers: Workers,
+        keys: Keys,
+        *,
+        default: str = "",
+        egress: Egress | None = None,
+        base: tuple[str, str] | None = None,
+        slots: int = 0,
+        live_max: int = 500,
+        idle_ms: int = 900_000,
+    ) -> None:
+        self.clock = SteadyClock()
+        now = self.clock.now_ms
+        self.store, self.workers, self.keys = store, workers, keys
+        self.catalogue = Catalogue()
+        self.egress = egress or Egress()
+        self.rates = Rates()
+        self.scheduler = Scheduler(slots or 4 * (os.cpu_count() or 1))
+        self._default = default
+        self.policies = Policies(store, nothing(), base=base, compiler=Compiler(), clock_ms=now)
+        self.sessions = Sessions(
+            store, workers, self.policies, keys, self.catalogue.tools, live_max=live_max, idle_ms=idle_ms, clock_ms=now
+        )
+        self.vault = Vault(store, keys)
+        self.files = Files(store)
+        self.hooks = HookBook(store, self._forks, self.egress, self.vault.signing_keys)
+        self.approvals = Approvals(store, now)
+        self.calls = Calls(self.catalogue, self.approvals, self.hooks, self.rates)
+        self.runs = Runs(store, self.sessions, self.scheduler, self.rates, self.calls, self.hooks, self.policies.trail, keys)
+        self.snapshots = Snapshots(store, self.sessions, keys)
+        self.workspace = Workspace(self.files, self.sessions)
+        self.values = Values(store, self.sessions)
+        self.tenancy = Tenancy(store, self.forget, now)
+        self.deployments = Deployments(self.policies, self.catalogue.tools)
+        self.retention = Retention()
+        self._upkeep: asyncio.Task[None] | None = None
+        self._resuming: set[asyncio.Task[None]] = set()
+
+    @classmethod
+    async def open(cls, configuration: Configuration, *, workers: Workers | None = None) -> Service:
+        """From configuration. The data folder is made if it is not there."""
+        folder = Path(configuration.data)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        store = await open_store(configuration.database_url or str(folder))
+        keys = local_keys(folder / "keys")
+        equipment = await asyncio.to_thread(load_equipment, configuration.equipment)
+        workers = workers or open_workers(configuration)
+        await workers.start()
+        service = cls(
+            store,
+            workers,
+            keys,
+            default=configuration.policy,
+            base=await asyncio.to_thread(load_base, configuration.policy_base),
+            egress=guarded(equipment),
+            slots=configuration.run_slots,
+        )
+        await service.start(equipment)
+        return service
+
+    def _forks(self, session: Session) -> Forks:
+        return WorkerForks(functools.partial(self.workers.of, session.tenant))
+
+    async def start(
+        self, equipment: Equipment | None = None, functions: Sequence[tuple[Capability, Callable[..., Any]]] = ()
+    ) -> None:
+        """Offer what there is to call, put right what a crash left behind, then keep things tidy."""
+        files = ToolFiles(self.files)
+        await equip(self.catalogue, equipment or Equipment(), self.egress, self.vault, files, functions)
+        self.policies.default = await asyncio.to_thread(load_policy, self._default, catalog_of(self.catalogue.tools("")))
+        async for tenant in self._tenants():
+            found = await self.runs.settle_interrupted(tenant.id)
+            if found:
+                _log.warning("%d runs of %s were interrupted", found, tenant.id)
+        self._upkeep = asyncio.get_running_loop().create_task(self._keep_up())
+
+    async def first_token(self) -> str | None:
+        """A token for the first admin, if there is no tenant yet: shown once, when the service is first started."""
+        if (await self.store.tenants(limit=1)).items:
+            return None
+        now = self.clock.now_ms()
+        tenant = Tenant(id=FIRST_TENANT, name="The first tenant", created_at=now, updated_at=now)
+        secret, stored = mint(tenant=FIRST_TENANT, name="first admin", role="admin", now_ms=now)
+        await self.store.write(FIRST_TENANT, [PutTenant(tenant=tenant), PutToken(token=stored)])
+        return secret
+
+    async def _tenants(self) -> AsyncIterator[Tenant]:
+        after = None
+        while True:
+            page = await self.store.tenants(after=after, limit=200)
+            for tenant in page.items:
+                yield tenant
+            after = page.next
+            if after is None:
+                return
+
+    async def _keep_up(self) -> None:
+        due = time.monotonic() + _COLLECT_SECONDS
+        while True:
+            await asyncio.sleep(_UPKEEP_SECONDS)
+            try:
+                await self.sessions.evict_idle()
+                async for tenant in self._tenants():
+                    for expired in await self.approvals.expire(tenant.id):
+                        self._go_on(expired)
+                    if time.monotonic() >= due:
+                        await collect(self.store, tenant.id, self.retention, self.clock.now_ms())
+                due = due if time.monotonic() < due else time.monotonic() + _COLLECT_SECONDS
+            except GatewayError as error:
+                _log.error("upkeep failed: %s", error)
+
+    async def decide(self, principal: Principal, approval_id: str, said: Decide) -> Approval:
+        """Settle an approval and let its run go on."""
+        settled = await self.approvals.decide(principal, approval_id, said)
+        self._go_on(settled)
+        return settled
+
+    def _go_on(self, settled: Approval) -> None:
+        task = asyncio.get_running_loop().create_task(self._resume(settled))
+        self._resuming.add(task)
+        task.add_done_callback(self._resuming.discard)
+
+    async def _resume(self, settled: Approval) -> None:
+        """Every decision lets the run go on: an approval to its call, a refusal to an error the program sees."""
+        requester = Principal(tenant=settled.tenant, role="runner", user=settled.requested_by)
+        try:
+            await self.runs.resume(requester, settled.run_id)
+        except Conflict:
+            pass  # it was cancelled, or another decision has let it go on
+        except GatewayError as error:
+            _log.warning("the run %s could not go on: %s", settled.run_id, error)
+
+    async def refresh(self) -> None:
+        """A language has become ready: new workers have it. Sessions go over to them by way of the store."""
+        await self.sessions.evict_all()
+        await self.workers.refresh()
+
+    async def forget(self, tenant: str) -> None:
+        """Nothing of the tenant stays in memory."""
+        await self.sessions.forget(tenant)
+        self.policies.forget(tenant)
+        self.hooks.forget(tenant)
+
+    async def stop(self, deadline_ms: int = 10_000) -> None:
+        """Refuse what comes, finish or freeze what is here."""
+        if self._upkeep is not None:
+            self._upkeep.cancel()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(deadline_ms / 1000):
+                await self.runs.drain()
+        for task in list(self._resuming):
+            task.cancel()
+        await self.sessions.evict_all()
+        await self.policies.trail.close()
+        await self.policies.compiler.close()
+        await self.catalogue.close()
+        await self.workers.aclose()
+        await self.store.close()
+
+
+def load_policy(path: str, catalog: Catalog) -> Policy:
+    """The operator's default policy: a file, or the one that comes with Hatchway. One that pins a catalog of its own keeps it."""
+    main = Path(path) if path else _SAMPLE
+    pins = re.match(r"(?:\s|#[^\n]*\n)*policy[^\n]*\bcatalog\b", main.read_text("utf-8"))
+    return Policy.load(main, catalog=None if pins else catalog)
+
+
+def load_base(path: str) -> tuple[str, str] | None:
+    """The operator's base: its name and its text."""
+    if not path:
+        return None
+    text = Path(path).read_text("utf-8")
+    return policy_of(compile_here({Path(path).name: text}, Path(path).name)).name, text
+
+
+def open_workers(configuration: Configuration) -> Workers:
+    if configuration.workers == "in-process":
+        from sandbox.workers.local import LocalWorkers
+
+        return LocalWorkers()
+    from sandbox.workers.remote import PoolOptions, ProcessWorkers
+
+    return ProcessWorkers(PoolOptions(jail=configuration.jail))

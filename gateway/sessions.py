@@ -1,0 +1,488 @@
+"""Sessions that last: in memory while they are used, in the store always.
+
+Theory: the store is the truth; a live session in a worker is its cache. What the store has is a session's record, its files and,
+if it was frozen, its heap (`head`). A live session is opened from these three, and everything a run did goes back in one write.
+So a worker or the gateway may die at any instant: whatever was acknowledged is in the store, and the session goes on from there.
+
+A *durable* session's heap is frozen after each run, as a difference to the run before. Any other session's heap is frozen when it
+is evicted; if its worker dies before that, it starts anew with its files, and its next run says so (SESSION_RESTARTED).
+
+Rules: one thing at a time happens in a session (`Live.lock`). INVARIANT: `head` is None unless it is the heap as of the last run:
+an old heap is never joined with newer files. A session whose write failed is closed, so that memory never runs ahead of the
+store.
+
+Does not know: programs, hooks, HTTP.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from gateway.errors import BadRequest, Conflict, Forbidden, GatewayError, PreconditionFailed, TooMany, Unavailable, missing
+from gateway.policies import Gate, Policies, language_name, now_ms
+from gateway.records import Principal, Record, Session, Snapshot, Tenant
+from gateway.stores.interface import (
+    ABSENT,
+    AppendAudit,
+    Change,
+    DeleteFile,
+    DeleteSession,
+    DeleteSnapshot,
+    PutFile,
+    PutSession,
+    PutSnapshot,
+    Store,
+)
+from gateway.uuids import uuid7
+from sandbox.capabilities import Capability
+from sandbox.errors import SandboxError
+from sandbox.sealing import Keys, open_seal, seal
+from sandbox.session import check_session_id
+from sandbox.snapshots import PURPOSE
+from sandbox.wire import DEFAULT_LIMITS, Diagnostic, Language, SessionLimits, Severity
+from sandbox.workers.interface import FileChanges, FileName, Frozen, Opening, Worker, WorkerLost, Workers
+
+CHAIN_MAX: Final = 8
+"""After so many differences a heap is written whole again: thawing applies them one after the other."""
+SHARE_MS: Final = 2
+
+
+class CreateSession(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    id: str | None = None
+    title: str = ""
+    language: Language = Language.PYTHON
+    limits: SessionLimits | None = None
+    template: str | None = None
+    durable: bool = False
+    facts: dict[str, Any] = {}
+
+
+class Live:
+    """A session in a worker."""
+
+    __slots__ = ("gate", "is_restarted", "lock", "record", "tools", "used_at", "worker")
+
+    def __init__(self, record: Session) -> None:
+        self.record = record
+        self.lock = asyncio.Lock()
+        self.worker: Worker | None = None
+        self.gate: Gate | None = None
+        self.tools: list[Capability] | None = None
+        self.is_restarted = False
+        self.used_at = time.monotonic()
+
+
+class Sessions:
+    def __init__(
+        self,
+        store: Store,
+        workers: Workers,
+        policies: Policies,
+        keys: Keys,
+        tools: Callable[[str], Sequence[Capability]],
+        *,
+        live_max: int = 500,
+        idle_ms: int = 900_000,
+        clock_ms: Callable[[], int] = now_ms,
+    ) -> None:
+        self._store = store
+        self._workers = workers
+        self._policies = policies
+        self._keys = keys
+        self._tools = tools
+        self._live_max = live_max
+        self._idle_ms = idle_ms
+        self._clock_ms = clock_ms
+        self._live: dict[tuple[str, str], Live] = {}
+
+    async def create(self, principal: Principal, asked: CreateSession) -> Session:
+        tenant = await self.tenant(principal.tenant)
+        if asked.facts and principal.role not in ("admin", "operator"):
+            # THREAT[TM-POL-FACTS]: policies believe facts; whoever is judged must not make them.
+            raise Forbidden("PERMISSION_DENIED", "only an operator may set facts about a session")
+        session_id = check_session_id(asked.id) if asked.id is not None else uuid7()
+        now = self._clock_ms()
+        record = Session(
+            id=session_id,
+            tenant=tenant.id,
+            title=asked.title[:200],
+            language=asked.language,
+            limits=asked.limits or DEFAULT_LIMITS,
+            template=asked.template,
+            durable=asked.durable,
+            policy=(await self._policies.active(tenant.id)).digest,
+            facts={"role": principal.role, **asked.facts},
+            user=principal.user,
+            head=None,
+            created_at=now,
+            updated_at=now,
+            last_used_at=now,
+        )
+        gate = await self._policies.gate(tenant, record)
+        decision = gate.require("session.create", {"language": language_name(record.language)})
+        changes: list[Change] = [PutSession(session=record, expect=ABSENT)]
+        if asked.template is not None:
+            found = await self.template(tenant.id, asked.template)
+            record = msgspec.structs.replace(record, language=found.language)
+            changes = [PutSession(session=record, expect=ABSENT)]
+        audit = {"language": record.language.value, "rule": decision.rule, "policy": record.policy, "durable": record.durable}
+        changes.append(AppendAudit(at=now, kind="session.create", actor=principal.name, subject=record.id, data=audit))
+        try:
+            await self._store.write(tenant.id, changes)
+        except PreconditionFailed:
+            raise Conflict("SESSION_EXISTS", f"there is a session {session_id!r} already") from None
+        self._live[tenant.id, record.id] = Live(record)
+        return record
+
+    async def tenant(self, tenant: str) -> Tenant:
+        found = await self._store.tenant(tenant)
+        if found is None:
+            raise missing("tenant", tenant)
+        return found
+
+    async def get(self, principal: Principal, session_id: str) -> Session:
+        return (await self.find(principal, session_id)).record
+
+    async def update(self, principal: Principal, session_id: str, *, title: str | None = None, repin: bool = False) -> Session:
+        """Rename it, or put it under the tenant's active policy."""
+        async with self.held(principal, session_id) as live:
+            now = self._clock_ms()
+            changed: dict[str, Any] = {"updated_at": now}
+            if title is not None:
+                changed["title"] = title[:200]
+            if repin:
+                changed["policy"] = (await self._policies.active(principal.tenant)).digest
+            record = msgspec.structs.replace(live.record, **changed)
+            audit = AppendAudit(at=now, kind="session.update", actor=principal.name, subject=session_id, data={"repin": repin})
+            await self._store.write(principal.tenant, [PutSession(session=record), audit])
+            live.record, live.gate = record, None
+            return record
+
+    async def delete(self, principal: Principal, session_id: str) -> None:
+        async with self.held(principal, session_id) as live:
+            audit = AppendAudit(at=self._clock_ms(), kind="session.delete", actor=principal.name, subject=session_id)
+            await self._store.write(principal.tenant, [DeleteSession(session_id=session_id), audit])
+            await self._drop(live)
+
+    async def find(self, principal: Principal, session_id: str) -> Live:
+        """The session as it is known here; whoever changes it must hold it."""
+        key = (principal.tenant, session_id)
+        live = self._live.get(key)
+        if live is None:
+            record = await self._store.session(*key)
+            if record is None:
+                raise missing("session", session_id)
+            live = self._live.setdefault(key, Live(record))
+        return live
+
+    @contextlib.asynccontextmanager
+    async def held(self, principal: Principal, session_id: str) -> AsyncIterator[Live]:
+        """The session, with nobody else at it. It need not be in a worker."""
+        key = (principal.tenant, session_id)
+        while True:
+            live = await self.find(principal, session_id)
+            async with live.lock:
+                if self._live.get(key) is not live:
+                    continue  # it was dropped while we waited
+                live.used_at = time.monotonic()
+                yield live
+                return
+
+    @contextlib.asynccontextmanager
+    async def opened(self, principal: Principal, session_id: str) -> AsyncIterator[tuple[Live, Worker]]:
+        """The session, held and in a worker. If the worker dies, so does only this."""
+        async with self.held(principal, session_id) as live:
+            worker = await self._ensure_open(live)
+            try:
+                yield live, worker
+            except WorkerLost as lost:
+                await self._drop(live)
+                hint = "the session goes on from its last acknowledged run"
+                raise Unavailable("WORKER_LOST", f"the worker died: {lost}", hint) from None
+
+    async def gate_of(self, live: Live) -> Gate:
+        if live.gate is None:
+            live.gate = await self._policies.gate(await self.tenant(live.record.tenant), live.record)
+        return live.gate
+
+    async def _ensure_open(self, live: Live) -> Worker:
+        record = live.record
+        try:
+            worker = await self._workers.of(record.tenant)
+            if live.worker is worker and await worker.is_open(record.id):
+                return worker
+            if sum(one.worker is not None for one in self._live.values()) >= self._live_max:
+                await self._make_room()
+            await self._open(live, worker)
+        except WorkerLost as lost:
+            raise Unavailable("WORKER_LOST", f"no worker could be had: {lost}", "try again") from None
+        live.worker = worker
+        return worker
+
+    async def _open(self, live: Live, worker: Worker) -> None:
+        record = live.record
+        packs: list[bytes] = []
+        template, free_bytes = None, 0
+        is_used = record.last_used_at > record.created_at
+        if record.head is not None:
+            packs = await self._packs(record.tenant, record.head)
+            head = await self._store.snapshot(record.tenant, record.head)
+            free_bytes = head.free_bytes if head is not None else 0
+        elif record.template is not None:
+            found = await self.template(record.tenant, record.template)
+            template = found.id
+            if not await worker.is_known(found.id):
+                packs = await self._packs(record.tenant, found.id)
+        live.is_restarted = live.is_restarted or (is_used and record.head is None)
+        limits = self._store.limits
+        live.tools = list(self._tools(record.tenant))
+        await worker.open(
+            Opening(
+                session_id=record.id,
+                language=record.language,
+                limits=record.limits,
+                total_bytes=limits.session_bytes,
+                entries_max=limits.session_files,
+                tools=live.tools,
+                packs=packs,
+                template=template,
+                free_bytes=free_bytes,
+            )
+        )
+        tree = await self._store.tree(record.tenant, record.id)
+        if template is not None and not is_used and not tree:
+            changes = file_changes(record.id, await worker.tree(record.id), self._clock_ms())
+            if changes:
+                await self._store.write(record.tenant, changes)
+        elif tree or packs or template is not None:
+            await worker.sync(record.id, [_name(one) for one in tree], self._fetching(record.tenant))
+
+    def _fetching(self, tenant: str) -> Callable[[Sequence[bytes]], Any]:
+        async def fetch(digests: Sequence[bytes]) -> dict[bytes, bytes]:
+            found = await self._store.blobs(tenant, [one.hex() for one in digests])
+            return {bytes.fromhex(name): data for name, data in found.items()}
+
+        return fetch
+
+    async def _packs(self, tenant: str, snapshot_id: str) -> list[bytes]:
+        sealed = await self._store.packs(tenant, snapshot_id)
+        return [open_seal(one, self._keys, tenant=tenant, purpose=PURPOSE) for one in sealed]
+
+    def restarted(self, live: Live) -> list[Diagnostic]:
+        """What a run of a session that lost its heap must say, once."""
+        if not live.is_restarted:
+            return []
+        live.is_restarted = False
+        message = "the session was restarted: its files are there, its variables are not"
+        hint = "durable sessions keep them"
+        return [Diagnostic(severity=Severity.WARNING, code="SESSION_RESTARTED", message=message, hint=hint)]
+
+    def new_tools(self, live: Live) -> list[Capability] | None:
+        """What the session's programs can call, if that is not what its worker was told last."""
+        tools = list(self._tools(live.record.tenant))
+        if tools == live.tools:
+            return None
+        live.tools = tools
+        return tools
+
+    async def tenant_gate(self, tenant: str) -> Gate:
+        """For what is asked of the tenant, not of one session."""
+        return await self._policies.gate(await self.tenant(tenant))
+
+    async def adopt(self, record: Session, worker: Worker) -> Session:
+        """A session that a worker has made: a fork. Its heap is in the store under `head` already."""
+        found = await self._store.session(record.tenant, record.id)
+        assert found is not None
+        live = self._live[record.tenant, record.id] = Live(found)
+        live.worker = worker
+        return found
+
+    @contextlib.asynccontextmanager
+    async def replaced(self, live: Live) -> AsyncIterator[Worker]:
+        """A worker that is about to put a resumed run's session in the place of this one, which the caller holds."""
+        try:
+            worker = await self._workers.of(live.record.tenant)
+            yield worker
+            live.worker = worker
+        except WorkerLost as lost:
+            live.worker = None
+            raise Unavailable("WORKER_LOST", f"the worker died: {lost}", "the run still waits; resume it again") from None
+
+    async def base_of(self, live: Live) -> str | None:
+        """The snapshot a durable session's next difference builds on; None when it is time for a whole one."""
+        head = live.record.head
+        if head is None:
+            return None
+        found = await self._store.snapshot(live.record.tenant, head)
+        return head if found is not None and found.depth + 1 < CHAIN_MAX else None
+
+    async def keep(self, live: Live, changes: FileChanges, frozen: Frozen | None, more: Sequence[Change]) -> None:
+        """Write what a run did: files, heap, and `more`, all or nothing. If that fails the session is closed."""
+        record, now = live.record, self._clock_ms()
+        writes: list[Change] = [*file_changes(record.id, changes, now)]
+        heads: list[Change] = []
+        if frozen is not None:
+            put, heads = await self._heap_changes(live, frozen, "run", now)
+            writes.append(put)
+        elif record.head is not None:
+            heads = [DeleteSnapshot(id=record.head)]
+        record = msgspec.structs.replace(record, head=frozen.id if frozen else None, last_used_at=now)
+        try:
+            await self._store.write(record.tenant, [*writes, PutSession(session=record), *heads, *more])
+        except GatewayError:
+            await self._drop(live)
+            raise
+        live.record = record
+
+    async def _heap_changes(self, live: Live, frozen: Frozen, kind: Any, now: int) -> tuple[PutSnapshot, list[Change]]:
+        """The snapshot to put, and the older ones of the session that nothing builds on afterwards, to delete."""
+        record = live.record
+        depth, older = 0, []
+        if frozen.base is not None:
+            base = await self._store.snapshot(record.tenant, frozen.base)
+            depth = base.depth + 1 if base is not None else 0
+        else:
+            page = await self._store.snapshots(record.tenant, record.id, limit=200)
+            older = [one.id for one in page.items if one.kind in ("run", "idle")]
+        sealed = seal(frozen.pack, self._keys, tenant=record.tenant, purpose=PURPOSE)
+        snapshot = Snapshot(
+            id=frozen.id,
+            tenant=record.tenant,
+            session_id=record.id,
+            parent=record.head,
+            base=frozen.base,
+            depth=depth,
+            kind=kind,
+            language=record.language,
+            size_bytes=len(sealed),
+            free_bytes=frozen.free_bytes,
+            created_at=now,
+        )
+        return PutSnapshot(snapshot=snapshot, pack=sealed), [DeleteSnapshot(id=one) for one in older]
+
+    async def resync(self, live: Live) -> None:
+        """Make a live session's files like the store's."""
+        record = live.record
+        try:
+            if live.worker is not None and await live.worker.is_open(record.id):
+                tree = await self._store.tree(record.tenant, record.id)
+                await live.worker.sync(record.id, [_name(one) for one in tree], self._fetching(record.tenant))
+        except SandboxError:
+            await self._drop(live)
+
+    async def apply(self, live: Live, changes: FileChanges) -> None:
+        """Tell a live session of files that were written to the store from outside."""
+        if live.worker is None:
+            return
+        try:
+            if await live.worker.is_open(live.record.id):
+                await live.worker.apply(live.record.id, changes)
+        except SandboxError:
+            await self._drop(live)
+
+    async def evict(self, live: Live) -> None:
+        """Freeze the session into the store and forget it. The caller holds it."""
+        record, worker = live.record, live.worker
+        if worker is not None and record.waiting_run is None and record.head is None and record.last_used_at > record.created_at:
+            with contextlib.suppress(WorkerLost):
+                frozen = await worker.freeze(record.id)
+                put, heads = await self._heap_changes(live, frozen, "idle", self._clock_ms())
+                record = msgspec.structs.replace(record, head=frozen.id)
+                await self._store.write(record.tenant, [put, PutSession(session=record), *heads])
+                live.record = record
+        await self._drop(live)
+
+    async def evict_idle(self) -> int:
+        """Those that nobody used for a while; how many."""
+        return await self._evict_those(lambda live: (time.monotonic() - live.used_at) * 1000 >= self._idle_ms)
+
+    async def evict_all(self) -> int:
+        """When the service stops: everything that is not running is frozen."""
+        return await self._evict_those(lambda live: True)
+
+    async def _evict_those(self, chosen: Callable[[Live], bool]) -> int:
+        evicted = 0
+        for live in [one for one in self._live.values() if chosen(one) and not one.lock.locked()]:
+            async with live.lock:
+                if self._live.get((live.record.tenant, live.record.id)) is live:
+                    await self.evict(live)
+                    evicted += 1
+        return evicted
+
+    async def _make_room(self) -> None:
+        """Evict the one that was not used for longest."""
+        resting = [one for one in self._live.values() if one.worker is not None and not one.lock.locked()]
+        if not resting:
+            raise TooMany("BUSY", "every session in memory is running", "try again", retry_after_ms=200)
+        oldest = min(resting, key=lambda one: one.used_at)
+        async with oldest.lock:
+            await self.evict(oldest)
+
+    async def _drop(self, live: Live) -> None:
+        """Out of memory, without a word to the store."""
+        self._live.pop((live.record.tenant, live.record.id), None)
+        if live.worker is not None:
+            with contextlib.suppress(WorkerLost):
+                await live.worker.close(live.record.id)
+        live.worker = None
+
+    async def forget(self, tenant: str) -> None:
+        """Drop every session of a tenant; runs under way are cancelled."""
+        for live in [one for one in self._live.values() if one.record.tenant == tenant]:
+            await self._drop(live)
+
+    @property
+    def live_count(self) -> int:
+        return sum(one.worker is not None for one in self._live.values())
+
+    async def template(self, tenant: str, name: str) -> Snapshot:
+        """The tenant's newest template of that name."""
+        after = None
+        while True:
+            page = await self._store.snapshots(tenant, after=after, limit=200)
+            for one in page.items:
+                if (one.kind == "template" and name == one.label) or (one.kind in ("saved", "template") and name == one.id):
+                    return one
+            after = page.next
+            if after is None:
+                raise BadRequest("TEMPLATE_NOT_FOUND", f"template not found: {name[:200]}", "POST /v1/templates makes one")
+
+
+def _name(one: Any) -> FileName:
+    digest = bytes.fromhex(one.digest) if one.kind != "directory" else b""
+    return FileName(path=one.path, kind=one.kind, digest=digest, readonly=one.is_readonly)
+
+
+def file_changes(session_id: str, changes: FileChanges, now: int) -> list[Change]:
+    """What happened in /workspace, as changes of the store."""
+    found: list[Change] = [DeleteFile(session_id=session_id, path=path) for path in changes.removed]
+    for one in changes.written:
+        found.append(
+            PutFile(
+                session_id=session_id,
+                path=one.path,
+                id=uuid7(),
+                at=now,
+                content=one.data,
+                kind=one.kind,
+                encoding=_encoding(one.data) if one.kind == "file" else "text",
+                readonly=one.readonly,
+                keep=one.kind == "directory",
+            )
+        )
+    return found
+
+
+def _encoding(data: bytes) -> Any:
+    """What a guest wrote is text if it can be read as text."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return "base64"
+    return "base64" if b"\0" in data else "text"

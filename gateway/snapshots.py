@@ -1,0 +1,264 @@
+"""Snapshots over the API: save, list, carry away, bring back, fork, compare, and make templates of.
+
+Rules: what a person saves is kept whole, so that nothing else depends on it and it can be carried away as it is: a sealed CBOR
+snapshot, bound to the tenant, that any gateway with the same keys takes back. A restored or forked session is a new session: it
+gets the files and the heap, and the limits and policy that rule here. A fork also gets the values and secrets of its parent, in
+the same write. THREAT[TM-SNAP-TENANT]: opening a seal is the first thing done with bytes from outside.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+import msgspec
+
+from gateway.errors import BadRequest, Conflict, PreconditionFailed, missing
+from gateway.policies import now_ms
+from gateway.records import Principal, Record, Session, Snapshot
+from gateway.sessions import CreateSession, Live, Sessions, file_changes
+from gateway.stores.interface import (
+    ABSENT,
+    AppendAudit,
+    Change,
+    DeleteSnapshot,
+    PutFile,
+    PutSecret,
+    PutSession,
+    PutSnapshot,
+    PutValue,
+    Store,
+)
+from gateway.uuids import uuid7
+from sandbox import differences, snapshots
+from sandbox.limits import MOST
+from sandbox.sealing import Keys, open_seal, seal
+from sandbox.session import check_session_id
+
+FORKS_MAX: Final = 100
+KEPT: Final = ("saved", "template")
+
+
+class Diff(Record, frozen=True, kw_only=True):
+    """What is in the second snapshot and was not in the first."""
+
+    files: dict[str, list[str]]
+    pages: dict[str, int]
+    variables: dict[str, dict[str, list[str]]]
+
+
+class Snapshots:
+    def __init__(self, store: Store, sessions: Sessions, keys: Keys) -> None:
+        self._store = store
+        self._sessions = sessions
+        self._keys = keys
+
+    async def take(self, principal: Principal, session_id: str, label: str = "", *, template: bool = False) -> Snapshot:
+        """Save the session as it is now."""
+        async with self._sessions.opened(principal, session_id) as (live, worker):
+            _check_free(live)
+            frozen = await worker.freeze(session_id, label=label[:200], parent=None)
+            gate = await self._sessions.gate_of(live)
+            gate.require("snapshot.take", {"bytes": len(frozen.pack)})
+            kind = "template" if template else "saved"
+            return await self._store_pack(principal, live.record, frozen.id, frozen.pack, label, kind)
+
+    async def _store_pack(
+        self, principal: Principal, session: Session, snapshot_id: str, pack: bytes, label: str, kind: Any
+    ) -> Snapshot:
+        sealed = seal(pack, self._keys, tenant=principal.tenant, purpose=snapshots.PURPOSE)
+        found = Snapshot(
+            id=snapshot_id,
+            tenant=principal.tenant,
+            session_id=session.id,
+            parent=await self._newest(principal.tenant, session.id),
+            kind=kind,
+            label=label[:200],
+            language=session.language,
+            size_bytes=len(sealed),
+            created_at=now_ms(),
+        )
+        data = {"session": session.id, "bytes": len(sealed), "kind": kind}
+        audit = AppendAudit(at=found.created_at, kind="snapshot.take", actor=principal.name, subject=found.id, data=data)
+        await self._store.write(principal.tenant, [PutSnapshot(snapshot=found, pack=sealed), audit])
+        return found
+
+    async def _newest(self, tenant: str, session_id: str) -> str | None:
+        page = await self._store.snapshots(tenant, session_id, limit=200)
+        return next((one.id for one in page.items if one.kind in KEPT), None)
+
+    async def get(self, principal: Principal, snapshot_id: str) -> Snapshot:
+        found = await self._store.snapshot(principal.tenant, snapshot_id)
+        if found is None or found.kind not in KEPT:
+            raise missing("snapshot", snapshot_id)
+        return found
+
+    async def delete(self, principal: Principal, snapshot_id: str) -> None:
+        await self.get(principal, snapshot_id)
+        audit = AppendAudit(at=now_ms(), kind="snapshot.delete", actor=principal.name, subject=snapshot_id)
+        await self._store.write(principal.tenant, [DeleteSnapshot(id=snapshot_id), audit])
+
+    async def export(self, principal: Principal, snapshot_id: str) -> bytes:
+        """The sealed snapshot, as CBOR."""
+        await self.get(principal, snapshot_id)
+        (sealed,) = await self._store.packs(principal.tenant, snapshot_id)
+        return sealed
+
+    async def add(self, principal: Principal, blob: bytes, label: str = "") -> Snapshot:
+        """Take a sealed snapshot in. One that is damaged, or another tenant's, is refused before it is parsed."""
+        pack = open_seal(blob, self._keys, tenant=principal.tenant, purpose=snapshots.PURPOSE)
+
+        def verified() -> snapshots.Snapshot:
+            found = snapshots.unpack(pack, memory_mb=MOST.memory_mb)
+            snapshots.verify(found)
+            return found
+
+        found = await asyncio.to_thread(verified)
+        manifest = found.manifest
+        gate = await self._sessions.tenant_gate(principal.tenant)
+        gate.require("snapshot.restore", {"bytes": len(pack), "age": max(0, now_ms() - manifest.created_at)})
+        known = await self._store.snapshot(principal.tenant, found.id)
+        if known is not None:
+            return known
+        now = now_ms()
+        session = Session(
+            id=manifest.session_id,
+            tenant=principal.tenant,
+            language=manifest.language,
+            created_at=now,
+            updated_at=now,
+            last_used_at=now,
+        )
+        return await self._store_pack(principal, session, found.id, pack, label or manifest.label, "saved")
+
+    async def restore(self, principal: Principal, snapshot_id: str, session_id: str | None = None) -> Session:
+        """A new session with everything the snapshot has."""
+        found = await self.get(principal, snapshot_id)
+        gate = await self._sessions.tenant_gate(principal.tenant)
+        gate.require("snapshot.restore", {"bytes": found.size_bytes, "age": max(0, now_ms() - found.created_at)})
+        made = await self._sessions.create(principal, CreateSession(id=session_id, template=found.id))
+        async with self._sessions.opened(principal, made.id):
+            return made  # its files are in the store from now on
+
+    async def fork(self, principal: Principal, session_id: str, ids: list[str] | None = None, count: int = 1) -> list[Session]:
+        """New sessions that start with everything this one has now."""
+        names = [check_session_id(one) for one in ids] if ids else [uuid7() for _ in range(count)]
+        if not 1 <= len(names) <= FORKS_MAX or len(set(names)) != len(names):
+            raise BadRequest("INVALID_ARGUMENT", f"ask for 1 to {FORKS_MAX} forks, each with an id of its own")
+        async with self._sessions.opened(principal, session_id) as (live, worker):
+            _check_free(live)
+            gate = await self._sessions.gate_of(live)
+            decision = gate.require("session.fork", {"count": len(names)})
+            now = now_ms()
+            frozen = await worker.freeze(session_id)
+            sealed = seal(frozen.pack, self._keys, tenant=principal.tenant, purpose=snapshots.PURPOSE)
+            belongings = await self._belongings(live.record)
+            forks = []
+            for name in names:
+                fork = msgspec.structs.replace(
+                    live.record,
+                    id=name,
+                    template=None,
+                    head=None,
+                    waiting_run=None,
+                    user=principal.user,
+                    created_at=now,
+                    updated_at=now,
+                    last_used_at=now,
+                )
+                data = {"parent": session_id, "rule": decision.rule}
+                audit = AppendAudit(at=now, kind="session.fork", actor=principal.name, subject=name, data=data)
+                await self._put_fork(principal, fork, belongings, sealed, frozen.id, audit, now)
+                await worker.fork(session_id, name)
+                forks.append(await self._sessions.adopt(fork, worker))
+            return forks
+
+    async def _put_fork(
+        self, principal: Principal, fork: Session, belongings: list[Any], sealed: bytes, origin: str, audit: AppendAudit, now: int
+    ) -> None:
+        """The fork with files, values and secrets, and its heap, so that nothing is lost if the worker dies."""
+        heap = Snapshot(
+            id=f"{fork.id}-{origin[:32]}",
+            tenant=fork.tenant,
+            session_id=fork.id,
+            parent=origin,
+            kind="idle",
+            language=fork.language,
+            size_bytes=len(sealed),
+            created_at=now,
+        )
+        changes: list[Change] = [PutSession(session=fork, expect=ABSENT)]
+        changes += [msgspec.structs.replace(one, session_id=fork.id) for one in belongings]
+        changes.append(PutSnapshot(snapshot=heap, pack=sealed))
+        changes.append(PutSession(session=msgspec.structs.replace(fork, head=heap.id)))
+        try:
+            await self._store.write(principal.tenant, [*changes, audit])
+        except PreconditionFailed:
+            raise Conflict("SESSION_EXISTS", f"there is a session {fork.id!r} already") from None
+
+    async def _belongings(self, session: Session) -> list[Any]:
+        """Files, values and secrets of a session as changes that would make them again."""
+        tenant, now = session.tenant, now_ms()
+        tree = await self._store.tree(tenant, session.id)
+        blobs = await self._store.blobs(tenant, [one.digest for one in tree if one.kind != "directory"])
+        found: list[Any] = [
+            PutFile(
+                session_id=session.id,
+                path=one.path,
+                id=uuid7(),
+                at=now,
+                content=blobs.get(one.digest, b""),
+                kind=one.kind,
+                encoding=one.encoding,
+                readonly=one.is_readonly,
+            )
+            for one in tree
+        ]
+        async for key in _all(lambda after: self._store.values(tenant, session.id, after=after, limit=1000)):
+            value = await self._store.value(tenant, session.id, key.key)
+            if value is not None:
+                found.append(PutValue(session_id=session.id, key=key.key, value=value, at=now))
+        async for secret in _all(lambda after: self._store.secrets(tenant, session.id, after=after, limit=1000)):
+            sealed = await self._store.secret(tenant, secret.name, session.id)
+            if sealed is not None:
+                found.append(PutSecret(session_id=session.id, name=secret.name, sealed=sealed, at=now))
+        return found
+
+    async def diff(self, principal: Principal, old_id: str, new_id: str) -> Diff:
+        """What changed from one snapshot to another: files, pages, variables."""
+        old, new = await self._loaded(principal, old_id), await self._loaded(principal, new_id)
+        found = await asyncio.to_thread(differences.diff, old, new)
+        return Diff(
+            files=_change(found.files),
+            pages=found.pages,
+            variables={name: _change(change) for name, change in found.variables.items()},
+        )
+
+    async def _loaded(self, principal: Principal, snapshot_id: str) -> snapshots.Snapshot:
+        blob = await self.export(principal, snapshot_id)
+        pack = open_seal(blob, self._keys, tenant=principal.tenant, purpose=snapshots.PURPOSE)
+        return await asyncio.to_thread(snapshots.unpack, pack, memory_mb=MOST.memory_mb)
+
+
+async def _all(page_after: Any) -> Any:
+    after = None
+    while True:
+        page = await page_after(after)
+        for one in page.items:
+            yield one
+        after = page.next
+        if after is None:
+            return
+
+
+def _change(change: differences.Change) -> dict[str, list[str]]:
+    return {"added": change.added, "removed": change.removed, "changed": change.changed}
+
+
+def _check_free(live: Live) -> None:
+    if live.record.waiting_run is not None:
+        hint = "decide its approval or cancel it first"
+        raise Conflict("SESSION_WAITING", f"the run {live.record.waiting_run} of this session waits", hint)
+
+
+__all__ = ["Diff", "Snapshots", "file_changes"]

@@ -1,0 +1,118 @@
+"""A small gateway in one process: a real store in memory, real guests on threads, a policy, and functions as capabilities."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any
+
+from gateway.approvals import Approvals
+from gateway.asides import WorkerForks
+from gateway.calls import Calls
+from gateway.capabilities.catalogue import Catalogue
+from gateway.capabilities.functions import FunctionSource
+from gateway.compiling import compile_here, policy_of
+from gateway.hookbook import HookBook
+from gateway.policies import Policies, catalog_of, now_ms
+from gateway.rates import Rates
+from gateway.records import Principal, Quotas, Tenant
+from gateway.runs import Runs
+from gateway.scheduling import Scheduler
+from gateway.sessions import Sessions
+from gateway.snapshots import Snapshots
+from gateway.stores.interface import PutTenant, Store
+from gateway.stores.memory import MemoryStore
+from policy import Policy
+from sandbox.capabilities import Capability
+from sandbox.sealing import Keys
+from sandbox.workers.interface import Workers
+from sandbox.workers.local import LocalWorkers
+
+POLICY = """
+policy house v 1
+
+allow session.create
+allow session.fork
+allow snapshot.take
+allow snapshot.restore
+allow run
+limit run { cpu 10s wall 30s memory 512MiB output 1MiB calls 1_000 }
+"""
+TEST = """
+test "runs" {{
+  as {{ tenant acme }}
+  run {{ language python, bytes 1KiB }} => allow
+  {more}
+}}
+"""
+ANN = Principal(tenant="acme", role="runner", user="ann")
+BOB = Principal(tenant="acme", role="approver", user="bob", groups=("finance",))
+EVE = Principal(tenant="evil", role="operator", user="eve")
+Functions = Mapping[str, tuple[dict[str, Any], Callable[..., Awaitable[Any]]]]
+
+
+def declared(functions: Functions) -> FunctionSource:
+    """Functions as capabilities, all of whose arguments are named."""
+    return FunctionSource(
+        [
+            (
+                Capability(
+                    name=name, input_schema={"type": "object", "properties": fields, "required": list(fields)}, idempotent=False
+                ),
+                function,
+            )
+            for name, (fields, function) in functions.items()
+        ]
+    )
+
+
+class House:
+    """Everything a gateway has, but for HTTP."""
+
+    def __init__(self, store: Store, workers: Workers, policy: Policy, catalogue: Catalogue, keys: Keys) -> None:
+        self.store, self.keys, self.catalogue = store, keys, catalogue
+        self.policies = Policies(store, policy)
+        self.sessions = Sessions(store, workers, self.policies, keys, catalogue.tools)
+        self.rates = Rates()
+        self.approvals = Approvals(store)
+        self.hooks = HookBook(store, lambda session: WorkerForks(functools.partial(workers.of, session.tenant)))
+        self.calls = Calls(catalogue, self.approvals, self.hooks, self.rates)
+        self.runs = Runs(store, self.sessions, Scheduler(4), self.rates, self.calls, self.hooks, self.policies.trail, keys)
+        self.snapshots = Snapshots(store, self.sessions, keys)
+
+
+def compiled(rules: str, tests: str, tools: list[Capability]) -> Policy:
+    text = POLICY + rules + TEST.format(more=tests)
+    return policy_of(compile_here({"house.hatch": text}, "house.hatch", catalog_of(tools)))
+
+
+@contextlib.asynccontextmanager
+async def housed(
+    rules: str = "",
+    tests: str = "",
+    *,
+    functions: Functions | None = None,
+    store: Store | None = None,
+    keys: Keys | None = None,
+) -> AsyncIterator[House]:
+    """A house with two tenants, acme and evil."""
+    workers = LocalWorkers()
+    catalogue = Catalogue()
+    await catalogue.add("functions", declared(functions or {}))
+    store = store or MemoryStore()
+    now = now_ms()
+    for tenant in ("acme", "evil"):
+        if await store.tenant(tenant) is None:
+            await store.write(tenant, [PutTenant(tenant=Tenant(id=tenant, quotas=Quotas(), created_at=now, updated_at=now))])
+    house = House(
+        store, workers, compiled(rules, tests, catalogue.tools("acme")), catalogue, keys or Keys.of(secrets.token_bytes(32))
+    )
+    try:
+        yield house
+    finally:
+        await house.policies.trail.close()
+        await house.policies.compiler.close()
+        await catalogue.close()
+        await workers.aclose()

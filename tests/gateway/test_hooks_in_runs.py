@@ -1,0 +1,230 @@
+"""Hooks around real runs and calls: what they block, rewrite, redact and leave behind."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from gateway.errors import Forbidden, GatewayError
+from gateway.records import Principal, Run
+from gateway.runs import RunBody
+from gateway.sessions import CreateSession
+from sandbox.wire import RunStatus
+from tests.gateway.house import ANN, House, housed
+
+OPERATOR = Principal(tenant="acme", role="operator", user="op")
+TEXT = {"type": "string"}
+
+
+async def hook(house: House, name: str, event: str, command: str, **more: Any) -> None:
+    executor = more.pop("executor", {"type": "bash", "command": command})
+    await house.hooks.put(OPERATOR, {"id": name, "event": event, "executor": executor, **more})
+
+
+async def run(house: House, code: str, session_id: str | None = None) -> Run:
+    if session_id is None:
+        session_id = (await house.sessions.create(ANN, CreateSession())).id
+    return await house.runs.run(ANN, session_id, RunBody(code=code))
+
+
+async def audited(house: House) -> list[dict[str, Any]]:
+    return [one.data["outcome"] for one in await house.store.audit("acme", limit=200) if one.kind == "hook"]
+
+
+def test_a_hook_before_a_run_blocks_it_with_its_reason() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            script = "grep -q secret && { echo 'no secrets here' >&2; exit 1; }; exit 0"
+            await hook(house, "lint", "before_run", script)
+            with pytest.raises(Forbidden, match="no secrets here"):
+                await run(house, "print('secret')")
+            done = await run(house, "print('fine')")
+            assert done.result is not None and done.result.stdout == "fine\n"
+
+    asyncio.run(main())
+
+
+def test_a_hook_rewrites_a_run_and_the_policy_is_asked_again() -> None:
+    async def main() -> None:
+        rules = "deny run when bytes > 2KiB"
+        async with housed(rules, "run { language shell, bytes 3KiB } => deny") as house:
+            long = json.dumps({"decision": "mutate", "patch": {"code": "1" + " " * 3000}})
+            short = json.dumps({"decision": "mutate", "patch": {"code": "40 + 2"}})
+            await hook(house, "rewrite", "before_run", f"if grep -q long; then echo '{long}'; else echo '{short}'; fi")
+            done = await run(house, "0")
+            assert done.result is not None and done.result.result == 42
+            with pytest.raises(GatewayError, match="refuses run"):
+                await run(house, "'long'")
+
+    asyncio.run(main())
+
+
+def test_a_hook_after_a_run_redacts_what_it_printed() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            code = (
+                "import json, sys\ndata = json.load(sys.stdin)['data']\n"
+                "print(json.dumps({'decision': 'mutate', 'patch': {'stdout': data['stdout'].replace('4711', '****')}}))"
+            )
+            await hook(house, "redact", "after_run", "", executor={"type": "python", "command": code}, on_error="block")
+            done = await run(house, "print('card 4711')")
+            assert done.result is not None and done.result.stdout == "card ****\n"
+
+    asyncio.run(main())
+
+
+def test_a_redacting_hook_that_fails_withholds_the_result() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            await hook(house, "redact", "after_run", "echo not json", on_error="block")
+            done = await run(house, "print('card 4711')\n'4711'")
+            assert done.result is not None and done.result.status is RunStatus.PERMISSION_DENIED
+            assert "4711" not in str(done.result)
+
+    asyncio.run(main())
+
+
+def test_a_hook_before_a_call_changes_its_arguments() -> None:
+    async def main() -> None:
+        seen = []
+
+        async def greet(name: str) -> str:
+            seen.append(name)
+            return f"hello {name}"
+
+        functions = {"greet": ({"name": TEXT}, greet)}
+        async with housed("allow greet", "greet { name x } => allow", functions=functions) as house:
+            patch = json.dumps({"decision": "mutate", "patch": {"arguments": {"name": "Bob"}}})
+            await hook(house, "rename", "pre_tool_use", f"echo '{patch}'", matcher={"tool_name": "greet"})
+            done = await run(house, "tools.greet(name='Eve')")
+            assert done.result is not None and done.result.result == "hello Bob"
+            assert seen == ["Bob"]
+
+    asyncio.run(main())
+
+
+def test_tm_hook_007_a_call_rewritten_into_something_denied_is_not_made() -> None:
+    async def main() -> None:
+        made = []
+
+        async def pay(amount: int) -> int:
+            made.append(amount)
+            return amount
+
+        functions = {"pay": ({"amount": {"type": "integer", "minimum": 0, "maximum": 10000}}, pay)}
+        rules, tests = "allow pay when amount <= 10", "pay { amount 5 } => allow pay { amount 50 } => deny"
+        async with housed(rules, tests, functions=functions) as house:
+            patch = json.dumps({"decision": "mutate", "patch": {"arguments": {"amount": 5000}}})
+            await hook(house, "greedy", "pre_tool_use", f"echo '{patch}'")
+            done = await run(house, "tools.pay(amount=1)")
+            assert done.result is not None and done.result.status is RunStatus.PERMISSION_DENIED
+            assert made == []
+
+    asyncio.run(main())
+
+
+def test_a_hook_after_a_call_redacts_what_the_program_sees() -> None:
+    async def main() -> None:
+        async def lookup(name: str) -> dict[str, str]:
+            return {"name": name, "card": "4711"}
+
+        functions = {"lookup": ({"name": TEXT}, lookup)}
+        async with housed("allow lookup", "lookup { name x } => allow", functions=functions) as house:
+            patch = json.dumps({"decision": "mutate", "patch": {"result": {"name": "ann"}}})
+            await hook(house, "redact", "post_tool_use", f"echo '{patch}'", on_error="block")
+            done = await run(house, "tools.lookup(name='ann')")
+            assert done.result is not None and done.result.result == {"name": "ann"}
+
+    asyncio.run(main())
+
+
+def test_files_of_a_hook_are_there_for_the_run_and_its_fork_is_not() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            await hook(house, "prepare", "before_run", "echo 42 > config.txt; x=1")
+            done = await run(house, "import os\n(open('config.txt').read(), os.path.exists('.hooks'))")
+            assert done.result is not None and done.result.result == ["42\n", False]
+            assert [one.path for one in await house.store.tree("acme", done.session_id)] == ["/config.txt"]
+
+    asyncio.run(main())
+
+
+def test_files_of_a_hook_that_blocked_are_not_kept() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            await hook(house, "strict", "before_run", "echo junk > junk.txt; exit 1")
+            session = await house.sessions.create(ANN, CreateSession())
+            with pytest.raises(Forbidden):
+                await run(house, "1", session.id)
+            assert await house.store.tree("acme", session.id) == []
+
+    asyncio.run(main())
+
+
+def test_every_outcome_is_in_the_audit_also_of_a_hook_that_timed_out() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            await hook(house, "slow", "before_run", "while :; do :; done", timeout_ms=100, on_error="warn")
+            done = await run(house, "7")
+            assert done.result is not None and done.result.result == 7
+            (outcome,) = await audited(house)
+            assert outcome["hook_id"] == "user:slow" and outcome["effect"] == "warned"
+            assert outcome["reason"] == "hook timed out after 100 ms"
+
+    asyncio.run(main())
+
+
+def test_a_muted_hook_does_not_fire() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            await hook(house, "strict", "before_run", "exit 1")
+            await house.hooks.mute(OPERATOR, ["user:str*"])
+            done = await run(house, "7")
+            assert done.result is not None and done.result.result == 7
+            with pytest.raises(GatewayError):
+                await house.hooks.mute(OPERATOR, ["policy:lint"])
+
+    asyncio.run(main())
+
+
+def test_a_policys_hook_runs_its_own_stored_program() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            text = (
+                "policy hooked v 1\nallow session.create\nallow run\nlimit run { cpu 1s memory 64MiB output 1KiB }\n"
+                'hook lint on before run run shell "hooks/lint.sh" timeout 2s on_error block\n'
+                'test "t" { as { tenant acme } run { language python, bytes 1B } => allow }'
+            )
+            sources = {"p.hatch": text, "hooks/lint.sh": "grep -q forbidden && { echo 'linted' >&2; exit 1; }; exit 0"}
+            await house.policies.activate("acme", sources, "p.hatch", "op", tools=[])
+            with pytest.raises(Forbidden, match="linted"):
+                await run(house, "'forbidden'")
+            done = await run(house, "1")
+            assert done.result is not None and done.result.result == 1
+
+    asyncio.run(main())
+
+
+def test_tm_hook_stream_what_a_hook_may_redact_is_not_shown_live() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            text = (
+                "policy hooked v 1\nallow session.create\nallow run\nlimit run { cpu 1s memory 64MiB output 1KiB }\n"
+                'hook redact on after run run python "redact.py" timeout 2s on_error block\n'
+                'test "t" { as { tenant acme } run { language python, bytes 1B } => allow }'
+            )
+            patch = {"decision": "mutate", "patch": {"stdout": "gone"}}
+            program = f"import json; print(json.dumps({patch!r}))"
+            await house.policies.activate("acme", {"p.hatch": text, "redact.py": program}, "p.hatch", "op", tools=[])
+            session = await house.sessions.create(ANN, CreateSession())
+            started = await house.runs.start(ANN, session.id, RunBody(code="print('4711')"))
+            feed = house.runs.watch("acme", started.id)
+            assert feed is not None
+            events = [event async for event in feed.events()]
+            assert [event.kind for event in events] == ["result"] and "4711" not in str(events)
+            assert events[0].data["result"]["stdout"] == "gone"
+
+    asyncio.run(main())

@@ -1,0 +1,207 @@
+"""Policy in force: replaced only by what was proved, pinned by sessions, watched from the shadow."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from gateway.compiling import Compiler, RefusedPolicy, compile_here, policy_of
+from gateway.deployments import Comparison, Deploy, Deployments, Question, Sources
+from gateway.errors import Forbidden, GatewayError, StoreFailed, Unavailable, Unprocessable
+from gateway.policies import Policies, nothing
+from gateway.records import Principal
+from gateway.runs import RunBody
+from gateway.sessions import CreateSession
+from gateway.stores.interface import AppendAudit
+from gateway.stores.memory import MemoryStore
+from gateway.trails import KEPT_MAX, Trail
+from sandbox.wire import Language
+from tests.gateway.house import ANN, housed
+
+OPERATOR = Principal(tenant="acme", role="operator", user="op")
+LIMIT = "limit run { cpu 1s memory 64MiB output 1KiB }\n"
+ALL = "allow session.create\nallow run\n" + LIMIT
+
+
+def policy(rules: str, tests: str = "run { language python, bytes 1B } => allow", version: int = 1, header: str = "") -> str:
+    return f'policy mine v {version}{header}\n{rules}\ntest "t" {{ as {{ tenant acme }} {tests} }}\n'
+
+
+NO_SHELL = policy(
+    ALL + "deny run when language == shell", "run { language shell, bytes 1B } => deny run { language python, bytes 1B } => allow"
+)
+
+
+def test_a_policy_that_is_refused_changes_nothing_and_says_why() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            before = (await house.policies.active("acme")).digest
+            for text in ("policy mine v 1\nallow rnu", policy(ALL, "run { language python, bytes 1B } => deny"), "nonsense"):
+                with pytest.raises(RefusedPolicy) as refused:
+                    await house.policies.activate("acme", {"p.hatch": text}, "p.hatch", "op", tools=[])
+                assert any(one.severity == "error" and one.place is not None for one in refused.value.findings)
+            assert (await house.policies.active("acme")).digest == before
+            assert await house.store.policies_in("acme", "active") == []
+
+    asyncio.run(main())
+
+
+def test_recent_decisions_are_put_to_a_new_policy_before_it_decides() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            session = await house.sessions.create(ANN, CreateSession())
+            for _ in range(3):
+                await house.runs.run(ANN, session.id, RunBody(code="echo", language=Language.SHELL))
+            _, replayed = await house.policies.activate("acme", {"p.hatch": NO_SHELL}, "p.hatch", "op", tools=[])
+            assert (replayed.changed, replayed.loosened) == (3, 0)
+            assert replayed.examples[0]["is"] == "deny"
+
+    asyncio.run(main())
+
+
+def test_a_policy_in_the_shadow_decides_nothing_and_is_compared() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            await house.policies.activate("acme", {"p.hatch": NO_SHELL}, "p.hatch", "op", shadow=True, tools=[])
+            session = await house.sessions.create(ANN, CreateSession())
+            done = await house.runs.run(ANN, session.id, RunBody(code="echo hi", language=Language.SHELL))
+            assert done.result is not None and done.result.stdout == "hi\n"
+            (difference,) = [one for one in await house.policies.differences("acme") if one.event == "run"]
+            assert (difference.verdict, difference.candidate) == ("allow", "deny")
+
+    asyncio.run(main())
+
+
+def test_a_stored_policy_is_in_force_after_a_restart() -> None:
+    async def main() -> None:
+        store = MemoryStore()
+        async with housed(store=store) as house:
+            stored, _ = await house.policies.activate("acme", {"p.hatch": NO_SHELL}, "p.hatch", "op", tools=[])
+        async with housed(store=store) as house:
+            assert (await house.policies.active("acme")).digest == stored.digest
+            assert (await house.policies.active("evil")).digest != stored.digest
+
+    asyncio.run(main())
+
+
+def test_tm_pol_base_a_tenants_policy_must_narrow_the_operators_base() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            base = "policy platform v 1\n" + ALL + 'test "t" { as { tenant acme } run { language python, bytes 1B } => allow }'
+            policies = Policies(house.store, nothing(), base=("platform", base))
+            try:
+                with pytest.raises(Unprocessable, match="must narrow platform"):
+                    await policies.activate("acme", {"p.hatch": NO_SHELL}, "p.hatch", "op", tools=[])
+                narrow = NO_SHELL.replace("v 1\n", "v 1 narrows platform\n", 1)
+                loose = policy(ALL.replace("1s", "9s"), header=" narrows platform")
+                forged = {"p.hatch": loose, "platform.hatch": base.replace("1s", "99s")}
+                with pytest.raises(RefusedPolicy):
+                    await policies.activate("acme", forged, "p.hatch", "op", tools=[])
+                stored, _ = await policies.activate("acme", {"p.hatch": narrow}, "p.hatch", "op", tools=[])
+                assert (await policies.active("acme")).digest == stored.digest
+            finally:
+                await policies.compiler.close()
+
+    asyncio.run(main())
+
+
+def test_tm_pol_facts_only_an_operator_says_what_policies_believe_about_a_session() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            with pytest.raises(Forbidden):
+                await house.sessions.create(ANN, CreateSession(facts={"mfa": True}))
+            made = await house.sessions.create(OPERATOR, CreateSession(facts={"mfa": True}))
+            assert made.facts == {"role": "operator", "mfa": True}
+
+    asyncio.run(main())
+
+
+def test_nothing_is_permitted_while_there_is_no_policy() -> None:
+    assert nothing().decide("run", {"tenant": "acme", "language": "python", "bytes": 1}).verdict == "deny"
+
+
+def test_check_explain_and_diff_over_the_api_say_what_the_command_says() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            desk = Deployments(house.policies, lambda tenant: [])
+            checked = await desk.check(OPERATOR, Sources(sources={"p.hatch": NO_SHELL}, main="p.hatch"))
+            assert checked.ok and checked.name == "mine" and checked.tests == 2
+            wrong = await desk.check(OPERATOR, Sources(sources={"p.hatch": NO_SHELL.replace("shell", "shel", 1)}, main="p.hatch"))
+            assert not wrong.ok and wrong.findings[0].place is not None and wrong.findings[0].place.line == 5
+            asked: dict[str, Any] = {"language": "shell", "bytes": 1}
+            question = Question(event="run", attributes=asked, sources={"p.hatch": NO_SHELL}, main="p.hatch")
+            explained = await desk.explain(OPERATOR, question)
+            assert explained.verdict == "deny" and "language == shell" in explained.text
+            new = Sources(sources={"p.hatch": NO_SHELL}, main="p.hatch")
+            old = Sources(sources={"p.hatch": policy(ALL)}, main="p.hatch")
+            changes = await desk.diff(OPERATOR, Comparison(new=new, old=old))
+            assert [(one.capability, one.loosens) for one in changes] == [("run", False)]
+            deployed = await desk.deploy(OPERATOR, Deploy(sources={"p.hatch": NO_SHELL}, main="p.hatch"))
+            assert deployed.policy.state == "active"
+
+    asyncio.run(main())
+
+
+def test_tm_pol_stall_a_policy_that_takes_too_long_is_refused_and_the_next_is_not() -> None:
+    async def main() -> None:
+        compiler = Compiler(timeout_seconds=0.02)
+        try:
+            hostile = policy(ALL + "\n".join(f'allow fs.read when path under "/a{n}"' for n in range(3000)))
+            with pytest.raises(Unprocessable, match="too long"):
+                await compiler.compile({"p.hatch": hostile}, "p.hatch")
+            compiler._timeout_seconds = 30
+            assert (await compiler.compile({"p.hatch": NO_SHELL}, "p.hatch")).policy is not None
+        finally:
+            await compiler.close()
+
+    asyncio.run(main())
+
+
+def test_a_compiler_that_was_killed_is_replaced() -> None:
+    async def main() -> None:
+        compiler = Compiler()
+        try:
+            await compiler.compile({"p.hatch": NO_SHELL}, "p.hatch")
+            assert compiler._child is not None
+            compiler._child.kill()
+            await compiler._child.wait()
+            found = policy_of(await compiler.compile({"p.hatch": NO_SHELL}, "p.hatch"))
+            assert found.digest == policy_of(compile_here({"p.hatch": NO_SHELL}, "p.hatch")).digest
+        finally:
+            await compiler.close()
+
+    asyncio.run(main())
+
+
+def test_tm_audit_loss_when_the_audit_cannot_be_written_nothing_more_is_decided() -> None:
+    class Full(MemoryStore):
+        async def write(self, tenant: str, changes: Any) -> None:
+            raise StoreFailed("STORE_FULL", "no space left")
+
+    async def main() -> None:
+        trail = Trail(Full())
+        for number in range(KEPT_MAX):
+            trail.note("acme", AppendAudit(at=number, kind="decision"))
+        await trail.flush()
+        with pytest.raises(Unavailable) as full:
+            trail.note("acme", AppendAudit(at=0, kind="decision"))
+        assert full.value.code == "AUDIT_UNAVAILABLE"
+        trail._store = MemoryStore()
+        await trail.close()
+
+    asyncio.run(main())
+
+
+def test_a_refusal_names_its_rule_and_how_to_learn_more() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            session = await house.sessions.create(ANN, CreateSession())
+            live = await house.sessions.find(ANN, session.id)
+            gate = await house.sessions.gate_of(live)
+            with pytest.raises(GatewayError) as refused:
+                gate.require("fs.read", {"path": "/etc/passwd"})
+            assert refused.value.error.hint == "decided by default; `hatchway policy explain` says why"
+
+    asyncio.run(main())

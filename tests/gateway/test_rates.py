@@ -1,0 +1,70 @@
+"""Rates: never more than so many calls in any window."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from gateway.errors import TooMany
+from gateway.rates import Rates
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now_ns = 10**12
+
+    def __call__(self) -> int:
+        return self.now_ns
+
+
+def test_calls_beyond_the_rate_are_refused_until_the_window_has_passed() -> None:
+    clock = Clock()
+    rates = Rates(clock)
+    for _ in range(3):
+        rates.take([(("run",), 3, 60)])
+    with pytest.raises(TooMany) as refused:
+        rates.take([(("run",), 3, 60)])
+    assert refused.value.code == "RATE_EXCEEDED"
+    clock.now_ns += 62 * 10**9
+    rates.take([(("run",), 3, 60)])
+
+
+def test_keys_are_counted_apart() -> None:
+    rates = Rates(Clock())
+    rates.take([(("a",), 1, 60)])
+    rates.take([(("b",), 1, 60)])
+
+
+def test_a_call_refused_by_one_rate_counts_under_none() -> None:
+    rates = Rates(Clock())
+    rates.take([(("narrow",), 1, 60)])
+    for _ in range(5):
+        with pytest.raises(TooMany):
+            rates.take([(("wide",), 2, 60), (("narrow",), 1, 60)])
+    rates.take([(("wide",), 2, 60)])
+    rates.take([(("wide",), 2, 60)])
+
+
+def test_no_window_anywhere_holds_more_calls_than_allowed() -> None:
+    clock, chance = Clock(), random.Random(7)
+    rates, taken = Rates(clock), []
+    for _ in range(3000):
+        clock.now_ns += chance.randrange(0, 400_000_000)
+        try:
+            rates.take([(("run",), 10, 6)])
+            taken.append(clock.now_ns)
+        except TooMany:
+            pass
+    most = max(sum(1 for other in taken if start <= other < start + 6 * 10**9) for start in taken)
+    assert most == 10
+    assert len(taken) > 500
+
+
+def test_idle_counters_are_dropped() -> None:
+    clock = Clock()
+    rates = Rates(clock)
+    for number in range(5000):
+        rates.take([((number,), 1, 1)])
+        clock.now_ns += 10_000_000
+    assert len(rates._counters) < 4500

@@ -1,0 +1,362 @@
+"""Sessions that last: what was acknowledged is there, whoever died in between."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from typing import Any
+
+import msgspec
+import pytest
+
+from gateway.errors import Conflict, GatewayError, NotFound, StoreFailed, Unavailable
+from gateway.records import Principal, Run
+from gateway.runs import RunBody
+from gateway.sessions import CHAIN_MAX, CreateSession
+from gateway.stores.memory import MemoryStore
+from sandbox.sealing import Keys
+from sandbox.wire import Language
+from sandbox.workers.interface import WorkerLost
+from tests.gateway.house import ANN, EVE, House, housed
+
+
+async def run(house: House, session_id: str, code: str, **more: Any) -> Run:
+    return await house.runs.run(ANN, session_id, RunBody(code=code, **more))
+
+
+async def value(house: House, session_id: str, code: str) -> Any:
+    done = await run(house, session_id, code)
+    assert done.result is not None and done.result.error is None, done.result
+    return done.result.result
+
+
+async def new(house: House, **options: Any) -> str:
+    return (await house.sessions.create(ANN, CreateSession(**options))).id
+
+
+def test_variables_and_files_stay_from_run_to_run() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            session = await new(house)
+            await run(house, session, "x = 41; open('note.txt', 'w').write('hi')")
+            assert await value(house, session, "x + 1") == 42
+            assert [one.path for one in await house.store.tree("acme", session)] == ["/note.txt"]
+
+    asyncio.run(main())
+
+
+def test_what_a_program_wrote_is_in_the_store_with_its_run() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            session = await new(house)
+            code = "import os\nos.makedirs('a/b')\nopen('a/b/c.bin', 'wb').write(bytes([0, 255]))\nos.symlink('b', 'a/link')"
+            done = await run(house, session, code)
+            tree = {one.path: one.kind for one in await house.store.tree("acme", session)}
+            assert tree == {"/a": "directory", "/a/b": "directory", "/a/b/c.bin": "file", "/a/link": "symlink"}
+            assert await house.store.run("acme", done.id) == done
+            await run(house, session, "import shutil; shutil.rmtree('a')")
+            assert await house.store.tree("acme", session) == []
+
+    asyncio.run(main())
+
+
+def test_an_evicted_session_thaws_with_everything_it_had() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            session = await new(house)
+            await run(house, session, "def f(n):\n    yield from range(n)\ng = f(9); next(g); open('a', 'w').write('1')")
+            assert await house.sessions.evict_all() == 1
+            assert house.sessions.live_count == 0
+            assert await value(house, session, "(next(g), open('a').read())") == [1, "1"]
+
+    asyncio.run(main())
+
+
+def test_a_durable_session_goes_on_after_everything_but_the_store_died() -> None:
+    async def main() -> None:
+        store, keys = MemoryStore(), Keys.of(secrets.token_bytes(32))
+        async with housed(store=store, keys=keys) as house:
+            session = await new(house, durable=True)
+            for number in range(CHAIN_MAX + 3):
+                await run(house, session, f"x = {number}; open('n', 'w').write(str(x))")
+        async with housed(store=store, keys=keys) as house:
+            assert await value(house, session, "(x, open('n').read())") == [CHAIN_MAX + 2, str(CHAIN_MAX + 2)]
+            kept = await house.store.snapshots("acme", session)
+            assert 0 < len(kept.items) <= CHAIN_MAX + 1
+
+    asyncio.run(main())
+
+
+def test_another_session_starts_anew_with_its_files_and_says_so_once() -> None:
+    async def main() -> None:
+        store, keys = MemoryStore(), Keys.of(secrets.token_bytes(32))
+        async with housed(store=store, keys=keys) as house:
+            session = await new(house)
+            await run(house, session, "x = 1; open('kept', 'w').write('yes')")
+        async with housed(store=store, keys=keys) as house:
+            done = await run(house, session, "('x' in globals(), open('kept').read())")
+            assert done.result is not None and done.result.result == [False, "yes"]
+            assert [one.code for one in done.result.diagnostics] == ["SESSION_RESTARTED"]
+            done = await run(house, session, "1")
+            assert done.result is not None and done.result.diagnostics == []
+
+    asyncio.run(main())
+
+
+def test_a_worker_that_dies_costs_its_run_and_nothing_acknowledged() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            session = await new(house, durable=True)
+            await run(house, session, "x = 1")
+            worker = await house.sessions._workers.of("acme")
+            honest = worker.run
+
+            async def dying(*arguments: Any, **options: Any) -> Any:
+                raise WorkerLost("killed")
+
+            worker.run = dying  # type: ignore[method-assign]
+            with pytest.raises(Unavailable) as lost:
+                await run(house, session, "x = 2")
+            assert lost.value.code == "WORKER_LOST"
+            worker.run = honest  # type: ignore[method-assign]
+            assert await value(house, session, "x") == 1
+
+    asyncio.run(main())
+
+
+def test_a_run_that_could_not_be_stored_has_not_happened() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            session = await new(house, durable=True)
+            await run(house, session, "x = 1; open('f', 'w').write('1')")
+            honest = house.store.write
+
+            async def full(*arguments: Any) -> None:
+                raise StoreFailed("STORE_FULL", "no space left")
+
+            house.store.write = full  # type: ignore[method-assign]
+            with pytest.raises(StoreFailed):
+                await run(house, session, "x = 2; open('f', 'w').write('2')")
+            house.store.write = honest  # type: ignore[method-assign]
+            assert await value(house, session, "(x, open('f').read())") == [1, "1"]
+
+    asyncio.run(main())
+
+
+def test_a_full_house_evicts_the_session_that_was_not_used_for_longest() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            house.sessions._live_max = 2
+            sessions = [await new(house) for _ in range(4)]
+            for number, session in enumerate(sessions):
+                await run(house, session, f"x = {number}")
+                assert house.sessions.live_count <= 2
+            assert [await value(house, session, "x") for session in sessions] == [0, 1, 2, 3]
+
+    asyncio.run(main())
+
+
+def test_runs_of_one_session_do_not_interleave() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            session = await new(house)
+            await run(house, session, "log = []")
+            code = "log.append('in')\nimport time; time.sleep(0.01)\nlog.append('out')"
+            await asyncio.gather(*(run(house, session, code) for _ in range(4)))
+            assert await value(house, session, "log") == ["in", "out"] * 4
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("verb", ["get", "delete", "run", "fork", "snapshot"])
+def test_another_tenants_session_looks_like_an_absent_one(verb: str) -> None:
+    async def main() -> None:
+        async with housed() as house:
+            session = await new(house)
+            verbs: dict[str, Any] = {
+                "get": house.sessions.get,
+                "delete": house.sessions.delete,
+                "run": lambda who, name: house.runs.run(who, name, RunBody(code="1")),
+                "fork": house.snapshots.fork,
+                "snapshot": house.snapshots.take,
+            }
+            refusals = []
+            for name in (session, "00000000-absent"):
+                with pytest.raises(NotFound) as refused:
+                    await verbs[verb](EVE, name)
+                refusals.append(msgspec.structs.replace(refused.value.error, message=str(refused.value).replace(name, "…")))
+            assert refusals[0] == refusals[1]
+
+    asyncio.run(main())
+
+
+def test_a_session_id_is_taken_once() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            await new(house, id="mine")
+            with pytest.raises(Conflict):
+                await new(house, id="mine")
+            await house.sessions.create(EVE, CreateSession(id="mine"))
+            with pytest.raises(Exception, match="session id"):
+                await new(house, id="../x")
+
+    asyncio.run(main())
+
+
+def test_a_deleted_session_is_gone_with_its_files() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            session = await new(house)
+            await run(house, session, "open('f', 'w').write('1')")
+            await house.sessions.delete(ANN, session)
+            with pytest.raises(GatewayError):
+                await run(house, session, "1")
+            assert await house.store.tree("acme", session) == []
+
+    asyncio.run(main())
+
+
+def test_a_fork_has_heap_files_and_values_and_goes_its_own_way() -> None:
+    async def main() -> None:
+        store, keys = MemoryStore(), Keys.of(secrets.token_bytes(32))
+        async with housed(store=store, keys=keys) as house:
+            session = await new(house)
+            await run(house, session, "x = 1; open('f', 'w').write('1')")
+            one, two = await house.snapshots.fork(ANN, session, count=2)
+            await run(house, one.id, "x = 2; open('f', 'w').write('2')")
+            seen = [await value(house, name, "(x, open('f').read())") for name in (session, one.id, two.id)]
+            assert seen == [[1, "1"], [2, "2"], [1, "1"]]
+            three = (await house.snapshots.fork(ANN, session))[0]
+        async with housed(store=store, keys=keys) as house:
+            assert await value(house, three.id, "(x, open('f').read())") == [1, "1"]
+
+    asyncio.run(main())
+
+
+def test_a_snapshot_is_restored_as_another_session_with_its_files_listed_at_once() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            session = await new(house)
+            await run(house, session, "x = [1, 2]; open('f', 'w').write('1')")
+            saved = await house.snapshots.take(ANN, session, "before")
+            await run(house, session, "x = None; open('f', 'w').write('2')")
+            again = await house.snapshots.restore(ANN, saved.id)
+            assert await value(house, again.id, "(x, open('f').read())") == [[1, 2], "1"]
+            assert [one.path for one in await house.store.tree("acme", again.id)] == ["/f"]
+            found = await house.snapshots.diff(ANN, saved.id, (await house.snapshots.take(ANN, session)).id)
+            assert found.files["changed"] == ["/workspace/f"]
+
+    asyncio.run(main())
+
+
+def test_a_snapshot_carried_away_comes_back_only_to_its_tenant_and_unchanged() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            session = await new(house, language=Language.SHELL)
+            await run(house, session, "x=5", language=Language.SHELL)
+            saved = await house.snapshots.take(ANN, session)
+            blob = await house.snapshots.export(ANN, saved.id)
+            await house.snapshots.delete(ANN, saved.id)
+            with pytest.raises(Exception, match="damaged, or belongs to another tenant"):
+                await house.snapshots.add(EVE, blob)
+            with pytest.raises(Exception, match="damaged"):
+                await house.snapshots.add(ANN, blob[:-1] + bytes([blob[-1] ^ 1]))
+            back = await house.snapshots.add(ANN, blob)
+            again = await house.snapshots.restore(ANN, back.id)
+            done = await run(house, again.id, "echo $x")
+            assert done.result is not None and done.result.stdout == "5\n"
+
+    asyncio.run(main())
+
+
+def test_a_template_starts_many_sessions() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            session = await new(house)
+            await run(house, session, "import json\nhelper = lambda: 7")
+            await house.snapshots.take(ANN, session, "warm", template=True)
+            for _ in range(3):
+                assert await value(house, await new(house, template="warm"), "helper()") == 7
+            with pytest.raises(GatewayError, match="template not found"):
+                await house.sessions.create(EVE, CreateSession(template="warm"))
+
+    asyncio.run(main())
+
+
+def test_a_started_run_is_watched_live_and_can_be_cancelled() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            session = await new(house)
+            started = await house.runs.start(ANN, session, RunBody(code="print('one', flush=True)\nwhile True: pass"))
+            feed = house.runs.watch("acme", started.id)
+            assert feed is not None and house.runs.watch("evil", started.id) is None
+            kinds = []
+            async for event in feed.events():
+                kinds.append(event.kind)
+                if event.kind == "stdout":
+                    assert await house.runs.cancel(ANN, started.id)
+            assert kinds == ["stdout", "result"]
+            done = await house.runs.get(ANN, started.id)
+            assert done.state == "finished" and done.result is not None and done.result.status.value == "cancelled"
+
+    asyncio.run(main())
+
+
+def test_runs_under_way_when_the_service_died_are_interrupted() -> None:
+    async def main() -> None:
+        store, keys = MemoryStore(), Keys.of(secrets.token_bytes(32))
+        async with housed(store=store, keys=keys) as house:
+            session = await new(house)
+            started = await house.runs.start(ANN, session, RunBody(code="while True: pass"))
+            for task in list(house.runs._tasks):
+                task.cancel()
+            await asyncio.gather(*house.runs._tasks, return_exceptions=True)
+        async with housed(store=store, keys=keys) as house:
+            assert await house.runs.settle_interrupted("acme") == 1
+            done = await house.runs.get(ANN, started.id)
+            assert done.result is not None and done.result.status.value == "interrupted"
+
+    asyncio.run(main())
+
+
+def test_a_policy_that_denies_is_told_and_written_down() -> None:
+    async def main() -> None:
+        rules = 'deny run when language == shell because "no shell here"'
+        async with housed(rules, "run { language shell, bytes 1KiB } => deny") as house:
+            session = await new(house)
+            with pytest.raises(GatewayError, match="no shell here"):
+                await run(house, session, "echo hi", language=Language.SHELL)
+            assert await value(house, session, "1") == 1
+            await house.policies.trail.flush()
+            found = [one.data for one in await house.store.audit("acme", limit=100) if one.kind == "decision"]
+            assert sorted(one["verdict"] for one in found if one["event"] == "run") == ["allow", "deny"]
+
+    asyncio.run(main())
+
+
+def test_a_run_is_limited_by_policy_whatever_it_asks_for() -> None:
+    async def main() -> None:
+        rules = "limit run when language == python { cpu 200ms wall 300ms }"
+        async with housed(rules) as house:
+            session = await new(house)
+            done = await run(house, session, "while True: pass", timeout_ms=20_000)
+            assert done.result is not None and done.result.status.value == "timeout"
+
+    asyncio.run(main())
+
+
+def test_a_session_keeps_its_policy_until_it_is_put_under_the_new_one() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            session = await new(house)
+            text = "policy strict v 1\nallow session.create\nallow run when language == shell\n"
+            text += "limit run { cpu 1s memory 64MiB output 1KiB }\n"
+            text += 'test "t" { as { tenant acme } run { language shell, bytes 1B } => allow }'
+            operator = Principal(tenant="acme", role="operator", user="op")
+            await house.policies.activate("acme", {"p.hatch": text}, "p.hatch", operator.name, tools=[])
+            assert await value(house, session, "1") == 1
+            await house.sessions.update(ANN, session, repin=True)
+            with pytest.raises(GatewayError, match="refuses run"):
+                await run(house, session, "1")
+
+    asyncio.run(main())

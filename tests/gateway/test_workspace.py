@@ -1,0 +1,186 @@
+"""Files, values and tools' files of a session, seen from the API and from its programs."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import tarfile
+from typing import Any
+
+import pytest
+
+from gateway.errors import BadRequest, Forbidden, NotFound, PreconditionFailed
+from gateway.files import Files
+from gateway.records import InitialFile
+from gateway.runs import RunBody
+from gateway.sessions import CreateSession
+from gateway.stores.interface import ABSENT
+from gateway.toolfiles import ToolFiles
+from gateway.values import Values
+from gateway.workspace import Workspace
+from sandbox.wire import Language
+from tests.gateway.house import ANN, EVE, House, housed
+
+RULES = """
+allow fs.read when path under "/workspace"
+allow fs.write when path under "/workspace" and bytes <= 1KiB
+deny fs.* when path under "/workspace/private"
+"""
+TESTS = """
+fs.read { path "/workspace/a" } => allow fs.read { path "/workspace/private/a" } => deny
+fs.write { path "/workspace/a", bytes 1B } => allow fs.write { path "/workspace/a", bytes 2KiB } => deny
+"""
+
+
+async def shell(house: House, session: str, code: str) -> str:
+    done = await house.runs.run(ANN, session, RunBody(code=code, language=Language.SHELL))
+    assert done.result is not None
+    return done.result.stdout
+
+
+async def opened(house: House) -> tuple[Workspace, str]:
+    session = await house.sessions.create(ANN, CreateSession())
+    return Workspace(Files(house.store), house.sessions), session.id
+
+
+def test_a_file_written_over_the_api_is_there_for_the_next_run_and_back() -> None:
+    async def main() -> None:
+        async with housed(RULES, TESTS) as house:
+            files, session = await opened(house)
+            await shell(house, session, "mkdir d; echo from-guest > d/g")
+            await files.write(ANN, session, "d/a.txt", b"from-api")
+            assert await shell(house, session, "cat d/a.txt d/g") == "from-apifrom-guest\n"
+            assert (await files.read_bytes(ANN, session, "/workspace/d/g"))[1] == b"from-guest\n"
+            assert [one.path for one in await files.list(ANN, session, "d")] == ["/d/a.txt", "/d/g"]
+            assert await files.delete(ANN, session, "d", recursive=True)
+            assert await shell(house, session, "ls") == ""
+
+    asyncio.run(main())
+
+
+def test_a_read_only_file_stays_for_programs_and_clients_alike() -> None:
+    async def main() -> None:
+        async with housed(RULES, TESTS) as house:
+            files, session = await opened(house)
+            await shell(house, session, "true")
+            await files.seed(ANN, session, InitialFile(path="/rules.txt", content="fixed", is_readonly=True))
+            assert await shell(house, session, "echo x > rules.txt 2>/dev/null || cat rules.txt") == "fixed"
+            with pytest.raises(Forbidden):
+                await files.write(ANN, session, "rules.txt", b"x")
+
+    asyncio.run(main())
+
+
+def test_the_policy_decides_about_every_access() -> None:
+    async def main() -> None:
+        async with housed(RULES, TESTS) as house:
+            files, session = await opened(house)
+            await shell(house, session, "mkdir private; echo s > private/key")
+            for refused in (
+                files.read(ANN, session, "private/key"),
+                files.read(ANN, session, "/workspace/x/../private/key"),
+                files.write(ANN, session, "private/key", b"x"),
+                files.write(ANN, session, "big", b"x" * 2000),
+                files.delete(ANN, session, "private", recursive=True),
+            ):
+                with pytest.raises(Forbidden):
+                    await refused
+            await house.policies.trail.flush()
+            denied = [one for one in await house.store.audit("acme", limit=200) if one.data.get("verdict") == "deny"]
+            assert len(denied) == 5
+
+    asyncio.run(main())
+
+
+def test_writers_who_expect_something_else_are_told() -> None:
+    async def main() -> None:
+        async with housed(RULES, TESTS) as house:
+            files, session = await opened(house)
+            await files.write(ANN, session, "a", b"1", ABSENT)
+            with pytest.raises(PreconditionFailed):
+                await files.write(ANN, session, "a", b"2", ABSENT)
+            digest = (await files.read_bytes(ANN, session, "a"))[0].digest
+            await files.write(ANN, session, "a", b"2", digest)
+            with pytest.raises(PreconditionFailed):
+                await files.write(ANN, session, "a", b"3", digest)
+
+    asyncio.run(main())
+
+
+def test_a_tree_goes_out_and_in_as_tar() -> None:
+    async def main() -> None:
+        async with housed(RULES, TESTS) as house:
+            files, session = await opened(house)
+            await shell(house, session, "mkdir d; echo 1 > d/a; echo 2 > b")
+            archive = b"".join([chunk async for chunk in await files.export(ANN, session)])
+            with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+                assert {name.strip("/") for name in tar.getnames()} >= {"d/a", "b"}
+            other = (await house.sessions.create(ANN, CreateSession())).id
+            await shell(house, other, "echo old > old")
+            with pytest.raises(Forbidden):
+                await files.take_in(ANN, other, archive)  # the policy allows one KiB
+            assert await shell(house, other, "ls") == "old\n"
+
+    asyncio.run(main())
+
+
+def test_what_another_tenant_asks_for_is_not_there() -> None:
+    async def main() -> None:
+        async with housed(RULES, TESTS) as house:
+            files, session = await opened(house)
+            await files.write(ANN, session, "a", b"1")
+            for refused in (files.read(EVE, session, "a"), files.write(EVE, session, "a", b"2"), files.list(EVE, session)):
+                with pytest.raises(NotFound):
+                    await refused
+
+    asyncio.run(main())
+
+
+def test_values_are_kept_listed_without_contents_and_forgotten() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            session = (await house.sessions.create(ANN, CreateSession())).id
+            values = Values(house.store, house.sessions)
+            await values.put(ANN, session, "b", b"2")
+            await values.put(ANN, session, "a", b"1")
+            assert [one.key for one in (await values.page(ANN, session)).items] == ["a", "b"]
+            assert await values.get(ANN, session, "a") == b"1"
+            assert await values.delete(ANN, session, "a") and not await values.delete(ANN, session, "a")
+            with pytest.raises(NotFound):
+                await values.get(EVE, session, "b")
+            for key in ("", "x" * 256, "a\0b", "tool_approval/x"):
+                with pytest.raises(BadRequest):
+                    await values.put(ANN, session, key, b"")
+
+    asyncio.run(main())
+
+
+def test_files_that_a_tool_wrote_are_stored_with_the_run_and_not_without_it() -> None:
+    async def main() -> None:
+        holder: dict[str, Any] = {}
+
+        async def save(path: str, text: str) -> int:
+            raise AssertionError("replaced below")
+
+        text = {"type": "string"}
+        functions = {"save": ({"path": text, "text": text}, save)}
+        rules = RULES + "allow save"
+        async with housed(rules, TESTS + ' save { path "x", text "y" } => allow', functions=functions) as house:
+            tool_files = ToolFiles(Files(house.store))
+            held = house.catalogue.find("acme", "save")
+
+            async def write(caller: Any, args: list[Any], kwargs: dict[str, Any]) -> str:
+                await tool_files.write(caller, kwargs["path"], kwargs["text"].encode())
+                holder["seen"] = await tool_files.read(caller, kwargs["path"], 1000)
+                return ",".join(await tool_files.names(caller, "/workspace"))
+
+            object.__setattr__(held, "function", write)
+            session = (await house.sessions.create(ANN, CreateSession())).id
+            done = await house.runs.run(ANN, session, RunBody(code="tools.save(path='/workspace/n.txt', text='hi')"))
+            assert done.result is not None and done.result.result == "n.txt" and holder["seen"] == b"hi"
+            assert await shell(house, session, "cat n.txt") == "hi"
+            code = "tools.save(path='/workspace/private/k', text='no')"
+            refused = await house.runs.run(ANN, session, RunBody(code=code))
+            assert refused.result is not None and refused.result.status.value == "permission_denied"
+
+    asyncio.run(main())
