@@ -7,7 +7,7 @@ BIN := .venv/bin
 .PHONY: help setup guests images serve test lint check bench wheel clean
 
 help:
-	@echo "make serve   set everything up and show a sandbox at work"
+	@echo "make serve   set everything up and run the gateway on http://127.0.0.1:8484"
 	@echo "make test    lint, types, layers and all tests"
 	@echo "make bench   measure, with ratios to native and to peers"
 	@echo "make wheel   build a wheel with the compiled guests in it"
@@ -28,8 +28,8 @@ guests: setup
 images: guests
 	@$(BIN)/hatchway images build
 
-serve: images
-	@$(BIN)/python -m hatchway.demonstration
+serve: guests
+	@$(BIN)/hatchway serve
 
 lint: setup
 	@$(BIN)/ruff check .

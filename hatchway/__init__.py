@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hatchway.async_box import AsyncSandbox
+    from hatchway.async_client import AsyncClient
     from hatchway.box import Sandbox
+    from hatchway.client import Client
     from policy import Policy, PolicyError
     from sandbox.capabilities import Capability, CapabilityLimits, ToolError
     from sandbox.errors import RequestError, SandboxError, SetupError, Suspend
@@ -26,9 +28,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "DEFAULT_LIMITS",
+    "AsyncClient",
     "AsyncSandbox",
     "Capability",
     "CapabilityLimits",
+    "Client",
     "Diagnostic",
     "Display",
     "ErrorObject",
@@ -54,7 +58,9 @@ __all__ = [
 
 _HOMES = {
     "hatchway.async_box": ("AsyncSandbox",),
+    "hatchway.async_client": ("AsyncClient",),
     "hatchway.box": ("Sandbox",),
+    "hatchway.client": ("Client",),
     "policy": ("Policy", "PolicyError"),
     "sandbox.capabilities": ("Capability", "CapabilityLimits", "ToolError"),
     "sandbox.errors": ("RequestError", "SandboxError", "SetupError", "Suspend"),

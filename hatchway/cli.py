@@ -11,8 +11,10 @@ cancelled.
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import sys
+from types import ModuleType
 from typing import IO, Any
 
 from hatchway import snapshots_command, templates_command
@@ -27,6 +29,16 @@ _LANGUAGE_OF_SUFFIX = {
     ".sh": "shell",
     ".bash": "shell",
 }
+
+
+_LATE = {
+    "serve": ("hatchway.serve_command", "run the gateway: an HTTP service for many tenants"),
+    "hook": ("hatchway.hooks_command", "show step by step what a hook would do"),
+    "audit": ("hatchway.audit_command", "verify or export the audit log"),
+    "mcp": ("hatchway.mcp_command", "serve a gateway to agents over MCP"),
+    "remote": ("hatchway.remote_command", "use a gateway: run programs, files, forks, snapshots, approvals"),
+}
+"""Commands whose modules are imported only when they are asked for: they would slow down every `hatchway run`."""
 
 
 def paint(text: str, colour: str, stream: IO[str]) -> str:
@@ -77,8 +89,18 @@ def build_parser() -> argparse.ArgumentParser:
     completion.set_defaults(function="completion")
     snapshots_command.add_command(commands)
     templates_command.add_command(commands)
+    for name, (_, about) in _LATE.items():
+        commands.add_parser(name, help=about, add_help=False)
     commands.add_parser("policy", help="check, test, format, explain, prove and compare policies", add_help=False)
     commands.add_parser("bench", help="measure this machine, with ratios to native and to peers", add_help=False)
+    return parser
+
+
+def late_parser(*modules: ModuleType) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="hatchway")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for module in modules:
+        module.add_command(commands)
     return parser
 
 
@@ -166,6 +188,10 @@ def dispatch(words: list[str]) -> int:
         from benches.__main__ import main as bench_main
 
         return bench_main(words[1:])
+    if words[:1] and words[0] in _LATE:
+        module = importlib.import_module(_LATE[words[0]][0])
+        options = late_parser(module).parse_args(words)
+        return int(module.run(options))
     parser = build_parser()
     options = parser.parse_args(words)
     if options.version:

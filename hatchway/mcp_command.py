@@ -1,0 +1,157 @@
+"""`hatchway mcp`: a gateway as an MCP server, for agents.
+
+Rules: every tool is one verb of the gateway, under the token's tenant and policy; nothing is possible here that the API does not
+allow. A refusal is the tool's error with the contract's code. Imports happen inside of functions: every command reads this file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import functools
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mcp.server import MCPServer
+
+    from hatchway.async_client import AsyncClient, AsyncRemoteSandbox
+
+_INSTRUCTIONS = (
+    "Run Python, JavaScript, TypeScript and shell in sandboxes that keep their state. Make a session once, run programs in it; "
+    "files are under /workspace. Fork a session to try something without losing what you have; save a snapshot to return to it."
+)
+
+
+def add_command(commands: Any) -> None:
+    mcp = commands.add_parser(
+        "mcp",
+        help="serve a gateway to agents over MCP",
+        description="An MCP server on standard input and output (or HTTP) in front of a gateway.",
+        epilog="example, in an agent's configuration:\n"
+        '  {"command": "hatchway", "args": ["mcp", "--url", "http://127.0.0.1:8484"], "env": {"HATCHWAY_TOKEN": "hw_…"}}',
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    mcp.add_argument("--url", metavar="URL", help="the gateway (default HATCHWAY_URL, or http://127.0.0.1:8484)")
+    mcp.add_argument("--token", metavar="TOKEN", help="an API token (default HATCHWAY_TOKEN, which others cannot see)")
+    mcp.add_argument("--http", type=int, metavar="PORT", help="serve streamable HTTP on this port of localhost instead of stdio")
+    mcp.set_defaults(function="mcp")
+
+
+def run(options: argparse.Namespace) -> int:
+    from hatchway.async_client import AsyncClient
+
+    server = build(AsyncClient(options.url, options.token))
+    if options.http is None:
+        server.run("stdio")
+    else:
+        server.run("streamable-http", host="127.0.0.1", port=options.http)
+    return 0
+
+
+def build(client: AsyncClient) -> MCPServer[Any]:
+    """The server, with the gateway's verbs as tools."""
+    from mcp.server import MCPServer
+
+    server: MCPServer[Any] = MCPServer("hatchway", instructions=_INSTRUCTIONS)
+    tools = Tools(client)
+    for function in (
+        tools.create_session,
+        tools.run_code,
+        tools.read_file,
+        tools.write_file,
+        tools.list_files,
+        tools.fork_session,
+        tools.save_snapshot,
+        tools.restore_snapshot,
+        tools.delete_session,
+    ):
+        server.add_tool(_told(function))
+    return server
+
+
+def _told(function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    """The tool, with refusals as errors that the agent may read."""
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    from sandbox.errors import RequestError, SandboxError
+
+    @functools.wraps(function)
+    async def told(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return await function(*args, **kwargs)
+        except RequestError as refused:
+            hint = f" ({refused.error.hint})" if refused.error.hint else ""
+            raise ToolError(f"{refused.error.code}: {refused.error.message}{hint}") from None
+        except SandboxError as error:
+            raise ToolError(str(error)) from None
+
+    return told
+
+
+class Tools:
+    """What an agent can do. The docstrings are what it reads."""
+
+    def __init__(self, client: AsyncClient) -> None:
+        self._client = client
+
+    async def _session(self, session_id: str) -> AsyncRemoteSandbox:
+        return await self._client.session(session_id)
+
+    async def create_session(
+        self, language: str = "python", template: str | None = None, durable: bool = False
+    ) -> dict[str, Any]:
+        """Make a session. Variables, functions and files stay in it from run to run. Answers its id."""
+        made = await self._client.sandbox(language=language, template=template, durable=durable)
+        return {"session_id": made.id, "language": language}
+
+    async def run_code(
+        self, code: str, session_id: str | None = None, language: str | None = None, timeout_ms: int | None = None
+    ) -> dict[str, Any]:
+        """Run a program (python, javascript, typescript or shell). Without session_id it runs in a session of its own that is
+        gone afterwards. The value of the last expression is the result; what it printed is stdout."""
+        if session_id is None:
+            done = await self._client.run(code, language=language, timeout_ms=timeout_ms)
+        else:
+            done = await (await self._session(session_id)).run(code, language=language, timeout_ms=timeout_ms)
+        told: dict[str, Any] = {"status": done.status.value, "result": done.result, "stdout": done.stdout, "stderr": done.stderr}
+        if done.error is not None:
+            told["error"] = {"code": done.error.code, "message": done.error.message, "hint": done.error.hint}
+        if done.displays:
+            told["displays"] = [{"mime": one.mime, "data": one.data} for one in done.displays]
+        return told
+
+    async def read_file(self, session_id: str, path: str) -> dict[str, str]:
+        """A file of the session, as text or, if it is not text, as base64."""
+        data = await (await self._session(session_id)).read(path)
+        try:
+            return {"path": path, "text": data.decode()}
+        except UnicodeDecodeError:
+            return {"path": path, "base64": base64.b64encode(data).decode()}
+
+    async def write_file(self, session_id: str, path: str, text: str) -> dict[str, Any]:
+        """Write a text file under /workspace."""
+        made = await (await self._session(session_id)).write(path, text)
+        return {"path": made.path, "bytes": made.size_bytes}
+
+    async def list_files(self, session_id: str, path: str = "/") -> list[dict[str, Any]]:
+        """The files in a directory of the session."""
+        found = await (await self._session(session_id)).list(path)
+        return [{"path": one.path, "directory": one.is_directory, "bytes": one.size_bytes} for one in found]
+
+    async def fork_session(self, session_id: str) -> dict[str, str]:
+        """An independent session that starts with everything this one has: variables, files, open generators."""
+        return {"session_id": (await (await self._session(session_id)).fork()).id}
+
+    async def save_snapshot(self, session_id: str, label: str = "") -> dict[str, str]:
+        """Keep the session as it is now, to be restored later."""
+        return {"snapshot_id": (await (await self._session(session_id)).save(label)).id}
+
+    async def restore_snapshot(self, snapshot_id: str) -> dict[str, str]:
+        """A new session with everything a snapshot has."""
+        return {"session_id": (await self._client.restore(snapshot_id)).id}
+
+    async def delete_session(self, session_id: str) -> dict[str, bool]:
+        """Delete a session with everything in it."""
+        await (await self._session(session_id)).close()
+        return {"deleted": True}

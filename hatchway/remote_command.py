@@ -1,0 +1,163 @@
+"""`hatchway remote`: a gateway from the command line.
+
+Rules: where it is and who asks come from --url and HATCHWAY_TOKEN (or --token). Output is for people; --json is for programs. The
+exit status of `run` is the program's. Imports happen inside of functions: every command reads this file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hatchway.client import Client
+
+
+def add_command(commands: Any) -> None:
+    remote = commands.add_parser(
+        "remote",
+        help="use a gateway: run programs, files, forks, snapshots, approvals",
+        description="Use a gateway. Where it is: --url or HATCHWAY_URL; who asks: HATCHWAY_TOKEN or --token.",
+        epilog="examples:\n  hatchway remote run -c 'print(1 + 1)'\n  hatchway remote create --id notes --durable\n"
+        "  hatchway remote run --session notes -c 'x = 1'\n  hatchway remote put notes data.csv\n"
+        "  hatchway remote approvals\n  hatchway remote decide APPROVAL approve",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    remote.add_argument("--url", metavar="URL", help="the gateway (default HATCHWAY_URL, or http://127.0.0.1:8484)")
+    remote.add_argument("--token", metavar="TOKEN", help="an API token (default HATCHWAY_TOKEN, which others cannot see)")
+    remote.add_argument("--json", action="store_true", help="machine-readable")
+    verbs = remote.add_subparsers(dest="verb", metavar="VERB", required=True)
+    run_ = verbs.add_parser("run", help="run a program, in a session or in one of its own")
+    run_.add_argument("path", nargs="?", metavar="FILE", help="the program; - reads it from standard input")
+    run_.add_argument("-c", "--code", metavar="CODE", help="the program itself")
+    run_.add_argument("-l", "--language", metavar="L", help="python, javascript, typescript or shell")
+    run_.add_argument("--session", metavar="ID", help="a session that is there already")
+    run_.add_argument("--timeout-ms", type=int, metavar="N", help="wall clock limit")
+    verbs.add_parser("sessions", help="list sessions")
+    create = verbs.add_parser("create", help="make a session")
+    create.add_argument("--id", metavar="ID")
+    create.add_argument("--language", metavar="L")
+    create.add_argument("--template", metavar="NAME")
+    create.add_argument("--durable", action="store_true", help="keep its variables even if the service dies")
+    for name, about in (("fork", "fork a session"), ("delete", "delete a session"), ("save", "save a snapshot")):
+        verbs.add_parser(name, help=about).add_argument("session", metavar="SESSION")
+    restore = verbs.add_parser("restore", help="a session from a snapshot")
+    restore.add_argument("snapshot", metavar="SNAPSHOT")
+    files = verbs.add_parser("ls", help="list files")
+    files.add_argument("session", metavar="SESSION")
+    files.add_argument("path", nargs="?", default="/", metavar="PATH")
+    get = verbs.add_parser("get", help="copy a file here, or to standard output with -")
+    get.add_argument("session", metavar="SESSION")
+    get.add_argument("path", metavar="PATH")
+    get.add_argument("to", nargs="?", metavar="FILE")
+    put = verbs.add_parser("put", help="copy a file into a session")
+    put.add_argument("session", metavar="SESSION")
+    put.add_argument("file", metavar="FILE")
+    put.add_argument("path", nargs="?", metavar="PATH")
+    verbs.add_parser("approvals", help="what waits for somebody")
+    decide = verbs.add_parser("decide", help="decide an approval")
+    decide.add_argument("approval", metavar="APPROVAL")
+    decide.add_argument("decision", choices=["approve", "approve_always", "reject", "reject_always", "cancel"])
+    decide.add_argument("--reason", default="", metavar="TEXT")
+    remote.set_defaults(function="remote")
+
+
+def run(options: argparse.Namespace) -> int:
+    from hatchway.client import Client
+
+    with Client(options.url, options.token) as client:
+        return int(globals()[f"run_{options.verb}"](client, options))
+
+
+def _show(options: argparse.Namespace, items: Iterable[Any], line: Any) -> int:
+    import msgspec
+
+    for one in items:
+        print(msgspec.json.encode(one).decode() if options.json else line(one))
+    return 0
+
+
+def run_run(client: Client, options: argparse.Namespace) -> int:
+    import msgspec
+
+    from hatchway.cli import complain
+    from sandbox.errors import RequestError
+
+    if options.code is None and options.path is None:
+        raise RequestError("INVALID_ARGUMENT", "there is nothing to run", "give a FILE, or code with -c")
+    code = options.code
+    if code is None:
+        code = sys.stdin.read() if options.path == "-" else Path(options.path).read_text("utf-8")
+    place = client.session(options.session) if options.session else client
+    done = place.run(code, language=options.language, timeout_ms=options.timeout_ms)
+    if options.json:
+        print(msgspec.json.encode(done).decode())
+        return done.exit_code
+    sys.stdout.write(done.stdout)
+    sys.stderr.write(done.stderr)
+    if done.result is not None:
+        print(msgspec.json.encode(done.result).decode())
+    if done.error is not None:
+        complain(f"{done.error.code}: {done.error.message}", done.error.hint)
+    return done.exit_code
+
+
+def run_sessions(client: Client, options: argparse.Namespace) -> int:
+    return _show(options, client.sessions(), lambda one: f"{one.id:40} {one.language:12} {one.title}")
+
+
+def run_create(client: Client, options: argparse.Namespace) -> int:
+    made = client.sandbox(id=options.id, language=options.language, template=options.template, durable=options.durable)
+    return _show(options, [made.info], lambda one: one.id)
+
+
+def run_fork(client: Client, options: argparse.Namespace) -> int:
+    return _show(options, [client.session(options.session).fork().info], lambda one: one.id)
+
+
+def run_delete(client: Client, options: argparse.Namespace) -> int:
+    client.session(options.session).close()
+    return 0
+
+
+def run_save(client: Client, options: argparse.Namespace) -> int:
+    return _show(options, [client.session(options.session).save()], lambda one: one.id)
+
+
+def run_restore(client: Client, options: argparse.Namespace) -> int:
+    return _show(options, [client.restore(options.snapshot).info], lambda one: one.id)
+
+
+def run_ls(client: Client, options: argparse.Namespace) -> int:
+    found = client.session(options.session).files.list(options.path)
+    return _show(options, found, lambda one: f"{one.size_bytes:>10}  {one.path}{'/' if one.is_directory else ''}")
+
+
+def run_get(client: Client, options: argparse.Namespace) -> int:
+    data = client.session(options.session).files.read(options.path)
+    if options.to == "-":
+        sys.stdout.buffer.write(data)
+    else:
+        Path(options.to or Path(options.path).name).write_bytes(data)
+    return 0
+
+
+def run_put(client: Client, options: argparse.Namespace) -> int:
+    source = Path(options.file)
+    made = client.session(options.session).files.write(options.path or source.name, source.read_bytes())
+    return _show(options, [made], lambda one: one.path)
+
+
+def run_approvals(client: Client, options: argparse.Namespace) -> int:
+    def line(one: Any) -> str:
+        return f"{one.id}  {one.capability}({one.arguments})  for {one.requested_by}, by {one.approver}"
+
+    return _show(options, client.approvals(), line)
+
+
+def run_decide(client: Client, options: argparse.Namespace) -> int:
+    decided = client.decide(options.approval, options.decision, options.reason)
+    return _show(options, [decided], lambda one: f"{one.id} {one.verdict}")

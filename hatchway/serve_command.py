@@ -1,0 +1,121 @@
+"""`hatchway serve`: the gateway as a service.
+
+Rules: it listens at once; languages become ready as their images are compiled, with progress here and on /readyz. It prints one
+clear line with its address, and at the very first start an admin token, once. SIGINT and SIGTERM stop it in order: running work
+is finished or frozen. A second signal ends it at once. Imports happen inside of functions: every command reads this file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gateway.configuration import Configuration
+    from gateway.http.assembly import Face
+    from gateway.http.readiness import Images
+    from gateway.service import Service
+
+
+def add_command(commands: Any) -> None:
+    serve = commands.add_parser(
+        "serve",
+        help="run the gateway: an HTTP service for many tenants",
+        description="Run the gateway. Every setting can also be given in a TOML file or as HATCHWAY_NAME in the environment.",
+        epilog="examples:\n  hatchway serve\n  hatchway serve --data /var/lib/hatchway --policy acme.hatch --port 8080\n"
+        "  HATCHWAY_TLS_CERTIFICATE=cert.pem HATCHWAY_TLS_KEY=key.pem hatchway serve --host 0.0.0.0\n"
+        "settings: docs/configuration.md",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    serve.set_defaults(function="serve")
+    serve.add_argument("--config", metavar="FILE", help="a TOML file with settings")
+    serve.add_argument("--data", metavar="DIR", help="the embedded store's directory (default ./hatchway-data)")
+    serve.add_argument("--database-url", metavar="URL", help="a PostgreSQL URL to use instead of the embedded store")
+    serve.add_argument("--policy", metavar="FILE", help="the policy of tenants that have none of their own")
+    serve.add_argument("--host", metavar="ADDRESS", help="the address to listen on (default 127.0.0.1)")
+    serve.add_argument("--port", type=int, metavar="N", help="the port; 0 takes a free one (default 8484)")
+    serve.add_argument("--workers", choices=["processes", "in-process"], help="where programs run")
+
+
+def run(options: argparse.Namespace) -> int:
+    from gateway.configuration import ConfigurationError, load
+    from sandbox.errors import RequestError
+
+    try:
+        configuration = load(
+            Path(options.config) if options.config else None,
+            os.environ,
+            data=options.data,
+            database_url=options.database_url,
+            policy=options.policy,
+            host=options.host,
+            port=options.port,
+            workers=options.workers,
+        )
+        return asyncio.run(serve(configuration))
+    except ConfigurationError as error:
+        raise RequestError("INVALID_ARGUMENT", str(error), "see docs/configuration.md") from None
+
+
+async def serve(configuration: Configuration) -> int:
+    from gateway.configuration import ConfigurationError
+    from gateway.http.assembly import Face
+    from gateway.http.readiness import Images
+    from gateway.http.server import listen
+    from gateway.service import Service
+    from gateway.telemetry import Telemetry, log_to
+
+    log_to(sys.stderr, configuration.log_level)
+    telemetry, images = Telemetry(tracing=configuration.tracing), Images()
+    with listen(configuration) as listening:
+        service = await Service.open(configuration)
+        face = Face(service, configuration, telemetry, images, listening=listening)
+        try:
+            await face.server.start()
+        except ConfigurationError:
+            await service.stop(0)
+            raise
+        return await _run(service, face, images)
+
+
+async def _run(service: Service, face: Face, images: Images) -> int:
+    print(f"Hatchway listens on {face.server.url}   (API: {face.server.url}/docs)", flush=True)
+    token = await service.first_token()
+    if token is not None:
+        print(f"First start: this admin token is shown once.  export HATCHWAY_TOKEN={token}", flush=True)
+    preparing = asyncio.create_task(images.prepare(_show, service.refresh))
+    await _stopped()
+    print("Stopping: running work is finished or frozen …", flush=True)
+    preparing.cancel()
+    await asyncio.wait((preparing,))
+    await face.server.stop()
+    return 0
+
+
+async def _stopped() -> None:
+    """Until somebody wants an end. The next signal is not caught any more."""
+    loop, wanted = asyncio.get_running_loop(), asyncio.Event()
+
+    def stop() -> None:
+        wanted.set()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop)
+    await wanted.wait()
+
+
+def _show(guest: str, done: float) -> None:
+    if sys.stderr.isatty():
+        filled = int(done * 30)
+        end = "\n" if done >= 1 else ""
+        bar = "#" * filled + "." * (30 - filled)
+        print(f"\rpreparing {guest:12} [{bar}] {done:4.0%}", end=end, file=sys.stderr, flush=True)
+    elif done >= 1:
+        print(f"{guest} is ready", file=sys.stderr, flush=True)
