@@ -15,11 +15,13 @@ from gateway.hooks.inspection import BadModule
 from gateway.hooks.jobs import Changes, Done, Job
 from sandbox.capabilities import Capability
 from sandbox.errors import RequestError
-from sandbox.wire import RunResult, RunStatus
-from sandbox.workers.interface import Aside, FileChanges, FileEntry, OnCall, Worker, WorkerLost
+from sandbox.wire import RunStatus
+from sandbox.workers.interface import Aside, AsideOutcome, FileChanges, FileEntry, OnCall, Worker, WorkerLost
 
 _ROOT = "/workspace"
+_OWN = "/.hooks"
 _LATE = (RunStatus.TIMEOUT, RunStatus.CANCELLED)
+_NO_CHANGES = Changes()
 
 
 class WorkerForks:
@@ -58,7 +60,7 @@ class WorkerForks:
             return Done(failure="the worker died while the hook ran")
         except RequestError as refused:
             return Done(failure=refused.error.message)
-        return _done(outcome.result, hook_changes(outcome.changes))
+        return _done(outcome)
 
 
 @functools.cache
@@ -73,15 +75,16 @@ async def _compiled(job: Job) -> bytes:
     return await asyncio.to_thread(_compiler().compile, job.module, job.limits.memory_mb << 20)
 
 
-def _done(result: RunResult, changes: Changes) -> Done:
+def _done(outcome: AsideOutcome) -> Done:
+    result = outcome.result
     return Done(
         stdout=result.stdout,
         stderr=result.stderr,
         exit_code=result.exit_code,
         is_late=result.status in _LATE,
-        is_cut=any(one.code == "STDOUT_EXCEEDED" for one in result.diagnostics),
+        is_cut=outcome.is_cut,
         failure=result.error.message if result.error is not None else None,
-        changes=changes,
+        changes=hook_changes(outcome.changes) if outcome.changes else _NO_CHANGES,
     )
 
 
@@ -99,10 +102,14 @@ def file_changes(changes: Changes) -> FileChanges:
 
 def hook_changes(changes: FileChanges) -> Changes:
     """What a worker reports, as hooks speak of it. A hook's own payload is none of it."""
-    kept = [one for one in changes.written if one.path != "/.hooks" and not one.path.startswith("/.hooks/")]
+    kept = [one for one in changes.written if not _is_own(one.path)]
     return Changes(
         files={_ROOT + one.path: one.data for one in kept if one.kind == "file"},
         directories=tuple(_ROOT + one.path for one in kept if one.kind == "directory"),
         links={_ROOT + one.path: one.data.decode("utf-8", "replace") for one in kept if one.kind == "symlink"},
-        removed=tuple(_ROOT + path for path in changes.removed if not path.startswith("/.hooks")),
+        removed=tuple(_ROOT + path for path in changes.removed if not _is_own(path)),
     )
+
+
+def _is_own(path: str) -> bool:
+    return path == _OWN or path.startswith(_OWN + "/")

@@ -25,7 +25,6 @@ from gateway.events import Feed
 from gateway.hookbook import HookBook
 from gateway.hooks.events import HookEvent
 from gateway.policies import Gate
-from gateway.rates import Rates
 from gateway.records import Principal, Session
 from gateway.uuids import uuid7
 from policy import Decision
@@ -56,11 +55,10 @@ class CallContext:
 
 
 class Calls:
-    def __init__(self, catalogue: Catalogue, approvals: Approvals, hooks: HookBook, rates: Rates) -> None:
+    def __init__(self, catalogue: Catalogue, approvals: Approvals, hooks: HookBook) -> None:
         self._catalogue = catalogue
         self._approvals = approvals
         self._hooks = hooks
-        self._rates = rates
 
     def tools(self, tenant: str) -> list[Capability]:
         return self._catalogue.tools(tenant)
@@ -122,11 +120,7 @@ class Calls:
     async def _permit(self, context: CallContext, call: ToolCall, decision: Decision) -> None:
         """Count the decision's rates and take its approval. Raises if there is none to be had."""
         session = context.session
-        scopes = {"session": session.id, "tenant": "", "user": context.principal.user, "capability": ""}
-        self._rates.take(
-            ((session.tenant, call.name, rate.per, scopes.get(rate.per, "")), rate.count, rate.window_s)
-            for rate in decision.rates
-        )
+        context.gate.count(call.name, decision)
         asked = Asked(
             session=session,
             run_id=context.run_id,

@@ -24,6 +24,7 @@ import msgspec
 
 from gateway.compiling import Compiled, Compiler, policy_of
 from gateway.errors import Forbidden, Unprocessable, missing
+from gateway.rates import Rates
 from gateway.records import Record, Session, StoredPolicy, Tenant
 from gateway.stores.interface import AppendAudit, PutPolicy, Store
 from gateway.trails import Trail
@@ -93,7 +94,7 @@ def language_name(language: Language) -> str:
 class Gate:
     """A policy as one session meets it."""
 
-    __slots__ = ("_folded", "_note", "_trail", "actor", "policy", "session_id")
+    __slots__ = ("_folded", "_note", "_rates", "_trail", "actor", "policy", "session_id")
 
     def __init__(
         self,
@@ -102,6 +103,7 @@ class Gate:
         session: Session | None,
         note: Callable[..., None],
         trail: Callable[[AppendAudit], None],
+        rates: Rates,
     ) -> None:
         self.policy = policy
         self.session_id = session.id if session else ""
@@ -109,6 +111,7 @@ class Gate:
         self._folded = folded
         self._note = note
         self._trail = trail
+        self._rates = rates
 
     def decide(self, event: str, arguments: Mapping[str, Any]) -> Decision:
         """Pure but for the log. Facts were folded in when the session was opened."""
@@ -124,8 +127,22 @@ class Gate:
         told = {"event": event, "verdict": decision.verdict, "rule": decision.rule, "policy": self.policy.digest}
         self._trail(AppendAudit(at=now_ms(), kind="decision", actor=self.actor, subject=self.session_id, data=told))
         if decision.verdict == "allow" or (decision.verdict == "ask" and decision.auto is not None):
+            self.count(event, decision)
             return decision
         raise refusal(event, decision)
+
+    def count(self, event: str, decision: Decision) -> None:
+        """Count one call under every rate the decision names. Raises `TooMany` if there were too many."""
+        facts = self._folded.facts
+        scopes = {"session": self.session_id, "user": facts.get("user", ""), "tenant": "", "capability": ""}
+        self._rates.take(
+            (
+                ("" if rate.per == "capability" else facts["tenant"], event, rate.per, rate.count, scopes.get(rate.per, "")),
+                rate.count,
+                rate.window_s,
+            )
+            for rate in decision.rates
+        )
 
 
 def refusal(event: str, decision: Decision) -> Forbidden:
@@ -175,6 +192,7 @@ class Policies:
         self._store = store
         self.compiler = compiler or Compiler()
         self.trail = Trail(store)
+        self.rates = Rates()
         self._clock_ms = clock_ms
         self.default = default
         self._base = base
@@ -189,7 +207,7 @@ class Policies:
             policy = await self._pinned(tenant.id, session.policy)
         folded = policy.open_session(facts_of(tenant, session))
         note, trail = functools.partial(self._note, in_force), functools.partial(self.trail.note, tenant.id)
-        return Gate(policy, folded, session, note, trail)
+        return Gate(policy, folded, session, note, trail, self.rates)
 
     async def active(self, tenant: str) -> Policy:
         return (await self._in_force(tenant)).active

@@ -15,7 +15,7 @@ import asyncio
 import contextlib
 import hashlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -28,7 +28,6 @@ from gateway.hookbook import HookBook
 from gateway.hooks.events import HookEvent
 from gateway.hooks.firing import Fired
 from gateway.policies import Gate, language_name, lowered, now_ms, refusal
-from gateway.rates import Rates
 from gateway.records import Principal, Record, Run, Session, Snapshot
 from gateway.scheduling import Scheduler
 from gateway.sessions import Live, Sessions, file_changes
@@ -112,7 +111,6 @@ class Runs:
         store: Store,
         sessions: Sessions,
         scheduler: Scheduler,
-        rates: Rates,
         calls: Calls,
         hooks: HookBook,
         trail: Trail,
@@ -121,7 +119,6 @@ class Runs:
         self._store = store
         self._sessions = sessions
         self._scheduler = scheduler
-        self._rates = rates
         self._calls = calls
         self._hooks = hooks
         self._trail = trail
@@ -129,6 +126,7 @@ class Runs:
         self._feeds: dict[tuple[str, str], Feed] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self.is_stopping = False
+        self.on_turn_end: Callable[[Principal, Live, bool, int, str], Awaitable[None]] | None = None
 
     async def run(self, principal: Principal, session_id: str, body: RunBody) -> Run:
         """Run it and wait for the end. If the caller goes away, so does the run."""
@@ -258,10 +256,7 @@ class Runs:
         if decision.verdict == "deny" or (decision.verdict == "ask" and decision.auto is None):
             # A run is not something that could be put away before it began: what would have to be asked for is refused.
             raise refusal("run", decision)
-        scopes = {"session": session.id, "tenant": session.tenant, "user": turn.principal.user, "capability": "run"}
-        self._rates.take(
-            ((session.tenant, "run", rate.per, scopes.get(rate.per, "")), rate.count, rate.window_s) for rate in decision.rates
-        )
+        turn.gate.count("run", decision)
         return decision
 
     async def _hooks_before(self, turn: _Turn, decision: Decision) -> RunBody:
@@ -326,8 +321,14 @@ class Runs:
         record = msgspec.structs.replace(turn.record, state="finished", result=result, updated_at=now_ms())
         turn.note("run", record.id, session=record.session_id, status=result.status.value, code=record.code_digest)
         await self._keep(turn, outcome, [PutRun(run=record), *turn.audit])
+        await self._end_turn(turn, result)
         turn.feed.end("result", msgspec.to_builtins(record))
         return record
+
+    async def _end_turn(self, turn: _Turn, result: RunResult) -> None:
+        if self.on_turn_end is not None:
+            calls = result.metrics.external_calls_count
+            await self.on_turn_end(turn.principal, turn.live, result.ok, calls, turn.record.id)
 
     async def _keep(self, turn: _Turn, outcome: RunOutcome, more: list[Change]) -> None:
         """What the run did, and what hooks and calls left beside it, in one write."""
@@ -416,6 +417,7 @@ class Runs:
         record = msgspec.structs.replace(turn.record, state="finished", result=result, updated_at=now_ms())
         turn.note("run", record.id, session=record.session_id, status=result.status.value, code=record.code_digest, resumed=True)
         await self._keep(turn, outcome, [PutRun(run=record), DeleteSnapshot(id=record.id), *turn.audit])
+        await self._end_turn(turn, result)
         turn.feed.end("result", msgspec.to_builtins(record))
         return record
 

@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from gateway.approvals import Approvals, Decide
 from gateway.asides import WorkerForks
-from gateway.calls import Calls
+from gateway.calls import CallContext, Calls
 from gateway.capabilities.catalogue import Catalogue
 from gateway.compiling import Compiler, compile_here, policy_of
 from gateway.configuration import Configuration
@@ -36,14 +36,14 @@ from gateway.errors import Conflict, GatewayError
 from gateway.files import Files
 from gateway.hookbook import HookBook
 from gateway.hooks.jobs import Forks
+from gateway.lifecycles import Lifecycles
 from gateway.policies import Policies, catalog_of, nothing
-from gateway.rates import Rates
 from gateway.records import Approval, Principal, Session, Tenant
 from gateway.runs import Runs
 from gateway.scheduling import Scheduler
 from gateway.sessions import Sessions
 from gateway.snapshots import Snapshots
-from gateway.stores.interface import PutTenant, PutToken, Store
+from gateway.stores.interface import AppendAudit, PutTenant, PutToken, Store
 from gateway.stores.opening import open_store
 from gateway.stores.retention import Retention, collect
 from gateway.tenancy import Tenancy
@@ -56,7 +56,8 @@ from policy import Policy
 from policy.catalog import Catalog
 from sandbox.capabilities import Capability
 from sandbox.sealing import Keys, local_keys
-from sandbox.workers.interface import Workers
+from sandbox.wire import ErrorObject
+from sandbox.workers.interface import CallReply, OnCall, Workers
 
 _log = logging.getLogger("hatchway.service")
 _UPKEEP_SECONDS: Final = 5.0
@@ -86,7 +87,6 @@ class Service:
         self.store, self.workers, self.keys = store, workers, keys
         self.catalogue = Catalogue()
         self.egress = egress or Egress()
-        self.rates = Rates()
         self.scheduler = Scheduler(slots or 4 * (os.cpu_count() or 1))
         self._default = default
         self.policies = Policies(store, nothing(), base=base, compiler=Compiler(), clock_ms=now)
@@ -97,8 +97,11 @@ class Service:
         self.files = Files(store)
         self.hooks = HookBook(store, self._forks, self.egress, self.vault.signing_keys)
         self.approvals = Approvals(store, now)
-        self.calls = Calls(self.catalogue, self.approvals, self.hooks, self.rates)
-        self.runs = Runs(store, self.sessions, self.scheduler, self.rates, self.calls, self.hooks, self.policies.trail, keys)
+        self.calls = Calls(self.catalogue, self.approvals, self.hooks)
+        self.runs = Runs(store, self.sessions, self.scheduler, self.calls, self.hooks, self.policies.trail, keys)
+        self.lifecycles = Lifecycles(self.hooks, self.sessions, self.policies.trail)
+        self.sessions.on_start, self.sessions.on_end = self.lifecycles.started, self.lifecycles.ending
+        self.runs.on_turn_end = self.lifecycles.turn_ended
         self.snapshots = Snapshots(store, self.sessions, keys)
         self.workspace = Workspace(self.files, self.sessions)
         self.values = Values(store, self.sessions)
@@ -131,7 +134,26 @@ class Service:
         return service
 
     def _forks(self, session: Session) -> Forks:
-        return WorkerForks(functools.partial(self.workers.of, session.tenant))
+        return WorkerForks(functools.partial(self.workers.of, session.tenant), functools.partial(self._uses, session))
+
+    def _uses(self, session: Session, names: Sequence[str]) -> tuple[list[Capability], OnCall]:
+        """The capabilities that the policy lets a hook's program call, decided like any other call of the session."""
+        tools = [one for one in self.catalogue.tools(session.tenant) if one.name in names]
+
+        async def answer(name: str, args: list[Any], kwargs: dict[str, Any]) -> CallReply:
+            def note(kind: str, subject: str, **told: Any) -> None:
+                record = AppendAudit(at=self.clock.now_ms(), kind=kind, actor="hook", subject=subject, data=told)
+                self.policies.trail.note(session.tenant, record)
+
+            gate = await self.policies.gate(await self.sessions.tenant(session.tenant), session)
+            principal = Principal(tenant=session.tenant, role="runner", user="hook")
+            context = CallContext(principal=principal, session=session, run_id="", gate=gate, note=note)
+            reply = await self.calls.answering(context)(name, args, kwargs)
+            if reply.suspended:
+                return CallReply(error=ErrorObject(code="PERMISSION_DENIED", message="a hook cannot wait for an approval"))
+            return reply
+
+        return tools, answer
 
     async def start(
         self, equipment: Equipment | None = None, functions: Sequence[tuple[Capability, Callable[..., Any]]] = ()

@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -100,6 +100,9 @@ class Sessions:
         self._idle_ms = idle_ms
         self._clock_ms = clock_ms
         self._live: dict[tuple[str, str], Live] = {}
+        self.on_start: Callable[[Principal, Session], Awaitable[None]] | None = None
+        self.on_end: Callable[[Principal, Live, str], Awaitable[None]] | None = None
+        """Told when a session was made, and before one is deleted, by whoever holds it."""
 
     async def create(self, principal: Principal, asked: CreateSession) -> Session:
         tenant = await self.tenant(principal.tenant)
@@ -138,6 +141,8 @@ class Sessions:
         except PreconditionFailed:
             raise Conflict("SESSION_EXISTS", f"there is a session {session_id!r} already") from None
         self._live[tenant.id, record.id] = Live(record)
+        if self.on_start is not None:
+            await self.on_start(principal, record)
         return record
 
     async def tenant(self, tenant: str) -> Tenant:
@@ -166,6 +171,8 @@ class Sessions:
 
     async def delete(self, principal: Principal, session_id: str) -> None:
         async with self.held(principal, session_id) as live:
+            if self.on_end is not None:
+                await self.on_end(principal, live, "deleted")
             audit = AppendAudit(at=self._clock_ms(), kind="session.delete", actor=principal.name, subject=session_id)
             await self._store.write(principal.tenant, [DeleteSession(session_id=session_id), audit])
             await self._drop(live)
@@ -198,7 +205,7 @@ class Sessions:
     async def opened(self, principal: Principal, session_id: str) -> AsyncIterator[tuple[Live, Worker]]:
         """The session, held and in a worker. If the worker dies, so does only this."""
         async with self.held(principal, session_id) as live:
-            worker = await self._ensure_open(live)
+            worker = await self.ensure_open(live)
             try:
                 yield live, worker
             except WorkerLost as lost:
@@ -211,7 +218,7 @@ class Sessions:
             live.gate = await self._policies.gate(await self.tenant(live.record.tenant), live.record)
         return live.gate
 
-    async def _ensure_open(self, live: Live) -> Worker:
+    async def ensure_open(self, live: Live) -> Worker:
         record = live.record
         try:
             worker = await self._workers.of(record.tenant)

@@ -171,6 +171,11 @@ def main(arguments: list[str] | None = None) -> int:
     except SandboxError as error:
         complain(str(error))
         return 2
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] in ("hatchway", "gateway", "sandbox", "policy"):
+            raise
+        complain(f"this command needs the package {missing.name}", "pip install 'hatchway[gateway]'")
+        return 2
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more when it ends
         return 141
@@ -228,7 +233,8 @@ def run_template(options: argparse.Namespace) -> int:
 def run_completion(options: argparse.Namespace) -> int:
     from hatchway.completion import script
 
-    print(script(build_parser(), options.shell))
+    parsers = [build_parser(), late_parser(*(importlib.import_module(module) for module, _ in _LATE.values()))]
+    print(script(parsers, options.shell))
     return 0
 
 

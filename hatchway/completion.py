@@ -5,21 +5,21 @@ from __future__ import annotations
 import argparse
 
 
-def _words(parser: argparse.ArgumentParser) -> dict[str, list[str]]:
+def _words(parsers: list[argparse.ArgumentParser]) -> dict[str, list[str]]:
     """Words by the command they follow: '' for the top level."""
     words: dict[str, list[str]] = {"": []}
-    for action in parser._actions:
+    for action in (action for parser in parsers for action in parser._actions):
         if isinstance(action, argparse._SubParsersAction):
             for name, sub in action.choices.items():
-                words[""].append(name)
+                words[""] += [name] if name not in words[""] else []
                 words[name] = [word for a in sub._actions for word in (a.option_strings or a.choices or [])]
         else:
             words[""].extend(action.option_strings)
     return words
 
 
-def script(parser: argparse.ArgumentParser, shell: str) -> str:
-    words = _words(parser)
+def script(parsers: list[argparse.ArgumentParser], shell: str) -> str:
+    words = _words(parsers)
     if shell == "fish":
         lines = [f"complete -c hatchway -n __fish_use_subcommand -a {name}" for name in words[""] if not name.startswith("-")]
         for name, options in words.items():

@@ -15,8 +15,8 @@ from gateway.capabilities.catalogue import Catalogue
 from gateway.capabilities.functions import FunctionSource
 from gateway.compiling import compile_here, policy_of
 from gateway.hookbook import HookBook
+from gateway.lifecycles import Lifecycles
 from gateway.policies import Policies, catalog_of, now_ms
-from gateway.rates import Rates
 from gateway.records import Principal, Quotas, Tenant
 from gateway.runs import Runs
 from gateway.scheduling import Scheduler
@@ -75,11 +75,13 @@ class House:
         self.store, self.keys, self.catalogue = store, keys, catalogue
         self.policies = Policies(store, policy)
         self.sessions = Sessions(store, workers, self.policies, keys, catalogue.tools)
-        self.rates = Rates()
         self.approvals = Approvals(store)
         self.hooks = HookBook(store, lambda session: WorkerForks(functools.partial(workers.of, session.tenant)))
-        self.calls = Calls(catalogue, self.approvals, self.hooks, self.rates)
-        self.runs = Runs(store, self.sessions, Scheduler(4), self.rates, self.calls, self.hooks, self.policies.trail, keys)
+        self.calls = Calls(catalogue, self.approvals, self.hooks)
+        self.runs = Runs(store, self.sessions, Scheduler(4), self.calls, self.hooks, self.policies.trail, keys)
+        self.lifecycles = Lifecycles(self.hooks, self.sessions, self.policies.trail)
+        self.sessions.on_start, self.sessions.on_end = self.lifecycles.started, self.lifecycles.ending
+        self.runs.on_turn_end = self.lifecycles.turn_ended
         self.snapshots = Snapshots(store, self.sessions, keys)
 
 

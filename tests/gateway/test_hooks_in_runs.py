@@ -228,3 +228,37 @@ def test_tm_hook_stream_what_a_hook_may_redact_is_not_shown_live() -> None:
             assert events[0].data["result"]["stdout"] == "gone"
 
     asyncio.run(main())
+
+
+def test_start_turn_and_end_of_a_session_are_told_and_change_nothing() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            for event in ("session_start", "turn_end", "session_end"):
+                await hook(house, event, event, "cat > /dev/null; exit 1")
+            session = await house.sessions.create(ANN, CreateSession())
+            done = await run(house, "7", session.id)
+            assert done.result is not None and done.result.result == 7
+            await house.sessions.delete(ANN, session.id)
+            await house.policies.trail.flush()
+            assert [(one["hook_id"], one["effect"]) for one in await audited(house)] == [
+                ("user:session_start", "ignored"),
+                ("user:turn_end", "ignored"),
+                ("user:session_end", "ignored"),
+            ]
+
+    asyncio.run(main())
+
+
+def test_what_a_person_says_can_be_rewritten_and_blocked() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            session = await house.sessions.create(ANN, CreateSession())
+            assert await house.lifecycles.submitted(ANN, session.id, "hello") == "hello"
+            rewrite = json.dumps({"decision": "mutate", "patch": {"message": "HELLO"}})
+            script = f"if grep -q rude; then echo 'be kind' >&2; exit 1; else echo '{rewrite}'; fi"
+            await hook(house, "manners", "user_prompt_submit", script)
+            assert await house.lifecycles.submitted(ANN, session.id, "hello") == "HELLO"
+            with pytest.raises(Forbidden, match="be kind"):
+                await house.lifecycles.submitted(ANN, session.id, "rude")
+
+    asyncio.run(main())

@@ -9,7 +9,7 @@ import pytest
 
 from gateway.compiling import Compiler, RefusedPolicy, compile_here, policy_of
 from gateway.deployments import Comparison, Deploy, Deployments, Question, Sources
-from gateway.errors import Forbidden, GatewayError, StoreFailed, Unavailable, Unprocessable
+from gateway.errors import Forbidden, GatewayError, StoreFailed, TooMany, Unavailable, Unprocessable
 from gateway.policies import Policies, nothing
 from gateway.records import Principal
 from gateway.runs import RunBody
@@ -203,5 +203,25 @@ def test_a_refusal_names_its_rule_and_how_to_learn_more() -> None:
             with pytest.raises(GatewayError) as refused:
                 gate.require("fs.read", {"path": "/etc/passwd"})
             assert refused.value.error.hint == "decided by default; `hatchway policy explain` says why"
+
+    asyncio.run(main())
+
+
+def test_rates_are_counted_for_everything_that_is_decided() -> None:
+    async def main() -> None:
+        text = policy(
+            "allow session.create\n  rate 2/min per tenant\nallow run\n  rate 3/min per session\n" + LIMIT,
+            "run { language python, bytes 1B } => allow session.create { language python } => allow",
+        )
+        async with housed() as house:
+            await house.policies.activate("acme", {"p.hatch": text}, "p.hatch", "op", tools=[])
+            one, two = [await house.sessions.create(ANN, CreateSession()) for _ in range(2)]
+            with pytest.raises(TooMany):
+                await house.sessions.create(ANN, CreateSession())
+            for _ in range(3):
+                await house.runs.run(ANN, one.id, RunBody(code="1"))
+            with pytest.raises(TooMany):
+                await house.runs.run(ANN, one.id, RunBody(code="1"))
+            await house.runs.run(ANN, two.id, RunBody(code="1"))
 
     asyncio.run(main())

@@ -9,9 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from hatchway.cli import build_parser
-from hatchway.completion import script
-
 
 def hatchway(*words: str, stdin: str = "", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -115,12 +112,12 @@ def test_nothing_is_coloured_when_it_is_not_a_terminal() -> None:
 
 def test_completion_knows_every_command_and_option() -> None:
     for shell in ("bash", "zsh", "fish"):
-        text = script(build_parser(), shell)
-        for word in ("run", "doctor", "images", "--timeout-ms", "--json"):
+        text = hatchway("completion", shell).stdout
+        for word in ("run", "doctor", "images", "--timeout-ms", "--json", "serve", "--database-url", "remote", "mcp", "audit"):
             assert word in text, f"{word} is missing for {shell}"
 
 
 def test_every_command_is_in_the_readme_or_teaches_by_itself() -> None:
-    for command in ("run", "doctor", "images", "completion"):
+    for command in ("run", "doctor", "images", "completion", "serve", "remote", "mcp", "audit", "hook"):
         done = hatchway(command, "--help")
         assert done.returncode == 0 and "usage: hatchway" in done.stdout

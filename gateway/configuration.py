@@ -1,0 +1,198 @@
+"""The service's settings: one typed record, read from a TOML file and then from the environment.
+
+    configuration = load(Path("hatchway.toml"), os.environ)        # HATCHWAY_PORT=9000 wins over `port = 8080` in the file
+
+Rules: every setting has a default that is safe on a machine of one's own, a unit at the end of its name, and a sentence that says
+what it does; docs/configuration.md is made from those sentences (`python -m gateway.configuration`). A name that is not known in
+the file, or a value of the wrong type anywhere, is an error that names the place: a service with a misspelt limit does not start.
+
+Does not know: what the settings are used for.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Meta
+
+PREFIX: Final = "HATCHWAY_"
+
+
+class ConfigurationError(Exception):
+    """The settings cannot be used; the message says which and why."""
+
+
+def _count(about: str, least: int = 1, most: int | None = None) -> Meta:
+    return Meta(description=about, ge=least, le=most)
+
+
+class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    host: Annotated[str, Meta(description="The address to listen on. `0.0.0.0` is every IPv4 address of the machine.")] = (
+        "127.0.0.1"
+    )
+    port: Annotated[int, _count("The TCP port; 0 takes a free one and prints it.", 0, 65535)] = 8484
+    data: Annotated[str, Meta(description="The directory of the embedded store, made if it is not there.")] = "hatchway-data"
+    database_url: Annotated[
+        str, Meta(description="A PostgreSQL URL (`postgresql://…`) to use instead of the embedded SQLite store.")
+    ] = ""
+    policy: Annotated[str, Meta(description="A `.hatch` file for tenants that have not deployed a policy of their own.")] = ""
+    policy_base: Annotated[
+        str, Meta(description="A `.hatch` file that every tenant's policy must narrow; the compiler proves that it does.")
+    ] = ""
+    equipment: Annotated[
+        str, Meta(description="A TOML file with what programs can call: web endpoints and MCP servers (docs/capabilities.md).")
+    ] = ""
+    workers: Annotated[
+        Literal["processes", "in-process"],
+        Meta(
+            description="Where programs run: in jailed processes, one tenant each, or inside of the gateway (development only)."
+        ),
+    ] = "processes"
+    jail: Annotated[
+        Literal["required", "best_effort"],
+        Meta(description="Whether workers refuse to start where a layer of their jail cannot be had (see `hatchway doctor`)."),
+    ] = "required"
+    run_slots: Annotated[int, _count("How many programs compute at the same time; 0 is the number of cores.", 0, 4096)] = 0
+
+    tls_certificate: Annotated[str, Meta(description="A PEM file with the certificate chain. With `tls_key`: serve HTTPS.")] = ""
+    tls_key: Annotated[str, Meta(description="A PEM file with the private key.")] = ""
+    tls_client_ca: Annotated[str, Meta(description="A PEM file; clients must show a certificate signed by one of it.")] = ""
+
+    connections_max: Annotated[int, _count("Open connections; one more is closed at once.")] = 1024
+    requests_in_flight_max: Annotated[int, _count("Requests being answered, of everybody; one more gets 503.")] = 1024
+    requests_per_tenant_max: Annotated[int, _count("Requests being answered, of one tenant; one more gets 429.")] = 256
+    streams_per_tenant_max: Annotated[int, _count("Open event streams and WebSockets of one tenant; one more gets 429.")] = 128
+    url_bytes_max: Annotated[int, _count("A request's target, path and query together; more gets 414.", 64)] = 8192
+    header_bytes_max: Annotated[int, _count("All of a request's headers; more gets 431.", 1024)] = 32768
+    headers_max: Annotated[int, _count("How many headers a request may have; more gets 431.", 8)] = 100
+    body_bytes_max: Annotated[int, _count("A request's body where the operation does not say less; more gets 413.", 1024)] = (
+        16 << 20
+    )
+    upload_bytes_max: Annotated[int, _count("The body of an upload: an archive, a snapshot.", 1024)] = 128 << 20
+    json_depth_max: Annotated[int, _count("How deep arrays and objects of a JSON or CBOR body may be nested.", 4, 128)] = 64
+    items_max: Annotated[int, _count("How many arrays, objects and (CBOR) values a body may hold.", 64)] = 200_000
+    message_bytes_max: Annotated[int, _count("One message on a WebSocket.", 1024)] = 1 << 20
+
+    header_deadline_ms: Annotated[
+        int, _count("A connection without a whole request head for that long is closed; so are idle ones.", 10)
+    ] = 15_000
+    body_deadline_ms: Annotated[int, _count("The time for a body to arrive, from its first byte to its last; then 408.", 10)] = (
+        30_000
+    )
+    upload_deadline_ms: Annotated[int, _count("The time for the body of an upload to arrive; then 408.", 10)] = 300_000
+    request_deadline_ms: Annotated[
+        int, _count("The time for an answer, where the operation does not say more; then 503.", 10)
+    ] = 120_000
+    write_deadline_ms: Annotated[int, _count("How long a client may leave what was sent to it unread.", 10)] = 20_000
+    heartbeat_ms: Annotated[int, _count("A stream with nothing to say sends a sign of life that often.", 10)] = 15_000
+    drain_deadline_ms: Annotated[int, _count("At shutdown, the time for running work to finish before it is frozen.", 0)] = 10_000
+
+    http2: Annotated[bool, Meta(description="Speak HTTP/2 too: by ALPN over TLS, by prior knowledge without.")] = True
+    streams_per_connection_max: Annotated[int, _count("Requests at the same time on one HTTP/2 connection.")] = 64
+    resets_per_connection_max: Annotated[
+        int, _count("Streams an HTTP/2 client may reset in ten seconds; one more closes its connection.")
+    ] = 100
+    cors_origins: Annotated[
+        tuple[str, ...], Meta(description="Origins of web pages that may call the API from a browser. None by default.")
+    ] = ()
+
+    token_cache_ms: Annotated[
+        int,
+        _count("How long a token is believed before the store is asked again; bounds a revocation made elsewhere.", 0, 60_000),
+    ] = 2_000
+    idempotency_ms: Annotated[int, _count("How long the answer to a POST with an Idempotency-Key is kept.", 1000)] = 86_400_000
+
+    access_log: Annotated[bool, Meta(description="Write one JSON line for each request to standard error.")] = True
+    log_level: Annotated[Literal["debug", "info", "warning", "error"], Meta(description="The least severe log line.")] = "info"
+    metrics: Annotated[Literal["open", "admin", "off"], Meta(description="Who may read `/metrics`: anybody, admins, nobody.")] = (
+        "open"
+    )
+    tracing: Annotated[
+        Literal["off", "console", "otlp"],
+        Meta(description="OpenTelemetry spans: none, printed, or sent as the OTEL_EXPORTER_OTLP_* variables say."),
+    ] = "off"
+
+
+def load(file: Path | None, environment: Mapping[str, str], **given: Any) -> Configuration:
+    """The file, then the environment, then what the command line gave (None means not given); the later wins."""
+    values: dict[str, Any] = _read(file) if file is not None else {}
+    hints = get_type_hints(Configuration, include_extras=False)
+    for name, kind in hints.items():
+        text = environment.get(PREFIX + name.upper())
+        if text is not None:
+            values[name] = _from_text(kind, text)
+    values.update({name: value for name, value in given.items() if value is not None})
+    try:
+        made = msgspec.convert(values, Configuration, strict=False)
+    except msgspec.ValidationError as error:
+        raise ConfigurationError(f"a setting is wrong: {error}") from None
+    if bool(made.tls_certificate) != bool(made.tls_key):
+        raise ConfigurationError("tls_certificate and tls_key belong together: one of them is missing")
+    if made.tls_client_ca and not made.tls_key:
+        raise ConfigurationError("tls_client_ca needs tls_certificate and tls_key")
+    return made
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        values = tomllib.loads(file.read_text("utf-8"))
+    except OSError as error:
+        raise ConfigurationError(f"cannot read {file}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{file} is not TOML: {error}") from None
+    known = Configuration.__struct_fields__
+    for name in values:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            raise ConfigurationError(f"{file}: there is no setting {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+    return values
+
+
+def _from_text(kind: Any, text: str) -> Any:
+    """What an environment variable means: lists are separated by commas; the rest is converted by type."""
+    if get_origin(kind) is tuple:
+        return [part.strip() for part in text.split(",") if part.strip()]
+    return text.strip().lower() if kind is bool else text
+
+
+def reference() -> str:
+    """docs/configuration.md."""
+    lines = [
+        "# Configuration",
+        "",
+        "Settings come from a TOML file (`hatchway serve --config hatchway.toml`), then from the environment, then from the",
+        "command line; the later wins. A name in the file is the name below; in the environment it is written in capitals after",
+        "`HATCHWAY_`: `port = 9000` is `HATCHWAY_PORT=9000`. Lists are separated by commas there. This page is made from",
+        "`gateway/configuration.py`.",
+        "",
+        "| setting | type | default | what it does |",
+        "|---|---|---|---|",
+    ]
+    hints = get_type_hints(Configuration, include_extras=True)
+    defaults = Configuration()
+    for name in Configuration.__struct_fields__:
+        kind, *notes = get_args(hints[name])
+        about = next((note.description for note in notes if isinstance(note, Meta)), None) or ""
+        default = msgspec.json.encode(getattr(defaults, name)).decode()
+        lines.append(f"| `{name}` | {_describe(kind, notes)} | `{default}` | {about} |")
+    return "\n".join(lines) + "\n"
+
+
+def _describe(kind: Any, notes: list[Any]) -> str:
+    if get_origin(kind) is Literal:
+        return ", ".join(f"`{choice}`" for choice in get_args(kind))
+    if get_origin(kind) is tuple:
+        return "list of texts"
+    if kind is not int:
+        return {str: "text", bool: "true or false"}[kind]
+    meta = next(note for note in notes if isinstance(note, Meta))
+    return f"number {meta.ge}–{meta.le}" if meta.le is not None else f"number from {meta.ge}"
+
+
+if __name__ == "__main__":
+    print(reference(), end="")

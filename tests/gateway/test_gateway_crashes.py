@@ -1,0 +1,147 @@
+"""The whole gateway is killed, and its workers are: what was acknowledged is there, and only what was on its way is lost.
+
+`tests.gateway.gateway_campaign` does the first for as long as one likes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.gateway.gateway_campaign import Campaign, Connection
+from tests.gateway.serving import Gateway, serving
+
+PATIENCE_S = 60.0
+
+
+@pytest.mark.parametrize("workers", ["in-process", "processes"])
+def test_every_acknowledged_write_is_there_and_whole_after_the_gateway_was_killed(tmp_path: Path, workers: str) -> None:
+    report = Campaign(tmp_path, seed=7, workers=workers).go(kills=2)
+    assert not report.problems, str(report)
+    assert report.acknowledged > 0
+
+
+def descendants(pid: int) -> set[int]:
+    """All processes beneath one, as /proc knows them."""
+    found, left = set(), [pid]
+    while left:
+        parent = left.pop()
+        for task in Path(f"/proc/{parent}/task").glob("*/children"):
+            try:
+                children = [int(one) for one in task.read_text("ascii").split()]
+            except OSError:
+                continue
+            found.update(children)
+            left.extend(children)
+    return found
+
+
+def cpu_ticks(pid: int) -> int:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return int(fields[11]) + int(fields[12])
+
+
+def busiest(pid: int) -> int:
+    """The process beneath `pid` that computes: the worker of the tenant whose programs run."""
+    before = {one: cpu_ticks(one) for one in descendants(pid)}
+    until = time.monotonic() + PATIENCE_S
+    while time.monotonic() < until:
+        used = {one: cpu_ticks(one) - before.get(one, 0) for one in descendants(pid)}
+        if used and max(used.values()) >= 20:
+            return max(used, key=lambda one: used[one])
+        time.sleep(0.02)
+    raise AssertionError("no worker computes")
+
+
+class Runner(threading.Thread):
+    """Counts in a durable session, one run at a time, whatever becomes of a run."""
+
+    def __init__(self, gateway: Gateway, session: str, ending: threading.Event) -> None:
+        super().__init__(daemon=True)
+        self.session, self.done, self.failed = session, 0, list[tuple[int, str]]()
+        self.wrong: list[str] = []
+        self._connection, self._ending = Connection(gateway), ending
+        status, answer = self._connection.ask("POST", "/v1/sessions", {"id": session, "durable": True})
+        assert status == 201, answer
+        self.count(1)
+
+    def count(self, number: int) -> None:
+        code = f"was = globals().get('n', 0)\nn = {number}\nsum(range(60_000))\nwas"
+        status, answer = self._connection.ask("POST", f"/v1/sessions/{self.session}/runs", {"code": code})
+        said = json.loads(answer)
+        if status != 200:
+            self.failed.append((status, said["code"]))
+            return
+        if said["result"]["result"] != self.done:
+            self.wrong.append(f"before {number} there was {said['result']}, and {self.done} was acknowledged"[:500])
+        self.done = number
+
+    def run(self) -> None:
+        while not self._ending.is_set():
+            self.count(self.done + 1)
+        self.close()
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _wait_for_losses(runners: list[Runner], count: int) -> None:
+    _until(lambda: sum(len(one.failed) for one in runners) >= count, "a run is lost")
+
+
+def _wait_for_progress(runners: list[Runner], since: list[int]) -> None:
+    _until(lambda: all(one.done > before + 2 for one, before in zip(runners, since, strict=True)), "every session goes on")
+
+
+def test_only_the_runs_on_their_way_are_lost_when_a_worker_is_killed_and_its_sessions_go_on(tmp_path: Path) -> None:
+    with serving(tmp_path / "data", workers="processes") as gateway:
+        ending = threading.Event()
+        runners = [Runner(gateway, f"s{number}", ending) for number in range(4)]
+        for runner in runners:
+            runner.start()
+        for killed in range(1, 4):
+            os.kill(busiest(gateway.process.pid), signal.SIGKILL)
+            _wait_for_losses(runners, killed)
+            _wait_for_progress(runners, [one.done for one in runners])
+        ending.set()
+        for runner in runners:
+            runner.join(PATIENCE_S)
+        assert {what for one in runners for what in one.failed} == {(503, "WORKER_LOST")}
+        assert all(len(one.failed) <= 3 for one in runners), "a kill cost a session more than the run on its way"
+        assert not [text for one in runners for text in one.wrong]
+
+
+def test_a_killed_gateway_leaves_no_worker_behind(tmp_path: Path) -> None:
+    with serving(tmp_path / "data", workers="processes") as gateway:
+        Runner(gateway, "s", threading.Event()).close()
+        beneath = descendants(gateway.process.pid)
+        assert beneath
+        gateway.kill()
+        _until(lambda: not any(_lives(pid) for pid in beneath), "its workers have ended")
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return re.search(r"^State:\s+[ZX]", Path(f"/proc/{pid}/status").read_text("ascii"), re.MULTILINE) is None
+    except OSError:
+        return False
+
+
+def _until(condition: Callable[[], bool], what: str) -> None:
+    until = time.monotonic() + PATIENCE_S
+    while time.monotonic() < until:
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"it did not come to pass that {what}")
