@@ -13,96 +13,40 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import msgspec
 
 from gateway.asides import file_changes as file_changes_of_hook
-from gateway.calls import CallContext, Calls
-from gateway.errors import BadRequest, Conflict, GatewayError, Unavailable, missing
+from gateway.calls import Calls
+from gateway.errors import Conflict, GatewayError, Unavailable, missing
 from gateway.events import Feed
 from gateway.hookbook import HookBook
 from gateway.hooks.events import HookEvent
 from gateway.hooks.firing import Fired
-from gateway.policies import Gate, language_name, lowered, now_ms, refusal
-from gateway.records import Principal, Record, Run, Session, Snapshot
+from gateway.policies import language_name, lowered, now_ms, refusal
+from gateway.records import Principal, Run, Snapshot
 from gateway.scheduling import Scheduler
-from gateway.sessions import Live, Sessions, file_changes
+from gateway.sessions import Live, Sessions
 from gateway.stores.interface import AppendAudit, Change, DeleteSnapshot, PutRun, PutSession, PutSnapshot, Store
 from gateway.trails import Trail
+from gateway.trees import file_changes
+from gateway.turns import RunBody, RunGate, Turn, error_of, may_stream, new_record, request_of, size_of, to_the_end
 from gateway.uuids import uuid7
 from policy import Decision
 from sandbox.errors import RequestError
 from sandbox.sealing import Keys, open_seal, seal
 from sandbox.session import failure
-from sandbox.wire import ErrorObject, Language, RunRequest, RunResult, RunStatus, SessionLimits
-from sandbox.workers.interface import FileChanges, Opening, RunOutcome, Worker
+from sandbox.snapshots import PURPOSE
+from sandbox.wire import Diagnostic, ErrorObject, RunResult, RunStatus, Severity
+from sandbox.workers.interface import Opening, RunOutcome, Worker
 
 _log = logging.getLogger("hatchway.runs")
 RECORDING: Final = "recording"
 FEEDS_MAX: Final = 1000
-
-
-class RunBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a client sends. Everything but the code has a default."""
-
-    code: str
-    language: Language | None = None
-    inputs: dict[str, Any] = {}
-    timeout_ms: int | None = None
-    limits: SessionLimits | None = None
-    return_snapshot: bool = False
-    validate_only: bool = False
-    stdin: str = ""
-    filename: str | None = None
-
-
-class _Turn:
-    """One run on its way: who, where, under which gate, and what is to be written down about it."""
-
-    __slots__ = ("audit", "body", "feed", "gate", "left", "live", "principal", "record")
-
-    def __init__(self, principal: Principal, live: Live, gate: Gate, record: Run, body: RunBody, feed: Feed) -> None:
-        self.principal = principal
-        self.live = live
-        self.gate = gate
-        self.record = record
-        self.body = body
-        self.feed = feed
-        self.audit: list[AppendAudit] = []
-        self.left: list[FileChanges] = []
-
-    def context(self) -> CallContext:
-        """What its capability calls are made in."""
-        return CallContext(
-            principal=self.principal,
-            session=self.live.record,
-            run_id=self.record.id,
-            gate=self.gate,
-            note=self.note,
-            left=self.left,
-        )
-
-    def note(self, kind: str, subject: str, **data: Any) -> None:
-        self.audit.append(AppendAudit(at=now_ms(), kind=kind, actor=self.principal.name, subject=subject, data=data))
-
-
-class _RunGate:
-    """Asked after every hook that rewrote a run: may it still be run?"""
-
-    def __init__(self, turn: _Turn) -> None:
-        self._turn = turn
-
-    async def check(self, event: HookEvent, data: Mapping[str, Any]) -> str | None:
-        turn = self._turn
-        language = language_name(turn.body.language or turn.live.record.language)
-        decision = turn.gate.decide("run", {"language": language, "bytes": _size(data["code"])})
-        if decision.verdict == "allow" or decision.auto is not None:
-            return None
-        return refusal("run", decision).error.message
+__all__ = ["RunBody", "Runs"]
 
 
 class Runs:
@@ -136,7 +80,7 @@ class Runs:
         """Begin a run that goes on by itself; its record says how far it is, and `watch` shows it live."""
         session = await self._sessions.get(principal, session_id)
         feed = self._feed(principal.tenant, uuid7())
-        record = _new_record(principal, session, body, feed.run_id, "queued")
+        record = new_record(principal, session, body, feed.run_id, "queued")
         audit = AppendAudit(at=record.created_at, kind="run.queued", actor=principal.name, subject=record.id)
         await self._store.write(principal.tenant, [PutRun(run=record), audit])
         self._go(self._admit_quietly(principal, session_id, body, feed, record))
@@ -209,8 +153,8 @@ class Runs:
                     hint = "decide its approval, cancel it, or fork the session"
                     raise Conflict("SESSION_WAITING", f"the run {live.record.waiting_run} of this session waits", hint)
                 gate = await self._sessions.gate_of(live)
-                record = _new_record(principal, live.record, body, feed.run_id, "running")
-                turn = _Turn(principal, live, gate, record, body, feed)
+                record = new_record(principal, live.record, body, feed.run_id, "running")
+                turn = Turn(principal, live, gate, record, body, feed)
                 try:
                     return await self._run(turn, worker)
                 except GatewayError:
@@ -220,7 +164,7 @@ class Runs:
             feed.end("error", msgspec.to_builtins(error_of(error)))
             raise
 
-    async def _run(self, turn: _Turn, worker: Worker) -> Run:
+    async def _run(self, turn: Turn, worker: Worker) -> Run:
         """The whole way of a run."""
         decision = self._decide(turn, turn.body)
         body = await self._hooks_before(turn, decision)
@@ -228,28 +172,28 @@ class Runs:
             decision = self._decide(turn, body)  # THREAT[TM-HOOK-007]: a rewritten run is a new request
         session = turn.live.record
         limits = lowered(session.limits, decision)
-        request = _request(session, body, limits)
+        request = request_of(session, body, limits)
         base = await self._sessions.base_of(turn.live) if session.durable else None
         turn.feed.begin(worker, session.id)
         context = turn.context()
         try:
             outcome = await worker.run(
                 request,
-                on_output=turn.feed.output if _may_stream(decision) else None,
+                on_output=turn.feed.output if may_stream(decision) else None,
                 on_call=self._calls.answering(context, turn.feed),
                 tools=self._sessions.new_tools(turn.live),
-                freeze=session.durable or body.return_snapshot,
+                freeze=session.durable,
                 base=base,
             )
         finally:
             turn.feed.worker = None
-        return await self._finish(turn, outcome, decision)
+        return await to_the_end(self._finish(turn, outcome, decision, worker))
 
-    def _decide(self, turn: _Turn, body: RunBody) -> Decision:
+    def _decide(self, turn: Turn, body: RunBody) -> Decision:
         """May this program be run here, and how? Every refusal is written down."""
         session = turn.live.record
         language = body.language or session.language
-        asked = {"language": language_name(language), "bytes": _size(body.code)}
+        asked = {"language": language_name(language), "bytes": size_of(body.code)}
         decision = turn.gate.decide("run", asked)
         told = {"event": "run", "verdict": decision.verdict, "rule": decision.rule, "policy": turn.gate.policy.digest}
         turn.note("decision", turn.record.id, **told)
@@ -259,7 +203,7 @@ class Runs:
         turn.gate.count("run", decision)
         return decision
 
-    async def _hooks_before(self, turn: _Turn, decision: Decision) -> RunBody:
+    async def _hooks_before(self, turn: Turn, decision: Decision) -> RunBody:
         """The run as the hooks left it. Raises if one blocks."""
         body, session = turn.body, turn.live.record
         data = {"language": (body.language or session.language).value, "code": body.code, "inputs": body.inputs}
@@ -270,7 +214,7 @@ class Runs:
             decision.hooks,
             note=turn.note,
             target="run",
-            gate=_RunGate(turn),
+            gate=RunGate(turn),
             run_id=turn.record.id,
         )
         await self._keep_files(turn, fired)
@@ -278,14 +222,14 @@ class Runs:
             return body
         return msgspec.structs.replace(body, code=fired.data["code"], inputs=fired.data["inputs"])
 
-    async def _keep_files(self, turn: _Turn, fired: Fired) -> None:
+    async def _keep_files(self, turn: Turn, fired: Fired) -> None:
         """Files that hooks left before a run are there for the run."""
         session = turn.live.record
         for one in map(file_changes_of_hook, fired.changes):
             await self._store.write(session.tenant, file_changes(session.id, one, now_ms()))
             await self._sessions.apply(turn.live, one)
 
-    async def _hooks_after(self, turn: _Turn, result: RunResult, decision: Decision) -> RunResult:
+    async def _hooks_after(self, turn: Turn, result: RunResult, decision: Decision) -> RunResult:
         """The result as the hooks left it."""
         session = turn.live.record
         data = {
@@ -309,28 +253,57 @@ class Runs:
             changed["status"] = RunStatus.PERMISSION_DENIED
         return msgspec.structs.replace(result, displays=[], **changed)
 
-    async def _finish(self, turn: _Turn, outcome: RunOutcome, decision: Decision) -> Run:
+    async def _finish(self, turn: Turn, outcome: RunOutcome, decision: Decision, worker: Worker, resumed: bool = False) -> Run:
         """Hooks after, then everything into the store at once."""
-        result = outcome.result
         if outcome.recording is not None:
             return await self._put_away(turn, outcome)
-        result = await self._hooks_after(turn, result, decision)
+        result = await self._hooks_after(turn, outcome.result, decision)
+        more: list[Change] = []
         diagnostics = [*self._sessions.restarted(turn.live), *result.diagnostics]
-        snapshot_id = outcome.frozen.id if outcome.frozen is not None and turn.body.return_snapshot else None
-        result = msgspec.structs.replace(result, diagnostics=diagnostics, snapshot_id=snapshot_id)
+        if resumed:
+            turn.live.record = msgspec.structs.replace(turn.live.record, waiting_run=None)
+            more.append(DeleteSnapshot(id=turn.record.id))
+        if turn.body.return_snapshot and result.ok:
+            try:
+                saved = await self._saved(turn, worker)
+                more.append(saved)
+                result = msgspec.structs.replace(result, snapshot_id=saved.snapshot.id)
+            except GatewayError as refused:
+                error = refused.error
+                diagnostics.append(Diagnostic(severity=Severity.WARNING, code=error.code, message=error.message, hint=error.hint))
+        result = msgspec.structs.replace(result, diagnostics=diagnostics)
         record = msgspec.structs.replace(turn.record, state="finished", result=result, updated_at=now_ms())
-        turn.note("run", record.id, session=record.session_id, status=result.status.value, code=record.code_digest)
-        await self._keep(turn, outcome, [PutRun(run=record), *turn.audit])
+        told = {"session": record.session_id, "status": result.status.value, "code": record.code_digest, "resumed": resumed}
+        turn.note("run", record.id, **told)
+        await self._keep(turn, outcome, [PutRun(run=record), *more, *turn.audit])
         await self._end_turn(turn, result)
         turn.feed.end("result", msgspec.to_builtins(record))
         return record
 
-    async def _end_turn(self, turn: _Turn, result: RunResult) -> None:
+    async def _saved(self, turn: Turn, worker: Worker) -> PutSnapshot:
+        """The session after the run, as a snapshot that stays. Raises if the policy does not want that."""
+        session = turn.live.record
+        frozen = await worker.freeze(session.id)
+        turn.gate.require("snapshot.take", {"bytes": len(frozen.pack)})
+        sealed = seal(frozen.pack, self._keys, tenant=session.tenant, purpose=PURPOSE)
+        snapshot = Snapshot(
+            id=frozen.id,
+            tenant=session.tenant,
+            session_id=session.id,
+            kind="saved",
+            language=session.language,
+            size_bytes=len(sealed),
+            free_bytes=frozen.free_bytes,
+            created_at=now_ms(),
+        )
+        return PutSnapshot(snapshot=snapshot, pack=sealed)
+
+    async def _end_turn(self, turn: Turn, result: RunResult) -> None:
         if self.on_turn_end is not None:
             calls = result.metrics.external_calls_count
             await self.on_turn_end(turn.principal, turn.live, result.ok, calls, turn.record.id)
 
-    async def _keep(self, turn: _Turn, outcome: RunOutcome, more: list[Change]) -> None:
+    async def _keep(self, turn: Turn, outcome: RunOutcome, more: list[Change]) -> None:
         """What the run did, and what hooks and calls left beside it, in one write."""
         session = turn.live.record
         left = [change for one in turn.left for change in file_changes(session.id, one, now_ms())]
@@ -338,7 +311,7 @@ class Runs:
         for one in turn.left:
             await self._sessions.apply(turn.live, one)
 
-    async def _put_away(self, turn: _Turn, outcome: RunOutcome) -> Run:
+    async def _put_away(self, turn: Turn, outcome: RunOutcome) -> Run:
         """Keep the recording; the session is busy until the run goes on or is cancelled."""
         assert outcome.recording is not None
         session, now = turn.live.record, now_ms()
@@ -383,10 +356,10 @@ class Runs:
             asker = msgspec.structs.replace(principal, user=record.user)
             gate = await self._sessions.gate_of(live)
             body = RunBody(code="", language=record.language)
-            turn = _Turn(asker, live, gate, record, body, feed)
+            turn = Turn(asker, live, gate, record, body, feed)
             return await self._go_on(turn, recording)
 
-    async def _go_on(self, turn: _Turn, recording: bytes) -> Run:
+    async def _go_on(self, turn: Turn, recording: bytes) -> Run:
         session = turn.live.record
         decision = turn.gate.decide("run", {"language": language_name(turn.record.language), "bytes": 0})
         async with self._sessions.replaced(turn.live) as worker:
@@ -404,22 +377,13 @@ class Runs:
                     opening,
                     recording,
                     None,
-                    on_output=turn.feed.output if _may_stream(decision) else None,
+                    on_output=turn.feed.output if may_stream(decision) else None,
                     on_call=self._calls.answering(context, turn.feed),
                     freeze=session.durable,
                 )
             finally:
                 turn.feed.worker = None
-        if outcome.recording is not None:
-            return await self._put_away(turn, outcome)
-        turn.live.record = msgspec.structs.replace(session, waiting_run=None)
-        result = await self._hooks_after(turn, outcome.result, decision)
-        record = msgspec.structs.replace(turn.record, state="finished", result=result, updated_at=now_ms())
-        turn.note("run", record.id, session=record.session_id, status=result.status.value, code=record.code_digest, resumed=True)
-        await self._keep(turn, outcome, [PutRun(run=record), DeleteSnapshot(id=record.id), *turn.audit])
-        await self._end_turn(turn, result)
-        turn.feed.end("result", msgspec.to_builtins(record))
-        return record
+        return await to_the_end(self._finish(turn, outcome, decision, worker, resumed=True))
 
     async def _end_waiting(self, live: Live, record: Run, result: RunResult, principal: Principal) -> None:
         now = now_ms()
@@ -453,59 +417,3 @@ class Runs:
         self.is_stopping = True
         if self._tasks:
             await asyncio.wait(self._tasks)
-
-
-def _size(code: str) -> int:
-    return len(code.encode("utf-8", "surrogatepass"))
-
-
-def error_of(error: BaseException) -> ErrorObject:
-    """What a caller may know of it."""
-    if isinstance(error, (GatewayError, RequestError)):
-        return error.error
-    if isinstance(error, asyncio.CancelledError):
-        return ErrorObject(code="CANCELLED", message="the run was cancelled")
-    return ErrorObject(code="INTERNAL", message="the run could not be carried out")
-
-
-def _may_stream(decision: Decision) -> bool:
-    """THREAT[TM-HOOK-STREAM]: output that a hook may redact is shown to nobody before the hook has."""
-    return all(hook.phase != "after" for hook in decision.hooks)
-
-
-def _new_record(principal: Principal, session: Session, body: RunBody, run_id: str, state: Any) -> Run:
-    now = now_ms()
-    try:
-        code = body.code.encode()
-    except UnicodeEncodeError:
-        raise BadRequest("INVALID_ARGUMENT", "the code is not valid Unicode") from None
-    return Run(
-        id=run_id,
-        tenant=session.tenant,
-        session_id=session.id,
-        language=body.language or session.language,
-        state=state,
-        code_digest=hashlib.sha256(code).hexdigest(),
-        policy=session.policy,
-        user=principal.name,
-        created_at=now,
-        updated_at=now,
-    )
-
-
-def _request(session: Session, body: RunBody, limits: SessionLimits) -> RunRequest:
-    """What the worker is asked. The policy's limits are the ceiling; the request may lower them."""
-    asked = body.limits or limits
-    lowest = SessionLimits(**{name: min(getattr(asked, name), getattr(limits, name)) for name in SessionLimits.__struct_fields__})
-    return RunRequest(
-        session_id=session.id,
-        language=body.language or session.language,
-        code=body.code,
-        inputs=body.inputs,
-        return_snapshot=False,
-        validate_only=body.validate_only,
-        timeout_ms=body.timeout_ms,
-        limits=lowest,
-        stdin=body.stdin,
-        filename=body.filename,
-    )

@@ -31,14 +31,13 @@ from gateway.stores.interface import (
     ABSENT,
     AppendAudit,
     Change,
-    DeleteFile,
     DeleteSession,
     DeleteSnapshot,
-    PutFile,
     PutSession,
     PutSnapshot,
     Store,
 )
+from gateway.trees import file_changes, name_of
 from gateway.uuids import uuid7
 from sandbox.capabilities import Capability
 from sandbox.errors import SandboxError
@@ -46,7 +45,7 @@ from sandbox.sealing import Keys, open_seal, seal
 from sandbox.session import check_session_id
 from sandbox.snapshots import PURPOSE
 from sandbox.wire import DEFAULT_LIMITS, Diagnostic, Language, SessionLimits, Severity
-from sandbox.workers.interface import FileChanges, FileName, Frozen, Opening, Worker, WorkerLost, Workers
+from sandbox.workers.interface import FileChanges, Frozen, Opening, Worker, WorkerLost, Workers
 
 CHAIN_MAX: Final = 8
 """After so many differences a heap is written whole again: thawing applies them one after the other."""
@@ -268,7 +267,7 @@ class Sessions:
             if changes:
                 await self._store.write(record.tenant, changes)
         elif tree or packs or template is not None:
-            await worker.sync(record.id, [_name(one) for one in tree], self._fetching(record.tenant))
+            await worker.sync(record.id, [name_of(one) for one in tree], self._fetching(record.tenant))
 
     def _fetching(self, tenant: str) -> Callable[[Sequence[bytes]], Any]:
         async def fetch(digests: Sequence[bytes]) -> dict[bytes, bytes]:
@@ -379,7 +378,7 @@ class Sessions:
         try:
             if live.worker is not None and await live.worker.is_open(record.id):
                 tree = await self._store.tree(record.tenant, record.id)
-                await live.worker.sync(record.id, [_name(one) for one in tree], self._fetching(record.tenant))
+                await live.worker.sync(record.id, [name_of(one) for one in tree], self._fetching(record.tenant))
         except SandboxError:
             await self._drop(live)
 
@@ -459,37 +458,3 @@ class Sessions:
             after = page.next
             if after is None:
                 raise BadRequest("TEMPLATE_NOT_FOUND", f"template not found: {name[:200]}", "POST /v1/templates makes one")
-
-
-def _name(one: Any) -> FileName:
-    digest = bytes.fromhex(one.digest) if one.kind != "directory" else b""
-    return FileName(path=one.path, kind=one.kind, digest=digest, readonly=one.is_readonly)
-
-
-def file_changes(session_id: str, changes: FileChanges, now: int) -> list[Change]:
-    """What happened in /workspace, as changes of the store."""
-    found: list[Change] = [DeleteFile(session_id=session_id, path=path) for path in changes.removed]
-    for one in changes.written:
-        found.append(
-            PutFile(
-                session_id=session_id,
-                path=one.path,
-                id=uuid7(),
-                at=now,
-                content=one.data,
-                kind=one.kind,
-                encoding=_encoding(one.data) if one.kind == "file" else "text",
-                readonly=one.readonly,
-                keep=one.kind == "directory",
-            )
-        )
-    return found
-
-
-def _encoding(data: bytes) -> Any:
-    """What a guest wrote is text if it can be read as text."""
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return "base64"
-    return "base64" if b"\0" in data else "text"

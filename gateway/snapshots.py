@@ -16,7 +16,7 @@ import msgspec
 from gateway.errors import BadRequest, Conflict, PreconditionFailed, missing
 from gateway.policies import now_ms
 from gateway.records import Principal, Record, Session, Snapshot
-from gateway.sessions import CreateSession, Live, Sessions, file_changes
+from gateway.sessions import CreateSession, Live, Sessions
 from gateway.stores.interface import (
     ABSENT,
     AppendAudit,
@@ -259,6 +259,3 @@ def _check_free(live: Live) -> None:
     if live.record.waiting_run is not None:
         hint = "decide its approval or cancel it first"
         raise Conflict("SESSION_WAITING", f"the run {live.record.waiting_run} of this session waits", hint)
-
-
-__all__ = ["Diff", "Snapshots", "file_changes"]

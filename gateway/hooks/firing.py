@@ -4,7 +4,7 @@ Rules: hooks run one after another, in the order given; each sees what the ones 
 The first block wins and ends the firing; rewrites made before it stay. A hook that fails is decided by its own `on_error`,
 visibly: every outcome is returned, for the audit. THREAT[TM-HOOK-007]: after every rewrite of something that will be done,
 the gate (the policy) is asked again; a gate that fails has refused. Files that hooks wrote are in `changes` if the hook
-succeeded; the caller applies them (`changes.apply_changes`). Does not know: where sessions live, what a policy is.
+succeeded; the caller applies them. Does not know: where sessions live, what a policy is.
 """
 
 from __future__ import annotations

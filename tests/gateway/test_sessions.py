@@ -360,3 +360,42 @@ def test_a_session_keeps_its_policy_until_it_is_put_under_the_new_one() -> None:
                 await run(house, session, "1")
 
     asyncio.run(main())
+
+
+def test_a_run_that_asks_for_a_snapshot_gets_one_that_stays() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            session = await new(house)
+            done = await run(house, session, "x = 1", return_snapshot=True)
+            assert done.result is not None and done.result.snapshot_id is not None
+            for number in range(3):
+                await run(house, session, f"x = {number + 2}")
+            again = await house.snapshots.restore(ANN, done.result.snapshot_id)
+            assert await value(house, again.id, "x") == 1
+
+    asyncio.run(main())
+
+
+def test_a_caller_who_goes_away_while_the_run_is_stored_leaves_memory_and_store_agreed() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            session = await new(house, durable=True)
+            await run(house, session, "x = 0")
+            honest, reached = house.store.write, asyncio.Event()
+
+            async def slow(*arguments: Any) -> None:
+                reached.set()
+                await asyncio.sleep(0.05)
+                await honest(*arguments)
+
+            house.store.write = slow  # type: ignore[method-assign]
+            task = asyncio.create_task(run(house, session, "x = 1; open('f', 'w').write('1')"))
+            await reached.wait()
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            house.store.write = honest  # type: ignore[method-assign]
+            assert await value(house, session, "(x, open('f').read())") == [1, "1"]
+            stored = await house.store.session("acme", session)
+            assert stored is not None and stored.head == (await house.sessions.get(ANN, session)).head
+
+    asyncio.run(main())

@@ -1,22 +1,24 @@
-"""A stage for hooks: a real session, real forks of it, stored programs, and one call that fires."""
+"""A stage for hooks: a real session in a real worker, stored programs, and one call that fires."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
+from gateway.asides import WorkerForks
 from gateway.hooks.events import HookEvent
 from gateway.hooks.executors import Executors
 from gateway.hooks.firing import Fired, Gate, fire
-from gateway.hooks.forks import SessionForks
 from gateway.hooks.payloads import Occasion
 from gateway.hooks.specs import UserHookSpec, check_specs
+from sandbox.capabilities import Capability
 from sandbox.images import images
-from sandbox.session import Session
-from sandbox.wire import Language, RunRequest, RunResult
+from sandbox.wire import DEFAULT_LIMITS, Language, RunRequest, RunResult
+from sandbox.workers.interface import FileChanges, FileEntry, OnCall, Opening, Worker
+from sandbox.workers.local import LocalWorker
 
 DATA: dict[str, dict[str, Any]] = {
     "session_start": {"agent_id": "a1"},
@@ -45,24 +47,45 @@ class StoredPrograms:
 
 
 class Stage:
+    """`tools` are the capabilities that hooks may be granted, and `on_call` answers them."""
+
     def __init__(self) -> None:
         for name in ("shell", "python", "javascript"):
             images.get(name)  # compiled anew after a change of a guest, which is no hook's time
-        self.session = Session("s1", language=Language.SHELL)
-        self.forks = SessionForks({"s1": self.session}.get)
+        self.runner = asyncio.Runner()
+        self.worker = LocalWorker()
+        self.tools: list[Capability] = []
+        self.on_call: OnCall | None = None
         self.programs = StoredPrograms()
-        self.executors = Executors(forks=self.forks, programs=self.programs)
+        self.executors = Executors(forks=WorkerForks(self._of, self._uses), programs=self.programs)
+        self.open()
+
+    def open(self, total_bytes: int = 100 << 20) -> None:
+        """A new session, whose files may have so many bytes."""
+        opening = Opening(session_id="s1", language=Language.SHELL, limits=DEFAULT_LIMITS, total_bytes=total_bytes)
+        self.runner.run(self.worker.open(opening))
+
+    async def _of(self) -> Worker:
+        return self.worker
+
+    def _uses(self, names: Sequence[str]) -> tuple[list[Capability], OnCall | None]:
+        return [tool for tool in self.tools if tool.name in names], self.on_call
 
     def write(self, path: str, text: str) -> None:
-        self.session.vfs.write_file(path, text.encode())
+        self.apply(FileChanges(written=[FileEntry(path=path.removeprefix("/workspace"), data=text.encode())]))
 
-    def read(self, path: str) -> str:
-        return self.session.vfs.read_file(path).decode()
+    def apply(self, changes: FileChanges) -> None:
+        self.runner.run(self.worker.apply("s1", changes))
+
+    def files(self) -> dict[str, str]:
+        """The session's own files: contents by path."""
+        tree = self.runner.run(self.worker.tree("s1"))
+        return {f"/workspace{one.path}": one.data.decode() for one in tree.written if one.kind == "file"}
 
     def run(self, code: str, language: Language = Language.SHELL) -> RunResult:
         """A program of the session's own."""
         request = RunRequest(session_id="s1", language=language, code=code, inputs={}, return_snapshot=False, validate_only=False)
-        return self.session.run(request)
+        return self.runner.run(self.worker.run(request)).result
 
     def fire(
         self,
@@ -77,11 +100,11 @@ class Stage:
         raw = [{"event": event, **hook} for hook in hooks if isinstance(hook, dict)]
         specs = check_specs(raw) if raw else tuple(hook for hook in hooks if isinstance(hook, UserHookSpec))
         occasion = Occasion(event=HookEvent(event), session_id="s1", data=DATA[event] if data is None else data, **ids)
-        return asyncio.run(fire(occasion, specs, executors or self.executors, gate, muted=muted))
+        return self.runner.run(fire(occasion, specs, executors or self.executors, gate, muted=muted))
 
     def close(self) -> None:
-        self.forks.close()
-        self.session.close()
+        self.runner.run(self.worker.aclose())
+        self.runner.close()
 
 
 def bash(command: str, **fields: Any) -> dict[str, Any]:

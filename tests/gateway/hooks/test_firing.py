@@ -194,7 +194,7 @@ def test_many_firings_at_once_do_not_mix(stage: Stage) -> None:
         occasions = [Occasion(event=HookEvent.PRE_TOOL_USE, session_id="s1", data={"tool_name": f"t{n}"}) for n in range(40)]
         return [one.blocked for one in await asyncio.gather(*(fire(one, specs, stage.executors) for one in occasions))]
 
-    assert asyncio.run(all_of_them()) == [f"t{n}" for n in range(40)]
+    assert stage.runner.run(all_of_them()) == [f"t{n}" for n in range(40)]
 
 
 def test_a_slow_hook_does_not_keep_a_quick_one_waiting(stage: Stage) -> None:
@@ -215,4 +215,4 @@ def test_a_slow_hook_does_not_keep_a_quick_one_waiting(stage: Stage) -> None:
         await asyncio.gather(waiting, return_exceptions=True)
         return is_first
 
-    assert asyncio.run(both())
+    assert stage.runner.run(both())

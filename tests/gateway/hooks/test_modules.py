@@ -8,7 +8,6 @@ import wasmtime
 from gateway.hooks import compiling
 from gateway.hooks.compiling import Compiler
 from gateway.hooks.inspection import BadModule, inspect_module
-from gateway.hooks.modules import Modules
 from tests.gateway.hooks.stage import Stage
 
 MEMORY = 32 << 20
@@ -152,11 +151,11 @@ def test_a_compilation_that_is_late_by_the_wall_clock_may_be_tried_again(monkeyp
     assert compiler.compile(module, MEMORY)
 
 
-def test_a_module_is_compiled_and_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    modules = Modules()
-    first = modules.prepare(build(f"(module {PLAIN})"), MEMORY)
+def test_a_module_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler = Compiler()
+    first = compiler.compile(build(f"(module {PLAIN})"), MEMORY)
     monkeypatch.setattr(compiling, "_ask_child", None)
-    assert modules.prepare(build(f"(module {PLAIN})"), MEMORY) is first
+    assert compiler.compile(build(f"(module {PLAIN})"), MEMORY) is first
 
 
 def test_compiled_code_over_the_limit_is_forgotten_oldest_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,12 +171,6 @@ def test_compiled_code_over_the_limit_is_forgotten_oldest_first(monkeypatch: pyt
     for module in (one, two, one, three, one, two):
         assert compiler.compile(module, MEMORY) == b"0123456789"
     assert asked == [one, two, three, two]
-
-
-def test_more_code_than_a_process_may_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateway.hooks.modules.CODE_BYTES_MAX", 10)
-    with pytest.raises(BadModule, match="too many wasm modules"):
-        Modules().prepare(build(f"(module {PLAIN})"), MEMORY)
 
 
 def test_a_module_writes_files_that_are_kept_if_it_succeeds(stage: Stage) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import dataclasses
 from typing import Any
 
 import pytest
 
-from gateway.hooks.changes import apply_changes
+from gateway.asides import file_changes
 from gateway.hooks.events import HookEvent
 from gateway.hooks.executors import Executors
 from gateway.hooks.executors.ports import ExecutorOpts
@@ -16,7 +14,8 @@ from gateway.hooks.outputs import Allow, Block, Error
 from gateway.hooks.payloads import Occasion, make_payload
 from gateway.hooks.specs import UserHookSpec, check_specs, from_policy
 from policy.decisions import HookCall
-from sandbox.capabilities import Capability, Registry
+from sandbox.capabilities import Capability
+from sandbox.workers.interface import CallReply
 from tests.gateway.hooks.stage import DATA, Stage, answer, bash
 
 JQ = "jq -c '{decision:\"block\",reason:.data.tool_name,user_message:env.HATCHWAY_HOOK_ID}'"
@@ -131,7 +130,7 @@ def test_tm_hook_002_a_hook_cannot_corrupt_the_session(stage: Stage) -> None:
     stage.run("x=1")
     fired = stage.fire("pre_tool_use", bash("rm -rf /workspace/* ; x=2; echo gone > data.txt; exit 1"))
     assert fired.blocked == "hook exited non-zero"
-    assert stage.read("/workspace/data.txt") == "precious"
+    assert stage.files() == {"/workspace/data.txt": "precious"}
     assert stage.run("echo $x").stdout == "1\n"
     assert fired.changes == ()
 
@@ -145,8 +144,8 @@ def test_files_of_a_hook_that_succeeded_are_returned_and_can_be_kept(stage: Stag
     assert changes.files == {"/workspace/a/b/n.txt": b"new\n", "/workspace/old.txt": b"changed\n"}
     assert (changes.directories, changes.removed) == (("/workspace/a", "/workspace/a/b"), ("/workspace/gone.txt",))
     assert changes.links == {"/workspace/link": "old.txt"}
-    assert stage.read("/workspace/old.txt") == "old", "nothing is kept until the caller says so"
-    assert apply_changes(stage.session.vfs, changes) == []
+    assert stage.files()["/workspace/old.txt"] == "old", "nothing is kept until the caller says so"
+    stage.apply(file_changes(changes))
     assert stage.run("cat a/b/n.txt link; ls").stdout == "new\nchanged\na\nlink\nold.txt\nsame.txt\n"
 
 
@@ -169,12 +168,12 @@ def test_payload_files_and_their_directory_are_never_left_behind(stage: Stage) -
     fired = stage.fire("pre_tool_use", bash("cp .hooks/*.json copy.json; echo mine > .hooks/mine"))
     (changes,) = fired.changes
     assert list(changes.files) == ["/workspace/copy.json"] and changes.directories == ()
-    assert not stage.session.vfs.exists("/workspace/.hooks")
+    assert stage.files() == {}
 
 
 def test_a_full_disk_costs_the_payloads_file_only(stage: Stage) -> None:
-    vfs = stage.session.vfs
-    vfs.limits = dataclasses.replace(vfs.limits, total_bytes=vfs.used_bytes)
+    stage.open(total_bytes=1000)
+    stage.write("/workspace/full", "x" * 1000)
     fired = stage.fire("pre_tool_use", bash('test -e "$EVERRUNS_HOOK_PAYLOAD_PATH" || jq -r .data.tool_name >&2; exit 1'))
     assert fired.blocked == "db.query"
 
@@ -186,9 +185,10 @@ def test_hooks_of_other_languages_are_fresh_every_time(stage: Stage) -> None:
 
 
 def test_a_program_may_call_only_the_capabilities_its_policy_grants(stage: Stage) -> None:
-    registry = Registry()
-    registry.register(Capability(name="lookup"), lambda: "found")
-    stage.forks._uses = lambda session_id, names: registry if "lookup" in names else Registry()
+    async def find(name: str, args: list[Any], kwargs: dict[str, Any]) -> CallReply:
+        return CallReply(value="found")
+
+    stage.tools, stage.on_call = [Capability(name="lookup"), Capability(name="other")], find
     stage.programs.files["policy", "h.py"] = (
         b"import sys\ntry:\n    sys.exit(tools.lookup())\nexcept Exception as e:\n    sys.exit('no tool')"
     )
@@ -203,7 +203,7 @@ def test_no_dispatcher_and_no_session_are_errors_in_plain_words(stage: Stage) ->
         fired = stage.fire("pre_tool_use", {"executor": {"type": kind, "command": "1"}}, executors=unwired)
         assert fired.outcomes[0].reason == f"{kind} hook executor has no dispatcher; runtime did not wire it"
     payload = make_payload(Occasion(event=HookEvent.PRE_TOOL_USE, session_id="other", data={}), "user:x", {})
-    assert run(stage.executors, bash("true"), payload) == Error("session not found: other")
+    assert run(stage, stage.executors, bash("true"), payload) == Error("the session 'other' is not open here")
 
 
 def test_an_executor_never_raises_whatever_its_ports_do(stage: Stage) -> None:
@@ -212,7 +212,7 @@ def test_an_executor_never_raises_whatever_its_ports_do(stage: Stage) -> None:
             raise RuntimeError("the worker died")
 
     payload = make_payload(Occasion(event=HookEvent.PRE_TOOL_USE, session_id="s1", data={}), "user:x", {})
-    assert run(Executors(forks=Broken()), bash("true"), payload) == Error("the worker died")
+    assert run(stage, Executors(forks=Broken()), bash("true"), payload) == Error("the worker died")
 
 
 def test_a_result_too_large_for_a_payload_is_the_hooks_error(stage: Stage) -> None:
@@ -221,7 +221,7 @@ def test_a_result_too_large_for_a_payload_is_the_hooks_error(stage: Stage) -> No
     assert fired.withheld == "hook payload exceeded 4194304 bytes" and fired.data["result"] is None
 
 
-def run(executors: Executors, hook: dict[str, Any], payload: Any) -> Allow | Block | Error | Any:
+def run(stage: Stage, executors: Executors, hook: dict[str, Any], payload: Any) -> Allow | Block | Error | Any:
     (spec,) = check_specs([{"event": "pre_tool_use", **hook}])
     assert isinstance(spec, UserHookSpec)
-    return asyncio.run(executors.run(spec, payload, ExecutorOpts(500))).output
+    return stage.runner.run(executors.run(spec, payload, ExecutorOpts(500))).output

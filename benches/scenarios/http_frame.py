@@ -1,0 +1,210 @@
+"""What the HTTP frame costs: the same trivial answer behind our frame and behind a bare Starlette route on Hypercorn.
+
+Both are served by a process of their own and asked by `wrk` over eight kept connections, in turns. Our route goes the whole way:
+head checks, routing, places, a token, its tenant's rate, metrics, security headers, access log (to nowhere).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from benches.harness import Bench, Contender, Promise, Scenario
+
+_SECONDS = 2
+_CONNECTIONS = 8
+_PER_MS = {"us": 1e-3, "ms": 1.0, "s": 1e3}
+
+
+@dataclass(frozen=True, slots=True)
+class _Served:
+    """A server process, and how to ask it."""
+
+    pid: int
+    port: int
+    heads: tuple[str, ...]
+
+    def cpu_s(self) -> float:
+        """CPU time the process has had so far: unlike its rate, other work on the machine does not change it much."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text("ascii").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def measure(bench: Bench) -> None:
+    if shutil.which("wrk") is None:
+        bench.missing("requests with a token", "wrk is not installed (Debian: apt install wrk)")
+        return
+    rates: dict[str, list[float]] = {"ours": [], "bare": []}
+    latencies: dict[str, list[float]] = {"ours": [], "bare": []}
+    with _server("ours") as ours, _server("bare") as bare:
+
+        def ask(kind: str, server: _Served) -> float:
+            before_s = server.cpu_s()
+            requests, rate, latency_ms = _wrk(server)
+            rates[kind].append(rate)
+            latencies[kind].append(latency_ms)
+            return (server.cpu_s() - before_s) * 1000 / requests
+
+        bench.interleave(
+            Contender("CPU of one request with a token", lambda: ask("ours", ours), reads=True),
+            Contender("CPU of one request, bare Starlette", lambda: ask("bare", bare), role="native", reads=True),
+            repetitions=bench.count(6, 2),
+            warmup=1,
+        )
+    bench.record("requests with a token", rates["ours"], "1/s")
+    bench.record("requests, bare Starlette", rates["bare"], "1/s", "native")
+    bench.record("median latency with a token", latencies["ours"])
+    bench.record("median latency, bare Starlette", latencies["bare"], role="native")
+
+
+def _wrk(server: _Served) -> tuple[int, float, float]:
+    """How many requests, how many a second, and their median latency in milliseconds."""
+    words = ["wrk", "-t1", f"-c{_CONNECTIONS}", f"-d{_SECONDS}s", "--latency", *server.heads]
+    said = subprocess.run(
+        [*words, f"http://127.0.0.1:{server.port}/v1/nothing"], capture_output=True, text=True, check=True
+    ).stdout
+    count = re.search(r"(\d+) requests in", said)
+    rate = re.search(r"Requests/sec:\s+([\d.]+)", said)
+    median = re.search(r"50%\s+([\d.]+)(us|ms|s)", said)
+    if count is None or rate is None or median is None or "Non-2xx" in said:
+        raise RuntimeError(said[-300:])
+    return int(count[1]), float(rate[1]), float(median[1]) * _PER_MS[median[2]]
+
+
+@contextlib.contextmanager
+def _server(kind: str) -> Iterator[_Served]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "benches.scenarios.http_frame", kind],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=Path(__file__).parents[2],
+        text=True,
+    )
+    assert process.stdin is not None and process.stdout is not None
+    try:
+        facts = json.loads(process.stdout.readline())
+        heads = ("-H", f"Authorization: Bearer {facts['token']}") if facts["token"] else ()
+        yield _Served(process.pid, facts["port"], heads)
+    finally:
+        process.stdin.close()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        process.stdout.close()
+
+
+def _serve_ours() -> None:
+    import asyncio
+
+    from gateway.configuration import Configuration
+    from gateway.http.admission import Admission
+    from gateway.http.application import Application
+    from gateway.http.authentication import Authenticator
+    from gateway.http.operations import Call, Operation, Raw
+    from gateway.http.server import Server
+    from gateway.records import Quotas, Token
+    from gateway.telemetry import Telemetry, log_to
+    from gateway.tokens import SteadyClock, mint
+
+    async def nothing(call: Call) -> Raw:
+        return Raw(b"hello", "text/plain")
+
+    class Tenants:
+        """One token, and a quota that is not met."""
+
+        def __init__(self, known: dict[str, Token]) -> None:
+            self._known = known
+
+        async def token(self, digest: str) -> Token | None:
+            return self._known.get(digest)
+
+        async def quotas(self, tenant: str) -> Quotas | None:
+            return Quotas(requests_per_min=100_000_000)
+
+    async def serve() -> None:
+        configuration, telemetry, clock = Configuration(port=0), Telemetry(), SteadyClock()
+        text, stored = mint(tenant="acme", name="bench", role="runner", now_ms=clock.now_ms())
+        tenants = Tenants({stored.digest: stored.token})
+        application = Application(
+            [Operation("GET", "/v1/nothing", "Nothing", nothing, answer=bytes)],
+            configuration=configuration,
+            telemetry=telemetry,
+            authenticator=Authenticator(tenants, clock, telemetry),
+            admission=Admission(configuration, telemetry, tenants),
+        )
+        server = Server(application, configuration, telemetry)
+        await server.start()
+        print(json.dumps({"port": server.port, "token": text}), flush=True)
+        await asyncio.to_thread(sys.stdin.read)
+        await server.stop()
+
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        log_to(nowhere)
+        asyncio.run(serve())
+
+
+def _serve_bare() -> None:
+    import asyncio
+    import socket
+
+    from hypercorn.asyncio import serve
+    from hypercorn.config import Config
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import PlainTextResponse
+    from starlette.routing import Route
+
+    async def nothing(request: Request) -> PlainTextResponse:
+        return PlainTextResponse("hello")
+
+    async def main() -> None:
+        with socket.socket() as sock:
+            sock.bind(("127.0.0.1", 0))
+            sock.listen()
+            config = Config()
+            config.bind = [f"fd://{sock.fileno()}"]
+            config.errorlog = None
+            print(json.dumps({"port": sock.getsockname()[1], "token": ""}), flush=True)
+            app = Starlette(routes=[Route("/v1/nothing", nothing)])
+
+            async def closed() -> None:
+                await asyncio.to_thread(sys.stdin.read)
+
+            await serve(app, config, shutdown_trigger=closed)  # type: ignore[arg-type]
+
+    asyncio.run(main())
+
+
+SCENARIOS = [
+    Scenario(
+        "http_frame",
+        "what the HTTP frame adds to a trivial request",
+        measure,
+        (
+            Promise("CPU of one request through the frame", 0.4, "ms", of="CPU of one request with a token", issue=8),
+            Promise(
+                "frame's CPU over bare Starlette's",
+                1.25,
+                "×",
+                of="CPU of one request with a token",
+                over="CPU of one request, bare Starlette",
+                issue=8,
+            ),
+        ),
+        rounds=2,
+    )
+]
+
+
+if __name__ == "__main__":
+    _serve_ours() if sys.argv[1] == "ours" else _serve_bare()

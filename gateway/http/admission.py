@@ -1,0 +1,141 @@
+"""Admission: how many requests may be on their way, and how fast they may come.
+
+Rules: THREAT[TM-HTTP-FLOOD]: every request takes a place, of all and of its tenant, before its body is read or its operation
+begins, and gives it back when it ends, is cancelled or its client leaves. There is no queue: who finds no place is told so at
+once. Rates are token buckets: a tenant may use a sixth of its minute at once, then as fast as its quota refills. Streams have
+places of their own, because they stay.
+
+Does not know: who may do what.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Final, Protocol
+
+from gateway.configuration import Configuration
+from gateway.errors import TooMany, Unavailable
+from gateway.records import Principal, Quotas
+from gateway.telemetry import Telemetry
+
+TENANTS_MAX: Final = 10_000
+QUOTAS_AGE_S: Final = 5.0
+BURST_SHARE: Final = 6
+
+
+class QuotaPort(Protocol):
+    """Where a tenant's quotas are found; None: there is no such tenant (its operations will say so)."""
+
+    async def quotas(self, tenant: str) -> Quotas | None: ...
+
+
+class _Tenant:
+    __slots__ = ("filled_s", "in_flight", "quotas", "read_s", "streams", "tokens")
+
+    def __init__(self) -> None:
+        self.in_flight = 0
+        self.streams = 0
+        self.quotas = Quotas()
+        self.read_s = float("-inf")
+        self.tokens = -1.0
+        self.filled_s = 0.0
+
+
+class Admission:
+    def __init__(
+        self,
+        caps: Configuration,
+        telemetry: Telemetry,
+        quotas: QuotaPort | None = None,
+        clock_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._caps, self._telemetry, self._quotas, self._clock_s = caps, telemetry, quotas, clock_s
+        self._tenants: OrderedDict[str, _Tenant] = OrderedDict()
+        self.in_flight = 0
+        self.draining = False
+        telemetry.in_flight.set_function(lambda: self.in_flight)
+
+    @contextlib.contextmanager
+    def place(self) -> Iterator[None]:
+        """One of the service's places, for any request."""
+        if self.draining:
+            self._telemetry.refused.labels("draining").inc()
+            raise Unavailable("STOPPING", "the service is stopping", "ask another one, or again in a moment", retry_after_ms=5000)
+        if self.in_flight >= self._caps.requests_in_flight_max:
+            self._telemetry.refused.labels("busy").inc()
+            raise Unavailable("BUSY", "too many requests are on their way", "try again in a moment")
+        self.in_flight += 1
+        try:
+            yield
+        finally:
+            self.in_flight -= 1
+
+    async def check_rate(self, principal: Principal) -> None:
+        """Count a request against its tenant's rate."""
+        tenant, now_s = self._find(principal.tenant), self._clock_s()
+        if self._quotas is not None and now_s - tenant.read_s > QUOTAS_AGE_S:
+            tenant.read_s = now_s  # before the await: one question at a time
+            tenant.quotas = await self._quotas.quotas(principal.tenant) or Quotas()
+        per_s = tenant.quotas.requests_per_min / 60
+        burst = max(1.0, tenant.quotas.requests_per_min / BURST_SHARE)
+        filled = burst if tenant.tokens < 0 else tenant.tokens + (now_s - tenant.filled_s) * per_s
+        tenant.tokens, tenant.filled_s = min(burst, filled), now_s
+        if tenant.tokens < 1:
+            self._telemetry.refused.labels("rate").inc()
+            wait_ms = int((1 - tenant.tokens) / per_s * 1000) + 1 if per_s > 0 else 60_000
+            raise TooMany(
+                "RATE_EXCEEDED",
+                f"more than {tenant.quotas.requests_per_min} requests a minute",
+                "wait as Retry-After says, or ask for a higher quota",
+                retry_after_ms=wait_ms,
+            )
+        tenant.tokens -= 1
+
+    @contextlib.contextmanager
+    def place_of(self, name: str) -> Iterator[None]:
+        """One of a tenant's places."""
+        tenant = self._find(name)
+        if tenant.in_flight >= self._caps.requests_per_tenant_max:
+            self._telemetry.refused.labels("tenant_busy").inc()
+            raise TooMany("BUSY", "too many requests of this tenant are on their way", "wait for answers before asking more")
+        tenant.in_flight += 1
+        try:
+            yield
+        finally:
+            tenant.in_flight -= 1
+
+    @contextlib.contextmanager
+    def stream_of(self, name: str) -> Iterator[None]:
+        """One of a tenant's open streams."""
+        tenant = self._find(name)
+        if tenant.streams >= self._caps.streams_per_tenant_max:
+            self._telemetry.refused.labels("tenant_streams").inc()
+            raise TooMany("BUSY", "too many streams of this tenant are open", "close one")
+        tenant.streams += 1
+        try:
+            yield
+        finally:
+            tenant.streams -= 1
+
+    def forget(self, name: str) -> None:
+        """After a change of its quotas: the next request asks again."""
+        if found := self._tenants.get(name):
+            found.read_s = float("-inf")
+
+    def _find(self, name: str) -> _Tenant:
+        tenant = self._tenants.get(name)
+        if tenant is None:
+            tenant = self._tenants[name] = _Tenant()
+            if len(self._tenants) > TENANTS_MAX:
+                self._sweep()
+        return tenant
+
+    def _sweep(self) -> None:
+        """Drop the oldest that have nothing on their way. The newest is being used right now."""
+        *old, _ = self._tenants
+        for name in old[: TENANTS_MAX // 10]:
+            if not self._tenants[name].in_flight and not self._tenants[name].streams:
+                del self._tenants[name]

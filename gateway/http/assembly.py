@@ -1,0 +1,136 @@
+"""Assembly: the service behind its HTTP frame. Whoever wants to know which operations there are reads `operations_of`.
+
+    face = Face(service, configuration, telemetry, readiness)
+    await face.server.start()
+
+`python -m gateway.http.assembly` prints the table of all operations, for docs/http.md.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from gateway.configuration import Configuration
+from gateway.http import health, openapi
+from gateway.http.admission import Admission
+from gateway.http.application import Application
+from gateway.http.authentication import Authenticator
+from gateway.http.health import NothingToPrepare, ReadinessPort
+from gateway.http.idempotency import Idempotence
+from gateway.http.operations import Operation
+from gateway.http.routes import approvals, audit, capabilities, files, hooks, policies, runs, sessions, snapshots, tenants, values
+from gateway.http.server import Server
+from gateway.records import Quotas
+from gateway.stores.interface import AppendAudit, Store
+from gateway.telemetry import Telemetry
+from gateway.tokens import SteadyClock
+
+if TYPE_CHECKING:
+    from gateway.service import Service
+
+
+class Face:
+    """Everything of HTTP, around one service. `mounts` are other ASGI applications by their first path segment."""
+
+    def __init__(
+        self,
+        service: Service,
+        configuration: Configuration,
+        telemetry: Telemetry,
+        readiness: ReadinessPort | None = None,
+        mounts: Mapping[str, Any] | None = None,
+        more: list[Operation] | None = None,
+        listening: socket.socket | None = None,
+    ) -> None:
+        store = service.store
+        self.admission = Admission(configuration, telemetry, StoredQuotas(store))
+        self.authenticator = Authenticator(
+            store,
+            service.clock,
+            telemetry,
+            audit=LoginFailures(store, service.clock),
+            cache_ms=configuration.token_cache_ms,
+        )
+        table = operations_of(service, self.authenticator, self.admission)
+        table += more or []
+        table += health.operations(configuration, telemetry, self.admission, readiness or NothingToPrepare())
+        table += openapi.operations(table, _version())
+        self.application = Application(
+            table,
+            configuration=configuration,
+            telemetry=telemetry,
+            authenticator=self.authenticator,
+            admission=self.admission,
+            idempotence=Idempotence(store, service.clock, configuration.idempotency_ms),
+            mounts=mounts,
+        )
+        self.server = Server(self.application, configuration, telemetry, drain=service.stop, listening=listening)
+
+
+def operations_of(service: Service, authenticator: Authenticator, admission: Admission) -> list[Operation]:
+    """All operations of the service, in the order of the documentation."""
+    return [
+        *sessions.operations(service),
+        *runs.operations(service),
+        *files.operations(service),
+        *values.operations(service),
+        *snapshots.operations(service),
+        *capabilities.operations(service),
+        *hooks.operations(service),
+        *approvals.operations(service),
+        *policies.operations(service),
+        *audit.operations(service),
+        *tenants.operations(service, authenticator, admission),
+    ]
+
+
+class StoredQuotas:
+    """Quotas as the store has them."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def quotas(self, tenant: str) -> Quotas | None:
+        found = await self._store.tenant(tenant)
+        return None if found is None else found.quotas
+
+
+class LoginFailures:
+    """Failed logins go into the audit of the first tenant: they belong to nobody."""
+
+    def __init__(self, store: Store, clock: SteadyClock) -> None:
+        self._store, self._clock = store, clock
+
+    async def login_failed(self, address: str, count: int) -> None:
+        first = (await self._store.tenants(limit=1)).items
+        if first:
+            data = {"address": address, "count": count}
+            entry = AppendAudit(at=self._clock.now_ms(), kind="login.failed", subject=address, data=data)
+            await self._store.write(first[0].id, [entry])
+
+
+def table_of_operations() -> str:
+    """All operations, as the manual shows them. No service is needed: handlers are not called."""
+    nobody: Any = None
+    configuration, telemetry = Configuration(), Telemetry()
+    admission = Admission(configuration, telemetry)
+    table = operations_of(nobody, nobody, admission)
+    table += health.operations(configuration, telemetry, admission, NothingToPrepare())
+    table += openapi.operations(table, "")
+    lines = ["| operation | for | what it does |", "|---|---|---|"]
+    lines += [f"| `{one.method} {one.path}` | {one.audience} | {one.summary} |" for one in table]
+    return "\n".join(lines) + "\n"
+
+
+def _version() -> str:
+    try:
+        return version("hatchway")
+    except PackageNotFoundError:
+        return "0"
+
+
+if __name__ == "__main__":
+    print(table_of_operations(), end="")

@@ -1,0 +1,99 @@
+"""Idempotency: a POST that is sent again with the same `Idempotency-Key` gets the answer of the first, and is not done twice.
+
+The way of a key: claimed (durably) before the operation begins; completed with the answer; released if the operation failed on
+our side or was refused for being too much, so that it can be tried again.
+
+Rules: a key belongs to a tenant and to one request: method, path, query, content type, body and token. The same key with another
+request is 422. While the first is under way, or if it is not known how it ended, a second is 409. Answers that show a secret, are
+streamed or are too large are not kept: sent again, they are 409, with a hint; the operation is not done twice either.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Final, Protocol
+
+import msgspec
+
+from gateway.errors import BadRequest, Conflict, Unprocessable
+from gateway.stores.changes import Change, DeleteIdempotency, PutIdempotency
+from gateway.stores.interface import Idempotency
+from gateway.tokens import SteadyClock
+
+KEY: Final = re.compile(r"[\x21-\x7e]{1,255}")
+BODY_MAX: Final = 1 << 20
+
+
+class IdempotencyPort(Protocol):
+    """The part of a `Store` that is needed here."""
+
+    async def idempotency(self, tenant: str, key: str) -> Idempotency | None: ...
+    async def write(self, tenant: str, changes: list[Change]) -> None: ...
+
+
+class Kept(msgspec.Struct, frozen=True, array_like=True):
+    """An answer as it was sent. `body` None: it was not kept."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    body: bytes | None
+
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+_decode: Final = msgspec.msgpack.Decoder(Kept).decode
+
+
+def digest_of_request(token_id: str, method: str, target: bytes, content_type: str, body: bytes) -> str:
+    made = hashlib.sha256()
+    for part in (token_id.encode(), method.encode(), target, content_type.encode(), body):
+        made.update(len(part).to_bytes(8, "big"))
+        made.update(part)
+    return made.hexdigest()
+
+
+class Idempotence:
+    def __init__(self, store: IdempotencyPort, clock: SteadyClock, keep_ms: int = 86_400_000) -> None:
+        self._store, self._clock, self._keep_ms = store, clock, keep_ms
+
+    async def begin(self, tenant: str, key: str, digest: str) -> Kept | None:
+        """Claims the key; or the answer that was given already."""
+        if not KEY.fullmatch(key):
+            raise BadRequest("INVALID_IDEMPOTENCY_KEY", "an Idempotency-Key is 1 to 255 visible ASCII characters")
+        found = await self._store.idempotency(tenant, key)
+        now_ms = self._clock.now_ms()
+        if found is not None and now_ms - found.at > self._keep_ms:
+            await self._store.write(tenant, [DeleteIdempotency(key=key)])
+            found = None
+        if found is None:
+            # Another process may claim it in between: the store lets only one of them.
+            try:
+                await self._store.write(tenant, [PutIdempotency(key=key, request_digest=digest, at=now_ms)])
+                return None
+            except Conflict:
+                found = await self._store.idempotency(tenant, key)
+        if found is None or found.request_digest != digest:
+            raise Unprocessable(
+                "IDEMPOTENCY_KEY_REUSED", "this Idempotency-Key was used for another request", "make a new key for each request"
+            )
+        if found.response is None:
+            raise Conflict("IDEMPOTENCY_IN_PROGRESS", "the first request with this key has not ended, or ended unknown")
+        kept = _decode(found.response)
+        if kept.body is None:
+            raise Conflict(
+                "IDEMPOTENCY_ANSWER_WITHHELD",
+                f"this was done already, with status {kept.status}; its answer is not shown again",
+                "look at what it made; use a new key to do it again",
+            )
+        return kept
+
+    async def end(self, tenant: str, key: str, digest: str, kept: Kept) -> None:
+        """Keeps the answer."""
+        if kept.body is not None and len(kept.body) > BODY_MAX:
+            kept = Kept(kept.status, [], None)
+        change = PutIdempotency(key=key, request_digest=digest, at=self._clock.now_ms(), response=_encode(kept))
+        await self._store.write(tenant, [change])
+
+    async def release(self, tenant: str, key: str) -> None:
+        """Lets the request be tried again."""
+        await self._store.write(tenant, [DeleteIdempotency(key=key)])

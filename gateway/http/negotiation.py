@@ -1,0 +1,149 @@
+"""Negotiation: which form a body has, and which form an answer gets.
+
+JSON unless a caller says otherwise; CBOR with `Content-Type: application/cbor` (what is sent) and `Accept: application/cbor`
+(what is wanted). Problems are JSON or CBOR too.
+
+Rules: a content type is one of those an operation names, spelt whole, with no parameter but `charset=utf-8`; anything else is
+415, never a guess. An `Accept` that allows neither form is answered in JSON, as RFC 9110 permits. Unknown query parameters,
+repeated ones, and escapes that are not UTF-8 are refused.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from functools import lru_cache
+from typing import Any, Final
+from urllib.parse import unquote_to_bytes
+
+import msgspec
+
+from gateway.configuration import Configuration
+from gateway.errors import BadRequest, UnsupportedMedia
+from gateway.http.decoding import decode_cbor, decode_json
+from gateway.http.operations import Operation
+
+JSON: Final = "application/json"
+CBOR: Final = "application/cbor"
+PARAMETERS_MAX: Final = 64
+_encoder: Final = msgspec.json.Encoder()
+
+
+@lru_cache(256)
+def media_type(header: str) -> str:
+    """`application/json` of `Application/JSON; charset=UTF-8`; refuses other parameters."""
+    name, *parameters = (part.strip().lower() for part in header.split(";"))
+    for parameter in parameters:
+        if parameter not in ("", "charset=utf-8", 'charset="utf-8"'):
+            raise UnsupportedMedia("UNSUPPORTED_MEDIA_TYPE", f"the parameter {parameter[:60]!r} of the content type is not taken")
+    return name
+
+
+@lru_cache(256)
+def wants_cbor(accept: str) -> bool:
+    """Whether CBOR is asked for by name and preferred to JSON."""
+    weights: dict[str, float] = {}
+    for part in accept.lower().split(",")[:32]:
+        name, *parameters = (piece.strip() for piece in part.split(";"))
+        weight = 1.0
+        for parameter in parameters:
+            if parameter.startswith("q="):
+                try:
+                    weight = min(1.0, max(0.0, float(parameter[2:])))
+                except ValueError:
+                    weight = 0.0
+        weights[name] = weight
+    wanted = weights.get(CBOR, 0.0)
+    others = max((weights[name] for name in (JSON, "application/*", "*/*") if name in weights), default=0.0)
+    return wanted > 0 and (wanted > others or (wanted == others and JSON not in weights))
+
+
+def decode_body(operation: Operation, data: bytes, content_type: str, caps: Configuration) -> Any:
+    """What the operation's handler gets as `body`."""
+    if operation.body is None:
+        return None
+    if not data and not content_type and operation.body_optional:
+        return None
+    kind = media_type(content_type) if content_type else ""
+    if operation.body is bytes:
+        if kind not in operation.body_types and "*/*" not in operation.body_types:
+            raise _unsupported(kind, operation.body_types)
+        return data
+    if kind == JSON:
+        value = decode_json(data, depth_max=caps.json_depth_max, items_max=caps.items_max)
+        return _convert(value, operation.body, ())
+    if kind == CBOR:
+        value = decode_cbor(data, depth_max=caps.json_depth_max, items_max=caps.items_max)
+        return _convert(value, operation.body, (bytes,))
+    raise _unsupported(kind, (JSON, CBOR))
+
+
+def _unsupported(kind: str, taken: tuple[str, ...]) -> UnsupportedMedia:
+    given = f"the content type {kind[:100]!r} is not taken here" if kind else "the request has no content type"
+    return UnsupportedMedia("UNSUPPORTED_MEDIA_TYPE", given, f"send {' or '.join(taken)}")
+
+
+def _convert(value: Any, kind: Any, builtin: tuple[type, ...]) -> Any:
+    try:
+        return msgspec.convert(value, kind, builtin_types=builtin)
+    except msgspec.ValidationError as error:
+        raise BadRequest("INVALID_ARGUMENT", f"the body does not fit: {error}"[:500]) from None
+    except RecursionError:
+        raise BadRequest("INVALID_BODY", "the body is nested too deeply") from None
+
+
+def decode_query(operation: Operation, raw: bytes) -> Any:
+    kind = operation.query
+    if kind is None:
+        if raw:
+            raise BadRequest("INVALID_ARGUMENT", "this operation takes no query parameters")
+        return None
+    values: dict[str, str] = {}
+    if raw:
+        parts = raw.split(b"&")
+        if len(parts) > PARAMETERS_MAX:
+            raise BadRequest("INVALID_ARGUMENT", f"more than {PARAMETERS_MAX} query parameters")
+        for part in parts:
+            name, _, text = part.partition(b"=")
+            key = _unescape(name)
+            if key in values:
+                raise BadRequest("INVALID_ARGUMENT", f"the query parameter {key[:60]!r} is given twice")
+            if key not in kind.__struct_fields__:
+                known = ", ".join(kind.__struct_fields__)
+                raise BadRequest("INVALID_ARGUMENT", f"there is no query parameter {key[:60]!r}", f"there are: {known}")
+            values[key] = _unescape(text)
+    try:
+        return msgspec.convert(values, kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise BadRequest("INVALID_ARGUMENT", f"a query parameter does not fit: {error}"[:500]) from None
+
+
+def _unescape(raw: bytes) -> str:
+    try:
+        text = unquote_to_bytes(raw.replace(b"+", b" ")).decode()
+    except UnicodeDecodeError:
+        raise BadRequest("INVALID_URL", "the query is not UTF-8") from None
+    if "\0" in text:
+        raise BadRequest("INVALID_URL", "the query holds a NUL")
+    return text
+
+
+def encode(value: Any, cbor: bool) -> bytes:
+    """An answer's bytes. A result of a program may hold half a surrogate pair: JSON can say it with an escape, CBOR cannot."""
+    if cbor:
+        return _encode_cbor(value)
+    try:
+        return _encoder.encode(value)
+    except UnicodeEncodeError:
+        return json.dumps(msgspec.to_builtins(value), separators=(",", ":")).encode()
+
+
+def _encode_cbor(value: Any) -> bytes:
+    import cbor2
+
+    plain = msgspec.to_builtins(value, builtin_types=(bytes,))
+    try:
+        return cbor2.dumps(plain)
+    except (UnicodeEncodeError, cbor2.CBOREncodeError):
+        mended = json.dumps(plain, ensure_ascii=False, default=lambda raw: base64.b64encode(raw).decode())
+        return cbor2.dumps(json.loads(mended.encode("utf-8", "replace")))

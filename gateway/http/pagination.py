@@ -1,0 +1,59 @@
+"""Pages: lists are answered in bounded pieces.
+
+    GET /v1/sessions?limit=50           → {"items": […], "next": "…"}
+    GET /v1/sessions?limit=50&cursor=…  the page after it; `next` is null at the end
+
+Rules: a cursor is opaque, and is checked to be one of ours before a store sees it: it carries a short checksum, so that a text
+somebody made up is a clear mistake and not an odd page. It is no secret and no permission: every page asks for the tenant again.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import zlib
+from typing import Annotated, Final, Generic, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from gateway.errors import BadRequest
+
+LIMIT_MAX: Final = 200
+_CURSOR_MAX: Final = 1024
+T = TypeVar("T")
+
+
+class PageQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """How a list is asked for. Operations with more parameters inherit from it."""
+
+    limit: Annotated[int, Meta(ge=1, le=LIMIT_MAX, description="At most so many items.")] = 50
+    cursor: Annotated[str | None, Meta(description="The `next` of the page before.")] = None
+
+    @property
+    def after(self) -> str | None:
+        return None if self.cursor is None else open_cursor(self.cursor)
+
+
+class Page(msgspec.Struct, Generic[T], frozen=True):
+    items: list[T]
+    next: str | None = None
+
+
+def make_cursor(position: str | None) -> str | None:
+    if position is None:
+        return None
+    raw = position.encode()
+    return base64.urlsafe_b64encode(zlib.crc32(raw).to_bytes(4, "big") + raw).rstrip(b"=").decode()
+
+
+def open_cursor(text: str) -> str:
+    try:
+        if len(text) > _CURSOR_MAX:
+            raise ValueError
+        raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        if zlib.crc32(raw[4:]).to_bytes(4, "big") != raw[:4]:
+            raise ValueError
+        return raw[4:].decode()
+    except (ValueError, binascii.Error):
+        raise BadRequest("INVALID_CURSOR", "the cursor is not one of ours", "take `next` of the page before") from None

@@ -1,0 +1,5 @@
+"""The operations of the service, one file for each noun. Each has `operations(service, …) -> list[Operation]`.
+
+Rules: a handler here translates and nothing more: from a call to a method of the service, from what comes back to an answer.
+Who may call is the operation's `audience`; what is decided, stored and audited is the service's business.
+"""

@@ -1,0 +1,47 @@
+"""The audit log: read it, carry it away, check its chain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+from msgspec import Meta
+
+from gateway import audit
+from gateway.audit import Verdict
+from gateway.http.operations import Call, Chunks, Operation
+from gateway.http.pagination import LIMIT_MAX, Page
+from gateway.records import AuditRecord
+
+if TYPE_CHECKING:
+    from gateway.service import Service
+
+
+class AuditQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Records after this sequence; `cursor` is the `next` of the page before."""
+
+    limit: Annotated[int, Meta(ge=1, le=LIMIT_MAX)] = 100
+    cursor: Annotated[int, Meta(ge=0)] = 0
+
+
+def operations(service: Service) -> list[Operation]:
+    async def list_audit(call: Call) -> Page[AuditRecord]:
+        records = await service.store.audit(call.principal.tenant, after=call.query.cursor, limit=call.query.limit)
+        more = str(records[-1].sequence) if len(records) == call.query.limit else None
+        return Page(records, more)
+
+    async def export_audit(call: Call) -> Chunks:
+        return Chunks(audit.export(service.store, call.principal.tenant, after=call.query.cursor), "application/x-ndjson")
+
+    async def verify_audit(call: Call) -> Verdict:
+        return await audit.verify(service.store, call.principal.tenant)
+
+    path, tag = "/v1/audit", "audit"
+    return [
+        Operation("GET", path, "Read the audit log", list_audit, query=AuditQuery, answer=Page[AuditRecord], audience="operator",
+                  tag=tag),
+        Operation("GET", path + "/export", "All of it, one JSON object a line", export_audit, query=AuditQuery, answer=bytes,
+                  answer_types=("application/x-ndjson",), audience="operator", tag=tag),
+        Operation("GET", path + "/verify", "Check that nothing was changed, removed or reordered", verify_audit, answer=Verdict,
+                  audience="operator", tag=tag),
+    ]  # fmt: skip

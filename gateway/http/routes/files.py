@@ -1,0 +1,157 @@
+"""A session's files: read, write, list, search, and whole trees as tar.
+
+A file's ETag is the digest of its content; `If-Match` and `If-None-Match` guard writes, in the store, so that two writers cannot
+both win.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from gateway.errors import Conflict, NotFound
+from gateway.http.etags import check, etag_of, expectation, unchanged
+from gateway.http.operations import Answer, Call, Chunks, Operation, Raw
+from gateway.records import FileInfo, FileStat, GrepMatch, InitialFile, SessionFile
+from gateway.stores.changes import digest_of
+from gateway.stores.searching import Searched
+
+if TYPE_CHECKING:
+    from gateway.service import Service
+
+TAR = "application/x-tar"
+
+
+class PathQuery(msgspec.Struct, frozen=True, kw_only=True):
+    path: Annotated[str, Meta(max_length=4096)] = "/"
+
+
+class GrepQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """`pattern` is a substring, case-sensitive; `path` a part of the paths to look at."""
+
+    pattern: Annotated[str, Meta(min_length=1, max_length=1000)]
+    path: Annotated[str, Meta(max_length=4096)] | None = None
+
+
+class DeleteQuery(msgspec.Struct, frozen=True, kw_only=True):
+    recursive: bool = False
+
+
+class Directory(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    path: Annotated[str, Meta(min_length=1, max_length=4096)]
+
+
+class Unpacked(msgspec.Struct, frozen=True):
+    entries: int
+
+
+def operations(service: Service) -> list[Operation]:
+    async def list_files(call: Call) -> list[FileInfo]:
+        return await service.workspace.list(call.principal, call.path["session_id"], call.query.path)
+
+    async def get_file(call: Call) -> Answer:
+        found, content = await service.workspace.read_bytes(call.principal, call.path["session_id"], "/" + call.path["path"])
+        etag = etag_of(found.digest)
+        if unchanged(call.headers, etag):
+            return Answer(None, 304, {"etag": etag})
+        kind = "text/plain; charset=utf-8" if found.encoding == "text" else "application/octet-stream"
+        return Answer(Raw(content, kind), headers={"etag": etag, "content-security-policy": "sandbox; default-src 'none'"})
+
+    async def put_file(call: Call) -> Answer:
+        session_id, path = call.path["session_id"], "/" + call.path["path"]
+        expect = await _expected(service, call, path)
+        made = await service.workspace.write(call.principal, session_id, path, call.body, expect)
+        return Answer(_info(made), 200, {"etag": etag_of(digest_of(call.body))})
+
+    async def delete_file(call: Call) -> None:
+        session_id, path = call.path["session_id"], "/" + call.path["path"]
+        if "if-match" in call.headers:
+            check(call.headers, await _etag(service, call, path))
+        if await service.workspace.delete(call.principal, session_id, path, recursive=call.query.recursive):
+            return
+        await service.workspace.stat(call.principal, session_id, path)
+        raise Conflict("NOT_DELETED", "it is read-only, the root, or a directory with entries", "recursive=true deletes those")
+
+    async def stat_file(call: Call) -> FileStat:
+        return await service.workspace.stat(call.principal, call.path["session_id"], call.query.path)
+
+    async def read_file(call: Call) -> SessionFile:
+        return await service.workspace.read(call.principal, call.path["session_id"], call.query.path)
+
+    async def seed_file(call: Call) -> FileInfo:
+        return _info(await service.workspace.seed(call.principal, call.path["session_id"], call.body))
+
+    async def make_directory(call: Call) -> Answer:
+        return Answer(await service.workspace.mkdir(call.principal, call.path["session_id"], call.body.path), 201)
+
+    async def grep_files(call: Call) -> list[GrepMatch]:
+        return await service.workspace.grep(call.principal, call.path["session_id"], call.query.pattern, call.query.path)
+
+    async def search_files(call: Call) -> Searched:
+        return await service.workspace.search(call.principal, call.path["session_id"], call.query.pattern, call.query.path)
+
+    async def export_files(call: Call) -> Chunks:
+        return Chunks(await service.workspace.export(call.principal, call.path["session_id"], call.query.path), TAR)
+
+    async def import_files(call: Call) -> Unpacked:
+        return Unpacked(await service.workspace.take_in(call.principal, call.path["session_id"], call.body, call.query.path))
+
+    of_session = "/v1/sessions/{session_id}"
+    tag: Any = {"tag": "files"}
+    guards = {"If-Match": "Only if its ETag is this.", "If-None-Match": "`*`: only if it is not there."}
+    changed = {412: "It has changed, or is there already."}
+    return [
+        Operation("GET", of_session + "/files", "List a directory", list_files, query=PathQuery, answer=list[FileInfo], **tag),
+        Operation("GET", of_session + "/files/{path...}", "A file's content", get_file, answer=bytes,
+                  answer_types=("text/plain", "application/octet-stream"), statuses={304: "You have it."},
+                  headers={"If-None-Match": "The ETag you have."}, **tag),
+        Operation("PUT", of_session + "/files/{path...}", "Write a file", put_file, body=bytes, body_types=("*/*",),
+                  answer=FileInfo, statuses=changed, headers=guards, finishes=True, **tag),
+        Operation("DELETE", of_session + "/files/{path...}", "Delete a file or directory", delete_file, query=DeleteQuery,
+                  statuses={409: "It is read-only, or a directory with entries.", **changed}, finishes=True,
+                  headers={"If-Match": "Only if its ETag is this."}, **tag),
+        Operation("GET", of_session + "/stat", "What is at a path", stat_file, query=PathQuery, answer=FileStat, **tag),
+        Operation("GET", of_session + "/file", "A file as JSON, with its encoding", read_file, query=PathQuery,
+                  answer=SessionFile, **tag),
+        Operation("POST", of_session + "/seed", "Put a file there, read-only if wanted", seed_file, body=InitialFile,
+                  answer=FileInfo, finishes=True, **tag),
+        Operation("POST", of_session + "/directories", "Make a directory", make_directory, body=Directory, answer=FileInfo,
+                  status=201, finishes=True, **tag),
+        Operation("GET", of_session + "/grep", "Lines that hold a text", grep_files, query=GrepQuery, answer=list[GrepMatch],
+                  **tag),
+        Operation("GET", of_session + "/search", "Lines that match a regular expression (RE2)", search_files, query=GrepQuery,
+                  answer=Searched, **tag),
+        Operation("GET", of_session + "/archive", "A directory as tar", export_files, query=PathQuery, answer=bytes,
+                  answer_types=(TAR,), **tag),
+        Operation("POST", of_session + "/archive", "Unpack a tar into a directory", import_files, query=PathQuery, body=bytes,
+                  body_types=(TAR, "application/octet-stream"), upload=True, answer=Unpacked, finishes=True, **tag),
+    ]  # fmt: skip
+
+
+def _info(file: SessionFile) -> FileInfo:
+    """Without the content, which the caller has just sent."""
+    return FileInfo(**{name: getattr(file, name) for name in FileInfo.__struct_fields__})
+
+
+async def _etag(service: Service, call: Call, path: str) -> str | None:
+    try:
+        found, _ = await service.workspace.read_bytes(call.principal, call.path["session_id"], path)
+    except NotFound:
+        return None
+    return etag_of(found.digest)
+
+
+async def _expected(service: Service, call: Call, path: str) -> str | None:
+    """What the store must find there."""
+    if not _guarded(call.headers):
+        return None
+    etag = await _etag(service, call, path)
+    check(call.headers, etag)
+    return expectation(etag)
+
+
+def _guarded(headers: Mapping[str, str]) -> bool:
+    return "if-match" in headers or "if-none-match" in headers

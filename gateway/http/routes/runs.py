@@ -1,0 +1,143 @@
+"""Runs: run a program and wait, start one and come back, or watch it live."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from gateway.events import Event
+from gateway.http.operations import Answer, Call, Events, Live, Operation
+from gateway.http.pagination import Page, PageQuery, make_cursor
+from gateway.http.sse import resume_after
+from gateway.records import InitialFile, Principal, Run
+from gateway.runs import RunBody
+from gateway.sessions import CreateSession
+from gateway.uuids import uuid7
+from sandbox.wire import Language
+
+if TYPE_CHECKING:
+    from gateway.service import Service
+
+_WAITING = "The session's last run waits for an approval, or is under way."
+
+
+class RunQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """`wait` answers when the run has ended; `async` at once, with 202; `stream` with its events."""
+
+    mode: Literal["wait", "async", "stream"] = "wait"
+
+
+class RunsQuery(PageQuery, frozen=True, kw_only=True):
+    session_id: str | None = None
+
+
+class LiveQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Events after this one."""
+
+    after: int = 0
+
+
+class OneShot(RunBody, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A run in a session of its own, which is gone afterwards."""
+
+    template: str | None = None
+    files: list[InitialFile] = []
+
+
+class LiveMessage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a client may say on a run's WebSocket."""
+
+    kind: Literal["cancel"]
+
+
+class Cancelled(msgspec.Struct, frozen=True):
+    """False: there was nothing to cancel any more."""
+
+    cancelled: bool
+
+
+def operations(service: Service) -> list[Operation]:
+    async def run_in_session(call: Call) -> Answer | Events:
+        session_id, mode = call.path["session_id"], call.query.mode
+        if mode == "wait" and "text/event-stream" not in call.headers.get("accept", ""):
+            return Answer(await service.runs.run(call.principal, session_id, call.body))
+        begun = await service.runs.start(call.principal, session_id, call.body)
+        if mode == "async":
+            return Answer(begun, 202, {"location": f"/v1/runs/{begun.id}"})
+        return Events(_events(service, call.principal, begun.id, 0))
+
+    async def run_once(call: Call) -> Run:
+        return await _run_once(service, call.principal, call.body)
+
+    async def list_runs(call: Call) -> Page[Run]:
+        asked: RunsQuery = call.query
+        page = await service.store.runs(call.principal.tenant, asked.session_id, after=asked.after, limit=asked.limit)
+        return Page(page.items, make_cursor(page.next))
+
+    async def get_run(call: Call) -> Run:
+        return await service.runs.get(call.principal, call.path["run_id"])
+
+    async def cancel_run(call: Call) -> Cancelled:
+        return Cancelled(await service.runs.cancel(call.principal, call.path["run_id"]))
+
+    async def watch_run(call: Call) -> Events:
+        after = resume_after(call.headers) or call.query.after
+        await _known(service, call.principal, call.path["run_id"])
+        return Events(_events(service, call.principal, call.path["run_id"], after))
+
+    async def live_run(call: Call) -> Live:
+        run_id = call.path["run_id"]
+        await _known(service, call.principal, run_id)
+
+        async def receive(message: LiveMessage) -> None:
+            await service.runs.cancel(call.principal, run_id)
+
+        return Live(_events(service, call.principal, run_id, call.query.after), receive, LiveMessage)
+
+    tag = "runs"
+    return [
+        Operation("POST", "/v1/sessions/{session_id}/runs", "Run a program in a session", run_in_session, query=RunQuery,
+                  body=RunBody, answer=Run, streamed=True, tag=tag, statuses={202: "It is under way.", 409: _WAITING}),
+        Operation("POST", "/v1/runs", "Run a program in a fresh session that is gone afterwards", run_once, body=OneShot,
+                  answer=Run, tag=tag),
+        Operation("GET", "/v1/runs", "List runs, the newest first", list_runs, query=RunsQuery, answer=Page[Run], tag=tag),
+        Operation("GET", "/v1/runs/{run_id}", "Look at a run", get_run, answer=Run, tag=tag),
+        Operation("POST", "/v1/runs/{run_id}/cancel", "Stop a run", cancel_run, answer=Cancelled, tag=tag),
+        Operation("GET", "/v1/runs/{run_id}/events", "A run's events as they happen", watch_run, query=LiveQuery, streamed=True,
+                  headers={"Last-Event-ID": "Go on after this event."}, tag=tag),
+        Operation("GET", "/v1/runs/{run_id}/live", "A run's events on a WebSocket", live_run, query=LiveQuery, websocket=True,
+                  tag=tag),
+    ]  # fmt: skip
+
+
+async def _known(service: Service, principal: Principal, run_id: str) -> None:
+    """Raises NotFound before a stream is begun."""
+    if service.runs.watch(principal.tenant, run_id) is None:
+        await service.runs.get(principal, run_id)
+
+
+async def _events(service: Service, principal: Principal, run_id: str, after: int) -> AsyncIterator[Event]:
+    feed = service.runs.watch(principal.tenant, run_id)
+    if feed is not None:
+        async for event in feed.events(after):
+            yield event
+        return
+    record = await service.runs.get(principal, run_id)
+    kind = {"finished": "result", "waiting": "waiting"}.get(record.state, "gap")
+    yield Event(0, kind, msgspec.to_builtins(record))
+
+
+async def _run_once(service: Service, principal: Principal, asked: OneShot) -> Run:
+    fields: dict[str, Any] = {name: getattr(asked, name) for name in RunBody.__struct_fields__}
+    session = await service.sessions.create(
+        principal, CreateSession(id=f"once-{uuid7()}", language=asked.language or Language.PYTHON, template=asked.template)
+    )
+    try:
+        for file in asked.files:
+            await service.files.seed(principal.tenant, session.id, file)
+        return await service.runs.run(principal, session.id, RunBody(**fields))
+    finally:
+        await asyncio.shield(service.sessions.delete(principal, session.id))

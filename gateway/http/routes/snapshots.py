@@ -1,0 +1,99 @@
+"""Snapshots: save a session, carry it away, bring it back, compare, make templates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from gateway.http.operations import Answer, Call, Operation, Raw
+from gateway.http.pagination import Page, PageQuery, make_cursor
+from gateway.records import Session, Snapshot
+from gateway.snapshots import Diff
+
+if TYPE_CHECKING:
+    from gateway.service import Service
+
+CBOR = "application/cbor"
+
+
+class TakeSnapshot(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`template`: sessions may be started from it by its label."""
+
+    label: Annotated[str, Meta(max_length=200)] = ""
+    template: bool = False
+
+
+class Restore(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    session_id: str | None = None
+
+
+class SnapshotsQuery(PageQuery, frozen=True, kw_only=True):
+    session_id: str | None = None
+    kind: Literal["saved", "template"] | None = None
+
+
+class LabelQuery(msgspec.Struct, frozen=True, kw_only=True):
+    label: Annotated[str, Meta(max_length=200)] = ""
+
+
+class DiffQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """The snapshot to compare with."""
+
+    new: str
+
+
+def operations(service: Service) -> list[Operation]:
+    async def take_snapshot(call: Call) -> Answer:
+        asked: TakeSnapshot = call.body or TakeSnapshot()
+        made = await service.snapshots.take(call.principal, call.path["session_id"], asked.label, template=asked.template)
+        return Answer(made, 201, {"location": f"/v1/snapshots/{made.id}"})
+
+    async def list_snapshots(call: Call) -> Page[Snapshot]:
+        asked: SnapshotsQuery = call.query
+        page = await service.store.snapshots(call.principal.tenant, asked.session_id, after=asked.after, limit=asked.limit)
+        kinds = ("saved", "template") if asked.kind is None else (asked.kind,)
+        return Page([one for one in page.items if one.kind in kinds], make_cursor(page.next))
+
+    async def get_snapshot(call: Call) -> Snapshot:
+        return await service.snapshots.get(call.principal, call.path["snapshot_id"])
+
+    async def export_snapshot(call: Call) -> Raw:
+        return Raw(await service.snapshots.export(call.principal, call.path["snapshot_id"]), CBOR)
+
+    async def import_snapshot(call: Call) -> Answer:
+        made = await service.snapshots.add(call.principal, call.body, call.query.label)
+        return Answer(made, 201, {"location": f"/v1/snapshots/{made.id}"})
+
+    async def restore_snapshot(call: Call) -> Answer:
+        wanted = call.body.session_id if call.body is not None else None
+        made = await service.snapshots.restore(call.principal, call.path["snapshot_id"], wanted)
+        return Answer(made, 201, {"location": f"/v1/sessions/{made.id}"})
+
+    async def diff_snapshots(call: Call) -> Diff:
+        return await service.snapshots.diff(call.principal, call.path["snapshot_id"], call.query.new)
+
+    async def delete_snapshot(call: Call) -> None:
+        await service.snapshots.delete(call.principal, call.path["snapshot_id"])
+
+    one = "/v1/snapshots/{snapshot_id}"
+    tag = "snapshots"
+    return [
+        Operation("POST", "/v1/sessions/{session_id}/snapshots", "Save a session as it is now", take_snapshot, body=TakeSnapshot,
+                  body_optional=True, answer=Snapshot, status=201, tag=tag, finishes=True,
+                  statuses={409: "A run of it waits for an approval."}),
+        Operation("GET", "/v1/snapshots", "List snapshots, the newest first: the log of a session, or the templates",
+                  list_snapshots, query=SnapshotsQuery, answer=Page[Snapshot], tag=tag),
+        Operation("POST", "/v1/snapshots", "Bring a snapshot in", import_snapshot, query=LabelQuery, body=bytes,
+                  body_types=(CBOR, "application/octet-stream"), upload=True, answer=Snapshot, status=201, tag=tag, finishes=True,
+                  statuses={422: "It is damaged, or another tenant's."}),
+        Operation("GET", one, "Look at a snapshot", get_snapshot, answer=Snapshot, tag=tag),
+        Operation("GET", one + "/content", "Carry a snapshot away: sealed CBOR", export_snapshot, answer=bytes,
+                  answer_types=(CBOR,), tag=tag),
+        Operation("GET", one + "/diff", "What changed from this one to another", diff_snapshots, query=DiffQuery, answer=Diff,
+                  tag=tag),
+        Operation("POST", one + "/restore", "Make a session of a snapshot", restore_snapshot, body=Restore, body_optional=True,
+                  answer=Session, status=201, statuses={409: "There is a session with this id."}, tag=tag, finishes=True),
+        Operation("DELETE", one, "Delete a snapshot", delete_snapshot, tag=tag, finishes=True),
+    ]  # fmt: skip

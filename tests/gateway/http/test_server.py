@@ -1,0 +1,216 @@
+"""The server's beginning and end: TLS, the cap on connections, an orderly shutdown."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import datetime
+import socket
+import ssl
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from gateway.configuration import Configuration, ConfigurationError
+from gateway.http.health import LanguageState
+from gateway.http.server import Server, tls_context
+from tests.gateway.http.asking import ask
+from tests.gateway.http.rig import Rig, running
+from tests.gateway.http.wire import H2Client, connected, exchange, status_of
+
+GET = b"GET /v1/nothing HTTP/1.1\r\nHost: h\r\n"
+CLOSE = b"Connection: close\r\n\r\n"
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("tls")
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), False)
+        .sign(key, hashes.SHA256())
+    )
+    (folder / "cert.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    (folder / "key.pem").write_bytes(private)
+    return folder / "cert.pem", folder / "key.pem"
+
+
+def test_https_speaks_http_1_and_http_2_and_no_old_tls(certificate: tuple[Path, Path]) -> None:
+    cert, key = certificate
+    with running(tls_certificate=str(cert), tls_key=str(key)) as server:
+        context = ssl.create_default_context(cafile=str(cert))
+        with connected(server.port) as plain, context.wrap_socket(plain, server_hostname="localhost") as sock:
+            sock.sendall(GET + CLOSE)
+            answer = b""
+            while piece := sock.recv(65536):
+                answer += piece
+            assert status_of(answer) == 200
+            assert b"strict-transport-security" in answer
+        context.set_alpn_protocols(["h2"])
+        with connected(server.port) as plain, context.wrap_socket(plain, server_hostname="localhost") as sock:
+            assert sock.selected_alpn_protocol() == "h2"
+            client = H2Client(sock)
+            stream_id = client.request(b"/v1/nothing")
+            client.flush()
+            client.read_until(lambda: stream_id in client.ended)
+            assert client.answers[stream_id] == (200, bytearray(b"hello"))
+        old = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        old.check_hostname, old.verify_mode = False, ssl.CERT_NONE
+        old.maximum_version = ssl.TLSVersion.TLSv1_2
+        with connected(server.port) as plain, old.wrap_socket(plain) as sock:
+            assert sock.version() == "TLSv1.2"
+        assert exchange(server.port, GET + CLOSE) == b"", "plain HTTP is not answered"
+
+
+def test_a_client_certificate_is_demanded_if_configured(certificate: tuple[Path, Path]) -> None:
+    cert, key = certificate
+    with running(tls_certificate=str(cert), tls_key=str(key), tls_client_ca=str(cert)) as server:
+        context = ssl.create_default_context(cafile=str(cert))
+        refused = contextlib.suppress(ssl.SSLError, ConnectionError)
+        with connected(server.port) as plain, refused, context.wrap_socket(plain, server_hostname="localhost") as sock:
+            sock.sendall(GET + CLOSE)
+            assert sock.recv(100) == b"", "answered without a certificate"
+        context.load_cert_chain(cert, key)
+        with connected(server.port) as plain, context.wrap_socket(plain, server_hostname="localhost") as sock:
+            sock.sendall(GET + CLOSE)
+            assert sock.recv(100).startswith(b"HTTP/1.1 200")
+
+
+def test_unusable_tls_files_are_an_error_that_names_no_secret(tmp_path: Path) -> None:
+    (tmp_path / "key.pem").write_text("secret")
+    settings = Configuration(tls_certificate=str(tmp_path / "no.pem"), tls_key=str(tmp_path / "key.pem"))
+    with pytest.raises(ConfigurationError, match="TLS files"):
+        tls_context(settings)
+
+
+def test_connections_over_the_cap_are_closed_at_once() -> None:
+    with running(connections_max=5) as server:
+        held = [socket.create_connection(("127.0.0.1", server.port), 10) for _ in range(5)]
+        try:
+            for sock in held:
+                sock.sendall(GET + b"\r\n")
+                assert receive(sock).startswith(b"HTTP/1.1 200")
+            with connected(server.port) as one_more, contextlib.suppress(ConnectionError):
+                one_more.sendall(GET + CLOSE)
+                assert one_more.recv(100) == b""
+            held[0].sendall(GET + b"\r\n")
+            assert receive(held[0]).startswith(b"HTTP/1.1 200")
+        finally:
+            for sock in held:
+                sock.close()
+
+
+def receive(sock: socket.socket) -> bytes:
+    data = b""
+    while not data.endswith(b"hello"):
+        piece = sock.recv(65536)
+        assert piece, data
+        data += piece
+    return data
+
+
+async def request(port: int, data: bytes) -> bytes:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(data)
+    answer = await reader.read()
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
+    return answer
+
+
+def rig_of(**settings: Any) -> Rig:
+    return Rig(Configuration(**{"port": 0, "access_log": False, **settings}))
+
+
+def test_shutdown_finishes_what_runs_and_refuses_what_comes() -> None:
+    async def main() -> None:
+        rig = rig_of()
+        drained: list[int] = []
+
+        async def drain(deadline_ms: int) -> None:
+            drained.append(deadline_ms)
+
+        rig.server = Server(rig.application, rig.configuration, rig.telemetry, drain)
+        await rig.server.start()
+        port = rig.server.port
+        bearer = f"Authorization: Bearer {rig.token()}\r\n".encode()
+        running_one = asyncio.create_task(request(port, b"GET /v1/wait HTTP/1.1\r\nHost: h\r\n" + bearer + b"\r\n"))
+        idle_reader, idle_writer = await asyncio.open_connection("127.0.0.1", port)
+        idle_writer.write(GET + b"\r\n")
+        assert (await idle_reader.readuntil(b"hello")).startswith(b"HTTP/1.1 200")
+        while rig.notes.running < 1:
+            await asyncio.sleep(0.001)
+        stopping = asyncio.create_task(rig.server.stop())
+        assert await idle_reader.read() == b"", "an idle connection is closed"
+        idle_writer.close()
+        with pytest.raises(OSError):
+            await asyncio.open_connection("127.0.0.1", port)
+        assert (await ask(rig.application, "GET", "/v1/nothing")).code == "STOPPING"
+        assert (await ask(rig.application, "GET", "/readyz")).status == 503
+        assert not stopping.done()
+        rig.notes.gate.set()
+        answer = await running_one
+        assert status_of(answer) == 200
+        await stopping
+        assert len(drained) == 1 and 0 < drained[0] <= 10_000
+
+    asyncio.run(main())
+
+
+def test_shutdown_ends_what_does_not_end_by_itself() -> None:
+    async def main() -> None:
+        rig = rig_of(drain_deadline_ms=50)
+        await rig.server.start()
+        bearer = f"Authorization: Bearer {rig.token()}\r\n".encode()
+        wait = b"GET /v1/wait HTTP/1.1\r\nHost: h\r\n" + bearer + b"\r\n"
+        stuck = asyncio.create_task(request(rig.server.port, wait))
+        while rig.notes.running < 1:
+            await asyncio.sleep(0.001)
+        await rig.server.stop()
+        assert await stuck == b""
+        assert rig.notes.cancelled == 1
+
+    asyncio.run(main())
+
+
+def test_readiness_tells_how_far_each_language_is() -> None:
+    class Half:
+        def languages(self) -> dict[str, LanguageState]:
+            return {"shell": LanguageState(ready=True, progress=1.0), "python": LanguageState(ready=False, progress=0.25)}
+
+    async def main() -> None:
+        rig = Rig(Configuration(access_log=False), Half())
+        reply = await ask(rig.application, "GET", "/readyz")
+        assert reply.status == 503
+        assert reply.json["languages"]["python"] == {"ready": False, "progress": 0.25, "problem": None}
+        assert (await ask(rig.application, "GET", "/healthz")).status == 200
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(("setting", "status"), [("open", 200), ("admin", 401), ("off", 404)])
+def test_metrics_are_for_whom_the_setting_says(setting: Any, status: int) -> None:
+    async def main() -> None:
+        rig = rig_of(metrics=setting)
+        assert (await ask(rig.application, "GET", "/metrics")).status == status
+        if setting == "admin":
+            assert (await ask(rig.application, "GET", "/metrics", token=rig.token("", "admin"))).status == 200
+            assert (await ask(rig.application, "GET", "/metrics", token=rig.token())).status == 403
+
+    asyncio.run(main())
