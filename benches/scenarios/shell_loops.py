@@ -1,7 +1,7 @@
 """The shell beside real bash: loops of 100,000 steps, and jq over 1 MB of JSON beside native jq.
 
 bash and jq are started anew for each sample, as there is no other way to use them; their start-up (about 2 ms) is part of the
-sample and small beside the work.
+sample and small beside the work. Beside peers the loops have 20,000 steps: bashkit ends a session after 100,000 commands.
 """
 
 from __future__ import annotations
@@ -19,6 +19,11 @@ _ARITHMETIC = "s=0; for ((i=0; i<100000; i++)); do ((s+=i)); done; [ $s = 499995
 _TEST = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; [ $i = 100000 ]"
 _JQ = "jq '[.[] | select(.on) | .price * 2] | add' data.json > answer.txt; [ $(cat answer.txt) = 107982000 ]"
 _ROWS = 12_000
+_PEER_LOOPS = {
+    "arithmetic_loop": ("(( )) loop, 20,000 steps", "s=0; for ((i=0; i<20000; i++)); do ((s+=i)); done; [ $s = 199990000 ]"),
+    "test_loop": ("[ ] loop, 20,000 steps", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; [ $i = 20000 ]"),
+}
+"""What a peer's worker is asked for, and what we run beside it."""
 
 
 def _data() -> str:
@@ -53,6 +58,11 @@ def measure(bench: Bench) -> None:
             contenders.append(Contender(native, lambda command=command: spawn(command, cwd=folder), role="native"))  # type: ignore[misc]
             contenders.append(Contender(f"shell {title}", lambda code=code: ours(code)))  # type: ignore[misc]
         bench.interleave(*contenders, repetitions=bench.count(11, 3), warmup=1)
+    if bench.peers is not None:
+        for op, (title, code) in _PEER_LOOPS.items():
+            beside = Contender(f"shell {title}", lambda code=code: ours(code))  # type: ignore[misc]
+            real = Contender(f"bash {title}", lambda code=code: spawn([bash, "-c", code]), role="native")  # type: ignore[misc]
+            bench.peers.interleave(bench, op, real, beside, repetitions=bench.count(11, 3), title=title)
 
 
 SCENARIOS = [

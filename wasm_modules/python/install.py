@@ -129,6 +129,14 @@ def no_network(*args, **kwargs):
     raise OSError("the sandbox has no network; what is outside is reached through capabilities (tools.…)")
 
 
+def drive(source, environ):
+    """Stands in for the driver's `turn`, with the driver's globals. Answers with a status, and whether to quit."""
+    if environ is not None:
+        _setup(environ)  # noqa: F821
+    _run_turn(source)  # noqa: F821
+    return 0, False
+
+
 def install():
     builtins.tools = Tools()
     builtins.display = display
@@ -148,7 +156,9 @@ def install():
     os.chdir("/workspace")
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True, errors="backslashreplace")
+    # The driver keeps its function `turn`, not its name: the function stays and does something else.
     _reactor._run_turn = turn.take_turn
+    _reactor.turn.__code__ = drive.__code__
 
 
 def preload():

@@ -7,7 +7,15 @@ import json
 import math
 
 encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-decode = json.JSONDecoder().decode
+scan = json.JSONDecoder().scan_once
+
+
+def decode(text):
+    """For what the host sends: JSON with nothing around it."""
+    return scan(text, 0)[0]
+
+
+SMALL = 1 << 60
 
 
 class NotSerializable(Exception):
@@ -44,6 +52,11 @@ encode_strictly = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separato
 
 
 def encode_result(value):
+    kind = type(value)
+    if value is None:
+        return b'D{"result":null}'
+    if kind is int and -SMALL < value < SMALL:
+        return b'D{"result":%d}' % value
     try:
         encoded = b"D" + encode_strictly({"result": value}).encode()
     except UnicodeEncodeError:
@@ -52,6 +65,6 @@ def encode_result(value):
         raise NotSerializable("a result is nested too deeply") from None
     except (TypeError, ValueError) as error:  # keys of other types, infinities, cycles, numbers too long to write
         raise NotSerializable(f"a result cannot be written as JSON: {error}") from None
-    if type(value) not in (int, bool, type(None), str):
+    if kind not in (int, bool, str):
         check_plain(value)
     return encoded

@@ -1,7 +1,9 @@
 """A turn: runs one program in the session's `__main__` and reports its outcome.
 
-`take_turn` replaces the function of the artifact's own driver that runs a turn's source, so that a turn's bytes are our JSON
-request.
+`take_turn` stands where the artifact's own driver runs a turn's source, so that a turn's bytes are our JSON request.
+
+The shortest programs are as long as what surrounds them, so the way of a plain one is short: whatever only some turns need
+stands behind one test.
 """
 
 import ast
@@ -14,6 +16,7 @@ import sys
 import types
 
 import _host
+from _hatchway import surroundings
 from _hatchway.capabilities import AwaitTools, offer
 from _hatchway.displays import displays, is_artist, is_figure, show_figures, show_rich
 from _hatchway.failures import describe
@@ -22,7 +25,9 @@ from _hatchway.plain import NotSerializable, decode, encode, encode_result
 from _hatchway.surroundings import flush_streams, lift_recursion_limit, limit_recursion, main, renew_stdin, say
 
 FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+SCALARS = frozenset((int, str, bool, float, type(None)))
 SOURCES_KEPT = 512
+STATEMENTS = frozenset(("import", "from", "def", "class", "for", "while", "if", "with", "try", "del", "raise", "assert", "async"))
 MISSING = object()
 PLAIN_HINT = (
     "return plain JSON: None, booleans, numbers, strings, lists, and dicts with string keys "
@@ -44,11 +49,17 @@ def stores_result(code):
     return any(i.argval == "result" and i.opname.startswith(("STORE_NAME", "STORE_GLOBAL")) for i in dis.get_instructions(code))
 
 
+def is_statement(text):
+    """Does the line begin as no expression does? It may be none for other reasons too."""
+    name, sign, value = text.partition("=")
+    return name.strip().isidentifier() if sign and value[:1] != "=" else text.partition(" ")[0] in STATEMENTS
+
+
 def compile_program(text, filename):
     """The program as (statements, last expression): code objects, either may be None."""
-    if "\n" not in text and "await" not in text:
+    if "\n" not in text and "await" not in text and not is_statement(text):
         try:
-            return None, compile(text.strip(), filename, "eval")
+            return None, compile(text.strip(), filename, "eval", 0, True)
         except SyntaxError:
             pass
     tree = ast.parse(text, filename, "exec")
@@ -62,7 +73,11 @@ def compile_program(text, filename):
 
 def has_code(code):
     """Does the program define something that may run later: a function, a class, a lambda?"""
-    return code is not None and any(isinstance(constant, types.CodeType) for constant in code.co_consts)
+    if code is not None:
+        for constant in code.co_consts:
+            if type(constant) is types.CodeType:
+                return True
+    return False
 
 
 def remember(text, filename):
@@ -77,7 +92,8 @@ def remember(text, filename):
 
 def evaluate(statements, last, names):
     """Runs the statements, then gives the last expression's value."""
-    if any(code is not None and code.co_flags & inspect.CO_COROUTINE for code in (statements, last)):
+    flags = (statements.co_flags if statements is not None else 0) | (last.co_flags if last is not None else 0)
+    if flags & inspect.CO_COROUTINE:
         return run_coroutine(evaluate_awaiting(statements, last, names))
     if statements is not None:
         eval(statements, names)  # noqa: S307
@@ -95,6 +111,11 @@ async def evaluate_awaiting(statements, last, names):
     return value if last is not None else None
 
 
+def is_shown(value):
+    """Is the value something to look at? Then it has been shown."""
+    return is_artist(value) or (type(value).__module__ != "builtins" and (is_figure(value) or show_rich(value)))
+
+
 def run_program(request, filename):
     """Runs a program and gives the encoded outcome."""
     names = main.__dict__
@@ -110,7 +131,7 @@ def run_program(request, filename):
     explicit = after is not before or (after is not MISSING and statements is not None and stores_result(statements))
     if explicit:
         value = after
-    elif is_artist(value) or (type(value).__module__ != "builtins" and (is_figure(value) or show_rich(value))):
+    elif type(value) not in SCALARS and is_shown(value):
         value = None  # shown instead
     if has_code(statements) or has_code(last):
         remember(request["code"], filename)
@@ -136,12 +157,31 @@ def report(outcome):
     return b"D" + encode(outcome).encode("utf-8", "replace")
 
 
-def take_turn(text, name):
+def take_turn(source):
+    """Called by the driver with the bytes of a request, or None if there was no memory for them."""
     global count
-    request = decode(text)
+    if source is None:
+        _host.call(NO_MEMORY)
+        return
+    request = decode(source.decode())
     count += 1
     filename = request.get("filename") or f"<run {count}>"
-    displays.clear()
+    if displays:
+        displays.clear()
+    if len(request) > 2 or surroundings.stdin_was_given:
+        make_ready(request)
+    limit_recursion(request.get("max_stack_depth", 256))
+    try:
+        outcome = run_program(request, filename)
+    except BaseException as error:
+        outcome = report_failure(error, request["code"], filename)
+    lift_recursion_limit()
+    flush_streams()
+    _host.call(outcome)
+
+
+def make_ready(request):
+    """Whatever a request may have besides its code."""
     renew_stdin("stdin" in request)
     if "seed" in request:
         reseed(request["seed"])
@@ -149,26 +189,21 @@ def take_turn(text, name):
         offer(request["tools"])
     if "env" in request:
         os.environ.update(request["env"])
-    limit_recursion(request.get("max_stack_depth", 256))
+
+
+def report_failure(error, text, filename):
+    """The encoded outcome of a program that left or failed."""
     try:
-        outcome = run_program(request, filename)
-    except SystemExit as error:
-        remember(request["code"], filename)
-        outcome = report({"exit_code": exit_code_of(error)})
-    except NotSerializable as error:
-        remember(request["code"], filename)
-        outcome = report(
-            {"error": {"code": "RESULT_NOT_SERIALIZABLE", "message": str(error), "hint": PLAIN_HINT}, "exit_code": 1}
-        )
-    except BaseException as error:
-        try:
-            remember(request["code"], filename)
-            outcome = report({"error": describe(error, filename), "exit_code": 1})
-        except MemoryError:
-            outcome = NO_MEMORY
-    lift_recursion_limit()
-    flush_streams()
-    _host.call(outcome)
+        remember(text, filename)
+        if isinstance(error, SystemExit):
+            return report({"exit_code": exit_code_of(error)})
+        if isinstance(error, NotSerializable):
+            described = {"code": "RESULT_NOT_SERIALIZABLE", "message": str(error), "hint": PLAIN_HINT}
+        else:
+            described = describe(error, filename)
+        return report({"error": described, "exit_code": 1})
+    except MemoryError:
+        return NO_MEMORY
 
 
 def reseed(seed):

@@ -48,10 +48,40 @@ static int change(const char *who, const char *path, bool quiet)
     return 0;
 }
 
+enum { LINKS_MOST = 40 };
+
+/* path without symbolic links; as it is when it leads nowhere. In sh.tmp. There is no working directory below us that could tell. */
+static const char *real_path(const char *path)
+{
+    strbuf done = { .a = &sh.tmp };
+    char *rest = logical(sh.cwd, path);
+    for (int links = 0; *rest;) {
+        size_t n = strcspn(rest, "/");
+        if (!n) { rest++; continue; }
+        size_t before = done.len;
+        char *part = arena_strndup(&sh.tmp, rest, n), target[4096];
+        rest += n;
+        if (!strcmp(part, ".")) continue;
+        if (!strcmp(part, "..")) { while (done.len > 0 && done.s[--done.len] != '/') { } continue; }
+        sb_printf(&done, "/%s", part);
+        ssize_t got = readlink(sb_str(&done), target, sizeof target - 1);
+        if (got < 0) continue;
+        if (++links > LINKS_MOST) return path;
+        target[got] = 0;
+        strbuf next = { .a = &sh.tmp };
+        sb_printf(&next, "%s%s", target, rest);
+        rest = sb_str(&next);
+        done.len = *target == '/' ? 0 : before;
+    }
+    if (!done.len) sb_putc(&done, '/');
+    return sb_str(&done);
+}
+
 int b_cd(int argc, char **argv)
 {
     opts o = OPTS("cd [-L|[-P [-e]] [-@]] [dir]");
-    for (int c; (c = next_opt(&o, "LPe@"));) if (c == '?') return 2;
+    bool physical = sh.opt[O_PHYSICAL];
+    for (int c; (c = next_opt(&o, "LPe@"));) { if (c == '?') return 2; if (c == 'P') physical = true; else if (c == 'L') physical = false; }
     if (argc - o.at > 1) return b_error("cd", 1, "too many arguments");
     const char *to = o.at < argc ? argv[o.at] : var_get("HOME");
     bool print = false;
@@ -72,6 +102,7 @@ int b_cd(int argc, char **argv)
             if (change("cd", sb_str(&b), true) == 0) { out_printf("%s\n", sh.cwd); return 0; }
         }
     }
+    if (physical) to = real_path(to);
     int status = change("cd", to, false);
     if (status == 0 && print) out_printf("%s\n", sh.cwd);
     return status;
@@ -82,10 +113,7 @@ int b_pwd(int argc, char **argv)
     opts o = OPTS("pwd [-LP]");
     bool physical = false;
     for (int c; (c = next_opt(&o, "LP"));) { if (c == '?') return 2; physical = c == 'P'; }
-    char buf[4096];
-    const char *path = sh.cwd;
-    if (physical && getcwd(buf, sizeof buf)) path = buf;
-    return out_printf("%s\n", path) ? 1 : 0;
+    return out_printf("%s\n", physical ? real_path(sh.cwd) : sh.cwd) ? 1 : 0;
 }
 
 static void own_dirs(void)

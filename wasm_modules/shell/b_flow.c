@@ -137,7 +137,7 @@ static void print_trap(int n)
 {
     if (!sh.traps[n]) return;
     strbuf b = { .a = &sh.tmp };
-    quote_single(&b, sh.traps[n]);
+    quote_plain(&b, sh.traps[n]);
     const char *name = signal_name(n);
     out_printf("trap -- %s %s%s\n", sb_str(&b), n > 0 && n < TRAP_ERR ? "SIG" : "", name ? name : "?");
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { JOBS_KEPT = 64 };
-typedef struct { int64_t pid; int status; bool sleeping, reported; double seconds; } job;
+typedef struct { int64_t pid; int status; bool waited, sleeping, reported; double seconds; } job;
 static job jobs[JOBS_KEPT];
 static unsigned jobs_n;          /* jobs begun; the last JOBS_KEPT are known */
 
@@ -57,6 +57,7 @@ static void sleep_for(double seconds)
 static int finish(job *j)
 {
     if (j->sleeping) { j->sleeping = false; sleep_for(j->seconds); }
+    j->waited = true;
     return j->status;
 }
 
@@ -76,6 +77,7 @@ static void finish_all(void)
 int b_wait(int argc, char **argv)
 {
     int status = 0;
+    coprocess_finish();
     opts o = OPTS("wait [-fn] [-p var] [id ...]");
     bool any = false;
     for (int c; (c = next_opt(&o, "fnp:"));) {
@@ -84,6 +86,7 @@ int b_wait(int argc, char **argv)
         if (c == 'p') var_set_int(o.arg, sh.last_bg);
     }
     if (any && o.at >= argc) {
+        for (; jobs_n && jobs[(jobs_n - 1) % JOBS_KEPT].waited; jobs_n--) {}
         if (!jobs_n) return 127;
         job *j = &jobs[(jobs_n - 1) % JOBS_KEPT];
         jobs_n--;

@@ -137,8 +137,9 @@ static void print_alias(const char *name, const char *text)
 int b_alias(int argc, char **argv)
 {
     int status = 0, i = 1;
-    if (i < argc && !strcmp(argv[i], "-p")) i++;
-    if (i >= argc) { for (alias *a = sh.aliases; a; a = a->next) print_alias(a->name, a->text); return 0; }
+    bool all = argc == 1;
+    if (i < argc && !strcmp(argv[i], "-p")) { i++; all = true; }
+    if (all) for (alias *a = sh.aliases; a; a = a->next) print_alias(a->name, a->text);
     for (; i < argc; i++) {
         char *eq = strchr(argv[i], '=');
         if (eq && eq > argv[i]) alias_set(arena_strndup(&sh.tmp, argv[i], (size_t)(eq - argv[i])), eq + 1);

@@ -142,6 +142,9 @@ int b_umask(int argc, char **argv)
 
 int b_ulimit(int argc, char **argv)
 {
+    for (int i = 1; i < argc; i++)
+        if (argv[i][0] == '-' && argv[i][1 + strspn(argv[i] + 1, "SHabcdefiklmnpqrstuvxPRT")])
+            return b_error("ulimit", 2, "-%c: invalid option", argv[i][1 + strspn(argv[i] + 1, "SHabcdefiklmnpqrstuvxPRT")]), b_usage("ulimit", "ulimit [-SHabcdefiklmnpqrstuvxPRT] [limit]");
     if (argc == 1 || (argc == 2 && argv[1][0] == '-' && strlen(argv[1]) == 2 && argv[1][1] != 'a')) return out_puts(argc == 2 && argv[1][1] == 'n' ? "256\n" : "unlimited\n") ? 1 : 0;
     return 0;
 }

@@ -143,10 +143,14 @@ static int only_assignments(node *n)
 {
     redir_save save;
     int status = 0;
-    bool ok = redirect(n->redirs, &save);
+    bool ok = true;
     for (assign *a = n->u.simple.assigns; a && ok; a = a->next)
         if (!assign_one(a, 0)) { sh_fail(1); ok = false; }
-    redirect_undo(&save);
+    /* the redirections of such a command come after its assignments, so they catch no message of theirs */
+    if (ok && n->redirs) {
+        ok = redirect(n->redirs, &save);
+        redirect_undo(&save);
+    }
     if (sh.unwind == UW_TRIAL) return 1;
     if (!ok) return sh.unwind ? sh.exit_status : 1;
     if (sh.had_subst) status = sh.subst_status;

@@ -8,7 +8,7 @@ static const char *script_name(void)
 {
     for (frame *f = sh.frames; f; f = f->up) {
         if (f->is_source) return f->source;
-        if (f->func && strcmp(f->source, "main") && strcmp(f->source, "environment")) return f->source;
+        if (f->func && strcmp(f->source, "main")) return f->source;
         if (f->func) break;
     }
     return sh.arg0;

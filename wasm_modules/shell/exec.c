@@ -179,30 +179,6 @@ static int define_function(node *n)
     return 0;
 }
 
-/* The pipe of a coprocess is written when it ends, since it runs to its end at once with nothing on its input. */
-static int exec_coproc(node *n)
-{
-    io *out = io_pipe();
-    sub_state *st = subshell_enter();
-    fd_set_io(0, io_null());
-    fd_set_io(1, io_ref(out));
-    int status = exec_node(n->u.coproc.body);
-    status = subshell_leave(st, status);
-    int r = fd_free_from(60);
-    fd_set_io(r, out);
-    int w = fd_free_from(r + 1);
-    fd_set_io(w, io_null());
-    char a[24], b[24], *items[2] = { fmt_int(r, a), fmt_int(w, b) };
-    var_set_list(n->u.coproc.name, items, 2);
-    sh.last_bg = SHELL_FIRST_JOB + sh.jobs_next++;
-    sh.has_bg = true;
-    job_add(sh.last_bg, status);
-    strbuf name = { .a = &sh.tmp };
-    sb_printf(&name, "%s_PID", n->u.coproc.name);
-    var_set_int(sb_str(&name), sh.last_bg);
-    return 0;
-}
-
 static int exec_inner(node *n)
 {
     int status = 0;
@@ -221,7 +197,7 @@ static int exec_inner(node *n)
     case N_TIME: return exec_time(n);
     case N_PIPE: status = exec_pipeline(n); break;
     case N_FUNC: return define_function(n);
-    case N_COPROC: return exec_coproc(n);
+    case N_COPROC: return coprocess_start(n->u.coproc.name, n->u.coproc.body);
     case N_COND: {
         sh.line = n->line;
         debug_trap(n);

@@ -173,7 +173,12 @@ int io_flush_all(void) {
 
 /* Puts more bytes behind buf[end) of a file stream; keeps what is unread. Returns how many, 0 at the end, -1 on error. */
 static ssize_t fill(io *s) {
-    if (s->kind == K_MEM && s->dry) return s->dry(s, s->watch) < 0 ? fail(s, EINTR) : 0;
+    if (s->kind == K_MEM && s->dry) {
+        size_t before = s->end;
+        int more = s->dry(s, s->watch);
+        if (more < 0) return fail(s, EINTR);
+        return more && s->end > before ? (ssize_t)(s->end - before) : 0;
+    }
     if (s->kind != K_FILE) return 0;
     if (!s->can_read) return fail(s, EBADF);
     if (s->out_len && io_flush(s) < 0) return -1;

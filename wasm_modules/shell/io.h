@@ -40,7 +40,7 @@ int io_failed(io *s);                                /* the sticky errno of the 
 void io_close_reader(io *s);                         /* further writes to this pipe give EPIPE */
 const char *io_bytes(io *s, size_t *len);            /* what a pipe or buffer still holds unread */
 /* For pipelines: `full` is called when a write leaves more than limit bytes unread in a pipe; `dry` when a read finds a memory stream
- * empty, before it would report the end: it returns 0 for the end, -1 to fail the read. */
+ * empty, before it would report the end: it returns 0 for the end, 1 when it may have written more, -1 to fail the read. */
 void io_watch_full(io *s, size_t limit, void (*full)(io *s, void *ctx), void *ctx);
 void io_watch_dry(io *s, int (*dry)(io *s, void *ctx), void *ctx);
 int io_flush_all(void);                              /* every file stream with unwritten bytes, except 0, 1 and 2 */

@@ -68,6 +68,17 @@ static char **environ_for_tool(tool *t)
     return copy;
 }
 
+/* What another program would find: no functions, and of the builtins only those that are programs too. */
+static int knows_for_tool(tool *t, const char *name)
+{
+    static const char *const both[] = { "echo", "printf", "test", "[", "true", "false", "pwd", "kill", "bash", "sh" };
+    struct stat st;
+    (void)t;
+    if (strchr(name, '/')) return stat(name, &st) == 0;
+    for (size_t i = 0; i < sizeof both / sizeof *both; i++) if (!strcmp(both[i], name)) return 1;
+    return command_exists(name);
+}
+
 int run_tool(const tool_entry *e, int argc, char **args)
 {
     io *closed = NULL;
@@ -76,7 +87,7 @@ int run_tool(const tool_entry *e, int argc, char **args)
     for (int i = 0; i < argc; i++) argv[i] = arena_strdup(&sh.tmp, args[i]);
     if (!fd_get(0) || !fd_get(1) || !fd_get(2)) closed = io_null();
     tool t = { .in = io_ref(fd_get(0) ? fd_get(0) : closed), .out = io_ref(fd_get(1) ? fd_get(1) : closed), .err = io_ref(fd_get(2) ? fd_get(2) : closed),
-               .shell = &sh, .run = run_for_tool, .run_env = run_env_for_tool, .getenv = getenv_for_tool, .environ = environ_for_tool };
+               .shell = &sh, .run = run_for_tool, .run_env = run_env_for_tool, .knows = knows_for_tool, .getenv = getenv_for_tool, .environ = environ_for_tool };
     show_output();
     if (!strcmp(e->name, "sleep")) pipeline_idle();
     int status = tool_call(&t, e, argc, argv);

@@ -11,6 +11,23 @@ static void newline(pr *p)
     for (int i = 0; i < p->indent; i++) sb_puts(p->b, "    ");
 }
 
+/* A word as it was written, except that $'...' is shown decoded, as bash keeps it. */
+static void word_text(pr *p, const char *raw)
+{
+    bool doubled = false;
+    for (const char *s = raw; *s; s++) {
+        if (*s == '\\' && s[1]) { sb_add(p->b, s, 2); s++; continue; }
+        if (*s == '"') doubled = !doubled;
+        bool ansi = !doubled && s[0] == '$' && s[1] == '\'';
+        if (doubled || (*s != '\'' && !ansi)) { sb_putc(p->b, *s); continue; }
+        const char *from = s + 1 + ansi, *end = from;
+        while (*end && *end != '\'') end += ansi && *end == '\\' && end[1] ? 2 : 1;
+        if (ansi) quote_plain(p->b, decode_ansi(&sh.tmp, from, (size_t)(end - from)));
+        else sb_add(p->b, s, (size_t)(end - s) + (*end != 0));
+        s = *end ? end : end - 1;
+    }
+}
+
 static void redirs(pr *p, redir *r)
 {
     static const char *const ops[] = { "<", ">", ">>", ">|", "<>", "<&", ">&", "&>", "&>>", "<<", "<<<" };
@@ -18,13 +35,14 @@ static void redirs(pr *p, redir *r)
         sb_putc(p->b, ' ');
         if (r->var) sb_printf(p->b, "{%s}", r->var);
         else if (r->fd >= 0) sb_printf(p->b, "%d", r->fd);
-        sb_puts(p->b, ops[r->kind]);
+        bool closes = r->kind == R_DUP_IN && r->target && !strcmp(r->target->raw, "-");
+        sb_puts(p->b, closes ? ">&" : ops[r->kind]);
         if (r->kind == R_HEREDOC) {
             sb_printf(p->b, "%s%s%s%s", r->strip ? "-" : "", r->quoted ? "'" : "", r->delim, r->quoted ? "'" : "");
             continue;
         }
         if (r->kind != R_DUP_IN && r->kind != R_DUP_OUT) sb_putc(p->b, ' ');
-        sb_puts(p->b, r->target ? r->target->raw : "");
+        if (r->target) word_text(p, r->target->raw);
     }
 }
 
@@ -60,7 +78,7 @@ static void cond_text(pr *p, cond *c)
     case C_NOT: sb_puts(p->b, "! "); cond_text(p, c->a); break;
     case C_PAREN: sb_puts(p->b, "( "); cond_text(p, c->a); sb_puts(p->b, " )"); break;
     case C_UNARY: sb_printf(p->b, "%s %s", c->op, c->l->raw); break;
-    case C_WORD: sb_puts(p->b, c->l->raw); break;
+    case C_WORD: sb_printf(p->b, "-n %s", c->l->raw); break;
     default: sb_printf(p->b, "%s %s %s", c->l->raw, c->op, c->r->raw);
     }
 }
@@ -74,8 +92,7 @@ static void show_case(pr *p, node *n)
         for (int i = 0; i < c->npats; i++) sb_printf(p->b, "%s%s", i ? " | " : "", c->pats[i]->raw);
         sb_putc(p->b, ')');
         p->indent++;
-        newline(p);
-        if (c->body) show(p, c->body);
+        if (c->body) { newline(p); show(p, c->body); } else sb_putc(p->b, '\n');
         p->indent--;
         newline(p);
         sb_puts(p->b, c->end == ';' ? ";;" : c->end == '&' ? ";&" : ";;&");
@@ -150,7 +167,7 @@ static void show_inner(pr *p, node *n)
     switch (n->kind) {
     case N_SIMPLE:
         assigns(p, n->u.simple.assigns, n->u.simple.n > 0);
-        for (int i = 0; i < n->u.simple.n; i++) sb_printf(p->b, "%s%s", i ? " " : "", n->u.simple.words[i]->raw);
+        for (int i = 0; i < n->u.simple.n; i++) { if (i) sb_putc(p->b, ' '); word_text(p, n->u.simple.words[i]->raw); }
         break;
     case N_LIST: show_list(p, n); break;
     case N_PIPE: for (int i = 0; i < n->u.list.n; i++) { if (i) sb_puts(p->b, " | "); show(p, n->u.list.items[i]); } break;

@@ -24,6 +24,7 @@ enum {
     REGEX_NEWLINE_ALT = 256,   /* grep: a newline in the pattern separates alternatives */
     REGEX_WORD = 512,          /* grep -w */
     REGEX_LINE = 1024,         /* grep -x */
+    REGEX_ASCII = 4096,        /* \w \d \s and [:classes:] know ASCII only: grep -P */
     REGEX_LONGEST = 2048       /* leftmost-longest also for Perl patterns */
 };
 

@@ -49,10 +49,17 @@ static node *set_node(parser *s, regex_set *set, int invert) {
     return n;
 }
 
+/* Adds a class, or with REGEX_ASCII its ASCII members (all characters that are none, when negated). */
+static void add_class(parser *s, regex_set *set, int cls, int negated) {
+    if (!(s->flags & REGEX_ASCII)) { regex_set_class(set, cls, negated); return; }
+    for (int c = 0; c < 128; c++) if (regex_class_has(cls, c) != negated) regex_set_add(s->info->m, set, c, c);
+    if (negated) regex_set_add(s->info->m, set, 128, 0x10FFFF);
+}
+
 static node *class_node(parser *s, int cls, int negated) {
     regex_set *set = make_set(s);
     if (!set) return NULL;
-    regex_set_class(set, cls, 0);
+    add_class(s, set, cls, 0);
     return set_node(s, set, negated);
 }
 
@@ -152,7 +159,7 @@ static int bracket_element(parser *s, regex_set *set, int *c) {
             int negated = s->flags & REGEX_PERL && n && *name == '^';
             int cls = regex_class_named(name + negated, n - (size_t)negated);
             if (cls < 0) { fail(s, "Invalid character class name"); return -1; }
-            regex_set_class(set, cls, negated);
+            add_class(s, set, cls, negated);
             s->p = q + 2;
             return 1;
         }
@@ -164,7 +171,7 @@ static int bracket_element(parser *s, regex_set *set, int *c) {
         s->p++;
         if (s->flags & REGEX_PERL) {
             int letter = *s->p, cls = class_letter(letter);
-            if (cls >= 0) { s->p++; regex_set_class(set, cls, letter < 'a'); return 1; }
+            if (cls >= 0) { s->p++; add_class(s, set, cls, letter < 'a'); return 1; }
             if (letter == 'p' || letter == 'P') { s->p++; return property(s, set, letter == 'P') < 0 ? -1 : 1; }
             if (letter == 'b') { s->p++; *c = 8; return 0; }
             if (letter == 'v') { s->p++; *c = 11; return 0; }
@@ -208,6 +215,8 @@ static node *parse_bracket(parser *s) {
                 high = low;
                 (void)back;
             }
+            /* as glibc in C.UTF-8, which has no order of characters beyond ASCII */
+            if (!kind && (low > 127 || high > 127) && !(s->flags & (REGEX_PERL | REGEX_BRACKET_ESCAPES))) return fail(s, "Invalid collation character");
             if (high < low) return fail(s, "Invalid range end");
         }
         if (low >= 0x110000) continue;

@@ -211,7 +211,7 @@ void func_define(const char *name, program *prog, node *def)
     slot *s = slot_of(name);
     func *f = xmalloc(sizeof *f);
     *f = (func){ .name = xstrdup(name), .prog = prog, .def = def, .body = def->u.func.body, .refs = 1,
-                 .source = xstrdup(sh.frames && sh.frames->source ? sh.frames->source : "main"),
+                 .source = xstrdup(sh.frames && sh.frames->source ? sh.frames->source : sh.is_command_string ? "environment" : sh.arg0 && strcmp(sh.arg0, "bash") ? sh.arg0 : "main"),
                  .exported = s->fn && s->fn->exported };
     if (prog) prog->refs++;
     undo_log_func(s, s->fn);

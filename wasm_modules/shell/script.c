@@ -147,7 +147,7 @@ int b_bash(int argc, char **argv)
     strbuf options = { .a = &sh.tmp }, names = { .a = &sh.tmp };
     for (; i < argc && (argv[i][0] == '-' || argv[i][0] == '+') && argv[i][1]; i++) {
         if (!strcmp(argv[i], "--")) { i++; break; }
-        if (!strcmp(argv[i], "--version")) { out_puts("GNU bash, version 5.2.15(1)-release (wasm32-unknown-wasi)\n"); return 0; }
+        if (!strcmp(argv[i], "--version")) { out_puts("GNU bash, version 5.2.15(1)-release (x86_64-pc-linux-gnu)\n"); return 0; }
         if (argv[i][1] == '-') continue;
         if (!strcmp(argv[i], "-o") || !strcmp(argv[i], "-O") || !strcmp(argv[i], "+O") || !strcmp(argv[i], "+o")) {
             if (++i < argc && (argv[i - 1][1] == 'o')) sb_printf(&names, "%c%s ", argv[i - 1][0], argv[i]);

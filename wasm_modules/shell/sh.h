@@ -15,7 +15,7 @@
  *   exec.c, loops.c              walking the tree; if for while case
  *   command.c, lookup.c, script.c      simple commands; what a name stands for; script files and bash itself
  *   redirect.c                   descriptors, process substitution
- *   subshell.c, pipeline.c       ( ), $( ), & without fork; a | b without threads
+ *   subshell.c, pipeline.c, coprocess.c   ( ), $( ), & without fork; a | b without threads; coproc
  *   trap.c, errors.c, printer.c  traps; messages; tree back to text
  *   builtins.c, b_*.c            builtin commands by family                               (builtins.h)
  *   start.c, json.c, capability.c, turn.c    start-up; the host's side                    (host.h)
@@ -77,6 +77,7 @@ size_t name_len(const char *s);                  /* length of the identifier at 
 char *fmt_int(int64_t v, char buf[24]);
 bool parse_int(const char *s, int64_t *out);     /* the whole string, blanks around it allowed */
 void quote_single(strbuf *b, const char *s);     /* 'a b' or $'a\nb': as ${x@Q} */
+void quote_plain(strbuf *b, const char *s);      /* 'a b', whatever is inside: as trap -p */
 void quote_double(strbuf *b, const char *s);     /* "a b": as declare -p */
 void quote_backslash(strbuf *b, const char *s);  /* a\ b: as printf %q */
 void quote_trace(strbuf *b, const char *s);      /* as set -x, set and alias print: only where needed */
@@ -276,6 +277,9 @@ bool is_program_too(const char *builtin);                /* echo, test ...: also
 bool tool_allowed(const char *name, int argc, char **argv);  /* false on trial, for a tool that changes files */
 #define SHELL_FIRST_JOB 4300
 void job_add(int64_t pid, int status);
+int coprocess_start(const char *name, node *body);       /* coproc NAME body */
+void coprocess_finish(void);                             /* runs it, if nobody has read from it yet */
+void coprocess_drop(void);
 bool job_add_sleep(int64_t pid, int argc, char **argv);  /* false when these are no arguments of sleep */
 bool job_kill(int64_t id, bool is_number, int sig);      /* false when there is no such job any more */
 void job_forget_all(void);

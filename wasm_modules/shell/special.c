@@ -116,6 +116,7 @@ static void get_stack(slot *s, var *v)
     if (s->name[0] == 'F' && !in_func) { arr_free(v->u.a); v->u.a = xmalloc(sizeof(arr)); *v->u.a = (arr){ 0 }; }
 }
 
+static void get_arg0(slot *s, var *v) { (void)s; var_put(v, sh.arg0 ? sh.arg0 : ""); v->flags |= V_SET; }
 static void set_optind(slot *s, var *v) { (void)s; (void)v; sh.getopts_at = 0; }
 static void ignore_set(slot *s, var *v) { (void)s; (void)v; }
 
@@ -124,22 +125,23 @@ static const special specials[] = {
     { "EPOCHREALTIME", get_realtime, ignore_set }, { "LINENO", get_line, ignore_set }, { "BASH_SUBSHELL", get_subshell, ignore_set }, { "BASHPID", get_bashpid, ignore_set },
     { "SHELLOPTS", get_shellopts, NULL }, { "BASHOPTS", get_bashopts, NULL }, { "BASH_COMMAND", get_command, ignore_set }, { "PIPESTATUS", get_pipestatus, ignore_set },
     { "DIRSTACK", get_dirstack, ignore_set }, { "FUNCNAME", get_stack, ignore_set }, { "BASH_SOURCE", get_stack, ignore_set }, { "BASH_LINENO", get_stack, ignore_set },
-    { "OPTIND", NULL, set_optind } };
+    { "OPTIND", NULL, set_optind },
+    { "BASH_ARGV0", get_arg0, ignore_set } };
 
 void special_start(void)
 {
     static const struct { const char *name, *value; int flags; } plain[] = {
         { "PATH", "/usr/local/bin:/usr/bin:/bin", V_EXPORT }, { "HOME", "/workspace", V_EXPORT }, { "SHELL", "/bin/bash", V_EXPORT }, { "USER", "user", V_EXPORT },
         { "LOGNAME", "user", V_EXPORT }, { "HOSTNAME", "hatchway", 0 }, { "LANG", "C.UTF-8", V_EXPORT }, { "SHLVL", "1", V_EXPORT }, { "IFS", " \t\n", 0 }, { "PS4", "+ ", 0 },
-        { "OPTIND", "1", 0 }, { "OPTERR", "1", 0 }, { "BASH", "/bin/bash", 0 }, { "BASH_VERSION", "5.2.15(1)-release", 0 }, { "HOSTTYPE", "wasm32", 0 },
-        { "MACHTYPE", "wasm32-unknown-wasi", 0 }, { "OSTYPE", "linux-gnu", 0 }, { "TERM", "dumb", 0 }, { "PPID", "1", V_READONLY | V_INT }, { "UID", "1000", V_READONLY | V_INT },
+        { "OPTIND", "1", 0 }, { "OPTERR", "1", 0 }, { "BASH", "/bin/bash", 0 }, { "BASH_VERSION", "5.2.15(1)-release", 0 }, { "HOSTTYPE", "x86_64", 0 },
+        { "MACHTYPE", "x86_64-pc-linux-gnu", 0 }, { "OSTYPE", "linux-gnu", 0 }, { "TERM", "dumb", 0 }, { "PPID", "1", V_READONLY | V_INT }, { "UID", "1000", V_READONLY | V_INT },
         { "EUID", "1000", V_READONLY | V_INT }, { "_", "/bin/bash", 0 } };
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
         var_set_plain(plain[i].name, plain[i].value);
         slot_of(plain[i].name)->top->flags |= (uint16_t)plain[i].flags;
     }
     var_writable(slot_of("OLDPWD"), -1)->flags |= V_EXPORT;
-    static char *version[] = { "5", "2", "15", "1", "release", "wasm32-unknown-wasi" };
+    static char *version[] = { "5", "2", "15", "1", "release", "x86_64-pc-linux-gnu" };
     var_set_list("BASH_VERSINFO", version, 6);
     slot_of("BASH_VERSINFO")->top->flags |= V_READONLY;
     char *groups[] = { "1000" };

@@ -111,14 +111,19 @@ static void quote_ansi(strbuf *b, const char *s)
     sb_putc(b, '\'');
 }
 
-void quote_single(strbuf *b, const char *s)
+void quote_plain(strbuf *b, const char *s)
 {
-    if (has_control(s)) { quote_ansi(b, s); return; }
-    if (s[0] == '\'' && !s[1]) { sb_puts(b, "\\'"); return; }
     sb_putc(b, '\'');
     for (; *s; s++)
         if (*s == '\'') sb_puts(b, "'\\''"); else sb_putc(b, *s);
     sb_putc(b, '\'');
+}
+
+void quote_single(strbuf *b, const char *s)
+{
+    if (has_control(s)) quote_ansi(b, s);
+    else if (s[0] == '\'' && !s[1]) sb_puts(b, "\\'");
+    else quote_plain(b, s);
 }
 
 void quote_double(strbuf *b, const char *s)

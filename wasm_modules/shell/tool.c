@@ -136,7 +136,8 @@ int tool_call(tool *t, const tool_entry *e, int argc, char **argv) {
     t->name = argv[0];
     t->stack = now;
     io_flush_all();
-    int status = e->fn(t, argc, argv);
+    int status = argc == 2 && argv[1][0] == '-' && argv[1][1] == '-' ? tool_about(t, e->name, argv[1]) : -1;
+    if (status < 0) status = e->fn(t, argc, argv);
     tool_arena_free(t);
     return io_failed(t->out) == EPIPE ? 141 : status;
 }
@@ -193,6 +194,17 @@ const char *tool_quote(tool *t, const char *s) {
     }
     *to = '\'';
     return quoted;
+}
+
+const char *tool_cite(tool *t, const char *s) {
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (int i = 0; i < 3; i++) {
+        const char *value = t->getenv ? t->getenv(t, names[i]) : NULL;
+        if (!value || !*value) continue;
+        if (!strcmp(value, "C") || !strcmp(value, "POSIX")) return tool_format(t, "'%s'", s);
+        break;
+    }
+    return tool_format(t, "\342\200\230%s\342\200\231", s);
 }
 
 io *tool_open(tool *t, const char *path, int status, int *failed) {

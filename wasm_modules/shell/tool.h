@@ -21,6 +21,7 @@ struct tool {
     void *shell;                                       /* opaque: the shell that runs us, NULL in a stand-alone build */
     int (*run)(tool *t, int argc, char **argv);        /* run another command (function, builtin or tool) with t's streams: find -exec, xargs, env, timeout */
     int (*run_env)(tool *t, char **env, const char *dir, int argc, char **argv); /* run with exactly env ("NAME=value" list) in dir (NULL: here); for env */
+    int (*knows)(tool *t, const char *name);           /* whether run would find a command of that name */
     const char *(*getenv)(tool *t, const char *name);  /* exported shell variables */
     char **(*environ)(tool *t);                        /* "NAME=value" list ending in NULL, in t's arena */
 };
@@ -32,6 +33,8 @@ extern const tool_entry tool_table[];                  /* sorted by name, ends w
 
 /* Runs e with t (streams and callbacks set by the caller), frees the arena, and returns the status: 141 after EPIPE on t->out. */
 int tool_call(tool *t, const tool_entry *e, int argc, char **argv);
+
+int tool_about(tool *t, const char *name, const char *option); /* about.c: answers --version and --help; -1 when it does not */
 
 void *tool_alloc(tool *t, size_t n);                   /* zeroed; never NULL: running out of memory ends the turn (tool_oom) */
 void *tool_realloc(tool *t, void *p, size_t n);        /* p from tool_alloc, or NULL */
@@ -49,7 +52,8 @@ int tool_fail(tool *t, int status, const char *format, ...) __attribute__((forma
 int tool_fail_errno(tool *t, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int tool_usage(tool *t, int status);                   /* "Try 'NAME --help' for more information." */
 char *tool_format(tool *t, const char *format, ...) __attribute__((format(printf, 2, 3))); /* text in t's arena */
-const char *tool_quote(tool *t, const char *s);        /* 'text' as GNU quotes operands in messages */
+const char *tool_quote(tool *t, const char *s);        /* 'name' as GNU quotes names of files, fit for the shell */
+const char *tool_cite(tool *t, const char *s);         /* the other way GNU quotes in messages: typographic, plain in the C locale */
 io *tool_open(tool *t, const char *path, int status, int *failed); /* for reading, "-" is t->in; on failure says so, *failed = status, NULL */
 
 /* GNU-style option parsing without global state: permutes operands to the end unless POSIXLY_CORRECT-style '+' leads the

@@ -1,6 +1,6 @@
 /* awk.h - the awk language: POSIX with gawk's common additions.
  *
- * Reading order: awk_lex.c, awk_parse.c (program to tree), awk_value.c (numbers, strings, arrays), awk_record.c (records, fields, files),
+ * Reading order: awk_lex.c, awk_parse.c (program to tree), awk_value.c (numbers, strings, arrays), awk_stream.c (files and commands), awk_record.c (records), awk_fields.c (fields),
  * awk_eval.c (expressions), awk_exec.c (statements and the main loop), awk_call.c (built-in functions), awk_format.c (printf), awk.c (command line).
  *
  * A fatal error sets A->fatal; everything unwinds through ordinary returns. No state outlives the call.
@@ -102,7 +102,7 @@ astr **amap_keys(awk *A, array *a, int *n);             /* references in the are
 cell *amap_at(awk *A, array *a, const char *key);
 void amap_drop(awk *A, array *a);
 
-/* awk_record.c */
+/* awk_stream.c, awk_record.c, awk_fields.c */
 int awk_record_next(awk *A);                                 /* the next main record into $0; 0 at the end */
 int awk_record_read(awk *A, astream *s, astr **record);       /* 1, 0 at the end, -1 error */
 void awk_record_set(awk *A, astr *s);                        /* takes the reference */
@@ -113,6 +113,7 @@ void awk_nf_assigned(awk *A);
 astr *awk_record_text(awk *A);                               /* borrowed */
 int awk_split_text(awk *A, astr *s, array *to, array *seps, const cell *fs, regex *re); /* number of pieces */
 astream *awk_stream_find(awk *A, astr *name, int kind, int make);
+astream *awk_coprocess_turn(awk *A, astr *name);             /* the stream to read from after |& */
 int awk_stream_close(awk *A, astr *name);                    /* the status, -1 when not open */
 void awk_streams_flush(awk *A);
 int awk_run_command(awk *A, astr *command, io *in, io *out); /* with the shell */

@@ -66,7 +66,7 @@ static cell substr(awk *A, anode *n) {
 static cell find_index(awk *A, anode *n) {
     astr *s = awk_eval_string(A, n->a), *what = awk_eval_string(A, n->a->next);
     double at = 0;
-    if (!what->n) at = 0;
+    if (!what->n) at = 1;
     else for (size_t i = 0; i + what->n <= s->n; i++) {
         const char *p = memchr(s->text + i, what->text[0], s->n - i - what->n + 1);
         if (!p) break;
@@ -377,10 +377,21 @@ static cell string_to_number(awk *A, anode *n) {
     return cell_num(v);
 }
 
+/* The element that e names, when it is there; NULL otherwise. */
+static cell *element_of(awk *A, anode *e) {
+    if (e->kind != E_INDEX) return NULL;
+    array *a = awk_eval_array(A, e->a);
+    if (!a) return NULL;
+    astr *key = awk_subscript(A, e->b);
+    cell *c = amap_get(A, a, key, 0);
+    astr_unref(A, key);
+    return c;
+}
+
 static cell type_of(awk *A, anode *n) {
     const char *name = "unassigned";
     anode *e = n->a;
-    cell *c = e->kind == E_VAR ? &A->vars[e->index] : e->kind == E_LOCAL ? &A->locals[e->index] : NULL;
+    cell *c = e->kind == E_VAR ? &A->vars[e->index] : e->kind == E_LOCAL ? &A->locals[e->index] : element_of(A, e);
     if (c && c->type & V_ARRAY) name = "array";
     else if (c && c->type == V_NONE) name = c->origin ? "untyped" : "untyped";
     else {
@@ -418,7 +429,14 @@ static cell run_system(awk *A, anode *n) {
 
 static cell close_stream(awk *A, anode *n) {
     astr *name = awk_eval_string(A, n->a);
-    int status = awk_stream_close(A, name);
+    int status;
+    if (n->count > 1) {
+        /* close(command, "to"): no more input for a coprocess, which may now be read */
+        astr *how = awk_eval_string(A, n->a->next);
+        int to = !strcmp(how->text, "to");
+        astr_unref(A, how);
+        status = to && awk_coprocess_turn(A, name) ? 0 : to ? -1 : awk_stream_close(A, name);
+    } else status = awk_stream_close(A, name);
     astr_unref(A, name);
     return cell_num(status);
 }
@@ -432,8 +450,8 @@ cell awk_call_builtin(awk *A, anode *n) {
     case B_COS: return cell_num(cos(awk_eval_number(A, n->a)));
     case B_SIN: return cell_num(sin(awk_eval_number(A, n->a)));
     case B_EXP: return cell_num(exp(awk_eval_number(A, n->a)));
-    case B_LOG: return cell_num(log(awk_eval_number(A, n->a)));
-    case B_SQRT: return cell_num(sqrt(awk_eval_number(A, n->a)));
+    case B_LOG: { double v = awk_eval_number(A, n->a); return cell_num(v < 0 ? -(double)NAN : log(v)); }
+    case B_SQRT: { double v = awk_eval_number(A, n->a); return cell_num(v < 0 ? -(double)NAN : sqrt(v)); }
     case B_INT: return cell_num(trunc(awk_eval_number(A, n->a)));
     case B_RAND: if (!A->seed[0] && !A->seed[1]) seed_random(A, 0); return cell_num(next_random(A));
     case B_SRAND: return seed(A, n);
@@ -461,7 +479,7 @@ cell awk_call_builtin(awk *A, anode *n) {
     case B_TYPEOF: return type_of(A, n);
     case B_ISARRAY: {
         anode *e = n->a;
-        cell *c = e->kind == E_VAR ? &A->vars[e->index] : e->kind == E_LOCAL ? &A->locals[e->index] : NULL;
+        cell *c = e->kind == E_VAR ? &A->vars[e->index] : e->kind == E_LOCAL ? &A->locals[e->index] : element_of(A, e);
         return cell_num(c && c->type & V_ARRAY ? 1 : 0);
     }
     case B_PATSPLIT: return patsplit(A, n);

@@ -262,13 +262,13 @@ static cell get_line(awk *A, anode *n) {
         } else return cell_num(awk_record_next(A));
     } else {
         astr *name = awk_eval_string(A, n->b);
-        astream *s = awk_stream_find(A, name, n->op == '|' ? 'p' : '<', 1);
+        astream *s = n->op == '&' ? awk_coprocess_turn(A, name) : awk_stream_find(A, name, n->op == '|' ? 'p' : '<', 1);
         astr_unref(A, name);
         if (!s) return cell_num(-1);
         got = awk_record_read(A, s, &record);
         if (got <= 0) return cell_num(got);
     }
-    if (main || n->op == '|') {
+    if (main || n->op != '<') {
         A->vars[VAR_NR] = cell_num(cell_number(&A->vars[VAR_NR]) + 1);
         if (main) A->vars[VAR_FNR] = cell_num(cell_number(&A->vars[VAR_FNR]) + 1);
     }

@@ -249,8 +249,18 @@ enum { DEEPEST_CALL = 450 };
 enum { DEEPEST_CALL = 2000 };
 #endif
 
+static afunc *function_named(awk *A, anode *n) {
+    astr *name = awk_eval_string(A, n);
+    afunc *found = NULL;
+    for (int i = 0; i < A->func_count; i++) if (!strcmp(A->funcs[i].name, name->text)) found = &A->funcs[i];
+    if (!found) awk_fatal(A, "function `%s' called indirectly does not exist", name->text);
+    astr_unref(A, name);
+    return found;
+}
+
 cell awk_call_function(awk *A, anode *n) {
-    afunc *f = &A->funcs[n->index];
+    afunc *f = n->index < 0 ? function_named(A, n->b) : &A->funcs[n->index];
+    if (!f) return cell_num(0);
     if (n->count > f->params) { awk_fatal(A, "function `%s' called with more arguments than declared", f->name); return cell_num(0); }
     if (++A->depth > DEEPEST_CALL || tool_too_deep(A->t)) { A->depth--; awk_fatal(A, "function `%s': call depth exceeded", f->name); return cell_num(0); }
     cell *frame = tool_alloc(A->t, ((size_t)f->params + 1) * sizeof *frame), *saved = A->locals;

@@ -56,7 +56,7 @@ static void put_char(awk *A, buffer *b, cell *c, const spec *s) {
         return;
     }
     astr *text = cell_string(A, c, 0);
-    pad_text(b, text->text, utf8_offset(text->text, text->n, 1), &plain);
+    pad_text(b, text->text, text->n ? utf8_offset(text->text, text->n, 1) : 1, &plain);   /* of no text: the NUL behind it */
     astr_unref(A, text);
 }
 

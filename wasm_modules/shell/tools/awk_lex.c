@@ -107,7 +107,9 @@ static void lex_number(lexer *L) {
         L->num = 0;
         for (L->p += 2; L->p < L->end && hex((unsigned char)*L->p) >= 0; L->p++) L->num = L->num * 16 + hex((unsigned char)*L->p);
     } else {
+        size_t octal = strspn(L->p, "01234567");
         L->num = strtod(L->p, &end);
+        if (*L->p == '0' && octal > 1 && L->p + octal == end) for (L->num = 0; L->p < end; L->p++) L->num = L->num * 8 + (*L->p - '0');
         L->p = end;
     }
     L->token = T_NUM;
@@ -127,7 +129,7 @@ static void lex_word(lexer *L) {
 }
 
 void lex_next(lexer *L) {
-    static const struct { char text[4]; int token; } operators[] = {{"**=", T_POW_EQ}, {"&&", T_AND}, {"||", T_OR}, {"==", T_EQ}, {"!=", T_NE}, {"<=", T_LE}, {">=", T_GE}, {">>", T_APPEND},
+    static const struct { char text[4]; int token; } operators[] = {{"**=", T_POW_EQ}, {"&&", T_AND}, {"||", T_OR}, {"==", T_EQ}, {"!=", T_NE}, {"<=", T_LE}, {">=", T_GE}, {">>", T_APPEND}, {"|&", T_COPROCESS},
         {"++", T_INC}, {"--", T_DEC}, {"+=", T_ADD_EQ}, {"-=", T_SUB_EQ}, {"*=", T_MUL_EQ}, {"/=", T_DIV_EQ}, {"%=", T_MOD_EQ}, {"^=", T_POW_EQ}, {"!~", T_NOMATCH}, {"**", T_POW}};
     L->previous = L->token;
     skip_blanks(L);

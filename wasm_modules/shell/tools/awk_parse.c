@@ -167,7 +167,15 @@ static anode *primary(parser *P) {
     case CH('@'):
         advance(P);
         if (token(P) == CH('/')) { lex_regex(&P->L); if (P->L.error || !(n = regex_node(P))) return NULL; n->op = '@'; advance(P); break; }
-        return syntax_error(P);
+        /* @name(...): the function that the variable names */
+        if (token(P) != T_FUNC_NAME) return syntax_error(P);
+        n = make(P, E_CALL, NULL, NULL);
+        n->index = -1;
+        n->b = name_node(P, P->L.text.p, P->L.text.n);
+        advance(P);
+        advance(P);
+        if (!arguments(P, n)) return NULL;
+        break;
     case CH('$'):
         advance(P);
         n = make(P, E_FIELD, NULL, NULL);
@@ -297,14 +305,15 @@ static anode *concatenation(parser *P) {
 }
 
 static anode *piped(parser *P, anode *n) {
-    while (n && token(P) == CH('|') && !P->L.error) {
+    while (n && (token(P) == CH('|') || token(P) == T_COPROCESS) && !P->L.error) {
         /* only "| getline" belongs to the expression */
+        int op = token(P) == CH('|') ? '|' : '&';
         lexer saved = P->L;
         advance(P);
         if (token(P) != T_GETLINE) { buffer text = P->L.text; P->L = saved; P->L.text = text; return n; }
         anode *g = simple_getline(P);
         if (!g) return NULL;
-        g->op = '|';
+        g->op = op;
         g->b = n;
         n = g;
     }
@@ -427,7 +436,7 @@ static anode *print_statement(parser *P) {
     anode *n = make(P, token(P) == T_PRINT ? S_PRINT : S_PRINTF, NULL, NULL);
     advance(P);
     P->no_gt = 1;
-    if (token(P) != CH(';') && token(P) != T_NEWLINE && token(P) != CH('}') && token(P) != CH('>') && token(P) != CH('|') && token(P) != T_APPEND && token(P) != T_EOF) {
+    if (token(P) != CH(';') && token(P) != T_NEWLINE && token(P) != CH('}') && token(P) != CH('>') && token(P) != CH('|') && token(P) != T_APPEND && token(P) != T_COPROCESS && token(P) != T_EOF) {
         P->paren = 0;
         anode *first = expression(P), **tail;
         if (!first) return NULL;
@@ -443,9 +452,9 @@ static anode *print_statement(parser *P) {
     }
     P->no_gt = 0;
     int t = token(P);
-    if (t == CH('>') || t == T_APPEND || t == CH('|')) {
+    if (t == CH('>') || t == T_APPEND || t == CH('|') || t == T_COPROCESS) {
         advance(P);
-        n->op = t == CH('>') ? '>' : t == T_APPEND ? 'a' : '|';
+        n->op = t == CH('>') ? '>' : t == T_APPEND ? 'a' : t == T_COPROCESS ? '&' : '|';
         P->no_gt = 1;
         n->b = concatenation(P);
         P->no_gt = 0;
@@ -685,6 +694,6 @@ int awk_parse(awk *A, const char *text, size_t n) {
     }
     if (P.L.error) return 1;
     for (int i = 0; i < A->func_count; i++)
-        if (!A->funcs[i].is_defined) return tool_fail(A->t, 1, "cmd. line:1: fatal: function `%s' not defined", A->funcs[i].name);
+        if (!A->funcs[i].is_defined) return tool_fail(A->t, 2, "cmd. line:1: fatal: function `%s' not defined", A->funcs[i].name);
     return 0;
 }

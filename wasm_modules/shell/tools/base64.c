@@ -1,4 +1,4 @@
-/* base64.c - base64 and base32, both ways. */
+/* base64.c - base64, base32 and basenc, both ways. */
 #include "buffer.h"
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +6,11 @@
 typedef struct { const char *letters; int bits, unit; } alphabet;       /* unit: characters per group */
 static const alphabet base64 = {"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 6, 4};
 static const alphabet base32 = {"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 5, 8};
+
+static const alphabet base64url = {"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", 6, 4};
+static const alphabet base32hex = {"0123456789ABCDEFGHIJKLMNOPQRSTUV", 5, 8};
+static const alphabet base16 = {"0123456789ABCDEF", 4, 2};
+static const alphabet base2 = {"01", 1, 8};
 
 static void put_wrapped(buffer *b, char c, size_t wrap, size_t *column) {
     if (wrap && *column == wrap) { buffer_putc(b, '\n'); *column = 0; }
@@ -45,17 +50,21 @@ static int decode(const alphabet *a, const buffer *in, buffer *out, int garbage)
 }
 
 static int base_main(tool *t, int argc, char **argv, const alphabet *a) {
-    static const tool_long longs[] = {{"decode", 0, 'd'}, {"ignore-garbage", 0, 'i'}, {"wrap", 1, 'w'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"decode", 0, 'd'}, {"ignore-garbage", 0, 'i'}, {"wrap", 1, 'w'}, {"base64", 0, 1}, {"base64url", 0, 2}, {"base32", 0, 3}, {"base32hex", 0, 4},
+        {"base16", 0, 5}, {"base2msbf", 0, 6}, {0, 0, 0}};
+    static const alphabet *const named[] = {&base64, &base64url, &base32, &base32hex, &base16, &base2};
     int decoding = 0, garbage = 0, c, status = 0;
     size_t wrap = 76;
     tool_opts o;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "diw:D", longs)) != -1;) switch (c) {
         case 'd': case 'D': decoding = 1; break;
         case 'i': garbage = 1; break;
-        case 'w': { char *end; wrap = strtoul(o.arg, &end, 10); if (*end || !*o.arg) return tool_fail(t, 1, "invalid wrap size: %s", tool_quote(t, o.arg)); break; }
+        case 1: case 2: case 3: case 4: case 5: case 6: a = named[c - 1]; break;
+        case 'w': { char *end; wrap = strtoul(o.arg, &end, 10); if (*end || !*o.arg) return tool_fail(t, 1, "invalid wrap size: %s", tool_cite(t, o.arg)); break; }
         default: return 1;
     }
-    if (o.index + 1 < argc) { tool_fail(t, 1, "extra operand %s", tool_quote(t, argv[o.index + 1])); return tool_usage(t, 1); }
+    if (!a) { tool_fail(t, 1, "missing encoding type"); return tool_usage(t, 1); }
+    if (o.index + 1 < argc) { tool_fail(t, 1, "extra operand %s", tool_cite(t, argv[o.index + 1])); return tool_usage(t, 1); }
     io *from = o.index < argc ? tool_open(t, argv[o.index], 1, &status) : io_ref(t->in);
     if (!from) return 1;
     buffer in = {.t = t}, out = {.t = t};
@@ -69,3 +78,4 @@ static int base_main(tool *t, int argc, char **argv, const alphabet *a) {
 
 int tool_base64(tool *t, int argc, char **argv) { return base_main(t, argc, argv, &base64); }
 int tool_base32(tool *t, int argc, char **argv) { return base_main(t, argc, argv, &base32); }
+int tool_basenc(tool *t, int argc, char **argv) { return base_main(t, argc, argv, NULL); }

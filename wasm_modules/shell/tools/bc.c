@@ -192,7 +192,10 @@ static num primary(bc_state *s) {
     if (s->error) return zero(s);
     if (s->p >= s->end) return fail(s, "syntax error");
     char c = *s->p;
-    if (accept(s, "(")) { num v = expression(s); if (!accept(s, ")")) return fail(s, "syntax error"); return v; }
+    if (accept(s, "(")) {
+        num v = expression(s);
+        return accept(s, ")") && !peek(s, "--") && !peek(s, "++") ? v : fail(s, "syntax error");
+    }
     if (isdigit((unsigned char)c) || c == '.' || (c >= 'A' && c <= 'F')) {
         const char *start = s->p;
         buffer b = {.t = s->t};
@@ -202,6 +205,7 @@ static num primary(bc_state *s) {
             if (*s->p == '.' ? dots++ > 0 : !(isdigit((unsigned char)*s->p) || (*s->p >= 'A' && *s->p <= 'F'))) break;
             buffer_putc(&b, *s->p);
         }
+        if (s->end - s->p >= 2 && (!memcmp(s->p, "--", 2) || !memcmp(s->p, "++", 2))) return fail(s, "syntax error");   /* of a number */
         if (b.n == 1 && *start == '.') return s->last;
         return num_parse(s->t, b.p, b.n, s->ibase);
     }

@@ -17,7 +17,7 @@ static int change(tool *t, const chmod_state *s, const char *path, int depth) {
     int status = 0;
     char a[11], b[11];
     mode_text(&st, a);                                 /* before the change: modes are looked up by inode */
-    if (modes_set(path, bits) < 0) status = tool_fail_errno(t, 1, "changing permissions of %s", tool_quote(t, path));
+    if (modes_set(path, bits) < 0) status = tool_fail_errno(t, 1, "changing permissions of %s", tool_cite(t, path));
     else if (s->verbose || (s->changes && bits != old)) {
         struct stat now = st;
         stat(path, &now);
@@ -60,7 +60,7 @@ int tool_chmod(tool *t, int argc, char **argv) {
         else if (!strcmp(w, "quiet") || !strcmp(w, "silent")) s.quiet = 1;
         else if (!strncmp(w, "reference=", 10)) {
             struct stat st;
-            if (stat(w + 10, &st) < 0) return tool_fail_errno(t, 1, "failed to get attributes of %s", tool_quote(t, w + 10));
+            if (stat(w + 10, &st) < 0) return tool_fail_errno(t, 1, "failed to get attributes of %s", tool_cite(t, w + 10));
             s.has_reference = 1;
             s.reference = modes_get(&st);
         } else { tool_fail(t, 1, "unrecognized option '--%s'", w); return tool_usage(t, 1); }
@@ -68,10 +68,10 @@ int tool_chmod(tool *t, int argc, char **argv) {
     if (!s.has_reference) {
         if (first >= argc) { tool_fail(t, 1, "missing operand"); return tool_usage(t, 1); }
         s.mode = argv[first++];
-        if (mode_apply(s.mode, &probe, 0, 022) < 0) { tool_fail(t, 1, "invalid mode: %s", tool_quote(t, s.mode)); return tool_usage(t, 1); }
+        if (mode_apply(s.mode, &probe, 0, 022) < 0) { tool_fail(t, 1, "invalid mode: %s", tool_cite(t, s.mode)); return tool_usage(t, 1); }
         while (first < argc && !strcmp(argv[first], "-R")) { s.recursive = 1; first++; }
     }
-    if (first >= argc) { tool_fail(t, 1, "missing operand after %s", tool_quote(t, argv[argc - 1])); return tool_usage(t, 1); }
+    if (first >= argc) { tool_fail(t, 1, "missing operand after %s", tool_cite(t, argv[argc - 1])); return tool_usage(t, 1); }
     for (int i = first; i < argc; i++) status |= change(t, &s, argv[i], 0);
     return status;
 }
@@ -98,7 +98,7 @@ int tool_mktemp(tool *t, int argc, char **argv) {
     char *name = in_tmp ? path_join(t, base, template) : tool_strdup(t, template), *end = name + strlen(name), *x;
     if (!*suffix) { char *tail = end; while (tail > name && tail[-1] != 'X' && tail[-1] != '/') tail--; if (tail > name && tail[-1] == 'X') { suffix = tool_strdup(t, tail); *tail = '\0'; end = tail; } }
     for (x = end; x > name && x[-1] == 'X'; x--) {}
-    if (end - x < 3) return tool_fail(t, 1, "too few X's in template %s", tool_quote(t, template));
+    if (end - x < 3) return tool_fail(t, 1, "too few X's in template %s", tool_cite(t, template));
     for (int tries = 0; tries < 1000; tries++) {
         unsigned char random[64] = {0};
         if (getentropy(random, sizeof random) < 0) random[0] = (unsigned char)tries;
@@ -109,9 +109,9 @@ int tool_mktemp(tool *t, int argc, char **argv) {
             if (!dry) { if (!directory) close(made); modes_set(path, directory ? 0700 : 0600); }
             return io_printf(t->out, "%s\n", path) < 0;
         }
-        if (errno != EEXIST) return quiet ? 1 : tool_fail_errno(t, 1, "failed to create %s via template %s", directory ? "directory" : "file", tool_quote(t, tool_format(t, "%s%s", in_tmp ? path_join(t, base, template) : template, suffix)));
+        if (errno != EEXIST) return quiet ? 1 : tool_fail_errno(t, 1, "failed to create %s via template %s", directory ? "directory" : "file", tool_cite(t, tool_format(t, "%s%s", in_tmp ? path_join(t, base, template) : template, suffix)));
     }
-    return tool_fail(t, 1, "failed to create file via template %s: File exists", tool_quote(t, template));
+    return tool_fail(t, 1, "failed to create file via template %s: File exists", tool_cite(t, template));
 }
 
 /* The way from directory a to path b, both absolute. */

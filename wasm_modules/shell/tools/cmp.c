@@ -15,7 +15,7 @@ int tool_cmp(tool *t, int argc, char **argv) {
         case 's': silent = 1; break;
         case 'l': verbose = 1; break;
         case 'b': bytes = 1; break;
-        case 'n': if (size_parse(o.arg, &most) < 0) return tool_fail(t, 2, "invalid --bytes value %s", tool_quote(t, o.arg)); break;
+        case 'n': if (size_parse(o.arg, &most) < 0) return tool_fail(t, 2, "invalid --bytes value %s", tool_cite(t, o.arg)); break;
         case 'i': { char *colon = strchr(o.arg, ':'); skip[0] = strtoull(o.arg, NULL, 10); skip[1] = colon ? strtoull(colon + 1, NULL, 10) : skip[0]; break; }
         default: return 2;
     }
@@ -66,7 +66,7 @@ typedef struct { const char *in, *out; unsigned long long in_size, out_size, cou
 static int take_operand(tool *t, dd_state *s, char *arg) {
     char *eq = strchr(arg, '=');
     unsigned long long v = 0;
-    if (!eq) return tool_fail(t, 1, "unrecognized operand %s", tool_quote(t, arg));
+    if (!eq) return tool_fail(t, 1, "unrecognized operand %s", tool_cite(t, arg));
     size_t n = (size_t)(eq - arg);
     const char *value = eq + 1;
 #define IS(name) (n == strlen(name) && !strncmp(arg, name, n))
@@ -85,8 +85,8 @@ static int take_operand(tool *t, dd_state *s, char *arg) {
         s->seek_bytes |= strstr(value, "seek_bytes") != NULL;
     } else {
         const char *x = strchr(value, 'x');
-        if (x && x > value) { unsigned long long a, b; if (size_parse(tool_strndup(t, value, (size_t)(x - value)), &a) < 0 || size_parse(x + 1, &b) < 0) return tool_fail(t, 1, "invalid number: %s", tool_quote(t, value)); v = a * b; }
-        else if (size_parse(value, &v) < 0) return tool_fail(t, 1, "invalid number: %s", tool_quote(t, value));
+        if (x && x > value) { unsigned long long a, b; if (size_parse(tool_strndup(t, value, (size_t)(x - value)), &a) < 0 || size_parse(x + 1, &b) < 0) return tool_fail(t, 1, "invalid number: %s", tool_cite(t, value)); v = a * b; }
+        else if (size_parse(value, &v) < 0) return tool_fail(t, 1, "invalid number: %s", tool_cite(t, value));
         if (IS("bs")) s->in_size = s->out_size = v;
         else if (IS("ibs")) s->in_size = v;
         else if (IS("obs")) s->out_size = v;
@@ -94,8 +94,8 @@ static int take_operand(tool *t, dd_state *s, char *arg) {
         else if (IS("count")) s->count = v;
         else if (IS("skip") || IS("iseek")) s->skip = v;
         else if (IS("seek") || IS("oseek")) s->seek = v;
-        else return tool_fail(t, 1, "unrecognized operand %s", tool_quote(t, arg));
-        if ((IS("bs") || IS("ibs") || IS("obs")) && !v) return tool_fail(t, 1, "invalid number: %s", tool_quote(t, value));
+        else return tool_fail(t, 1, "unrecognized operand %s", tool_cite(t, arg));
+        if ((IS("bs") || IS("ibs") || IS("obs")) && !v) return tool_fail(t, 1, "invalid number: %s", tool_cite(t, value));
     }
 #undef IS
     return 0;

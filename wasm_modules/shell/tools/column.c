@@ -149,3 +149,24 @@ int tool_column(tool *t, int argc, char **argv) {
     int failed = s.table ? print_table(t, &s, &lines) : print_columns(t, &s, &lines);
     return failed ? 1 : status;
 }
+
+/* colrm [FIRST [LAST]]: lines without those columns. */
+int tool_colrm(tool *t, int argc, char **argv) {
+    size_t first = argc > 1 ? strtoul(argv[1], NULL, 10) : 0, last = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
+    const char *line;
+    ssize_t got;
+    buffer b = {.t = t};
+    while ((got = io_line(t->in, &line, '\n')) > 0) {
+        size_t column = 0;
+        b.n = 0;
+        for (size_t i = 0; i < (size_t)got;) {
+            int c;
+            size_t n = (size_t)utf8_decode(line + i, (size_t)got - i, &c);
+            column += c != '\n';
+            if (c == '\n' || !first || column < first || (last && column > last)) buffer_add(&b, line + i, n);
+            i += n;
+        }
+        if (io_write(t->out, b.p ? b.p : "", b.n) < 0) return 1;
+    }
+    return 0;
+}

@@ -34,8 +34,8 @@ int tool_comm(tool *t, int argc, char **argv) {
         case 'c': check = 2; break;
         default: return 1;
     }
-    if (argc - o.index < 2) { if (o.index >= argc) tool_fail(t, 1, "missing operand"); else tool_fail(t, 1, "missing operand after %s", tool_quote(t, argv[argc - 1])); return tool_usage(t, 1); }
-    if (argc - o.index > 2) { tool_fail(t, 1, "extra operand %s", tool_quote(t, argv[o.index + 2])); return tool_usage(t, 1); }
+    if (argc - o.index < 2) { if (o.index >= argc) tool_fail(t, 1, "missing operand"); else tool_fail(t, 1, "missing operand after %s", tool_cite(t, argv[argc - 1])); return tool_usage(t, 1); }
+    if (argc - o.index > 2) { tool_fail(t, 1, "extra operand %s", tool_cite(t, argv[o.index + 2])); return tool_usage(t, 1); }
     held f[2] = {{.line = {.t = t}, .previous = {.t = t}, .delim = delim}, {.line = {.t = t}, .previous = {.t = t}, .delim = delim}};
     for (int i = 0; i < 2; i++) {
         f[i].from = tool_open(t, argv[o.index + i], 1, &status);
@@ -138,6 +138,16 @@ static void next_line(join_state *s, held *h) { advance_line(h); cut_fields(s, h
 static int join_files(join_state *s, held *a, held *b) {
     next_line(s, a);
     next_line(s, b);
+    if (s->auto_format) {
+        const held *files[2] = {a, b};
+        s->out_n = 0;
+        s->out_file[s->out_n++] = 0;
+        for (int f = 0; f < 2; f++) for (int i = 0; i < files[f]->field_n && s->out_n < 256; i++) {
+            if (i == s->field[f]) continue;
+            s->out_file[s->out_n] = f + 1;
+            s->out_field[s->out_n++] = i;
+        }
+    }
     if (s->header && (a->have || b->have)) {
         if (put_pair(s, a->have ? a : NULL, b->have ? b : NULL) < 0) return -1;
         next_line(s, a);
@@ -173,7 +183,7 @@ static int take_format(join_state *s, const char *p) {
             s->out_file[s->out_n] = *p - '0';
             s->out_field[s->out_n++] = (int)strtol(p + 2, &end, 10) - 1;
             p = end;
-        } else return tool_fail(s->t, 1, "invalid field specifier: %s", tool_quote(s->t, p));
+        } else return tool_fail(s->t, 1, "invalid field specifier: %s", tool_cite(s->t, p));
         while (*p == ',' || *p == ' ') p++;
     }
     return 0;
@@ -186,7 +196,7 @@ int tool_join(tool *t, int argc, char **argv) {
     int c, status = 0;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "a:v:e:ij:o:t:1:2:z", longs)) != -1;) switch (c) {
         case 'a': case 'v':
-            if (*o.arg != '1' && *o.arg != '2') { tool_fail(t, 1, "invalid file number: %s", tool_quote(t, o.arg)); return 1; }
+            if (*o.arg != '1' && *o.arg != '2') { tool_fail(t, 1, "invalid file number: %s", tool_cite(t, o.arg)); return 1; }
             s.unpaired[*o.arg - '1'] = 1;
             if (c == 'v') s.only_unpaired = 1;
             break;
@@ -202,7 +212,7 @@ int tool_join(tool *t, int argc, char **argv) {
         case 'c': break;
         default: return 1;
     }
-    if (argc - o.index != 2) { if (argc - o.index < 2) { if (o.index >= argc) tool_fail(t, 1, "missing operand"); else tool_fail(t, 1, "missing operand after %s", tool_quote(t, argv[argc - 1])); } else tool_fail(t, 1, "extra operand %s", tool_quote(t, argv[o.index + 2])); return tool_usage(t, 1); }
+    if (argc - o.index != 2) { if (argc - o.index < 2) { if (o.index >= argc) tool_fail(t, 1, "missing operand"); else tool_fail(t, 1, "missing operand after %s", tool_cite(t, argv[argc - 1])); } else tool_fail(t, 1, "extra operand %s", tool_cite(t, argv[o.index + 2])); return tool_usage(t, 1); }
     if (s.field[0] < 0 || s.field[1] < 0) return tool_fail(t, 1, "invalid field number: '0'");
     held *f = tool_alloc(t, 2 * sizeof *f);
     for (int i = 0; i < 2; i++) {

@@ -139,7 +139,7 @@ int for_each_pair(tool *t, char **operands, int n, const char *target_dir, int n
         return tool_usage(t, 1);
     }
     if (no_target_dir) {
-        if (n > 2) { tool_fail(t, 1, "extra operand %s", tool_quote(t, operands[2])); return tool_usage(t, 1); }
+        if (n > 2) { tool_fail(t, 1, "extra operand %s", tool_cite(t, operands[2])); return tool_usage(t, 1); }
         return each(t, operands[0], operands[1], context);
     }
     int explicit = target_dir != NULL;

@@ -29,7 +29,7 @@ static int parse_ranges(tool *t, cut_state *s, const char *text) {
             if (!left && !right) { tool_fail(t, 1, "invalid range with no endpoint: -"); return tool_usage(t, 1); }
         } else r.to = r.from;
         if (*end && *end != ',' && !isspace((unsigned char)*end)) {
-            tool_fail(t, 1, "invalid %s value %s", s->mode == 'f' ? "field" : "byte/character position", tool_quote(t, end));
+            tool_fail(t, 1, s->mode == 'f' ? "invalid field value %s" : "invalid byte/character position %s", tool_cite(t, end));
             return tool_usage(t, 1);
         }
         if (!left && !right && r.from == r.to) { tool_fail(t, 1, s->mode == 'f' ? "fields are numbered from 1" : "byte/character positions are numbered from 1"); return tool_usage(t, 1); }

@@ -27,7 +27,7 @@ static int print_file_dates(tool *t, const char *path, const char *format, int u
     while ((n = io_line(from, &line, '\n')) > 0) {
         char *text = tool_strndup(t, line, (size_t)n - (line[n - 1] == '\n'));
         moment when;
-        if (date_parse(t, text, moment_now(), &when) < 0) { status = tool_fail(t, 1, "invalid date %s", tool_quote(t, text)); continue; }
+        if (date_parse(t, text, moment_now(), &when) < 0) { status = tool_fail(t, 1, "invalid date %s", tool_cite(t, text)); continue; }
         if (print_date(t, format, when, utc)) { status = 1; break; }
     }
     io_unref(from);
@@ -44,7 +44,7 @@ int tool_date(tool *t, int argc, char **argv) {
         case 'd': text = o.arg; break;
         case 'f': file = o.arg; break;
         case 'I':
-            if (!(format = iso_format(o.arg))) { tool_fail(t, 1, "invalid argument %s for '--iso-8601'", tool_quote(t, o.arg)); return tool_usage(t, 1); }
+            if (!(format = iso_format(o.arg))) { tool_fail(t, 1, "invalid argument %s for '--iso-8601'", tool_cite(t, o.arg)); return tool_usage(t, 1); }
             break;
         case 'R': format = "%a, %d %b %Y %H:%M:%S %z"; break;
         case '3': format = *o.arg == 'd' ? "%Y-%m-%d" : *o.arg == 's' ? "%Y-%m-%d %H:%M:%S%:z" : "%Y-%m-%d %H:%M:%S.%N%:z"; break;
@@ -55,9 +55,9 @@ int tool_date(tool *t, int argc, char **argv) {
         default: return 1;
     }
     if (o.index < argc) {
-        if (argv[o.index][0] != '+') return text || reference ? tool_fail(t, 1, "the argument %s lacks a leading '+';\nwhen using an option to specify date(s), any non-option\nargument must be a format string beginning with '+'", tool_quote(t, argv[o.index])), tool_usage(t, 1)
-            : tool_fail(t, 1, "invalid date %s", tool_quote(t, argv[o.index]));
-        if (o.index + 1 < argc) { tool_fail(t, 1, "extra operand %s", tool_quote(t, argv[o.index + 1])); return tool_usage(t, 1); }
+        if (argv[o.index][0] != '+') return text || reference ? tool_fail(t, 1, "the argument %s lacks a leading '+';\nwhen using an option to specify date(s), any non-option\nargument must be a format string beginning with '+'", tool_cite(t, argv[o.index])), tool_usage(t, 1)
+            : tool_fail(t, 1, "invalid date %s", tool_cite(t, argv[o.index]));
+        if (o.index + 1 < argc) { tool_fail(t, 1, "extra operand %s", tool_cite(t, argv[o.index + 1])); return tool_usage(t, 1); }
         if (format) { tool_fail(t, 1, "multiple output formats specified"); return 1; }
         format = argv[o.index] + 1;
     }
@@ -68,6 +68,6 @@ int tool_date(tool *t, int argc, char **argv) {
         struct stat st;
         if (stat(reference, &st) < 0) return tool_fail_errno(t, 1, "%s", reference);
         when = st.st_mtim;
-    } else if (text && date_parse(t, text, when, &when) < 0) return tool_fail(t, 1, "invalid date %s", tool_quote(t, text));
+    } else if (text && date_parse(t, text, when, &when) < 0) return tool_fail(t, 1, "invalid date %s", tool_cite(t, text));
     return print_date(t, format, when, utc);
 }

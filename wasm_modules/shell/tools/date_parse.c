@@ -81,6 +81,7 @@ static int take_ago(reading *r) {
 /* +hh, +hhmm, +hh:mm */
 static void take_offset(reading *r) {
     int sign = *r->p++ == '-' ? -1 : 1, digits;
+    while (*r->p == ' ') r->p++;
     long long n = take_digits(r, &digits);
     long minutes = digits <= 2 ? (long)n * 60 : (long)(n / 100 * 60 + n % 100);
     if (digits <= 2 && *r->p == ':') { r->p++; minutes += (long)take_digits(r, &digits); }
@@ -128,13 +129,9 @@ static void take_clock(reading *r, long long hour) {
     r->has_time = 1;
     const char *before = r->p;
     while (*r->p == ' ') r->p++;
-    if ((*r->p == '+' || *r->p == '-') && isdigit((unsigned char)r->p[1])) {
-        const char *q = r->p + 1;
-        while (isdigit((unsigned char)*q)) q++;
-        const char *word = q + strspn(q, " ");
-        if (isalpha((unsigned char)*word)) r->p = before;      /* "12:00 +3 days" */
-        else take_offset(r);
-    } else r->p = before;
+    /* a sign and a number behind a time are a zone, even in "12:00 +3 days": a zone, and one day */
+    if ((*r->p == '+' || *r->p == '-') && isdigit((unsigned char)r->p[1 + strspn(r->p + 1, " ")])) take_offset(r);
+    else r->p = before;
 }
 
 static void set_date(reading *r, long long y, int m, int d, int year_digits) {

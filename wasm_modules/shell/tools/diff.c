@@ -106,7 +106,7 @@ static int diff_files(diff_state *s, const char *a, const char *b, const char *t
     int *ids[2];
     hunk_list hunks = {0};
     number_lines(s, f, ids);
-    compare_lines(s->t, ids[0], left.lines.n, ids[1], right.lines.n, &hunks);
+    compare_lines(s->t, ids[0], left.lines.n, ids[1], right.lines.n, s->mode == 'u' || s->mode == 'c' ? s->context : 0, &hunks);
     size_t kept = 0;
     for (size_t i = 0; i < hunks.n; i++) if (!ignorable(s, &hunks.at[i], f)) hunks.at[kept++] = hunks.at[i];
     hunks.n = kept;
@@ -172,13 +172,13 @@ static int diff_any(diff_state *s, const char *a, const char *b, int depth) {
 int tool_diff(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"unified", 2, 'U'}, {"context", 2, 'C'}, {"brief", 0, 'q'}, {"report-identical-files", 0, 's'}, {"side-by-side", 0, 'y'}, {"width", 1, 'W'}, {"recursive", 0, 'r'}, {"new-file", 0, 'N'},
         {"ignore-case", 0, 'i'}, {"ignore-all-space", 0, 'w'}, {"ignore-space-change", 0, 'b'}, {"ignore-trailing-space", 0, 'Z'}, {"ignore-blank-lines", 0, 'B'}, {"ignore-matching-lines", 1, 'I'}, {"text", 0, 'a'},
-        {"label", 1, 'L'}, {"exclude", 1, 'x'}, {"strip-trailing-cr", 0, 1}, {"suppress-common-lines", 0, 2}, {"left-column", 0, 3}, {"color", 2, 4}, {"normal", 0, 5}, {"minimal", 0, 'd'}, {"ed", 0, 'e'}, {"show-c-function", 0, 'p'},
+        {"label", 1, 'L'}, {"exclude", 1, 'x'}, {"strip-trailing-cr", 0, 1}, {"suppress-common-lines", 0, 2}, {"left-column", 0, 3}, {"color", 2, 4}, {"normal", 0, 5}, {"minimal", 0, 'd'}, {"ed", 0, 'e'}, {"rcs", 0, 'n'}, {"show-c-function", 0, 'p'},
         {"expand-tabs", 0, 't'}, {"speed-large-files", 0, 'H'}, {"no-dereference", 0, 6}, {0, 0, 0}};
     diff_state s = {.t = t, .context = 3, .width = 130, .options = {.t = t}};
     const char *error;
     tool_opts o;
     int c;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "uU:cC:qsyW:rNiwbZBI:aL:x:dept0123456789H", longs)) != -1;) {
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "uU:cC:qsyW:rNiwbZBI:aL:x:denpt0123456789H", longs)) != -1;) {
         switch (c) {
         case 'u': s.mode = 'u'; break;
         case 'U': s.mode = 'u'; s.context = o.arg ? strtoul(o.arg, NULL, 10) : 3; break;
@@ -205,6 +205,7 @@ int tool_diff(tool *t, int argc, char **argv) {
         case 4: s.color = o.arg && !strcmp(o.arg, "always"); break;
         case 5: s.mode = 0; break;
         case 'e': s.mode = 'e'; break;
+        case 'n': s.mode = 'n'; break;
         case '?': return 2;
         default: break;
         }

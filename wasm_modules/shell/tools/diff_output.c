@@ -185,6 +185,16 @@ static void print_ed(diff_state *s, diff_file *f[2], const hunk_list *hunks) {
     }
 }
 
+/* RCS: as ed, but from the top, with counts instead of ends. */
+static void print_rcs(diff_state *s, diff_file *f[2], const hunk_list *hunks) {
+    for (size_t i = 0; i < hunks->n; i++) {
+        hunk h = hunks->at[i];
+        if (h.a_n) io_printf(s->t->out, "d%zu %zu\n", h.a + 1, h.a_n);
+        if (h.b_n) io_printf(s->t->out, "a%zu %zu\n", h.a + h.a_n, h.b_n);
+        for (size_t k = 0; k < h.b_n; k++) put_line(s, "", f[1], h.b + k, ' ');
+    }
+}
+
 void diff_print(diff_state *s, diff_file *f[2], const hunk_list *hunks, const char *title) {
     if (title) io_puts(s->t->out, title);
     switch (s->mode) {
@@ -192,6 +202,7 @@ void diff_print(diff_state *s, diff_file *f[2], const hunk_list *hunks, const ch
     case 'c': print_context(s, f, hunks); break;
     case 'y': print_sides(s, f, hunks); break;
     case 'e': print_ed(s, f, hunks); break;
+    case 'n': print_rcs(s, f, hunks); break;
     default: print_normal(s, f, hunks);
     }
 }

@@ -23,6 +23,27 @@ static char **changed(tool *t, char **list, int empty, char **drop, int drops, c
     return result;
 }
 
+/* env -S: the words of text, quotes and backslashes as in the shell, before the rest of the arguments. */
+static char **split_words(tool *t, const char *text, char **rest, int rests, int *count) {
+    char **words = tool_alloc(t, (strlen(text) / 2 + (size_t)rests + 3) * sizeof *words), *to = tool_alloc(t, strlen(text) + 1);
+    int n = 0, quote = 0, open = 0;
+    words[n++] = "env";
+    for (const char *p = text;; p++) {
+        if (!*p || (!quote && (*p == ' ' || *p == '\t' || *p == '\n'))) {
+            if (open) { *to++ = '\0'; open = 0; }
+            if (!*p) break;
+            continue;
+        }
+        if (!open) { words[n++] = to; open = 1; }
+        if (quote ? *p == quote : *p == '\'' || *p == '"') quote = quote ? 0 : *p;
+        else { if (*p == '\\' && p[1] && quote != '\'') p++; *to++ = *p; }
+    }
+    for (int i = 0; i < rests; i++) words[n++] = rest[i];
+    words[n] = NULL;
+    *count = n;
+    return words;
+}
+
 int tool_env(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"ignore-environment", 0, 'i'}, {"null", 0, '0'}, {"unset", 1, 'u'}, {"chdir", 1, 'C'}, {"split-string", 1, 'S'}, {"debug", 0, 'v'}, {0, 0, 0}};
     int empty = 0, end = '\n', drops = 0, c;
@@ -30,11 +51,12 @@ int tool_env(tool *t, int argc, char **argv) {
     char *dir = NULL;
     tool_opts o;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "+i0u:C:S:v", longs)) != -1;) switch (c) {
+        case 'S': argv = split_words(t, o.arg, argv + o.index, argc - o.index, &argc); tool_opts_start(&o, argc, argv); drop = tool_realloc(t, drop, (size_t)(argc + drops) * sizeof *drop); break;
         case 'i': empty = 1; break;
         case '0': end = '\0'; break;
         case 'u': drop[drops++] = o.arg; break;
         case 'C': dir = o.arg; break;
-        case 'S': case 'v': break;
+        case 'v': break;
         default: return 125;
     }
     int first = o.index;
@@ -46,6 +68,7 @@ int tool_env(tool *t, int argc, char **argv) {
         for (; *list; list++) if (io_puts(t->out, *list) < 0 || io_putc(t->out, end) < 0) return 1;
         return 0;
     }
+    if (t->knows && !t->knows(t, argv[command])) return tool_fail(t, 127, "%s: No such file or directory", tool_cite(t, argv[command]));
     if (!t->run_env) return tool_fail(t, 126, "cannot run %s", argv[command]);
     return t->run_env(t, list, dir, argc - command, argv + command);
 }

@@ -40,12 +40,12 @@ static const char *match(expr_state *s, const char *text, const char *pattern) {
 
 static const char *primary(expr_state *s) {
     if (s->failed) return "";
-    if (!word(s)) return s->at && s->argv[s->at - 1] ? fail(s, tool_format(s->t, "syntax error: missing argument after %s", tool_quote(s->t, s->argv[s->at - 1]))) : fail(s, "missing operand");
+    if (!word(s)) return s->at && s->argv[s->at - 1] ? fail(s, tool_format(s->t, "syntax error: missing argument after %s", tool_cite(s->t, s->argv[s->at - 1]))) : fail(s, "missing operand");
     if (++s->depth > 200) return fail(s, "expression nests too deep");
     const char *r;
     if (accept(s, "(")) {
         r = or_expr(s);
-        if (!accept(s, ")") && !s->failed) fail(s, word(s) ? tool_format(s->t, "syntax error: expecting ')' instead of %s", tool_quote(s->t, word(s))) : tool_format(s->t, "syntax error: expecting ')' after %s", tool_quote(s->t, s->argv[s->at - 1])));
+        if (!accept(s, ")") && !s->failed) fail(s, word(s) ? tool_format(s->t, "syntax error: expecting ')' instead of %s", tool_cite(s->t, word(s))) : tool_format(s->t, "syntax error: expecting ')' after %s", tool_cite(s->t, s->argv[s->at - 1])));
     } else if (accept(s, "+")) r = word(s) ? s->argv[s->at++] : fail(s, "syntax error: missing argument after '+'");
     else if (accept(s, "length")) { const char *v = primary(s); r = from_integer(s, (long long)utf8_length(v, strlen(v))); }
     else if (accept(s, "match")) { const char *a = primary(s), *b = primary(s); r = match(s, a, b); }
@@ -132,7 +132,7 @@ int tool_expr(tool *t, int argc, char **argv) {
     if (argc > 1 && !strcmp(argv[1], "--")) s.at = 2;
     if (s.at >= argc) { tool_fail(t, 2, "missing operand"); return tool_usage(t, 2); }
     const char *v = or_expr(&s);
-    if (!s.failed && s.at < argc) fail(&s, tool_format(t, "syntax error: unexpected argument %s", tool_quote(t, argv[s.at])));
+    if (!s.failed && s.at < argc) fail(&s, tool_format(t, "syntax error: unexpected argument %s", tool_cite(t, argv[s.at])));
     if (s.failed) return s.failed;
     io_puts(t->out, v);
     io_putc(t->out, '\n');
@@ -143,7 +143,7 @@ static int factor_one(tool *t, const char *text) {
     char *end;
     while (*text == ' ' || *text == '+') text++;
     unsigned long long n = strtoull(text, &end, 10);
-    if (*end || end == text || *text == '-') return tool_fail(t, 1, "%s is not a valid positive integer", tool_quote(t, text));
+    if (*end || end == text || *text == '-') return tool_fail(t, 1, "%s is not a valid positive integer", tool_cite(t, text));
     io_printf(t->out, "%llu:", n);
     for (unsigned long long d = 2; d <= 4294967295ull && d * d <= n; d += d == 2 ? 1 : 2) while (n % d == 0) { io_printf(t->out, " %llu", d); n /= d; }
     if (n > 1) io_printf(t->out, " %llu", n);

@@ -66,7 +66,7 @@ static fnode *take_option(find_state *f, fnode *n) {
     if (!strcmp(n->name, "-maxdepth") || !strcmp(n->name, "-mindepth")) {
         char *end;
         long v = strtol(n->text, &end, 10);
-        if (end == n->text || *end || v < 0) { f->failed = tool_fail(f->t, 1, "Expected a positive decimal integer argument to %s, but got %s", n->name, tool_quote(f->t, n->text)); return NULL; }
+        if (end == n->text || *end || v < 0) { f->failed = tool_fail(f->t, 1, "Expected a positive decimal integer argument to %s, but got %s", n->name, tool_cite(f->t, n->text)); return NULL; }
         if (n->name[2] == 'a') f->most = (int)v; else f->least = (int)v;
     } else if (!strcmp(n->name, "-depth") || !strcmp(n->name, "-d")) f->depth_first = 1;
     else if (!strcmp(n->name, "-follow")) f->follow = 'L';
@@ -116,7 +116,7 @@ static fnode *primary(find_state *f) {
             if (!n->regex) { f->failed = tool_fail(f->t, 1, "%s", error); return NULL; }
             break;
         case F_NEWER: case F_SAMEFILE:
-            if (stat(n->text, &st) < 0) { f->failed = tool_fail_errno(f->t, 1, "%s", tool_quote(f->t, n->text)); return NULL; }
+            if (stat(n->text, &st) < 0) { f->failed = tool_fail_errno(f->t, 1, "%s", tool_cite(f->t, n->text)); return NULL; }
             n->when = st.st_mtim;
             n->number = (long long)st.st_ino;
             break;
@@ -174,7 +174,7 @@ static void walk(find_state *f, const char *path, const char *root, int depth) {
     fentry e = {.path = path, .root = root, .depth = depth};
     int failed = f->follow == 'L' || (f->follow == 'H' && !depth) ? stat(path, &e.st) : lstat(path, &e.st);
     if (failed && f->follow) failed = lstat(path, &e.st);
-    if (failed) { f->status = tool_fail_errno(f->t, 1, "%s", tool_quote(f->t, path)); return; }
+    if (failed) { f->status = tool_fail_errno(f->t, 1, "%s", tool_cite(f->t, path)); return; }
     if (depth > 500 || tool_too_deep(f->t)) { f->status = tool_fail(f->t, 1, "%s: directories nest too deep", path); return; }
     f->pruned = 0;
     if (!f->depth_first && depth >= f->least) find_test(f, f->tree, &e);
@@ -183,7 +183,7 @@ static void walk(find_state *f, const char *path, const char *root, int depth) {
     if (S_ISDIR(e.st.st_mode) && !pruned && depth < f->most && !f->quit) {
         size_t n;
         char **names = directory_names(f->t, path, &n);
-        if (!names) f->status = tool_fail_errno(f->t, 1, "%s", tool_quote(f->t, path));
+        if (!names) f->status = tool_fail_errno(f->t, 1, "%s", tool_cite(f->t, path));
         for (size_t i = 0; names && i < n && !f->quit; i++) {
             char *child = path_join(f->t, path, names[i]);
             walk(f, child, root, depth + 1);

@@ -118,6 +118,7 @@ static int run_one(find_state *f, fnode *n, const char *path) {
         }
         argv[i] = b.p;
     }
+    if (f->t->knows && !f->t->knows(f->t, argv[0])) { tool_fail(f->t, 1, "%s: No such file or directory", tool_cite(f->t, argv[0])); return 0; }
     if (!f->t->run) return 0;
     return f->t->run(f->t, n->argc, argv) == 0;
 }
@@ -159,7 +160,7 @@ static int execute(find_state *f, fnode *n, fentry *e) {
 static int remove_entry(find_state *f, fentry *e) {
     if (!strcmp(e->path, ".")) return 1;
     if ((S_ISDIR(e->st.st_mode) ? rmdir(e->path) : unlink(e->path)) == 0) return 1;
-    f->status = tool_fail_errno(f->t, 1, "cannot delete %s", tool_quote(f->t, e->path));
+    f->status = tool_fail_errno(f->t, 1, "cannot delete %s", tool_cite(f->t, e->path));
     return 0;
 }
 
@@ -226,7 +227,7 @@ int find_test(find_state *f, fnode *n, fentry *e) {
     case F_TRUE: return 1;
     case F_FALSE: return 0;
     case F_PRUNE: f->pruned = 1; return 1;
-    case F_QUIT: f->quit = 1; return 1;
+    case F_QUIT: f->quit = 1; return 0;
     case F_PRINT: io_puts(f->t->out, e->path); io_putc(f->t->out, n->name[6] == '0' ? '\0' : '\n'); return 1;
     case F_PRINTF: print_formatted(f, n->text, e); return 1;
     case F_LS: list_entry(f, e); return 1;

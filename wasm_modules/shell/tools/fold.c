@@ -52,7 +52,7 @@ int tool_fold(tool *t, int argc, char **argv) {
     int c;
     if (argc > 1 && argv[1][0] == '-' && isdigit((unsigned char)argv[1][1])) argv[1] = tool_format(t, "-w%s", argv[1] + 1);
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "w:sb", longs)) != -1;) switch (c) {
-        case 'w': s.width = strtoul(o.arg, NULL, 10); if (!s.width) return tool_fail(t, 1, "invalid number of columns: %s", tool_quote(t, o.arg)); break;
+        case 'w': s.width = strtoul(o.arg, NULL, 10); if (!s.width) return tool_fail(t, 1, "invalid number of columns: %s", tool_cite(t, o.arg)); break;
         case 's': s.spaces = 1; break;
         case 'b': s.bytes = 1; break;
         default: return 1;
@@ -60,7 +60,7 @@ int tool_fold(tool *t, int argc, char **argv) {
     return for_each_input(t, argc, argv, o.index, fold_stream, &s);
 }
 
-typedef struct { size_t width, goal; int split_only, uniform, crown, tagged; const char *prefix; span_list words; size_t first_indent, indent; int in_paragraph; } fmt_state;
+typedef struct { size_t width, goal; int split_only, uniform, crown, tagged; const char *prefix; span_list words; size_t first_indent, indent, before; int in_paragraph; } fmt_state;
 
 /* Whether a sentence ends with word i: by its mark and the space after it, or because the paragraph does. */
 static int is_final(const fmt_state *s, size_t i);
@@ -108,7 +108,13 @@ static int flush_paragraph(tool *t, fmt_state *s) {
         if (best[i] < 0) best[i] = 0;
     }
     for (size_t i = 0; i < n; i = next[i]) {
-        for (size_t k = 0; k < (i ? s->indent : s->first_indent); k++) io_putc(t->out, ' ');
+        size_t margin = i ? s->indent : s->first_indent, k = 0;
+        if (s->prefix) {
+            for (; k < s->before; k++) io_putc(t->out, ' ');
+            io_puts(t->out, s->prefix);
+            k += strlen(s->prefix);
+        }
+        for (; k < margin; k++) io_putc(t->out, ' ');
         for (size_t j = i; j < next[i]; j++) {
             if (j > i) io_puts(t->out, s->words.at[j].p[-1] == 1 ? "  " : " ");
             io_write(t->out, s->words.at[j].p, s->words.at[j].n);
@@ -130,12 +136,30 @@ static int fmt_stream(tool *t, io *from, const char *name, void *context) {
     while ((got = io_line(from, &line, '\n')) > 0) {
         size_t n = (size_t)got - (line[got - 1] == '\n'), i = 0, indent = 0;
         for (; i < n && (line[i] == ' ' || line[i] == '\t'); i++) indent = advance(indent, line[i], 0);
+        if (s->prefix) {
+            size_t length = strlen(s->prefix), begin = i;
+            if (n - i < length || memcmp(line + i, s->prefix, length)) {
+                if (flush_paragraph(t, s) || io_write(t->out, line, n) < 0 || io_putc(t->out, '\n') < 0) return 1;
+                continue;
+            }
+            s->before = indent;
+            for (i += length; i < n && (line[i] == ' ' || line[i] == '\t'); i++) {}
+            indent += i - begin;
+        }
         if (i == n) {
+            if (s->prefix) {
+                if (flush_paragraph(t, s)) return 1;
+                for (size_t k = 0; k < s->before; k++) io_putc(t->out, ' ');
+                io_puts(t->out, s->prefix);
+                if (io_putc(t->out, '\n') < 0) return 1;
+                continue;
+            }
             if (flush_paragraph(t, s) || io_putc(t->out, '\n') < 0) return 1;
             continue;
         }
         if (s->words.n && (s->split_only || indent != s->indent)) { if (flush_paragraph(t, s)) return 1; }
         if (!s->words.n) s->first_indent = s->indent = indent;
+        size_t first = i;
         while (i < n) {
             size_t start = i;
             while (i < n && line[i] != ' ' && line[i] != '\t') i++;
@@ -145,7 +169,7 @@ static int fmt_stream(tool *t, io *from, const char *name, void *context) {
             if (s->words.n) {
                 span last = s->words.at[s->words.n - 1];
                 char e = last.p[last.n - 1];
-                int at_line_start = start == 0 || start == indent;
+                int at_line_start = start == 0 || start == indent || start == first;
                 if ((e == '.' || e == '?' || e == '!') && (s->uniform || at_line_start || (start >= 2 && line[start - 2] == ' '))) w[0] = 1;
             }
             span_add(t, &s->words, w + 1, i - start);
@@ -163,32 +187,41 @@ int tool_fmt(tool *t, int argc, char **argv) {
     int c;
     if (argc > 1 && argv[1][0] == '-' && isdigit((unsigned char)argv[1][1])) argv[1] = tool_format(t, "-w%s", argv[1] + 1);
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "w:g:suctp:", longs)) != -1;) switch (c) {
-        case 'w': s.width = strtoul(o.arg, NULL, 10); if (!s.width) return tool_fail(t, 1, "invalid width: %s", tool_quote(t, o.arg)); break;
+        case 'w': s.width = strtoul(o.arg, NULL, 10); if (!s.width) return tool_fail(t, 1, "invalid width: %s", tool_cite(t, o.arg)); break;
         case 'g': s.goal = strtoul(o.arg, NULL, 10); break;
         case 's': s.split_only = 1; break;
         case 'u': s.uniform = 1; break;
-        case 'c': case 't': case 'p': break;
+        case 'p': for (s.prefix = o.arg; *s.prefix == ' '; s.prefix++) {} break;
+        case 'c': case 't': break;
         default: return 1;
     }
     if (!s.goal) s.goal = s.width * (2 * (100 - 7) + 1) / 200;
     return for_each_input(t, argc, argv, o.index, fmt_stream, &s);
 }
 
-typedef struct { size_t stops[256]; int count, initial, all; } tab_state;
+typedef struct { size_t stops[256], every, from; int count, initial, all; } tab_state;   /* every: stops beyond the list, counted from column from */
 
 /* Columns to the next stop after column. */
 static size_t next_stop(const tab_state *s, size_t column) {
     if (s->count == 1) return column + s->stops[0] - column % s->stops[0];
     for (int i = 0; i < s->count; i++) if (s->stops[i] > column) return s->stops[i];
-    return column + 1;
+    return s->every ? column + s->every - (column - s->from) % s->every : column + 1;
 }
 
 static int take_stops(tool *t, tab_state *s, const char *arg) {
     for (const char *p = arg; *p;) {
-        char *end;
+        char *end, how = *p == '+' || *p == '/' ? *p++ : 0;
         unsigned long v = strtoul(p, &end, 10);
-        if (end == p) return tool_fail(t, 1, "tab size contains invalid character(s): %s", tool_quote(t, p));
+        if (end == p) return tool_fail(t, 1, "tab size contains invalid character(s): %s", tool_cite(t, p));
         if (!v) return tool_fail(t, 1, "tab size cannot be 0");
+        if (how) {
+            s->every = v;
+            s->from = how == '+' && s->count ? s->stops[s->count - 1] : 0;
+            if (!s->count) s->stops[s->count++] = v;
+            else if (s->count == 1) { s->stops[1] = s->from + (how == '+' ? v : (s->stops[0] / v + 1) * v); s->count = 2; }
+            p = end;
+            continue;
+        }
         if (s->count && s->stops[s->count - 1] >= v) return tool_fail(t, 1, "tab sizes must be ascending");
         if (s->count < 256) s->stops[s->count++] = v;
         for (p = end; *p == ',' || *p == ' '; p++) {}

@@ -26,15 +26,17 @@ static int compile(grep_state *g) {
     int flags = g->syntax | (g->icase ? REGEX_ICASE : 0) | (g->word ? REGEX_WORD : 0) | (g->whole_line ? REGEX_LINE : 0);
     const char *error;
     buffer_puts(&g->pattern, "");
-    if (!(g->syntax & REGEX_PERL)) flags |= REGEX_NEWLINE_ALT;
-    else if (memchr(g->pattern.p, '\n', g->pattern.n)) return tool_fail(g->t, 2, "the -P option only supports a single pattern");
+    flags |= g->syntax & REGEX_PERL ? REGEX_ASCII : REGEX_NEWLINE_ALT;
+    if (g->syntax & REGEX_PERL && memchr(g->pattern.p, '\n', g->pattern.n)) return tool_fail(g->t, 2, "the -P option only supports a single pattern");
     /* the fast path: a plain-text BRE or ERE */
     g->regex = pattern_compile(g->t, g->pattern.p, g->pattern.n, flags, &error);
+    if (!g->regex && !strncmp(error, "Unmatched [", 11)) error = "Invalid regular expression";
     return g->regex ? 0 : tool_fail(g->t, 2, "%s", error);
 }
 
 /* -NUM as in -3. */
 static void old_context(grep_state *g, int digit) {
+    g->context = 1;
     g->before = g->after = (g->old_context ? g->before * 10 : 0) + (unsigned long)(digit - '0');
     g->old_context = 1;
 }
@@ -78,9 +80,9 @@ static int parse_options(grep_state *g, tool_opts *o) {
         case 'h': g->names = -1; break;
         case 'o': g->only = 1; break;
         case 'm': if (take_count(g, o->arg, &g->most, "max count")) return 2; break;
-        case 'A': if (take_count(g, o->arg, &g->after, "context length argument")) return 2; break;
-        case 'B': if (take_count(g, o->arg, &g->before, "context length argument")) return 2; break;
-        case 'C': if (take_count(g, o->arg, &g->after, "context length argument")) return 2; g->before = g->after; break;
+        case 'A': g->context = 1; if (take_count(g, o->arg, &g->after, "context length argument")) return 2; break;
+        case 'B': g->context = 1; if (take_count(g, o->arg, &g->before, "context length argument")) return 2; break;
+        case 'C': g->context = 1; if (take_count(g, o->arg, &g->after, "context length argument")) return 2; g->before = g->after; break;
         case 'r': g->recursive = 1; break;
         case 'R': g->recursive = 2; break;
         case 'a': g->text = 1; break;

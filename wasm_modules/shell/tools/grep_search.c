@@ -50,8 +50,8 @@ static int put_colored(search *s, const char *line, size_t n) {
 
 static int put_line(search *s, const char *line, size_t n, unsigned long number, unsigned long long offset, char mark) {
     grep_state *g = s->g;
-    if (s->last_printed && number > s->last_printed + 1 && (g->before || g->after) && g->separator) io_printf(g->t->out, "%s\n", g->separator);
-    else if (!s->last_printed && g->printed_any && (g->before || g->after) && g->separator) io_printf(g->t->out, "%s\n", g->separator);
+    if (s->last_printed && number > s->last_printed + 1 && g->context && g->separator) io_printf(g->t->out, "%s\n", g->separator);
+    else if (!s->last_printed && g->printed_any && g->context && g->separator) io_printf(g->t->out, "%s\n", g->separator);
     s->last_printed = number;
     g->printed_any = 1;
     put_prefix(s, number, offset, mark);

@@ -48,7 +48,7 @@ static int gzip_file(tool *t, gzip_state *s, const char *path) {
         return status;
     }
     int has = n > k && !strcmp(path + n - k, s->suffix), tgz = n > 4 && !strcmp(path + n - 4, ".tgz");
-    if (s->decompress && !has && !tgz && !s->to_stdout && !s->test) { tool_fail(t, 2, "%s: unknown suffix -- ignored", path); return 2; }
+    if (s->decompress && !has && !tgz && !s->to_stdout && !s->test) { t->name = "gzip"; tool_fail(t, 2, "%s: unknown suffix -- ignored", path); return 2; }
     if (!s->decompress && has && !s->force && !s->to_stdout) { tool_fail(t, 2, "%s already has %s suffix -- unchanged", path, s->suffix); return 0; }
     io *from = io_open(path, O_RDONLY, 0);
     if (!from) return tool_fail_errno(t, 1, "%s", path);

@@ -11,7 +11,7 @@ static int take_count(tool *t, head_state *s, const char *arg, int bytes) {
     s->all_but = *arg == '-';
     if (s->all_but || *arg == '+') arg++;
     if (size_parse(arg, &s->count) < 0)
-        return tool_fail(t, -1, "invalid number of %s: %s", bytes ? "bytes" : "lines", tool_quote(t, arg));
+        return tool_fail(t, -1, "invalid number of %s: %s", bytes ? "bytes" : "lines", tool_cite(t, arg));
     return 0;
 }
 

@@ -4,22 +4,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct { jout o; json_style style; int raw, join, seq, exit_status, raw_zero; int last; int any; io *to; } printer;
+/* Output is held back as stdio holds it back, so that messages of the same run come first where both go to one place. */
+enum { HELD_MOST = 4096 };
+typedef struct { jout o; json_style style; int raw, join, seq, exit_status, raw_zero; int last; int any; io *to; buffer held; } printer;
+
+static int print_held(printer *w) {
+    int failed = w->held.n ? io_write(w->to, w->held.p, w->held.n) : 0;
+    w->held.n = 0;
+    return failed;
+}
 
 static int print_out(jq *q, jout *self, jv v, jpath *p) {
     printer *w = (printer *)self;
     (void)p;
-    buffer b = {.t = q->t};
+    buffer b = w->held;
     w->any = 1;
     w->last = jv_true(v);
     if (w->seq) buffer_putc(&b, 30);
     if (w->raw && v.kind == J_STRING && !(w->style.ascii && !w->join)) buffer_add(&b, v.s->text, v.s->n);
     else json_write(&q->C, &b, v, &w->style);
     if (w->raw_zero) buffer_putc(&b, 0); else if (!w->join) buffer_putc(&b, '\n');
-    int failed = io_write(w->to, b.p, b.n);
-    buffer_free(&b);
+    w->held = b;
     jv_drop(&q->C, v);
-    if (failed < 0) { q->halted = 1; q->halt_code = 2; return jq_raise(q, jv_null()); }
+    if (b.n > HELD_MOST && print_held(w) < 0) { q->halted = 1; q->halt_code = 2; return jq_raise(q, jv_null()); }
     return RUN_ON;
 }
 
@@ -30,9 +37,9 @@ static int open_next(jq *q) {
         if (!q->file_count) { from = io_ref(q->t->in); q->next_file = 1; q->file_name = NULL; }
         else {
             const char *path = q->files[q->next_file++];
-            from = io_open(path, 0, 0);
+            from = strcmp(path, "-") ? io_open(path, 0, 0) : io_ref(q->t->in);
             q->file_name = path;
-            if (!from) { q->input_failed = tool_fail(q->t, 2, "error: Could not open %s: %s", path, strerror(errno)); continue; }
+            if (!from) { q->input_failed = tool_fail(q->t, 2, "error: Could not open file %s: %s", path, strerror(errno)); continue; }
         }
         size_t kept = 0;
         if (q->raw_input || q->slurp) kept = q->text.n; else q->text.n = 0;
@@ -53,9 +60,8 @@ static jv next_json(jq *q, int *more) {
             if (q->reader.error) {
                 *more = 1;
                 if (q->input_failed != -2) {
-                    const char *tail = !strncmp(q->reader.error, "Unfinished JSON", 15) ? " at EOF" : "";
                     q->input_failed = -2;
-                    return jq_error(q, jv_format(&q->C, "%s%s at line %d, column %d", q->reader.error, tail, q->reader.line, q->reader.column));
+                    return jq_error(q, json_fault_text(&q->reader));
                 }
                 *more = 0;
                 return jv_of(J_INVALID);
@@ -116,7 +122,7 @@ jv jq_input(jq *q, int *more) {
         if (!q->reader.error) return all;
         jv_drop(&q->C, all);
         q->input_failed = -2;
-        return jq_error(q, jv_format(&q->C, "%s%s at line %d, column %d", q->reader.error, strncmp(q->reader.error, "Unfinished JSON", 15) ? "" : " at EOF", q->reader.line, q->reader.column));
+        return jq_error(q, json_fault_text(&q->reader));
     }
     if (q->stream) {
         if (q->pending.kind == J_ARRAY && q->raw_at < q->pending.a->n) { *more = 1; return jv_copy(q->pending.a->at[q->raw_at++]); }
@@ -194,7 +200,7 @@ static int long_option(jq *q, options *o, char **argv, int left) {
     if (!strcmp(name, "jsonargs")) { o->positional_mode = 2; return 0; }
     if (!strcmp(name, "indent") && left >= 1) {
         int n = atoi(argv[1]);
-        if (n < 0 || n > 7) return tool_fail(q->t, -1, n < 0 ? "Cannot indent less than zero characters" : "Cannot indent more than 7 characters");
+        if (n < 0 || n > 7) return tool_fail(q->t, -1, "--indent takes a number between -1 and 7");
         o->out.style.indent = n;
         o->out.style.tab = 0;
         return 1;
@@ -204,7 +210,7 @@ static int long_option(jq *q, options *o, char **argv, int left) {
         return tool_fail(q->t, -1, "--%s takes two parameters (e.g. --%s varname %s)", name, name, !strcmp(name, "argjson") ? "text" : !strcmp(name, "arg") ? "value" : "filename");
     jv v = jv_null();
     if (!strcmp(name, "arg")) v = jv_cstr(&q->C, argv[2]);
-    else if (!strcmp(name, "argjson")) { if (parse_json_text(q, argv[2], &v) < 0) return tool_fail(q->t, -1, "Invalid JSON text passed to --argjson"); }
+    else if (!strcmp(name, "argjson")) { if (parse_json_text(q, argv[2], &v) < 0) return tool_fail(q->t, -1, "invalid JSON text passed to --argjson"); }
     else if (!strcmp(name, "slurpfile")) { if (read_file_value(q, argv[2], 0, &v)) return -1; }
     else if (!strcmp(name, "rawfile")) { if (read_file_value(q, argv[2], 1, &v)) return -1; }
     else { tool_fail(q->t, -1, "Unknown arguments"); return -1; }
@@ -223,7 +229,7 @@ static int parse_options(jq *q, options *o, int argc, char **argv) {
             else if (o->positional_mode == 1) o->positional = jv_push(&q->C, o->positional, jv_cstr(&q->C, a));
             else if (o->positional_mode == 2) {
                 jv v;
-                if (parse_json_text(q, a, &v) < 0) return tool_fail(q->t, 2, "Invalid JSON text passed to --jsonargs");
+                if (parse_json_text(q, a, &v) < 0) return tool_fail(q->t, 2, "invalid JSON text passed to --jsonargs");
                 o->positional = jv_push(&q->C, o->positional, v);
             } else q->files[q->file_count++] = a;
             continue;
@@ -235,6 +241,7 @@ static int parse_options(jq *q, options *o, int argc, char **argv) {
             i += took;
             continue;
         }
+        if (!o->program && !o->program_file && !strchr("nrjacCMSsRefLhV", a[1])) { o->program = a; continue; }   /* such as -. */
         for (char *c = a + 1; *c; c++) {
             int bad = 0;
             if (*c == 'f') {
@@ -257,7 +264,7 @@ static int report_error(jq *q) {
     if (q->input_failed == -2) {
         io_printf(q->t->err, "%s: parse error: %s\n", q->t->name, e.kind == J_STRING ? e.s->text : "");
         jv_drop(&q->C, e);
-        return 2;
+        return 5;
     }
     jv *mark = e.kind == J_OBJECT ? jv_find(e, "__jq", 4) : NULL;
     const char *where = q->null_input ? "<unknown>" : q->file_name ? q->file_name : "<stdin>";
@@ -287,6 +294,7 @@ static int run_all(jq *q, jnode *program, options *o) {
         else if (run == RUN_BREAK) { jq_error(q, jv_cstr(&q->C, "break")); status = report_error(q); }
         if (q->null_input) break;
     }
+    if (print_held(&o->out) < 0 && !q->halted) status = 2;
     if (q->halted) return q->halt_code;
     if (q->input_failed == 2 && !status) status = 2;
     if (o->exit_flag && !status) return !o->out.any ? 4 : o->out.last ? 0 : 1;
@@ -300,18 +308,14 @@ int tool_jq(tool *t, int argc, char **argv) {
     q->t = t;
     q->text.t = t;
     q->error = q->env = q->pending = jv_null();
-    options o = {.out = {.o = {print_out}, .style = {.indent = 2}, .to = t->out}, .args = jv_object(&q->C), .positional = jv_array(&q->C, 0)};
+    options o = {.out = {.o = {print_out}, .style = {.indent = 2}, .to = t->out, .held = {.t = t}}, .args = jv_object(&q->C), .positional = jv_array(&q->C, 0)};
     for (int i = 1; i < argc; i++) if (!strcmp(argv[i], "--version") || !strcmp(argv[i], "-V")) return io_puts(t->out, "jq-1.7.1\n") < 0;
     if (parse_options(q, &o, argc, argv)) return 2;
-    if (!o.program && !o.program_file) {
-        io_printf(t->err, "Usage:\t%s [OPTIONS] FILTER [FILES...]\n", t->name);
-        return 2;
-    }
+    if (!o.program && !o.program_file) o.program = ".";
     q->named = o.args;
     jv named = jv_object(&q->C);
     named = jv_put(&q->C, named, "positional", o.positional);
     named = jv_put(&q->C, named, "named", jv_copy(o.args));
-    q->named = jv_put(&q->C, q->named, "__prog_args", jv_null());
     q->named = jv_put(&q->C, q->named, "ARGS", named);
     buffer text = {.t = t};
     if (o.program_file) {
@@ -322,7 +326,7 @@ int tool_jq(tool *t, int argc, char **argv) {
     } else buffer_puts(&text, o.program);
     jnode *program = jq_parse(q, text.p, text.n);
     if (!program) {
-        io_printf(t->err, "%s: %s (Unix shell quoting issues?) at <top-level>, line 1:\n%s\n%s: 1 compile error\n", t->name, q->parse_error ? q->parse_error : "error: syntax error", text.p, t->name);
+        io_printf(t->err, "%s: %s at <top-level>, line 1:\n%s\n%s: 1 compile error\n", t->name, q->parse_error ? q->parse_error : "error: syntax error", text.p, t->name);
         return 3;
     }
     return run_all(q, program, &o);

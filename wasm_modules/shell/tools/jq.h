@@ -1,6 +1,6 @@
 /* jq.h - the jq language (1.7).
  *
- * Reading order: jq_parse.c (program to tree, names resolved), jq_eval.c (the evaluator), jq_path.c (paths and assignment), jq_call.c (built-in functions that take
+ * Reading order: jq_parse.c (program to tree, names resolved), jq_eval.c (the evaluator), jq_single.c (expressions with one result), jq_bind.c (as, reduce, foreach), jq_path.c (paths and assignment), jq_call.c (built-in functions that take
  * expressions), jq_func.c, jq_text.c, jq_regex.c, jq_time.c (those that take values), jq_prelude.c (those written in jq), jq.c (command line).
  *
  * Evaluation is by continuation: eval calls its out for every result and returns when there are no more, or early with a nonzero status. So
@@ -32,6 +32,9 @@ struct jnode {
     jpattern *patterns;                               /* N_AS, N_REDUCE, N_FOREACH: alternatives linked by next */
     jnode **args;
 };
+
+/* Kept out of the evaluator, whose frame every level of a program's recursion pays for. */
+#define OUTLINE __attribute__((noinline))
 
 struct jenv { jenv *up; jv value; jnode *node; jenv *env; int label; jenv *owned; };
 
@@ -65,9 +68,12 @@ jnode *jq_parse(jq *q, const char *text, size_t n);    /* NULL: q->parse_error *
 jdef *jq_prelude(jq *q, const char *name, int arity);  /* NULL when there is none */
 jnode *jq_parse_definitions(jq *q, const char *text, jdef **defs);
 
+static inline jenv *jq_env_up(jenv *e, int n) { while (n-- > 0) e = e->up; return e; }
 int jq_eval(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k);
 jv jq_eval1(jq *q, jnode *n, jenv *e, jv in);
 int jq_eval_special(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k);
+int jq_eval_as(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k);
+int jq_eval_loop(jq *q, jnode *n, jenv *e, jv in, jout *k);            /* reduce and foreach */
 int jq_eval_update(jq *q, jnode *n, jenv *e, jv in, jout *k);
 int jq_special_named(const char *name, int arity);        /* -1 when there is none */
 jfunc *jq_func_named(const char *name, int arity, int *single);
@@ -77,6 +83,7 @@ jv jq_errorf(jq *q, const char *format, ...) __attribute__((format(printf, 2, 3)
 int jq_raise(jq *q, jv message);                       /* the same; RUN_ERROR */
 jv jq_error_text(jq *q, jv v);                            /* v borrowed, cut short as in messages */
 
+jv jq_slice_key(jq *q, jv from, jv to);                /* {"start": from, "end": to} */
 jv jq_index(jq *q, jv v, jv key);                      /* .[key] */
 jv jq_arith(jq *q, int op, jv a, jv b);
 jv jq_getpath(jq *q, jv v, jv path);                   /* path borrowed */

@@ -48,7 +48,7 @@ static int map(jq *q, jnode *n, jenv *e, jv in, jout *k) {
     uint32_t count = in.kind == J_ARRAY ? in.a->n : in.kind == J_OBJECT ? in.o->n : 0;
     if (in.kind < J_ARRAY) {
         jv text = jq_error_text(q, in);
-        if (in.kind == J_NULL) jq_errorf(q, "Cannot iterate over null"); else jq_errorf(q, "Cannot iterate over %s (%s)", jv_kind_name(in), text.s->text);
+        jq_errorf(q, "Cannot iterate over %s (%s)", jv_kind_name(in), text.s->text);
         jv_drop(&q->C, text);
         jv_drop(&q->C, in);
         return RUN_ERROR;
@@ -213,6 +213,12 @@ static int repeat(jq *q, jnode *n, jenv *e, jv in, jout *k) {
         if (n->count == 2) {
             int yes = true_of(q, n->args[0], e, jv_copy(in), &run);
             if (run != RUN_ON || !yes) { jv_drop(&q->C, in); return run; }
+        }
+        if (n->op == F_REPEAT) {
+            run = jq_eval(q, f, e, jv_copy(in), NULL, k);
+            if (run == RUN_ON) continue;
+            jv_drop(&q->C, in);
+            return run;
         }
         run = k->fn(q, k, jv_copy(in), NULL);
         if (run != RUN_ON) { jv_drop(&q->C, in); return run; }
@@ -414,22 +420,23 @@ static int debug_out(jq *q, jout *self, jv v, jpath *p) {
     return RUN_ON;
 }
 
+/* to_entries: of objects, and of arrays by index. */
 static int entries(jq *q, jv in, jout *k) {
     jctx *C = &q->C;
-    if (in.kind != J_OBJECT) {
+    if (in.kind < J_ARRAY) {
         jv text = jq_error_text(q, in);
         jq_errorf(q, "%s (%s) has no keys", jv_kind_name(in), text.s->text);
         jv_drop(C, text);
         jv_drop(C, in);
         return RUN_ERROR;
     }
-    jv made = jv_array(C, in.o->n);
-    jv key_name = jv_cstr(C, "key"), value_name = jv_cstr(C, "value");
-    for (uint32_t i = 0; i < in.o->n; i++) {
-        jv key = jv_of(J_STRING), e = jv_object(C);
-        key.s = in.o->at[i].key;
+    uint32_t count = in.kind == J_ARRAY ? in.a->n : in.o->n;
+    jv made = jv_array(C, count), key_name = jv_cstr(C, "key"), value_name = jv_cstr(C, "value");
+    for (uint32_t i = 0; i < count; i++) {
+        jv key = jv_num(i), e = jv_object(C);
+        if (in.kind == J_OBJECT) { key = jv_of(J_STRING); key.s = in.o->at[i].key; }
         e = jv_set(C, e, key_name.s, jv_copy(key));
-        e = jv_set(C, e, value_name.s, jv_copy(in.o->at[i].value));
+        e = jv_set(C, e, value_name.s, jv_copy(in.kind == J_ARRAY ? in.a->at[i] : in.o->at[i].value));
         made = jv_push(C, made, e);
     }
     jv_drop(C, key_name);
@@ -555,7 +562,7 @@ int jq_eval_special(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
     case F_INPUT: {
         jv_drop(&q->C, in);
         jv v = jq_input(q, &more);
-        if (v.kind == J_INVALID) return more ? RUN_ERROR : jq_raise(q, jv_cstr(&q->C, "No more inputs"));
+        if (v.kind == J_INVALID) return more ? RUN_ERROR : jq_raise(q, jv_cstr(&q->C, "break"));
         return k->fn(q, k, v, NULL);
     }
     case F_INPUTS: jv_drop(&q->C, in); return inputs(q, k);

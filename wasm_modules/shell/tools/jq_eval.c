@@ -23,14 +23,6 @@ jv jq_errorf(jq *q, const char *format, ...) {
     return jq_error(q, jv_cstr(&q->C, text));
 }
 
-/* Kept out of the evaluator, whose frame every level of a program's recursion pays for. */
-#define OUTLINE __attribute__((noinline))
-
-static jenv *up(jenv *e, int n) {
-    while (n-- > 0) e = e->up;
-    return e;
-}
-
 /* Environments made for calls in tail position, freed when the eval that made them returns. */
 static jenv *push_env(jq *q, jenv **mine, jenv *e) {
     jenv *n = pool_alloc(&q->C.pool, sizeof *n);
@@ -58,12 +50,6 @@ OUTLINE static int step(jq *q, jv v, jv key, jpath *p, jout *k) {
     int run = k->fn(q, k, v, &here);
     jv_drop(&q->C, key);
     return run;
-}
-
-static jv slice_key(jq *q, jv from, jv to) {
-    jv o = jv_object(&q->C);
-    o = jv_put(&q->C, o, "start", from);
-    return jv_put(&q->C, o, "end", to);
 }
 
 /* Continuations for expressions whose parts may have many results. */
@@ -131,7 +117,7 @@ static int slice_out(jq *q, jout *self, jv v, jpath *p) {
         jv_drop(&q->C, v);
         return run;
     }
-    jv key = slice_key(q, jv_copy(c->from), jv_copy(c->to));
+    jv key = jq_slice_key(q, jv_copy(c->from), jv_copy(c->to));
     return step(q, jq_index(q, v, jv_copy(key)), key, p, c->k);
 }
 
@@ -155,7 +141,7 @@ OUTLINE static int iterate(jq *q, jv v, jpath *p, jout *k) {
         }
     } else {
         jv text = jq_error_text(q, v);
-        if (v.kind == J_NULL) jq_errorf(q, "Cannot iterate over null"); else jq_errorf(q, "Cannot iterate over %s (%s)", jv_kind_name(v), text.s->text);
+        jq_errorf(q, "Cannot iterate over %s (%s)", jv_kind_name(v), text.s->text);
         jv_drop(&q->C, text);
         run = RUN_ERROR;
     }
@@ -198,13 +184,6 @@ OUTLINE static int recurse(jq *q, jv v, jpath *p, jout *k) {
         if (run == RUN_ON && child.kind >= J_ARRAY) { jv_copy(key); d = descend(q, d, jv_copy(child), here); }
     }
     return run;
-}
-
-static int collect_out(jq *q, jout *self, jv v, jpath *p) {
-    cont *c = (cont *)self;
-    (void)p;
-    c->held = jv_push(&q->C, c->held, v);
-    return RUN_ON;
 }
 
 /* Binary operators with many results: right side outermost, as jq does. */
@@ -301,222 +280,6 @@ OUTLINE static int eval_try(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) 
     }
     if (!n->b) { jv_drop(&q->C, error); return RUN_ON; }
     return jq_eval(q, n->b, e, error, NULL, k);
-}
-
-/* Destructuring: gives the variables their values, one environment each. Calls then for every combination that computed keys allow. */
-typedef struct binding { jout o; jnode *n; jenv *e; jv in; jpath *p; jout *k; jenv *vars; jpattern *todo; struct binding *up; } binding;
-typedef int bound_fn(jq *q, void *context, jenv *e);
-typedef struct { jpattern *p; jv v; } task;
-
-typedef struct { jout o; task *tasks; int n; jenv *base, *vars; bound_fn *then; void *context; jv v; jpattern *member; } matcher;
-
-static int match_tasks(jq *q, matcher *m);
-
-static int member_key_out(jq *q, jout *self, jv key, jpath *p) {
-    matcher *m = (matcher *)self, inner = *m;
-    (void)p;
-    if (key.kind != J_STRING) {
-        jv text = jq_error_text(q, key);
-        jq_errorf(q, "Cannot index %s with %s", jv_kind_name(m->v), jv_kind_name(key));
-        jv_drop(&q->C, text);
-        jv_drop(&q->C, key);
-        return RUN_ERROR;
-    }
-    jv value = jq_index(q, jv_copy(m->v), key);
-    if (value.kind == J_INVALID) return RUN_ERROR;
-    task more[65];
-    if (m->n > 62) { jv_drop(&q->C, value); return jq_raise(q, jv_cstr(&q->C, "pattern too large")); }
-    memcpy(more, m->tasks, (size_t)m->n * sizeof *more);
-    inner.tasks = more;
-    if (m->member->variable >= 0) {
-        jv_drop(&q->C, m->vars[m->member->variable].value);
-        m->vars[m->member->variable].value = jv_copy(value);
-    }
-    int run;
-    if (m->member->child) more[inner.n++] = (task){m->member->child, value};
-    run = match_tasks(q, &inner);
-    jv_drop(&q->C, value);
-    return run;
-}
-
-/* Takes the last task; pushes what it leads to. Values of tasks are borrowed. */
-static int match_tasks(jq *q, matcher *m) {
-    if (!m->n) return m->then(q, m->context, m->vars);
-    if (tool_too_deep(q->t)) return jq_raise(q, jv_cstr(&q->C, "pattern too deep"));
-    matcher inner = *m;
-    task t = m->tasks[--inner.n], more[65];
-    memcpy(more, m->tasks, (size_t)inner.n * sizeof *more);
-    inner.tasks = more;
-    jpattern *p = t.p;
-    if (p->kind == '$') {
-        jv_drop(&q->C, m->vars[p->variable].value);
-        m->vars[p->variable].value = jv_copy(t.v);
-        return match_tasks(q, &inner);
-    }
-    if (p->kind == '[') {
-        jv held[64];
-        int n = 0, run;
-        if (t.v.kind != J_ARRAY && t.v.kind != J_NULL) { jq_errorf(q, "Cannot index %s with number", jv_kind_name(t.v)); return RUN_ERROR; }
-        for (jpattern *c = p->child; c && n < 64; c = c->next, n++) held[n] = jq_index(q, jv_copy(t.v), jv_num(n));
-        int count = n;
-        if (inner.n + count > 62) run = jq_raise(q, jv_cstr(&q->C, "pattern too large"));
-        else {
-            jpattern *list[64];
-            n = 0;
-            for (jpattern *c = p->child; c && n < count; c = c->next) list[n++] = c;
-            while (n--) more[inner.n++] = (task){list[n], held[n]};
-            run = match_tasks(q, &inner);
-        }
-        while (count--) jv_drop(&q->C, held[count]);
-        return run;
-    }
-    /* an object pattern, or the rest of one: the members from p->child on, kept as a chain */
-    jpattern *member = p->kind == '{' ? p->child : p;
-    if (member->next) more[inner.n++] = (task){member->next, t.v};
-    inner.o.fn = member_key_out;
-    inner.v = t.v;
-    inner.member = member;
-    return jq_eval(q, member->key, m->base, jv_copy(t.v), NULL, &inner.o);
-}
-
-static int bind(jq *q, jnode *n, jpattern *p, jenv *e, jv v, bound_fn *then, void *context) {
-    jenv local[8], *vars = n->count <= 8 ? local : tool_alloc(q->t, (size_t)n->count * sizeof *vars);
-    for (int i = 0; i < n->count; i++) vars[i] = (jenv){.up = i ? &vars[i - 1] : e, .value = jv_null()};
-    task first = {p, v};
-    matcher m = {.tasks = &first, .n = 1, .base = e, .vars = vars, .then = then, .context = context};
-    int run = match_tasks(q, &m);
-    for (int i = 0; i < n->count; i++) jv_drop(&q->C, vars[i].value);
-    if (vars != local) tool_free(q->t, vars);
-    return run;
-}
-
-typedef struct { jout o; jnode *n; jenv *e; jv in; jpath *p; jout *k; int downstream; } as_cont;
-
-static int as_down_out(jq *q, jout *self, jv v, jpath *p) {
-    as_cont *c = (as_cont *)((char *)self - offsetof(as_cont, o));
-    int run = c->k->fn(q, c->k, v, p);
-    if (run == RUN_ERROR) c->downstream = 1;
-    return run;
-}
-
-static int as_body(jq *q, void *context, jenv *vars) {
-    as_cont *c = context;
-    jenv *e = c->n->count ? &vars[c->n->count - 1] : c->e;
-    return jq_eval(q, c->n->b, e, jv_copy(c->in), c->p, c->k);
-}
-
-static int as_out(jq *q, jout *self, jv v, jpath *p) {
-    as_cont *c = (as_cont *)self;
-    int run = RUN_ON;
-    (void)p;
-    for (jpattern *alt = c->n->patterns; alt; alt = alt->next) {
-        as_cont guarded = *c;
-        guarded.o.fn = as_down_out;
-        guarded.downstream = 0;
-        as_cont body = *c;
-        if (alt->next) body.k = &guarded.o;
-        run = bind(q, c->n, alt, c->e, v, as_body, &body);
-        if (run != RUN_ERROR || !alt->next || guarded.downstream) break;
-    }
-    jv_drop(&q->C, v);
-    return run;
-}
-
-typedef struct { jout o; jnode *n; jenv *e; jv acc; jpath *acc_path; jpath *p; jout *k; int any; } loop_cont;
-
-static int loop_update_out(jq *q, jout *self, jv v, jpath *p);
-
-static int reduce_body(jq *q, void *context, jenv *vars);
-
-static int reduce_store_out(jq *q, jout *self, jv v, jpath *p) {
-    loop_cont *c = (loop_cont *)self;
-    (void)p;
-    jv_drop(&q->C, c->acc);
-    c->acc = v;
-    c->any = 1;
-    return RUN_ON;
-}
-
-static int reduce_body(jq *q, void *context, jenv *vars) {
-    loop_cont *c = context;
-    jenv *e = c->n->count ? &vars[c->n->count - 1] : c->e;
-    jv acc = c->acc;
-    c->acc = jv_null();
-    if (c->n->c->single) {
-        c->acc = jq_eval1(q, c->n->c, e, acc);
-        if (c->acc.kind == J_INVALID) { c->acc = jv_null(); return RUN_ERROR; }
-        return RUN_ON;
-    }
-    loop_cont store = *c;
-    store.o.fn = reduce_store_out;
-    store.acc = jv_null();
-    int run = jq_eval(q, c->n->c, e, acc, NULL, &store.o);
-    c->acc = store.acc;
-    return run;
-}
-
-static int reduce_item_out(jq *q, jout *self, jv v, jpath *p) {
-    loop_cont *c = (loop_cont *)self;
-    (void)p;
-    int run = RUN_ON;
-    for (jpattern *alt = c->n->patterns; alt; alt = alt->next) {
-        run = bind(q, c->n, alt, c->e, v, reduce_body, c);
-        if (run != RUN_ERROR) break;
-    }
-    jv_drop(&q->C, v);
-    return run;
-}
-
-typedef struct { jout o; jnode *n; jenv *e; jv in; jout *k; } reduce_start;
-
-static int reduce_init_out(jq *q, jout *self, jv v, jpath *p) {
-    reduce_start *s = (reduce_start *)self;
-    (void)p;
-    loop_cont c = {{reduce_item_out}, s->n, s->e, v, NULL, NULL, s->k, 0};
-    int run = jq_eval(q, s->n->a, s->e, jv_copy(s->in), NULL, &c.o);
-    if (run != RUN_ON) { jv_drop(&q->C, c.acc); return run; }
-    return s->k->fn(q, s->k, c.acc, NULL);
-}
-
-/* foreach hands out every state, or what the extract expression makes of it. */
-static int foreach_emit_out(jq *q, jout *self, jv v, jpath *p) {
-    loop_cont *c = (loop_cont *)self;
-    jv_drop(&q->C, c->acc);
-    c->acc = jv_copy(v);
-    if (!c->n->d) return c->k->fn(q, c->k, v, p);
-    return jq_eval(q, c->n->d, c->e, v, p, c->k);
-}
-
-static int foreach_body(jq *q, void *context, jenv *vars) {
-    loop_cont *c = context;
-    jenv *e = c->n->count ? &vars[c->n->count - 1] : c->e;
-    loop_cont emit = *c;
-    emit.o.fn = foreach_emit_out;
-    emit.e = e;
-    emit.acc = jv_null();
-    jv acc = c->acc;
-    c->acc = jv_null();
-    int run = jq_eval(q, c->n->c, e, jv_copy(acc), NULL, &emit.o);
-    jv_drop(&q->C, acc);
-    c->acc = emit.acc;
-    return run;
-}
-
-static int loop_update_out(jq *q, jout *self, jv v, jpath *p) {
-    loop_cont *c = (loop_cont *)self;
-    (void)p;
-    int run = bind(q, c->n, c->n->patterns, c->e, v, foreach_body, c);
-    jv_drop(&q->C, v);
-    return run;
-}
-
-static int foreach_init_out(jq *q, jout *self, jv v, jpath *p) {
-    reduce_start *s = (reduce_start *)self;
-    (void)p;
-    loop_cont c = {{loop_update_out}, s->n, s->e, v, NULL, NULL, s->k, 0};
-    int run = jq_eval(q, s->n->a, s->e, jv_copy(s->in), NULL, &c.o);
-    jv_drop(&q->C, c.acc);
-    return run;
 }
 
 /* Strings with interpolations, from the last part to the first, as jq multiplies them. */
@@ -619,23 +382,9 @@ OUTLINE static int not_a_path(jq *q, jv v) {
     return RUN_ERROR;
 }
 
-OUTLINE static int eval_loop(jq *q, jnode *n, jenv *e, jv in, jout *k) {
-    reduce_start s = {{n->kind == N_REDUCE ? reduce_init_out : foreach_init_out}, n, e, in, k};
-    int run = jq_eval(q, n->b, e, jv_copy(in), NULL, &s.o);
-    jv_drop(&q->C, in);
-    return run;
-}
-
 OUTLINE static int eval_object(jq *q, jnode *n, jenv *e, jv in, jout *k) {
     object_cont o = {{object_out}, n->a, e, in, jv_null(), jv_null(), k, 0};
     int run = object_next(q, &o, jv_object(&q->C));
-    jv_drop(&q->C, in);
-    return run;
-}
-
-OUTLINE static int eval_as(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
-    as_cont a = {{as_out}, n, e, in, p, k, 0};
-    int run = jq_eval(q, n->a, e, jv_copy(in), NULL, &a.o);
     jv_drop(&q->C, in);
     return run;
 }
@@ -684,7 +433,7 @@ int jq_eval(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
             goto done;
         case N_DEF: e = push_env(q, &mine, e); n = n->a; continue;
         case N_CALL: {
-            jenv *base = n->index >= 0 ? up(e, n->index) : push_env(q, &mine, NULL), *inner = base;
+            jenv *base = n->index >= 0 ? jq_env_up(e, n->index) : push_env(q, &mine, NULL), *inner = base;
             for (int i = 0; i < n->count; i++) {
                 inner = push_env(q, &mine, inner);
                 inner->node = n->args[i];
@@ -694,7 +443,7 @@ int jq_eval(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
             n = n->def->body;
             continue;
         }
-        case N_CLOSURE: { jenv *b = up(e, n->index); e = b->env; n = b->node; continue; }
+        case N_CLOSURE: { jenv *b = jq_env_up(e, n->index); e = b->env; n = b->node; continue; }
         case N_AS:
             if (n->a->single && n->patterns->kind == '$' && !n->patterns->next) {
                 jv v = jq_eval1(q, n->a, e, jv_copy(in));
@@ -704,7 +453,7 @@ int jq_eval(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
                 n = n->b;
                 continue;
             }
-            run = eval_as(q, n, e, in, p, k);
+            run = jq_eval_as(q, n, e, in, p, k);
             goto done;
         case N_RECURSE: run = recurse(q, in, p, k); goto done;
         case N_INDEX: run = eval_index(q, n, e, in, p, k); goto done;
@@ -729,14 +478,14 @@ int jq_eval(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
             }
             goto done;
         }
-        case N_BREAK: q->breaking = up(e, n->index)->label; jv_drop(&q->C, in); run = RUN_BREAK; goto done;
+        case N_BREAK: q->breaking = jq_env_up(e, n->index)->label; jv_drop(&q->C, in); run = RUN_BREAK; goto done;
         case N_SPECIAL: run = jq_eval_special(q, n, e, in, p, k); goto done;
         }
         if (p && n->kind == N_LITERAL && n->value.kind == J_NULL) { jv_drop(&q->C, in); run = step(q, jv_null(), jv_null(), NULL, k); goto done; }
         reject r = {{reject_out}, q};
         if (p && n->kind != N_REDUCE && n->kind != N_FOREACH) { k = &r.o; c.k = k; }
         switch (n->kind) {
-        case N_REDUCE: case N_FOREACH: run = eval_loop(q, n, e, in, p ? &r.o : k); goto done;
+        case N_REDUCE: case N_FOREACH: run = jq_eval_loop(q, n, e, in, p ? &r.o : k); goto done;
         case N_BINARY: case N_COMPARE:
             c.o.fn = binary_right_out;
             run = jq_eval(q, n->b, e, jv_copy(in), NULL, &c.o);
@@ -763,159 +512,4 @@ int jq_eval(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
 done:
     free_envs(q, mine);
     return run;
-}
-
-OUTLINE static jv eval1_object(jq *q, jnode *n, jenv *e, jv in) {
-    jv made = jv_object(&q->C);
-    for (jnode *pair = n->a; pair; pair = pair->next) {
-        jv key = pair->a->kind == N_LITERAL ? jv_copy(pair->a->value) : jq_eval1(q, pair->a, e, jv_copy(in)), v;
-        if (key.kind != J_STRING) {
-            if (key.kind != J_INVALID) { jq_errorf(q, "Object keys must be strings"); jv_drop(&q->C, key); }
-            goto failed;
-        }
-        v = jq_eval1(q, pair->b, e, jv_copy(in));
-        if (v.kind == J_INVALID) { jv_drop(&q->C, key); goto failed; }
-        made = jv_set(&q->C, made, key.s, v);
-        jv_drop(&q->C, key);
-    }
-    jv_drop(&q->C, in);
-    return made;
-failed:
-    jv_drop(&q->C, in);
-    jv_drop(&q->C, made);
-    return jv_of(J_INVALID);
-}
-
-OUTLINE static jv eval1_string(jq *q, jnode *n, jenv *e, jv in) {
-    buffer b = {.t = q->t};
-    for (jnode *part = n->a; part; part = part->next) {
-        jv v = jq_eval1(q, part, e, jv_copy(in));
-        if (v.kind == J_INVALID) { buffer_free(&b); jv_drop(&q->C, in); return v; }
-        buffer_add(&b, v.s->text, v.s->n);
-        jv_drop(&q->C, v);
-    }
-    jv_drop(&q->C, in);
-    jv s = jv_text(&q->C, b.p ? b.p : "", b.n);
-    buffer_free(&b);
-    return s;
-}
-
-OUTLINE static jv eval1_array(jq *q, jnode *n, jenv *e, jv in) {
-    jctx *C = &q->C;
-    cont c = {.o = {collect_out}, .q = q, .held = jv_array(C, 0)};
-    if (!n->a) { jv_drop(C, in); return c.held; }
-    int run = jq_eval(q, n->a, e, in, NULL, &c.o);
-    if (run == RUN_ON) return c.held;
-    jv_drop(C, c.held);
-    if (run == RUN_BREAK) { jv m = jv_object(C); jq_error(q, jv_put(C, m, "__jq", jv_num(q->breaking))); }
-    return jv_of(J_INVALID);
-}
-
-OUTLINE static jv eval1_function(jq *q, jnode *n, jenv *e, jv in) {
-    jv args[8];
-    for (int i = n->count - 1; i >= 0; i--) {
-        args[i] = jq_eval1(q, n->args[i], e, jv_copy(in));
-        if (args[i].kind != J_INVALID) continue;
-        for (int j = i + 1; j < n->count; j++) jv_drop(&q->C, args[j]);
-        jv_drop(&q->C, in);
-        return jv_of(J_INVALID);
-    }
-    return n->fn(q, in, args);
-}
-
-/* The value of a single expression. Takes over in; J_INVALID after an error. */
-jv jq_eval1(jq *q, jnode *n, jenv *e, jv in) {
-    jctx *C = &q->C;
-    jv a, b;
-    if (tool_too_deep(q->t)) { jv_drop(C, in); return jq_error(q, jv_cstr(C, "expression nests too deep")); }
-    for (;;) switch (n->kind) {
-    case N_IDENTITY: return in;
-    case N_LITERAL: jv_drop(C, in); return jv_copy(n->value);
-    case N_VARIABLE: jv_drop(C, in); return jv_copy(up(e, n->index)->value);
-    case N_PIPE:
-        in = jq_eval1(q, n->a, e, in);
-        if (in.kind == J_INVALID) return in;
-        n = n->b;
-        continue;
-    case N_INDEX:
-        if (n->b->kind == N_LITERAL) {
-            a = n->a->kind == N_IDENTITY ? in : jq_eval1(q, n->a, e, in);
-            if (a.kind == J_INVALID) return a;
-            return jq_index(q, a, jv_copy(n->b->value));
-        }
-        b = jq_eval1(q, n->b, e, jv_copy(in));
-        if (b.kind == J_INVALID) { jv_drop(C, in); return b; }
-        a = jq_eval1(q, n->a, e, in);
-        if (a.kind == J_INVALID) { jv_drop(C, b); return a; }
-        return jq_index(q, a, b);
-    case N_SLICE: {
-        jv to = n->c ? jq_eval1(q, n->c, e, jv_copy(in)) : jv_null(), from = jv_null();
-        if (to.kind != J_INVALID && n->b) from = jq_eval1(q, n->b, e, jv_copy(in));
-        if (to.kind == J_INVALID || from.kind == J_INVALID) { jv_drop(C, in); jv_drop(C, to); return jv_of(J_INVALID); }
-        a = jq_eval1(q, n->a, e, in);
-        if (a.kind == J_INVALID) { jv_drop(C, from); jv_drop(C, to); return a; }
-        return jq_index(q, a, slice_key(q, from, to));
-    }
-    case N_BINARY:
-        b = jq_eval1(q, n->b, e, jv_copy(in));
-        if (b.kind == J_INVALID) { jv_drop(C, in); return b; }
-        a = jq_eval1(q, n->a, e, in);
-        if (a.kind == J_INVALID) { jv_drop(C, b); return a; }
-        return jq_arith(q, n->op, a, b);
-    case N_COMPARE: {
-        b = jq_eval1(q, n->b, e, jv_copy(in));
-        if (b.kind == J_INVALID) { jv_drop(C, in); return b; }
-        a = jq_eval1(q, n->a, e, in);
-        if (a.kind == J_INVALID) { jv_drop(C, b); return a; }
-        int yes;
-        if (n->op == '=' || n->op == '!') yes = jv_equal(C, a, b) == (n->op == '=');
-        else {
-            int order = jv_compare(C, a, b);
-            yes = n->op == '<' ? order < 0 : n->op == '>' ? order > 0 : n->op == 'l' ? order <= 0 : order >= 0;
-        }
-        jv_drop(C, a);
-        jv_drop(C, b);
-        return jv_bool(yes);
-    }
-    case N_AND: case N_OR: {
-        a = jq_eval1(q, n->a, e, jv_copy(in));
-        if (a.kind == J_INVALID) { jv_drop(C, in); return a; }
-        int yes = jv_true(a);
-        jv_drop(C, a);
-        if (n->kind == N_AND ? !yes : yes) { jv_drop(C, in); return jv_bool(yes); }
-        b = jq_eval1(q, n->b, e, in);
-        if (b.kind == J_INVALID) return b;
-        yes = jv_true(b);
-        jv_drop(C, b);
-        return jv_bool(yes);
-    }
-    case N_NEGATE:
-        a = jq_eval1(q, n->a, e, in);
-        if (a.kind == J_INVALID) return a;
-        if (!jv_is_number(a)) {
-            jv text = jq_error_text(q, a);
-            jq_errorf(q, "%s (%s) cannot be negated", jv_kind_name(a), text.s->text);
-            jv_drop(C, text);
-            jv_drop(C, a);
-            return jv_of(J_INVALID);
-        }
-        { double d = -jv_number(a); jv_drop(C, a); return jv_num(d); }
-    case N_IF: {
-        a = jq_eval1(q, n->a, e, jv_copy(in));
-        if (a.kind == J_INVALID) { jv_drop(C, in); return a; }
-        int yes = jv_true(a);
-        jv_drop(C, a);
-        n = yes ? n->b : n->c;
-        if (!n) return in;
-        continue;
-    }
-    case N_ARRAY: return eval1_array(q, n, e, in);
-    case N_OBJECT: return eval1_object(q, n, e, in);
-    case N_STRING: return eval1_string(q, n, e, in);
-    case N_FORMAT:
-        a = jq_eval1(q, n->a, e, in);
-        return a.kind == J_INVALID ? a : jq_format(q, n->value.s->text, a);
-    case N_FUNCTION: return eval1_function(q, n, e, in);
-    default: jv_drop(C, in); return jq_error(q, jv_cstr(C, "internal error"));
-    }
 }

@@ -45,8 +45,8 @@ static jv merge(jq *q, jv a, jv b, int deep) {
 }
 
 static jv repeat_text(jq *q, jv s, double n) {
-    if (n <= 0 || n != n) { jv_drop(&q->C, s); return jv_null(); }
-    if (n < 1) n = 1;
+    if (n < 0 || n != n) { jv_drop(&q->C, s); return jv_null(); }
+    if (n > 0 && n < 1) n = 1;
     double total = s.s->n * floor(n);
     if (total > 200e6) { jv_drop(&q->C, s); return jq_errorf(q, "Repeat string result too long"); }
     size_t times = (size_t)n;
@@ -243,7 +243,13 @@ static jv fn_add(jq *q, jv in, jv *args) {
     (void)args;
     jv sum = jv_null();
     uint32_t n = in.kind == J_ARRAY ? in.a->n : in.kind == J_OBJECT ? in.o->n : 0;
-    if (in.kind < J_ARRAY) return in.kind == J_NULL ? jv_null() : refuse(q, in, "cannot be iterated over");
+    if (in.kind < J_ARRAY) {
+        jv text = jq_error_text(q, in);
+        jq_errorf(q, "Cannot iterate over %s (%s)", jv_kind_name(in), text.s->text);
+        jv_drop(&q->C, text);
+        jv_drop(&q->C, in);
+        return jv_of(J_INVALID);
+    }
     if (in.kind == J_ARRAY && n && in.a->at[0].kind == J_STRING) {
         /* joining many strings one by one would be quadratic */
         size_t total = 0;
@@ -299,16 +305,8 @@ static jv fn_max(jq *q, jv in, jv *args) { (void)args; return extreme(q, in, 1);
 static jv fn_reverse(jq *q, jv in, jv *args) {
     (void)args;
     if (in.kind == J_NULL) return jv_array(&q->C, 0);
-    if (in.kind == J_STRING) {
-        jv made = jv_room(&q->C, in.s->n);
-        for (size_t i = 0; i < in.s->n;) {
-            int c, n = utf8_decode(in.s->text + i, in.s->n - i, &c);
-            memcpy(made.s->text + in.s->n - i - (size_t)n, in.s->text + i, (size_t)n);
-            i += (size_t)n;
-        }
-        jv_drop(&q->C, in);
-        return made;
-    }
+    if (in.kind == J_STRING && !in.s->n) { jv_drop(&q->C, in); return jv_array(&q->C, 0); }
+    if (in.kind == J_STRING || in.kind == J_OBJECT) { jq_errorf(q, "Cannot index %s with number", jv_kind_name(in)); jv_drop(&q->C, in); return jv_of(J_INVALID); }
     if (in.kind != J_ARRAY) return refuse(q, in, "cannot be reversed, as it is not an array");
     jv made = jv_array(&q->C, in.a->n);
     for (uint32_t i = in.a->n; i-- > 0;) made = jv_push(&q->C, made, jv_copy(in.a->at[i]));
@@ -360,12 +358,25 @@ static jv fn_from_entries(jq *q, jv in, jv *args) {
     jv made = jv_object(C);
     for (uint32_t i = 0; i < in.a->n; i++) {
         jv e = in.a->at[i], *k = NULL, *v = NULL;
-        static const char *const key_names[] = {"key", "k", "name", "Name", "Key", "K"}, *const value_names[] = {"value", "v", "Value", "V"};
-        if (e.kind != J_OBJECT) { jv_drop(C, made); jq_errorf(q, "Cannot index %s with \"key\"", jv_kind_name(e)); jv_drop(C, in); return jv_of(J_INVALID); }
-        for (size_t j = 0; j < 6 && !(k && jv_true(*k)); j++) { jv *c = jv_find(e, key_names[j], (uint32_t)strlen(key_names[j])); if (c && (c->kind != J_NULL)) { if (!k || c->kind != J_FALSE) k = c; if (c->kind == J_FALSE && j == 0) break; } }
+        static const char *const key_names[] = {"key", "Key", "name", "Name", "k", "K"}, *const value_names[] = {"value", "Value", "v", "V"};
+        if (e.kind != J_OBJECT) {
+            jv_drop(C, made);
+            jq_errorf(q, "Cannot index %s with string \"key\"", jv_kind_name(e));
+            jv_drop(C, in);
+            return jv_of(J_INVALID);
+        }
+        for (size_t j = 0; j < 6 && !k; j++) {
+            k = jv_find(e, key_names[j], (uint32_t)strlen(key_names[j]));
+            if (k && !jv_true(*k)) k = NULL;
+        }
         for (size_t j = 0; j < 4 && !v; j++) v = jv_find(e, value_names[j], (uint32_t)strlen(value_names[j]));
-        jv name = !k ? jv_cstr(C, "null") : k->kind == J_STRING ? jv_copy(*k) : k->kind <= J_LITERAL ? json_text(C, *k) : jv_of(J_INVALID);
-        if (name.kind == J_INVALID) { jv_drop(C, made); jq_errorf(q, "Cannot use %s (%s) as object key", jv_kind_name(*k), "..."); jv_drop(C, in); return name; }
+        jv name = k ? jv_copy(*k) : jv_null();
+        if (name.kind != J_STRING) {
+            jv text = jq_error_text(q, name);
+            jq_errorf(q, "Cannot use %s (%s) as object key", jv_kind_name(name), text.s->text);
+            jv_drop(C, text); jv_drop(C, name); jv_drop(C, made); jv_drop(C, in);
+            return jv_of(J_INVALID);
+        }
         made = jv_set(C, made, name.s, v ? jv_copy(*v) : jv_null());
         jv_drop(C, name);
     }
@@ -378,7 +389,14 @@ static jv fn_transpose(jq *q, jv in, jv *args) {
     jctx *C = &q->C;
     if (in.kind != J_ARRAY) return refuse(q, in, "cannot be iterated over");
     uint32_t most = 0;
-    for (uint32_t i = 0; i < in.a->n; i++) if (in.a->at[i].kind == J_ARRAY && in.a->at[i].a->n > most) most = in.a->at[i].a->n;
+    for (uint32_t i = 0; i < in.a->n; i++) {
+        jv row = in.a->at[i];
+        if (row.kind == J_ARRAY && row.a->n > most) most = row.a->n;
+        if (row.kind == J_ARRAY || row.kind == J_NULL) continue;
+        jq_errorf(q, "Cannot index %s with number", jv_kind_name(row));
+        jv_drop(C, in);
+        return jv_of(J_INVALID);
+    }
     jv made = jv_array(C, most);
     for (uint32_t j = 0; j < most; j++) {
         jv row = jv_array(C, in.a->n);
@@ -433,12 +451,12 @@ static jv fn_halt_error1(jq *q, jv in, jv *args) {
     return jq_error(q, jv_null());
 }
 static jv fn_halt_error0(jq *q, jv in, jv *args) { jv five = jv_num(5); (void)args; return fn_halt_error1(q, in, &five); }
-static jv fn_input_filename(jq *q, jv in, jv *args) { (void)args; jv_drop(&q->C, in); return q->file_name ? jv_cstr(&q->C, q->file_name) : jv_null(); }
+static jv fn_input_filename(jq *q, jv in, jv *args) { (void)args; jv_drop(&q->C, in); return q->file_name ? jv_cstr(&q->C, q->file_name) : q->reading ? jv_cstr(&q->C, "<stdin>") : jv_null(); }
 static jv fn_input_line_number(jq *q, jv in, jv *args) {
     (void)args;
     jv_drop(&q->C, in);
     double n = 0;
-    for (const char *p = q->reader.begin; p && p < q->reader.p; p++) n += *p == '\n';
+    for (const char *p = q->reader.begin; p && p < q->reader.end && (p < q->reader.p || p[-1] != '\n'); p++) n += *p == '\n';
     return jv_num(n);
 }
 static jv fn_toarray(jq *q, jv in, jv *args) { (void)args; return in.kind == J_ARRAY ? in : jv_push(&q->C, jv_array(&q->C, 1), in); }
@@ -452,7 +470,7 @@ MATH1(asinh, asinh(x)) MATH1(acosh, acosh(x)) MATH1(atanh, atanh(x)) MATH1(gamma
 MATH1(significand, x == 0 || isinf(x) || x != x ? x : x / exp2(logb(x)))
 #define TEST1(name, call) static jv test_##name(jq *q, jv in, jv *args) { (void)args; if (!jv_is_number(in)) return refuse(q, in, "number required"); double x = jv_number(in); jv_drop(&q->C, in); return jv_bool(call); }
 TEST1(isinfinite, isinf(x)) TEST1(isnan, x != x) TEST1(isnormal, isnormal(x))
-static jv fn_abs(jq *q, jv in, jv *args) { (void)args; if (!jv_is_number(in)) return refuse(q, in, "has no absolute value"); if (jv_number(in) >= 0) return in; double x = -jv_number(in); jv_drop(&q->C, in); return jv_num(x); }
+static jv fn_abs(jq *q, jv in, jv *args) { (void)args; if (!jv_is_number(in)) return in.kind > J_LITERAL ? in : refuse(q, in, "cannot be negated"); if (jv_number(in) >= 0) return in; double x = -jv_number(in); jv_drop(&q->C, in); return jv_num(x); }
 
 static jv math2(jq *q, jv in, jv *args, double (*f)(double, double)) {
     jv_drop(&q->C, in);
@@ -472,6 +490,15 @@ MATH2(pow) MATH2(atan2) MATH2(fmod) MATH2(fmin) MATH2(fmax) MATH2(hypot) MATH2(c
 static jv math_ldexp(jq *q, jv in, jv *args) { return math2(q, in, args, scale_by); }
 static double remainder_of(double a, double b) { return remainder(a, b); }
 static jv math_drem(jq *q, jv in, jv *args) { return math2(q, in, args, remainder_of); }
+
+/* fma(x; y; z) */
+static jv math_fma(jq *q, jv in, jv *args) {
+    jv_drop(&q->C, in);
+    int fine = jv_is_number(args[0]) && jv_is_number(args[1]) && jv_is_number(args[2]);
+    double r = fma(jv_number(args[0]), jv_number(args[1]), jv_number(args[2]));
+    for (int i = 0; i < 3; i++) jv_drop(&q->C, args[i]);
+    return fine ? jv_num(r) : jq_errorf(q, "number required");
+}
 
 static jv fn_frexp(jq *q, jv in, jv *args) {
     (void)args;
@@ -505,7 +532,7 @@ jfunc *jq_func_named(const char *name, int arity, int *single) {
         {"gamma", 0, math_gamma}, {"lgamma", 0, math_gamma}, {"lgamma_r", 0, math_gamma}, {"tgamma", 0, math_tgamma}, {"logb", 0, math_logb}, {"significand", 0, math_significand},
         {"isinfinite", 0, test_isinfinite}, {"isnan", 0, test_isnan}, {"isnormal", 0, test_isnormal}, {"pow", 2, math_pow}, {"atan2", 2, math_atan2}, {"fmod", 2, math_fmod}, {"fmin", 2, math_fmin},
         {"fmax", 2, math_fmax}, {"hypot", 2, math_hypot}, {"copysign", 2, math_copysign}, {"fdim", 2, math_fdim}, {"nextafter", 2, math_nextafter}, {"ldexp", 2, math_ldexp}, {"scalb", 2, math_ldexp},
-        {"scalbln", 2, math_ldexp}, {"drem", 2, math_drem}, {"frexp", 0, fn_frexp}, {"modf", 0, fn_modf}, {"_match_impl", 3, jq_fn_match}, {"get_search_list", 0, fn_builtins}, {"have_decnum", 0, fn_true},
+        {"scalbln", 2, math_ldexp}, {"drem", 2, math_drem}, {"remainder", 2, math_drem}, {"fma", 3, math_fma}, {"frexp", 0, fn_frexp}, {"modf", 0, fn_modf}, {"_match_impl", 3, jq_fn_match}, {"get_search_list", 0, fn_builtins}, {"have_decnum", 0, fn_true},
         {"have_literal_numbers", 0, fn_true}};
     *single = 1;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) if (table[i].arity == arity && !strcmp(table[i].name, name)) return table[i].fn;

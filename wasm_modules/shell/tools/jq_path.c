@@ -17,7 +17,7 @@ jv jq_path_array(jq *q, jpath *p) {
 }
 
 static jv cannot_index(jq *q, jv v, jv key) {
-    if (key.kind == J_STRING && (v.kind != J_ARRAY)) jq_errorf(q, "Cannot index %s with \"%s\"", jv_kind_name(v), key.s->text);
+    if (key.kind == J_STRING) jq_errorf(q, "Cannot index %s with string \"%s\"", jv_kind_name(v), key.s->text);
     else jq_errorf(q, "Cannot index %s with %s", jv_kind_name(v), jv_kind_name(key));
     jv_drop(&q->C, v);
     jv_drop(&q->C, key);
@@ -27,11 +27,18 @@ static jv cannot_index(jq *q, jv v, jv key) {
 /* start and end of a slice key as doubles; -1 when they are not numbers. */
 static int slice_ends(jv key, double *from, double *to) {
     jv *start = jv_find(key, "start", 5), *end = jv_find(key, "end", 3);
+    if (!start && !end) return -1;
     *from = 0;
     *to = INFINITY;
     if (start && start->kind != J_NULL) { if (!jv_is_number(*start)) return -1; *from = jv_number(*start); }
     if (end && end->kind != J_NULL) { if (!jv_is_number(*end)) return -1; *to = jv_number(*end); }
     return 0;
+}
+
+jv jq_slice_key(jq *q, jv from, jv to) {
+    jv o = jv_object(&q->C);
+    o = jv_put(&q->C, o, "start", from);
+    return jv_put(&q->C, o, "end", to);
 }
 
 static jv array_indices(jq *q, jv v, jv what) {
@@ -62,7 +69,7 @@ jv jq_index(jq *q, jv v, jv key) {
         if (slice_ends(key, &from, &to) < 0) {
             jv_drop(C, v);
             jv_drop(C, key);
-            return jq_errorf(q, "Start and end indices of an array slice must be numbers");
+            return jq_errorf(q, "Array/string slice indices must be integers");
         }
         if (v.kind == J_NULL) { jv_drop(C, key); return r; }
         jv_drop(C, key);
@@ -105,7 +112,7 @@ static jv set_element(jq *q, jv v, jv key, jv to) {
         if (slice_ends(key, &from, &to_end) < 0 || to.kind != J_ARRAY) {
             int slice = to.kind != J_ARRAY;
             jv_drop(C, v); jv_drop(C, to); jv_drop(C, key);
-            return slice ? jq_errorf(q, "A slice of an array can only be assigned another array") : jq_errorf(q, "Start and end indices of an array slice must be numbers");
+            return slice ? jq_errorf(q, "A slice of an array can only be assigned another array") : jq_errorf(q, "Array/string slice indices must be integers");
         }
         double n = v.a->n;
         if (from < 0) from += n;
@@ -163,7 +170,7 @@ static jv delete_element(jq *q, jv v, jv key) {
     if (v.kind == J_ARRAY && (jv_is_number(key) || key.kind == J_OBJECT)) {
         double from, to, n = v.a->n;
         if (key.kind == J_OBJECT) {
-            if (slice_ends(key, &from, &to) < 0) { jv_drop(C, v); return jq_errorf(q, "Start and end indices of an array slice must be numbers"); }
+            if (slice_ends(key, &from, &to) < 0) { jv_drop(C, v); return jq_errorf(q, "Array/string slice indices must be integers"); }
             if (from < 0) from += n;
             if (to < 0) to += n;
             from = from < 0 ? 0 : from;

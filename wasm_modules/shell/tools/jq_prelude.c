@@ -23,7 +23,7 @@ static const struct { const char *name; int arity; const char *text; } prelude[]
     {"first", 0, "def first: .[0];"},
     {"last", 0, "def last: .[-1];"},
     {"nth", 1, "def nth($n): .[$n];"},
-    {"nth", 2, "def nth($n; f): if $n < 0 then error(\"Out of bounds negative array index\") else last(limit($n + 1; f)) end;"},
+    {"nth", 2, "def nth($n; f): if $n < 0 then error(\"nth doesn't support negative indices\") else last(limit($n + 1; f)) end;"},
     {"skip", 2, "def skip($n; f): if $n > 0 then foreach f as $x ($n; . - 1; if . < 0 then $x else empty end) else f end;"},
     {"any", 0, "def any: any(.[]; .);"},
     {"all", 0, "def all: all(.[]; .);"},
@@ -55,8 +55,10 @@ static const struct { const char *name; int arity; const char *text; } prelude[]
     {"splits", 2, "def splits($re; flags): split($re; flags) | .[];"},
     {"splits", 1, "def splits($re): splits($re; null);"},
     {"split", 2, "def split($re; flags): . as $s | [foreach ((match($re; flags + \"g\") | [.offset, .length]), null) as $m ([0, null]; if $m == null then [.[0], $s[.[0]:]] else [$m[0] + $m[1], $s[.[0]:$m[0]]] end; .[1])];"},
-    {"sub", 3, "def sub($re; str; $flags): . as $in | (reduce (match($re; $flags), null) as $edit ([[\"\"], 0]; if $edit == null then (.[1]) as $at | [(.[0][] | . + $in[$at:])] | [., 0] else .[1] as $at | .[0] as $acc"
-        " | ($edit | [.captures | .[] | select(.name != null) | {key: .name, value: .string}] | from_entries) as $c | [[$acc[] as $a | ($c | str) as $s | $a + $in[$at:$edit.offset] + $s], $edit.offset + $edit.length] end)) | .[0][];"},
+    {"sub", 3, "def sub($re; str; $flags): . as $in | (reduce match($re; $flags) as $edit ({result: [], previous: 0}; $in[.previous:($edit | .offset)] as $gap"
+        " | [reduce ($edit | .captures | .[] | select(.name != null) | {(.name): .string}) as $pair ({}; . + $pair) | str] as $inserts"
+        " | reduce range(0; $inserts | length) as $i (.; .result[$i] += $gap + $inserts[$i]) | .previous = ($edit | .offset + .length))"
+        " | .result[] + $in[.previous:]) // $in;"},
     {"sub", 2, "def sub($re; str): sub($re; str; \"\");"},
     {"gsub", 3, "def gsub($re; str; $flags): sub($re; str; $flags + \"g\");"},
     {"gsub", 2, "def gsub($re; str): sub($re; str; \"g\");"},
@@ -71,6 +73,9 @@ static const struct { const char *name; int arity; const char *text; } prelude[]
     {"IN", 2, "def IN(src; s): any(src == s; .);"},
     {"INDEX", 2, "def INDEX(stream; idx_expr): reduce stream as $row ({}; .[$row|idx_expr|tostring] |= $row);"},
     {"INDEX", 1, "def INDEX(idx_expr): INDEX(.[]; idx_expr);"},
+    {"JOIN", 2, "def JOIN($idx; idx_expr): [.[] | [., $idx[idx_expr]]];"},
+    {"JOIN", 3, "def JOIN($idx; stream; idx_expr): stream | [., $idx[idx_expr]];"},
+    {"JOIN", 4, "def JOIN($idx; stream; idx_expr; join_expr): stream | [., $idx[idx_expr]] | join_expr;"},
     {"bsearch", 1, "def bsearch($target): . as $in | first(range(length) | select($in[.] >= $target)) // length | if $in[.] == $target then . else -1 - . end;"},
     {"debug", 2, "def debug(msg; x): (msg | debug | empty), x;"},
 };

@@ -9,8 +9,8 @@ static jv capture_value(jq *q, jv in, regex_span g, const char *name, size_t bas
     jv o = jv_object(C);
     if (g.start < 0) {
         o = jv_put(C, o, "offset", jv_num(-1));
-        o = jv_put(C, o, "length", jv_num(0));
         o = jv_put(C, o, "string", jv_null());
+        o = jv_put(C, o, "length", jv_num(0));
     } else {
         double at = (double)(base_chars + ((size_t)g.start >= base_bytes ? utf8_length(in.s->text + base_bytes, (size_t)g.start - base_bytes) : 0));
         if ((size_t)g.start < base_bytes) at = (double)utf8_length(in.s->text, (size_t)g.start);

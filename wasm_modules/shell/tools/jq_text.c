@@ -119,7 +119,7 @@ static jv escape(jq *q, jv v, int uri) {
         if (uri) { if (isalnum(c) || strchr("-_.~", c)) { if (c) buffer_putc(&b, c); } else buffer_printf(&b, "%%%02X", c); }
         else switch (c) {
             case '<': buffer_puts(&b, "&lt;"); break; case '>': buffer_puts(&b, "&gt;"); break; case '&': buffer_puts(&b, "&amp;"); break;
-            case '\'': buffer_puts(&b, "&#39;"); break; case '"': buffer_puts(&b, "&quot;"); break; default: buffer_putc(&b, c);
+            case '\'': buffer_puts(&b, "&apos;"); break; case '"': buffer_puts(&b, "&quot;"); break; default: buffer_putc(&b, c);
         }
     }
     return finish(q, &b, v);
@@ -172,54 +172,45 @@ jv jq_format(jq *q, const char *name, jv v) {
 static jv fn_tostring(jq *q, jv in, jv *args) { (void)args; return jq_tostring(q, in); }
 static jv fn_tojson(jq *q, jv in, jv *args) { (void)args; jv s = json_text(&q->C, in); jv_drop(&q->C, in); return s; }
 
-static jv fn_tonumber(jq *q, jv in, jv *args) {
-    (void)args;
-    if (jv_is_number(in)) return in;
-    if (in.kind == J_STRING) {
-        json_reader r;
-        const char *p = in.s->text;
-        if (in.s->n && !isspace((unsigned char)p[0]) && !isspace((unsigned char)p[in.s->n - 1])) {
-            json_reader_start(&r, &q->C, p, in.s->n);
-            jv v = json_next(&r);
-            if (jv_is_number(v) && r.p == r.end) { jv_drop(&q->C, in); return v; }
-            if (v.kind != J_INVALID) jv_drop(&q->C, v);
-            if (*p == '.' || *p == '+') {
-                char *end;
-                double n = strtod(p, &end);
-                if (*end == '\0' && end != p) { jv_drop(&q->C, in); return jv_num(n); }
-            }
-        }
-        return refuse(q, in, "cannot be parsed as a number");
-    }
-    return refuse(q, in, "cannot be parsed as a number");
-}
-
-static jv fn_fromjson(jq *q, jv in, jv *args) {
-    (void)args;
-    if (in.kind != J_STRING) return refuse(q, in, "cannot be parsed as JSON");
+/* The one value that text holds, or an error as jq words it. Takes over in, a string. */
+static jv parse_whole(jq *q, jv in) {
     json_reader r;
     json_reader_start(&r, &q->C, in.s->text, in.s->n);
     jv v = json_next(&r);
     if (v.kind != J_INVALID) {
         jv more = json_next(&r);
         if (more.kind != J_INVALID || r.error) {
-            if (more.kind != J_INVALID) jv_drop(&q->C, more);
             jv_drop(&q->C, v);
             v = jv_of(J_INVALID);
-            if (!r.error) r.error = "Unexpected extra JSON values";
+            if (more.kind != J_INVALID) { jv_drop(&q->C, more); jq_errorf(q, "Unexpected extra JSON values (while parsing '%s')", in.s->text); }
         }
-    }
-    if (v.kind == J_INVALID && !r.error) { jv_drop(&q->C, in); return jv_null(); }
-    if (v.kind == J_INVALID) {
-        if (!strcmp(r.error, "Unexpected extra JSON values")) jq_errorf(q, "Unexpected extra JSON values (while parsing '%s')", in.s->text);
-        else jq_errorf(q, "%s%s at line %d, column %d (while parsing '%s')", r.error, strncmp(r.error, "Unfinished", 10) ? "" : " at EOF", r.line, r.column, in.s->text);
+    } else if (!r.error) v = jv_null();
+    if (v.kind == J_INVALID && r.error) {
+        jv fault = json_fault_text(&r);
+        jq_errorf(q, "%s (while parsing '%s')", fault.s->text, in.s->text);
+        jv_drop(&q->C, fault);
     }
     jv_drop(&q->C, in);
     return v;
 }
 
+static jv fn_tonumber(jq *q, jv in, jv *args) {
+    (void)args;
+    if (jv_is_number(in)) return in;
+    if (in.kind != J_STRING) return refuse(q, in, "cannot be parsed as a number");
+    jv text = jv_copy(in), v = parse_whole(q, in);
+    if (v.kind == J_INVALID || jv_is_number(v)) { jv_drop(&q->C, text); return v; }
+    jv_drop(&q->C, v);
+    return refuse(q, text, "cannot be parsed as a number");
+}
+
+static jv fn_fromjson(jq *q, jv in, jv *args) {
+    (void)args;
+    return in.kind == J_STRING ? parse_whole(q, in) : refuse(q, in, "cannot be parsed as JSON");
+}
+
 static jv change_case(jq *q, jv in, int upper) {
-    if (in.kind != J_STRING) return refuse(q, in, upper ? "ascii_upcase input must be a string" : "ascii_downcase input must be a string");
+    if (in.kind != J_STRING) { jv_drop(&q->C, in); return jq_errorf(q, "explode input must be a string"); }
     jv s = jv_text(&q->C, in.s->text, in.s->n);
     for (uint32_t i = 0; i < s.s->n; i++) { char c = s.s->text[i]; if (upper ? c >= 'a' && c <= 'z' : c >= 'A' && c <= 'Z') s.s->text[i] = (char)(c ^ 32); }
     jv_drop(&q->C, in);
@@ -230,7 +221,7 @@ static jv fn_ascii_upcase(jq *q, jv in, jv *args) { (void)args; return change_ca
 
 static jv fn_explode(jq *q, jv in, jv *args) {
     (void)args;
-    if (in.kind != J_STRING) return refuse(q, in, "cannot be exploded");
+    if (in.kind != J_STRING) { jv_drop(&q->C, in); return jq_errorf(q, "explode input must be a string"); }
     jv a = jv_array(&q->C, in.s->n);
     for (uint32_t i = 0; i < in.s->n;) { int c, n = utf8_decode(in.s->text + i, in.s->n - i, &c); a = jv_push(&q->C, a, jv_num(c < 0 ? 0xFFFD : c)); i += (uint32_t)n; }
     jv_drop(&q->C, in);
@@ -239,7 +230,7 @@ static jv fn_explode(jq *q, jv in, jv *args) {
 
 static jv fn_implode(jq *q, jv in, jv *args) {
     (void)args;
-    if (in.kind != J_ARRAY) return refuse(q, in, "cannot be imploded");
+    if (in.kind != J_ARRAY) { jv_drop(&q->C, in); return jq_errorf(q, "implode input must be an array"); }
     buffer b = {.t = q->t};
     for (uint32_t i = 0; i < in.a->n; i++) {
         char bytes[4];

@@ -62,8 +62,10 @@ void json_number(buffer *b, double n);
 jv json_text(jctx *C, jv v);                                  /* compact; v borrowed */
 
 /* Reads the values of text[0..n) one after another. */
-typedef struct { jctx *C; const char *begin, *p, *end; const char *error; int line, column; jv *stack; int depth, cap; jv *keys; int seq; } json_reader;
+typedef struct { jctx *C; const char *begin, *p, *end; const char *error; int line, column; jv *stack; int depth, cap; jv *keys; int seq, at_end; } json_reader;
 void json_reader_start(json_reader *r, jctx *C, const char *text, size_t n);
 jv json_next(json_reader *r);                                 /* J_INVALID at the end; with r->error set, on malformed text */
+void json_explain(json_reader *r);                             /* after an error: makes error, line, column and at_end what jq says */
+jv json_fault_text(json_reader *r);                            /* "MESSAGE at line N, column N" */
 enum { JSON_DEEPEST = 10000 };
 #endif

@@ -50,7 +50,7 @@ static jv unescape(json_reader *r, const char *p, const char *stop) {
             if (c >= 0xD800 && c < 0xDC00 && stop - p >= 6 && p[0] == '\\' && p[1] == 'u') {
                 int low = hex4(p + 2, stop);
                 if (low >= 0xDC00 && low < 0xE000) { c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00); p += 6; }
-            }
+            } else if (c >= 0xD800 && c < 0xDC00) return fail(r, "Invalid escape", stop);
             char bytes[4];
             buffer_add(&b, bytes, (size_t)utf8_encode(c, bytes));
             continue;
@@ -69,7 +69,7 @@ static jv read_string(json_reader *r) {
     int plain = 1;
     for (; p < r->end && *p != '"'; p++) {
         if (*p == '\\') { plain = 0; p++; }
-        else if ((signed char)*p < 0) plain &= 2 | plain;
+        else if ((unsigned char)*p < 32) return fail(r, "Invalid string", p);
     }
     if (p >= r->end) return fail(r, "Unfinished string", r->end);
     r->p = p + 1;
@@ -147,8 +147,7 @@ static jv read_number(json_reader *r) {
     text[n] = '\0';
     double value = strtod(text, NULL);
     if (text != small) tool_free(r->C->t, text);
-    if (isinf(value)) return jv_num(value);
-    if (exponent || digits > 15 || (dot && p[-1] == '0') || p[-1] == '.') return literal(r->C, start, n, value);
+    if (exponent || digits > 15 || (dot && (p[-1] == '0' || fabs(value) < 1e-4)) || p[-1] == '.') return literal(r->C, start, n, value);
     return jv_num(value);
 }
 
@@ -163,7 +162,7 @@ static jv read_word(json_reader *r) {
     if ((n == 3 && !strncasecmp(start, "nan", 3)) || (n == 4 && *start == '-' && !strncasecmp(start + 1, "nan", 3))) { r->p = p; return jv_num(NAN); }
     if (n == 8 && !memcmp(start, "Infinity", 8)) { r->p = p; return jv_num(INFINITY); }
     if (n == 9 && !memcmp(start, "-Infinity", 9)) { r->p = p; return jv_num(-INFINITY); }
-    if (isdigit((unsigned char)*start) || *start == '-' || *start == '.') {
+    if (isdigit((unsigned char)*start) || *start == '-' || *start == '+' || *start == '.') {
         jv v = read_number(r);
         if (v.kind != J_INVALID) return v;
     }
@@ -190,6 +189,7 @@ static jv abandon(json_reader *r) {
         jv_drop(r->C, r->stack[r->depth]);
     }
     r->p = r->end;
+    json_explain(r);
     return jv_of(J_INVALID);
 }
 
@@ -229,6 +229,7 @@ jv json_next(json_reader *r) {
             return abandon(r);
         } else v = read_word(r);
         if (v.kind == J_INVALID) return abandon(r);
+        if (!r->depth && c != '"' && c != '[' && c != '{' && r->p < r->end && *r->p && strchr(",:]}", *r->p)) { jv_drop(C, v); fail(r, "Invalid", r->p); return abandon(r); }
         /* put the finished value where it belongs, closing what it ends */
         for (;;) {
             if (!r->depth) return v;

@@ -119,7 +119,6 @@ void json_write(jctx *C, buffer *b, jv v, const json_style *s) {
             if (s->color) buffer_puts(b, color_of(v));
             buffer_putc(b, v.kind == J_ARRAY ? '[' : '{');
             if (!n) {
-                if (s->color) buffer_puts(b, color_of(v));
                 buffer_putc(b, v.kind == J_ARRAY ? ']' : '}');
                 if (s->color) buffer_puts(b, "\033[0m");
             } else {
@@ -155,7 +154,7 @@ void json_write(jctx *C, buffer *b, jv v, const json_style *s) {
             jstr *key = f->keys.kind == J_ARRAY ? f->keys.a->at[f->at].s : f->v.o->at[f->at].key;
             v = f->keys.kind == J_ARRAY ? *jv_find_key(f->v, key) : f->v.o->at[f->at].value;
             f->at++;
-            if (s->color) buffer_puts(b, "\033[34;1m");
+            if (s->color) buffer_puts(b, "\033[1;34m");
             write_string(b, key, s->ascii);
             if (s->color) { buffer_puts(b, "\033[0m"); buffer_puts(b, color_of(f->v)); }
             buffer_putc(b, ':');

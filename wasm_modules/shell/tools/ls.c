@@ -387,3 +387,15 @@ int tool_ls(tool *t, int argc, char **argv) {
     for (size_t i = 0; i < dirs; i++) if (list_directory(t, &s, dir[i].path, n > 1 || s.recursive, 0) < 0) return 2;
     return s.status;
 }
+
+/* dir and vdir: ls in columns or long, whatever it writes to. */
+static int ls_as(tool *t, int argc, char **argv, char *how) {
+    char **words = tool_alloc(t, ((size_t)argc + 3) * sizeof *words);
+    words[0] = argv[0];
+    words[1] = how;
+    memcpy(words + 2, argv + 1, (size_t)(argc - 1) * sizeof *words);
+    return tool_ls(t, argc + 1, words);
+}
+
+int tool_dir(tool *t, int argc, char **argv) { return ls_as(t, argc, argv, "-Cb"); }
+int tool_vdir(tool *t, int argc, char **argv) { return ls_as(t, argc, argv, "-lb"); }

@@ -15,9 +15,9 @@ static int make_parents(tool *t, const char *path, int verbose) {
         *p = '\0';
         struct stat st;
         if (stat(copy, &st) == 0) {
-            if (!S_ISDIR(st.st_mode)) { errno = ENOTDIR; return tool_fail_errno(t, -1, "cannot create directory %s", tool_quote(t, copy)); }
+            if (!S_ISDIR(st.st_mode)) { errno = ENOTDIR; return tool_fail_errno(t, -1, "cannot create directory %s", tool_cite(t, copy)); }
         } else if (mkdir(copy, 0777) < 0) {
-            return tool_fail_errno(t, -1, "cannot create directory %s", tool_quote(t, copy));
+            return tool_fail_errno(t, -1, "cannot create directory %s", tool_cite(t, copy));
         } else if (verbose) io_printf(t->out, "%s: created directory %s\n", t->name, tool_quote(t, copy));
         *p = '/';
     }
@@ -37,7 +37,7 @@ int tool_mkdir(tool *t, int argc, char **argv) {
         default: return 1;
     }
     unsigned bits = 0777;
-    if (mode && mode_apply(mode, &bits, 1, modes_umask_get()) < 0) return tool_fail(t, 1, "invalid mode %s", tool_quote(t, mode));
+    if (mode && mode_apply(mode, &bits, 1, modes_umask_get()) < 0) return tool_fail(t, 1, "invalid mode %s", tool_cite(t, mode));
     if (o.index >= argc) { tool_fail(t, 1, "missing operand"); return tool_usage(t, 1); }
     for (int i = o.index; i < argc; i++) {
         struct stat st;
@@ -46,7 +46,7 @@ int tool_mkdir(tool *t, int argc, char **argv) {
             int err = errno;
             if (parents && stat(argv[i], &st) == 0 && S_ISDIR(st.st_mode)) continue;
             errno = err;
-            status = tool_fail_errno(t, 1, "cannot create directory %s", tool_quote(t, argv[i]));
+            status = tool_fail_errno(t, 1, "cannot create directory %s", tool_cite(t, argv[i]));
             continue;
         }
         if (verbose) io_printf(t->out, "%s: created directory %s\n", t->name, tool_quote(t, argv[i]));

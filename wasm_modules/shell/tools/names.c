@@ -31,7 +31,7 @@ int tool_basename(tool *t, int argc, char **argv) {
     }
     int count = argc - o.index;
     if (!count) { tool_fail(t, 1, "missing operand"); return tool_usage(t, 1); }
-    if (!many && count > 2) { tool_fail(t, 1, "extra operand %s", tool_quote(t, argv[o.index + 2])); return tool_usage(t, 1); }
+    if (!many && count > 2) { tool_fail(t, 1, "extra operand %s", tool_cite(t, argv[o.index + 2])); return tool_usage(t, 1); }
     if (!many) return print_base(t, argv[o.index], count == 2 ? argv[o.index + 1] : NULL, end);
     for (int i = o.index; i < argc; i++) if (print_base(t, argv[i], suffix, end)) return 1;
     return 0;

@@ -46,7 +46,7 @@ static int nl_stream(tool *t, io *from, const char *name, void *context) {
 
 static int take_style(tool *t, nl_state *s, int section, const char *arg) {
     const char *error;
-    if (!strchr("atnp", *arg) || !*arg) { tool_fail(t, 1, "invalid %s numbering style: %s", section == 0 ? "header" : section == 1 ? "body" : "footer", tool_quote(t, arg)); return tool_usage(t, 1); }
+    if (!strchr("atnp", *arg) || !*arg) { tool_fail(t, 1, "invalid %s numbering style: %s", section == 0 ? "header" : section == 1 ? "body" : "footer", tool_cite(t, arg)); return tool_usage(t, 1); }
     s->style[section] = *arg;
     if (*arg == 'p' && !(s->pattern[section] = pattern_compile(t, arg + 1, strlen(arg + 1), 0, &error))) return tool_fail(t, 1, "%s", error);
     return 0;
@@ -67,7 +67,7 @@ int tool_nl(tool *t, int argc, char **argv) {
         case 'l': s.join = atoi(o.arg); break;
         case 'n': s.justify = !strcmp(o.arg, "ln") ? 'l' : !strcmp(o.arg, "rz") ? 'z' : 'r'; break;
         case 's': s.separator = o.arg; break;
-        case 'w': s.width = atoi(o.arg); if (s.width < 1) return tool_fail(t, 1, "invalid line number field width: %s", tool_quote(t, o.arg)); break;
+        case 'w': s.width = atoi(o.arg); if (s.width < 1) return tool_fail(t, 1, "invalid line number field width: %s", tool_cite(t, o.arg)); break;
         case 'p': s.keep = 1; break;
         case 'd': s.mark[0] = o.arg[0]; s.mark[1] = o.arg[0] && o.arg[1] ? o.arg[1] : ':'; break;
         default: return 1;

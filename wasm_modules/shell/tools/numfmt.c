@@ -47,20 +47,20 @@ static int convert(tool *t, const numfmt_state *s, const char *text, buffer *b) 
     char *end;
     const char *p = text + strspn(text, " \t");
     double v = strtod(p, &end), scale = 1;
-    if (end == p || (p[0] == '0' && (p[1] | 32) == 'x')) return tool_fail(t, 2, "invalid number: %s", tool_quote(t, text));
+    if (end == p || (p[0] == '0' && (p[1] | 32) == 'x')) return tool_fail(t, 2, "invalid number: %s", tool_cite(t, text));
     const char *dot = memchr(p, '.', (size_t)(end - p));
     int decimals = dot && !s->to ? (int)(end - dot - 1) : 0;
     if (s->suffix && !strncmp(end, s->suffix, strlen(s->suffix)) && !end[strlen(s->suffix)]) end += strlen(s->suffix);
     if (*end) {
         const char *at = strchr(units, *end == 'k' ? 'K' : *end);
-        if (!at || !s->from) return s->from ? tool_fail(t, 2, "invalid suffix in input: %s", tool_quote(t, text)) : tool_fail(t, 2, at ? "rejecting suffix in input: %s (consider using --from)" : "invalid suffix in input: %s", tool_quote(t, text));
+        if (!at || !s->from) return s->from ? tool_fail(t, 2, "invalid suffix in input: %s", tool_cite(t, text)) : tool_fail(t, 2, at ? "rejecting suffix in input: %s (consider using --from)" : "invalid suffix in input: %s", tool_cite(t, text));
         int binary = s->from == 'i' || s->from == 'I' || (s->from == 'a' && end[1] == 'i');
         scale = pow(binary ? 1024 : 1000, (double)(at - units) + 1);
         end++;
         if ((s->from == 'I' || s->from == 'a') && *end == 'i') end++;
         decimals = 0;
         if (s->suffix && !strcmp(end, s->suffix)) end += strlen(s->suffix);
-        if (*end) return tool_fail(t, 2, "invalid suffix in input: %s", tool_quote(t, text));
+        if (*end) return tool_fail(t, 2, "invalid suffix in input: %s", tool_cite(t, text));
     }
     v *= scale * s->from_unit;
     if (s->format) {
@@ -122,14 +122,14 @@ int tool_numfmt(tool *t, int argc, char **argv) {
     tool_opts o;
     int c, status = 0;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "d:z", longs)) != -1;) switch (c) {
-        case 'f': if ((s.from = scale_named(o.arg)) < 0) { tool_fail(t, 1, "invalid argument %s for '--from'", tool_quote(t, o.arg)); return tool_usage(t, 1); } break;
-        case 't': if ((s.to = scale_named(o.arg)) < 0) { tool_fail(t, 1, "invalid argument %s for '--to'", tool_quote(t, o.arg)); return tool_usage(t, 1); } break;
+        case 'f': if ((s.from = scale_named(o.arg)) < 0) { tool_fail(t, 1, "invalid argument %s for '--from'", tool_cite(t, o.arg)); return tool_usage(t, 1); } break;
+        case 't': if ((s.to = scale_named(o.arg)) < 0) { tool_fail(t, 1, "invalid argument %s for '--to'", tool_cite(t, o.arg)); return tool_usage(t, 1); } break;
         case 'F': s.from_unit = unit_of(o.arg); break;
         case 'T': s.to_unit = unit_of(o.arg); break;
         case 'r': s.round = *o.arg; break;
         case 's': s.suffix = o.arg; break;
         case 'p': s.padding = atoi(o.arg); break;
-        case 'o': s.format = o.arg; if (!strchr(o.arg, '%')) return tool_fail(t, 1, "format %s has no %% directive", tool_quote(t, o.arg)); break;
+        case 'o': s.format = o.arg; if (!strchr(o.arg, '%')) return tool_fail(t, 1, "format %s has no %% directive", tool_cite(t, o.arg)); break;
         case 'i': {
             char *end;
             if (*o.arg == '-') { s.all = !o.arg[1]; s.last_field = o.arg[1] ? atoi(o.arg + 1) : 1; break; }

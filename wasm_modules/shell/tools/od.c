@@ -15,13 +15,13 @@ static int gather(tool *t, io *from, const char *name, void *context) { (void)t;
 static int take_types(tool *t, od_state *s, const char *p) {
     while (*p) {
         od_format f = {.kind = *p++, .size = 4};
-        if (!strchr("acdfoux", f.kind)) return tool_fail(t, 1, "invalid character '%c' in type string %s", f.kind, tool_quote(t, p - 1));
+        if (!strchr("acdfoux", f.kind)) return tool_fail(t, 1, "invalid character '%c' in type string %s", f.kind, tool_cite(t, p - 1));
         if (f.kind == 'a' || f.kind == 'c') f.size = 1;
         else if (f.kind == 'f') f.size = 8;
         if (isdigit((unsigned char)*p)) f.size = (int)strtol(p, (char **)&p, 10);
         else if (*p == 'C') { f.size = 1; p++; } else if (*p == 'S') { f.size = 2; p++; } else if (*p == 'I') { f.size = 4; p++; } else if (*p == 'L') { f.size = 8; p++; }
         else if (*p == 'F') { f.size = 4; p++; } else if (*p == 'D') { f.size = 8; p++; }
-        if (f.size != 1 && f.size != 2 && f.size != 4 && f.size != 8) return tool_fail(t, 1, "invalid type string %s;\nthis system doesn't provide a %d-byte integral type", tool_quote(t, p), f.size);
+        if (f.size != 1 && f.size != 2 && f.size != 4 && f.size != 8) return tool_fail(t, 1, "invalid type string %s;\nthis system doesn't provide a %d-byte integral type", tool_cite(t, p), f.size);
         if (*p == 'z') { f.dump = 1; p++; }
         if (s->n < 16) s->f[s->n++] = f;
     }
@@ -117,8 +117,8 @@ int tool_od(tool *t, int argc, char **argv) {
     int c;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "A:j:N:t:vw::abcdfilosx", longs)) != -1;) switch (c) {
         case 'A': s.radix = *o.arg; if (!strchr("doxn", *o.arg)) return tool_fail(t, 1, "invalid output address radix '%c'; it must be one character from [doxn]", *o.arg); break;
-        case 'j': if (size_parse(o.arg, &s.skip) < 0) { if (!strncmp(o.arg, "0x", 2)) s.skip = strtoull(o.arg, NULL, 16); else return tool_fail(t, 1, "invalid -j argument %s", tool_quote(t, o.arg)); } break;
-        case 'N': if (size_parse(o.arg, &s.most) < 0) return tool_fail(t, 1, "invalid -N argument %s", tool_quote(t, o.arg)); break;
+        case 'j': if (size_parse(o.arg, &s.skip) < 0) { if (!strncmp(o.arg, "0x", 2)) s.skip = strtoull(o.arg, NULL, 16); else return tool_fail(t, 1, "invalid -j argument %s", tool_cite(t, o.arg)); } break;
+        case 'N': if (size_parse(o.arg, &s.most) < 0) return tool_fail(t, 1, "invalid -N argument %s", tool_cite(t, o.arg)); break;
         case 't': if (take_types(t, &s, o.arg)) return 1; break;
         case 'v': s.all = 1; break;
         case 'w': s.width = o.arg ? strtoul(o.arg, NULL, 10) : 32; if (!s.width) return tool_fail(t, 1, "invalid -w argument"); break;
@@ -127,11 +127,83 @@ int tool_od(tool *t, int argc, char **argv) {
     }
     if (!s.n) take_types(t, &s, "o2");
     int status = for_each_input(t, argc, argv, o.index, gather, &s.data);
+    if (status && !s.data.n) return status;
     limit(&s.data, s.skip, s.most);
     return dump(t, &s) ? 1 : status;
 }
 
+/* hexdump -e: units ITERATIONS/SIZE "format", applied in turn until the data ends. Formats with %d i o u x X c _c _p and plain text. */
+typedef struct { unsigned long times; size_t size; char *format; } hex_unit;
+
+static int read_units(tool *t, const char *p, hex_unit units[16]) {
+    int n = 0;
+    while (*p && n < 16) {
+        char *end;
+        while (isspace((unsigned char)*p)) p++;
+        if (!*p) break;
+        hex_unit u = {strtoul(p, &end, 10), 0, NULL};
+        if (end == p) u.times = 1;
+        p = end + strspn(end, " ");
+        if (*p == '/') { u.size = strtoul(p + 1, &end, 10); p = end; }
+        while (isspace((unsigned char)*p)) p++;
+        if (*p != '"') return -1;
+        buffer b = {.t = t};
+        for (p++; *p && *p != '"'; p++) {
+            static const char from[] = "ntr0a\\\"", to[] = "\n\t\r\0\a\\\"";
+            const char *at = *p == '\\' && p[1] ? strchr(from, p[1]) : NULL;
+            if (at) { buffer_putc(&b, to[at - from]); p++; } else buffer_putc(&b, *p);
+        }
+        if (!*p++) return -1;
+        buffer_putc(&b, 0);
+        u.format = b.p;
+        if (!u.size) u.size = strchr(u.format, '%') ? (strpbrk(u.format, "c_") ? 1 : 4) : 0;
+        if (u.size > 8) return -1;
+        units[n++] = u;
+    }
+    return n;
+}
+
+static void put_unit(buffer *b, const hex_unit *u, const unsigned char *p, size_t left, int last) {
+    size_t size = u->size < left ? u->size : left;
+    unsigned long long v = 0;
+    for (size_t i = size; i-- > 0;) v = v << 8 | p[i];
+    const char *f = u->format, *stop = f + strlen(f);
+    if (last) while (stop > f && isspace((unsigned char)stop[-1])) stop--;      /* no trailing blanks after the last repetition */
+    for (; f < stop; f++) {
+        if (*f != '%' || f[1] == '%') { buffer_putc(b, *f); f += *f == '%'; continue; }
+        char spec[32] = "%";
+        size_t n = strspn(f + 1, "-+ #0123456789.");
+        if (n > 20) n = 20;
+        memcpy(spec + 1, f + 1, n);
+        f += n + 1;
+        if (*f == '_' && f + 1 < stop) { f++; buffer_putc(b, isprint(*p) && *p < 127 ? *p : '.'); continue; }
+        if (*f == 'c') { buffer_putc(b, *p); continue; }
+        long long s = size < 8 && v >> (size * 8 - 1) ? (long long)(v - (1ull << size * 8)) : (long long)v;
+        _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wformat-nonliteral\"")
+        if (*f == 'd' || *f == 'i') { memcpy(spec + n + 1, "lld", 4); buffer_printf(b, spec, s); }
+        else if (strchr("ouxX", *f) && *f) { char tail[4] = {'l', 'l', *f, 0}; memcpy(spec + n + 1, tail, 4); buffer_printf(b, spec, v); }
+        _Pragma("GCC diagnostic pop")
+    }
+}
+
+static int dump_format(tool *t, const buffer *data, const hex_unit *units, int n) {
+    buffer b = {.t = t};
+    size_t at = 0;
+    do {
+        size_t before = at;
+        for (int i = 0; i < n; i++) for (unsigned long k = 0; k < units[i].times; k++) {
+            if (units[i].size && at >= data->n) { i = n; break; }
+            put_unit(&b, &units[i], (const unsigned char *)data->p + at, data->n - at, units[i].times > 1 && k + 1 == units[i].times);
+            at += units[i].size;
+        }
+        if (at == before) break;
+    } while (at < data->n);
+    return io_write(t->out, b.p ? b.p : "", b.n) < 0;
+}
+
 int tool_hexdump(tool *t, int argc, char **argv) {
+    hex_unit units[16];
+    int unit_n = 0;
     unsigned long long skip = 0, most = ~0ull;
     int canonical = 0, all = 0, c;
     const char *types = "x2";
@@ -142,12 +214,14 @@ int tool_hexdump(tool *t, int argc, char **argv) {
         case 'n': if (size_parse(o.arg, &most) < 0) return tool_fail(t, 1, "bad length value"); break;
         case 's': if (size_parse(o.arg, &skip) < 0) return tool_fail(t, 1, "bad skip value"); break;
         case 'b': types = "o1"; break; case 'c': types = "c"; break; case 'd': types = "u2"; break; case 'o': types = "o2"; break; case 'x': types = "x2"; break;
-        case 'e': case 'f': return tool_fail(t, 1, "format strings are not supported");
+        case 'e': if ((unit_n = read_units(t, o.arg, units)) < 0) return tool_fail(t, 1, "bad format {%s}", o.arg); break;
+        case 'f': return tool_fail(t, 1, "format files are not supported");
         default: return 1;
     }
     buffer data = {.t = t}, b = {.t = t};
     int status = for_each_input(t, argc, argv, o.index, gather, &data), starred = 0;
     limit(&data, skip, most);
+    if (unit_n) return dump_format(t, &data, units, unit_n) ? 1 : status;
     const unsigned char *p = (const unsigned char *)data.p;
     for (size_t at = 0; at < data.n; at += 16) {
         size_t len = data.n - at < 16 ? data.n - at : 16;
@@ -202,17 +276,18 @@ static int reverse_hex(tool *t, buffer *data, int plain) {
 }
 
 int tool_xxd(tool *t, int argc, char **argv) {
-    int plain = 0, upper = 0, reverse = 0, bits = 0, include = 0, c;
+    int plain = 0, upper = 0, reverse = 0, bits = 0, include = 0, little = 0, c;
     unsigned long long skip = 0, most = ~0ull;
     size_t columns = 0, group = 0;
     tool_opts o;
     for (int i = 1; i < argc; i++) if (!strcmp(argv[i], "-ps")) argv[i] = "-p";
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "pruibc:g:l:s:ao:", NULL)) != -1;) switch (c) {
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "pruibec:g:l:s:ao:", NULL)) != -1;) switch (c) {
         case 'p': plain = 1; break;
         case 'r': reverse = 1; break;
         case 'u': upper = 1; break;
         case 'i': include = 1; break;
         case 'b': bits = 1; break;
+        case 'e': little = 1; break;
         case 'c': columns = strtoul(o.arg, NULL, 10); break;
         case 'g': group = strtoul(o.arg, NULL, 10); if (!group) group = 1000; break;
         case 'l': most = strtoull(o.arg, NULL, 0); break;
@@ -226,12 +301,16 @@ int tool_xxd(tool *t, int argc, char **argv) {
     if (reverse) return reverse_hex(t, &data, plain);
     limit(&data, skip, most);
     if (!columns) columns = plain ? 30 : bits ? 6 : include ? 12 : 16;
-    if (!group) group = bits ? 1 : 2;
+    if (!group) group = bits ? 1 : little ? 4 : 2;
     const unsigned char *p = (const unsigned char *)data.p;
     const char *hex = upper ? "%02X" : "%02x";
     if (include) {
+        char *name = o.index < argc && strcmp(argv[o.index], "-") ? tool_strdup(t, argv[o.index]) : NULL;
+        for (char *c = name; c && *c; c++) if (!isalnum((unsigned char)*c)) *c = '_';
+        if (name) buffer_printf(&b, "unsigned char %s%s[] = {\n", isdigit((unsigned char)*name) ? "__" : "", name);
         for (size_t i = 0; i < data.n; i++) buffer_printf(&b, upper ? "%s0X%02X" : "%s0x%02x", !i ? "  " : i % columns ? ", " : ",\n  ", p[i]);
         if (data.n) buffer_putc(&b, '\n');
+        if (name) buffer_printf(&b, "};\nunsigned int %s%s_len = %zu;\n", isdigit((unsigned char)*name) ? "__" : "", name, data.n);
         return io_write(t->out, b.p ? b.p : "", b.n) < 0;
     }
     for (size_t at = 0; at < data.n; at += columns) {
@@ -240,8 +319,10 @@ int tool_xxd(tool *t, int argc, char **argv) {
         if (plain) { for (size_t k = 0; k < len; k++) buffer_printf(&b, hex, p[at + k]); buffer_putc(&b, '\n'); continue; }
         buffer_printf(&b, "%08llx: ", skip + at);
         size_t wide = 10 + columns * (bits ? 8 : 2) + (columns + group - 1) / group;
-        for (size_t k = 0; k < len; k++) {
-            if (bits) for (int bit = 7; bit >= 0; bit--) buffer_putc(&b, p[at + k] >> bit & 1 ? '1' : '0'); else buffer_printf(&b, hex, p[at + k]);
+        for (size_t k = 0; k < len || (little && k % group); k++) {
+            size_t from = k / group * group + (group - 1 - k % group);
+            if (little) { if (from < len) buffer_printf(&b, hex, p[at + from]); else buffer_puts(&b, "  "); }
+            else if (bits) for (int bit = 7; bit >= 0; bit--) buffer_putc(&b, p[at + k] >> bit & 1 ? '1' : '0'); else buffer_printf(&b, hex, p[at + k]);
             if ((k + 1) % group == 0) buffer_putc(&b, ' ');
         }
         _Pragma("GCC diagnostic pop")
@@ -251,6 +332,14 @@ int tool_xxd(tool *t, int argc, char **argv) {
         buffer_putc(&b, '\n');
     }
     return io_write(t->out, b.p ? b.p : "", b.n) < 0;
+}
+
+int tool_hd(tool *t, int argc, char **argv) {
+    char **words = tool_alloc(t, ((size_t)argc + 2) * sizeof *words);
+    words[0] = argv[0];
+    words[1] = "-C";
+    memcpy(words + 2, argv + 1, (size_t)(argc - 1) * sizeof *words);
+    return tool_hexdump(t, argc + 1, words);
 }
 
 typedef struct { size_t least; int names, radix; } strings_state;

@@ -232,7 +232,7 @@ static int run(patch_state *s, patch_text *p) {
             break;
         } else p->at++;
     }
-    if (!files) { io_printf(s->t->err, "%s: **** Only garbage was found in the patch input.\n", s->t->name); return 2; }
+    if (!files && p->lines.n) { io_printf(s->t->err, "%s: **** Only garbage was found in the patch input.\n", s->t->name); return 2; }
     return status;
 }
 

@@ -87,7 +87,7 @@ int tool_rm(tool *t, int argc, char **argv) {
         if (n <= 0 || (*line != 'y' && *line != 'Y')) return 0;
     }
     for (int i = o.index; i < argc; i++) {
-        if (refused(t, argv[i], s.recursive && preserve)) { status = 1; continue; }
+        if (s.recursive && refused(t, argv[i], preserve)) { status = 1; continue; }
         status |= remove_path(t, argv[i], &s, 0);
     }
     return status;

@@ -38,10 +38,11 @@ int tool_sed(tool *t, int argc, char **argv) {
         case 'l': s.wrap = atoi(o.arg); break;
         case 's': s.separate = 1; break;
         case 'z': s.zero = 1; break;
+        case 'S': s.sandbox = 1; break;
         case 'p': s.posix = 1; break;
         case 'u': s.unbuffered = 1; break;
         case 'V': io_puts(t->out, "sed (GNU sed) 4.9\n"); return 0;
-        case 'b': case 'd': case 'S': case 'F': break;
+        case 'b': case 'd': case 'F': break;
         default: return 1;
     }
     if (!have) {

@@ -259,8 +259,8 @@ static int take_substitute(source *c, sed_command *k) {
         case 'g': if (k->global) return bad(c, "multiple `g' options to `s' command"); k->global = 1; continue;
         case 'p': if (k->print) return bad(c, "multiple `p' options to `s' command"); k->print = 1; continue;
         case 'i': case 'I': flags |= REGEX_ICASE; continue;
-        case 'm': case 'M': flags |= REGEX_MULTILINE; continue;
-        case 'e': k->eval = 1; continue;
+        case 'm': case 'M': if (!c->s->zero) flags |= REGEX_MULTILINE; continue;      /* with -z there are no lines inside a line */
+        case 'e': if (c->s->sandbox) return bad(c, "e/r/w commands disabled in sandbox mode"); k->eval = 1; continue;
         case 'w':
             c->p++;
             k->text = take_file_name(c);
@@ -354,7 +354,9 @@ static int take_arguments(source *c, sed_command *k) {
         return expect_end(c);
     case 's': { int status = take_substitute(c, k); return status ? status : expect_end(c); }
     case 'y': return take_transliterate(c, k) ? 1 : expect_end(c);
-    case 'e': take_file_name(c); return bad(c, "e/r/w commands disabled in sandbox mode");
+    case 'e':
+        k->text = take_file_name(c);
+        return c->s->sandbox ? bad(c, "e/r/w commands disabled in sandbox mode") : 0;
     case 'v': take_label(c, 1); return 0;
     default: return expect_end(c);
     }

@@ -246,6 +246,33 @@ static void add_replacement(machine *m, const sed_command *k, buffer *b, const r
     }
 }
 
+/* The output of a command of the shell, which reads nothing. */
+static void run_shell(machine *m, const char *command, buffer *output) {
+    tool sub = *m->t;
+    char *words[] = {"bash", "-c", (char *)command, NULL};
+    size_t n;
+    if (!m->t->run) return;
+    io_flush(target(m)->to);
+    sub.in = io_null();
+    sub.out = io_pipe();
+    m->t->run(&sub, 3, words);
+    m->t->arena = sub.arena;
+    const char *bytes = io_bytes(sub.out, &n);
+    buffer_add(output, bytes, n);
+    io_unref(sub.in);
+    io_unref(sub.out);
+}
+
+/* Runs the pattern space as a command; its output becomes the pattern space. */
+static void run_space(machine *m) {
+    buffer b = {.t = m->t};
+    buffer_puts(&b, "");
+    run_shell(m, tool_strndup(m->t, m->space.p, m->space.n), &b);
+    if (b.n && b.p[b.n - 1] == '\n') b.n--;
+    buffer_free(&m->space);
+    m->space = b;
+}
+
 static int substitute(machine *m, sed_command *k) {
     regex *r = k->regex ? k->regex : m->last;
     if (!r) { m->quit = 1; m->exit_code = tool_fail(m->t, 1, "no previous regular expression"); return 0; }
@@ -371,8 +398,17 @@ static void run_simple(machine *m, sed_command *k) {
         put(m, k->output, m->space.p, nl ? (size_t)(nl - m->space.p) : m->space.n, 1);
         break;
     }
+    case 'e': {
+        buffer b = {.t = m->t};
+        if (!*k->text) { run_space(m); break; }
+        run_shell(m, k->text, &b);
+        put_raw(m, target(m), b.p ? b.p : "", b.n);
+        buffer_free(&b);
+        break;
+    }
     case 's':
         if (!substitute(m, k)) break;
+        if (k->eval) run_space(m);
         if (k->print) put(m, target(m), m->space.p, m->space.n, 1);
         if (k->output) { put(m, k->output, m->space.p, m->space.n, 1); }
         break;

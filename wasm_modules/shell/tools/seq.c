@@ -10,8 +10,8 @@ typedef struct { long double value; int decimals, width, whole; } number;
 static int take_number(tool *t, const char *text, number *n) {
     char *end;
     n->value = strtold(text, &end);
-    if (end == text || *end) { tool_fail(t, 1, "invalid floating point argument: %s", tool_quote(t, text)); return tool_usage(t, 1); }
-    if (n->value != n->value) { tool_fail(t, 1, "invalid 'not-a-number' argument: %s", tool_quote(t, text)); return tool_usage(t, 1); }
+    if (end == text || *end) { tool_fail(t, 1, "invalid floating point argument: %s", tool_cite(t, text)); return tool_usage(t, 1); }
+    if (n->value != n->value) { tool_fail(t, 1, "invalid 'not-a-number' argument: %s", tool_cite(t, text)); return tool_usage(t, 1); }
     const char *dot = strchr(text, '.'), *e = strpbrk(text, "eE");
     if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) e = NULL;
     int exponent = e ? atoi(e + 1) : 0;
@@ -30,14 +30,14 @@ static int take_number(tool *t, const char *text, number *n) {
 static char *check_format(tool *t, const char *f) {
     const char *p = f;
     for (; *p && (*p != '%' || p[1] == '%'); p++) if (*p == '%') p++;
-    if (!*p) return tool_fail(t, 0, "format %s has no %% directive", tool_quote(t, f)), NULL;
+    if (!*p) return tool_fail(t, 0, "format %s has no %% directive", tool_cite(t, f)), NULL;
     const char *q = p + 1 + strspn(p + 1, "-+#0 '");
     q += strspn(q, "0123456789");
     if (*q == '.') q += 1 + strspn(q + 1, "0123456789");
-    if (!*q || !strchr("efgaEFGA", *q)) return tool_fail(t, 0, "format %s has unknown %%%c directive", tool_quote(t, f), *q), NULL;
+    if (!*q || !strchr("efgaEFGA", *q)) return tool_fail(t, 0, "format %s has unknown %%%c directive", tool_cite(t, f), *q), NULL;
     for (const char *r = q + 1; *r; r++) {
         if (*r != '%') continue;
-        if (r[1] != '%') return tool_fail(t, 0, "format %s has too many %% directives", tool_quote(t, f)), NULL;
+        if (r[1] != '%') return tool_fail(t, 0, "format %s has too many %% directives", tool_cite(t, f)), NULL;
         r++;
     }
     return tool_format(t, "%.*sL%s", (int)(q - f), f, q);
@@ -75,12 +75,12 @@ int tool_seq(tool *t, int argc, char **argv) {
     }
     int count = argc - i;
     if (count < 1) { tool_fail(t, 1, "missing operand"); return tool_usage(t, 1); }
-    if (count > 3) { tool_fail(t, 1, "extra operand %s", tool_quote(t, argv[i + 3])); return tool_usage(t, 1); }
+    if (count > 3) { tool_fail(t, 1, "extra operand %s", tool_cite(t, argv[i + 3])); return tool_usage(t, 1); }
     number first = {1, 0, 1, 1}, step = {1, 0, 1, 1}, last;
     if (take_number(t, argv[argc - 1], &last)) return 1;
     if (count > 1 && take_number(t, argv[i], &first)) return 1;
     if (count > 2 && take_number(t, argv[i + 1], &step)) return 1;
-    if (step.value == 0) { tool_fail(t, 1, "invalid Zero increment value: %s", tool_quote(t, argv[i + 1])); return tool_usage(t, 1); }
+    if (step.value == 0) { tool_fail(t, 1, "invalid Zero increment value: %s", tool_cite(t, argv[i + 1])); return tool_usage(t, 1); }
     if (format && equal) { tool_fail(t, 1, "format string may not be specified when printing equal width strings"); return tool_usage(t, 1); }
     if (format && !(format = check_format(t, format))) return 1;
     int decimals = first.decimals > step.decimals ? first.decimals : step.decimals;

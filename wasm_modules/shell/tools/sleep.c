@@ -25,7 +25,7 @@ int tool_sleep(tool *t, int argc, char **argv) {
     double total = 0;
     for (int i = o.index; i < argc; i++) {
         double n = strcmp(argv[i], "infinity") ? parse_interval(argv[i]) : 1e9;
-        if (n < 0) { tool_fail(t, 1, "invalid time interval %s", tool_quote(t, argv[i])); return tool_usage(t, 1); }
+        if (n < 0) { tool_fail(t, 1, "invalid time interval %s", tool_cite(t, argv[i])); return tool_usage(t, 1); }
         total += n;
     }
     if (total > 1e9) total = 1e9;
@@ -38,21 +38,25 @@ int tool_sleep(tool *t, int argc, char **argv) {
 int tool_timeout(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"signal", 1, 's'}, {"kill-after", 1, 'k'}, {"foreground", 0, 'f'}, {"preserve-status", 0, 'p'}, {"verbose", 0, 'v'}, {0, 0, 0}};
     tool_opts o;
-    int c;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "+s:k:fpv", longs)) != -1;) if (c == '?') return 125;
+    int c, keep = 0, kill = 0;
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "+s:k:fpv", longs)) != -1;) switch (c) {
+        case '?': return 125;
+        case 'p': keep = 1; break;
+        case 's': kill = !strcmp(o.arg, "KILL") || !strcmp(o.arg, "SIGKILL") || !strcmp(o.arg, "9"); break;
+    }
     if (argc - o.index < 2) {
-        if (o.index >= argc) tool_fail(t, 125, "missing operand"); else tool_fail(t, 125, "missing operand after %s", tool_quote(t, argv[o.index]));
         return tool_usage(t, 125);
     }
     double limit = parse_interval(argv[o.index]);
-    if (limit < 0) { tool_fail(t, 125, "invalid time interval %s", tool_quote(t, argv[o.index])); return tool_usage(t, 125); }
+    if (limit < 0) { tool_fail(t, 125, "invalid time interval %s", tool_cite(t, argv[o.index])); return tool_usage(t, 125); }
     char **command = argv + o.index + 1;
     /* sleeping longer than the limit is the one case whose outcome is known beforehand */
     if (limit > 0 && !strcmp(command[0], "sleep") && command[1] && !command[2] && parse_interval(command[1]) > limit) {
         char *words[] = {"sleep", argv[o.index], NULL};
         tool_sleep(t, 2, words);
-        return 124;
+        return kill ? 137 : keep ? 143 : 124;
     }
+    if (t->knows && !t->knows(t, command[0])) return tool_fail(t, 127, "failed to run command %s: No such file or directory", tool_cite(t, command[0]));
     if (!t->run) return tool_fail(t, 126, "cannot run %s", command[0]);
     return t->run(t, argc - o.index - 1, command);
 }

@@ -52,7 +52,7 @@ static int add_key(tool *t, sort_order *o, const char *text) {
 static int set_tab(tool *t, sort_order *o, const char *arg) {
     if (!*arg) return tool_fail(t, 2, "empty tab");
     if (!strcmp(arg, "\\0")) { o->tab = 0; return 0; }
-    if (arg[1]) return tool_fail(t, 2, "multi-character tab %s", tool_quote(t, arg));
+    if (arg[1]) return tool_fail(t, 2, "multi-character tab %s", tool_cite(t, arg));
     o->tab = (unsigned char)*arg;
     return 0;
 }

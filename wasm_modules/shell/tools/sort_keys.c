@@ -45,26 +45,26 @@ int sort_key_parse(tool *t, const char *text, sort_key *k) {
     k->end_field = SIZE_MAX;
     size_t c = 1;
     if (position(&p, &k->start_field, &c, &has_char) < 0)
-        return tool_fail(t, 2, "invalid number at field start: invalid count at start of %s", tool_quote(t, text));
-    if (!k->start_field) return tool_fail(t, 2, "-: invalid field specification %s", tool_quote(t, text)), tool_fail(t, 2, "field number is zero: invalid field specification %s", tool_quote(t, text));
-    if (has_char && !c) return tool_fail(t, 2, "character offset is zero: invalid field specification %s", tool_quote(t, text));
+        return tool_fail(t, 2, "invalid number at field start: invalid count at start of %s", tool_cite(t, text));
+    if (!k->start_field) return tool_fail(t, 2, "-: invalid field specification %s", tool_cite(t, text)), tool_fail(t, 2, "field number is zero: invalid field specification %s", tool_cite(t, text));
+    if (has_char && !c) return tool_fail(t, 2, "character offset is zero: invalid field specification %s", tool_cite(t, text));
     k->start_field--;
     k->start_char = has_char ? c - 1 : 0;
     for (; *p && *p != ','; p++) {
         if (*p == 'b') k->skip_start = 1;
-        else if (!sort_key_option(k, *p)) return tool_fail(t, 2, "stray character in field spec: invalid field specification %s", tool_quote(t, text));
+        else if (!sort_key_option(k, *p)) return tool_fail(t, 2, "stray character in field spec: invalid field specification %s", tool_cite(t, text));
     }
     if (*p == ',') {
         p++;
         c = 0;
         if (position(&p, &k->end_field, &c, &has_char) < 0)
-            return tool_fail(t, 2, "invalid number after ',': invalid count at start of %s", tool_quote(t, p));
-        if (!k->end_field) return tool_fail(t, 2, "field number is zero: invalid field specification %s", tool_quote(t, text));
+            return tool_fail(t, 2, "invalid number after ',': invalid count at start of %s", tool_cite(t, p));
+        if (!k->end_field) return tool_fail(t, 2, "field number is zero: invalid field specification %s", tool_cite(t, text));
         k->end_char = has_char ? c : 0;
         if (k->end_char) k->end_field--;
         for (; *p; p++) {
             if (*p == 'b') k->skip_end = 1;
-            else if (!sort_key_option(k, *p)) return tool_fail(t, 2, "stray character in field spec: invalid field specification %s", tool_quote(t, text));
+            else if (!sort_key_option(k, *p)) return tool_fail(t, 2, "stray character in field spec: invalid field specification %s", tool_cite(t, text));
         }
     }
     return 0;

@@ -36,11 +36,14 @@ static int next_piece(pieces *p) {
 static int split_chunks(pieces *p, buffer *b, const char *spec) {
     int by_lines = spec[0] == 'l' && spec[1] == '/', round_robin = spec[0] == 'r' && spec[1] == '/';
     if (by_lines || round_robin) spec += 2;
-    unsigned long n = strtoul(spec, NULL, 10);
-    if (!n) return tool_fail(p->t, 1, "invalid number of chunks: %s", tool_quote(p->t, spec));
+    char *rest;
+    unsigned long n = strtoul(spec, &rest, 10), only = 0;
+    if (*rest == '/') { only = n; n = strtoul(rest + 1, NULL, 10); }
+    if (!n || only > n) return tool_fail(p->t, 1, "invalid number of chunks: %s", tool_cite(p->t, spec));
     size_t at = 0;
     for (unsigned long i = 0; i < n; i++) {
-        if (next_piece(p) < 0) return 1;
+        if (only) { io_unref(p->to); p->to = i + 1 == only ? io_ref(p->t->out) : io_open("/dev/null", O_WRONLY, 0); }
+        else if (next_piece(p) < 0) return 1;
         if (round_robin) {
             span_list lines = {0};
             span_split(p->t, &lines, b->p, b->n, '\n');
@@ -64,11 +67,11 @@ int tool_split(tool *t, int argc, char **argv) {
     int c, status = 0;
     if (argc > 1 && argv[1][0] == '-' && argv[1][1] >= '0' && argv[1][1] <= '9') argv[1] = tool_format(t, "-l%s", argv[1] + 1);
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "l:b:C:n:a:dxve", longs)) != -1;) switch (c) {
-        case 'l': if (size_parse(o.arg, &lines) < 0 || !lines) return tool_fail(t, 1, "invalid number of lines: %s", tool_quote(t, o.arg)); break;
-        case 'b': if (size_parse(o.arg, &bytes) < 0 || !bytes) return tool_fail(t, 1, "invalid number of bytes: %s", tool_quote(t, o.arg)); break;
-        case 'C': if (size_parse(o.arg, &line_bytes) < 0 || !line_bytes) return tool_fail(t, 1, "invalid number of bytes: %s", tool_quote(t, o.arg)); break;
+        case 'l': if (size_parse(o.arg, &lines) < 0 || !lines) return tool_fail(t, 1, "invalid number of lines: %s", tool_cite(t, o.arg)); break;
+        case 'b': if (size_parse(o.arg, &bytes) < 0 || !bytes) return tool_fail(t, 1, "invalid number of bytes: %s", tool_cite(t, o.arg)); break;
+        case 'C': if (size_parse(o.arg, &line_bytes) < 0 || !line_bytes) return tool_fail(t, 1, "invalid number of bytes: %s", tool_cite(t, o.arg)); break;
         case 'n': chunks = o.arg; break;
-        case 'a': p.width = atoi(o.arg); p.elide = 0; if (p.width < 1 || p.width > 30) return tool_fail(t, 1, "invalid suffix length: %s", tool_quote(t, o.arg)); break;
+        case 'a': p.width = atoi(o.arg); p.elide = 0; if (p.width < 1 || p.width > 30) return tool_fail(t, 1, "invalid suffix length: %s", tool_cite(t, o.arg)); break;
         case 'd': p.digits = 1; if (o.arg) p.number = strtoul(o.arg, NULL, 10); break;
         case 'x': p.hex = 1; if (o.arg) p.number = strtoul(o.arg, NULL, 16); break;
         case 'S': p.suffix = o.arg; break;
@@ -113,7 +116,7 @@ int tool_csplit(tool *t, int argc, char **argv) {
         case 'k': case 'b': break;
         default: return 1;
     }
-    if (argc - o.index < 2) { if (o.index >= argc) tool_fail(t, 1, "missing operand"); else tool_fail(t, 1, "missing operand after %s", tool_quote(t, argv[argc - 1])); return tool_usage(t, 1); }
+    if (argc - o.index < 2) { if (o.index >= argc) tool_fail(t, 1, "missing operand"); else tool_fail(t, 1, "missing operand after %s", tool_cite(t, argv[argc - 1])); return tool_usage(t, 1); }
     int status = 0;
     io *from = tool_open(t, argv[o.index], 1, &status);
     if (!from) return 1;
@@ -146,11 +149,11 @@ int tool_csplit(tool *t, int argc, char **argv) {
                 while (k < lines.n && regex_test(re, lines.at[k].p, lines.at[k].n) <= 0) k++;
                 if (k >= lines.n) {
                     if (repeat > 1000000) { memmove(argv + i + 1, argv + i + 2, (size_t)(argc - i - 2) * sizeof *argv); argc--; continue; }
-                    status = tool_fail(t, 1, "%s: match not found", tool_quote(t, spec));
+                    status = tool_fail(t, 1, "%s: match not found", tool_cite(t, spec));
                     to = lines.n;
                 } else to = k + (size_t)atol(end + 1);
                 skip = *spec == '%';
-            } else { to = strtoul(spec, NULL, 10); to = to ? to - 1 : 0; if (to > lines.n) { status = tool_fail(t, 1, "%s: line number out of range", tool_quote(t, spec)); to = lines.n; } }
+            } else { to = strtoul(spec, NULL, 10); to = to ? to - 1 : 0; if (to > lines.n) { status = tool_fail(t, 1, "%s: line number out of range", tool_cite(t, spec)); to = lines.n; } }
         }
         if (to < at) to = at;
         if (!skip && !(elide && to == at)) {
@@ -187,7 +190,7 @@ int tool_shuf(tool *t, int argc, char **argv) {
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "ei:n:o:rz", longs)) != -1;) switch (c) {
         case 'e': echo = 1; break;
         case 'i': range = o.arg; break;
-        case 'n': if (size_parse(o.arg, &most) < 0) return tool_fail(t, 1, "invalid line count: %s", tool_quote(t, o.arg)); break;
+        case 'n': if (size_parse(o.arg, &most) < 0) return tool_fail(t, 1, "invalid line count: %s", tool_cite(t, o.arg)); break;
         case 'o': output = o.arg; break;
         case 'r': repeat = 1; break;
         case 'z': delim = '\0'; break;
@@ -198,7 +201,7 @@ int tool_shuf(tool *t, int argc, char **argv) {
     if (range) {
         char *end;
         unsigned long long low = strtoull(range, &end, 10), high = *end == '-' ? strtoull(end + 1, NULL, 10) : low;
-        if (*end != '-' || (high < low && high + 1 != low)) return tool_fail(t, 1, "invalid input range: %s", tool_quote(t, range));
+        if (*end != '-' || (high < low && high + 1 != low)) return tool_fail(t, 1, "invalid input range: %s", tool_cite(t, range));
         if (high - low > 20000000) return tool_fail(t, 1, "memory exhausted");
         for (unsigned long long i = low; i <= high && high + 1 != low; i++) { char *s = tool_format(t, "%llu", i); span_add(t, &items, s, strlen(s)); }
     } else if (echo) for (int i = o.index; i < argc; i++) span_add(t, &items, argv[i], strlen(argv[i]));

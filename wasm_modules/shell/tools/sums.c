@@ -1,4 +1,4 @@
-/* sums.c - md5sum and its family, and cksum. */
+/* sums.c - md5sum and its family, sum and cksum. */
 #include "buffer.h"
 #include "hash.h"
 #include <ctype.h>
@@ -11,13 +11,14 @@ typedef struct { int kind, check, quiet, status_only, warn, strict, tag, zero, i
 
 static int digest_stream(io *from, int kind, char *hex) {
     hash_state h;
+    blake2_state b;
     unsigned char digest[64];
     char block[16384];
     ssize_t n;
-    hash_start(&h, kind);
-    while ((n = io_read(from, block, sizeof block)) > 0) hash_add(&h, block, (size_t)n);
+    if (kind == HASH_BLAKE2B) blake2_start(&b, 64); else hash_start(&h, kind);
+    while ((n = io_read(from, block, sizeof block)) > 0) if (kind == HASH_BLAKE2B) blake2_add(&b, block, (size_t)n); else hash_add(&h, block, (size_t)n);
     if (n < 0) return -1;
-    size_t size = hash_finish(&h, digest);
+    size_t size = kind == HASH_BLAKE2B ? blake2_finish(&b, digest) : hash_finish(&h, digest);
     for (size_t i = 0; i < size; i++) { hex[i * 2] = "0123456789abcdef"[digest[i] >> 4]; hex[i * 2 + 1] = "0123456789abcdef"[digest[i] & 15]; }
     hex[size * 2] = '\0';
     return 0;
@@ -115,13 +116,60 @@ int tool_sha256sum(tool *t, int argc, char **argv) { return sum_main(t, argc, ar
 int tool_sha384sum(tool *t, int argc, char **argv) { return sum_main(t, argc, argv, HASH_SHA384, "SHA384", 96); }
 int tool_sha512sum(tool *t, int argc, char **argv) { return sum_main(t, argc, argv, HASH_SHA512, "SHA512", 128); }
 
-/* POSIX cksum: CRC over the bytes and then the length. */
-int tool_cksum(tool *t, int argc, char **argv) {
-    int status = 0;
+int tool_b2sum(tool *t, int argc, char **argv) { return sum_main(t, argc, argv, HASH_BLAKE2B, "BLAKE2b", 128); }
+
+/* BSD's rotating sum over blocks of 1024 bytes, or with -s System V's over blocks of 512. */
+int tool_sum(tool *t, int argc, char **argv) {
+    static const tool_long longs[] = {{"sysv", 0, 's'}, {0, 0, 0}};
+    int sysv = 0, status = 0, c;
     static char *standard[] = {NULL};
     tool_opts o;
-    tool_opts_start(&o, argc, argv);
-    if (tool_opts_next(t, &o, "", NULL) != -1) return 1;
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "rs", longs)) != -1;) if (c == '?') return 1; else sysv = c == 's';
+    char **files = o.index < argc ? argv + o.index : standard;
+    int count = o.index < argc ? argc - o.index : 1;
+    for (int i = 0; i < count; i++) {
+        io *from = files[i] ? tool_open(t, files[i], 1, &status) : io_ref(t->in);
+        if (!from) continue;
+        uint32_t sum = 0;
+        unsigned long long size = 0;
+        unsigned char block[8192];
+        ssize_t n;
+        for (; (n = io_read(from, block, sizeof block)) > 0; size += (unsigned long long)n)
+            for (ssize_t k = 0; k < n; k++) sum = sysv ? sum + block[k] : ((sum >> 1 | (sum & 1) << 15) + block[k]) & 0xFFFF;
+        io_unref(from);
+        if (sysv) { sum = (sum & 0xFFFF) + (sum >> 16); sum = (sum & 0xFFFF) + (sum >> 16); }
+        int failed = sysv ? io_printf(t->out, "%u %llu", sum, (size + 511) / 512) : io_printf(t->out, "%05u %5llu", sum, (size + 1023) / 1024);
+        if (files[i] && (sysv || count > 1 || strcmp(files[i], "-"))) failed |= io_printf(t->out, " %s", files[i]);
+        if (failed < 0 || io_putc(t->out, '\n') < 0) return 1;
+    }
+    return status;
+}
+
+/* POSIX cksum: CRC over the bytes and then the length. */
+int tool_cksum(tool *t, int argc, char **argv) {
+    int status = 0, c;
+    static char *standard[] = {NULL};
+    static const tool_long longs[] = {{"algorithm", 1, 'a'}, {"untagged", 0, 'u'}, {"tag", 0, 't'}, {0, 0, 0}};
+    static const struct { const char *name, *label; int kind; size_t digits; } kinds[] = {{"md5", "MD5", HASH_MD5, 32}, {"sha1", "SHA1", HASH_SHA1, 40}, {"sha224", "SHA224", HASH_SHA224, 56},
+        {"sha256", "SHA256", HASH_SHA256, 64}, {"sha384", "SHA384", HASH_SHA384, 96}, {"sha512", "SHA512", HASH_SHA512, 128}, {"blake2b", "BLAKE2b", HASH_BLAKE2B, 128}};
+    const char *algorithm = "crc";
+    int untagged = 0;
+    tool_opts o;
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "a:", longs)) != -1;) {
+        if (c == '?') return 1;
+        if (c == 'a') algorithm = o.arg; else untagged = c == 'u';
+    }
+    if (!strcmp(algorithm, "bsd") || !strcmp(algorithm, "sysv")) { argv[o.index - 1] = !strcmp(algorithm, "bsd") ? "-r" : "-s"; return tool_sum(t, argc - o.index + 2, argv + o.index - 2); }
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) if (!strcmp(kinds[i].name, algorithm)) {
+        char **rest = tool_alloc(t, (size_t)(argc - o.index + 4) * sizeof *rest);
+        int n = 0;
+        rest[n++] = argv[0];
+        if (!untagged) rest[n++] = "--tag";
+        rest[n++] = "--";
+        for (int k = o.index; k < argc; k++) rest[n++] = argv[k];
+        return sum_main(t, n, rest, kinds[i].kind, kinds[i].label, kinds[i].digits);
+    }
+    if (strcmp(algorithm, "crc")) return tool_fail(t, 1, "invalid argument %s for '--algorithm'", tool_cite(t, algorithm));
     char **files = o.index < argc ? argv + o.index : standard;
     int count = o.index < argc ? argc - o.index : 1;
     for (int i = 0; i < count; i++) {

@@ -1,4 +1,4 @@
-/* system.c - tools that tell about the system: uname id whoami hostname nproc tput clear yes. The sandbox has one user, one processor and no terminal. */
+/* system.c - tools that tell about the system: uname arch id groups whoami logname hostname nproc tty tput clear yes. The sandbox has one user, one processor and no terminal. */
 #include "users.h"
 #include "buffer.h"
 #include <string.h>
@@ -37,7 +37,7 @@ int tool_id(tool *t, int argc, char **argv) {
     tool_opts o;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "ugGnra", longs)) != -1;) { if (c == '?') return 1; if (c == 'n') name = 1; else if (c != 'r' && c != 'a') what = c; }
     unsigned u = user_id(), g = group_id();
-    if (o.index < argc && strcmp(argv[o.index], user_name(t, u))) return tool_fail(t, 1, "%s: no such user", tool_quote(t, argv[o.index]));
+    if (o.index < argc && strcmp(argv[o.index], user_name(t, u))) return tool_fail(t, 1, "%s: no such user", tool_cite(t, argv[o.index]));
     if (what == 'u') return (name ? io_printf(t->out, "%s\n", user_name(t, u)) : io_printf(t->out, "%u\n", u)) < 0;
     if (what) return (name ? io_printf(t->out, "%s\n", group_name(t, g)) : io_printf(t->out, "%u\n", g)) < 0;
     if (name) return tool_fail(t, 1, "cannot print only names or real IDs in default format");
@@ -45,8 +45,17 @@ int tool_id(tool *t, int argc, char **argv) {
 }
 
 int tool_whoami(tool *t, int argc, char **argv) {
-    if (argc > 1) { tool_fail(t, 1, "extra operand %s", tool_quote(t, argv[1])); return tool_usage(t, 1); }
+    if (argc > 1) { tool_fail(t, 1, "extra operand %s", tool_cite(t, argv[1])); return tool_usage(t, 1); }
     return io_printf(t->out, "%s\n", user_name(t, user_id())) < 0;
+}
+
+int tool_arch(tool *t, int argc, char **argv) { (void)argc; (void)argv; return io_puts(t->out, "x86_64\n") < 0; }
+int tool_groups(tool *t, int argc, char **argv) { (void)argc; (void)argv; return io_printf(t->out, "%s\n", group_name(t, group_id())) < 0; }
+int tool_logname(tool *t, int argc, char **argv) { (void)argc; (void)argv; return io_printf(t->out, "%s\n", user_name(t, user_id())) < 0; }
+
+int tool_tty(tool *t, int argc, char **argv) {
+    if (argc < 2 || strncmp(argv[1], "-", 1)) io_puts(t->out, "not a tty\n");
+    return 1;
 }
 
 int tool_hostname(tool *t, int argc, char **argv) { (void)argc; (void)argv; return io_puts(t->out, "localhost\n") < 0; }

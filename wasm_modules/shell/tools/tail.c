@@ -10,7 +10,7 @@ static int take_count(tool *t, tail_state *s, const char *arg, int bytes) {
     s->from_start = *arg == '+';
     if (s->from_start || *arg == '-') arg++;
     if (size_parse(arg, &s->count) < 0)
-        return tool_fail(t, -1, "invalid number of %s: %s", bytes ? "bytes" : "lines", tool_quote(t, arg));
+        return tool_fail(t, -1, "invalid number of %s: %s", bytes ? "bytes" : "lines", tool_cite(t, arg));
     return 0;
 }
 

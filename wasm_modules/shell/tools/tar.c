@@ -277,6 +277,7 @@ int tool_tar(tool *t, int argc, char **argv) {
         {"owner", 1, 4}, {"group", 1, 4}, {"mtime", 1, 4}, {"sort", 1, 4}, {"numeric-owner", 0, 4}, {"format", 1, 4}, {"no-same-owner", 0, 4}, {"warning", 1, 4}, {"overwrite", 0, 4}, {"wildcards", 0, 4}, {"transform", 1, 4}, {0, 0, 0}};
     tar_state s = {.t = t, .data = {.t = t}};
     const char *from_file = NULL;
+    int by_name = 0;
     /* old style: tar xzf name */
     if (argc > 1 && argv[1][0] != '-') {
         char **words = tool_alloc(t, ((size_t)argc + strlen(argv[1]) + 2) * sizeof *words);
@@ -294,7 +295,7 @@ int tool_tar(tool *t, int argc, char **argv) {
         case 'f': s.file = o.arg; break;
         case 'C': s.dir = o.arg; break;
         case 'z': s.gzip = 1; break;
-        case 'a': s.gzip |= s.file && (strstr(s.file, ".gz") || strstr(s.file, ".tgz")); break;
+        case 'a': by_name = 1; break;
         case 'v': s.verbose++; break;
         case 'O': s.to_stdout = 1; break;
         case 'k': s.keep = 1; break;
@@ -308,6 +309,7 @@ int tool_tar(tool *t, int argc, char **argv) {
         case '?': return 2;
         default: break;
     }
+    if (by_name) s.gzip |= s.file && (strstr(s.file, ".gz") || strstr(s.file, ".tgz"));
     if (!s.mode) { tool_fail(t, 2, "You must specify one of the '-Acdtrux', '--delete' or '--test-label' options"); return tool_usage(t, 2); }
     s.names = argv + o.index;
     s.name_n = argc - o.index;

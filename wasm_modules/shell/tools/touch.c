@@ -45,13 +45,13 @@ int tool_touch(tool *t, int argc, char **argv) {
         case 'f': break;
         case 'h': nofollow = 1; break;
         case 'r':
-            if (stat(o.arg, &st) < 0) return tool_fail_errno(t, 1, "failed to get attributes of %s", tool_quote(t, o.arg));
+            if (stat(o.arg, &st) < 0) return tool_fail_errno(t, 1, "failed to get attributes of %s", tool_cite(t, o.arg));
             times[0] = st.st_atim;
             times[1] = st.st_mtim;
             fixed = 1;
             break;
         case 't':
-            if (parse_stamp(t, o.arg, &times[0]) < 0) return tool_fail(t, 1, "invalid date format %s", tool_quote(t, o.arg));
+            if (parse_stamp(t, o.arg, &times[0]) < 0) return tool_fail(t, 1, "invalid date format %s", tool_cite(t, o.arg));
             times[1] = times[0];
             fixed = 1;
             break;
@@ -61,7 +61,7 @@ int tool_touch(tool *t, int argc, char **argv) {
     if (o.index >= argc) { tool_fail(t, 1, "missing file operand"); return tool_usage(t, 1); }
     if (text) {
         moment base = fixed ? times[1] : moment_now();
-        if (date_parse(t, text, base, &times[0]) < 0) return tool_fail(t, 1, "invalid date format %s", tool_quote(t, text));
+        if (date_parse(t, text, base, &times[0]) < 0) return tool_fail(t, 1, "invalid date format %s", tool_cite(t, text));
         times[1] = times[0];
     }
     if (which == 1) times[1].tv_nsec = UTIME_OMIT;
@@ -104,7 +104,7 @@ int tool_truncate(tool *t, int argc, char **argv) {
     if (size_text) {
         const char *p = size_text;
         if (*p && strchr("+-<>/%", *p)) op = *p++;
-        if (size_parse(p, &size) < 0) return tool_fail(t, 1, "Invalid number: %s", tool_quote(t, size_text));
+        if (size_parse(p, &size) < 0) return tool_fail(t, 1, "Invalid number: %s", tool_cite(t, size_text));
     }
     for (int i = o.index; i < argc; i++) {
         int fd = open(argv[i], O_WRONLY | (create ? O_CREAT : 0), 0666);
@@ -122,7 +122,7 @@ int tool_truncate(tool *t, int argc, char **argv) {
         case '/': if (size) to = now / size * size; break;
         case '%': if (size) to = (now + size - 1) / size * size; break;
         }
-        if (ftruncate(fd, (off_t)to) < 0) status = tool_fail_errno(t, 1, "failed to truncate %s at %llu bytes", tool_quote(t, argv[i]), to);
+        if (ftruncate(fd, (off_t)to) < 0) status = tool_fail_errno(t, 1, "failed to truncate %s at %llu bytes", tool_cite(t, argv[i]), to);
         close(fd);
     }
     return status;

@@ -42,7 +42,7 @@ static int in_class(const char *name, size_t n, int c) {
 }
 
 static int add_class(tool *t, byte_list *l, const char *name, size_t n) {
-    if (in_class(name, n, 'a') < 0) return tool_fail(t, -1, "invalid character class %s", tool_quote(t, tool_strndup(t, name, n)));
+    if (in_class(name, n, 'a') < 0) return tool_fail(t, -1, "invalid character class %s", tool_cite(t, tool_strndup(t, name, n)));
     int kind = n == 5 && !memcmp(name, "upper", 5) ? 'U' : n == 5 && !memcmp(name, "lower", 5) ? 'L' : 0;
     if (kind && l->cases < 8) { l->case_at[l->cases] = (int)l->n; l->case_kind[l->cases++] = kind; }
     if (!kind) l->classes = 1;
@@ -143,13 +143,13 @@ int tool_tr(tool *t, int argc, char **argv) {
     if (sets < least) {
         if (!sets) tool_fail(t, 1, "missing operand");
         else {
-            tool_fail(t, 1, "missing operand after %s", tool_quote(t, argv[argc - 1]));
+            tool_fail(t, 1, "missing operand after %s", tool_cite(t, argv[argc - 1]));
             io_printf(t->err, squeeze && del ? "Two strings must be given when both deleting and squeezing repeats.\n" : "Two strings must be given when translating.\n");
         }
         return tool_usage(t, 1);
     }
     if (sets > most) {
-        tool_fail(t, 1, "extra operand %s", tool_quote(t, argv[o.index + most]));
+        tool_fail(t, 1, "extra operand %s", tool_cite(t, argv[o.index + most]));
         if (sets == 2) io_puts(t->err, "Only one string may be given when deleting without squeezing repeats.\n");
         return tool_usage(t, 1);
     }

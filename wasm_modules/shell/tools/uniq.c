@@ -60,7 +60,7 @@ static int run(io *from, io *to, const uniq_state *s, tool *t) {
             continue;
         }
         if (s->group) {
-            if (times || s->group >= 2) io_putc(to, s->delim);
+            if (times || s->group == 2 || s->group == 3) io_putc(to, s->delim);
             io_write(to, line, (size_t)n);
             if (io_putc(to, s->delim) < 0) return -1;
         } else if (times && !s->all && emit(to, s, (span){held.p, held.n}, times) < 0) return -1;
@@ -68,6 +68,7 @@ static int run(io *from, io *to, const uniq_state *s, tool *t) {
         buffer_add(&held, line, (size_t)n);
         times = 1;
     }
+    if (times && s->group >= 3) return io_putc(to, s->delim);
     if (times && !s->all && !s->group) return emit(to, s, (span){held.p, held.n}, times);
     return 0;
 }
@@ -94,7 +95,7 @@ int tool_uniq(tool *t, int argc, char **argv) {
         case 'i': s.fold = 1; break;
         case 'u': s.only_unique = 1; break;
         case 'z': s.delim = '\0'; break;
-        case 'g': s.group = !o.arg || *o.arg == 's' ? 1 : 2; break;
+        case 'g': s.group = !o.arg || *o.arg == 's' ? 1 : *o.arg == 'p' ? 2 : *o.arg == 'b' ? 3 : 4; break;
         default: return 1;
     }
     int status = 0;
@@ -102,7 +103,7 @@ int tool_uniq(tool *t, int argc, char **argv) {
     if (!from) return status;
     io *to = io_ref(t->out);
     if (o.index + 2 < argc) {
-        tool_fail(t, 1, "extra operand %s", tool_quote(t, argv[o.index + 2]));
+        tool_fail(t, 1, "extra operand %s", tool_cite(t, argv[o.index + 2]));
         status = tool_usage(t, 1);
     } else if (o.index + 1 < argc && strcmp(argv[o.index + 1], "-")) {
         io_unref(to);

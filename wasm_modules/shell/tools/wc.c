@@ -103,7 +103,7 @@ static int column_width(tool *t, char **files, int count, int what) {
 int tool_wc(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"lines", 0, 'l'}, {"words", 0, 'w'}, {"chars", 0, 'm'}, {"bytes", 0, 'c'}, {"max-line-length", 0, 'L'},
         {"files0-from", 1, '0'}, {"total", 1, 'T'}, {0, 0, 0}};
-    int what = 0, c, status = 0;
+    int what = 0, c, status = 0, when = 'a';
     tool_opts o;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "lwmcL", longs)) != -1;) switch (c) {
         case 'l': what |= LINES; break;
@@ -111,7 +111,8 @@ int tool_wc(tool *t, int argc, char **argv) {
         case 'm': what |= CHARS; break;
         case 'c': what |= BYTES; break;
         case 'L': what |= LONGEST; break;
-        case '0': case 'T': break;
+        case '0': break;
+        case 'T': when = o.arg[0] == 'a' && o.arg[1] == 'l' ? 'y' : *o.arg == 'o' ? 'o' : *o.arg == 'n' ? 'n' : 'a'; break;
         default: return 1;
     }
     if (!what) what = LINES | WORDS | BYTES;
@@ -136,10 +137,11 @@ int tool_wc(tool *t, int argc, char **argv) {
             status = tool_fail_errno(t, 1, "%s", argv[i]);
         }
         io_unref(from);
-        if (print_counts(t, &n, what, width, argv[i]) < 0) return 1;
+        if (when != 'o' && print_counts(t, &n, what, width, argv[i]) < 0) return 1;
         total.lines += n.lines; total.words += n.words; total.chars += n.chars; total.bytes += n.bytes;
         if (n.longest > total.longest) total.longest = n.longest;
     }
-    if (argc - o.index > 1) print_counts(t, &total, what, width, "total");
+    if (when == 'o') print_counts(t, &total, what, 1, NULL);
+    else if (when == 'y' || (when == 'a' && argc - o.index > 1)) print_counts(t, &total, what, width, "total");
     return status;
 }

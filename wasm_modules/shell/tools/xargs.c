@@ -43,6 +43,7 @@ static int run(xargs_state *s, char **argv, int argc) {
         for (int i = 0; i < argc; i++) io_printf(s->t->err, "%s%s", i ? " " : "", argv[i]);
         io_putc(s->t->err, '\n');
     }
+    if (s->t->knows && !s->t->knows(s->t, argv[0])) { s->status = tool_fail(s->t, 127, "%s: No such file or directory", argv[0]); return -1; }
     tool sub = *s->t;
     sub.in = io_null();
     if (!sub.in) tool_oom();
@@ -126,7 +127,7 @@ int tool_xargs(tool *t, int argc, char **argv) {
     xargs_state s = {.t = t, .delim = -1, .max_chars = 128 * 1024, .item = {.t = t}};
     tool_opts o;
     io *standard = t->in, *file = NULL;
-    int c;
+    int c, limited = 0;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "+0a:d:E:e::I:i::L:l::n:P:prs:tx", longs)) != -1;) switch (c) {
         case '0': s.delim = 0; break;
         case 'a': {
@@ -147,7 +148,7 @@ int tool_xargs(tool *t, int argc, char **argv) {
             s.replace = NULL;
             break;
         case 'r': s.no_empty = 1; break;
-        case 's': s.max_chars = strtoul(o.arg, NULL, 10); break;
+        case 's': s.max_chars = strtoul(o.arg, NULL, 10); limited = 1; break;
         case 't': s.trace = 1; break;
         case 'P': case 'p': case 'x': case 'o': break;
         default: return 1;
@@ -155,6 +156,7 @@ int tool_xargs(tool *t, int argc, char **argv) {
     if (file) t->in = file;
     s.argv = o.index < argc ? argv + o.index : echo;
     s.argc = o.index < argc ? argc - o.index : 1;
+    for (int i = 0; limited && i < s.argc; i++) { size_t n = strlen(s.argv[i]) + 1; s.max_chars = s.max_chars > n ? s.max_chars - n : 1; }   /* the command counts */
     int status = s.replace ? run_replacing(&s) : run_batches(&s);
     t->in = standard;
     io_unref(file);
