@@ -58,10 +58,21 @@ class Promise:
 
 
 @dataclass(frozen=True, slots=True)
+class Curve:
+    """Rows of a scenario that are drawn as one line: `rows` is an expression that matches their labels, and its one group the
+    number each stands over; `over` says what is counted there."""
+
+    title: str
+    rows: str
+    over: str
+
+
+@dataclass(frozen=True, slots=True)
 class Contender:
     """Something that is measured: `run` is timed; with `reads` its answer is the sample. `before` and `after` are not timed.
 
-    `calls` is how many operations one `run` makes, and the sample is divided by it.
+    `calls` is how many operations one `run` makes, and the sample is divided by it. `beside` is the label of our row that does
+    the same, for a native program or a peer that is to be compared with it. One that is slow takes only one turn in `every`.
     """
 
     label: str
@@ -72,6 +83,8 @@ class Contender:
     calls: int = 1
     before: Callable[[], Any] | None = None
     after: Callable[[], Any] | None = None
+    beside: str = ""
+    every: int = 1
 
     def sample(self) -> float:
         if self.before is not None:
@@ -95,6 +108,7 @@ class Row:
     label: str
     unit: str
     role: Role
+    beside: str = ""
     samples: list[float] = field(default_factory=list)
 
 
@@ -127,9 +141,9 @@ class Bench:
         """Progress of a scenario that takes its samples itself."""
         self._progress(what, done)
 
-    def record(self, label: str, samples: Iterable[float], unit: str = "ms", role: Role = "ours") -> Row:
+    def record(self, label: str, samples: Iterable[float], unit: str = "ms", role: Role = "ours", beside: str = "") -> Row:
         """Add samples that were taken by other means."""
-        row = self.rows.setdefault(label, Row(label, unit, role))
+        row = self.rows.setdefault(label, Row(label, unit, role, beside))
         row.samples.extend(float(sample) for sample in samples)
         return row
 
@@ -142,11 +156,13 @@ class Bench:
                 break
             turn = one % len(left)
             for contender in left[turn:] + left[:turn]:
+                if contender.every > 1 and (one < 0 or one % contender.every):
+                    continue
                 sample = self._take(contender)
                 if sample is None:
                     left.remove(contender)
                 elif one >= 0:
-                    self.record(contender.label, (sample,), contender.unit, contender.role)
+                    self.record(contender.label, (sample,), contender.unit, contender.role, contender.beside)
         self._progress("", 1.0)
 
     def _take(self, contender: Contender) -> float | None:
@@ -165,10 +181,12 @@ class Bench:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One thing that is measured. `about` says in a sentence what and why; `rounds` is how many processes measure it."""
+    """One thing that is measured. `about` says in a sentence what and why; `rounds` is how many processes measure it. Rows of
+    `curves` are lines in a drawing, the others bars."""
 
     name: str
     about: str
     measure: Callable[[Bench], None]
     promises: tuple[Promise, ...] = ()
     rounds: int = 3
+    curves: tuple[Curve, ...] = ()

@@ -1,8 +1,8 @@
 """The report as one HTML file: a chart per scenario where our numbers stand beside native ones, peers' and the physical limit.
 
 Rules: self-contained (no scripts, no fonts, nothing fetched), readable without colours, light and dark. Bars are
-logarithmic, because a warm call and a cold start differ by four orders; the whisker is the 95 % interval. Everything that
-was missed or is missing is on the page.
+logarithmic, because a warm call and a cold start differ by four orders; the whisker is the 95 % interval. Lines are for rows
+that stand over a number (`benches.curves`). Everything that was missed or is missing is on the page.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from html import escape
 
+from benches.curves import draw, points_of
 from benches.harness import Promise, Scenario
 from benches.report import ROLE_NAMES, number
 from benches.results import Measured, Results, ScenarioResult, Verdict
@@ -31,6 +32,8 @@ td { padding:.15rem .8rem .15rem 0 }
 .native { fill:var(--native) }
 .peer { fill:var(--peer) }
 .limit { fill:var(--limit) }
+.line { fill:none; stroke:var(--ours); stroke-width:2 }
+.grid { stroke:var(--faint); stroke-opacity:.3 }
 .key span { margin-right:1.2rem }
 .key i { display:inline-block; width:.8em; height:.8em; margin-right:.35em }
 small { color:var(--faint) }
@@ -58,8 +61,12 @@ def write(results: Results, scenarios: Mapping[str, Scenario]) -> str:
 
 def _section(scenario: Scenario, result: ScenarioResult) -> str:
     parts = [f'<h2 id="{escape(scenario.name)}">{escape(scenario.name)}</h2><p>{escape(scenario.about)}</p>']
-    for unit in dict.fromkeys(row.unit for row in result.rows.values()):
-        parts.append(_chart([row for row in result.rows.values() if row.unit == unit], scenario.promises))
+    lines = [(curve, points_of(curve, result.rows)) for curve in scenario.curves]
+    parts += [draw(curve, points, scenario.promises) for curve, points in lines if points]
+    drawn = {point.row.label for _, points in lines for point in points}
+    bars = [row for row in result.rows.values() if row.label not in drawn]
+    for unit in dict.fromkeys(row.unit for row in bars):
+        parts.append(_chart([row for row in bars if row.unit == unit], scenario.promises))
     if result.verdicts:
         parts.append(f"<table>{''.join(map(_verdict, result.verdicts))}</table>")
     parts += [f"<p><small>missing: {escape(label)}: {escape(why)}</small></p>" for label, why in result.missing.items()]

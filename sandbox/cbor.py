@@ -31,6 +31,14 @@ def encode(value: Any) -> bytes:
     return cbor2.dumps(value, canonical=True)
 
 
+def head(major: int, number: int) -> bytes:
+    """The bytes before an item's contents: a string's kind and length."""
+    if number < 24:
+        return bytes([major << 5 | number])
+    short = 24 if number < 1 << 8 else 25 if number < 1 << 16 else 26 if number < 1 << 32 else 27
+    return bytes([major << 5 | short]) + number.to_bytes(1 << short - 24, "big")
+
+
 class _Open:
     """An array or map that is being read. A map's values follow their keys; `key` is the one waiting for its value."""
 
@@ -44,16 +52,16 @@ class _Open:
         self.last = b""
 
 
-def decode(data: bytes, *, depth_max: int = DEPTH_MAX, items_max: int = ITEMS_MAX) -> Any:
-    """The value that `data` encodes, or `CborError`."""
-    position, end, items = 0, len(data), 0
+def decode(data: bytes, start: int = 0, *, depth_max: int = DEPTH_MAX, items_max: int = ITEMS_MAX) -> Any:
+    """The value that `data` encodes from `start` to its end, or `CborError`."""
+    position, end, items = start, len(data), 0
     stack: list[_Open] = []
     value: Any
     while True:
         items += 1
         if items > items_max:
             raise CborError(f"more than {items_max} items")
-        start = position
+        item = position
         if position >= end:
             raise CborError("the data ends too early")
         first = data[position]
@@ -89,7 +97,7 @@ def decode(data: bytes, *, depth_max: int = DEPTH_MAX, items_max: int = ITEMS_MA
                 raise CborError("a tag")
         while stack:
             top = stack[-1]
-            _put(top, value, data[start:position] if top.mapping and top.key is None else b"")
+            _put(top, value, data[item:position] if top.mapping and top.key is None else b"")
             if top.left:
                 break
             value = top.into

@@ -4,8 +4,8 @@ Purpose: tree-sitter's recovery from errors is quadratic in time and memory for 
 interrupted, and holds the interpreter's lock, so that no deadline of any session is noticed meanwhile. Short sources are parsed
 here, where the worst is some milliseconds; longer ones in a child with limits, which is killed when it overruns them.
 
-Rules: one child per process, started when first needed; a source that kills it costs its own request a diagnostic.
-`erase_bounded` never raises for any text. Does not know: what TypeScript is.
+Rules: one child per process, started when first needed; a source that kills it costs its own request a diagnostic. A process that
+may start none is given another parser (`use`). `erase_bounded` never raises for any text. Does not know: what TypeScript is.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import subprocess
 import sys
 import threading
 import time
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
@@ -48,12 +48,19 @@ def erase_bounded(source: str, filename: str = "<run>", seconds_left: float = ma
         request = msgspec.msgpack.encode(_Request(source, filename))
     except UnicodeEncodeError:
         return erase(source, filename)  # refused before it is parsed
-    answer = _child.ask(request, min(seconds_left, SECONDS + SECONDS_PER_MB * len(request) / 1e6))
+    answer = _parser.ask(request, min(seconds_left, SECONDS + SECONDS_PER_MB * len(request) / 1e6))
     if answer is not None:
         return msgspec.msgpack.decode(answer, type=Erased)
     message = "the source is too complex to be parsed"
     refused = Diagnostic(severity=Severity.ERROR, code="SYNTAX_ERROR", message=message, hint="look for unclosed brackets")
     return Erased(source, (refused,))
+
+
+class Parser(Protocol):
+    """Whoever parses: the child, or somebody who was given its place."""
+
+    def ask(self, request: bytes, seconds: float) -> bytes | None:
+        """The answer, or None if there was none in time."""
 
 
 class _Child:
@@ -121,7 +128,14 @@ class _Child:
 
 
 _child = _Child()
+_parser: Parser = _child
 atexit.register(_child.close)
+
+
+def use(parser: Parser) -> None:
+    """Have `parser` answer in this process, from now on."""
+    global _parser
+    _parser = parser
 
 
 def serve() -> None:

@@ -8,7 +8,8 @@ asked of the host was time, randomness and output: then its answers are the whol
 same memory, byte for byte.
 
 Rules: turns of one guest never overlap (the session's lock). After any exception from `turn` the guest is as it was before it.
-INVARIANT: image + saved pages + journal = the memory at the end of the last turn, or before it while `_unsaved`.
+INVARIANT: image + saved pages (`_pages`, or `_packed`) + journal = the memory at the end of the last turn, or before it while
+`_unsaved`.
 
 Does not know: languages, requests, results: a turn is bytes in, bytes out.
 """
@@ -28,7 +29,7 @@ from sandbox.limits import MOST, Run, ticker
 from sandbox.memory import PAGE_BYTES, WASM_PAGE_BYTES, DirtyPages, GuestMemory, MemoryFault, map_image, populate
 from sandbox.native import Call, Instance, Trap
 from sandbox.shelter import sheltered
-from sandbox.states import GuestState
+from sandbox.states import GuestState, PackedPages, Sums
 from sandbox.vfs import Vfs
 from sandbox.wasi import SIGNATURES, GuestExit, Wasi
 from sandbox.wire import RunStatus
@@ -39,14 +40,26 @@ _SMALL_TURN_NS: Final = 2_000_000
 _JOURNAL_NS_MAX: Final = 25_000_000
 _JOURNAL_TURNS_MAX: Final = 256
 _MEASURE_OVER_NS: Final = 4_000_000
+_FIRST_TURN_BYTES_MAX: Final = 2 << 20
+"""A first program that wrote more says nothing about what others will write."""
 _U32: Final = 0xFFFFFFFF
 _EFFECTLESS: Final = frozenset({"clock_time_get", "clock_res_get", "random_get", "sched_yield", "fd_write", "proc_exit"})
 
-_CALLS: Final = tuple((name, name not in _EFFECTLESS) for name in SIGNATURES)
-_FD_WRITE: Final = 1 + list(SIGNATURES).index("fd_write")
+_CALLS: Final = tuple(SIGNATURES)
 
 Handler = Callable[[int, bytes], bytes]
 """Answers a guest's message: opcode and body in, reply out. May raise `Stop`."""
+
+
+class _Functions(dict[int, Callable[..., int]]):
+    """Host functions by their number, each made when it is first called: a guest calls a few of its fifty."""
+
+    def __init__(self, make: Callable[[int], Callable[..., int]]) -> None:
+        self._make = make
+
+    def __missing__(self, number: int) -> Callable[..., int]:
+        made = self[number] = self._make(number)
+        return made
 
 
 class Guest:
@@ -59,35 +72,47 @@ class Guest:
         """Pages the guest has written, when last measured: at every turn of four milliseconds or more."""
         self.fuel_used = 0
         self._table = DescriptorTable.standard(vfs, image.preopens) if state is None else state.table.clone()
-        self._pages: dict[int, bytes] = {} if state is None else dict(state.pages)
+        self._packed = state.pages if state is not None and isinstance(state.pages, PackedPages) else None
+        """A snapshot's pages, in place of `_pages` until those are saved for the first time."""
+        self._pages: dict[int, bytes] = {} if state is None or self._packed is not None else dict(state.pages)
+        self._sums = Sums()
         self._saved_bytes = image.size_bytes if state is None else state.memory_bytes
         self._free_bytes = image.free_bytes if state is None or state.free_bytes is None else state.free_bytes
         self._journal: list[tuple[bytes, int, Sequence[int | bytes]]] = []
         self._journal_ns = 0
         self._unsaved = False
         self._lost = False
+        self._due = False
+        """Is there something for `prepare` to do? `_unsaved`, `_lost` or a long journal."""
         self._before: tuple[Checkpoint, DescriptorTable] | None = None
         self._before_last: tuple[Checkpoint, DescriptorTable] | None = None
         self._handler: Handler = _refuse
         self._allocating = False
         self._run: Run | None = None
         self._start()
-        if state is None:
+        if state is None or self._packed is not None:
+            # Not for forks: there may be thousands, and most of them wait.
             populate(self._instance, image.first_turn_ranges)
         self._fill()
 
     def _start(self) -> None:
         """A new instance of the image, with nothing of the session in it yet."""
         wasi = self._wasi = Wasi(None, self.vfs, self._table, None)  # type: ignore[arg-type]  # both are set before any call
-        functions: list[Callable[..., int]] = [self._answer]
-        for name, has_effects in _CALLS:
-            functions.append(self._noting(getattr(wasi, name)) if has_effects else getattr(wasi, name))
-        functions[_FD_WRITE] = self._fd_write
         self._limit_bytes = 0
-        self._instance = Instance(self.image.prepared, Call(functions, self._interrupted))
+        self._instance = Instance(self.image.prepared, Call(_Functions(self._function), self._interrupted))
         map_image(self._instance, self.image.descriptor, self.image.size_bytes)
         self._memory = wasi.memory = GuestMemory(self._instance)
         self._dirty = DirtyPages(self._memory, self.image.descriptor, self.image.size_bytes)
+
+    def _function(self, number: int) -> Callable[..., int]:
+        """What answers the import with this number."""
+        if number == 0:
+            return self._answer
+        name = _CALLS[number - 1]
+        if name == "fd_write":
+            return self._fd_write
+        method: Callable[..., int] = getattr(self._wasi, name)
+        return method if name in _EFFECTLESS else self._noting(method)
 
     def _noting(self, method: Callable[..., int]) -> Callable[..., int]:
         def noted(*arguments: int) -> int:
@@ -113,34 +138,38 @@ class Guest:
     def _answer(self, pointer: int, length: int, reply_pointer: int, reply_length: int) -> int:
         """The import `host.call`."""
         length &= _U32
+        reply_pointer &= _U32
+        reply_length &= _U32
         if self._allocating or not 0 < length <= MESSAGE_BYTES_MAX:
             return -2
+        memory = self._memory
         try:
-            message = self._memory.read(pointer & _U32, length)
-            self._memory.view(reply_pointer & _U32, 4)
-            self._memory.view(reply_length & _U32, 4)
+            message = memory.read(pointer & _U32, length)
+            # Both places are tried before the handler does anything.
+            memory.put_u32(reply_pointer, 0)
+            memory.put_u32(reply_length, 0)
         except MemoryFault:
             return -2
         opcode = message[0]
         if opcode != 0x44 and self._before is None:
             self._take_effect()
         reply = self._handler(opcode, message[1:])
-        address = 0
-        if reply:
-            # THREAT[TM-ISO-REENTRY]: an allocator that calls back would nest for ever.
-            self._allocating = True
-            try:
-                address = self._instance.call("host_alloc", len(reply))
-            finally:
-                self._allocating = False
-            if not address:
-                return -2
-            try:
-                self._memory.write(address, reply)
-            except MemoryFault:
-                return -2
-        self._memory.put_u32(reply_pointer & _U32, address)
-        self._memory.put_u32(reply_length & _U32, len(reply))
+        if not reply:
+            return 0
+        # THREAT[TM-ISO-REENTRY]: an allocator that calls back would nest for ever.
+        self._allocating = True
+        try:
+            address = self._instance.call("host_alloc", len(reply))
+        finally:
+            self._allocating = False
+        if not address:
+            return -2
+        try:
+            memory.write(address, reply)
+        except MemoryFault:
+            return -2
+        memory.put_u32(reply_pointer, address)
+        memory.put_u32(reply_length, len(reply))
         return 0
 
     def turn(self, request: bytes, run: Run, handler: Handler, world: World) -> None:
@@ -157,20 +186,23 @@ class Guest:
         if self._before_last is None and elapsed_ns < _SMALL_TURN_NS and world.is_noted:
             self._journal.append((request, run.limits.memory_mb, world.answers))
             self._journal_ns += elapsed_ns
+            self._due = self._journal_ns > _JOURNAL_NS_MAX or len(self._journal) >= _JOURNAL_TURNS_MAX
         else:
-            self._unsaved = True
+            self._unsaved = self._due = True
         if elapsed_ns > _MEASURE_OVER_NS or not self.own_bytes:
             self._measure()
-            if not self.image.first_turn_bytes:
+            if not self.image.first_turn_bytes and self.own_bytes <= _FIRST_TURN_BYTES_MAX:
                 self.image.first_turn_bytes = self.own_bytes
                 self.image.first_turn_ranges = self._dirty.ranges()
 
     def prepare(self) -> None:
         """Whatever must happen before a turn and is not the turn's own time."""
-        if self._lost:
-            self._restore()
-        if self._unsaved or self._journal_ns > _JOURNAL_NS_MAX or len(self._journal) >= _JOURNAL_TURNS_MAX:
-            self._save()
+        if self._due:
+            if self._lost:
+                self._restore()
+            if self._unsaved or self._journal_ns > _JOURNAL_NS_MAX or len(self._journal) >= _JOURNAL_TURNS_MAX:
+                self._save()
+            self._due = False
 
     def _measure(self) -> None:
         self.own_bytes = self._dirty.count() * PAGE_BYTES
@@ -216,7 +248,8 @@ class Guest:
                     self.fuel_used = (1 << 62) - instance.fuel()
 
     def _save(self) -> None:
-        self._dirty.update(self._pages)
+        self._sums.forget(self._dirty.update(self._pages))
+        self._packed = None
         self._saved_bytes = self._memory.size_bytes
         self._journal.clear()
         self._journal_ns = 0
@@ -227,7 +260,12 @@ class Guest:
         grown_bytes = self._saved_bytes - self.image.size_bytes
         if grown_bytes > 0:
             self._instance.grow(grown_bytes // WASM_PAGE_BYTES)
-        if self._pages:
+        if self._packed is not None:
+            spans = self._packed.spans()
+            self._memory.make_own(spans)
+            self._memory.put_spans(spans, self._packed.data)
+            self._memory.put_pages(self._packed.whole_pages)
+        elif self._pages:
             self._memory.put_pages(self._pages)
 
     def freeze(self, tools: tuple[str, ...] = ()) -> GuestState:
@@ -235,7 +273,8 @@ class Guest:
         self.prepare()
         if self._journal:
             self._save()
-        return GuestState(self.image, self._saved_bytes, self._pages.copy(), self._table.clone(), tools)
+        pages = self._packed if self._packed is not None else self._pages.copy()
+        return GuestState(self.image, self._saved_bytes, pages, self._table.clone(), tools, sums=self._sums)
 
     def _lose(self) -> None:
         """The turn has not happened: files and descriptors are put back now, memory before it is needed again."""
@@ -244,7 +283,7 @@ class Guest:
             self.vfs.rollback(before[0])
             self._table = before[1]
         self._instance.close()
-        self._lost = True
+        self._lost = self._due = True
 
     def _restore(self) -> None:
         self._lost = False

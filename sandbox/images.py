@@ -19,6 +19,7 @@ import io
 import json
 import mmap
 import os
+import struct
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -31,7 +32,7 @@ from sandbox.descriptors import DescriptorTable
 from sandbox.errors import SetupError
 from sandbox.generations import Checkpoint, VfsLimits
 from sandbox.limits import ticker
-from sandbox.memory import WASM_PAGE_BYTES, GuestMemory
+from sandbox.memory import PAGE_BYTES, WASM_PAGE_BYTES, GuestMemory
 from sandbox.native import Call, Engine, Instance, Prepared
 from sandbox.shelter import sheltered
 from sandbox.vfs import HostFile, Vfs
@@ -46,6 +47,9 @@ ENVIRON: Final = (
     b"MPLBACKEND=module://_hatchway_backend", b"MPLCONFIGDIR=/tmp",
 )  # fmt: skip
 _FORMAT = 1
+_BLOCKS: Final = struct.Struct("512s" * (PAGE_BYTES // 512))
+_BLOCKS_PAGES_MAX: Final = 1024
+_ZERO_BLOCKS: Final = (bytes(512),) * (PAGE_BYTES // 512)
 _COMPILE_SECONDS_PER_MB = 0.75
 _PRELUDE_MODULES = ("surroundings", "plain", "capabilities", "loop", "displays", "failures", "turn", "install")
 _PYTHON_TURNS = (
@@ -131,6 +135,20 @@ class Image:
     def contents(self) -> mmap.mmap:
         """The frozen memory, to compare with."""
         return mmap.mmap(self.descriptor, self.size_bytes, access=mmap.ACCESS_READ)
+
+    @functools.cached_property
+    def _blocks(self) -> dict[int, tuple[bytes, ...]]:
+        return {}
+
+    def blocks(self, page: int) -> tuple[bytes, ...]:
+        """A page of the frozen memory in pieces of 512 bytes. Sessions write to the same pages again and again: they are kept."""
+        found = self._blocks.get(page)
+        if found is None:
+            start = page * PAGE_BYTES
+            found = _BLOCKS.unpack_from(self.contents, start) if start < self.size_bytes else _ZERO_BLOCKS
+            if len(self._blocks) < _BLOCKS_PAGES_MAX:
+                self._blocks[page] = found
+        return found
 
 
 def package_folder(name: str) -> Path | None:

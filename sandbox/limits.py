@@ -15,10 +15,11 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 from sandbox.errors import RequestError, Stop
 from sandbox.native import Engine
-from sandbox.wire import RunStatus, SessionLimits
+from sandbox.wire import DEFAULT_LIMITS, RunStatus, SessionLimits
 
 TICK_SECONDS = 0.002
 _PARK_SECONDS = 0.5
@@ -50,6 +51,8 @@ def lower(ceiling: SessionLimits, asked: SessionLimits | None, timeout_ms: int |
 
 def check(limits: SessionLimits) -> SessionLimits:
     """The limits, if every one is a number this engine can hold to."""
+    if limits is DEFAULT_LIMITS:
+        return limits
     for name in SessionLimits.__struct_fields__:
         value, most = getattr(limits, name), getattr(MOST, name)
         least = 0 if name in ("max_stdout_bytes", "max_external_calls") else 1
@@ -66,6 +69,8 @@ class Run:
         self.output = (bytearray(), bytearray())
         self.output_dropped_bytes = 0
         self.calls_started = 0
+        self.around_waits: Callable[[], AbstractContextManager[object]] = nullcontext
+        """Entered while the guest waits for time to pass or for an answer: whoever counts computing guests does not count it."""
         self._on_output = on_output
         self._cancelled = False
         self._woken: threading.Event | None = None  # made late: most runs never wait
@@ -78,6 +83,10 @@ class Run:
         """From any thread."""
         self._cancelled = True
         self.wake()
+
+    @property
+    def is_cancelled(self) -> bool:
+        return self._cancelled
 
     def seconds_left(self) -> float:
         """Until the wall clock ends the run."""
@@ -141,7 +150,8 @@ class Run:
         """Until someone calls `wake`. INVARIANT: whoever wakes changes what the sleeper looks at first, so none is missed."""
         woken = self._woken = self._woken or threading.Event()
         if not self._cancelled:
-            woken.wait(at_most_ns / 1e9)
+            with self.around_waits():
+                woken.wait(at_most_ns / 1e9)
             woken.clear()
 
     def wake(self) -> None:

@@ -27,13 +27,12 @@ from sandbox.images import Image
 from sandbox.inodes import Device, Directory, File, MountedFile
 from sandbox.memory import PAGE_BYTES, WASM_PAGE_BYTES
 from sandbox.sealing import corrupt
+from sandbox.states import BLOCK_BYTES, BLOCKS_PER_PAGE, CHANGED_RUNS, PackedPages, Sums
 
-BLOCK_BYTES: Final = 512
 DIGEST_BYTES: Final = 32
-_BLOCKS_PER_PAGE: Final = PAGE_BYTES // BLOCK_BYTES
-_GATHER: Final = 0x0102040810204080
 _BATCH: Final = 32
-_ZEROS: Final = bytes(PAGE_BYTES)
+_BLOCKS: Final = struct.Struct(f"{BLOCK_BYTES}s" * BLOCKS_PER_PAGE)
+_MASK_OF: Final = {tuple(bool(mask >> block & 1) for block in range(BLOCKS_PER_PAGE)): mask for mask in range(256)}
 _OFFSET_MAX: Final = (1 << 63) - 1
 _NODES_OF_KIND: Final[dict[int, tuple[type, ...]]] = {FILE: (File, MountedFile), FOLDER: (Directory,), DEVICE: (Device,)}
 
@@ -100,86 +99,71 @@ def check_memory(record: GuestRecord, image: Image, memory_mb: int) -> None:
         )
 
 
-def digests_of(pages: Mapping[int, bytes]) -> bytes:
-    sha256 = hashlib.sha256
-    return b"".join([sha256(page).digest() for page in pages.values()])
+def digests_of(pages: Mapping[int, bytes], sums: Sums | None = None) -> bytes:
+    """The digests of the pages, one after the other. Pages that `sums` knows are not hashed again."""
+    known = sums.digests if sums is not None else {}
+    found = []
+    for number, page in pages.items():
+        entry = known.get(number)
+        if entry is None or entry[0] is not page:
+            entry = known[number] = (page, hashlib.sha256(page).digest())
+        found.append(entry[1])
+    return b"".join(found)
 
 
 def write_blocks(
-    pages: Mapping[int, bytes], digests: bytes, image: Image, known: Collection[bytes], put: Callable[[bytes], None]
+    pages: Mapping[int, bytes],
+    digests: bytes,
+    image: Image,
+    known: Collection[bytes],
+    put: Callable[[list[bytes]], None],
+    sums: Sums | None = None,
 ) -> bytes:
-    """Masks; the blocks they stand for are `put`, many at a time. Pages whose digest is `known` are left out.
-
-    There are ten thousand blocks in a small session, so the loops are C's; and batches are small, because memory that is used
-    again costs no page faults.
-    """
+    """Masks; the blocks they stand for are `put`, many at a time. Pages whose digest is `known` are left out, and those that
+    `sums` knows are not compared again."""
     masks = bytearray()
-    left = list(pages.items())
-    for start in range(0, len(left), _BATCH):
-        batch = left[start : start + _BATCH]
-        new = struct.unpack("512s" * (_BLOCKS_PER_PAGE * len(batch)), b"".join([page for _, page in batch]))
-        old = struct.unpack("512s" * (_BLOCKS_PER_PAGE * len(batch)), _originals(image, [number for number, _ in batch]))
-        differ = list(map(operator.ne, new, old))
-        if known:
-            for index in range(len(batch)):
-                at = (start + index) * DIGEST_BYTES
-                if digests[at : at + DIGEST_BYTES] in known:
-                    differ[index * _BLOCKS_PER_PAGE : (index + 1) * _BLOCKS_PER_PAGE] = [False] * _BLOCKS_PER_PAGE
-        put(b"".join(itertools.compress(new, differ)))
-        # Eight bytes of 0 or 1 become the bits of one: the multiplication gathers them in the highest byte.
-        masks += bytes([(flags * _GATHER >> 56) & 0xFF for flags in struct.unpack(f"<{len(batch)}Q", bytes(differ))])
+    pieces: list[bytes] = []
+    masked = sums.masks if sums is not None else {}
+    for index, (number, page) in enumerate(pages.items()):
+        if known and digests[index * DIGEST_BYTES : (index + 1) * DIGEST_BYTES] in known:
+            masks.append(0)
+            continue
+        entry = masked.get(number)
+        if entry is None or entry[0] is not page:
+            # There are ten thousand blocks in a small session, so what happens to each happens in C.
+            entry = masked[number] = (page, _MASK_OF[tuple(map(operator.ne, _BLOCKS.unpack(page), image.blocks(number)))])
+        mask = entry[1]
+        masks.append(mask)
+        if mask == 0xFF:
+            pieces.append(page)
+        else:
+            pieces += [page[part] for part in CHANGED_RUNS[mask]]
+        if index % _BATCH == _BATCH - 1:
+            put(pieces)
+            pieces = []
+    put(pieces)
     return bytes(masks)
 
 
-def _originals(image: Image, numbers: list[int]) -> bytes:
-    """What the image has in those pages."""
-    with memoryview(image.contents) as contents:
-        end = image.size_bytes
-        return b"".join([contents[n * PAGE_BYTES : (n + 1) * PAGE_BYTES] if n * PAGE_BYTES < end else _ZEROS for n in numbers])
-
-
 def read_blocks(
-    record: GuestRecord, masks: bytes, image: Image, data: memoryview, position: int, find: Callable[[bytes], bytes]
-) -> dict[int, bytes]:
-    """The pages. At `position`, `data` has the blocks that the masks stand for; other pages are found by their digest."""
-    contents, end = image.contents, image.size_bytes
-    pages: dict[int, bytes] = {}
-    for index, (number, mask) in enumerate(zip(page_numbers(record), masks, strict=True)):
-        if mask == 0xFF:
-            pages[number] = data[position : position + PAGE_BYTES].tobytes()
-            position += PAGE_BYTES
-        elif mask == 0:
-            page = find(record.digests[index * DIGEST_BYTES : (index + 1) * DIGEST_BYTES])
-            if len(page) != PAGE_BYTES:
-                raise corrupt("a page has the wrong size")
-            pages[number] = page
-        else:
-            start = number * PAGE_BYTES
-            original = contents[start : start + PAGE_BYTES] if start < end else _ZEROS
-            pieces: list[bytes | memoryview] = []
-            for changed, at, length in _RUNS[mask]:
-                if changed:
-                    pieces.append(data[position : position + length])
-                    position += length
-                else:
-                    pieces.append(original[at : at + length])
-            pages[number] = b"".join(pieces)
-    return pages
-
-
-def _runs(mask: int) -> tuple[tuple[bool, int, int], ...]:
-    """What a page with this mask consists of: whether it changed, where it starts, how long it is."""
-    runs: list[tuple[bool, int, int]] = []
-    for block in range(_BLOCKS_PER_PAGE):
-        changed, at = bool(mask >> block & 1), block * BLOCK_BYTES
-        if runs and runs[-1][0] == changed:
-            runs[-1] = (changed, runs[-1][1], runs[-1][2] + BLOCK_BYTES)
-        else:
-            runs.append((changed, at, BLOCK_BYTES))
-    return tuple(runs)
-
-
-_RUNS: Final = [_runs(mask) for mask in range(256)]
+    record: GuestRecord,
+    masks: bytes,
+    image: Image,
+    data: Callable[[], memoryview],
+    position: int,
+    find: Callable[[bytes], bytes],
+) -> PackedPages:
+    """The pages. At `position`, what `data` gives has the blocks the masks stand for; other pages are found by their digest."""
+    numbers = page_numbers(record)
+    elsewhere: dict[int, bytes] = {}
+    index = masks.find(0)
+    while index >= 0:
+        page = find(record.digests[index * DIGEST_BYTES : (index + 1) * DIGEST_BYTES])
+        if len(page) != PAGE_BYTES:
+            raise corrupt("a page has the wrong size")
+        elsewhere[numbers[index]] = page
+        index = masks.find(0, index + 1)
+    return PackedPages(numbers, masks, image, data, position, elsewhere)
 
 
 def blocks_bytes(record: GuestRecord, masks: bytes) -> int:

@@ -22,7 +22,7 @@ import mmap
 import os
 import struct
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sandbox.native import Instance
 
@@ -63,41 +63,49 @@ class GuestMemory:
         self._view = memoryview((ctypes.c_uint8 * self._size).from_address(self._base)).cast("B")
 
     def _check(self, address: int, length: int) -> None:
-        if address < 0 or length < 0 or address + length > self._size:
-            self._refresh()
-            if address < 0 or length < 0 or address + length > self._size:
-                raise MemoryFault(f"{length} bytes at {address:#x} are outside of the guest's memory")
+        """Refuse what lies outside, after a look at whether the memory has grown. The methods below ask only then: each has the
+        comparison in its first line, because a call for it costs as much as the access."""
+        self._refresh()
+        if not 0 <= address <= address + length <= self._size:
+            raise MemoryFault(f"{length} bytes at {address:#x} are outside of the guest's memory")
 
     def view(self, address: int, length: int) -> memoryview:
         """Writable; valid until the host function returns."""
-        self._check(address, length)
+        if not 0 <= address <= address + length <= self._size:
+            self._check(address, length)
         return self._view[address : address + length]
 
     def read(self, address: int, length: int) -> bytes:
-        self._check(address, length)
+        if not 0 <= address <= address + length <= self._size:
+            self._check(address, length)
         return self._view[address : address + length].tobytes()
 
     def write(self, address: int, data: bytes | bytearray | memoryview) -> None:
-        length = len(data)
-        self._check(address, length)
-        self._view[address : address + length] = data
+        end = address + len(data)
+        if not 0 <= address <= end <= self._size:
+            self._check(address, len(data))
+        self._view[address:end] = data
 
     def u32(self, address: int) -> int:
-        self._check(address, 4)
+        if not 0 <= address <= self._size - 4:
+            self._check(address, 4)
         value: int = _U32.unpack_from(self._view, address)[0]
         return value
 
     def put_u32(self, address: int, value: int) -> None:
-        self._check(address, 4)
+        if not 0 <= address <= self._size - 4:
+            self._check(address, 4)
         _U32.pack_into(self._view, address, value)
 
     def u64(self, address: int) -> int:
-        self._check(address, 8)
+        if not 0 <= address <= self._size - 8:
+            self._check(address, 8)
         value: int = _U64.unpack_from(self._view, address)[0]
         return value
 
     def put_u64(self, address: int, value: int) -> None:
-        self._check(address, 8)
+        if not 0 <= address <= self._size - 8:
+            self._check(address, 8)
         _U64.pack_into(self._view, address, value)
 
     @property
@@ -108,8 +116,23 @@ class GuestMemory:
     def base_address(self) -> int:
         return self._base
 
-    def copy_page(self, page: int) -> bytes:
-        return ctypes.string_at(self._base + page * PAGE_BYTES, PAGE_BYTES)
+    def copy_pages(self, ranges: Iterable[tuple[int, int]], pages: dict[int, bytes]) -> list[int]:
+        """Copy runs of pages, as (first, end), into `pages`; the numbers of those that differ from what was there.
+
+        Half of what a small turn writes to is as it was in the end: counts of references, mostly.
+        """
+        self._refresh()
+        view = self._view
+        changed: list[int] = []
+        for first, end in ranges:
+            start = first * PAGE_BYTES
+            for page in range(first, end):
+                data = view[start : start + PAGE_BYTES].tobytes()
+                if pages.get(page) != data:
+                    pages[page] = data
+                    changed.append(page)
+                start += PAGE_BYTES
+        return changed
 
     def put_pages(self, pages: Mapping[int, bytes]) -> None:
         """Overwrite whole pages, all inside of the memory."""
@@ -130,15 +153,44 @@ class GuestMemory:
     def _put_run(self, first: int, run: list[bytes]) -> None:
         address = self._base + first * PAGE_BYTES
         if len(run) >= _LONG_RUN_PAGES:
-            # Fresh pages all at once cost a third of copying the image's one by one.
-            flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_FIXED | _MAP_POPULATE
-            got = _libc.mmap(address, len(run) * PAGE_BYTES, mmap.PROT_READ | mmap.PROT_WRITE, flags, -1, 0)
-            if got != address:
-                raise OSError(ctypes.get_errno(), "cannot map a guest's pages")
+            self._renew(first, len(run))
         for start in range(0, len(run), _JOINED_PAGES):
             # Neighbours are joined first: a call into C costs more than another copy of a page.
             data = b"".join(run[start : start + _JOINED_PAGES])
             ctypes.memmove(address + start * PAGE_BYTES, data, len(data))
+
+    def _renew(self, first: int, count: int) -> None:
+        """Pages of zeros in place of the image's: those that are all overwritten need no copy of it."""
+        address = self._base + first * PAGE_BYTES
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_FIXED | _MAP_POPULATE
+        got = _libc.mmap(address, count * PAGE_BYTES, mmap.PROT_READ | mmap.PROT_WRITE, flags, -1, 0)
+        if got != address:
+            raise OSError(ctypes.get_errno(), "cannot map a guest's pages")
+
+    def make_own(self, spans: Iterable[tuple[int, int, int]]) -> None:
+        """Give the guest all the pages that `put_spans` will write to, at once."""
+        self._refresh()
+        ranges: list[tuple[int, int]] = []
+        for address, _, length in spans:
+            end = address + length
+            first, last = address // PAGE_BYTES, -(-end // PAGE_BYTES)
+            if length >= (_LONG_RUN_PAGES + 1) * PAGE_BYTES and address >= 0 and end <= self._size:
+                whole_first, whole_end = -(-address // PAGE_BYTES), end // PAGE_BYTES
+                self._renew(whole_first, whole_end - whole_first)
+                ranges += (first, whole_first), (whole_end, last)
+            elif ranges and first <= ranges[-1][1]:
+                ranges[-1] = (ranges[-1][0], last)
+            else:
+                ranges.append((first, last))
+        populate(self._instance, [(first, end) for first, end in ranges if 0 <= first < end <= self._size // PAGE_BYTES])
+
+    def put_spans(self, spans: Iterable[tuple[int, int, int]], data: memoryview) -> None:
+        """Overwrite parts, each as an address, a place in `data` and a length."""
+        view, size = self._view, self._size
+        for address, start, length in spans:
+            if not 0 <= address <= address + length <= size:
+                raise MemoryFault(f"{length} bytes at {address:#x} are outside of the guest's memory")
+            view[address : address + length] = data[start : start + length]
 
 
 def map_image(instance: Instance, descriptor: int, size_bytes: int) -> None:
@@ -155,9 +207,17 @@ def map_image(instance: Instance, descriptor: int, size_bytes: int) -> None:
 
 def populate(instance: Instance, ranges: Sequence[tuple[int, int]]) -> None:
     """Make runs of pages, as (first, end), the instance's own in one go. Kernels that cannot do it do it page by page later."""
-    base = instance.memory_address
-    for first, end in ranges:
-        _libc.madvise(base + first * PAGE_BYTES, (end - first) * PAGE_BYTES, _MADV_POPULATE_WRITE)
+    base, itself = instance.memory_address, kernel().itself
+    if itself is None:
+        for first, end in ranges:
+            _libc.madvise(base + first * PAGE_BYTES, (end - first) * PAGE_BYTES, _MADV_POPULATE_WRITE)
+        return
+    for start in range(0, len(ranges), _VECTORS_MAX):
+        vectors: list[int] = []
+        for first, end in ranges[start : start + _VECTORS_MAX]:
+            vectors += (base + first * PAGE_BYTES, (end - first) * PAGE_BYTES)
+        packed = struct.pack(f"{len(vectors)}Q", *vectors)
+        _libc.syscall(_SYS_PROCESS_MADVISE, itself, packed, len(vectors) // 2, _MADV_POPULATE_WRITE, 0)
 
 
 # --- which pages were written ---------------------------------------------------------------------------------------------------
@@ -170,14 +230,17 @@ _PAGE_IS_WRITTEN, _PAGE_IS_FILE, _PAGE_IS_PRESENT, _PAGE_IS_SWAPPED, _PAGE_IS_PF
 _SCAN_WP_MATCHING, _SCAN_CHECK_WPASYNC = 1, 2
 _UFFDIO_API, _UFFDIO_REGISTER, _UFFD_API = 0xC018AA3F, 0xC020AA00, 0xAA
 _UFFD_WP_FEATURES = (1 << 15) | (1 << 13)
-_SYS_USERFAULTFD = 323
+_SYS_USERFAULTFD, _SYS_PROCESS_MADVISE = 323, 440
+_VECTORS_MAX = 1024
 _UFFD_USER_MODE_ONLY = 1
 
 
 class Kernel:
-    """What this kernel offers for finding written pages, probed once per process."""
+    """What this kernel offers for finding and giving pages, probed once per process."""
 
     def __init__(self) -> None:
+        self.itself = self._open_itself()
+        """This process, for advice on many ranges at once; None where that takes a call for each."""
         self.pagemap = self._open_pagemap()
         self.can_scan = self.pagemap is not None and self._probe_scan()
         self.faults = self._open_faults() if self.can_scan else None
@@ -189,6 +252,19 @@ class Kernel:
         if self.can_scan:
             return "pagemap scan"
         return "pagemap" if self.pagemap is not None else "comparison"
+
+    @staticmethod
+    def _open_itself() -> int | None:
+        try:
+            descriptor = os.pidfd_open(os.getpid())
+        except OSError:
+            return None
+        probe = mmap.mmap(-1, PAGE_BYTES, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        vector = struct.pack("QQ", ctypes.addressof(ctypes.c_char.from_buffer(probe)), PAGE_BYTES)
+        if _libc.syscall(_SYS_PROCESS_MADVISE, descriptor, vector, 1, _MADV_POPULATE_WRITE, 0) == PAGE_BYTES:
+            return descriptor
+        os.close(descriptor)
+        return None
 
     @staticmethod
     def _open_pagemap() -> int | None:
@@ -279,8 +355,8 @@ def kernel() -> Kernel:
 class DirtyPages:
     """The pages of one guest that differ from its image.
 
-    `update(pages)` brings a page-number -> bytes mapping up to date with memory. INVARIANT: afterwards, image + `pages` is
-    exactly the memory.
+    `update(pages)` brings a page-number -> bytes mapping up to date with memory, and tells which pages have changed. INVARIANT:
+    afterwards, image + `pages` is exactly the memory; pages that have not changed are the same objects as before.
     """
 
     def __init__(self, memory: GuestMemory, image_descriptor: int, image_bytes: int, finder: Kernel | None = None) -> None:
@@ -290,23 +366,22 @@ class DirtyPages:
         self._kernel = finder or kernel()
         self._tracked_bytes = 0
 
-    def update(self, pages: dict[int, bytes]) -> None:
+    def update(self, pages: dict[int, bytes]) -> list[int]:
         if self._kernel.can_scan:
-            self._update_by_scan(pages)
-        elif self._kernel.pagemap is not None:
-            self._copy(pages, self._private_pages())
-        else:
-            pages.clear()
-            self._copy(pages, self._differing_pages())
+            return self._update_by_scan(pages)
+        if self._kernel.pagemap is not None:
+            return self._copy(pages, self._private_pages())
+        differing = list(self._differing_pages())
+        gone = pages.keys() - set(differing)
+        for page in gone:
+            del pages[page]
+        return [*gone, *self._copy(pages, iter(differing))]
 
     def copy(self) -> dict[int, bytes]:
         """Every page that differs from the image, now. Disturbs no bookkeeping of `update`."""
         pages: dict[int, bytes] = {}
         if self._kernel.can_scan:
-            base, size = self._memory.base_address, self._memory.size_bytes
-            for first, end in self._kernel.scan(base, size):
-                for page in range(first, end):
-                    pages[page] = self._memory.copy_page(page)
+            self._memory.copy_pages(self._kernel.scan(self._memory.base_address, self._memory.size_bytes), pages)
         else:
             self._copy(pages, self._private_pages() if self._kernel.pagemap is not None else self._differing_pages())
         return pages
@@ -324,20 +399,17 @@ class DirtyPages:
         memory = self._memory
         return sum(end - first for first, end in self._kernel.scan(memory.base_address, memory.size_bytes))
 
-    def _update_by_scan(self, pages: dict[int, bytes]) -> None:
+    def _update_by_scan(self, pages: dict[int, bytes]) -> list[int]:
         base, size = self._memory.base_address, self._memory.size_bytes
         # Tracking starts before the first scan, so a scan that protects pages sees every page written until then.
         if size > self._tracked_bytes and self._kernel.track(base, size):
             self._tracked_bytes = size
         tracked = self._tracked_bytes == size
-        copy = self._memory.copy_page
-        for first, end in self._kernel.scan(base, size, since_last=tracked and bool(pages), protect=tracked):
-            for page in range(first, end):
-                pages[page] = copy(page)
+        written = self._kernel.scan(base, size, since_last=tracked and bool(pages), protect=tracked)
+        return self._memory.copy_pages(written, pages)
 
-    def _copy(self, pages: dict[int, bytes], numbers: Iterator[int]) -> None:
-        for page in numbers:
-            pages[page] = self._memory.copy_page(page)
+    def _copy(self, pages: dict[int, bytes], numbers: Iterator[int]) -> list[int]:
+        return self._memory.copy_pages(((page, page + 1) for page in numbers), pages)
 
     def _private_pages(self) -> Iterator[int]:
         assert self._kernel.pagemap is not None

@@ -18,7 +18,7 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from ctypes import POINTER, byref, c_bool, c_char_p, c_int32, c_int64, c_size_t, c_uint8, c_uint64, c_void_p
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,7 @@ DECLARATIONS: dict[str, tuple[Any, list[Any]]] = {
     "wasmtime_engine_increment_epoch": (None, [c_void_p]),
     "wasmtime_module_new": (c_void_p, [c_void_p, c_char_p, c_size_t, POINTER(c_void_p)]),
     "wasmtime_module_serialize": (c_void_p, [c_void_p, POINTER(ByteVec)]),
+    "wasmtime_module_deserialize": (c_void_p, [c_void_p, c_char_p, c_size_t, POINTER(c_void_p)]),
     "wasmtime_module_deserialize_file": (c_void_p, [c_void_p, c_char_p, POINTER(c_void_p)]),
     "wasmtime_module_delete": (None, [c_void_p]),
     "wasm_byte_vec_delete": (None, [POINTER(ByteVec)]),
@@ -112,6 +113,7 @@ def _library() -> ctypes.CDLL:
 
 
 _lib = _library()
+_call_unchecked = _lib.wasmtime_func_call_unchecked
 
 
 class NativeError(Exception):
@@ -177,6 +179,12 @@ class Engine:
         _check(_lib.wasmtime_module_deserialize_file(self._pointer, str(path).encode(), byref(module)))
         return Module(self, module.value or 0)
 
+    def load_code(self, code: bytes) -> Module:
+        """The same from memory: in a jail no file can be opened, not even one without a name. Under the same condition."""
+        module = c_void_p()
+        _check(_lib.wasmtime_module_deserialize(self._pointer, code, len(code), byref(module)))
+        return Module(self, module.value or 0)
+
 
 class Module:
     """Loaded code. Like engines, modules are few and live as long as the process."""
@@ -189,14 +197,18 @@ class Module:
 class _Current(threading.local):
     """The call that runs on this thread: host functions find their instance here."""
 
-    call: Call
+    call: Call = None  # type: ignore[assignment]  # outside of calls nobody looks
 
 
 _current = _Current()
 
 
+Functions = Sequence[Callable[..., int | None]] | Mapping[int, Callable[..., int]]
+"""Python functions by their place in the table of imports."""
+
+
 class Call:
-    """What one instance's host functions need: a list of Python functions in table order, and what to do at an epoch tick.
+    """What one instance's host functions need: Python functions in table order, and what to do at an epoch tick.
 
     `interrupt` is asked while the guest computes; it returns in how many ticks to ask again, or an exception to stop the guest
     with. `raised` carries an exception out through the guest's frames.
@@ -204,7 +216,7 @@ class Call:
 
     __slots__ = ("functions", "interrupt", "raised")
 
-    def __init__(self, functions: Sequence[Callable[..., int | None]], interrupt: Callable[[], BaseException | int]) -> None:
+    def __init__(self, functions: Functions, interrupt: Callable[[], BaseException | int]) -> None:
         self.functions = functions
         self.interrupt = interrupt
         self.raised: BaseException | None = None
@@ -297,14 +309,14 @@ class Instance:
         if prepared.module.engine.metered:
             self.set_fuel((1 << 63) - 1)
         handle, trap = Handle(), c_void_p()
-        _current_before = getattr(_current, "call", None)
+        outer = _current.call
         _current.call = call
         try:
             error = _lib.wasmtime_instance_pre_instantiate(prepared._pointer, self._context, byref(handle), byref(trap))
-            self._finish(error, trap)
+            if error or trap.value:
+                self._finish(error, trap)
         finally:
-            if _current_before is not None:
-                _current.call = _current_before
+            _current.call = outer
         self._handle = handle
         self._memory = self._export("memory", _EXTERN_MEMORY)
         self._functions: dict[str, Handle] = {}
@@ -320,7 +332,7 @@ class Instance:
             raise NativeError(f"the module has no export {name!r}")
         if extern.kind != kind:
             raise NativeError(f"the module's export {name!r} is of the wrong kind")
-        return Handle.from_buffer_copy(bytes(extern.of))
+        return Handle.from_buffer(extern, Extern.of.offset)
 
     def has(self, name: str) -> bool:
         try:
@@ -335,19 +347,18 @@ class Instance:
         if function is None:
             function = self._functions[name] = self._export(name, _EXTERN_FUNC)
         slots = self._arguments
-        for position, value in enumerate(arguments):
-            slots[position * 2] = value
-        call = self._call
-        outer = getattr(_current, "call", None)
-        _current.call = call
-        call.raised = None
-        trap = self._trap
+        place = 0
+        for value in arguments:
+            slots[place] = value
+            place += 2
+        outer = _current.call
+        _current.call = self._call
         try:
-            error = _lib.wasmtime_func_call_unchecked(self._context, function, self._arguments_pointer, 4, trap)
+            error = _call_unchecked(self._context, function, self._arguments_pointer, 4, self._trap)
         finally:
-            _current.call = outer  # type: ignore[assignment]
-        if error or trap.value:
-            self._finish(error, trap)
+            _current.call = outer
+        if error or self._trap.value:
+            self._finish(error, self._trap)
         return slots[0] & 0xFFFFFFFF
 
     def _finish(self, error: int | None, trap: c_void_p) -> None:

@@ -143,7 +143,10 @@ def seal(data: bytes, keys: Keys, *, tenant: str = LOCAL_TENANT, purpose: str) -
     nonce = secrets.token_bytes(_NONCE_BYTES)
     cipher = _cipher(keys.by_id[key_id], key_id, tenant)
     encrypted = cipher.encrypt(nonce, data, _authenticated(protected, purpose, tenant))
-    return bytes([_TAG_ENCRYPT0]) + cbor.encode([protected, {_NONCE: nonce}, encrypted])
+    # The last item is put behind the others by hand: it is megabytes, and the encoder would copy it twice.
+    head = cbor.encode([protected, {_NONCE: nonce}, b""])
+    assert head[-1:] == b"\x40"
+    return b"".join((bytes([_TAG_ENCRYPT0]), head[:-1], cbor.head(2, len(encrypted)), encrypted))
 
 
 def open_seal(blob: bytes, keys: Keys, *, tenant: str = LOCAL_TENANT, purpose: str) -> bytes:
@@ -171,7 +174,7 @@ def _parts(blob: bytes) -> tuple[bytes, bytes, bytes, str]:
     if not isinstance(blob, bytes) or not blob or blob[0] != _TAG_ENCRYPT0:
         raise corrupt("this is not sealed data")
     try:
-        protected, unprotected, encrypted = cbor.decode(blob[1:], depth_max=2, items_max=8)
+        protected, unprotected, encrypted = cbor.decode(blob, 1, depth_max=2, items_max=8)
         header = cbor.decode(protected, depth_max=1, items_max=8)
         nonce, key_id = unprotected[_NONCE], header[_KEY_ID].decode("ascii")
         if header[_ALGORITHM] != _A256GCM or len(header) != 3 or len(unprotected) != 1 or len(nonce) != _NONCE_BYTES:

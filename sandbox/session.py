@@ -36,6 +36,7 @@ from sandbox.wire import (
     DEFAULT_SESSION_ID,
     LANGUAGE_NAMES,
     MAX_CODE_BYTES,
+    MAX_ENV_BYTES,
     MAX_INPUTS_BYTES,
     MAX_OUTCOME_BYTES,
     MAX_RESULT_BYTES,
@@ -71,14 +72,21 @@ _running: contextvars.ContextVar[tuple[Session, ...]] = contextvars.ContextVar("
 class Outcome(msgspec.Struct):
     """What a guest reports at the end of a turn (ABI.md)."""
 
-    result: msgspec.Raw = msgspec.Raw(b"null")
+    result: Any = None
     exit_code: int = 0
     error: ErrorObject | None = None
     diagnostics: list[Diagnostic] = []
     displays: list[Display] = []
 
 
+class _Unread(msgspec.Struct):
+    """The same report, with its result as it came."""
+
+    result: msgspec.Raw = msgspec.Raw(b"null")
+
+
 _decode_outcome = msgspec.json.Decoder(Outcome).decode
+_decode_unread = msgspec.json.Decoder(_Unread).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -96,6 +104,20 @@ def parse_language(name: object) -> Language:
         known = ", ".join(sorted(set(LANGUAGE_NAMES)))
         raise RequestError("UNSUPPORTED_FEATURE", f"the language {str(name)[:80]!r} is not known", f"use one of: {known}")
     return language
+
+
+def _check_env(env: dict[str, str]) -> None:
+    for name, value in env.items():
+        if not (isinstance(name, str) and name.isidentifier() and name.isascii()):
+            raise RequestError("INVALID_ARGUMENT", f"{str(name)[:80]!r} is not a name of an environment variable")
+        if not isinstance(value, str) or "\0" in value:
+            raise RequestError("INVALID_ARGUMENT", f"the environment variable {name[:80]} must be text without NUL")
+    try:
+        size_bytes = sum(len(name) + len(value.encode()) for name, value in env.items())
+    except UnicodeEncodeError:
+        raise RequestError("INVALID_ARGUMENT", "an environment variable is not valid Unicode") from None
+    if size_bytes > MAX_ENV_BYTES:
+        raise RequestError("INVALID_ARGUMENT", f"env may have {MAX_ENV_BYTES} bytes at most", "use inputs or a file")
 
 
 def failure(error: ErrorObject, **fields: Any) -> RunResult:
@@ -193,7 +215,7 @@ class Session:
         if filename is not None and not (isinstance(filename, str) and 0 < len(filename) <= 4096 and "\0" not in filename):
             raise RequestError("INVALID_ARGUMENT", f"{filename!r:.80} is not a file name")
         try:
-            size_bytes = len(code.encode()) + len((filename or "").encode())
+            size_bytes = len(code.encode()) + (len(filename.encode()) if filename else 0)
             inputs_bytes = len(_encode(request.inputs)) if request.inputs else 0
         except UnicodeEncodeError:
             raise RequestError("INVALID_ARGUMENT", "the code, its file name or an input is not valid Unicode") from None
@@ -210,6 +232,8 @@ class Session:
         if nul >= 0:
             line = code.count("\n", 0, nul) + 1
             raise _Refused("SYNTAX_ERROR", "the code has a NUL byte", Span(line, nul - code.rfind("\n", 0, nul)))
+        if request.env:
+            _check_env(request.env)
         if request.limits is not None:
             check(request.limits)
         timeout_ms = request.timeout_ms
@@ -250,6 +274,8 @@ class Session:
             message["validate_only"] = True
         if request.stdin:
             message["stdin"] = True
+        if request.env:
+            message["env"] = request.env
         tools = tuple(self.registry.names())
         # THREAT[TM-SNAP-CLONE]: until it has its own seed, a fork would draw its siblings' random numbers.
         if name not in self._seeded:
@@ -278,21 +304,23 @@ class Session:
                 return self._erase_module(body, run)
             raise Trap("the guest sent an unknown message")
 
-        error, status, outcome, result = None, None, Outcome(), None
+        error, status, outcome = None, None, Outcome()
         try:
-            run.check()
+            if run.is_cancelled:
+                run.check()
             message, stdin = self._request(request, code, guest.image.name, run), request.stdin.encode("utf-8", "replace")
             if tape is None:
                 guest.turn(message, run, answer, World(run, stdin, self._ahead_ns))
             else:
                 guest.turn(tape.message(message), run, tape.listen(answer), tape.world(run, stdin, self._ahead_ns))
-            outcome, result = _decode_reported(reported)
+            outcome = _decode_reported(reported)
             error = outcome.error or (_first_error(outcome.diagnostics) if request.validate_only else None)
             if len(reported) != 1 or (error is not None and STATUS_OF_CODE.get(error.code) is RunStatus.RESOURCE_EXHAUSTED):
                 guest.undo()
             else:
-                self._seeded.add(guest.image.name)
-                self._told[guest.image.name] = tuple(self.registry.names())
+                name = guest.image.name
+                self._seeded.add(name)
+                self._told[name] = tuple(self.registry.names())
         except Stop as stop:
             error, status = stop.error, stop.status
             if tape is not None:
@@ -301,9 +329,11 @@ class Session:
             outcome.exit_code = left.code & 255
         except Trap as trap:
             # A guest that has no way back to its turn reports first and traps then.
-            outcome = _decode_reported(reported)[0] if reported else outcome
+            outcome = _decode_reported(reported) if reported else outcome
             error = outcome.error or _trapped(trap)
-        fields = dict(
+        done = RunResult(
+            status=RunStatus.OK,
+            result=outcome.result,
             stdout=run.output[0].decode("utf-8", "replace"),
             stderr=run.output[1].decode("utf-8", "replace"),
             external_calls=calls.records,
@@ -312,15 +342,13 @@ class Session:
                 memory_peak_bytes=guest.own_bytes,
                 instructions=guest.fuel_used if self.metered else 0,
                 external_calls_count=run.calls_started,
-                cpu_ms=round(run.cpu_ns() / 1e6, 3),
+                cpu_ms=run.cpu_ns() // 1000 / 1000,
             ),
             diagnostics=[*found, *outcome.diagnostics, *_output_warning(run)],
             displays=outcome.displays,
             exit_code=outcome.exit_code,
         )
-        if error is not None:
-            return failure(error, status=status, **fields)
-        return RunResult(status=RunStatus.OK, result=result, **fields)  # type: ignore[arg-type]
+        return done if error is None else _failed(done, error, status)
 
     def _erase_module(self, body: bytes, run: Run) -> bytes:
         """A program imports a TypeScript file: erase its types too."""
@@ -392,8 +420,22 @@ class _Refused(RequestError):
         self.more = more or []
 
 
-def _decode_reported(reported: list[bytes]) -> tuple[Outcome, Any]:
-    """The outcome and its result."""
+def _failed(done: RunResult, error: ErrorObject, status: RunStatus | None) -> RunResult:
+    """What the run left behind, as that of one that failed."""
+    return failure(
+        error,
+        status=status,
+        stdout=done.stdout,
+        stderr=done.stderr,
+        external_calls=done.external_calls,
+        metrics=done.metrics,
+        diagnostics=done.diagnostics,
+        displays=done.displays,
+        exit_code=done.exit_code,
+    )
+
+
+def _decode_reported(reported: list[bytes]) -> Outcome:
     code, hint = "RESULT_NOT_SERIALIZABLE", "write large data to a file"
     if not reported:
         code, hint = "RUNTIME_ERROR", "start a new session"
@@ -402,14 +444,13 @@ def _decode_reported(reported: list[bytes]) -> tuple[Outcome, Any]:
         message = f"result and displays have more than {MAX_OUTCOME_BYTES} bytes of JSON"
     else:
         try:
-            outcome = _decode_outcome(reported[0])
             # THREAT[TM-LIM-HOSTMEM]: decoded JSON is the host's memory, and many times as large.
-            if len(bytes(outcome.result)) <= MAX_RESULT_BYTES:
-                return outcome, msgspec.json.decode(outcome.result)
+            if len(reported[0]) <= MAX_RESULT_BYTES or len(bytes(_decode_unread(reported[0]).result)) <= MAX_RESULT_BYTES:
+                return _decode_outcome(reported[0])
             message = f"the result has more than {MAX_RESULT_BYTES} bytes of JSON"
         except (ValueError, RecursionError) as error:
             message = f"the result cannot be represented: {error}"
-    return Outcome(error=ErrorObject(code=code, message=message, hint=hint), exit_code=1), None
+    return Outcome(error=ErrorObject(code=code, message=message, hint=hint), exit_code=1)
 
 
 def _first_error(found: list[Diagnostic]) -> ErrorObject | None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import importlib
 import threading
 from collections.abc import Callable
+from operator import is_
 from typing import Any, Final
 
 _signal: Final = importlib.import_module("_signal")  # beneath `signal`, whose wrappers make enums and cost 50 µs a run
@@ -39,6 +40,25 @@ _SIGNALS: Final = tuple(
 )
 """Those that programs handle. A signal that is handled by default, by C or not at all cannot raise."""
 _main_thread: Final = threading.main_thread().ident
+_getsignal: Final = _signal.getsignal
+_setsignal: Final = _signal.signal
+
+
+class _Known:
+    """The handlers that were there last: they rarely change, and looking at each one in turn costs a warm call its tenth."""
+
+    dispositions: list[Any] = []
+    handlers: dict[int, Any] = {}
+
+
+def _find_handlers() -> dict[int, Any]:
+    """What is called for which signal, now."""
+    found = list(map(_getsignal, _SIGNALS))
+    # By identity: a handler's own idea of equality is not ours.
+    if len(_Known.dispositions) != len(found) or not all(map(is_, found, _Known.dispositions)):
+        _Known.handlers = {number: handler for number, handler in zip(_SIGNALS, found, strict=True) if callable(handler)}
+        _Known.dispositions = found
+    return _Known.handlers
 
 
 class _Deferring:
@@ -49,22 +69,27 @@ class _Deferring:
     def __init__(self, stop: Callable[[], None]) -> None:
         self._stop = stop
         self._arrived: list[int] = []
-        self._handlers: dict[int, Any] = {}
 
     def _note(self, number: int, frame: object) -> None:
         self._arrived.append(number)
         self._stop()
 
     def __enter__(self) -> None:
-        for number in _SIGNALS:
-            handler = _signal.getsignal(number)
-            if callable(handler):
-                self._handlers[number] = handler
-                _signal.signal(number, self._note)
+        self._handlers = _find_handlers()
+        note = self._note
+        try:
+            for number in self._handlers:
+                _setsignal(number, note)
+        except BaseException:  # one that came just before
+            self._restore()
+            raise
+
+    def _restore(self) -> None:
+        for number, handler in self._handlers.items():
+            _setsignal(number, handler)
 
     def __exit__(self, *exc: object) -> None:
-        for number, handler in self._handlers.items():
-            _signal.signal(number, handler)
+        self._restore()
         for number in self._arrived:
             self._handlers[number](number, None)
 

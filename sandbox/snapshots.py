@@ -133,7 +133,7 @@ def _take(state: SessionState, origin: Origin, pages: Mapping[str, Mapping[int, 
             image=bytes.fromhex(guest.image.memory_digest),
             memory_bytes=guest.memory_bytes,
             pages=pack_numbers(pages[name]),
-            digests=digests_of(pages[name]),
+            digests=digests_of(pages[name], guest.sums),
             descriptors=write_table(guest.table),
             tools=list(guest.tools),
         )
@@ -227,12 +227,12 @@ def save(state: SessionState, origin: Origin, keys: Keys, *, tenant: str = LOCAL
     masks, pages = {}, {}
     for name, guest in sorted(state.guests.items()):
         written = guest.written_pages()
-        found = write_blocks(written, b"", guest.image.root, (), frames.put)
+        found = write_blocks(written, b"", guest.image.root, (), frames.put, guest.sums)
         # A mask of 0 is a page that was written and is as it was.
         pages[name] = dict(itertools.compress(written.items(), found))
         masks[name] = found.replace(b"\0", b"")
     for chunk in dict.fromkeys(bytes(block) for block in blocks_of_files(state.files, store.files())):
-        frames.put(chunk)
+        frames.put([chunk])
     frames.finish()
     snapshot = _take(state, origin, pages, store)
     packed = Pack(
@@ -254,7 +254,7 @@ def pack(snapshot: Snapshot, base: Manifest | None = None) -> bytes:
         masks[name] = write_blocks(pages, record.digests, snapshot.images[name], known, frames.put)
     held = [one for one in snapshot.chunks if one not in known]
     for one in held:
-        frames.put(snapshot.chunks[one])
+        frames.put([snapshot.chunks[one]])
     return encode_record(
         Pack(
             manifest=snapshot.encoded,
@@ -313,7 +313,7 @@ def unpack(
         pages[name] = read_blocks(manifest.guests[name], body.masks[name], found[name], data, position, elsewhere)
         position += size
     for one in held:
-        chunks[one] = data[position : position + sizes[one]].tobytes()
+        chunks[one] = data()[position : position + sizes[one]].tobytes()
         position += sizes[one]
     for one in sizes.keys() - chunks.keys():
         chunks[one] = elsewhere(one)

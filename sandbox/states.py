@@ -11,10 +11,13 @@ Does not know: how states are taken (`sandbox.guest`, `sandbox.session`), stored
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import itertools
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from sandbox.descriptors import DescriptorTable
 from sandbox.generations import Checkpoint
@@ -22,7 +25,129 @@ from sandbox.images import Image
 from sandbox.memory import PAGE_BYTES, WASM_PAGE_BYTES
 from sandbox.wire import Language
 
-_ZEROS = bytes(PAGE_BYTES)
+BLOCK_BYTES: Final = 512
+BLOCKS_PER_PAGE: Final = PAGE_BYTES // BLOCK_BYTES
+_ZEROS: Final = bytes(PAGE_BYTES)
+
+
+def _runs(mask: int) -> tuple[tuple[bool, int, int], ...]:
+    """What a page with this mask consists of: whether it changed, where it starts, how long it is."""
+    runs: list[tuple[bool, int, int]] = []
+    for block in range(BLOCKS_PER_PAGE):
+        changed, at = bool(mask >> block & 1), block * BLOCK_BYTES
+        if runs and runs[-1][0] == changed:
+            runs[-1] = (changed, runs[-1][1], runs[-1][2] + BLOCK_BYTES)
+        else:
+            runs.append((changed, at, BLOCK_BYTES))
+    return tuple(runs)
+
+
+_RUNS: Final = [_runs(mask) for mask in range(256)]
+_CHANGED: Final = [tuple((at, length) for changed, at, length in runs if changed) for runs in _RUNS]
+CHANGED_RUNS: Final = [tuple(slice(at, at + length) for changed, at, length in runs if changed) for runs in _RUNS]
+"""By mask, the parts of a page that changed."""
+_SIZES: Final = [mask.bit_count() * BLOCK_BYTES for mask in range(256)]
+
+
+class PackedPages(Mapping[int, bytes]):
+    """Pages as a snapshot has them: of each the blocks that differ from the image, one after the other in what `data` gives.
+
+    A page is put together when it is asked for. A new guest, whose memory is the image, does not ask: it takes `spans` of the
+    data straight to their places. `masks` has for each page the blocks that are there; those of mask 0 are `elsewhere`, whole.
+    """
+
+    def __init__(
+        self,
+        numbers: Sequence[int],
+        masks: bytes,
+        image: Image,
+        data: Callable[[], memoryview],
+        position: int,
+        elsewhere: Mapping[int, bytes],
+    ) -> None:
+        self._numbers = numbers
+        self._masks = masks
+        self._image = image
+        self._data = data
+        self._position = position
+        self._elsewhere = elsewhere
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._numbers)
+
+    @functools.cached_property
+    def _places(self) -> dict[int, tuple[int, int]]:
+        """Of each page its mask and where its blocks start."""
+        sizes = [_SIZES[mask] for mask in self._masks]
+        starts = itertools.accumulate(sizes[:-1], initial=self._position)
+        return dict(zip(self._numbers, zip(self._masks, starts, strict=True), strict=True)) if sizes else {}
+
+    def __getitem__(self, number: int) -> bytes:
+        mask, position = self._places[number]
+        if mask == 0:
+            return self._elsewhere[number]
+        if mask == 0xFF:
+            return self._data()[position : position + PAGE_BYTES].tobytes()
+        start = number * PAGE_BYTES
+        original = self._image.contents[start : start + PAGE_BYTES] if start < self._image.size_bytes else _ZEROS
+        pieces: list[bytes | memoryview] = []
+        for changed, at, length in _RUNS[mask]:
+            if changed:
+                pieces.append(self._data()[position : position + length])
+                position += length
+            else:
+                pieces.append(original[at : at + length])
+        return b"".join(pieces)
+
+    def spans(self) -> list[tuple[int, int, int]]:
+        """Where memory differs from the image: address, place in `data` and length, neighbours together. Needs no data yet."""
+        spans: list[tuple[int, int, int]] = []
+        position = start = self._position
+        address = end = 0
+        for number, mask in zip(self._numbers, self._masks, strict=True):
+            page = number * PAGE_BYTES
+            for at, length in _CHANGED[mask]:
+                if page + at != end:
+                    if position > start:
+                        spans.append((address, start, position - start))
+                    address, start = page + at, position
+                position += length
+                end = page + at + length
+        if position > start:
+            spans.append((address, start, position - start))
+        return spans
+
+    @property
+    def data(self) -> memoryview:
+        """What `spans` refer to. Waits until it is there."""
+        return self._data()
+
+    @property
+    def whole_pages(self) -> Mapping[int, bytes]:
+        """Those that are in no span."""
+        return self._elsewhere
+
+
+class Sums:
+    """What saving found out about pages, by their number: digests, and masks of the blocks that differ from the root image.
+
+    INVARIANT: an entry is about the very object it holds, never about another page of that number; so any states may share one.
+    """
+
+    __slots__ = ("digests", "masks")
+
+    def __init__(self) -> None:
+        self.digests: dict[int, tuple[bytes, bytes]] = {}
+        self.masks: dict[int, tuple[bytes, int]] = {}
+
+    def forget(self, numbers: Iterable[int]) -> None:
+        """Those pages are others now: let go of what they were."""
+        for number in numbers:
+            self.digests.pop(number, None)
+            self.masks.pop(number, None)
 
 
 class FrozenImage(Image):
@@ -60,6 +185,8 @@ class GuestState:
     """The capabilities the guest was last told of."""
     free_bytes: int | None = None
     """Memory that is not charged, where that is not the image's."""
+    sums: Sums = field(default_factory=Sums, compare=False)
+    """Of those of its pages that were saved before, also by an earlier state of the same guest."""
 
     def written_pages(self) -> dict[int, bytes]:
         """Every page that may differ from the root image, in order."""

@@ -17,6 +17,7 @@ DEFAULT_SESSION_ID = "default"
 SESSION_ID = re.compile(r"[a-zA-Z0-9_\-]{1,64}")
 MAX_CODE_BYTES = 10 << 20
 MAX_INPUTS_BYTES = 10 << 20
+MAX_ENV_BYTES = 1 << 20
 MAX_RESULT_BYTES = 4 << 20
 MAX_OUTCOME_BYTES = 16 << 20
 """Of JSON, which takes up to twenty times as much memory when decoded."""
@@ -27,6 +28,11 @@ class Language(str, enum.Enum):
     TYPESCRIPT = "type_script"
     JAVASCRIPT = "javascript"
     SHELL = "shell"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Language | None:
+        """Every spelling people use is understood; the contract's is what goes out."""
+        return LANGUAGE_NAMES.get(value) if isinstance(value, str) else None
 
 
 LANGUAGE_NAMES: dict[str, Language] = {
@@ -180,7 +186,7 @@ class Display(msgspec.Struct, frozen=True):
 
 
 class RunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`stdin` and `filename` are ours."""
+    """`stdin`, `filename` and `env` are ours. `env` is put into the environment before the run."""
 
     session_id: str
     language: Language
@@ -192,6 +198,7 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     limits: SessionLimits | None = None
     stdin: str = ""
     filename: str | None = None
+    env: dict[str, str] = {}
 
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benches.harness import Bench, Contender, Promise, Scenario
 from benches.natives import node, spawn, spawn_python
-from benches.sessions import ready
+from benches.sessions import FIRST_PROGRAMS, TITLES, ready
 
 _ROOT = Path(__file__).resolve().parent.parent.parent
 _OURS = "hatchway run -c 1+1"
@@ -46,7 +46,21 @@ def measure(bench: Bench) -> None:
         contenders.append(Contender("node -e 1+1", lambda: spawn([found, "-e", "1+1"]), role="native"))
     bench.interleave(*contenders, repetitions=bench.count(30, 8))
     if bench.peers is not None:
-        bench.peers.interleave_cold(bench, Contender("python3 -c 1+1 (beside peers)", spawn_python, role="native"))
+        ours = "import hatchway, run 1+1 (beside peers)"
+        beside = [
+            Contender("python3 -c 1+1 (beside peers)", spawn_python, role="native", beside=ours),
+            Contender(ours, lambda: spawn([sys.executable, "-c", library], env)),
+        ]
+        for language in ("javascript", "shell"):
+            program, answer = FIRST_PROGRAMS[language]
+            opening = f"import hatchway\nwith hatchway.Sandbox(language={language!r}) as box: "
+            own = f"{opening}assert box.run({program!r}).result == {answer!r}"
+            label = f"import hatchway, run {TITLES[language]} (beside peers)"
+            beside.append(Contender(label, lambda own=own: spawn([sys.executable, "-c", own], env)))  # type: ignore[misc]
+        against = {"python": ours} | {
+            language: f"import hatchway, run {TITLES[language]} (beside peers)" for language in ("javascript", "shell")
+        }
+        bench.peers.interleave_cold(bench, *beside, ours=against)
 
 
 SCENARIOS = [

@@ -1,5 +1,5 @@
-"""CPU-bound loops of a million steps, beside the native interpreters. The guests' code is compiled by wasmtime; node's
-is compiled by V8.
+"""CPU-bound loops of a million steps, beside the native interpreters and peers. The guests' interpreters are compiled by
+wasmtime; node compiles the loop itself, and pyodide and quickjs-wasi are compiled by V8. The shell has `shell_loops`.
 """
 
 from __future__ import annotations
@@ -44,12 +44,15 @@ def _native_python() -> Callable[[], None]:
 
 
 def measure(bench: Bench) -> None:
-    contenders = [Contender("CPython", _native_python(), role="native")]
+    contenders = [Contender("CPython", _native_python(), role="native", beside="Python loop")]
     worker = node_worker() if node() else None
     if worker is None:
         bench.missing("node", "node is not installed")
     else:
-        contenders.append(Contender("node", lambda: worker.ask(code=JAVASCRIPT % "return ")["ms"], role="native", reads=True))
+        compiled = Contender(
+            "node", lambda: worker.ask(code=JAVASCRIPT % "return ")["ms"], role="native", reads=True, beside="JavaScript loop"
+        )
+        contenders.append(compiled)
     for language, code in _CODE.items():
         why = ready(language)
         if why:
@@ -64,6 +67,14 @@ def measure(bench: Bench) -> None:
     finally:
         if worker is not None:
             worker.close()
+    if bench.peers is not None:
+        for language, code in _CODE.items():
+            ours = f"{TITLES[language]} loop (beside peers)"
+            beside = [Contender(ours, one.run) for one in contenders if one.label == f"{TITLES[language]} loop"]
+            bench.peers.interleave(
+                bench, "run", *beside, repetitions=bench.count(8, 3), language=language, title="loop",
+                fields={"code": code}, expect=str(_ANSWER), ours={language: ours},
+            )  # fmt: skip
 
 
 SCENARIOS = [Scenario("cpu_loop", "a loop of a million steps, beside native interpreters", measure)]

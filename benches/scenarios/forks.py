@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING
 
-from benches.harness import Bench, Contender, Promise, Scenario
+from benches.harness import Bench, Contender, Curve, Promise, Scenario
 from benches.natives import spawn_python
 from benches.scenarios.idle_memory import read_memory_mb
 from benches.sessions import LANGUAGES, TITLES, open_box, ready, run
@@ -27,7 +27,7 @@ _LIVE = {
     "javascript": ("var x = Array.from({length: 1000}, (_, i) => i)", "x.push(1)", "1+1", 2),
     "shell": ("x=1; f() { echo $x; }", "x=2", "echo hi", None),
 }
-_STEPS = (10, 100, 500, 1000, 2000, 3000, 4000, 5000)
+_STEPS = (1, 10, 100, 500, 1000, 2000, 3000, 4000, 5000)
 
 
 class _Forking:
@@ -111,14 +111,18 @@ def _forked(box: Sandbox, state: SessionState, first: bool) -> Sandbox:
 
 
 def measure_density(bench: Bench) -> None:
-    """How long one more fork takes while so many are alive."""
+    """How long one more fork takes while so many are alive, and what they all have of their own."""
     box = open_box()
     run(box, "x = [1] * 1000")
     state = box._session.freeze().solidify()
     alive: list[Sandbox] = []
-    for step in _STEPS[: len(_STEPS) if not bench.quick else 4]:
+    _forked(box, state, False).close()
+    gc.collect()
+    before = read_memory_mb()["private"]
+    for step in _STEPS[: len(_STEPS) if not bench.quick else 5]:
         while len(alive) < step:
             alive.append(_forked(box, state, False))
+        bench.record(f"memory of {step} forks", [max(0.0, read_memory_mb()["private"] - before)], "MB")
         bench.show(f"{step} live forks", step / _STEPS[-1])
         forking = _Forking(box, "python", state=state)
         contender = forking.contender(f"fork with {step} alive")
@@ -159,5 +163,9 @@ SCENARIOS = [
         measure_density,
         (Promise("fork with 5,000 alive", 2.0, "ms", of="fork with 5000 alive", issue=4),),
         rounds=1,
+        curves=(
+            Curve("one more fork", r"fork with (\d+) alive", "live forks"),
+            Curve("private memory of all of them", r"memory of (\d+) forks", "live forks"),
+        ),
     ),
 ]

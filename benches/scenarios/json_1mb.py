@@ -1,5 +1,5 @@
-"""1 MB of JSON parsed, transformed and written again, beside the native interpreters. The text is made once and kept in
-the session.
+"""1 MB of JSON parsed, transformed and written again, beside the native interpreters and peers. The text is made once and kept
+in the session.
 """
 
 from __future__ import annotations
@@ -48,13 +48,15 @@ def _native_python() -> Callable[[], None]:
 
 
 def measure(bench: Bench) -> None:
-    contenders = [Contender("CPython", _native_python(), role="native")]
+    contenders = [Contender("CPython", _native_python(), role="native", beside="Python, 1 MB of JSON")]
     worker = node_worker() if node() else None
     if worker is None:
         bench.missing("node", "node is not installed")
     else:
         worker.ask(code=JAVASCRIPT_DATA.replace("var text", "globalThis.text"))
-        contenders.append(Contender("node", lambda: worker.ask(code=JAVASCRIPT % "return ")["ms"], role="native", reads=True))
+        ours = "JavaScript, 1 MB of JSON"
+        asked = JAVASCRIPT % "return "
+        contenders.append(Contender("node", lambda: worker.ask(code=asked)["ms"], role="native", reads=True, beside=ours))
     for language, code in _CODE.items():
         why = ready(language)
         if why:
@@ -69,6 +71,14 @@ def measure(bench: Bench) -> None:
     finally:
         if worker is not None:
             worker.close()
+    if bench.peers is not None:
+        for language, code in _CODE.items():
+            label = f"{TITLES[language]}, 1 MB of JSON"
+            beside = [Contender(f"{label} (beside peers)", one.run) for one in contenders if one.label == label]
+            bench.peers.interleave(
+                bench, "run", *beside, repetitions=bench.count(8, 3), language=language, title="1 MB of JSON",
+                setup={"code": _DATA[language]}, fields={"code": code}, ours={language: f"{label} (beside peers)"},
+            )  # fmt: skip
 
 
 SCENARIOS = [Scenario("json_1mb", "1 MB of JSON, parsed, transformed, written", measure)]

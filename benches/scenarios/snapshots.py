@@ -1,7 +1,8 @@
 """Snapshots: saving a session, restoring it to its first result, and how large it is; and what recording a run costs.
 
-A session is saved after it ran something, so that its changed pages are found and copied every time. Sizes are of the sealed
-bytes, in kB of a thousand bytes.
+A session is saved after it ran something, so that its changed pages are found and copied every time. One that was saved before
+hashes and compares only the pages that changed since; `first save` is of one that never was. Sizes are of the sealed bytes, in kB
+of a thousand bytes.
 """
 
 from __future__ import annotations
@@ -40,6 +41,23 @@ class _Saving:
         self.blob = self.box.snapshot(keys=self.keys)
 
 
+class _FirstSaving:
+    """Saves sessions that were never saved, each once."""
+
+    def __init__(self, language: str, setup: str, keys: Keys) -> None:
+        self.language, self.setup, self.keys = language, setup, keys
+
+    def open(self) -> None:
+        self.box = open_box(language=self.language)
+        run(self.box, self.setup, self.language)
+
+    def run(self) -> None:
+        self.box.snapshot(keys=self.keys)
+
+    def close(self) -> None:
+        self.box.close()
+
+
 class _Restoring:
     def __init__(self, saving: _Saving, code: str, expected: object) -> None:
         self.saving, self.code, self.expected = saving, code, expected
@@ -72,6 +90,8 @@ def measure(bench: Bench) -> None:
         restoring = _Restoring(saving, code, expected)
         contenders.append(Contender(f"{label}, save", saving.run, before=saving.disturb))
         contenders.append(Contender(f"{label}, restore to first result", restoring.run, after=restoring.close))
+        first = _FirstSaving(language, setup, keys)
+        contenders.append(Contender(f"{label}, first save", first.run, before=first.open, after=first.close))
     bench.interleave(*contenders, repetitions=bench.count(60, 15))
     for label, saving in savings.items():
         bench.record(f"{label}, size", [len(saving.blob) / 1e3], "kB")
@@ -82,6 +102,7 @@ def measure(bench: Bench) -> None:
         restore = Contender(f"{_INTEGERS}, restore to first result (beside peers)", restoring.run, after=restoring.close)
         bench.peers.interleave(bench, "save_integers", save, title="save")
         bench.peers.interleave(bench, "restore_integers", restore, title="restore to first result")
+    bench.note("save: of a session that was saved before and ran something since; first save has a row of its own")
     bench.note(
         "pyeryx pickles variables: functions, classes and generators are lost; pydantic-monty keeps its own subset's values"
     )

@@ -32,7 +32,7 @@ _CHUNK_BYTES: Final = 1 << 20
 
 
 class Asker:
-    """The worker's end; takes the place of the parser child of `sandbox.erasers`."""
+    """The worker's end; the parser that `sandbox.erasers` uses there."""
 
     def __init__(self, end: socket.socket) -> None:
         self._end = end
@@ -51,9 +51,6 @@ class Asker:
             except (OSError, EOFError):
                 self._broken = True
                 return None
-
-    def close(self) -> None:
-        self._end.close()
 
 
 def _receive(end: socket.socket, length: int) -> bytes:

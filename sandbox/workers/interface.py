@@ -119,10 +119,12 @@ class Aside(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AsideOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """`changes` are what the program did to /workspace of the fork; none if it failed."""
+    """`changes` are what the program did to /workspace of the fork; none if it failed. `is_cut`: it was ended because it printed
+    more than it may."""
 
     result: RunResult
     changes: FileChanges = FileChanges()
+    is_cut: bool = False
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):

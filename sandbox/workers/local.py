@@ -12,9 +12,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import threading
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
 import msgspec
@@ -23,12 +22,12 @@ from sandbox.capabilities import Capability
 from sandbox.errors import RequestError
 from sandbox.generations import VfsLimits
 from sandbox.images import Images, images
-from sandbox.limits import MOST, Cancel, Run
+from sandbox.limits import MOST
 from sandbox.session import Session, check_session_id
 from sandbox.snapshots import Origin, capability_digests
 from sandbox.states import SessionState
 from sandbox.wire import RunRequest, RunResult, RunStatus
-from sandbox.workers.asides import Modules, run_aside
+from sandbox.workers.asides import Asides
 from sandbox.workers.calls import Line, Switchboard
 from sandbox.workers.heaps import Heaps, with_free
 from sandbox.workers.interface import (
@@ -45,63 +44,14 @@ from sandbox.workers.interface import (
     RunOutcome,
     Status,
 )
-from sandbox.workers.slots import Seat, Slots
+from sandbox.workers.outputs import Output
+from sandbox.workers.slots import Seat, SeatedCancel, Slots
 from sandbox.workers.suspensions import Notes, Suspended, raise_refusal, suspend
+from sandbox.workers.threads import Threads
 from sandbox.workers.trees import Digests, Plan, carry_out, compare, read_entries
 
 _THREADS_MAX: Final = 1024
 T = TypeVar("T")
-
-
-class _SeatedCancel(Cancel):
-    """Cancels one run, and lets it leave its seat while it waits for something."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.seat: Seat | None = None
-
-    def attach(self, run: Run) -> None:
-        seat, sleep = self.seat, run._sleep
-
-        def sleep_elsewhere(at_most_ns: int) -> None:
-            assert seat is not None
-            seat.leave()
-            try:
-                sleep(at_most_ns)
-            finally:
-                seat.enter()
-
-        if seat is not None:
-            run._sleep = sleep_elsewhere  # type: ignore[method-assign]  # every wait of a run goes through it
-        super().attach(run)
-
-
-class _Output:
-    """A run's output on its way to the event loop, joined while the loop is busy."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, show: OnOutput) -> None:
-        self._loop = loop
-        self._show = show
-        self._pieces: list[tuple[int, bytes]] = []
-        self._lock = threading.Lock()
-
-    def write(self, stream: int, data: bytes) -> None:
-        with self._lock:
-            self._pieces.append((stream, data))
-            told = len(self._pieces) > 1
-        if not told:
-            self._loop.call_soon_threadsafe(self.flush)
-
-    def flush(self) -> None:
-        with self._lock:
-            pieces, self._pieces = self._pieces, []
-        joined: list[tuple[int, bytearray]] = []
-        for stream, data in pieces:
-            if not joined or joined[-1][0] != stream:
-                joined.append((stream, bytearray()))
-            joined[-1][1].extend(data)
-        for stream, gathered in joined:
-            self._show(stream, bytes(gathered))
 
 
 class _Live:
@@ -115,7 +65,7 @@ class _Live:
         self.known = session.vfs.checkpoint()
         self.digests = Digests()
         self.memory_bytes: dict[str, int] = {}
-        self.cancel: _SeatedCancel | None = None
+        self.cancel: SeatedCancel | None = None
 
     def changes(self) -> FileChanges:
         """What happened to /workspace since this was last asked."""
@@ -128,12 +78,15 @@ class _Live:
 
 
 class LocalWorker:
-    def __init__(self, *, slots: Slots | None = None, threads: ThreadPoolExecutor | None = None, store: Images = images) -> None:
+    """`slots` and `threads` may be shared with other workers of the same event loop."""
+
+    def __init__(self, *, slots: Slots | None = None, threads: Threads | None = None, store: Images = images) -> None:
         self._slots = slots or Slots(os.cpu_count() or 1)
-        self._threads = threads or ThreadPoolExecutor(_THREADS_MAX, "hatchway-worker")
+        self._threads = threads or Threads(_THREADS_MAX, "hatchway-worker")
+        self._owns_threads = threads is None
         self._images = store
         self._heaps = Heaps(store)
-        self._modules = Modules(store)
+        self._asides = Asides(store)
         self._sessions: dict[str, _Live] = {}
         self._resuming: dict[str, _Live] = {}
 
@@ -152,7 +105,9 @@ class LocalWorker:
                 raise RequestError("SESSION_NOT_FOUND", f"the session {session_id!r:.80} was closed")
             yield live
 
-    async def _compute(self, work: Callable[[], T], cancel: _SeatedCancel | None = None) -> T:
+    async def _compute(
+        self, work: Callable[[], T], cancel: SeatedCancel | None = None, then: Callable[[], None] | None = None
+    ) -> T:
         """On a thread, in a slot. A cancelled task waits until the work has ended."""
         await self._slots.acquire()
         seat = Seat(self._slots)
@@ -165,20 +120,7 @@ class LocalWorker:
             finally:
                 seat.close()
 
-        try:
-            working = asyncio.get_running_loop().run_in_executor(self._threads, seated)
-        except BaseException:
-            seat.close()
-            raise
-        try:
-            return await asyncio.shield(working)
-        except asyncio.CancelledError:
-            if cancel is not None:
-                cancel.ask()
-            await asyncio.wait([working])
-            if not working.cancelled():
-                working.exception()
-            raise
+        return await self._threads.compute(seated, cancel.ask if cancel is not None else None, then)
 
     async def open(self, opening: Opening) -> None:
         check_session_id(opening.session_id)
@@ -219,7 +161,7 @@ class LocalWorker:
         before = self._sessions.get(live.session.id)
         self._sessions[live.session.id] = live
         if before is not None:
-            self._threads.submit(before.session.close)
+            self._threads.do(before.session.close)
 
     async def is_open(self, session_id: str) -> bool:
         return session_id in self._sessions
@@ -250,21 +192,20 @@ class LocalWorker:
             return await self._compute(lambda: FileChanges(written=list(read_entries(live.known.nodes))))
 
     async def aside(self, session_id: str, aside: Aside, on_call: OnCall | None = None) -> AsideOutcome:
-        live = self._find(session_id)
-        if live.switchboard.calls:
+        asked_ns, live = time.monotonic_ns(), self._find(session_id)
+        if live.switchboard.calls or not live.lock.locked():
             files = live.session.vfs.checkpoint()
         else:
             async with self._held(session_id):
                 files = live.session.vfs.checkpoint()
         switchboard = Switchboard(asyncio.get_running_loop())
         switchboard.line = Line(on_call, None) if on_call is not None else None
-        quotas, cancel = live.session.vfs.limits, _SeatedCancel()
+        quotas, cancel, asides = live.session.vfs.limits, SeatedCancel(), self._asides
 
         def work() -> AsideOutcome:
-            prepared = self._modules.load(aside.module) if aside.module else None
-            return run_aside(aside, files, quotas, switchboard.registry(aside.tools), prepared, cancel, self._images)
+            return asides.run(aside, files, quotas, switchboard.registry(aside.tools), cancel, asked_ns)
 
-        return await self._compute(work, cancel)
+        return await self._compute(work, cancel, asides.tidy)
 
     async def run(
         self,
@@ -292,9 +233,9 @@ class LocalWorker:
         freeze: bool,
         base: str | None,
     ) -> RunOutcome:
-        cancel = live.cancel = _SeatedCancel()
+        cancel = live.cancel = SeatedCancel()
         live.switchboard.line = Line(on_call, notes) if on_call is not None and notes is not None else None
-        output = _Output(asyncio.get_running_loop(), on_output) if on_output is not None else None
+        output = Output(asyncio.get_running_loop(), on_output) if on_output is not None else None
 
         def work() -> RunOutcome:
             session, recording = live.session, None
@@ -349,7 +290,7 @@ class LocalWorker:
                 )
                 raise_refusal(outcome.result)
             except BaseException:
-                self._threads.submit(session.close)
+                self._threads.do(session.close)
                 raise
             finally:
                 self._resuming.pop(session.id, None)
@@ -400,7 +341,7 @@ class LocalWorker:
             return False
         if live.cancel is not None:
             live.cancel.ask()
-        await asyncio.get_running_loop().run_in_executor(self._threads, live.session.close)
+        await self._threads.compute(live.session.close)
         return True
 
     async def status(self) -> Status:
@@ -412,6 +353,9 @@ class LocalWorker:
     async def aclose(self) -> None:
         for session_id in list(self._sessions):
             await self.close(session_id)
+        await self._threads.compute(self._asides.close)
+        if self._owns_threads:
+            self._threads.close()
 
 
 def _files(opening: Opening) -> VfsLimits:
@@ -423,7 +367,7 @@ class LocalWorkers:
 
     def __init__(self, *, cores: int | None = None, store: Images = images) -> None:
         self._slots = Slots(cores or os.cpu_count() or 1)
-        self._threads = ThreadPoolExecutor(_THREADS_MAX, "hatchway-worker")
+        self._threads = Threads(_THREADS_MAX, "hatchway-worker")
         self._images = store
         self._workers: dict[str, LocalWorker] = {}
 
@@ -443,4 +387,4 @@ class LocalWorkers:
         for worker in self._workers.values():
             await worker.aclose()
         self._workers.clear()
-        self._threads.shutdown(wait=False)
+        self._threads.close()

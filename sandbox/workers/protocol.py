@@ -9,6 +9,7 @@ Rules: whatever is read is checked for its type and for its size before anything
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -176,9 +177,15 @@ class Blobs:
             raise FrameError("a message has too many blobs")
 
 
+@functools.cache
+def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    """Making one costs ten times what it takes to use it."""
+    return msgspec.json.Decoder(kind)
+
+
 def decode(data: bytes, kind: Any) -> Any:
     try:
-        return msgspec.json.decode(data, type=kind)
+        return _decoder(kind).decode(data)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise FrameError(f"a malformed message: {error}") from None
 
@@ -230,7 +237,7 @@ def encode_answer(answer: Answer) -> tuple[bytes, list[bytes]]:
             recording=_put(answer.recording, blobs),
         )
     elif isinstance(answer, AsideOutcome):
-        answer = AsideOutcome(result=_put_result(answer.result, blobs), changes=_put_changes(answer.changes, blobs))
+        answer = _replace(answer, result=_put_result(answer.result, blobs), changes=_put_changes(answer.changes, blobs))
     return _encode(answer), blobs
 
 
@@ -248,7 +255,7 @@ def decode_answer(body: bytes, blobs: Sequence[bytes], kind: Any) -> Any:
             recording=left.take() if answer.recording is not None else None,
         )
     elif isinstance(answer, AsideOutcome):
-        answer = AsideOutcome(result=_take_result(answer.result, left), changes=_take_changes(answer.changes, left))
+        answer = _replace(answer, result=_take_result(answer.result, left), changes=_take_changes(answer.changes, left))
     left.finish()
     return answer
 

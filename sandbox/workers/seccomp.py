@@ -26,6 +26,7 @@ _NUMBERS: Final = {
     "clock_gettime": 228, "clock_getres": 229, "clock_nanosleep": 230, "exit_group": 231, "epoll_wait": 232, "tgkill": 234,
     "newfstatat": 262, "ppoll": 271, "set_robust_list": 273, "epoll_pwait": 281, "dup3": 292, "pipe2": 293, "prlimit64": 302,
     "getcpu": 309, "getrandom": 318, "memfd_create": 319, "rseq": 334, "clone3": 435,
+    "process_madvise": 440,
 }  # fmt: skip
 _AUDIT_ARCH_X86_64: Final = 0xC000003E
 _X32_BIT: Final = 0x40000000
@@ -48,6 +49,7 @@ _PAGEMAP_SCAN, _UFFDIO_REGISTER, _UFFDIO_UNREGISTER = 0xC0606610, 0xC020AA00, 0x
 _FIONBIO, _FIOCLEX = 0x5421, 0x5451
 _PR_SET_NAME, _PR_SET_VMA = 15, 0x53564D41
 _AT_EMPTY_PATH: Final = 0x1000
+_MADV_POPULATE_WRITE: Final = 23
 _WRITE_AND_EXECUTE: Final = 6
 _ALL: Final = 0xFFFFFFFF
 _FCNTL: Final = (0, 1, 2, 3, 4, 1030, 1033, 1034)
@@ -73,6 +75,7 @@ WORKER: Final[Rules] = {
     "fcntl": [(1, _ALL, _FCNTL)],
     "mmap": [(2, _WRITE_AND_EXECUTE, (0, 2, 4))],
     "mprotect": [(2, _WRITE_AND_EXECUTE, (0, 2, 4))],
+    "process_madvise": [(3, _ALL, (_MADV_POPULATE_WRITE,))],
 }  # fmt: skip
 """What a worker needs once it serves: memory, its socket, threads, clocks, the page scan. clone3 is answered as an old kernel
 would, because its flags are behind a pointer: threads are then made by clone, whose flags can be seen."""

@@ -10,9 +10,12 @@ by `acquire_now`; both may use the same slots. Does not know: sessions, tenants.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+
+from sandbox.limits import Cancel, Run
 
 
 class _Waiter:
@@ -105,6 +108,15 @@ class Seat:
         self._closed = False
         self._lock = threading.Lock()
 
+    @contextlib.contextmanager
+    def left(self) -> Iterator[None]:
+        """On the run's own thread: away, and back."""
+        self.leave()
+        try:
+            yield
+        finally:
+            self.enter()
+
     def leave(self) -> None:
         with self._lock:
             held, self._held = self._held, False
@@ -133,3 +145,16 @@ class Seat:
     def close(self) -> None:
         self._closed = True
         self.leave()
+
+
+class SeatedCancel(Cancel):
+    """Cancels one run, and lets it leave its seat while it waits for something."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seat: Seat | None = None
+
+    def attach(self, run: Run) -> None:
+        if self.seat is not None:
+            run.around_waits = self.seat.left
+        super().attach(run)

@@ -203,9 +203,9 @@ def carry_out(vfs: Vfs, changes: FileChanges) -> None:
     before = vfs.checkpoint()
     try:
         for path in changes.removed:
-            _remove(vfs, f"/workspace{check_path(path)}")
+            _remove(vfs, check_path(path)[1:])
         for entry in changes.written:
-            _write(vfs, f"/workspace{check_path(entry.path)}", entry)
+            _write(vfs, check_path(entry.path)[1:], entry)
     except VfsError as error:
         vfs.rollback(before)
         raise RequestError("INVALID_ARGUMENT", f"the workspace cannot take the files: {error}") from None
@@ -215,6 +215,7 @@ def carry_out(vfs: Vfs, changes: FileChanges) -> None:
 
 
 def _remove(vfs: Vfs, path: str) -> None:
+    """Like the paths below, this one is relative to /workspace, where a filesystem's paths start."""
     try:
         found = vfs.stat(path, follow=False)
     except VfsError:
@@ -225,17 +226,32 @@ def _remove(vfs: Vfs, path: str) -> None:
 
 
 def _write(vfs: Vfs, path: str, entry: FileEntry) -> None:
-    try:
-        there: str | None = vfs.stat(path, follow=False).kind
-    except VfsError:
-        there = None
-    # Writing would go through a link that stands there, and a directory cannot become a file.
-    if there is not None and (there != entry.kind or there == "symlink"):
-        _remove(vfs, path)
+    parent = path.rpartition("/")[0]
+    if not parent or vfs.exists(parent):
+        _make_room(vfs, path, entry.kind)
+    else:
+        _make_directory(vfs, parent)
     if entry.kind == "directory":
-        vfs.mkdir(path, parents=True, exist_ok=True)
+        vfs.mkdir(path, exist_ok=True)
     elif entry.kind == "symlink":
-        vfs.mkdir(path.rpartition("/")[0], parents=True, exist_ok=True)
         vfs.symlink(entry.data.decode("utf-8", "surrogatepass"), path)
     else:
-        vfs.write_file(path, entry.data, readonly=entry.readonly, force=True)
+        vfs.write_file(path, entry.data, readonly=entry.readonly, parents=False, force=True)
+
+
+def _make_room(vfs: Vfs, path: str, kind: FileKind) -> None:
+    """Writing would go through a link that stands there, and a directory cannot become a file."""
+    try:
+        there = vfs.stat(path, follow=False).kind
+    except VfsError:
+        return
+    if there != kind or there == "symlink":
+        _remove(vfs, path)
+
+
+def _make_directory(vfs: Vfs, path: str) -> None:
+    """Most often it is only the last name that is missing."""
+    try:
+        vfs.mkdir(path)
+    except VfsError:
+        vfs.mkdir(path, parents=True, exist_ok=True)

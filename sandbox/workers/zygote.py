@@ -220,10 +220,10 @@ class Zygote:
     def _prepare(self, end: socket.socket, parsing: socket.socket) -> None:
         """Close what is not the worker's, and open what can only be opened outside of the jail."""
         tracking = kernel()
-        opened = {one for one in (tracking.pagemap, tracking.faults) if one is not None}
+        opened = {one for one in (tracking.itself, tracking.pagemap, tracking.faults) if one is not None}
         jail.close_files(self._kept | opened | {end.fileno(), parsing.fileno()})
         self._serve.prepare()
-        erasers._child = erasing.Asker(parsing)  # type: ignore[assignment]  # the same verb, answered from elsewhere
+        erasers.use(erasing.Asker(parsing))
 
     def _become_parser(self, end: socket.socket) -> NoReturn:
         status = 70

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from sandbox.memory import PAGE_BYTES, WASM_PAGE_BYTES, DirtyPages, GuestMemory, Kernel, MemoryFault, map_image
+from sandbox import memory as memory_module
+from sandbox.memory import PAGE_BYTES, WASM_PAGE_BYTES, DirtyPages, GuestMemory, Kernel, MemoryFault, map_image, populate
 from sandbox.native import Instance
 from tests.sandbox import wat
 
@@ -91,7 +92,9 @@ def test_growth_by_the_guest_is_seen_without_being_told(instance: Instance, memo
 def test_pages_are_put_whole_and_only_inside(memory: GuestMemory) -> None:
     page = bytes(range(256)) * 16
     memory.put_pages({3: page})
-    assert memory.copy_page(3) == page and memory.copy_page(2) == bytes(PAGE_BYTES)
+    copied: dict[int, bytes] = {}
+    memory.copy_pages([(2, 4)], copied)
+    assert copied == {2: bytes(PAGE_BYTES), 3: page}
     with pytest.raises(MemoryFault):
         memory.put_pages({SIZE // PAGE_BYTES: page})
 
@@ -209,6 +212,24 @@ def test_untouched_guest_has_no_pages_of_its_own(tmp_path: Path, image: tuple[in
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_pages_written_but_not_changed_stay_the_same_objects(tmp_path: Path, image: tuple[int, bytes], method: str) -> None:
+    descriptor, content = image
+    instance = wat.start(tmp_path, GROWING)
+    map_image(instance, descriptor, len(content))
+    memory = GuestMemory(instance)
+    dirty = DirtyPages(memory, descriptor, len(content), finder(method))
+    pages: dict[int, bytes] = {}
+    memory.write(5000, b"first")
+    memory.write(9000, b"second")
+    assert sorted(dirty.update(pages)) == [1, 2]
+    before = dict(pages)
+    memory.write(5000, b"first")
+    memory.write(9000, b"other!")
+    assert dirty.update(pages) == [2]
+    assert pages[1] is before[1] and pages[2] is not before[2] and pages[2][9000 % PAGE_BYTES :][:6] == b"other!"
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_pages_put_into_a_fresh_instance_make_the_same_memory(tmp_path: Path, image: tuple[int, bytes], method: str) -> None:
     descriptor, content = image
     first, second = wat.start(tmp_path, GROWING), wat.start(tmp_path, GROWING)
@@ -224,3 +245,57 @@ def test_pages_put_into_a_fresh_instance_make_the_same_memory(tmp_path: Path, im
     copy = GuestMemory(second)
     copy.put_pages(pages)
     assert copy.read(0, copy.size_bytes) == memory.read(0, memory.size_bytes)
+
+
+def test_spans_overwrite_exactly_their_bytes_whole_pages_or_parts(tmp_path: Path, image: tuple[int, bytes]) -> None:
+    descriptor, content = image
+    instance = wat.start(tmp_path, GROWING)
+    map_image(instance, descriptor, len(content))
+    instance.grow(5)
+    memory = GuestMemory(instance)
+    expected = bytearray(content.ljust(memory.size_bytes, b"\0"))
+    data = random.Random(2).randbytes(400_000)
+    # Parts of pages, neighbours, a run of many pages that starts and ends inside of one, and bytes behind the image.
+    spans = [(512, 0, 512), (1024, 9000, 700), (5000, 512, 3000), (20_000, 30_000, 300_000), (len(expected) - 10, 7, 10)]
+    for address, start, length in spans:
+        expected[address : address + length] = data[start : start + length]
+    memory.make_own(spans)
+    memory.put_spans(spans, memoryview(data))
+    assert memory.read(0, memory.size_bytes) == bytes(expected)
+    pages: dict[int, bytes] = {}
+    DirtyPages(memory, descriptor, len(content)).update(pages)
+    touched = {
+        page for address, _, length in spans for page in range(address // PAGE_BYTES, -(-(address + length) // PAGE_BYTES))
+    }
+    assert set(pages) == touched
+    assert all(data == expected[page * PAGE_BYTES : (page + 1) * PAGE_BYTES] for page, data in pages.items())
+
+
+@pytest.mark.parametrize(
+    "span", [(SIZE - 5, 0, 6), (-1, 0, 2), (SIZE, 0, 1), (0, 0, SIZE + 1), (2**32, 0, 1), (100, 0, 4 * SIZE)]
+)
+def test_span_outside_of_memory_is_refused(memory: GuestMemory, span: tuple[int, int, int]) -> None:
+    memory.make_own([span])
+    with pytest.raises(MemoryFault):
+        memory.put_spans([span], memoryview(bytes(4 * SIZE)))
+    assert memory.read(0, SIZE) == bytes(SIZE)
+
+
+@pytest.mark.parametrize("vectored", [True, False])
+def test_populated_pages_are_the_guests_own_and_as_they_were(
+    tmp_path: Path, image: tuple[int, bytes], vectored: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    descriptor, content = image
+    finder = Kernel()
+    if not finder.can_scan or (vectored and finder.itself is None):
+        pytest.skip("this kernel cannot")
+    if not vectored:
+        finder.itself = None
+    monkeypatch.setattr(memory_module, "_kernel", finder)
+    instance = wat.start(tmp_path, GROWING)
+    map_image(instance, descriptor, len(content))
+    memory = GuestMemory(instance)
+    populate(instance, [(1, 3), (20, 21)])
+    pages = DirtyPages(memory, descriptor, len(content), finder).copy()
+    assert set(pages) == {1, 2, 20}
+    assert memory.read(0, len(content)) == content

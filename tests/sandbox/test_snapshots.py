@@ -126,6 +126,41 @@ def test_a_restored_session_can_be_forked_snapshotted_and_limited_like_any_other
         assert fourth.run("a + 10").result == 12
 
 
+def test_a_restored_session_is_the_same_before_its_first_run_as_after_one_that_failed(new_box: NewBox, restore: Restore) -> None:
+    box = new_box()
+    box.run("numbers = list(range(50_000)); names = {str(n): n for n in range(1000)}")
+    box.run("let a = Array.from({length: 5000}, (_, n) => n)", language="javascript")
+    state = box._session.freeze()
+    again = restore(box.snapshot(keys=KEYS))
+    restored = again._session.freeze()
+    for name, guest in state.guests.items():
+        assert dict(restored.guests[name].pages) == guest.changed_pages()
+        assert restored.guests[name].memory_digest() == guest.memory_digest()
+    with again.fork() as child:
+        assert child.run("sum(numbers), names['7']").result == [sum(range(50_000)), 7]
+    assert again.run("numbers.clear()\nwhile True: pass", timeout_ms=50).error is not None
+    assert again.run("a.length = 0; while (true) {}", language="javascript", timeout_ms=50).error is not None
+    rolled_back = again._session.freeze()
+    for name, guest in state.guests.items():
+        assert rolled_back.guests[name].memory_digest() == guest.memory_digest()
+    assert again.run("len(numbers)").result == 50_000
+
+
+def test_saving_again_gives_what_saving_anew_would_whichever_state_was_saved_before(new_box: NewBox) -> None:
+    box = new_box()
+    states = []
+    for code in ("x = list(range(5000))", "x[7] = 'seven'", "del x", "y = 1"):
+        box.run(code)
+        states.append(box._session.freeze())
+    assert len({id(state.guests["python"].sums) for state in states}) == 1  # what is remembered is shared by all of them
+    for state in (*states, *reversed(states), states[2]):
+        opened = snapshots.open_snapshot(snapshots.save(state, Origin(), KEYS), KEYS)
+        snapshots.verify(opened)
+        assert dict(opened.pages["python"]) == state.guests["python"].changed_pages()
+        taken = snapshots.take(state, Origin())
+        assert taken.manifest.guests == opened.manifest.guests
+
+
 def test_a_restored_session_has_randomness_of_its_own(box: hatchway.Sandbox, restore: Restore) -> None:
     box.run("import random\nrandom.seed(1)")
     blob = box.snapshot(keys=KEYS)
@@ -147,6 +182,28 @@ def test_a_snapshot_is_restored_in_another_process(box: hatchway.Sandbox) -> Non
         [sys.executable, "-c", OTHER_PROCESS], input=box.snapshot(keys=KEYS), cwd=root, capture_output=True, check=True
     )
     assert done.stdout == b"2 file\n"
+
+
+FORKED = """
+import os, hatchway
+from sandbox.sealing import Keys
+keys = Keys.of(bytes(range(32)))
+with hatchway.Sandbox() as box:
+    box.run("numbers = list(range(100_000))")
+    blob = box.snapshot(keys=keys)
+if os.fork() == 0:
+    again = hatchway.Sandbox.restore(blob, keys=keys)
+    twice = hatchway.Sandbox.restore(again.snapshot(keys=keys), keys=keys)
+    print(twice.run("len(numbers)").result, flush=True)
+    os._exit(0)
+os.wait()
+"""
+
+
+def test_a_process_forked_from_one_that_saved_can_save_and_restore() -> None:
+    """Compression has threads, and a forked process has none of them."""
+    ended = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, check=False, timeout=120)
+    assert (ended.returncode, ended.stdout) == (0, "100000\n"), ended.stderr
 
 
 def test_equal_states_have_equal_manifests_and_what_changed_shows() -> None:

@@ -90,7 +90,7 @@ def test_request_requires_everything_but_timeout_and_limits(missing: str) -> Non
     "wrong",
     [
         {"session_id": 1},
-        {"language": "typescript"},
+        {"language": "cobol"},
         {"language": None},
         {"code": None},
         {"code": ["1"]},

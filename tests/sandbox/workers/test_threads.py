@@ -1,0 +1,129 @@
+"""Threads that compute for an event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from sandbox.workers.threads import Threads
+
+SECONDS = 20
+
+
+def test_what_is_computed_comes_back_or_is_raised() -> None:
+    async def main() -> None:
+        threads = Threads(2, "test")
+        assert await threads.compute(lambda: 6 * 7) == 42
+        with pytest.raises(ZeroDivisionError):
+            await threads.compute(lambda: 1 // 0)
+        assert await threads.compute(threading.get_ident) != threading.get_ident()
+        threads.close()
+
+    asyncio.run(main())
+
+
+def test_there_are_as_many_threads_as_works_at_once_and_no_more_than_the_most() -> None:
+    async def main() -> None:
+        threads, seen, everybody = Threads(3, "test"), set[int](), threading.Barrier(3)
+
+        def meet() -> None:
+            seen.add(threading.get_ident())
+            everybody.wait(SECONDS)
+
+        for _ in range(5):
+            await threads.compute(lambda: seen.add(threading.get_ident()))
+        assert len(seen) == 1, "one after another needs one thread"
+        await asyncio.gather(*(threads.compute(meet) for _ in range(6)))
+        assert len(seen) == 3
+        threads.close()
+
+    asyncio.run(main())
+
+
+def test_tidying_waits_until_nothing_is_left_to_do() -> None:
+    threads, done, tidied = Threads(1, "test"), list[str](), threading.Event()
+    begin = threading.Event()
+
+    def tidy() -> None:
+        done.append("tidied")
+        tidied.set()
+
+    threads.do(lambda: begin.wait(SECONDS))
+    for number in range(3):
+        threads.do(lambda number=number: done.append(str(number)), tidy)  # type: ignore[misc]
+    begin.set()
+    assert tidied.wait(SECONDS)
+    threads.close()
+    assert done == ["0", "1", "2", "tidied"]
+
+
+def test_a_thread_that_is_never_idle_tidies_up_too() -> None:
+    threads, begin, ended = Threads(1, "test"), threading.Event(), threading.Event()
+    done: list[str] = []
+
+    def tidy() -> None:
+        done.append("tidied")
+
+    threads.do(lambda: begin.wait(SECONDS))
+    for _ in range(50):
+        threads.do(lambda: done.append("work"), tidy)
+    threads.do(ended.set)
+    begin.set()
+    assert ended.wait(SECONDS)
+    threads.close()
+    assert done.count("work") == 50
+    assert "tidied" in done[:49]
+
+
+def test_a_cancelled_task_stops_its_work_and_waits_for_its_end() -> None:
+    async def main() -> None:
+        threads, begun, stop, ended = Threads(1, "test"), threading.Event(), threading.Event(), list[bool]()
+
+        def work() -> None:
+            begun.set()
+            ended.append(stop.wait(SECONDS))
+
+        task = asyncio.create_task(threads.compute(work, stop.set))
+        await asyncio.to_thread(begun.wait, SECONDS)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert ended == [True]
+        threads.close()
+
+    asyncio.run(main())
+
+
+def test_a_task_that_is_cancelled_when_its_work_has_just_ended_is_cancelled() -> None:
+    async def main() -> None:
+        loop, threads, told = asyncio.get_running_loop(), Threads(1, "test"), threading.Event()
+
+        def work() -> None:
+            loop.call_soon_threadsafe(told.wait, SECONDS)  # the loop takes the answer and the cancellation in one go
+            raise ValueError
+
+        task = asyncio.create_task(threads.compute(work))
+        await asyncio.sleep(0)
+
+        def cancel() -> None:
+            loop.call_soon_threadsafe(task.cancel)
+            told.set()
+
+        threads.do(cancel)
+        with pytest.raises((asyncio.CancelledError, ValueError)):
+            await task
+        threads.close()
+
+    asyncio.run(main())
+
+
+def test_threads_that_have_been_ended_take_no_more_work() -> None:
+    threads = Threads(1, "test")
+    done = threading.Event()
+    threads.do(done.set)
+    threads.close()
+    assert done.wait(SECONDS), "what was handed over before is done"
+    with pytest.raises(RuntimeError, match="ended"):
+        threads.do(done.clear)
