@@ -163,6 +163,8 @@ class Service:
         await equip(self.catalogue, equipment or Equipment(), self.egress, self.vault, files, functions)
         self.policies.default = await asyncio.to_thread(load_policy, self._default, catalog_of(self.catalogue.tools("")))
         async for tenant in self._tenants():
+            newest = await self.store.audit(tenant.id, after=(await self.store.audit_head(tenant.id))[0] - 1, limit=1)
+            self.clock.seen(newest[0].at if newest else 0)
             found = await self.runs.settle_interrupted(tenant.id)
             if found:
                 _log.warning("%d runs of %s were interrupted", found, tenant.id)

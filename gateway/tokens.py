@@ -56,6 +56,10 @@ class SteadyClock:
         self._latest_ms = max(floor_ms, wall_ns() // 1_000_000)
         self._seen_ns = monotonic_ns()
 
+    def seen(self, at_ms: int) -> None:
+        """Something is known to have happened then: it is at least as late."""
+        self._latest_ms = max(self._latest_ms, at_ms)
+
     def now_ms(self) -> int:
         now_ns = self._monotonic_ns()
         passed_ms = (now_ns - self._seen_ns) // 1_000_000

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gateway.hooks.executors.ports import ExecutorOpts, Ran
     from gateway.hooks.firing import Fired, Outcome
-    from gateway.hooks.forks import SessionForks
-    from gateway.hooks.jobs import Changes, Done, Job
+    from gateway.hooks.jobs import Changes, Done, Forks, Job
     from gateway.hooks.payloads import HookPayload, Occasion
     from gateway.hooks.specs import UserHookSpec
-    from sandbox.session import Session
+    from sandbox.workers.interface import FileChanges, Worker
 
+_SESSION_ID = "test"
 _FILE_BYTES_MAX = 10 << 20
 _SHOWN_CHARACTERS = 100
 
@@ -56,11 +56,7 @@ def run(options: argparse.Namespace) -> int:
 
     specs, occasion = _read_specs(Path(options.spec)), _read_event(Path(options.event))
     _load_images(specs)
-    session = _open_session(options.files, occasion.session_id)
-    try:
-        fired, seen = asyncio.run(_fire(options, specs, occasion, session))
-    finally:
-        session.close()
+    fired, seen = asyncio.run(_fire(options, specs, occasion, _read_files(options.files)))
     if options.json:
         _print_json(fired, seen)
     else:
@@ -116,25 +112,24 @@ def _read_json(path: Path) -> Any:
         raise RequestError("INVALID_ARGUMENT", f"{path} is not JSON: {error}") from None
 
 
-def _open_session(folder: str | None, session_id: str) -> Session:
+def _read_files(folder: str | None) -> FileChanges:
+    """A folder's files, as those of a workspace."""
     from sandbox.errors import RequestError
-    from sandbox.session import Session
-    from sandbox.vfs import VfsError
-    from sandbox.wire import SESSION_ID, Language
+    from sandbox.workers.interface import FileChanges, FileEntry
 
-    session = Session(session_id if SESSION_ID.fullmatch(session_id) else "test", language=Language.SHELL)
     if folder is None:
-        return session
+        return FileChanges()
     top = Path(folder)
     if not top.is_dir():
         raise RequestError("INVALID_ARGUMENT", f"{folder} is not a folder")
+    written = []
     for path in sorted(top.rglob("*")):
         if path.is_file() and not path.is_symlink():
             try:
-                session.vfs.write_file(f"/workspace/{path.relative_to(top)}", path.read_bytes())
-            except (OSError, VfsError) as error:
-                raise RequestError("INVALID_ARGUMENT", f"cannot copy {path}: {error}") from None
-    return session
+                written.append(FileEntry(path=f"/{path.relative_to(top)}", data=path.read_bytes()))
+            except OSError as error:
+                raise RequestError("INVALID_ARGUMENT", f"cannot read {path}: {error.strerror}") from None
+    return FileChanges(written=written)
 
 
 class _Folder:
@@ -176,7 +171,7 @@ class _Seen:
 class _Watched:
     """Executors, and the forks under them, that remember what every hook was told and said."""
 
-    def __init__(self, forks: SessionForks, options: argparse.Namespace) -> None:
+    def __init__(self, forks: Forks, options: argparse.Namespace) -> None:
         from gateway.egress import Egress
         from gateway.hooks.executors import Executors
 
@@ -196,9 +191,9 @@ class _Watched:
         self.seen[spec.id] = _Seen(match(spec.matcher, spec.event, payload.data).why, self._environment, ran)
         return ran
 
-    async def run_job(self, session_id: str, job: Job) -> Done:
+    async def run_job(self, job: Job) -> Done:
         self._environment = job.env
-        return await self._forks.run(session_id, job)
+        return await self._forks.run(_SESSION_ID, job)
 
 
 class _Noting:
@@ -208,21 +203,30 @@ class _Noting:
         self._watched = watched
 
     async def run(self, session_id: str, job: Job) -> Done:
-        return await self._watched.run_job(session_id, job)
+        return await self._watched.run_job(job)
 
 
 async def _fire(
-    options: argparse.Namespace, specs: tuple[UserHookSpec, ...], occasion: Occasion, session: Session
+    options: argparse.Namespace, specs: tuple[UserHookSpec, ...], occasion: Occasion, files: FileChanges
 ) -> tuple[Fired, dict[str, _Seen]]:
+    from gateway.asides import WorkerForks
     from gateway.hooks.firing import fire
-    from gateway.hooks.forks import SessionForks
+    from sandbox.wire import DEFAULT_LIMITS, Language
+    from sandbox.workers.interface import Opening
+    from sandbox.workers.local import LocalWorker
 
-    forks = SessionForks(lambda session_id: session)
-    watched = _Watched(forks, options)
+    worker = LocalWorker()
+
+    async def this_worker() -> Worker:
+        return worker
+
+    watched = _Watched(WorkerForks(this_worker), options)
     try:
+        await worker.open(Opening(session_id=_SESSION_ID, language=Language.SHELL, limits=DEFAULT_LIMITS))
+        await worker.apply(_SESSION_ID, files)
         return await fire(occasion, specs, watched, muted=tuple(options.mute)), watched.seen
     finally:
-        forks.close()
+        await worker.aclose()
 
 
 def _print_steps(specs: tuple[UserHookSpec, ...], occasion: Occasion, fired: Fired, seen: Mapping[str, _Seen]) -> None:

@@ -87,11 +87,9 @@ class Application:
         authenticator: Authenticator,
         admission: Admission,
         idempotence: Idempotence | None = None,
-        mounts: Mapping[str, Any] | None = None,
     ) -> None:
         self.routes = Routes(operations)
         self.admission = admission
-        self.mounts = {f"/{name}".encode(): app for name, app in (mounts or {}).items()}
         self._caps, self._telemetry = configuration, telemetry
         self._authenticator, self._idempotence = authenticator, idempotence
         self._finishing: set[asyncio.Task[Outcome]] = set()
@@ -135,11 +133,11 @@ class Application:
             await self._stream(request, answer)
         elif isinstance(answer, Chunks):
             await self._send_chunks(request, answer)
-        elif answer is not None:
+        else:
             await self._send(request, answer)
 
-    async def _answer(self, request: _Request) -> Outcome | None:
-        """The way of a request. None: a mounted application has answered."""
+    async def _answer(self, request: _Request) -> Outcome:
+        """The way of a request."""
         scope = request.scope
         request.headers = headers = check_head(scope, self._caps)
         request.cbor = wants_cbor(headers.get("accept", ""))
@@ -147,9 +145,6 @@ class Application:
             request.extra = cors_headers(self._caps.cors_origins, headers)
             if scope["method"] == "OPTIONS" and request.extra and "access-control-request-method" in headers:
                 return Kept(204, list(PREFLIGHT_HEADERS), b"")
-        if self.mounts and (mounted := self.mounts.get(_first_segment(scope["raw_path"]))) is not None:
-            await self._pass_to(mounted, request)
-            return None
         operation, path = self.routes.match(scope["method"], scope["raw_path"])
         request.operation = operation
         if operation.tag == _HEALTH:
@@ -316,18 +311,6 @@ class Application:
             raise ClientLeft from None
         await request.send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _pass_to(self, mounted: Any, request: _Request) -> None:
-        """A mounted application answers, with our headers where it has none of its own."""
-
-        async def send(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                headers = [_header(name.decode(), value.decode("latin-1")) for name, value in message.get("headers", [])]
-                await self._send_head(request, message["status"], headers, None)
-            else:
-                await request.send(message)
-
-        await mounted(request.scope, request.receive, send)
-
     async def _websocket(self, request: _Request) -> None:
         scope = request.scope
         offered = list(scope.get("subprotocols", ()))
@@ -409,11 +392,6 @@ def _header(name: str, value: str) -> tuple[bytes, bytes]:
     if not _VALUE.fullmatch(value):
         raise ValueError(f"the header {name} would hold a control character")
     return name.lower().encode("ascii"), value.encode("latin-1")
-
-
-def _first_segment(raw_path: bytes) -> bytes:
-    end = raw_path.find(b"/", 1)
-    return raw_path if end < 0 else raw_path[:end]
 
 
 async def _live(receive: Receive, send: Send) -> None:

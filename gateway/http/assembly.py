@@ -13,8 +13,11 @@ from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
 from gateway.configuration import Configuration
-from gateway.http import health, openapi
+from gateway.http import console, health, openapi
 from gateway.http.admission import Admission
 from gateway.http.application import Application
 from gateway.http.authentication import Authenticator
@@ -65,9 +68,13 @@ class Face:
             authenticator=self.authenticator,
             admission=self.admission,
             idempotence=Idempotence(store, service.clock, configuration.idempotency_ms),
-            mounts=mounts,
         )
-        self.server = Server(self.application, configuration, telemetry, drain=service.stop, listening=listening)
+        others = [Mount(f"/{name}", app=app) for name, app in {"console": console.app(), **(mounts or {})}.items()]
+        self.asgi = Starlette(routes=[*others, Mount("/", app=self.application)])
+        """All of it as one application. Operations are routed by `routing`: Starlette unescapes a path before it is split."""
+        self.server = Server(
+            self.application, configuration, telemetry, drain=service.stop, listening=listening, around=self.asgi
+        )
 
 
 def operations_of(service: Service, authenticator: Authenticator, admission: Admission) -> list[Operation]:

@@ -5,7 +5,8 @@ This extends Hypercorn's connection class, for what it leaves open:
 - a request whose client leaves (or whose HTTP/2 stream is reset) is cancelled, not run to its end;
 - a request that has ended takes no more of its body, so nobody waits for it to;
 - a client that does not read what it is sent is dropped after a deadline, and so is one that does not close;
-- idle connections and unfinished heads are timed by the event loop, without a task for each request.
+- idle connections and unfinished heads are timed by the event loop, without a task for each request;
+- a client that is told to wait, and asks again at once, is made to wait (HTTP/1.1): refusing must not become all the work.
 
 Rules: an error here concerns one connection, is logged in one line, and never reaches the server.
 THREAT[TM-HTTP-RESET], THREAT[TM-HTTP-SLOW].
@@ -36,6 +37,8 @@ INBOX_MAX: Final = 8
 CLOSE_S: Final = 2.0
 PROGRESS_BYTES: Final = 4096
 """What a client must read within the write deadline, of what waits for it."""
+HEED_S: Final = 1.0
+"""The least that Retry-After says: so long a connection's next request waits after a refusal that said so."""
 _log = logging.getLogger("hatchway.connections")
 
 
@@ -81,6 +84,7 @@ class Requests(TaskGroup):
     """The tasks of one connection's requests."""
 
     running = 0
+    refused_s = float("-inf")
 
     async def spawn_app(
         self, app: AppWrapper, config: Config, scope: Any, send: Callable[[Any], Awaitable[None]]
@@ -92,6 +96,8 @@ class Requests(TaskGroup):
             nonlocal answered
             if message["type"] == "http.response.body" and not message.get("more_body", False):
                 answered = True
+            elif message["type"] == "http.response.start" and scope["http_version"] != "2" and _says_wait(message):
+                self.refused_s = asyncio.get_running_loop().time()
             await send(message)
 
         async def run() -> None:
@@ -121,6 +127,10 @@ class Requests(TaskGroup):
                 task.cancel()
 
         return put
+
+
+def _says_wait(message: Any) -> bool:
+    return message["status"] in (429, 503) and any(name == b"retry-after" for name, _ in message["headers"])
 
 
 class Protocol(ProtocolWrapper):
@@ -218,6 +228,9 @@ class Connection(TCPServer):
 
     async def _read_data(self) -> None:
         while data := await self.reader.read(MAX_RECV):
+            # THREAT[TM-HTTP-FLOOD]: a loop of refusals would take the time of those who were let in.
+            if (early_s := self._requests.refused_s + HEED_S - self.loop.time()) > 0:
+                await asyncio.sleep(early_s)
             if not self._lingers:
                 await self.protocol.handle(RawData(data))
         await self.protocol.handle(Closed())

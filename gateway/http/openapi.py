@@ -32,6 +32,11 @@ _HEADERS: Final = {
     "If-None-Match": r'^(\*|"[!#-~]*"(, "[!#-~]*")*)$',
     "Last-Event-ID": r"^[0-9]{1,18}$",
 }
+_SENT_EVENT: Final = {
+    "type": "object",
+    "description": "Each event: its number, its kind, and its data as JSON.",
+    "properties": {"id": {"type": "string"}, "event": {"type": "string"}, "data": {"type": "string"}},
+}
 _ABOUT: Final = (
     "Runs untrusted code for many tenants. JSON by default; `application/cbor` both ways on request. "
     "Failures are RFC 9457 problems. Every POST takes an `Idempotency-Key`. "
@@ -117,10 +122,17 @@ def _responses(operation: Operation, schema_of: dict[str, Any]) -> dict[str, Any
         made = {"101": {"description": "A WebSocket with subprotocol hatchway.json or hatchway.cbor; each message is an Event."}}
     for code, about in sorted({**_derived(operation), **operation.statuses}.items()):
         if str(code) not in made:
-            answers_itself = operation.tag == "health" or code < 400
-            made[str(code)] = {**_answer(operation, schema_of), "description": about} if answers_itself else _problem(about)
+            made[str(code)] = _other(operation, schema_of, code, about)
     made["default"] = _problem("A problem.")
     return made
+
+
+def _other(operation: Operation, schema_of: dict[str, Any], code: int, about: str) -> dict[str, Any]:
+    if code == HTTPStatus.NOT_MODIFIED:
+        return {"description": about}
+    if operation.tag == "health" or code < 400:
+        return {**_answer(operation, schema_of), "description": about}
+    return _problem(about)
 
 
 def _derived(operation: Operation) -> dict[int, str]:
@@ -151,7 +163,7 @@ def _answer(operation: Operation, schema_of: dict[str, Any]) -> dict[str, Any]:
     elif operation.answer is not None:
         content = {kind: {"schema": schema_of[repr(operation.answer)]} for kind in (JSON, CBOR)}
     if operation.streamed:
-        content["text/event-stream"] = {"schema": {"type": "string"}}
+        content["text/event-stream"] = {"schema": _SENT_EVENT}
     return {"description": about, "content": content}
 
 

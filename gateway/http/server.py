@@ -46,8 +46,10 @@ class Server:
         telemetry: Telemetry,
         drain: Drain | None = None,
         listening: socket.socket | None = None,
+        around: Any = None,
     ) -> None:
         self._listening = listening
+        self._asgi = application if around is None else around
         self._application, self._settings, self._telemetry, self._drain = application, configuration, telemetry, drain
         self._connections: dict[Connection, asyncio.Task[Any]] = {}
         self._listener: asyncio.Server | None = None
@@ -86,7 +88,7 @@ class Server:
         with contextlib.suppress(OSError, AttributeError):
             writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         loop = asyncio.get_running_loop()
-        app: Any = ASGIWrapper(self._application)
+        app: Any = ASGIWrapper(self._asgi)
         connection = Connection(app, loop, self._config, self._context, {}, reader, writer)
         connection.write_deadline_s = self._settings.write_deadline_ms / 1000
         task = asyncio.current_task()

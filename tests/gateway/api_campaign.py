@@ -132,19 +132,20 @@ def _pass(report: Report, folder: Path, url: str, token: str, phases: str, secon
 
 
 def _read_log(report: Report, log: Path) -> None:
-    for text in log.read_text("utf-8", "replace").splitlines():
+    lines = log.read_text("utf-8", "replace").splitlines()
+    for number, text in enumerate(lines):
         try:
             line = json.loads(text)
         except ValueError:
             if "Traceback" in text:
-                report.findings.append("the service printed a traceback")
+                report.findings.append("the service printed:\n" + "\n".join(lines[max(0, number - 3) : number + 40]))
             continue
         if line.get("logger") == "hatchway.access":
             report.requests += 1
             report.statuses[line["status"]] += 1
             report.operations[line["operation"]] += 1
         if line.get("status", 0) in (500, 507) or line.get("level") in ("error", "critical"):
-            report.findings.append(f"in the log: {text[:600]}")
+            report.findings.append(f"in the log: {text[:2000]}")
 
 
 def main() -> int:

@@ -1,0 +1,102 @@
+"""The console: a page for people, under /console. Static files, read once, served as they are.
+
+    Face(service, …, mounts={"console": console.app()})
+
+Rules: THREAT[TM-CONSOLE-PATH]: a file is found by its exact name in a table made at start-up; a request never becomes a path on
+disk. THREAT[TM-CONSOLE-XSS]: the page may load nothing from elsewhere and nothing inline, and text from programs cannot become
+markup: Trusted Types refuse it, but for one sandboxed frame without scripts. Nobody may frame the page.
+
+Does not know: tokens, tenants, the API. Everything the page shows it asks for itself, with its user's token.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+FILES: Final = Path(__file__).parent.parent / "console"
+POLICY: Final = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data: blob:",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types sandboxed-frame",
+    )
+)
+_TYPES: Final = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_START: Final = "index.html"
+_SHARED: Final = "frame.css"
+"""The one file that documents of no origin load: the sandboxed frames that show what a program displays."""
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+Application = Callable[[Any, Receive, Send], Awaitable[None]]
+_ALWAYS: Final = (
+    (b"content-security-policy", POLICY.encode()),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    content: bytes
+    etag: bytes
+    headers: tuple[tuple[bytes, bytes], ...]
+
+
+def app(prefix: str = "/console") -> Application:
+    """An ASGI application. It may be mounted with or without its prefix taken off the path."""
+    table = {path.name: _read(path) for path in FILES.iterdir() if path.suffix in _TYPES}
+
+    async def serve(scope: Any, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            raise RuntimeError("the console speaks HTTP only")
+        name = scope["path"].removeprefix(scope.get("root_path", ""))
+        if f"{name}/".startswith(f"{prefix}/"):  # whole segments: /console.css is a file
+            name = name.removeprefix(prefix)
+        if not name:
+            await _send(send, 308, [(b"location", f"{prefix}/".encode())])
+        elif scope["method"] not in ("GET", "HEAD"):
+            await _send(send, 405, [(b"allow", b"GET, HEAD")])
+        elif (found := table.get(name.removeprefix("/") or _START)) is None:
+            await _send(send, 404, [(b"content-type", b"text/plain; charset=utf-8")], b"There is no such page; see /console/\n")
+        elif dict(scope["headers"]).get(b"if-none-match") == found.etag:
+            await _send(send, 304, list(found.headers), None)
+        else:
+            await _send(send, 200, list(found.headers), found.content, scope["method"] == "HEAD")
+
+    return serve
+
+
+def _read(path: Path) -> File:
+    content = path.read_bytes()
+    etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'.encode()
+    headers = (
+        (b"content-type", f"{_TYPES[path.suffix]}; charset=utf-8".encode()),
+        (b"etag", etag),
+        (b"cache-control", b"no-cache"),
+        (b"cross-origin-resource-policy", b"cross-origin" if path.name == _SHARED else b"same-origin"),
+    )
+    return File(content, etag, headers)
+
+
+async def _send(
+    send: Send, status: int, headers: list[tuple[bytes, bytes]], body: bytes | None = b"", head_only: bool = False
+) -> None:
+    headers = [*headers, *_ALWAYS]
+    if body is not None:
+        headers.append((b"content-length", b"%d" % len(body)))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": b"" if head_only or body is None else body})
