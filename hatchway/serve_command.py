@@ -84,7 +84,8 @@ async def serve(configuration: Configuration) -> int:
 
 
 async def _run(service: Service, face: Face, images: Images) -> int:
-    print(f"Hatchway listens on {face.server.url}   (console: {face.server.url}/console  API: {face.server.url}/docs)", flush=True)
+    url = face.server.url
+    print(f"Hatchway listens on {url}   (console: {url}/console  API: {url}/docs)", flush=True)
     token = await service.first_token()
     if token is not None:
         print(f"First start: this admin token is shown once.  export HATCHWAY_TOKEN={token}", flush=True)

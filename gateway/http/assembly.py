@@ -14,7 +14,8 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
-from starlette.routing import Mount
+from starlette.responses import RedirectResponse
+from starlette.routing import BaseRoute, Mount, Route
 
 from gateway.configuration import Configuration
 from gateway.http import console, health, openapi
@@ -69,7 +70,8 @@ class Face:
             admission=self.admission,
             idempotence=Idempotence(store, service.clock, configuration.idempotency_ms),
         )
-        others = [Mount(f"/{name}", app=app) for name, app in {"console": console.app(), **(mounts or {})}.items()]
+        others: list[BaseRoute] = [Route("/console", lambda request: RedirectResponse("/console/", 308))]
+        others += [Mount(f"/{name}", app=app) for name, app in {"console": console.app(), **(mounts or {})}.items()]
         self.asgi = Starlette(routes=[*others, Mount("/", app=self.application)])
         """All of it as one application. Operations are routed by `routing`: Starlette unescapes a path before it is split."""
         self.server = Server(

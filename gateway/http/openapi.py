@@ -30,7 +30,7 @@ _REST: Final = r"^(?!.*(^|/)\.{0,2}(/|$))[^\u0000-\u001f\u007f]+$"
 _HEADERS: Final = {
     "If-Match": r'^(\*|"[!#-~]*"(, "[!#-~]*")*)$',
     "If-None-Match": r'^(\*|"[!#-~]*"(, "[!#-~]*")*)$',
-    "Last-Event-ID": r"^[0-9]{1,18}$",
+    "Last-Event-ID": r"^[0-9]{0,18}$",
 }
 _SENT_EVENT: Final = {
     "type": "object",
