@@ -59,6 +59,19 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     ] = "required"
     run_slots: Annotated[int, _count("How many programs compute at the same time; 0 is the number of cores.", 0, 4096)] = 0
 
+    durable_sessions: Annotated[
+        Literal["on_request", "always"],
+        Meta(
+            description="Whose variables survive a crash: those of sessions that ask for it, or all (a snapshot after each run)."
+        ),
+    ] = "on_request"
+    sessions_live_max: Annotated[int, _count("Sessions in memory; one more puts the one that rested longest into the store.")] = (
+        500
+    )
+    session_idle_ms: Annotated[int, _count("A session that nobody uses for that long is put into the store.", 100)] = 900_000
+    runs_kept_ms: Annotated[int, _count("How long records of runs are kept.", 1000)] = 30 * 86_400_000
+    audit_kept_ms: Annotated[int, _count("How long audit records are kept; the chain stays verifiable.", 1000)] = 365 * 86_400_000
+
     tls_certificate: Annotated[str, Meta(description="A PEM file with the certificate chain. With `tls_key`: serve HTTPS.")] = ""
     tls_key: Annotated[str, Meta(description="A PEM file with the private key.")] = ""
     tls_client_ca: Annotated[str, Meta(description="A PEM file; clients must show a certificate signed by one of it.")] = ""

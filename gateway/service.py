@@ -81,6 +81,7 @@ class Service:
         slots: int = 0,
         live_max: int = 500,
         idle_ms: int = 900_000,
+        durable: bool = False,
     ) -> None:
         self.clock = SteadyClock()
         now = self.clock.now_ms
@@ -91,7 +92,15 @@ class Service:
         self._default = default
         self.policies = Policies(store, nothing(), base=base, compiler=Compiler(), clock_ms=now)
         self.sessions = Sessions(
-            store, workers, self.policies, keys, self.catalogue.tools, live_max=live_max, idle_ms=idle_ms, clock_ms=now
+            store,
+            workers,
+            self.policies,
+            keys,
+            self.catalogue.tools,
+            live_max=live_max,
+            idle_ms=idle_ms,
+            durable=durable,
+            clock_ms=now,
         )
         self.vault = Vault(store, keys)
         self.files = Files(store)
@@ -129,7 +138,11 @@ class Service:
             base=await asyncio.to_thread(load_base, configuration.policy_base),
             egress=guarded(equipment),
             slots=configuration.run_slots,
+            live_max=configuration.sessions_live_max,
+            idle_ms=configuration.session_idle_ms,
+            durable=configuration.durable_sessions == "always",
         )
+        service.retention = Retention(runs_ms=configuration.runs_kept_ms, audit_ms=configuration.audit_kept_ms)
         await service.start(equipment)
         return service
 
@@ -197,6 +210,7 @@ class Service:
             try:
                 await self.sessions.evict_idle()
                 async for tenant in self._tenants():
+                    await self.sessions.relieve(tenant)
                     for expired in await self.approvals.expire(tenant.id):
                         self._go_on(expired)
                     if time.monotonic() >= due:

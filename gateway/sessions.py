@@ -88,6 +88,7 @@ class Sessions:
         *,
         live_max: int = 500,
         idle_ms: int = 900_000,
+        durable: bool = False,
         clock_ms: Callable[[], int] = now_ms,
     ) -> None:
         self._store = store
@@ -97,6 +98,7 @@ class Sessions:
         self._tools = tools
         self._live_max = live_max
         self._idle_ms = idle_ms
+        self._durable = durable
         self._clock_ms = clock_ms
         self._live: dict[tuple[str, str], Live] = {}
         self.on_start: Callable[[Principal, Session], Awaitable[None]] | None = None
@@ -117,7 +119,7 @@ class Sessions:
             language=asked.language,
             limits=asked.limits or DEFAULT_LIMITS,
             template=asked.template,
-            durable=asked.durable,
+            durable=asked.durable or self._durable,
             policy=(await self._policies.active(tenant.id)).digest,
             facts={"role": principal.role, **asked.facts},
             user=principal.user,
@@ -407,6 +409,23 @@ class Sessions:
     async def evict_idle(self) -> int:
         """Those that nobody used for a while; how many."""
         return await self._evict_those(lambda live: (time.monotonic() - live.used_at) * 1000 >= self._idle_ms)
+
+    async def relieve(self, tenant: Tenant) -> int:
+        """Put sessions of a tenant into the store while its live ones take more memory than it may have; how many."""
+        resting = [one for one in self._live.values() if one.record.tenant == tenant.id and one.worker is not None]
+        if not resting:
+            return 0
+        try:
+            taken = (await (await self._workers.of(tenant.id)).status()).memory_bytes
+        except WorkerLost:
+            return 0
+        excess, chosen = sum(taken.values()) - (tenant.quotas.memory_mb << 20), set[str]()
+        for live in sorted(resting, key=lambda one: one.used_at):
+            if excess <= 0:
+                break
+            chosen.add(live.record.id)
+            excess -= taken.get(live.record.id, 0)
+        return await self._evict_those(lambda live: live.record.tenant == tenant.id and live.record.id in chosen) if chosen else 0
 
     async def evict_all(self) -> int:
         """When the service stops: everything that is not running is frozen."""

@@ -399,3 +399,19 @@ def test_a_caller_who_goes_away_while_the_run_is_stored_leaves_memory_and_store_
             assert stored is not None and stored.head == (await house.sessions.get(ANN, session)).head
 
     asyncio.run(main())
+
+
+def test_a_tenant_over_its_memory_has_its_resting_sessions_put_into_the_store() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            sessions = [await new(house) for _ in range(3)]
+            for session in sessions:
+                await run(house, session, "x = bytearray(8 << 20)")
+            tenant = await house.sessions.tenant("acme")
+            assert await house.sessions.relieve(tenant) == 0
+            small = msgspec.structs.replace(tenant, quotas=msgspec.structs.replace(tenant.quotas, memory_mb=20))
+            assert await house.sessions.relieve(small) == 1
+            assert house.sessions.live_count == 2
+            assert [await value(house, session, "len(x)") for session in sessions] == [8 << 20] * 3
+
+    asyncio.run(main())
