@@ -22,7 +22,7 @@ _STREAMS: Final = ("stdout", "stderr")
 
 
 class Event(msgspec.Struct, frozen=True):
-    """`kind` is stdout, stderr, call, approval, waiting, result, error or gap."""
+    """`kind` is started, stdout, stderr, call, approval, waiting, result, error or gap."""
 
     number: int
     kind: str

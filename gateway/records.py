@@ -82,7 +82,8 @@ class StoredToken(Record, frozen=True, kw_only=True):
 
 class Session(Record, frozen=True, kw_only=True):
     """A session as it is remembered. `head` is the snapshot its heap is in, if it was frozen; `policy` the digest of the policy
-    it was opened with. `facts` are what policies may ask about it (`session.role`, `session.tainted` …)."""
+    it was opened with; `parent` the session it was forked from. `facts` are what policies may ask about it (`session.role`,
+    `session.tainted` …)."""
 
     id: str
     tenant: str
@@ -95,6 +96,7 @@ class Session(Record, frozen=True, kw_only=True):
     facts: dict[str, Any] = {}
     user: str = ""
     head: str | None = None
+    parent: str | None = None
     waiting_run: str | None = None
     created_at: int
     updated_at: int

@@ -83,13 +83,14 @@ class Runs:
         record = new_record(principal, session, body, feed.run_id, "queued")
         audit = AppendAudit(at=record.created_at, kind="run.queued", actor=principal.name, subject=record.id)
         await self._store.write(principal.tenant, [PutRun(run=record), audit])
+        feed.put("started", {"id": record.id, "session_id": session_id})
         self._go(self._admit_quietly(principal, session_id, body, feed, record))
         return record
 
     async def _admit_quietly(self, principal: Principal, session_id: str, body: RunBody, feed: Feed, record: Run) -> None:
         """A started run has nobody to raise to: a refusal becomes its result."""
         try:
-            await self._admit(principal, session_id, body, feed)
+            await self._admit(principal, session_id, body, feed, told=True)
         except Exception as error:
             if not isinstance(error, (GatewayError, RequestError)):
                 _log.exception("the run %s failed", record.id)
@@ -139,8 +140,8 @@ class Runs:
             )
         return True
 
-    async def _admit(self, principal: Principal, session_id: str, body: RunBody, feed: Feed) -> Run:
-        """Wait for a turn, then for the session."""
+    async def _admit(self, principal: Principal, session_id: str, body: RunBody, feed: Feed, told: bool = False) -> Run:
+        """Wait for a turn, then for the session. `told` if somebody may look at the run's record meanwhile."""
         if self.is_stopping:
             raise Unavailable("STOPPING", "the service is shutting down", "try again")
         tenant = await self._sessions.tenant(principal.tenant)
@@ -155,6 +156,8 @@ class Runs:
                 gate = await self._sessions.gate_of(live)
                 record = new_record(principal, live.record, body, feed.run_id, "running")
                 turn = Turn(principal, live, gate, record, body, feed)
+                if told:
+                    await self._store.write(record.tenant, [PutRun(run=record)])
                 try:
                     return await self._run(turn, worker)
                 except GatewayError:

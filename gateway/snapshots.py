@@ -160,6 +160,7 @@ class Snapshots:
                     id=name,
                     template=None,
                     head=None,
+                    parent=session_id,
                     waiting_run=None,
                     user=principal.user,
                     created_at=now,

@@ -42,6 +42,11 @@ CHECKS = (
     "use_after_free",
     "ensure_resource_availability",
 )
+SETTINGS = """
+[checks.negative_data_rejection]
+expected-statuses = ["4xx"]
+"""
+"""A refusal is a refusal: a text that is too long for a field may be too long for a URL before that."""
 SUICIDAL = ("revoke_token", "delete_tenant")
 """Operations that, in a chain, take away the token that asks or its tenant."""
 
@@ -61,33 +66,23 @@ class Report:
         return f"{self.requests} requests to {len(self.operations)} operations ({shown}), {len(self.findings)} findings"
 
 
-def campaign(folder: Path, *, seconds: int, seed: int, workers: str = "in-process", phases: str = "") -> Report:
-    """Everything, for about so many seconds."""
+def campaign(
+    folder: Path, *, seconds: int, seed: int, workers: str = "in-process", phases: str = "", examples: int = 0
+) -> Report:
+    """Everything, for about so many seconds; with `examples`, so many requests to each operation, in the first pass alone."""
     report = Report()
+    (folder / "schemathesis.toml").write_text(SETTINGS, "utf-8")
     with serving(folder / "data", workers=workers) as gateway:
         victim = _tenant_of_its_own(gateway)
-        last = max(2, seconds // 10)
-        both = phases or "examples,coverage,fuzzing,stateful"
-        _pass(
-            report,
-            folder,
-            gateway.url,
-            gateway.token,
-            both,
-            seconds - last,
-            seed,
-            [f"--exclude-operation-id={one}" for one in SUICIDAL],
-        )
-        _pass(
-            report,
-            folder,
-            gateway.url,
-            victim,
-            "coverage,fuzzing",
-            last,
-            seed,
-            [f"--include-operation-id={one}" for one in SUICIDAL],
-        )
+        last = 0 if examples else max(2, seconds // 10)
+        chosen = ["--phases", phases or "examples,coverage,fuzzing,stateful"]
+        chosen += ["--max-examples", str(examples)] if examples else ["--max-time", str(seconds - last)]
+        chosen += [f"--exclude-operation-id={one}" for one in SUICIDAL]
+        _pass(report, folder, gateway.url, gateway.token, seed, seconds, chosen)
+        if last:
+            chosen = ["--phases", "coverage,fuzzing", "--max-time", str(last)]
+            chosen += [f"--include-operation-id={one}" for one in SUICIDAL]
+            _pass(report, folder, gateway.url, victim, seed, seconds, chosen)
     _read_log(report, folder / "data.log")
     return report
 
@@ -105,10 +100,10 @@ def _ask(gateway: Gateway, path: str, body: Any, tenant: str = "default") -> Any
         return json.load(answer)
 
 
-def _pass(report: Report, folder: Path, url: str, token: str, phases: str, seconds: int, seed: int, which: list[str]) -> None:
+def _pass(report: Report, folder: Path, url: str, token: str, seed: int, seconds: int, chosen: list[str]) -> None:
     words = [sys.executable, "-m", "schemathesis.cli", "run", f"{url}/openapi.json", "--header", f"Authorization: Bearer {token}"]
-    words += ["--phases", phases, "--max-time", str(seconds), "--seed", str(seed), "--checks", ",".join(CHECKS)]
-    words += ["--continue-on-failure", "--suppress-health-check", "all", "--warnings", "off", "--no-color", *which]
+    words += ["--seed", str(seed), "--checks", ",".join(CHECKS), "--continue-on-failure", "--suppress-health-check", "all"]
+    words += ["--warnings", "off", "--no-color", *chosen]
     try:
         done = subprocess.run(
             words,

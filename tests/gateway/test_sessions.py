@@ -295,7 +295,7 @@ def test_a_started_run_is_watched_live_and_can_be_cancelled() -> None:
                 kinds.append(event.kind)
                 if event.kind == "stdout":
                     assert await house.runs.cancel(ANN, started.id)
-            assert kinds == ["stdout", "result"]
+            assert kinds == ["started", "stdout", "result"]
             done = await house.runs.get(ANN, started.id)
             assert done.state == "finished" and done.result is not None and done.result.status.value == "cancelled"
 

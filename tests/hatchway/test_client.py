@@ -86,7 +86,7 @@ def test_the_asynchronous_client_does_the_same(gateway: Gateway) -> None:
                 await box.write("a.txt", "7")
                 assert (await box.run("int(open('a.txt').read())")).result == 7
                 kinds = [event.kind async for event in box.stream("print(1)")]
-                assert kinds == ["stdout", "result"]
+                assert kinds == ["started", "stdout", "result"]
                 async with await box.fork() as child:
                     assert await child.read("a.txt") == b"7"
             results = await asyncio.gather(*(client.run(f"{n} * {n}") for n in range(4)))
