@@ -47,6 +47,14 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     equipment: Annotated[
         str, Meta(description="A TOML file with what programs can call: web endpoints and MCP servers (docs/capabilities.md).")
     ] = ""
+    runners_folder: Annotated[
+        str, Meta(description="A folder for runners with real processes (`unix-local`, `docker`), one folder a tenant.")
+    ] = ""
+    runners_ssh_hosts: Annotated[tuple[str, ...], Meta(description="Hosts that the `ssh` runner may reach.")] = ()
+    runners_docker_images: Annotated[tuple[str, ...], Meta(description="Images that the `docker` runner may start.")] = ()
+    registry_pods: Annotated[
+        str, Meta(description="A folder whose `TENANT/pods` are shown as the local runtime of the registry.")
+    ] = ""
     workers: Annotated[
         Literal["processes", "in-process"],
         Meta(

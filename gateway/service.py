@@ -20,6 +20,7 @@ import os
 import re
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,6 +40,8 @@ from gateway.hooks.jobs import Forks
 from gateway.lifecycles import Lifecycles
 from gateway.policies import Policies, catalog_of, nothing
 from gateway.records import Approval, Principal, Session, Tenant
+from gateway.registry.leases import open_runners
+from gateway.registry.tenants import open_registries
 from gateway.runs import Runs
 from gateway.scheduling import Scheduler
 from gateway.sessions import Sessions
@@ -66,6 +69,28 @@ _SAMPLE: Final = Path(__file__).parent / "samples" / "default.hatch"
 FIRST_TENANT: Final = "default"
 
 
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where else programs may run, as the operator offers it."""
+
+    local: Path | None = None
+    ssh_hosts: tuple[str, ...] = ()
+    docker_images: tuple[str, ...] = ()
+    folder: Path | None = None
+
+    @classmethod
+    def of(cls, configuration: Configuration) -> Places:
+        return cls(
+            local=Path(configuration.runners_folder) if configuration.runners_folder else None,
+            ssh_hosts=configuration.runners_ssh_hosts,
+            docker_images=configuration.runners_docker_images,
+            folder=Path(configuration.registry_pods) if configuration.registry_pods else None,
+        )
+
+    def pods(self, tenant: str) -> tuple[str, Path] | None:
+        return (str(self.folder / tenant), self.folder / tenant) if self.folder is not None else None
+
+
 class Service:
     """Everything the gateway does, without HTTP."""
 
@@ -82,6 +107,7 @@ class Service:
         live_max: int = 500,
         idle_ms: int = 900_000,
         durable: bool = False,
+        places: Places = Places(),
     ) -> None:
         self.clock = SteadyClock()
         now = self.clock.now_ms
@@ -116,6 +142,19 @@ class Service:
         self.values = Values(store, self.sessions)
         self.tenancy = Tenancy(store, self.forget, now)
         self.deployments = Deployments(self.policies, self.catalogue.tools)
+        self.registry = open_registries(
+            store, self.sessions, self.runs, self.vault, self.egress, now, pods=places.pods, submit=self.lifecycles.submitted
+        )
+        self.runners = open_runners(
+            store,
+            self.vault,
+            self.egress,
+            keys,
+            now,
+            local=places.local,
+            ssh_hosts=places.ssh_hosts,
+            docker_images=places.docker_images,
+        )
         self.retention = Retention()
         self._upkeep: asyncio.Task[None] | None = None
         self._resuming: set[asyncio.Task[None]] = set()
@@ -141,6 +180,7 @@ class Service:
             live_max=configuration.sessions_live_max,
             idle_ms=configuration.session_idle_ms,
             durable=configuration.durable_sessions == "always",
+            places=Places.of(configuration),
         )
         service.retention = Retention(runs_ms=configuration.runs_kept_ms, audit_ms=configuration.audit_kept_ms)
         await service.start(equipment)
@@ -250,6 +290,7 @@ class Service:
         await self.sessions.forget(tenant)
         self.policies.forget(tenant)
         self.hooks.forget(tenant)
+        await self.registry.forget(tenant)
 
     async def stop(self, deadline_ms: int = 10_000) -> None:
         """Refuse what comes, finish or freeze what is here."""
@@ -258,6 +299,8 @@ class Service:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(deadline_ms / 1000):
                 await self.runs.drain()
+        await self.registry.close()
+        await self.runners.pool.close()
         for task in list(self._resuming):
             task.cancel()
         await self.sessions.evict_all()

@@ -39,12 +39,16 @@ function allowed() {
   return VIEWS.filter((one) => !one.roles || account.may(...one.roles));
 }
 
+function decoded(text) {
+  try { return decodeURIComponent(text); } catch { return text; }
+}
+
 function show() {
   if (!account.me) return;
   const [path, argument = ""] = location.hash.replace(/^#\/?/, "").split("/");
   const wanted = path === "session" ? { module: workbench, path: "sessions" } : allowed().find((one) => one.path === path) ?? allowed()[0];
   leave();
-  shown = wanted.module.view(decodeURIComponent(argument), leaving.signal, { recount });
+  shown = wanted.module.view(decoded(argument), leaving.signal, { recount });
   fill(main, shown.element);
   document.title = `${shown.title} · Hatchway`;
   for (const [name, link] of links) {

@@ -37,7 +37,7 @@ export function when(at) {
 }
 
 // Long ids, shortened in the middle: UUIDv7s made together differ at their ends.
-export const short = (id) => (id.length > 20 ? `${id.slice(0, 8)}…${id.slice(-6)}` : id);
+export const short = (id) => (id.length > 28 ? `${id.slice(0, 8)}…${id.slice(-6)}` : id);
 
 const KINDS = {
   ok: "good", allow: "good", approved: "good", ready: "good", active: "good", available: "good", running: "busy", queued: "busy", "under way": "busy", waiting: "wait",

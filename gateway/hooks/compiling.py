@@ -43,7 +43,7 @@ class Compiler:
         self._refused: OrderedDict[str, str] = OrderedDict()
 
     def compile(self, module: bytes, memory_bytes: int) -> bytes:
-        """Code for `sandbox.native.Engine.load`, of a module that starts within `memory_bytes`. Raises `BadModule`."""
+        """Code for `sandbox.native.Engine.load_code`, of a module that starts within `memory_bytes`. Raises `BadModule`."""
         inspect_module(module, memory_bytes)
         digest = hashlib.sha256(module).hexdigest()
         with _lock:

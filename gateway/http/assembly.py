@@ -25,7 +25,21 @@ from gateway.http.authentication import Authenticator
 from gateway.http.health import NothingToPrepare, ReadinessPort
 from gateway.http.idempotency import Idempotence
 from gateway.http.operations import Operation
-from gateway.http.routes import approvals, audit, capabilities, files, hooks, policies, runs, sessions, snapshots, tenants, values
+from gateway.http.routes import (
+    approvals,
+    audit,
+    capabilities,
+    files,
+    hooks,
+    policies,
+    registry,
+    runners,
+    runs,
+    sessions,
+    snapshots,
+    tenants,
+    values,
+)
 from gateway.http.server import Server
 from gateway.records import Quotas
 from gateway.stores.interface import AppendAudit, Store
@@ -71,9 +85,14 @@ class Face:
             idempotence=Idempotence(store, service.clock, configuration.idempotency_ms),
         )
         others: list[BaseRoute] = [Route("/console", lambda request: RedirectResponse("/console/", 308))]
-        others += [Mount(f"/{name}", app=app) for name, app in {"console": console.app(), **(mounts or {})}.items()]
-        self.asgi = Starlette(routes=[*others, Mount("/", app=self.application)])
-        """All of it as one application. Operations are routed by `routing`: Starlette unescapes a path before it is split."""
+        preview = runners.preview(service, self.authenticator, self.admission)
+        mounted = {"console": console.app(), "preview": preview, **(mounts or {})}
+        others += [Mount(f"/{name}", app=app) for name, app in mounted.items()]
+        self.asgi = Starlette(routes=others)
+        """All of it as one application. Operations are routed by `routing`: Starlette unescapes a path before it is split. They
+        are its default and no mount, because a mount at / does not match a path with an escaped line end."""
+        self.asgi.router.redirect_slashes = False
+        self.asgi.router.default = self.application
         self.server = Server(
             self.application, configuration, telemetry, drain=service.stop, listening=listening, around=self.asgi
         )
@@ -92,6 +111,8 @@ def operations_of(service: Service, authenticator: Authenticator, admission: Adm
         *approvals.operations(service),
         *policies.operations(service),
         *audit.operations(service),
+        *registry.operations(service),
+        *runners.operations(service),
         *tenants.operations(service, authenticator, admission),
     ]
 

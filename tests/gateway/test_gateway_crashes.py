@@ -96,10 +96,6 @@ class Runner(threading.Thread):
         self._connection.close()
 
 
-def _wait_for_losses(runners: list[Runner], count: int) -> None:
-    _until(lambda: sum(len(one.failed) for one in runners) >= count, "a run is lost")
-
-
 def _wait_for_progress(runners: list[Runner], since: list[int]) -> None:
     _until(lambda: all(one.done > before + 2 for one, before in zip(runners, since, strict=True)), "every session goes on")
 
@@ -110,15 +106,16 @@ def test_only_the_runs_on_their_way_are_lost_when_a_worker_is_killed_and_its_ses
         runners = [Runner(gateway, f"s{number}", ending) for number in range(4)]
         for runner in runners:
             runner.start()
-        for killed in range(1, 4):
+        kills = 0
+        while sum(len(one.failed) for one in runners) < 2 and kills < 20:
             os.kill(busiest(gateway.process.pid), signal.SIGKILL)
-            _wait_for_losses(runners, killed)
+            kills += 1
             _wait_for_progress(runners, [one.done for one in runners])
         ending.set()
         for runner in runners:
             runner.join(PATIENCE_S)
         assert {what for one in runners for what in one.failed} == {(503, "WORKER_LOST")}
-        assert all(len(one.failed) <= 3 for one in runners), "a kill cost a session more than the run on its way"
+        assert all(len(one.failed) <= kills for one in runners), "a kill cost a session more than the run on its way"
         assert not [text for one in runners for text in one.wrong]
 
 

@@ -237,6 +237,20 @@ def test_every_view_fits_a_narrow_screen(desk: Desk) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, view
 
 
+def test_every_control_has_a_name_and_nothing_jumps(desk: Desk) -> None:
+    desk.page.add_init_script(SHIFTS)
+    page = desk.session("s1")
+    desk.run("print(1)")
+    expect(page.locator(".cell .badge").first).to_have_text("ok")
+    for view in VIEWS:
+        page.goto("about:blank")
+        desk.open(view)
+        expect(page.locator("main h1")).to_be_visible()
+        page.wait_for_load_state("networkidle")
+        assert page.evaluate(NAMELESS) == [], view
+        assert page.evaluate("window.shifted") < 0.1, view
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_has_contrast(desk: Desk, scheme: str) -> None:
     """Every colour of text against what it stands on: at least 4.5 to 1."""
@@ -273,3 +287,11 @@ CONTRAST = """([text, ground]) => {
   const [one, other] = [light(text), light(ground)].sort((a, b) => b - a);
   return (one + .05) / (other + .05);
 }"""
+
+SHIFTS = """window.shifted = 0; new PerformanceObserver((list) => {
+  for (const one of list.getEntries()) if (!one.hadRecentInput) window.shifted += one.value;
+}).observe({type: 'layout-shift', buffered: true});"""
+NAMELESS = """() => [...document.querySelectorAll('button, a[href], input, select, textarea, iframe, [role=button], [role=img]')]
+  .filter((node) => !(node.getAttribute('aria-label') || node.title || node.labels?.length
+    || (!['SELECT', 'TEXTAREA'].includes(node.tagName) && node.textContent.trim())))
+  .map((node) => node.outerHTML.slice(0, 200))"""

@@ -119,7 +119,7 @@ def test_a_run_is_waited_for_polled_streamed_or_made_once(tmp_path: Path) -> Non
         streamed = await house.ask("POST", "/v1/sessions/s1/runs?mode=stream", {"code": "console.log('live'); 3"})
         assert streamed.headers["content-type"].startswith("text/event-stream")
         kinds = re.findall(rb"^event: (\w+)$", streamed.body, re.MULTILINE)
-        assert kinds[0] == b"stdout" and kinds[-1] == b"result"
+        assert kinds[:2] == [b"started", b"stdout"] and kinds[-1] == b"result"
         later = await house.ask("GET", begun.headers["location"] + "/events")
         assert b"event: result" in later.body
 
@@ -152,6 +152,10 @@ async def belongings(house: House) -> dict[str, str]:
     minted = await house.ask("POST", "/v1/tokens", {"name": "canary-token"})
     spec = {"id": "canary-hook", "event": "pre_tool_use", "executor": {"type": "bash", "command": "true"}}
     hook = await house.ask("POST", "/v1/hooks", spec)
+    intent = {"intent": {"kind": "workspace_companion"}, "acceptance": {"kind": "run_accepted", "expected_segments": 0}}
+    spawned = await house.ask("POST", "/v1/registry/runtimes/embedded-worker-runtime/workers", intent)
+    await house.ask("POST", "/v1/runners/destinations", {"id": "canary-box", "provider_id": "wasm"})
+    await house.ask("PUT", "/v1/runners/threads/canary-thread", {"destination_id": "canary-box"})
     assert {reply.status for reply in (ran, saved, minted, hook)} <= {200, 201}, (saved.body, hook.body)
     return {
         "session_id": "canary-session",
@@ -165,6 +169,13 @@ async def belongings(house: House) -> dict[str, str]:
         "approval_id": "00000000-0000-7000-8000-000000000000",
         "digest": "0" * 64,
         "tenant_id": "acme",
+        "runtime_id": "embedded-worker-runtime",
+        "worker_id": spawned.json["worker"]["worker_id"],
+        "host_id": spawned.json["worker"]["host_id"],
+        "destination_id": "canary-box",
+        "thread_id": "canary-thread",
+        "command_id": "canary-command",
+        "artifact_id": "0" * 64,
     }
 
 
@@ -187,9 +198,15 @@ BODIES: dict[str, Any] = {
     "create_tenant": {"id": "third"},
     "update_tenant": {"name": "x"},
     "create_token": {"name": "x"},
+    "send_worker_input": {"content": "1"},
+    "api_send_worker_input": {"content": "1"},
+    "select_runner": {"destination_id": "x"},
+    "expose_runner_port": {"port": 80},
+    "run_command": {"command_id": "c", "program": "true"},
+    "export_artifact": {"path": "x"},
 }
 QUERIES = {"grep_files": "?pattern=canary", "search_files": "?pattern=canary", "diff_snapshots": "?new={snapshot_id}"}
-RAW = ("put_file", "put_value", "put_program", "import_files", "import_snapshot")
+RAW = ("write_runner_file", "put_file", "put_value", "put_program", "import_files", "import_snapshot")
 
 
 async def call_as_globex(house: House, operation: Operation, names: dict[str, str], role: str) -> Reply:
@@ -207,6 +224,7 @@ def test_tm_http_oracle_every_operation_shows_another_tenants_things_exactly_lik
         theirs = await belongings(house)
         absent = {name: "f" * 8 + value[8:] if len(value) > 8 else "nobody" for name, value in theirs.items()}
         absent |= {"path": theirs["path"], "key": theirs["key"], "name": "nobody-secret"}
+        absent |= {"runtime_id": theirs["runtime_id"], "worker_id": "worker-0000ffff"}
         kept_before = await house.service.store.usage("acme")
         table = [one for one in house.face.application.routes.operations if one.audience not in ("public", "admin")]
         table.sort(key=lambda one: bool(one.parameters))  # lists first, while globex has nothing of those names itself
@@ -247,7 +265,8 @@ def test_every_operation_is_closed_to_the_roles_it_is_not_for(tmp_path: Path, ro
         names = dict.fromkeys(
             ("session_id", "run_id", "path", "key", "name", "snapshot_id", "token_id", "hook_id", "approval_id", "digest"), "x"
         )
-        names["tenant_id"] = "acme"
+        names |= dict.fromkeys(("runtime_id", "worker_id", "host_id", "destination_id"), "x")
+        names |= dict.fromkeys(("thread_id", "command_id", "artifact_id"), "x") | {"tenant_id": "acme"}
         for operation in house.face.application.routes.operations:
             if operation.audience == "public" or operation.websocket or role in MAY[operation.audience]:
                 continue

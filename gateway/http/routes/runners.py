@@ -1,0 +1,404 @@
+"""Runners: places where commands run, threads bound to them, and the ports of what runs there.
+
+Rules: before anything is done the tenant's policy is asked: `run` for commands, `fs.read` and `fs.write` for files, with paths as
+programs see them (`/workspace/…`). Previews are a mounted application: whoever looks is let in here, first, by a token or a
+ticket.
+THREAT[TM-RUN-PREVIEW]: the token a visitor shows, in a header or as a WebSocket's protocol, never reaches the server that is
+looked at.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import posixpath
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Annotated, Any, Final, Protocol
+from urllib.parse import quote, unquote_to_bytes
+
+import msgspec
+from msgspec import Meta
+
+from gateway.errors import BadRequest, GatewayError, NotFound
+from gateway.events import Event
+from gateway.http.admission import Admission
+from gateway.http.authentication import Authenticator
+from gateway.http.middleware import SECURITY_HEADERS
+from gateway.http.operations import Answer, Call, Events, Operation, Raw
+from gateway.http.problems import encode_problem, headers_of, problem_of
+from gateway.records import Principal
+from gateway.registry.tickets import MARK, Ticket, Tickets
+from gateway.runners import wire
+from gateway.runners.errors import outside, too_large, unknown, unsupported
+from gateway.runners.ports import Receive, Scope, Send, Target, preview_app
+from gateway.runners.runners import Listing, Runners, SessionInfo, parse_port
+from gateway.runners.wire import (
+    MAX_TIMEOUT_MS,
+    Artifact,
+    ArtifactRequest,
+    Command,
+    CommandResult,
+    Destination,
+    FileContents,
+    Octets,
+    Port,
+    PortPreview,
+    ReadFile,
+    SnapshotRef,
+    WriteFile,
+)
+from gateway.sessions import Sessions
+from gateway.tokens import SteadyClock
+from sandbox.sealing import Keys
+
+_TAG: Final = "runners"
+_BEARER: Final = "hatchway.bearer."
+_STREAMS: Final = ("stdout", "stderr")
+_JSON_BYTES_MAX: Final = 8 << 20
+_BUSY: Final = {409: "The session is paused, or the command is under way.", 501: "The provider cannot do this."}
+
+
+class HasRunners(Protocol):
+    """The part of the service that is needed here."""
+
+    @property
+    def runners(self) -> Runners: ...
+
+    @property
+    def sessions(self) -> Sessions: ...
+
+    @property
+    def keys(self) -> Keys: ...
+
+    @property
+    def clock(self) -> SteadyClock: ...
+
+
+class Select(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    destination_id: Annotated[str, Meta(min_length=1, max_length=120)]
+    workspace: Annotated[str, Meta(min_length=1, max_length=4096)] = "/workspace"
+    read_roots: Annotated[list[str], Meta(max_length=32)] = []
+
+
+class FileQuery(msgspec.Struct, frozen=True, kw_only=True):
+    path: Annotated[str, Meta(max_length=4096)] = ""
+
+
+class CommandCancelled(msgspec.Struct, frozen=True):
+    """False: there was nothing to cancel."""
+
+    cancelled: bool
+
+
+def operations(service: HasRunners) -> list[Operation]:
+    return [*_threads(service), *_commands(service), *_files(service)]
+
+
+def _threads(service: HasRunners) -> list[Operation]:
+    async def list_runners(call: Call) -> Listing:
+        return await service.runners.list(call.principal.tenant)
+
+    async def add_destination(call: Call) -> Answer:
+        return Answer(await service.runners.add(call.principal.tenant, call.body), 201)
+
+    async def remove_destination(call: Call) -> None:
+        await service.runners.remove(call.principal.tenant, call.path["destination_id"])
+
+    async def select_runner(call: Call) -> SessionInfo:
+        asked: Select = call.body
+        tenant, thread_id = _thread(call)
+        made = await service.runners.select(tenant, thread_id, asked.destination_id, asked.workspace, asked.read_roots)
+        return _shown(made)
+
+    async def get_runner_session(call: Call) -> SessionInfo:
+        return _shown(await service.runners.session(*_thread(call)))
+
+    async def delete_runner_session(call: Call) -> None:
+        await service.runners.delete(*_thread(call))
+
+    async def snapshot_runner_session(call: Call) -> SnapshotRef:
+        taken = await service.runners.snapshot(*_thread(call))
+        if taken is None:
+            raise unsupported("runner snapshots are not supported by this provider")
+        return taken
+
+    async def list_runner_ports(call: Call) -> list[PortPreview]:
+        return _previews(service, call, await service.runners.ports(*_thread(call)))
+
+    async def expose_runner_port(call: Call) -> list[PortPreview]:
+        return _previews(service, call, await service.runners.ports(*_thread(call), call.body))
+
+    async def pause_runner_session(call: Call) -> SessionInfo:
+        return _shown(await service.runners.pause(*_thread(call)))
+
+    async def resume_runner_session(call: Call) -> SessionInfo:
+        return _shown(await service.runners.resume(*_thread(call)))
+
+    async def detach_runner_session(call: Call) -> SessionInfo:
+        return _shown(await service.runners.detach(*_thread(call)))
+
+    async def rejoin_runner_session(call: Call) -> SessionInfo:
+        return _shown(await service.runners.rejoin(*_thread(call)))
+
+    one = "/v1/runners/threads/{thread_id}"
+    life: dict[str, Any] = {"answer": SessionInfo, "tag": _TAG, "finishes": True, "statuses": _BUSY}
+    return [
+        Operation("GET", "/v1/runners", "List providers, destinations and bound threads", list_runners, answer=Listing, tag=_TAG),
+        Operation("POST", "/v1/runners/destinations", "Add a destination, or replace it", add_destination, body=Destination,
+                  answer=Destination, status=201, audience="operator", tag=_TAG, finishes=True),
+        Operation("DELETE", "/v1/runners/destinations/{destination_id}", "Remove a destination", remove_destination,
+                  audience="operator", tag=_TAG, finishes=True),
+        Operation("PUT", one, "Bind a thread to a destination; nothing is started yet", select_runner, body=Select, **life),
+        Operation("GET", one, "Look at a thread's session", get_runner_session, answer=SessionInfo, tag=_TAG),
+        Operation("DELETE", one, "End a thread's session and forget its binding", delete_runner_session, tag=_TAG, finishes=True),
+        Operation("POST", one + "/snapshot", "Take a snapshot of a session", snapshot_runner_session, answer=SnapshotRef,
+                  tag=_TAG, finishes=True, statuses=_BUSY),
+        Operation("GET", one + "/ports", "List exposed ports", list_runner_ports, answer=list[PortPreview], tag=_TAG),
+        Operation("POST", one + "/ports", "Expose a port to previews", expose_runner_port, body=Port, answer=list[PortPreview],
+                  tag=_TAG, statuses=_BUSY),
+        Operation("POST", one + "/pause", "Pause a session", pause_runner_session, **life),
+        Operation("POST", one + "/resume", "Let a paused session go on", resume_runner_session, **life),
+        Operation("POST", one + "/detach", "Let a session go on by itself", detach_runner_session, **life),
+        Operation("POST", one + "/rejoin", "Come back to a detached session", rejoin_runner_session, **life),
+    ]  # fmt: skip
+
+
+def _commands(service: HasRunners) -> list[Operation]:
+    async def run_command(call: Call) -> CommandResult | Events:
+        tenant, thread_id = _thread(call)
+        command: Command = call.body
+        await _may_run(service, tenant, command)
+        if "text/event-stream" not in call.headers.get("accept", ""):
+            return await service.runners.run(tenant, thread_id, command)
+        await service.runners.session(tenant, thread_id)  # an unknown thread is an answer, not an event
+        return Events(_followed(lambda tell: service.runners.run(tenant, thread_id, command, tell)))
+
+    async def wait_for_command(call: Call) -> CommandResult | Events:
+        tenant, thread_id = _thread(call)
+        command_id = call.path["command_id"]
+        if "text/event-stream" not in call.headers.get("accept", ""):
+            return await service.runners.wait(tenant, thread_id, command_id)
+        await service.runners.session(tenant, thread_id)
+        return Events(_followed(lambda tell: service.runners.wait(tenant, thread_id, command_id, tell)))
+
+    async def cancel_command(call: Call) -> CommandCancelled:
+        return CommandCancelled(await service.runners.cancel(*_thread(call), call.path["command_id"]))
+
+    many = "/v1/runners/threads/{thread_id}/commands"
+    one = many + "/{command_id}"
+    long: dict[str, Any] = {"answer": CommandResult, "streamed": True, "tag": _TAG, "deadline_ms": MAX_TIMEOUT_MS + 60_000}
+    return [
+        Operation("POST", many, "Run a command; its output as events, if they are asked for", run_command, body=Command,
+                  statuses=_BUSY, **long),
+        Operation("GET", one, "Wait for a command that was begun before", wait_for_command, **long),
+        Operation("POST", one + "/cancel", "Cancel a command", cancel_command, answer=CommandCancelled, tag=_TAG),
+    ]  # fmt: skip
+
+
+def _files(service: HasRunners) -> list[Operation]:
+    async def read_runner_file(call: Call) -> Raw:
+        tenant, thread_id = _thread(call)
+        path = call.query.path
+        await _may_touch(service, tenant, thread_id, "fs.read", path)
+        found: FileContents = await service.runners.read_file(tenant, thread_id, ReadFile(path=path))
+        if "application/json" in call.headers.get("accept", ""):
+            if len(found.contents) > _JSON_BYTES_MAX // 4:
+                raise too_large("a file that is read as JSON", _JSON_BYTES_MAX // 4)
+            return Raw(wire.encode(found), "application/json")
+        return Raw(bytes(found.contents))
+
+    async def write_runner_file(call: Call) -> None:
+        tenant, thread_id = _thread(call)
+        asked = WriteFile(path=call.query.path, contents=Octets(call.body))
+        if call.content_type.partition(";")[0].strip().lower() == "application/json":
+            asked = _decoded(call.body)
+            if call.query.path not in ("", asked.path):
+                raise BadRequest("INVALID_ARGUMENT", "the query and the body name two paths")
+        await _may_touch(service, tenant, thread_id, "fs.write", asked.path, bytes=len(asked.contents))
+        await service.runners.write_file(tenant, thread_id, asked)
+
+    async def export_artifact(call: Call) -> Artifact:
+        tenant, thread_id = _thread(call)
+        asked: ArtifactRequest = call.body
+        await _may_touch(service, tenant, thread_id, "fs.read", asked.path)
+        made = await service.runners.export(tenant, thread_id, asked)
+        url = f"/v1/runners/threads/{quote(thread_id, safe='')}/artifacts/{made.artifact_id}"
+        return msgspec.structs.replace(made, url=url)
+
+    async def get_artifact(call: Call) -> Raw:
+        tenant, thread_id = _thread(call)
+        info = await service.runners.session(tenant, thread_id)
+        blobs = getattr(service.runners.pool.providers(tenant).get(info.provider_id), "blobs", None)
+        if blobs is None:
+            raise unsupported("runner artifact export is not supported by this provider")
+        return Raw(await blobs.get(call.path["artifact_id"]))
+
+    one = "/v1/runners/threads/{thread_id}"
+    return [
+        Operation("GET", one + "/files", "Read a file: its bytes, or JSON if that is asked for", read_runner_file,
+                  query=FileQuery, answer=bytes, answer_types=("application/octet-stream", "application/json"), tag=_TAG),
+        Operation("PUT", one + "/files", "Write a file: its bytes, or JSON", write_runner_file, query=FileQuery, body=bytes,
+                  body_types=("application/octet-stream", "application/json"), upload=True, tag=_TAG, finishes=True),
+        Operation("POST", one + "/artifacts", "Keep a file, or a folder as tar", export_artifact, body=ArtifactRequest,
+                  answer=Artifact, tag=_TAG, finishes=True, statuses=_BUSY),
+        Operation("GET", one + "/artifacts/{artifact_id}", "An artifact's bytes", get_artifact, answer=bytes, tag=_TAG),
+    ]  # fmt: skip
+
+
+def _thread(call: Call) -> tuple[str, str]:
+    return call.principal.tenant, call.path["thread_id"]
+
+
+def _decoded(body: bytes) -> WriteFile:
+    if len(body) > _JSON_BYTES_MAX:  # an array of integers takes many times the room of the bytes
+        raise too_large("a file that is written as JSON", _JSON_BYTES_MAX)
+    try:
+        return wire.decode(body, WriteFile)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise BadRequest("INVALID_BODY", f"the body does not fit: {error}"[:300]) from None
+
+
+# The policy
+
+
+async def _may_run(service: HasRunners, tenant: str, command: Command) -> None:
+    """A command is a program: the policy decides about it as about any other."""
+    name = command.program.rpartition("/")[2]
+    language = "python" if name.startswith("python") else "javascript" if name in ("node", "js") else "shell"
+    size = sum(len(one.encode("utf-8", "replace")) for one in (command.program, *command.args, command.stdin))
+    (await service.sessions.tenant_gate(tenant)).require("run", {"language": language, "bytes": size})
+
+
+async def _may_touch(service: HasRunners, tenant: str, thread_id: str, event: str, path: str, **more: Any) -> None:
+    top = (await service.runners.session(tenant, thread_id)).workspace.rstrip("/")
+    full = posixpath.normpath(posixpath.join(top or "/", path))
+    if full == top or full.startswith(top + "/"):
+        seen = "/workspace" + full[len(top) :]
+    elif path.startswith("/"):
+        seen = full  # a read root: the policy must name it
+    else:
+        raise outside(path, thread_id)
+    (await service.sessions.tenant_gate(tenant)).require(event, {"path": seen, **more})
+
+
+# Streams
+
+
+Tell = Callable[[int, bytes], None]
+
+
+async def _followed(begin: Callable[[Tell], Awaitable[CommandResult]]) -> AsyncIterator[Event]:
+    """Output as it comes, then the result. Whoever leaves takes the command along, unless the session is detached."""
+    queue: asyncio.Queue[Event | None] = asyncio.Queue()  # bounded by the cap on a command's output
+    numbers = iter(range(1, 1 << 62))
+
+    def tell(stream: int, data: bytes) -> None:
+        queue.put_nowait(Event(next(numbers), _STREAMS[stream], data.decode("utf-8", "replace")))
+
+    async def work() -> CommandResult:
+        return await begin(tell)
+
+    task = asyncio.create_task(work())
+    task.add_done_callback(lambda done: queue.put_nowait(None))
+    try:
+        while (event := await queue.get()) is not None:
+            yield event
+        yield Event(next(numbers), "result", msgspec.to_builtins(task.result()))
+    finally:
+        task.cancel()
+        await asyncio.wait((task,))
+
+
+# Previews
+
+
+def _previews(service: HasRunners, call: Call, ports: Any) -> list[PortPreview]:
+    """Under the gateway's own address, with a ticket: nobody outside reaches the session's."""
+    tenant, thread_id = _thread(call)
+    tickets = Tickets(service.keys, service.clock.now_ms)
+    return [PortPreview(port=one.port, url=f"/preview/{tickets.issue(Ticket(tenant, thread_id, one.port))}/") for one in ports]
+
+
+def _shown(info: SessionInfo) -> SessionInfo:
+    """Without tickets: they are given to whoever asks for ports."""
+    ports = [PortPreview(port=one.port, url=f"/preview/{quote(info.thread_id, safe='')}/{one.port}/") for one in info.ports]
+    return msgspec.structs.replace(info, ports=ports)
+
+
+def preview(service: HasRunners, authenticator: Authenticator, admission: Admission) -> Any:
+    """An application to be mounted as `preview`. `/preview/~{ticket}/…` shows the ticket's port to whoever has the ticket,
+    `/preview/{thread}/{port}/…` an exposed port to whoever has a token for runners."""
+    looking = Operation("GET", "/preview", "Look at a port", _nothing, audience="runner", hidden=True, name="preview")
+    shown = preview_app(_resolved)
+
+    async def admit(scope: Any) -> tuple[Ticket, bytes]:
+        """What may be looked at, and the path there."""
+        parts = scope["raw_path"].split(b"/", 3)
+        if len(parts) < 4:
+            raise _nowhere()
+        first, rest = parts[2:]
+        if first.startswith(MARK.encode()):
+            ticket = Tickets(service.keys, service.clock.now_ms).open(first.decode("ascii", "replace"))
+            await admission.check_rate(Principal(tenant=ticket.tenant, role="runner"))
+            return ticket, rest
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        bearer = next((name for name in scope.get("subprotocols", ()) if name.startswith(_BEARER)), None)
+        if bearer is not None:
+            headers.setdefault("authorization", f"Bearer {bearer.removeprefix(_BEARER)}")
+        client = scope.get("client")
+        principal = await authenticator.identify(looking, headers, client[0] if client else "")
+        await admission.check_rate(principal)
+        port, slash, path = rest.partition(b"/")
+        if not slash:
+            raise _nowhere()
+        try:
+            thread_id = unquote_to_bytes(first).decode()
+        except UnicodeDecodeError:
+            raise _nowhere() from None
+        return Ticket(principal.tenant, thread_id, parse_port(port.decode("ascii", "replace"))), path
+
+    async def app(scope: Any, receive: Receive, send: Send) -> None:
+        try:
+            with admission.place():
+                ticket, path = await admit(scope)
+                session = service.runners.pool.living(ticket.tenant, ticket.thread_id)
+            if session is None:
+                raise unknown("session", ticket.thread_id)
+            query = b"?" + scope["query_string"] if scope.get("query_string") else b""
+            target = Target(session, ticket.port, b"/" + path + query)
+            with admission.stream_of(ticket.tenant):
+                await shown(_seen_by_server(scope, target), receive, send)
+        except GatewayError as error:
+            await _refuse(scope, receive, send, error)
+
+    return app
+
+
+async def _resolved(scope: Scope) -> Target:
+    target: Target = scope["hatchway.target"]
+    return target
+
+
+def _seen_by_server(scope: Any, target: Target) -> dict[str, Any]:
+    """The request without what is ours. `preview_app` takes care of the other headers."""
+    protocols = [name for name in scope.get("subprotocols", ()) if not name.startswith(_BEARER)]
+    headers = [(name, value) for name, value in scope["headers"] if name.lower() != b"sec-websocket-protocol"]
+    return {**scope, "headers": headers, "subprotocols": protocols, "hatchway.target": target}
+
+
+def _nowhere() -> NotFound:
+    return NotFound("NOT_FOUND", "there is nothing at this path", "/preview/{thread}/{port}/")
+
+
+async def _refuse(scope: Any, receive: Receive, send: Send, error: GatewayError) -> None:
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.close", "code": 1008, "reason": error.code})
+        return
+    form, body = encode_problem(problem_of(error, ""), False)
+    headers = [(b"content-type", form.encode()), (b"content-length", b"%d" % len(body)), *SECURITY_HEADERS]
+    await send({"type": "http.response.start", "status": error.status, "headers": [*headers, *headers_of(error)]})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _nothing(call: Call) -> None:
+    return None

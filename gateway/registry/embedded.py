@@ -1,0 +1,395 @@
+"""The embedded runtime: workers that are sessions of this gateway.
+
+A worker's input is a program in the worker's language; it runs as a turn in the worker's session (`turns`), and what came of it
+is the next item of the transcript. `system` input is noted and not run.
+
+Rules: an input is acknowledged when it is in the book; inputs of one worker take turns in order, of many workers side by side. A
+turn that the gateway did not live to finish is said to be interrupted, and never run again by itself. Stop, cancel and restore
+are idempotent. Everything is a tenant's: `principal.tenant` is part of every key.
+THREAT[TM-REG-LEAK]: what is told of a worker never names the session it is in, where anything is kept, or a secret.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Callable
+from typing import Final, Literal
+
+import msgspec
+
+from gateway.errors import BadRequest, GatewayError, StoreFailed
+from gateway.events import Event
+from gateway.records import Principal
+from gateway.registry.books import PAGE_MAX, Book, Bounds, Said, WorkerRecord
+from gateway.registry.errors import UnknownWorker
+from gateway.registry.ids import embedded_host_id
+from gateway.registry.lanes import WAITING_MAX, Lane, Waiting
+from gateway.registry.projections import capabilities, host, runtime_summary, worker_summary
+from gateway.registry.runtimes import Runtime
+from gateway.registry.spawning import WORKERS_MAX, Spawner
+from gateway.registry.turns import Turns
+from gateway.registry.wire import (
+    EMBEDDED_RUNTIME,
+    HostSummary,
+    InputRequest,
+    InputResult,
+    LifecycleResult,
+    Listing,
+    RuntimeDiagnostic,
+    RuntimeSummary,
+    SpawnRequest,
+    SpawnResult,
+    StopRequest,
+    Transcript,
+    WorkerLookup,
+    WorkerSummary,
+    diagnostic,
+)
+from gateway.registry.words import (
+    invalid,
+    not_found,
+    spawn_rejected,
+    stopped,
+    store_error,
+    told,
+    told_of,
+)
+from gateway.stores.interface import AppendAudit, Store
+
+INPUT_BYTES_MAX: Final = 256 << 10
+_CLOSE_SECONDS: Final = 1.0
+_OUTPUT_CHARS: Final = 16 << 10
+_log = logging.getLogger("hatchway.registry")
+
+
+class EmbeddedRuntime(Runtime):
+    runtime_id = EMBEDDED_RUNTIME
+
+    def __init__(
+        self,
+        store: Store,
+        turns: Turns,
+        clock_ms: Callable[[], int],
+        *,
+        workers_max: int = WORKERS_MAX,
+        bounds: Bounds = Bounds(),
+    ) -> None:
+        self._turns, self._clock_ms = turns, clock_ms
+        self._book = Book(store, clock_ms, bounds)
+        self._spawner = Spawner(self.runtime_id, self._book, turns, clock_ms, workers_max)
+        self._lanes: dict[tuple[str, str], Lane] = {}
+        self.is_stopped = False
+
+    # Looking
+
+    async def summary(self, principal: Principal, limit: int) -> RuntimeSummary:
+        hosts = [embedded_host_id(principal.tenant)] if limit else []
+        return runtime_summary(self.runtime_id, "stopped" if self.is_stopped else "running", hosts, capabilities(limit))
+
+    async def hosts(self, principal: Principal, limit: int) -> Listing[HostSummary]:
+        if limit == 0:
+            return Listing(items=[])
+        return Listing(items=[host(self.runtime_id, principal.tenant, limit, self._clock_ms())])
+
+    async def workers(self, principal: Principal, limit: int, after: str | None = None) -> Listing[WorkerSummary]:
+        if limit == 0:
+            return Listing(items=[])
+        try:
+            records, following = await self._book.page(principal.tenant, after, limit)
+        except StoreFailed:
+            return Listing(items=[], diagnostics=[store_error()])
+        host_id = embedded_host_id(principal.tenant)
+        return Listing(items=[worker_summary(self.runtime_id, host_id, one) for one in records], next=following)
+
+    async def worker(self, principal: Principal, worker_id: str) -> WorkerLookup:
+        if not worker_id:
+            return WorkerLookup(diagnostics=[diagnostic("embedded_worker_id_invalid", "warning", "the worker's id is empty")])
+        try:
+            record = await self._book.find(principal.tenant, worker_id)
+        except StoreFailed:
+            return WorkerLookup(diagnostics=[store_error()])
+        if record is None:
+            return WorkerLookup()
+        return WorkerLookup(worker=worker_summary(self.runtime_id, embedded_host_id(principal.tenant), record))
+
+    async def transcript(self, principal: Principal, worker_id: str, start: int, limit: int) -> Transcript:
+        def answer(said: RuntimeDiagnostic) -> Transcript:
+            return Transcript(
+                state="rejected", runtime_id=self.runtime_id, worker_id=worker_id, start=start, limit=limit, diagnostics=[said]
+            )
+
+        if limit > PAGE_MAX:
+            message = f"the limit {limit} is larger than {PAGE_MAX}"
+            return answer(diagnostic("embedded_runtime_limit_too_large", "warning", message))
+        if start < 0 or limit < 0:
+            return answer(invalid("start and limit are not negative"))
+        try:
+            async with self._held(principal, worker_id) as (_, record):
+                items = await self._book.items(principal.tenant, record, start, limit)
+        except UnknownWorker:
+            return answer(not_found())
+        except StoreFailed:
+            return answer(store_error())
+        total = record.next_sequence - record.first_sequence
+        more = start + limit < total and limit > 0
+        return Transcript(
+            state="accepted",
+            runtime_id=self.runtime_id,
+            worker_id=worker_id,
+            start=start,
+            limit=limit,
+            total_items=total,
+            next_start=start + limit if more else msgspec.UNSET,
+            items=items,
+        )
+
+    async def spawn(self, principal: Principal, request: SpawnRequest) -> SpawnResult:
+        return spawn_rejected([stopped()]) if self.is_stopped else await self._spawner.spawn(principal, request)
+
+    # Input
+
+    async def send_input(self, principal: Principal, worker_id: str, request: InputRequest) -> InputResult:
+        def rejected(said: RuntimeDiagnostic) -> InputResult:
+            return InputResult(state="rejected", runtime_id=self.runtime_id, worker_id=worker_id, diagnostics=[said])
+
+        if self.is_stopped:
+            return rejected(stopped())
+        try:
+            size = len(request.content.encode())
+        except UnicodeEncodeError:
+            return rejected(invalid("the input is not valid Unicode"))
+        if not request.content.strip() or size > INPUT_BYTES_MAX:
+            return rejected(invalid(f"input is not blank and has at most {INPUT_BYTES_MAX} bytes"))
+        try:
+            async with self._held(principal, worker_id) as (lane, record):
+                if record.status != "running":
+                    return rejected(invalid(f"the worker is {record.status}"))
+                if len(lane.queue) >= WAITING_MAX:
+                    message = f"{WAITING_MAX} inputs wait for their turn already"
+                    return rejected(diagnostic("embedded_worker_busy", "warning", message))
+                event_id, sequence = await self._accept(principal, record, lane, request)
+        except UnknownWorker:
+            return rejected(not_found())
+        except StoreFailed:
+            return rejected(store_error())
+        return InputResult(
+            state="accepted",
+            runtime_id=self.runtime_id,
+            worker_id=worker_id,
+            transcript_sequence=sequence,
+            event_id=event_id,
+        )
+
+    async def _accept(self, principal: Principal, record: WorkerRecord, lane: Lane, request: InputRequest) -> tuple[int, int]:
+        if request.kind == "user":
+            record = msgspec.structs.replace(record, pending=(*record.pending, record.next_sequence))
+        record, numbers = await self._book.append(principal.tenant, record, [Said(role=request.kind, content=request.content)])
+        lane.written(record.next_event - 1)
+        event_id, sequence = numbers[0]
+        if request.kind == "user":
+            lane.queue.append(Waiting(sequence, request.content, principal))
+            if not lane.is_busy:
+                lane.task = asyncio.create_task(self._work(principal.tenant, record.worker_id, lane))
+        return event_id, sequence
+
+    async def _work(self, tenant: str, worker_id: str, lane: Lane) -> None:
+        """The inputs of one worker, one after the other."""
+        while lane.queue:
+            waiting = lane.queue.popleft()
+            lane.stop.clear()
+            try:
+                await self._turn(tenant, worker_id, lane, waiting)
+            except GatewayError as error:
+                _log.error("a turn of %s could not be written down: %s", worker_id, error)
+        asyncio.get_running_loop().call_soon(self._forget_lane, (tenant, worker_id))
+
+    async def _turn(self, tenant: str, worker_id: str, lane: Lane, waiting: Waiting) -> None:
+        record = await self._book.find(tenant, worker_id)
+        if record is None or waiting.sequence not in record.pending:
+            return
+
+        def on_output(stream: str, text: str) -> None:
+            lane.pass_by(Event(0, "output", {"sequence": waiting.sequence, "stream": stream, "text": text[:_OUTPUT_CHARS]}))
+
+        try:
+            run = await self._turns.run(waiting.principal, record.session_id, waiting.content, on_output, lane.stop)
+            status, run_id = run.result.status.value if run.result is not None else "interrupted", run.id
+            content = told_of(run)
+        except GatewayError as error:
+            status, run_id, content = "refused", "", told(error.code, str(error))
+        except Exception:
+            _log.exception("a turn of %s failed", worker_id)
+            status, run_id, content = "refused", "", told("SESSION", "")
+        data = {"sequence": waiting.sequence, "status": status, "run_id": run_id}
+        async with lane.held():
+            record = await self._book.find(tenant, worker_id)
+            if record is not None:
+                await self._finish(
+                    tenant, record, lane, waiting.sequence, [Said(role="worker", content=content), Said("turn", data)]
+                )
+
+    async def _finish(self, tenant: str, record: WorkerRecord, lane: Lane, sequence: int, said: list[Said]) -> None:
+        left = tuple(one for one in record.pending if one != sequence)
+        record, _ = await self._book.append(tenant, msgspec.structs.replace(record, pending=left), said)
+        lane.written(record.next_event - 1)
+
+    # Life
+
+    async def stop(self, principal: Principal, worker_id: str, request: StopRequest) -> LifecycleResult:
+        """Graceful lets the turn under way end; force cancels it. Inputs that wait are dropped either way."""
+        return await self._end(principal, worker_id, "stopped", at_once=request.mode == "force", reason=request.reason)
+
+    async def cancel(self, principal: Principal, worker_id: str) -> LifecycleResult:
+        return await self._end(principal, worker_id, "cancelled", at_once=True)
+
+    async def _end(
+        self,
+        principal: Principal,
+        worker_id: str,
+        status: Literal["stopped", "cancelled"],
+        *,
+        at_once: bool,
+        reason: str | None = None,
+    ) -> LifecycleResult:
+        try:
+            async with self._held(principal, worker_id) as (lane, record):
+                if at_once:
+                    lane.stop.set()
+                if record.status != "running":
+                    return self._done(worker_id, record.ended_event)
+                dropped = [one.sequence for one in lane.queue]
+                lane.queue.clear()
+                said = [Said("turn", {"sequence": one, "status": "dropped", "run_id": ""}) for one in dropped]
+                data = {"status": status} | ({"reason": reason} if reason else {})
+                ended_event = record.next_event + len(said)
+                left = tuple(one for one in record.pending if one not in dropped)
+                record = msgspec.structs.replace(record, status=status, pending=left, ended_event=ended_event)
+                await self._note(principal, lane, record, [*said, Said("worker", data)], f"worker.{status}")
+                return self._done(worker_id, ended_event)
+        except UnknownWorker:
+            return self._refused(worker_id, not_found())
+        except StoreFailed:
+            return self._refused(worker_id, store_error())
+
+    async def restore(self, principal: Principal, worker_id: str) -> LifecycleResult:
+        """It takes input again, with all it had."""
+        if self.is_stopped:
+            return self._refused(worker_id, stopped())
+        try:
+            async with self._held(principal, worker_id) as (lane, record):
+                if record.status == "running":
+                    return self._done(worker_id, None)
+                number = record.next_event
+                record = msgspec.structs.replace(record, status="running", ended_event=None)
+                await self._note(principal, lane, record, [Said("worker", {"status": "running"})], "worker.restore")
+                return self._done(worker_id, number)
+        except UnknownWorker:
+            return self._refused(worker_id, not_found())
+        except StoreFailed:
+            return self._refused(worker_id, store_error())
+
+    async def delete(self, principal: Principal, worker_id: str) -> LifecycleResult:
+        """With its session and all it said. Not while a turn is under way."""
+        try:
+            async with self._spawner.lock(principal.tenant), self._held(principal, worker_id) as (lane, record):
+                if lane.is_busy:
+                    message = "a turn is under way; cancel the worker first"
+                    return self._refused(worker_id, diagnostic("embedded_worker_busy", "warning", message))
+                audit = AppendAudit(at=self._clock_ms(), kind="worker.delete", actor=principal.name, subject=worker_id)
+                await self._turns.close(principal, record.session_id)
+                await self._book.remove(principal.tenant, record, [audit])
+                lane.gone()
+                return self._done(worker_id, None)
+        except UnknownWorker:
+            return self._refused(worker_id, not_found())
+        except StoreFailed:
+            return self._refused(worker_id, store_error())
+
+    async def _note(self, principal: Principal, lane: Lane, record: WorkerRecord, said: list[Said], kind: str) -> None:
+        audit = AppendAudit(at=self._clock_ms(), kind=kind, actor=principal.name, subject=record.worker_id)
+        record, _ = await self._book.append(principal.tenant, record, said, [audit])
+        lane.written(record.next_event - 1)
+
+    def _done(self, worker_id: str, event_id: int | None) -> LifecycleResult:
+        number = msgspec.UNSET if event_id is None else event_id
+        return LifecycleResult(state="accepted", runtime_id=self.runtime_id, worker_id=worker_id, event_id=number)
+
+    def _refused(self, worker_id: str, said: RuntimeDiagnostic) -> LifecycleResult:
+        return LifecycleResult(state="rejected", runtime_id=self.runtime_id, worker_id=worker_id, diagnostics=[said])
+
+    # Events
+
+    async def events(self, principal: Principal, worker_id: str, after: int) -> AsyncIterator[Event]:
+        async with self._held(principal, worker_id) as (_, record):
+            if not 0 <= after < record.next_event:
+                # A cursor of another worker, or one that somebody made up.
+                raise BadRequest("embedded_runtime_wrong_identity", "the cursor is not one of this worker's", "begin at 0")
+        return self._stream(principal.tenant, worker_id, after)
+
+    async def _stream(self, tenant: str, worker_id: str, after: int) -> AsyncIterator[Event]:
+        lane = self._lane(tenant, worker_id)
+        with lane.watching() as watcher:
+            while True:
+                watcher.changed.clear()
+                record = await self._book.find(tenant, worker_id)
+                if record is None or lane.is_gone:
+                    return
+                lane.newest = max(lane.newest, record.next_event - 1)
+                if after + 1 < record.first_event:
+                    yield Event(record.first_event - 1, "gap", {"missed": record.first_event - 1 - after})
+                    after = record.first_event - 1
+                stored = await self._book.events(tenant, record, after)
+                after = stored[-1].number if stored else after
+                passing = [(number, 1, place, event) for place, (number, event) in enumerate(watcher.take(after))]
+                kept = [(event.number, 0, 0, event) for event in stored]
+                for *_, event in sorted([*kept, *passing], key=lambda one: one[:3]):
+                    yield event
+                if not stored:
+                    await watcher.changed.wait()
+
+    # Lanes
+
+    @contextlib.asynccontextmanager
+    async def _held(self, principal: Principal, worker_id: str) -> AsyncIterator[tuple[Lane, WorkerRecord]]:
+        """The worker, with nobody else at it. Inputs that nobody will finish any more are settled first."""
+        lane = self._lane(principal.tenant, worker_id)
+        try:
+            async with lane.held():
+                record = await self._book.find(principal.tenant, worker_id)
+                if record is None or lane.is_gone:
+                    raise UnknownWorker(self.runtime_id, worker_id)
+                if record.pending and not lane.is_busy:
+                    record = await self._settle(principal.tenant, record, lane)
+                yield lane, record
+        finally:
+            self._forget_lane((principal.tenant, worker_id))
+
+    async def _settle(self, tenant: str, record: WorkerRecord, lane: Lane) -> WorkerRecord:
+        """The gateway stopped while these had not ended."""
+        said = [Said("turn", {"sequence": one, "status": "interrupted", "run_id": ""}) for one in record.pending]
+        note = Said(role="worker", content="INTERRUPTED: the runtime stopped before this was done; send it again if it is wanted")
+        record, _ = await self._book.append(tenant, msgspec.structs.replace(record, pending=()), [note, *said])
+        lane.written(record.next_event - 1)
+        return record
+
+    def _lane(self, tenant: str, worker_id: str) -> Lane:
+        return self._lanes.setdefault((tenant, worker_id), Lane())
+
+    def _forget_lane(self, key: tuple[str, str]) -> None:
+        lane = self._lanes.get(key)
+        if lane is not None and lane.is_idle:
+            del self._lanes[key]
+
+    async def close(self) -> None:
+        """Nothing new; what is under way gets a moment. What is not done by then is settled at the next start."""
+        self.is_stopped = True
+        for lane in self._lanes.values():
+            lane.queue.clear()
+        tasks = [lane.task for lane in self._lanes.values() if lane.task is not None and not lane.task.done()]
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=_CLOSE_SECONDS)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)

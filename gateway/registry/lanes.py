@@ -1,0 +1,98 @@
+"""Lanes: what is in memory of a worker that is being used: its queue of inputs, the turn under way, and who watches.
+
+Rules: one thing at a time is written about a worker (`held`). Watchers never hold a turn up: each has a short queue of what
+passes by (output as it appears), and is woken when the book has grown. What passed by while a watcher slept too long is lost to
+it; what is in the book is not.
+
+Does not know: the store, how inputs are run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from gateway.events import Event
+from gateway.records import Principal
+
+WAITING_MAX: Final = 16
+PASSING_MAX: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    sequence: int
+    content: str
+    principal: Principal
+
+
+class Watcher:
+    """`passing` holds (the number of the newest stored event when it passed, the event)."""
+
+    def __init__(self) -> None:
+        self.passing: deque[tuple[int, Event]] = deque(maxlen=PASSING_MAX)
+        self.changed = asyncio.Event()
+
+    def take(self, through: int | None) -> list[tuple[int, Event]]:
+        """What passed by not later than event `through`; all of it if that is None."""
+        taken = []
+        while self.passing and (through is None or self.passing[0][0] <= through):
+            taken.append(self.passing.popleft())
+        return taken
+
+
+class Lane:
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.queue: deque[Waiting] = deque()
+        self.task: asyncio.Task[None] | None = None
+        self.stop = asyncio.Event()
+        self.newest = 0
+        self.is_gone = False
+        self.users = 0
+        self._watchers: set[Watcher] = set()
+
+    @property
+    def is_busy(self) -> bool:
+        return self.task is not None and not self.task.done()
+
+    @property
+    def is_idle(self) -> bool:
+        return not (self.is_busy or self.queue or self._watchers or self.users)
+
+    @contextlib.asynccontextmanager
+    async def held(self) -> AsyncIterator[None]:
+        """INVARIANT: whoever waits for the lock is counted, so that a lane is not forgotten under them."""
+        self.users += 1
+        try:
+            async with self.lock:
+                yield
+        finally:
+            self.users -= 1
+
+    @contextlib.contextmanager
+    def watching(self) -> Iterator[Watcher]:
+        watcher = Watcher()
+        self._watchers.add(watcher)
+        try:
+            yield watcher
+        finally:
+            self._watchers.discard(watcher)
+
+    def pass_by(self, event: Event) -> None:
+        for watcher in self._watchers:
+            watcher.passing.append((self.newest, event))
+            watcher.changed.set()
+
+    def written(self, newest: int) -> None:
+        self.newest = newest
+        for watcher in self._watchers:
+            watcher.changed.set()
+
+    def gone(self) -> None:
+        self.is_gone = True
+        self.written(self.newest)

@@ -1,0 +1,183 @@
+"""One tenant's registry: its runtimes in the order they were registered, and every question about them.
+
+Rules: an id is checked before anything is looked up, and a worker is looked up only in the runtime that is named. `limit` is a
+budget that the runtimes of a list share, first come first served; of their diagnostics the first 16 are told. Ids of runtimes
+are unique. What the contract does not have stands apart: `page` lists with a cursor.
+
+Does not know: how any runtime works, HTTP, other tenants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import TypeVar
+
+import msgspec
+from msgspec import UNSET
+
+from gateway.errors import BadRequest
+from gateway.events import Event
+from gateway.records import Principal
+from gateway.registry.errors import RuntimeTaken, UnknownHost, UnknownRuntime, UnknownWorker, failed
+from gateway.registry.ids import check_id
+from gateway.registry.runtimes import Runtime
+from gateway.registry.wire import (
+    MAX_DIAGNOSTICS,
+    MAX_HOST_SCAN,
+    HostSummary,
+    InputRequest,
+    InputResult,
+    LifecycleResult,
+    Listing,
+    RuntimeDiagnostic,
+    RuntimeSummary,
+    SpawnRequest,
+    SpawnResult,
+    StopRequest,
+    Transcript,
+    WorkerSummary,
+)
+
+T = TypeVar("T")
+
+
+class Registry:
+    def __init__(self, runtimes: Iterable[Runtime] = ()) -> None:
+        self._runtimes: dict[str, Runtime] = {}
+        for runtime in runtimes:
+            self.register(runtime)
+
+    def register(self, runtime: Runtime) -> None:
+        check_id("runtime_id", runtime.runtime_id)
+        if runtime.runtime_id in self._runtimes:
+            raise RuntimeTaken(runtime.runtime_id)
+        self._runtimes[runtime.runtime_id] = runtime
+
+    def unregister(self, runtime_id: str) -> Runtime:
+        self.runtime(runtime_id)
+        return self._runtimes.pop(runtime_id)
+
+    def runtime(self, runtime_id: str) -> Runtime:
+        found = self._runtimes.get(check_id("runtime_id", runtime_id))
+        if found is None:
+            raise UnknownRuntime(runtime_id)
+        return found
+
+    def __iter__(self) -> Iterator[Runtime]:
+        return iter(list(self._runtimes.values()))
+
+    # Lists
+
+    async def list_runtimes(self, principal: Principal, limit: int) -> Listing[RuntimeSummary]:
+        items = [await one.summary(principal, limit) for one in list(self._runtimes.values())[:limit]]
+        return _listing(items, [said for item in items for said in item.diagnostics])
+
+    async def list_hosts(self, principal: Principal, limit: int) -> Listing[HostSummary]:
+        items: list[HostSummary] = []
+        said: list[RuntimeDiagnostic] = []
+        for runtime in list(self._runtimes.values()):
+            if len(items) >= limit:
+                break
+            found = await runtime.hosts(principal, limit - len(items))
+            items += found.items
+            said += found.diagnostics
+        return _listing(items[:limit], said)
+
+    async def list_workers(self, principal: Principal, limit: int) -> Listing[WorkerSummary]:
+        return msgspec.structs.replace(await self.page_workers(principal, limit), next=None)
+
+    async def page_workers(self, principal: Principal, limit: int, after: str | None = None) -> Listing[WorkerSummary]:
+        """Ours: all workers, page by page. A position is a runtime's id and that runtime's own position."""
+        runtimes = list(self._runtimes.values())
+        inner: str | None = None
+        if after is not None:
+            runtime_id, _, inner_text = after.partition("/")
+            if runtime_id not in self._runtimes:
+                raise BadRequest("INVALID_CURSOR", "the runtime that this page would begin in is gone", "begin anew")
+            runtimes = runtimes[list(self._runtimes).index(runtime_id) :]
+            inner = inner_text or None
+        items: list[WorkerSummary] = []
+        said: list[RuntimeDiagnostic] = []
+        for runtime in runtimes:
+            if len(items) >= limit:
+                return _listing(items, said, f"{runtime.runtime_id}/")
+            found = await runtime.workers(principal, limit - len(items), inner)
+            items += found.items
+            said += found.diagnostics
+            if found.next is not None:
+                return _listing(items[:limit], said, f"{runtime.runtime_id}/{found.next}")
+            inner = None
+        return _listing(items[:limit], said)
+
+    async def runtime_workers(
+        self, principal: Principal, runtime_id: str, limit: int, after: str | None = None
+    ) -> Listing[WorkerSummary]:
+        found = await self.runtime(runtime_id).workers(principal, limit, after)
+        return _listing(found.items[:limit], found.diagnostics, found.next)
+
+    async def list_workers_for_host(self, principal: Principal, host_id: str, limit: int) -> Listing[WorkerSummary]:
+        """As in the original, `limit` workers of a runtime are taken before those of the host are chosen."""
+        check_id("host_id", host_id)
+        items: list[WorkerSummary] = []
+        said: list[RuntimeDiagnostic] = []
+        is_found = False
+        for runtime in list(self._runtimes.values()):
+            hosts = await runtime.hosts(principal, MAX_HOST_SCAN)
+            said += hosts.diagnostics
+            if all(host.host_id != host_id for host in hosts.items):
+                continue
+            is_found = True
+            found = await runtime.workers(principal, limit)
+            said += found.diagnostics
+            items += [worker for worker in found.items if worker.host_id == host_id][: limit - len(items)]
+            if len(items) >= limit:
+                break
+        if not is_found:
+            raise UnknownHost(host_id)
+        return _listing(items, said)
+
+    # One worker
+
+    async def worker(self, principal: Principal, runtime_id: str, worker_id: str) -> WorkerSummary:
+        """Raises `UnknownWorker`, or what the runtime says is wrong with itself."""
+        check_id("runtime_id", runtime_id)
+        check_id("worker_id", worker_id)
+        lookup = await self.runtime(runtime_id).worker(principal, worker_id)
+        if lookup.worker is not UNSET:
+            return lookup.worker
+        for said in lookup.diagnostics:
+            if said.severity == "error":
+                raise failed(said.code, said.message)
+        raise UnknownWorker(runtime_id, worker_id)
+
+    async def _of(self, principal: Principal, runtime_id: str, worker_id: str) -> Runtime:
+        await self.worker(principal, runtime_id, worker_id)
+        return self.runtime(runtime_id)
+
+    async def spawn(self, principal: Principal, runtime_id: str, request: SpawnRequest) -> SpawnResult:
+        return await self.runtime(runtime_id).spawn(principal, request)
+
+    async def send_input(self, principal: Principal, runtime_id: str, worker_id: str, request: InputRequest) -> InputResult:
+        return await (await self._of(principal, runtime_id, worker_id)).send_input(principal, worker_id, request)
+
+    async def transcript(self, principal: Principal, runtime_id: str, worker_id: str, start: int, limit: int) -> Transcript:
+        return await (await self._of(principal, runtime_id, worker_id)).transcript(principal, worker_id, start, limit)
+
+    async def stop(self, principal: Principal, runtime_id: str, worker_id: str, request: StopRequest) -> LifecycleResult:
+        return await (await self._of(principal, runtime_id, worker_id)).stop(principal, worker_id, request)
+
+    async def cancel(self, principal: Principal, runtime_id: str, worker_id: str) -> LifecycleResult:
+        return await (await self._of(principal, runtime_id, worker_id)).cancel(principal, worker_id)
+
+    async def restore(self, principal: Principal, runtime_id: str, worker_id: str) -> LifecycleResult:
+        return await (await self._of(principal, runtime_id, worker_id)).restore(principal, worker_id)
+
+    async def delete(self, principal: Principal, runtime_id: str, worker_id: str) -> LifecycleResult:
+        return await (await self._of(principal, runtime_id, worker_id)).delete(principal, worker_id)
+
+    async def events(self, principal: Principal, runtime_id: str, worker_id: str, after: int) -> AsyncIterator[Event]:
+        return await (await self._of(principal, runtime_id, worker_id)).events(principal, worker_id, after)
+
+
+def _listing(items: list[T], said: list[RuntimeDiagnostic], following: str | None = None) -> Listing[T]:
+    return Listing(items=items, diagnostics=said[:MAX_DIAGNOSTICS], next=following)

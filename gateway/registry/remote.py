@@ -1,0 +1,348 @@
+"""The remote runtime: a runtime of another gateway, over HTTP.
+
+Rules: it is asked through `Client`, under a token of this tenant's; ids of workers are the other's, checked, and everything else
+it says is shortened and cleaned before it is repeated. What goes wrong is a diagnostic with a `remote_…` code. A heartbeat says
+how it is: while it is `unavailable`, lists answer at once and say so; what a caller wants of one worker is tried all the same.
+A stream of events goes on over a restart of the other: it is opened again from the last number that was seen.
+THREAT[TM-REG-REMOTE]: neither its address, nor its token, nor its own words about errors are told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Final, TypeVar
+from urllib.parse import quote
+
+import msgspec
+
+from gateway.errors import BadRequest
+from gateway.events import Event
+from gateway.records import Principal
+from gateway.registry.clients import Client, Reply, Unreachable
+from gateway.registry.errors import UnknownWorker, failed
+from gateway.registry.heartbeats import Heartbeat
+from gateway.registry.ids import check_id, display_hint, is_id, remote_host_id
+from gateway.registry.runtimes import Runtime, rfc3339
+from gateway.registry.wire import (
+    EMBEDDED_RUNTIME,
+    MAX_DIAGNOSTICS,
+    REMOTE_HOST,
+    AcceptanceEvidence,
+    HostSummary,
+    InputRequest,
+    InputResult,
+    LifecycleResult,
+    Listing,
+    RuntimeCapabilities,
+    RuntimeDiagnostic,
+    RuntimeSource,
+    RuntimeSummary,
+    SpawnRequest,
+    SpawnResult,
+    StopRequest,
+    Transcript,
+    WorkerImplementation,
+    WorkerLookup,
+    WorkerSummary,
+    WorkerWorkspace,
+    diagnostic,
+)
+
+BEAT_TIMEOUT_MS: Final = 3_000
+_FIRST_PAUSE_SECONDS: Final = 0.05
+_LAST_PAUSE_SECONDS: Final = 2.0
+_SOURCE: Final = RuntimeSource(kind="remote_http", note="a runtime of another gateway; where it is stays here")
+_WORDS: Final = {
+    "remote_runtime_auth_failed": "the remote runtime did not let us in",
+    "remote_worker_not_found": "the remote runtime has no such worker",
+    "remote_runtime_unsupported": "the remote runtime cannot do this",
+    "remote_runtime_http_error": "the remote runtime failed",
+    "remote_runtime_http_rejected": "the remote runtime refused this",
+    "remote_runtime_malformed_response": "the remote runtime's answer cannot be read",
+    "remote_runtime_timeout": "the remote runtime did not answer in time",
+    "remote_runtime_network_error": "the remote runtime cannot be reached",
+    "remote_runtime_unavailable": "the remote runtime has not been heard of",
+}
+_WARNINGS: Final = ("remote_worker_not_found", "remote_runtime_unsupported", "remote_runtime_http_rejected")
+T = TypeVar("T")
+
+
+class _Refused(Exception):
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+    @property
+    def said(self) -> RuntimeDiagnostic:
+        return diagnostic(self.code, "warning" if self.code in _WARNINGS else "error", _WORDS[self.code])
+
+    @property
+    def state(self) -> Any:
+        return "unsupported" if self.code == "remote_runtime_unsupported" else "rejected"
+
+
+class RemoteRuntime(Runtime):
+    def __init__(
+        self,
+        runtime_id: str,
+        client: Client,
+        clock_ms: Callable[[], int],
+        *,
+        label: str = "",
+        target: str = EMBEDDED_RUNTIME,
+        heartbeat: Heartbeat | None = None,
+    ) -> None:
+        self.runtime_id = check_id("runtime_id", runtime_id)
+        self._client, self._clock_ms = client, clock_ms
+        self._label = display_hint(label) or "Remote Worker runtime"
+        self._base = f"/v1/registry/runtimes/{check_id('runtime_id', target)}"
+        self._host_id = remote_host_id(runtime_id)
+        self.heartbeat = heartbeat or Heartbeat(clock_ms)
+
+    # Asking
+
+    async def beat(self) -> bool:
+        """Is it there? What the answer says does not matter."""
+        try:
+            await self._ask("GET", "", msgspec.Raw, timeout_ms=BEAT_TIMEOUT_MS)
+        except _Refused as refused:
+            return refused.code not in ("remote_runtime_timeout", "remote_runtime_network_error", "remote_runtime_http_error")
+        return True
+
+    async def _ask(self, method: str, path: str, kind: type[T], json: Any = None, timeout_ms: int = 10_000) -> T:
+        try:
+            reply = await self._client.request(method, self._base + path, json=json, timeout_ms=timeout_ms)
+        except Unreachable as unreachable:
+            self.heartbeat.miss()
+            raise _Refused(unreachable.code) from None
+        if reply.status >= 500 and reply.status != 501:
+            self.heartbeat.miss()
+        else:
+            self.heartbeat.beat()
+        if reply.status >= 300:
+            raise _Refused(_code_of(reply))
+        try:
+            return msgspec.json.decode(reply.body, type=kind)
+        except (msgspec.DecodeError, RecursionError):
+            raise _Refused("remote_runtime_malformed_response") from None
+
+    async def _ask_soon(self, path: str, kind: type[T]) -> T:
+        """For lists: one that is known to be away is not waited for."""
+        if self.heartbeat.health == "unavailable":
+            raise _Refused("remote_runtime_unavailable")
+        return await self._ask("GET", path, kind)
+
+    # Looking
+
+    async def summary(self, principal: Principal, limit: int) -> RuntimeSummary:
+        hosts = await self.hosts(principal, 1)
+        return RuntimeSummary(
+            runtime_id=self.runtime_id,
+            label=self._label,
+            kind="remote_worker_runtime",
+            status=self.heartbeat.health,
+            source=_SOURCE,
+            host_ids=[self._host_id][:limit],
+            capabilities=self._able(limit),
+            diagnostics=hosts.diagnostics,
+        )
+
+    async def hosts(self, principal: Principal, limit: int) -> Listing[HostSummary]:
+        if limit == 0:
+            return Listing(items=[])
+        health, seen_ms = self.heartbeat.health, self.heartbeat.last_seen_ms
+        said = [] if health == "available" else [diagnostic("remote_runtime_degraded", "warning", f"the runtime is {health}")]
+        item = HostSummary(
+            runtime_id=self.runtime_id,
+            host_id=self._host_id,
+            label=self._label,
+            kind=REMOTE_HOST,
+            status=health,
+            observed_at=rfc3339(self._clock_ms()),
+            last_seen_at=None if seen_ms is None else rfc3339(seen_ms),
+            capabilities=self._able(limit),
+            diagnostics=said,
+        )
+        return Listing(items=[item], diagnostics=said)
+
+    def _able(self, limit: int) -> RuntimeCapabilities:
+        is_there = self.heartbeat.health != "unavailable"
+        return RuntimeCapabilities(
+            can_list_workers=is_there,
+            can_get_worker=is_there,
+            can_spawn_worker=is_there,
+            can_stop_worker=is_there,
+            can_accept_input=is_there,
+            can_stream_events=is_there,
+            can_read_bounded_transcript=is_there,
+            local_pod_inspection="unavailable",
+            workspace_scope="remote_runtime_backend_private",
+            max_workers=limit,
+            os="remote",
+            arch="remote",
+        )
+
+    async def workers(self, principal: Principal, limit: int, after: str | None = None) -> Listing[WorkerSummary]:
+        if limit == 0:
+            return Listing(items=[])
+        cursor = "" if after is None else f"&cursor={quote(after, safe='')}"
+        try:
+            found = await self._ask_soon(f"/workers?limit={limit}{cursor}", Listing[WorkerSummary])
+        except _Refused as refused:
+            return Listing(items=[], diagnostics=[refused.said])
+        items = [self._mapped(one) for one in found.items[:limit] if is_id(one.worker_id)]
+        following = found.next if found.next is not None and len(found.next) <= 1024 else None
+        return Listing(items=items, diagnostics=_cleaned(found.diagnostics), next=following)
+
+    async def worker(self, principal: Principal, worker_id: str) -> WorkerLookup:
+        try:
+            found = await self._ask("GET", f"/workers/{worker_id}", WorkerSummary)
+        except _Refused as refused:
+            return WorkerLookup(diagnostics=[] if refused.code == "remote_worker_not_found" else [refused.said])
+        return WorkerLookup(worker=self._mapped(msgspec.structs.replace(found, worker_id=worker_id)))
+
+    def _mapped(self, one: WorkerSummary) -> WorkerSummary:
+        return msgspec.structs.replace(
+            one,
+            runtime_id=self.runtime_id,
+            host_id=self._host_id,
+            label=display_hint(one.label),
+            role=None if one.role is None else display_hint(one.role),
+            profile=None if one.profile is None else display_hint(one.profile),
+            workspace=WorkerWorkspace(visibility="remote_runtime", identity="runtime_registry_worker"),
+            state=display_hint(one.state),
+            status=display_hint(one.status),
+            last_seen_at=None if one.last_seen_at is None else display_hint(one.last_seen_at),
+            implementation=WorkerImplementation(kind="remote_worker_runtime", display_hint="worker of a remote runtime"),
+            diagnostics=_cleaned(one.diagnostics),
+        )
+
+    async def transcript(self, principal: Principal, worker_id: str, start: int, limit: int) -> Transcript:
+        try:
+            found = await self._ask("GET", f"/workers/{worker_id}/transcript?start={start}&limit={limit}", Transcript)
+        except _Refused as refused:
+            return Transcript(
+                state=refused.state,
+                runtime_id=self.runtime_id,
+                worker_id=worker_id,
+                start=start,
+                limit=limit,
+                diagnostics=[refused.said],
+            )
+        return msgspec.structs.replace(
+            found, runtime_id=self.runtime_id, worker_id=worker_id, diagnostics=_cleaned(found.diagnostics)
+        )
+
+    # Acting
+
+    async def spawn(self, principal: Principal, request: SpawnRequest) -> SpawnResult:
+        try:
+            made = await self._ask("POST", "/workers", SpawnResult, json=request)
+        except _Refused as refused:
+            return SpawnResult(state=refused.state, diagnostics=[refused.said])
+        if made.worker is not msgspec.UNSET and not is_id(made.worker.worker_id):
+            return SpawnResult(state="rejected", diagnostics=[_Refused("remote_runtime_malformed_response").said])
+        return SpawnResult(
+            state=made.state,
+            worker=made.worker if made.worker is msgspec.UNSET else self._mapped(made.worker),
+            acceptance_evidence=[
+                AcceptanceEvidence(kind=display_hint(one.kind), detail=display_hint(one.detail, 200))
+                for one in made.acceptance_evidence[:MAX_DIAGNOSTICS]
+            ],
+            diagnostics=_cleaned(made.diagnostics),
+        )
+
+    async def send_input(self, principal: Principal, worker_id: str, request: InputRequest) -> InputResult:
+        try:
+            done = await self._ask("POST", f"/workers/{worker_id}/input", InputResult, json=request)
+        except _Refused as refused:
+            return InputResult(state=refused.state, runtime_id=self.runtime_id, worker_id=worker_id, diagnostics=[refused.said])
+        return msgspec.structs.replace(
+            done, runtime_id=self.runtime_id, worker_id=worker_id, diagnostics=_cleaned(done.diagnostics)
+        )
+
+    async def stop(self, principal: Principal, worker_id: str, request: StopRequest) -> LifecycleResult:
+        return await self._change("POST", worker_id, "/stop", request)
+
+    async def cancel(self, principal: Principal, worker_id: str) -> LifecycleResult:
+        return await self._change("POST", worker_id, "/cancel")
+
+    async def restore(self, principal: Principal, worker_id: str) -> LifecycleResult:
+        return await self._change("POST", worker_id, "/restore")
+
+    async def delete(self, principal: Principal, worker_id: str) -> LifecycleResult:
+        return await self._change("DELETE", worker_id, "")
+
+    async def _change(self, method: str, worker_id: str, verb: str, request: Any = None) -> LifecycleResult:
+        try:
+            done = await self._ask(method, f"/workers/{worker_id}{verb}", LifecycleResult, json=request)
+        except _Refused as refused:
+            return LifecycleResult(
+                state=refused.state, runtime_id=self.runtime_id, worker_id=worker_id, diagnostics=[refused.said]
+            )
+        return msgspec.structs.replace(
+            done, runtime_id=self.runtime_id, worker_id=worker_id, diagnostics=_cleaned(done.diagnostics)
+        )
+
+    # Events
+
+    async def events(self, principal: Principal, worker_id: str, after: int) -> AsyncIterator[Event]:
+        return self._stream(worker_id, after)
+
+    async def _stream(self, worker_id: str, after: int) -> AsyncIterator[Event]:
+        pause_seconds, is_told = _FIRST_PAUSE_SECONDS, False
+        while True:
+            try:
+                async with self._client.events(f"{self._base}/workers/{worker_id}/events?cursor={after}") as (status, events):
+                    self._check_stream(status, worker_id)
+                    self.heartbeat.beat()
+                    pause_seconds, is_told = _FIRST_PAUSE_SECONDS, False
+                    async for event in events:
+                        if event.kind == "error":
+                            break
+                        after = max(after, event.number)
+                        yield event
+                    else:
+                        if not await self._is_there(worker_id):
+                            return
+            except Unreachable:
+                self.heartbeat.miss()
+            if not is_told:
+                yield Event(0, "runtime", {"status": "degraded"})
+                is_told = True
+            await asyncio.sleep(pause_seconds)
+            pause_seconds = min(2 * pause_seconds, _LAST_PAUSE_SECONDS)
+
+    def _check_stream(self, status: int, worker_id: str) -> None:
+        if status >= 500 or status in (408, 429):
+            raise Unreachable("remote_runtime_network_error")
+        if status == 404:
+            raise UnknownWorker(self.runtime_id, worker_id)
+        if status == 400:
+            raise BadRequest("INVALID_CURSOR", "the remote runtime does not know this cursor", "begin at 0")
+        if status >= 300:
+            code = _code_of(Reply(status, b""))
+            raise failed(code, _WORDS[code])
+
+    async def _is_there(self, worker_id: str) -> bool:
+        """The stream ended in good order: because the worker is gone, or because the other gateway stops."""
+        try:
+            await self._ask("GET", f"/workers/{worker_id}", msgspec.Raw)
+        except _Refused as refused:
+            return refused.code != "remote_worker_not_found"
+        return True
+
+
+def _code_of(reply: Reply) -> str:
+    if reply.status in (401, 403):
+        return "remote_runtime_auth_failed"
+    if reply.status == 404:
+        return "remote_worker_not_found"
+    if reply.status in (405, 501):
+        return "remote_runtime_unsupported"
+    return "remote_runtime_http_error" if reply.status >= 500 else "remote_runtime_http_rejected"
+
+
+def _cleaned(said: list[RuntimeDiagnostic]) -> list[RuntimeDiagnostic]:
+    return [diagnostic(display_hint(one.code), one.severity, display_hint(one.message, 200)) for one in said[:MAX_DIAGNOSTICS]]

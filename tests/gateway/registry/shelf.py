@@ -1,0 +1,77 @@
+"""A small real runtime for the registry's own tests: workers on a shelf, by tenant."""
+
+from __future__ import annotations
+
+from gateway.records import Principal
+from gateway.registry.runtimes import Runtime
+from gateway.registry.wire import (
+    HostSummary,
+    Listing,
+    RuntimeCapabilities,
+    RuntimeDiagnostic,
+    RuntimeSource,
+    RuntimeSummary,
+    WorkerCapabilities,
+    WorkerImplementation,
+    WorkerLookup,
+    WorkerSummary,
+    WorkerWorkspace,
+    diagnostic,
+)
+
+
+class Shelf(Runtime):
+    def __init__(self, runtime_id: str, *worker_ids: str, said: int = 0, host_id: str = "") -> None:
+        self.runtime_id = runtime_id
+        self.host_id = host_id or f"host-of-{runtime_id}"
+        self.ids = list(worker_ids)
+        self.said: list[RuntimeDiagnostic] = [diagnostic(f"said_{n}", "info", "") for n in range(said)]
+
+    def one(self, worker_id: str) -> WorkerSummary:
+        return WorkerSummary(
+            runtime_id=self.runtime_id,
+            worker_id=worker_id,
+            host_id=self.host_id,
+            label=f"{worker_id} of {self.runtime_id}",
+            workspace=WorkerWorkspace(visibility="opaque", identity="shelf"),
+            state="running",
+            status="running",
+            implementation=WorkerImplementation(kind="shelf", display_hint="on a shelf"),
+            capabilities=WorkerCapabilities(),
+        )
+
+    def able(self, limit: int) -> RuntimeCapabilities:
+        return RuntimeCapabilities(local_pod_inspection="none", workspace_scope="none", max_workers=limit, os="", arch="")
+
+    async def summary(self, principal: Principal, limit: int) -> RuntimeSummary:
+        return RuntimeSummary(
+            runtime_id=self.runtime_id,
+            label=self.runtime_id,
+            kind="shelf",
+            status="available",
+            source=RuntimeSource(kind="embedded_worker_runtime", status="reserved", note=""),
+            host_ids=[self.host_id],
+            capabilities=self.able(limit),
+            diagnostics=self.said,
+        )
+
+    async def hosts(self, principal: Principal, limit: int) -> Listing[HostSummary]:
+        host = HostSummary(
+            runtime_id=self.runtime_id,
+            host_id=self.host_id,
+            label="shelf",
+            kind="shelf",
+            status="available",
+            observed_at="",
+            capabilities=self.able(limit),
+        )
+        return Listing(items=[host][:limit], diagnostics=self.said)
+
+    async def workers(self, principal: Principal, limit: int, after: str | None = None) -> Listing[WorkerSummary]:
+        start = int(after or 0)
+        items = [self.one(one) for one in self.ids[start : start + limit]]
+        following = str(start + limit) if start + limit < len(self.ids) else None
+        return Listing(items=items, diagnostics=self.said, next=following)
+
+    async def worker(self, principal: Principal, worker_id: str) -> WorkerLookup:
+        return WorkerLookup(worker=self.one(worker_id)) if worker_id in self.ids else WorkerLookup(diagnostics=self.said)
