@@ -38,6 +38,7 @@ class RunBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     validate_only: bool = False
     stdin: str = ""
     filename: str | None = None
+    env: dict[str, str] = {}
 
 
 class Turn:
@@ -148,4 +149,5 @@ def request_of(session: Session, body: RunBody, limits: SessionLimits) -> RunReq
         limits=lowest,
         stdin=body.stdin,
         filename=body.filename,
+        env=body.env,
     )

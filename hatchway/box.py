@@ -127,6 +127,7 @@ class Sandbox:
         limits: Limits = None,
         validate_only: bool = False,
         filename: str | None = None,
+        env: Mapping[str, str] | None = None,
         on_output: OnOutput | None = None,
         cancel: Cancel | None = None,
         return_snapshot: bool = False,
@@ -156,6 +157,7 @@ class Sandbox:
                 limits=_limits(limits, session.limits),
                 stdin=stdin,
                 filename=filename,
+                env=dict(env or {}),
             )
             if return_snapshot and self.history is None:
                 raise RequestError("INVALID_ARGUMENT", "return_snapshot needs a history", "open it with Sandbox(history=…)")

@@ -46,6 +46,7 @@ _U32: Final = 0xFFFFFFFF
 _EFFECTLESS: Final = frozenset({"clock_time_get", "clock_res_get", "random_get", "sched_yield", "fd_write", "proc_exit"})
 
 _CALLS: Final = tuple(SIGNATURES)
+_EXPORTS: Final = ("host_alloc", "turn")
 
 Handler = Callable[[int, bytes], bytes]
 """Answers a guest's message: opcode and body in, reply out. May raise `Stop`."""
@@ -101,6 +102,8 @@ class Guest:
         self._limit_bytes = 0
         self._instance = Instance(self.image.prepared, Call(_Functions(self._function), self._interrupted))
         map_image(self._instance, self.image.descriptor, self.image.size_bytes)
+        for name in _EXPORTS:
+            self._instance.has(name)  # found now, when nobody waits: guests are also started ahead of time
         self._memory = wasi.memory = GuestMemory(self._instance)
         self._dirty = DirtyPages(self._memory, self.image.descriptor, self.image.size_bytes)
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from http import HTTPStatus
 from typing import Any, Final
 
 import h2.connection
@@ -29,6 +30,7 @@ import h2.events
 import h2.exceptions
 import h2.settings
 import h11
+import msgspec
 from h11._headers import Headers
 from h11._receivebuffer import ReceiveBuffer
 from h11._util import LocalProtocolError
@@ -42,6 +44,9 @@ from hypercorn.protocol.http_stream import HTTPStream
 from hypercorn.protocol.ws_stream import ASGIWebsocketState, WSStream
 from hypercorn.utils import filter_pseudo_headers
 from priority.priority import MissingStreamError
+
+from gateway.errors import GatewayError
+from gateway.http.problems import JSON_PROBLEM, problem_of
 
 _PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\n"
 _COMPRESSION: Final = b"sec-websocket-extensions"
@@ -97,6 +102,13 @@ class _Turn(EventWrapper):
     async def end(self) -> None:
         self._is_over = True
         await self.set()
+
+
+def _problem_of(status: int) -> bytes:
+    """What is said about a head that could not be read: nothing of it is known yet, so it is JSON."""
+    code = "HEADERS_TOO_LARGE" if status == HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE else "MALFORMED_REQUEST"
+    error = GatewayError(code, HTTPStatus(status).phrase.lower())
+    return msgspec.json.encode(msgspec.structs.replace(problem_of(error, ""), status=status, title=HTTPStatus(status).phrase))
 
 
 class StrictH11(H11Protocol):
@@ -161,7 +173,13 @@ class StrictH11(H11Protocol):
 
     async def _send_error_response(self, status_code: int) -> None:
         # h11 hints at 501 for codings it does not know: the client's fault, and no alarm of ours.
-        await super()._send_error_response(400 if status_code >= 500 else status_code)
+        status = 400 if status_code >= 500 else status_code
+        body = _problem_of(status)
+        headers = [(b"content-type", JSON_PROBLEM.encode()), (b"content-length", b"%d" % len(body)), (b"connection", b"close")]
+        await self._send_h11_event(h11.Response(status_code=status, headers=[*headers, *self.config.response_headers("h11")]))
+        if getattr(self.connection, "_request_method", None) != b"HEAD":
+            await self._send_h11_event(h11.Data(data=body))
+        await self._send_h11_event(h11.EndOfMessage())
 
     async def _create_stream(self, request: h11.Request) -> None:
         headers = list(request.headers)

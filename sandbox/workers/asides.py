@@ -16,17 +16,17 @@ import time
 import msgspec
 
 from sandbox.capabilities import Registry
-from sandbox.errors import RequestError
+from sandbox.errnos import VfsError
 from sandbox.generations import Checkpoint, VfsLimits
 from sandbox.images import Images
 from sandbox.limits import MOST, Cancel, check
 from sandbox.native import Prepared
 from sandbox.session import failure
 from sandbox.wire import ErrorObject, Language, RunRequest, RunResult, SessionLimits
-from sandbox.workers.interface import Aside, AsideOutcome, FileChanges
+from sandbox.workers.interface import Aside, AsideOutcome
 from sandbox.workers.modules import Modules, run_module
 from sandbox.workers.spares import Fork, Spares
-from sandbox.workers.trees import carry_out, compare
+from sandbox.workers.trees import carry_out, compare, put
 
 _replace = msgspec.structs.replace
 
@@ -80,8 +80,8 @@ def _run(fork: Fork, aside: Aside, prepared: Prepared | None, cancel: Cancel, me
         carry_out(vfs, changes)
     for entry in aside.files:
         try:
-            carry_out(vfs, FileChanges(written=[entry]))
-        except RequestError:
+            put(vfs, entry)
+        except VfsError:
             pass  # a full disk: what a program needs is on its standard input too
     before = vfs.checkpoint()
     if prepared is not None:

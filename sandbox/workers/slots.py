@@ -43,6 +43,13 @@ class Slots:
     def waiting(self) -> int:
         return len(self._waiting)
 
+    def _take(self, first: bool) -> bool:
+        with self._lock:
+            if not self._free or (self._waiting and not first):
+                return False
+            self._free -= 1
+            return True
+
     def _queue(self, wake: Callable[[], None], first: bool) -> _Waiter | None:
         """None if there was a slot."""
         with self._lock:
@@ -57,6 +64,8 @@ class Slots:
             return waiter
 
     async def acquire(self, *, first: bool = False) -> None:
+        if self._take(first):
+            return
         loop = asyncio.get_running_loop()
         granted: asyncio.Future[None] = loop.create_future()
         waiter = self._queue(lambda: _tell(loop, granted), first)

@@ -205,7 +205,7 @@ def carry_out(vfs: Vfs, changes: FileChanges) -> None:
         for path in changes.removed:
             _remove(vfs, check_path(path)[1:])
         for entry in changes.written:
-            _write(vfs, check_path(entry.path)[1:], entry)
+            put(vfs, entry)
     except VfsError as error:
         vfs.rollback(before)
         raise RequestError("INVALID_ARGUMENT", f"the workspace cannot take the files: {error}") from None
@@ -225,7 +225,9 @@ def _remove(vfs: Vfs, path: str) -> None:
     vfs.remove(path, recursive=True)
 
 
-def _write(vfs: Vfs, path: str, entry: FileEntry) -> None:
+def put(vfs: Vfs, entry: FileEntry) -> None:
+    """One file, with the directories it is in. Raises `VfsError`; then some of them may have been made."""
+    path = check_path(entry.path)[1:]
     parent = path.rpartition("/")[0]
     if not parent or vfs.exists(parent):
         _make_room(vfs, path, entry.kind)

@@ -1,0 +1,68 @@
+"""Programs beside sessions, on whichever thread asks."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+import pytest
+
+from sandbox.capabilities import Registry
+from sandbox.errors import RequestError
+from sandbox.generations import VfsLimits
+from sandbox.images import images
+from sandbox.limits import Cancel
+from sandbox.session import Session
+from sandbox.wire import DEFAULT_LIMITS, Language, RunStatus
+from sandbox.workers.asides import Asides
+from sandbox.workers.interface import Aside, AsideOutcome, FileEntry
+from tests.sandbox.workers.scenes import code_of
+
+
+def beside(session: Session, aside: Aside, asked_ns: int | None = None, quotas: VfsLimits | None = None) -> AsideOutcome:
+    asides = Asides(images)
+    asked_ns = time.monotonic_ns() if asked_ns is None else asked_ns
+    try:
+        return asides.run(aside, session.vfs.checkpoint(), quotas or session.vfs.limits, Registry(), Cancel(), asked_ns)
+    finally:
+        asides.close()
+
+
+@pytest.fixture
+def session() -> Session:
+    made = Session("s", language=Language.SHELL)
+    made.vfs.write_file("/workspace/a", b"one")
+    return made
+
+
+def test_tm_hook_002_what_an_aside_does_is_told_and_not_done(session: Session) -> None:
+    aside = Aside(language=Language.SHELL, code="rm a; echo two > b; mkdir -p d/e", limits=DEFAULT_LIMITS)
+    changes = beside(session, aside).changes
+    assert (changes.removed, [one.path for one in changes.written]) == (["/a"], ["/b", "/d", "/d/e"])
+    assert session.vfs.list_dir("/workspace") == ["a"] and session.vfs.read_file("/workspace/a") == b"one"
+
+
+def test_files_that_are_given_are_no_change_and_a_full_disk_costs_nothing_else(session: Session) -> None:
+    given = [FileEntry(path="/deep/er/f", data=b"x" * 100), FileEntry(path="/g", data=b"y")]
+    aside = Aside(language=Language.SHELL, code="cat deep/er/f g", files=given, limits=DEFAULT_LIMITS)
+    outcome = beside(session, aside)
+    assert outcome.result.stdout == "x" * 100 + "y" and not outcome.changes
+    narrow = VfsLimits(total_bytes=session.vfs.used_bytes + 1)
+    full = beside(session, msgspec.structs.replace(aside, code="cat g; test -e deep/er/f || echo none"), quotas=narrow)
+    assert full.result.stdout == "ynone\n"
+
+
+def test_time_spent_before_it_begins_is_the_programs(session: Session) -> None:
+    aside = Aside(language=Language.SHELL, code="echo begun; while :; do :; done", limits=DEFAULT_LIMITS)
+    spent_ns = (DEFAULT_LIMITS.wall_ms - 50) * 1_000_000
+    late = beside(session, aside, time.monotonic_ns() - spent_ns)
+    assert late.result.status is RunStatus.TIMEOUT and late.result.stdout in ("", "begun\n")
+    assert code_of(late.result) == "TIMEOUT_WALL", "with all of its time the CPU limit would have ended it"
+    never = beside(session, aside, time.monotonic_ns() - 2 * spent_ns)
+    assert never.result.status is RunStatus.TIMEOUT and never.result.stdout == ""
+
+
+def test_limits_that_cannot_be_held_to_are_refused(session: Session) -> None:
+    limits = msgspec.structs.replace(DEFAULT_LIMITS, memory_mb=0)
+    with pytest.raises(RequestError, match="memory_mb"):
+        beside(session, Aside(language=Language.SHELL, code=":", limits=limits))
