@@ -140,7 +140,7 @@ class Service:
         self.snapshots = Snapshots(store, self.sessions, keys)
         self.workspace = Workspace(self.files, self.sessions)
         self.values = Values(store, self.sessions)
-        self.tenancy = Tenancy(store, self.forget, now)
+        self.tenancy = Tenancy(store, self.forget, self.sessions.renew, now)
         self.deployments = Deployments(self.policies, self.catalogue.tools)
         self.registry = open_registries(
             store, self.sessions, self.runs, self.vault, self.egress, now, pods=places.pods, submit=self.lifecycles.submitted

@@ -40,7 +40,7 @@ from gateway.stores.interface import (
 from gateway.trees import file_changes, name_of
 from gateway.uuids import uuid7
 from sandbox.capabilities import Capability
-from sandbox.errors import SandboxError
+from sandbox.errors import RequestError, SandboxError
 from sandbox.sealing import Keys, open_seal, seal
 from sandbox.session import check_session_id
 from sandbox.snapshots import PURPOSE
@@ -101,6 +101,7 @@ class Sessions:
         self._durable = durable
         self._clock_ms = clock_ms
         self._live: dict[tuple[str, str], Live] = {}
+        self._tenants: dict[str, Tenant] = {}
         self.on_start: Callable[[Principal, Session], Awaitable[None]] | None = None
         self.on_end: Callable[[Principal, Live, str], Awaitable[None]] | None = None
         """Told when a session was made, and before one is deleted, by whoever holds it."""
@@ -147,10 +148,20 @@ class Sessions:
         return record
 
     async def tenant(self, tenant: str) -> Tenant:
-        found = await self._store.tenant(tenant)
+        found = self._tenants.get(tenant)
         if found is None:
-            raise missing("tenant", tenant)
+            found = await self._store.tenant(tenant)
+            if found is None:
+                raise missing("tenant", tenant)
+            self._tenants[tenant] = found
         return found
+
+    def renew(self, tenant: str) -> None:
+        """The tenant's record has changed: what was made of it is made anew."""
+        self._tenants.pop(tenant, None)
+        for live in self._live.values():
+            if live.record.tenant == tenant:
+                live.gate = None
 
     async def get(self, principal: Principal, session_id: str) -> Session:
         return (await self.find(principal, session_id)).record
@@ -209,7 +220,9 @@ class Sessions:
             worker = await self.ensure_open(live)
             try:
                 yield live, worker
-            except WorkerLost as lost:
+            except (WorkerLost, RequestError) as lost:
+                if isinstance(lost, RequestError) and lost.error.code != "SESSION_NOT_FOUND":
+                    raise
                 await self._drop(live)
                 hint = "the session goes on from its last acknowledged run"
                 raise Unavailable("WORKER_LOST", f"the worker died: {lost}", hint) from None
@@ -223,7 +236,7 @@ class Sessions:
         record = live.record
         try:
             worker = await self._workers.of(record.tenant)
-            if live.worker is worker and await worker.is_open(record.id):
+            if live.worker is worker:
                 return worker
             if sum(one.worker is not None for one in self._live.values()) >= self._live_max:
                 await self._make_room()
@@ -459,6 +472,7 @@ class Sessions:
 
     async def forget(self, tenant: str) -> None:
         """Drop every session of a tenant; runs under way are cancelled."""
+        self._tenants.pop(tenant, None)
         for live in [one for one in self._live.values() if one.record.tenant == tenant]:
             await self._drop(live)
 

@@ -7,7 +7,7 @@ own. A token's text is answered once and kept nowhere. Deleting a tenant deletes
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import msgspec
@@ -53,9 +53,16 @@ class NewToken(Record, frozen=True, kw_only=True):
 
 
 class Tenancy:
-    def __init__(self, store: Store, forget: Callable[[str], Any], clock_ms: Callable[[], int] = now_ms) -> None:
+    def __init__(
+        self,
+        store: Store,
+        forget: Callable[[str], Awaitable[None]],
+        renew: Callable[[str], None],
+        clock_ms: Callable[[], int] = now_ms,
+    ) -> None:
         self._store = store
         self._forget = forget
+        self._renew = renew
         self._clock_ms = clock_ms
 
     async def create(self, principal: Principal, asked: CreateTenant) -> Tenant:
@@ -88,7 +95,7 @@ class Tenancy:
             at=now, kind="tenant.update", actor=principal.name, subject=tenant_id, data={"changed": list(changed)}
         )
         await self._store.write(tenant_id, [PutTenant(tenant=tenant), audit])
-        await self._forget(tenant_id)
+        self._renew(tenant_id)
         return tenant
 
     async def delete(self, principal: Principal, tenant_id: str) -> None:

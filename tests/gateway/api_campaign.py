@@ -43,10 +43,14 @@ CHECKS = (
     "ensure_resource_availability",
 )
 SETTINGS = """
+[checks.not_a_server_error]
+expected-statuses = ["2xx", "3xx", "4xx", "501"]
+
 [checks.negative_data_rejection]
 expected-statuses = ["4xx"]
 """
-"""A refusal is a refusal: a text that is too long for a field may be too long for a URL before that."""
+"""501 is said on purpose, of what the contract names and this service does not do. A refusal is a refusal: a text that is too
+long for a field may be too long for a URL before that."""
 SUICIDAL = ("revoke_token", "delete_tenant")
 """Operations that, in a chain, take away the token that asks or its tenant."""
 

@@ -40,15 +40,24 @@ def check_plain(value):
             pending.extend(item.values())
         elif kind in (list, tuple):
             pending.extend(item)
+        elif is_number(kind):
+            pending.append(item.item())
         else:
             raise NotSerializable(f"a result cannot hold an object of type {kind.__name__}")
 
 
-def refuse_object(value):
+def is_number(kind):
+    """numpy's own numbers and booleans: what means and sums of arrays are."""
+    return kind.__module__ == "numpy" and kind.__name__.rstrip("_").rstrip("0123456789") in ("float", "int", "uint", "bool")
+
+
+def plain_number(value):
+    if is_number(type(value)):
+        return value.item()
     raise NotSerializable(f"a result cannot hold an object of type {type(value).__name__}")
 
 
-encode_strictly = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=refuse_object).encode
+encode_strictly = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=plain_number).encode
 
 
 def encode_result(value):
