@@ -42,7 +42,7 @@ test: images lint
 	@$(BIN)/pytest -n 2
 
 bench: images
-	@$(BIN)/python -m benches
+	@$(BIN)/python -m benches --peers
 
 wheel: setup
 	@$(BIN)/python -m pip wheel --no-deps --wheel-dir dist .

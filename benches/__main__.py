@@ -22,12 +22,14 @@ from benches import machine, page, specification
 from benches.comparison import LEAST_ROUNDS, compare
 from benches.discovery import Found, find
 from benches.harness import Scenario
+from benches.profiles import PATHS
+from benches.profiles import show as show_profile
 from benches.report import Terminal
 from benches.results import Results, ScenarioResult
 from benches.rounds import ROOT, Tree, run_round
 
 LATEST = ROOT / "benches" / "results" / "latest.json"
-_QUICK_ROUNDS = 2
+_QUICK_ROUNDS = 1
 _COMPARED_ROUNDS = 5
 _EPILOG = """\
 examples:
@@ -38,6 +40,8 @@ examples:
   python -m benches --json before.json            keep the samples; then, after a change:
   python -m benches --compare before.json         is it faster, slower, or noise?
   python -m benches --compare ../other-checkout   the same, measuring both checkouts in turns: the most exact way
+  python -m benches --profile warm_run            where the time of a hot path goes
+  python -m benches --images docs/images          charts of the last full run as pictures, for the README
   python -m benches --specification > SPECIFICATION.md
 
 reading the tables: a row is the median of its samples, its 95 % interval, the largest sample and the number of samples.
@@ -68,6 +72,8 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument(
         "--compare", type=Path, metavar="BASE", help="compare with an earlier --json file, or with another checkout (a folder)"
     )
+    out.add_argument("--profile", choices=sorted(PATHS), metavar="NAME", help=f"show where time goes: {', '.join(sorted(PATHS))}")
+    out.add_argument("--images", type=Path, metavar="DIR", help="draw the charts of --results as PNG files into DIR")
     out.add_argument("--strict", action="store_true", help="fail when a promise is missed or a comparison says worse")
     out.add_argument("--specification", action="store_true", help="print SPECIFICATION.md from the promises and the last results")
     out.add_argument(
@@ -92,6 +98,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     if chosen.list:
         return _list(terminal, scenarios, found)
+    if chosen.profile:
+        sys.stdout.write(show_profile(chosen.profile))
+        return 0
+    if chosen.images is not None:
+        return _draw(chosen, found)
     if chosen.specification:
         results = Results.load(chosen.results) if chosen.results.exists() else None
         sys.stdout.write(specification.write(found.scenarios, results))
@@ -102,6 +113,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         terminal.progress_line("")
         print("stopped; nothing was written", file=sys.stderr)
         return 130
+
+
+def _draw(chosen: argparse.Namespace, found: Found) -> int:
+    from benches.pictures import NoBrowser, draw_all
+
+    if not chosen.results.exists():
+        print(f"{chosen.results} is not there; a full run makes it", file=sys.stderr)
+        return 2
+    try:
+        for made in draw_all(Results.load(chosen.results), found.scenarios, chosen.images):
+            print(made)
+    except NoBrowser as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
 
 
 def _measure(chosen: argparse.Namespace, scenarios: dict[str, Scenario], found: Found, terminal: Terminal) -> int:
@@ -167,6 +193,7 @@ def measure(
         results.machine = msgspec.structs.replace(results.machine, load_after=round(os.getloadavg()[0], 2))
         for name, result in results.scenarios.items():
             result.judge(scenarios[name])
+            result.measured_at, result.commit, result.busy = now, where.commit, where.busy
     return all_results
 
 

@@ -2,11 +2,10 @@
 
 How: our rows only. Where a row has a native baseline of the same unit in its scenario, both results are first divided
 by their own baseline, sample by sample, so that a faster or busier machine does not look like faster code; otherwise
-absolute values are compared, and only if both come from the same machine. The ratio of the two medians gets a
-bootstrap interval over rounds.
+absolute values are compared, and only if both come from the same machine. `benches.differences` says how likely the
+difference of the rounds would be by chance.
 
-Rules: it is a change only if the interval excludes 1, the change is at least `LEAST_CHANGE`, and no round of one side lies
-among the rounds of the other: what differs between processes of one side can differ between the sides too. With fewer than
+Rules: it is a change only if it stands out among all rows that were asked about and is at least `LEAST_CHANGE`. With fewer than
 `LEAST_ROUNDS` rounds, or when either result comes from a busy machine, nothing is called a change; two checkouts measured
 in turns share the machine's moods, so for them it may be busy. "No change shown" and "cannot tell" are different answers:
 the second means that a change of a quarter could hide in the noise.
@@ -14,10 +13,11 @@ the second means that a change of a quarter could hide in the noise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from benches.estimates import Estimate, Rounds, estimate_ratio, median, relative
+from benches.differences import Difference, difference, significant
+from benches.estimates import Estimate, Rounds, relative
 from benches.harness import Scenario
 from benches.results import Measured, Results, ScenarioResult
 
@@ -46,12 +46,6 @@ class _Sides:
     old: Rounds
 
     @property
-    def are_apart(self) -> bool:
-        """Does every round of one side lie beyond every round of the other?"""
-        new, old = [median(one) for one in self.new], [median(one) for one in self.old]
-        return min(new) > max(old) or max(new) < min(old)
-
-    @property
     def are_positive(self) -> bool:
         return all(sample > 0 for one in (*self.new, *self.old) for sample in one)
 
@@ -60,15 +54,23 @@ def compare(base: Results, now: Results, scenarios: dict[str, Scenario], *, inte
     """Every row of ours in `now`, against the same row in `base`. `interleaved`: both were measured in turns, here and now."""
     same_machine = interleaved or base.machine.same_as == now.machine.same_as
     busy = not interleaved and (base.machine.busy or now.machine.busy)
-    changes = []
+    changes: list[Change] = []
+    open_questions: list[tuple[int, Difference, bool]] = []
     for name, new in now.scenarios.items():
         old = base.scenarios.get(name)
         for row in new.rows.values():
             if row.role != "ours":
                 continue
             sides = _sides(old, new, row, interleaved)
-            higher_is_better = is_higher_better(scenarios.get(name), row)
-            changes.append(_judge(name, row.label, sides, same_machine, busy, higher_is_better))
+            asked = Change(name, row.label, sides.basis if sides is not None else "", None, "not comparable", "")
+            answer, found = _prepare(asked, sides, same_machine, busy, interleaved)
+            changes.append(answer)
+            if found is not None:
+                open_questions.append((len(changes) - 1, found, is_higher_better(scenarios.get(name), row)))
+    clear = significant([found.chance for _, found, _ in open_questions])
+    for (place, found, higher), stands_out in zip(open_questions, clear, strict=True):
+        verdict, why = decide(found.ratio, stands_out=stands_out, higher_is_better=higher)
+        changes[place] = replace(changes[place], answer=verdict, why=why)
     return changes
 
 
@@ -86,36 +88,34 @@ def _sides(old: ScenarioResult | None, new: ScenarioResult, row: Measured, inter
     return _Sides("absolute", row.rounds, before.rounds)
 
 
-def _judge(scenario: str, label: str, sides: _Sides | None, same_machine: bool, busy: bool, higher_is_better: bool) -> Change:
+def _prepare(
+    asked: Change, sides: _Sides | None, same_machine: bool, busy: bool, interleaved: bool
+) -> tuple[Change, Difference | None]:
+    """What can be said at once; a difference if the rounds must decide."""
     if sides is None:
-        return Change(scenario, label, "", None, "not comparable", "the base has no such row")
+        return replace(asked, why="the base has no such row"), None
     if sides.basis == "absolute" and not same_machine:
-        why = "measured on another machine, and the row has no baseline"
-        return Change(scenario, label, sides.basis, None, "not comparable", why)
+        return replace(asked, why="measured on another machine, and the row has no baseline"), None
     if not sides.are_positive:
-        return Change(
-            scenario, label, sides.basis, None, "not comparable", "a ratio of values that are not positive means nothing"
-        )
-    ratio = estimate_ratio(sides.new, sides.old)
-    if busy:
-        return Change(scenario, label, sides.basis, ratio, "cannot tell", "the machine was busy")
+        return replace(asked, why="a ratio of values that are not positive means nothing"), None
     if min(len(sides.new), len(sides.old)) < LEAST_ROUNDS:
-        return Change(scenario, label, sides.basis, ratio, "cannot tell", f"fewer than {LEAST_ROUNDS} rounds")
-    answer, why = decide(ratio, are_apart=sides.are_apart, higher_is_better=higher_is_better)
-    return Change(scenario, label, sides.basis, ratio, answer, why)
+        return replace(asked, answer="cannot tell", why=f"fewer than {LEAST_ROUNDS} rounds"), None
+    found = difference(sides.new, sides.old, paired=interleaved)
+    if busy:
+        return replace(asked, ratio=found.ratio, answer="cannot tell", why="the machine was busy"), None
+    return replace(asked, ratio=found.ratio), found
 
 
-def decide(ratio: Estimate, *, are_apart: bool, higher_is_better: bool = False) -> tuple[Answer, str]:
+def decide(ratio: Estimate, *, stands_out: bool, higher_is_better: bool = False) -> tuple[Answer, str]:
     """The verdict on a ratio new/old."""
-    excludes_one = ratio.low > 1 or ratio.high < 1
-    if excludes_one and are_apart and abs(ratio.value - 1) >= LEAST_CHANGE:
+    if stands_out and abs(ratio.value - 1) >= LEAST_CHANGE:
         improved = (ratio.value > 1) == higher_is_better
-        return ("better" if improved else "worse"), "the interval excludes 1 and all rounds agree"
+        return ("better" if improved else "worse"), "it stands out of what rounds differ by"
     if ratio.high / ratio.low > (1 + _TOO_WIDE) ** 2:
         return "cannot tell", "the interval is wider than a quarter either way"
-    if excludes_one:
-        return "no change shown", "the rounds overlap" if not are_apart else f"less than {LEAST_CHANGE:.0%}"
-    return "no change shown", "the interval includes 1"
+    if stands_out:
+        return "no change shown", f"less than {LEAST_CHANGE:.0%}"
+    return "no change shown", "within what rounds differ by"
 
 
 def is_higher_better(scenario: Scenario | None, row: Measured) -> bool:

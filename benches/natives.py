@@ -2,24 +2,30 @@
 
 Rules: `python3` is the interpreter itself in an empty environment. A version manager's shim in front of it, or the
 start-up hooks of whatever is installed beside it, would flatter us by tens of milliseconds. A `Worker` is a process
-that reads one line of JSON per request and answers one; it takes its own time, so that pipes are not in the sample.
+that reads one line of JSON per request and answers one; it takes its own time, so that pipes are not in the sample. One that
+does not answer in time is ended, with all it started.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import hashlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+_ANSWER_SECONDS_MAX = 180.0
+_LEAVE_SECONDS = 3.0
 NODE_WORKER = """
 const lines = require('readline').createInterface({input: process.stdin});
 lines.on('line', line => {
@@ -74,32 +80,50 @@ def spawn_python() -> None:
     spawn([native_python(), "-c", "1+1"])
 
 
+_libc = ctypes.CDLL(None)
+_PR_SET_PDEATHSIG = 1
+
+
+def _die_with_parent() -> None:
+    """A worker may be deep in a loop when its round is killed: nothing else would end it."""
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 class Worker:
     """A process that answers requests, one line of JSON each way."""
 
     def __init__(self, command: Sequence[str], cwd: Path | None = None, env: Mapping[str, str] | None = None) -> None:
-        environ = {**os.environ, **(env or {})}
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=cwd,
-            env=environ,
+            env={**os.environ, **(env or {})},
             text=True,
             encoding="utf-8",
+            start_new_session=True,
+            preexec_fn=_die_with_parent,
         )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     def ask(self, **request: Any) -> dict[str, Any]:
         assert self._process.stdin is not None and self._process.stdout is not None and self._process.stderr is not None
+        watchdog = threading.Timer(_ANSWER_SECONDS_MAX, self._end)
+        watchdog.start()
         try:
             self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
             line = self._process.stdout.readline()
         except OSError:
             line = ""
+        finally:
+            watchdog.cancel()
         if not line:
-            self._process.kill()
+            self._end()
             raise RuntimeError(self._process.stderr.read().strip()[-300:] or "the worker died")
         answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
@@ -107,11 +131,22 @@ class Worker:
         return answer
 
     def close(self) -> None:
-        self._process.kill()
+        """Let it go by itself, so that it can end what it started; then end whatever is left."""
+        if self._process.stdin is not None:
+            with contextlib.suppress(OSError):
+                self._process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_LEAVE_SECONDS)
+        self._end()
         self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+        for stream in (self._process.stdout, self._process.stderr):
             if stream is not None:
                 stream.close()
+
+    def _end(self) -> None:
+        """It and its group. The group is its own: a worker starts in a session of its own."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
 
 
 def node_worker() -> Worker:

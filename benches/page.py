@@ -15,9 +15,10 @@ from benches.curves import draw, points_of
 from benches.harness import Promise, Scenario
 from benches.report import ROLE_NAMES, number
 from benches.results import Measured, Results, ScenarioResult, Verdict
+from benches.standings import standings
 
 _LABEL, _CHART, _VALUE, _LINE = 330, 420, 190, 22
-_STYLE = """
+STYLE = """
 :root { --ours:#2563eb; --native:#64748b; --peer:#b45309; --limit:#15803d;
   --ink:#0f172a; --paper:#fff; --faint:#64748b; --bad:#b91c1c }
 @media (prefers-color-scheme: dark) { :root { --ours:#60a5fa; --native:#94a3b8; --peer:#f59e0b; --limit:#4ade80;
@@ -52,7 +53,7 @@ def write(results: Results, scenarios: Mapping[str, Scenario]) -> str:
     load = f"load {machine.load_before} before, {machine.load_after} after"
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f"<title>Hatchway, measured</title><style>{_STYLE}</style><h1>Hatchway, measured</h1>"
+        f"<title>Hatchway, measured</title><style>{STYLE}</style><h1>Hatchway, measured</h1>"
         f"<p>{when}, {where}; {load}.{busy}{quick}</p>"
         f'<p class="key">{key}<small>medians; whiskers: 95 % interval; logarithmic; dashed: our promise</small></p>'
         f"{''.join(parts)}</html>\n"
@@ -66,13 +67,25 @@ def _section(scenario: Scenario, result: ScenarioResult) -> str:
     drawn = {point.row.label for _, points in lines for point in points}
     bars = [row for row in result.rows.values() if row.label not in drawn]
     for unit in dict.fromkeys(row.unit for row in bars):
-        parts.append(_chart([row for row in bars if row.unit == unit], scenario.promises))
+        parts.append(chart([row for row in bars if row.unit == unit], scenario.promises))
     if result.verdicts:
         parts.append(f"<table>{''.join(map(_verdict, result.verdicts))}</table>")
+    parts += _standings(scenario, result)
     parts += [f"<p><small>missing: {escape(label)}: {escape(why)}</small></p>" for label, why in result.missing.items()]
     parts += [f'<p class="missed">failed: {escape(why)}</p>' for why in result.failures]
     parts += [f"<p><small>{escape(note)}</small></p>" for note in result.notes]
     return "".join(parts)
+
+
+def _standings(scenario: Scenario, result: ScenarioResult) -> list[str]:
+    rows = []
+    for one in standings(scenario, result):
+        word = {"ours": "ours is better", "theirs": "theirs is better", "even": "not told apart"}[one.ahead]
+        times = number(one.times.value if one.times.value >= 1 else 1 / one.times.value)
+        state = "missed" if one.ahead == "theirs" else "kept"
+        said = word if one.ahead == "even" else f"{word}, {times} ×"
+        rows.append(f"<tr><td>{escape(one.other.label)}</td><td>{escape(one.ours.label)}</td><td class={state}>{said}</td></tr>")
+    return [f"<details><summary>beside others</summary><table>{''.join(rows)}</table></details>"] if rows else []
 
 
 def _verdict(verdict: Verdict) -> str:
@@ -85,7 +98,7 @@ def _verdict(verdict: Verdict) -> str:
     )
 
 
-def _chart(rows: Sequence[Measured], promises: Sequence[Promise]) -> str:
+def chart(rows: Sequence[Measured], promises: Sequence[Promise]) -> str:
     """Bars of rows that share a unit. Values that are not positive get no bar: a logarithm has no place for them."""
     found = [(row, row.estimate()) for row in rows]
     limits = {p.row: p.limit for p in promises if not p.over and p.statistic == "median"}

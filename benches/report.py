@@ -15,6 +15,7 @@ from typing import TextIO
 from benches.comparison import Change
 from benches.harness import Scenario
 from benches.results import Measured, Results, ScenarioResult, Verdict
+from benches.standings import Standing, standings
 
 _COLOURS = {"good": "32", "bad": "31;1", "warn": "33", "dim": "2", "bold": "1"}
 ROLE_NAMES = {"ours": "ours", "native": "native", "peer": "peer", "limit": "physical limit"}
@@ -76,6 +77,8 @@ class Terminal:
             self.say("  " + self.paint("FAILED  " + failure.strip().replace("\n", "\n  "), "bad"))
         for verdict in result.verdicts:
             self.say("  " + self._verdict(verdict, width))
+        for standing in standings(scenario, result):
+            self.say("  " + self._standing(standing))
         for note in result.notes:
             self.say("  " + self.paint(f"note: {note}", "dim"))
 
@@ -86,6 +89,15 @@ class Terminal:
         text += f"  most {number(row.most()):>8}  n={found.count:<5}"
         role = ROLE_NAMES.get(row.role, row.role)
         return text + self.paint(role, "bold" if row.role == "ours" else "dim")
+
+    def _standing(self, standing: Standing) -> str:
+        """Who is faster, in words."""
+        times, other = standing.times.value, f"{standing.other.label} beside {standing.ours.label}"
+        if standing.ahead == "even":
+            return self.paint(f"not told apart: {other}", "dim")
+        if standing.ahead == "ours":
+            return self.paint(f"ours is {number(times)} × better: {other}", "dim")
+        return self.paint(f"ours is {number(1 / times)} × worse: {other}", "warn")
 
     def _verdict(self, verdict: Verdict, width: int) -> str:
         sign = "≤" if verdict.better == "lower" else "≥"

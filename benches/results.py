@@ -27,6 +27,7 @@ class Measured(msgspec.Struct, kw_only=True):
     unit: str
     role: str
     rounds: list[list[float]]
+    beside: str = ""
 
     def estimate(self) -> Estimate:
         return estimate(self.rounds)
@@ -56,11 +57,15 @@ class ScenarioResult(msgspec.Struct, kw_only=True):
     failures: list[str] = []
     verdicts: list[Verdict] = []
     took_seconds: float = 0.0
+    measured_at: str = ""
+    commit: str = ""
+    busy: bool = False
 
     def add_round(self, answer: Mapping[str, Any]) -> None:
         """Take over what one process measured."""
         for label, row in answer.get("rows", {}).items():
-            kept = self.rows.setdefault(label, Measured(label=label, unit=row["unit"], role=row["role"], rounds=[]))
+            fresh = Measured(label=label, unit=row["unit"], role=row["role"], rounds=[], beside=row.get("beside", ""))
+            kept = self.rows.setdefault(label, fresh)
             kept.rounds.append(row["samples"])
         self.missing.update(answer.get("missing", {}))
         self.notes.extend(note for note in answer.get("notes", ()) if note not in self.notes)

@@ -112,7 +112,9 @@ def main(arguments: list[str]) -> int:
         if peers is not None:
             peers.close()
     rows = {
-        label: {"unit": row.unit, "role": row.role, "samples": row.samples} for label, row in bench.rows.items() if row.samples
+        label: {"unit": row.unit, "role": row.role, "beside": row.beside, "samples": row.samples}
+        for label, row in bench.rows.items()
+        if row.samples
     }
     send({"rows": rows, "missing": bench.absent, "notes": bench.notes, "failure": failure})
     return 0

@@ -1,43 +1,47 @@
-"""SPECIFICATION.md: every promised number, the scenario that holds it, and what was measured last.
+"""SPECIFICATION.md: every promised number, the scenario that holds it, what was measured last, and who is faster where.
 
 Rules: the page is generated whole, from the scenarios' promises and a results file; nobody edits numbers by hand.
-"pending" stands where a promise is not met or was not measured, and the measured value stays beside it. `rows_in`
-reads a page back, so that a test can hold both together.
+"pending" stands where a promise is not met or was not measured, and the measured value stays beside it. A number that was taken
+while others used the machine carries a mark. Every peer and native program that is ahead of us is named, with why and what would
+change it. `rows_in` reads a page back, so that a test can hold both together.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from benches.harness import Promise, Scenario
+from benches.promises import PARTS, PROMISED
+from benches.reasons import reason_for
 from benches.report import number
 from benches.results import Results, ScenarioResult, value_of
+from benches.standings import Standing, all_standings
 
 _HEAD = """# Specification
 
 What Hatchway promises, in numbers. Each row is held by a scenario of `benches/`: `hatchway bench --only SCENARIO` measures it
 again. Times are medians of samples taken in turns with a baseline in the same run, with 95 % confidence intervals; ratios
 compare with what the baseline needed in the same moment. **pending** means not met, or not measured yet; nothing unmeasured
-counts as kept.
+counts as kept. † marks a number taken while others used the machine: read it as a ratio or measure it again.
 
-This page is generated: `python -m benches --specification > SPECIFICATION.md`.
+This page is generated: `python -m benches --specification > SPECIFICATION.md`. How it is measured, and where the time goes:
+[docs/benchmarks.md](docs/benchmarks.md).
 """
-_ROW = re.compile(r"^\| (?P<promise>.+?) \| `(?P<scenario>[\w.-]+)` \|", re.MULTILINE)
+UNEXPLAINED = "not explained yet"
+_ROW = re.compile(r"^\| (?P<promise>.+?) \| `(?P<scenario>[\w.-]+)` \| [≤≥]", re.MULTILINE)
 
 
 def write(scenarios: Mapping[str, Scenario], results: Results | None) -> str:
+    found = results.scenarios if results is not None else {}
     lines = [_HEAD]
     if results is not None:
         lines.append(_where(results))
-    lines += ["| promise | scenario | limit | last measured | state |", "|---|---|---|---|---|"]
-    for name, scenario in sorted(scenarios.items()):
-        found = results.scenarios.get(name) if results is not None else None
-        lines += [_row(scenario, promise, found) for promise in scenario.promises]
-    lines.append("")
-    remarks = [
-        f"- `{name}`: {note}" for name, one in sorted((results.scenarios if results else {}).items()) for note in one.notes
-    ]
+    lines += _promises(scenarios, found)
+    lines += _held_elsewhere()
+    lines += _beside(all_standings(scenarios, found))
+    lines += _missing(scenarios, found)
+    remarks = [f"- `{name}`: {note}" for name, one in sorted(found.items()) if name in scenarios for note in one.notes]
     if remarks:
         lines += ["## What the numbers do not say", "", *remarks, ""]
     return "\n".join(lines)
@@ -54,16 +58,71 @@ def _where(results: Results) -> str:
     )
 
 
+def _promises(scenarios: Mapping[str, Scenario], found: Mapping[str, ScenarioResult]) -> Iterator[str]:
+    made = [(scenario, promise) for _, scenario in sorted(scenarios.items()) for promise in scenario.promises]
+    for part, title in PARTS.items():
+        rows = [_row(scenario, promise, found.get(scenario.name)) for scenario, promise in made if promise.issue - 1 == part]
+        absent = [
+            f"| {one.words} | `{one.scenario}` | – | – | **pending**: no scenario yet |"
+            for one in PROMISED
+            if one.part == part and one.scenario and one.scenario not in scenarios
+        ]
+        if rows or absent:
+            yield from (f"## {title[0].upper()}{title[1:]}", "", "| promise | scenario | limit | last measured | state |")
+            yield from ("|---|---|---|---|---|", *rows, *absent, "")
+
+
 def _row(scenario: Scenario, promise: Promise, found: ScenarioResult | None) -> str:
     sign = "≤" if promise.better == "lower" else "≥"
     which = "" if promise.statistic == "median" else f" ({promise.statistic})"
     limit = f"{sign} {number(promise.limit)} {promise.unit}{which}"
     value = value_of(promise, found.rows) if found is not None else None
-    if value is None:
+    if value is None or found is None:
         return f"| {promise.name} | `{scenario.name}` | {limit} | – | **pending** |"
     interval = f" ({number(value.low)} – {number(value.high)})" if promise.statistic == "median" else ""
+    mark = " †" if found.busy else ""
     state = "kept" if promise.holds(value.value) else "**pending**"
-    return f"| {promise.name} | `{scenario.name}` | {limit} | {number(value.value)} {promise.unit}{interval} | {state} |"
+    return f"| {promise.name} | `{scenario.name}` | {limit} | {number(value.value)} {promise.unit}{interval}{mark} | {state} |"
+
+
+def _held_elsewhere() -> list[str]:
+    rows = [f"| {one.words} | {one.held_by} |" for one in PROMISED if one.held_by]
+    return ["## Held by tests and campaigns", "", "| promise | held by |", "|---|---|", *rows, ""]
+
+
+def _beside(found: Sequence[Standing]) -> Iterator[str]:
+    if not found:
+        return
+    yield from ("## Beside native programs and other projects", "")
+    yield "Measured in turns with ours in the same run. `×` says how many times better ours is; under 1 the other one is."
+    yield from ("", "| scenario | ours | theirs | × |", "|---|---|---|---|")
+    for one in found:
+        mine, other = one.ours.estimate().value, one.other.estimate().value
+        bold = "**" if one.ahead == "theirs" else ""
+        told = f"{bold}{number(one.times.value)}{bold}" + (" (not told apart)" if one.ahead == "even" else "")
+        yield (
+            f"| `{one.scenario}` | {one.ours.label}: {number(mine)} {one.ours.unit} "
+            f"| {one.other.label}: {number(other)} {one.other.unit} | {told} |"
+        )
+    behind = [one for one in found if one.ahead == "theirs"]
+    if behind:
+        yield from ("", "## Where others are faster", "")
+        for one in behind:
+            reason = reason_for(one.scenario, one.other.label)
+            why = f"{reason.why}. What would change it: {reason.change}." if reason is not None else f"{UNEXPLAINED}."
+            yield f"- `{one.scenario}`: {one.other.label}, {number(1 / one.times.value)} × ours: {why}"
+    yield ""
+
+
+def _missing(scenarios: Mapping[str, Scenario], found: Mapping[str, ScenarioResult]) -> Iterator[str]:
+    rows = [
+        f"- `{name}`: {label}: {why}"
+        for name, one in sorted(found.items())
+        if name in scenarios
+        for label, why in one.missing.items()
+    ]
+    if rows:
+        yield from ("## What could not be measured", "", *rows, "")
 
 
 def rows_in(page: str) -> set[tuple[str, str]]:

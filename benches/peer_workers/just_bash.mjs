@@ -1,29 +1,56 @@
 // just-bash: bash in TypeScript on Node.
-import { createInterface } from 'node:readline';
-import { Bash } from 'just-bash';
+import { Bash, defineCommand } from 'just-bash';
+import { WARM_CALLS, check, late, milliseconds, serve } from './_loop.mjs';
 
-const WARM_CALLS = 10;
+const many = { maxCommandCount: 1e7, maxLoopIterations: 1e7, maxExecutionTimeMs: 60_000 };
 const live = new Bash();
+const kept = [];
+let roomy;
 
 async function ask(bash) {
-  if ((await bash.exec('echo hi')).stdout !== 'hi\n') throw new Error('a wrong answer');
+  const done = await bash.exec('echo hi');
+  check(done.stdout === 'hi\n', JSON.stringify(done));
 }
 
-const ops = {
+await serve({
   new_session: () => ask(new Bash()),
   async warm_call() {
     for (let i = 0; i < WARM_CALLS; i++) await ask(live);
   },
-};
-
-for await (const line of createInterface({ input: process.stdin })) {
-  let answer;
-  try {
+  setup({ files = {} }) {
+    roomy = new Bash({ files, executionLimits: many });
+  },
+  async run({ code }) {
+    roomy ??= new Bash({ executionLimits: many });
+    const done = await roomy.exec(code);
+    check(done.exitCode === 0, done.stderr);
+    return { value: done.stdout.trim() };
+  },
+  async tool_calls({ count }) {
+    let made = 0;
+    const give = defineCommand('give', async args => {
+      made++;
+      return { stdout: `${args[0]}\n`, stderr: '', exitCode: 0 };
+    });
+    const bash = new Bash({ customCommands: [give], executionLimits: many });
     const started = process.hrtime.bigint();
-    await ops[JSON.parse(line).op]();
-    answer = { ms: Number(process.hrtime.bigint() - started) / 1e6 };
-  } catch (error) {
-    answer = { error: String(error) };
-  }
-  console.log(JSON.stringify(answer));
-}
+    await bash.exec(`i=0; while [ $i -lt ${count} ]; do give $i >/dev/null; i=$((i+1)); done`);
+    const ms = milliseconds(started);
+    check(made === count, made);
+    return { ms };
+  },
+  async open_sessions({ count }) {
+    for (let i = 0; i < count; i++) {
+      const bash = new Bash();
+      await ask(bash);
+      kept.push(bash);
+    }
+  },
+  deadline: ({ code, deadline_ms }) =>
+    late(deadline_ms, () => new Bash({ executionLimits: { ...many, maxExecutionTimeMs: deadline_ms } }).exec(code)),
+  async memory({ code, limit_mb }) {
+    const limits = { ...many, maxExecutionTimeMs: 20_000, maxFileSystemBytes: limit_mb << 20 };
+    const done = await new Bash({ executionLimits: limits }).exec(code);
+    return { said: `status ${done.exitCode}: ${done.stderr}`.slice(0, 200), stopped: done.exitCode !== 0 };
+  },
+});

@@ -1,38 +1,84 @@
 // quickjs-wasi: QuickJS in V8's WebAssembly. The module is compiled once, as its documentation advises.
 import { readFileSync } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { QuickJS } from 'quickjs-wasi';
+import { WARM_CALLS, check, late, milliseconds, serve } from './_loop.mjs';
 
 const wasm = await WebAssembly.compile(readFileSync(fileURLToPath(import.meta.resolve('quickjs-wasi/quickjs.wasm'))));
-const WARM_CALLS = 10;
-let live;
+const kept = [];
+let live, saved;
 
-function ask(vm) {
-  if (vm.evalCode('1+1').consume(h => h.toNumber()) !== 2) throw new Error('a wrong answer');
+const session = async () => (live ??= await QuickJS.create({ wasm }));
+const evaluate = (vm, code) => vm.evalCode(code).consume(handle => vm.dump(handle));
+const ask = vm => check(evaluate(vm, '1+1') === 2, '1+1');
+
+async function save() {
+  const vm = await session();
+  evaluate(vm, 'var x = [1, 2, 3]; function f() { return 6 }; 1');
+  saved = QuickJS.serializeSnapshot(vm.snapshot());
+  return { bytes: saved.length };
 }
 
-const ops = {
+await serve({
   async new_session() {
     const vm = await QuickJS.create({ wasm });
     ask(vm);
     return () => vm.dispose();
   },
   async warm_call() {
-    live ??= await QuickJS.create({ wasm });
-    for (let i = 0; i < WARM_CALLS; i++) ask(live);
+    const vm = await session();
+    for (let i = 0; i < WARM_CALLS; i++) ask(vm);
   },
-};
-
-for await (const line of createInterface({ input: process.stdin })) {
-  let answer;
-  try {
+  async setup({ code }) {
+    evaluate(await session(), code);
+  },
+  async run({ code }) {
+    return { value: String(evaluate(await session(), code)) };
+  },
+  async tool_calls({ count }) {
+    const vm = await QuickJS.create({ wasm });
+    let made = 0;
+    const give = vm.newFunction('give', value => {
+      made++;
+      return vm.newNumber(value.toNumber());
+    });
+    vm.setProp(vm.global, 'give', give);
+    give.dispose();
     const started = process.hrtime.bigint();
-    const close = await ops[JSON.parse(line).op]();
-    answer = { ms: Number(process.hrtime.bigint() - started) / 1e6 };
-    close?.();
-  } catch (error) {
-    answer = { error: String(error) };
-  }
-  console.log(JSON.stringify(answer));
-}
+    evaluate(vm, `for (let i = 0; i < ${count}; i++) give(i); 1`);
+    const ms = milliseconds(started);
+    check(made === count, made);
+    vm.dispose();
+    return { ms };
+  },
+  async open_sessions({ count }) {
+    for (let i = 0; i < count; i++) {
+      const vm = await QuickJS.create({ wasm });
+      ask(vm);
+      kept.push(vm);
+    }
+  },
+  save_small: save,
+  async restore_small() {
+    if (!saved) await save();
+    const vm = await QuickJS.restore(QuickJS.deserializeSnapshot(saved), { wasm });
+    check(evaluate(vm, 'f()') === 6, 'f()');
+    return () => vm.dispose();
+  },
+  async deadline({ code, deadline_ms }) {
+    let until = Infinity;
+    const vm = await QuickJS.create({ wasm, interruptHandler: () => performance.now() > until });
+    return await late(deadline_ms, () => {
+      until = performance.now() + deadline_ms;
+      return evaluate(vm, code);
+    });
+  },
+  async memory({ code, limit_mb }) {
+    const vm = await QuickJS.create({ wasm, memoryLimit: limit_mb << 20 });
+    try {
+      return { said: `ended: ${evaluate(vm, code)}`, stopped: false };
+    } catch (error) {
+      return { said: String(error).slice(0, 200), stopped: true };
+    }
+  },
+});

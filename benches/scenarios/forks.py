@@ -81,7 +81,7 @@ def measure(bench: Bench) -> None:
         beside = _Forking(warmed, "python", state=state, first=True).contender(
             "fork of a template to first result (beside peers)"
         )
-        bench.peers.interleave(bench, "new_session", beside)
+        bench.peers.interleave(bench, "new_session", beside, language="python", ours={"python": beside.label})
     bench.note("pyeryx and pydantic-monty stand in their own new-session numbers: neither can fork a live interpreter")
 
 

@@ -35,7 +35,7 @@ def measure(bench: Bench) -> None:
                 Contender(f"restart until it listens{title}", lambda restart=restart: restart(False), reads=True),  # type: ignore[misc]
                 Contender(f"restart until a thawed session's result{title}", lambda restart=restart: restart(True), reads=True),  # type: ignore[misc]
             ]
-        bench.interleave(*contenders, repetitions=bench.count(8, 2), warmup=1)
+        bench.interleave(*contenders, repetitions=bench.count(8, 2), warmup=0 if bench.quick else 1)
 
 
 def _starting(workers: Workers) -> Callable[[], float]:

@@ -12,12 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benches.harness import Bench, Promise, Scenario
+from benches.processes import held_mb
 from benches.sessions import FIRST_PROGRAMS, LANGUAGES, TITLES, first_result, ready, run
 
 if TYPE_CHECKING:
+    from benches.peers import Peers
     from hatchway import Sandbox
 
 _WARMED_UP = 3
+_MANY, _FEW = 20, 3
+"""Sessions of a peer; of one that takes seconds to open a session, few."""
 _RUNS = 70
 """Enough for a session to have taken its first checkpoint, whose pages are memory too."""
 
@@ -61,6 +65,26 @@ def measure(bench: Bench) -> None:
         bench.record(f"{title}, idle session after {_RUNS} runs", [grown], "MB")
         for box in kept:
             box.close()
+    if bench.peers is not None:
+        _beside(bench, bench.peers)
+
+
+def _beside(bench: Bench, peers: Peers) -> None:
+    """Proportional memory of one more session of each peer, its processes included."""
+    for language in LANGUAGES:
+        for peer in peers.able(bench, "open_sessions", language):
+            count = _FEW if "new_session" in peer.slow else _MANY
+            try:
+                worker = peers.fresh(peer)
+                worker.ask(op="open_sessions", count=1)
+                before = held_mb(worker.pid)
+                worker.ask(op="open_sessions", count=count)
+                grown = (held_mb(worker.pid) - before) / count
+            except RuntimeError as error:
+                bench.missing(f"{peer.title}, idle session, proportional", str(error))
+                continue
+            ours = f"{TITLES[language]}, idle session, proportional"
+            bench.record(f"{peer.title}, idle session, proportional", [grown], "MB", "peer", ours)
 
 
 SCENARIOS = [

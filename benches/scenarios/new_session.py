@@ -27,7 +27,7 @@ class _Opening:
 
 
 def measure(bench: Bench) -> None:
-    contenders = [Contender(_SPAWN, spawn_python, role="native")]
+    contenders = [Contender(_SPAWN, spawn_python, role="native", beside="Python, new session")]
     for language in LANGUAGES:
         title = TITLES[language]
         why = ready(language)
@@ -43,7 +43,12 @@ def measure(bench: Bench) -> None:
     bench.interleave(alone, repetitions=bench.count(200, 50))
     bench.note("interleaved with process starts, caches are cold; 'nothing between' is the same with warm caches")
     if bench.peers is not None:
-        bench.peers.interleave(bench, "new_session", Contender(_SPAWN + " (beside peers)", spawn_python, role="native"))
+        ours = {language: f"{TITLES[language]}, new session (beside peers)" for language in LANGUAGES if not ready(language)}
+        beside = []
+        for language, label in ours.items():
+            opening = _Opening(language)
+            beside.append(Contender(label, opening.run, after=opening.close))
+        bench.peers.interleave(bench, "new_session", *beside, ours=ours)
 
 
 SCENARIOS = [

@@ -37,7 +37,7 @@ class _Unasked:
         self._decision: Any = None
         self._turn: Any = None
         self._note: Any = None
-        self._runs._decide = self._learn
+        self._runs._decide = self._learn  # type: ignore[method-assign]
 
     def _learn(self, turn: Any, body: Any) -> Any:
         """The first run, to know its decision and what a turn is."""

@@ -19,11 +19,12 @@ _ARITHMETIC = "s=0; for ((i=0; i<100000; i++)); do ((s+=i)); done; [ $s = 499995
 _TEST = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; [ $i = 100000 ]"
 _JQ = "jq '[.[] | select(.on) | .price * 2] | add' data.json > answer.txt; [ $(cat answer.txt) = 107982000 ]"
 _ROWS = 12_000
-_PEER_LOOPS = {
-    "arithmetic_loop": ("(( )) loop, 20,000 steps", "s=0; for ((i=0; i<20000; i++)); do ((s+=i)); done; [ $s = 199990000 ]"),
-    "test_loop": ("[ ] loop, 20,000 steps", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; [ $i = 20000 ]"),
+_PEER_PROGRAMS = {
+    "(( )) loop, 20,000 steps": "s=0; for ((i=0; i<20000; i++)); do ((s+=i)); done; [ $s = 199990000 ]",
+    "[ ] loop, 20,000 steps": "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; [ $i = 20000 ]",
+    "jq, 1 MB, beside peers": _JQ,
 }
-"""What a peer's worker is asked for, and what we run beside it."""
+"""What peers are asked for, and what we run beside it."""
 
 
 def _data() -> str:
@@ -53,16 +54,20 @@ def measure(bench: Bench) -> None:
             if code is _JQ and jq is None:
                 bench.missing("native jq", "jq is not installed")
                 continue
-            native = f"bash {title}"
-            command = [bash, "-c", code]
-            contenders.append(Contender(native, lambda command=command: spawn(command, cwd=folder), role="native"))  # type: ignore[misc]
-            contenders.append(Contender(f"shell {title}", lambda code=code: ours(code)))  # type: ignore[misc]
+            command, label = [bash, "-c", code], f"shell {title}"
+            contenders.append(
+                Contender(f"bash {title}", lambda command=command: spawn(command, cwd=folder), role="native", beside=label)  # type: ignore[misc]
+            )
+            contenders.append(Contender(label, lambda code=code: ours(code)))  # type: ignore[misc]
         bench.interleave(*contenders, repetitions=bench.count(11, 3), warmup=1)
     if bench.peers is not None:
-        for op, (title, code) in _PEER_LOOPS.items():
+        for title, code in _PEER_PROGRAMS.items():
             beside = Contender(f"shell {title}", lambda code=code: ours(code))  # type: ignore[misc]
-            real = Contender(f"bash {title}", lambda code=code: spawn([bash, "-c", code]), role="native")  # type: ignore[misc]
-            bench.peers.interleave(bench, op, real, beside, repetitions=bench.count(11, 3), title=title)
+            bench.peers.interleave(
+                bench, "run", beside, repetitions=bench.count(11, 3), language="shell", title=title,
+                setup={"files": {"/home/user/data.json": _data()}}, fields={"code": f"cd /home/user; {code}"},
+                ours={"shell": beside.label},
+            )  # fmt: skip
 
 
 SCENARIOS = [

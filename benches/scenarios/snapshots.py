@@ -100,12 +100,45 @@ def measure(bench: Bench) -> None:
         restoring = _Restoring(saving, "len(x)", 100_000)
         save = Contender(f"{_INTEGERS}, save (beside peers)", saving.run, before=saving.disturb)
         restore = Contender(f"{_INTEGERS}, restore to first result (beside peers)", restoring.run, after=restoring.close)
-        bench.peers.interleave(bench, "save_integers", save, title="save")
-        bench.peers.interleave(bench, "restore_integers", restore, title="restore to first result")
+        bench.peers.interleave(
+            bench,
+            "save_integers",
+            save,
+            title="save",
+            language="python",
+            ours={"python": save.label},
+            repetitions=bench.count(15, 4),
+        )
+        bench.peers.interleave(
+            bench,
+            "restore_integers",
+            restore,
+            title="restore to first result",
+            language="python",
+            ours={"python": restore.label},
+            repetitions=bench.count(15, 4),
+        )
+        _small_beside(bench, savings)
     bench.note("save: of a session that was saved before and ran something since; first save has a row of its own")
     bench.note(
         "pyeryx pickles variables: functions, classes and generators are lost; pydantic-monty keeps its own subset's values"
     )
+
+
+def _small_beside(bench: Bench, savings: dict[str, _Saving]) -> None:
+    """Small sessions of each language, beside the peers of it."""
+    for label in ("Python, empty", "JavaScript", "shell"):
+        if label not in savings:
+            continue
+        saving, (language, _, _, code, expected) = savings[label], _SESSIONS[label]
+        restoring = _Restoring(saving, code, expected)
+        save = Contender(f"{label}, save (beside peers)", saving.run, before=saving.disturb)
+        restore = Contender(f"{label}, restore to first result (beside peers)", restoring.run, after=restoring.close)
+        for op, title, own in (("save_small", "save", save), ("restore_small", "restore to first result", restore)):
+            bench.peers.interleave(
+                bench, op, own, title=f"small session, {title}", language=language, ours={language: own.label},
+                repetitions=bench.count(15, 4),
+            )  # fmt: skip
 
 
 def measure_recording(bench: Bench) -> None:

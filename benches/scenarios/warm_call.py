@@ -45,7 +45,7 @@ def _per_second(calls: Callable[[], Any], seconds: float) -> float:
 
 
 def measure(bench: Bench) -> None:
-    contenders = [Contender("CPython compile and eval", _native_calls, role="native", calls=_CALLS)]
+    contenders = [Contender("CPython compile and eval", _native_calls, role="native", calls=_CALLS, beside="Python 1+1")]
     rates = []
     for language in LANGUAGES:
         label = f"{TITLES[language]} {FIRST_PROGRAMS[language][0]}"
@@ -63,8 +63,10 @@ def measure(bench: Bench) -> None:
     bench.interleave(*contenders, repetitions=bench.count(300, 60), warmup=10)
     bench.interleave(*rates, repetitions=bench.count(5, 2), warmup=0)
     if bench.peers is not None:
-        beside = Contender("Python 1+1 (beside peers)", contenders[1].run, calls=_CALLS)
-        bench.peers.interleave(bench, "warm_call", beside, calls=_CALLS)
+        own = [one for one in contenders if one.role == "ours"]
+        beside = [Contender(f"{one.label} (beside peers)", one.run, calls=_CALLS) for one in own]
+        ours = {language: f"{TITLES[language]} {FIRST_PROGRAMS[language][0]} (beside peers)" for language in LANGUAGES}
+        bench.peers.interleave(bench, "warm_call", *beside, calls=_CALLS, ours=ours)
 
 
 SCENARIOS = [

