@@ -238,8 +238,7 @@ class Sessions:
             worker = await self._workers.of(record.tenant)
             if live.worker is worker:
                 return worker
-            if sum(one.worker is not None for one in self._live.values()) >= self._live_max:
-                await self._make_room()
+            await self._make_room(await self.tenant(record.tenant))
             await self._open(live, worker)
         except WorkerLost as lost:
             raise Unavailable("WORKER_LOST", f"no worker could be had: {lost}", "try again") from None
@@ -353,7 +352,8 @@ class Sessions:
             writes.append(put)
         elif record.head is not None:
             heads = [DeleteSnapshot(id=record.head)]
-        record = msgspec.structs.replace(record, head=frozen.id if frozen else None, last_used_at=now)
+        used_at = max(now, record.created_at + 1)  # later than its making, also within the same millisecond
+        record = msgspec.structs.replace(record, head=frozen.id if frozen else None, last_used_at=used_at)
         try:
             await self._store.write(record.tenant, [*writes, PutSession(session=record), *heads, *more])
         except GatewayError:
@@ -453,9 +453,13 @@ class Sessions:
                     evicted += 1
         return evicted
 
-    async def _make_room(self) -> None:
-        """Evict the one that was not used for longest."""
-        resting = [one for one in self._live.values() if one.worker is not None and not one.lock.locked()]
+    async def _make_room(self, tenant: Tenant) -> None:
+        """If there are too many in memory, of this tenant or of all, evict the one that was not used for longest."""
+        crowd = [one for one in self._live.values() if one.worker is not None]
+        own = [one for one in crowd if one.record.tenant == tenant.id]
+        if len(own) < tenant.quotas.live_sessions_max and len(crowd) < self._live_max:
+            return
+        resting = [one for one in (own if len(crowd) < self._live_max else crowd) if not one.lock.locked()]
         if not resting:
             raise TooMany("BUSY", "every session in memory is running", "try again", retry_after_ms=200)
         oldest = min(resting, key=lambda one: one.used_at)
