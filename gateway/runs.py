@@ -193,14 +193,15 @@ class Runs:
         return await to_the_end(self._finish(turn, outcome, decision, worker))
 
     def _decide(self, turn: Turn, body: RunBody) -> Decision:
-        """May this program be run here, and how? Every refusal is written down."""
+        """May this program be run here, and how? A refusal is written down now, anything else with the run."""
         session = turn.live.record
         language = body.language or session.language
         asked = {"language": language_name(language), "bytes": size_of(body.code)}
         decision = turn.gate.decide("run", asked)
         told = {"event": "run", "verdict": decision.verdict, "rule": decision.rule, "policy": turn.gate.policy.digest}
-        turn.note("decision", turn.record.id, **told)
+        turn.decided = told
         if decision.verdict == "deny" or (decision.verdict == "ask" and decision.auto is None):
+            turn.note("decision", turn.record.id, **told)
             # A run is not something that could be put away before it began: what would have to be asked for is refused.
             raise refusal("run", decision)
         turn.gate.count("run", decision)
@@ -276,7 +277,14 @@ class Runs:
                 diagnostics.append(Diagnostic(severity=Severity.WARNING, code=error.code, message=error.message, hint=error.hint))
         result = msgspec.structs.replace(result, diagnostics=diagnostics)
         record = msgspec.structs.replace(turn.record, state="finished", result=result, updated_at=now_ms())
-        told = {"session": record.session_id, "status": result.status.value, "code": record.code_digest, "resumed": resumed}
+        told: dict[str, Any] = {
+            "session": record.session_id,
+            "status": result.status.value,
+            "code": record.code_digest,
+            "decision": turn.decided,
+        }
+        if resumed:
+            told["resumed"] = True
         turn.note("run", record.id, **told)
         await self._keep(turn, outcome, [PutRun(run=record), *more, *turn.audit])
         await self._end_turn(turn, result)
@@ -330,7 +338,8 @@ class Runs:
             size_bytes=len(sealed),
             created_at=now,
         )
-        turn.note("run", record.id, session=session.id, status="waiting_for_approval", code=record.code_digest)
+        told = {"session": session.id, "status": "waiting_for_approval", "code": record.code_digest, "decision": turn.decided}
+        turn.note("run", record.id, **told)
         waiting = msgspec.structs.replace(session, waiting_run=record.id, head=None, last_used_at=now)
         changes: list[Change] = [PutSnapshot(snapshot=snapshot, pack=sealed), PutSession(session=waiting), PutRun(run=record)]
         changes += [change for one in turn.left for change in file_changes(session.id, one, now)]

@@ -44,7 +44,7 @@ class RunBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Turn:
     """One run on its way: who, where, under which gate, and what is to be written down about it."""
 
-    __slots__ = ("audit", "body", "feed", "gate", "left", "live", "principal", "record")
+    __slots__ = ("audit", "body", "decided", "feed", "gate", "left", "live", "principal", "record")
 
     def __init__(self, principal: Principal, live: Live, gate: Gate, record: Run, body: RunBody, feed: Feed) -> None:
         self.principal = principal
@@ -54,6 +54,8 @@ class Turn:
         self.body = body
         self.feed = feed
         self.audit: list[AppendAudit] = []
+        self.decided: dict[str, str] = {}
+        """What the policy said about the run, for the audit."""
         self.left: list[FileChanges] = []
 
     def context(self) -> CallContext:
