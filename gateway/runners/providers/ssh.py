@@ -15,6 +15,7 @@ import contextlib
 import fnmatch
 import itertools
 import json
+import secrets
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -54,6 +55,16 @@ from gateway.runners.wire import (
 
 _KEYS = ("host", "port", "username", "root", "host_key", "identity")
 _SOURCE = Path(beneath.__file__).read_text("utf-8")
+_SWEEP_SECONDS = 5.0
+_KILLS = (
+    "import os,sys\n"
+    "for name in os.listdir('/proc'):\n"
+    "    try:\n"
+    "        if name.isdigit() and sys.argv[1].encode() in open('/proc/'+name+'/environ','rb').read().split(b'\\0'):\n"
+    "            os.kill(int(name), 9)\n"
+    "    except OSError:\n"
+    "        pass\n"
+)
 _LISTENS = (
     "import os,sys\n"
     "rows=[r for t in ('tcp','tcp6') if os.path.exists('/proc/net/'+t) for r in [l.split() for l in open('/proc/net/'+t)][1:]]\n"
@@ -245,7 +256,9 @@ class SshSession(RunnerSession):
 
     async def _execute(self, command: Command, output: Output, ending: Ending) -> int | None:
         root, cwd = self._choose(command.cwd or ".", True)
-        described = json.dumps({"argv": [command.program, *command.args], "env": dict(command.env)}).encode()
+        mark = f"HATCHWAY_COMMAND={secrets.token_hex(16)}"
+        env = {**dict(command.env), "HATCHWAY_COMMAND": mark.partition("=")[2]}
+        described = json.dumps({"argv": [command.program, *command.args], "env": env}).encode()
         line = "exec " + shlex.join(["python3", "-I", "-c", _SOURCE, "run", root, cwd, str(len(described))])
         channel = await self._start(line, described + command.stdin.encode("utf-8", "surrogateescape"), output)
         asked = asyncio.ensure_future(ending.event.wait())
@@ -256,6 +269,7 @@ class SshSession(RunnerSession):
             channel.signal("TERM")
             await asyncio.wait([channel.ended], timeout=self.grace_ms / 1000)
             channel.signal("KILL")
+            await self._sweep(mark)
             await asyncio.wait([channel.ended], timeout=self.grace_ms / 1000)
         if await channel.drained(_DRAIN_SECONDS):
             self._channels.discard(channel)
@@ -264,6 +278,12 @@ class SshSession(RunnerSession):
         if exit_code == 3 and not output.kept[STDOUT] and output.text(STDERR) in ("outside", "missing", "kind", "failed"):
             raise refusal(beneath.Refused(output.text(STDERR)), command.cwd or ".", self.id)
         return exit_code
+
+    async def _sweep(self, mark: str) -> None:
+        """End what is left of a command, by its mark: a server may refuse to pass signals on (OpenSSH does, for root)."""
+        with contextlib.suppress(OSError, asyncssh.Error, TimeoutError):
+            async with asyncio.timeout(_SWEEP_SECONDS):
+                await self._connection.run("exec " + shlex.join(["python3", "-I", "-c", _KILLS, mark]), encoding=None)
 
     # Files
 
