@@ -141,7 +141,8 @@ class Desk:
     def open(self, view: str = "") -> Page:
         """The console, signed in, at a view such as `session/s1`."""
         self.page.goto(f"{self.gateway.url}/console/#/{view}")
-        if self.page.locator("#token").is_visible() or not self.page.locator("#top").is_visible():
+        self.page.locator("#token:visible, #top:visible").first.wait_for()  # whichever the page decides to show
+        if self.page.locator("#token").is_visible():
             self.page.locator("#token").fill(self.token)
             self.page.keyboard.press("Enter")
         expect(self.page.locator("#top")).to_be_visible()
