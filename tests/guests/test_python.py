@@ -48,7 +48,7 @@ def test_preloaded_packages_cost_a_session_no_memory() -> None:
 
 
 def test_figures_left_open_are_shown_and_closed() -> None:
-    with hatchway.Sandbox() as box:
+    with hatchway.Sandbox(limits=GENEROUS) as box:
         first = box.run("import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.figure()\nplt.bar([1], [2])\nNone")
         second = box.run("plt.get_fignums()")
     assert [display.mime for display in first.displays] == ["image/png", "image/png"]

@@ -1,7 +1,8 @@
 /* arith.c - evaluating arithmetic: 64-bit, wrapping, with variables whose values are expressions again.
  *
- * The tree of an expression is parsed once and kept. Bash substitutes $x as text before parsing, which only differs from an operand when
- * the value is not a plain number; so the kept tree is used when all values are plain, and the text is parsed anew when one is not.
+ * The tree of an expression is parsed once and kept. Bash substitutes $x as text before parsing, which only differs from an
+ * operand when the value is not a plain number; so the kept tree is used when all values are plain, and the text is parsed anew
+ * when one is not.
  */
 #include "arith.h"
 #include <ctype.h>
@@ -17,10 +18,8 @@ static bool eval(anode *n, int64_t *out);
 static bool complain(const char *text, const char *message, const char *where)
 {
     while (isspace((unsigned char)*text)) text++;
-    int n = (int)strlen(text), k = where ? (int)strlen(where) : 0;
-    while (n > 0 && isspace((unsigned char)text[n - 1])) n--;
-    while (k > 0 && isspace((unsigned char)where[k - 1])) k--;
-    sh_error("%s%s%.*s: %s (error token is \"%.*s\")", arith_who ? arith_who : "", arith_who ? ": " : "", n, text, message, k, where ? where : "");
+    sh_error("%s%s%s: %s (error token is \"%s\")", arith_who ? arith_who : "", arith_who ? ": " : "", text, message,
+             where ? where : "");
     return false;
 }
 
@@ -74,7 +73,8 @@ static bool load(anode *n, int64_t *out)
 {
     slot *s = n->slot;
     var *v = s->top;
-    if (!n->sub && v && !s->special && (v->flags & (V_SET | V_ARRAY | V_ASSOC | V_NAMEREF)) == V_SET) return text_value(v->str, out);
+    if (!n->sub && v && !s->special && (v->flags & (V_SET | V_ARRAY | V_ASSOC | V_NAMEREF)) == V_SET)
+        return text_value(v->str, out);
     char *key;
     int64_t i;
     if (!locate(n, &s, &v, &key, &i)) return false;
@@ -84,7 +84,7 @@ static bool load(anode *n, int64_t *out)
     else text = var_scalar(s, v);
     if (!text && sh.opt[O_NOUNSET]) {
         sh_error("%s: unbound variable", n->slot->name);
-        sh_exit(sh.subshells ? 1 : 127);
+        sh_exit(sh_fatal_status());
         return false;
     }
     return text_value(text, out);
@@ -96,7 +96,10 @@ static bool store(anode *n, int64_t value)
     slot *s = n->slot;
     var *v;
     int64_t i;
-    if (!n->sub && s->top && !s->special && s->top->level == sh.level && (s->top->flags & ~(V_EXPORT | V_INT)) == V_SET) { var_put(s->top, text); return true; }
+    if (!n->sub && s->top && !s->special && s->top->level == sh.level && (s->top->flags & ~(V_EXPORT | V_INT)) == V_SET) {
+        var_put(s->top, text);
+        return true;
+    }
     if (!n->sub) return var_set_slot(s, text, 0);
     if (!locate(n, &s, &v, &key, &i)) return false;
     return key ? var_set_elem(s, key, text, 0) : var_set_index(s, i, text, 0);
@@ -156,7 +159,10 @@ static bool eval_chain(anode *n, int64_t *out)
 static const char *param_text(param *pm)
 {
     static char buf[24];
-    if (!pm->special) { var *v = var_top(pm->slot); return v && (v->flags & (V_SET | V_ARRAY | V_ASSOC | V_NAMEREF)) == V_SET ? v->str : NULL; }
+    if (!pm->special) {
+        var *v = var_top(pm->slot);
+        return v && (v->flags & (V_SET | V_ARRAY | V_ASSOC | V_NAMEREF)) == V_SET ? v->str : NULL;
+    }
     if (pm->special == '1') return pm->number <= sh.nargs ? sh.args[pm->number - 1] : NULL;
     if (pm->special == '#') return fmt_int(sh.nargs, buf);
     if (pm->special == '?') return fmt_int(sh.status, buf);
@@ -182,8 +188,24 @@ static bool eval(anode *n, int64_t *out)
         return true;
     }
     case A_POW: return eval(n->a, &x) && eval(n->b, &y) && compute(A_POW, x, y, out, n->at);
-    case A_LAND: if (!eval(n->a, &x)) return false; if (!x) { *out = 0; return true; } if (!eval(n->b, &y)) return false; *out = y != 0; return true;
-    case A_LOR: if (!eval(n->a, &x)) return false; if (x) { *out = 1; return true; } if (!eval(n->b, &y)) return false; *out = y != 0; return true;
+    case A_LAND:
+        if (!eval(n->a, &x)) return false;
+        if (!x) {
+            *out = 0;
+            return true;
+        }
+        if (!eval(n->b, &y)) return false;
+        *out = y != 0;
+        return true;
+    case A_LOR:
+        if (!eval(n->a, &x)) return false;
+        if (x) {
+            *out = 1;
+            return true;
+        }
+        if (!eval(n->b, &y)) return false;
+        *out = y != 0;
+        return true;
     case A_COND: return eval(n->a, &x) && eval(x ? n->b : n->c, out);
     case A_COMMA: return eval(n->a, &x) && eval(n->b, out);
     case A_ASSIGN:
@@ -230,7 +252,8 @@ static void prepare(arith *a)
             if (p->kind == P_LIT) continue;
             if (p->kind != P_PARAM) return;
             param *pm = p->u.param;
-            if (pm->op || pm->sub || pm->length || pm->indirect || pm->names || (pm->special && !strchr("1#?", pm->special))) return;
+            if (pm->op || pm->sub || pm->length || pm->indirect || pm->names || (pm->special && !strchr("1#?", pm->special)))
+                return;
             n++;
         }
         if (strpbrk(a->text, "\"'\\`")) return;

@@ -21,7 +21,8 @@ struct anode {
     const char *at;              /* into the expression, for error tokens */
 };
 
-/* Parses text; `params` are the $x of it in order (NULL when the text has none). *error is a message or NULL, *where the error token. */
+/* Parses text; `params` are the $x of it in order (NULL when the text has none). *error is a message or NULL, *where the error
+ * token. */
 anode *arith_tree(arena *a, const char *text, param **params, int nparams, const char **error, const char **where);
 bool arith_number(const char *s, size_t n, int64_t *out, const char **error);   /* 12, 0x1f, 017, 16#ff */
 #endif

@@ -42,7 +42,14 @@ bool arith_number(const char *s, size_t n, int64_t *out, const char **error)
     const char *hash = memchr(s, '#', n);
     if (hash) {
         base = 0;
-        for (; s + i < hash; i++) { if (!isdigit((unsigned char)s[i])) { *error = "invalid number"; return false; } base = base * 10 + (uint64_t)(s[i] - '0'); if (base > 64) break; }
+        for (; s + i < hash; i++) {
+            if (!isdigit((unsigned char)s[i])) {
+                *error = "invalid number";
+                return false;
+            }
+            base = base * 10 + (uint64_t)(s[i] - '0');
+            if (base > 64) break;
+        }
         if (base < 2 || base > 64) { *error = "invalid arithmetic base"; return false; }
         i = (size_t)(hash - s) + 1;
         if (i == n) { *error = "invalid integer constant"; return false; }
@@ -115,13 +122,17 @@ static anode *primary(ap *p)
     if (*p->s == '$' && p->params && p->used < p->nparams) {
         param *pm = p->params[p->used++];
         size_t k = 1;
-        if (p->s[1] == '{') { const char *close = strchr(p->s, '}'); if (!close) return fail(p, "text", p->s); k = (size_t)(close - p->s) + 1; }
-        else if (isalpha((unsigned char)p->s[1]) || p->s[1] == '_') k += name_len(p->s + 1);
+        if (p->s[1] == '{') {
+            const char *close = strchr(p->s, '}');
+            if (!close) return fail(p, "text", p->s);
+            k = (size_t)(close - p->s) + 1;
+        } else if (isalpha((unsigned char)p->s[1]) || p->s[1] == '_') k += name_len(p->s + 1);
         else k = 2;
         anode *n = make(p, A_TEXT, NULL, NULL);
         n->text = pm;
         p->s += k;
-        if (isalnum((unsigned char)*p->s) || *p->s == '_' || *p->s == '#' || *p->s == '$' || *p->s == '[') return fail(p, "text", p->s);
+        if (isalnum((unsigned char)*p->s) || *p->s == '_' || *p->s == '#' || *p->s == '$' || *p->s == '[')
+            return fail(p, "text", p->s);
         return n;
     }
     if (name_len(p->s)) return variable(p);
@@ -187,15 +198,16 @@ static anode *power(ap *p)
 /* The binary operator at s with its level (higher binds tighter), 0 when there is none or it is an assignment. */
 static int binary_at(const char *s, int *op, size_t *n)
 {
-    static const struct { char t[3]; uint8_t op, level; } ops[] = {
-        { "<<", A_SHL, 8 }, { ">>", A_SHR, 8 }, { "<=", A_LE, 7 }, { ">=", A_GE, 7 }, { "==", A_EQ, 6 }, { "!=", A_NE, 6 }, { "&&", A_LAND, 2 },
-        { "||", A_LOR, 1 }, { "*", A_MUL, 10 }, { "/", A_DIV, 10 }, { "%", A_MOD, 10 }, { "+", A_ADD, 9 }, { "-", A_SUB, 9 }, { "<", A_LT, 7 },
-        { ">", A_GT, 7 }, { "&", A_AND, 5 }, { "^", A_XOR, 4 }, { "|", A_OR, 3 } };
+    static const struct { char t[3]; uint8_t op, level;
+    } ops[] = { { "<<", A_SHL, 8 }, { ">>", A_SHR, 8 },  { "<=", A_LE, 7 },  { ">=", A_GE, 7 },  { "==", A_EQ, 6 },
+                { "!=", A_NE, 6 },  { "&&", A_LAND, 2 }, { "||", A_LOR, 1 }, { "*", A_MUL, 10 }, { "/", A_DIV, 10 },
+                { "%", A_MOD, 10 }, { "+", A_ADD, 9 },   { "-", A_SUB, 9 },  { "<", A_LT, 7 },   { ">", A_GT, 7 },
+                { "&", A_AND, 5 },  { "^", A_XOR, 4 },   { "|", A_OR, 3 } };
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         size_t k = strlen(ops[i].t);
         if (strncmp(s, ops[i].t, k)) continue;
-        bool assigns = s[k] == '=' && ops[i].op != A_LE && ops[i].op != A_GE && ops[i].op != A_EQ && ops[i].op != A_NE && ops[i].op != A_LAND
-                       && ops[i].op != A_LOR && ops[i].op != A_LT && ops[i].op != A_GT;
+        bool assigns = s[k] == '=' && ops[i].op != A_LE && ops[i].op != A_GE && ops[i].op != A_EQ && ops[i].op != A_NE &&
+                       ops[i].op != A_LAND && ops[i].op != A_LOR && ops[i].op != A_LT && ops[i].op != A_GT;
         if (assigns) return 0;
         *op = ops[i].op;
         *n = k;
@@ -237,7 +249,11 @@ static anode *ternary(ap *p)
     blanks(p);
     if (*p->s == ':' || !*p->s) return fail(p, "expression expected", *p->s ? p->s : p->tok);
     anode *yes = assignment(p);
-    for (blanks(p); yes && *p->s == ','; blanks(p)) { p->s++; yes = make(p, A_COMMA, yes, assignment(p)); if (!yes->b) return NULL; }
+    for (blanks(p); yes && *p->s == ','; blanks(p)) {
+        p->s++;
+        yes = make(p, A_COMMA, yes, assignment(p));
+        if (!yes->b) return NULL;
+    }
     if (!yes) return NULL;
     if (*p->s != ':') return fail(p, "`:' expected for conditional expression", p->tok);
     p->tok = p->s++;
@@ -256,8 +272,11 @@ static anode *assignment(ap *p)
     anode *n = ternary(p);
     if (!n) return NULL;
     blanks(p);
-    static const struct { char t[4]; uint8_t op; } ops[] = { { "<<=", A_SHL }, { ">>=", A_SHR }, { "*=", A_MUL }, { "/=", A_DIV }, { "%=", A_MOD },
-        { "+=", A_ADD }, { "-=", A_SUB }, { "&=", A_AND }, { "^=", A_XOR }, { "|=", A_OR }, { "=", 0 } };
+    static const struct {
+        char t[4];
+        uint8_t op;
+    } ops[] = { { "<<=", A_SHL }, { ">>=", A_SHR }, { "*=", A_MUL }, { "/=", A_DIV }, { "%=", A_MOD }, { "+=", A_ADD },
+                { "-=", A_SUB },  { "&=", A_AND },  { "^=", A_XOR }, { "|=", A_OR },  { "=", 0 } };
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         size_t k = strlen(ops[i].t);
         if (strncmp(p->s, ops[i].t, k) || (!ops[i].op && p->s[1] == '=')) continue;
@@ -291,8 +310,14 @@ anode *arith_tree(arena *a, const char *text, param **params, int nparams, const
     if (n && *p.s) {
         n = NULL;
         bool op = strchr("=+-*/%<>!&|^?:,", *p.s) != NULL;
-        fail(&p, op && *p.s != ':' && *p.s != '!' ? "syntax error: operand expected" : isalnum((unsigned char)*p.s) || *p.s == '_' || *p.s == '$' ? "syntax error in expression" :
-             *p.s == '.' || *p.s == '@' || *p.s == '\\' || *p.s == '"' || *p.s == '\'' || *p.s == '{' || *p.s == '}' || *p.s == '[' || *p.s == ']' || *p.s == ';' || *p.s == '`' ? "syntax error: invalid arithmetic operator" : "syntax error in expression", p.s);
+        fail(&p,
+             op && *p.s != ':' && *p.s != '!'                             ? "syntax error: operand expected"
+             : isalnum((unsigned char)*p.s) || *p.s == '_' || *p.s == '$' ? "syntax error in expression"
+             : *p.s == '.' || *p.s == '@' || *p.s == '\\' || *p.s == '"' || *p.s == '\'' || *p.s == '{' || *p.s == '}' ||
+                     *p.s == '[' || *p.s == ']' || *p.s == ';' || *p.s == '`'
+                 ? "syntax error: invalid arithmetic operator"
+                 : "syntax error in expression",
+             p.s);
     }
     *error = p.error;
     *where = p.where;

@@ -1,7 +1,8 @@
 /* arrays.c - the two kinds of arrays.
  *
- * Indexed arrays are sorted by index, so a dense one is found by direct access and a sparse one by bisection. Associative arrays are a hash
- * table; listing them gives bash's own order (its hash function, 1024 buckets, newest first within a bucket), because scripts' outputs show it.
+ * Indexed arrays are sorted by index, so a dense one is found by direct access and a sparse one by bisection. Associative arrays
+ * are a hash table; listing them gives bash's own order (its hash function, 1024 buckets, newest first within a bucket), because
+ * scripts' outputs show it.
  */
 #include "sh.h"
 #include <stdlib.h>

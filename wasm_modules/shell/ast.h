@@ -1,7 +1,7 @@
 /* ast.h - the syntax tree that the parser builds and the executor walks.
  *
- * Every node lives in the arena of its `program` and is immutable after parsing, except for the caches marked so. A function definition
- * keeps its program alive by a reference; nothing else outlives the unit it was parsed in.
+ * Every node lives in the arena of its `program` and is immutable after parsing, except for the caches marked so. A function
+ * definition keeps its program alive by a reference; nothing else outlives the unit it was parsed in.
  */
 #ifndef HATCH_AST_H
 #define HATCH_AST_H
@@ -16,8 +16,8 @@ typedef struct redir redir;
 typedef struct anode anode;
 struct slot;
 
-/* An arithmetic expression. `text` is what stood in the source. When it holds $, ` or quotes, `w` is that text as a word to be expanded
- * first, and the tree is used only while every expansion is a plain number (see arith.c). */
+/* An arithmetic expression. `text` is what stood in the source. When it holds $, ` or quotes, `w` is that text as a word to be
+ * expanded first, and the tree is used only while every expansion is a plain number (see arith.c). */
 typedef struct arith {
     char *text;
     word *w;
@@ -29,8 +29,10 @@ typedef struct arith {
 enum part_kind { P_LIT, P_PARAM, P_CMD, P_ARITH, P_PROC_IN, P_PROC_OUT, P_BAD };
 
 enum param_op {
-    OP_NONE, OP_DEFAULT, OP_ASSIGN, OP_ERROR, OP_ALT, OP_PREFIX, OP_PREFIX_LONG, OP_SUFFIX, OP_SUFFIX_LONG, OP_REPLACE, OP_REPLACE_ALL,
-    OP_REPLACE_HEAD, OP_REPLACE_TAIL, OP_UPPER, OP_UPPER_ALL, OP_LOWER, OP_LOWER_ALL, OP_TOGGLE, OP_TOGGLE_ALL, OP_SUBSTR, OP_TRANSFORM
+    OP_NONE, OP_DEFAULT, OP_ASSIGN, OP_ERROR, OP_ALT, OP_PREFIX, OP_PREFIX_LONG, OP_SUFFIX, OP_SUFFIX_LONG, OP_REPLACE,
+    OP_REPLACE_ALL,
+    OP_REPLACE_HEAD, OP_REPLACE_TAIL, OP_UPPER, OP_UPPER_ALL, OP_LOWER, OP_LOWER_ALL, OP_TOGGLE, OP_TOGGLE_ALL, OP_SUBSTR,
+    OP_TRANSFORM
 };
 
 enum sub_kind { SUB_NONE, SUB_AT, SUB_STAR, SUB_EXPR };
@@ -140,7 +142,8 @@ struct node {
     union {
         struct { assign *assigns; word **words; int n; void *cached; uint32_t cached_gen; } simple;
         struct { node **items; int n; } list;                 /* N_LIST, N_PIPE */
-        struct { node *a, *b; } pair;                         /* N_AND N_OR; N_WHILE N_UNTIL: condition, body; N_NOT N_TIME N_SUBSHELL N_GROUP: a */
+        /* N_AND N_OR; N_WHILE N_UNTIL: condition, body; N_NOT N_TIME N_SUBSHELL N_GROUP: a */
+        struct { node *a, *b; } pair;
         struct { node *cond, *then, *other; } iff;
         struct { char *var; struct slot *slot; word **words; int n; uint8_t has_in; node *body; } loop;
         struct { arith *init, *test, *step; node *body; } cfor;

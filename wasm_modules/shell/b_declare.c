@@ -24,7 +24,7 @@ static bool add_indexed(slot *s, assign *e, int64_t *next)
 {
     if (e->has_sub) {
         int64_t i;
-        if (!arith_eval(e->index, &i)) return false;
+        if (!arith_eval(e->index, &i)) { sh_abandon(1); return false; }
         if (i < 0) i += s->top && s->top->flags & V_ARRAY ? arr_next(s->top->u.a) : 0;
         if (i < 0) { sh_error("%s: bad array subscript", e->raw ? e->raw : s->name); return false; }
         char *value = expand_one(e->value, X_ASSIGN);
@@ -45,6 +45,7 @@ static bool add_keyed(slot *s, assign *e)
     for (; e; e = e->next) {
         if (e->has_sub) {
             char *key = expand_one(e->key, X_NOTILDE), *value = key ? expand_one(e->value, X_ASSIGN) : NULL;
+            if (value && !*key) { sh_error("[]=%s: bad array subscript", value); continue; }
             if (!value || !var_set_elem(s, key, value, e->append)) return false;
         } else if (!expand_word(e->value, X_WORDS & ~X_SPLIT & ~X_GLOB & ~X_BRACE, &flat)) return false;
     }
@@ -140,12 +141,19 @@ static int show_functions(decl *d, int argc, char **argv, int at)
     if (at >= argc) {
         for (size_t i = 0; i < n; i++) {
             if (d->names_only) sb_printf(&b, "declare -f%s %s\n", f[i]->exported ? "x" : "", f[i]->name);
-            else { print_function(&b, f[i]); if (f[i]->exported && d->on & V_EXPORT) sb_printf(&b, "declare -fx %s\n", f[i]->name); }
+            else {
+                print_function(&b, f[i]);
+                if (f[i]->exported && d->on & V_EXPORT) sb_printf(&b, "declare -fx %s\n", f[i]->name);
+            }
         }
     }
     for (; at < argc; at++) {
         func *one = func_find(argv[at]);
-        if (!one) { status = 1; if (d->on & (V_EXPORT | V_READONLY)) b_error(d->who, 1, "%s: not a function", argv[at]); continue; }
+        if (!one) {
+            status = 1;
+            if (d->on & (V_EXPORT | V_READONLY)) b_error(d->who, 1, "%s: not a function", argv[at]);
+            continue;
+        }
         if (d->on & V_EXPORT) one->exported = 1;
         else if (d->off & V_EXPORT) one->exported = 0;
         else if (d->on & V_READONLY) one->readonly = 1;
@@ -182,20 +190,39 @@ static void list_all(decl *d, bool as_set)
     }
 }
 
+enum { CASES = V_LOWER | V_UPPER | V_CAPITAL };
+
 /* Gives v the attributes; false after a message. */
 static bool set_attributes(decl *d, slot *s, var *v)
 {
     if (d->off & V_READONLY && v->flags & V_READONLY) { b_error(d->who, 1, "%s: readonly variable", s->name); return false; }
-    if (d->on & V_ARRAY && v->flags & V_ASSOC) { b_error(d->who, 1, "%s: cannot convert associative to indexed array", s->name); return false; }
-    if (d->on & V_ASSOC && v->flags & V_ARRAY) { b_error(d->who, 1, "%s: cannot convert indexed to associative array", s->name); return false; }
-    if ((d->off & V_ARRAY && v->flags & V_ARRAY) || (d->off & V_ASSOC && v->flags & V_ASSOC)) { b_error(d->who, 1, "%s: cannot destroy array variables in this way", s->name); return false; }
+    if (d->on & V_ARRAY && v->flags & V_ASSOC) {
+        b_error(d->who, 1, "%s: cannot convert associative to indexed array", s->name);
+        return false;
+    }
+    if (d->on & V_ASSOC && v->flags & V_ARRAY) {
+        b_error(d->who, 1, "%s: cannot convert indexed to associative array", s->name);
+        return false;
+    }
+    if ((d->off & V_ARRAY && v->flags & V_ARRAY) || (d->off & V_ASSOC && v->flags & V_ASSOC)) {
+        b_error(d->who, 1, "%s: cannot destroy array variables in this way", s->name);
+        return false;
+    }
     bool had_value = v->flags & V_SET;
     if (d->on & (V_ARRAY | V_ASSOC)) { var_make_array(s, v, d->on & V_ASSOC); if (!had_value) v->flags &= (uint16_t)~V_SET; }
-    if (d->on & V_LOWER) v->flags &= (uint16_t)~(V_UPPER | V_CAPITAL);
-    if (d->on & V_UPPER) v->flags &= (uint16_t)~(V_LOWER | V_CAPITAL);
+    if (d->on & CASES) v->flags &= (uint16_t)~CASES;
     v->flags |= (uint16_t)(d->on & ~(V_ARRAY | V_ASSOC | V_READONLY));
     v->flags &= (uint16_t)~(d->off & ~(V_ARRAY | V_ASSOC | V_READONLY));
     return true;
+}
+
+/* set -x shows what export and readonly assign, too. */
+static void trace_value(const char *name, const char *value)
+{
+    strbuf b = { .a = &sh.tmp };
+    sb_printf(&b, "%s=", name);
+    if (*value) quote_xtrace(&b, value);
+    trace_text(sb_str(&b));
 }
 
 static int one_name(decl *d, char *arg, assign *array)
@@ -216,14 +243,28 @@ static int one_name(decl *d, char *arg, assign *array)
     char *name = arena_strndup(&sh.tmp, arg, n);
     slot *s = slot_of(name);
     bool make_local = d->local && !d->global;
-    if (!make_local && !(d->on & V_NAMEREF) && !(d->off & V_NAMEREF) && s->top && s->top->flags & V_NAMEREF) { char *unused; var_deref(&s, &unused); }
+    var *temp = s->top && s->top->flags & V_TEMP && s->top->scope == sh.scope + 1 ? s->top : NULL;   /* x=1 export x */
+    if (!make_local && !(d->on & V_NAMEREF) && !(d->off & V_NAMEREF) && s->top && s->top->flags & V_NAMEREF) {
+        char *unused;
+        var_deref(&s, &unused);
+    }
     if (make_local) {
-        if (s->top && s->top->flags & V_READONLY && (s->top->scope == sh.scope || s->top->scope == 0)) { return b_error(d->who, 1, "%s: readonly variable", name); }
+        if (s->top && s->top->flags & V_READONLY && (s->top->scope == sh.scope || s->top->scope == 0)) {
+            return b_error(d->who, 1, "%s: readonly variable", name);
+        }
         var_local(s, d->inherit || sh.shopt[S_LOCALVAR_INHERIT]);
     }
     int scope = d->global ? 0 : make_local ? sh.scope : -1;
-    if (s->top && s->top->flags & V_READONLY && (value || array)) { return b_error(d->who, 1, "%s: readonly variable", name); }
+    if (s->top && s->top->flags & V_READONLY && (value || array)) {
+        if (d->who[0] == 'e' || d->who[0] == 'r') { check_readonly(s, s->top); return 1; }
+        return b_error(d->who, 1, "%s: readonly variable", name);
+    }
+    if (temp && !make_local && d->on & (V_EXPORT | V_READONLY)) {   /* the temporary value comes to stay */
+        scope = temp->outer ? temp->outer->scope : 0;
+        if (!value && !array) value = temp->str;
+    }
     var *v = var_writable(s, scope);
+    if (temp && scope >= 0 && !make_local) v->flags |= V_EXPORT;
     if (array && !(d->on & (V_ARRAY | V_ASSOC)) && !(v->flags & (V_ARRAY | V_ASSOC))) { var_make_array(s, v, 0); }
     if (!set_attributes(d, s, v)) return 1;
     if (sub && !(v->flags & (V_ARRAY | V_ASSOC)) && value) var_make_array(s, v, 0);
@@ -235,18 +276,39 @@ static int one_name(decl *d, char *arg, assign *array)
         copy.append = append;
         ok = assign_array(s, &copy, false);
     } else if (value && d->on & V_NAMEREF) {
-        if (!strcmp(value, name) && !make_local) { ok = false; b_error(d->who, 1, "%s: nameref variable self references not allowed", name); }
-        else if (*value && !name_len(value)) { ok = false; b_error(d->who, 1, "`%s': invalid variable name for name reference", value); }
-        else var_put(v, value);
+        if (!strcmp(value, name) && !make_local) {
+            ok = false;
+            b_error(d->who, 1, "%s: nameref variable self references not allowed", name);
+        } else if (*value && !name_len(value)) {
+            ok = false;
+            b_error(d->who, 1, "`%s': invalid variable name for name reference", value);
+        } else var_put(v, value);
     } else if (value && !sub && v->flags & (V_ARRAY | V_ASSOC) && value[0] == '(' && value[strlen(value) - 1] == ')') {
         assign *text = parse_array_text(&sh.tmp, value);
         if (text) { text->append = append; ok = assign_array(s, text, false); }
         else ok = var_set_slot(s, value, append);
     } else if (value && sub) ok = var_set_elem(s, sub, value, append);
-    else if (value) ok = var_set_slot(s, value, append);
+    else if (value) {
+        const char *who = arith_who;
+        arith_who = d->who;      /* an integer's value is evaluated in the builtin's name */
+        ok = var_set_slot(s, value, append);
+        arith_who = who;
+        if (sh.opt[O_XTRACE] && ok && (d->who[0] == 'e' || d->who[0] == 'r')) trace_value(name, value);
+    }
     if (hidden) chain_insert(s, hidden);
     if (ok && d->on & V_READONLY) { v = chain_find(s, v->scope); if (v) v->flags |= V_READONLY; }
     return ok ? 0 : 1;
+}
+
+static const char *usage_of(const char *who)
+{
+    switch (*who) {
+    case 'e': return "export [-fn] [name[=value] ...] or export -p";
+    case 'r': return "readonly [-aAf] [name[=value] ...] or readonly -p";
+    case 'l': return "local [option] name[=value] ...";
+    case 't': return "typeset [-aAfFgiIlnrtux] name[=value] ... or typeset -p [-aAfFilnrtux] [name ...]";
+    default: return "declare [-aAfFgiIlnrtux] [name[=value] ...] or declare -p [-aAfFilnrtux] [name ...]";
+    }
 }
 
 int b_declare(int argc, char **argv)
@@ -259,6 +321,7 @@ int b_declare(int argc, char **argv)
         if (!sh.depth || !sh.frames) return b_error("local", 1, "can only be used in a function");
     }
     bool exporting = argv[0][0] == 'e', freezing = argv[0][0] == 'r';
+    const char *letters = exporting ? "fnp" : freezing ? "aAfp" : "aAcfFgiIlnprtux";
     bool in_function = false;
     for (frame *f = sh.frames; f; f = f->up) if (f->func) { in_function = true; break; }
     d.local = !exporting && !freezing && in_function;
@@ -266,20 +329,21 @@ int b_declare(int argc, char **argv)
         if (!strcmp(argv[i], "--")) { i++; break; }
         bool on = argv[i][0] == '-';
         for (char *c = argv[i] + 1; *c; c++) {
+            if (!strchr(letters, *c)) {
+                b_error(argv[0], 2, "%c%c: invalid option", on ? '-' : '+', *c);
+                return b_usage(argv[0], usage_of(argv[0]));
+            }
             if (*c == 'g') d.global = true;
             else if (*c == 'f') d.functions = true;
             else if (*c == 'F') d.functions = d.names_only = true;
             else if (*c == 'p') d.print = true;
             else if (*c == 'I') d.inherit = true;
             else if (exporting && *c == 'n') { d.on &= ~V_EXPORT; d.off |= V_EXPORT; }
-            else if (flag_of(*c)) { if (on) d.on |= flag_of(*c); else d.off |= flag_of(*c); }
-            else {
-                b_error(argv[0], 2, "-%c: invalid option", *c);
-                return b_usage(argv[0], exporting ? "export [-fn] [name[=value] ...] or export -p" : freezing ? "readonly [-aAf] [name[=value] ...] or readonly -p" :
-                               argv[0][0] == 'l' ? "local [option] name[=value] ..." : "declare [-aAfFgiIlnrtux] [name[=value] ...] or declare -p [-aAfFilnrtux] [name ...]");
-            }
+            else if (on) d.on |= flag_of(*c);
+            else d.off |= flag_of(*c);
         }
     }
+    if ((d.on & CASES) & ((d.on & CASES) - 1)) d.on &= ~CASES;   /* -u and -l: neither */
     if (d.functions) return show_functions(&d, argc, argv, i);
     if (i >= argc) { list_all(&d, !d.print && !d.on && argv[0][0] != 'l'); return 0; }
     if (d.print && !exporting && !freezing) {
@@ -314,11 +378,24 @@ static int unset_element(char *arg, size_t n)
     var *v = var_deref(&s, &unused);
     if (!v) return 0;
     if (v->flags & V_READONLY) return b_error("unset", 1, "%s: cannot unset: readonly variable", s->name);
-    if (v->flags & V_ASSOC) { v = var_writable(s, -1); assoc_unset(v->u.h, sub); return 0; }
-    if (!strcmp(sub, "@") || !strcmp(sub, "*")) return var_unset(s, 0) ? 0 : 1;
+    if (v->flags & V_ASSOC) {
+        if (strpbrk(sub, "$`") && !expand_string(sub, '"', &sub)) return 1;   /* unset 'm[$k]' */
+        v = var_writable(s, -1);
+        assoc_unset(v->u.h, sub);
+        return 0;
+    }
+    if (!strcmp(sub, "@") || !strcmp(sub, "*")) {
+        if (!(v->flags & V_ARRAY)) return var_unset(s, 0) ? 0 : 1;
+        v = var_writable(s, -1);
+        while (v->u.a->n) arr_unset(v->u.a, v->u.a->e[v->u.a->n - 1].key);
+        return 0;
+    }
     int64_t i;
     if (!arith_eval_text(sub, &i)) return 1;
-    if (!(v->flags & V_ARRAY)) { if (i == 0) return var_unset(s, 0) ? 0 : 1; return b_error("unset", 1, "%s: not an array variable", s->name); }
+    if (!(v->flags & V_ARRAY)) {
+        if (i == 0) return var_unset(s, 0) ? 0 : 1;
+        return b_error("unset", 1, "%s: not an array variable", s->name);
+    }
     if (i < 0) i += arr_next(v->u.a);
     if (i < 0) return b_error("unset", 1, "[%s]: bad array subscript", sub);
     v = var_writable(s, -1);
@@ -343,13 +420,28 @@ int b_unset(int argc, char **argv)
             else func_unset(argv[i]);
             continue;
         }
-        if (n && argv[i][n] == '[' && argv[i][strlen(argv[i]) - 1] == ']') { if (unset_element(argv[i], n)) status = 1; continue; }
-        if (!n || argv[i][n]) { if (!vars) { func_unset(argv[i]); continue; } status = b_error("unset", 1, "`%s': not a valid identifier", argv[i]); continue; }
+        if (n && argv[i][n] == '[' && argv[i][strlen(argv[i]) - 1] == ']') {
+            if (unset_element(argv[i], n)) status = 1;
+            continue;
+        }
+        if (!n || argv[i][n]) {
+            if (!vars) {
+                func_unset(argv[i]);
+                continue;
+            }
+            status = b_error("unset", 1, "`%s': not a valid identifier", argv[i]);
+            continue;
+        }
         slot *s = slot_find(argv[i]);
         char *sub = NULL;
         if (s && !ref && s->top && s->top->flags & V_NAMEREF) {
             var_deref(&s, &sub);
-            if (sub) { strbuf b = { .a = &sh.tmp }; sb_printf(&b, "%s[%s]", s->name, sub); if (unset_element(sb_str(&b), strlen(s->name))) status = 1; continue; }
+            if (sub) {
+                strbuf b = { .a = &sh.tmp };
+                sb_printf(&b, "%s[%s]", s->name, sub);
+                if (unset_element(sb_str(&b), strlen(s->name))) status = 1;
+                continue;
+            }
         }
         if (s && s->top) { if (!var_unset(s, 0)) status = 1; }
         else if (!vars) func_unset(argv[i]);

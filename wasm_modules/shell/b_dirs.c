@@ -50,7 +50,8 @@ static int change(const char *who, const char *path, bool quiet)
 
 enum { LINKS_MOST = 40 };
 
-/* path without symbolic links; as it is when it leads nowhere. In sh.tmp. There is no working directory below us that could tell. */
+/* path without symbolic links; as it is when it leads nowhere. In sh.tmp. There is no working directory below us that could tell.
+ */
 static const char *real_path(const char *path)
 {
     strbuf done = { .a = &sh.tmp };
@@ -81,7 +82,11 @@ int b_cd(int argc, char **argv)
 {
     opts o = OPTS("cd [-L|[-P [-e]] [-@]] [dir]");
     bool physical = sh.opt[O_PHYSICAL];
-    for (int c; (c = next_opt(&o, "LPe@"));) { if (c == '?') return 2; if (c == 'P') physical = true; else if (c == 'L') physical = false; }
+    for (int c; (c = next_opt(&o, "LPe@"));) {
+        if (c == '?') return 2;
+        if (c == 'P') physical = true;
+        else if (c == 'L') physical = false;
+    }
     if (argc - o.at > 1) return b_error("cd", 1, "too many arguments");
     const char *to = o.at < argc ? argv[o.at] : var_get("HOME");
     bool print = false;
@@ -94,7 +99,8 @@ int b_cd(int argc, char **argv)
     if (!*to) return 0;
     to = arena_strdup(&sh.tmp, to);
     const char *cdpath = var_get("CDPATH");
-    if (cdpath && *cdpath && to[0] != '/' && strncmp(to, "./", 2) && strncmp(to, "../", 3) && strcmp(to, ".") && strcmp(to, "..")) {
+    if (cdpath && *cdpath && to[0] != '/' && strncmp(to, "./", 2) && strncmp(to, "../", 3) && strcmp(to, ".") &&
+        strcmp(to, "..")) {
         char *copy = arena_strdup(&sh.tmp, cdpath);
         for (char *save, *dir = strtok_r(copy, ":", &save); dir; dir = strtok_r(NULL, ":", &save)) {
             strbuf b = { .a = &sh.tmp };
@@ -129,7 +135,11 @@ static char *with_tilde(const char *path)
 {
     const char *home = var_get("HOME");
     size_t n = home ? strlen(home) : 0;
-    if (n > 1 && !strncmp(path, home, n) && (!path[n] || path[n] == '/')) { strbuf b = { .a = &sh.tmp }; sb_printf(&b, "~%s", path + n); return sb_str(&b); }
+    if (n > 1 && !strncmp(path, home, n) && (!path[n] || path[n] == '/')) {
+        strbuf b = { .a = &sh.tmp };
+        sb_printf(&b, "~%s", path + n);
+        return sb_str(&b);
+    }
     return (char *)path;
 }
 

@@ -159,11 +159,21 @@ static const char *conversion(pf *p, const char *s)
         break;
     }
     case 'd': case 'i': case 'o': case 'u': case 'x': case 'X':
-    case 'e': case 'E': case 'f': case 'F': case 'g': case 'G': case 'a': case 'A': format_number(p, c, flags, width, precision); break;
+    case 'e':
+    case 'E':
+    case 'f':
+    case 'F':
+    case 'g':
+    case 'G':
+    case 'a':
+    case 'A': format_number(p, c, flags, width, precision); break;
     case 'n': { arg = next_arg(p); if (arg && is_name(arg)) var_set_int(arg, (int64_t)p->out.len); break; }
     case '(': {
         const char *close = strchr(s, ')');
-        if (close && close[1] == 'T') { format_time(p, s + 1, (size_t)(close - s - 1), flags, width, precision); return close + 2; }
+        if (close && close[1] == 'T') {
+            format_time(p, s + 1, (size_t)(close - s - 1), flags, width, precision);
+            return close + 2;
+        }
     }   /* fall through */
     default:
     bad:
@@ -195,7 +205,8 @@ int b_printf(int argc, char **argv)
     }
     if (name) {
         size_t n = name_len(name);
-        if (!n || (name[n] && (name[n] != '[' || name[strlen(name) - 1] != ']'))) return b_error("printf", 2, "`%s': not a valid identifier", name);
+        if (!n || (name[n] && (name[n] != '[' || name[strlen(name) - 1] != ']')))
+            return b_error("printf", 2, "`%s': not a valid identifier", name);
     }
     if (o.at >= argc) return b_usage("printf", o.usage);
     pf p = { .out = { .a = &sh.tmp }, .argv = argv, .argc = argc, .at = o.at + 1 };

@@ -1,5 +1,6 @@
 /* b_flow.c - builtins that change where execution goes: break, return, exit, eval, source, exec, trap, wait, kill. */
 #include "builtins.h"
+#include "param.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,9 +11,18 @@ int b_break(int argc, char **argv)
 {
     int64_t n = 1;
     if (!sh.loop_depth) { b_error(argv[0], 0, "only meaningful in a `for', `while', or `until' loop"); return 0; }
-    if (argc > 1 && !parse_int(argv[1], &n)) { b_error(argv[0], 0, "%s: numeric argument required", argv[1]); sh_exit(128); return 128; }
+    if (argc > 1 && !parse_int(argv[1], &n)) {
+        b_error(argv[0], 0, "%s: numeric argument required", argv[1]);
+        sh_exit(128);
+        return 128;
+    }
     if (argc > 2) { b_error(argv[0], 1, "too many arguments"); sh.unwind = UW_BREAK; sh.unwind_count = sh.loop_depth; return 1; }
-    if (n <= 0) { b_error(argv[0], 1, "%s: loop count out of range", argv[1]); sh.unwind = UW_BREAK; sh.unwind_count = sh.loop_depth; return 1; }
+    if (n <= 0) {
+        b_error(argv[0], 1, "%s: loop count out of range", argv[1]);
+        sh.unwind = UW_BREAK;
+        sh.unwind_count = sh.loop_depth;
+        return 1;
+    }
     sh.unwind = argv[0][0] == 'b' ? UW_BREAK : UW_CONTINUE;
     sh.unwind_count = n > sh.loop_depth ? sh.loop_depth : (int)n;
     return 0;
@@ -60,21 +70,47 @@ static __attribute__((noinline)) char *read_all(io *s, size_t *len)
     return b.s;
 }
 
+/* A file to source may lie in PATH and need not be executable. */
+static char *file_in_path(const char *name)
+{
+    struct stat st;
+    for (const char *p = var_get("PATH"), *end; p; p = *end ? end + 1 : NULL) {
+        end = p + strcspn(p, ":");
+        strbuf b = { .a = &sh.tmp };
+        if (end > p) { sb_add(&b, p, (size_t)(end - p)); sb_putc(&b, '/'); }
+        sb_puts(&b, name);
+        if (stat(sb_str(&b), &st) == 0 && S_ISREG(st.st_mode)) return b.s;
+    }
+    return NULL;
+}
+
 int b_source(int argc, char **argv)
 {
     int i = argc > 1 && !strcmp(argv[1], "--") ? 2 : 1;
-    if (i >= argc) { b_error(argv[0], 2, "filename argument required"); return b_usage(argv[0], argv[0][0] == '.' ? ". filename [arguments]" : "source filename [arguments]"); }
+    if (i >= argc) {
+        b_error(argv[0], 2, "filename argument required");
+        return b_usage(argv[0], argv[0][0] == '.' ? ". filename [arguments]" : "source filename [arguments]");
+    }
     char *path = argv[i];
     struct stat st;
-    if (!strchr(path, '/') && stat(path, &st) < 0) { char *found = find_in_path(path, NULL); if (found) path = found; }
+    if (!strchr(path, '/') && sh.shopt[S_SOURCEPATH]) {
+        char *found = file_in_path(path);
+        if (found) path = found;
+    }
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return b_error(argv[0], 1, "%s: is a directory", argv[i]);
     io *s = io_open(path, O_RDONLY, 0);
     if (!s) { sh_error("%s: %s", argv[i], strerror(errno)); return 1; }
     size_t len;
     char *text = read_all(s, &len);
     io_unref(s);
-    if (sh.depth >= sh.max_depth) { free(text); sh.stack_overflow = true; sh_error("%s: maximum source nesting level exceeded (%d)", argv[i], sh.max_depth); sh_fail(1); return 1; }
-    frame fr = { .up = sh.frames, .source = arena_strdup(&sh.tmp, argv[i]), .call_line = sh.line, .is_source = true };
+    if (sh.depth >= sh.max_depth) {
+        free(text);
+        sh.stack_overflow = true;
+        sh_error("%s: maximum source nesting level exceeded (%d)", argv[i], sh.max_depth);
+        sh_fail(1);
+        return 1;
+    }
+    frame fr = { .up = sh.frames, .source = arena_strdup(&sh.tmp, path), .call_line = sh.line, .is_source = true };
     char **args = sh.args, **own = sh.own_args;
     int nargs = sh.nargs, loops = sh.loop_depth, line = sh.line, own_level = sh.own_level;
     sh.frames = &fr;
@@ -110,7 +146,8 @@ int b_exec(int argc, char **argv)
     }
     if (i >= argc) return 0;
     int status;
-    if (strchr(argv[i], '/') || is_program_too(argv[i]) || (!builtin_find(argv[i]) && command_exists(argv[i]))) status = exec_argv(argc - i, argv + i, 1);
+    if (strchr(argv[i], '/') || is_program_too(argv[i]) || (!builtin_find(argv[i]) && command_exists(argv[i])))
+        status = exec_argv(argc - i, argv + i, 1);
     else { sh_error("exec: %s: not found", argv[i]); status = 127; }
     free(sh.traps[TRAP_EXIT]);
     sh.traps[TRAP_EXIT] = NULL;
@@ -122,7 +159,10 @@ int b_caller(int argc, char **argv)
 {
     int64_t n = 0;
     frame *f = sh.frames;
-    if (argc > 1 && !parse_int(argv[1], &n)) return b_error("caller", 2, "%s: invalid number", argv[1]);
+    if (f && argc > 1 && !parse_int(argv[1], &n)) {
+        b_error("caller", 2, "%s: invalid number", argv[1]);
+        return b_usage("caller", "caller [expr]");
+    }
     for (int64_t i = 0; f && i < n; i++) f = f->up;
     if (!f) return 1;
     const char *source = f->up ? f->up->source : sh.is_command_string ? "environment" : sh.arg0;
@@ -135,9 +175,10 @@ int b_caller(int argc, char **argv)
 
 static void print_trap(int n)
 {
-    if (!sh.traps[n]) return;
+    const char *action = sh.traps[n] ? sh.traps[n] : sh.parent_traps ? sh.parent_traps[n] : NULL;
+    if (!action) return;
     strbuf b = { .a = &sh.tmp };
-    quote_plain(&b, sh.traps[n]);
+    quote_plain(&b, action);
     const char *name = signal_name(n);
     out_printf("trap -- %s %s%s\n", sb_str(&b), n > 0 && n < TRAP_ERR ? "SIG" : "", name ? name : "?");
 }
@@ -172,6 +213,7 @@ int b_trap(int argc, char **argv)
     for (; i < argc; i++) {
         int n = signal_number(argv[i]);
         if (n < 0) { status = b_error("trap", 1, "%s: invalid signal specification", argv[i]); continue; }
+        sh.parent_traps = NULL;
         free(sh.traps[n]);
         sh.traps[n] = reset ? NULL : xstrdup(action);
     }
@@ -181,17 +223,27 @@ int b_trap(int argc, char **argv)
 static int list_signals(int argc, char **argv, int i)
 {
     if (i >= argc) {
-        for (int n = 1; n < 32; n++) out_printf("%2d) SIG%s%s", n, signal_name(n), n % 5 == 0 || n == 31 ? "\n" : "\t");
+        int shown = 0;
+        for (int n = 1; n < TRAP_ERR; n++) {
+            const char *name = signal_name(n);
+            if (name) out_printf("%2d) SIG%s%s", n, name, ++shown % 5 == 0 || n == TRAP_ERR - 1 ? "\n" : "\t");
+        }
         return 0;
     }
     for (; i < argc; i++) {
         int64_t v;
         int n = parse_int(argv[i], &v) ? (int)(v > 128 ? v - 128 : v) : signal_number(argv[i]);
-        const char *name = n < 0 || n > 31 ? NULL : signal_name(n);
+        const char *name = n < 0 || n >= TRAP_ERR ? NULL : signal_name(n);
         if (!name) return b_error("kill", 1, "%s: invalid signal specification", argv[i]);
         if (parse_int(argv[i], &v)) out_printf("%s\n", name); else out_printf("%d\n", n);
     }
     return 0;
+}
+
+void sh_signal(int sig)
+{
+    if (sh.traps[sig] && sig != 9) { if (*sh.traps[sig]) run_trap(sig); return; }
+    if (sig != 17 && sig != 18 && sig != 23 && sig != 28) sh_exit(128 + sig);   /* CHLD CONT URG WINCH */
 }
 
 int b_kill(int argc, char **argv)
@@ -202,20 +254,28 @@ int b_kill(int argc, char **argv)
     if ((!strcmp(argv[1], "-s") || !strcmp(argv[1], "-n")) && argc > 2) { sig = signal_number(argv[2]); i = 3; }
     else if (argv[1][0] == '-' && strcmp(argv[1], "--")) { sig = signal_number(argv[1] + 1); i = 2; }
     else if (!strcmp(argv[1], "--")) i = 2;
-    if (sig < 0) return b_error("kill", 1, "%s: invalid signal specification", argv[1][1] == 's' && argc > 2 ? argv[2] : argv[1] + 1);
+    if (sig < 0)
+        return b_error("kill", 1, "%s: invalid signal specification", argv[1][1] == 's' && argc > 2 ? argv[2] : argv[1] + 1);
+    if (i >= argc) return b_usage("kill", "kill [-s sigspec | -n signum | -sigspec] pid | jobspec ... or kill -l [sigspec]");
     for (; i < argc; i++) {
         int64_t pid;
-        if (argv[i][0] == '%') { if (!parse_int(argv[i] + 1, &pid) || !job_kill(pid, true, sig)) status = b_error("kill", 1, "%s: no such job", argv[i]); continue; }
-        if (!parse_int(argv[i], &pid)) { status = b_error("kill", 1, "%s: arguments must be process or job IDs", argv[i]); continue; }
+        if (argv[i][0] == '%') {
+            if (!strcmp(argv[i], "%%") || !strcmp(argv[i], "%+")) pid = sh.last_bg;
+            else if (!parse_int(argv[i] + 1, &pid)) pid = -1;
+            if (!job_kill(pid, pid != sh.last_bg, sig)) status = b_error("kill", 1, "%s: no such job", argv[i]);
+            continue;
+        }
+        if (!parse_int(argv[i], &pid)) {
+            status = b_error("kill", 1, "%s: arguments must be process or job IDs", argv[i]);
+            continue;
+        }
         char pid_text[24];
         const char *self = var_get("BASHPID");
-        bool me = pid == 0 || pid == 4242 || (self && !strcmp(self, fmt_int(pid, pid_text)));
+        bool me = pid == 0 || pid == SHELL_PID + sh.shell_level || (self && !strcmp(self, fmt_int(pid, pid_text)));
         if (!me && job_kill(pid, false, sig)) continue;
         if (!me) { status = b_error("kill", 1, "(%s) - No such process", argv[i]); continue; }
         if (sig == 0) continue;
-        if (sh.traps[sig] && sig != 9) { if (*sh.traps[sig]) run_trap(sig); continue; }
-        if (sig == 17 || sig == 18 || sig == 23 || sig == 28) continue;
-        sh_exit(128 + sig);
+        if (pid == SHELL_PID + sh.shell_level && sh.level > sh.shell_level) signal_for(sh.shell_level, sig); else sh_signal(sig);
     }
     return status;
 }

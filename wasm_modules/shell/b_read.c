@@ -40,7 +40,10 @@ static bool read_line(how *h, line_t *l)
 }
 
 static bool is_sep(line_t *l, size_t i, const char *ifs) { return !l->mask.s[i] && l->text.s[i] && strchr(ifs, l->text.s[i]); }
-static bool is_blank_sep(line_t *l, size_t i, const char *ifs) { return is_sep(l, i, ifs) && isspace((unsigned char)l->text.s[i]); }
+static bool is_blank_sep(line_t *l, size_t i, const char *ifs)
+{
+    return is_sep(l, i, ifs) && isspace((unsigned char)l->text.s[i]);
+}
 
 /* Behind the field that ends at i: over one separator and the blanks around it. */
 static size_t skip_sep(line_t *l, size_t i, const char *ifs)
@@ -61,7 +64,10 @@ static bool assign_name(const char *name, const char *value)
 {
     size_t n = name_len(name);
     if (n && !name[n]) return var_set(name, value);
-    if (!n || name[n] != '[' || name[strlen(name) - 1] != ']') { b_error("read", 1, "`%s': not a valid identifier", name); return false; }
+    if (!n || name[n] != '[' || name[strlen(name) - 1] != ']') {
+        b_error("read", 1, "`%s': not a valid identifier", name);
+        return false;
+    }
     char *sub = arena_strndup(&sh.tmp, name + n + 1, strlen(name) - n - 2);
     return var_set_elem(slot_of(arena_strndup(&sh.tmp, name, n)), sub, value, 0);
 }
@@ -104,7 +110,8 @@ static bool assign_array(line_t *l, const char *name, const char *ifs)
 
 int b_read(int argc, char **argv)
 {
-    opts o = OPTS("read [-ers] [-a array] [-d delim] [-i text] [-n nchars] [-N nchars] [-p prompt] [-t timeout] [-u fd] [name ...]");
+    opts o =
+        OPTS("read [-ers] [-a array] [-d delim] [-i text] [-n nchars] [-N nchars] [-p prompt] [-t timeout] [-u fd] [name ...]");
     how h = { .delim = '\n', .count = -1 };
     char *array = NULL;
     int64_t fd = 0;
@@ -117,8 +124,16 @@ int b_read(int argc, char **argv)
         case 'd': h.delim = (unsigned char)*o.arg; break;
         case 'N': h.exact = true;   /* fall through */
         case 'n': if (!parse_int(o.arg, &h.count) || h.count < 0) return b_error("read", 1, "%s: invalid number", o.arg); break;
-        case 't': { char *end; double t = strtod(o.arg, &end); if (*end || t < 0) return b_error("read", 1, "%s: invalid timeout specification", o.arg); timeout_zero = t == 0; break; }
-        case 'u': if (!parse_int(o.arg, &fd)) return b_error("read", 1, "%s: invalid file descriptor specification", o.arg); break;
+        case 't': {
+            char *end;
+            double t = strtod(o.arg, &end);
+            if (*end || t < 0) return b_error("read", 1, "%s: invalid timeout specification", o.arg);
+            timeout_zero = t == 0;
+            break;
+        }
+        case 'u':
+            if (!parse_int(o.arg, &fd)) return b_error("read", 1, "%s: invalid file descriptor specification", o.arg);
+            break;
         }
     }
     h.in = fd_get((int)fd);
@@ -155,7 +170,11 @@ int b_mapfile(int argc, char **argv)
     for (int c; (c = next_opt(&o, "d:n:O:s:tu:C:c:"));) {
         int64_t v = 0;
         if (c == '?') return 2;
-        if (strchr("nOsuc", c) && (!parse_int(o.arg, &v) || v < 0)) return b_error(argv[0], 1, "%s: invalid %s", o.arg, c == 'O' ? "array origin" : c == 'u' ? "file descriptor specification" : "line count");
+        if (strchr("nOsuc", c) && (!parse_int(o.arg, &v) || v < 0))
+            return b_error(argv[0], 1, "%s: invalid %s", o.arg,
+                           c == 'O'   ? "array origin"
+                           : c == 'u' ? "file descriptor specification"
+                                      : "line count");
         switch (c) {
         case 'd': delim = (unsigned char)*o.arg; break;
         case 'n': max = v; break;

@@ -41,7 +41,15 @@ int b_set(int argc, char **argv)
     for (; i < argc && (argv[i][0] == '-' || argv[i][0] == '+'); i++) {
         bool on = argv[i][0] == '-';
         if (!strcmp(argv[i], "--")) { set_args(argv + i + 1, argc - i - 1); return 0; }
-        if (!argv[i][1]) { if (on) { sh.opt[O_XTRACE] = sh.opt[O_VERBOSE] = 0; i++; if (i < argc) set_args(argv + i, argc - i); return 0; } break; }
+        if (!argv[i][1]) {
+            if (on) {
+                sh.opt[O_XTRACE] = sh.opt[O_VERBOSE] = 0;
+                i++;
+                if (i < argc) set_args(argv + i, argc - i);
+                return 0;
+            }
+            break;
+        }
         for (char *c = argv[i] + 1; *c; c++) {
             if (*c == 'o') {
                 if (i + 1 >= argc) { list_options(!on); continue; }
@@ -50,7 +58,10 @@ int b_set(int argc, char **argv)
             }
             const option *o = set_options;
             while (o->name && o->letter != *c) o++;
-            if (!o->name) { b_error("set", 2, "%c%c: invalid option", on ? '-' : '+', *c); return b_usage("set", "set [-abefhkmnptuvxBCEHPT] [-o option-name] [--] [-] [arg ...]"); }
+            if (!o->name) {
+                b_error("set", 2, "%c%c: invalid option", on ? '-' : '+', *c);
+                return b_usage("set", "set [-abefhkmnptuvxBCEHPT] [-o option-name] [--] [-] [arg ...]");
+            }
             sh.opt[o->index] = on;
         }
     }
@@ -62,7 +73,7 @@ int b_shift(int argc, char **argv)
 {
     int64_t n = 1;
     if (argc > 1 && !strcmp(argv[1], "--")) { argv++; argc--; }
-    if (argc > 2) return b_error("shift", 1, "too many arguments");
+    if (argc > 2) { b_error("shift", 1, "too many arguments"); sh_abandon(1); return 1; }
     if (argc > 1 && !parse_int(argv[1], &n)) return b_error("shift", 1, "%s: numeric argument required", argv[1]);
     if (n < 0) return b_error("shift", 1, "%s: shift count out of range", argv[1]);
     if (n > sh.nargs) return 1;
@@ -91,18 +102,28 @@ int b_shopt(int argc, char **argv)
         for (const option *x = table; x->name; x++) {
             if ((set && !values[x->index]) || (unset && values[x->index])) continue;
             if (quiet) continue;
-            if (print) out_printf("%s %s%s\n", set_o ? "set" : "shopt", set_o ? (values[x->index] ? "-o " : "+o ") : values[x->index] ? "-s " : "-u ", x->name);
+            if (print)
+                out_printf("%s %s%s\n", set_o ? "set" : "shopt",
+                           set_o              ? (values[x->index] ? "-o " : "+o ")
+                           : values[x->index] ? "-s "
+                                              : "-u ",
+                           x->name);
             else out_printf("%-15s\t%s\n", x->name, values[x->index] ? "on" : "off");
         }
         return 0;
     }
     for (int i = o.at; i < argc; i++) {
         const option *x = option_find(table, argv[i]);
-        if (!x) { status = b_error("shopt", 1, "%s: invalid %soption name", argv[i], "shell "); continue; }
+        if (!x) { status = b_error("shopt", 1, "%s: invalid %soption name", argv[i], set_o ? "" : "shell "); continue; }
         if (set || unset) { values[x->index] = set; continue; }
         if (!values[x->index]) status = 1;
         if (quiet) continue;
-        if (print) out_printf("%s %s%s\n", set_o ? "set" : "shopt", set_o ? (values[x->index] ? "-o " : "+o ") : values[x->index] ? "-s " : "-u ", x->name);
+        if (print)
+            out_printf("%s %s%s\n", set_o ? "set" : "shopt",
+                       set_o              ? (values[x->index] ? "-o " : "+o ")
+                       : values[x->index] ? "-s "
+                                          : "-u ",
+                       x->name);
         else out_printf("%-15s\t%s\n", x->name, values[x->index] ? "on" : "off");
     }
     return status;
@@ -137,7 +158,11 @@ int b_getopts(int argc, char **argv)
     const char *arg = NULL;
     if (!found) {
         if (silent) arg = opt;
-        else if (!opterr || strcmp(opterr, "0")) { strbuf b = { .a = &sh.tmp }; sb_printf(&b, "%s: illegal option -- %c\n", sh.arg0, c); err_puts(sb_str(&b)); }
+        else if (!opterr || strcmp(opterr, "0")) {
+            strbuf b = { .a = &sh.tmp };
+            sb_printf(&b, "%s: illegal option -- %c\n", sh.arg0, c);
+            err_puts(sb_str(&b));
+        }
         var_set(name, "?");
     } else if (found[1] == ':') {
         if (!last) { arg = cur + at; last = true; }
@@ -145,14 +170,18 @@ int b_getopts(int argc, char **argv)
         else {
             if (silent) { var_set(name, ":"); arg = opt; }
             else {
-                if (!opterr || strcmp(opterr, "0")) { strbuf b = { .a = &sh.tmp }; sb_printf(&b, "%s: option requires an argument -- %c\n", sh.arg0, c); err_puts(sb_str(&b)); }
+                if (!opterr || strcmp(opterr, "0")) {
+                    strbuf b = { .a = &sh.tmp };
+                    sb_printf(&b, "%s: option requires an argument -- %c\n", sh.arg0, c);
+                    err_puts(sb_str(&b));
+                }
                 var_set(name, "?");
             }
             goto done;
         }
         last = true;
         var_set(name, opt);
-    } else if (!var_set(name, opt)) return 1;
+    } else if (!var_set(name, opt)) return 2;
 done:
     if (arg) var_set("OPTARG", arg); else var_unset(slot_of("OPTARG"), 1);
     if (last) { ind++; at = 0; }

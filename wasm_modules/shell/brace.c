@@ -62,8 +62,11 @@ static bool sequence(units body, results *out)
         if (step < 0) step = step == INT64_MIN ? INT64_MAX : -step;
         if (step == 0) step = 1;
     }
-    if (isalpha((unsigned char)text[0]) && !text[1] && isalpha((unsigned char)second[0]) && !second[1]) { chars = true; a = text[0]; b = second[0]; }
-    else {
+    if (isalpha((unsigned char)text[0]) && !text[1] && isalpha((unsigned char)second[0]) && !second[1]) {
+        chars = true;
+        a = text[0];
+        b = second[0];
+    } else {
         a = strtoll(text, &end, 10);
         if (*end || end == text) return false;
         b = strtoll(second, &end, 10);
@@ -72,13 +75,21 @@ static bool sequence(units body, results *out)
     int width = 0;
     if (!chars) {
         const char *p = text[0] == '-' ? text + 1 : text, *q = second[0] == '-' ? second + 1 : second;
-        if ((p[0] == '0' && p[1]) || (q[0] == '0' && q[1])) width = (int)(strlen(text) > strlen(second) ? strlen(text) : strlen(second));
+        if ((p[0] == '0' && p[1]) || (q[0] == '0' && q[1]))
+            width = (int)(strlen(text) > strlen(second) ? strlen(text) : strlen(second));
     }
     uint64_t span = a < b ? (uint64_t)b - (uint64_t)a : (uint64_t)a - (uint64_t)b;
     if (span / (uint64_t)step > MAX_RESULTS) { sh_error("brace expansion: too many results"); sh_fail(1); return true; }
     for (uint64_t k = 0, count = span / (uint64_t)step; k <= count; k++) {
         int64_t v = a < b ? a + (int64_t)(k * (uint64_t)step) : a - (int64_t)(k * (uint64_t)step);
         strbuf s = { .a = &sh.tmp };
+        if (chars && v == '\\') {   /* it quotes nothing, and goes: {Z..a} */
+            static part nothing = { .kind = P_LIT, .quoted = 1, .u.lit = { "", 0 } };
+            units u = { arena_alloc(&sh.tmp, sizeof(unit)), 1 };
+            u.v[0].opaque = &nothing;
+            add_result(out, u);
+            continue;
+        }
         if (chars) sb_putc(&s, (char)v); else sb_printf(&s, "%0*lld", width, (long long)v);
         add_result(out, from_text(sb_str(&s)));
     }

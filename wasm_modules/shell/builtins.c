@@ -73,7 +73,6 @@ int b_test(int argc, char **argv)
 
 int b_let(int argc, char **argv)
 {
-    extern const char *arith_who;
     int64_t v = 0;
     if (argc < 2) return b_error("let", 1, "expression expected");
     const char *who = arith_who;
@@ -94,6 +93,42 @@ int b_times(int argc, char **argv)
     return out_puts("0m0.000s 0m0.000s\n0m0.000s 0m0.000s\n") ? 1 : 0;
 }
 
+static int print_mask(unsigned m, bool symbolic, const char *prefix)
+{
+    char t[3][4];
+    if (!symbolic) return out_printf("%s%04o\n", prefix, m) < 0;
+    for (int i = 0; i < 3; i++) {
+        unsigned bits = ~m >> (6 - 3 * i) & 7;
+        char *p = t[i];
+        if (bits & 4) *p++ = 'r';
+        if (bits & 2) *p++ = 'w';
+        if (bits & 1) *p++ = 'x';
+        *p = 0;
+    }
+    return out_printf("%su=%s,g=%s,o=%s\n", prefix, t[0], t[1], t[2]) < 0;
+}
+
+/* u=rwx,g-w ...: changes the bits that are allowed; false after a message. */
+static bool symbolic_mask(char *text, unsigned *allow)
+{
+    for (char *save, *clause = strtok_r(text, ",", &save); clause; clause = strtok_r(NULL, ",", &save)) {
+        unsigned who = 0, bits = 0;
+        char *p = clause;
+        for (; *p && strchr("ugoa", *p); p++) who |= *p == 'u' ? 0700u : *p == 'g' ? 070u : *p == 'o' ? 07u : 0777u;
+        if (!who) who = 0777;
+        char op = *p;
+        if (!op || !strchr("+-=", op)) { b_error("umask", 1, "`%c': invalid symbolic mode operator", op); return false; }
+        for (p++; *p; p++) {
+            if (!strchr("rwx", *p)) { b_error("umask", 1, "`%c': invalid symbolic mode character", *p); return false; }
+            bits |= *p == 'r' ? 0444u : *p == 'w' ? 0222u : 0111u;
+        }
+        if (op == '+') *allow |= bits & who;
+        else if (op == '-') *allow &= ~(bits & who);
+        else *allow = (*allow & ~who) | (bits & who);
+    }
+    return true;
+}
+
 int b_umask(int argc, char **argv)
 {
     opts o = OPTS("umask [-p] [-S] [mode]");
@@ -103,66 +138,27 @@ int b_umask(int argc, char **argv)
         if (c == 'p') code = true; else symbolic = true;
     }
     unsigned m = modes_umask_get();
-    if (o.at >= argc) {
-        if (symbolic) {
-            char t[3][4];
-            for (int i = 0; i < 3; i++) {
-                unsigned bits = ~m >> (6 - 3 * i) & 7;
-                char *p = t[i];
-                if (bits & 4) *p++ = 'r';
-                if (bits & 2) *p++ = 'w';
-                if (bits & 1) *p++ = 'x';
-                *p = 0;
-            }
-            return out_printf("%su=%s,g=%s,o=%s\n", code ? "umask -S " : "", t[0], t[1], t[2]) ? 1 : 0;
-        }
-        return out_printf("%s%04o\n", code ? "umask " : "", m) ? 1 : 0;
-    }
+    if (o.at >= argc) return print_mask(m, symbolic, !code ? "" : symbolic ? "umask -S " : "umask ");
     char *s = arena_strdup(&sh.tmp, argv[o.at]), *end;
+    unsigned allow = ~m & 0777;
     if (*s >= '0' && *s <= '9') {
         unsigned long v = strtoul(s, &end, 8);
         if (*end || v > 0777) return b_error("umask", 1, "%s: octal number out of range", s);
-        modes_umask((unsigned)v);
-        return 0;
-    }
-    unsigned allow = ~m & 0777;
-    for (char *save, *clause = strtok_r(s, ",", &save); clause; clause = strtok_r(NULL, ",", &save)) {
-        unsigned who = 0, bits = 0;
-        char *p = clause;
-        for (; *p && strchr("ugoa", *p); p++) who |= *p == 'u' ? 0700u : *p == 'g' ? 070u : *p == 'o' ? 07u : 0777u;
-        if (!who) who = 0777;
-        char op = *p;
-        if (!op || !strchr("+-=", op)) return b_error("umask", 1, "`%c': invalid symbolic mode operator", op);
-        for (p++; *p; p++) bits |= *p == 'r' ? 0444u : *p == 'w' ? 0222u : *p == 'x' ? 0111u : 0u;
-        if (op == '+') allow |= bits & who; else if (op == '-') allow &= ~(bits & who); else allow = (allow & ~who) | (bits & who);
-    }
+        allow = ~(unsigned)v & 0777;
+    } else if (!symbolic_mask(s, &allow)) return 1;
     modes_umask(~allow & 0777);
-    return 0;
+    return symbolic ? print_mask(~allow & 0777, true, "") : 0;
 }
 
 int b_ulimit(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)
         if (argv[i][0] == '-' && argv[i][1 + strspn(argv[i] + 1, "SHabcdefiklmnpqrstuvxPRT")])
-            return b_error("ulimit", 2, "-%c: invalid option", argv[i][1 + strspn(argv[i] + 1, "SHabcdefiklmnpqrstuvxPRT")]), b_usage("ulimit", "ulimit [-SHabcdefiklmnpqrstuvxPRT] [limit]");
-    if (argc == 1 || (argc == 2 && argv[1][0] == '-' && strlen(argv[1]) == 2 && argv[1][1] != 'a')) return out_puts(argc == 2 && argv[1][1] == 'n' ? "256\n" : "unlimited\n") ? 1 : 0;
+            return b_error("ulimit", 2, "-%c: invalid option", argv[i][1 + strspn(argv[i] + 1, "SHabcdefiklmnpqrstuvxPRT")]),
+                   b_usage("ulimit", "ulimit [-SHabcdefiklmnpqrstuvxPRT] [limit]");
+    if (argc == 1 || (argc == 2 && argv[1][0] == '-' && strlen(argv[1]) == 2 && argv[1][1] != 'a'))
+        return out_puts(argc == 2 && argv[1][1] == 'n' ? "256\n" : "unlimited\n") ? 1 : 0;
     return 0;
-}
-
-int b_hash(int argc, char **argv)
-{
-    int status = 0;
-    if (argc == 1) return out_puts("hash: hash table empty\n") ? 1 : 0;
-    for (int i = 1; i < argc; i++) {
-        if (argv[i][0] == '-') continue;
-        char *args[4] = { "command", "-v", argv[i], NULL };
-        io *out = io_ref(fd_get(1));
-        fd_set_io(1, io_null());
-        int found = b_command(3, args);
-        fd_set_io(1, out);
-        if (found) status = b_error("hash", 1, "%s: not found", argv[i]);
-    }
-    return status;
 }
 
 /* Disabled builtins are remembered in a variable-free bitmap: enable -n is rare. */
@@ -186,7 +182,9 @@ int b_enable(int argc, char **argv)
     }
     if (o.at >= argc) {
         for (size_t i = 0; builtin_table[i].name; i++) {
-            if (!strcmp(builtin_table[i].name, "bash") || !strcmp(builtin_table[i].name, "sh") || (special_only && !(builtin_table[i].flags & B_SPECIAL))) continue;
+            if (!strcmp(builtin_table[i].name, "bash") || !strcmp(builtin_table[i].name, "sh") ||
+                (special_only && !(builtin_table[i].flags & B_SPECIAL)))
+                continue;
             if (disabled[i] ? off || all : !off) out_printf("enable %s%s\n", disabled[i] ? "-n " : "", builtin_table[i].name);
         }
         return 0;
@@ -194,7 +192,11 @@ int b_enable(int argc, char **argv)
     int status = 0;
     for (int k = o.at; k < argc; k++) {
         bool found = false;
-        for (size_t i = 0; builtin_table[i].name; i++) if (!strcmp(builtin_table[i].name, argv[k])) { disabled[i] = off; found = true; }
+        for (size_t i = 0; builtin_table[i].name; i++)
+            if (!strcmp(builtin_table[i].name, argv[k])) {
+                disabled[i] = off;
+                found = true;
+            }
         if (!found) status = b_error("enable", 1, "%s: not a shell builtin", argv[k]);
     }
     sh.shopt[S_COUNT - 1] = 0;
@@ -207,7 +209,9 @@ int b_help(int argc, char **argv)
 {
     if (argc > 1) {
         const char *name = argv[argc - 1];
-        if (!builtin_find(name)) return b_error("help", 1, "no help topics match `%s'.  Try `help help' or `man -k %s' or `info %s'.", name, name, name);
+        if (!builtin_find(name))
+            return b_error("help", 1, "no help topics match `%s'.  Try `help help' or `man -k %s' or `info %s'.", name, name,
+                           name);
         return out_printf("%s: %s [arguments]\n    A shell builtin, as in bash.\n", name, name) ? 1 : 0;
     }
     out_puts("Hatchway shell, compatible with GNU bash, version 5.2. These commands are builtins:\n\n");

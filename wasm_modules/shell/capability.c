@@ -1,7 +1,9 @@
-/* capability.c - capabilities of the host as commands: `weather --city Paris` or `weather '{"city":"Paris"}'`, the result as JSON.
+/* capability.c - capabilities of the host as commands: `weather --city Paris` or `weather '{"city":"Paris"}'`, the result as
+ * JSON.
  *
- * Arguments: one JSON object gives the keyword arguments; one JSON array the positional ones; otherwise --flag value and --flag=value pairs
- * (dashes in names become underscores; a value that reads as JSON is that value, else text; a flag without value is true), the rest positional.
+ * Arguments: one JSON object gives the keyword arguments; one JSON array the positional ones; otherwise --flag value and
+ * --flag=value pairs (dashes in names become underscores; a value that reads as JSON is that value, else text; a flag without
+ * value is true), the rest positional.
  */
 #include "host.h"
 #include "json.h"
@@ -83,7 +85,8 @@ static void add_arguments(strbuf *body, int argc, char **argv)
     sb_putc(&kwargs, '}');
     sb_puts(body, "{\"name\":");
     json_quote(body, argv[0], strlen(argv[0]));
-    sb_printf(body, ",\"args\":%s,\"kwargs\":%s}", whole && whole->kind == J_ARRAY ? argv[1] : sb_str(&args), whole && whole->kind == J_OBJECT ? argv[1] : sb_str(&kwargs));
+    sb_printf(body, ",\"args\":%s,\"kwargs\":%s}", whole && whole->kind == J_ARRAY ? argv[1] : sb_str(&args),
+              whole && whole->kind == J_OBJECT ? argv[1] : sb_str(&kwargs));
     free(args.s);
     free(kwargs.s);
 }

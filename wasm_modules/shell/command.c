@@ -27,7 +27,10 @@ int exec_function(func *f, int argc, char **argv)
     static const int inner[] = { TRAP_DEBUG, TRAP_RETURN, TRAP_ERR };
     char *hidden[3] = { NULL };
     for (int i = 0; i < 3; i++)
-        if (sh.traps[inner[i]] && !(inner[i] == TRAP_ERR ? sh.opt[O_ERRTRACE] : sh.opt[O_FUNCTRACE] || f->traced)) { hidden[i] = sh.traps[inner[i]]; sh.traps[inner[i]] = NULL; }
+        if (sh.traps[inner[i]] && !(inner[i] == TRAP_ERR ? sh.opt[O_ERRTRACE] : sh.opt[O_FUNCTRACE] || f->traced)) {
+            hidden[i] = sh.traps[inner[i]];
+            sh.traps[inner[i]] = NULL;
+        }
     program *prog = sh.prog;
     func_ref(f);
     if (f->prog) sh.prog = f->prog;
@@ -85,8 +88,22 @@ static bool expand_args(node *n, strlist *argv)
                 sb_printf(&b, "[%s]", key);
             }
             sb_puts(&b, w->as->append ? "+=" : "=");
-            if (!w->as->is_array) {
-                char *value = expand_one(w->as->value, X_ASSIGN);
+            /* declare v={a,b}: braces come first, so these are two assignments */
+            word *only[] = { w->as->value }, **values = only;
+            int count = 1;
+            if (!w->as->is_array && w->as->value->flags & W_BRACE && sh.opt[O_BRACEEXPAND])
+                values = brace_expand(w->as->value, &count);
+            size_t prefix = b.len;
+            for (int k = 0; k + 1 < count; k++) {
+                char *value = expand_one(values[k], X_ASSIGN);
+                if (!value) return false;
+                b.len = prefix;
+                sb_puts(&b, value);
+                sl_add(argv, arena_strdup(&sh.tmp, sb_str(&b)));
+            }
+            b.len = prefix;
+            if (!w->as->is_array && count) {
+                char *value = expand_one(values[count - 1], X_ASSIGN);
                 if (!value) return false;
                 sb_puts(&b, value);
             }
@@ -107,13 +124,14 @@ static void trace_assign(assign *a, const char *value)
     sb_printf(&b, "%s%s", a->name, a->has_sub ? "[" : "");
     if (a->has_sub) sb_printf(&b, "%s]", a->key->raw);
     sb_puts(&b, a->append ? "+=" : "=");
-    if (*value) quote_trace(&b, value);
+    if (*value) quote_xtrace(&b, value);
     trace_text(sb_str(&b));
 }
 
 bool assign_one(assign *a, int scope_local)
 {
     (void)scope_local;
+    if (a->is_array && a->has_sub) { sh_error("%s[%s]: cannot assign list to array member", a->name, a->key->raw); return false; }
     if (a->is_array) {
         if (sh.opt[O_XTRACE]) trace_assign(a, "");
         return assign_array(a->slot, a, false);
@@ -130,7 +148,7 @@ bool assign_one(assign *a, int scope_local)
         return key && var_set_elem(s, key, value, a->append);
     }
     int64_t i;
-    if (!arith_eval(a->index, &i)) return false;
+    if (!arith_eval(a->index, &i)) { sh_abandon(1); return false; }
     if (i < 0) {
         int64_t n = v && v->flags & V_ARRAY ? arr_next(v->u.a) : v && v->flags & V_SET ? 1 : 0;
         if (i + n < 0) { sh_error("%s[%s]: bad array subscript", a->name, a->key->raw); return false; }
@@ -201,7 +219,11 @@ static int run_words(node *n, strlist *argv, int procs)
                 }
                 b = n->u.simple.cached;
             }
+            /* what local and its kin declare belongs to the function, not to the scope of the temporary variables */
+            bool outward = temp && b && b->flags & B_DECLARE;
+            sh.scope -= outward;
             status = b ? b->fn(argc, v) : exec_argv(argc, v, 0);
+            sh.scope += outward;
         } else if (!sh.unwind) sh_fail(1);
         if (temp) scope_pop();
     }
@@ -231,7 +253,10 @@ int exec_simple(node *n)
     else {
         char *last = argv.v[argv.n - 1];
         status = run_words(n, &argv, procs);
-        if (sh.underscore->top) var_put(sh.underscore->top && sh.underscore->top->level == sh.level ? sh.underscore->top : var_writable(sh.underscore, -1), last);
+        if (sh.underscore->top)
+            var_put(sh.underscore->top && sh.underscore->top->level == sh.level ? sh.underscore->top
+                                                                                : var_writable(sh.underscore, -1),
+                    last);
     }
     if (proc_mark() > procs) proc_finish(procs);
     arena_release(&sh.tmp, m);

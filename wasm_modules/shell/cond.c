@@ -62,7 +62,8 @@ int cond_unary(char op, const char *arg, const char *who)
     }
     if (!strncmp(arg, "/dev/fd/", 8)) { if (!fd_get(atoi(arg + 8))) return 1; return !strchr("aerwp", op); }
     if (!strcmp(arg, "/dev/stdin") || !strcmp(arg, "/dev/stdout") || !strcmp(arg, "/dev/stderr")) return !strchr("aerw", op);
-    if (!strcmp(arg, "/dev/null") || !strcmp(arg, "/dev/zero") || !strcmp(arg, "/dev/urandom") || !strcmp(arg, "/dev/random")) return !strchr("aecrw", op);
+    if (!strcmp(arg, "/dev/null") || !strcmp(arg, "/dev/zero") || !strcmp(arg, "/dev/urandom") || !strcmp(arg, "/dev/random"))
+        return !strchr("aecrw", op);
     io_flush_all();
     if (!*arg || stat(arg, &st) < 0) return command_path(arg) ? !strchr("aefrxs", op) : 1;
     unsigned mode = modes_get(&st);
@@ -82,7 +83,9 @@ int cond_unary(char op, const char *arg, const char *who)
     case 'p': return !S_ISFIFO(st.st_mode);
     case 'S': return !S_ISSOCK(st.st_mode);
     case 'O': case 'G': return 0;
-    case 'N': return !(st.st_mtim.tv_sec > st.st_atim.tv_sec || (st.st_mtim.tv_sec == st.st_atim.tv_sec && st.st_mtim.tv_nsec > st.st_atim.tv_nsec));
+    case 'N':
+        return !(st.st_mtim.tv_sec > st.st_atim.tv_sec ||
+                 (st.st_mtim.tv_sec == st.st_atim.tv_sec && st.st_mtim.tv_nsec > st.st_atim.tv_nsec));
     }
     return 1;
 }
@@ -134,7 +137,8 @@ static unsigned kept_next;
 static regex *compiled(const char *pattern, int flags)
 {
     const char *error;
-    for (int i = 0; i < RX_KEPT; i++) if (kept[i].text && kept[i].flags == flags && !strcmp(kept[i].text, pattern)) return kept[i].rx;
+    for (int i = 0; i < RX_KEPT; i++)
+        if (kept[i].text && kept[i].flags == flags && !strcmp(kept[i].text, pattern)) return kept[i].rx;
     regex *rx = regex_compile(pattern, strlen(pattern), flags, &error);
     if (!rx) return NULL;
     unsigned k = kept_next++ % RX_KEPT;
@@ -153,7 +157,8 @@ static int regex_match(const char *text, const char *pattern)
     regex_span *m = arena_alloc(&sh.tmp, n * sizeof *m);
     if (regex_exec(rx, text, strlen(text), 0, m, (int)n) != 1) { var_set_list("BASH_REMATCH", NULL, 0); return 1; }
     char **groups = arena_alloc(&sh.tmp, n * sizeof *groups);
-    for (size_t i = 0; i < n; i++) groups[i] = m[i].start < 0 ? "" : arena_strndup(&sh.tmp, text + m[i].start, (size_t)(m[i].end - m[i].start));
+    for (size_t i = 0; i < n; i++)
+        groups[i] = m[i].start < 0 ? "" : arena_strndup(&sh.tmp, text + m[i].start, (size_t)(m[i].end - m[i].start));
     var_set_list("BASH_REMATCH", groups, n);
     return 0;
 }
@@ -165,7 +170,7 @@ static void trace(cond *c, const char *l, const char *r)
     sb_puts(&b, "[[ ");
     if (c->kind == C_UNARY) sb_printf(&b, "%s ", c->op);
     if (c->kind == C_WORD) sb_puts(&b, "-n ");
-    quote_trace(&b, l);
+    sb_puts(&b, *l ? l : "''");
     if (c->kind == C_BINARY) { sb_printf(&b, " %s ", c->op); if (!*r) sb_puts(&b, "''"); else sb_puts(&b, r); }
     sb_puts(&b, " ]]");
     trace_text(sb_str(&b));

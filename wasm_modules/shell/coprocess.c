@@ -1,8 +1,8 @@
 /* coprocess.c - coproc without a second process.
  *
- * The command runs when its output is first asked for, with all that was written to it by then; when more has been written since and more output
- * is asked for, it runs again with that. So filters such as bc or cat answer line by line; one that keeps state between its answers starts anew.
- * A coprocess nobody has read from runs at wait, or at the end of the script.
+ * The command runs when its output is first asked for, with all that was written to it by then; when more has been written since
+ * and more output is asked for, it runs again with that. So filters such as bc or cat answer line by line; one that keeps state
+ * between its answers starts anew. A coprocess nobody has read from runs at wait, or at the end of the script.
  */
 #include "sh.h"
 #include <string.h>
@@ -61,9 +61,8 @@ int coprocess_start(const char *name, node *body)
     fd_set_io(w, io_ref(now.in));
     char a[24], b[24], *items[2] = { fmt_int(r, a), fmt_int(w, b) };
     var_set_list(name, items, 2);
-    sh.last_bg = SHELL_FIRST_JOB + sh.jobs_next++;
     sh.has_bg = true;
-    job_add(sh.last_bg, 0);
+    job_add(0);
     strbuf pid = { .a = &sh.tmp };
     sb_printf(&pid, "%s_PID", name);
     var_set_int(sb_str(&pid), sh.last_bg);

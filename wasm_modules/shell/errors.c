@@ -56,6 +56,16 @@ void sh_fail(int status)
     sh.status = sh.exit_status = status;
 }
 
+/* Bash leaves a command string altogether over an expression it cannot evaluate in a subscript or for an integer variable; a
+ * script file loses only the command. */
+void sh_abandon(int status)
+{
+    if (sh.is_command_string) sh_exit(status); else sh_fail(status);
+}
+
+/* What ${x?} and set -u end the shell with: bash has one status for command strings, another for everything else. */
+int sh_fatal_status(void) { return sh.subshells || !sh.is_command_string ? 1 : 127; }
+
 void sh_exit(int status)
 {
     if (sh.unwind == UW_TRIAL) return;

@@ -52,40 +52,6 @@ void debug_trap(node *n)
     run_trap(TRAP_DEBUG);
 }
 
-/* `sleep N &` by itself: not run now (b_jobs.c). */
-static bool sleeps_later(node *item)
-{
-    if (item->kind != N_SIMPLE || item->u.simple.n < 2 || item->redirs || item->u.simple.assigns) return false;
-    word *w = item->u.simple.words[0];
-    if (!(w->flags & W_PLAIN) || strcmp(w->parts->u.lit.text, "sleep") || func_find("sleep")) return false;
-    arena_mark_t m = arena_mark(&sh.tmp);
-    strlist argv = { .a = &sh.tmp };
-    bool ok = expand_words(item->u.simple.words, item->u.simple.n, &argv) && job_add_sleep(SHELL_FIRST_JOB + sh.jobs_next, (int)argv.n, sl_end(&argv));
-    arena_release(&sh.tmp, m);
-    if (!ok) return false;
-    sh.last_bg = SHELL_FIRST_JOB + sh.jobs_next++;
-    sh.has_bg = true;
-    sh.status = 0;
-    return true;
-}
-
-static int exec_background(node *item)
-{
-    if (sleeps_later(item)) return 0;
-    uint8_t was = item->background;
-    item->background = 0;
-    int cond = sh.cond_depth;
-    int status = subshell_run(item, 1);
-    item->background = was;
-    sh.cond_depth = cond;
-    sh.last_bg = SHELL_FIRST_JOB + sh.jobs_next++;
-    sh.has_bg = true;
-    sh.bg_status = status;
-    job_add(sh.last_bg, status);
-    sh.status = 0;
-    return 0;
-}
-
 int exec_list(node *n)
 {
     int status = 0;
@@ -151,18 +117,21 @@ static int exec_time(node *n)
     return status;
 }
 
+void trace_arith(arith *a)
+{
+    strbuf b = { .a = &sh.tmp };
+    arena_mark_t m = arena_mark(&sh.tmp);
+    sb_printf(&b, "(( %s ))", a->text);
+    trace_text(sb_str(&b));
+    arena_release(&sh.tmp, m);
+}
+
 static int exec_arith(node *n)
 {
     int64_t v;
     sh.line = n->line;
     debug_trap(n);
-    if (sh.opt[O_XTRACE]) {
-        strbuf b = { .a = &sh.tmp };
-        arena_mark_t m = arena_mark(&sh.tmp);
-        sb_printf(&b, "(( %s ))", n->u.arith->text);
-        trace_text(sb_str(&b));
-        arena_release(&sh.tmp, m);
-    }
+    if (sh.opt[O_XTRACE]) trace_arith(n->u.arith);
     const char *who = arith_who;
     arith_who = "((";
     bool ok = arith_eval(n->u.arith, &v);
@@ -186,14 +155,15 @@ static int exec_inner(node *n)
     case N_LIST: return exec_list(n);
     case N_AND: case N_OR: return exec_and_or(n);
     case N_GROUP: return exec_node(n->u.pair.a);
-    case N_SUBSHELL: status = subshell_run(n->u.pair.a, 0); break;
+    case N_SUBSHELL:
+        sh.line = n->line;
+        status = subshell_run(n->u.pair.a, 0);
+        break;
     case N_NOT:
         sh.cond_depth++;
         status = n->u.pair.a ? exec_node(n->u.pair.a) : 0;
         sh.cond_depth--;
-        status = !status;
-        set_pipestatus(status);
-        return status;
+        return !status;          /* PIPESTATUS stays that of the command itself */
     case N_TIME: return exec_time(n);
     case N_PIPE: status = exec_pipeline(n); break;
     case N_FUNC: return define_function(n);
@@ -253,11 +223,22 @@ void report_syntax(const syntax_error *e, const char *what)
 {
     io *err = fd_get(2);
     if (!err) return;
-    const char *prefix = what ? what : sh.is_command_string ? "-c" : NULL;
+    bool sourced = sh.frames && sh.frames->is_source;
+    const char *name = sourced ? sh.frames->source : sh.arg0, *prefix = what                               ? what
+                                                                        : sh.is_command_string && !sourced ? "-c"
+                                                                                                           : NULL;
     int line = e->line;
     if (e->at_eof && !e->quoted_eof) line = e->eof_line;
-    io_printf(err, "%s: %s%sline %d: %s\n", sh.frames && sh.frames->is_source ? sh.frames->source : sh.arg0, prefix ? prefix : "", prefix ? ": " : "", line, e->message);
-    if (!e->at_eof && e->near_line) io_printf(err, "%s: %s%sline %d: `%s'\n", sh.frames && sh.frames->is_source ? sh.frames->source : sh.arg0, prefix ? prefix : "", prefix ? ": " : "", line, e->near_line);
+    io_printf(err, "%s: %s%sline %d: %s\n", name, prefix ? prefix : "", prefix ? ": " : "", line, e->message);
+    if (!e->at_eof && e->near_line && !e->in_cond)
+        io_printf(err, "%s: %s%sline %d: `%s'\n", name, prefix ? prefix : "", prefix ? ": " : "", line, e->near_line);
+}
+
+/* The status with which a text ends that cannot be parsed. Bash gives up on [[ ]] without touching $?. */
+static int syntax_status(const syntax_error *e, bool inner)
+{
+    if (e->in_subst && !e->at_eof && sh.is_command_string) { sh_exit(127); return 127; }
+    return e->in_cond && !e->at_eof && !inner ? sh.status : 2;
 }
 
 int exec_text(const char *text, size_t len, const char *what, int line)
@@ -275,6 +256,14 @@ int exec_text(const char *text, size_t len, const char *what, int line)
             if (text[parser_offset(p) - 1] != '\n') io_putc(fd_get(2), '\n');
         }
         shown = parser_offset(p);
+        if (!prog && err.message[0] && err.in_array &&
+            !err.in_subst) { /* a bad name=( ) costs the line it is on, not the script */
+            report_syntax(&err, what);
+            free(err.near_line);
+            status = sh.status = 1;
+            err = (syntax_error){ 0 };
+            if (parser_resume(p)) continue;
+        }
         if (!prog) break;
         program *outer = sh.prog;
         sh.prog = prog;
@@ -288,7 +277,7 @@ int exec_text(const char *text, size_t len, const char *what, int line)
     sh.trace_level -= nested;
     if (err.message[0]) {
         report_syntax(&err, what);
-        status = sh.status = 2;
+        status = sh.status = syntax_status(&err, what != NULL);
         free(sh_syntax.near_line);
         sh_syntax = err;
         sh_syntax.near_line = NULL;

@@ -1,7 +1,7 @@
 /* expand.c - words to fields: tilde, parameters, substitutions, splitting by IFS, path names.
  *
- * A field under construction is its text and a mask of the same length: 1 for bytes that were quoted. Splitting looks only at results of
- * unquoted expansions; pattern characters count only where the mask is 0.
+ * A field under construction is its text and a mask of the same length: 1 for bytes that were quoted. Splitting looks only at
+ * results of unquoted expansions; pattern characters count only where the mask is 0.
  */
 #include "sh.h"
 #include <ctype.h>
@@ -25,7 +25,10 @@ static void put(expander *x, const char *s, size_t n, bool quoted)
     memset(x->f.mask.s + at, quoted, n);
     if (!quoted && !x->f.has_glob)
         for (size_t i = 0; i < n; i++)
-            if (s[i] == '*' || s[i] == '?' || s[i] == '[' || s[i] == '\\' || (s[i] == '(' && i > 0 && strchr("+@!", s[i - 1]))) { x->f.has_glob = true; break; }
+            if (s[i] == '*' || s[i] == '?' || s[i] == '[' || s[i] == '\\' || (s[i] == '(' && i > 0 && strchr("+@!", s[i - 1]))) {
+                x->f.has_glob = true;
+                break;
+            }
 }
 
 void ex_quoted(expander *x, const char *s, size_t n) { put(x, s, n, true); }
@@ -37,7 +40,9 @@ static char *escaped(field *f, const char *special)
     strbuf b = { .a = &sh.tmp };
     for (size_t i = 0; i < f->text.len; i++) {
         char c = f->text.s[i];
-        if (f->mask.s[i] && (special ? strchr(special, c) != NULL : (unsigned char)c < 0x80 && ispunct((unsigned char)c) && c != '/')) sb_putc(&b, '\\');
+        if (f->mask.s[i] &&
+            (special ? strchr(special, c) != NULL : (unsigned char)c < 0x80 && ispunct((unsigned char)c) && c != '/'))
+            sb_putc(&b, '\\');
         sb_putc(&b, c);
     }
     return sb_str(&b);
@@ -169,7 +174,8 @@ bool ex_parts(expander *x, part *p, int flags)
                 char *to = first && *p->u.lit.text == '~' ? expand_tilde(p->u.lit.text, &used) : NULL;
                 if (to) { ex_quoted(x, to, strlen(to)); ex_value(x, p->u.lit.text + used, false); }
                 else ex_value(x, p->u.lit.text, false);
-            } else if (!(flags & X_NOTILDE) && strchr(p->u.lit.text, '~')) literal_tilde(x, p->u.lit.text, p->u.lit.len, first, !p->next);
+            } else if (!(flags & X_NOTILDE) && strchr(p->u.lit.text, '~'))
+                literal_tilde(x, p->u.lit.text, p->u.lit.len, first, !p->next);
             else ex_literal(x, p->u.lit.text, p->u.lit.len);
             break;
         case P_PARAM: expand_param(x, p); break;
@@ -187,6 +193,13 @@ bool ex_parts(expander *x, part *p, int flags)
             break;
         }
         case P_BAD:
+            if (p->backquote) {
+                if (fd_get(2)) io_printf(fd_get(2), "%s: %s\n", sh.arg0, p->u.lit.text);
+                sh.had_subst = true;
+                sh.subst_status = sh.status = 2;
+                if (p->quoted) x->f.started = true;
+                break;
+            }
             sh_error("%s: bad substitution", p->u.lit.text);
             sh_fail(1);
             x->failed = true;
@@ -199,7 +212,8 @@ bool ex_parts(expander *x, part *p, int flags)
 
 static expander start(int flags, strlist *out)
 {
-    return (expander){ .f = { .text = { .a = &sh.tmp }, .mask = { .a = &sh.tmp } }, .out = out, .flags = flags, .ifs = ifs_now() };
+    return (
+        expander){ .f = { .text = { .a = &sh.tmp }, .mask = { .a = &sh.tmp } }, .out = out, .flags = flags, .ifs = ifs_now() };
 }
 
 bool expand_word(word *w, int flags, strlist *out)
@@ -223,12 +237,14 @@ bool expand_words(word **w, int n, strlist *out)
     return true;
 }
 
-/* The one string of a word that is not split: assignment, case, [[ ]], here-strings, redirection targets after splitting is ruled out. */
+/* The one string of a word that is not split: assignment, case, [[ ]], here-strings, redirection targets after splitting is ruled
+ * out. */
 char *expand_one(word *w, int flags)
 {
     if (!w || !w->parts) return "";
     part *p = w->parts;
-    if (!p->next && p->kind == P_LIT && !(flags & (X_PATTERN | X_REGEX | X_REPLACE)) && !(w->flags & W_TILDE)) return p->u.lit.text;
+    if (!p->next && p->kind == P_LIT && !(flags & (X_PATTERN | X_REGEX | X_REPLACE)) && !(w->flags & W_TILDE))
+        return p->u.lit.text;
     if (w->flags & W_PLAIN && !(flags & X_REPLACE)) return p->u.lit.text;
     expander x = start(flags & ~(X_SPLIT | X_GLOB | X_BRACE), NULL);
     if (!ex_parts(&x, w->parts, flags)) return NULL;

@@ -41,7 +41,8 @@ static void list_matches(const char *dir, const char *comp, strlist *names)
     DIR *d = opendir(*dir ? dir : ".");
     if (!d) return;
     for (struct dirent *e; (e = readdir(d));)
-        if (hidden_ok(e->d_name, comp) && pattern_match(comp, e->d_name, match_flags())) sl_add(names, arena_strdup(&sh.tmp, e->d_name));
+        if (hidden_ok(e->d_name, comp) && pattern_match(comp, e->d_name, match_flags()))
+            sl_add(names, arena_strdup(&sh.tmp, e->d_name));
     closedir(d);
 }
 

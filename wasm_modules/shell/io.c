@@ -91,6 +91,7 @@ static int device_fd(const char *path) {
 }
 
 io *io_open(const char *path, int flags, int mode) {
+    if (!*path) { errno = ENOENT; return NULL; }         /* WASI would open the working directory */
     if (!strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/self/fd/", 14)) {
         if (!strcmp(path, "/dev/null")) return make(K_NULL);
         if (!strcmp(path, "/dev/zero")) return make(K_ZERO);

@@ -1,11 +1,11 @@
 /* io.h - byte streams: what commands read from and write to.
  *
- * WASI preview 1 has no pipe(2) and no dup(2), so the shell has streams of its own. A stream is a file (a WASI descriptor), a memory
- * buffer (a pipe between two commands of a pipeline, a here-document, the output of $(...)), or nothing (/dev/null). All are buffered;
- * all are reference counted; none ever blocks. Errors are returned and leave errno set.
+ * WASI preview 1 has no pipe(2) and no dup(2), so the shell has streams of its own. A stream is a file (a WASI descriptor), a
+ * memory buffer (a pipe between two commands of a pipeline, a here-document, the output of $(...)), or nothing (/dev/null). All
+ * are buffered; all are reference counted; none ever blocks. Errors are returned and leave errno set.
  *
- * RULES. Nothing outside io.c touches a descriptor for reading or writing text. Writing to a pipe whose reader is gone gives -1 and
- * EPIPE: the writer stops at once and quietly, as after SIGPIPE (status 141).
+ * RULES. Nothing outside io.c touches a descriptor for reading or writing text. Writing to a pipe whose reader is gone gives -1
+ * and EPIPE: the writer stops at once and quietly, as after SIGPIPE (status 141).
  */
 #ifndef HATCH_IO_H
 #define HATCH_IO_H
@@ -16,7 +16,8 @@
 typedef struct io io;
 
 io *io_fd(int fd, int can_read, int can_write);      /* wrap a descriptor; closed with the stream unless it is 0, 1 or 2 */
-io *io_open(const char *path, int flags, int mode);  /* open(2); knows /dev/null, /dev/stdin, /dev/stdout, /dev/stderr, /dev/fd/N via the shell; NULL and errno */
+io *io_open(const char *path, int flags,
+    int mode); /* open(2); knows /dev/null, /dev/stdin, /dev/stdout, /dev/stderr, /dev/fd/N via the shell; NULL and errno */
 io *io_pipe(void);                                   /* a memory buffer: written at the end, read from the start */
 io *io_text(const char *bytes, size_t len);          /* a read-only buffer holding a copy */
 io *io_null(void);
@@ -39,10 +40,11 @@ int io_fileno(io *s);                                /* the descriptor of a file
 int io_failed(io *s);                                /* the sticky errno of the first failed operation, 0 if none */
 void io_close_reader(io *s);                         /* further writes to this pipe give EPIPE */
 const char *io_bytes(io *s, size_t *len);            /* what a pipe or buffer still holds unread */
-/* For pipelines: `full` is called when a write leaves more than limit bytes unread in a pipe; `dry` when a read finds a memory stream
- * empty, before it would report the end: it returns 0 for the end, 1 when it may have written more, -1 to fail the read. */
+/* For pipelines: `full` is called when a write leaves more than limit bytes unread in a pipe; `dry` when a read finds a memory
+ * stream empty, before it would report the end: it returns 0 for the end, 1 when it may have written more, -1 to fail the read.
+ */
 void io_watch_full(io *s, size_t limit, void (*full)(io *s, void *ctx), void *ctx);
 void io_watch_dry(io *s, int (*dry)(io *s, void *ctx), void *ctx);
 int io_flush_all(void);                              /* every file stream with unwritten bytes, except 0, 1 and 2 */
-extern io *(*io_shell_fd)(int n);                    /* set by the shell: descriptor N of the running command (borrowed), or NULL */
+extern io *(*io_shell_fd)(int n); /* set by the shell: descriptor N of the running command (borrowed), or NULL */
 #endif

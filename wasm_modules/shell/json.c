@@ -93,7 +93,11 @@ static bool number(reader *r)
     if (s < r->end && *s == '-') s++;
     if (s >= r->end || !isdigit((unsigned char)*s)) return false;
     if (*s == '0') s++; else while (s < r->end && isdigit((unsigned char)*s)) s++;
-    if (s < r->end && *s == '.') { s++; if (s >= r->end || !isdigit((unsigned char)*s)) return false; while (s < r->end && isdigit((unsigned char)*s)) s++; }
+    if (s < r->end && *s == '.') {
+        s++;
+        if (s >= r->end || !isdigit((unsigned char)*s)) return false;
+        while (s < r->end && isdigit((unsigned char)*s)) s++;
+    }
     if (s < r->end && (*s == 'e' || *s == 'E')) {
         s++;
         if (s < r->end && (*s == '+' || *s == '-')) s++;

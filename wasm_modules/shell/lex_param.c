@@ -33,7 +33,11 @@ static size_t skip_unit(parser *p, size_t i)
     if (c == '\\') return i + 2 > p->len ? p->len : i + 2;
     if (c == '\'') { end = i + 1; while (end < p->len && p->src[end] != '\'') end++; return end < p->len ? end + 1 : p->len; }
     if (c == '"') { end = skip_to(p, i + 1, 0, '"'); return end < p->len ? end + 1 : p->len; }
-    if (c == '`') { end = i + 1; while (end < p->len && p->src[end] != '`') end += p->src[end] == '\\' ? 2 : 1; return end < p->len ? end + 1 : p->len; }
+    if (c == '`') {
+        end = i + 1;
+        while (end < p->len && p->src[end] != '`') end += p->src[end] == '\\' ? 2 : 1;
+        return end < p->len ? end + 1 : p->len;
+    }
     if (c == '$' && i + 1 < p->len && (p->src[i + 1] == '{' || p->src[i + 1] == '(')) {
         end = skip_to(p, i + 2, p->src[i + 1], p->src[i + 1] == '{' ? '}' : ')');
         return end < p->len ? end + 1 : p->len;
@@ -64,7 +68,8 @@ static void count_lines(parser *p, size_t from, size_t to)
     for (size_t i = from; i < to; i++) if (p->src[i] == '\n') p->line++;
 }
 
-/* The end of an arithmetic expression that begins at i: the index of "))", or 0 when this is no arithmetic. */
+/* The end of an arithmetic expression that begins at i: the index of "))", 0 when this is no arithmetic, the length when the text
+ * ends in it. */
 static size_t arith_end(parser *p, size_t i)
 {
     int depth = 0;
@@ -72,12 +77,12 @@ static size_t arith_end(parser *p, size_t i)
         char c = p->src[i];
         if (c == '(') depth++;
         else if (c == ')') {
-            if (depth == 0) return i + 1 < p->len && p->src[i + 1] == ')' ? i : 0;
+            if (depth == 0) return i + 1 < p->len && p->src[i + 1] == ')' ? i : i + 1 < p->len ? 0 : p->len;
             depth--;
         } else if (c == '\\' || c == '"' || c == '`' || c == '$') { i = skip_unit(p, i); continue; }
         i++;
     }
-    return 0;
+    return p->len;
 }
 
 static param *new_param(parser *p, part ***tail, int quoted)
@@ -146,6 +151,7 @@ static bool read_operator(parser *p, param *pm, int mode)
     char c = p->src[p->pos];
     if (c == '}' || p->pos >= p->len) return true;
     if (c == ':' && p->src[p->pos + 1] && strchr("-=?+", p->src[p->pos + 1])) { pm->colon = 1; c = p->src[++p->pos]; }
+    else if (c == ':' && p->src[p->pos + 1] == '}') return false;
     else if (c == ':') { p->pos++; read_substring(p, pm); return true; }
     p->pos++;
     bool twice = p->src[p->pos] == c;
@@ -162,7 +168,7 @@ static bool read_operator(parser *p, param *pm, int mode)
     case '@':
         pm->op = OP_TRANSFORM;
         pm->transform = (uint8_t)p->src[p->pos];
-        if (!pm->transform || !strchr("UuLQEPAKak", pm->transform)) return false;
+        if (!isalpha(pm->transform)) return false;
         p->pos++;
         return p->src[p->pos] == '}';
     case '/': {
@@ -192,8 +198,14 @@ static bool read_operator(parser *p, param *pm, int mode)
 static bool read_braced(parser *p, param *pm, int mode)
 {
     const char *s = p->src + p->pos;
-    if (s[0] == '#' && s[1] != '}' && s[1] && (isalnum((unsigned char)s[1]) || s[1] == '_' || (strchr("@*?$!#-", s[1]) && s[2] == '}'))) { pm->length = 1; p->pos++; }
-    else if (s[0] == '!' && (isalnum((unsigned char)s[1]) || s[1] == '_' || (s[1] && strchr("@*#?$!-", s[1]) && s[2] == '}'))) { pm->indirect = 1; p->pos++; }
+    if (s[0] == '#' && s[1] != '}' && s[1] &&
+        (isalnum((unsigned char)s[1]) || s[1] == '_' || (strchr("@*?$!#-", s[1]) && s[2] == '}'))) {
+        pm->length = 1;
+        p->pos++;
+    } else if (s[0] == '!' && (isalnum((unsigned char)s[1]) || s[1] == '_' || (s[1] && strchr("@*#?$!-", s[1]) && s[2] == '}'))) {
+        pm->indirect = 1;
+        p->pos++;
+    }
     if (!read_name(p, pm)) return false;
     if (p->src[p->pos] == '[' && !pm->special) {
         size_t end = subscript_end(p, p->pos + 1);
@@ -207,7 +219,11 @@ static bool read_braced(parser *p, param *pm, int mode)
         p->pos = end + 1;
     }
     char c = p->src[p->pos];
-    if (pm->indirect && !pm->sub && !pm->special && (c == '@' || c == '*') && p->src[p->pos + 1] == '}') { pm->names = (uint8_t)c; p->pos++; return true; }
+    if (pm->indirect && !pm->sub && !pm->special && (c == '@' || c == '*') && p->src[p->pos + 1] == '}') {
+        pm->names = (uint8_t)c;
+        p->pos++;
+        return true;
+    }
     if (pm->length) return c == '}';
     return read_operator(p, pm, mode);
 }
@@ -244,7 +260,7 @@ void lex_dollar(parser *p, int mode, part ***tail)
         size_t from = p->pos, end = 0;
         if (c == '[') end = skip_to(p, from + 2, '[', ']');
         else if (p->src[p->pos + 2] == '(') end = arith_end(p, p->pos + 3);
-        if (c == '[' && end >= p->len) { eof_looking_for(p, ']', from); return; }
+        if (end >= p->len) { eof_looking_for(p, c == '[' ? ']' : ')', from); return; }
         if (end) {
             size_t body = from + (c == '[' ? 2 : 3);
             part *x = add_part(p, tail, P_ARITH, quoted);
@@ -280,7 +296,11 @@ void lex_backquote(parser *p, int mode, part ***tail)
         char c = p->src[p->pos];
         if (c == '\\' && p->pos + 1 < p->len) {
             char n = p->src[p->pos + 1];
-            if (n == '`' || n == '\\' || n == '$' || (n == '"' && (mode == M_DQUOTE || mode == M_BRACE_DQ))) { sb_putc(&b, n); p->pos += 2; continue; }
+            if (n == '`' || n == '\\' || n == '$' || (n == '"' && (mode == M_DQUOTE || mode == M_BRACE_DQ))) {
+                sb_putc(&b, n);
+                p->pos += 2;
+                continue;
+            }
         }
         if (c == '\n') p->line++;
         sb_putc(&b, c);
@@ -291,12 +311,30 @@ void lex_backquote(parser *p, int mode, part ***tail)
     part *x = add_part(p, tail, P_CMD, quoting(mode));
     x->backquote = 1;
     char *text = sb_str(&b);
-    parser q = { .src = text, .len = b.len, .line = (int)lines, .a = p->a, .depth = p->depth, .err = p->err, .origin = p->origin,
-                 .origin_len = p->origin_len, .prog = p->prog };
+    syntax_error late = { 0 };   /* bash parses between backquotes when the command runs, and fails only then */
+    parser q = { .src = text,
+                 .len = b.len,
+                 .line = (int)lines,
+                 .a = p->a,
+                 .depth = p->depth,
+                 .err = sh.validate_only ? p->err : &late,
+                 .origin = p->origin,
+                 .origin_len = p->origin_len,
+                 .prog = p->prog };
     if (!enter(&q)) { p->failed = true; return; }
     node *body = parse_list(&q, false);
     if (!q.failed && peek(&q)->kind != T_EOF) unexpected(&q, peek(&q));
-    if (q.failed) p->failed = true;
     free(q.spliced);
     x->u.cmd = body;
+    if (q.failed && sh.validate_only) p->failed = true;
+    else if (q.failed) {
+        strbuf message = { .a = p->a };
+        sb_printf(&message, "command substitution: line %d: %s", late.line, late.message);
+        if (!late.at_eof && late.near_line)
+            sb_printf(&message, "\n%s: command substitution: line %d: `%s'", sh.arg0, late.line, late.near_line);
+        x->kind = P_BAD;
+        x->u.lit.text = sb_str(&message);
+        x->u.lit.len = message.len;
+    }
+    free(late.near_line);
 }

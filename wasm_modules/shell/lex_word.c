@@ -112,7 +112,11 @@ part *lex_parts(parser *p, int mode, const char *stops)
     while (p->pos < p->len && !p->failed) {
         char c = p->src[p->pos], next = p->pos + 1 < p->len ? p->src[p->pos + 1] : 0;
         if (mode == M_WORD && meta(c) && !parens) {
-            if ((c == '<' || c == '>') && next == '(' && !p->cond_depth) { flush(p, &tail, &b, 0); process_subst(p, &tail); continue; }
+            if ((c == '<' || c == '>') && next == '(' && !p->cond_depth) {
+                flush(p, &tail, &b, 0);
+                process_subst(p, &tail);
+                continue;
+            }
             break;
         }
         if (mode == M_REGEX && !parens && (c == ' ' || c == '\t' || c == '\n')) break;
@@ -185,8 +189,17 @@ word *lex_word(parser *p, int mode)
 
 word *sub_word(parser *p, const char *text, int mode)
 {
-    parser q = { .src = text, .len = strlen(text), .line = p->line, .a = p->a, .depth = p->depth, .err = p->err, .origin = p->origin,
-                 .origin_len = p->origin_len, .prog = p->prog, .failed = p->failed, .cond_depth = p->cond_depth };
+    parser q = { .src = text,
+                 .len = strlen(text),
+                 .line = p->line,
+                 .a = p->a,
+                 .depth = p->depth,
+                 .err = p->err,
+                 .origin = p->origin,
+                 .origin_len = p->origin_len,
+                 .prog = p->prog,
+                 .failed = p->failed,
+                 .cond_depth = p->cond_depth };
     word *w = make_word(&q, lex_parts(&q, mode, ""), 0);
     w->raw = arena_strdup(p->a, text);
     if (q.failed) p->failed = true;
@@ -206,7 +219,14 @@ word *parse_word_text(arena *a, const char *text, char mode)
 {
     syntax_error err = { 0 };
     parser p = { .src = text, .len = strlen(text), .line = sh.line, .a = a, .err = &err, .origin = text };
-    word *w = make_word(&p, lex_parts(&p, mode == 'h' ? M_HEREDOC : mode == 'a' ? M_ARITH : mode == 'b' ? M_BRACE : M_DQUOTE, ""), 0);
+    word *w = make_word(&p,
+                        lex_parts(&p,
+                                  mode == 'h'   ? M_HEREDOC
+                                  : mode == 'a' ? M_ARITH
+                                  : mode == 'b' ? M_BRACE
+                                                : M_DQUOTE,
+                                  ""),
+                        0);
     if (!p.failed) return w;
     sh_error("%s", err.message);
     return NULL;

@@ -23,6 +23,9 @@ void syntax_fail(parser *p, size_t at, size_t end, const char *format, ...)
 {
     if (p->failed) return;
     p->failed = true;
+    p->err->in_cond = p->cond_depth > 0;
+    p->err->in_array = p->arrays > 0;
+    p->err->in_subst = p->substs > 0;
     va_list ap;
     va_start(ap, format);
     vsnprintf(p->err->message, sizeof p->err->message, format, ap);
@@ -46,7 +49,8 @@ void unexpected(parser *p, token *t)
         return;
     }
     if (t->kind == T_NEWLINE) { syntax_fail(p, t->start, t->start, "syntax error near unexpected token `newline'"); return; }
-    syntax_fail(p, t->start, t->end, "syntax error near unexpected token `%.*s'", (int)(t->end - t->start > 200 ? 200 : t->end - t->start), p->src + t->start);
+    syntax_fail(p, t->start, t->end, "syntax error near unexpected token `%.*s'",
+                (int)(t->end - t->start > 200 ? 200 : t->end - t->start), p->src + t->start);
 }
 
 void eof_looking_for(parser *p, char c, size_t from)
@@ -150,11 +154,13 @@ static void newline(parser *p)
 
 static int operator_at(parser *p, size_t *n)
 {
-    static const struct { char text[4]; int kind; } ops[] = {
-        { ";;&", T_DSEMI_AND }, { ";;", T_DSEMI }, { ";&", T_SEMI_AND }, { ";", T_SEMI }, { "&>>", T_AND_DGREAT }, { "&>", T_AND_GREAT },
-        { "&&", T_AND }, { "&", T_AMP }, { "||", T_OR }, { "|&", T_PIPE_AMP }, { "|", T_PIPE }, { "<<<", T_TLESS }, { "<<-", T_DLESS_DASH },
-        { "<<", T_DLESS }, { "<&", T_LESS_AND }, { "<>", T_LESS_GREAT }, { "<", T_LESS }, { ">>", T_DGREAT }, { ">&", T_GREAT_AND },
-        { ">|", T_CLOBBER }, { ">", T_GREAT }, { "(", T_LPAREN }, { ")", T_RPAREN } };
+    static const struct { char text[4]; int kind;
+    } ops[] = { { ";;&", T_DSEMI_AND },  { ";;", T_DSEMI },     { ";&", T_SEMI_AND },  { ";", T_SEMI },
+                { "&>>", T_AND_DGREAT }, { "&>", T_AND_GREAT }, { "&&", T_AND },       { "&", T_AMP },
+                { "||", T_OR },          { "|&", T_PIPE_AMP },  { "|", T_PIPE },       { "<<<", T_TLESS },
+                { "<<-", T_DLESS_DASH }, { "<<", T_DLESS },     { "<&", T_LESS_AND },  { "<>", T_LESS_GREAT },
+                { "<", T_LESS },         { ">>", T_DGREAT },    { ">&", T_GREAT_AND }, { ">|", T_CLOBBER },
+                { ">", T_GREAT },        { "(", T_LPAREN },     { ")", T_RPAREN } };
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         *n = strlen(ops[i].text);
         if (p->pos + *n <= p->len && !memcmp(p->src + p->pos, ops[i].text, *n)) return ops[i].kind;
@@ -174,6 +180,11 @@ static bool descriptor_at(parser *p, token *t)
         t->fd = fd;
     } else {
         size_t n = name_len(p->src + i + 1);
+        if (n && p->src[i + 1 + n] == '[') {   /* {a[1]}> */
+            size_t end = subscript_end(p, i + n + 2);
+            if (!end) return false;
+            n = end - i;
+        }
         if (!n || p->src[i + 1 + n] != '}' || (p->src[i + n + 2] != '<' && p->src[i + n + 2] != '>')) return false;
         t->name = slice(p, i + 1, i + 1 + n);
         t->kind = T_IOVAR;

@@ -1,6 +1,8 @@
-/* lookup.c - what a command name stands for, in this order: function, builtin, built-in tool, capability, executable file; and running tools. */
+/* lookup.c - what a command name stands for, in this order: function, builtin, built-in tool, capability, executable file; and
+ * running tools. */
 #include "sh.h"
 #include "lookup.h"
+#include "hashed.h"
 #include "tool.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -86,10 +88,20 @@ int run_tool(const tool_entry *e, int argc, char **args)
     char **argv = arena_alloc(&sh.tmp, ((size_t)argc + 1) * sizeof *argv);
     for (int i = 0; i < argc; i++) argv[i] = arena_strdup(&sh.tmp, args[i]);
     if (!fd_get(0) || !fd_get(1) || !fd_get(2)) closed = io_null();
-    tool t = { .in = io_ref(fd_get(0) ? fd_get(0) : closed), .out = io_ref(fd_get(1) ? fd_get(1) : closed), .err = io_ref(fd_get(2) ? fd_get(2) : closed),
-               .shell = &sh, .run = run_for_tool, .run_env = run_env_for_tool, .knows = knows_for_tool, .getenv = getenv_for_tool, .environ = environ_for_tool };
+    tool t = { .in = io_ref(fd_get(0) ? fd_get(0) : closed),
+               .out = io_ref(fd_get(1) ? fd_get(1) : closed),
+               .err = io_ref(fd_get(2) ? fd_get(2) : closed),
+               .shell = &sh,
+               .run = run_for_tool,
+               .run_env = run_env_for_tool,
+               .knows = knows_for_tool,
+               .getenv = getenv_for_tool,
+               .environ = environ_for_tool };
     show_output();
-    if (!strcmp(e->name, "sleep")) pipeline_idle();
+    if (!strcmp(e->name, "sleep")) {
+        pipeline_idle();
+        if (background_sleep(argc, args)) return 0;
+    }
     int status = tool_call(&t, e, argc, argv);
     /* A writer whose reader is gone: the stage of the pipeline ends, as by SIGPIPE. */
     if (status == 141 && sh.level && io_failed(t.out) == EPIPE) sh_exit(141);
@@ -142,7 +154,9 @@ static bool tools_in_path(void)
     if (!path) return false;
     for (const char *p = path;; p++) {
         size_t n = strcspn(p, ":");
-        if ((n == 4 && !strncmp(p, "/bin", 4)) || (n == 8 && !strncmp(p, "/usr/bin", 8)) || (n == 14 && !strncmp(p, "/usr/local/bin", 14))) return true;
+        if ((n == 4 && !strncmp(p, "/bin", 4)) || (n == 8 && !strncmp(p, "/usr/bin", 8)) ||
+            (n == 14 && !strncmp(p, "/usr/local/bin", 14)))
+            return true;
         p += n;
         if (!*p) return false;
     }
@@ -152,7 +166,8 @@ static bool tools_in_path(void)
 static const char *usual_path(const char *name)
 {
     static const char *const dirs[] = { "/bin/", "/usr/bin/", "/usr/local/bin/" };
-    for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) if (!strncmp(name, dirs[i], strlen(dirs[i])) && !strchr(name + strlen(dirs[i]), '/')) return name + strlen(dirs[i]);
+    for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++)
+        if (!strncmp(name, dirs[i], strlen(dirs[i])) && !strchr(name + strlen(dirs[i]), '/')) return name + strlen(dirs[i]);
     return NULL;
 }
 
@@ -162,7 +177,10 @@ bool command_path(const char *path)
     return base && (tool_find(base) || is_program_too(base));
 }
 
-bool command_exists(const char *name) { return (tool_find(name) && tools_in_path()) || capability_has(name) || find_in_path(name, NULL); }
+bool command_exists(const char *name)
+{
+    return (tool_find(name) && tools_in_path()) || capability_has(name) || find_in_path(name, NULL);
+}
 
 int exec_argv(int argc, char **argv, int flags)
 {
@@ -174,17 +192,27 @@ int exec_argv(int argc, char **argv, int flags)
     if (flags & 2) return b_error("builtin", 1, "%s: not a shell builtin", name);
     if (!*name) return not_found(argc, argv);
     const tool_entry *e = tool_find(name);
-    if (e && (flags & 4 || tools_in_path())) return tool_allowed(name, argc, argv) ? run_tool(e, argc, argv) : 1;
+    if (e && (flags & 4 || tools_in_path())) {
+        hashed_hit(name);
+        return tool_allowed(name, argc, argv) ? run_tool(e, argc, argv) : 1;
+    }
     const char *base = usual_path(name);
     struct stat st;
     if (base && stat(name, &st) < 0) {
         if ((e = tool_find(base))) return tool_allowed(base, argc, argv) ? run_tool(e, argc, argv) : 1;
         if ((b = builtin_find(base)) && is_program_too(base)) return b->fn(argc, argv);
     }
+    const char *remembered = strchr(name, '/') ? NULL : hashed_path(name);
+    if (remembered && strcmp(remembered, name)) {   /* hash -p PATH NAME */
+        argv[0] = (char *)remembered;
+        return exec_argv(argc, argv, flags | 1);
+    }
     if (!strchr(name, '/')) {
         if (capability_has(name)) { show_output(); return trial_effect() ? 1 : capability_run(argc, argv); }
         char *path = find_in_path(name, NULL);
-        return path ? exec_file(path, name, argc, argv) : not_found(argc, argv);
+        if (!path) return not_found(argc, argv);
+        argv[0] = path;
+        return exec_file(path, name, argc, argv);
     }
     return exec_file(name, name, argc, argv);
 }

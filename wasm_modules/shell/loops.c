@@ -54,14 +54,12 @@ static int exec_while(node *n)
     return status;
 }
 
-static void trace_for(node *n, char **items, size_t count)
+static void trace_for(node *n)
 {
     strbuf b = { .a = &sh.tmp };
-    sb_printf(&b, "for %s in", n->u.loop.var);
+    sb_printf(&b, "%s %s in", n->kind == N_SELECT ? "select" : "for", n->u.loop.var);
     if (!n->u.loop.has_in) sb_puts(&b, " \"$@\"");
     else for (int i = 0; i < n->u.loop.n; i++) sb_printf(&b, " %s", n->u.loop.words[i]->raw);
-    (void)items;
-    (void)count;
     trace_text(sb_str(&b));
 }
 
@@ -83,9 +81,10 @@ static int exec_for(node *n)
     for (size_t i = 0; i < items.n; i++) {
         sh.line = n->line;
         debug_trap(n);
-        if (sh.opt[O_XTRACE]) trace_for(n, items.v, items.n);
+        if (sh.opt[O_XTRACE]) trace_for(n);
         slot *s = n->u.loop.slot;
-        if (s->top && s->top->flags & V_NAMEREF) var_put(var_writable(s, -1), items.v[i]);   /* for a nameref: a new target each round */
+        if (s->top && s->top->flags & V_NAMEREF)
+            var_put(var_writable(s, -1), items.v[i]); /* for a nameref: a new target each round */
         else if (!var_set_slot(s, items.v[i], 0)) { status = 1; break; }
         status = exec_node(n->u.loop.body);
         if (leave_loop()) break;
@@ -100,6 +99,7 @@ static bool step(arith *a, int64_t *v)
     extern const char *arith_who;
     *v = 1;
     if (!a) return true;
+    if (sh.opt[O_XTRACE]) trace_arith(a);
     const char *who = arith_who;
     arith_who = "((";
     bool ok = arith_eval(a, v);
@@ -145,6 +145,7 @@ static int exec_select(node *n)
     else for (int i = 0; i < sh.nargs; i++) sl_add(&items, arena_strdup(&sh.tmp, sh.args[i]));
     if (!items.n) { arena_release(&sh.tmp, m); return 0; }
     sh.loop_depth++;
+    if (sh.opt[O_XTRACE]) trace_for(n);
     print_menu(&items);
     char *line = NULL;
     size_t cap = 0;
@@ -175,7 +176,7 @@ static int exec_case(node *n)
     sh.line = n->line;
     debug_trap(n);
     char *subject = expand_one(n->u.kase.subject, 0);
-    int status = 0, flags = PM_EXTGLOB | (sh.shopt[S_NOCASEMATCH] ? PM_NOCASE : 0);
+    int status = 0, flags = (sh.shopt[S_EXTGLOB] ? PM_EXTGLOB : 0) | (sh.shopt[S_NOCASEMATCH] ? PM_NOCASE : 0);
     bool run_next = false;
     if (!subject) { arena_release(&sh.tmp, m); return 1; }
     if (sh.opt[O_XTRACE]) {

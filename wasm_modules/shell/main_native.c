@@ -1,4 +1,5 @@
-/* main_native.c - hatchsh, the shell as an ordinary program: for tests, comparison with bash, and fuzzing. Not part of the guest. */
+/* main_native.c - hatchsh, the shell as an ordinary program: for tests, comparison with bash, and fuzzing. Not part of the guest.
+ */
 #include "sh.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +49,11 @@ int main(int argc, char **argv)
         char *eq = strchr(*e, '=');
         if (!eq) continue;
         char *name = xstrndup(*e, (size_t)(eq - *e));
-        if (is_name(name) && strcmp(name, "IFS") && strcmp(name, "PWD") && strcmp(name, "SHELLOPTS") && strcmp(name, "UID") && strcmp(name, "_") && strcmp(name, "OLDPWD")) { var_set_plain(name, eq + 1); var_export(name); }
+        if (is_name(name) && strcmp(name, "IFS") && strcmp(name, "PWD") && strcmp(name, "SHELLOPTS") && strcmp(name, "UID") &&
+            strcmp(name, "_") && strcmp(name, "OLDPWD")) {
+            var_set_plain(name, eq + 1);
+            var_export(name);
+        }
         free(name);
     }
     shell_io(io_fd(0, 1, 0), io_fd(1, 0, 1), io_fd(2, 0, 1));

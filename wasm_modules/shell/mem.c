@@ -1,7 +1,7 @@
 /* mem.c - memory: checked allocation, arenas with marks, growing strings and lists.
  *
- * An arena is a stack of chunks. A mark remembers a position; releasing it frees everything allocated since. The last allocation of an
- * arena can grow in place, which is what makes string building in arenas cheap.
+ * An arena is a stack of chunks. A mark remembers a position; releasing it frees everything allocated since. The last allocation
+ * of an arena can grow in place, which is what makes string building in arenas cheap.
  */
 #include "sh.h"
 #include <stdio.h>

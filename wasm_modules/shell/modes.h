@@ -1,8 +1,8 @@
 /* modes.h - permission bits, which WASI preview 1 does not have.
  *
- * In the sandbox a file's bits are remembered by inode for as long as the session lives; natively they are the file system's own. Files
- * nobody changed have 0666 (directories and symbolic links 0777) without the bits of the file mode creation mask. Both the tools and the shell's
- * test -r/-w/-x ask here.
+ * In the sandbox a file's bits are remembered by inode for as long as the session lives; natively they are the file system's
+ * own. Files nobody changed have 0666 (directories and symbolic links 0777) without the bits of the file mode creation mask.
+ * Both the tools and the shell's test -r/-w/-x ask here.
  */
 #ifndef HATCH_MODES_H
 #define HATCH_MODES_H

@@ -1,7 +1,7 @@
 /* param.c - $x and ${...}: finding the values a parameter stands for, and putting them into the field being built.
  *
- * Every parameter gives a list of values: none when unset, one for scalars, any number for @ and * forms. Operators (param_ops.c) map
- * values to values, so they know nothing of quoting or splitting.
+ * Every parameter gives a list of values: none when unset, one for scalars, any number for @ and * forms. Operators (param_ops.c)
+ * map values to values, so they know nothing of quoting or splitting.
  */
 #include "sh.h"
 #include "param.h"
@@ -32,7 +32,7 @@ static void special_values(param *pm, values *o)
         break;
     case '#': one(o, tmp_int(sh.nargs)); break;
     case '?': one(o, tmp_int(sh.status)); break;
-    case '$': one(o, tmp_int(SHELL_PID)); break;
+    case '$': one(o, tmp_int(SHELL_PID + sh.shell_level)); break;
     case '!': if (sh.has_bg) one(o, tmp_int(sh.last_bg)); break;
     case '-': one(o, arena_strdup(&sh.tmp, opt_letters(flags))); break;
     case '0': one(o, (char *)sh.arg0); break;
@@ -73,10 +73,10 @@ static bool element(values *o, param *pm, char *sub)
         return true;
     }
     int64_t i;
-    if (sub ? !arith_eval_text(sub, &i) : !arith_eval(pm->index, &i)) return false;
+    if (sub ? !arith_eval_text(sub, &i) : !arith_eval(pm->index, &i)) { sh_abandon(1); return false; }
     if (i < 0) {
         int64_t n = v && v->flags & V_ARRAY ? arr_next(v->u.a) : v && v->flags & V_SET ? 1 : 0;
-        if (i + n < 0) { sh_error("%s: bad array subscript", pm->name); return v && v->flags & V_ARRAY ? true : true; }
+        if (i + n < 0) { sh_error("%s: bad array subscript", pm->name); return true; }
         i += n;
     }
     if (!v) return true;
@@ -123,7 +123,14 @@ static param *indirect(param *pm)
         name = o.n ? sb_str(&b) : NULL;
     }
     if (!name) {
-        if (pm->op >= OP_DEFAULT && pm->op <= OP_ALT) { param *r = arena_alloc(&sh.tmp, sizeof *r); *r = *pm; r->indirect = 0; r->special = '1'; r->number = 99999999; return r; }
+        if (pm->op >= OP_DEFAULT && pm->op <= OP_ALT) {
+            param *r = arena_alloc(&sh.tmp, sizeof *r);
+            *r = *pm;
+            r->indirect = 0;
+            r->special = '1';
+            r->number = 99999999;
+            return r;
+        }
         sh_error("%s: invalid indirect expansion", pm->name);
         sh_fail(1);
         return NULL;
@@ -131,7 +138,8 @@ static param *indirect(param *pm)
     strbuf b = { .a = &sh.tmp };
     sb_printf(&b, "${%s}", name);
     size_t n = name_len(name);
-    bool ok = (n && (!name[n] || name[n] == '[')) || (*name && strspn(name, "0123456789") == strlen(name)) || (*name && !name[1] && strchr("@*#?-$!", *name));
+    bool ok = (n && (!name[n] || name[n] == '[')) || (*name && strspn(name, "0123456789") == strlen(name)) ||
+              (*name && !name[1] && strchr("@*#?-$!", *name));
     word *w = ok ? parse_word_text(&sh.tmp, sb_str(&b), '"') : NULL;
     if (!w || !w->parts || w->parts->kind != P_PARAM) {
         sh_error("%s: invalid variable name", name);
@@ -140,7 +148,11 @@ static param *indirect(param *pm)
     }
     param *target = arena_alloc(&sh.tmp, sizeof *target);
     *target = *w->parts->u.param;
-    target->op = pm->op; target->colon = pm->colon; target->transform = pm->transform; target->arg = pm->arg; target->arg2 = pm->arg2;
+    target->op = pm->op;
+    target->colon = pm->colon;
+    target->transform = pm->transform;
+    target->arg = pm->arg;
+    target->arg2 = pm->arg2;
     target->off = pm->off; target->len = pm->len; target->text = pm->text;
     return target;
 }
@@ -155,7 +167,8 @@ static void matching_names(param *pm, values *o)
     size_t n = slots_all(&found, starts_with_prefix);
     o->list = (char)pm->names;
     o->v = arena_alloc(&sh.tmp, (n + 1) * sizeof(char *));
-    for (size_t i = 0; i < n; i++) if (found[i]->top->flags & V_SET || found[i]->top->flags & (V_ARRAY | V_ASSOC)) o->v[o->n++] = found[i]->name;
+    for (size_t i = 0; i < n; i++)
+        if (found[i]->top->flags & V_SET || found[i]->top->flags & (V_ARRAY | V_ASSOC)) o->v[o->n++] = found[i]->name;
 }
 
 static char *join(values *o, const char *sep)
@@ -176,7 +189,11 @@ static void emit(expander *x, values *o, bool quoted)
     }
     bool star = o->list == '*';
     if (star && quoted) { ex_value(x, join(o, x->ifs), true); return; }
-    if (!(x->flags & X_SPLIT)) { if (o->n) ex_value(x, join(o, star || !quoted ? (star ? x->ifs : " ") : " "), quoted); else if (star && quoted) x->f.started = true; return; }
+    if (!(x->flags & X_SPLIT)) {
+        if (o->n) ex_value(x, join(o, star || !quoted ? (star ? x->ifs : " ") : " "), quoted);
+        else if (star && quoted) x->f.started = true;
+        return;
+    }
     for (size_t i = 0; i < o->n; i++) {
         if (i) ex_end_field(x);
         ex_value(x, o->v[i], quoted);
@@ -197,14 +214,19 @@ static bool substitute(expander *x, param *pm, part *p, values *o)
     } else if (!unset) return false;
     if (pm->op == OP_ALT || pm->op == OP_DEFAULT) {
         if (p->quoted && !pm->arg->parts) x->f.started = true;
-        ex_parts(x, pm->arg->parts, p->quoted || !(x->flags & X_SPLIT) ? x->flags | (p->quoted ? X_NOTILDE : 0) : x->flags | X_ARGSPLIT);
+        ex_parts(x, pm->arg->parts,
+                 p->quoted || !(x->flags & X_SPLIT) ? x->flags | (p->quoted ? X_NOTILDE : 0) : x->flags | X_ARGSPLIT);
         return true;
     }
     char *text = expand_one(pm->arg, p->quoted ? X_NOTILDE : 0);
     if (!text) { x->failed = true; return true; }
     if (pm->op == OP_ERROR) {
-        sh_error("%s: %s", pm->name, *text ? text : pm->colon ? "parameter null or not set" : "parameter not set");
-        sh_exit(sh.subshells ? 1 : 127);
+        bool element = pm->sub == SUB_EXPR;
+        sh_error("%s%s%s%s: %s", pm->name, element ? "[" : "", element ? pm->key->raw : "", element ? "]" : "",
+                 *text       ? text
+                 : pm->colon ? "parameter null or not set"
+                             : "parameter not set");
+        sh_exit(sh_fatal_status());
         x->failed = true;
         return true;
     }
@@ -234,11 +256,19 @@ static void length(param *pm, values *o)
 
 static bool unbound(expander *x, param *pm, values *o)
 {
-    if (o->n || !sh.opt[O_NOUNSET] || (pm->op >= OP_DEFAULT && pm->op <= OP_ALT) || o->list || (pm->op == OP_TRANSFORM && pm->transform == 'a')) return false;
+    if (o->list && pm->length && sh.opt[O_NOUNSET] && !pm->special &&
+        (!o->var || !(o->var->flags & V_SET))) { /* ${#a[@]} of no array at all */
+        sh_error("%s: unbound variable", pm->name);
+        sh_exit(1);
+        return x->failed = true;
+    }
+    if (o->n || !sh.opt[O_NOUNSET] || (pm->op >= OP_DEFAULT && pm->op <= OP_ALT) || o->list ||
+        (pm->length && pm->sub == SUB_EXPR) || (pm->op == OP_TRANSFORM && pm->transform == 'a'))
+        return false;
     if (pm->special && pm->special != '1' && pm->special != '!') return false;
     if (pm->sub == SUB_EXPR) sh_error("%s[%s]: unbound variable", pm->name, pm->key->raw);
-    else sh_error("%s%s: unbound variable", pm->special && pm->text && pm->text[0] != '{' ? "$" : "", pm->name);
-    sh_exit(sh.subshells ? 1 : 127);
+    else sh_error("%s%s: unbound variable", pm->special && pm->text && !pm->length && pm->text[0] != '{' ? "$" : "", pm->name);
+    sh_exit(sh_fatal_status());
     x->failed = true;
     return true;
 }

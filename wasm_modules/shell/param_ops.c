@@ -3,7 +3,10 @@
 #include <string.h>
 #include <wctype.h>
 
-static int match_flags(void) { return PM_EXTGLOB | (sh.shopt[S_NOCASEMATCH] ? PM_NOCASE : 0); }
+static int match_flags(void) { return (sh.shopt[S_EXTGLOB] ? PM_EXTGLOB : 0) | (sh.shopt[S_NOCASEMATCH] ? PM_NOCASE : 0); }
+
+/* Not in the middle of a character. */
+static bool at_boundary(const char *s, size_t n) { return ((unsigned char)s[n] & 0xc0) != 0x80 || sh.byte_locale; }
 
 /* Characters that every match of the pattern has, -1 when that varies. */
 static int fixed_length(const char *pat)
@@ -25,10 +28,10 @@ static char *strip_prefix(const char *s, const char *pat, bool longest)
     int flags = match_flags() & ~PM_NOCASE;
     if (longest) {
         for (size_t n = len + 1; n-- > 0;)
-            if ((n == len || ((unsigned char)s[n] & 0xc0) != 0x80) && pattern_match_n(pat, s, n, flags)) return (char *)s + n;
+            if (at_boundary(s, n) && pattern_match_n(pat, s, n, flags)) return (char *)s + n;
     } else {
         for (size_t n = 0; n <= len; n++)
-            if ((n == len || ((unsigned char)s[n] & 0xc0) != 0x80) && pattern_match_n(pat, s, n, flags)) return (char *)s + n;
+            if (at_boundary(s, n) && pattern_match_n(pat, s, n, flags)) return (char *)s + n;
     }
     return (char *)s;
 }
@@ -39,7 +42,7 @@ static char *strip_suffix(const char *s, const char *pat, bool longest)
     int flags = match_flags() & ~PM_NOCASE;
     for (size_t i = 0; i <= len; i++) {
         size_t at = longest ? i : len - i;
-        if (at < len && ((unsigned char)s[at] & 0xc0) == 0x80) continue;
+        if (!at_boundary(s, at)) continue;
         if (pattern_match(pat, s + at, flags)) return arena_strndup(&sh.tmp, s, at);
     }
     return (char *)s;
@@ -53,7 +56,7 @@ static ssize_t longest_match(const char *pat, const char *s, int fixed, int flag
         return pattern_match_n(pat, s, (size_t)(end - s), flags) ? end - s : -1;
     }
     for (size_t n = strlen(s) + 1; n-- > 0;)
-        if (((unsigned char)s[n] & 0xc0) != 0x80 && pattern_match_n(pat, s, n, flags)) return (ssize_t)n;
+        if (at_boundary(s, n) && pattern_match_n(pat, s, n, flags)) return (ssize_t)n;
     return -1;
 }
 
@@ -81,7 +84,7 @@ static char *replace(const char *s, const char *pat, const char *rep, int op)
     if (op == OP_REPLACE_TAIL) {
         size_t len = strlen(s);
         for (size_t at = 0; at <= len; at++)
-            if ((at == len || ((unsigned char)s[at] & 0xc0) != 0x80) && (*pat ? pattern_match(pat, s + at, flags) : at == len)) {
+            if (at_boundary(s, at) && (*pat ? pattern_match(pat, s + at, flags) : at == len)) {
                 sb_add(&b, s, at);
                 add_replacement(&b, rep, s + at, len - at);
                 return sb_str(&b);
@@ -116,7 +119,10 @@ static char *change_case(const char *s, const char *pat, int op)
     bool first = true;
     for (size_t k; (k = utf8_next(s, &cp)) > 0; s += k, first = false) {
         bool all = op == OP_UPPER_ALL || op == OP_LOWER_ALL || op == OP_TOGGLE_ALL;
-        if ((!all && !first) || (k == 1 && cp >= 0x80) || (*pat && !pattern_match_n(pat, s, k, PM_EXTGLOB))) { sb_add(&b, s, k); continue; }
+        if ((!all && !first) || (k == 1 && cp >= 0x80) || (*pat && !pattern_match_n(pat, s, k, match_flags() & PM_EXTGLOB))) {
+            sb_add(&b, s, k);
+            continue;
+        }
         bool up = op == OP_UPPER || op == OP_UPPER_ALL || ((op == OP_TOGGLE || op == OP_TOGGLE_ALL) && iswlower((wint_t)cp));
         char out[4];
         sb_add(&b, out, utf8_put((uint32_t)(up ? towupper((wint_t)cp) : towlower((wint_t)cp)), out));

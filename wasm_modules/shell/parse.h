@@ -1,7 +1,7 @@
 /* parse.h - what the lexer's and the parser's files share; nobody else includes it.
  *
- * The parser pulls tokens, one ahead. Words come out of the lexer already cut into parts, because $(...) inside a word is parsed in place by
- * the same parser on the same text. Recursion is bounded by MAX_NESTING, whatever nests.
+ * The parser pulls tokens, one ahead. Words come out of the lexer already cut into parts, because $(...) inside a word is
+ * parsed in place by the same parser on the same text. Recursion is bounded by MAX_NESTING, whatever nests.
  */
 #ifndef HATCH_PARSE_H
 #define HATCH_PARSE_H
@@ -10,8 +10,10 @@
 enum { MAX_NESTING = 320 };
 
 enum token_kind {
-    T_EOF, T_NEWLINE, T_WORD, T_IONUM, T_IOVAR, T_SEMI, T_DSEMI, T_SEMI_AND, T_DSEMI_AND, T_AMP, T_AND, T_OR, T_PIPE, T_PIPE_AMP, T_LPAREN,
-    T_RPAREN, T_LESS, T_GREAT, T_DGREAT, T_DLESS, T_DLESS_DASH, T_TLESS, T_LESS_AND, T_GREAT_AND, T_CLOBBER, T_LESS_GREAT, T_AND_GREAT,
+    T_EOF, T_NEWLINE, T_WORD, T_IONUM, T_IOVAR, T_SEMI, T_DSEMI, T_SEMI_AND, T_DSEMI_AND, T_AMP, T_AND, T_OR, T_PIPE,
+    T_PIPE_AMP, T_LPAREN,
+    T_RPAREN, T_LESS, T_GREAT, T_DGREAT, T_DLESS, T_DLESS_DASH, T_TLESS, T_LESS_AND, T_GREAT_AND, T_CLOBBER, T_LESS_GREAT,
+    T_AND_GREAT,
     T_AND_DGREAT
 };
 
@@ -42,6 +44,7 @@ struct parser {
     int depth;
     int substs;                  /* inside how many $( */
     int cond_depth;              /* inside [[ ]]: extglob patterns are on */
+    int arrays;                  /* inside name=( ) */
     bool failed;
     syntax_error *err;
     const char *origin;          /* text as given, for messages */

@@ -74,7 +74,12 @@ static char *double_paren(parser *p)
     for (size_t i = from; i < p->len; i++) {
         char c = p->src[i];
         if (c == '\\' && i + 1 < p->len) { i++; continue; }
-        if (c == '\'' || c == '"') { size_t j = i + 1; while (j < p->len && p->src[j] != c) j++; if (j < p->len) i = j; continue; }
+        if (c == '\'' || c == '"') {
+            size_t j = i + 1;
+            while (j < p->len && p->src[j] != c) j++;
+            if (j < p->len) i = j;
+            continue;
+        }
         if (c == '(') depth++;
         else if (c == ')' && depth-- == 0) {
             if (i + 1 >= p->len || p->src[i + 1] != ')') return NULL;
@@ -84,6 +89,7 @@ static char *double_paren(parser *p)
             return slice(p, from, i);
         }
     }
+    eof_looking_for(p, ')', from);
     return NULL;
 }
 
@@ -117,7 +123,10 @@ static node *parse_for(parser *p, int kind)
         p->pos += 2;
         char *text = double_paren(p);
         n->kind = N_CFOR;
-        if (!text || !split_cfor(p, text, n)) { syntax_fail(p, at, p->pos, "syntax error: arithmetic expression required"); return n; }
+        if (!text || !split_cfor(p, text, n)) {
+            syntax_fail(p, at, p->pos, "syntax error: arithmetic expression required");
+            return n;
+        }
         if (peek(p)->kind == T_SEMI) take(p);
         skip_newlines(p);
         n->u.cfor.body = loop_body(p);
@@ -269,7 +278,8 @@ node *parse_compound(parser *p)
 {
     token *t = peek(p);
     if (t->kind == T_LPAREN) return parse_paren(p);
-    if (t->kind != T_WORD || !(t->w->parts && t->w->parts->kind == P_LIT && !t->w->parts->quoted && !t->w->parts->next)) return NULL;
+    if (t->kind != T_WORD || !(t->w->parts && t->w->parts->kind == P_LIT && !t->w->parts->quoted && !t->w->parts->next))
+        return NULL;
     const char *s = t->w->parts->u.lit.text;
     if (!strcmp(s, "if")) return parse_if(p);
     if (!strcmp(s, "while")) return parse_while(p, N_WHILE);
@@ -292,6 +302,10 @@ node *parse_compound(parser *p)
         return n;
     }
     static const char *const misplaced[] = { "then", "else", "elif", "fi", "do", "done", "esac", "}", "in" };
-    for (size_t i = 0; i < sizeof misplaced / sizeof *misplaced - 1; i++) if (!strcmp(s, misplaced[i])) { unexpected(p, t); return NULL; }
+    for (size_t i = 0; i < sizeof misplaced / sizeof *misplaced - 1; i++)
+        if (!strcmp(s, misplaced[i])) {
+            unexpected(p, t);
+            return NULL;
+        }
     return NULL;
 }

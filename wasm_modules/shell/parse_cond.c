@@ -20,14 +20,19 @@ static bool is_binary(const char *s)
     return false;
 }
 
-static const char *plain(word *w) { return w && w->parts && !w->parts->next && w->parts->kind == P_LIT && !w->parts->quoted ? w->parts->u.lit.text : ""; }
+static const char *plain(word *w)
+{
+    return w && w->parts && !w->parts->next && w->parts->kind == P_LIT && !w->parts->quoted ? w->parts->u.lit.text : "";
+}
 
 static word *next_word(parser *p)
 {
     token *t = peek(p);
     if (t->kind != T_WORD || !strcmp(plain(t->w), "]]")) {
         if (t->kind == T_EOF || t->kind == T_NEWLINE) unexpected(p, t);
-        else syntax_fail(p, t->start, t->end, "unexpected argument `%.*s' to conditional binary operator", (int)(t->end - t->start), p->src + t->start);
+        else
+            syntax_fail(p, t->start, t->end, "unexpected argument `%.*s' to conditional binary operator",
+                        (int)(t->end - t->start), p->src + t->start);
         return NULL;
     }
     word *w = t->w;
@@ -44,7 +49,11 @@ static cond *parse_term(parser *p)
         cond *c = new_cond(p, C_PAREN);
         c->a = parse_or(p);
         skip_newlines(p);
-        if (!p->failed && peek(p)->kind != T_RPAREN) { syntax_fail(p, p->tok.start, p->tok.end, "expected `)'"); return NULL; }
+        if (!p->failed && peek(p)->kind != T_RPAREN) {
+            syntax_fail(p, p->tok.start, p->tok.end, "unexpected token `%.*s', expected `)'", (int)(p->tok.end - p->tok.start),
+                        p->src + p->tok.start);
+            return NULL;
+        }
         take(p);
         return c;
     }
@@ -70,14 +79,20 @@ static cond *parse_term(parser *p)
         if (n->kind == T_WORD && is_binary(plain(n->w))) {
             /* [[ -z == -z ]]: a binary operator after all, unless nothing sensible follows */
         } else if (n->kind == T_WORD || n->kind == T_AND || n->kind == T_OR || n->kind == T_RPAREN) {
-            syntax_fail(p, n->start, n->end, "unexpected argument `%.*s' to conditional unary operator", (int)(n->end - n->start), p->src + n->start);
+            syntax_fail(p, n->start, n->end, "unexpected argument `%.*s' to conditional unary operator", (int)(n->end - n->start),
+                        p->src + n->start);
             return NULL;
         }
     }
     token *n = peek(p);
     cond *c = new_cond(p, C_BINARY);
     c->l = w;
-    if (n->kind == T_LESS || n->kind == T_GREAT) { set_op(c, n->kind == T_LESS ? "<" : ">"); take(p); c->r = next_word(p); return c; }
+    if (n->kind == T_LESS || n->kind == T_GREAT) {
+        set_op(c, n->kind == T_LESS ? "<" : ">");
+        take(p);
+        c->r = next_word(p);
+        return c;
+    }
     if (n->kind == T_WORD && is_binary(plain(n->w))) {
         set_op(c, plain(n->w));
         take(p);
@@ -139,9 +154,11 @@ node *parse_cond_command(parser *p)
         skip_newlines(p);
         token *t = peek(p);
         if (t->kind == T_WORD && !strcmp(plain(t->w), "]]")) { p->cond_depth--; take(p); return n; }
-        if (t->kind == T_EOF) { eof_looking_for(p, ']', t->start); strcpy(p->err->message, "unexpected EOF while looking for `]]'"); }
-        else if (t->kind == T_WORD || t->kind == T_RPAREN)
-            syntax_fail(p, t->start, t->end, "syntax error in conditional expression: unexpected token `%.*s'", (int)(t->end - t->start), p->src + t->start);
+        if (t->kind == T_EOF) {
+            eof_looking_for(p, ']', t->start);
+            strcpy(p->err->message, "unexpected EOF while looking for `]]'");
+        } else if (t->kind == T_WORD || t->kind == T_RPAREN)
+            syntax_fail(p, t->start, t->end, "syntax error in conditional expression");
         else unexpected(p, t);
     }
     p->cond_depth--;

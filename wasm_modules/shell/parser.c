@@ -1,4 +1,5 @@
-/* parser.c - the grammar: lists, pipelines, simple commands, assignments, redirections. Compound commands are in parse_compound.c. */
+/* parser.c - the grammar: lists, pipelines, simple commands, assignments, redirections. Compound commands are in
+ * parse_compound.c. */
 #include "parse.h"
 #include "parse_compound.h"
 #include <ctype.h>
@@ -15,7 +16,8 @@ node *new_node(parser *p, int kind, int line)
 
 bool word_is(word *w, const char *text)
 {
-    return w && w->parts && !w->parts->next && w->parts->kind == P_LIT && !w->parts->quoted && !strcmp(w->parts->u.lit.text, text);
+    return w && w->parts && !w->parts->next && w->parts->kind == P_LIT && !w->parts->quoted &&
+           !strcmp(w->parts->u.lit.text, text);
 }
 
 /* ---- redirections ---- */
@@ -34,10 +36,11 @@ static char *delimiter(parser *p, word *w, uint8_t *quoted)
 
 redir *parse_redir(parser *p)
 {
-    static const struct { int tok, kind; } map[] = {
-        { T_LESS, R_IN }, { T_GREAT, R_OUT }, { T_DGREAT, R_APPEND }, { T_CLOBBER, R_CLOBBER }, { T_LESS_GREAT, R_RDWR }, { T_LESS_AND, R_DUP_IN },
-        { T_GREAT_AND, R_DUP_OUT }, { T_AND_GREAT, R_BOTH }, { T_AND_DGREAT, R_BOTH_APPEND }, { T_DLESS, R_HEREDOC }, { T_DLESS_DASH, R_HEREDOC },
-        { T_TLESS, R_HERESTR } };
+    static const struct { int tok, kind;
+    } map[] = { { T_LESS, R_IN },           { T_GREAT, R_OUT },          { T_DGREAT, R_APPEND },
+                { T_CLOBBER, R_CLOBBER },   { T_LESS_GREAT, R_RDWR },    { T_LESS_AND, R_DUP_IN },
+                { T_GREAT_AND, R_DUP_OUT }, { T_AND_GREAT, R_BOTH },     { T_AND_DGREAT, R_BOTH_APPEND },
+                { T_DLESS, R_HEREDOC },     { T_DLESS_DASH, R_HEREDOC }, { T_TLESS, R_HERESTR } };
     token *t = peek(p);
     int fd = -1;
     char *name = NULL;
@@ -82,12 +85,13 @@ static assign *parse_elements(parser *p)
 {
     assign *head = NULL, **tail = &head;
     size_t open = p->pos;
+    p->arrays++;
     for (;;) {
         skip_newlines(p);
         token *t = &p->tok;
         if (p->failed) return NULL;
         if (t->kind == T_EOF) { eof_looking_for(p, ')', open); return NULL; }
-        if (t->kind == T_RPAREN) { p->have = false; return head; }
+        if (t->kind == T_RPAREN) { p->have = false; p->arrays--; return head; }
         if (t->kind != T_WORD) { unexpected(p, t); return NULL; }
         assign *e = arena_alloc(p->a, sizeof *e);
         size_t end = p->src[t->start] == '[' ? subscript_end(p, t->start + 1) : 0;
@@ -240,7 +244,8 @@ static node *parse_simple(parser *p)
         }
         word *w = p->tok.w;
         words[nw++] = w;
-        if (nw == 1 || (!declaring && nw == 2 && (word_is(words[0], "builtin") || word_is(words[0], "command")))) declaring = declares(w);
+        if (nw == 1 || (!declaring && nw == 2 && (word_is(words[0], "builtin") || word_is(words[0], "command"))))
+            declaring = declares(w);
         if (w->as) p->have = false; else take(p);
     }
     n->u.simple.words = words;
@@ -334,7 +339,8 @@ static bool ends_list(parser *p)
 {
     static const char *const words[] = { "then", "else", "elif", "fi", "do", "done", "esac", "}" };
     token *t = peek(p);
-    if (t->kind == T_EOF || t->kind == T_RPAREN || t->kind == T_DSEMI || t->kind == T_SEMI_AND || t->kind == T_DSEMI_AND) return true;
+    if (t->kind == T_EOF || t->kind == T_RPAREN || t->kind == T_DSEMI || t->kind == T_SEMI_AND || t->kind == T_DSEMI_AND)
+        return true;
     if (t->kind != T_WORD) return false;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) if (word_is(t->w, words[i])) return true;
     return false;
@@ -358,10 +364,20 @@ node *parse_list(parser *p, bool to_line_end)
         n->u.list.items[n->u.list.n++] = item;
         int kind = peek(p)->kind;
         if (kind == T_AMP) {
-            if (item->background) { node *w = new_node(p, N_GROUP, item->line); w->u.pair.a = item; n->u.list.items[n->u.list.n - 1] = item = w; }
+            if (item->background) {
+                node *w = new_node(p, N_GROUP, item->line);
+                w->u.pair.a = item;
+                n->u.list.items[n->u.list.n - 1] = item = w;
+            }
             item->background = 1;
         }
-        if (kind == T_SEMI || kind == T_AMP) { take(p); kind = peek(p)->kind; if (kind == T_NEWLINE && to_line_end) break; if (kind == T_NEWLINE) skip_newlines(p); continue; }
+        if (kind == T_SEMI || kind == T_AMP) {
+            take(p);
+            kind = peek(p)->kind;
+            if (kind == T_NEWLINE && to_line_end) break;
+            if (kind == T_NEWLINE) skip_newlines(p);
+            continue;
+        }
         if (kind != T_NEWLINE || to_line_end) break;
         skip_newlines(p);
     }
@@ -375,8 +391,8 @@ node *parse_subst(parser *p)
     token saved = p->tok;        /* we may be inside peek, in the middle of a word */
     bool have = p->have;
     size_t open = p->pos - 1;
-    int cond_depth = p->cond_depth;
-    p->cond_depth = 0;
+    int cond_depth = p->cond_depth, arrays = p->arrays;
+    p->cond_depth = p->arrays = 0;
     p->have = false;
     p->substs++;
     node *body = parse_list(p, false);
@@ -390,6 +406,17 @@ node *parse_subst(parser *p)
     p->have = have;
     p->tok = saved;
     p->cond_depth = cond_depth;
+    p->arrays = arrays;
+    return body;
+}
+
+node *parse_subst_text(arena *a, const char *text, size_t *used)
+{
+    syntax_error err = { 0 };
+    parser p = { .src = text, .len = strlen(text), .line = sh.line, .a = a, .err = &err, .origin = text };
+    node *body = parse_subst(&p);
+    free(err.near_line);
+    *used = p.failed ? 0 : p.pos;
     return body;
 }
 
@@ -404,6 +431,14 @@ parser *parser_new(const char *src, size_t len, int first_line)
 
 /* How much of the text was read; after an alias was put in, all of it. */
 size_t parser_offset(parser *p) { return p->spliced || p->pos > p->origin_len ? p->origin_len : p->pos; }
+
+bool parser_resume(parser *p)
+{
+    while (p->pos < p->len && p->src[p->pos] != '\n') p->pos++;
+    p->failed = p->have = false;
+    p->npending = p->substs = p->cond_depth = p->arrays = 0;
+    return p->pos < p->len;
+}
 
 void parser_free(parser *p)
 {

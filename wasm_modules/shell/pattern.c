@@ -22,7 +22,8 @@ static size_t next_in(const char *s, const char *se, uint32_t *cp)
 
 static bool in_class(const char *name, size_t n, uint32_t ch)
 {
-    static const char *const names[] = { "alnum", "alpha", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "xdigit" };
+    static const char *const names[] = { "alnum", "alpha", "blank", "cntrl", "digit", "graph",
+                                         "lower", "print", "punct", "space", "upper", "xdigit" };
     if (n == 4 && !strncmp(name, "word", 4)) return iswalnum((wint_t)ch) || ch == '_';
     if (n == 5 && !strncmp(name, "ascii", 5)) return ch < 0x80;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -62,7 +63,9 @@ static const char *bracket(const char *p, const char *pe, uint32_t ch, bool *hit
             while (end + 1 < pe && !(end[0] == ':' && end[1] == ']')) end++;
             if (end + 1 < pe) {
                 if (in_class(p + 2, (size_t)(end - p - 2), ch)) found = true;
-                if (c->flags & PM_NOCASE && (in_class(p + 2, (size_t)(end - p - 2), (uint32_t)towupper((wint_t)ch)) || in_class(p + 2, (size_t)(end - p - 2), want))) found = true;
+                if (c->flags & PM_NOCASE && (in_class(p + 2, (size_t)(end - p - 2), (uint32_t)towupper((wint_t)ch)) ||
+                                             in_class(p + 2, (size_t)(end - p - 2), want)))
+                    found = true;
                 p = end + 2;
                 continue;
             }

@@ -1,17 +1,18 @@
 /* pipeline.c - a | b | c without fork or threads.
  *
- * Stages run one after the other, each as a subshell, with memory buffers between them. That is right for every producer that ends by itself.
- * A producer that would go on for ever (yes | head -1) must end when its reader has enough, so:
+ * Stages run one after the other, each as a subshell, with memory buffers between them. That is right for every producer that
+ * ends by itself. A producer that would go on for ever (yes | head -1) must end when its reader has enough, so:
  *
- *   When the unread output of a stage grows past a limit, the stages behind it are run ON TRIAL, right there inside the producer's write,
- *   on a copy of what there is so far. Their output goes into buffers; effects on files are forbidden. If they come to an end without
- *   asking for more input, what they did becomes true: the buffers are written out, the pipe is closed and the producer stops with EPIPE (141).
- *   If they ask for more, or are about to have an effect, everything they did is dropped and the producer goes on, with a limit
- *   eight times as high. A trial costs at most the work done so far, so all trials together cost a fraction of the whole.
+ *   When the unread output of a stage grows past a limit, the stages behind it are run ON TRIAL, right there inside the
+ * producer's write, on a copy of what there is so far. Their output goes into buffers; effects on files are forbidden. If they
+ * come to an end without asking for more input, what they did becomes true: the buffers are written out, the pipe is closed and
+ * the producer stops with EPIPE (141). If they ask for more, or are about to have an effect, everything they did is dropped and
+ * the producer goes on, with a limit eight times as high. A trial costs at most the work done so far, so all trials together cost
+ * a fraction of the whole.
  *
- * Why so: one wasm instance has one stack, so two stages cannot be suspended in turn; undoing a subshell is something this shell does anyway
- * and cheaply. A consumer that has effects and never ends by itself is only run on trial beyond ALLOW_EFFECTS bytes, when waiting longer
- * would exhaust memory: there an effect may happen twice.
+ * Why so: one wasm instance has one stack, so two stages cannot be suspended in turn; undoing a subshell is something this shell
+ * does anyway and cheaply. A consumer that has effects and never ends by itself is only run on trial beyond ALLOW_EFFECTS bytes,
+ * when waiting longer would exhaust memory: there an effect may happen twice.
  */
 #include "sh.h"
 #include <stdlib.h>
@@ -192,8 +193,9 @@ int exec_pipeline(node *n)
 
 bool tool_allowed(const char *name, int argc, char **argv)
 {
-    static const char *const changing[] = { "chmod", "cp", "dd", "gunzip", "gzip", "install", "ln", "mkdir", "mktemp", "mv", "patch", "rm", "rmdir", "shred", "split",
-        "tar", "tee", "touch", "truncate", "unlink", "unzip", "zip" };
+    static const char *const changing[] = { "chmod",  "cp",    "dd",       "gunzip", "gzip",  "install", "ln",    "mkdir",
+                                            "mktemp", "mv",    "patch",    "rm",     "rmdir", "shred",   "split", "tar",
+                                            "tee",    "touch", "truncate", "unlink", "unzip", "zip" };
     if (sh.in_trial != 1) return true;
     bool changes = false;
     for (size_t i = 0; i < sizeof changing / sizeof *changing; i++) if (!strcmp(name, changing[i])) changes = true;
@@ -203,7 +205,8 @@ bool tool_allowed(const char *name, int argc, char **argv)
         if (!strcmp(name, "sed") && strstr(argv[i], "w ")) changes = true;
         if (!strcmp(name, "sort") && argv[i][0] == '-' && strchr(argv[i], 'o')) changes = true;
         if (!strcmp(name, "find") && (!strcmp(argv[i], "-delete") || !strncmp(argv[i], "-fprint", 7))) changes = true;
-        if ((!strcmp(name, "awk") || !strcmp(name, "gawk")) && (strchr(argv[i], '>') || strstr(argv[i], "system"))) changes = true;
+        if ((!strcmp(name, "awk") || !strcmp(name, "gawk")) && (strchr(argv[i], '>') || strstr(argv[i], "system")))
+            changes = true;
     }
     return !changes || !trial_effect();
 }

@@ -1,9 +1,12 @@
-/* printer.c - the tree back to text, laid out as bash lays out functions (type f, declare -f), and on one line for BASH_COMMAND. */
+/* printer.c - the tree back to text, laid out as bash lays out functions (type f, declare -f), and on one line for BASH_COMMAND.
+ */
 #include "sh.h"
 #include <string.h>
 
-typedef struct { strbuf *b; int indent; strlist docs; } pr;
+/* inside_line: not in a function's body, where every command of a list has a line to itself. */
+typedef struct { strbuf *b; int indent; bool after_doc, inside_line; } pr;
 static void show(pr *p, node *n);
+static const char *show_subst(pr *p, const char *s);
 
 static void newline(pr *p)
 {
@@ -11,13 +14,17 @@ static void newline(pr *p)
     for (int i = 0; i < p->indent; i++) sb_puts(p->b, "    ");
 }
 
-/* A word as it was written, except that $'...' is shown decoded, as bash keeps it. */
+/* A word as it was written, except that $'...' is shown decoded and $(...) laid out anew, as bash keeps them. */
 static void word_text(pr *p, const char *raw)
 {
     bool doubled = false;
     for (const char *s = raw; *s; s++) {
         if (*s == '\\' && s[1]) { sb_add(p->b, s, 2); s++; continue; }
         if (*s == '"') doubled = !doubled;
+        if (s[0] == '$' && s[1] == '(' && s[2] != '(') {
+            const char *end = show_subst(p, s + 2);
+            if (end) { s = end; continue; }
+        }
         bool ansi = !doubled && s[0] == '$' && s[1] == '\'';
         if (doubled || (*s != '\'' && !ansi)) { sb_putc(p->b, *s); continue; }
         const char *from = s + 1 + ansi, *end = from;
@@ -52,12 +59,16 @@ static bool heredocs(pr *p, redir *r)
     bool any = false;
     for (; r; r = r->next)
         if (r->kind == R_HEREDOC && r->target) { sb_printf(p->b, "\n%s%s", r->target->raw, r->delim); any = true; }
+    if (any) p->after_doc = true;
     return any;
 }
 
 static void assigns(pr *p, assign *a, bool more)
 {
-    for (; a; a = a->next) sb_printf(p->b, "%s%s", a->raw, a->next || more ? " " : "");
+    for (; a; a = a->next) {
+        word_text(p, a->raw);
+        if (a->next || more) sb_putc(p->b, ' ');
+    }
 }
 
 static void block(pr *p, node *n)
@@ -65,7 +76,8 @@ static void block(pr *p, node *n)
     p->indent++;
     newline(p);
     show(p, n);
-    sb_putc(p->b, ';');
+    char last = p->b->len ? p->b->s[p->b->len - 1] : 0;
+    if (last != '\n' && last != '&') sb_putc(p->b, ';');
     p->indent--;
     newline(p);
 }
@@ -77,19 +89,26 @@ static void cond_text(pr *p, cond *c)
     case C_OR: cond_text(p, c->a); sb_puts(p->b, " || "); cond_text(p, c->b); break;
     case C_NOT: sb_puts(p->b, "! "); cond_text(p, c->a); break;
     case C_PAREN: sb_puts(p->b, "( "); cond_text(p, c->a); sb_puts(p->b, " )"); break;
-    case C_UNARY: sb_printf(p->b, "%s %s", c->op, c->l->raw); break;
-    case C_WORD: sb_printf(p->b, "-n %s", c->l->raw); break;
-    default: sb_printf(p->b, "%s %s %s", c->l->raw, c->op, c->r->raw);
+    case C_UNARY: case C_WORD:
+        sb_printf(p->b, "%s ", c->kind == C_WORD ? "-n" : c->op);
+        word_text(p, c->l->raw);
+        break;
+    default:
+        word_text(p, c->l->raw);
+        sb_printf(p->b, " %s ", c->op);
+        word_text(p, c->r->raw);
     }
 }
 
 static void show_case(pr *p, node *n)
 {
-    sb_printf(p->b, "case %s in ", n->u.kase.subject->raw);
+    sb_puts(p->b, "case ");
+    word_text(p, n->u.kase.subject->raw);
+    sb_puts(p->b, " in ");
     p->indent++;
     for (case_item *c = n->u.kase.items; c; c = c->next) {
         newline(p);
-        for (int i = 0; i < c->npats; i++) sb_printf(p->b, "%s%s", i ? " | " : "", c->pats[i]->raw);
+        for (int i = 0; i < c->npats; i++) { if (i) sb_puts(p->b, " | "); word_text(p, c->pats[i]->raw); }
         sb_putc(p->b, ')');
         p->indent++;
         if (c->body) { newline(p); show(p, c->body); } else sb_putc(p->b, '\n');
@@ -115,8 +134,8 @@ static void show_if(pr *p, node *n)
 static void show_for(pr *p, node *n)
 {
     sb_printf(p->b, "%s %s", n->kind == N_SELECT ? "select" : "for", n->u.loop.var);
-    if (n->u.loop.has_in) { sb_puts(p->b, " in"); for (int i = 0; i < n->u.loop.n; i++) sb_printf(p->b, " %s", n->u.loop.words[i]->raw); }
-    else sb_puts(p->b, " in \"$@\"");
+    sb_puts(p->b, n->u.loop.has_in ? " in" : " in \"$@\"");
+    for (int i = 0; i < n->u.loop.n; i++) { sb_putc(p->b, ' '); word_text(p, n->u.loop.words[i]->raw); }
     sb_putc(p->b, ';');
     newline(p);
     sb_puts(p->b, "do");
@@ -152,13 +171,12 @@ static void show_list(pr *p, node *n)
     for (int i = 0; i < n->u.list.n; i++) {
         node *item = n->u.list.items[i];
         show(p, item);
-        bool doc = false;
         if (item->background) sb_puts(p->b, " &");
-        else if (item->kind == N_SIMPLE) for (redir *r = item->redirs; r; r = r->next) if (r->kind == R_HEREDOC) doc = true;
         if (i + 1 >= n->u.list.n) continue;
         if (item->background) { sb_putc(p->b, ' '); continue; }
-        if (!doc) sb_putc(p->b, ';');
-        newline(p);
+        if (!p->after_doc) sb_putc(p->b, ';');
+        p->after_doc = false;
+        if (p->inside_line) sb_putc(p->b, ' '); else newline(p);
     }
 }
 
@@ -177,6 +195,7 @@ static void show_inner(pr *p, node *n)
     case N_SUBSHELL: sb_puts(p->b, "( "); show(p, n->u.pair.a); sb_puts(p->b, " )"); break;
     case N_GROUP:
         sb_puts(p->b, "{ ");
+        if (p->inside_line) { show(p, n->u.pair.a); sb_puts(p->b, "; }"); break; }
         p->indent++;
         newline(p);
         show(p, n->u.pair.a);
@@ -215,6 +234,22 @@ static void show(pr *p, node *n)
     if (n->redirs) { redirs(p, n->redirs); if (heredocs(p, n->redirs)) sb_putc(p->b, '\n'); }
 }
 
+/* The body of a $( ), s behind the parenthesis. Returns where the closing one is, NULL when it cannot be read. */
+static const char *show_subst(pr *p, const char *s)
+{
+    arena_mark_t m = arena_mark(&sh.tmp);
+    size_t used;
+    node *body = parse_subst_text(&sh.tmp, s, &used);
+    if (used) {
+        pr inner = { .b = p->b, .inside_line = true };
+        sb_puts(p->b, "$(");
+        show(&inner, body);
+        sb_putc(p->b, ')');
+    }
+    arena_release(&sh.tmp, m);
+    return used ? s + used - 1 : NULL;
+}
+
 void print_function(strbuf *b, func *f)
 {
     pr p = { .b = b };
@@ -224,11 +259,14 @@ void print_function(strbuf *b, func *f)
 
 void print_node_line(strbuf *b, node *n)
 {
-    pr p = { .b = b };
+    pr p = { .b = b, .inside_line = true };
     if (n->kind == N_SIMPLE) { show_inner(&p, n); redirs(&p, n->redirs); }
     else if (n->kind == N_FOR || n->kind == N_SELECT) {
         sb_printf(b, "for %s", n->u.loop.var);
-        if (n->u.loop.has_in) { sb_puts(b, " in"); for (int i = 0; i < n->u.loop.n; i++) sb_printf(b, " %s", n->u.loop.words[i]->raw); }
+        if (n->u.loop.has_in) {
+            sb_puts(b, " in");
+            for (int i = 0; i < n->u.loop.n; i++) sb_printf(b, " %s", n->u.loop.words[i]->raw);
+        }
     } else if (n->kind == N_CASE) sb_printf(b, "case %s in ", n->u.kase.subject->raw);
     else show(&p, n);
 }

@@ -83,9 +83,13 @@ static bool open_error(const char *path, int err)
 
 static io *open_file(redir *r, const char *path)
 {
-    static const int flags[] = { [R_IN] = O_RDONLY, [R_OUT] = O_WRONLY | O_CREAT | O_TRUNC, [R_APPEND] = O_WRONLY | O_CREAT | O_APPEND,
-        [R_CLOBBER] = O_WRONLY | O_CREAT | O_TRUNC, [R_RDWR] = O_RDWR | O_CREAT, [R_BOTH] = O_WRONLY | O_CREAT | O_TRUNC,
-        [R_BOTH_APPEND] = O_WRONLY | O_CREAT | O_APPEND };
+    static const int flags[] = { [R_IN] = O_RDONLY,
+                                 [R_OUT] = O_WRONLY | O_CREAT | O_TRUNC,
+                                 [R_APPEND] = O_WRONLY | O_CREAT | O_APPEND,
+                                 [R_CLOBBER] = O_WRONLY | O_CREAT | O_TRUNC,
+                                 [R_RDWR] = O_RDWR | O_CREAT,
+                                 [R_BOTH] = O_WRONLY | O_CREAT | O_TRUNC,
+                                 [R_BOTH_APPEND] = O_WRONLY | O_CREAT | O_APPEND };
     struct stat st;
     int kind = r->kind == R_DUP_OUT ? R_BOTH : r->kind;
     if (sh.opt[O_NOCLOBBER] && (kind == R_OUT || kind == R_BOTH) && stat(path, &st) == 0 && S_ISREG(st.st_mode)) {
@@ -105,6 +109,24 @@ static int own_fd(redir *r)
     return r->kind == R_IN || r->kind == R_DUP_IN || r->kind == R_RDWR || r->kind == R_HEREDOC || r->kind == R_HERESTR ? 0 : 1;
 }
 
+/* The variable of {name}> or {name[sub]}>: where the descriptor is written to, and read from to be closed. */
+static bool fd_variable_set(const char *name, int fd)
+{
+    char text[24], *number = fmt_int(fd, text);
+    size_t n = name_len(name);
+    if (!name[n]) return var_set(name, number);
+    return var_set_elem(slot_of(arena_strndup(&sh.tmp, name, n)), arena_strndup(&sh.tmp, name + n + 1, strlen(name) - n - 2),
+                        number, 0);
+}
+
+static bool fd_variable_get(const char *name, int64_t *fd)
+{
+    strbuf b = { .a = &sh.tmp };
+    char *text;
+    sb_printf(&b, "${%s}", name);
+    return expand_string(sb_str(&b), '"', &text) && parse_int(text, fd);
+}
+
 /* >&word and <&word. */
 static bool duplicate(redir *r, redir_save *save, int fd)
 {
@@ -113,7 +135,11 @@ static bool duplicate(redir *r, redir_save *save, int fd)
     char *text = l.n == 1 ? l.v[0] : "";
     size_t n = strspn(text, "0123456789");
     if (!strcmp(text, "-")) {
-        if (r->var) { int64_t v; const char *s = var_get(r->var); if (!s || !parse_int(s, &v)) return false; fd = (int)v; }
+        if (r->var) {
+            int64_t v;
+            if (!fd_variable_get(r->var, &v)) { sh_error("%s: ambiguous redirect", r->var); return false; }
+            fd = (int)v;
+        }
         if (fd >= MAX_FD) return true;
         if (!r->var) remember(save, fd);
         fd_set_io(fd, NULL);
@@ -162,8 +188,7 @@ static bool redirect_one(redir *r, redir_save *save)
         if (!r->var) remember(save, fd);
         fd_set_io(fd, s);
     }
-    if (r->var && fd_get(fd)) var_set_int(r->var, fd);
-    return true;
+    return !r->var || !fd_get(fd) || fd_variable_set(r->var, fd);
 }
 
 bool redirect(redir *r, redir_save *save)

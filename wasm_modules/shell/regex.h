@@ -1,8 +1,9 @@
 /* regex.h - regular expressions for grep, sed, awk, jq and [[ =~ ]].
  *
- * One engine, three languages: POSIX basic and extended with GNU's additions (leftmost-longest), and the Perl-like one of jq and grep -P
- * (leftmost, first alternative). Text is UTF-8; a byte that is no character is matched by nothing but itself. Time and memory are bounded: patterns
- * without back-references run in time proportional to pattern size times text, the others give up after a fixed number of steps.
+ * One engine, three languages: POSIX basic and extended with GNU's additions (leftmost-longest), and the Perl-like one of jq and
+ * grep -P (leftmost, first alternative). Text is UTF-8; a byte that is no character is matched by nothing but itself. Time and
+ * memory are bounded: patterns without back-references run in time proportional to pattern size times text, the others give up
+ * after a fixed number of steps.
  *
  * Reading order: regex_parse.c (pattern to tree), regex_sets.c (sets of characters), regex_program.c (tree to instructions),
  * regex_dfa.c (fast yes/no and end of match), regex_search.c (captures, and the functions below).
@@ -37,8 +38,8 @@ void regex_free(regex *r);
 int regex_groups(const regex *r);                    /* capturing groups, without group 0 */
 const char *regex_group_name(const regex *r, int i); /* NULL when it has none */
 
-/* Looks for a match in text[0..n) that begins at or after start; ^, \b and look-behind see what is before start. Fills spans[0..count), 0 being the
- * whole match. 1 found, 0 not found, -1 gave up. */
+/* Looks for a match in text[0..n) that begins at or after start; ^, \b and look-behind see what is before start. Fills
+ * spans[0..count), 0 being the whole match. 1 found, 0 not found, -1 gave up. */
 int regex_exec(regex *r, const char *text, size_t n, size_t start, regex_span *spans, int count);
 int regex_test(regex *r, const char *text, size_t n); /* only whether there is a match anywhere */
 /* Like regex_exec, but the match must begin exactly at start. */

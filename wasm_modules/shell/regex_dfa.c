@@ -1,8 +1,10 @@
-/* regex_dfa.c - a deterministic automaton built state by state while it runs: says whether and where a match ends, not what the groups hold.
+/* regex_dfa.c - a deterministic automaton built state by state while it runs: says whether and where a match ends, not what the
+ * groups hold.
  *
- * A state is the set of places (instruction, bytes still missing of the character being read) where the program can be after the bytes read,
- * before empty-width steps are followed, and what the last byte was. Steps are followed when the next byte is known, so that assertions can be
- * decided. When a set with particular non-ASCII members meets a non-ASCII byte, or a word assertion does, the automaton says it cannot tell.
+ * A state is the set of places (instruction, bytes still missing of the character being read) where the program can be after the
+ * bytes read, before empty-width steps are followed, and what the last byte was. Steps are followed when the next byte is known,
+ * so that assertions can be decided. When a set with particular non-ASCII members meets a non-ASCII byte, or a word assertion
+ * does, the automaton says it cannot tell.
  */
 #include "regex_program.h"
 #include <stdlib.h>
@@ -11,7 +13,11 @@
 enum { MOST_STATES = 2000, MOST_BYTES = 4 << 20, END = 256, UNKNOWN = -1, BAIL = -2, DEAD = 0 };
 enum { PREV_START = 1, PREV_NEWLINE = 2, PREV_WORD = 4, PREV_HIGH = 8, SEEK = 16 };
 
-typedef struct { int *items, count, context, *next; unsigned hash; int chain; } state;   /* next[class]: target * 2 + "a match ended before this byte" */
+typedef struct {
+    int *items, count, context, *next;
+    unsigned hash;
+    int chain;
+} state; /* next[class]: target * 2 + "a match ended before this byte" */
 struct regex_dfa {
     state *states;
     int count, classes, *buckets;
@@ -78,7 +84,10 @@ static struct regex_dfa *make_dfa(const regex *r) {
     d->fresh_stamp = calloc(4 * n + 4, sizeof *d->fresh_stamp);
     d->states = calloc(MOST_STATES + 1, sizeof *d->states);
     d->buckets = calloc(1024, sizeof *d->buckets);
-    if (!d->stamp || !d->closure || !d->stack || !d->fresh || !d->fresh_stamp || !d->states || !d->buckets) { regex_dfa_free(d); return NULL; }
+    if (!d->stamp || !d->closure || !d->stack || !d->fresh || !d->fresh_stamp || !d->states || !d->buckets) {
+        regex_dfa_free(d);
+        return NULL;
+    }
     make_classes(d, r);
     return d;
 }
@@ -98,7 +107,8 @@ void regex_dfa_free(struct regex_dfa *d) {
     free(d);
 }
 
-/* The number of the state with these places and context, made when new. State 0 is the dead one. -1: no memory; -3: the cache is full. */
+/* The number of the state with these places and context, made when new. State 0 is the dead one. -1: no memory; -3: the cache is
+ * full. */
 static int intern(struct regex_dfa *d, const int *items, int count, int context) {
     if (!d->count) {
         state *dead = &d->states[d->count++];
@@ -111,11 +121,16 @@ static int intern(struct regex_dfa *d, const int *items, int count, int context)
     for (int i = 0; i < count; i++) h = (h ^ (unsigned)items[i]) * 16777619u;
     for (int i = d->buckets[h & 1023]; i > 0; i = d->states[i].chain) {
         const state *s = &d->states[i];
-        if (s->hash == h && s->count == count && s->context == context && !memcmp(s->items, items, (size_t)count * sizeof *items)) return i;
+        if (s->hash == h && s->count == count && s->context == context && !memcmp(s->items, items, (size_t)count * sizeof *items))
+            return i;
     }
     if (d->count >= MOST_STATES || d->bytes > MOST_BYTES) return -3;
     state *s = &d->states[d->count];
-    *s = (state){.items = malloc(((size_t)count + 1) * sizeof *items), .count = count, .context = context, .next = malloc((size_t)d->classes * sizeof(int)), .hash = h};
+    *s = (state){.items = malloc(((size_t)count + 1) * sizeof *items),
+        .count = count,
+        .context = context,
+        .next = malloc((size_t)d->classes * sizeof(int)),
+        .hash = h};
     if (!s->items || !s->next) { free(s->items); free(s->next); return -1; }
     memcpy(s->items, items, (size_t)count * sizeof *items);
     for (int c = 0; c < d->classes; c++) s->next[c] = UNKNOWN;
@@ -147,7 +162,8 @@ static int holds(int kind, int context, int next) {
     return 0;
 }
 
-/* Follows empty-width steps from pc; appends the consuming instructions. Returns 1 when the end of the program is reached, -2 to bail. */
+/* Follows empty-width steps from pc; appends the consuming instructions. Returns 1 when the end of the program is reached, -2 to
+ * bail. */
 static int follow(struct regex_dfa *d, const regex *r, int pc, int context, int next, int *n) {
     int top = 0, matched = 0;
     d->stack[top++] = pc;
@@ -219,7 +235,9 @@ static int step(struct regex_dfa *d, const regex *r, int s, int c) {
     }
     qsort(d->fresh, (size_t)fresh, sizeof *d->fresh, order);
     int next_context = context & SEEK;
-    if (r->has_asserts) next_context |= (c == '\n' ? PREV_NEWLINE : 0) | (c < 128 && regex_is_word(c) ? PREV_WORD : 0) | (c >= 128 ? PREV_HIGH : 0);
+    if (r->has_asserts)
+        next_context
+            |= (c == '\n' ? PREV_NEWLINE : 0) | (c < 128 && regex_is_word(c) ? PREV_WORD : 0) | (c >= 128 ? PREV_HIGH : 0);
     int to = intern(d, d->fresh, fresh, next_context);
     if (to < 0) return to == -3 ? -3 : BAIL;
     return to * 2 + matched;
@@ -229,7 +247,9 @@ static int start_state(struct regex_dfa *d, const regex *r, const char *text, si
     int context = 0;
     if (r->has_asserts) {
         unsigned char before = start ? (unsigned char)text[start - 1] : 0;
-        context = !start ? PREV_START : (before == '\n' ? PREV_NEWLINE : 0) | (before < 128 && regex_is_word(before) ? PREV_WORD : 0) | (before >= 128 ? PREV_HIGH : 0);
+        context = !start ? PREV_START
+                         : (before == '\n' ? PREV_NEWLINE : 0) | (before < 128 && regex_is_word(before) ? PREV_WORD : 0)
+                               | (before >= 128 ? PREV_HIGH : 0);
     } else if (!start) context = PREV_START;
     if (!r->has_asserts) context = 0;
     int *known = &d->start[seek][context];

@@ -1,15 +1,19 @@
 /* regex_search.c - running a program with captures, and the public functions.
  *
- * The machine tries alternatives in order and goes back on failure, with a stack of its own. When that takes long it starts over remembering
- * which (branch, position) pairs failed, which bounds the time; programs with back-references or look-around cannot use that memory and stop after
- * REGEX_MOST_STEPS. In leftmost-longest programs it keeps going after a match to find a longer one.
+ * The machine tries alternatives in order and goes back on failure, with a stack of its own. When that takes long it starts over
+ * remembering which (branch, position) pairs failed, which bounds the time; programs with back-references or look-around cannot
+ * use that memory and stop after REGEX_MOST_STEPS. In leftmost-longest programs it keeps going after a match to find a longer
+ * one.
  */
 #include "regex_program.h"
 #include "utf8.h"
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct { int pc, slot; ssize_t value; } frame;     /* slot < 0: resume at pc, position value; else restore a capture or mark */
+typedef struct {
+    int pc, slot;
+    ssize_t value;
+} frame; /* slot < 0: resume at pc, position value; else restore a capture or mark */
 
 typedef struct {
     regex *r;
@@ -82,7 +86,8 @@ static int memo_seen(machine *m, int pc, size_t at) {
 
 static int same_text(const machine *m, size_t a, size_t b, size_t n, int fold) {
     if (!fold) return !memcmp(m->text + a, m->text + b, n);
-    for (size_t i = 0; i < n; i++) if (utf8_lower((unsigned char)m->text[a + i] & 127) != utf8_lower((unsigned char)m->text[b + i] & 127)) return 0;
+    for (size_t i = 0; i < n; i++)
+        if (utf8_lower((unsigned char)m->text[a + i] & 127) != utf8_lower((unsigned char)m->text[b + i] & 127)) return 0;
     return 1;
 }
 
@@ -110,7 +115,8 @@ static int look(machine *m, int pc, size_t at, size_t base) {
     return found != (i->flag & 1);
 }
 
-/* Runs from pc at position at; frames above base are ours. 1 with *matched_end, 0, or -1 gave up. With longest, m->best holds the captures. */
+/* Runs from pc at position at; frames above base are ours. 1 with *matched_end, 0, or -1 gave up. With longest, m->best holds the
+ * captures. */
 static int run(machine *m, int pc, size_t at, size_t base, size_t *matched_end, int longest) {
     const instruction *code = m->r->code;
     const char *text = m->text;

@@ -13,7 +13,8 @@ void *regex_alloc(regex_memory *m, size_t n) {
     return (char *)b + ((sizeof(regex_block) + 7) & ~(size_t)7);
 }
 
-static const char *const class_names[] = {"alnum", "alpha", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "xdigit", "word"};
+static const char *const class_names[]
+    = {"alnum", "alpha", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "xdigit", "word"};
 
 int regex_class_named(const char *name, size_t n) {
     for (int i = 0; i < CLASS_COUNT; i++) if (strlen(class_names[i]) == n && !memcmp(class_names[i], name, n)) return i;

@@ -138,7 +138,7 @@ void scope_pop(void)
         if (!v) continue;
         chain_remove(e.s, v);
         if (v->level != sh.level) undo_log_var(e.s, e.scope, v); else var_free(v);
-        if (e.s->special && e.s->special->set && e.s->top) e.s->special->set(e.s, e.s->top);
+        if (e.s->special && e.s->special->set && (e.s->top || !e.s->special->get)) e.s->special->set(e.s, e.s->top);
     }
     sh.scope--;
 }
@@ -161,8 +161,9 @@ void var_local(slot *s, int inherit)
     var *outer = s->top;
     remember_local(s);
     var *v = var_writable(s, sh.scope);
+    if (outer) v->flags |= outer->flags & V_EXPORT;
     /* NAME=value before the call of the function becomes the local's first value. */
-    if (outer && (inherit || (outer->flags & V_TEMP && outer->scope == sh.scope - 1))) {
+    if (outer && (inherit || (outer->flags & V_TEMP && (outer->scope == sh.scope - 1 || outer->scope == sh.scope + 1)))) {
         const char *text = var_scalar(s, outer);
         v->flags |= outer->flags & (V_EXPORT | V_INT | V_LOWER | V_UPPER);
         if (outer->flags & V_ARRAY) { v->u.a = arr_copy(outer->u.a); v->flags |= outer->flags & (V_ARRAY | V_SET); }
@@ -210,8 +211,15 @@ void func_define(const char *name, program *prog, node *def)
 {
     slot *s = slot_of(name);
     func *f = xmalloc(sizeof *f);
-    *f = (func){ .name = xstrdup(name), .prog = prog, .def = def, .body = def->u.func.body, .refs = 1,
-                 .source = xstrdup(sh.frames && sh.frames->source ? sh.frames->source : sh.is_command_string ? "environment" : sh.arg0 && strcmp(sh.arg0, "bash") ? sh.arg0 : "main"),
+    *f = (func){ .name = xstrdup(name),
+                 .prog = prog,
+                 .def = def,
+                 .body = def->u.func.body,
+                 .refs = 1,
+                 .source = xstrdup(sh.frames && sh.frames->source       ? sh.frames->source
+                                   : sh.is_command_string               ? "environment"
+                                   : sh.arg0 && strcmp(sh.arg0, "bash") ? sh.arg0
+                                                                        : "main"),
                  .exported = s->fn && s->fn->exported };
     if (prog) prog->refs++;
     undo_log_func(s, s->fn);

@@ -1,6 +1,8 @@
-/* script.c - script files and the commands bash and sh: a new shell inside this one, in a subshell that keeps only what is exported. */
+/* script.c - script files and the commands bash and sh: a new shell inside this one, in a subshell that keeps only what is
+ * exported. */
 #include "sh.h"
 #include "lookup.h"
+#include "options.h"
 #include "tool.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +60,9 @@ static void forget_unexported(void)
     slot **v;
     size_t n = slots_all(&v, not_exported);
     for (size_t i = 0; i < n; i++) {
-        static const char *const keep[] = { "IFS", "BASH_VERSION", "BASH_VERSINFO", "OPTIND", "PPID", "UID", "EUID", "HOSTNAME", "HOSTTYPE", "MACHTYPE", "OSTYPE", "PS4", "BASH", "OPTERR", "_" };
+        static const char *const keep[] = { "IFS",    "BASH_VERSION", "BASH_VERSINFO", "OPTIND",   "PPID",
+                                            "UID",    "EUID",         "HOSTNAME",      "HOSTTYPE", "MACHTYPE",
+                                            "OSTYPE", "PS4",          "BASH",          "OPTERR",   "_" };
         bool stay = false;
         for (size_t k = 0; k < sizeof keep / sizeof *keep; k++) if (!strcmp(v[i]->name, keep[k])) stay = true;
         if (stay) continue;
@@ -70,7 +74,8 @@ static void forget_unexported(void)
     var_set_plain("IFS", " \t\n");
     memset(sh.opt, 0, sizeof sh.opt);
     sh.opt[O_BRACEEXPAND] = sh.opt[O_HASHALL] = sh.opt[O_COMMENTS] = 1;
-    sh.shopt[S_EXTGLOB] = sh.shopt[S_NULLGLOB] = sh.shopt[S_DOTGLOB] = sh.shopt[S_GLOBSTAR] = sh.shopt[S_NOCASEMATCH] = sh.shopt[S_NOCASEGLOB] = sh.shopt[S_EXPAND_ALIASES] = 0;
+    sh.shopt[S_EXTGLOB] = sh.shopt[S_NULLGLOB] = sh.shopt[S_DOTGLOB] = sh.shopt[S_GLOBSTAR] = sh.shopt[S_NOCASEMATCH] =
+        sh.shopt[S_NOCASEGLOB] = sh.shopt[S_EXPAND_ALIASES] = 0;
     sh.cond_depth = 0;
 }
 
@@ -87,15 +92,19 @@ static int new_shell(const char *text, size_t len, int argc, char **argv, bool i
     sh.frames = NULL;
     sh.is_command_string = is_command;
     sh.subshells = 0;
+    sh.parent_traps = NULL;
+    sh.shell_level = sh.level;
     sh.depth++;
     const char *named = options ? strchr(options, ' ') : NULL;
     if (named) {
         char *copy = arena_strdup(&sh.tmp, named), *save;
-        for (char *o = strtok_r(copy, " ", &save); o; o = strtok_r(NULL, " ", &save)) opt_set(o + 1, *o == '-');
+        for (char *o = strtok_r(copy, " ", &save); o; o = strtok_r(NULL, " ", &save)) {
+            if (o[1] == 'O') sh.shopt[option_find(shopt_options, o + 2)->index] = *o == '-'; else opt_set(o + 1, *o == '-');
+        }
     }
     for (; options && *options && *options != ' '; options++) {
         char *args[3] = { "set", (char[]){ '-', *options, 0 }, NULL };
-        if (strchr("euxfvnaCbhmBET", *options)) builtin_find("set")->fn(2, args);
+        if (strchr("aefhkmnptuvxBCEHPT", *options)) builtin_find("set")->fn(2, args);
     }
     const char *lvl = var_get("SHLVL");
     int64_t n;
@@ -118,8 +127,13 @@ int exec_file(const char *path, const char *name, int argc, char **argv)
     int status;
     (void)base;
     if (!executable(path, &st)) { sh_error("%s: Permission denied", name); free(text); return 126; }
-    if (!prog || !strcmp(prog, "bash") || !strcmp(prog, "sh") || !strcmp(prog, "dash") || !strcmp(prog, "zsh") || !strcmp(prog, "ksh")) {
-        if (len && memchr(text, 0, len < 80 ? len : 80)) { sh_error("%s: cannot execute binary file: Exec format error", name); free(text); return 126; }
+    if (!prog || !strcmp(prog, "bash") || !strcmp(prog, "sh") || !strcmp(prog, "dash") || !strcmp(prog, "zsh") ||
+        !strcmp(prog, "ksh")) {
+        if (len && memchr(text, 0, len < 80 ? len : 80)) {
+            sh_error("%s: cannot execute binary file: Exec format error", name);
+            free(text);
+            return 126;
+        }
         char **args = arena_alloc(&sh.tmp, ((size_t)argc + 1) * sizeof *args);
         memcpy(args, argv, (size_t)argc * sizeof *args);
         status = new_shell(text, len, argc, args, false, NULL);
@@ -139,26 +153,73 @@ int exec_file(const char *path, const char *name, int argc, char **argv)
     return status;
 }
 
+static bool is_long_option(const char *s)
+{
+    static const char *const names[] = { "debug",     "debugger", "init-file",    "login",  "noediting",
+                                         "noprofile", "norc",     "pretty-print", "rcfile", "restricted" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) if (!strcmp(s, names[i])) return true;
+    return false;
+}
+
+static int bad_option(const char *name, const char *option, size_t n)
+{
+    io *e = fd_get(2);
+    if (!e) return 2;
+    io_printf(
+        e,
+        "%s: %.*s: invalid option\nUsage:\t%s [GNU long option] [option] ...\n\t%s [GNU long option] [option] script-file ...\n",
+        name, (int)n, option, name, name);
+    io_puts(
+        e,
+        "GNU long options:\n\t--debug\n\t--debugger\n\t--dump-po-strings\n\t--dump-strings\n\t--help\n\t--init-file\n\t--login\n"
+        "\t--noediting\n\t--noprofile\n\t--norc\n\t--posix\n\t--pretty-print\n\t--rcfile\n\t--restricted\n\t--verbose\n\t--"
+        "version\n"
+        "Shell options:\n\t-ilrsD or -c command or -O shopt_option\t\t(invocation only)\n\t-abefhkmnptuvxBCEHPT or -o option\n");
+    return 2;
+}
+
+static int unknown_option(const char *name, char kind, const char *option)
+{
+    if (fd_get(2) && kind == 'o') io_printf(fd_get(2), "%s: line 0: %s: %s: invalid option name\n", name, name, option);
+    else if (fd_get(2)) io_printf(fd_get(2), "%s: line 0: %s: invalid shell option name\n", name, option);
+    return 2;
+}
+
 /* bash and sh as commands. */
 int b_bash(int argc, char **argv)
 {
     int i = 1;
     bool command = false, from_stdin = false;
     strbuf options = { .a = &sh.tmp }, names = { .a = &sh.tmp };
+    char *name = argv[0];
     for (; i < argc && (argv[i][0] == '-' || argv[i][0] == '+') && argv[i][1]; i++) {
         if (!strcmp(argv[i], "--")) { i++; break; }
-        if (!strcmp(argv[i], "--version")) { out_puts("GNU bash, version 5.2.15(1)-release (x86_64-pc-linux-gnu)\n"); return 0; }
-        if (argv[i][1] == '-') continue;
-        if (!strcmp(argv[i], "-o") || !strcmp(argv[i], "-O") || !strcmp(argv[i], "+O") || !strcmp(argv[i], "+o")) {
-            if (++i < argc && (argv[i - 1][1] == 'o')) sb_printf(&names, "%c%s ", argv[i - 1][0], argv[i]);
-            continue;
+        if (!strcmp(argv[i], "--version")) {
+            return out_puts("GNU bash, version 5.2.15(1)-release (x86_64-pc-linux-gnu)\n"
+                            "Copyright (C) 2022 Free Software Foundation, Inc.\n"
+                            "License GPLv3+: GNU GPL version 3 or later <http://gnu.org/licenses/gpl.html>\n\n"
+                            "This is free software; you are free to change and redistribute it.\n"
+                            "There is NO WARRANTY, to the extent permitted by law.\n") < 0;
         }
-        for (char *c = argv[i] + 1; *c; c++) { if (*c == 'c') command = true; else if (*c == 's') from_stdin = true; else sb_putc(&options, *c); }
+        if (!strcmp(argv[i], "--posix")) { sb_puts(&names, "-posix "); continue; }
+        if (!strcmp(argv[i], "--verbose")) { sb_putc(&options, 'v'); continue; }
+        if (argv[i][1] == '-') { if (is_long_option(argv[i] + 2)) continue; return bad_option(name, argv[i], strlen(argv[i])); }
+        char sign = argv[i][0], *letters = argv[i] + 1;
+        for (char *c = letters; *c; c++) {
+            if (*c == 'c' && sign == '-') command = true;
+            else if (*c == 's') from_stdin = true;
+            else if (*c == 'o' || *c == 'O') {
+                if (++i >= argc) return 0;
+                const option *known = option_find(*c == 'o' ? set_options : shopt_options, argv[i]);
+                if (!known) return unknown_option(name, *c, argv[i]);
+                sb_printf(&names, "%c%s%s ", sign, *c == 'O' ? "O" : "", argv[i]);
+            } else if (!strchr("abefhiklmnprtuvxBCDEHPT", *c)) return bad_option(name, (char[]){ sign, *c, 0 }, 2);
+            else if (sign == '-') sb_putc(&options, *c);
+        }
     }
-    char *name = argv[0];
     if (names.len) { sb_putc(&options, ' '); sb_puts(&options, sb_str(&names)); }
     if (command) {
-        if (i >= argc) { sh_error("%s: -c: option requires an argument", name); return 2; }
+        if (i >= argc) { io_printf(fd_get(2), "%s: -c: option requires an argument\n", name); return 2; }
         char *text = argv[i++];
         if (i < argc) return new_shell(text, strlen(text), argc - i, argv + i, true, sb_str(&options));
         char *only[2] = { name, NULL };
@@ -167,7 +228,10 @@ int b_bash(int argc, char **argv)
     if (i < argc && !from_stdin) {
         size_t len;
         struct stat st;
-        if (stat(argv[i], &st) == 0 && S_ISDIR(st.st_mode)) { io_printf(fd_get(2), "%s: %s: Is a directory\n", argv[i], argv[i]); return 126; }
+        if (stat(argv[i], &st) == 0 && S_ISDIR(st.st_mode)) {
+            io_printf(fd_get(2), "%s: %s: Is a directory\n", argv[i], argv[i]);
+            return 126;
+        }
         char *text = read_file(argv[i], &len);
         if (!text) { if (fd_get(2)) io_printf(fd_get(2), "%s: %s: %s\n", name, argv[i], strerror(errno)); return 127; }
         int status = new_shell(text, len, argc - i, argv + i, false, sb_str(&options));

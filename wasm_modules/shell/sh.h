@@ -13,9 +13,11 @@
  *   pattern.c, glob.c            matching; path names
  *   cond.c, test.c               [[ ]]; test and [
  *   exec.c, loops.c              walking the tree; if for while case
- *   command.c, lookup.c, script.c      simple commands; what a name stands for; script files and bash itself
+ *   command.c, lookup.c          simple commands; what a name stands for
+ *   hashed.c, script.c           remembered paths (hashed.h); script files and bash itself
  *   redirect.c                   descriptors, process substitution
- *   subshell.c, pipeline.c, coprocess.c   ( ), $( ), & without fork; a | b without threads; coproc
+ *   subshell.c, pipeline.c, coprocess.c   ( ), $( ) without fork; a | b without threads; coproc
+ *   background.c, walk.c         & without processes: jobs; how commands stop and go on     (background.h, walk.h)
  *   trap.c, errors.c, printer.c  traps; messages; tree back to text
  *   builtins.c, b_*.c            builtin commands by family                               (builtins.h)
  *   start.c, json.c, capability.c, turn.c    start-up; the host's side                    (host.h)
@@ -23,10 +25,11 @@
  *   io.c, tool.c, tools/         streams and tools: they know nothing of the shell
  *
  * RULES
- *   - No fork, no threads, no setjmp. Control flow that leaves a construct (break, return, exit, a failed expansion) sets sh.unwind, and
- *     every loop over commands looks at it.
+ *   - No fork, no threads, no setjmp. Control flow that leaves a construct (break, return, exit, a failed expansion) sets
+ *     sh.unwind, and every loop over commands looks at it.
  *   - Results of expansion live in the arena sh.tmp. Who starts an evaluation marks it and releases it. What must stay is copied.
- *   - INVARIANT: a subshell changes variables, functions and aliases only through the functions of vars.c, which log what was there before.
+ *   - INVARIANT: a subshell changes variables, functions and aliases only through the functions of vars.c, which log what was
+ *     there before.
  */
 #ifndef HATCH_SH_H
 #define HATCH_SH_H
@@ -38,7 +41,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* ---- mem.c ------------------------------------------------------------------------------------------------------------------ */
+/* ---- mem.c ----------------------------------------------------------------------------------------------------------------- */
 typedef struct chunk chunk;
 typedef struct arena_s { chunk *top; } arena;
 typedef struct { chunk *top; size_t used; } arena_mark_t;
@@ -55,7 +58,8 @@ arena_mark_t arena_mark(arena *a);
 void arena_release(arena *a, arena_mark_t m);
 void arena_free(arena *a);
 
-typedef struct { char *s; size_t len, cap; arena *a; } strbuf;  /* a NULL: malloc'ed, free(s) when done; s is always terminated after sb_str */
+/* a NULL: malloc'ed, free(s) when done; s is always terminated after sb_str */
+typedef struct { char *s; size_t len, cap; arena *a; } strbuf;
 void sb_add(strbuf *b, const char *s, size_t n);
 void sb_puts(strbuf *b, const char *s);
 void sb_putc(strbuf *b, char c);
@@ -66,8 +70,9 @@ typedef struct { char **v; size_t n, cap; arena *a; } strlist;
 void sl_add(strlist *l, char *s);
 char **sl_end(strlist *l);                       /* NULL-terminates and returns v */
 
-/* ---- text.c ----------------------------------------------------------------------------------------------------------------- */
-size_t utf8_next(const char *s, uint32_t *cp);   /* bytes of the character at s (at least 1 unless at the end); an invalid byte stands for itself */
+/* ---- text.c ---------------------------------------------------------------------------------------------------------------- */
+/* bytes of the character at s (at least 1 unless at the end); an invalid byte stands for itself */
+size_t utf8_next(const char *s, uint32_t *cp);
 size_t utf8_put(uint32_t cp, char out[4]);
 size_t utf8_count(const char *s);
 const char *utf8_skip(const char *s, size_t n);  /* n characters on, or the end */
@@ -80,16 +85,17 @@ void quote_single(strbuf *b, const char *s);     /* 'a b' or $'a\nb': as ${x@Q} 
 void quote_plain(strbuf *b, const char *s);      /* 'a b', whatever is inside: as trap -p */
 void quote_double(strbuf *b, const char *s);     /* "a b": as declare -p */
 void quote_backslash(strbuf *b, const char *s);  /* a\ b: as printf %q */
-void quote_trace(strbuf *b, const char *s);      /* as set -x, set and alias print: only where needed */
+void quote_trace(strbuf *b, const char *s);      /* as set and alias print: only where needed */
+void quote_xtrace(strbuf *b, const char *s);     /* as set -x: also only where needed, newlines as they are */
 bool needs_quotes(const char *s);
 /* Decodes the escapes of $'...' (mode '), echo -e (e), printf formats and %b (b). Returns bytes consumed after the backslash;
  * sets *stop for \c. */
 size_t decode_escape(const char *s, char mode, strbuf *out, bool *stop);
 char *decode_ansi(arena *a, const char *s, size_t n);  /* the inside of $'...' */
 
-/* ---- variables: vars.c, arrays.c, special.c --------------------------------------------------------------------------------- */
-enum { V_EXPORT = 1, V_READONLY = 2, V_INT = 4, V_LOWER = 8, V_UPPER = 16, V_NAMEREF = 32, V_ARRAY = 64, V_ASSOC = 128, V_SET = 256,
-       V_TRACE = 512, V_CAPITAL = 1024, V_TEMP = 2048, V_LOCAL_UNSET = 4096 };
+/* ---- variables: vars.c, arrays.c, special.c -------------------------------------------------------------------------------- */
+enum { V_EXPORT = 1, V_READONLY = 2, V_INT = 4, V_LOWER = 8, V_UPPER = 16, V_NAMEREF = 32, V_ARRAY = 64, V_ASSOC = 128,
+       V_SET = 256, V_TRACE = 512, V_CAPITAL = 1024, V_TEMP = 2048, V_LOCAL_UNSET = 4096 };
 
 typedef struct { int64_t key; char *val; } elem;
 typedef struct arr { elem *e; size_t n, cap; } arr;                       /* indexed: sorted by key */
@@ -116,20 +122,24 @@ typedef struct slot {
     char name[];
 } slot;
 
-/* A variable whose value is computed: get refreshes v before it is read, set (may be NULL) is told after an assignment. */
+/* A variable whose value is computed: get refreshes v before it is read, set (may be NULL) is told after an assignment. Without
+ * get, the variable is an ordinary one that the shell watches: set is told of its unsetting too, with what is left in v. */
 typedef struct special { const char *name; void (*get)(slot *s, var *v); void (*set)(slot *s, var *v); } special;
 
 uint32_t hash_text(const char *s);
 slot *slot_of(const char *name);                 /* finds or makes */
 slot *slot_find(const char *name);               /* NULL when the name was never used */
 var *var_top(slot *s);                           /* current variable, specials refreshed; NULL when there is none */
-var *var_deref(slot **s, char **sub);            /* follows namerefs; *sub becomes the subscript text of a ref to an element, else NULL */
-var *var_writable(slot *s, int scope_wanted);    /* logged and ready to be changed; makes it when absent (scope_wanted -1: wherever it is) */
+/* follows namerefs; *sub becomes the subscript text of a ref to an element, else NULL */
+var *var_deref(slot **s, char **sub);
+/* logged and ready to be changed; makes it when absent (scope_wanted -1: wherever it is) */
+var *var_writable(slot *s, int scope_wanted);
 const char *var_get(const char *name);           /* scalar value (element 0 of an array), NULL when unset */
 const char *var_scalar(slot *s, var *v);
 bool var_set(const char *name, const char *value);          /* assignment with all its rules; false after a message */
 bool var_set_slot(slot *s, const char *value, int append);
-bool var_set_elem(slot *s, const char *keytext, const char *value, int append);  /* keytext: subscript as written, already expanded for assoc */
+/* keytext: subscript as written, already expanded for assoc */
+bool var_set_elem(slot *s, const char *keytext, const char *value, int append);
 bool var_set_index(slot *s, int64_t i, const char *value, int append);
 bool var_set_plain(const char *name, const char *value);    /* no readonly or attribute checks: for the shell itself */
 void var_set_int(const char *name, int64_t v);
@@ -147,6 +157,7 @@ void temp_assign(slot *s, const char *value);    /* NAME=value before a command 
 size_t slots_all(slot ***out, bool (*want)(slot *, var *));  /* sorted by name, in sh.tmp */
 char **var_environ(arena *a);                    /* NAME=value of exported variables */
 void var_free(var *v);
+var *var_copy(var *v);
 void var_put(var *v, const char *value);         /* scalar text, nothing else */
 var *chain_find(slot *s, int scope);
 void chain_remove(slot *s, var *v);
@@ -158,7 +169,8 @@ void undo_to(size_t mark);
 size_t undo_mark(void);
 var **scopes_suspend(size_t undo_from, size_t locals_from);   /* as if the subshell with these marks had not begun ... */
 void scopes_resume(size_t undo_from, size_t locals_from, var **kept);  /* ... and back */
-size_t local_mark(void);                         /* for subshells: locals declared since are forgotten by local_drop, undo_to removes them */
+/* for subshells: locals declared since are forgotten by local_drop, undo_to removes them */
+size_t local_mark(void);
 void local_drop(size_t mark);
 
 char *arr_get(arr *a, int64_t i);                /* NULL when absent */
@@ -179,9 +191,16 @@ void special_start(void);                        /* installs specials and start-
 void special_reseed(uint64_t seed);
 void special_clock(void);                        /* SECONDS begins now */
 
-/* ---- functions and aliases -------------------------------------------------------------------------------------------------- */
+/* ---- functions and aliases ------------------------------------------------------------------------------------------------- */
 typedef struct program { arena mem; int refs; node *root; } program;
-typedef struct func { char *name; program *prog; node *def; node *body; char *source; uint8_t exported, readonly, traced; int refs; } func;
+typedef struct func {
+    char *name;
+    program *prog;
+    node *def, *body;
+    char *source;                /* the file it was read from */
+    uint8_t exported, readonly, traced;
+    int refs;
+} func;
 typedef struct alias { struct alias *next; char *name, *text; } alias;
 func *func_find(const char *name);
 void func_define(const char *name, program *prog, node *def);
@@ -193,22 +212,37 @@ const char *alias_find(const char *name);
 void alias_set(const char *name, const char *text);  /* text NULL removes */
 void program_unref(program *p);
 
-/* ---- parser ----------------------------------------------------------------------------------------------------------------- */
-typedef struct { char message[256]; int line, column, end_line, end_column; bool at_eof; char *near_line; bool quoted_eof; int eof_line; } syntax_error;
+/* ---- parser ---------------------------------------------------------------------------------------------------------------- */
+typedef struct {
+    char message[256];
+    int line, column, end_line, end_column;
+    bool at_eof, quoted_eof;
+    int eof_line;
+    char *near_line;
+    bool in_cond, in_array, in_subst;    /* inside [[ ]], name=( ), $( ): these have exit statuses of their own (exec.c) */
+} syntax_error;
 typedef struct parser parser;
 parser *parser_new(const char *src, size_t len, int first_line);   /* src must stay */
-/* The next complete command (a line's worth of list). Returns a program to be unref'd, NULL at the end or on an error (then err->message[0]). */
+/* The next complete command (a line's worth of list). Returns a program to be unref'd, NULL at the end or on an error (then
+ * err->message[0]). */
 program *parse_next(parser *p, syntax_error *err);
+/* after an error: go on with the next line; false when there is none */
+bool parser_resume(parser *p);
 void parser_free(parser *p);
 size_t parser_offset(parser *p);
-word *parse_word_text(arena *a, const char *text, char mode);      /* mode '"': as inside double quotes; 'h': here-document; 'w': a word */
+/* mode '"': as inside double quotes; 'h': here-document; 'w': a word */
+word *parse_word_text(arena *a, const char *text, char mode);
 anode *arith_parse(arena *a, const char *text, char **error, const char **where); /* NULL for an empty expression when !*error */
-assign *parse_array_text(arena *a, const char *text);              /* "(a [k]=v)" as declare gets it at run time; NULL if it is none */
+/* "(a [k]=v)" as declare gets it at run time; NULL if it is none */
+assign *parse_array_text(arena *a, const char *text);
+/* the body of $( in text, behind the parenthesis; *used 0 when it is none */
+node *parse_subst_text(arena *a, const char *text, size_t *used);
 void print_function(strbuf *b, func *f);
 void print_node_line(strbuf *b, node *n);                          /* one command on one line, for BASH_COMMAND and jobs */
 
-/* ---- expansion -------------------------------------------------------------------------------------------------------------- */
-enum { X_SPLIT = 1, X_GLOB = 2, X_ASSIGN = 4, X_PATTERN = 8, X_NOTILDE = 16, X_REGEX = 32, X_BRACE = 64, X_ARGSPLIT = 128, X_REPLACE = 256 };
+/* ---- expansion ------------------------------------------------------------------------------------------------------------- */
+enum { X_SPLIT = 1, X_GLOB = 2, X_ASSIGN = 4, X_PATTERN = 8, X_NOTILDE = 16, X_REGEX = 32, X_BRACE = 64, X_ARGSPLIT = 128,
+       X_REPLACE = 256 };
 #define X_WORDS (X_SPLIT | X_GLOB | X_BRACE)
 bool expand_word(word *w, int flags, strlist *out);      /* to fields; false when an expansion failed (sh.unwind is set) */
 char *expand_one(word *w, int flags);                    /* to one string in sh.tmp, no splitting; NULL on failure */
@@ -224,14 +258,15 @@ void ex_value(expander *x, const char *s, bool quoted);  /* the result of an exp
 void ex_end_field(expander *x);
 bool ex_parts(expander *x, part *p, int flags);
 void expand_param(expander *x, part *p);
-char *param_op_apply(param *pm, const char *value, const char *name);  /* one value through an operator of param_ops.c, in sh.tmp */
+/* one value through an operator of param_ops.c, in sh.tmp */
+char *param_op_apply(param *pm, const char *value, const char *name);
 bool param_pattern(param *pm, char **pat, char **rep);
 char *transform_value(char letter, const char *value, slot *s, var *v, const char *key);
 char *expand_tilde(const char *s, size_t *used);
 bool expand_string(const char *text, char mode, char **out);           /* parse and expand text at run time */
 char *prompt_expand(const char *text);
 
-/* ---- patterns --------------------------------------------------------------------------------------------------------------- */
+/* ---- patterns -------------------------------------------------------------------------------------------------------------- */
 /* Patterns are text in which \x stands for a literal x. */
 enum { PM_NOCASE = 1, PM_EXTGLOB = 2, PM_PATH = 4, PM_PERIOD = 8 };
 bool pattern_match(const char *pat, const char *s, int flags);
@@ -241,18 +276,18 @@ char *pattern_quote(const char *s);                      /* every special charac
 void glob_expand(const char *pat, strlist *out);         /* adds matches, or nothing */
 char *unescape_pattern(const char *pat);
 
-/* ---- arithmetic ------------------------------------------------------------------------------------------------------------- */
+/* ---- arithmetic ------------------------------------------------------------------------------------------------------------ */
 bool arith_eval(arith *a, int64_t *out);                 /* false after a message */
 bool arith_eval_text(const char *text, int64_t *out);
 bool arith_index(slot *s, arith *a, int64_t *out);       /* a subscript; negative ones count from the end */
 
-/* ---- conditions ------------------------------------------------------------------------------------------------------------- */
+/* ---- conditions ------------------------------------------------------------------------------------------------------------ */
 int cond_eval(cond *c);                                  /* 0 true, 1 false, 2 error */
 int test_command(int argc, char **argv, const char *name);   /* argv without the name and the closing ] */
 int cond_unary(char op, const char *arg, const char *who);
 int cond_binary(const char *op, const char *l, const char *r, const char *who);  /* -1: no such operator */
 
-/* ---- execution -------------------------------------------------------------------------------------------------------------- */
+/* ---- execution ------------------------------------------------------------------------------------------------------------- */
 enum { UW_NONE, UW_BREAK, UW_CONTINUE, UW_RETURN, UW_EXIT, UW_DISCARD, UW_TRIAL };
 int exec_node(node *n);
 int exec_list(node *n);
@@ -261,13 +296,15 @@ int exec_compound(node *n);                              /* everything else, red
 int exec_pipeline(node *n);
 int exec_loop(node *n);                                  /* if for while until select case */
 int exec_function(func *f, int argc, char **argv);
-int exec_argv(int argc, char **argv, int flags);         /* run a command by name: 1 no functions, 2 builtins only, 4 default path */
+/* run a command by name: 1 no functions, 2 builtins only, 4 default path */
+int exec_argv(int argc, char **argv, int flags);
 int exec_text(const char *text, size_t len, const char *what, int line);  /* parse and run: eval, source, traps, turns */
 int exec_file(const char *path, const char *name, int argc, char **argv);      /* a script in a subshell */
 void after_command(int status, node *n);                 /* errexit and ERR */
 void show_output(void);                                  /* flushes what goes to the host */
 void report_syntax(const syntax_error *e, const char *what);
-assign *arg_assign(int i);                               /* the array assignment behind argument i of a declaring builtin, or NULL */
+/* the array assignment behind argument i of a declaring builtin, or NULL */
+assign *arg_assign(int i);
 char *find_in_path(const char *name, const char *path);  /* an executable file, in sh.tmp; NULL when there is none */
 bool command_exists(const char *name);                   /* a tool, a capability, or a file in PATH */
 bool command_path(const char *path);                     /* /bin/ls and the like: where a built-in tool pretends to be */
@@ -276,11 +313,14 @@ bool executable(const char *path, const struct stat *st);
 bool is_program_too(const char *builtin);                /* echo, test ...: also found as /bin/echo */
 bool tool_allowed(const char *name, int argc, char **argv);  /* false on trial, for a tool that changes files */
 #define SHELL_FIRST_JOB 4300
-void job_add(int64_t pid, int status);
+int exec_background(node *n);                            /* n & (background.c) */
+/* sleep, while jobs wait for their time; false: nobody does, sleep yourself */
+bool background_sleep(int argc, char **argv);
+void background_finish(void);                            /* the subshell ends: its jobs get what is left of a second */
+void job_add(int status);                                /* one that has run to its end already */
 int coprocess_start(const char *name, node *body);       /* coproc NAME body */
 void coprocess_finish(void);                             /* runs it, if nobody has read from it yet */
 void coprocess_drop(void);
-bool job_add_sleep(int64_t pid, int argc, char **argv);  /* false when these are no arguments of sleep */
 bool job_kill(int64_t id, bool is_number, int sig);      /* false when there is no such job any more */
 void job_forget_all(void);
 int b_bash(int argc, char **argv);
@@ -297,8 +337,10 @@ io *shell_open(const char *path, int flags);             /* io_open, and /dev/fd
 int fd_free_from(int first);
 char *proc_subst(node *body, int is_output);             /* "/dev/fd/63", in sh.tmp */
 int proc_mark(void);
-void proc_hold(int mark);                                /* exec > >(...): keep those since mark until their descriptor is closed */
-void proc_release(bool all);                             /* run the held ones of this subshell whose descriptor is closed; all: at its end */
+/* exec > >(...): keep those since mark until their descriptor is closed */
+void proc_hold(int mark);
+/* run the held ones of this subshell whose descriptor is closed; all: at its end */
+void proc_release(bool all);
 void proc_finish(int mark);                              /* runs the >(...) commands started since, closes their descriptors */
 
 int subshell_run(node *body, int background);
@@ -307,12 +349,14 @@ typedef struct sub_state sub_state;
 sub_state *subshell_enter(void);
 int subshell_leave(sub_state *st, int status);           /* runs its EXIT trap; the status with which it ends */
 typedef struct outside outside;
-outside *subshell_step_out(sub_state *st);               /* the parent's state, while the subshell st is in the middle of its run */
+/* the parent's state, while the subshell st is in the middle of its run */
+outside *subshell_step_out(sub_state *st);
 void subshell_step_in(sub_state *st, outside *o);
-bool trial_effect(void);                                 /* true: we are on trial, the effect must not happen (sh.unwind is set) */
+/* true: we are on trial, the effect must not happen (sh.unwind is set) */
+bool trial_effect(void);
 void pipeline_idle(void);                                /* a producer is about to wait: let its readers look */
 
-/* ---- traps and options ------------------------------------------------------------------------------------------------------ */
+/* ---- traps and options ----------------------------------------------------------------------------------------------------- */
 enum { TRAP_EXIT, TRAP_ERR = 65, TRAP_DEBUG, TRAP_RETURN, TRAP_MAX };
 int run_trap(int which);                                 /* keeps $?; nothing when unset */
 int signal_number(const char *name);                     /* -1 unknown; accepts SIGINT, INT, 2, EXIT ... */
@@ -321,15 +365,17 @@ enum { O_ALLEXPORT, O_BRACEEXPAND, O_EMACS, O_ERREXIT, O_ERRTRACE, O_FUNCTRACE, 
        O_COMMENTS, O_KEYWORD, O_MONITOR, O_NOCLOBBER, O_NOEXEC, O_NOGLOB, O_NOLOG, O_NOTIFY, O_NOUNSET, O_ONECMD, O_PHYSICAL,
        O_PIPEFAIL, O_POSIX, O_PRIVILEGED, O_VERBOSE, O_VI, O_XTRACE, O_COUNT };
 enum { S_AUTOCD, S_DOTGLOB, S_EXPAND_ALIASES, S_EXTGLOB, S_FAILGLOB, S_GLOBSTAR, S_LASTPIPE, S_LOCALVAR_INHERIT, S_NOCASEGLOB,
-       S_NOCASEMATCH, S_NULLGLOB, S_INHERIT_ERREXIT, S_XPG_ECHO, S_NOEXPAND, S_SOURCEPATH, S_PATSUB, S_GLOBASCII, S_GLOBSKIPDOTS, S_ASSOC_ONCE,
+       S_NOCASEMATCH, S_NULLGLOB, S_INHERIT_ERREXIT, S_XPG_ECHO, S_NOEXPAND, S_SOURCEPATH, S_PATSUB, S_GLOBASCII,
+       S_GLOBSKIPDOTS, S_ASSOC_ONCE,
        S_EXTQUOTE, S_OTHER, S_COUNT = 64 };
 bool opt_set(const char *name, bool on);
 char *opt_letters(char out[40]);
 char *opt_list(int which);                               /* SHELLOPTS (0) or BASHOPTS (1), in sh.tmp */
 void trace_command(int argc, char **argv);
 void trace_text(const char *text);
+void trace_arith(arith *a);
 
-/* ---- builtins --------------------------------------------------------------------------------------------------------------- */
+/* ---- builtins -------------------------------------------------------------------------------------------------------------- */
 enum { B_SPECIAL = 1, B_DECLARE = 2 };
 typedef struct builtin { const char *name; int (*fn)(int argc, char **argv); uint8_t flags; } builtin;
 const builtin *builtin_find(const char *name);
@@ -338,18 +384,24 @@ extern const builtin builtin_table[];                    /* sorted, ends with a 
 int capability_run(int argc, char **argv);               /* -1 when there is no such capability */
 bool capability_has(const char *name);
 
-/* ---- errors ----------------------------------------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------------------------------------- */
 void sh_error(const char *format, ...) __attribute__((format(printf, 1, 2)));     /* "bash: line 3: message" */
-int b_error(const char *who, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));  /* "bash: line 3: cd: message" */
+/* "bash: line 3: cd: message" */
+int b_error(const char *who, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int b_usage(const char *who, const char *usage);
 void sh_fail(int status);                                /* an expansion failed: the current top-level command is given up */
+/* an integer value or subscript failed: more than the command is given up */
+void sh_abandon(int status);
+void signal_for(int level, int sig);                     /* the shell at this level gets it when control comes back to it */
+void sh_signal(int sig);                                 /* what a signal does to this shell: its trap, nothing, or the end */
+int sh_fatal_status(void);                               /* for sh_exit after ${x?} and the like */
 void sh_exit(int status);                                /* leave the shell or subshell */
 int out_puts(const char *s);                             /* to descriptor 1; -1 and a message when it fails */
 int out_write(const char *s, size_t n);
 int out_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void err_puts(const char *s);
 
-/* ---- the state -------------------------------------------------------------------------------------------------------------- */
+/* ---- the state ------------------------------------------------------------------------------------------------------------- */
 typedef struct frame {           /* a function call or a sourced file, for FUNCNAME, BASH_SOURCE, BASH_LINENO, return */
     struct frame *up;
     const char *func, *source;
@@ -377,6 +429,7 @@ typedef struct shell {
     int depth, max_depth;        /* function calls */
     int eval_depth;              /* C recursion */
     int level;                   /* subshell depth as $BASH_SUBSHELL; vars log below it */
+    int shell_level;             /* the level at which the innermost `bash` began: it is $$ */
     int subshells;               /* BASH_SUBSHELL */
     int trace_level;             /* how often PS4 begins with its first character: $(...), eval and source add one */
     int loop_depth;
@@ -390,12 +443,12 @@ typedef struct shell {
     uint8_t shopt[S_COUNT];
     char *traps[TRAP_MAX];       /* malloc'ed; "" ignores */
     bool in_trap[TRAP_MAX];
-    bool traps_parent;           /* the traps are the parent's, kept only for printing */
+    char **parent_traps;         /* in a subshell that has set none of its own: what `trap` shows */
     io **fds; int nfds;
     char *cwd;
     int mask;
     char **dirs; int ndirs;      /* pushd stack without the current directory */
-    int64_t last_bg; bool has_bg; int bg_status;
+    int64_t last_bg; bool has_bg;
     int jobs_next;
     int subst_status; bool had_subst;   /* of the last $(...) in a command of assignments only */
     bool stack_overflow;
@@ -407,6 +460,7 @@ typedef struct shell {
     int64_t start_us;
     uint64_t rng;
     bool validate_only;
+    bool byte_locale;            /* LC_ALL=C and its kin: a character is a byte */
     int in_trial;                /* 1: effects are forbidden, 2: allowed after all (pipeline.c) */
 } shell;
 extern shell sh;

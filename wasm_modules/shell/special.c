@@ -1,5 +1,6 @@
 /* special.c - variables with values of their own: clocks, random numbers, the call stack; and what a new shell starts with. */
 #include "sh.h"
+#include "hashed.h"
 #include "options.h"
 #include "param.h"
 #include <stdlib.h>
@@ -63,8 +64,20 @@ static void get_realtime(slot *s, var *v)
 static void get_line(slot *s, var *v) { (void)s; put_int(v, sh.line); }
 static void get_subshell(slot *s, var *v) { (void)s; put_int(v, sh.subshells); }
 static void get_bashpid(slot *s, var *v) { (void)s; put_int(v, SHELL_PID + sh.level); }
-static void get_shellopts(slot *s, var *v) { (void)s; arena_mark_t m = arena_mark(&sh.tmp); var_put(v, opt_list(0)); arena_release(&sh.tmp, m); }
-static void get_bashopts(slot *s, var *v) { (void)s; arena_mark_t m = arena_mark(&sh.tmp); var_put(v, opt_list(1)); arena_release(&sh.tmp, m); }
+static void get_shellopts(slot *s, var *v)
+{
+    (void)s;
+    arena_mark_t m = arena_mark(&sh.tmp);
+    var_put(v, opt_list(0));
+    arena_release(&sh.tmp, m);
+}
+static void get_bashopts(slot *s, var *v)
+{
+    (void)s;
+    arena_mark_t m = arena_mark(&sh.tmp);
+    var_put(v, opt_list(1));
+    arena_release(&sh.tmp, m);
+}
 static void get_command(slot *s, var *v)
 {
     (void)s;
@@ -80,6 +93,45 @@ static void fresh_array(var *v)
     if (v->flags & V_ARRAY) { arr_free(v->u.a); v->u.a = xmalloc(sizeof(arr)); *v->u.a = (arr){ 0 }; }
     else var_make_array(NULL, v, 0);
     v->flags |= V_SET;
+}
+
+static void fresh_assoc(var *v)
+{
+    if (v->flags & V_ASSOC) { assoc_free(v->u.h); v->u.h = assoc_new(); }
+    else var_make_array(NULL, v, 1);
+    v->flags |= V_SET;
+}
+
+/* BASH_ALIASES and BASH_CMDS are what alias and hash keep, as arrays; assigning an element adds to them. */
+static void get_aliases(slot *s, var *v)
+{
+    (void)s;
+    fresh_assoc(v);
+    for (alias *a = sh.aliases; a; a = a->next) assoc_set(v->u.h, a->name, xstrdup(a->text));
+}
+
+static void set_aliases(slot *s, var *v)
+{
+    (void)s;
+    pair **list = v->flags & V_ASSOC ? assoc_list(v->u.h) : NULL;
+    for (size_t i = 0; list && i < v->u.h->n; i++) {
+        const char *now = alias_find(list[i]->key);
+        if (!now || strcmp(now, list[i]->val)) alias_set(list[i]->key, list[i]->val);
+    }
+}
+
+static void get_hashed(slot *s, var *v)
+{
+    (void)s;
+    fresh_assoc(v);
+    for (hashed *h = hashed_all(); h; h = h->next) assoc_set(v->u.h, h->name, xstrdup(h->path));
+}
+
+static void set_hashed(slot *s, var *v)
+{
+    (void)s;
+    pair **list = v->flags & V_ASSOC ? assoc_list(v->u.h) : NULL;
+    for (size_t i = 0; list && i < v->u.h->n; i++) hashed_set(list[i]->key, list[i]->val);
 }
 
 static void get_pipestatus(slot *s, var *v)
@@ -107,35 +159,85 @@ static void get_stack(slot *s, var *v)
     bool in_func = false;
     for (frame *f = sh.frames; f; f = f->up) if (f->func) in_func = true;
     for (frame *f = sh.frames; f; f = f->up, i++) {
-        const char *text = s->name[0] == 'F' ? (f->func ? f->func : "source") : s->name[5] == 'S' ? f->source : fmt_int(f->call_line, buf);
+        const char *text = s->name[0] == 'F'   ? (f->func ? f->func : "source")
+                           : s->name[5] == 'S' ? f->source
+                                               : fmt_int(f->call_line, buf);
         arr_set(v->u.a, i, xstrdup(text));
     }
-    if (s->name[0] == 'F') { if (in_func && main_source) arr_set(v->u.a, i, xstrdup("main")); if (!in_func && !sh.frames) v->flags &= (uint16_t)~V_SET; }
-    else if (s->name[5] == 'S') { if (main_source) arr_set(v->u.a, i, xstrdup(main_source)); }
-    else if (main_source || i == 0) arr_set(v->u.a, i, xstrdup("0"));
+    if (s->name[0] == 'F') {
+        if (in_func && main_source) arr_set(v->u.a, i, xstrdup("main"));
+        if (!in_func && !sh.frames) v->flags &= (uint16_t)~V_SET;
+    } else if (s->name[5] == 'S') {
+        if (main_source) arr_set(v->u.a, i, xstrdup(main_source));
+    } else if (main_source || i == 0) arr_set(v->u.a, i, xstrdup("0"));
     if (s->name[0] == 'F' && !in_func) { arr_free(v->u.a); v->u.a = xmalloc(sizeof(arr)); *v->u.a = (arr){ 0 }; }
 }
 
 static void get_arg0(slot *s, var *v) { (void)s; var_put(v, sh.arg0 ? sh.arg0 : ""); v->flags |= V_SET; }
 static void set_optind(slot *s, var *v) { (void)s; (void)v; sh.getopts_at = 0; }
+
+/* LC_ALL, LC_CTYPE, LANG: told after assignment and unset (v is NULL then). */
+static void set_locale(slot *s, var *v)
+{
+    (void)s;
+    (void)v;
+    static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+    const char *locale = NULL;
+    for (size_t i = 0; i < 3 && !(locale && *locale); i++) locale = var_get(names[i]);
+    sh.byte_locale = !locale || !*locale || !strcmp(locale, "C") || !strcmp(locale, "POSIX");
+}
+
 static void ignore_set(slot *s, var *v) { (void)s; (void)v; }
 
-static const special specials[] = {
-    { "RANDOM", get_random, set_random }, { "SRANDOM", get_srandom, ignore_set }, { "SECONDS", get_seconds, set_seconds }, { "EPOCHSECONDS", get_epoch, ignore_set },
-    { "EPOCHREALTIME", get_realtime, ignore_set }, { "LINENO", get_line, ignore_set }, { "BASH_SUBSHELL", get_subshell, ignore_set }, { "BASHPID", get_bashpid, ignore_set },
-    { "SHELLOPTS", get_shellopts, NULL }, { "BASHOPTS", get_bashopts, NULL }, { "BASH_COMMAND", get_command, ignore_set }, { "PIPESTATUS", get_pipestatus, ignore_set },
-    { "DIRSTACK", get_dirstack, ignore_set }, { "FUNCNAME", get_stack, ignore_set }, { "BASH_SOURCE", get_stack, ignore_set }, { "BASH_LINENO", get_stack, ignore_set },
-    { "OPTIND", NULL, set_optind },
-    { "BASH_ARGV0", get_arg0, ignore_set } };
+static const special specials[] = { { "RANDOM", get_random, set_random },
+                                    { "SRANDOM", get_srandom, ignore_set },
+                                    { "SECONDS", get_seconds, set_seconds },
+                                    { "EPOCHSECONDS", get_epoch, ignore_set },
+                                    { "EPOCHREALTIME", get_realtime, ignore_set },
+                                    { "LINENO", get_line, ignore_set },
+                                    { "BASH_SUBSHELL", get_subshell, ignore_set },
+                                    { "BASHPID", get_bashpid, ignore_set },
+                                    { "SHELLOPTS", get_shellopts, NULL },
+                                    { "BASHOPTS", get_bashopts, NULL },
+                                    { "BASH_COMMAND", get_command, ignore_set },
+                                    { "PIPESTATUS", get_pipestatus, ignore_set },
+                                    { "DIRSTACK", get_dirstack, ignore_set },
+                                    { "FUNCNAME", get_stack, ignore_set },
+                                    { "BASH_SOURCE", get_stack, ignore_set },
+                                    { "BASH_LINENO", get_stack, ignore_set },
+                                    { "OPTIND", NULL, set_optind },
+                                    { "LC_ALL", NULL, set_locale },
+                                    { "LC_CTYPE", NULL, set_locale },
+                                    { "LANG", NULL, set_locale },
+                                    { "BASH_ALIASES", get_aliases, set_aliases },
+                                    { "BASH_CMDS", get_hashed, set_hashed },
+                                    { "BASH_ARGV0", get_arg0, ignore_set } };
 
 void special_start(void)
 {
-    static const struct { const char *name, *value; int flags; } plain[] = {
-        { "PATH", "/usr/local/bin:/usr/bin:/bin", V_EXPORT }, { "HOME", "/workspace", V_EXPORT }, { "SHELL", "/bin/bash", V_EXPORT }, { "USER", "user", V_EXPORT },
-        { "LOGNAME", "user", V_EXPORT }, { "HOSTNAME", "hatchway", 0 }, { "LANG", "C.UTF-8", V_EXPORT }, { "SHLVL", "1", V_EXPORT }, { "IFS", " \t\n", 0 }, { "PS4", "+ ", 0 },
-        { "OPTIND", "1", 0 }, { "OPTERR", "1", 0 }, { "BASH", "/bin/bash", 0 }, { "BASH_VERSION", "5.2.15(1)-release", 0 }, { "HOSTTYPE", "x86_64", 0 },
-        { "MACHTYPE", "x86_64-pc-linux-gnu", 0 }, { "OSTYPE", "linux-gnu", 0 }, { "TERM", "dumb", 0 }, { "PPID", "1", V_READONLY | V_INT }, { "UID", "1000", V_READONLY | V_INT },
-        { "EUID", "1000", V_READONLY | V_INT }, { "_", "/bin/bash", 0 } };
+    static const struct { const char *name, *value; int flags;
+    } plain[] = { { "PATH", "/usr/local/bin:/usr/bin:/bin", V_EXPORT },
+                  { "HOME", "/workspace", V_EXPORT },
+                  { "SHELL", "/bin/bash", V_EXPORT },
+                  { "USER", "user", V_EXPORT },
+                  { "LOGNAME", "user", V_EXPORT },
+                  { "HOSTNAME", "hatchway", 0 },
+                  { "LANG", "C.UTF-8", V_EXPORT },
+                  { "SHLVL", "1", V_EXPORT },
+                  { "IFS", " \t\n", 0 },
+                  { "PS4", "+ ", 0 },
+                  { "OPTIND", "1", 0 },
+                  { "OPTERR", "1", 0 },
+                  { "BASH", "/bin/bash", 0 },
+                  { "BASH_VERSION", "5.2.15(1)-release", 0 },
+                  { "HOSTTYPE", "x86_64", 0 },
+                  { "MACHTYPE", "x86_64-pc-linux-gnu", 0 },
+                  { "OSTYPE", "linux-gnu", 0 },
+                  { "TERM", "dumb", 0 },
+                  { "PPID", "1", V_READONLY | V_INT },
+                  { "UID", "1000", V_READONLY | V_INT },
+                  { "EUID", "1000", V_READONLY | V_INT },
+                  { "_", "/bin/bash", 0 } };
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
         var_set_plain(plain[i].name, plain[i].value);
         slot_of(plain[i].name)->top->flags |= (uint16_t)plain[i].flags;
@@ -149,10 +251,15 @@ void special_start(void)
     for (size_t i = 0; i < sizeof specials / sizeof *specials; i++) {
         slot *s = slot_of(specials[i].name);
         s->special = &specials[i];
+        if (specials[i].set == set_locale) continue;
         var *v = var_writable(s, -1);
+        if (specials[i].get == get_aliases || specials[i].get == get_hashed) { fresh_assoc(v); continue; }
         if (!(v->flags & V_SET)) var_put(v, "");
         if (!strcmp(s->name, "SHELLOPTS") || !strcmp(s->name, "BASHOPTS")) v->flags |= V_READONLY;
-        if (specials[i].get == get_pipestatus || specials[i].get == get_stack || specials[i].get == get_dirstack) { var_clear_value(v); fresh_array(v); }
+        if (specials[i].get == get_pipestatus || specials[i].get == get_stack || specials[i].get == get_dirstack) {
+            var_clear_value(v);
+            fresh_array(v);
+        }
     }
     sh.ifs = slot_of("IFS");
     sh.underscore = slot_of("_");

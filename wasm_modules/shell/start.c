@@ -56,6 +56,8 @@ int shell_run(const char *code, size_t len)
     sh.unwind = 0;
     proc_release(true);
     sh.unwind = 0;
+    background_finish();
+    sh.unwind = 0;
     coprocess_drop();
     sh.unwind = 0;
     for (int i = 0; i < sh.nfds; i++) if (sh.fds[i]) io_flush(sh.fds[i]);

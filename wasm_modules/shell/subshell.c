@@ -1,8 +1,8 @@
 /* subshell.c - ( ), $( ) and & without fork: the state is saved, the commands run, the state is put back.
  *
- * Variables, functions and aliases come back through the undo log (scopes.c), which costs only what was changed. Everything else is in the
- * struct `shell`, which is copied whole; what a subshell may replace (descriptors, traps, directory) is duplicated or tagged with the
- * level that owns it.
+ * Variables, functions and aliases come back through the undo log (scopes.c), which costs only what was changed. Everything else
+ * is in the struct `shell`, which is copied whole; what a subshell may replace (descriptors, traps, directory) is duplicated or
+ * tagged with the level that owns it.
  */
 #include "sh.h"
 #include "modes.h"
@@ -11,6 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* A subshell has sent this signal to $$, which gets it when it runs again. */
+static int pending, pending_level;
+
+void signal_for(int level, int sig)
+{
+    pending = sig;
+    pending_level = level;
+}
 
 struct sub_state { shell saved; size_t undo, locals; unsigned mask; };
 
@@ -21,6 +30,7 @@ sub_state *subshell_enter(void)
     st->undo = undo_mark();
     st->locals = local_mark();
     st->mask = modes_umask_get();
+    if (!sh.parent_traps) sh.parent_traps = st->saved.traps;
     sh.level++;
     sh.subshells++;
     sh.base_scope = sh.scope;
@@ -30,7 +40,9 @@ sub_state *subshell_enter(void)
     for (int i = 0; i < sh.nfds; i++) sh.fds[i] = io_ref(st->saved.fds[i]);
     for (int i = 0; i < TRAP_MAX; i++) {
         if (!sh.traps[i]) continue;
-        bool keep = i == TRAP_ERR ? sh.opt[O_ERRTRACE] : i == TRAP_DEBUG || i == TRAP_RETURN ? sh.opt[O_FUNCTRACE] : i != TRAP_EXIT && !*sh.traps[i];
+        bool keep = i == TRAP_ERR                         ? sh.opt[O_ERRTRACE]
+                    : i == TRAP_DEBUG || i == TRAP_RETURN ? sh.opt[O_FUNCTRACE]
+                                                          : i != TRAP_EXIT && !*sh.traps[i];
         sh.traps[i] = keep ? xstrdup(sh.traps[i]) : NULL;
     }
     return st;
@@ -54,7 +66,11 @@ static void put_back(sub_state *st)
     put_back_owned(&st->saved);
     /* the saved struct takes the place of the current one, except for what subshells share */
     st->saved.slots = sh.slots; st->saved.nslots = sh.nslots; st->saved.slot_cap = sh.slot_cap;
-    st->saved.aliases = sh.aliases; st->saved.tmp = sh.tmp; st->saved.func_gen = sh.func_gen; st->saved.rng = sh.rng; st->saved.in_trial = sh.in_trial;
+    st->saved.aliases = sh.aliases;
+    st->saved.tmp = sh.tmp;
+    st->saved.func_gen = sh.func_gen;
+    st->saved.rng = sh.rng;
+    st->saved.in_trial = sh.in_trial;
     sh = st->saved;
 }
 
@@ -70,6 +86,7 @@ int subshell_leave(sub_state *st, int status)
         }
     }
     proc_release(true);
+    if (sh.unwind != UW_TRIAL) background_finish();
     modes_umask(st->mask);
     bool trial = sh.unwind == UW_TRIAL, overflow = sh.stack_overflow;
     put_back(st);
@@ -79,6 +96,7 @@ int subshell_leave(sub_state *st, int status)
     if (trial) sh.unwind = UW_TRIAL;
     free(st);
     sh.status = status;
+    if (pending && sh.level == pending_level) { int sig = pending; pending = 0; sh_signal(sig); }
     return status;
 }
 
@@ -87,7 +105,11 @@ struct outside { shell inner; var **locals; };
 static void keep_common(const shell *from)
 {
     sh.slots = from->slots; sh.nslots = from->nslots; sh.slot_cap = from->slot_cap;
-    sh.aliases = from->aliases; sh.tmp = from->tmp; sh.func_gen = from->func_gen; sh.rng = from->rng; sh.in_trial = from->in_trial;
+    sh.aliases = from->aliases;
+    sh.tmp = from->tmp;
+    sh.func_gen = from->func_gen;
+    sh.rng = from->rng;
+    sh.in_trial = from->in_trial;
     sh.eval_depth = from->eval_depth;
 }
 
@@ -133,7 +155,9 @@ int subshell_run(node *body, int background)
 /* $(<file): the file, without running anything. NULL when the body is something else. */
 static io *only_input(node *body, bool *failed)
 {
-    if (body->kind != N_SIMPLE || body->u.simple.n || body->u.simple.assigns || !body->redirs || body->redirs->next || body->redirs->kind != R_IN || body->redirs->fd > 0) return NULL;
+    if (body->kind != N_SIMPLE || body->u.simple.n || body->u.simple.assigns || !body->redirs || body->redirs->next ||
+        body->redirs->kind != R_IN || body->redirs->fd > 0)
+        return NULL;
     strlist l = { .a = &sh.tmp };
     if (!expand_word(body->redirs->target, X_WORDS, &l) || l.n != 1) { *failed = true; return NULL; }
     io *s = shell_open(l.v[0], O_RDONLY);

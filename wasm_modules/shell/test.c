@@ -63,7 +63,11 @@ static int parse_primary(tst *t)
         return r;
     }
     t->depth--;
-    if (left >= 3 && is_binary(t->v[t->at + 1])) { r = cond_binary(t->v[t->at + 1], s, t->v[t->at + 2], t->who); t->at += 3; return r; }
+    if (left >= 3 && is_binary(t->v[t->at + 1])) {
+        r = cond_binary(t->v[t->at + 1], s, t->v[t->at + 2], t->who);
+        t->at += 3;
+        return r;
+    }
     if (left >= 2 && is_unary(s)) { r = cond_unary(s[1], t->v[t->at + 1], t->who); t->at += 2; return r; }
     t->at++;
     return s[0] == 0;

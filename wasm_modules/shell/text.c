@@ -8,7 +8,7 @@
 size_t utf8_next(const char *s, uint32_t *cp)
 {
     const unsigned char *u = (const unsigned char *)s;
-    if (u[0] < 0x80) { *cp = u[0]; return u[0] ? 1 : 0; }
+    if (u[0] < 0x80 || sh.byte_locale) { *cp = u[0]; return u[0] ? 1 : 0; }
     int n = u[0] >= 0xf0 && u[0] < 0xf5 ? 4 : u[0] >= 0xe0 ? 3 : u[0] >= 0xc2 ? 2 : 0;
     if (u[0] >= 0xf5) n = 0;
     uint32_t c = n == 4 ? u[0] & 7u : n == 3 ? u[0] & 15u : u[0] & 31u;
@@ -25,8 +25,16 @@ size_t utf8_put(uint32_t c, char o[4])
 {
     if (c < 0x80) { o[0] = (char)c; return 1; }
     if (c < 0x800) { o[0] = (char)(0xc0 | c >> 6); o[1] = (char)(0x80 | (c & 63)); return 2; }
-    if (c < 0x10000) { o[0] = (char)(0xe0 | c >> 12); o[1] = (char)(0x80 | (c >> 6 & 63)); o[2] = (char)(0x80 | (c & 63)); return 3; }
-    o[0] = (char)(0xf0 | (c >> 18 & 7)); o[1] = (char)(0x80 | (c >> 12 & 63)); o[2] = (char)(0x80 | (c >> 6 & 63)); o[3] = (char)(0x80 | (c & 63));
+    if (c < 0x10000) {
+        o[0] = (char)(0xe0 | c >> 12);
+        o[1] = (char)(0x80 | (c >> 6 & 63));
+        o[2] = (char)(0x80 | (c & 63));
+        return 3;
+    }
+    o[0] = (char)(0xf0 | (c >> 18 & 7));
+    o[1] = (char)(0x80 | (c >> 12 & 63));
+    o[2] = (char)(0x80 | (c >> 6 & 63));
+    o[3] = (char)(0x80 | (c & 63));
     return 4;
 }
 
@@ -148,15 +156,25 @@ void quote_backslash(strbuf *b, const char *s)
     }
 }
 
-bool needs_quotes(const char *s)
+/* A character that the shell would act upon. */
+static bool has_metas(const char *s)
 {
-    if (!*s) return true;
     for (const char *p = s; *p; p++) {
         if (strchr(" \t\n'\"\\|&;()<>!{}*[]?^$`", *p)) return true;
         if ((*p == '~' || *p == '#') && p == s) return true;
         if (*p == '~' && (p[-1] == ':' || p[-1] == '=')) return true;
     }
-    return has_control(s);
+    return false;
+}
+
+bool needs_quotes(const char *s) { return !*s || has_metas(s) || has_control(s); }
+
+void quote_xtrace(strbuf *b, const char *s)
+{
+    if (!*s || (has_metas(s) && strcmp(s, "'"))) quote_plain(b, s);
+    else if (*s == '\'') sb_puts(b, "\\'");
+    else if (has_control(s)) quote_ansi(b, s);
+    else sb_puts(b, s);
 }
 
 void quote_trace(strbuf *b, const char *s)
@@ -164,7 +182,10 @@ void quote_trace(strbuf *b, const char *s)
     if (needs_quotes(s)) quote_single(b, s); else sb_puts(b, s);
 }
 
-static int hex_digit(char c) { return isdigit((unsigned char)c) ? c - '0' : isxdigit((unsigned char)c) ? (c | 32) - 'a' + 10 : -1; }
+static int hex_digit(char c)
+{
+    return isdigit((unsigned char)c) ? c - '0' : isxdigit((unsigned char)c) ? (c | 32) - 'a' + 10 : -1;
+}
 
 size_t decode_escape(const char *s, char mode, strbuf *out, bool *stop)
 {
@@ -193,7 +214,8 @@ size_t decode_escape(const char *s, char mode, strbuf *out, bool *stop)
         if (mode == 'e' || mode == 'b') { if (*s == '0') max = 4; else if (mode == 'e') { sb_putc(out, '\\'); return 0; } }
         unsigned v = 0;
         while (i < max && s[i] >= '0' && s[i] <= '7') v = v * 8 + (unsigned)(s[i++] - '0');
-        if (v & 0xff || mode != '\'') sb_putc(out, (char)v);
+        if (!(v & 0xff) && mode == '\'') *stop = true;   /* $'a\0b' ends at the NUL */
+        else sb_putc(out, (char)v);
         return i;
     }
     if (*s == 'x' || *s == 'u' || *s == 'U') {
@@ -201,7 +223,8 @@ size_t decode_escape(const char *s, char mode, strbuf *out, bool *stop)
         uint32_t v = 0;
         while (i <= max && hex_digit(s[i]) >= 0) v = v * 16 + (uint32_t)hex_digit(s[i++]);
         if (i == 1) { sb_putc(out, '\\'); return 0; }
-        if (*s == 'x') sb_putc(out, (char)v);
+        if (!v && mode == '\'') *stop = true;
+        else if (*s == 'x') sb_putc(out, (char)v);
         else sb_add(out, utf, utf8_put(v > 0x10ffff ? 0xfffd : v, utf));
         return i;
     }
@@ -213,8 +236,9 @@ char *decode_ansi(arena *a, const char *s, size_t n)
 {
     strbuf b = { .a = a };
     char *copy = arena_strndup(a, s, n);
-    for (const char *p = copy; *p;)
-        if (*p == '\\') p += 1 + decode_escape(p + 1, '\'', &b, NULL);
+    bool stop = false;
+    for (const char *p = copy; *p && !stop;)
+        if (*p == '\\') p += 1 + decode_escape(p + 1, '\'', &b, &stop);
         else sb_putc(&b, *p++);
     return sb_str(&b);
 }

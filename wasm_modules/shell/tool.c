@@ -112,8 +112,8 @@ void tool_arena_free(tool *t) {
     }
 }
 
-/* THREAT: programs in awk, jq and others choose how deep we recurse. In the sandbox two stacks grow: the one in linear memory, which we can see, and
- * the host's, which we cannot; the share keeps both well below their limits (512 KB of host stack). */
+/* THREAT: programs in awk, jq and others choose how deep we recurse. In the sandbox two stacks grow: the one in linear memory,
+ * which we can see, and the host's, which we cannot; the share keeps both well below their limits (512 KB of host stack). */
 #ifdef __wasi__
 enum { STACK_SHARE = 1100 * 1024, STACK_RESERVE = 64 * 1024 };
 extern char __stack_low[];
@@ -207,10 +207,16 @@ const char *tool_cite(tool *t, const char *s) {
     return tool_format(t, "\342\200\230%s\342\200\231", s);
 }
 
+const char *tool_name(tool *t, const char *path) {
+    return !*path || strpbrk(path, " \t\n'\"\\$`!*?[](){}<>|&;#~") ? tool_quote(t, path) : path;
+}
+
 io *tool_open(tool *t, const char *path, int status, int *failed) {
     if (!strcmp(path, "-")) return io_ref(t->in);
     io *s = io_open(path, O_RDONLY, 0);
-    if (!s) *failed = tool_fail_errno(t, status, "%s", path);
+    /* GNU quotes a name only where the shell would need it */
+    if (!s)
+        *failed = tool_fail_errno(t, status, "%s", tool_name(t, path));
     return s;
 }
 

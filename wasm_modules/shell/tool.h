@@ -1,12 +1,12 @@
 /* tool.h - what every built-in tool gets, and all it may rely on.
  *
- * A tool is a function int tool_NAME(tool *t, int argc, char **argv) in tools/NAME.c (or in the file of its family), listed once in
- * tools/tools.def. It behaves like the GNU program of that name, messages and exit statuses included.
+ * A tool is a function int tool_NAME(tool *t, int argc, char **argv) in tools/NAME.c (or in the file of its family), listed once
+ * in tools/tools.def. It behaves like the GNU program of that name, messages and exit statuses included.
  *
- * RULES. A tool reads t->in, writes t->out and t->err, and never touches descriptors 0-2 or stdio streams. It opens files with io_open, or
- * with plain POSIX calls where it needs metadata (paths are relative to the process's working directory). It keeps no state between calls
- * (no static variables that survive). Memory comes from tool_alloc and is freed when the tool returns, however it returns. A tool
- * returns its status; it never calls exit(). When a write fails it returns at once.
+ * RULES. A tool reads t->in, writes t->out and t->err, and never touches descriptors 0-2 or stdio streams. It opens files with
+ * io_open, or with plain POSIX calls where it needs metadata (paths are relative to the process's working directory). It keeps no
+ * state between calls (no static variables that survive). Memory comes from tool_alloc and is freed when the tool returns,
+ * however it returns. A tool returns its status; it never calls exit(). When a write fails it returns at once.
  */
 #ifndef HATCH_TOOL_H
 #define HATCH_TOOL_H
@@ -19,8 +19,10 @@ struct tool {
     void *arena;                                       /* owned by tool.c */
     char *stack;                                       /* owned by tool.c: where the C stack was when the tool began */
     void *shell;                                       /* opaque: the shell that runs us, NULL in a stand-alone build */
-    int (*run)(tool *t, int argc, char **argv);        /* run another command (function, builtin or tool) with t's streams: find -exec, xargs, env, timeout */
-    int (*run_env)(tool *t, char **env, const char *dir, int argc, char **argv); /* run with exactly env ("NAME=value" list) in dir (NULL: here); for env */
+    int (*run)(tool *t, int argc,
+        char **argv); /* run another command (function, builtin or tool) with t's streams: find -exec, xargs, env, timeout */
+    int (*run_env)(tool *t, char **env, const char *dir, int argc,
+        char **argv); /* run with exactly env ("NAME=value" list) in dir (NULL: here); for env */
     int (*knows)(tool *t, const char *name);           /* whether run would find a command of that name */
     const char *(*getenv)(tool *t, const char *name);  /* exported shell variables */
     char **(*environ)(tool *t);                        /* "NAME=value" list ending in NULL, in t's arena */
@@ -53,13 +55,16 @@ int tool_fail_errno(tool *t, int status, const char *format, ...) __attribute__(
 int tool_usage(tool *t, int status);                   /* "Try 'NAME --help' for more information." */
 char *tool_format(tool *t, const char *format, ...) __attribute__((format(printf, 2, 3))); /* text in t's arena */
 const char *tool_quote(tool *t, const char *s);        /* 'name' as GNU quotes names of files, fit for the shell */
-const char *tool_cite(tool *t, const char *s);         /* the other way GNU quotes in messages: typographic, plain in the C locale */
-io *tool_open(tool *t, const char *path, int status, int *failed); /* for reading, "-" is t->in; on failure says so, *failed = status, NULL */
+const char *tool_name(tool *t, const char *path);       /* for "NAME: reason": quoted only where the shell would need it */
+const char *tool_cite(tool *t, const char *s); /* the other way GNU quotes in messages: typographic, plain in the C locale */
+io *tool_open(tool *t, const char *path, int status,
+    int *failed); /* for reading, "-" is t->in; on failure says so, *failed = status, NULL */
 
 /* GNU-style option parsing without global state: permutes operands to the end unless POSIXLY_CORRECT-style '+' leads the
  * short string; long options may be abbreviated. */
 typedef struct { const char *name; int has_arg; int value; } tool_long;   /* has_arg: 0 no, 1 required, 2 optional */
 typedef struct { int index; char *arg; int next; char **argv; int argc; int done; } tool_opts;
 void tool_opts_start(tool_opts *o, int argc, char **argv);
-int tool_opts_next(tool *t, tool_opts *o, const char *shorts, const tool_long *longs); /* option value, -1 at the end, '?' after a printed message */
+int tool_opts_next(tool *t, tool_opts *o, const char *shorts,
+    const tool_long *longs); /* option value, -1 at the end, '?' after a printed message */
 #endif

@@ -6,8 +6,11 @@
 
 char *attribute_letters(var *v, char out[16])
 {
-    static const struct { int flag; char c; } map[] = { { V_ARRAY, 'a' }, { V_ASSOC, 'A' }, { V_INT, 'i' }, { V_LOWER, 'l' }, { V_NAMEREF, 'n' },
-        { V_READONLY, 'r' }, { V_TRACE, 't' }, { V_UPPER, 'u' }, { V_EXPORT, 'x' }, { V_CAPITAL, 'c' } };
+    static const struct {
+        int flag;
+        char c;
+    } map[] = { { V_ARRAY, 'a' },    { V_ASSOC, 'A' }, { V_INT, 'i' },   { V_LOWER, 'l' },  { V_NAMEREF, 'n' },
+                { V_READONLY, 'r' }, { V_TRACE, 't' }, { V_UPPER, 'u' }, { V_EXPORT, 'x' }, { V_CAPITAL, 'c' } };
     char *p = out;
     for (size_t i = 0; i < sizeof map / sizeof *map; i++) if (v && v->flags & map[i].flag) *p++ = map[i].c;
     *p = 0;
@@ -105,9 +108,18 @@ bool param_transform(param *pm, values *o)
 {
     char how = (char)pm->transform, letters[16];
     bool array = o->var && o->var->flags & (V_ARRAY | V_ASSOC);
+    if (!strchr("UuLQEPAKak", how)) {
+        if (!o->n) return true;
+        sh_error("%s: bad substitution", pm->text);
+        sh_exit(sh_fatal_status());
+        return false;
+    }
     if (how == 'a') {
         if (!o->var) {
-            for (size_t i = 0; i < o->n && o->list; i++) { if (i == 0) o->v = arena_alloc(&sh.tmp, (o->n + 1) * sizeof(char *)); o->v[i] = ""; }
+            for (size_t i = 0; i < o->n && o->list; i++) {
+                if (i == 0) o->v = arena_alloc(&sh.tmp, (o->n + 1) * sizeof(char *));
+                o->v[i] = "";
+            }
             if (!o->list) o->n = 0;
             return true;
         }
@@ -118,7 +130,7 @@ bool param_transform(param *pm, values *o)
         o->n = n;
         return true;
     }
-    if (how == 'A' && o->var && (o->n || array)) {
+    if (how == 'A' && o->var && (o->n || array || *attribute_letters(o->var, letters))) {
         char *text = o->list || !array ? assignment(o->slot, o->var, o->n ? o->v[0] : NULL) : NULL;
         if (!text) {   /* one element of an array */
             strbuf b = { .a = &sh.tmp };

@@ -1,15 +1,24 @@
 /* trap.c - traps: EXIT, ERR, DEBUG, RETURN, and signals a script sends to itself with kill. */
 #include "sh.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-static const char *const names[] = { "EXIT", "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE", "ALRM",
-    "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS" };
+static const char *const names[] = { "EXIT", "HUP",  "INT",  "QUIT", "ILL",    "TRAP",   "ABRT",  "BUS",  "FPE",  "KILL", "USR1",
+                                     "SEGV", "USR2", "PIPE", "ALRM", "TERM",   "STKFLT", "CHLD",  "CONT", "STOP", "TSTP", "TTIN",
+                                     "TTOU", "URG",  "XCPU", "XFSZ", "VTALRM", "PROF",   "WINCH", "IO",   "PWR",  "SYS" };
 
 const char *signal_name(int n)
 {
+    static char real_time[12];
     if (n >= 0 && n < (int)(sizeof names / sizeof *names)) return names[n];
+    if (n == 34) return "RTMIN";
+    if (n == 64) return "RTMAX";
+    if (n > 34 && n < 64) {
+        snprintf(real_time, sizeof real_time, n < 50 ? "RTMIN+%d" : "RTMAX-%d", n < 50 ? n - 34 : 64 - n);
+        return real_time;
+    }
     return n == TRAP_ERR ? "ERR" : n == TRAP_DEBUG ? "DEBUG" : n == TRAP_RETURN ? "RETURN" : NULL;
 }
 
@@ -19,6 +28,7 @@ int signal_number(const char *name)
     if (parse_int(name, &n)) return n >= 0 && n < 65 ? (int)n : -1;
     if (!strncasecmp(name, "SIG", 3)) name += 3;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) if (!strcasecmp(names[i], name)) return (int)i;
+    for (int i = 34; i < TRAP_ERR; i++) if (!strcasecmp(signal_name(i), name)) return i;
     if (!strcasecmp(name, "ERR")) return TRAP_ERR;
     if (!strcasecmp(name, "DEBUG")) return TRAP_DEBUG;
     if (!strcasecmp(name, "RETURN")) return TRAP_RETURN;
@@ -33,7 +43,11 @@ int run_trap(int which)
     int status = sh.status, line = sh.line, n = sh.npipestatus;
     if (which == TRAP_EXIT) { free(sh.traps[which]); sh.traps[which] = NULL; }
     sh.in_trap[which] = true;
-    int ran = exec_text(text, strlen(text), which == TRAP_EXIT ? "exit trap" : which == TRAP_ERR ? "error trap" : "trap", which == TRAP_EXIT ? 1 : line);
+    int ran = exec_text(text, strlen(text),
+                        which == TRAP_EXIT  ? "exit trap"
+                        : which == TRAP_ERR ? "error trap"
+                                            : "trap",
+                        which == TRAP_EXIT ? 1 : line);
     sh.in_trap[which] = false;
     free(text);
     sh.line = line;

@@ -1,7 +1,7 @@
 /* turn.c - the guest's exports (ABI.md): host_alloc and turn. One turn is one program; the shell's state stays between turns.
  *
- * What stays: variables, functions, aliases, options, traps (EXIT runs at each turn's end and is then gone, as bash's does), the working
- * directory, descriptors opened with exec. What does not: 0, 1 and 2 are the host's again in every turn, $? begins at 0.
+ * What stays: variables, functions, aliases, options, traps (EXIT runs at each turn's end and is then gone, as bash's does), the
+ * working directory, descriptors opened with exec. What does not: 0, 1 and 2 are the host's again in every turn, $? begins at 0.
  */
 #include "host.h"
 #include "json.h"
@@ -38,7 +38,8 @@ int host_send(char opcode, const char *body, size_t n, char **reply, size_t *rep
 
 static void add_span(strbuf *b, const syntax_error *e)
 {
-    sb_printf(b, "\"span\":{\"line\":%d,\"column\":%d,\"end_line\":%d,\"end_column\":%d}", e->line, e->column, e->end_line, e->end_column);
+    sb_printf(b, "\"span\":{\"line\":%d,\"column\":%d,\"end_line\":%d,\"end_column\":%d}", e->line, e->column, e->end_line,
+              e->end_column);
 }
 
 static void send_outcome(int status, const char *code, const char *message, const syntax_error *span, bool as_diagnostic)
@@ -109,15 +110,17 @@ static void check_only(const char *code, size_t len)
 static void run(const char *code, size_t len)
 {
     int status = shell_run(code, len);
-    if (sh_syntax.message[0]) send_outcome(2, "SYNTAX_ERROR", sh_syntax.message, &sh_syntax, false);
-    else if (sh.stack_overflow) send_outcome(status ? status : 1, "STACK_OVERFLOW", "maximum function nesting level exceeded", NULL, false);
+    if (sh_syntax.message[0]) send_outcome(status, "SYNTAX_ERROR", sh_syntax.message, &sh_syntax, false);
+    else if (sh.stack_overflow)
+        send_outcome(status ? status : 1, "STACK_OVERFLOW", "maximum function nesting level exceeded", NULL, false);
     else send_outcome(status, NULL, NULL, NULL, false);
 }
 
 /* Descriptors 0-2 anew, whatever the last turn made of them. What it left unread of its input is gone with it. */
 static void fresh_streams(void)
 {
-    if (fd_get(1) && io_fileno(fd_get(1)) == 1 && fd_get(2) && io_fileno(fd_get(2)) == 2 && !io_failed(fd_get(1))) fd_set_io(0, io_fd(0, 1, 0));
+    if (fd_get(1) && io_fileno(fd_get(1)) == 1 && fd_get(2) && io_fileno(fd_get(2)) == 2 && !io_failed(fd_get(1)))
+        fd_set_io(0, io_fd(0, 1, 0));
     else shell_io(io_fd(0, 1, 0), io_fd(1, 0, 1), io_fd(2, 0, 1));
 }
 
@@ -152,7 +155,12 @@ int32_t turn(char *ptr, uint32_t len)
     }
     if ((x = json_get(req, "max_stack_depth")) && x->kind == J_NUMBER && atoi(x->text) > 0) sh.max_depth = atoi(x->text);
     if ((x = json_get(req, "inputs"))) for (json *j = x->child; j; j = j->next) set_input(j);
-    if ((x = json_get(req, "env"))) for (json *j = x->child; j; j = j->next) if (j->kind == J_STRING && is_name(j->key)) { var_set_plain(j->key, j->text); var_export(j->key); }
+    if ((x = json_get(req, "env")))
+        for (json *j = x->child; j; j = j->next)
+            if (j->kind == J_STRING && is_name(j->key)) {
+                var_set_plain(j->key, j->text);
+                var_export(j->key);
+            }
     free(ptr);
     if (code && code->kind == J_STRING) code->len = strip_nuls(code->text, code->len);
     if (!code || code->kind != J_STRING) send_outcome(2, "RUNTIME_ERROR", "the request is malformed", NULL, false);

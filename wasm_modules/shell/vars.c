@@ -1,8 +1,8 @@
 /* vars.c - variables: lookup, assignment with its rules, attributes.
  *
- * A slot stands for a name and is never freed, so the tree caches pointers to slots. A slot holds a chain of variables, the innermost scope
- * first; each has a distinct scope number, 0 being global. Writing in a subshell first puts a copy in place of the variable and logs the
- * original (scopes.c).
+ * A slot stands for a name and is never freed, so the tree caches pointers to slots. A slot holds a chain of variables, the
+ * innermost scope first; each has a distinct scope number, 0 being global. Writing in a subshell first puts a copy in place of
+ * the variable and logs the original (scopes.c).
  */
 #include "sh.h"
 #include <ctype.h>
@@ -91,7 +91,7 @@ void var_put(var *v, const char *value)
     v->flags |= V_SET;
 }
 
-static var *var_clone(var *v)
+var *var_copy(var *v)
 {
     var *c = xmalloc(sizeof *c);
     *c = *v;
@@ -105,7 +105,7 @@ static var *var_clone(var *v)
 static var *own(slot *s, var *v)
 {
     if (v->level == sh.level) return v;
-    var *c = var_clone(v);
+    var *c = var_copy(v);
     chain_remove(s, v);
     undo_log_var(s, v->scope, v);
     c->level = sh.level;
@@ -186,7 +186,7 @@ char *apply_attributes(slot *s, var *v, const char *value, bool *ok)
     if (v->flags & V_INT) {
         int64_t n;
         char buf[24];
-        if (!arith_eval_text(value, &n)) { *ok = false; return NULL; }
+        if (!arith_eval_text(value, &n)) { *ok = false; sh_abandon(1); return NULL; }
         return xstrdup(fmt_int(n, buf));
     }
     strbuf b = { 0 };
@@ -331,7 +331,7 @@ bool var_set_elem(slot *s, const char *key, const char *value, int append)
     if (!s->top || !(s->top->flags & V_ASSOC)) {
         int64_t i;
         if (!*key) { sh_error("%s[%s]: bad array subscript", s->name, key); return false; }
-        if (!arith_eval_text(key, &i)) return false;
+        if (!arith_eval_text(key, &i)) { sh_abandon(1); return false; }
         if (i < 0) {
             int64_t n = s->top && s->top->flags & V_ARRAY ? arr_next(s->top->u.a) : s->top && s->top->flags & V_SET ? 1 : 0;
             if (i + n < 0) { sh_error("%s[%s]: bad array subscript", s->name, key); return false; }
@@ -394,7 +394,8 @@ bool var_unset(slot *s, int quiet)
     chain_remove(s, v);
     if (v->level != sh.level) undo_log_var(s, v->scope, v);
     else var_free(v);
-    s->special = NULL;
+    if (s->special && !s->special->get) s->special->set(s, s->top);
+    else s->special = NULL;
     return true;
 }
 
@@ -418,7 +419,11 @@ size_t slots_all(slot ***out, bool (*want)(slot *, var *))
     return n;
 }
 
-static bool is_exported(slot *s, var *v) { (void)s; return v->flags & V_EXPORT && v->flags & V_SET && !(v->flags & (V_ARRAY | V_ASSOC)); }
+static bool is_exported(slot *s, var *v)
+{
+    (void)s;
+    return v->flags & V_EXPORT && v->flags & V_SET && !(v->flags & (V_ARRAY | V_ASSOC));
+}
 
 char **var_environ(arena *a)
 {

@@ -1,21 +1,55 @@
-/* about.c - what --version and --help print: the first line as the GNU program of that name has it, and that this is a built-in. */
+/* about.c - what --version and --help print: the first line as the GNU program of that name has it, and that this is a built-in.
+ */
 #include "../tool.h"
 #include <string.h>
 
-static const struct { const char *names, *version; } packages[] = {
-    {" grep egrep fgrep ", "%s (GNU grep) 3.8"}, {" find xargs ", "%s (GNU findutils) 4.9.0"}, {" diff cmp ", "%s (GNU diffutils) 3.8"}, {" tar ", "%s (GNU tar) 1.34"},
-    {" gzip gunzip zcat ", "%s 1.12"}, {" bc ", "%s 1.07.1"}, {" patch ", "GNU %s 2.7.6"}, {" column hexdump getopt colrm rev hd setsid more ", "%s from util-linux 2.38.1"},
+static const struct { const char *names, *version;
+} packages[] = {
+    {" grep egrep fgrep ", "%s (GNU grep) 3.8"},
+    {" find xargs ", "%s (GNU findutils) 4.9.0"},
+    {" diff cmp ", "%s (GNU diffutils) 3.8"},
+    {" tar ", "%s (GNU tar) 1.34"},
+    {" sed ", "%s (GNU sed) 4.9"},
+    {" gzip gunzip zcat ", "%s 1.12"},
+    {" bc ", "%s 1.07.1"},
+    {" patch ", "GNU %s 2.7.6"},
+    {" column hexdump getopt colrm rev hd setsid more ", "%s from util-linux 2.38.1"},
     {" which tree file strings xxd less iconv envsubst ", "%s (Hatchway built-in)"},
 };
 
-static const struct { const char *names, *usage; } usages[] = {
-    {" cp mv ", "[OPTION]... [-T] SOURCE DEST"}, {" ln ", "[OPTION]... [-T] TARGET LINK_NAME"}, {" mkdir rmdir ", "[OPTION]... DIRECTORY..."}, {" touch ", "[OPTION]... FILE..."},
-    {" chmod ", "[OPTION]... MODE[,MODE]... FILE..."}, {" grep egrep fgrep ", "[OPTION]... PATTERNS [FILE]..."}, {" cut ", "OPTION... [FILE]..."}, {" tr ", "[OPTION]... STRING1 [STRING2]"},
-    {" basename ", "NAME [SUFFIX]"}, {" dirname ", "[OPTION] NAME..."}, {" seq ", "[OPTION]... LAST"}, {" sleep ", "NUMBER[SUFFIX]..."}, {" date ", "[OPTION]... [+FORMAT]"},
-    {" find ", "[-H] [-L] [-P] [-Olevel] [-D debugopts] [path...] [expression]"}, {" xargs ", "[OPTION]... COMMAND [INITIAL-ARGS]..."}, {" diff ", "[OPTION]... FILES"},
-    {" tar ", "[OPTION...] [FILE]..."}, {" env ", "[OPTION]... [-] [NAME=VALUE]... [COMMAND [ARG]...]"}, {" timeout ", "[OPTION] DURATION COMMAND [ARG]..."}, {" yes ", "[STRING]..."},
-    {" join comm ", "[OPTION]... FILE1 FILE2"}, {" stat readlink realpath ", "[OPTION]... FILE..."}, {" mktemp ", "[OPTION]... [TEMPLATE]"}, {" printenv ", "[OPTION]... [VARIABLE]..."},
-    {" nproc pwd uname whoami tty arch sync ", "[OPTION]..."}, {" uniq ", "[OPTION]... [INPUT [OUTPUT]]"}, {" split ", "[OPTION]... [FILE [PREFIX]]"}, {" bc ", "[options] [file ...]"},
+static const struct { const char *names, *usage;
+} usages[] = {
+    {" cp mv ", "[OPTION]... [-T] SOURCE DEST"},
+    {" ln ", "[OPTION]... [-T] TARGET LINK_NAME"},
+    {" mkdir rmdir ", "[OPTION]... DIRECTORY..."},
+    {" touch ", "[OPTION]... FILE..."},
+    {" chmod ", "[OPTION]... MODE[,MODE]... FILE..."},
+    {" grep egrep fgrep ", "[OPTION]... PATTERNS [FILE]..."},
+    {" cut ", "OPTION... [FILE]..."},
+    {" tr ", "[OPTION]... STRING1 [STRING2]"},
+    {" basename ", "NAME [SUFFIX]"},
+    {" dirname ", "[OPTION] NAME..."},
+    {" seq ", "[OPTION]... LAST"},
+    {" sleep ", "NUMBER[SUFFIX]..."},
+    {" date ", "[OPTION]... [+FORMAT]"},
+    {" find ", "[-H] [-L] [-P] [-Olevel] [-D debugopts] [path...] [expression]"},
+    {" xargs ", "[OPTION]... COMMAND [INITIAL-ARGS]..."},
+    {" diff ", "[OPTION]... FILES"},
+    {" tar ", "[OPTION...] [FILE]..."},
+    {" env ", "[OPTION]... [-] [NAME=VALUE]... [COMMAND [ARG]...]"},
+    {" timeout ", "[OPTION] DURATION COMMAND [ARG]..."},
+    {" yes ", "[STRING]..."},
+    {" join comm ", "[OPTION]... FILE1 FILE2"},
+    {" stat readlink realpath ", "[OPTION]... FILE..."},
+    {" mktemp ", "[OPTION]... [TEMPLATE]"},
+    {" printenv ", "[OPTION]... [VARIABLE]..."},
+    {" nproc pwd uname whoami tty arch sync ", "[OPTION]..."},
+    {" uniq ", "[OPTION]... [INPUT [OUTPUT]]"},
+    {" split ", "[OPTION]... [FILE [PREFIX]]"},
+    {" bc ", "[options] [file ...]"},
+    {" sed ", "[OPTION]... {script-only-if-no-other-script} [input-file]..."},
+    {" base64 base32 ", "[OPTION]... [FILE]"},
+    {" envsubst ", "[OPTION] [SHELL-FORMAT]"},
 };
 
 static int listed(const char *names, const char *name) {
@@ -25,16 +59,21 @@ static int listed(const char *names, const char *name) {
 }
 
 int tool_about(tool *t, const char *name, const char *option) {
-    static const char own[] = " jq awk gawk mawk sed yq expr sort tput ";       /* these answer for themselves, or have no such option */
+    static const char own[] = " jq awk gawk mawk yq expr tput ";       /* these answer for themselves, or have no such option */
     if (listed(own, name)) return -1;
     if (!strcmp(option, "--version")) {
         const char *line = "%s (GNU coreutils) 9.1";
-        for (size_t i = 0; i < sizeof packages / sizeof *packages; i++) if (listed(packages[i].names, name)) line = packages[i].version;
+        for (size_t i = 0; i < sizeof packages / sizeof *packages; i++)
+            if (listed(packages[i].names, name)) line = packages[i].version;
         const char *mark = strstr(line, "%s");
-        return io_write(t->out, line, (size_t)(mark - line)) < 0 || io_printf(t->out, "%s%s\nBuilt into the Hatchway shell.\n", name, mark + 2) < 0;
+        return io_write(t->out, line, (size_t)(mark - line)) < 0
+               || io_printf(t->out, "%s%s\nBuilt into the Hatchway shell.\n", name, mark + 2) < 0;
     }
     if (strcmp(option, "--help")) return -1;
     const char *usage = "[OPTION]... [FILE]...";
     for (size_t i = 0; i < sizeof usages / sizeof *usages; i++) if (listed(usages[i].names, name)) usage = usages[i].usage;
-    return io_printf(t->out, "Usage: %s %s\nBuilt into the Hatchway shell; it takes the options of the GNU program that people use.\n", name, usage) < 0;
+    return io_printf(t->out,
+               "Usage: %s %s\nBuilt into the Hatchway shell; it takes the options of the GNU program that people use.\n", name,
+               usage)
+           < 0;
 }

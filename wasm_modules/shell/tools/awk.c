@@ -7,8 +7,8 @@
 static void set_text(awk *A, int v, const char *text) { A->vars[v] = cell_str(astr_new(A, text, strlen(text))); }
 
 static void make_variables(awk *A) {
-    static const char *const names[] = {"NF", "NR", "FNR", "FS", "OFS", "RS", "ORS", "SUBSEP", "CONVFMT", "OFMT", "RSTART", "RLENGTH", "FILENAME", "ENVIRON", "ARGC", "ARGV", "RT", "IGNORECASE",
-        "FIELDWIDTHS", "FPAT", "PROCINFO", "ERRNO"};
+    static const char *const names[] = {"NF", "NR", "FNR", "FS", "OFS", "RS", "ORS", "SUBSEP", "CONVFMT", "OFMT", "RSTART",
+        "RLENGTH", "FILENAME", "ENVIRON", "ARGC", "ARGV", "RT", "IGNORECASE", "FIELDWIDTHS", "FPAT", "PROCINFO", "ERRNO"};
     for (int i = 0; i < VAR_SPECIAL; i++) awk_variable(A, names[i], strlen(names[i]));
     A->vars[VAR_NF] = A->vars[VAR_NR] = A->vars[VAR_FNR] = A->vars[VAR_RSTART] = A->vars[VAR_IGNORECASE] = cell_num(0);
     A->vars[VAR_RLENGTH] = cell_num(-1);
@@ -28,7 +28,8 @@ static void make_variables(awk *A) {
     for (char **e = A->t->environ ? A->t->environ(A->t) : NULL; e && *e; e++) {
         size_t n = strcspn(*e, "=");
         if (!(*e)[n]) continue;
-        *amap_at(A, A->vars[VAR_ENVIRON].arr, tool_strndup(A->t, *e, n)) = cell_input(astr_new(A, *e + n + 1, strlen(*e + n + 1)));
+        *amap_at(A, A->vars[VAR_ENVIRON].arr, tool_strndup(A->t, *e, n))
+            = cell_input(astr_new(A, *e + n + 1, strlen(*e + n + 1)));
     }
 }
 
@@ -85,8 +86,10 @@ static int add_program_file(awk *A, buffer *program, const char *path) {
 }
 
 int tool_awk(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"field-separator", 1, 'F'}, {"assign", 1, 'v'}, {"file", 1, 'f'}, {"source", 1, 'e'}, {"version", 0, 'V'}, {"posix", 0, 'P'}, {"traditional", 0, 'P'},
-        {"re-interval", 0, 'P'}, {"sandbox", 0, 'P'}, {"csv", 0, 'k'}, {"characters-as-bytes", 0, 'b'}, {"non-decimal-data", 0, 'n'}, {"lint", 2, 'P'}, {"bignum", 0, 'P'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"field-separator", 1, 'F'}, {"assign", 1, 'v'}, {"file", 1, 'f'}, {"source", 1, 'e'},
+        {"include", 1, 'i'}, {"version", 0, 'V'}, {"posix", 0, 'P'}, {"traditional", 0, 'P'}, {"re-interval", 0, 'P'},
+        {"sandbox", 0, 'P'}, {"csv", 0, 'k'}, {"characters-as-bytes", 0, 'b'}, {"non-decimal-data", 0, 'n'}, {"lint", 2, 'P'},
+        {"bignum", 0, 'P'}, {0, 0, 0}};
     awk state = {.t = t, .pool = {.t = t}, .split_mode = 'F', .seed_number = 1}, *A = &state;
     buffer program = {.t = t};
     int have = 0, c;
@@ -94,18 +97,25 @@ int tool_awk(tool *t, int argc, char **argv) {
     A->empty = astr_new(A, "", 0);
     A->record = astr_ref(A->empty);
     make_variables(A);
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "+F:v:f:e:E:VPbnrSOtM", longs)) != -1;) switch (c) {
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "+F:v:f:e:E:i:VPbnrSOtM", longs)) != -1;) switch (c) {
         case 'F': set_separator(A, o.arg); break;
         case 'v': if (set_option_variable(A, o.arg)) return 2; break;
         case 'f': case 'E': if (add_program_file(A, &program, o.arg)) return 2; have = 1; break;
         case 'e': if (have) buffer_putc(&program, '\n'); buffer_puts(&program, o.arg); have = 1; break;
         case 'V': io_puts(t->out, "GNU Awk 5.2.1 (Hatchway built-in)\n"); return 0;
-        case '?': return 2;
+        case 'i':
+            if (strcmp(o.arg, "inplace")) { if (add_program_file(A, &program, o.arg)) return 2; }
+            else A->in_place = 1;
+            break;
+        case '?': return 1;
         default: break;
     }
     if (!have) {
         if (o.index >= argc) {
-            io_printf(t->err, "Usage: %s [POSIX or GNU style options] -f progfile [--] file ...\nUsage: %s [POSIX or GNU style options] [--] 'program' file ...\n", t->name, t->name);
+            io_printf(t->err,
+                "Usage: %s [POSIX or GNU style options] -f progfile [--] file ...\nUsage: %s [POSIX or GNU style options] [--] "
+                "'program' file ...\n",
+                t->name, t->name);
             return 1;
         }
         buffer_puts(&program, argv[o.index++]);
@@ -114,7 +124,9 @@ int tool_awk(tool *t, int argc, char **argv) {
     int bad = awk_parse(A, program.p, program.n);
     if (bad) return bad;
     *amap_at(A, A->vars[VAR_ARGV].arr, "0") = cell_str(astr_new(A, t->name, strlen(t->name)));
-    for (int i = o.index; i < argc; i++) *amap_at(A, A->vars[VAR_ARGV].arr, tool_format(t, "%d", i - o.index + 1)) = cell_input(astr_new(A, argv[i], strlen(argv[i])));
+    for (int i = o.index; i < argc; i++)
+        *amap_at(A, A->vars[VAR_ARGV].arr, tool_format(t, "%d", i - o.index + 1))
+            = cell_input(astr_new(A, argv[i], strlen(argv[i])));
     A->vars[VAR_ARGC] = cell_num(argc - o.index + 1);
     A->next_arg = 1;
     int status = awk_run(A);

@@ -1,7 +1,9 @@
 /* awk.h - the awk language: POSIX with gawk's common additions.
  *
- * Reading order: awk_lex.c, awk_parse.c (program to tree), awk_value.c (numbers, strings, arrays), awk_stream.c (files and commands), awk_record.c (records), awk_fields.c (fields),
- * awk_eval.c (expressions), awk_exec.c (statements and the main loop), awk_call.c (built-in functions), awk_format.c (printf), awk.c (command line).
+ * Reading order: awk.c (command line); from program to tree: awk_lex.c, awk_parse.c, awk_statement.c, awk_expression.c; data:
+ * awk_value.c (numbers, strings, arrays), awk_keys.c (the order of for-in), awk_stream.c (files and commands), awk_record.c
+ * (records), awk_fields.c (fields); running: awk_eval.c (expressions), awk_exec.c (statements and the main loop), awk_call.c
+ * (built-in functions), awk_text.c and awk_replace.c (those of text), awk_format.c (printf).
  *
  * A fatal error sets A->fatal; everything unwinds through ordinary returns. No state outlives the call.
  */
@@ -13,17 +15,77 @@
 
 typedef struct { int refs; size_t n; char text[]; } astr;
 
-enum { V_NONE = 0, V_NUM = 1, V_STR = 2, V_MAYBE = 4, V_ARRAY = 8, V_REGEX = 16 };   /* V_MAYBE: a string from input that may look like a number */
+enum {
+    V_NONE = 0,
+    V_NUM = 1,
+    V_STR = 2,
+    V_MAYBE = 4,
+    V_ARRAY = 8,
+    V_REGEX = 16
+}; /* V_MAYBE: a string from input that may look like a number */
 typedef struct cell cell;
 typedef struct array array;
-struct cell { unsigned char type; double num; union { astr *str; array *arr; }; cell *origin; }; /* origin: of an untyped argument, the caller's variable */
+struct cell {
+    unsigned char type;
+    double num;
+    union {
+        astr *str;
+        array *arr;
+    };
+    cell *origin;
+}; /* origin: of an untyped argument, the caller's variable */
 
 typedef struct slot { astr *key; cell value; unsigned hash; int next; } slot;
-struct array { slot *slots; int count, used, cap, *heads, head_cap, refs; };
+struct array { slot *slots; int count, used, cap, *heads, head_cap, refs, by_number; }; /* by_number: awk_keys.c */
 
-enum { E_NUM, E_STR, E_REGEX, E_VAR, E_LOCAL, E_INDEX, E_FIELD, E_ASSIGN, E_COND, E_AND, E_OR, E_NOT, E_NEG, E_PLUS, E_BIN, E_COMPARE, E_MATCH, E_NOMATCH, E_IN, E_CONCAT,
-    E_PREINC, E_PREDEC, E_POSTINC, E_POSTDEC, E_CALL, E_BUILTIN, E_GETLINE, E_GROUP,
-    S_BLOCK, S_EXPR, S_PRINT, S_PRINTF, S_IF, S_WHILE, S_DO, S_FOR, S_FORIN, S_BREAK, S_CONTINUE, S_NEXT, S_NEXTFILE, S_EXIT, S_RETURN, S_DELETE, S_SWITCH, S_CASE };
+enum {
+    E_NUM,
+    E_STR,
+    E_REGEX,
+    E_VAR,
+    E_LOCAL,
+    E_INDEX,
+    E_FIELD,
+    E_ASSIGN,
+    E_COND,
+    E_AND,
+    E_OR,
+    E_NOT,
+    E_NEG,
+    E_PLUS,
+    E_BIN,
+    E_COMPARE,
+    E_MATCH,
+    E_NOMATCH,
+    E_IN,
+    E_CONCAT,
+    E_PREINC,
+    E_PREDEC,
+    E_POSTINC,
+    E_POSTDEC,
+    E_CALL,
+    E_BUILTIN,
+    E_GETLINE,
+    E_GROUP,
+    S_BLOCK,
+    S_EXPR,
+    S_PRINT,
+    S_PRINTF,
+    S_IF,
+    S_WHILE,
+    S_DO,
+    S_FOR,
+    S_FORIN,
+    S_BREAK,
+    S_CONTINUE,
+    S_NEXT,
+    S_NEXTFILE,
+    S_EXIT,
+    S_RETURN,
+    S_DELETE,
+    S_SWITCH,
+    S_CASE
+};
 
 typedef struct anode anode;
 struct anode {
@@ -38,10 +100,42 @@ struct anode {
 typedef struct { char *name; int index, params, is_defined; anode *body; char **param_names; } afunc;
 typedef struct { anode *pattern, *end, *body; int kind, active; } arule;  /* kind: 0 pattern, B E f(BEGINFILE) e(ENDFILE) */
 
-enum { VAR_NF, VAR_NR, VAR_FNR, VAR_FS, VAR_OFS, VAR_RS, VAR_ORS, VAR_SUBSEP, VAR_CONVFMT, VAR_OFMT, VAR_RSTART, VAR_RLENGTH, VAR_FILENAME, VAR_ENVIRON, VAR_ARGC, VAR_ARGV,
-    VAR_RT, VAR_IGNORECASE, VAR_FIELDWIDTHS, VAR_FPAT, VAR_PROCINFO, VAR_ERRNO, VAR_SPECIAL };
+enum {
+    VAR_NF,
+    VAR_NR,
+    VAR_FNR,
+    VAR_FS,
+    VAR_OFS,
+    VAR_RS,
+    VAR_ORS,
+    VAR_SUBSEP,
+    VAR_CONVFMT,
+    VAR_OFMT,
+    VAR_RSTART,
+    VAR_RLENGTH,
+    VAR_FILENAME,
+    VAR_ENVIRON,
+    VAR_ARGC,
+    VAR_ARGV,
+    VAR_RT,
+    VAR_IGNORECASE,
+    VAR_FIELDWIDTHS,
+    VAR_FPAT,
+    VAR_PROCINFO,
+    VAR_ERRNO,
+    VAR_SPECIAL
+};
 
-typedef struct astream { astr *name; int kind; io *s; int eof; buffer rest; size_t at; int status; struct astream *next; } astream; /* kind: > a(>>) < |(to command) p(from command) */
+typedef struct astream {
+    astr *name;
+    int kind;
+    io *s;
+    int eof;
+    buffer rest;
+    size_t at;
+    int status;
+    struct astream *next;
+} astream; /* kind: > a(>>) < |(to command) p(from command) */
 
 typedef struct { const char *text; astr *key; regex *re; int fold; } regex_slot;
 enum { REGEX_CACHE = 64 };
@@ -62,10 +156,13 @@ typedef struct awk {
     cell returned;
     astr *record;                      /* $0 */
     cell *fields;
-    int nf, fields_cap, split_done, record_stale, split_mode; /* record_stale: $0 must be rebuilt from fields; split_mode: by 'F'S, F'P'AT, 'W'idths */
+    int nf, fields_cap, split_done, record_stale,
+        split_mode; /* record_stale: $0 must be rebuilt from fields; split_mode: by 'F'S, F'P'AT, 'W'idths */
     char **files;
     int file_count, next_arg, used_file;
     astream *input;                    /* the main input */
+    int in_place;                      /* -i inplace: what is printed replaces the file that is read */
+    io *real_out;                      /* standard output while it is set aside for that */
     astream *streams;
     regex_slot cache[REGEX_CACHE];
     unsigned long long seed[2];
@@ -98,7 +195,7 @@ array *amap_new(awk *A);
 void amap_clear(awk *A, array *a);
 cell *amap_get(awk *A, array *a, astr *key, int make);  /* NULL when missing and not make */
 void amap_delete(awk *A, array *a, astr *key);
-astr **amap_keys(awk *A, array *a, int *n);             /* references in the arena, in the order of for-in without PROCINFO */
+int amap_is_index(const astr *key);                     /* whether gawk files the key as an integer */
 cell *amap_at(awk *A, array *a, const char *key);
 void amap_drop(awk *A, array *a);
 
@@ -126,7 +223,8 @@ astr *awk_eval_string(awk *A, anode *n);
 int awk_eval_true(awk *A, anode *n);
 regex *awk_eval_regex(awk *A, anode *n);                     /* borrowed; NULL after a fatal error */
 regex *awk_regex_cached(awk *A, astr *text);
-cell *awk_eval_place(awk *A, anode *n, int *special);         /* variable, element or field to assign to; *special: what awk_place_assigned needs */
+cell *awk_eval_place(
+    awk *A, anode *n, int *special); /* variable, element or field to assign to; *special: what awk_place_assigned needs */
 void awk_place_assigned(awk *A, anode *n, int special);
 array *awk_eval_array(awk *A, anode *n);
 astr *awk_subscript(awk *A, anode *list);
@@ -136,7 +234,12 @@ enum { RUN_ON, RUN_BREAK, RUN_CONTINUE, RUN_NEXT, RUN_NEXTFILE, RUN_EXIT, RUN_RE
 int awk_exec(awk *A, anode *n);
 int awk_run(awk *A);
 cell awk_call_function(awk *A, anode *n);
-void awk_keys_sort(awk *A, array *a, astr **keys, int n, const char *how);
+afunc *awk_function_named(awk *A, const char *name);
+cell awk_call_with(awk *A, afunc *f, const cell *args, int n); /* takes the references in args */
+
+/* awk_keys.c */
+astr **amap_keys(awk *A, array *a, int *n);             /* references in the arena, in the order of for-in without PROCINFO */
+void awk_keys_sort(awk *A, array *a, astr **keys, int n, const char *how); /* how: "@ind_str_asc" and the like, or a function */
 
 /* awk_call.c, awk_format.c */
 int awk_builtin_named(const char *name, size_t n);           /* -1 when there is none */

@@ -34,7 +34,8 @@ regex *awk_regex_cached(awk *A, astr *text) {
     regex_slot *s = &A->cache[h % REGEX_CACHE];
     if (s->re && s->fold == fold && s->key->n == text->n && !memcmp(s->key->text, text->text, text->n)) return s->re;
     const char *error;
-    regex *re = pattern_compile(A->t, text->text, text->n, REGEX_EXTENDED | REGEX_BRACKET_ESCAPES | (fold ? REGEX_ICASE : 0), &error);
+    regex *re
+        = pattern_compile(A->t, text->text, text->n, REGEX_EXTENDED | REGEX_BRACKET_ESCAPES | (fold ? REGEX_ICASE : 0), &error);
     if (!re) return awk_fatal(A, "invalid regexp: %s: /%s/", error, text->text);
     if (s->key) astr_unref(A, s->key);
     s->key = astr_ref(text);
@@ -268,9 +269,9 @@ static cell get_line(awk *A, anode *n) {
         got = awk_record_read(A, s, &record);
         if (got <= 0) return cell_num(got);
     }
-    if (main || n->op != '<') {
+    if (main) {
         A->vars[VAR_NR] = cell_num(cell_number(&A->vars[VAR_NR]) + 1);
-        if (main) A->vars[VAR_FNR] = cell_num(cell_number(&A->vars[VAR_FNR]) + 1);
+        A->vars[VAR_FNR] = cell_num(cell_number(&A->vars[VAR_FNR]) + 1);
     }
     if (!n->a) { awk_record_set(A, record); return cell_num(1); }
     int special;
@@ -301,7 +302,10 @@ cell awk_eval(awk *A, anode *n) {
     case E_VAR:
         if (n->index == VAR_NF) awk_fields_split(A);
         c = &A->vars[n->index];
-        if (c->type & V_ARRAY) { awk_fatal(A, "attempt to use array `%s' in a scalar context", A->var_names[n->index]); return cell_num(0); }
+        if (c->type & V_ARRAY) {
+            awk_fatal(A, "attempt to use array `%s' in a scalar context", A->var_names[n->index]);
+            return cell_num(0);
+        }
         return cell_copy(*c);
     case E_LOCAL:
         c = &A->locals[n->index];

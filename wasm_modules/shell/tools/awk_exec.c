@@ -12,7 +12,12 @@ void *awk_fatal(awk *A, const char *format, ...) {
     A->fatal = 1;
     A->exit_code = 2;
     io_flush(A->t->out);
-    io_printf(A->t->err, "%s: cmd. line:1: fatal: ", A->t->name);
+    io_printf(A->t->err, "%s: cmd. line:1: ", A->t->name);
+    double record = cell_number(&A->vars[VAR_FNR]);
+    const cell *file = &A->vars[VAR_FILENAME];
+    if (record > 0)
+        io_printf(A->t->err, "(FILENAME=%s FNR=%.0f) ", file->type & V_STR && file->str->n ? file->str->text : "-", record);
+    io_puts(A->t->err, "fatal: ");
     io_vprintf(A->t->err, format, args);
     io_putc(A->t->err, '\n');
     va_end(args);
@@ -71,49 +76,6 @@ static int print(awk *A, anode *n) {
     return failed;
 }
 
-static int key_order(awk *A, array *a, astr *x, astr *y, const char *how) {
-    int order;
-    cell cx, cy;
-    if (!strncmp(how, "@val", 4)) {
-        cx = cell_copy(*amap_get(A, a, x, 1));
-        cy = cell_copy(*amap_get(A, a, y, 1));
-        if (strstr(how, "_str")) { cell sx = cell_str(cell_string(A, &cx, 0)), sy = cell_str(cell_string(A, &cy, 0)); order = cell_compare(A, &sx, &sy); cell_drop(A, sx); cell_drop(A, sy); }
-        else if (strstr(how, "_num")) { double p = cell_number(&cx), q = cell_number(&cy); order = p < q ? -1 : p > q; }
-        else {
-            int nx = cell_is_number(&cx), ny = cell_is_number(&cy);
-            order = nx != ny ? (nx ? -1 : 1) : cell_compare(A, &cx, &cy);
-        }
-        cell_drop(A, cx);
-        cell_drop(A, cy);
-    } else if (strstr(how, "_num")) {
-        double p = awk_text_number(x->text, x->n), q = awk_text_number(y->text, y->n);
-        order = p < q ? -1 : p > q;
-    } else order = 0;
-    if (!order) {
-        size_t n = x->n < y->n ? x->n : y->n;
-        order = memcmp(x->text, y->text, n);
-        if (!order) order = x->n < y->n ? -1 : x->n > y->n;
-        if (strstr(how, "_num") && !strncmp(how, "@ind", 4)) order = order < 0 ? -1 : order > 0;
-    }
-    return strstr(how, "_desc") ? -order : order;
-}
-
-void awk_keys_sort(awk *A, array *a, astr **keys, int n, const char *how) {
-    /* a stable merge sort, bottom up */
-    astr **other = tool_alloc(A->t, ((size_t)n + 1) * sizeof *other), **from = keys, **to = other;
-    for (int width = 1; width < n; width *= 2) {
-        for (int start = 0; start < n; start += 2 * width) {
-            int i = start, mid = start + width < n ? start + width : n, j = mid, end = start + 2 * width < n ? start + 2 * width : n, k = start;
-            while (i < mid && j < end) to[k++] = key_order(A, a, from[i], from[j], how) <= 0 ? from[i++] : from[j++];
-            while (i < mid) to[k++] = from[i++];
-            while (j < end) to[k++] = from[j++];
-        }
-        astr **swap = from; from = to; to = swap;
-    }
-    if (from != keys) memcpy(keys, from, (size_t)n * sizeof *keys);
-    tool_free(A->t, other);
-}
-
 static int for_in(awk *A, anode *n) {
     array *a = awk_eval_array(A, n->b);
     if (!a) return RUN_EXIT;
@@ -125,7 +87,7 @@ static int for_in(awk *A, anode *n) {
         astr *k = astr_new(A, "sorted_in", 9);
         cell *how = amap_get(A, info->arr, k, 0);
         astr_unref(A, k);
-        if (how && how->type & V_STR && how->str->text[0] == '@' && strcmp(how->str->text, "@unsorted")) awk_keys_sort(A, a, keys, count, how->str->text);
+        if (how && how->type & V_STR && strcmp(how->str->text, "@unsorted")) awk_keys_sort(A, a, keys, count, how->str->text);
     }
     for (int i = 0; i < count; i++) {
         if (run != RUN_ON && run != RUN_CONTINUE) { astr_unref(A, keys[i]); continue; }
@@ -225,7 +187,13 @@ int awk_exec(awk *A, anode *n) {
     switch (n->kind) {
     case S_BLOCK: for (anode *s = n->a; s && run == RUN_ON; s = s->next) run = awk_exec(A, s); return run;
     case S_EXPR: cell_drop(A, awk_eval(A, n->a)); break;
-    case S_PRINT: case S_PRINTF: if (print(A, n) < 0 && io_failed(A->t->out)) { A->exiting = 1; if (!A->exit_code) A->exit_code = 2; } break;
+    case S_PRINT:
+    case S_PRINTF:
+        if (print(A, n) < 0 && io_failed(A->t->out)) {
+            A->exiting = 1;
+            if (!A->exit_code) A->exit_code = 2;
+        }
+        break;
     case S_IF:
         if (awk_eval_true(A, n->a)) run = awk_exec(A, n->b); else if (n->c) run = awk_exec(A, n->c);
         break;
@@ -249,21 +217,55 @@ enum { DEEPEST_CALL = 450 };
 enum { DEEPEST_CALL = 2000 };
 #endif
 
+afunc *awk_function_named(awk *A, const char *name) {
+    for (int i = 0; i < A->func_count; i++) if (!strcmp(A->funcs[i].name, name)) return &A->funcs[i];
+    return NULL;
+}
+
 static afunc *function_named(awk *A, anode *n) {
     astr *name = awk_eval_string(A, n);
     afunc *found = NULL;
-    for (int i = 0; i < A->func_count; i++) if (!strcmp(A->funcs[i].name, name->text)) found = &A->funcs[i];
+    found = awk_function_named(A, name->text);
     if (!found) awk_fatal(A, "function `%s' called indirectly does not exist", name->text);
     astr_unref(A, name);
     return found;
 }
 
+/* Runs f with its parameters in frame, which it frees. */
+static cell run_frame(awk *A, afunc *f, cell *frame) {
+    cell *saved = A->locals, outer = A->returned;
+    A->locals = frame;
+    A->returned = (cell){0};
+    awk_exec(A, f->body);
+    cell result = A->returned;
+    A->returned = outer;
+    A->locals = saved;
+    for (int i = 0; i < f->params; i++) cell_drop(A, frame[i]);
+    tool_free(A->t, frame);
+    A->depth--;
+    return result;
+}
+
+cell awk_call_with(awk *A, afunc *f, const cell *args, int n) {
+    cell *frame = tool_alloc(A->t, ((size_t)f->params + (size_t)n + 1) * sizeof *frame);
+    memcpy(frame, args, (size_t)n * sizeof *frame);
+    if (++A->depth > DEEPEST_CALL || tool_too_deep(A->t)) awk_fatal(A, "function `%s': call depth exceeded", f->name);
+    return run_frame(A, f, frame);
+}
+
 cell awk_call_function(awk *A, anode *n) {
     afunc *f = n->index < 0 ? function_named(A, n->b) : &A->funcs[n->index];
     if (!f) return cell_num(0);
-    if (n->count > f->params) { awk_fatal(A, "function `%s' called with more arguments than declared", f->name); return cell_num(0); }
-    if (++A->depth > DEEPEST_CALL || tool_too_deep(A->t)) { A->depth--; awk_fatal(A, "function `%s': call depth exceeded", f->name); return cell_num(0); }
-    cell *frame = tool_alloc(A->t, ((size_t)f->params + 1) * sizeof *frame), *saved = A->locals;
+    if (n->count > f->params) {
+        awk_fatal(A, "function `%s' called with more arguments than declared", f->name);
+        return cell_num(0);
+    }
+    if (++A->depth > DEEPEST_CALL || tool_too_deep(A->t)) {
+        A->depth--;
+        awk_fatal(A, "function `%s': call depth exceeded", f->name);
+        return cell_num(0);
+    }
+    cell *frame = tool_alloc(A->t, ((size_t)f->params + 1) * sizeof *frame);
     int i = 0;
     for (anode *a = n->a; a; a = a->next, i++) {
         cell *c = a->kind == E_VAR ? &A->vars[a->index] : a->kind == E_LOCAL ? &A->locals[a->index] : NULL;
@@ -274,20 +276,18 @@ cell awk_call_function(awk *A, anode *n) {
             int special;
             cell *place = awk_eval_place(A, a, &special);
             if (place) frame[i] = cell_copy(*place);
-            else if (A->fatal) { A->fatal = 0; A->exit_code = 0; array *arr = awk_eval_array(A, a); if (arr) { arr->refs++; frame[i] = (cell){.type = V_ARRAY, .arr = arr}; } }
+            else if (A->fatal) {
+                A->fatal = 0;
+                A->exit_code = 0;
+                array *arr = awk_eval_array(A, a);
+                if (arr) {
+                    arr->refs++;
+                    frame[i] = (cell){.type = V_ARRAY, .arr = arr};
+                }
+            }
         } else frame[i] = awk_eval(A, a);
     }
-    A->locals = frame;
-    cell outer = A->returned;
-    A->returned = (cell){0};
-    awk_exec(A, f->body);
-    cell result = A->returned;
-    A->returned = outer;
-    A->locals = saved;
-    for (i = 0; i < f->params; i++) cell_drop(A, frame[i]);
-    tool_free(A->t, frame);
-    A->depth--;
-    return result;
+    return run_frame(A, f, frame);
 }
 
 static int run_kind(awk *A, int kind) {
@@ -341,6 +341,7 @@ int awk_run(awk *A) {
         awk_stream_close(A, name);
         astr_unref(A, name);
     }
+    if (A->real_out) awk_file_next(A);       /* an early exit: what was printed is the file */
     if (A->input) io_unref(A->input->s);
     return A->exit_code;
 }

@@ -73,7 +73,11 @@ static void cut(awk *A, const char *p, size_t n, const astr *fs, regex *re, int 
         size_t stop = (size_t)m.start;
         if (newline_too) {
             const char *nl = memchr(base + piece, '\n', stop - piece);
-            if (nl) { each(A, context, base + piece, (size_t)(nl - base) - piece, nl, 1); piece = at = (size_t)(nl - base) + 1; continue; }
+            if (nl) {
+                each(A, context, base + piece, (size_t)(nl - base) - piece, nl, 1);
+                piece = at = (size_t)(nl - base) + 1;
+                continue;
+            }
         }
         each(A, context, base + piece, stop - piece, base + stop, (size_t)(m.end - m.start));
         piece = at = (size_t)m.end;
@@ -143,8 +147,8 @@ void awk_fields_split(awk *A) {
         if (fs->n > 1 || (fs->n == 1 && fs->text[0] == '\\')) {
             if (fs->n == 1) { astr *two = astr_new(A, "\\\\", 2); re = awk_regex_cached(A, two); astr_unref(A, two); }
             else re = awk_regex_cached(A, fs);
-        }
-        else if (fs->n == 1 && fs->text[0] != ' ' && cell_true(&A->vars[VAR_IGNORECASE]) && isalpha((unsigned char)fs->text[0])) re = awk_regex_cached(A, fs);
+        } else if (fs->n == 1 && fs->text[0] != ' ' && cell_true(&A->vars[VAR_IGNORECASE]) && isalpha((unsigned char)fs->text[0]))
+            re = awk_regex_cached(A, fs);
         if (fs->n <= 1 || re) cut(A, A->record->text, A->record->n, fs->n <= 1 ? fs : NULL, re, !rs->n, add_field, NULL);
         astr_unref(A, fs);
         astr_unref(A, rs);
@@ -175,7 +179,11 @@ astr *awk_record_text(awk *A) {
 
 static void set_count(awk *A, int n) {
     reserve_fields(A, n + 1);
-    for (int i = A->nf + 1; i <= n; i++) { cell_drop(A, A->fields[i]); A->fields[i] = cell_str(astr_ref(A->empty)); A->fields[i].type |= V_MAYBE; }
+    for (int i = A->nf + 1; i <= n; i++) {
+        cell_drop(A, A->fields[i]);
+        A->fields[i] = cell_str(astr_ref(A->empty));
+        A->fields[i].type |= V_MAYBE;
+    }
     A->nf = n;
     A->record_stale = 1;
 }
@@ -231,7 +239,11 @@ int awk_split_text(awk *A, astr *s, array *to, array *seps, const cell *fs, rege
     amap_clear(A, to);
     if (seps) amap_clear(A, seps);
     if (by && by->n > 1) re = awk_regex_cached(A, by);
-    if (by && by->n == 1 && by->text[0] == '\\') { astr *two = astr_new(A, "\\\\", 2); re = awk_regex_cached(A, two); astr_unref(A, two); }
+    if (by && by->n == 1 && by->text[0] == '\\') {
+        astr *two = astr_new(A, "\\\\", 2);
+        re = awk_regex_cached(A, two);
+        astr_unref(A, two);
+    }
     if (re || (by && by->n <= 1)) cut(A, s->text, s->n, re ? NULL : by, re, 0, add_piece, &t);
     if (by) astr_unref(A, by);
     return t.n;

@@ -29,9 +29,13 @@ static void put_number(buffer *b, const char *format, const spec *s, double v, i
     /* a double beyond 64 bits still prints all its digits */
     int huge = is_integer && fabs(v) >= 9.2e18;
     if (is_integer && (v != v || isinf(v))) { is_integer = 0; letter = 'f'; }
-    snprintf(f, sizeof f, "%%%.*s*.*%s%c", s->flag_n, s->flags, is_integer && !huge ? "ll" : "", huge ? 'f' : letter == 'i' ? 'd' : letter);
+    snprintf(f, sizeof f, "%%%.*s*.*%s%c", s->flag_n, s->flags, is_integer && !huge ? "ll" : "",
+        huge            ? 'f'
+        : letter == 'i' ? 'd'
+                        : letter);
     int n, p = huge ? 0 : precision;
-#define FORMAT(to, size) (is_integer && !huge ? snprintf(to, size, f, s->width, p, (long long)v) : snprintf(to, size, f, s->width, p, v))
+#define FORMAT(to, size)                                                                                                         \
+    (is_integer && !huge ? snprintf(to, size, f, s->width, p, (long long)v) : snprintf(to, size, f, s->width, p, v))
     _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wformat-nonliteral\"")
     n = FORMAT(small, sizeof small);
     if (n >= (int)sizeof small) {
@@ -86,15 +90,23 @@ astr *awk_format_text(awk *A, astr *format, cell *args, int n) {
         if (p < end && *p == '.') {
             p++;
             s.precision = 0;
-            if (p < end && *p == '*') { p++; s.precision = used < n ? (int)cell_number(&args[used]) : 0; used++; }
-            else for (; p < end && isdigit((unsigned char)*p); p++) if (s.precision < WIDEST) s.precision = s.precision * 10 + *p - '0';
+            if (p < end && *p == '*') { p++; s.precision = used < n ? (int)cell_number(&args[used]) : 0; used++;
+            } else
+                for (; p < end && isdigit((unsigned char)*p); p++)
+                    if (s.precision < WIDEST) s.precision = s.precision * 10 + *p - '0';
         }
         while (p < end && strchr("lhLqjzt", *p)) p++;
         if (p >= end) { buffer_add(&b, percent, (size_t)(end - percent)); break; }
         char letter = *p++;
+        if (letter == '%') { buffer_putc(&b, '%'); continue; }
         if (!strchr("diouxXeEfFgGaAcs", letter)) { buffer_add(&b, percent, (size_t)(p - percent)); continue; }
         cell none = {0}, *c = used < n ? &args[used] : &none;
-        if (used >= n) { awk_fatal(A, "not enough arguments to satisfy format string\n\t`%s'", format->text); break; }
+        if (used >= n) { 
+            int at = (int)(p - 1 - format->text);
+            awk_fatal(
+                A, "not enough arguments to satisfy format string\n\t`%s'\n\t%*s^ ran out for this one", format->text, at, "");
+            break;
+        }
         used++;
         if (letter == 'c') put_char(A, &b, c, &s);
         else if (letter == 's') {
@@ -105,8 +117,8 @@ astr *awk_format_text(awk *A, astr *format, cell *args, int n) {
             double v = cell_number(c);
             int is_integer = strchr("diouxX", letter) != NULL;
             if (is_integer && !isinf(v) && v == v) v = trunc(v);
-            if (letter == 'u') { letter = 'd'; if (v < 0) letter = 'd'; }
-            if (is_integer && v < 0 && strchr("oxX", letter)) { letter = 'd'; }
+            if (letter == 'u' && v >= 0) letter = 'd';
+            if (fabs(v) >= 9.2e18 && strchr("uoxX", letter)) { letter = 'g'; is_integer = 0; }   /* no bits to show */
             put_number(&b, percent, &s, v, is_integer, letter);
         }
     }

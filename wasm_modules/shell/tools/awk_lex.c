@@ -8,16 +8,29 @@
 void *lex_error(lexer *L, const char *message) {
     if (L->error) return NULL;
     L->error = 1;
-    const char *start = L->p, *stop = L->p;
-    (void)start; (void)stop;
-    tool_fail(L->A->t, 2, "cmd. line:%d: %s", L->line, message);
+    if (!strncmp(message, "error: ", 7) || !strncmp(message, "fatal: ", 7)) {
+        tool_fail(L->A->t, 2, "cmd. line:%d: %s", L->line, message);
+        return NULL;
+    }
+    /* the line of the program, and a caret under the token */
+    const char *line = L->start, *stop = L->start;
+    while (line > L->text_start && line[-1] != '\n') line--;
+    while (stop < L->end && *stop && *stop != '\n') stop++;
+    if (!strcmp(message, "syntax error") && (L->token == T_EOF || L->token == T_NEWLINE))
+        message = "unexpected newline or end of string";
+    tool_fail(L->A->t, 2, "cmd. line:%d: %.*s", L->line, (int)(stop - line), line);
+    tool_fail(L->A->t, 2, "cmd. line:%d: %*s^ %s", L->line, (int)(L->start - line), "", message);
     return NULL;
 }
 
-static const struct { const char *word; int token; } keywords[] = {{"BEGIN", T_BEGIN}, {"END", T_END}, {"BEGINFILE", T_BEGINFILE}, {"ENDFILE", T_ENDFILE}, {"function", T_FUNCTION},
-    {"func", T_FUNCTION}, {"if", T_IF}, {"else", T_ELSE}, {"while", T_WHILE}, {"for", T_FOR}, {"do", T_DO}, {"break", T_BREAK}, {"continue", T_CONTINUE}, {"next", T_NEXT},
-    {"nextfile", T_NEXTFILE}, {"exit", T_EXIT}, {"return", T_RETURN}, {"delete", T_DELETE}, {"in", T_IN}, {"getline", T_GETLINE}, {"print", T_PRINT}, {"printf", T_PRINTF},
-    {"switch", T_SWITCH}, {"case", T_CASE}, {"default", T_DEFAULT}};
+static const struct {
+    const char *word;
+    int token;
+} keywords[] = {{"BEGIN", T_BEGIN}, {"END", T_END}, {"BEGINFILE", T_BEGINFILE}, {"ENDFILE", T_ENDFILE}, {"function", T_FUNCTION},
+    {"func", T_FUNCTION}, {"if", T_IF}, {"else", T_ELSE}, {"while", T_WHILE}, {"for", T_FOR}, {"do", T_DO}, {"break", T_BREAK},
+    {"continue", T_CONTINUE}, {"next", T_NEXT}, {"nextfile", T_NEXTFILE}, {"exit", T_EXIT}, {"return", T_RETURN},
+    {"delete", T_DELETE}, {"in", T_IN}, {"getline", T_GETLINE}, {"print", T_PRINT}, {"printf", T_PRINTF}, {"switch", T_SWITCH},
+    {"case", T_CASE}, {"default", T_DEFAULT}};
 
 static void skip_blanks(lexer *L) {
     for (;;) {
@@ -43,7 +56,13 @@ static void lex_string(lexer *L) {
         if (L->p >= L->end) { lex_error(L, "unterminated string"); return; }
         c = *L->p++;
         switch (c) {
-        case 'n': c = '\n'; break; case 't': c = '\t'; break; case 'r': c = '\r'; break; case 'a': c = 7; break; case 'b': c = 8; break; case 'f': c = 12; break; case 'v': c = 11; break;
+        case 'n': c = '\n'; break;
+        case 't': c = '\t'; break;
+        case 'r': c = '\r'; break;
+        case 'a': c = 7; break;
+        case 'b': c = 8; break;
+        case 'f': c = 12; break;
+        case 'v': c = 11; break;
         case '\\': case '"': case '/': break;
         case '\n': L->line++; continue;
         case '0': case '1': case '2': case '3': case '4': case '5': case '6': case '7': {
@@ -54,7 +73,8 @@ static void lex_string(lexer *L) {
         }
         case 'x': {
             int v = 0, digits = 0;
-            for (; digits < 2 && L->p < L->end && hex((unsigned char)*L->p) >= 0; digits++) v = v * 16 + hex((unsigned char)*L->p++);
+            for (; digits < 2 && L->p < L->end && hex((unsigned char)*L->p) >= 0; digits++)
+                v = v * 16 + hex((unsigned char)*L->p++);
             if (!digits) { buffer_putc(&L->text, 'x'); continue; }
             c = (char)v;
             break;
@@ -62,7 +82,8 @@ static void lex_string(lexer *L) {
         case 'u': {
             int v = 0, digits = 0;
             char bytes[4];
-            for (; digits < 8 && L->p < L->end && hex((unsigned char)*L->p) >= 0; digits++) v = v * 16 + hex((unsigned char)*L->p++);
+            for (; digits < 8 && L->p < L->end && hex((unsigned char)*L->p) >= 0; digits++)
+                v = v * 16 + hex((unsigned char)*L->p++);
             if (!digits) { buffer_putc(&L->text, 'u'); continue; }
             buffer_add(&L->text, bytes, (size_t)utf8_encode(v, bytes));
             continue;
@@ -75,6 +96,7 @@ static void lex_string(lexer *L) {
 
 void lex_regex(lexer *L) {
     int bracket = 0;
+    L->start = L->p;
     L->text.n = 0;
     buffer_puts(&L->text, L->token == T_DIV_EQ ? "=" : "");
     for (;; L->p++) {
@@ -93,7 +115,11 @@ void lex_regex(lexer *L) {
         } else if (c == '[' && L->p + 1 < L->end && L->p[1] == ':') {
             const char *close = L->p + 2;
             while (close + 1 < L->end && !(close[0] == ':' && close[1] == ']') && *close != '\n') close++;
-            if (close + 1 < L->end && *close == ':') { buffer_add(&L->text, L->p, (size_t)(close + 2 - L->p)); L->p = close + 1; continue; }
+            if (close + 1 < L->end && *close == ':') {
+                buffer_add(&L->text, L->p, (size_t)(close + 2 - L->p));
+                L->p = close + 1;
+                continue;
+            }
         } else if (c == ']') bracket = 0;
         else if (c == '/' && !bracket) { L->p++; break; }
         buffer_putc(&L->text, c);
@@ -109,7 +135,8 @@ static void lex_number(lexer *L) {
     } else {
         size_t octal = strspn(L->p, "01234567");
         L->num = strtod(L->p, &end);
-        if (*L->p == '0' && octal > 1 && L->p + octal == end) for (L->num = 0; L->p < end; L->p++) L->num = L->num * 8 + (*L->p - '0');
+        if (*L->p == '0' && octal > 1 && L->p + octal == end)
+            for (L->num = 0; L->p < end; L->p++) L->num = L->num * 8 + (*L->p - '0');
         L->p = end;
     }
     L->token = T_NUM;
@@ -129,21 +156,37 @@ static void lex_word(lexer *L) {
 }
 
 void lex_next(lexer *L) {
-    static const struct { char text[4]; int token; } operators[] = {{"**=", T_POW_EQ}, {"&&", T_AND}, {"||", T_OR}, {"==", T_EQ}, {"!=", T_NE}, {"<=", T_LE}, {">=", T_GE}, {">>", T_APPEND}, {"|&", T_COPROCESS},
-        {"++", T_INC}, {"--", T_DEC}, {"+=", T_ADD_EQ}, {"-=", T_SUB_EQ}, {"*=", T_MUL_EQ}, {"/=", T_DIV_EQ}, {"%=", T_MOD_EQ}, {"^=", T_POW_EQ}, {"!~", T_NOMATCH}, {"**", T_POW}};
+    static const struct {
+        char text[4];
+        int token;
+    } operators[] = {{"**=", T_POW_EQ}, {"&&", T_AND}, {"||", T_OR}, {"==", T_EQ}, {"!=", T_NE}, {"<=", T_LE}, {">=", T_GE},
+        {">>", T_APPEND}, {"|&", T_COPROCESS}, {"++", T_INC}, {"--", T_DEC}, {"+=", T_ADD_EQ}, {"-=", T_SUB_EQ}, {"*=", T_MUL_EQ},
+        {"/=", T_DIV_EQ}, {"%=", T_MOD_EQ}, {"^=", T_POW_EQ}, {"!~", T_NOMATCH}, {"**", T_POW}};
     L->previous = L->token;
     skip_blanks(L);
+    L->start = L->p;
     if (L->p >= L->end || L->error) { L->token = T_EOF; return; }
     char c = *L->p;
     if (c == '\n') { L->p++; L->line++; L->token = T_NEWLINE; return; }
     if (c == '"') { L->p++; lex_string(L); L->token = T_STR; return; }
-    if (isdigit((unsigned char)c) || (c == '.' && L->p + 1 < L->end && isdigit((unsigned char)L->p[1]))) { lex_number(L); return; }
+    if (isdigit((unsigned char)c) || (c == '.' && L->p + 1 < L->end && isdigit((unsigned char)L->p[1]))) {
+        lex_number(L);
+        return;
+    }
     if (isalpha((unsigned char)c) || c == '_') { lex_word(L); return; }
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
         size_t n = strlen(operators[i].text);
-        if ((size_t)(L->end - L->p) >= n && !memcmp(L->p, operators[i].text, n)) { L->p += n; L->token = operators[i].token; return; }
+        if ((size_t)(L->end - L->p) >= n && !memcmp(L->p, operators[i].text, n)) {
+            L->p += n;
+            L->token = operators[i].token;
+            return;
+        }
     }
     L->p++;
-    if (!strchr("{}()[];,+-*/%^!<>|?:~$=@", c)) { lex_error(L, "syntax error"); L->token = T_EOF; return; }
+    if (!strchr("{}()[];,+-*/%^!<>|?:~$=@", c)) {
+        lex_error(L, tool_format(L->A->t, "invalid char '%c' in expression", c));
+        L->token = T_EOF;
+        return;
+    }
     L->token = (unsigned char)c + 256;
 }

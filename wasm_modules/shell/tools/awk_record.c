@@ -44,7 +44,8 @@ static int read_by_char(awk *A, astream *s, astr **record, char mark) {
     }
     size_t seen = 0;
     for (;;) {
-        char *from = s->rest.p + s->at, *stop = s->rest.n > s->at + seen ? memchr(from + seen, mark, s->rest.n - s->at - seen) : NULL;
+        char *from = s->rest.p + s->at,
+             *stop = s->rest.n > s->at + seen ? memchr(from + seen, mark, s->rest.n - s->at - seen) : NULL;
         if (stop) {
             *record = astr_new(A, from, (size_t)(stop - from));
             s->at += (size_t)(stop - from) + 1;
@@ -131,6 +132,26 @@ static int assignment(awk *A, const char *arg) {
     return 1;
 }
 
+/* -i inplace: from here to the end of the file, printing goes to memory. */
+static void set_output_aside(awk *A) {
+    A->real_out = A->t->out;
+    A->t->out = io_pipe();
+}
+
+static void write_in_place(awk *A) {
+    size_t n;
+    const char *text = io_bytes(A->t->out, &n);
+    astr *path = cell_string(A, &A->vars[VAR_FILENAME], 0);
+    io *to = io_open(path->text, O_WRONLY | O_TRUNC | O_CREAT, 0666);
+    if (!to || io_write(to, text, n) < 0 || io_flush(to) < 0)
+        awk_fatal(A, "inplace: cannot write `%s': %s", path->text, strerror(errno));
+    io_unref(to);
+    io_unref(A->t->out);
+    astr_unref(A, path);
+    A->t->out = A->real_out;
+    A->real_out = NULL;
+}
+
 /* Opens the next file operand. 0 when there is none left. */
 static int open_next(awk *A) {
     for (;;) {
@@ -179,7 +200,9 @@ static int open_next(awk *A) {
         A->vars[VAR_FILENAME] = cell_input(path);
         cell_drop(A, A->vars[VAR_FNR]);
         A->vars[VAR_FNR] = cell_num(0);
-        for (int r = 0; r < A->rule_count; r++) if (A->rules[r].kind == 'f' && awk_exec(A, A->rules[r].body) == RUN_EXIT) return 0;
+        if (A->in_place && !standard) set_output_aside(A);
+        for (int r = 0; r < A->rule_count; r++)
+            if (A->rules[r].kind == 'f' && awk_exec(A, A->rules[r].body) == RUN_EXIT) return 0;
         return 1;
     }
 }
@@ -191,6 +214,7 @@ void awk_file_next(awk *A) {
     tool_free(A->t, A->input);
     A->input = NULL;
     for (int r = 0; r < A->rule_count; r++) if (A->rules[r].kind == 'e') awk_exec(A, A->rules[r].body);
+    if (A->real_out) write_in_place(A);
 }
 
 int awk_record_next(awk *A) {

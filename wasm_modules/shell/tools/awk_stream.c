@@ -22,7 +22,9 @@ int awk_run_command(awk *A, astr *command, io *in, io *out) {
 
 astream *awk_stream_find(awk *A, astr *name, int kind, int make) {
     for (astream *s = A->streams; s; s = s->next)
-        if ((s->kind == kind || (strchr(">a", kind) && strchr(">a", s->kind))) && s->name->n == name->n && !memcmp(s->name->text, name->text, name->n)) return s;
+        if ((s->kind == kind || (strchr(">a", kind) && strchr(">a", s->kind))) && s->name->n == name->n
+            && !memcmp(s->name->text, name->text, name->n))
+            return s;
     if (!make) return NULL;
     astream *s = tool_alloc(A->t, sizeof *s);
     s->kind = kind;
@@ -32,7 +34,8 @@ astream *awk_stream_find(awk *A, astr *name, int kind, int make) {
     else if (kind == 'p') {
         s->s = io_pipe();
         if (s->s) s->status = awk_run_command(A, name, NULL, s->s);
-    } else if (kind == '<') s->s = !strcmp(path, "-") || !strcmp(path, "/dev/stdin") ? io_ref(A->t->in) : io_open(path, O_RDONLY, 0);
+    } else if (kind == '<')
+        s->s = !strcmp(path, "-") || !strcmp(path, "/dev/stdin") ? io_ref(A->t->in) : io_open(path, O_RDONLY, 0);
     else if (!strcmp(path, "/dev/stdout") || !strcmp(path, "-")) s->s = io_ref(A->t->out);
     else if (!strcmp(path, "/dev/stderr")) s->s = io_ref(A->t->err);
     else s->s = io_open(path, O_WRONLY | O_CREAT | (kind == 'a' ? O_APPEND : O_TRUNC), 0666);
@@ -52,7 +55,8 @@ static int finish(awk *A, astream *s) {
     return status;
 }
 
-/* A coprocess runs when its output is first asked for, with all that was written to it by then; after that it is a command to read from. */
+/* A coprocess runs when its output is first asked for, with all that was written to it by then; after that it is a command to
+ * read from. */
 astream *awk_coprocess_turn(awk *A, astr *name) {
     astream *s = awk_stream_find(A, name, 'p', 0);
     if (s) return s;

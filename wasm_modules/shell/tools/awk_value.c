@@ -1,4 +1,5 @@
-/* awk_value.c - awk's values: strings counted by reference, cells that are number and string at once, arrays that keep insertion order. */
+/* awk_value.c - awk's values: strings counted by reference, cells that are number and string at once, arrays that keep insertion
+ * order. */
 #include "awk.h"
 #include <ctype.h>
 #include <math.h>
@@ -54,7 +55,8 @@ static const char *number_end(const char *p, const char *end, double *value) {
     }
     if (p == digits && !(p < end && *p == '.')) {
         /* only the signed forms of inf and nan are numbers */
-        if (start < end && (*start == '+' || *start == '-') && end - p >= 3 && (!strncasecmp(p, "inf", 3) || !strncasecmp(p, "nan", 3)) && (end - p == 3 || !isalnum((unsigned char)p[3]))) {
+        if (start < end && (*start == '+' || *start == '-') && end - p >= 3
+            && (!strncasecmp(p, "inf", 3) || !strncasecmp(p, "nan", 3)) && (end - p == 3 || !isalnum((unsigned char)p[3]))) {
             *value = tolower((unsigned char)*p) == 'i' ? INFINITY : NAN;
             if (*start == '-') *value = -*value;
             return p + 3;
@@ -193,6 +195,13 @@ static void rehash(awk *A, array *a) {
     }
 }
 
+/* Whether gawk would file the key as an integer: no sign, no leading zeros. */
+int amap_is_index(const astr *s) {
+    if (!s->n || s->n > 15 || (s->text[0] == '0' && s->n > 1)) return 0;
+    for (size_t i = 0; i < s->n; i++) if (!isdigit((unsigned char)s->text[i])) return 0;
+    return 1;
+}
+
 cell *amap_get(awk *A, array *a, astr *key, int create) {
     unsigned h = hash_text(key);
     if (a->head_cap) for (int i = a->heads[h & (unsigned)(a->head_cap - 1)]; i; i = a->slots[i - 1].next) {
@@ -200,6 +209,7 @@ cell *amap_get(awk *A, array *a, astr *key, int create) {
         if (s->hash == h && s->key->n == key->n && !memcmp(s->key->text, key->text, key->n)) return &s->value;
     }
     if (!create) return NULL;
+    if (!a->count) a->by_number = amap_is_index(key);
     if (a->used == a->cap) rehash(A, a);
     slot *s = &a->slots[a->used++];
     int *head = &a->heads[h & (unsigned)(a->head_cap - 1)];
@@ -243,28 +253,4 @@ void amap_drop(awk *A, array *a) {
     tool_free(A->t, a->slots);
     tool_free(A->t, a->heads);
     pool_free(&A->pool, a, sizeof *a);
-}
-
-static int is_integer_key(const astr *s) {
-    size_t i = s->n && s->text[0] == '-' ? 1 : 0;
-    if (i == s->n || s->n - i > 15 || (s->text[i] == '0' && s->n > 1)) return 0;
-    for (; i < s->n; i++) if (!isdigit((unsigned char)s->text[i])) return 0;
-    return 1;
-}
-
-static int by_number(const void *a, const void *b) {
-    double x = atof((*(astr *const *)a)->text), y = atof((*(astr *const *)b)->text);
-    return x < y ? -1 : x > y;
-}
-
-/* gawk lists text keys before integers, and integers in rising order. */
-astr **amap_keys(awk *A, array *a, int *n) {
-    astr **keys = tool_alloc(A->t, ((size_t)a->count + 1) * sizeof *keys);
-    int texts = 0;
-    for (int i = 0; i < a->used; i++) if (a->slots[i].key && !is_integer_key(a->slots[i].key)) keys[texts++] = astr_ref(a->slots[i].key);
-    int all = texts;
-    for (int i = 0; i < a->used; i++) if (a->slots[i].key && is_integer_key(a->slots[i].key)) keys[all++] = astr_ref(a->slots[i].key);
-    qsort(keys + texts, (size_t)(all - texts), sizeof *keys, by_number);
-    *n = all;
-    return keys;
 }

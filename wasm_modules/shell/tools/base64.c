@@ -24,7 +24,10 @@ static void encode(const alphabet *a, const buffer *in, buffer *out, size_t wrap
     size_t column = 0, count = 0, mask = ((size_t)1 << a->bits) - 1;
     for (size_t i = 0; i < in->n; i++) {
         x = x << 8 | (unsigned char)in->p[i];
-        for (bits += 8; bits >= a->bits; count++) { bits -= a->bits; put_wrapped(out, a->letters[x >> bits & mask], wrap, &column); }
+        for (bits += 8; bits >= a->bits; count++) {
+            bits -= a->bits;
+            put_wrapped(out, a->letters[x >> bits & mask], wrap, &column);
+        }
     }
     if (bits) { put_wrapped(out, a->letters[x << (a->bits - bits) & mask], wrap, &column); count++; }
     for (; count % (size_t)a->unit; count++) put_wrapped(out, '=', wrap, &column);
@@ -38,7 +41,16 @@ static int decode(const alphabet *a, const buffer *in, buffer *out, int garbage)
     for (size_t i = 0; i < in->n; i++) {
         char c = in->p[i];
         if (c == '\n') continue;
-        if (c == '=') { if (!count) return -1; padded++; count++; if (count % a->unit == 0) { count = padded = 0; bits = 0; } continue; }
+        if (c == '=') {
+            if (!count) return -1;
+            padded++;
+            count++;
+            if (count % a->unit == 0) {
+                count = padded = 0;
+                bits = 0;
+            }
+            continue;
+        }
         const char *at = c ? strchr(a->letters, c) : NULL;
         if (!at || padded) { if (garbage && !at) continue; return -1; }
         x = x << a->bits | (unsigned)(at - a->letters);
@@ -50,8 +62,8 @@ static int decode(const alphabet *a, const buffer *in, buffer *out, int garbage)
 }
 
 static int base_main(tool *t, int argc, char **argv, const alphabet *a) {
-    static const tool_long longs[] = {{"decode", 0, 'd'}, {"ignore-garbage", 0, 'i'}, {"wrap", 1, 'w'}, {"base64", 0, 1}, {"base64url", 0, 2}, {"base32", 0, 3}, {"base32hex", 0, 4},
-        {"base16", 0, 5}, {"base2msbf", 0, 6}, {0, 0, 0}};
+    static const tool_long longs[] = {{"decode", 0, 'd'}, {"ignore-garbage", 0, 'i'}, {"wrap", 1, 'w'}, {"base64", 0, 1},
+        {"base64url", 0, 2}, {"base32", 0, 3}, {"base32hex", 0, 4}, {"base16", 0, 5}, {"base2msbf", 0, 6}, {0, 0, 0}};
     static const alphabet *const named[] = {&base64, &base64url, &base32, &base32hex, &base16, &base2};
     int decoding = 0, garbage = 0, c, status = 0;
     size_t wrap = 76;
@@ -60,7 +72,12 @@ static int base_main(tool *t, int argc, char **argv, const alphabet *a) {
         case 'd': case 'D': decoding = 1; break;
         case 'i': garbage = 1; break;
         case 1: case 2: case 3: case 4: case 5: case 6: a = named[c - 1]; break;
-        case 'w': { char *end; wrap = strtoul(o.arg, &end, 10); if (*end || !*o.arg) return tool_fail(t, 1, "invalid wrap size: %s", tool_cite(t, o.arg)); break; }
+        case 'w': {
+            char *end;
+            wrap = strtoul(o.arg, &end, 10);
+            if (*end || !*o.arg) return tool_fail(t, 1, "invalid wrap size: %s", tool_cite(t, o.arg));
+            break;
+        }
         default: return 1;
     }
     if (!a) { tool_fail(t, 1, "missing encoding type"); return tool_usage(t, 1); }

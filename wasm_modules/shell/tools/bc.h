@@ -1,4 +1,5 @@
-/* bc.h - decimal numbers of any size, for bc. A number is a sign, digits (most significant first) and how many of them are fraction. */
+/* bc.h - decimal numbers of any size, for bc. A number is a sign, digits (most significant first) and how many of them are
+ * fraction. */
 #ifndef HATCH_BC_H
 #define HATCH_BC_H
 #include "buffer.h"

@@ -39,9 +39,16 @@ num num_parse(tool *t, const char *text, size_t n, int base) {
         return trim(r);
     }
     num r = num_from(t, 0), b = num_from(t, base);
-    for (size_t i = 0; i < whole; i++) { int d = digit(text[i]); r = num_add(t, num_mul(t, r, b, 0), num_from(t, d >= base ? base - 1 : d)); }
+    for (size_t i = 0; i < whole; i++) {
+        int d = digit(text[i]);
+        r = num_add(t, num_mul(t, r, b, 0), num_from(t, d >= base ? base - 1 : d));
+    }
     num unit = num_from(t, 1), frac = num_from(t, 0);
-    for (size_t i = 0; i < scale; i++) { int d = digit(dot[1 + i]); frac = num_add(t, num_mul(t, frac, b, 0), num_from(t, d >= base ? base - 1 : d)); unit = num_mul(t, unit, b, 0); }
+    for (size_t i = 0; i < scale; i++) {
+        int d = digit(dot[1 + i]);
+        frac = num_add(t, num_mul(t, frac, b, 0), num_from(t, d >= base ? base - 1 : d));
+        unit = num_mul(t, unit, b, 0);
+    }
     if (scale) { num q; if (num_div(t, frac, unit, scale, &q) == 0) r = num_add(t, r, q); }
     return trim(r);
 }
@@ -149,7 +156,11 @@ int num_div(tool *t, num a, num b, size_t scale, num *q) {
             if (!rem[0]) less = memcmp(rem + 1, B, bn) < 0;
             if (less) break;
             int borrow = 0;
-            for (size_t k = bn; k-- > 0;) { int x = rem[k + 1] - B[k] - borrow; borrow = x < 0; rem[k + 1] = (unsigned char)(x < 0 ? x + 10 : x); }
+            for (size_t k = bn; k-- > 0;) {
+                int x = rem[k + 1] - B[k] - borrow;
+                borrow = x < 0;
+                rem[k + 1] = (unsigned char)(x < 0 ? x + 10 : x);
+            }
             rem[0] = (unsigned char)(rem[0] - borrow);
             d++;
         }

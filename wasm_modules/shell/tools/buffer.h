@@ -20,6 +20,7 @@ void span_add(tool *t, span_list *list, char *p, size_t n);
 void span_split(tool *t, span_list *list, char *text, size_t n, int delim);
 int span_compare(span a, span b);                    /* byte order */
 
-/* The text of a number with GNU's multipliers (K M G T kB MB KiB b w); 0, or -1 when malformed. A leading sign is the caller's business. */
+/* The text of a number with GNU's multipliers (K M G T kB MB KiB b w); 0, or -1 when malformed. A leading sign is the caller's
+ * business. */
 int size_parse(const char *text, unsigned long long *value);
 #endif

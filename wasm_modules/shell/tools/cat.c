@@ -8,7 +8,19 @@ typedef struct { int number, number_nonblank, squeeze, ends, tabs, marks; unsign
 
 /* One byte in the notation of -v: ^X, M-x. */
 static void show(buffer *b, unsigned char c, int tabs) {
-    if (c >= 128) { buffer_puts(b, "M-"); c -= 128; if (c >= 32 && c < 127) { buffer_putc(b, c); return; } if (c != 127) { buffer_putc(b, '^'); buffer_putc(b, c + 64); return; } }
+    if (c >= 128) {
+        buffer_puts(b, "M-");
+        c -= 128;
+        if (c >= 32 && c < 127) {
+            buffer_putc(b, c);
+            return;
+        }
+        if (c != 127) {
+            buffer_putc(b, '^');
+            buffer_putc(b, c + 64);
+            return;
+        }
+    }
     if (c == '\t' && !tabs) buffer_putc(b, c);
     else if (c == 127) buffer_puts(b, "^?");
     else if (c < 32) { buffer_putc(b, '^'); buffer_putc(b, c + 64); }
@@ -55,8 +67,8 @@ static int copy_lines(tool *t, io *from, cat_state *s) {
 }
 
 int tool_cat(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"number", 0, 'n'}, {"number-nonblank", 0, 'b'}, {"squeeze-blank", 0, 's'}, {"show-all", 0, 'A'},
-        {"show-ends", 0, 'E'}, {"show-tabs", 0, 'T'}, {"show-nonprinting", 0, 'v'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"number", 0, 'n'}, {"number-nonblank", 0, 'b'}, {"squeeze-blank", 0, 's'},
+        {"show-all", 0, 'A'}, {"show-ends", 0, 'E'}, {"show-tabs", 0, 'T'}, {"show-nonprinting", 0, 'v'}, {0, 0, 0}};
     cat_state s = {.at_start = 1};
     tool_opts o;
     int c, status = 0;
@@ -113,7 +125,10 @@ int tool_tac(tool *t, int argc, char **argv) {
         io *from = tool_open(t, files[i], 1, &status);
         if (!from) { if (status) { /* message printed */ } continue; }
         buffer b = {.t = t};
-        if (buffer_read_all(&b, from) < 0) { errno = io_failed(from); status = tool_fail_errno(t, 1, "%s: read error", files[i]); }
+        if (buffer_read_all(&b, from) < 0) {
+            errno = io_failed(from);
+            status = tool_fail_errno(t, 1, "%s: read error", files[i]);
+        }
         io_unref(from);
         size_t end = b.n, at = b.n;
         /* walk back over the separators; each record goes out with its own (after it, or before it with -b) */

@@ -42,7 +42,8 @@ int tool_chmod(tool *t, int argc, char **argv) {
     int status = 0, first = 1;
     unsigned probe = 0;
     /* -x and -w are modes, not options */
-    for (; first < argc && argv[first][0] == '-' && argv[first][1] && !strchr("rwxXstugo0123456789+-=,", argv[first][1]); first++) {
+    for (; first < argc && argv[first][0] == '-' && argv[first][1] && !strchr("rwxXstugo0123456789+-=,", argv[first][1]);
+         first++) {
         for (const char *p = argv[first] + 1; *p; p++) switch (*p) {
             case 'R': s.recursive = 1; break;
             case 'v': s.verbose = 1; break;
@@ -68,7 +69,10 @@ int tool_chmod(tool *t, int argc, char **argv) {
     if (!s.has_reference) {
         if (first >= argc) { tool_fail(t, 1, "missing operand"); return tool_usage(t, 1); }
         s.mode = argv[first++];
-        if (mode_apply(s.mode, &probe, 0, 022) < 0) { tool_fail(t, 1, "invalid mode: %s", tool_cite(t, s.mode)); return tool_usage(t, 1); }
+        if (mode_apply(s.mode, &probe, 0, 022) < 0) {
+            tool_fail(t, 1, "invalid mode: %s", tool_cite(t, s.mode));
+            return tool_usage(t, 1);
+        }
         while (first < argc && !strcmp(argv[first], "-R")) { s.recursive = 1; first++; }
     }
     if (first >= argc) { tool_fail(t, 1, "missing operand after %s", tool_cite(t, argv[argc - 1])); return tool_usage(t, 1); }
@@ -77,7 +81,8 @@ int tool_chmod(tool *t, int argc, char **argv) {
 }
 
 int tool_mktemp(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"directory", 0, 'd'}, {"dry-run", 0, 'u'}, {"quiet", 0, 'q'}, {"tmpdir", 2, 'p'}, {"suffix", 1, 's'}, {0, 0, 0}};
+    static const tool_long longs[]
+        = {{"directory", 0, 'd'}, {"dry-run", 0, 'u'}, {"quiet", 0, 'q'}, {"tmpdir", 2, 'p'}, {"suffix", 1, 's'}, {0, 0, 0}};
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
     int directory = 0, dry = 0, quiet = 0, in_tmp = 0, c;
     const char *base = NULL, *suffix = "";
@@ -96,7 +101,15 @@ int tool_mktemp(tool *t, int argc, char **argv) {
     if (!template) { template = "tmp.XXXXXXXXXX"; in_tmp = 1; }
     if (in_tmp && (!base || !*base)) { base = t->getenv ? t->getenv(t, "TMPDIR") : NULL; if (!base || !*base) base = "/tmp"; }
     char *name = in_tmp ? path_join(t, base, template) : tool_strdup(t, template), *end = name + strlen(name), *x;
-    if (!*suffix) { char *tail = end; while (tail > name && tail[-1] != 'X' && tail[-1] != '/') tail--; if (tail > name && tail[-1] == 'X') { suffix = tool_strdup(t, tail); *tail = '\0'; end = tail; } }
+    if (!*suffix) {
+        char *tail = end;
+        while (tail > name && tail[-1] != 'X' && tail[-1] != '/') tail--;
+        if (tail > name && tail[-1] == 'X') {
+            suffix = tool_strdup(t, tail);
+            *tail = '\0';
+            end = tail;
+        }
+    }
     for (x = end; x > name && x[-1] == 'X'; x--) {}
     if (end - x < 3) return tool_fail(t, 1, "too few X's in template %s", tool_cite(t, template));
     for (int tries = 0; tries < 1000; tries++) {
@@ -109,7 +122,10 @@ int tool_mktemp(tool *t, int argc, char **argv) {
             if (!dry) { if (!directory) close(made); modes_set(path, directory ? 0700 : 0600); }
             return io_printf(t->out, "%s\n", path) < 0;
         }
-        if (errno != EEXIST) return quiet ? 1 : tool_fail_errno(t, 1, "failed to create %s via template %s", directory ? "directory" : "file", tool_cite(t, tool_format(t, "%s%s", in_tmp ? path_join(t, base, template) : template, suffix)));
+        if (errno != EEXIST)
+            return quiet ? 1
+                         : tool_fail_errno(t, 1, "failed to create %s via template %s", directory ? "directory" : "file",
+                             tool_cite(t, tool_format(t, "%s%s", in_tmp ? path_join(t, base, template) : template, suffix)));
     }
     return tool_fail(t, 1, "failed to create file via template %s: File exists", tool_cite(t, template));
 }
@@ -147,8 +163,9 @@ static char *normal(tool *t, const char *path) {
 }
 
 int tool_realpath(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"canonicalize-existing", 0, 'e'}, {"canonicalize-missing", 0, 'm'}, {"no-symlinks", 0, 's'}, {"strip", 0, 's'}, {"quiet", 0, 'q'}, {"zero", 0, 'z'}, {"relative-to", 1, 'r'}, {"relative-base", 1, 'b'},
-        {"logical", 0, 'L'}, {"physical", 0, 'P'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"canonicalize-existing", 0, 'e'}, {"canonicalize-missing", 0, 'm'},
+        {"no-symlinks", 0, 's'}, {"strip", 0, 's'}, {"quiet", 0, 'q'}, {"zero", 0, 'z'}, {"relative-to", 1, 'r'},
+        {"relative-base", 1, 'b'}, {"logical", 0, 'L'}, {"physical", 0, 'P'}, {0, 0, 0}};
     int missing = 1, text = 0, quiet = 0, end = '\n', c, status = 0;
     const char *to = NULL, *base = NULL;
     tool_opts o;
@@ -179,7 +196,9 @@ int tool_realpath(tool *t, int argc, char **argv) {
 }
 
 int tool_readlink(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"canonicalize", 0, 'f'}, {"canonicalize-existing", 0, 'e'}, {"canonicalize-missing", 0, 'm'}, {"no-newline", 0, 'n'}, {"quiet", 0, 'q'}, {"silent", 0, 's'}, {"verbose", 0, 'v'}, {"zero", 0, 'z'}, {0, 0, 0}};
+    static const tool_long longs[]
+        = {{"canonicalize", 0, 'f'}, {"canonicalize-existing", 0, 'e'}, {"canonicalize-missing", 0, 'm'}, {"no-newline", 0, 'n'},
+            {"quiet", 0, 'q'}, {"silent", 0, 's'}, {"verbose", 0, 'v'}, {"zero", 0, 'z'}, {0, 0, 0}};
     int mode = -1, newline = 1, verbose = 0, end = '\n', c, status = 0;
     tool_opts o;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "femnqsvz", longs)) != -1;) switch (c) {
@@ -208,24 +227,39 @@ int tool_readlink(tool *t, int argc, char **argv) {
 int tool_which(tool *t, int argc, char **argv) {
     int all = 0, status = 0, c;
     tool_opts o;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "as", NULL)) != -1;) if (c == 'a') all = 1; else if (c == '?') return 2;
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "as", NULL)) != -1;)
+        if (c == 'a') all = 1;
+        else if (c == '?') return 2;
     (void)all;
     if (o.index >= argc) return 1;
     for (int i = o.index; i < argc; i++) {
         struct stat st;
         int found = 0;
-        if (strchr(argv[i], '/')) { if (stat(argv[i], &st) == 0 && S_ISREG(st.st_mode) && modes_get(&st) & 0111) { found = 1; io_printf(t->out, "%s\n", argv[i]); } }
-        else {
+        if (strchr(argv[i], '/')) {
+            if (stat(argv[i], &st) == 0 && S_ISREG(st.st_mode) && modes_get(&st) & 0111) {
+                found = 1;
+                io_printf(t->out, "%s\n", argv[i]);
+            }
+        } else {
             const char *path = t->getenv ? t->getenv(t, "PATH") : NULL;
             for (const char *p = path; p && *p && !found;) {
                 size_t n = strcspn(p, ":");
                 char *full = path_join(t, n ? tool_strndup(t, p, n) : ".", argv[i]);
-                if (stat(full, &st) == 0 && S_ISREG(st.st_mode) && modes_get(&st) & 0111) { found = 1; io_printf(t->out, "%s\n", full); }
+                if (stat(full, &st) == 0 && S_ISREG(st.st_mode) && modes_get(&st) & 0111) {
+                    found = 1;
+                    io_printf(t->out, "%s\n", full);
+                }
                 p += n;
                 if (*p == ':') p++;
             }
             /* what is built in shows as if it were installed */
-            if (!found && (tool_find(argv[i]) || !strcmp(argv[i], "bash") || !strcmp(argv[i], "sh") || !strcmp(argv[i], "echo") || !strcmp(argv[i], "printf") || !strcmp(argv[i], "test") || !strcmp(argv[i], "true") || !strcmp(argv[i], "false") || !strcmp(argv[i], "pwd"))) { found = 1; io_printf(t->out, "/usr/bin/%s\n", argv[i]); }
+            if (!found
+                && (tool_find(argv[i]) || !strcmp(argv[i], "bash") || !strcmp(argv[i], "sh") || !strcmp(argv[i], "echo")
+                    || !strcmp(argv[i], "printf") || !strcmp(argv[i], "test") || !strcmp(argv[i], "true")
+                    || !strcmp(argv[i], "false") || !strcmp(argv[i], "pwd"))) {
+                found = 1;
+                io_printf(t->out, "/usr/bin/%s\n", argv[i]);
+            }
         }
         if (!found) status = 1;
     }

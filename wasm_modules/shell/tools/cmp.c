@@ -6,8 +6,19 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A byte as cat -v shows it. */
+static const char *visible(int c, char to[8]) {
+    char *p = to;
+    if (c >= 128) { *p++ = 'M'; *p++ = '-'; c -= 128; }
+    if (c < 32) { *p++ = '^'; c += 64; } else if (c == 127) { *p++ = '^'; c = '?'; }
+    *p++ = (char)c;
+    *p = '\0';
+    return to;
+}
+
 int tool_cmp(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"silent", 0, 's'}, {"quiet", 0, 's'}, {"verbose", 0, 'l'}, {"print-bytes", 0, 'b'}, {"bytes", 1, 'n'}, {"ignore-initial", 1, 'i'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"silent", 0, 's'}, {"quiet", 0, 's'}, {"verbose", 0, 'l'}, {"print-bytes", 0, 'b'},
+        {"bytes", 1, 'n'}, {"ignore-initial", 1, 'i'}, {0, 0, 0}};
     int silent = 0, verbose = 0, bytes = 0, c, status = 0;
     unsigned long long most = ~0ull, skip[2] = {0, 0};
     tool_opts o;
@@ -15,12 +26,21 @@ int tool_cmp(tool *t, int argc, char **argv) {
         case 's': silent = 1; break;
         case 'l': verbose = 1; break;
         case 'b': bytes = 1; break;
-        case 'n': if (size_parse(o.arg, &most) < 0) return tool_fail(t, 2, "invalid --bytes value %s", tool_cite(t, o.arg)); break;
-        case 'i': { char *colon = strchr(o.arg, ':'); skip[0] = strtoull(o.arg, NULL, 10); skip[1] = colon ? strtoull(colon + 1, NULL, 10) : skip[0]; break; }
+        case 'n':
+            if (size_parse(o.arg, &most) < 0) return tool_fail(t, 2, "invalid --bytes value %s", tool_cite(t, o.arg));
+            break;
+        case 'i': {
+            char *colon = strchr(o.arg, ':');
+            skip[0] = strtoull(o.arg, NULL, 10);
+            skip[1] = colon ? strtoull(colon + 1, NULL, 10) : skip[0];
+            break;
+        }
         default: return 2;
     }
     if (o.index >= argc) { tool_fail(t, 2, "missing operand after '%s'", argv[argc - 1]); return tool_usage(t, 2); }
     const char *names[2] = {argv[o.index], o.index + 1 < argc ? argv[o.index + 1] : "-"};
+    for (int i = 0; i < 2 && o.index + 2 + i < argc; i++) skip[i] += strtoull(argv[o.index + 2 + i], NULL, 0);
+    if (o.index + 4 < argc) { tool_fail(t, 2, "extra operand '%s'", argv[o.index + 4]); return tool_usage(t, 2); }
     io *f[2];
     for (int i = 0; i < 2; i++) {
         f[i] = strcmp(names[i], "-") ? io_open(names[i], O_RDONLY, 0) : io_ref(t->in);
@@ -28,6 +48,7 @@ int tool_cmp(tool *t, int argc, char **argv) {
         for (unsigned long long k = 0; k < skip[i] && io_getc(f[i]) >= 0; k++) {}
     }
     unsigned long long at = 1, line = 1;
+    char one[8], two[8];
     int last = '\n';
     for (; at <= most; at++) {
         int a = io_getc(f[0]), b = io_getc(f[1]);
@@ -38,17 +59,20 @@ int tool_cmp(tool *t, int argc, char **argv) {
                 const char *shorter = names[a < 0 ? 0 : 1];
                 if (at == 1) io_printf(t->err, "cmp: EOF on %s which is empty\n", shorter);
                 else if (verbose) io_printf(t->err, "cmp: EOF on %s after byte %llu\n", shorter, at - 1);
-                else io_printf(t->err, "cmp: EOF on %s after byte %llu, %s%llu\n", shorter, at - 1, last == '\n' ? "line " : "in line ", last == '\n' ? line - 1 : line);
+                else
+                    io_printf(t->err, "cmp: EOF on %s after byte %llu, %s%llu\n", shorter, at - 1,
+                        last == '\n' ? "line " : "in line ", last == '\n' ? line - 1 : line);
             }
             break;
         }
         if (a != b) {
             status = 1;
             if (silent) break;
-            if (verbose) io_printf(t->out, "%llu %3o %3o\n", at, a, b);
+            if (verbose && bytes) io_printf(t->out, "%llu %3o %-4s %3o %s\n", at, a, visible(a, one), b, visible(b, two));
+            else if (verbose) io_printf(t->out, "%llu %3o %3o\n", at, a, b);
             else {
                 io_printf(t->out, "%s %s differ: %s %llu, line %llu", names[0], names[1], bytes ? "byte" : "byte", at, line);
-                if (bytes) io_printf(t->out, " is %3o %c %3o %c", a, a >= 32 && a < 127 ? a : '?', b, b >= 32 && b < 127 ? b : '?');
+                if (bytes) io_printf(t->out, " is %3o %s %3o %s", a, visible(a, one), b, visible(b, two));
                 io_putc(t->out, '\n');
                 break;
             }
@@ -61,7 +85,11 @@ int tool_cmp(tool *t, int argc, char **argv) {
     return status;
 }
 
-typedef struct { const char *in, *out; unsigned long long in_size, out_size, count, skip, seek; int no_trunc, append, sync, upper, lower, swap, quiet, count_bytes, skip_bytes, seek_bytes, no_error; } dd_state;
+typedef struct {
+    const char *in, *out;
+    unsigned long long in_size, out_size, count, skip, seek;
+    int no_trunc, append, sync, upper, lower, swap, quiet, count_bytes, skip_bytes, seek_bytes, no_error;
+} dd_state;
 
 static int take_operand(tool *t, dd_state *s, char *arg) {
     char *eq = strchr(arg, '=');
@@ -72,7 +100,8 @@ static int take_operand(tool *t, dd_state *s, char *arg) {
 #define IS(name) (n == strlen(name) && !strncmp(arg, name, n))
     if (IS("if")) s->in = value;
     else if (IS("of")) s->out = value;
-    else if (IS("status")) s->quiet = !strcmp(value, "none") || !strcmp(value, "noxfer") ? (*value == 'n' && value[2] == 'n' ? 1 : 2) : 0;
+    else if (IS("status"))
+        s->quiet = !strcmp(value, "none") || !strcmp(value, "noxfer") ? (*value == 'n' && value[2] == 'n' ? 1 : 2) : 0;
     else if (IS("conv") || IS("iflag") || IS("oflag")) {
         s->no_trunc |= strstr(value, "notrunc") != NULL;
         s->append |= strstr(value, "append") != NULL;
@@ -85,8 +114,12 @@ static int take_operand(tool *t, dd_state *s, char *arg) {
         s->seek_bytes |= strstr(value, "seek_bytes") != NULL;
     } else {
         const char *x = strchr(value, 'x');
-        if (x && x > value) { unsigned long long a, b; if (size_parse(tool_strndup(t, value, (size_t)(x - value)), &a) < 0 || size_parse(x + 1, &b) < 0) return tool_fail(t, 1, "invalid number: %s", tool_cite(t, value)); v = a * b; }
-        else if (size_parse(value, &v) < 0) return tool_fail(t, 1, "invalid number: %s", tool_cite(t, value));
+        if (x && x > value) {
+            unsigned long long a, b;
+            if (size_parse(tool_strndup(t, value, (size_t)(x - value)), &a) < 0 || size_parse(x + 1, &b) < 0)
+                return tool_fail(t, 1, "invalid number: %s", tool_cite(t, value));
+            v = a * b;
+        } else if (size_parse(value, &v) < 0) return tool_fail(t, 1, "invalid number: %s", tool_cite(t, value));
         if (IS("bs")) s->in_size = s->out_size = v;
         else if (IS("ibs")) s->in_size = v;
         else if (IS("obs")) s->out_size = v;
@@ -107,9 +140,16 @@ int tool_dd(tool *t, int argc, char **argv) {
     if (s.in_size > 64u << 20) return tool_fail(t, 1, "memory exhausted by input buffer of size %llu bytes", s.in_size);
     io *from = s.in ? io_open(s.in, O_RDONLY, 0) : io_ref(t->in);
     if (!from) return tool_fail_errno(t, 1, "failed to open %s", tool_quote(t, s.in));
-    io *to = s.out ? io_open(s.out, O_WRONLY | O_CREAT | (s.append ? O_APPEND : s.no_trunc || s.seek ? 0 : O_TRUNC), 0666) : io_ref(t->out);
+    io *to = s.out ? io_open(s.out,
+                 O_WRONLY | O_CREAT
+                     | (s.append                ? O_APPEND
+                         : s.no_trunc || s.seek ? 0
+                                                : O_TRUNC),
+                 0666)
+                   : io_ref(t->out);
     if (!to) { tool_fail_errno(t, 1, "failed to open %s", tool_quote(t, s.out)); io_unref(from); return 1; }
-    unsigned long long skip = s.skip_bytes ? s.skip : s.skip * s.in_size, seek = s.seek_bytes ? s.seek : s.seek * s.out_size, full = 0, part = 0, total = 0;
+    unsigned long long skip = s.skip_bytes ? s.skip : s.skip * s.in_size, seek = s.seek_bytes ? s.seek : s.seek * s.out_size,
+                       full = 0, part = 0, total = 0;
     if (skip && io_seek(from, (off_t)skip, SEEK_CUR) < 0) for (; skip && io_getc(from) >= 0; skip--) {}
     if (seek && s.out) {
         if (!s.no_trunc && truncate(s.out, (off_t)seek) < 0) { /* sizes of devices cannot change */ }
@@ -124,7 +164,11 @@ int tool_dd(tool *t, int argc, char **argv) {
         if (!n) break;
         if (n == s.in_size) full++; else part++;
         if (s.sync && n < s.in_size) { memset(block + n, 0, (size_t)s.in_size - n); n = (size_t)s.in_size; }
-        for (size_t i = 0; i < n && (s.upper || s.lower); i++) { char c = block[i]; if (s.upper && c >= 'a' && c <= 'z') block[i] = (char)(c - 32); if (s.lower && c >= 'A' && c <= 'Z') block[i] = (char)(c + 32); }
+        for (size_t i = 0; i < n && (s.upper || s.lower); i++) {
+            char c = block[i];
+            if (s.upper && c >= 'a' && c <= 'z') block[i] = (char)(c - 32);
+            if (s.lower && c >= 'A' && c <= 'Z') block[i] = (char)(c + 32);
+        }
         for (size_t i = 0; s.swap && i + 1 < n; i += 2) { char c = block[i]; block[i] = block[i + 1]; block[i + 1] = c; }
         if (io_write(to, block, n) < 0) status = s.out ? tool_fail_errno(t, 1, "error writing %s", tool_quote(t, s.out)) : 1;
         total += n;
@@ -133,7 +177,8 @@ int tool_dd(tool *t, int argc, char **argv) {
     io_unref(from);
     io_unref(to);
     if (s.quiet != 1) {
-        unsigned long long out_full = s.in_size == s.out_size ? full : total / s.out_size, out_part = s.in_size == s.out_size ? part : total % s.out_size > 0;
+        unsigned long long out_full = s.in_size == s.out_size ? full : total / s.out_size,
+                           out_part = s.in_size == s.out_size ? part : total % s.out_size > 0;
         io_printf(t->err, "%llu+%llu records in\n%llu+%llu records out\n", full, part, out_full, out_part);
         if (!s.quiet) io_printf(t->err, "%llu byte%s copied, 0.000 s, Infinity B/s\n", total, total == 1 ? "" : "s");
     }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* A file read line by line with one line held. */
-typedef struct { io *from; buffer line; int have, delim; span fields[256]; int field_n; int unsorted; buffer previous; } held;
+typedef struct { io *from; buffer line; int have, delim; span fields[256]; int field_n; buffer previous; size_t number; } held;
 
 static void advance_line(held *h) {
     const char *p;
@@ -20,7 +20,8 @@ static void advance_line(held *h) {
 static int compare_bytes(const buffer *a, const buffer *b) { return span_compare((span){a->p, a->n}, (span){b->p, b->n}); }
 
 int tool_comm(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"check-order", 0, 'c'}, {"nocheck-order", 0, 'n'}, {"output-delimiter", 1, 'o'}, {"total", 0, 'T'}, {"zero-terminated", 0, 'z'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"check-order", 0, 'c'}, {"nocheck-order", 0, 'n'}, {"output-delimiter", 1, 'o'},
+        {"total", 0, 'T'}, {"zero-terminated", 0, 'z'}, {0, 0, 0}};
     int show[4] = {0, 1, 1, 1}, c, status = 0, total = 0, delim = '\n', check = 1;
     const char *gap = "\t";
     unsigned long counts[4] = {0};
@@ -34,9 +35,14 @@ int tool_comm(tool *t, int argc, char **argv) {
         case 'c': check = 2; break;
         default: return 1;
     }
-    if (argc - o.index < 2) { if (o.index >= argc) tool_fail(t, 1, "missing operand"); else tool_fail(t, 1, "missing operand after %s", tool_cite(t, argv[argc - 1])); return tool_usage(t, 1); }
+    if (argc - o.index < 2) {
+        if (o.index >= argc) tool_fail(t, 1, "missing operand");
+        else tool_fail(t, 1, "missing operand after %s", tool_cite(t, argv[argc - 1]));
+        return tool_usage(t, 1);
+    }
     if (argc - o.index > 2) { tool_fail(t, 1, "extra operand %s", tool_cite(t, argv[o.index + 2])); return tool_usage(t, 1); }
-    held f[2] = {{.line = {.t = t}, .previous = {.t = t}, .delim = delim}, {.line = {.t = t}, .previous = {.t = t}, .delim = delim}};
+    held f[2]
+        = {{.line = {.t = t}, .previous = {.t = t}, .delim = delim}, {.line = {.t = t}, .previous = {.t = t}, .delim = delim}};
     for (int i = 0; i < 2; i++) {
         f[i].from = tool_open(t, argv[o.index + i], 1, &status);
         if (!f[i].from) { if (i) io_unref(f[0].from); return 1; }
@@ -44,7 +50,12 @@ int tool_comm(tool *t, int argc, char **argv) {
     }
     int warned[2] = {0, 0};
     while ((f[0].have || f[1].have) && !io_failed(t->out)) {
-        int order = !f[0].have ? 1 : !f[1].have ? -1 : compare_bytes(&f[0].line, &f[1].line), which = order < 0 ? 1 : order > 0 ? 2 : 3;
+        int order = !f[0].have   ? 1
+                    : !f[1].have ? -1
+                                 : compare_bytes(&f[0].line, &f[1].line),
+            which = order < 0   ? 1
+                    : order > 0 ? 2
+                                : 3;
         counts[which]++;
         if (show[which]) {
             for (int k = 1; k < which; k++) if (show[k]) io_puts(t->out, gap);
@@ -59,6 +70,7 @@ int tool_comm(tool *t, int argc, char **argv) {
                 warned[i] = 1;
                 tool_fail(t, 1, "file %d is not in sorted order", i + 1);
                 status = 1;
+                if (check == 2) return status;
             }
         }
     }
@@ -69,7 +81,15 @@ int tool_comm(tool *t, int argc, char **argv) {
     return status;
 }
 
-typedef struct { tool *t; int tab, fold, field[2], unpaired[2], only_unpaired, header, delim, auto_format; const char *empty; int out_file[256], out_field[256], out_n; int check; } join_state;
+typedef struct {
+    tool *t;
+    int tab, fold, field[2], unpaired[2], only_unpaired, header, delim, auto_format;
+    const char *empty;
+    int out_file[256], out_field[256], out_n;
+    int check, unpairable, warned[2];
+    const char *names[2];
+    buffer key_before[2];
+} join_state;
 
 static void cut_fields(const join_state *s, held *h) {
     char *p = h->line.p, *end = h->line.p + h->line.n;
@@ -92,17 +112,23 @@ static void cut_fields(const join_state *s, held *h) {
     }
 }
 
-static span key_of(const join_state *s, const held *h, int file) { return s->field[file] < h->field_n ? h->fields[s->field[file]] : (span){"", 0}; }
+static span key_of(const join_state *s, const held *h, int file) {
+    return s->field[file] < h->field_n ? h->fields[s->field[file]] : (span){"", 0};
+}
 
 static int compare_keys(const join_state *s, span a, span b) {
     if (!s->fold) return span_compare(a, b);
-    for (size_t i = 0; i < a.n && i < b.n; i++) { int x = toupper((unsigned char)a.p[i]), y = toupper((unsigned char)b.p[i]); if (x != y) return x - y; }
+    for (size_t i = 0; i < a.n && i < b.n; i++) {
+        int x = toupper((unsigned char)a.p[i]), y = toupper((unsigned char)b.p[i]);
+        if (x != y) return x - y;
+    }
     return a.n < b.n ? -1 : a.n > b.n;
 }
 
 static void put_field(const join_state *s, buffer *b, int *any, const held *h, int i) {
     if ((*any)++) buffer_putc(b, s->tab >= 0 ? s->tab : ' ');
-    if (h && i < h->field_n && h->fields[i].n) buffer_add(b, h->fields[i].p, h->fields[i].n); else if (s->empty) buffer_puts(b, s->empty);
+    if (h && i < h->field_n && h->fields[i].n) buffer_add(b, h->fields[i].p, h->fields[i].n);
+    else if (s->empty) buffer_puts(b, s->empty);
 }
 
 /* One output line of a and b, either of which may be missing. */
@@ -117,7 +143,9 @@ static int put_pair(const join_state *s, const held *a, const held *b) {
         }
     } else {
         put_field(s, &out, &any, a ? a : b, s->field[a ? 0 : 1]);
-        for (int f = 0; f < 2; f++) for (int i = 0; files[f] && i < files[f]->field_n; i++) if (i != s->field[f]) put_field(s, &out, &any, files[f], i);
+        for (int f = 0; f < 2; f++)
+            for (int i = 0; files[f] && i < files[f]->field_n; i++)
+                if (i != s->field[f]) put_field(s, &out, &any, files[f], i);
     }
     buffer_putc(&out, s->delim);
     int failed = io_write(s->t->out, out.p, out.n);
@@ -133,11 +161,27 @@ static held *copy_held(tool *t, const held *h) {
     return c;
 }
 
-static void next_line(join_state *s, held *h) { advance_line(h); cut_fields(s, h); }
+/* Reads on, and says once per file when it turns out not to be sorted; as GNU's, only after some line had no partner. */
+static void next_line(join_state *s, held *h, int file) {
+    int had = h->have && s->check >= 0;
+    buffer *before = &s->key_before[file];
+    before->t = s->t;
+    before->n = 0;
+    if (had) { span key = key_of(s, h, file); buffer_add(before, key.p, key.n); }
+    h->number++;
+    advance_line(h);
+    cut_fields(s, h);
+    if (!had || !h->have || s->warned[file] || !(s->check || s->unpairable)) return;
+    if (h->number <= 2 && s->header) return;
+    if (compare_keys(s, (span){before->p, before->n}, key_of(s, h, file)) <= 0) return;
+    s->warned[file] = 1;
+    io_flush(s->t->out);
+    tool_fail(s->t, 1, "%s:%zu: is not sorted: %.*s", s->names[file], h->number, (int)h->line.n, h->line.p);
+}
 
 static int join_files(join_state *s, held *a, held *b) {
-    next_line(s, a);
-    next_line(s, b);
+    next_line(s, a, 0);
+    next_line(s, b, 1);
     if (s->auto_format) {
         const held *files[2] = {a, b};
         s->out_n = 0;
@@ -150,27 +194,31 @@ static int join_files(join_state *s, held *a, held *b) {
     }
     if (s->header && (a->have || b->have)) {
         if (put_pair(s, a->have ? a : NULL, b->have ? b : NULL) < 0) return -1;
-        next_line(s, a);
-        next_line(s, b);
+        next_line(s, a, 0);
+        next_line(s, b, 1);
     }
     while (a->have && b->have) {
         int order = compare_keys(s, key_of(s, a, 0), key_of(s, b, 1));
         if (order) {
             held *h = order < 0 ? a : b;
             if (s->unpaired[order > 0] && put_pair(s, order < 0 ? a : NULL, order < 0 ? NULL : b) < 0) return -1;
-            next_line(s, h);
+            s->unpairable = 1;
+            next_line(s, h, order > 0);
             continue;
         }
         held *key = copy_held(s->t, a), *group[1024];
         int n = 0;
-        while (b->have && n < 1024 && !compare_keys(s, key_of(s, key, 0), key_of(s, b, 1))) { group[n++] = copy_held(s->t, b); next_line(s, b); }
+        while (b->have && n < 1024 && !compare_keys(s, key_of(s, key, 0), key_of(s, b, 1))) {
+            group[n++] = copy_held(s->t, b);
+            next_line(s, b, 1);
+        }
         while (a->have && !compare_keys(s, key_of(s, key, 0), key_of(s, a, 0))) {
             for (int i = 0; i < n && !s->only_unpaired; i++) if (put_pair(s, a, group[i]) < 0) return -1;
-            next_line(s, a);
+            next_line(s, a, 0);
         }
     }
-    for (; a->have; next_line(s, a)) if (s->unpaired[0] && put_pair(s, a, NULL) < 0) return -1;
-    for (; b->have; next_line(s, b)) if (s->unpaired[1] && put_pair(s, NULL, b) < 0) return -1;
+    for (; a->have; next_line(s, a, 0)) if (s->unpaired[0] && put_pair(s, a, NULL) < 0) return -1;
+    for (; b->have; next_line(s, b, 1)) if (s->unpaired[1] && put_pair(s, NULL, b) < 0) return -1;
     return 0;
 }
 
@@ -190,7 +238,8 @@ static int take_format(join_state *s, const char *p) {
 }
 
 int tool_join(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"ignore-case", 0, 'i'}, {"header", 0, 'H'}, {"check-order", 0, 'c'}, {"nocheck-order", 0, 'c'}, {"zero-terminated", 0, 'z'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"ignore-case", 0, 'i'}, {"header", 0, 'H'}, {"check-order", 0, 'c'},
+        {"nocheck-order", 0, 'n'}, {"zero-terminated", 0, 'z'}, {0, 0, 0}};
     join_state s = {.t = t, .tab = -1, .delim = '\n'};
     tool_opts o;
     int c, status = 0;
@@ -209,10 +258,17 @@ int tool_join(tool *t, int argc, char **argv) {
         case 't': s.tab = !strcmp(o.arg, "\\t") ? '\t' : (unsigned char)*o.arg; break;
         case 'H': s.header = 1; break;
         case 'z': s.delim = '\0'; break;
-        case 'c': break;
+        case 'c': s.check = 1; break;
+        case 'n': s.check = -1; break;
         default: return 1;
     }
-    if (argc - o.index != 2) { if (argc - o.index < 2) { if (o.index >= argc) tool_fail(t, 1, "missing operand"); else tool_fail(t, 1, "missing operand after %s", tool_cite(t, argv[argc - 1])); } else tool_fail(t, 1, "extra operand %s", tool_cite(t, argv[o.index + 2])); return tool_usage(t, 1); }
+    if (argc - o.index != 2) {
+        if (argc - o.index < 2) {
+            if (o.index >= argc) tool_fail(t, 1, "missing operand");
+            else tool_fail(t, 1, "missing operand after %s", tool_cite(t, argv[argc - 1]));
+        } else tool_fail(t, 1, "extra operand %s", tool_cite(t, argv[o.index + 2]));
+        return tool_usage(t, 1);
+    }
     if (s.field[0] < 0 || s.field[1] < 0) return tool_fail(t, 1, "invalid field number: '0'");
     held *f = tool_alloc(t, 2 * sizeof *f);
     for (int i = 0; i < 2; i++) {
@@ -221,7 +277,10 @@ int tool_join(tool *t, int argc, char **argv) {
         f[i].from = tool_open(t, argv[o.index + i], 1, &status);
         if (!f[i].from) { if (i) io_unref(f[0].from); return 1; }
     }
+    s.names[0] = argv[o.index];
+    s.names[1] = argv[o.index + 1];
     if (join_files(&s, &f[0], &f[1]) < 0) status = 1;
+    if (s.warned[0] || s.warned[1]) status = tool_fail(t, 1, "input is not in sorted order");
     io_unref(f[0].from);
     io_unref(f[1].from);
     return status;

@@ -1,14 +1,20 @@
-/* compare.c - the differences of two lists of lines, found so that the answer is also the one GNU diff gives where several are equally short.
+/* compare.c - the differences of two lists of lines, found so that the answer is also the one GNU diff gives where several are
+ * equally short.
  *
- * Four steps: lines at both ends that are equal are set aside; lines that the other side does not have (or has far too often, inside such a
- * stretch) are taken out as changed; Myers' algorithm in linear space, searching from both ends at once, marks the rest; and each run of changes
- * slides to where it meets a change of the other side, or else down as far as it goes.
+ * Four steps: lines at both ends that are equal are set aside; lines that the other side does not have (or has far too often,
+ * inside such a stretch) are taken out as changed; Myers' algorithm in linear space, searching from both ends at once, marks the
+ * rest; and each run of changes slides to where it meets a change of the other side, or else down as far as it goes.
  */
 #include "compare.h"
 #include <limits.h>
 #include <string.h>
 
-typedef struct { const int *id; size_t *line; long n; unsigned char *changed; } side;       /* id by place; line: which line a place stands for */
+typedef struct {
+    const int *id;
+    size_t *line;
+    long n;
+    unsigned char *changed;
+} side; /* id by place; line: which line a place stands for */
 typedef struct { tool *t; side a, b; long *forward, *backward, costly; } search;
 typedef struct { long x, y; } point;
 
@@ -72,7 +78,11 @@ static void solve(search *s) {
         while (p.x0 < p.x1 && p.y0 < p.y1 && same(s, p.x1 - 1, p.y1 - 1)) { p.x1--; p.y1--; }
         if (p.x0 == p.x1 || p.y0 == p.y1) { mark(&s->a, p.x0, p.x1); mark(&s->b, p.y0, p.y1); continue; }
         point m = middle(s, p.x0, p.x1, p.y0, p.y1);
-        if ((m.x == p.x0 && m.y == p.y0) || (m.x == p.x1 && m.y == p.y1)) { mark(&s->a, p.x0, p.x1); mark(&s->b, p.y0, p.y1); continue; }
+        if ((m.x == p.x0 && m.y == p.y0) || (m.x == p.x1 && m.y == p.y1)) {
+            mark(&s->a, p.x0, p.x1);
+            mark(&s->b, p.y0, p.y1);
+            continue;
+        }
         if (n + 2 > cap) todo = tool_realloc(s->t, todo, (cap *= 2) * sizeof *todo);
         todo[n++] = (part){m.x, p.x1, m.y, p.y1};
         todo[n++] = (part){p.x0, m.x, p.y0, m.y};

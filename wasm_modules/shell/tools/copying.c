@@ -16,7 +16,9 @@ int make_backup(tool *t, const char *path, const copy_options *o) {
     struct stat st;
     if (!o->backup || lstat(path, &st) < 0) return 0;
     char *name = tool_format(t, "%s%s", path, o->suffix ? o->suffix : "~");
-    if (o->backup == 2) for (int i = 1; ; i++) {
+    /* -b means numbered where there are numbered ones already */
+    int numbered = o->backup == 2 || lstat(tool_format(t, "%s.~1~", path), &st) == 0;
+    if (numbered) for (int i = 1; ; i++) {
         name = tool_format(t, "%s.~%d~", path, i);
         if (lstat(name, &st) < 0) break;
     }
@@ -29,7 +31,8 @@ static int copy_bytes(tool *t, const char *from, const char *to, const struct st
     struct stat old;
     int existed = stat(to, &old) == 0;
     io *out = io_open(to, O_WRONLY | O_CREAT | O_TRUNC, (int)(modes_get(st) & 0777));
-    if (!out && o->force && existed && unlink(to) == 0) out = io_open(to, O_WRONLY | O_CREAT | O_TRUNC, (int)(modes_get(st) & 0777));
+    if (!out && o->force && existed && unlink(to) == 0)
+        out = io_open(to, O_WRONLY | O_CREAT | O_TRUNC, (int)(modes_get(st) & 0777));
     if (!out) {
         int err = errno;
         io_unref(in);
@@ -70,7 +73,8 @@ static int copy_tree(tool *t, const char *from, const char *to, const struct sta
     struct stat target;
     int made = 0, status = 0;
     if (depth > 500 || tool_too_deep(t)) return tool_fail(t, 1, "cannot copy %s: directories nest too deep", tool_quote(t, from));
-    if (!depth && inside(t, from, to)) return tool_fail(t, 1, "cannot copy a directory, %s, into itself, %s", tool_quote(t, from), tool_quote(t, to));
+    if (!depth && inside(t, from, to))
+        return tool_fail(t, 1, "cannot copy a directory, %s, into itself, %s", tool_quote(t, from), tool_quote(t, to));
     if (stat(to, &target) < 0) {
         if (mkdir(to, 0777) < 0) return tool_fail_errno(t, 1, "cannot create directory %s", tool_quote(t, to));
         made = 1;
@@ -87,7 +91,8 @@ static int copy_tree(tool *t, const char *from, const char *to, const struct sta
 }
 
 static int newer_or_same(const struct stat *a, const struct stat *b) {
-    return a->st_mtim.tv_sec != b->st_mtim.tv_sec ? a->st_mtim.tv_sec > b->st_mtim.tv_sec : a->st_mtim.tv_nsec >= b->st_mtim.tv_nsec;
+    return a->st_mtim.tv_sec != b->st_mtim.tv_sec ? a->st_mtim.tv_sec > b->st_mtim.tv_sec
+                                                  : a->st_mtim.tv_nsec >= b->st_mtim.tv_nsec;
 }
 
 int copy_path(tool *t, const char *from, const char *to, const copy_options *o, int depth) {
@@ -104,9 +109,11 @@ int copy_path(tool *t, const char *from, const char *to, const copy_options *o, 
     if (lstat(to, &target) == 0) {
         struct stat real;
         if (stat(to, &real) == 0) {
-            if (real.st_ino && real.st_ino == st.st_ino && real.st_dev == st.st_dev && !o->link && !o->backup && !o->remove_destination)
+            if (real.st_ino && real.st_ino == st.st_ino && real.st_dev == st.st_dev && !o->link && !o->backup
+                && !o->remove_destination)
                 return tool_fail(t, 1, "%s and %s are the same file", tool_quote(t, from), tool_quote(t, to));
-            if (S_ISDIR(real.st_mode)) return tool_fail(t, 1, "cannot overwrite directory %s with non-directory", tool_quote(t, to));
+            if (S_ISDIR(real.st_mode))
+                return tool_fail(t, 1, "cannot overwrite directory %s with non-directory", tool_quote(t, to));
         }
         if (o->no_clobber) return 0;
         if (o->update && newer_or_same(&target, &st)) return 0;
@@ -122,11 +129,15 @@ int copy_path(tool *t, const char *from, const char *to, const copy_options *o, 
     if (o->verbose) io_printf(t->out, "%s -> %s\n", tool_quote(t, from), tool_quote(t, to));
     if (o->link) {
         if (o->force) unlink(to);
-        return link(from, to) < 0 ? tool_fail_errno(t, 1, "cannot create hard link %s to %s", tool_quote(t, to), tool_quote(t, from)) : 0;
+        return link(from, to) < 0
+                   ? tool_fail_errno(t, 1, "cannot create hard link %s to %s", tool_quote(t, to), tool_quote(t, from))
+                   : 0;
     }
     if (o->symlink) {
         if (o->force) unlink(to);
-        return symlink(from, to) < 0 ? tool_fail_errno(t, 1, "cannot create symbolic link %s to %s", tool_quote(t, to), tool_quote(t, from)) : 0;
+        return symlink(from, to) < 0
+                   ? tool_fail_errno(t, 1, "cannot create symbolic link %s to %s", tool_quote(t, to), tool_quote(t, from))
+                   : 0;
     }
     return S_ISLNK(st.st_mode) ? copy_link(t, from, to) : copy_bytes(t, from, to, &st, o);
 }

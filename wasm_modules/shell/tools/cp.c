@@ -23,7 +23,10 @@ static int copy_with_parents(tool *t, char **operands, int n, const char *dir, c
         for (char *p = to + strlen(dir) + 1; *p; p++) {
             if (*p != '/') continue;
             *p = '\0';
-            if (mkdir(to, 0777) < 0 && errno != EEXIST) { status = tool_fail_errno(t, 1, "cannot make directory %s", tool_quote(t, to)); break; }
+            if (mkdir(to, 0777) < 0 && errno != EEXIST) {
+                status = tool_fail_errno(t, 1, "cannot make directory %s", tool_quote(t, to));
+                break;
+            }
             *p = '/';
         }
         status |= copy_path(t, operands[i], to, o, 0);
@@ -32,10 +35,12 @@ static int copy_with_parents(tool *t, char **operands, int n, const char *dir, c
 }
 
 int tool_cp(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"archive", 0, 'a'}, {"recursive", 0, 'r'}, {"force", 0, 'f'}, {"interactive", 0, 'i'}, {"no-clobber", 0, 'n'},
-        {"dereference", 0, 'L'}, {"no-dereference", 0, 'P'}, {"preserve", 2, '1'}, {"no-preserve", 1, '2'}, {"target-directory", 1, 't'}, {"no-target-directory", 0, 'T'},
-        {"update", 2, 'u'}, {"verbose", 0, 'v'}, {"link", 0, 'l'}, {"symbolic-link", 0, 's'}, {"backup", 2, '3'}, {"suffix", 1, 'S'}, {"parents", 0, '4'},
-        {"remove-destination", 0, '5'}, {"reflink", 2, '6'}, {"sparse", 1, '6'}, {"strip-trailing-slashes", 0, '6'}, {"one-file-system", 0, 'x'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"archive", 0, 'a'}, {"recursive", 0, 'r'}, {"force", 0, 'f'}, {"interactive", 0, 'i'},
+        {"no-clobber", 0, 'n'}, {"dereference", 0, 'L'}, {"no-dereference", 0, 'P'}, {"preserve", 2, '1'},
+        {"no-preserve", 1, '2'}, {"target-directory", 1, 't'}, {"no-target-directory", 0, 'T'}, {"update", 2, 'u'},
+        {"verbose", 0, 'v'}, {"link", 0, 'l'}, {"symbolic-link", 0, 's'}, {"backup", 2, '3'}, {"suffix", 1, 'S'},
+        {"parents", 0, '4'}, {"remove-destination", 0, '5'}, {"reflink", 2, '6'}, {"sparse", 1, '6'},
+        {"strip-trailing-slashes", 0, '6'}, {"one-file-system", 0, 'x'}, {0, 0, 0}};
     copy_options k = {0};
     const char *dir = NULL;
     int plain = 0, parents = 0, c, deref = 0;
@@ -65,7 +70,8 @@ int tool_cp(tool *t, int argc, char **argv) {
         case '2': case '6': case 'x': break;
         default: return 1;
     }
-    if (parents && argc - o.index >= 2 && !dir) return copy_with_parents(t, argv + o.index, argc - o.index - 1, argv[argc - 1], &k);
+    if (parents && argc - o.index >= 2 && !dir)
+        return copy_with_parents(t, argv + o.index, argc - o.index - 1, argv[argc - 1], &k);
     return for_each_pair(t, argv + o.index, argc - o.index, dir, plain, copy_pair, &k);
 }
 
@@ -86,10 +92,14 @@ static int move_pair(tool *t, const char *from, const char *to, void *context) {
     if (lstat(from, &source) < 0) return tool_fail_errno(t, 1, "cannot stat %s", tool_quote(t, from));
     if (lstat(to, &target) == 0) {
         if (k->no_clobber) return 0;
-        if (k->update && (target.st_mtim.tv_sec > source.st_mtim.tv_sec || (target.st_mtim.tv_sec == source.st_mtim.tv_sec && target.st_mtim.tv_nsec >= source.st_mtim.tv_nsec))) return 0;
+        if (k->update
+            && (target.st_mtim.tv_sec > source.st_mtim.tv_sec
+                || (target.st_mtim.tv_sec == source.st_mtim.tv_sec && target.st_mtim.tv_nsec >= source.st_mtim.tv_nsec)))
+            return 0;
         if (source.st_ino && source.st_ino == target.st_ino && source.st_dev == target.st_dev && !k->backup)
             return tool_fail(t, 1, "%s and %s are the same file", tool_quote(t, from), tool_quote(t, to));
-        if (S_ISDIR(target.st_mode) && !S_ISDIR(source.st_mode)) return tool_fail(t, 1, "cannot overwrite directory %s with non-directory", tool_quote(t, to));
+        if (S_ISDIR(target.st_mode) && !S_ISDIR(source.st_mode))
+            return tool_fail(t, 1, "cannot overwrite directory %s with non-directory", tool_quote(t, to));
         if (!S_ISDIR(target.st_mode) && S_ISDIR(source.st_mode))
             return tool_fail(t, 1, "cannot overwrite non-directory %s with directory %s", tool_quote(t, to), tool_quote(t, from));
         if (k->ask) {
@@ -117,8 +127,9 @@ static int move_pair(tool *t, const char *from, const char *to, void *context) {
 }
 
 int tool_mv(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"force", 0, 'f'}, {"interactive", 0, 'i'}, {"no-clobber", 0, 'n'}, {"target-directory", 1, 't'},
-        {"no-target-directory", 0, 'T'}, {"update", 2, 'u'}, {"verbose", 0, 'v'}, {"backup", 2, '3'}, {"suffix", 1, 'S'}, {"strip-trailing-slashes", 0, '6'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"force", 0, 'f'}, {"interactive", 0, 'i'}, {"no-clobber", 0, 'n'},
+        {"target-directory", 1, 't'}, {"no-target-directory", 0, 'T'}, {"update", 2, 'u'}, {"verbose", 0, 'v'},
+        {"backup", 2, '3'}, {"suffix", 1, 'S'}, {"strip-trailing-slashes", 0, '6'}, {0, 0, 0}};
     copy_options k = {0};
     const char *dir = NULL;
     int plain = 0, c;

@@ -32,8 +32,14 @@ static int parse_ranges(tool *t, cut_state *s, const char *text) {
             tool_fail(t, 1, s->mode == 'f' ? "invalid field value %s" : "invalid byte/character position %s", tool_cite(t, end));
             return tool_usage(t, 1);
         }
-        if (!left && !right && r.from == r.to) { tool_fail(t, 1, s->mode == 'f' ? "fields are numbered from 1" : "byte/character positions are numbered from 1"); return tool_usage(t, 1); }
-        if (!r.from || !r.to) { tool_fail(t, 1, s->mode == 'f' ? "fields are numbered from 1" : "byte/character positions are numbered from 1"); return tool_usage(t, 1); }
+        if (!left && !right && r.from == r.to) {
+            tool_fail(t, 1, s->mode == 'f' ? "fields are numbered from 1" : "byte/character positions are numbered from 1");
+            return tool_usage(t, 1);
+        }
+        if (!r.from || !r.to) {
+            tool_fail(t, 1, s->mode == 'f' ? "fields are numbered from 1" : "byte/character positions are numbered from 1");
+            return tool_usage(t, 1);
+        }
         if (r.to < r.from) { tool_fail(t, 1, "invalid decreasing range"); return tool_usage(t, 1); }
         (void)what;
         s->set.at = tool_realloc(t, s->set.at, (s->set.n + 1) * sizeof(range));
@@ -111,8 +117,8 @@ static int cut_stream(tool *t, io *from, const cut_state *s) {
 }
 
 int tool_cut(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"bytes", 1, 'b'}, {"characters", 1, 'c'}, {"fields", 1, 'f'}, {"delimiter", 1, 'd'}, {"only-delimited", 0, 's'},
-        {"complement", 0, 'C'}, {"output-delimiter", 1, 'o'}, {"zero-terminated", 0, 'z'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"bytes", 1, 'b'}, {"characters", 1, 'c'}, {"fields", 1, 'f'}, {"delimiter", 1, 'd'},
+        {"only-delimited", 0, 's'}, {"complement", 0, 'C'}, {"output-delimiter", 1, 'o'}, {"zero-terminated", 0, 'z'}, {0, 0, 0}};
     cut_state s = {.tab = -1, .delim = '\n'};
     const char *list = NULL;
     tool_opts o;
@@ -135,8 +141,14 @@ int tool_cut(tool *t, int argc, char **argv) {
         default: return 1;
     }
     if (!list) { tool_fail(t, 1, "you must specify a list of bytes, characters, or fields"); return tool_usage(t, 1); }
-    if (s.mode != 'f' && s.tab >= 0) { tool_fail(t, 1, "an input delimiter may be specified only when operating on fields"); return tool_usage(t, 1); }
-    if (s.mode != 'f' && s.only_delimited) { tool_fail(t, 1, "suppressing non-delimited lines makes sense\n\tonly when operating on fields"); return tool_usage(t, 1); }
+    if (s.mode != 'f' && s.tab >= 0) {
+        tool_fail(t, 1, "an input delimiter may be specified only when operating on fields");
+        return tool_usage(t, 1);
+    }
+    if (s.mode != 'f' && s.only_delimited) {
+        tool_fail(t, 1, "suppressing non-delimited lines makes sense\n\tonly when operating on fields");
+        return tool_usage(t, 1);
+    }
     if (s.tab < 0) s.tab = '\t';
     if (parse_ranges(t, &s, list)) return 1;
     if (o.index >= argc) return cut_stream(t, t->in, &s) < 0;

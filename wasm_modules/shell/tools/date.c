@@ -4,10 +4,13 @@
 #include <sys/stat.h>
 
 static const char *iso_format(const char *precision) {
-    static const struct { const char *word, *format; } table[] = {{"date", "%Y-%m-%d"}, {"hours", "%Y-%m-%dT%H%:z"}, {"minutes", "%Y-%m-%dT%H:%M%:z"},
+    static const struct {
+        const char *word, *format;
+    } table[] = {{"date", "%Y-%m-%d"}, {"hours", "%Y-%m-%dT%H%:z"}, {"minutes", "%Y-%m-%dT%H:%M%:z"},
         {"seconds", "%Y-%m-%dT%H:%M:%S%:z"}, {"ns", "%Y-%m-%dT%H:%M:%S,%N%:z"}};
     if (!precision) return table[0].format;
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) if (!strncmp(table[i].word, precision, strlen(precision))) return table[i].format;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (!strncmp(table[i].word, precision, strlen(precision))) return table[i].format;
     return NULL;
 }
 
@@ -27,7 +30,10 @@ static int print_file_dates(tool *t, const char *path, const char *format, int u
     while ((n = io_line(from, &line, '\n')) > 0) {
         char *text = tool_strndup(t, line, (size_t)n - (line[n - 1] == '\n'));
         moment when;
-        if (date_parse(t, text, moment_now(), &when) < 0) { status = tool_fail(t, 1, "invalid date %s", tool_cite(t, text)); continue; }
+        if (date_parse(t, text, moment_now(), &when) < 0) {
+            status = tool_fail(t, 1, "invalid date %s", tool_cite(t, text));
+            continue;
+        }
         if (print_date(t, format, when, utc)) { status = 1; break; }
     }
     io_unref(from);
@@ -35,8 +41,9 @@ static int print_file_dates(tool *t, const char *path, const char *format, int u
 }
 
 int tool_date(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"date", 1, 'd'}, {"file", 1, 'f'}, {"iso-8601", 2, 'I'}, {"rfc-email", 0, 'R'}, {"rfc-2822", 0, 'R'}, {"rfc-822", 0, 'R'}, {"rfc-3339", 1, '3'},
-        {"reference", 1, 'r'}, {"set", 1, 's'}, {"utc", 0, 'u'}, {"universal", 0, 'u'}, {"debug", 0, '9'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"date", 1, 'd'}, {"file", 1, 'f'}, {"iso-8601", 2, 'I'}, {"rfc-email", 0, 'R'},
+        {"rfc-2822", 0, 'R'}, {"rfc-822", 0, 'R'}, {"rfc-3339", 1, '3'}, {"reference", 1, 'r'}, {"set", 1, 's'}, {"utc", 0, 'u'},
+        {"universal", 0, 'u'}, {"debug", 0, '9'}, {0, 0, 0}};
     const char *format = NULL, *text = NULL, *reference = NULL, *file = NULL;
     int utc = 0, c;
     tool_opts o;
@@ -44,7 +51,10 @@ int tool_date(tool *t, int argc, char **argv) {
         case 'd': text = o.arg; break;
         case 'f': file = o.arg; break;
         case 'I':
-            if (!(format = iso_format(o.arg))) { tool_fail(t, 1, "invalid argument %s for '--iso-8601'", tool_cite(t, o.arg)); return tool_usage(t, 1); }
+            if (!(format = iso_format(o.arg))) {
+                tool_fail(t, 1, "invalid argument %s for '--iso-8601'", tool_cite(t, o.arg));
+                return tool_usage(t, 1);
+            }
             break;
         case 'R': format = "%a, %d %b %Y %H:%M:%S %z"; break;
         case '3': format = *o.arg == 'd' ? "%Y-%m-%d" : *o.arg == 's' ? "%Y-%m-%d %H:%M:%S%:z" : "%Y-%m-%d %H:%M:%S.%N%:z"; break;
@@ -55,8 +65,12 @@ int tool_date(tool *t, int argc, char **argv) {
         default: return 1;
     }
     if (o.index < argc) {
-        if (argv[o.index][0] != '+') return text || reference ? tool_fail(t, 1, "the argument %s lacks a leading '+';\nwhen using an option to specify date(s), any non-option\nargument must be a format string beginning with '+'", tool_cite(t, argv[o.index])), tool_usage(t, 1)
-            : tool_fail(t, 1, "invalid date %s", tool_cite(t, argv[o.index]));
+        if (argv[o.index][0] != '+')
+            return text || reference ? tool_fail(t, 1,
+                       "the argument %s lacks a leading '+';\nwhen using an option to specify date(s), any non-option\nargument "
+                       "must be a format string beginning with '+'",
+                       tool_cite(t, argv[o.index])),
+                   tool_usage(t, 1)  : tool_fail(t, 1, "invalid date %s", tool_cite(t, argv[o.index]));
         if (o.index + 1 < argc) { tool_fail(t, 1, "extra operand %s", tool_cite(t, argv[o.index + 1])); return tool_usage(t, 1); }
         if (format) { tool_fail(t, 1, "multiple output formats specified"); return 1; }
         format = argv[o.index] + 1;

@@ -1,4 +1,5 @@
-/* date_parse.c - the dates people write: 2024-01-31 12:00, Jan 31, 3 days ago, next monday, @0. GNU's getdate rules, English words. */
+/* date_parse.c - the dates people write: 2024-01-31 12:00, Jan 31, 3 days ago, next monday, @0. GNU's getdate rules, English
+ * words. */
 #include "dates.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -16,7 +17,8 @@ typedef struct {
     int failed;
 } reading;
 
-static const char *const month_names[] = {"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"};
+static const char *const month_names[]
+    = {"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"};
 static const char *const day_names[] = {"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"};
 
 static void skip_space(reading *r) {
@@ -31,7 +33,10 @@ static void skip_space(reading *r) {
 static int lookup(const char *word, const char *const *names, int n) {
     size_t len = strlen(word);
     for (int i = 0; i < n; i++)
-        if (len >= 3 && len <= strlen(names[i]) && !strncasecmp(word, names[i], len) && (len == 3 || len == strlen(names[i]) || !strcasecmp(word, "sept") || !strcasecmp(word, "tues") || !strcasecmp(word, "thur") || !strcasecmp(word, "thurs") || !strcasecmp(word, "wednes"))) return i;
+        if (len >= 3 && len <= strlen(names[i]) && !strncasecmp(word, names[i], len)
+            && (len == 3 || len == strlen(names[i]) || !strcasecmp(word, "sept") || !strcasecmp(word, "tues")
+                || !strcasecmp(word, "thur") || !strcasecmp(word, "thurs") || !strcasecmp(word, "wednes")))
+            return i;
     return -1;
 }
 
@@ -93,8 +98,14 @@ static int take_meridian(reading *r) {
     const char *before = r->p;
     skip_space(r);
     char a = (char)tolower((unsigned char)r->p[0]);
-    if ((a == 'a' || a == 'p') && tolower((unsigned char)r->p[1]) == 'm' && !isalpha((unsigned char)r->p[2])) { r->p += 2; return a; }
-    if ((a == 'a' || a == 'p') && r->p[1] == '.' && tolower((unsigned char)r->p[2]) == 'm') { r->p += r->p[3] == '.' ? 4 : 3; return a; }
+    if ((a == 'a' || a == 'p') && tolower((unsigned char)r->p[1]) == 'm' && !isalpha((unsigned char)r->p[2])) {
+        r->p += 2;
+        return a;
+    }
+    if ((a == 'a' || a == 'p') && r->p[1] == '.' && tolower((unsigned char)r->p[2]) == 'm') {
+        r->p += r->p[3] == '.' ? 4 : 3;
+        return a;
+    }
     r->p = before;
     return 0;
 }
@@ -163,8 +174,10 @@ static void take_signed(reading *r) {
         return;
     }
     r->p = before;
-    if (r->has_time && !r->has_zone) { r->zone = sign * (digits <= 2 ? (long)n * 3600 : (long)(n / 100 * 3600 + n % 100 * 60)); r->has_zone = 1; }
-    else r->failed = 1;
+    if (r->has_time && !r->has_zone) {
+        r->zone = sign * (digits <= 2 ? (long)n * 3600 : (long)(n / 100 * 3600 + n % 100 * 60));
+        r->has_zone = 1;
+    } else r->failed = 1;
 }
 
 static void take_number(reading *r) {
@@ -237,9 +250,15 @@ static void take_number(reading *r) {
     if (digits == 8) set_date(r, n / 10000, (int)(n / 100 % 100), (int)(n % 100), 4);
     else if (r->has_date && r->has_time && !r->has_year) { r->tm.tm_year = (int)(n - 1900); r->has_year = 1; }
     else if (r->has_date && !r->has_year && digits == 4 && !r->has_time) { r->tm.tm_year = (int)(n - 1900); r->has_year = 1; }
-    else if (digits <= 2 && n < 24) { r->tm.tm_hour = (int)n; r->tm.tm_min = r->tm.tm_sec = 0; r->nsec = 0; r->has_time = 1; }
-    else if (digits == 4 || digits == 3) { r->tm.tm_hour = (int)(n / 100); r->tm.tm_min = (int)(n % 100); r->tm.tm_sec = 0; r->nsec = 0; r->has_time = 1; if (n / 100 > 23 || n % 100 > 59) r->failed = 1; }
-    else r->failed = 1;
+    else if (digits <= 2 && n < 24) { r->tm.tm_hour = (int)n; r->tm.tm_min = r->tm.tm_sec = 0; r->nsec = 0; r->has_time = 1;
+    } else if (digits == 4 || digits == 3) {
+        r->tm.tm_hour = (int)(n / 100);
+        r->tm.tm_min = (int)(n % 100);
+        r->tm.tm_sec = 0;
+        r->nsec = 0;
+        r->has_time = 1;
+        if (n / 100 > 23 || n % 100 > 59) r->failed = 1;
+    } else r->failed = 1;
 }
 
 static void take_month(reading *r, int m) {
@@ -258,17 +277,21 @@ static void take_month(reading *r, int m) {
 }
 
 static void take_text(reading *r) {
-    static const struct { const char *word; int n; } ordinals[] = {{"last", -1}, {"this", 0}, {"next", 1}, {"first", 1}, {"third", 3}, {"fourth", 4},
-        {"fifth", 5}, {"sixth", 6}, {"seventh", 7}, {"eighth", 8}, {"ninth", 9}, {"tenth", 10}, {"eleventh", 11}, {"twelfth", 12}};
-    static const struct { const char *word; int hours; } zones[] = {{"utc", 0}, {"gmt", 0}, {"z", 0}, {"wet", 0}, {"est", -5}, {"edt", -4}, {"cst", -6},
-        {"cdt", -5}, {"mst", -7}, {"mdt", -6}, {"pst", -8}, {"pdt", -7}, {"cet", 1}, {"cest", 2}, {"bst", 1}, {"eet", 2}, {"msk", 3}, {"jst", 9}};
+    static const struct {
+        const char *word;
+        int n;
+    } ordinals[] = {{"last", -1}, {"this", 0}, {"next", 1}, {"first", 1}, {"third", 3}, {"fourth", 4}, {"fifth", 5}, {"sixth", 6},
+        {"seventh", 7}, {"eighth", 8}, {"ninth", 9}, {"tenth", 10}, {"eleventh", 11}, {"twelfth", 12}};
+    static const struct {
+        const char *word;
+        int hours;
+    } zones[] = {{"utc", 0}, {"gmt", 0}, {"z", 0}, {"wet", 0}, {"est", -5}, {"edt", -4}, {"cst", -6}, {"cdt", -5}, {"mst", -7},
+        {"mdt", -6}, {"pst", -8}, {"pdt", -7}, {"cet", 1}, {"cest", 2}, {"bst", 1}, {"eet", 2}, {"msk", 3}, {"jst", 9}};
     char word[32], unit[32];
     if (!take_word(r, word, sizeof word)) { r->failed = 1; return; }
     if (!strcasecmp(word, "now") || !strcasecmp(word, "today")) return;
     if (!strcasecmp(word, "yesterday")) { r->rel_days--; return; }
     if (!strcasecmp(word, "tomorrow")) { r->rel_days++; return; }
-    if (!strcasecmp(word, "midnight")) { r->tm.tm_hour = r->tm.tm_min = r->tm.tm_sec = 0; r->has_time = 1; r->nsec = 0; return; }
-    if (!strcasecmp(word, "noon")) { r->tm.tm_hour = 12; r->tm.tm_min = r->tm.tm_sec = 0; r->has_time = 1; r->nsec = 0; return; }
     if (!strcasecmp(word, "t") && r->has_date) return;
     for (size_t i = 0; i < sizeof ordinals / sizeof *ordinals; i++) {
         if (strcasecmp(word, ordinals[i].word)) continue;
@@ -287,7 +310,11 @@ static void take_text(reading *r) {
         if (strcasecmp(word, zones[i].word)) continue;
         r->zone = zones[i].hours * 3600L;
         r->has_zone = 1;
-        if ((*r->p == '+' || *r->p == '-') && isdigit((unsigned char)r->p[1])) { long base = r->zone; take_offset(r); r->zone += base; }
+        if ((*r->p == '+' || *r->p == '-') && isdigit((unsigned char)r->p[1])) {
+            long base = r->zone;
+            take_offset(r);
+            r->zone += base;
+        }
         return;
     }
     if (add_unit(r, word, 1)) { if (take_ago(r)) add_unit(r, word, -2); return; }

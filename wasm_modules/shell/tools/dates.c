@@ -38,7 +38,8 @@ long long date_seconds(tool *t, struct tm *tm, int utc) {
 }
 
 static const char *const days[] = {"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"};
-static const char *const months[] = {"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"};
+static const char *const months[]
+    = {"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"};
 
 typedef struct { char pad; int upper, swap, width, colons; } directive;
 
@@ -46,7 +47,8 @@ static void put_number(buffer *b, long long value, int width, char pad, const di
     if (d->pad) pad = d->pad;
     if (d->width >= 0) width = d->width;
     char digits[32];
-    int negative = value < 0, n = snprintf(digits, sizeof digits, "%llu", negative ? 0ull - (unsigned long long)value : (unsigned long long)value);
+    int negative = value < 0,
+        n = snprintf(digits, sizeof digits, "%llu", negative ? 0ull - (unsigned long long)value : (unsigned long long)value);
     if (pad == '-') width = 0;
     if (pad != '_' && negative) { buffer_putc(b, '-'); width--; }
     if (pad == '_' && negative) width--;
@@ -61,7 +63,8 @@ static void put_text(buffer *b, const char *text, size_t len, const directive *d
     buffer_add(b, text, len);
     for (size_t i = start; i < b->n; i++) {
         if (d->upper) b->p[i] = (char)toupper((unsigned char)b->p[i]);
-        if (d->swap) b->p[i] = (char)(islower((unsigned char)b->p[i]) ? toupper((unsigned char)b->p[i]) : tolower((unsigned char)b->p[i]));
+        if (d->swap)
+            b->p[i] = (char)(islower((unsigned char)b->p[i]) ? toupper((unsigned char)b->p[i]) : tolower((unsigned char)b->p[i]));
     }
 }
 
@@ -71,8 +74,10 @@ static void put_offset(buffer *b, long offset, const directive *d) {
     int h = (int)(a / 3600), m = (int)(a / 60 % 60), s = (int)(a % 60);
     if (d->colons == 1) snprintf(text, sizeof text, "%c%02d:%02d", sign, h, m);
     else if (d->colons == 2) snprintf(text, sizeof text, "%c%02d:%02d:%02d", sign, h, m, s);
-    else if (d->colons == 3) { if (m || s) snprintf(text, sizeof text, s ? "%c%02d:%02d:%02d" : "%c%02d:%02d", sign, h, m, s); else snprintf(text, sizeof text, "%c%02d", sign, h); }
-    else snprintf(text, sizeof text, "%c%02d%02d", sign, h, m);
+    else if (d->colons == 3) {
+        if (m || s) snprintf(text, sizeof text, s ? "%c%02d:%02d:%02d" : "%c%02d:%02d", sign, h, m, s);
+        else snprintf(text, sizeof text, "%c%02d", sign, h);
+    } else snprintf(text, sizeof text, "%c%02d%02d", sign, h, m);
     buffer_puts(b, text);
 }
 
@@ -104,12 +109,17 @@ static void put_directive(buffer *b, int c, const directive *d, const instant *a
     case 'b': case 'h': put_text(b, months[tm->tm_mon], 3, d); break;
     case 'B': put_text(b, months[tm->tm_mon], strlen(months[tm->tm_mon]), d); break;
     case 'c':
-        snprintf(text, sizeof text, "%.3s %.3s %2d %02d:%02d:%02d %lld", days[tm->tm_wday], months[tm->tm_mon], tm->tm_mday, tm->tm_hour, tm->tm_min, tm->tm_sec, year);
+        snprintf(text, sizeof text, "%.3s %.3s %2d %02d:%02d:%02d %lld", days[tm->tm_wday], months[tm->tm_mon], tm->tm_mday,
+            tm->tm_hour, tm->tm_min, tm->tm_sec, year);
         put_text(b, text, strlen(text), d);
         break;
     case 'C': put_number(b, year / 100, 2, '0', d); break;
     case 'd': put_number(b, tm->tm_mday, 2, '0', d); break;
-    case 'D': case 'x': snprintf(text, sizeof text, "%02d/%02d/%02d", tm->tm_mon + 1, tm->tm_mday, (int)(year % 100)); put_text(b, text, 8, d); break;
+    case 'D':
+    case 'x':
+        snprintf(text, sizeof text, "%02d/%02d/%02d", tm->tm_mon + 1, tm->tm_mday, (int)(year % 100));
+        put_text(b, text, 8, d);
+        break;
     case 'e': put_number(b, tm->tm_mday, 2, '_', d); break;
     case 'F':
         put_number(b, year, 4, '0', &plain);
@@ -135,12 +145,19 @@ static void put_directive(buffer *b, int c, const directive *d, const instant *a
     case 'p': put_text(b, tm->tm_hour < 12 ? "AM" : "PM", 2, d); break;
     case 'P': put_text(b, tm->tm_hour < 12 ? "am" : "pm", 2, d); break;
     case 'q': put_number(b, tm->tm_mon / 3 + 1, 1, '0', d); break;
-    case 'r': snprintf(text, sizeof text, "%02d:%02d:%02d %s", hour12, tm->tm_min, tm->tm_sec, tm->tm_hour < 12 ? "AM" : "PM"); put_text(b, text, 11, d); break;
+    case 'r':
+        snprintf(text, sizeof text, "%02d:%02d:%02d %s", hour12, tm->tm_min, tm->tm_sec, tm->tm_hour < 12 ? "AM" : "PM");
+        put_text(b, text, 11, d);
+        break;
     case 'R': snprintf(text, sizeof text, "%02d:%02d", tm->tm_hour, tm->tm_min); put_text(b, text, 5, d); break;
     case 's': put_number(b, (long long)at->when.tv_sec, 1, '0', d); break;
     case 'S': put_number(b, tm->tm_sec, 2, '0', d); break;
     case 't': buffer_putc(b, '\t'); break;
-    case 'T': case 'X': snprintf(text, sizeof text, "%02d:%02d:%02d", tm->tm_hour, tm->tm_min, tm->tm_sec); put_text(b, text, 8, d); break;
+    case 'T':
+    case 'X':
+        snprintf(text, sizeof text, "%02d:%02d:%02d", tm->tm_hour, tm->tm_min, tm->tm_sec);
+        put_text(b, text, 8, d);
+        break;
     case 'u': put_number(b, tm->tm_wday ? tm->tm_wday : 7, 1, '0', d); break;
     case 'U': put_number(b, (tm->tm_yday + 7 - tm->tm_wday) / 7, 2, '0', d); break;
     case 'V': put_number(b, iso_week(tm, &week_year), 2, '0', d); break;
@@ -168,7 +185,9 @@ void date_format(buffer *b, const char *format, moment when, int utc) {
             else if (*p == '+') d.pad = '0';
             else break;
         }
-        if (isdigit((unsigned char)*p)) for (d.width = 0; isdigit((unsigned char)*p); p++) if (d.width < 1000) d.width = d.width * 10 + *p - '0';
+        if (isdigit((unsigned char)*p))
+            for (d.width = 0; isdigit((unsigned char)*p); p++)
+                if (d.width < 1000) d.width = d.width * 10 + *p - '0';
         while (*p == ':') { d.colons++; p++; }
         if (*p == 'E' || *p == 'O') p++;
         if (!*p || !strchr("aAbBcCdDeFgGhHIjklmMnNpPqrRsStTuUVwWxXyYzZ%", *p)) {

@@ -1,5 +1,5 @@
-/* deflate.c - compression: matches found through chains of equal three-byte hashes, then one dynamic Huffman block per 32K symbols, or stored
- * when that is shorter. */
+/* deflate.c - compression: matches found through chains of equal three-byte hashes, then one dynamic Huffman block per 32K
+ * symbols, or stored when that is shorter. */
 #include "deflate.h"
 #include "hash.h"
 #include <stdlib.h>
@@ -14,15 +14,22 @@ static void put(bit_sink *s, unsigned v, int n) {
     for (s->count += n; s->count >= 8; s->count -= 8) { buffer_putc(s->out, (int)(s->bits & 255)); s->bits >>= 8; }
 }
 
-static const unsigned short base[] = {3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258}, dist_base[] = {1, 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65, 97, 129, 193, 257, 385, 513,
-    769, 1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577};
-static const unsigned char extra[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0}, dist_extra[] = {0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13};
+static const unsigned short base[]
+    = {3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258},
+    dist_base[] = {1, 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65, 97, 129, 193, 257, 385, 513, 769, 1025, 1537, 2049, 3073, 4097,
+        6145, 8193, 12289, 16385, 24577};
+static const unsigned char extra[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0},
+                           dist_extra[]
+                           = {0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13};
 
 static int length_code(int len) { int i = 28; while (base[i] > len) i--; return i; }
 static int distance_code(int d) { int i = 29; while (dist_base[i] > d) i--; return i; }
 
 typedef struct { unsigned weight; int symbol; } leaf;
-static int by_weight(const void *a, const void *b) { const leaf *x = a, *y = b; return x->weight < y->weight ? -1 : x->weight > y->weight ? 1 : x->symbol - y->symbol; }
+static int by_weight(const void *a, const void *b) {
+    const leaf *x = a, *y = b;
+    return x->weight < y->weight ? -1 : x->weight > y->weight ? 1 : x->symbol - y->symbol;
+}
 
 /* Code lengths of at most limit bits: Huffman by repeated halving of weights until they fit. */
 static void make_lengths(const unsigned *freq, int n, int limit, unsigned char *lengths) {
@@ -34,7 +41,11 @@ static void make_lengths(const unsigned *freq, int n, int limit, unsigned char *
         unsigned w[640];
         for (int i = 0; i < n; i++) if (weights[i]) leaves[count++] = (leaf){weights[i], i};
         memset(lengths, 0, (size_t)n);
-        if (count <= 1) { lengths[count ? leaves[0].symbol : 0] = 1; if (n > 1 && count <= 1) lengths[count && leaves[0].symbol == 0 ? 1 : 0] |= 1; return; }
+        if (count <= 1) {
+            lengths[count ? leaves[0].symbol : 0] = 1;
+            if (n > 1 && count <= 1) lengths[count && leaves[0].symbol == 0 ? 1 : 0] |= 1;
+            return;
+        }
         qsort(leaves, (size_t)count, sizeof *leaves, by_weight);
         for (int i = 0; i < count; i++) w[i] = leaves[i].weight;
         int a = 0, b = count, made = count;
@@ -46,7 +57,13 @@ static void make_lengths(const unsigned *freq, int n, int limit, unsigned char *
         }
         int depth[640];
         depth[made - 1] = 0;
-        for (int i = made - 2; i >= 0; i--) { depth[i] = depth[parent[i]] + 1; if (i < count) { lengths[leaves[i].symbol] = (unsigned char)depth[i]; if (depth[i] > longest) longest = depth[i]; } }
+        for (int i = made - 2; i >= 0; i--) {
+            depth[i] = depth[parent[i]] + 1;
+            if (i < count) {
+                lengths[leaves[i].symbol] = (unsigned char)depth[i];
+                if (depth[i] > longest) longest = depth[i];
+            }
+        }
         if (longest <= limit) return;
         for (int i = 0; i < n; i++) if (weights[i]) weights[i] = weights[i] / 2 + 1;
     }
@@ -70,7 +87,13 @@ static void write_block(bit_sink *s, const item *items, size_t n, int last) {
     unsigned short codes[286], dist_codes[30], code_codes[19];
     static const unsigned char order[] = {16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15};
     freq[256] = 1;
-    for (size_t i = 0; i < n; i++) { if (!items[i].distance) freq[items[i].length]++; else { freq[257 + length_code(items[i].length)]++; dist_freq[distance_code(items[i].distance)]++; } }
+    for (size_t i = 0; i < n; i++) {
+        if (!items[i].distance) freq[items[i].length]++;
+        else {
+            freq[257 + length_code(items[i].length)]++;
+            dist_freq[distance_code(items[i].distance)]++;
+        }
+    }
     make_lengths(freq, 286, 15, lengths);
     make_lengths(dist_freq, 30, 15, lengths + 286);
     make_codes(lengths, 286, codes);
@@ -96,11 +119,16 @@ static void write_block(bit_sink *s, const item *items, size_t n, int last) {
     put(s, codes[256], lengths[256]);
 }
 
-static unsigned hash3(const unsigned char *p) { return ((unsigned)p[0] << 10 ^ (unsigned)p[1] << 5 ^ p[2]) * 2654435761u >> 17 & (HASHES - 1); }
+static unsigned hash3(const unsigned char *p) {
+    return ((unsigned)p[0] << 10 ^ (unsigned)p[1] << 5 ^ p[2]) * 2654435761u >> 17 & (HASHES - 1);
+}
 
 void deflate_bytes(const unsigned char *in, size_t n, buffer *out, int level) {
     tool *t = out->t;
-    int *head = tool_alloc(t, HASHES * sizeof *head), *previous = tool_alloc(t, WINDOW * sizeof *previous), tries = level >= 9 ? 1024 : level >= 6 ? 128 : 8 * level;
+    int *head = tool_alloc(t, HASHES * sizeof *head), *previous = tool_alloc(t, WINDOW * sizeof *previous),
+        tries = level >= 9   ? 1024
+                : level >= 6 ? 128
+                             : 8 * level;
     item *items = tool_alloc(t, BLOCK * sizeof *items);
     bit_sink s = {out, 0, 0};
     size_t count = 0, at = 0;
@@ -112,7 +140,8 @@ void deflate_bytes(const unsigned char *in, size_t n, buffer *out, int level) {
             int candidate = head[h] - 1, left = tries;
             while (candidate >= 0 && at - (size_t)candidate < WINDOW && left--) {
                 size_t len = 0;
-                if (!best || in[(size_t)candidate + best] == in[at + best]) while (len < most && in[(size_t)candidate + len] == in[at + len]) len++;
+                if (!best || in[(size_t)candidate + best] == in[at + best])
+                    while (len < most && in[(size_t)candidate + len] == in[at + len]) len++;
                 if (len > best) { best = len; back = at - (size_t)candidate; if (len == most) break; }
                 int next = previous[candidate % WINDOW] - 1;
                 if (next >= candidate) break;
@@ -121,7 +150,12 @@ void deflate_bytes(const unsigned char *in, size_t n, buffer *out, int level) {
         }
         size_t step = best >= 3 ? best : 1;
         items[count++] = best >= 3 ? (item){(unsigned short)best, (unsigned short)back} : (item){in[at], 0};
-        for (size_t k = 0; k < step; k++, at++) if (n - at >= 3) { unsigned h = hash3(in + at); previous[at % WINDOW] = head[h]; head[h] = (int)at + 1; }
+        for (size_t k = 0; k < step; k++, at++)
+            if (n - at >= 3) {
+                unsigned h = hash3(in + at);
+                previous[at % WINDOW] = head[h];
+                head[h] = (int)at + 1;
+            }
         if (count == BLOCK || at == n) { write_block(&s, items, count, at == n); count = 0; }
     }
     if (s.count) put(&s, 0, 8 - s.count);

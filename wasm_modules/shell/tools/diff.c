@@ -30,11 +30,15 @@ static int load(diff_state *s, const char *path, diff_file *f) {
 
 /* The line as -i, -w, -b and the like see it. */
 static span normal(diff_state *s, span line) {
-    if (!s->fold && !s->all_space && !s->space_change && !s->trailing && !s->strip_cr) return line;
-    char *out = tool_alloc(s->t, line.n + 1);
+    if (!s->fold && !s->all_space && !s->space_change && !s->trailing && !s->strip_cr && !s->tab_expansion) return line;
+    char *out = tool_alloc(s->t, (s->tab_expansion ? line.n * 8 : line.n) + 1);
     size_t n = 0;
     for (size_t i = 0; i < line.n; i++) {
         char c = line.p[i];
+        if (c == '\t' && s->tab_expansion && !s->all_space && !s->space_change) {
+            do out[n++] = ' '; while (n % 8);
+            continue;
+        }
         if (isspace((unsigned char)c)) {
             if (s->all_space) continue;
             if (s->space_change) {
@@ -97,8 +101,16 @@ static int ignorable(diff_state *s, const hunk *h, diff_file *f[2]) {
 static int diff_files(diff_state *s, const char *a, const char *b, const char *title) {
     diff_file left = {0}, right = {0}, *f[2] = {&left, &right};
     if (load(s, a, &left) || load(s, b, &right)) return 2;
-    int same = left.text.n == right.text.n && !memcmp(left.text.p ? left.text.p : "", right.text.p ? right.text.p : "", left.text.n);
-    if (same) { if (s->report_same) io_printf(s->t->out, "Files %s and %s are identical\n", a, b); if (s->mode == 'y') { hunk_list none = {0}; diff_print(s, f, &none, title); } return 0; }
+    int same
+        = left.text.n == right.text.n && !memcmp(left.text.p ? left.text.p : "", right.text.p ? right.text.p : "", left.text.n);
+    if (same) {
+        if (s->report_same) io_printf(s->t->out, "Files %s and %s are identical\n", a, b);
+        if (s->mode == 'y') {
+            hunk_list none = {0};
+            diff_print(s, f, &none, title);
+        }
+        return 0;
+    }
     if (!s->text && (is_binary(&left.text) || is_binary(&right.text))) {
         io_printf(s->t->out, s->brief ? "Files %s and %s differ\n" : "Binary files %s and %s differ\n", a, b);
         return s->brief ? 1 : 2 - 1;
@@ -110,7 +122,11 @@ static int diff_files(diff_state *s, const char *a, const char *b, const char *t
     size_t kept = 0;
     for (size_t i = 0; i < hunks.n; i++) if (!ignorable(s, &hunks.at[i], f)) hunks.at[kept++] = hunks.at[i];
     hunks.n = kept;
-    if (!hunks.n) { if (s->report_same) io_printf(s->t->out, "Files %s and %s are identical\n", a, b); if (s->mode == 'y') diff_print(s, f, &hunks, title); return 0; }
+    if (!hunks.n) {
+        if (s->report_same) io_printf(s->t->out, "Files %s and %s are identical\n", a, b);
+        if (s->mode == 'y') diff_print(s, f, &hunks, title);
+        return 0;
+    }
     if (s->brief) { io_printf(s->t->out, "Files %s and %s differ\n", a, b); return 1; }
     diff_print(s, f, &hunks, title);
     buffer_free(&left.text);
@@ -151,7 +167,9 @@ static int diff_directories(diff_state *s, const char *a, const char *b, int dep
 static int diff_any(diff_state *s, const char *a, const char *b, int depth) {
     struct stat sa, sb;
     if (depth > 300 || tool_too_deep(s->t)) return tool_fail(s->t, 2, "%s: directories nest too deep", a);
-    int da = strcmp(a, "-") && stat(a, &sa) == 0 && S_ISDIR(sa.st_mode), db = strcmp(b, "-") && stat(b, &sb) == 0 && S_ISDIR(sb.st_mode);
+    int da = strcmp(a, "-") && stat(a, &sa) == 0 && S_ISDIR(sa.st_mode),
+        db = strcmp(b, "-") && stat(b, &sb) == 0 && S_ISDIR(sb.st_mode);
+    if (da && db && sa.st_ino && sa.st_ino == sb.st_ino && sa.st_dev == sb.st_dev) return 0;
     if (da && db) {
         if (!depth || s->recursive) return diff_directories(s, a, b, depth);
         io_printf(s->t->out, "Common subdirectories: %s and %s\n", a, b);
@@ -161,7 +179,8 @@ static int diff_any(diff_state *s, const char *a, const char *b, int depth) {
         const char *file = da ? b : a;
         if (da) a = path_join(s->t, a, path_last(file)); else b = path_join(s->t, b, path_last(file));
     } else if (da != db) {
-        io_printf(s->t->out, "File %s is a %s while file %s is a %s\n", a, da ? "directory" : "regular file", b, db ? "directory" : "regular file");
+        io_printf(s->t->out, "File %s is a %s while file %s is a %s\n", a, da ? "directory" : "regular file", b,
+            db ? "directory" : "regular file");
         return 1;
     }
     char *title = NULL;
@@ -170,15 +189,23 @@ static int diff_any(diff_state *s, const char *a, const char *b, int depth) {
 }
 
 int tool_diff(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"unified", 2, 'U'}, {"context", 2, 'C'}, {"brief", 0, 'q'}, {"report-identical-files", 0, 's'}, {"side-by-side", 0, 'y'}, {"width", 1, 'W'}, {"recursive", 0, 'r'}, {"new-file", 0, 'N'},
-        {"ignore-case", 0, 'i'}, {"ignore-all-space", 0, 'w'}, {"ignore-space-change", 0, 'b'}, {"ignore-trailing-space", 0, 'Z'}, {"ignore-blank-lines", 0, 'B'}, {"ignore-matching-lines", 1, 'I'}, {"text", 0, 'a'},
-        {"label", 1, 'L'}, {"exclude", 1, 'x'}, {"strip-trailing-cr", 0, 1}, {"suppress-common-lines", 0, 2}, {"left-column", 0, 3}, {"color", 2, 4}, {"normal", 0, 5}, {"minimal", 0, 'd'}, {"ed", 0, 'e'}, {"rcs", 0, 'n'}, {"show-c-function", 0, 'p'},
-        {"expand-tabs", 0, 't'}, {"speed-large-files", 0, 'H'}, {"no-dereference", 0, 6}, {0, 0, 0}};
+    static const tool_long longs[] = {{"unified", 2, 'U'}, {"context", 2, 'C'}, {"brief", 0, 'q'},
+        {"report-identical-files", 0, 's'}, {"side-by-side", 0, 'y'}, {"width", 1, 'W'}, {"recursive", 0, 'r'},
+        {"new-file", 0, 'N'}, {"ignore-case", 0, 'i'}, {"ignore-all-space", 0, 'w'}, {"ignore-space-change", 0, 'b'},
+        {"ignore-trailing-space", 0, 'Z'}, {"ignore-blank-lines", 0, 'B'}, {"ignore-matching-lines", 1, 'I'}, {"text", 0, 'a'},
+        {"label", 1, 'L'}, {"exclude", 1, 'x'}, {"strip-trailing-cr", 0, 1}, {"suppress-common-lines", 0, 2},
+        {"left-column", 0, 3}, {"color", 2, 4}, {"normal", 0, 5}, {"minimal", 0, 'd'}, {"ed", 0, 'e'}, {"rcs", 0, 'n'},
+        {"show-c-function", 0, 'p'}, {"expand-tabs", 0, 't'}, {"initial-tab", 0, 'T'}, {"ifdef", 1, 'D'}, {"paginate", 0, 'l'},
+        {"ignore-tab-expansion", 0, 'E'}, {"line-format", 1, 10}, {"old-line-format", 1, 11}, {"new-line-format", 1, 12},
+        {"unchanged-line-format", 1, 13}, {"old-group-format", 1, 14}, {"new-group-format", 1, 15},
+        {"unchanged-group-format", 1, 16}, {"changed-group-format", 1, 17}, {"tabsize", 1, 18}, {"speed-large-files", 0, 'H'},
+        {"no-dereference", 0, 6}, {0, 0, 0}};
     diff_state s = {.t = t, .context = 3, .width = 130, .options = {.t = t}};
     const char *error;
     tool_opts o;
     int c;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "uU:cC:qsyW:rNiwbZBI:aL:x:denpt0123456789H", longs)) != -1;) {
+    for (tool_opts_start(&o, argc, argv);
+         (c = tool_opts_next(t, &o, "uU:cC:qsyW:rNiwbZBI:aL:x:denptTD:lE0123456789H", longs)) != -1;) {
         switch (c) {
         case 'u': s.mode = 'u'; break;
         case 'U': s.mode = 'u'; s.context = o.arg ? strtoul(o.arg, NULL, 10) : 3; break;
@@ -195,7 +222,9 @@ int tool_diff(tool *t, int argc, char **argv) {
         case 'b': s.space_change = 1; break;
         case 'Z': s.trailing = 1; break;
         case 'B': s.blank_lines = 1; break;
-        case 'I': if (!(s.ignore = pattern_compile(t, o.arg, strlen(o.arg), 0, &error))) return tool_fail(t, 2, "%s: %s", o.arg, error); break;
+        case 'I':
+            if (!(s.ignore = pattern_compile(t, o.arg, strlen(o.arg), 0, &error))) return tool_fail(t, 2, "%s: %s", o.arg, error);
+            break;
         case 'a': s.text = 1; break;
         case 'L': if (s.label_n < 2) s.label[s.label_n++] = o.arg; break;
         case 'x': if (s.exclude_n < 32) s.exclude[s.exclude_n++] = o.arg; break;
@@ -206,11 +235,22 @@ int tool_diff(tool *t, int argc, char **argv) {
         case 5: s.mode = 0; break;
         case 'e': s.mode = 'e'; break;
         case 'n': s.mode = 'n'; break;
+        case 't': s.expand_tabs = 1; break;
+        case 'T': s.initial_tab = 1; break;
+        case 'E': s.tab_expansion = 1; break;
+        case 'D': diff_use_ifdef(&s, o.arg); break;
+        case 10: s.line_format[0] = s.line_format[1] = s.line_format[2] = o.arg; s.mode = 'f'; break;
+        case 11: case 12: case 13: s.line_format[c - 11] = o.arg; s.mode = 'f'; break;
+        case 14: case 15: case 16: case 17: s.group_format[c - 14] = o.arg; s.mode = 'f'; break;
         case '?': return 2;
         default: break;
         }
     }
-    if (argc - o.index < 2) { if (o.index >= argc) tool_fail(t, 2, "missing operand after '%s'", argv[argc - 1]); else tool_fail(t, 2, "missing operand after '%s'", argv[argc - 1]); return tool_usage(t, 2); }
+    if (argc - o.index < 2) {
+        if (o.index >= argc) tool_fail(t, 2, "missing operand after '%s'", argv[argc - 1]);
+        else tool_fail(t, 2, "missing operand after '%s'", argv[argc - 1]);
+        return tool_usage(t, 2);
+    }
     if (argc - o.index > 2) { tool_fail(t, 2, "extra operand '%s'", argv[o.index + 2]); return tool_usage(t, 2); }
     for (int i = 1; i < o.index; i++) buffer_printf(&s.options, " %s", argv[i]);
     return diff_any(&s, argv[o.index], argv[o.index + 1], 0);

@@ -9,14 +9,21 @@ typedef struct { const char *name; buffer text; span_list lines; int no_newline,
 
 typedef struct {
     tool *t;
-    int mode;                      /* 0 normal, u c y e */
+    int mode;                      /* 0 normal, u c y e n, f: formats of the user's own */
     size_t context, width;
-    int brief, report_same, recursive, new_file, fold, all_space, space_change, trailing, blank_lines, text, strip_cr, suppress, left_column, color;
+    int brief, report_same, recursive, new_file, fold, all_space, space_change, trailing, blank_lines, text, strip_cr, suppress,
+        left_column, color;
     regex *ignore;
     const char *label[2], *exclude[32];
     int label_n, exclude_n;
     buffer options;                /* as given, for the titles of -r */
+    const char *line_format[3], *group_format[4]; /* of old, new, unchanged and (groups) changed lines; NULL: the default */
+    int initial_tab, expand_tabs, tab_expansion;
 } diff_state;
+
+/* diff_format.c */
+void diff_print_formatted(diff_state *s, diff_file *f[2], const hunk_list *hunks);
+void diff_use_ifdef(diff_state *s, const char *name);                       /* -D */
 
 void diff_print(diff_state *s, diff_file *f[2], const hunk_list *hunks, const char *title);
 #endif

@@ -3,13 +3,23 @@
 #include "../utf8.h"
 #include <string.h>
 
-static const char *color_on(const diff_state *s, int kind) { return !s->color ? "" : kind == '-' ? "\033[31m" : kind == '+' ? "\033[32m" : kind == '@' ? "\033[36m" : "\033[1m"; }
+static const char *color_on(const diff_state *s, int kind) {
+    return !s->color ? "" : kind == '-' ? "\033[31m" : kind == '+' ? "\033[32m" : kind == '@' ? "\033[36m" : "\033[1m";
+}
 static const char *color_off(const diff_state *s) { return s->color ? "\033[0m" : ""; }
 
 static void put_line(diff_state *s, const char *mark, diff_file *f, size_t i, int kind) {
     span l = f->lines.at[i];
-    io_printf(s->t->out, "%s%s", color_on(s, kind), mark);
-    io_write(s->t->out, l.p, l.n);
+    size_t n = strlen(mark), column = 0;
+    if (s->initial_tab && n && mark[n - 1] == ' ' && n > 1) n--;
+    io_puts(s->t->out, color_on(s, kind));
+    io_write(s->t->out, mark, n);
+    if (s->initial_tab) io_putc(s->t->out, '\t');
+    for (size_t k = 0; s->expand_tabs && k < l.n; k++) {
+        if (l.p[k] != '\t') { io_putc(s->t->out, l.p[k]); column++; continue; }
+        do io_putc(s->t->out, ' '); while (++column % 8);
+    }
+    if (!s->expand_tabs) io_write(s->t->out, l.p, l.n);
     io_printf(s->t->out, "%s\n", kind == ' ' ? "" : color_off(s));
     if (f->no_newline && i + 1 == f->lines.n) io_puts(s->t->out, "\\ No newline at end of file\n");
 }
@@ -22,10 +32,11 @@ static void put_range(diff_state *s, size_t from, size_t n) {
 static void print_normal(diff_state *s, diff_file *f[2], const hunk_list *hunks) {
     for (size_t i = 0; i < hunks->n; i++) {
         hunk h = hunks->at[i];
+        io_puts(s->t->out, color_on(s, '@'));
         put_range(s, h.a, h.a_n);
         io_putc(s->t->out, !h.a_n ? 'a' : !h.b_n ? 'd' : 'c');
         put_range(s, h.b, h.b_n);
-        io_putc(s->t->out, '\n');
+        io_printf(s->t->out, "%s\n", color_off(s));
         for (size_t k = 0; k < h.a_n; k++) put_line(s, "< ", f[0], h.a + k, '-');
         if (h.a_n && h.b_n) io_puts(s->t->out, "---\n");
         for (size_t k = 0; k < h.b_n; k++) put_line(s, "> ", f[1], h.b + k, '+');
@@ -48,7 +59,8 @@ static size_t block_end(const diff_state *s, const hunk_list *hunks, size_t i) {
 }
 
 static void put_unified_range(diff_state *s, char mark, size_t from, size_t n) {
-    if (n == 1) io_printf(s->t->out, "%c%zu", mark, from + 1); else io_printf(s->t->out, "%c%zu,%zu", mark, n ? from + 1 : from, n);
+    if (n == 1) io_printf(s->t->out, "%c%zu", mark, from + 1);
+    else io_printf(s->t->out, "%c%zu,%zu", mark, n ? from + 1 : from, n);
 }
 
 static void print_unified(diff_state *s, diff_file *f[2], const hunk_list *hunks) {
@@ -89,7 +101,8 @@ static void print_context(diff_state *s, diff_file *f[2], const hunk_list *hunks
     for (size_t i = 0; i < hunks->n;) {
         size_t last = block_end(s, hunks, i), next = last + 1;
         hunk first = hunks->at[i], end = hunks->at[last];
-        size_t before = first.a < s->context ? first.a : s->context, tail = f[0]->lines.n - (end.a + end.a_n), after = tail < s->context ? tail : s->context;
+        size_t before = first.a < s->context ? first.a : s->context, tail = f[0]->lines.n - (end.a + end.a_n),
+               after = tail < s->context ? tail : s->context;
         size_t from[2] = {first.a - before, first.b - before}, to[2] = {end.a + end.a_n + after, end.b + end.b_n + after};
         io_puts(s->t->out, "***************\n");
         for (int side = 0; side < 2; side++) {
@@ -102,7 +115,8 @@ static void print_context(diff_state *s, diff_file *f[2], const hunk_list *hunks
                 hunk h = hunks->at[k];
                 size_t start = side ? h.b : h.a, n = side ? h.b_n : h.a_n;
                 while (at < start) put_line(s, "  ", f[side], at++, ' ');
-                for (size_t m = 0; m < n; m++) put_line(s, h.a_n && h.b_n ? "! " : side ? "+ " : "- ", f[side], start + m, side ? '+' : '-');
+                for (size_t m = 0; m < n; m++)
+                    put_line(s, h.a_n && h.b_n ? "! " : side ? "+ " : "- ", f[side], start + m, side ? '+' : '-');
                 at = start + n;
             }
             while (at < to[side]) put_line(s, "  ", f[side], at++, ' ');
@@ -155,7 +169,7 @@ static void put_pair(diff_state *s, diff_file *f[2], long a, long b, char mark) 
         io_putc(s->t->out, mark);
         column++;
     }
-    if (b >= 0 && !(mark == ' ' && s->left_column)) {
+    if (b >= 0 && mark != '(') {
         if (f[1]->lines.at[b].n) { pad_to(s, column, offset); put_cell(s, f[1], (size_t)b, half); }
     }
     io_putc(s->t->out, '\n');
@@ -203,6 +217,7 @@ void diff_print(diff_state *s, diff_file *f[2], const hunk_list *hunks, const ch
     case 'y': print_sides(s, f, hunks); break;
     case 'e': print_ed(s, f, hunks); break;
     case 'n': print_rcs(s, f, hunks); break;
+    case 'f': diff_print_formatted(s, f, hunks); break;
     default: print_normal(s, f, hunks);
     }
 }

@@ -1,4 +1,5 @@
-/* env.c - env and printenv. A changed environment for one command is asked of the shell by running `env` as assignments before it. */
+/* env.c - env and printenv. A changed environment for one command is asked of the shell by running `env` as assignments before
+ * it. */
 #include "../tool.h"
 #include <string.h>
 
@@ -45,13 +46,18 @@ static char **split_words(tool *t, const char *text, char **rest, int rests, int
 }
 
 int tool_env(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"ignore-environment", 0, 'i'}, {"null", 0, '0'}, {"unset", 1, 'u'}, {"chdir", 1, 'C'}, {"split-string", 1, 'S'}, {"debug", 0, 'v'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"ignore-environment", 0, 'i'}, {"null", 0, '0'}, {"unset", 1, 'u'}, {"chdir", 1, 'C'},
+        {"split-string", 1, 'S'}, {"debug", 0, 'v'}, {0, 0, 0}};
     int empty = 0, end = '\n', drops = 0, c;
     char **drop = tool_alloc(t, (size_t)argc * sizeof *drop);
     char *dir = NULL;
     tool_opts o;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "+i0u:C:S:v", longs)) != -1;) switch (c) {
-        case 'S': argv = split_words(t, o.arg, argv + o.index, argc - o.index, &argc); tool_opts_start(&o, argc, argv); drop = tool_realloc(t, drop, (size_t)(argc + drops) * sizeof *drop); break;
+        case 'S':
+            argv = split_words(t, o.arg, argv + o.index, argc - o.index, &argc);
+            tool_opts_start(&o, argc, argv);
+            drop = tool_realloc(t, drop, (size_t)(argc + drops) * sizeof *drop);
+            break;
         case 'i': empty = 1; break;
         case '0': end = '\0'; break;
         case 'u': drop[drops++] = o.arg; break;
@@ -68,7 +74,8 @@ int tool_env(tool *t, int argc, char **argv) {
         for (; *list; list++) if (io_puts(t->out, *list) < 0 || io_putc(t->out, end) < 0) return 1;
         return 0;
     }
-    if (t->knows && !t->knows(t, argv[command])) return tool_fail(t, 127, "%s: No such file or directory", tool_cite(t, argv[command]));
+    if (t->knows && !t->knows(t, argv[command]))
+        return tool_fail(t, 127, "%s: No such file or directory", tool_cite(t, argv[command]));
     if (!t->run_env) return tool_fail(t, 126, "cannot run %s", argv[command]);
     return t->run_env(t, list, dir, argc - command, argv + command);
 }
@@ -82,7 +89,8 @@ int tool_printenv(tool *t, int argc, char **argv) {
         end = '\0';
     }
     if (o.index >= argc) {
-        for (char **list = t->environ ? t->environ(t) : NULL; list && *list; list++) if (io_puts(t->out, *list) < 0 || io_putc(t->out, end) < 0) return 1;
+        for (char **list = t->environ ? t->environ(t) : NULL; list && *list; list++)
+            if (io_puts(t->out, *list) < 0 || io_putc(t->out, end) < 0) return 1;
         return 0;
     }
     for (int i = o.index; i < argc; i++) {

@@ -1,4 +1,5 @@
-/* envsubst.c - $NAME and ${NAME} in text replaced by the values of environment variables; nothing else of the shell's language. */
+/* envsubst.c - $NAME and ${NAME} in text replaced by the values of environment variables; nothing else of the shell's language.
+ */
 #include "buffer.h"
 #include <ctype.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* expr.c - evaluate the expression given as words; factor - prime factors. */
+/* expr.c - evaluate the expression given as words. */
 #include "buffer.h"
 #include "patterns.h"
 #include "../utf8.h"
@@ -34,18 +34,24 @@ static const char *match(expr_state *s, const char *text, const char *pattern) {
     if (!re) return fail(s, error);
     regex_span g[2];
     int found = regex_match_at(re, text, strlen(text), 0, g, 2) > 0;
-    if (regex_groups(re)) return found && g[1].start >= 0 ? tool_strndup(s->t, text + g[1].start, (size_t)(g[1].end - g[1].start)) : "";
+    if (regex_groups(re))
+        return found && g[1].start >= 0 ? tool_strndup(s->t, text + g[1].start, (size_t)(g[1].end - g[1].start)) : "";
     return from_integer(s, found ? (long long)utf8_length(text, (size_t)g[0].end) : 0);
 }
 
 static const char *primary(expr_state *s) {
     if (s->failed) return "";
-    if (!word(s)) return s->at && s->argv[s->at - 1] ? fail(s, tool_format(s->t, "syntax error: missing argument after %s", tool_cite(s->t, s->argv[s->at - 1]))) : fail(s, "missing operand");
+    if (!word(s))
+        return s->at && s->argv[s->at - 1]
+                   ? fail(s, tool_format(s->t, "syntax error: missing argument after %s", tool_cite(s->t, s->argv[s->at - 1])))
+                   : fail(s, "missing operand");
     if (++s->depth > 200) return fail(s, "expression nests too deep");
     const char *r;
     if (accept(s, "(")) {
         r = or_expr(s);
-        if (!accept(s, ")") && !s->failed) fail(s, word(s) ? tool_format(s->t, "syntax error: expecting ')' instead of %s", tool_cite(s->t, word(s))) : tool_format(s->t, "syntax error: expecting ')' after %s", tool_cite(s->t, s->argv[s->at - 1])));
+        if (!accept(s, ")") && !s->failed)
+            fail(s, word(s) ? tool_format(s->t, "syntax error: expecting ')' instead of %s", tool_cite(s->t, word(s)))
+                            : tool_format(s->t, "syntax error: expecting ')' after %s", tool_cite(s->t, s->argv[s->at - 1])));
     } else if (accept(s, "+")) r = word(s) ? s->argv[s->at++] : fail(s, "syntax error: missing argument after '+'");
     else if (accept(s, "length")) { const char *v = primary(s); r = from_integer(s, (long long)utf8_length(v, strlen(v))); }
     else if (accept(s, "match")) { const char *a = primary(s), *b = primary(s); r = match(s, a, b); }
@@ -110,7 +116,12 @@ static const char *comparison(expr_state *s) {
         const char *r = arithmetic(s, 1);
         long long a, b;
         int order = to_integer(l, &a) && to_integer(r, &b) ? (a < b ? -1 : a > b) : strcmp(l, r), yes;
-        yes = op == 0 ? order < 0 : op == 1 ? order <= 0 : op <= 3 ? order == 0 : op == 4 ? order != 0 : op == 5 ? order >= 0 : order > 0;
+        yes = op == 0   ? order < 0
+              : op == 1 ? order <= 0
+              : op <= 3 ? order == 0
+              : op == 4 ? order != 0
+              : op == 5 ? order >= 0
+                        : order > 0;
         l = yes ? "1" : "0";
     }
 }
@@ -137,33 +148,4 @@ int tool_expr(tool *t, int argc, char **argv) {
     io_puts(t->out, v);
     io_putc(t->out, '\n');
     return is_null(v);
-}
-
-static int factor_one(tool *t, const char *text) {
-    char *end;
-    while (*text == ' ' || *text == '+') text++;
-    unsigned long long n = strtoull(text, &end, 10);
-    if (*end || end == text || *text == '-') return tool_fail(t, 1, "%s is not a valid positive integer", tool_cite(t, text));
-    io_printf(t->out, "%llu:", n);
-    for (unsigned long long d = 2; d <= 4294967295ull && d * d <= n; d += d == 2 ? 1 : 2) while (n % d == 0) { io_printf(t->out, " %llu", d); n /= d; }
-    if (n > 1) io_printf(t->out, " %llu", n);
-    return io_putc(t->out, '\n') < 0;
-}
-
-int tool_factor(tool *t, int argc, char **argv) {
-    int status = 0;
-    if (argc > 1) { for (int i = 1; i < argc; i++) status |= factor_one(t, argv[i]); return status; }
-    const char *line;
-    ssize_t n;
-    while ((n = io_line(t->in, &line, '\n')) > 0) {
-        char *copy = tool_strndup(t, line, (size_t)n);
-        for (char *p = copy; *p;) {
-            p += strspn(p, " \t\n");
-            size_t len = strcspn(p, " \t\n");
-            if (!len) break;
-            status |= factor_one(t, tool_strndup(t, p, len));
-            p += len;
-        }
-    }
-    return status;
 }

@@ -11,11 +11,27 @@
 typedef struct { const char *text, *mime; } kind;
 
 static kind by_magic(const char *p, size_t n) {
-    static const struct { const char *magic; size_t n; kind k; } table[] = {{"\x7f" "ELF", 4, {"ELF 64-bit LSB executable", "application/x-executable"}}, {"\x89PNG\r\n\x1a\n", 8, {"PNG image data", "image/png"}}, {"\xff\xd8\xff", 3, {"JPEG image data", "image/jpeg"}},
-        {"GIF8", 4, {"GIF image data", "image/gif"}}, {"%PDF-", 5, {"PDF document", "application/pdf"}}, {"PK\x03\x04", 4, {"Zip archive data", "application/zip"}}, {"\x1f\x8b", 2, {"gzip compressed data", "application/gzip"}},
-        {"BZh", 3, {"bzip2 compressed data", "application/x-bzip2"}}, {"\xfd" "7zXZ", 5, {"XZ compressed data", "application/x-xz"}}, {"SQLite format 3", 15, {"SQLite 3.x database", "application/vnd.sqlite3"}}, {"\0asm", 4, {"WebAssembly (wasm) binary module version 0x1 (MVP)", "application/wasm"}},
-        {"<?xml", 5, {"XML 1.0 document, ASCII text", "text/xml"}}, {"<!DOCTYPE html", 14, {"HTML document, ASCII text", "text/html"}}, {"<html", 5, {"HTML document, ASCII text", "text/html"}}};
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) if (n >= table[i].n && !memcmp(p, table[i].magic, table[i].n)) return table[i].k;
+    static const struct {
+        const char *magic;
+        size_t n;
+        kind k;
+    } table[] = {{"\x7f"
+                  "ELF",
+                     4, {"ELF 64-bit LSB executable", "application/x-executable"}},
+        {"\x89PNG\r\n\x1a\n", 8, {"PNG image data", "image/png"}}, {"\xff\xd8\xff", 3, {"JPEG image data", "image/jpeg"}},
+        {"GIF8", 4, {"GIF image data", "image/gif"}}, {"%PDF-", 5, {"PDF document", "application/pdf"}},
+        {"PK\x03\x04", 4, {"Zip archive data", "application/zip"}}, {"\x1f\x8b", 2, {"gzip compressed data", "application/gzip"}},
+        {"BZh", 3, {"bzip2 compressed data", "application/x-bzip2"}},
+        {"\xfd"
+         "7zXZ",
+            5, {"XZ compressed data", "application/x-xz"}},
+        {"SQLite format 3", 15, {"SQLite 3.x database", "application/vnd.sqlite3"}},
+        {"\0asm", 4, {"WebAssembly (wasm) binary module version 0x1 (MVP)", "application/wasm"}},
+        {"<?xml", 5, {"XML 1.0 document, ASCII text", "text/xml"}},
+        {"<!DOCTYPE html", 14, {"HTML document, ASCII text", "text/html"}},
+        {"<html", 5, {"HTML document, ASCII text", "text/html"}}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (n >= table[i].n && !memcmp(p, table[i].magic, table[i].n)) return table[i].k;
     if (n > 262 && !memcmp(p + 257, "ustar", 5)) return (kind){"POSIX tar archive (GNU)", "application/x-tar"};
     return (kind){NULL, NULL};
 }
@@ -37,23 +53,39 @@ static kind by_text(tool *t, const char *p, size_t n) {
         while (*line == ' ') line++;
         char *space = strchr(line, ' '), *last = strrchr(line, '/');
         const char *shell = space && strstr(line, "env ") ? space + 1 : last ? last + 1 : line;
-        const char *what = !strncmp(shell, "bash", 4) ? "Bourne-Again shell script" : !strncmp(shell, "sh", 2) ? "POSIX shell script" : !strncmp(shell, "python", 6) ? "Python script" : !strncmp(shell, "perl", 4) ? "Perl script" : !strncmp(shell, "node", 4) ? "Node.js script" : NULL;
-        const char *mime = !strncmp(shell, "python", 6) ? "text/x-script.python" : !strncmp(shell, "perl", 4) ? "text/x-perl" : "text/x-shellscript";
-        if (what) return (kind){tool_format(t, "%s, %s text executable%s", what, ascii ? "ASCII" : "Unicode text, UTF-8", tail), mime};
-        return (kind){tool_format(t, "a %s script, %s text executable%s", line, ascii ? "ASCII" : "Unicode text, UTF-8", tail), "text/plain"};
+        const char *what = !strncmp(shell, "bash", 4)     ? "Bourne-Again shell script"
+                           : !strncmp(shell, "sh", 2)     ? "POSIX shell script"
+                           : !strncmp(shell, "python", 6) ? "Python script"
+                           : !strncmp(shell, "perl", 4)   ? "Perl script"
+                           : !strncmp(shell, "node", 4)   ? "Node.js script"
+                                                          : NULL;
+        const char *mime = !strncmp(shell, "python", 6) ? "text/x-script.python"
+                           : !strncmp(shell, "perl", 4) ? "text/x-perl"
+                                                        : "text/x-shellscript";
+        if (what)
+            return (kind){tool_format(t, "%s, %s text executable%s", what, ascii ? "ASCII" : "Unicode text, UTF-8", tail), mime};
+        return (kind){tool_format(t, "a %s script, %s text executable%s", line, ascii ? "ASCII" : "Unicode text, UTF-8", tail),
+            "text/plain"};
     }
     size_t i = 0;
     while (i < n && isspace((unsigned char)p[i])) i++;
     if (i < n && (p[i] == '{' || p[i] == '[')) {
         size_t end = n;
         while (end > i && isspace((unsigned char)p[end - 1])) end--;
-        if (end > i && p[end - 1] == (p[i] == '{' ? '}' : ']') && memchr(p, '"', n)) return (kind){"JSON text data", "application/json"};
+        if (end > i && p[end - 1] == (p[i] == '{' ? '}' : ']') && memchr(p, '"', n))
+            return (kind){"JSON text data", "application/json"};
     }
-    return (kind){tool_format(t, ascii ? "%s text%s" : !strcmp(encoding, "ISO-8859") ? "%s text%s" : "%s text%s", encoding, tail), "text/plain"};
+    return (kind){tool_format(t,
+                      ascii                           ? "%s text%s"
+                      : !strcmp(encoding, "ISO-8859") ? "%s text%s"
+                                                      : "%s text%s",
+                      encoding, tail),
+        "text/plain"};
 }
 
 int tool_file(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"brief", 0, 'b'}, {"mime-type", 0, 1}, {"mime", 0, 'i'}, {"dereference", 0, 'L'}, {0, 0, 0}};
+    static const tool_long longs[]
+        = {{"brief", 0, 'b'}, {"mime-type", 0, 1}, {"mime", 0, 'i'}, {"dereference", 0, 'L'}, {0, 0, 0}};
     int brief = 0, mime = 0, follow = 0, c;
     tool_opts o;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "biLhszk", longs)) != -1;) switch (c) {
@@ -71,14 +103,17 @@ int tool_file(tool *t, int argc, char **argv) {
         struct stat st;
         kind k = {NULL, NULL};
         int standard = !strcmp(argv[i], "-");
-        if (!standard && (follow ? stat(argv[i], &st) : lstat(argv[i], &st)) < 0) k = (kind){tool_format(t, "cannot open `%s' (%s)", argv[i], strerror(errno)), tool_format(t, "cannot open `%s' (%s)", argv[i], strerror(errno))};
+        if (!standard && (follow ? stat(argv[i], &st) : lstat(argv[i], &st)) < 0)
+            k = (kind){tool_format(t, "cannot open `%s' (%s)", argv[i], strerror(errno)),
+                tool_format(t, "cannot open `%s' (%s)", argv[i], strerror(errno))};
         else if (!standard && S_ISDIR(st.st_mode)) k = (kind){"directory", "inode/directory"};
         else if (!standard && S_ISLNK(st.st_mode)) {
             char target[4096];
             ssize_t n = readlink(argv[i], target, sizeof target - 1);
             target[n < 0 ? 0 : n] = '\0';
             struct stat real;
-            k = (kind){tool_format(t, stat(argv[i], &real) < 0 ? "broken symbolic link to %s" : "symbolic link to %s", target), "inode/symlink"};
+            k = (kind){tool_format(t, stat(argv[i], &real) < 0 ? "broken symbolic link to %s" : "symbolic link to %s", target),
+                "inode/symlink"};
         } else {
             io *from = standard ? io_ref(t->in) : io_open(argv[i], O_RDONLY, 0);
             buffer b = {.t = t};
@@ -89,7 +124,10 @@ int tool_file(tool *t, int argc, char **argv) {
             else { k = by_magic(b.p, b.n); if (!k.text) k = by_text(t, b.p, b.n); }
         }
         if (!brief) io_printf(t->out, "%s:%*s", standard ? "/dev/stdin" : argv[i], (int)(widest - strlen(argv[i]) + 1), "");
-        if (io_printf(t->out, mime == 2 ? "%s; charset=%s\n" : "%s\n", mime ? k.mime : k.text, !strncmp(k.mime, "text", 4) ? strstr(k.text, "UTF-8") ? "utf-8" : "us-ascii" : "binary") < 0) return 1;
+        if (io_printf(t->out, mime == 2 ? "%s; charset=%s\n" : "%s\n", mime ? k.mime : k.text,
+                !strncmp(k.mime, "text", 4) ? strstr(k.text, "UTF-8") ? "utf-8" : "us-ascii" : "binary")
+            < 0)
+            return 1;
     }
     return 0;
 }

@@ -108,8 +108,12 @@ void mode_text(const struct stat *st, char to[11]) {
 
 const char *type_text(const struct stat *st) {
     if (S_ISREG(st->st_mode)) return st->st_size ? "regular file" : "regular empty file";
-    return S_ISDIR(st->st_mode) ? "directory" : S_ISLNK(st->st_mode) ? "symbolic link" : S_ISCHR(st->st_mode) ? "character special file"
-        : S_ISBLK(st->st_mode) ? "block special file" : S_ISFIFO(st->st_mode) ? "fifo" : "socket";
+    return S_ISDIR(st->st_mode)    ? "directory"
+           : S_ISLNK(st->st_mode)  ? "symbolic link"
+           : S_ISCHR(st->st_mode)  ? "character special file"
+           : S_ISBLK(st->st_mode)  ? "block special file"
+           : S_ISFIFO(st->st_mode) ? "fifo"
+                                   : "socket";
 }
 
 unsigned long long file_blocks(const struct stat *st) {

@@ -7,8 +7,8 @@
 char *path_join(tool *t, const char *dir, const char *name);
 const char *path_last(const char *path);                    /* what follows the last slash that something follows */
 char *path_strip(tool *t, const char *path);                /* without trailing slashes */
-char *path_real(tool *t, const char *path, int missing);    /* absolute, no links, no . or ..; missing: 0 all must exist, 1 all but the
-                                                               last, 2 none need to; NULL and errno */
+char *path_real(tool *t, const char *path, int missing); /* absolute, no links, no . or ..; missing: 0 all must exist, 1 all but
+                                                            the last, 2 none need to; NULL and errno */
 char **directory_names(tool *t, const char *path, size_t *n); /* sorted by bytes, without . and ..; NULL and errno */
 void mode_text(const struct stat *st, char to[11]);         /* drwxr-xr-x */
 const char *type_text(const struct stat *st);               /* "regular file", "directory", ... as stat(1) says */

@@ -54,23 +54,36 @@ static fnode *take_exec(find_state *f, fnode *n) {
     return n;
 }
 
-static const struct { const char *name; int kind, args; } primaries[] = {{"-name", F_NAME, 1}, {"-iname", F_NAME, 1}, {"-path", F_PATH, 1}, {"-ipath", F_PATH, 1}, {"-wholename", F_PATH, 1}, {"-regex", F_REGEX, 1},
-    {"-iregex", F_REGEX, 1}, {"-type", F_TYPE, 1}, {"-xtype", F_TYPE, 1}, {"-size", F_SIZE, 1}, {"-empty", F_EMPTY, 0}, {"-mtime", F_TIME, 1}, {"-atime", F_TIME, 1}, {"-ctime", F_TIME, 1}, {"-mmin", F_TIME, 1},
-    {"-amin", F_TIME, 1}, {"-cmin", F_TIME, 1}, {"-newer", F_NEWER, 1}, {"-perm", F_PERM, 1}, {"-user", F_USER, 1}, {"-group", F_USER, 1}, {"-links", F_LINKS, 1}, {"-inum", F_INUM, 1}, {"-lname", F_LNAME, 1},
-    {"-executable", F_ACCESS, 0}, {"-readable", F_ACCESS, 0}, {"-writable", F_ACCESS, 0}, {"-true", F_TRUE, 0}, {"-false", F_FALSE, 0}, {"-prune", F_PRUNE, 0}, {"-quit", F_QUIT, 0}, {"-print", F_PRINT, 0},
-    {"-print0", F_PRINT, 0}, {"-printf", F_PRINTF, 1}, {"-ls", F_LS, 0}, {"-delete", F_DELETE, 0}, {"-exec", F_EXEC, 0}, {"-execdir", F_EXEC, 0}, {"-ok", F_EXEC, 0}, {"-maxdepth", F_OPTION, 1},
-    {"-mindepth", F_OPTION, 1}, {"-depth", F_OPTION, 0}, {"-d", F_OPTION, 0}, {"-follow", F_OPTION, 0}, {"-mount", F_OPTION, 0}, {"-xdev", F_OPTION, 0}, {"-regextype", F_OPTION, 1}, {"-nowarn", F_OPTION, 0},
-    {"-warn", F_OPTION, 0}, {"-noleaf", F_OPTION, 0}, {"-daystart", F_OPTION, 0}, {"-ignore_readdir_race", F_OPTION, 0}, {"-newermt", F_NEWERMT, 1}, {"-samefile", F_SAMEFILE, 1}, {"-fprint", F_FPRINT, 1}};
+static const struct {
+    const char *name;
+    int kind, args;
+} primaries[] = {{"-name", F_NAME, 1}, {"-iname", F_NAME, 1}, {"-path", F_PATH, 1}, {"-ipath", F_PATH, 1},
+    {"-wholename", F_PATH, 1}, {"-regex", F_REGEX, 1}, {"-iregex", F_REGEX, 1}, {"-type", F_TYPE, 1}, {"-xtype", F_TYPE, 1},
+    {"-size", F_SIZE, 1}, {"-empty", F_EMPTY, 0}, {"-mtime", F_TIME, 1}, {"-atime", F_TIME, 1}, {"-ctime", F_TIME, 1},
+    {"-mmin", F_TIME, 1}, {"-amin", F_TIME, 1}, {"-cmin", F_TIME, 1}, {"-newer", F_NEWER, 1}, {"-perm", F_PERM, 1},
+    {"-user", F_USER, 1}, {"-group", F_USER, 1}, {"-links", F_LINKS, 1}, {"-inum", F_INUM, 1}, {"-lname", F_LNAME, 1},
+    {"-executable", F_ACCESS, 0}, {"-readable", F_ACCESS, 0}, {"-writable", F_ACCESS, 0}, {"-true", F_TRUE, 0},
+    {"-false", F_FALSE, 0}, {"-prune", F_PRUNE, 0}, {"-quit", F_QUIT, 0}, {"-print", F_PRINT, 0}, {"-print0", F_PRINT, 0},
+    {"-printf", F_PRINTF, 1}, {"-ls", F_LS, 0}, {"-delete", F_DELETE, 0}, {"-exec", F_EXEC, 0}, {"-execdir", F_EXEC, 0},
+    {"-ok", F_EXEC, 0}, {"-maxdepth", F_OPTION, 1}, {"-mindepth", F_OPTION, 1}, {"-depth", F_OPTION, 0}, {"-d", F_OPTION, 0},
+    {"-follow", F_OPTION, 0}, {"-mount", F_OPTION, 0}, {"-xdev", F_OPTION, 0}, {"-regextype", F_OPTION, 1},
+    {"-nowarn", F_OPTION, 0}, {"-warn", F_OPTION, 0}, {"-noleaf", F_OPTION, 0}, {"-daystart", F_OPTION, 0},
+    {"-ignore_readdir_race", F_OPTION, 0}, {"-newermt", F_NEWERMT, 1}, {"-samefile", F_SAMEFILE, 1}, {"-fprint", F_FPRINT, 1}};
 
 static fnode *take_option(find_state *f, fnode *n) {
     if (!strcmp(n->name, "-maxdepth") || !strcmp(n->name, "-mindepth")) {
         char *end;
         long v = strtol(n->text, &end, 10);
-        if (end == n->text || *end || v < 0) { f->failed = tool_fail(f->t, 1, "Expected a positive decimal integer argument to %s, but got %s", n->name, tool_cite(f->t, n->text)); return NULL; }
+        if (end == n->text || *end || v < 0) {
+            f->failed = tool_fail(
+                f->t, 1, "Expected a positive decimal integer argument to %s, but got %s", n->name, tool_cite(f->t, n->text));
+            return NULL;
+        }
         if (n->name[2] == 'a') f->most = (int)v; else f->least = (int)v;
     } else if (!strcmp(n->name, "-depth") || !strcmp(n->name, "-d")) f->depth_first = 1;
     else if (!strcmp(n->name, "-follow")) f->follow = 'L';
-    else if (!strcmp(n->name, "-regextype")) f->regex_flags = strstr(n->text, "extended") || strstr(n->text, "egrep") || strstr(n->text, "awk") ? REGEX_EXTENDED : 0;
+    else if (!strcmp(n->name, "-regextype"))
+        f->regex_flags = strstr(n->text, "extended") || strstr(n->text, "egrep") || strstr(n->text, "awk") ? REGEX_EXTENDED : 0;
     n->kind = F_TRUE;
     return n;
 }
@@ -82,7 +95,10 @@ static fnode *primary(find_state *f) {
         if (++f->depth > 100) { f->failed = tool_fail(f->t, 1, "expression nests too deep"); return NULL; }
         fnode *n = expression(f);
         if (!n) return NULL;
-        if (!word(f) || strcmp(word(f), ")")) { f->failed = tool_fail(f->t, 1, "invalid expression; I was expecting to find a ')' somewhere but did not see one."); return NULL; }
+        if (!word(f) || strcmp(word(f), ")")) {
+            f->failed = tool_fail(f->t, 1, "invalid expression; I was expecting to find a ')' somewhere but did not see one.");
+            return NULL;
+        }
         f->at++;
         f->depth--;
         return n;
@@ -112,7 +128,8 @@ static fnode *primary(find_state *f) {
         case F_SIZE: bad = take_number(f, n->text, n, 1) < 0; break;
         case F_TIME: case F_LINKS: case F_INUM: bad = take_number(f, n->text, n, 0) < 0; break;
         case F_REGEX:
-            n->regex = pattern_compile(f->t, n->text, strlen(n->text), f->regex_flags | REGEX_LINE | (n->fold ? REGEX_ICASE : 0), &error);
+            n->regex = pattern_compile(
+                f->t, n->text, strlen(n->text), f->regex_flags | REGEX_LINE | (n->fold ? REGEX_ICASE : 0), &error);
             if (!n->regex) { f->failed = tool_fail(f->t, 1, "%s", error); return NULL; }
             break;
         case F_NEWER: case F_SAMEFILE:
@@ -122,7 +139,11 @@ static fnode *primary(find_state *f) {
             break;
         case F_NEWERMT: bad = date_parse(f->t, n->text, f->now, &n->when) < 0; break;
         case F_TYPE:
-            for (const char *c = n->text; *c; c++) if (!strchr("bcdpflsD,", *c)) { f->failed = tool_fail(f->t, 1, "Unknown argument to %s: %c", w, *c); return NULL; }
+            for (const char *c = n->text; *c; c++)
+                if (!strchr("bcdpflsD,", *c)) {
+                    f->failed = tool_fail(f->t, 1, "Unknown argument to %s: %c", w, *c);
+                    return NULL;
+                }
             break;
         case F_PERM: {
             const char *p = n->text + (*n->text == '-' || *n->text == '/');
@@ -138,7 +159,8 @@ static fnode *primary(find_state *f) {
         if (bad) { f->failed = tool_fail(f->t, 1, "invalid argument `%s' to `%s'", n->text, w); return NULL; }
         return n;
     }
-    f->failed = *w == '-' ? tool_fail(f->t, 1, "unknown predicate `%s'", w) : tool_fail(f->t, 1, "paths must precede expression: `%s'", w);
+    f->failed = *w == '-' ? tool_fail(f->t, 1, "unknown predicate `%s'", w)
+                          : tool_fail(f->t, 1, "paths must precede expression: `%s'", w);
     return NULL;
 }
 
@@ -147,7 +169,13 @@ static fnode *conjunction(find_state *f) {
     while (left && word(f)) {
         const char *w = word(f);
         if (!strcmp(w, "-o") || !strcmp(w, "-or") || !strcmp(w, ",") || !strcmp(w, ")")) break;
-        if (!strcmp(w, "-a") || !strcmp(w, "-and")) { f->at++; if (!word(f)) { f->failed = tool_fail(f->t, 1, "expected an expression after '%s'", w); return NULL; } }
+        if (!strcmp(w, "-a") || !strcmp(w, "-and")) {
+            f->at++;
+            if (!word(f)) {
+                f->failed = tool_fail(f->t, 1, "expected an expression after '%s'", w);
+                return NULL;
+            }
+        }
         fnode *n = make(f, F_AND);
         n->a = left;
         if (!(n->b = primary(f))) return NULL;
@@ -194,9 +222,15 @@ static void walk(find_state *f, const char *path, const char *root, int depth) {
 
 int tool_find_files(tool *t, int argc, char **argv) {
     find_state f = {.t = t, .argc = argc, .argv = argv, .most = 1000000, .now = moment_now(), .at = 1};
-    for (; f.at < argc && (!strcmp(argv[f.at], "-L") || !strcmp(argv[f.at], "-H") || !strcmp(argv[f.at], "-P") || !strncmp(argv[f.at], "-O", 2)); f.at++) f.follow = argv[f.at][1] == 'P' || argv[f.at][1] == 'O' ? 0 : argv[f.at][1];
+    for (; f.at < argc
+           && (!strcmp(argv[f.at], "-L") || !strcmp(argv[f.at], "-H") || !strcmp(argv[f.at], "-P")
+               || !strncmp(argv[f.at], "-O", 2));
+         f.at++)
+        f.follow = argv[f.at][1] == 'P' || argv[f.at][1] == 'O' ? 0 : argv[f.at][1];
     int first = f.at;
-    while (f.at < argc && argv[f.at][0] != '-' && strcmp(argv[f.at], "(") && strcmp(argv[f.at], "!") && strcmp(argv[f.at], ")") && strcmp(argv[f.at], ",")) f.at++;
+    while (f.at < argc && argv[f.at][0] != '-' && strcmp(argv[f.at], "(") && strcmp(argv[f.at], "!") && strcmp(argv[f.at], ")")
+           && strcmp(argv[f.at], ","))
+        f.at++;
     int roots = f.at - first;
     if (f.at < argc) {
         f.tree = expression(&f);

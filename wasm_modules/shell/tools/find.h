@@ -5,8 +5,39 @@
 #include "patterns.h"
 #include <sys/stat.h>
 
-enum { F_AND, F_OR, F_COMMA, F_NOT, F_NAME, F_PATH, F_REGEX, F_TYPE, F_SIZE, F_EMPTY, F_TIME, F_NEWER, F_NEWERMT, F_SAMEFILE, F_PERM, F_USER, F_LINKS, F_INUM, F_LNAME, F_ACCESS, F_TRUE, F_FALSE, F_PRUNE, F_QUIT,
-    F_PRINT, F_PRINTF, F_LS, F_DELETE, F_EXEC, F_OPTION, F_FPRINT };
+enum {
+    F_AND,
+    F_OR,
+    F_COMMA,
+    F_NOT,
+    F_NAME,
+    F_PATH,
+    F_REGEX,
+    F_TYPE,
+    F_SIZE,
+    F_EMPTY,
+    F_TIME,
+    F_NEWER,
+    F_NEWERMT,
+    F_SAMEFILE,
+    F_PERM,
+    F_USER,
+    F_LINKS,
+    F_INUM,
+    F_LNAME,
+    F_ACCESS,
+    F_TRUE,
+    F_FALSE,
+    F_PRUNE,
+    F_QUIT,
+    F_PRINT,
+    F_PRINTF,
+    F_LS,
+    F_DELETE,
+    F_EXEC,
+    F_OPTION,
+    F_FPRINT
+};
 
 typedef struct fnode {
     int kind, fold, sign, plus, argc;

@@ -9,9 +9,19 @@
 #include <string.h>
 #include <unistd.h>
 
-static int compare(const fnode *n, long long value) { return n->sign > 0 ? value > n->number : n->sign < 0 ? value < n->number : value == n->number; }
+static int compare(const fnode *n, long long value) {
+    return n->sign > 0 ? value > n->number : n->sign < 0 ? value < n->number : value == n->number;
+}
 
-static char type_letter(const struct stat *st) { return S_ISDIR(st->st_mode) ? 'd' : S_ISLNK(st->st_mode) ? 'l' : S_ISREG(st->st_mode) ? 'f' : S_ISCHR(st->st_mode) ? 'c' : S_ISBLK(st->st_mode) ? 'b' : S_ISFIFO(st->st_mode) ? 'p' : 's'; }
+static char type_letter(const struct stat *st) {
+    return S_ISDIR(st->st_mode)    ? 'd'
+           : S_ISLNK(st->st_mode)  ? 'l'
+           : S_ISREG(st->st_mode)  ? 'f'
+           : S_ISCHR(st->st_mode)  ? 'c'
+           : S_ISBLK(st->st_mode)  ? 'b'
+           : S_ISFIFO(st->st_mode) ? 'p'
+                                   : 's';
+}
 
 static int test_time(find_state *f, const fnode *n, const fentry *e) {
     const struct timespec *t = n->name[1] == 'a' ? &e->st.st_atim : n->name[1] == 'c' ? &e->st.st_ctim : &e->st.st_mtim;
@@ -19,7 +29,9 @@ static int test_time(find_state *f, const fnode *n, const fentry *e) {
     if (strstr(n->name, "min")) {
         /* minutes round up when compared for "more than" */
         double minutes = (double)age / 60;
-        return n->sign > 0 ? minutes > (double)n->number : n->sign < 0 ? minutes < (double)n->number : (long long)(minutes + 0.999999) == n->number;
+        return n->sign > 0   ? minutes > (double)n->number
+               : n->sign < 0 ? minutes < (double)n->number
+                             : (long long)(minutes + 0.999999) == n->number;
     }
     return compare(n, age / 86400);
 }
@@ -46,9 +58,26 @@ static const char *put_directive(find_state *f, buffer *b, const char *p, const 
     char mode[11], target[4096];
     switch (*p) {
     case 'p': buffer_puts(b, e->path); break;
-    case 'f': { const char *last = path_last(e->path); buffer_add(b, last, strcspn(last, "/") ? strcspn(last, "/") : strlen(last)); break; }
-    case 'h': { const char *last = path_last(e->path); size_t n = (size_t)(last - e->path); while (n > 1 && e->path[n - 1] == '/') n--; if (last == e->path) buffer_putc(b, '.'); else buffer_add(b, e->path, n); break; }
-    case 'P': { size_t n = strlen(e->root); const char *rest = e->path + n; while (*rest == '/') rest++; buffer_puts(b, rest); break; }
+    case 'f': {
+        const char *last = path_last(e->path);
+        buffer_add(b, last, strcspn(last, "/") ? strcspn(last, "/") : strlen(last));
+        break;
+    }
+    case 'h': {
+        const char *last = path_last(e->path);
+        size_t n = (size_t)(last - e->path);
+        while (n > 1 && e->path[n - 1] == '/') n--;
+        if (last == e->path) buffer_putc(b, '.');
+        else buffer_add(b, e->path, n);
+        break;
+    }
+    case 'P': {
+        size_t n = strlen(e->root);
+        const char *rest = e->path + n;
+        while (*rest == '/') rest++;
+        buffer_puts(b, rest);
+        break;
+    }
     case 'H': buffer_puts(b, e->root); break;
     case 's': buffer_printf(b, "%lld", (long long)e->st.st_size); break;
     case 'k': buffer_printf(b, "%llu", (file_blocks(&e->st) + 1) / 2); break;
@@ -63,7 +92,12 @@ static const char *put_directive(find_state *f, buffer *b, const char *p, const 
     case 'G': buffer_printf(b, "%u", file_group(&e->st)); break;
     case 'i': buffer_printf(b, "%llu", (unsigned long long)e->st.st_ino); break;
     case 'n': buffer_printf(b, "%llu", (unsigned long long)e->st.st_nlink); break;
-    case 'l': if (S_ISLNK(e->st.st_mode)) { ssize_t n = readlink(e->path, target, sizeof target); if (n > 0) buffer_add(b, target, (size_t)n); } break;
+    case 'l':
+        if (S_ISLNK(e->st.st_mode)) {
+            ssize_t n = readlink(e->path, target, sizeof target);
+            if (n > 0) buffer_add(b, target, (size_t)n);
+        }
+        break;
     case 't': date_format(b, "%a %b %e %H:%M:%S.%N0 %Y", e->st.st_mtim, 0); break;
     case 'T': case 'A': case 'C': {
         struct timespec t = *p == 'T' ? e->st.st_mtim : *p == 'A' ? e->st.st_atim : e->st.st_ctim;
@@ -93,7 +127,10 @@ static void print_formatted(find_state *f, const char *p, const fentry *e) {
             } else { buffer_putc(&b, '\\'); buffer_putc(&b, *p); }
         } else if (*p == '%' && p[1]) {
             int left = 0, width = 0, zero = 0;
-            for (p++; *p == '-' || *p == '0' || *p == '#' || *p == ' ' || *p == '+'; p++) { left |= *p == '-'; zero |= *p == '0'; }
+            for (p++; *p == '-' || *p == '0' || *p == '#' || *p == ' ' || *p == '+'; p++) {
+                left |= *p == '-';
+                zero |= *p == '0';
+            }
             for (; *p >= '0' && *p <= '9'; p++) if (width < 10000) width = width * 10 + *p - '0';
             buffer one = {.t = f->t};
             buffer_puts(&one, "");
@@ -118,7 +155,10 @@ static int run_one(find_state *f, fnode *n, const char *path) {
         }
         argv[i] = b.p;
     }
-    if (f->t->knows && !f->t->knows(f->t, argv[0])) { tool_fail(f->t, 1, "%s: No such file or directory", tool_cite(f->t, argv[0])); return 0; }
+    if (f->t->knows && !f->t->knows(f->t, argv[0])) {
+        tool_fail(f->t, 1, "%s: No such file or directory", tool_cite(f->t, argv[0]));
+        return 0;
+    }
     if (!f->t->run) return 0;
     return f->t->run(f->t, n->argc, argv) == 0;
 }
@@ -150,7 +190,8 @@ static int execute(find_state *f, fnode *n, fentry *e) {
         if (got <= 0 || (*line != 'y' && *line != 'Y')) return 0;
     }
     if (!n->plus) return run_one(f, n, path);
-    if (n->batch_n == n->batch_cap) n->batch = tool_realloc(f->t, n->batch, (size_t)(n->batch_cap = n->batch_cap ? n->batch_cap * 2 : 32) * sizeof *n->batch);
+    if (n->batch_n == n->batch_cap)
+        n->batch = tool_realloc(f->t, n->batch, (size_t)(n->batch_cap = n->batch_cap ? n->batch_cap * 2 : 32) * sizeof *n->batch);
     n->batch[n->batch_n++] = tool_strdup(f->t, path);
     n->batch_bytes += strlen(path) + 1;
     if (n->batch_bytes > 100000) run_batch(f, n);
@@ -183,8 +224,9 @@ static void list_entry(find_state *f, fentry *e) {
     char mode[11];
     buffer b = {.t = f->t};
     mode_text(&e->st, mode);
-    buffer_printf(&b, "%9llu %6llu %s %3llu %-8s %-8s %8lld ", (unsigned long long)e->st.st_ino, (file_blocks(&e->st) + 1) / 2, mode, (unsigned long long)e->st.st_nlink, user_name(f->t, file_owner(&e->st)),
-        group_name(f->t, file_group(&e->st)), (long long)e->st.st_size);
+    buffer_printf(&b, "%9llu %6llu %s %3llu %-8s %-8s %8lld ", (unsigned long long)e->st.st_ino, (file_blocks(&e->st) + 1) / 2,
+        mode, (unsigned long long)e->st.st_nlink, user_name(f->t, file_owner(&e->st)), group_name(f->t, file_group(&e->st)),
+        (long long)e->st.st_size);
     date_format(&b, "%b %e %H:%M", e->st.st_mtim, 0);
     buffer_printf(&b, " %s\n", e->path);
     io_write(f->t->out, b.p, b.n);
@@ -199,22 +241,33 @@ int find_test(find_state *f, fnode *n, fentry *e) {
     case F_OR: return find_test(f, n->a, e) || f->quit || find_test(f, n->b, e);
     case F_COMMA: find_test(f, n->a, e); return f->quit ? 0 : find_test(f, n->b, e);
     case F_NOT: return !find_test(f, n->a, e);
-    case F_NAME: { char *clean = path_strip(f->t, e->path); int hit = glob_matches(n->text, path_last(clean), n->fold, 0); return hit; }
+    case F_NAME: {
+        char *clean = path_strip(f->t, e->path);
+        int hit = glob_matches(n->text, path_last(clean), n->fold, 0);
+        return hit;
+    }
     case F_PATH: return glob_matches(n->text, e->path, n->fold, 0);
     case F_REGEX: return regex_test(n->regex, e->path, strlen(e->path)) > 0;
     case F_TYPE:
-        if (n->name[1] == 'x') return S_ISLNK(e->st.st_mode) ? (stat(e->path, &st) == 0 ? strchr(n->text, type_letter(&st)) != NULL : strchr(n->text, 'l') != NULL) : strchr(n->text, type_letter(&e->st)) != NULL;
+        if (n->name[1] == 'x')
+            return S_ISLNK(e->st.st_mode)
+                       ? (stat(e->path, &st) == 0 ? strchr(n->text, type_letter(&st)) != NULL : strchr(n->text, 'l') != NULL)
+                       : strchr(n->text, type_letter(&e->st)) != NULL;
         return strchr(n->text, type_letter(&e->st)) != NULL;
     case F_SIZE: return compare(n, ((long long)e->st.st_size + n->unit - 1) / n->unit);
     case F_EMPTY: return is_empty(f, e);
     case F_TIME: return test_time(f, n, e);
-    case F_NEWER: case F_NEWERMT: return e->st.st_mtim.tv_sec != n->when.tv_sec ? e->st.st_mtim.tv_sec > n->when.tv_sec : e->st.st_mtim.tv_nsec > n->when.tv_nsec;
+    case F_NEWER:
+    case F_NEWERMT:
+        return e->st.st_mtim.tv_sec != n->when.tv_sec ? e->st.st_mtim.tv_sec > n->when.tv_sec
+                                                      : e->st.st_mtim.tv_nsec > n->when.tv_nsec;
     case F_SAMEFILE: return (long long)e->st.st_ino == n->number;
     case F_PERM: {
         unsigned have = modes_get(&e->st), want = (unsigned)n->number;
         return n->sign < 0 ? (have & want) == want : n->sign > 0 ? !want || have & want : have == want;
     }
-    case F_USER: return !strcmp(n->text, n->name[1] == 'u' ? user_name(f->t, file_owner(&e->st)) : group_name(f->t, file_group(&e->st)));
+    case F_USER:
+        return !strcmp(n->text, n->name[1] == 'u' ? user_name(f->t, file_owner(&e->st)) : group_name(f->t, file_group(&e->st)));
     case F_LINKS: return compare(n, (long long)e->st.st_nlink);
     case F_INUM: return compare(n, (long long)e->st.st_ino);
     case F_LNAME: {
@@ -223,7 +276,10 @@ int find_test(find_state *f, fnode *n, fentry *e) {
         target[got] = '\0';
         return glob_matches(n->text, target, 0, 0);
     }
-    case F_ACCESS: return n->name[1] == 'e' ? (modes_get(&e->st) & 0111) != 0 : n->name[1] == 'r' ? (modes_get(&e->st) & 0444) != 0 : (modes_get(&e->st) & 0222) != 0;
+    case F_ACCESS:
+        return n->name[1] == 'e'   ? (modes_get(&e->st) & 0111) != 0
+               : n->name[1] == 'r' ? (modes_get(&e->st) & 0444) != 0
+                                   : (modes_get(&e->st) & 0222) != 0;
     case F_TRUE: return 1;
     case F_FALSE: return 0;
     case F_PRUNE: f->pruned = 1; return 1;

@@ -1,4 +1,5 @@
-/* fold.c - fold: wrap lines at a width; fmt: refill paragraphs; expand and unexpand: tabs to spaces and back. Columns count bytes, as GNU's do. */
+/* fold.c - fold: wrap lines at a width; fmt: refill paragraphs; expand and unexpand: tabs to spaces and back. Columns count
+ * bytes, as GNU's do. */
 #include "buffer.h"
 #include "inputs.h"
 #include <ctype.h>
@@ -52,7 +53,10 @@ int tool_fold(tool *t, int argc, char **argv) {
     int c;
     if (argc > 1 && argv[1][0] == '-' && isdigit((unsigned char)argv[1][1])) argv[1] = tool_format(t, "-w%s", argv[1] + 1);
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "w:sb", longs)) != -1;) switch (c) {
-        case 'w': s.width = strtoul(o.arg, NULL, 10); if (!s.width) return tool_fail(t, 1, "invalid number of columns: %s", tool_cite(t, o.arg)); break;
+        case 'w':
+            s.width = strtoul(o.arg, NULL, 10);
+            if (!s.width) return tool_fail(t, 1, "invalid number of columns: %s", tool_cite(t, o.arg));
+            break;
         case 's': s.spaces = 1; break;
         case 'b': s.bytes = 1; break;
         default: return 1;
@@ -60,13 +64,22 @@ int tool_fold(tool *t, int argc, char **argv) {
     return for_each_input(t, argc, argv, o.index, fold_stream, &s);
 }
 
-typedef struct { size_t width, goal; int split_only, uniform, crown, tagged; const char *prefix; span_list words; size_t first_indent, indent, before; int in_paragraph; } fmt_state;
+typedef struct {
+    size_t width, goal;
+    int split_only, uniform, crown, tagged;
+    const char *prefix;
+    span_list words;
+    size_t first_indent, indent, before;
+    int in_paragraph;
+} fmt_state;
 
 /* Whether a sentence ends with word i: by its mark and the space after it, or because the paragraph does. */
 static int is_final(const fmt_state *s, size_t i);
 static int ends_sentence(span w) { return w.n && strchr(".?!", w.p[w.n - 1]); }
 
-static int is_final(const fmt_state *s, size_t i) { return i + 1 == s->words.n || (ends_sentence(s->words.at[i]) && s->words.at[i + 1].p[-1] == 1); }
+static int is_final(const fmt_state *s, size_t i) {
+    return i + 1 == s->words.n || (ends_sentence(s->words.at[i]) && s->words.at[i + 1].p[-1] == 1);
+}
 
 /* What breaking before word i costs, after GNU's table: sentence ends are good places, widows and orphans bad ones. */
 static double break_cost(const fmt_state *s, size_t i) {
@@ -170,7 +183,8 @@ static int fmt_stream(tool *t, io *from, const char *name, void *context) {
                 span last = s->words.at[s->words.n - 1];
                 char e = last.p[last.n - 1];
                 int at_line_start = start == 0 || start == indent || start == first;
-                if ((e == '.' || e == '?' || e == '!') && (s->uniform || at_line_start || (start >= 2 && line[start - 2] == ' '))) w[0] = 1;
+                if ((e == '.' || e == '?' || e == '!') && (s->uniform || at_line_start || (start >= 2 && line[start - 2] == ' ')))
+                    w[0] = 1;
             }
             span_add(t, &s->words, w + 1, i - start);
             while (i < n && (line[i] == ' ' || line[i] == '\t')) i++;
@@ -181,13 +195,17 @@ static int fmt_stream(tool *t, io *from, const char *name, void *context) {
 }
 
 int tool_fmt(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"width", 1, 'w'}, {"goal", 1, 'g'}, {"split-only", 0, 's'}, {"uniform-spacing", 0, 'u'}, {"crown-margin", 0, 'c'}, {"tagged-paragraph", 0, 't'}, {"prefix", 1, 'p'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"width", 1, 'w'}, {"goal", 1, 'g'}, {"split-only", 0, 's'}, {"uniform-spacing", 0, 'u'},
+        {"crown-margin", 0, 'c'}, {"tagged-paragraph", 0, 't'}, {"prefix", 1, 'p'}, {0, 0, 0}};
     fmt_state s = {.width = 75};
     tool_opts o;
     int c;
     if (argc > 1 && argv[1][0] == '-' && isdigit((unsigned char)argv[1][1])) argv[1] = tool_format(t, "-w%s", argv[1] + 1);
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "w:g:suctp:", longs)) != -1;) switch (c) {
-        case 'w': s.width = strtoul(o.arg, NULL, 10); if (!s.width) return tool_fail(t, 1, "invalid width: %s", tool_cite(t, o.arg)); break;
+        case 'w':
+            s.width = strtoul(o.arg, NULL, 10);
+            if (!s.width) return tool_fail(t, 1, "invalid width: %s", tool_cite(t, o.arg));
+            break;
         case 'g': s.goal = strtoul(o.arg, NULL, 10); break;
         case 's': s.split_only = 1; break;
         case 'u': s.uniform = 1; break;
@@ -199,7 +217,10 @@ int tool_fmt(tool *t, int argc, char **argv) {
     return for_each_input(t, argc, argv, o.index, fmt_stream, &s);
 }
 
-typedef struct { size_t stops[256], every, from; int count, initial, all; } tab_state;   /* every: stops beyond the list, counted from column from */
+typedef struct {
+    size_t stops[256], every, from;
+    int count, initial, all;
+} tab_state; /* every: stops beyond the list, counted from column from */
 
 /* Columns to the next stop after column. */
 static size_t next_stop(const tab_state *s, size_t column) {
@@ -241,8 +262,15 @@ static int expand_stream(tool *t, io *from, const char *name, void *context) {
         b.n = 0;
         for (ssize_t i = 0; i < got; i++) {
             char c = line[i];
-            if (c == '\t' && (leading || !s->initial)) { size_t to = next_stop(s, column); for (; column < to; column++) buffer_putc(&b, ' '); }
-            else { if (c != ' ') leading = 0; if (c == '\b') column = column ? column - 1 : 0; else column++; buffer_putc(&b, c); }
+            if (c == '\t' && (leading || !s->initial)) {
+                size_t to = next_stop(s, column);
+                for (; column < to; column++) buffer_putc(&b, ' ');
+            } else {
+                if (c != ' ') leading = 0;
+                if (c == '\b') column = column ? column - 1 : 0;
+                else column++;
+                buffer_putc(&b, c);
+            }
         }
         if (io_write(t->out, b.p, b.n) < 0) return 1;
     }

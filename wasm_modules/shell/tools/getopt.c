@@ -2,7 +2,12 @@
 #include "buffer.h"
 #include <string.h>
 
-typedef struct { tool *t; const char *shorts, *longs, *name; int plain, quiet, in_order, posix, bad; buffer out, rest; } getopt_state;
+typedef struct {
+    tool *t;
+    const char *shorts, *longs, *name;
+    int plain, quiet, in_order, posix, bad;
+    buffer out, rest;
+} getopt_state;
 
 static void put_value(getopt_state *s, buffer *b, const char *text) {
     buffer_putc(b, ' ');
@@ -17,7 +22,8 @@ static void complain(getopt_state *s, const char *what, const char *option, int 
     if (!s->quiet) io_printf(s->t->err, is_long ? "%s: %s '--%s'\n" : "%s: %s -- '%s'\n", s->name, what, option);
 }
 
-/* The entry of a long option in the comma-separated list: exact, or the only one it begins. NULL when there is none, or several. */
+/* The entry of a long option in the comma-separated list: exact, or the only one it begins. NULL when there is none, or several.
+ */
 static const char *find_long(getopt_state *s, const char *name, size_t n, size_t *length) {
     const char *found = NULL;
     int several = 0;
@@ -43,8 +49,16 @@ static int take_long(getopt_state *s, const char *word, char **next) {
     if (!entry) { complain(s, "unrecognized option", name, 1); return 0; }
     int takes = entry[length] != ':' ? 0 : entry[length + 1] == ':' ? 2 : 1;
     char *full = tool_strndup(s->t, entry, length);
-    if (!takes && value) { s->bad = 1; if (!s->quiet) io_printf(s->t->err, "%s: option '--%s' doesn't allow an argument\n", s->name, full); return 0; }
-    if (takes == 1 && !value && !*next) { s->bad = 1; if (!s->quiet) io_printf(s->t->err, "%s: option '--%s' requires an argument\n", s->name, full); return 0; }
+    if (!takes && value) {
+        s->bad = 1;
+        if (!s->quiet) io_printf(s->t->err, "%s: option '--%s' doesn't allow an argument\n", s->name, full);
+        return 0;
+    }
+    if (takes == 1 && !value && !*next) {
+        s->bad = 1;
+        if (!s->quiet) io_printf(s->t->err, "%s: option '--%s' requires an argument\n", s->name, full);
+        return 0;
+    }
     buffer_printf(&s->out, " --%s", full);
     if (takes) put_value(s, &s->out, value ? value : takes == 1 ? *next : "");
     return takes == 1 && !value;
@@ -86,8 +100,9 @@ static int arrange(getopt_state *s, int argc, char **argv) {
 }
 
 int tool_getopt(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"options", 1, 'o'}, {"longoptions", 1, 'l'}, {"longoption", 1, 'l'}, {"name", 1, 'n'}, {"quiet", 0, 'q'}, {"quiet-output", 0, 'Q'}, {"unquoted", 0, 'u'},
-        {"test", 0, 'T'}, {"alternative", 0, 'a'}, {"shell", 1, 's'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"options", 1, 'o'}, {"longoptions", 1, 'l'}, {"longoption", 1, 'l'}, {"name", 1, 'n'},
+        {"quiet", 0, 'q'}, {"quiet-output", 0, 'Q'}, {"unquoted", 0, 'u'}, {"test", 0, 'T'}, {"alternative", 0, 'a'},
+        {"shell", 1, 's'}, {0, 0, 0}};
     getopt_state s = {.t = t, .name = "getopt", .out = {.t = t}, .rest = {.t = t}};
     if (argc < 2) { tool_fail(t, 2, "missing optstring argument"); return tool_usage(t, 2); }
     if (argv[1][0] != '-') {

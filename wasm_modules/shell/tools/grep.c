@@ -22,13 +22,20 @@ static int add_pattern_file(grep_state *g, const char *path) {
     return 0;
 }
 
+/* [:space:] alone is surely a slip for [[:space:]]: GNU refuses it. */
+static int is_bare_class(const char *p, size_t n) {
+    return n > 4 && p[0] == '[' && p[1] == ':' && p[n - 2] == ':' && p[n - 1] == ']' && !memchr(p + 1, '[', n - 1);
+}
+
 static int compile(grep_state *g) {
     int flags = g->syntax | (g->icase ? REGEX_ICASE : 0) | (g->word ? REGEX_WORD : 0) | (g->whole_line ? REGEX_LINE : 0);
     const char *error;
     buffer_puts(&g->pattern, "");
     flags |= g->syntax & REGEX_PERL ? REGEX_ASCII : REGEX_NEWLINE_ALT;
-    if (g->syntax & REGEX_PERL && memchr(g->pattern.p, '\n', g->pattern.n)) return tool_fail(g->t, 2, "the -P option only supports a single pattern");
-    /* the fast path: a plain-text BRE or ERE */
+    if (g->syntax & REGEX_PERL && memchr(g->pattern.p, '\n', g->pattern.n))
+        return tool_fail(g->t, 2, "the -P option only supports a single pattern");
+    if (!(g->syntax & (REGEX_PERL | REGEX_LITERAL)) && is_bare_class(g->pattern.p, g->pattern.n))
+        return tool_fail(g->t, 2, "character class syntax is [[:space:]], not [:space:]");
     g->regex = pattern_compile(g->t, g->pattern.p, g->pattern.n, flags, &error);
     if (!g->regex && !strncmp(error, "Unmatched [", 11)) error = "Invalid regular expression";
     return g->regex ? 0 : tool_fail(g->t, 2, "%s", error);
@@ -50,15 +57,19 @@ static int take_count(grep_state *g, const char *arg, unsigned long *to, const c
 }
 
 static int parse_options(grep_state *g, tool_opts *o) {
-    static const tool_long longs[] = {{"extended-regexp", 0, 'E'}, {"fixed-strings", 0, 'F'}, {"basic-regexp", 0, 'G'}, {"perl-regexp", 0, 'P'}, {"regexp", 1, 'e'}, {"file", 1, 'f'},
-        {"ignore-case", 0, 'i'}, {"no-ignore-case", 0, 128}, {"invert-match", 0, 'v'}, {"word-regexp", 0, 'w'}, {"line-regexp", 0, 'x'}, {"count", 0, 'c'}, {"color", 2, 129},
-        {"colour", 2, 129}, {"files-without-match", 0, 'L'}, {"files-with-matches", 0, 'l'}, {"max-count", 1, 'm'}, {"only-matching", 0, 'o'}, {"quiet", 0, 'q'},
-        {"silent", 0, 'q'}, {"no-messages", 0, 's'}, {"byte-offset", 0, 'b'}, {"with-filename", 0, 'H'}, {"no-filename", 0, 'h'}, {"label", 1, 130}, {"line-number", 0, 'n'},
-        {"initial-tab", 0, 'T'}, {"null", 0, 'Z'}, {"after-context", 1, 'A'}, {"before-context", 1, 'B'}, {"context", 1, 'C'}, {"text", 0, 'a'}, {"binary-files", 1, 131},
-        {"exclude", 1, 132}, {"exclude-dir", 1, 133}, {"include", 1, 134}, {"recursive", 0, 'r'}, {"dereference-recursive", 0, 'R'}, {"null-data", 0, 'z'}, {"line-buffered", 0, 135},
-        {"binary", 0, 'U'}, {"directories", 1, 'd'}, {"devices", 1, 'D'}, {"exclude-from", 1, 135}, {"group-separator", 1, 136}, {"no-group-separator", 0, 137}, {0, 0, 0}};
+    static const tool_long longs[] = {{"extended-regexp", 0, 'E'}, {"fixed-strings", 0, 'F'}, {"basic-regexp", 0, 'G'},
+        {"perl-regexp", 0, 'P'}, {"regexp", 1, 'e'}, {"file", 1, 'f'}, {"ignore-case", 0, 'i'}, {"no-ignore-case", 0, 128},
+        {"invert-match", 0, 'v'}, {"word-regexp", 0, 'w'}, {"line-regexp", 0, 'x'}, {"count", 0, 'c'}, {"color", 2, 129},
+        {"colour", 2, 129}, {"files-without-match", 0, 'L'}, {"files-with-matches", 0, 'l'}, {"max-count", 1, 'm'},
+        {"only-matching", 0, 'o'}, {"quiet", 0, 'q'}, {"silent", 0, 'q'}, {"no-messages", 0, 's'}, {"byte-offset", 0, 'b'},
+        {"with-filename", 0, 'H'}, {"no-filename", 0, 'h'}, {"label", 1, 130}, {"line-number", 0, 'n'}, {"initial-tab", 0, 'T'},
+        {"null", 0, 'Z'}, {"after-context", 1, 'A'}, {"before-context", 1, 'B'}, {"context", 1, 'C'}, {"text", 0, 'a'},
+        {"binary-files", 1, 131}, {"exclude", 1, 132}, {"exclude-dir", 1, 133}, {"include", 1, 134}, {"recursive", 0, 'r'},
+        {"dereference-recursive", 0, 'R'}, {"null-data", 0, 'z'}, {"line-buffered", 0, 135}, {"binary", 0, 'U'},
+        {"directories", 1, 'd'}, {"devices", 1, 'D'}, {"exclude-from", 1, 135}, {"group-separator", 1, 136},
+        {"no-group-separator", 0, 137}, {0, 0, 0}};
     int c;
-    while ((c = tool_opts_next(g->t, o, "EFGPe:f:ivwxyclLqsnHhom:A:B:C:rRabzZTUud:D:0123456789", longs)) != -1) switch (c) {
+    while ((c = tool_opts_next(g->t, o, "EFGPe:f:ivwxyclLqsnHhom:A:B:C:rRabzZTUVud:D:0123456789", longs)) != -1) switch (c) {
         case 'E': g->syntax = REGEX_EXTENDED; break;
         case 'F': g->syntax = REGEX_LITERAL; break;
         case 'G': g->syntax = 0; break;
@@ -82,7 +93,11 @@ static int parse_options(grep_state *g, tool_opts *o) {
         case 'm': if (take_count(g, o->arg, &g->most, "max count")) return 2; break;
         case 'A': g->context = 1; if (take_count(g, o->arg, &g->after, "context length argument")) return 2; break;
         case 'B': g->context = 1; if (take_count(g, o->arg, &g->before, "context length argument")) return 2; break;
-        case 'C': g->context = 1; if (take_count(g, o->arg, &g->after, "context length argument")) return 2; g->before = g->after; break;
+        case 'C':
+            g->context = 1;
+            if (take_count(g, o->arg, &g->after, "context length argument")) return 2;
+            g->before = g->after;
+            break;
         case 'r': g->recursive = 1; break;
         case 'R': g->recursive = 2; break;
         case 'a': g->text = 1; break;
@@ -90,12 +105,16 @@ static int parse_options(grep_state *g, tool_opts *o) {
         case 'z': g->delim = '\0'; break;
         case 'Z': g->null_names = 1; break;
         case 'T': g->tab = 1; break;
+        case 'V': tool_about(g->t, g->t->name, "--version"); return -1;
         case 129: g->color = !o->arg ? 0 : !strcmp(o->arg, "always"); break;
         case 130: g->label = o->arg; break;
         case 131: g->text = !strcmp(o->arg, "text"); g->skip_binary = !strcmp(o->arg, "without-match"); break;
         case 'I' : break;
         case 132: case 133: case 134:
-            if (g->globs < GREP_GLOBS) { g->glob[g->globs].kind = c == 132 ? 'x' : c == 133 ? 'd' : 'i'; g->glob[g->globs++].pattern = o->arg; }
+            if (g->globs < GREP_GLOBS) {
+                g->glob[g->globs].kind = c == 132 ? 'x' : c == 133 ? 'd' : 'i';
+                g->glob[g->globs++].pattern = o->arg;
+            }
             break;
         case 136: g->separator = o->arg; break;
         case 137: g->separator = NULL; break;
@@ -114,9 +133,8 @@ static int grep_main(tool *t, int argc, char **argv, int syntax) {
     /* -I is a short option of its own: no binary files */
     for (int i = 1; i < argc; i++) if (!strcmp(argv[i], "-I")) { argv[i] = "--binary-files=without-match"; }
     tool_opts_start(&o, argc, argv);
-    if (parse_options(&g, &o)) {
-        return 2;
-    }
+    int stop = parse_options(&g, &o);
+    if (stop) return stop < 0 ? 0 : 2;
     if (!g.have_pattern) {
         if (o.index >= argc) {
             io_printf(t->err, "Usage: %s [OPTION]... PATTERNS [FILE]...\n", t->name);

@@ -10,8 +10,10 @@ typedef struct {
     tool *t;
     regex *regex;
     buffer pattern;
-    int patterns, have_pattern, no_patterns, syntax, icase, invert, word, whole_line, count_only, list, quiet, silent, numbers, only, recursive, text, offsets, delim;
-    int null_names, tab, color, skip_binary, skip_dirs, names, old_context;                   /* names: 1 always, -1 never, 2 only below directories */
+    int patterns, have_pattern, no_patterns, syntax, icase, invert, word, whole_line, count_only, list, quiet, silent, numbers,
+        only, recursive, text, offsets, delim;
+    int null_names, tab, color, skip_binary, skip_dirs, names,
+        old_context; /* names: 1 always, -1 never, 2 only below directories */
     unsigned long most, before, after;
     int context;                                     /* -A -B -C were given, even as 0 */
     const char *label, *separator;

@@ -28,7 +28,9 @@ static void put_prefix(search *s, unsigned long number, unsigned long long offse
         io_printf(out, "%s%s%s", g->color ? "\033[35m\033[K" : "", s->name, off);
         if (g->null_names) io_putc(out, '\0'); else io_printf(out, "%s%c%s", sep_on, mark, off);
     }
-    if (g->numbers) io_printf(out, g->tab ? "%s%4lu%s%s%c%s" : "%s%lu%s%s%c%s", g->color ? "\033[32m\033[K" : "", number, off, sep_on, mark, off);
+    if (g->numbers)
+        io_printf(
+            out, g->tab ? "%s%2lu%s%s%c%s" : "%s%lu%s%s%c%s", g->color ? "\033[32m\033[K" : "", number, off, sep_on, mark, off);
     if (g->offsets) io_printf(out, "%s%llu%s%s%c%s", g->color ? "\033[32m\033[K" : "", offset, off, sep_on, mark, off);
     if (g->tab && (s->show_name || g->numbers || g->offsets)) io_putc(out, '\t');
 }
@@ -38,7 +40,12 @@ static int put_colored(search *s, const char *line, size_t n) {
     size_t at = 0;
     io *out = s->g->t->out;
     while (at <= n && regex_exec(s->g->regex, line, n, at, &m, 1) > 0) {
-        if (m.start == m.end) { if ((size_t)m.end >= n) break; io_write(out, line + at, (size_t)m.end + 1 - at); at = (size_t)m.end + 1; continue; }
+        if (m.start == m.end) {
+            if ((size_t)m.end >= n) break;
+            io_write(out, line + at, (size_t)m.end + 1 - at);
+            at = (size_t)m.end + 1;
+            continue;
+        }
         io_write(out, line + at, (size_t)m.start - at);
         io_puts(out, "\033[01;31m\033[K");
         io_write(out, line + m.start, (size_t)(m.end - m.start));
@@ -177,7 +184,8 @@ static void search_tree(grep_state *g, const char *path, int depth, int implied)
     if (depth > 500 || tool_too_deep(g->t)) { g->failed = 1; tool_fail(g->t, 2, "%s: directories nest too deep", path); return; }
     char **names = directory_names(g->t, path, &n);
     if (!names) { g->failed = 1; if (!g->silent) tool_fail_errno(g->t, 2, "%s", path); return; }
-    for (size_t i = 0; i < n && !g->stop; i++) grep_path(g, implied && depth == 0 ? names[i] : path_join(g->t, path, names[i]), depth + 1, 0);
+    for (size_t i = 0; i < n && !g->stop; i++)
+        grep_path(g, implied && depth == 0 ? names[i] : path_join(g->t, path, names[i]), depth + 1, 0);
 }
 
 void grep_path(grep_state *g, const char *path, int depth, int implied) {
@@ -203,7 +211,9 @@ void grep_path(grep_state *g, const char *path, int depth, int implied) {
         if (!g->silent) tool_fail_errno(g->t, 2, "%s", path);
         return;
     }
-    search s = {.g = g, .name = standard ? g->label ? g->label : "(standard input)" : path, .show_name = g->names == 1 || (g->names == 2 && depth)};
+    search s = {.g = g,
+        .name = standard ? g->label ? g->label : "(standard input)" : path,
+        .show_name = g->names == 1 || (g->names == 2 && depth)};
     search_stream(&s, from);
     io_unref(from);
     io *out = g->t->out;

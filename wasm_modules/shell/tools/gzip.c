@@ -8,7 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-typedef struct { int decompress, to_stdout, keep, force, level, quiet, test, verbose, recursive, list, no_name; const char *suffix; } gzip_state;
+typedef struct {
+    int decompress, to_stdout, keep, force, level, quiet, test, verbose, recursive, list, no_name;
+    const char *suffix;
+} gzip_state;
 
 static int gzip_stream(tool *t, gzip_state *s, io *from, const char *name) {
     buffer in = {.t = t}, out = {.t = t};
@@ -48,20 +51,34 @@ static int gzip_file(tool *t, gzip_state *s, const char *path) {
         return status;
     }
     int has = n > k && !strcmp(path + n - k, s->suffix), tgz = n > 4 && !strcmp(path + n - 4, ".tgz");
-    if (s->decompress && !has && !tgz && !s->to_stdout && !s->test) { t->name = "gzip"; tool_fail(t, 2, "%s: unknown suffix -- ignored", path); return 2; }
-    if (!s->decompress && has && !s->force && !s->to_stdout) { tool_fail(t, 2, "%s already has %s suffix -- unchanged", path, s->suffix); return 0; }
+    if (s->decompress && !has && !tgz && !s->to_stdout && !s->test) {
+        t->name = "gzip";
+        tool_fail(t, 2, "%s: unknown suffix -- ignored", path);
+        return 2;
+    }
+    if (!s->decompress && has && !s->force && !s->to_stdout) {
+        tool_fail(t, 2, "%s already has %s suffix -- unchanged", path, s->suffix);
+        return 0;
+    }
     io *from = io_open(path, O_RDONLY, 0);
     if (!from) return tool_fail_errno(t, 1, "%s", path);
     if (s->to_stdout || s->test) { int r = gzip_stream(t, s, from, path); io_unref(from); return r; }
-    char *target = s->decompress ? (tgz ? tool_format(t, "%.*s.tar", (int)n - 4, path) : tool_strndup(t, path, n - k)) : tool_format(t, "%s%s", path, s->suffix);
+    char *target = s->decompress ? (tgz ? tool_format(t, "%.*s.tar", (int)n - 4, path) : tool_strndup(t, path, n - k))
+                                 : tool_format(t, "%s%s", path, s->suffix);
     struct stat other;
-    if (lstat(target, &other) == 0 && !s->force) { io_unref(from); tool_fail(t, 2, "%s already exists;\tnot overwritten", target); return 2; }
+    if (lstat(target, &other) == 0 && !s->force) {
+        io_unref(from);
+        tool_fail(t, 2, "%s already exists;\tnot overwritten", target);
+        return 2;
+    }
     buffer in = {.t = t}, out = {.t = t};
     const char *error;
     buffer_read_all(&in, from);
     io_unref(from);
     buffer_puts(&out, "");
-    if (!s->decompress) gzip_bytes(in.p ? in.p : "", in.n, &out, s->level, s->no_name ? NULL : path_last(path), s->no_name ? 0 : (unsigned long)st.st_mtim.tv_sec);
+    if (!s->decompress)
+        gzip_bytes(in.p ? in.p : "", in.n, &out, s->level, s->no_name ? NULL : path_last(path),
+            s->no_name ? 0 : (unsigned long)st.st_mtim.tv_sec);
     else if (gunzip_bytes(t, in.p, in.n, &out, &error) < 0) return tool_fail(t, 1, "%s: %s", path, error);
     io *to = io_open(target, O_WRONLY | O_CREAT | O_TRUNC, 0666);
     if (!to) return tool_fail_errno(t, 1, "%s", target);
@@ -70,7 +87,10 @@ static int gzip_file(tool *t, gzip_state *s, const char *path) {
     modes_set(target, modes_get(&st));
     struct timespec times[2] = {st.st_atim, st.st_mtim};
     utimensat(AT_FDCWD, target, times, 0);
-    if (s->verbose) io_printf(t->err, "%s:\t%5.1f%% -- %s %s\n", path, in.n ? 100.0 - 100.0 * (double)(s->decompress ? in.n : out.n) / (double)(s->decompress ? out.n : in.n) : 0.0, s->keep ? "created" : "replaced with", target);
+    if (s->verbose)
+        io_printf(t->err, "%s:\t%5.1f%% -- %s %s\n", path,
+            in.n ? 100.0 - 100.0 * (double)(s->decompress ? in.n : out.n) / (double)(s->decompress ? out.n : in.n) : 0.0,
+            s->keep ? "created" : "replaced with", target);
     if (!s->keep) unlink(path);
     buffer_free(&in);
     buffer_free(&out);
@@ -88,13 +108,17 @@ static int gzip_list(tool *t, const char *path) {
     if (gunzip_bytes(t, in.p, in.n, &out, &error) < 0) return tool_fail(t, 1, "%s: %s", path, error);
     size_t n = strlen(path);
     io_puts(t->out, "         compressed        uncompressed  ratio uncompressed_name\n");
-    io_printf(t->out, "%19zu %19zu %5.1f%% %.*s\n", in.n, out.n, out.n ? 100.0 - 100.0 * (double)(in.n - 18) / (double)out.n : 0.0, (int)(n > 3 && !strcmp(path + n - 3, ".gz") ? n - 3 : n), path);
+    io_printf(t->out, "%19zu %19zu %5.1f%% %.*s\n", in.n, out.n,
+        out.n ? 100.0 - 100.0 * (double)(in.n - 18) / (double)out.n : 0.0,
+        (int)(n > 3 && !strcmp(path + n - 3, ".gz") ? n - 3 : n), path);
     return 0;
 }
 
 static int gzip_main(tool *t, int argc, char **argv, int decompress, int to_stdout) {
-    static const tool_long longs[] = {{"decompress", 0, 'd'}, {"uncompress", 0, 'd'}, {"stdout", 0, 'c'}, {"to-stdout", 0, 'c'}, {"keep", 0, 'k'}, {"force", 0, 'f'}, {"fast", 0, '1'}, {"best", 0, '9'}, {"quiet", 0, 'q'}, {"test", 0, 't'},
-        {"verbose", 0, 'v'}, {"recursive", 0, 'r'}, {"suffix", 1, 'S'}, {"no-name", 0, 'n'}, {"name", 0, 'N'}, {"list", 0, 'l'}, {0, 0, 0}};
+    static const tool_long longs[]
+        = {{"decompress", 0, 'd'}, {"uncompress", 0, 'd'}, {"stdout", 0, 'c'}, {"to-stdout", 0, 'c'}, {"keep", 0, 'k'},
+            {"force", 0, 'f'}, {"fast", 0, '1'}, {"best", 0, '9'}, {"quiet", 0, 'q'}, {"test", 0, 't'}, {"verbose", 0, 'v'},
+            {"recursive", 0, 'r'}, {"suffix", 1, 'S'}, {"no-name", 0, 'n'}, {"name", 0, 'N'}, {"list", 0, 'l'}, {0, 0, 0}};
     gzip_state s = {.decompress = decompress, .to_stdout = to_stdout, .level = 6, .suffix = ".gz"};
     int c, status = 0;
     tool_opts o;
@@ -116,7 +140,9 @@ static int gzip_main(tool *t, int argc, char **argv, int decompress, int to_stdo
     }
     if (o.index >= argc) return gzip_stream(t, &s, t->in, "stdin");
     for (int i = o.index; i < argc; i++) {
-        int r = s.list ? gzip_list(t, argv[i]) : strcmp(argv[i], "-") ? gzip_file(t, &s, argv[i]) : gzip_stream(t, &s, t->in, "stdin");
+        int r = s.list                 ? gzip_list(t, argv[i])
+                : strcmp(argv[i], "-") ? gzip_file(t, &s, argv[i])
+                                       : gzip_stream(t, &s, t->in, "stdin");
         if (r == 1 || !status) status = r;
         if (io_failed(t->out)) return 1;
     }

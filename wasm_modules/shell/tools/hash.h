@@ -5,7 +5,14 @@
 #include <stdint.h>
 
 enum { HASH_MD5, HASH_SHA1, HASH_SHA224, HASH_SHA256, HASH_SHA384, HASH_SHA512, HASH_BLAKE2B };
-typedef struct { int kind; uint64_t length; uint32_t h32[8]; uint64_t h64[8]; unsigned char block[128]; size_t fill, block_size, digest_size; } hash_state;
+typedef struct {
+    int kind;
+    uint64_t length;
+    uint32_t h32[8];
+    uint64_t h64[8];
+    unsigned char block[128];
+    size_t fill, block_size, digest_size;
+} hash_state;
 
 typedef struct { uint64_t h[8], total; unsigned char block[128]; size_t used, bytes; } blake2_state;      /* blake2.c */
 void blake2_start(blake2_state *s, size_t bytes);

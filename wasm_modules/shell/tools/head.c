@@ -52,8 +52,8 @@ static int head_one(tool *t, io *from, head_state *s) {
 }
 
 int tool_head(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"lines", 1, 'n'}, {"bytes", 1, 'c'}, {"quiet", 0, 'q'}, {"silent", 0, 'q'}, {"verbose", 0, 'v'},
-        {"zero-terminated", 0, 'z'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"lines", 1, 'n'}, {"bytes", 1, 'c'}, {"quiet", 0, 'q'}, {"silent", 0, 'q'},
+        {"verbose", 0, 'v'}, {"zero-terminated", 0, 'z'}, {0, 0, 0}};
     head_state s = {.count = 10, .delim = '\n'};
     tool_opts o;
     int c, status = 0;
@@ -81,7 +81,10 @@ int tool_head(tool *t, int argc, char **argv) {
         if (s.verbose || (count > 1 && !s.quiet))
             io_printf(t->out, "%s==> %s <==\n", shown++ ? "\n" : "", strcmp(files[i], "-") ? files[i] : "standard input");
         failed = head_one(t, from, &s);
-        if (failed && io_failed(from)) { errno = io_failed(from); status = tool_fail_errno(t, 1, "error reading %s", tool_quote(t, files[i])); }
+        if (failed && io_failed(from)) {
+            errno = io_failed(from);
+            status = tool_fail_errno(t, 1, "error reading %s", tool_quote(t, files[i]));
+        }
         io_unref(from);
         if (io_failed(t->out)) return 1;
     }

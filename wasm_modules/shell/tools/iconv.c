@@ -9,11 +9,16 @@ enum { UTF8, ASCII, LATIN1, UTF16, UTF16LE, UTF16BE, UTF32LE, UTF32BE };
 typedef struct { int from, to, ignore, translit; buffer in; } iconv_state;
 
 static int encoding(const char *name) {
-    static const struct { const char *name; int kind; } table[] = {{"UTF-8", UTF8}, {"UTF8", UTF8}, {"ASCII", ASCII}, {"US-ASCII", ASCII}, {"ANSI_X3.4-1968", ASCII}, {"LATIN1", LATIN1},
-        {"LATIN-1", LATIN1}, {"ISO-8859-1", LATIN1}, {"ISO8859-1", LATIN1}, {"ISO_8859-1", LATIN1}, {"L1", LATIN1}, {"UTF-16", UTF16}, {"UTF16", UTF16}, {"UTF-16LE", UTF16LE}, {"UTF-16BE", UTF16BE},
-        {"UCS-2LE", UTF16LE}, {"UTF-32LE", UTF32LE}, {"UTF-32BE", UTF32BE}, {"UTF-32", UTF32LE}, {"UCS-4", UTF32BE}};
+    static const struct {
+        const char *name;
+        int kind;
+    } table[] = {{"UTF-8", UTF8}, {"UTF8", UTF8}, {"ASCII", ASCII}, {"US-ASCII", ASCII}, {"ANSI_X3.4-1968", ASCII},
+        {"LATIN1", LATIN1}, {"LATIN-1", LATIN1}, {"ISO-8859-1", LATIN1}, {"ISO8859-1", LATIN1}, {"ISO_8859-1", LATIN1},
+        {"L1", LATIN1}, {"UTF-16", UTF16}, {"UTF16", UTF16}, {"UTF-16LE", UTF16LE}, {"UTF-16BE", UTF16BE}, {"UCS-2LE", UTF16LE},
+        {"UTF-32LE", UTF32LE}, {"UTF-32BE", UTF32BE}, {"UTF-32", UTF32LE}, {"UCS-4", UTF32BE}};
     size_t n = strcspn(name, "/");
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) if (strlen(table[i].name) == n && !strncasecmp(table[i].name, name, n)) return table[i].kind;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (strlen(table[i].name) == n && !strncasecmp(table[i].name, name, n)) return table[i].kind;
     return n ? -1 : UTF8;
 }
 
@@ -27,7 +32,8 @@ static size_t decode(int kind, const unsigned char *p, size_t n, int *c) {
     case LATIN1: *c = *p; return 1;
     case UTF32LE: case UTF32BE:
         if (n < 4) return n;
-        *c = big ? (int)(p[0] << 24 | p[1] << 16 | p[2] << 8 | p[3]) : (int)((unsigned)p[3] << 24 | p[2] << 16 | p[1] << 8 | p[0]);
+        *c = big ? (int)(p[0] << 24 | p[1] << 16 | p[2] << 8 | p[3])
+                 : (int)((unsigned)p[3] << 24 | p[2] << 16 | p[1] << 8 | p[0]);
         if (*c > 0x10FFFF) *c = -1;
         return 4;
     }
@@ -67,40 +73,72 @@ static const char *plainer(int c) {
     static const char letters[] = "AAAAAA?CEEEEIIII?NOOOOO?OUUUUY??aaaaaa?ceeeeiiii?nooooo?ouuuuy?y";
     static char one[2];
     switch (c) {
-    case 0xC6: return "AE"; case 0xE6: return "ae"; case 0xDF: return "ss"; case 0x2018: case 0x2019: return "'"; case 0x201C: case 0x201D: return "\""; case 0x2013: case 0x2014: return "-";
-    case 0x2026: return "..."; case 0xA0: return " "; case 0xA9: return "(C)"; case 0xAE: return "(R)"; case 0x20AC: return "EUR"; case 0xAB: return "<<"; case 0xBB: return ">>";
+    case 0xC6: return "AE";
+    case 0xE6: return "ae";
+    case 0xDF: return "ss";
+    case 0x2018:
+    case 0x2019: return "'";
+    case 0x201C:
+    case 0x201D: return "\"";
+    case 0x2013:
+    case 0x2014: return "-";
+    case 0x2026: return "...";
+    case 0xA0: return " ";
+    case 0xA9: return "(C)";
+    case 0xAE: return "(R)";
+    case 0x20AC: return "EUR";
+    case 0xAB: return "<<";
+    case 0xBB: return ">>";
     }
     one[0] = c >= 0xC0 && c <= 0xFF ? letters[c - 0xC0] : '?';
     return one;
 }
 
-static int gather(tool *t, io *from, const char *name, void *context) { (void)t; (void)name; return buffer_read_all(&((iconv_state *)context)->in, from) < 0; }
+static int gather(tool *t, io *from, const char *name, void *context) {
+    (void)t;
+    (void)name;
+    return buffer_read_all(&((iconv_state *)context)->in, from) < 0;
+}
 
 static int convert(tool *t, iconv_state *s) {
     buffer out = {.t = t};
     int status = 0;
     const unsigned char *p = (const unsigned char *)s->in.p, *end = p + s->in.n;
-    if (s->from == UTF16) { s->from = UTF16LE; if (s->in.n >= 2 && (p[0] ^ p[1]) == 1 && p[0] >= 0xFE) { s->from = p[0] == 0xFE ? UTF16BE : UTF16LE; p += 2; } }
+    if (s->from == UTF16) {
+        s->from = UTF16LE;
+        if (s->in.n >= 2 && (p[0] ^ p[1]) == 1 && p[0] >= 0xFE) {
+            s->from = p[0] == 0xFE ? UTF16BE : UTF16LE;
+            p += 2;
+        }
+    }
     if (s->to == UTF16) { s->to = UTF16LE; put_unit(&out, UTF16LE, 0xFEFF); }
     while (p < end) {
         int c;
         size_t n = decode(s->from, p, (size_t)(end - p), &c);
         if (c < 0 || (encode(s->to, c, &out) < 0 && !s->translit)) {
-            if (!s->ignore) { status = tool_fail(t, 1, "illegal input sequence at position %zu", (size_t)(p - (const unsigned char *)s->in.p)); break; }
+            if (!s->ignore) {
+                status = tool_fail(t, 1, "illegal input sequence at position %zu", (size_t)(p - (const unsigned char *)s->in.p));
+                break;
+            }
             status = 1;
-        } else if (c > 127 && encode(s->to, c, &(buffer){.t = t}) < 0) for (const char *q = plainer(c); *q; q++) encode(s->to, *q, &out);
+        } else if (c > 127 && encode(s->to, c, &(buffer){.t = t}) < 0)
+            for (const char *q = plainer(c); *q; q++) encode(s->to, *q, &out);
         p += n;
     }
     return io_write(t->out, out.p ? out.p : "", out.n) < 0 ? 1 : status;
 }
 
 int tool_iconv(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"from-code", 1, 'f'}, {"to-code", 1, 't'}, {"list", 0, 'l'}, {"output", 1, 'o'}, {0, 0, 0}};
+    static const tool_long longs[]
+        = {{"from-code", 1, 'f'}, {"to-code", 1, 't'}, {"list", 0, 'l'}, {"output", 1, 'o'}, {0, 0, 0}};
     iconv_state s = {.in = {.t = t}};
     tool_opts o;
     int c;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "f:t:lco:s", longs)) != -1;) switch (c) {
-        case 'f': s.from = encoding(o.arg); if (s.from < 0) return tool_fail(t, 1, "conversion from `%s' is not supported", o.arg); break;
+        case 'f':
+            s.from = encoding(o.arg);
+            if (s.from < 0) return tool_fail(t, 1, "conversion from `%s' is not supported", o.arg);
+            break;
         case 't':
             s.to = encoding(o.arg);
             if (s.to < 0) return tool_fail(t, 1, "conversion to `%s' is not supported", o.arg);
@@ -108,7 +146,8 @@ int tool_iconv(tool *t, int argc, char **argv) {
             s.ignore |= strstr(o.arg, "//IGNORE") != NULL;
             break;
         case 'c': s.ignore = 1; break;
-        case 'l': return io_puts(t->out, "ASCII// ISO-8859-1// UTF-16// UTF-16BE// UTF-16LE// UTF-32BE// UTF-32LE// UTF-8//\n") < 0;
+        case 'l':
+            return io_puts(t->out, "ASCII// ISO-8859-1// UTF-16// UTF-16BE// UTF-16LE// UTF-32BE// UTF-32LE// UTF-8//\n") < 0;
         case '?': return 1;
     }
     int status = for_each_input(t, argc, argv, o.index, gather, &s);

@@ -1,4 +1,5 @@
-/* inflate.c - decompression: canonical Huffman codes read bit by bit through small tables. Output is bounded by memory, input never read past its end. */
+/* inflate.c - decompression: canonical Huffman codes read bit by bit through small tables. Output is bounded by memory, input
+ * never read past its end. */
 #include "deflate.h"
 #include "hash.h"
 #include <string.h>
@@ -43,9 +44,13 @@ static int decode(bit_source *s, const huffman *h) {
 }
 
 static int codes(bit_source *s, buffer *out, const huffman *lit, const huffman *dist) {
-    static const unsigned short base[] = {3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258}, dist_base[] = {1, 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65, 97, 129, 193, 257, 385,
-        513, 769, 1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577};
-    static const unsigned char extra[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0}, dist_extra[] = {0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13};
+    static const unsigned short base[]
+        = {3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258},
+        dist_base[] = {1, 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65, 97, 129, 193, 257, 385, 513, 769, 1025, 1537, 2049, 3073,
+            4097, 6145, 8193, 12289, 16385, 24577};
+    static const unsigned char extra[]
+        = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0},
+        dist_extra[] = {0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13};
     for (;;) {
         int symbol = decode(s, lit);
         if (symbol < 0) return -1;
@@ -134,7 +139,10 @@ int gunzip_bytes(tool *t, const char *in, size_t n, buffer *out, const char **er
         k += used;
         if (k + 8 > n) { *error = "unexpected end of file"; return -1; }
         uint32_t crc = p[k] | (uint32_t)p[k + 1] << 8 | (uint32_t)p[k + 2] << 16 | (uint32_t)p[k + 3] << 24;
-        if (crc != crc32_update(0, out->p ? out->p + start : "", out->n - start)) { *error = "invalid compressed data--crc error"; return -1; }
+        if (crc != crc32_update(0, out->p ? out->p + start : "", out->n - start)) {
+            *error = "invalid compressed data--crc error";
+            return -1;
+        }
         at = k + 8;
     }
     return 0;

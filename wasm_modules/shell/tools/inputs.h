@@ -3,8 +3,8 @@
 #define HATCH_INPUTS_H
 #include "../tool.h"
 
-/* Calls each for every operand from first on. A file that cannot be opened is reported and makes the result 1; a nonzero result of each ends
- * the loop and is returned. */
+/* Calls each for every operand from first on. A file that cannot be opened is reported and makes the result 1; a nonzero result
+ * of each ends the loop and is returned. */
 typedef int input_fn(tool *t, io *from, const char *name, void *context);
 int for_each_input(tool *t, int argc, char **argv, int first, input_fn *each, void *context);
 #endif

@@ -1,4 +1,5 @@
-/* install.c - install, link, unlink, chown and chgrp. There is one user: giving a file to that user succeeds, to another fails. */
+/* install.c - install, link, unlink, chown and chgrp. There is one user: giving a file to that user succeeds, to another fails.
+ */
 #include "copying.h"
 #include "users.h"
 #include "../modes.h"
@@ -14,7 +15,8 @@ static int make_directories(tool *t, const char *path) {
         if (*p && *p != '/') continue;
         char c = *p;
         *p = '\0';
-        if (mkdir(copy, 0777) < 0 && errno != EEXIST) return tool_fail_errno(t, 1, "cannot create directory %s", tool_quote(t, copy));
+        if (mkdir(copy, 0777) < 0 && errno != EEXIST)
+            return tool_fail_errno(t, 1, "cannot create directory %s", tool_quote(t, copy));
         *p = c;
         if (!c) return 0;
     }
@@ -32,8 +34,9 @@ static int install_one(tool *t, const char *from, const char *to, void *context)
 }
 
 int tool_install(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"directory", 0, 'd'}, {"mode", 1, 'm'}, {"verbose", 0, 'v'}, {"owner", 1, 'o'}, {"group", 1, 'g'}, {"target-directory", 1, 't'}, {"no-target-directory", 0, 'T'},
-        {"compare", 0, 'C'}, {"preserve-timestamps", 0, 'p'}, {"strip", 0, 's'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"directory", 0, 'd'}, {"mode", 1, 'm'}, {"verbose", 0, 'v'}, {"owner", 1, 'o'},
+        {"group", 1, 'g'}, {"target-directory", 1, 't'}, {"no-target-directory", 0, 'T'}, {"compare", 0, 'C'},
+        {"preserve-timestamps", 0, 'p'}, {"strip", 0, 's'}, {0, 0, 0}};
     install_state s = {.bits = 0755, .copy = {.force = 1, .remove_destination = 1}};
     int directories = 0, leading = 0, c, status = 0, no_target = 0;
     const char *target = NULL;
@@ -41,7 +44,10 @@ int tool_install(tool *t, int argc, char **argv) {
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "dm:vo:g:t:TCDpsbc", longs)) != -1;) switch (c) {
         case 'd': directories = 1; break;
         case 'D': leading = 1; break;
-        case 'm': s.bits = 0; if (mode_apply(o.arg, &s.bits, 0, 0) < 0) return tool_fail(t, 1, "invalid mode %s", tool_cite(t, o.arg)); break;
+        case 'm':
+            s.bits = 0;
+            if (mode_apply(o.arg, &s.bits, 0, 0) < 0) return tool_fail(t, 1, "invalid mode %s", tool_cite(t, o.arg));
+            break;
         case 'v': s.verbose = 1; break;
         case 't': target = o.arg; break;
         case 'T': no_target = 1; break;
@@ -62,30 +68,51 @@ int tool_install(tool *t, int argc, char **argv) {
 }
 
 int tool_link(tool *t, int argc, char **argv) {
-    if (argc != 3) { if (argc < 3) tool_fail(t, 1, argc < 2 ? "missing operand" : "missing operand after %s", tool_quote(t, argv[argc - 1])); else tool_fail(t, 1, "extra operand %s", tool_cite(t, argv[3])); return tool_usage(t, 1); }
-    return link(argv[1], argv[2]) < 0 ? tool_fail_errno(t, 1, "cannot create link %s to %s", tool_quote(t, argv[2]), tool_quote(t, argv[1])) : 0;
+    if (argc != 3) {
+        if (argc < 3) tool_fail(t, 1, argc < 2 ? "missing operand" : "missing operand after %s", tool_quote(t, argv[argc - 1]));
+        else tool_fail(t, 1, "extra operand %s", tool_cite(t, argv[3]));
+        return tool_usage(t, 1);
+    }
+    return link(argv[1], argv[2]) < 0
+               ? tool_fail_errno(t, 1, "cannot create link %s to %s", tool_quote(t, argv[2]), tool_quote(t, argv[1]))
+               : 0;
 }
 
 int tool_unlink(tool *t, int argc, char **argv) {
-    if (argc != 2) { if (argc < 2) tool_fail(t, 1, "missing operand"); else tool_fail(t, 1, "extra operand %s", tool_cite(t, argv[2])); return tool_usage(t, 1); }
+    if (argc != 2) {
+        if (argc < 2) tool_fail(t, 1, "missing operand");
+        else tool_fail(t, 1, "extra operand %s", tool_cite(t, argv[2]));
+        return tool_usage(t, 1);
+    }
     return unlink(argv[1]) < 0 ? tool_fail_errno(t, 1, "cannot unlink %s", tool_quote(t, argv[1])) : 0;
 }
 
 /* chown [OWNER][:[GROUP]] FILE..., chgrp GROUP FILE... */
 static int give(tool *t, int argc, char **argv, int group_only) {
-    static const tool_long longs[] = {{"recursive", 0, 'R'}, {"verbose", 0, 'v'}, {"silent", 0, 'f'}, {"quiet", 0, 'f'}, {"no-dereference", 0, 'h'}, {"changes", 0, 'c'}, {"reference", 1, 'r'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"recursive", 0, 'R'}, {"verbose", 0, 'v'}, {"silent", 0, 'f'}, {"quiet", 0, 'f'},
+        {"no-dereference", 0, 'h'}, {"changes", 0, 'c'}, {"reference", 1, 'r'}, {0, 0, 0}};
     tool_opts o;
     int c, status = 0, like = 0;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "RvfhcHLP", longs)) != -1;) { if (c == '?') return 1; like |= c == 'r'; }
-    if (argc - o.index < 2 - like) { if (o.index >= argc) tool_fail(t, 1, "missing operand"); else tool_fail(t, 1, "missing operand after %s", tool_cite(t, argv[o.index])); return tool_usage(t, 1); }
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "RvfhcHLP", longs)) != -1;) {
+        if (c == '?') return 1;
+        like |= c == 'r';
+    }
+    if (argc - o.index < 2 - like) {
+        if (o.index >= argc) tool_fail(t, 1, "missing operand");
+        else tool_fail(t, 1, "missing operand after %s", tool_cite(t, argv[o.index]));
+        return tool_usage(t, 1);
+    }
     if (!like) {
-        char *whole = tool_strdup(t, argv[o.index++]), *user = group_only ? "" : whole, *group = group_only ? whole : whole + strcspn(whole, ":.");
+        char *whole = tool_strdup(t, argv[o.index++]), *user = group_only ? "" : whole,
+             *group = group_only ? whole : whole + strcspn(whole, ":.");
         if (!group_only && *group) *group++ = '\0';
         char uid[16], gid[16];
         snprintf(uid, sizeof uid, "%u", user_id());
         snprintf(gid, sizeof gid, "%u", group_id());
-        if (*user && strcmp(user, user_name(t, user_id())) && strcmp(user, uid)) return tool_fail(t, 1, "invalid user: %s", tool_cite(t, whole));
-        if (*group && strcmp(group, group_name(t, group_id())) && strcmp(group, gid)) return tool_fail(t, 1, "invalid group: %s", tool_cite(t, group));
+        if (*user && strcmp(user, user_name(t, user_id())) && strcmp(user, uid))
+            return tool_fail(t, 1, "invalid user: %s", tool_cite(t, whole));
+        if (*group && strcmp(group, group_name(t, group_id())) && strcmp(group, gid))
+            return tool_fail(t, 1, "invalid group: %s", tool_cite(t, group));
     }
     for (int i = o.index; i < argc; i++) {
         struct stat st;

@@ -6,7 +6,15 @@
 
 /* Output is held back as stdio holds it back, so that messages of the same run come first where both go to one place. */
 enum { HELD_MOST = 4096 };
-typedef struct { jout o; json_style style; int raw, join, seq, exit_status, raw_zero; int last; int any; io *to; buffer held; } printer;
+typedef struct {
+    jout o;
+    json_style style;
+    int raw, join, seq, exit_status, raw_zero;
+    int last;
+    int any;
+    io *to;
+    buffer held;
+} printer;
 
 static int print_held(printer *w) {
     int failed = w->held.n ? io_write(w->to, w->held.p, w->held.n) : 0;
@@ -39,7 +47,10 @@ static int open_next(jq *q) {
             const char *path = q->files[q->next_file++];
             from = strcmp(path, "-") ? io_open(path, 0, 0) : io_ref(q->t->in);
             q->file_name = path;
-            if (!from) { q->input_failed = tool_fail(q->t, 2, "error: Could not open file %s: %s", path, strerror(errno)); continue; }
+            if (!from) {
+                q->input_failed = tool_fail(q->t, 2, "error: Could not open file %s: %s", path, strerror(errno));
+                continue;
+            }
         }
         size_t kept = 0;
         if (q->raw_input || q->slurp) kept = q->text.n; else q->text.n = 0;
@@ -125,7 +136,10 @@ jv jq_input(jq *q, int *more) {
         return jq_error(q, json_fault_text(&q->reader));
     }
     if (q->stream) {
-        if (q->pending.kind == J_ARRAY && q->raw_at < q->pending.a->n) { *more = 1; return jv_copy(q->pending.a->at[q->raw_at++]); }
+        if (q->pending.kind == J_ARRAY && q->raw_at < q->pending.a->n) {
+            *more = 1;
+            return jv_copy(q->pending.a->at[q->raw_at++]);
+        }
         jv v = next_json(q, more);
         if (v.kind == J_INVALID) return v;
         jv path = jv_array(&q->C, 0);
@@ -139,11 +153,19 @@ jv jq_input(jq *q, int *more) {
     return next_json(q, more);
 }
 
-typedef struct { printer out; int named_count; jv args, positional; const char *program, *program_file; int exit_flag, positional_mode; } options;
+typedef struct {
+    printer out;
+    int named_count;
+    jv args, positional;
+    const char *program, *program_file;
+    int exit_flag, positional_mode;
+} options;
 
 static int read_file_value(jq *q, const char *path, int raw, jv *v) {
     io *from = io_open(path, 0, 0);
-    if (!from) return tool_fail(q->t, 2, "Bad JSON in --%s %s %s: Could not open %s: %s", raw ? "rawfile" : "slurpfile", "name", path, path, strerror(errno));
+    if (!from)
+        return tool_fail(q->t, 2, "Bad JSON in --%s %s %s: Could not open %s: %s", raw ? "rawfile" : "slurpfile", "name", path,
+            path, strerror(errno));
     buffer b = {.t = q->t};
     buffer_read_all(&b, from);
     io_unref(from);
@@ -152,7 +174,9 @@ static int read_file_value(jq *q, const char *path, int raw, jv *v) {
     json_reader_start(&r, &q->C, b.p, b.n);
     *v = jv_array(&q->C, 0);
     for (jv x; (x = json_next(&r)).kind != J_INVALID;) *v = jv_push(&q->C, *v, x);
-    return r.error ? tool_fail(q->t, 2, "Bad JSON in --slurpfile name %s: %s at line %d, column %d", path, r.error, r.line, r.column) : 0;
+    return r.error
+               ? tool_fail(q->t, 2, "Bad JSON in --slurpfile name %s: %s at line %d, column %d", path, r.error, r.line, r.column)
+               : 0;
 }
 
 static int parse_json_text(jq *q, const char *text, jv *v) {
@@ -187,10 +211,18 @@ static void short_option(jq *q, options *o, char c, int *bad) {
 /* --name options; returns how many words they took beyond themselves, -1 on error. */
 static int long_option(jq *q, options *o, char **argv, int left) {
     const char *name = argv[0] + 2;
-    static const struct { const char *name; char letter; } plain[] = {{"null-input", 'n'}, {"raw-output", 'r'}, {"join-output", 'j'}, {"ascii-output", 'a'}, {"compact-output", 'c'}, {"color-output", 'C'},
-        {"monochrome-output", 'M'}, {"sort-keys", 'S'}, {"slurp", 's'}, {"raw-input", 'R'}, {"exit-status", 'e'}};
+    static const struct {
+        const char *name;
+        char letter;
+    } plain[] = {{"null-input", 'n'}, {"raw-output", 'r'}, {"join-output", 'j'}, {"ascii-output", 'a'}, {"compact-output", 'c'},
+        {"color-output", 'C'}, {"monochrome-output", 'M'}, {"sort-keys", 'S'}, {"slurp", 's'}, {"raw-input", 'R'},
+        {"exit-status", 'e'}};
     int bad = 0;
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) if (!strcmp(plain[i].name, name)) { short_option(q, o, plain[i].letter, &bad); return 0; }
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (!strcmp(plain[i].name, name)) {
+            short_option(q, o, plain[i].letter, &bad);
+            return 0;
+        }
     if (!strcmp(name, "tab")) { o->out.style.tab = 1; return 0; }
     if (!strcmp(name, "seq")) { o->out.seq = q->reader.seq = 1; return 0; }
     if (!strcmp(name, "stream")) { q->stream = 1; return 0; }
@@ -207,15 +239,28 @@ static int long_option(jq *q, options *o, char **argv, int left) {
     }
     if (!strcmp(name, "from-file") && left >= 1) { o->program_file = argv[1]; return 1; }
     if ((!strcmp(name, "arg") || !strcmp(name, "argjson") || !strcmp(name, "slurpfile") || !strcmp(name, "rawfile")) && left < 2)
-        return tool_fail(q->t, -1, "--%s takes two parameters (e.g. --%s varname %s)", name, name, !strcmp(name, "argjson") ? "text" : !strcmp(name, "arg") ? "value" : "filename");
+        return tool_fail(q->t, -1, "--%s takes two parameters (e.g. --%s varname %s)", name, name,
+            !strcmp(name, "argjson") ? "text"
+            : !strcmp(name, "arg")   ? "value"
+                                     : "filename");
     jv v = jv_null();
     if (!strcmp(name, "arg")) v = jv_cstr(&q->C, argv[2]);
-    else if (!strcmp(name, "argjson")) { if (parse_json_text(q, argv[2], &v) < 0) return tool_fail(q->t, -1, "invalid JSON text passed to --argjson"); }
-    else if (!strcmp(name, "slurpfile")) { if (read_file_value(q, argv[2], 0, &v)) return -1; }
-    else if (!strcmp(name, "rawfile")) { if (read_file_value(q, argv[2], 1, &v)) return -1; }
-    else { tool_fail(q->t, -1, "Unknown arguments"); return -1; }
+    else if (!strcmp(name, "argjson")) {
+        if (parse_json_text(q, argv[2], &v) < 0) return tool_fail(q->t, -1, "invalid JSON text passed to --argjson");
+    } else if (!strcmp(name, "slurpfile")) {
+        if (read_file_value(q, argv[2], 0, &v)) return -1;
+    } else if (!strcmp(name, "rawfile")) {
+        if (read_file_value(q, argv[2], 1, &v)) return -1;
+    } else return tool_fail(q->t, -1, "Unknown option --%s", name);
     if (jv_find(o->args, argv[1], (uint32_t)strlen(argv[1]))) { jv_drop(&q->C, v); return 2; }
     o->args = jv_put(&q->C, o->args, argv[1], v);
+    return 2;
+}
+
+/* What jq adds to every message about its command line. */
+static int use_help(tool *t) {
+    io_printf(t->err, "Use %s --help for help with command-line options,\n", t->name);
+    io_puts(t->err, "or see the jq manpage, or online docs  at https://jqlang.github.io/jq\n");
     return 2;
 }
 
@@ -237,7 +282,7 @@ static int parse_options(jq *q, options *o, int argc, char **argv) {
         if (!strcmp(a, "--")) { only_operands = 1; continue; }
         if (a[1] == '-') {
             int took = long_option(q, o, argv + i, argc - i - 1);
-            if (took < 0) return 2;
+            if (took < 0) return use_help(q->t);
             i += took;
             continue;
         }
@@ -252,7 +297,7 @@ static int parse_options(jq *q, options *o, int argc, char **argv) {
             }
             if (*c == 'L') { if (!c[1]) i++; break; }
             short_option(q, o, *c, &bad);
-            if (bad) { tool_fail(q->t, 2, "Unknown arguments"); return 2; }
+            if (bad) { tool_fail(q->t, 2, "Unknown option %s", a); return use_help(q->t); }
         }
     }
     return 0;
@@ -308,8 +353,11 @@ int tool_jq(tool *t, int argc, char **argv) {
     q->t = t;
     q->text.t = t;
     q->error = q->env = q->pending = jv_null();
-    options o = {.out = {.o = {print_out}, .style = {.indent = 2}, .to = t->out, .held = {.t = t}}, .args = jv_object(&q->C), .positional = jv_array(&q->C, 0)};
-    for (int i = 1; i < argc; i++) if (!strcmp(argv[i], "--version") || !strcmp(argv[i], "-V")) return io_puts(t->out, "jq-1.7.1\n") < 0;
+    options o = {.out = {.o = {print_out}, .style = {.indent = 2}, .to = t->out, .held = {.t = t}},
+        .args = jv_object(&q->C),
+        .positional = jv_array(&q->C, 0)};
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i], "--version") || !strcmp(argv[i], "-V")) return io_puts(t->out, "jq-1.7.1\n") < 0;
     if (parse_options(q, &o, argc, argv)) return 2;
     if (!o.program && !o.program_file) o.program = ".";
     q->named = o.args;
@@ -326,7 +374,8 @@ int tool_jq(tool *t, int argc, char **argv) {
     } else buffer_puts(&text, o.program);
     jnode *program = jq_parse(q, text.p, text.n);
     if (!program) {
-        io_printf(t->err, "%s: %s at <top-level>, line 1:\n%s\n%s: 1 compile error\n", t->name, q->parse_error ? q->parse_error : "error: syntax error", text.p, t->name);
+        io_printf(t->err, "%s: %s at <top-level>, line 1:\n%s\n%s: 1 compile error\n", t->name,
+            q->parse_error ? q->parse_error : "error: syntax error", text.p, t->name);
         return 3;
     }
     return run_all(q, program, &o);

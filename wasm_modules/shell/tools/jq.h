@@ -1,11 +1,14 @@
 /* jq.h - the jq language (1.7).
  *
- * Reading order: jq_parse.c (program to tree, names resolved), jq_eval.c (the evaluator), jq_single.c (expressions with one result), jq_bind.c (as, reduce, foreach), jq_path.c (paths and assignment), jq_call.c (built-in functions that take
- * expressions), jq_func.c, jq_text.c, jq_regex.c, jq_time.c (those that take values), jq_prelude.c (those written in jq), jq.c (command line).
+ * Reading order: jq.c (command line); from program to tree: jq_lex.c, jq_parse.c, jq_terms.c, jq_names.c (names resolved);
+ * running: jq_eval.c (the evaluator), jq_operator.c (its continuations), jq_single.c (expressions with one result), jq_bind.c
+ * (as, reduce, foreach), jq_path.c (paths and assignment), jq_arith.c; functions: jq_call.c, jq_loop.c, jq_gather.c (those that
+ * take expressions), jq_func.c, jq_math.c, jq_text.c, jq_regex.c, jq_time.c (those that take values), jq_prelude.c (those written
+ * in jq).
  *
- * Evaluation is by continuation: eval calls its out for every result and returns when there are no more, or early with a nonzero status. So
- * environments live on the C stack of whoever made them, or on the pool for calls in tail position. An expression marked single has exactly one
- * result (or an error) and is computed by eval1 without a continuation.
+ * Evaluation is by continuation: eval calls its out for every result and returns when there are no more, or early with a nonzero
+ * status. So environments live on the C stack of whoever made them, or on the pool for calls in tail position. An expression
+ * marked single has exactly one result (or an error) and is computed by eval1 without a continuation.
  */
 #ifndef HATCH_JQ_H
 #define HATCH_JQ_H
@@ -14,17 +17,58 @@
 typedef struct jq jq;
 typedef struct jnode jnode;
 typedef struct jenv jenv;
-typedef struct jdef { const char *name; int arity, is_value_param[16]; jnode *body; const char *params[16]; struct jdef *next; } jdef;
+typedef struct jdef {
+    const char *name;
+    int arity, is_value_param[16];
+    jnode *body;
+    const char *params[16];
+    struct jdef *next;
+} jdef;
 typedef jv jfunc(jq *q, jv in, jv *args);            /* takes over in and args; J_INVALID after jq_error */
 
-enum { N_IDENTITY, N_RECURSE, N_FIELD, N_INDEX, N_SLICE, N_ITERATE, N_LITERAL, N_STRING, N_FORMAT, N_ARRAY, N_OBJECT, N_NEGATE, N_PIPE, N_COMMA, N_BINARY, N_COMPARE, N_AND, N_OR,
-    N_ALTERNATIVE, N_ASSIGN, N_MODIFY, N_UPDATE, N_IF, N_TRY, N_REDUCE, N_FOREACH, N_LABEL, N_BREAK, N_DEF, N_CALL, N_CLOSURE, N_VARIABLE, N_AS, N_FUNCTION, N_SPECIAL };
+enum {
+    N_IDENTITY,
+    N_RECURSE,
+    N_FIELD,
+    N_INDEX,
+    N_SLICE,
+    N_ITERATE,
+    N_LITERAL,
+    N_STRING,
+    N_FORMAT,
+    N_ARRAY,
+    N_OBJECT,
+    N_NEGATE,
+    N_PIPE,
+    N_COMMA,
+    N_BINARY,
+    N_COMPARE,
+    N_AND,
+    N_OR,
+    N_ALTERNATIVE,
+    N_ASSIGN,
+    N_MODIFY,
+    N_UPDATE,
+    N_IF,
+    N_TRY,
+    N_REDUCE,
+    N_FOREACH,
+    N_LABEL,
+    N_BREAK,
+    N_DEF,
+    N_CALL,
+    N_CLOSURE,
+    N_VARIABLE,
+    N_AS,
+    N_FUNCTION,
+    N_SPECIAL
+};
 
 /* A destructuring pattern: $name, [p, ...], {key: p, ...}. Variables are numbered in the order of their environments. */
 typedef struct jpattern { int kind; int variable; jnode *key; struct jpattern *child, *next; } jpattern;   /* kind: '$' '[' '{' */
 
 struct jnode {
-    int kind, op, index, single, count;               /* index: environments up to the binding; count: of variables or arguments */
+    int kind, op, index, single, count; /* index: environments up to the binding; count: of variables or arguments */
     jnode *a, *b, *c, *d, *next;
     jv value;
     jdef *def;
@@ -95,5 +139,7 @@ jv jq_format(jq *q, const char *name, jv v);            /* @name */
 jv jq_tostring(jq *q, jv v);
 jv jq_fn_match(jq *q, jv in, jv *args);                    /* _match(re; flags; test) */
 jv jq_fn_flatten(jq *q, jv in, jv *args);
-jfunc *jq_text_func(const char *name, int arity), *jq_time_func(const char *name, int arity);
+jv jq_refuse(jq *q, jv v, const char *what);            /* "KIND (VALUE) WHAT" as the error */
+jfunc *jq_text_func(const char *name, int arity), *jq_time_func(const char *name, int arity),
+    *jq_math_func(const char *name, int arity);
 #endif

@@ -3,8 +3,19 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Destructuring: gives the variables their values, one environment each. Calls then for every combination that computed keys allow. */
-typedef struct binding { jout o; jnode *n; jenv *e; jv in; jpath *p; jout *k; jenv *vars; jpattern *todo; struct binding *up; } binding;
+/* Destructuring: gives the variables their values, one environment each. Calls then for every combination that computed keys
+ * allow. */
+typedef struct binding {
+    jout o;
+    jnode *n;
+    jenv *e;
+    jv in;
+    jpath *p;
+    jout *k;
+    jenv *vars;
+    jpattern *todo;
+    struct binding *up;
+} binding;
 typedef int bound_fn(jq *q, void *context, jenv *e);
 typedef struct { jpattern *p; jv v; } task;
 
@@ -56,7 +67,10 @@ static int match_tasks(jq *q, matcher *m) {
     if (p->kind == '[') {
         jv held[64];
         int n = 0, run;
-        if (t.v.kind != J_ARRAY && t.v.kind != J_NULL) { jq_errorf(q, "Cannot index %s with number", jv_kind_name(t.v)); return RUN_ERROR; }
+        if (t.v.kind != J_ARRAY && t.v.kind != J_NULL) {
+            jq_errorf(q, "Cannot index %s with number", jv_kind_name(t.v));
+            return RUN_ERROR;
+        }
         for (jpattern *c = p->child; c && n < 64; c = c->next, n++) held[n] = jq_index(q, jv_copy(t.v), jv_num(n));
         int count = n;
         if (inner.n + count > 62) run = jq_raise(q, jv_cstr(&q->C, "pattern too large"));

@@ -1,5 +1,5 @@
 /* jq_eval.c - the evaluator. See jq.h for how continuations, environments and single expressions work. */
-#include "jq.h"
+#include "jq_eval.h"
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static void free_envs(jq *q, jenv *mine) {
     }
 }
 
-static int single_result(jq *q, jv v, jout *k) { return v.kind == J_INVALID ? RUN_ERROR : k->fn(q, k, v, NULL); }
+int jqe_single_result(jq *q, jv v, jout *k) { return v.kind == J_INVALID ? RUN_ERROR : k->fn(q, k, v, NULL); }
 
 /* One step of a path expression: the value found, and the path so far with key. */
 OUTLINE static int step(jq *q, jv v, jv key, jpath *p, jout *k) {
@@ -51,9 +51,6 @@ OUTLINE static int step(jq *q, jv v, jv key, jpath *p, jout *k) {
     jv_drop(&q->C, key);
     return run;
 }
-
-/* Continuations for expressions whose parts may have many results. */
-typedef struct { jout o; jq *q; jnode *n; jenv *e; jv in, held; jpath *p; jout *k; int stage; } cont;
 
 static int pipe_out(jq *q, jout *self, jv v, jpath *p) {
     cont *c = (cont *)self;
@@ -132,7 +129,8 @@ OUTLINE static int eval_slice(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k
 OUTLINE static int iterate(jq *q, jv v, jpath *p, jout *k) {
     int run = RUN_ON;
     if (v.kind == J_ARRAY) {
-        for (uint32_t i = 0; i < v.a->n && run == RUN_ON; i++) run = step(q, jv_copy(v.a->at[i]), p ? jv_num(i) : jv_null(), p, k);
+        for (uint32_t i = 0; i < v.a->n && run == RUN_ON; i++)
+            run = step(q, jv_copy(v.a->at[i]), p ? jv_num(i) : jv_null(), p, k);
     } else if (v.kind == J_OBJECT) {
         for (uint32_t i = 0; i < v.o->n && run == RUN_ON; i++) {
             jv key = jv_of(J_STRING);
@@ -186,89 +184,15 @@ OUTLINE static int recurse(jq *q, jv v, jpath *p, jout *k) {
     return run;
 }
 
-/* Binary operators with many results: right side outermost, as jq does. */
-static int binary_left_out(jq *q, jout *self, jv v, jpath *p) {
-    cont *c = (cont *)self;
-    (void)p;
-    jv r;
-    if (c->n->kind == N_BINARY) r = jq_arith(q, c->n->op, v, jv_copy(c->held));
-    else {
-        int order = jv_compare(&q->C, v, c->held), op = c->n->op;
-        int yes = op == '=' ? jv_equal(&q->C, v, c->held) : op == '!' ? !jv_equal(&q->C, v, c->held) : op == '<' ? order < 0 : op == '>' ? order > 0 : op == 'l' ? order <= 0 : order >= 0;
-        jv_drop(&q->C, v);
-        r = jv_bool(yes);
-    }
-    return single_result(q, r, c->k);
-}
-
-static int binary_right_out(jq *q, jout *self, jv v, jpath *p) {
-    cont *c = (cont *)self, inner = *c;
-    (void)p;
-    inner.o.fn = binary_left_out;
-    inner.held = v;
-    int run = jq_eval(q, c->n->a, c->e, jv_copy(c->in), NULL, &inner.o);
-    jv_drop(&q->C, v);
-    return run;
-}
-
-static int logic_right_out(jq *q, jout *self, jv v, jpath *p) {
-    (void)p;
-    int yes = jv_true(v);
-    jv_drop(&q->C, v);
-    jout *k = ((cont *)self)->k;
-    return k->fn(q, k, jv_bool(yes), NULL);
-}
-
-static int logic_left_out(jq *q, jout *self, jv v, jpath *p) {
-    cont *c = (cont *)self, inner = *c;
-    (void)p;
-    int yes = jv_true(v);
-    jv_drop(&q->C, v);
-    if (c->n->kind == N_AND ? !yes : yes) return c->k->fn(q, c->k, jv_bool(yes), NULL);
-    inner.o.fn = logic_right_out;
-    return jq_eval(q, c->n->b, c->e, jv_copy(c->in), NULL, &inner.o);
-}
-
-static int negate_out(jq *q, jout *self, jv v, jpath *p) {
-    (void)p;
-    if (!jv_is_number(v)) {
-        jv text = jq_error_text(q, v);
-        jq_errorf(q, "%s (%s) cannot be negated", jv_kind_name(v), text.s->text);
-        jv_drop(&q->C, text);
-        jv_drop(&q->C, v);
-        return RUN_ERROR;
-    }
-    double n = -jv_number(v);
-    jv_drop(&q->C, v);
-    jout *k = ((cont *)self)->k;
-    return k->fn(q, k, jv_num(n), NULL);
-}
-
-/* a // b: the true results of a, or b when there are none. */
-static int alternative_out(jq *q, jout *self, jv v, jpath *p) {
-    cont *c = (cont *)self;
-    if (!jv_true(v)) { jv_drop(&q->C, v); return RUN_ON; }
-    c->stage = 1;
-    return c->k->fn(q, c->k, v, p);
-}
-
 OUTLINE static int eval_alternative(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
-    cont c = {{alternative_out}, q, n, e, in, jv_null(), p, k, 0};
+    cont c = {{jqe_alternative_out}, q, n, e, in, jv_null(), p, k, 0};
     int run = jq_eval(q, n->a, e, jv_copy(in), p, &c.o);
     if (run != RUN_ON || c.stage) { jv_drop(&q->C, in); return run; }
     return jq_eval(q, n->b, e, in, p, k);
 }
 
-/* try: errors from the body are caught, errors from what follows are not. */
-static int try_out(jq *q, jout *self, jv v, jpath *p) {
-    cont *c = (cont *)self;
-    int run = c->k->fn(q, c->k, v, p);
-    if (run == RUN_ERROR) c->stage = 1;
-    return run;
-}
-
 OUTLINE static int eval_try(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
-    cont c = {{try_out}, q, n, e, in, jv_null(), p, k, 0};
+    cont c = {{jqe_try_out}, q, n, e, in, jv_null(), p, k, 0};
     int run = jq_eval(q, n->a, e, in, p, &c.o);
     if (run != RUN_ERROR || c.stage || q->halted) return run;
     jv error = q->error;
@@ -282,93 +206,19 @@ OUTLINE static int eval_try(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) 
     return jq_eval(q, n->b, e, error, NULL, k);
 }
 
-/* Strings with interpolations, from the last part to the first, as jq multiplies them. */
-typedef struct { jout o; jnode **parts; int at; jenv *e; jv in, text; jout *k; } string_cont;
-
-static int string_out(jq *q, jout *self, jv v, jpath *p) {
-    string_cont *c = (string_cont *)self, inner = *c;
-    (void)p;
-    jv made = c->text.kind == J_STRING ? jv_concat(&q->C, v, jv_copy(c->text)) : v;
-    if (!c->at) return c->k->fn(q, c->k, made, NULL);
-    inner.at--;
-    inner.text = made;
-    int run = jq_eval(q, c->parts[inner.at], c->e, jv_copy(c->in), NULL, &inner.o);
-    jv_drop(&q->C, made);
-    return run;
-}
-
 OUTLINE static int eval_string(jq *q, jnode *n, jenv *e, jv in, jout *k) {
     jnode *parts[256];
     int count = 0;
     for (jnode *m = n->a; m && count < 256; m = m->next) parts[count++] = m;
-    string_cont c = {{string_out}, parts, count - 1, e, in, jv_null(), k};
+    string_cont c = {{jqe_string_out}, parts, count - 1, e, in, jv_null(), k};
     int run = jq_eval(q, parts[count - 1], e, jv_copy(in), NULL, &c.o);
     jv_drop(&q->C, in);
     return run;
 }
 
-static int format_out(jq *q, jout *self, jv v, jpath *p) {
-    cont *c = (cont *)self;
-    (void)p;
-    return single_result(q, jq_format(q, c->n->value.s->text, v), c->k);
-}
-
-/* Object construction: every combination of keys and values, the first pair varying slowest. */
-typedef struct { jout o; jnode *pair; jenv *e; jv in, made, key; jout *k; int stage; } object_cont;
-
-static int object_out(jq *q, jout *self, jv v, jpath *p);
-
-static int object_next(jq *q, object_cont *c, jv made) {
-    if (!c->pair) return c->k->fn(q, c->k, made, NULL);
-    object_cont inner = *c;
-    inner.made = made;
-    inner.stage = 0;
-    int run = jq_eval(q, c->pair->a, c->e, jv_copy(c->in), NULL, &inner.o);
-    jv_drop(&q->C, made);
-    return run;
-}
-
-static int object_out(jq *q, jout *self, jv v, jpath *p) {
-    object_cont *c = (object_cont *)self, inner = *c;
-    (void)p;
-    if (!c->stage) {
-        if (v.kind != J_STRING) {
-            jv text = jq_error_text(q, v);
-            jq_errorf(q, "Object keys must be strings");
-            jv_drop(&q->C, text);
-            jv_drop(&q->C, v);
-            return RUN_ERROR;
-        }
-        inner.stage = 1;
-        inner.key = v;
-        int run = jq_eval(q, c->pair->b, c->e, jv_copy(c->in), NULL, &inner.o);
-        jv_drop(&q->C, v);
-        return run;
-    }
-    inner.pair = c->pair->next;
-    return object_next(q, &inner, jv_set(&q->C, jv_copy(c->made), c->key.s, v));
-}
-
-/* Functions on values: every combination of arguments, the last varying slowest. */
-typedef struct { jout o; jnode *n; jenv *e; jv in; jv args[8]; int at; jout *k; } args_cont;
-
-static int args_out(jq *q, jout *self, jv v, jpath *p) {
-    args_cont *c = (args_cont *)self, inner = *c;
-    (void)p;
-    inner.args[c->at] = v;
-    if (c->at == 0) {
-        for (int i = 1; i < c->n->count; i++) inner.args[i] = jv_copy(inner.args[i]);
-        return single_result(q, c->n->fn(q, jv_copy(c->in), inner.args), c->k);
-    }
-    inner.at--;
-    int run = jq_eval(q, c->n->args[inner.at], c->e, jv_copy(c->in), NULL, &inner.o);
-    jv_drop(&q->C, v);
-    return run;
-}
-
 OUTLINE static int eval_function(jq *q, jnode *n, jenv *e, jv in, jout *k) {
-    args_cont c = {.o = {args_out}, .n = n, .e = e, .in = in, .at = n->count - 1, .k = k};
-    if (!n->count) return single_result(q, n->fn(q, in, NULL), k);
+    args_cont c = {.o = {jqe_args_out}, .n = n, .e = e, .in = in, .at = n->count - 1, .k = k};
+    if (!n->count) return jqe_single_result(q, n->fn(q, in, NULL), k);
     int run = jq_eval(q, n->args[n->count - 1], e, jv_copy(in), NULL, &c.o);
     jv_drop(&q->C, in);
     return run;
@@ -383,8 +233,8 @@ OUTLINE static int not_a_path(jq *q, jv v) {
 }
 
 OUTLINE static int eval_object(jq *q, jnode *n, jenv *e, jv in, jout *k) {
-    object_cont o = {{object_out}, n->a, e, in, jv_null(), jv_null(), k, 0};
-    int run = object_next(q, &o, jv_object(&q->C));
+    object_cont o = {{jqe_object_out}, n->a, e, in, jv_null(), jv_null(), k, 0};
+    int run = jqe_object_next(q, &o, jv_object(&q->C));
     jv_drop(&q->C, in);
     return run;
 }
@@ -397,7 +247,7 @@ int jq_eval(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
     int run;
     if (tool_too_deep(q->t)) { jv_drop(&q->C, in); return jq_raise(q, jv_cstr(&q->C, "recursion too deep")); }
     for (;;) {
-        if (n->single && !p) { run = single_result(q, jq_eval1(q, n, e, in), k); goto done; }
+        if (n->single && !p) { run = jqe_single_result(q, jq_eval1(q, n, e, in), k); goto done; }
         cont c = {.q = q, .n = n, .e = e, .in = in, .p = p, .k = k};
         switch (n->kind) {
         case N_IDENTITY: run = k->fn(q, k, in, p); goto done;
@@ -481,29 +331,33 @@ int jq_eval(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
         case N_BREAK: q->breaking = jq_env_up(e, n->index)->label; jv_drop(&q->C, in); run = RUN_BREAK; goto done;
         case N_SPECIAL: run = jq_eval_special(q, n, e, in, p, k); goto done;
         }
-        if (p && n->kind == N_LITERAL && n->value.kind == J_NULL) { jv_drop(&q->C, in); run = step(q, jv_null(), jv_null(), NULL, k); goto done; }
+        if (p && n->kind == N_LITERAL && n->value.kind == J_NULL) {
+            jv_drop(&q->C, in);
+            run = step(q, jv_null(), jv_null(), NULL, k);
+            goto done;
+        }
         reject r = {{reject_out}, q};
         if (p && n->kind != N_REDUCE && n->kind != N_FOREACH) { k = &r.o; c.k = k; }
         switch (n->kind) {
         case N_REDUCE: case N_FOREACH: run = jq_eval_loop(q, n, e, in, p ? &r.o : k); goto done;
         case N_BINARY: case N_COMPARE:
-            c.o.fn = binary_right_out;
+            c.o.fn = jqe_binary_right_out;
             run = jq_eval(q, n->b, e, jv_copy(in), NULL, &c.o);
             jv_drop(&q->C, in);
             goto done;
         case N_AND: case N_OR:
-            c.o.fn = logic_left_out;
+            c.o.fn = jqe_logic_left_out;
             run = jq_eval(q, n->a, e, jv_copy(in), NULL, &c.o);
             jv_drop(&q->C, in);
             goto done;
-        case N_NEGATE: c.o.fn = negate_out; run = jq_eval(q, n->a, e, in, NULL, &c.o); goto done;
+        case N_NEGATE: c.o.fn = jqe_negate_out; run = jq_eval(q, n->a, e, in, NULL, &c.o); goto done;
         case N_STRING: run = eval_string(q, n, e, in, k); goto done;
-        case N_FORMAT: c.o.fn = format_out; run = jq_eval(q, n->a, e, in, NULL, &c.o); goto done;
+        case N_FORMAT: c.o.fn = jqe_format_out; run = jq_eval(q, n->a, e, in, NULL, &c.o); goto done;
         case N_OBJECT: run = eval_object(q, n, e, in, k); goto done;
         case N_FUNCTION: run = eval_function(q, n, e, in, k); goto done;
         case N_ASSIGN: case N_MODIFY: case N_UPDATE: run = jq_eval_update(q, n, e, in, k); goto done;
         default:
-            if (n->single) { run = single_result(q, jq_eval1(q, n, e, in), k); goto done; }
+            if (n->single) { run = jqe_single_result(q, jq_eval1(q, n, e, in), k); goto done; }
             jv_drop(&q->C, in);
             run = jq_raise(q, jv_cstr(&q->C, "internal error"));
             goto done;

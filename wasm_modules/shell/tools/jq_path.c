@@ -75,7 +75,8 @@ jv jq_index(jq *q, jv v, jv key) {
         jv_drop(C, key);
         return jv_slice(C, v, from, to);
     } else if (v.kind == J_ARRAY && key.kind == J_ARRAY) return array_indices(q, v, key);
-    else if (!(v.kind == J_NULL && (key.kind == J_STRING || jv_is_number(key) || key.kind == J_NULL))) return cannot_index(q, v, key);
+    else if (!(v.kind == J_NULL && (key.kind == J_STRING || jv_is_number(key) || key.kind == J_NULL)))
+        return cannot_index(q, v, key);
     jv_drop(C, v);
     jv_drop(C, key);
     return r;
@@ -100,7 +101,11 @@ static jv set_element(jq *q, jv v, jv key, jv to) {
         if (v.kind == J_NULL) v = jv_array(C, 0);
         double i = floor(jv_number(key));
         if (i < 0) i += v.a->n;
-        if (i < 0 || i > 50000000) { jv_drop(C, v); jv_drop(C, to); return jq_errorf(q, i < 0 ? "Out of bounds negative array index" : "Array index too large"); }
+        if (i < 0 || i > 50000000) {
+            jv_drop(C, v);
+            jv_drop(C, to);
+            return jq_errorf(q, i < 0 ? "Out of bounds negative array index" : "Array index too large");
+        }
         v = jv_own(C, v);
         while (v.a->n <= (uint32_t)i) v = jv_push(C, v, jv_null());
         jv old = v.a->at[(uint32_t)i];
@@ -112,7 +117,8 @@ static jv set_element(jq *q, jv v, jv key, jv to) {
         if (slice_ends(key, &from, &to_end) < 0 || to.kind != J_ARRAY) {
             int slice = to.kind != J_ARRAY;
             jv_drop(C, v); jv_drop(C, to); jv_drop(C, key);
-            return slice ? jq_errorf(q, "A slice of an array can only be assigned another array") : jq_errorf(q, "Array/string slice indices must be integers");
+            return slice ? jq_errorf(q, "A slice of an array can only be assigned another array")
+                         : jq_errorf(q, "Array/string slice indices must be integers");
         }
         double n = v.a->n;
         if (from < 0) from += n;
@@ -127,7 +133,12 @@ static jv set_element(jq *q, jv v, jv key, jv to) {
         v = made;
     } else {
         jv_drop(C, to);
-        if (v.kind == J_ARRAY && key.kind == J_STRING) { jq_errorf(q, "Cannot update field at array index of array"); jv_drop(C, v); jv_drop(C, key); return jv_of(J_INVALID); }
+        if (v.kind == J_ARRAY && key.kind == J_STRING) {
+            jq_errorf(q, "Cannot update field at array index of array");
+            jv_drop(C, v);
+            jv_drop(C, key);
+            return jv_of(J_INVALID);
+        }
         return cannot_index(q, v, key);
     }
     jv_drop(C, key);
@@ -170,7 +181,10 @@ static jv delete_element(jq *q, jv v, jv key) {
     if (v.kind == J_ARRAY && (jv_is_number(key) || key.kind == J_OBJECT)) {
         double from, to, n = v.a->n;
         if (key.kind == J_OBJECT) {
-            if (slice_ends(key, &from, &to) < 0) { jv_drop(C, v); return jq_errorf(q, "Array/string slice indices must be integers"); }
+            if (slice_ends(key, &from, &to) < 0) {
+                jv_drop(C, v);
+                return jq_errorf(q, "Array/string slice indices must be integers");
+            }
             if (from < 0) from += n;
             if (to < 0) to += n;
             from = from < 0 ? 0 : from;
@@ -186,7 +200,9 @@ static jv delete_element(jq *q, jv v, jv key) {
         jv_drop(C, v);
         return made;
     }
-    if (v.kind == J_OBJECT) jq_errorf(q, "Cannot delete field at object index of %s", jv_kind_name(key)); else if (v.kind == J_ARRAY) jq_errorf(q, "Cannot delete field at array index of array"); else jq_errorf(q, "Cannot delete field at %s index of %s", key.kind == J_STRING ? "object" : "array", jv_kind_name(v));
+    if (v.kind == J_OBJECT) jq_errorf(q, "Cannot delete field at object index of %s", jv_kind_name(key));
+    else if (v.kind == J_ARRAY) jq_errorf(q, "Cannot delete field at array index of array");
+    else jq_errorf(q, "Cannot delete field at %s index of %s", key.kind == J_STRING ? "object" : "array", jv_kind_name(v));
     jv_drop(C, v);
     return jv_of(J_INVALID);
 }

@@ -2,7 +2,8 @@
 #include "jq.h"
 #include <string.h>
 
-static const struct { const char *name; int arity; const char *text; } prelude[] = {
+static const struct { const char *name; int arity; const char *text;
+} prelude[] = {
     {"values", 0, "def values: select(. != null);"},
     {"nulls", 0, "def nulls: select(. == null);"},
     {"booleans", 0, "def booleans: select(type == \"boolean\");"},
@@ -32,7 +33,8 @@ static const struct { const char *name; int arity; const char *text; } prelude[]
     {"in", 1, "def in(xs): . as $x | xs | has($x);"},
     {"inside", 1, "def inside(xs): . as $x | xs | contains($x);"},
     {"isvalid", 1, "def isvalid(f): try (f | true) catch false;"},
-    {"combinations", 0, "def combinations: if length == 0 then [] else .[0][] as $x | (.[1:] | combinations) as $w | [$x] + $w end;"},
+    {"combinations", 0,
+        "def combinations: if length == 0 then [] else .[0][] as $x | (.[1:] | combinations) as $w | [$x] + $w end;"},
     {"combinations", 1, "def combinations(n): . as $dot | [range(n)] | map($dot) | combinations;"},
     {"todate", 0, "def todate: strftime(\"%Y-%m-%dT%H:%M:%SZ\");"},
     {"fromdateiso8601", 0, "def fromdateiso8601: strptime(\"%Y-%m-%dT%H:%M:%SZ\") | mktime;"},
@@ -42,33 +44,59 @@ static const struct { const char *name; int arity; const char *text; } prelude[]
     {"dateadd", 2, "def dateadd(u; n): . + n;"},
     {"datesub", 2, "def datesub(u; n): . - n;"},
     {"match", 2, "def match(re; mode): _match_impl(re; mode; false) | .[];"},
-    {"match", 1, "def match($val): ($val|type) as $vt | if $vt == \"string\" then match($val; null) elif $vt == \"array\" and ($val | length) > 1 then match($val[0]; $val[1])"
-        " elif $vt == \"array\" and ($val | length) > 0 then match($val[0]; null) else error($vt + \" not a string or array\") end;"},
+    {"match", 1,
+        "def match($val): ($val|type) as $vt | if $vt == \"string\" then match($val; null) elif $vt == \"array\" and ($val | "
+        "length) > 1 then match($val[0]; $val[1])"
+        " elif $vt == \"array\" and ($val | length) > 0 then match($val[0]; null) else error($vt + \" not a string or array\") "
+        "end;"},
     {"test", 2, "def test(re; mode): _match_impl(re; mode; true);"},
-    {"test", 1, "def test($val): ($val|type) as $vt | if $vt == \"string\" then test($val; null) elif $vt == \"array\" and ($val | length) > 1 then test($val[0]; $val[1])"
-        " elif $vt == \"array\" and ($val | length) > 0 then test($val[0]; null) else error($vt + \" not a string or array\") end;"},
-    {"capture", 2, "def capture(re; mods): match(re; mods) | [.captures | .[] | select(.name != null) | {key: .name, value: .string}] | from_entries;"},
-    {"capture", 1, "def capture($val): ($val|type) as $vt | if $vt == \"string\" then capture($val; null) elif $vt == \"array\" and ($val | length) > 1 then capture($val[0]; $val[1])"
-        " elif $vt == \"array\" and ($val | length) > 0 then capture($val[0]; null) else error($vt + \" not a string or array\") end;"},
-    {"scan", 2, "def scan($re; $flags): match($re; \"g\" + $flags) | if (.captures|length) > 0 then [.captures | .[] | .string] else .string end;"},
+    {"test", 1,
+        "def test($val): ($val|type) as $vt | if $vt == \"string\" then test($val; null) elif $vt == \"array\" and ($val | "
+        "length) > 1 then test($val[0]; $val[1])"
+        " elif $vt == \"array\" and ($val | length) > 0 then test($val[0]; null) else error($vt + \" not a string or array\") "
+        "end;"},
+    {"capture", 2,
+        "def capture(re; mods): match(re; mods) | [.captures | .[] | select(.name != null) | {key: .name, value: .string}] | "
+        "from_entries;"},
+    {"capture", 1,
+        "def capture($val): ($val|type) as $vt | if $vt == \"string\" then capture($val; null) elif $vt == \"array\" and ($val | "
+        "length) > 1 then capture($val[0]; $val[1])"
+        " elif $vt == \"array\" and ($val | length) > 0 then capture($val[0]; null) else error($vt + \" not a string or array\") "
+        "end;"},
+    {"scan", 2,
+        "def scan($re; $flags): match($re; \"g\" + $flags) | if (.captures|length) > 0 then [.captures | .[] | .string] else "
+        ".string end;"},
     {"scan", 1, "def scan($re): scan($re; null);"},
     {"splits", 2, "def splits($re; flags): split($re; flags) | .[];"},
     {"splits", 1, "def splits($re): splits($re; null);"},
-    {"split", 2, "def split($re; flags): . as $s | [foreach ((match($re; flags + \"g\") | [.offset, .length]), null) as $m ([0, null]; if $m == null then [.[0], $s[.[0]:]] else [$m[0] + $m[1], $s[.[0]:$m[0]]] end; .[1])];"},
-    {"sub", 3, "def sub($re; str; $flags): . as $in | (reduce match($re; $flags) as $edit ({result: [], previous: 0}; $in[.previous:($edit | .offset)] as $gap"
-        " | [reduce ($edit | .captures | .[] | select(.name != null) | {(.name): .string}) as $pair ({}; . + $pair) | str] as $inserts"
-        " | reduce range(0; $inserts | length) as $i (.; .result[$i] += $gap + $inserts[$i]) | .previous = ($edit | .offset + .length))"
+    {"split", 2,
+        "def split($re; flags): . as $s | [foreach ((match($re; flags + \"g\") | [.offset, .length]), null) as $m ([0, null]; if "
+        "$m == null then [.[0], $s[.[0]:]] else [$m[0] + $m[1], $s[.[0]:$m[0]]] end; .[1])];"},
+    {"sub", 3,
+        "def sub($re; str; $flags): . as $in | (reduce match($re; $flags) as $edit ({result: [], previous: 0}; "
+        "$in[.previous:($edit | .offset)] as $gap"
+        " | [reduce ($edit | .captures | .[] | select(.name != null) | {(.name): .string}) as $pair ({}; . + $pair) | str] as "
+        "$inserts"
+        " | reduce range(0; $inserts | length) as $i (.; .result[$i] += $gap + $inserts[$i]) | .previous = ($edit | .offset + "
+        ".length))"
         " | .result[] + $in[.previous:]) // $in;"},
     {"sub", 2, "def sub($re; str): sub($re; str; \"\");"},
     {"gsub", 3, "def gsub($re; str; $flags): sub($re; str; $flags + \"g\");"},
     {"gsub", 2, "def gsub($re; str): sub($re; str; \"g\");"},
-    {"indices", 1, "def indices($i): if type == \"array\" and ($i|type) == \"array\" then .[$i] elif type == \"array\" then .[[$i]] elif type == \"null\" then null else _strindices($i) end;"},
+    {"indices", 1,
+        "def indices($i): if type == \"array\" and ($i|type) == \"array\" then .[$i] elif type == \"array\" then .[[$i]] elif "
+        "type == \"null\" then null else _strindices($i) end;"},
     {"index", 1, "def index($i): indices($i) | .[0];"},
     {"rindex", 1, "def rindex($i): indices($i) | .[-1:][0];"},
-    {"tostream", 0, "def tostream: path(def r: (.[]?|r), .; r) as $p | getpath($p) | reduce path(.[]?) as $q ([$p, .]; [$p+$q]);"},
-    {"fromstream", 1, "def fromstream(f): {x: null, e: false} as $init | foreach f as $i ($init; if .e then $init else . end | if $i | length == 2 then setpath([\"e\"]; $i[0] | length == 0) | setpath([\"x\"] + $i[0]; $i[1])"
+    {"tostream", 0,
+        "def tostream: path(def r: (.[]?|r), .; r) as $p | getpath($p) | reduce path(.[]?) as $q ([$p, .]; [$p+$q]);"},
+    {"fromstream", 1,
+        "def fromstream(f): {x: null, e: false} as $init | foreach f as $i ($init; if .e then $init else . end | if $i | length "
+        "== 2 then setpath([\"e\"]; $i[0] | length == 0) | setpath([\"x\"] + $i[0]; $i[1])"
         " else setpath([\"e\"]; $i[0] | length == 1) end; if .e then .x else empty end);"},
-    {"truncate_stream", 1, "def truncate_stream(stream): . as $n | null | stream | . as $input | if (.[0]|length) > $n then setpath([0]; .[0][$n:]) else empty end;"},
+    {"truncate_stream", 1,
+        "def truncate_stream(stream): . as $n | null | stream | . as $input | if (.[0]|length) > $n then setpath([0]; .[0][$n:]) "
+        "else empty end;"},
     {"IN", 1, "def IN(s): any(s == .; .);"},
     {"IN", 2, "def IN(src; s): any(src == s; .);"},
     {"INDEX", 2, "def INDEX(stream; idx_expr): reduce stream as $row ({}; .[$row|idx_expr|tostring] |= $row);"},
@@ -76,7 +104,9 @@ static const struct { const char *name; int arity; const char *text; } prelude[]
     {"JOIN", 2, "def JOIN($idx; idx_expr): [.[] | [., $idx[idx_expr]]];"},
     {"JOIN", 3, "def JOIN($idx; stream; idx_expr): stream | [., $idx[idx_expr]];"},
     {"JOIN", 4, "def JOIN($idx; stream; idx_expr; join_expr): stream | [., $idx[idx_expr]] | join_expr;"},
-    {"bsearch", 1, "def bsearch($target): . as $in | first(range(length) | select($in[.] >= $target)) // length | if $in[.] == $target then . else -1 - . end;"},
+    {"bsearch", 1,
+        "def bsearch($target): . as $in | first(range(length) | select($in[.] >= $target)) // length | if $in[.] == $target then "
+        ". else -1 - . end;"},
     {"debug", 2, "def debug(msg; x): (msg | debug | empty), x;"},
 };
 

@@ -12,7 +12,9 @@ static jv capture_value(jq *q, jv in, regex_span g, const char *name, size_t bas
         o = jv_put(C, o, "string", jv_null());
         o = jv_put(C, o, "length", jv_num(0));
     } else {
-        double at = (double)(base_chars + ((size_t)g.start >= base_bytes ? utf8_length(in.s->text + base_bytes, (size_t)g.start - base_bytes) : 0));
+        double at = (double)(base_chars
+                             + ((size_t)g.start >= base_bytes ? utf8_length(in.s->text + base_bytes, (size_t)g.start - base_bytes)
+                                                              : 0));
         if ((size_t)g.start < base_bytes) at = (double)utf8_length(in.s->text, (size_t)g.start);
         o = jv_put(C, o, "offset", jv_num(at));
         o = jv_put(C, o, "length", jv_num((double)utf8_length(in.s->text + g.start, (size_t)(g.end - g.start))));
@@ -59,11 +61,15 @@ static jv all_matches(jq *q, jv in, regex *re, int global, int no_empty) {
     while ((found = at <= in.s->n ? regex_exec(re, in.s->text, in.s->n, at, g, groups + 1) : 0) > 0) {
         if (g[0].start != g[0].end || !no_empty) {
             jv m = capture_value(q, in, g[0], NULL, chars, bytes, 0), captures = jv_array(&q->C, (uint32_t)groups);
-            for (int i = 1; i <= groups; i++) captures = jv_push(&q->C, captures, capture_value(q, in, g[i], regex_group_name(re, i), chars, bytes, 1));
+            for (int i = 1; i <= groups; i++)
+                captures = jv_push(&q->C, captures, capture_value(q, in, g[i], regex_group_name(re, i), chars, bytes, 1));
             m = jv_put(&q->C, m, "captures", captures);
             list = jv_push(&q->C, list, m);
         }
-        if ((size_t)g[0].start >= bytes) { chars += utf8_length(in.s->text + bytes, (size_t)g[0].start - bytes); bytes = (size_t)g[0].start; }
+        if ((size_t)g[0].start >= bytes) {
+            chars += utf8_length(in.s->text + bytes, (size_t)g[0].start - bytes);
+            bytes = (size_t)g[0].start;
+        }
         at = (size_t)g[0].end;
         if (g[0].end == g[0].start) {
             int c;
@@ -89,7 +95,8 @@ jv jq_fn_match(jq *q, jv in, jv *args) {
         jv_drop(&q->C, text);
     } else {
         int f = parse_flags(flags, &global, &no_empty);
-        if (f < 0 || (flags.kind != J_STRING && flags.kind != J_NULL)) jq_errorf(q, "%s is not a valid modifier string", flags.kind == J_STRING ? flags.s->text : "flags");
+        if (f < 0 || (flags.kind != J_STRING && flags.kind != J_NULL))
+            jq_errorf(q, "%s is not a valid modifier string", flags.kind == J_STRING ? flags.s->text : "flags");
         else {
             regex *re = compiled(q, pattern, f);
             if (re && test) {

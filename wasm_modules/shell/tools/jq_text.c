@@ -28,7 +28,9 @@ static jv finish(jq *q, buffer *b, jv v) {
 }
 
 static jv format_rows(jq *q, jv v, int csv) {
-    if (v.kind != J_ARRAY) return refuse(q, v, csv ? "cannot be csv-formatted, only an array can be" : "cannot be tsv-formatted, only an array can be");
+    if (v.kind != J_ARRAY)
+        return refuse(
+            q, v, csv ? "cannot be csv-formatted, only an array can be" : "cannot be tsv-formatted, only an array can be");
     buffer b = {.t = q->t};
     for (uint32_t i = 0; i < v.a->n; i++) {
         jv x = v.a->at[i];
@@ -46,15 +48,25 @@ static jv format_rows(jq *q, jv v, int csv) {
             }
             if (csv) buffer_putc(&b, '"');
         } else if (x.kind == J_NULL) { /* an empty field */ }
-        else if (x.kind < J_STRING) { jv s = json_text(&q->C, x); buffer_add(&b, s.s->text, s.s->n); jv_drop(&q->C, s); }
-        else { buffer_free(&b); jv text = jq_error_text(q, x); jq_errorf(q, "%s (%s) is not valid in a csv row", jv_kind_name(x), text.s->text); jv_drop(&q->C, text); jv_drop(&q->C, v); return jv_of(J_INVALID); }
+        else if (x.kind < J_STRING) { jv s = json_text(&q->C, x); buffer_add(&b, s.s->text, s.s->n); jv_drop(&q->C, s);
+        } else {
+            buffer_free(&b);
+            jv text = jq_error_text(q, x);
+            jq_errorf(q, "%s (%s) is not valid in a csv row", jv_kind_name(x), text.s->text);
+            jv_drop(&q->C, text);
+            jv_drop(&q->C, v);
+            return jv_of(J_INVALID);
+        }
     }
     return finish(q, &b, v);
 }
 
 static void quote_shell(buffer *b, jv s) {
     buffer_putc(b, '\'');
-    for (uint32_t i = 0; i < s.s->n; i++) { if (s.s->text[i] == '\'') buffer_puts(b, "'\\''"); else buffer_putc(b, s.s->text[i]); }
+    for (uint32_t i = 0; i < s.s->n; i++) {
+        if (s.s->text[i] == '\'') buffer_puts(b, "'\\''");
+        else buffer_putc(b, s.s->text[i]);
+    }
     buffer_putc(b, '\'');
 }
 
@@ -65,8 +77,18 @@ static jv format_sh(jq *q, jv v) {
         jv x = v.kind == J_ARRAY ? v.a->at[i] : v;
         if (i) buffer_putc(&b, ' ');
         if (x.kind == J_STRING) quote_shell(&b, x);
-        else if (x.kind >= J_ARRAY) { jv text = jq_error_text(q, x); buffer_free(&b); jq_errorf(q, "%s (%s) can not be escaped for shell", jv_kind_name(x), text.s->text); jv_drop(&q->C, text); jv_drop(&q->C, v); return jv_of(J_INVALID); }
-        else { jv s = json_text(&q->C, x); buffer_add(&b, s.s->text, s.s->n); jv_drop(&q->C, s); }
+        else if (x.kind >= J_ARRAY) {
+            jv text = jq_error_text(q, x);
+            buffer_free(&b);
+            jq_errorf(q, "%s (%s) can not be escaped for shell", jv_kind_name(x), text.s->text);
+            jv_drop(&q->C, text);
+            jv_drop(&q->C, v);
+            return jv_of(J_INVALID);
+        } else {
+            jv s = json_text(&q->C, x);
+            buffer_add(&b, s.s->text, s.s->n);
+            jv_drop(&q->C, s);
+        }
     }
     return finish(q, &b, v);
 }
@@ -118,7 +140,9 @@ static jv escape(jq *q, jv v, int uri) {
         unsigned char c = (unsigned char)v.s->text[i];
         if (uri) { if (isalnum(c) || strchr("-_.~", c)) { if (c) buffer_putc(&b, c); } else buffer_printf(&b, "%%%02X", c); }
         else switch (c) {
-            case '<': buffer_puts(&b, "&lt;"); break; case '>': buffer_puts(&b, "&gt;"); break; case '&': buffer_puts(&b, "&amp;"); break;
+            case '<': buffer_puts(&b, "&lt;"); break;
+            case '>': buffer_puts(&b, "&gt;"); break;
+            case '&': buffer_puts(&b, "&amp;"); break;
             case '\'': buffer_puts(&b, "&apos;"); break; case '"': buffer_puts(&b, "&quot;"); break; default: buffer_putc(&b, c);
         }
     }
@@ -182,7 +206,10 @@ static jv parse_whole(jq *q, jv in) {
         if (more.kind != J_INVALID || r.error) {
             jv_drop(&q->C, v);
             v = jv_of(J_INVALID);
-            if (more.kind != J_INVALID) { jv_drop(&q->C, more); jq_errorf(q, "Unexpected extra JSON values (while parsing '%s')", in.s->text); }
+            if (more.kind != J_INVALID) {
+                jv_drop(&q->C, more);
+                jq_errorf(q, "Unexpected extra JSON values (while parsing '%s')", in.s->text);
+            }
         }
     } else if (!r.error) v = jv_null();
     if (v.kind == J_INVALID && r.error) {
@@ -212,7 +239,10 @@ static jv fn_fromjson(jq *q, jv in, jv *args) {
 static jv change_case(jq *q, jv in, int upper) {
     if (in.kind != J_STRING) { jv_drop(&q->C, in); return jq_errorf(q, "explode input must be a string"); }
     jv s = jv_text(&q->C, in.s->text, in.s->n);
-    for (uint32_t i = 0; i < s.s->n; i++) { char c = s.s->text[i]; if (upper ? c >= 'a' && c <= 'z' : c >= 'A' && c <= 'Z') s.s->text[i] = (char)(c ^ 32); }
+    for (uint32_t i = 0; i < s.s->n; i++) {
+        char c = s.s->text[i];
+        if (upper ? c >= 'a' && c <= 'z' : c >= 'A' && c <= 'Z') s.s->text[i] = (char)(c ^ 32);
+    }
     jv_drop(&q->C, in);
     return s;
 }
@@ -223,7 +253,11 @@ static jv fn_explode(jq *q, jv in, jv *args) {
     (void)args;
     if (in.kind != J_STRING) { jv_drop(&q->C, in); return jq_errorf(q, "explode input must be a string"); }
     jv a = jv_array(&q->C, in.s->n);
-    for (uint32_t i = 0; i < in.s->n;) { int c, n = utf8_decode(in.s->text + i, in.s->n - i, &c); a = jv_push(&q->C, a, jv_num(c < 0 ? 0xFFFD : c)); i += (uint32_t)n; }
+    for (uint32_t i = 0; i < in.s->n;) {
+        int c, n = utf8_decode(in.s->text + i, in.s->n - i, &c);
+        a = jv_push(&q->C, a, jv_num(c < 0 ? 0xFFFD : c));
+        i += (uint32_t)n;
+    }
     jv_drop(&q->C, in);
     return a;
 }
@@ -234,14 +268,23 @@ static jv fn_implode(jq *q, jv in, jv *args) {
     buffer b = {.t = q->t};
     for (uint32_t i = 0; i < in.a->n; i++) {
         char bytes[4];
-        if (!jv_is_number(in.a->at[i])) { buffer_free(&b); jv_drop(&q->C, in); return jq_errorf(q, "Unicode codepoint must be numeric"); }
+        if (!jv_is_number(in.a->at[i])) {
+            buffer_free(&b);
+            jv_drop(&q->C, in);
+            return jq_errorf(q, "Unicode codepoint must be numeric");
+        }
         buffer_add(&b, bytes, (size_t)utf8_encode((int)jv_number(in.a->at[i]), bytes));
     }
     return finish(q, &b, in);
 }
 
-static int at_start(jv s, jv x) { return s.kind == J_STRING && x.kind == J_STRING && s.s->n >= x.s->n && !memcmp(s.s->text, x.s->text, x.s->n); }
-static int at_end(jv s, jv x) { return s.kind == J_STRING && x.kind == J_STRING && s.s->n >= x.s->n && !memcmp(s.s->text + s.s->n - x.s->n, x.s->text, x.s->n); }
+static int at_start(jv s, jv x) {
+    return s.kind == J_STRING && x.kind == J_STRING && s.s->n >= x.s->n && !memcmp(s.s->text, x.s->text, x.s->n);
+}
+static int at_end(jv s, jv x) {
+    return s.kind == J_STRING && x.kind == J_STRING && s.s->n >= x.s->n
+           && !memcmp(s.s->text + s.s->n - x.s->n, x.s->text, x.s->n);
+}
 
 static jv need_strings(jq *q, jv in, jv *args, const char *name) {
     jv_drop(&q->C, in);
@@ -284,7 +327,11 @@ static jv fn_ltrim(jq *q, jv in, jv *args) { (void)args; return trim(q, in, 1); 
 static jv fn_rtrim(jq *q, jv in, jv *args) { (void)args; return trim(q, in, 2); }
 
 static jv fn_split1(jq *q, jv in, jv *args) {
-    if (in.kind != J_STRING || args[0].kind != J_STRING) { jv_drop(&q->C, in); jv_drop(&q->C, args[0]); return jq_errorf(q, "split input and separator must be strings"); }
+    if (in.kind != J_STRING || args[0].kind != J_STRING) {
+        jv_drop(&q->C, in);
+        jv_drop(&q->C, args[0]);
+        return jq_errorf(q, "split input and separator must be strings");
+    }
     return jq_arith(q, '/', in, args[0]);
 }
 
@@ -296,7 +343,11 @@ static jv fn_join(jq *q, jv in, jv *args) {
     for (uint32_t i = 0; i < in.a->n; i++) {
         jv x = in.a->at[i];
         if (i && by.kind == J_STRING) buffer_add(&b, by.s->text, by.s->n);
-        else if (i && by.kind != J_NULL) { buffer_free(&b); jv_drop(&q->C, in); return refuse(q, by, "cannot be used as a separator"); }
+        else if (i && by.kind != J_NULL) {
+            buffer_free(&b);
+            jv_drop(&q->C, in);
+            return refuse(q, by, "cannot be used as a separator");
+        }
         if (x.kind == J_STRING) buffer_add(&b, x.s->text, x.s->n);
         else if (x.kind == J_NULL) { /* nothing */ }
         else if (x.kind < J_STRING) { jv s = json_text(&q->C, x); buffer_add(&b, s.s->text, s.s->n); jv_drop(&q->C, s); }
@@ -333,13 +384,25 @@ static jv fn_format(jq *q, jv in, jv *args) {
     jv_drop(&q->C, args[0]);
     return r;
 }
-static jv fn_ascii(jq *q, jv in, jv *args) { (void)args; char c = (char)jv_number(in); jv_drop(&q->C, in); return jv_text(&q->C, &c, 1); }
+static jv fn_ascii(jq *q, jv in, jv *args) {
+    (void)args;
+    char c = (char)jv_number(in);
+    jv_drop(&q->C, in);
+    return jv_text(&q->C, &c, 1);
+}
 
 jfunc *jq_text_func(const char *name, int arity) {
-    static const struct { const char *name; int arity; jfunc *fn; } table[] = {{"tostring", 0, fn_tostring}, {"tojson", 0, fn_tojson}, {"tonumber", 0, fn_tonumber}, {"fromjson", 0, fn_fromjson},
-        {"ascii_downcase", 0, fn_ascii_downcase}, {"ascii_upcase", 0, fn_ascii_upcase}, {"explode", 0, fn_explode}, {"implode", 0, fn_implode}, {"startswith", 1, fn_startswith},
-        {"endswith", 1, fn_endswith}, {"ltrimstr", 1, fn_ltrimstr}, {"rtrimstr", 1, fn_rtrimstr}, {"trim", 0, fn_trim}, {"ltrim", 0, fn_ltrim}, {"rtrim", 0, fn_rtrim}, {"split", 1, fn_split1},
-        {"join", 1, fn_join}, {"_strindices", 1, fn_strindices}, {"format", 1, fn_format}, {"ascii", 0, fn_ascii}};
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) if (table[i].arity == arity && !strcmp(table[i].name, name)) return table[i].fn;
+    static const struct {
+        const char *name;
+        int arity;
+        jfunc *fn;
+    } table[] = {{"tostring", 0, fn_tostring}, {"tojson", 0, fn_tojson}, {"tonumber", 0, fn_tonumber},
+        {"fromjson", 0, fn_fromjson}, {"ascii_downcase", 0, fn_ascii_downcase}, {"ascii_upcase", 0, fn_ascii_upcase},
+        {"explode", 0, fn_explode}, {"implode", 0, fn_implode}, {"startswith", 1, fn_startswith}, {"endswith", 1, fn_endswith},
+        {"ltrimstr", 1, fn_ltrimstr}, {"rtrimstr", 1, fn_rtrimstr}, {"trim", 0, fn_trim}, {"ltrim", 0, fn_ltrim},
+        {"rtrim", 0, fn_rtrim}, {"split", 1, fn_split1}, {"join", 1, fn_join}, {"_strindices", 1, fn_strindices},
+        {"format", 1, fn_format}, {"ascii", 0, fn_ascii}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (table[i].arity == arity && !strcmp(table[i].name, name)) return table[i].fn;
     return NULL;
 }

@@ -19,7 +19,8 @@ static jv broken_down(jq *q, double seconds, int utc) {
     const char *zone;
     double whole = floor(seconds);
     date_fields(q->t, (long long)whole, utc, &tm, &offset, &zone);
-    double values[] = {tm.tm_year + 1900, tm.tm_mon, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec + (seconds - whole), tm.tm_wday, tm.tm_yday};
+    double values[] = {
+        tm.tm_year + 1900, tm.tm_mon, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec + (seconds - whole), tm.tm_wday, tm.tm_yday};
     jv a = jv_array(&q->C, 8);
     for (int i = 0; i < 8; i++) a = jv_push(&q->C, a, jv_num(values[i]));
     return a;
@@ -30,19 +31,44 @@ static int read_fields(jv v, struct tm *tm) {
     double f[8] = {0};
     for (uint32_t i = 0; i < v.a->n && i < 8; i++) { if (!jv_is_number(v.a->at[i])) return -1; f[i] = jv_number(v.a->at[i]); }
     memset(tm, 0, sizeof *tm);
-    tm->tm_year = (int)f[0] - 1900; tm->tm_mon = (int)f[1]; tm->tm_mday = (int)f[2]; tm->tm_hour = (int)f[3]; tm->tm_min = (int)f[4]; tm->tm_sec = (int)f[5]; tm->tm_wday = (int)f[6]; tm->tm_yday = (int)f[7];
+    tm->tm_year = (int)f[0] - 1900;
+    tm->tm_mon = (int)f[1];
+    tm->tm_mday = (int)f[2];
+    tm->tm_hour = (int)f[3];
+    tm->tm_min = (int)f[4];
+    tm->tm_sec = (int)f[5];
+    tm->tm_wday = (int)f[6];
+    tm->tm_yday = (int)f[7];
     return 0;
 }
 
-static jv fn_now(jq *q, jv in, jv *args) { (void)args; jv_drop(&q->C, in); moment n = moment_now(); return jv_num((double)n.tv_sec + (double)(n.tv_nsec / 1000) / 1e6); }
-static jv fn_gmtime(jq *q, jv in, jv *args) { (void)args; if (!jv_is_number(in)) return refuse(q, in, "gmtime() requires a number"); double n = jv_number(in); jv_drop(&q->C, in); return broken_down(q, n, 1); }
-static jv fn_localtime(jq *q, jv in, jv *args) { (void)args; if (!jv_is_number(in)) return refuse(q, in, "localtime() requires a number"); double n = jv_number(in); jv_drop(&q->C, in); return broken_down(q, n, 0); }
+static jv fn_now(jq *q, jv in, jv *args) {
+    (void)args;
+    jv_drop(&q->C, in);
+    moment n = moment_now();
+    return jv_num((double)n.tv_sec + (double)(n.tv_nsec / 1000) / 1e6);
+}
+static jv fn_gmtime(jq *q, jv in, jv *args) {
+    (void)args;
+    if (!jv_is_number(in)) return refuse(q, in, "gmtime() requires a number");
+    double n = jv_number(in);
+    jv_drop(&q->C, in);
+    return broken_down(q, n, 1);
+}
+static jv fn_localtime(jq *q, jv in, jv *args) {
+    (void)args;
+    if (!jv_is_number(in)) return refuse(q, in, "localtime() requires a number");
+    double n = jv_number(in);
+    jv_drop(&q->C, in);
+    return broken_down(q, n, 0);
+}
 
 static jv fn_mktime(jq *q, jv in, jv *args) {
     struct tm tm;
     (void)args;
     if (in.kind != J_ARRAY) return refuse(q, in, "mktime requires array of 6 numbers");
-    if (read_fields(in, &tm) < 0) return refuse(q, in, in.a->n < 6 ? "mktime requires array of 6 numbers" : "mktime requires parsed datetime inputs");
+    if (read_fields(in, &tm) < 0)
+        return refuse(q, in, in.a->n < 6 ? "mktime requires array of 6 numbers" : "mktime requires parsed datetime inputs");
     jv_drop(&q->C, in);
     return jv_num((double)date_seconds(q->t, &tm, 1));
 }
@@ -50,9 +76,21 @@ static jv fn_mktime(jq *q, jv in, jv *args) {
 static jv format_time(jq *q, jv in, jv *args, int utc, const char *name) {
     struct tm tm;
     if (jv_is_number(in)) { double n = jv_number(in); jv_drop(&q->C, in); in = broken_down(q, n, utc); }
-    if (in.kind != J_ARRAY) { jv_drop(&q->C, args[0]); jv_drop(&q->C, in); return jq_errorf(q, "%s/1 requires parsed datetime inputs", name); }
-    if (args[0].kind != J_STRING) { jv_drop(&q->C, args[0]); jv_drop(&q->C, in); return jq_errorf(q, "%s/1 requires a string format", name); }
-    if (read_fields(in, &tm) < 0) { jv_drop(&q->C, args[0]); jv_drop(&q->C, in); return jq_errorf(q, "%s/1 requires parsed datetime inputs", name); }
+    if (in.kind != J_ARRAY) {
+        jv_drop(&q->C, args[0]);
+        jv_drop(&q->C, in);
+        return jq_errorf(q, "%s/1 requires parsed datetime inputs", name);
+    }
+    if (args[0].kind != J_STRING) {
+        jv_drop(&q->C, args[0]);
+        jv_drop(&q->C, in);
+        return jq_errorf(q, "%s/1 requires a string format", name);
+    }
+    if (read_fields(in, &tm) < 0) {
+        jv_drop(&q->C, args[0]);
+        jv_drop(&q->C, in);
+        return jq_errorf(q, "%s/1 requires parsed datetime inputs", name);
+    }
     moment when = {(time_t)date_seconds(q->t, &tm, utc), 0};
     buffer b = {.t = q->t};
     date_format(&b, args[0].s->text, when, utc);
@@ -70,7 +108,8 @@ static jv fn_strptime(jq *q, jv in, jv *args) {
     if (in.kind != J_STRING || args[0].kind != J_STRING) {
         int bad_input = in.kind != J_STRING;
         jv_drop(&q->C, in); jv_drop(&q->C, args[0]);
-        return jq_errorf(q, bad_input ? "strptime/1 requires string inputs and arguments" : "strptime/1 requires string inputs and arguments");
+        return jq_errorf(
+            q, bad_input ? "strptime/1 requires string inputs and arguments" : "strptime/1 requires string inputs and arguments");
     }
     memset(&tm, 0, sizeof tm);
     tm.tm_mday = 0;
@@ -95,8 +134,13 @@ static jv fn_strptime(jq *q, jv in, jv *args) {
 }
 
 jfunc *jq_time_func(const char *name, int arity) {
-    static const struct { const char *name; int arity; jfunc *fn; } table[] = {{"now", 0, fn_now}, {"gmtime", 0, fn_gmtime}, {"localtime", 0, fn_localtime}, {"mktime", 0, fn_mktime},
+    static const struct {
+        const char *name;
+        int arity;
+        jfunc *fn;
+    } table[] = {{"now", 0, fn_now}, {"gmtime", 0, fn_gmtime}, {"localtime", 0, fn_localtime}, {"mktime", 0, fn_mktime},
         {"strftime", 1, fn_strftime}, {"strflocaltime", 1, fn_strflocaltime}, {"strptime", 1, fn_strptime}};
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) if (table[i].arity == arity && !strcmp(table[i].name, name)) return table[i].fn;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (table[i].arity == arity && !strcmp(table[i].name, name)) return table[i].fn;
     return NULL;
 }

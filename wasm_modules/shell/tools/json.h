@@ -1,7 +1,8 @@
 /* json.h - JSON values for jq and yq: counted by reference, changed in place when nobody else holds them.
  *
- * Ownership: a function that takes a jv takes it over, unless its comment says "borrowed"; what it returns is the caller's. Strings are UTF-8 bytes
- * with a length. Objects keep the order of insertion. A number read from text that a double cannot print back the same keeps its text.
+ * Ownership: a function that takes a jv takes it over, unless its comment says "borrowed"; what it returns is the caller's.
+ * Strings are UTF-8 bytes with a length. Objects keep the order of insertion. A number read from text that a double cannot print
+ * back the same keeps its text.
  */
 #ifndef HATCH_JSON_H
 #define HATCH_JSON_H
@@ -16,8 +17,17 @@ typedef struct jobj jobj;
 typedef struct { jkind kind; union { double n; jstr *s; jarr *a; jobj *o; void *p; }; } jv;
 struct jarr { int refs; uint32_t n, cap; jv *at; };
 typedef struct { jstr *key; jv value; } jslot;
-struct jobj { int refs; uint32_t n, cap, index_cap; jslot *at; uint32_t *index; };             /* index: slot + 1 by hash; only when n > 8 */
-typedef struct { tool *t; pool pool; int depth; } jctx;                                          /* depth: of a comparison under way */
+struct jobj {
+    int refs;
+    uint32_t n, cap, index_cap;
+    jslot *at;
+    uint32_t *index;
+}; /* index: slot + 1 by hash; only when n > 8 */
+typedef struct {
+    tool *t;
+    pool pool;
+    int depth;
+} jctx; /* depth: of a comparison under way */
 
 void json_start(jctx *C, tool *t);
 static inline jv jv_of(jkind kind) { jv v; v.kind = kind; v.n = 0; return v; }
@@ -62,10 +72,19 @@ void json_number(buffer *b, double n);
 jv json_text(jctx *C, jv v);                                  /* compact; v borrowed */
 
 /* Reads the values of text[0..n) one after another. */
-typedef struct { jctx *C; const char *begin, *p, *end; const char *error; int line, column; jv *stack; int depth, cap; jv *keys; int seq, at_end; } json_reader;
+typedef struct {
+    jctx *C;
+    const char *begin, *p, *end;
+    const char *error;
+    int line, column;
+    jv *stack;
+    int depth, cap;
+    jv *keys;
+    int seq, at_end;
+} json_reader;
 void json_reader_start(json_reader *r, jctx *C, const char *text, size_t n);
 jv json_next(json_reader *r);                                 /* J_INVALID at the end; with r->error set, on malformed text */
-void json_explain(json_reader *r);                             /* after an error: makes error, line, column and at_end what jq says */
+void json_explain(json_reader *r); /* after an error: makes error, line, column and at_end what jq says */
 jv json_fault_text(json_reader *r);                            /* "MESSAGE at line N, column N" */
 enum { JSON_DEEPEST = 10000 };
 #endif

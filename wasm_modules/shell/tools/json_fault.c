@@ -1,7 +1,8 @@
 /* json_fault.c - what jq says about malformed JSON: the message and the place where its own reader would have noticed.
  *
- * json_read.c reads fast and only knows that something is wrong. This file reads the text again the way jq does, character by character: words are
- * judged at the character that ends them, and a value is put away only at the next comma or bracket. It builds no values.
+ * json_read.c reads fast and only knows that something is wrong. This file reads the text again the way jq does, character by
+ * character: words are judged at the character that ends them, and a value is put away only at the next comma or bracket. It
+ * builds no values.
  */
 #include "json.h"
 #include <ctype.h>
@@ -10,7 +11,9 @@
 
 enum { NOTHING, TEXT, OTHER };
 
-typedef struct { char open, key, some; } level;                  /* open: [ or {; key: a key waits for its value; some: it has members */
+typedef struct {
+    char open, key, some;
+} level; /* open: [ or {; key: a key waits for its value; some: it has members */
 typedef struct { level *at; int depth, next; } scan;              /* next: the kind of the value that waits to be put away */
 
 /* A word between separators; NULL when it is fine. */
@@ -21,7 +24,10 @@ static const char *judge_word(scan *s, const char *p, size_t n) {
         size_t i = *p == '-' || *p == '+', digits = 0;
         if ((n - i == 3 && !strncasecmp(p + i, "nan", 3)) || (n - i == 8 && !strncasecmp(p + i, "infinity", 8))) i = n;
         else {
-            for (int dot = 0; i < n && (isdigit((unsigned char)p[i]) || (p[i] == '.' && !dot)); i++) { digits += p[i] != '.'; dot |= p[i] == '.'; }
+            for (int dot = 0; i < n && (isdigit((unsigned char)p[i]) || (p[i] == '.' && !dot)); i++) {
+                digits += p[i] != '.';
+                dot |= p[i] == '.';
+            }
             if (digits && i < n && (p[i] | 32) == 'e') {
                 size_t j = i + 1 + (i + 1 < n && (p[i + 1] == '-' || p[i + 1] == '+'));
                 while (j < n && isdigit((unsigned char)p[j])) i = ++j;
@@ -41,8 +47,10 @@ static const char *judge_string(scan *s, const char *p, size_t n) {
         if (p[i] != '\\') continue;
         if (++i >= n || !strchr("\"\\/bfnrtu", p[i])) return "Invalid escape";
         if (p[i] != 'u') continue;
-        for (int j = 1; j <= 4; j++) if (i + (size_t)j >= n || !isxdigit((unsigned char)p[i + (size_t)j])) return "Invalid escape";
-        int high = (p[i + 1] | 32) == 'd' && strchr("89abAB", p[i + 2]), paired = i + 6 < n && p[i + 5] == '\\' && p[i + 6] == 'u';
+        for (int j = 1; j <= 4; j++)
+            if (i + (size_t)j >= n || !isxdigit((unsigned char)p[i + (size_t)j])) return "Invalid escape";
+        int high = (p[i + 1] | 32) == 'd' && strchr("89abAB", p[i + 2]),
+            paired = i + 6 < n && p[i + 5] == '\\' && p[i + 6] == 'u';
         if (high && !paired) return "Invalid \\uXXXX\\uXXXX surrogate pair escape";
         i += 4;
     }

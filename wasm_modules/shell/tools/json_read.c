@@ -28,7 +28,9 @@ static int hex4(const char *p, const char *end) {
     int v = 0;
     if (end - p < 4) return -1;
     for (int i = 0; i < 4; i++) {
-        int c = (unsigned char)p[i], d = c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+        int c = (unsigned char)p[i], d = c >= '0' && c <= '9'                 ? c - '0'
+                                         : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
+                                                                              : -1;
         if (d < 0) return -1;
         v = v * 16 + d;
     }
@@ -131,7 +133,11 @@ static jv read_number(json_reader *r) {
     if (digits && p < r->end && (*p == 'e' || *p == 'E')) {
         const char *q = p + 1;
         if (q < r->end && (*q == '+' || *q == '-')) q++;
-        if (q < r->end && isdigit((unsigned char)*q)) { exponent = 1; for (; q < r->end && isdigit((unsigned char)*q); q++) {} p = q; }
+        if (q < r->end && isdigit((unsigned char)*q)) {
+            exponent = 1;
+            for (; q < r->end && isdigit((unsigned char)*q); q++) {}
+            p = q;
+        }
     }
     if (!digits || (p < r->end && token_char((unsigned char)*p))) return jv_of(J_INVALID);
     r->p = p;
@@ -147,7 +153,8 @@ static jv read_number(json_reader *r) {
     text[n] = '\0';
     double value = strtod(text, NULL);
     if (text != small) tool_free(r->C->t, text);
-    if (exponent || digits > 15 || (dot && (p[-1] == '0' || fabs(value) < 1e-4)) || p[-1] == '.') return literal(r->C, start, n, value);
+    if (exponent || digits > 15 || (dot && (p[-1] == '0' || fabs(value) < 1e-4)) || p[-1] == '.')
+        return literal(r->C, start, n, value);
     return jv_num(value);
 }
 
@@ -159,17 +166,25 @@ static jv read_word(json_reader *r) {
     if (n == 4 && !memcmp(start, "true", 4)) { r->p = p; return jv_bool(1); }
     if (n == 4 && !memcmp(start, "null", 4)) { r->p = p; return jv_null(); }
     if (n == 5 && !memcmp(start, "false", 5)) { r->p = p; return jv_bool(0); }
-    if ((n == 3 && !strncasecmp(start, "nan", 3)) || (n == 4 && *start == '-' && !strncasecmp(start + 1, "nan", 3))) { r->p = p; return jv_num(NAN); }
+    if ((n == 3 && !strncasecmp(start, "nan", 3)) || (n == 4 && *start == '-' && !strncasecmp(start + 1, "nan", 3))) {
+        r->p = p;
+        return jv_num(NAN);
+    }
     if (n == 8 && !memcmp(start, "Infinity", 8)) { r->p = p; return jv_num(INFINITY); }
     if (n == 9 && !memcmp(start, "-Infinity", 9)) { r->p = p; return jv_num(-INFINITY); }
     if (isdigit((unsigned char)*start) || *start == '-' || *start == '+' || *start == '.') {
         jv v = read_number(r);
         if (v.kind != J_INVALID) return v;
     }
-    return fail(r, *start == 'n' || *start == 't' || *start == 'f' ? (n > 4 ? "Invalid literal" : "Invalid literal") : "Invalid numeric literal", p < r->end ? p + 1 : p);
+    return fail(r,
+        *start == 'n' || *start == 't' || *start == 'f' ? (n > 4 ? "Invalid literal" : "Invalid literal")
+                                                        : "Invalid numeric literal",
+        p < r->end ? p + 1 : p);
 }
 
-static void skip_space(json_reader *r) { while (r->p < r->end && (*r->p == ' ' || *r->p == '\n' || *r->p == '\t' || *r->p == '\r' || (*r->p == 30 && r->seq))) r->p++; }
+static void skip_space(json_reader *r) {
+    while (r->p < r->end && (*r->p == ' ' || *r->p == '\n' || *r->p == '\t' || *r->p == '\r' || (*r->p == 30 && r->seq))) r->p++;
+}
 
 static int push(json_reader *r, jv v) {
     if (r->depth >= JSON_DEEPEST) { jv_drop(r->C, v); fail(r, "Exceeds depth limit for parsing", r->p); return -1; }
@@ -197,11 +212,18 @@ static jv abandon(json_reader *r) {
 static int read_key(json_reader *r) {
     skip_space(r);
     if (r->p >= r->end) { fail(r, "Unfinished JSON term", r->end); return -1; }
-    if (*r->p != '"') { fail(r, *r->p == '}' ? "Objects must consist of key:value pairs" : "Object keys must be strings", r->p + 1); return -1; }
+    if (*r->p != '"') {
+        fail(r, *r->p == '}' ? "Objects must consist of key:value pairs" : "Object keys must be strings", r->p + 1);
+        return -1;
+    }
     jv key = read_string(r);
     if (key.kind == J_INVALID) return -1;
     skip_space(r);
-    if (r->p >= r->end || *r->p != ':') { jv_drop(r->C, key); fail(r, r->p >= r->end ? "Unfinished JSON term" : "Objects must consist of key:value pairs", r->p + 1); return -1; }
+    if (r->p >= r->end || *r->p != ':') {
+        jv_drop(r->C, key);
+        fail(r, r->p >= r->end ? "Unfinished JSON term" : "Objects must consist of key:value pairs", r->p + 1);
+        return -1;
+    }
     r->p++;
     r->keys[r->depth - 1] = key;
     return 0;
@@ -225,11 +247,21 @@ jv json_next(json_reader *r) {
         } else if (c == '"') v = read_string(r);
         else if ((c >= '0' && c <= '9')) { v = read_number(r); if (v.kind == J_INVALID) v = read_word(r); }
         else if (c == ']' || c == '}' || c == ',' || c == ':') {
-            fail(r, c == ',' ? "Expected value before ','" : c == ':' ? "':' not as part of an object" : c == ']' ? (r->depth ? "Expected another array element" : "Unmatched ']'") : r->depth ? "Objects must consist of key:value pairs" : "Unmatched '}'", r->p + 1);
+            fail(r,
+                c == ','   ? "Expected value before ','"
+                : c == ':' ? "':' not as part of an object"
+                : c == ']' ? (r->depth ? "Expected another array element" : "Unmatched ']'")
+                : r->depth ? "Objects must consist of key:value pairs"
+                           : "Unmatched '}'",
+                r->p + 1);
             return abandon(r);
         } else v = read_word(r);
         if (v.kind == J_INVALID) return abandon(r);
-        if (!r->depth && c != '"' && c != '[' && c != '{' && r->p < r->end && *r->p && strchr(",:]}", *r->p)) { jv_drop(C, v); fail(r, "Invalid", r->p); return abandon(r); }
+        if (!r->depth && c != '"' && c != '[' && c != '{' && r->p < r->end && *r->p && strchr(",:]}", *r->p)) {
+            jv_drop(C, v);
+            fail(r, "Invalid", r->p);
+            return abandon(r);
+        }
         /* put the finished value where it belongs, closing what it ends */
         for (;;) {
             if (!r->depth) return v;
@@ -249,7 +281,10 @@ jv json_next(json_reader *r) {
                 break;
             }
             if (c != (top->kind == J_ARRAY ? ']' : '}')) {
-                const char *message = c == ']' || c == '}' ? (top->kind == J_ARRAY ? "Unmatched '}'" : "Unmatched ']'") : top->kind == J_ARRAY ? "Expected separator between values" : c == ':' ? "':' should follow a key" : "Expected separator between values";
+                const char *message = c == ']' || c == '}'   ? (top->kind == J_ARRAY ? "Unmatched '}'" : "Unmatched ']'")
+                                      : top->kind == J_ARRAY ? "Expected separator between values"
+                                      : c == ':'             ? "':' should follow a key"
+                                                             : "Expected separator between values";
                 fail(r, message, r->p);
                 return abandon(r);
             }

@@ -24,7 +24,8 @@ static void free_object(jctx *C, jobj *o) {
 
 static void free_string(jctx *C, jstr *s) { pool_free(&C->pool, s, sizeof *s + s->n + 1); }
 
-/* Frees v, whose count is zero, and what only it held. Containers inside wait on a list of their own, so that depth costs no stack. */
+/* Frees v, whose count is zero, and what only it held. Containers inside wait on a list of their own, so that depth costs no
+ * stack. */
 void jv_release(jctx *C, jv v) {
     if (v.kind == J_STRING || v.kind == J_LITERAL) { free_string(C, v.s); return; }
     jv local[64], *waiting = local;
@@ -89,7 +90,8 @@ jv jv_format(jctx *C, const char *format, ...) {
 }
 
 const char *jv_kind_name(jv v) {
-    static const char *const names[] = {"<invalid>", "null", "boolean", "boolean", "number", "number", "string", "array", "object"};
+    static const char *const names[]
+        = {"<invalid>", "null", "boolean", "boolean", "number", "number", "string", "array", "object"};
     return names[v.kind];
 }
 
@@ -347,7 +349,8 @@ static int compare_items(jctx *C, jv a, jv b) {
     }
     jv ka = jv_keys(C, a, 1), kb = jv_keys(C, b, 1);
     int order = jv_compare(C, ka, kb);
-    for (uint32_t i = 0; !order && i < ka.a->n; i++) order = jv_compare(C, *jv_find_key(a, ka.a->at[i].s), *jv_find_key(b, ka.a->at[i].s));
+    for (uint32_t i = 0; !order && i < ka.a->n; i++)
+        order = jv_compare(C, *jv_find_key(a, ka.a->at[i].s), *jv_find_key(b, ka.a->at[i].s));
     jv_drop(C, ka);
     jv_drop(C, kb);
     return order;

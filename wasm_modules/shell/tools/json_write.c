@@ -67,7 +67,8 @@ static void write_string(buffer *b, const jstr *s, int ascii) {
             if (c < 128) { buffer_printf(b, "\\u%04x", c); break; }
             int point, n = utf8_decode(p, (size_t)(end - p), &point);
             if (point < 0) point = 0xFFFD;
-            if (point >= 0x10000) buffer_printf(b, "\\u%04x\\u%04x", 0xD800 + ((point - 0x10000) >> 10), 0xDC00 + ((point - 0x10000) & 1023));
+            if (point >= 0x10000)
+                buffer_printf(b, "\\u%04x\\u%04x", 0xD800 + ((point - 0x10000) >> 10), 0xDC00 + ((point - 0x10000) & 1023));
             else buffer_printf(b, "\\u%04x", point);
             p += n - 1;
             run = p + 1;
@@ -86,7 +87,7 @@ static void new_line(buffer *b, const json_style *s, int depth) {
 
 static const char *color_of(jv v) {
     switch (v.kind) {
-    case J_NULL: return "\033[1;30m";
+    case J_NULL: return "\033[0;90m";
     case J_FALSE: case J_TRUE: return "\033[0;39m";
     case J_NUMBER: case J_LITERAL: return "\033[0;39m";
     case J_STRING: return "\033[0;32m";

@@ -1,4 +1,5 @@
-/* launch.c - commands that run another command under some condition that the sandbox has none of: nohup nice stdbuf setsid ionice. */
+/* launch.c - commands that run another command under some condition that the sandbox has none of: nohup nice stdbuf setsid
+ * ionice. */
 #include "../tool.h"
 #include <string.h>
 
@@ -8,7 +9,8 @@ static int launch(tool *t, int argc, char **argv, const char *shorts, const tool
     tool_opts_start(&o, argc, argv);
     for (int c; (c = tool_opts_next(t, &o, shorts, longs)) != -1;) if (c == '?') return missing;
     if (o.index >= argc) { tool_fail(t, missing, "missing operand"); return tool_usage(t, missing); }
-    if (t->knows && !t->knows(t, argv[o.index])) return tool_fail(t, 127, "failed to run command %s: No such file or directory", tool_cite(t, argv[o.index]));
+    if (t->knows && !t->knows(t, argv[o.index]))
+        return tool_fail(t, 127, "failed to run command %s: No such file or directory", tool_cite(t, argv[o.index]));
     if (!t->run) return tool_fail(t, 126, "cannot run %s", argv[o.index]);
     return t->run(t, argc - o.index, argv + o.index);
 }

@@ -39,17 +39,18 @@ static int link_pair(tool *t, const char *from, const char *to, void *context) {
     const char *text = s->relative && s->symbolic ? relative_path(t, from, to) : from;
     if ((s->symbolic ? symlink(text, to) : link(from, to)) < 0) {
         const char *kind = s->symbolic ? "symbolic link" : "hard link";
-        return errno == EEXIST || s->symbolic ? tool_fail_errno(t, 1, "failed to create %s %s", kind, tool_quote(t, to))
-                               : tool_fail_errno(t, 1, "failed to create %s %s => %s", kind, tool_quote(t, to), tool_quote(t, from));
+        return errno == EEXIST || s->symbolic
+                   ? tool_fail_errno(t, 1, "failed to create %s %s", kind, tool_quote(t, to))
+                   : tool_fail_errno(t, 1, "failed to create %s %s => %s", kind, tool_quote(t, to), tool_quote(t, from));
     }
     if (s->k.verbose) io_printf(t->out, "%s %s %s\n", tool_quote(t, to), s->symbolic ? "->" : "=>", tool_quote(t, text));
     return 0;
 }
 
 int tool_ln(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"symbolic", 0, 's'}, {"force", 0, 'f'}, {"no-dereference", 0, 'n'}, {"relative", 0, 'r'}, {"verbose", 0, 'v'},
-        {"target-directory", 1, 't'}, {"no-target-directory", 0, 'T'}, {"backup", 2, 'b'}, {"suffix", 1, 'S'}, {"interactive", 0, 'i'},
-        {"logical", 0, 'L'}, {"physical", 0, 'P'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"symbolic", 0, 's'}, {"force", 0, 'f'}, {"no-dereference", 0, 'n'}, {"relative", 0, 'r'},
+        {"verbose", 0, 'v'}, {"target-directory", 1, 't'}, {"no-target-directory", 0, 'T'}, {"backup", 2, 'b'},
+        {"suffix", 1, 'S'}, {"interactive", 0, 'i'}, {"logical", 0, 'L'}, {"physical", 0, 'P'}, {0, 0, 0}};
     ln_state s = {0};
     const char *dir = NULL;
     int plain = 0, c;

@@ -14,7 +14,8 @@
 typedef struct { char *name, *path, *target; struct stat st; int ok; } entry;
 
 typedef struct {
-    int all, almost, dirs_as_files, recursive, reverse, sort, time, format, human, si, kilo, inode, blocks, numeric, no_owner, no_group;
+    int all, almost, dirs_as_files, recursive, reverse, sort, time, format, human, si, kilo, inode, blocks, numeric, no_owner,
+        no_group;
     int indicator, follow, follow_args, dirs_first, quote, escape, hide_control, color, zero, full_time, author, width;
     const char *time_style, *ignore[16], *hide;
     int ignores, status, printed;
@@ -22,7 +23,9 @@ typedef struct {
 
 enum { SORT_NAME, SORT_TIME, SORT_SIZE, SORT_NONE, SORT_VERSION, SORT_EXTENSION, SORT_WIDTH };
 
-static moment time_of(const ls_state *s, const struct stat *st) { return s->time == 'u' ? st->st_atim : s->time == 'c' ? st->st_ctim : st->st_mtim; }
+static moment time_of(const ls_state *s, const struct stat *st) {
+    return s->time == 'u' ? st->st_atim : s->time == 'c' ? st->st_ctim : st->st_mtim;
+}
 
 static int compare(const ls_state *s, const entry *a, const entry *b) {
     int order = 0;
@@ -32,7 +35,9 @@ static int compare(const ls_state *s, const entry *a, const entry *b) {
     }
     if (s->sort == SORT_TIME) {
         moment x = time_of(s, &a->st), y = time_of(s, &b->st);
-        order = x.tv_sec != y.tv_sec ? (x.tv_sec > y.tv_sec ? -1 : 1) : x.tv_nsec != y.tv_nsec ? (x.tv_nsec > y.tv_nsec ? -1 : 1) : 0;
+        order = x.tv_sec != y.tv_sec     ? (x.tv_sec > y.tv_sec ? -1 : 1)
+                : x.tv_nsec != y.tv_nsec ? (x.tv_nsec > y.tv_nsec ? -1 : 1)
+                                         : 0;
     } else if (s->sort == SORT_SIZE) order = a->st.st_size > b->st.st_size ? -1 : a->st.st_size < b->st.st_size;
     else if (s->sort == SORT_VERSION) order = version_compare(a->name, strlen(a->name), b->name, strlen(b->name));
     else if (s->sort == SORT_EXTENSION) {
@@ -130,8 +135,12 @@ static int print_long(tool *t, const ls_state *s, entry *v, size_t n) {
         if (s->inode) buffer_printf(&b, "%*llu ", (int)inode, (unsigned long long)e->st.st_ino);
         if (s->blocks) buffer_printf(&b, "%*s ", (int)blocks, blocks_text(t, s, file_blocks(&e->st)));
         buffer_printf(&b, "%s %*llu ", mode, (int)links, (unsigned long long)e->st.st_nlink);
-        if (!s->no_owner) buffer_printf(&b, s->numeric ? "%*s " : "%-*s ", (int)owner, s->numeric ? tool_format(t, "%u", file_owner(&e->st)) : user_name(t, file_owner(&e->st)));
-        if (!s->no_group) buffer_printf(&b, s->numeric ? "%*s " : "%-*s ", (int)group, s->numeric ? tool_format(t, "%u", file_group(&e->st)) : group_name(t, file_group(&e->st)));
+        if (!s->no_owner)
+            buffer_printf(&b, s->numeric ? "%*s " : "%-*s ", (int)owner,
+                s->numeric ? tool_format(t, "%u", file_owner(&e->st)) : user_name(t, file_owner(&e->st)));
+        if (!s->no_group)
+            buffer_printf(&b, s->numeric ? "%*s " : "%-*s ", (int)group,
+                s->numeric ? tool_format(t, "%u", file_group(&e->st)) : group_name(t, file_group(&e->st)));
         buffer_printf(&b, "%*s ", (int)size, size_text(t, s, &e->st));
         put_time(t, s, &b, &e->st);
         buffer_putc(&b, ' ');
@@ -302,11 +311,14 @@ static int list_directory(tool *t, ls_state *s, const char *path, int titled, in
 }
 
 static int parse_options(tool *t, tool_opts *o, ls_state *s) {
-    static const tool_long longs[] = {{"all", 0, 'a'}, {"almost-all", 0, 'A'}, {"author", 0, '1' + 128}, {"escape", 0, 'b'}, {"block-size", 1, 140}, {"ignore-backups", 0, 'B'}, {"color", 2, 141},
-        {"directory", 0, 'd'}, {"classify", 2, 'F'}, {"file-type", 0, 142}, {"format", 1, 143}, {"full-time", 0, 144}, {"group-directories-first", 0, 145}, {"no-group", 0, 'G'},
-        {"human-readable", 0, 'h'}, {"si", 0, 146}, {"dereference-command-line", 0, 'H'}, {"hide", 1, 147}, {"indicator-style", 1, 148}, {"inode", 0, 'i'}, {"ignore", 1, 'I'},
-        {"kibibytes", 0, 'k'}, {"dereference", 0, 'L'}, {"numeric-uid-gid", 0, 'n'}, {"literal", 0, 'N'}, {"quote-name", 0, 'Q'}, {"reverse", 0, 'r'}, {"recursive", 0, 'R'},
-        {"size", 0, 's'}, {"sort", 1, 149}, {"time", 1, 150}, {"time-style", 1, 151}, {"width", 1, 'w'}, {"zero", 0, 152}, {"hide-control-chars", 0, 'q'}, {"show-control-chars", 0, 'N'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"all", 0, 'a'}, {"almost-all", 0, 'A'}, {"author", 0, '1' + 128}, {"escape", 0, 'b'},
+        {"block-size", 1, 140}, {"ignore-backups", 0, 'B'}, {"color", 2, 141}, {"directory", 0, 'd'}, {"classify", 2, 'F'},
+        {"file-type", 0, 142}, {"format", 1, 143}, {"full-time", 0, 144}, {"group-directories-first", 0, 145},
+        {"no-group", 0, 'G'}, {"human-readable", 0, 'h'}, {"si", 0, 146}, {"dereference-command-line", 0, 'H'}, {"hide", 1, 147},
+        {"indicator-style", 1, 148}, {"inode", 0, 'i'}, {"ignore", 1, 'I'}, {"kibibytes", 0, 'k'}, {"dereference", 0, 'L'},
+        {"numeric-uid-gid", 0, 'n'}, {"literal", 0, 'N'}, {"quote-name", 0, 'Q'}, {"reverse", 0, 'r'}, {"recursive", 0, 'R'},
+        {"quoting-style", 1, 153}, {"size", 0, 's'}, {"sort", 1, 149}, {"time", 1, 150}, {"time-style", 1, 151},
+        {"width", 1, 'w'}, {"zero", 0, 152}, {"hide-control-chars", 0, 'q'}, {"show-control-chars", 0, 'N'}, {0, 0, 0}};
     int c;
     while ((c = tool_opts_next(t, o, "aAbBcCdfFgGhHiI:klLmnNopqQrRsStT:uUvw:xXZ1", longs)) != -1) switch (c) {
         case 'a': s->all = 1; break;
@@ -345,15 +357,32 @@ static int parse_options(tool *t, tool_opts *o, ls_state *s) {
         case 'k': case 'N': case 'T': case 'Z': case 140: case '1' + 128: break;
         case 141: s->color = !o->arg || !strcmp(o->arg, "always") || !strcmp(o->arg, "yes"); break;
         case 142: s->indicator = 't'; break;
-        case 143: s->format = *o->arg == 'l' || *o->arg == 'v' ? (*o->arg == 'l' ? 'l' : 'C') : *o->arg == 'a' || *o->arg == 'h' ? 'x' : *o->arg == 'c' ? 'm' : '1'; break;
+        case 143:
+            s->format = *o->arg == 'l' || *o->arg == 'v'   ? (*o->arg == 'l' ? 'l' : 'C')
+                        : *o->arg == 'a' || *o->arg == 'h' ? 'x'
+                        : *o->arg == 'c'                   ? 'm'
+                                                           : '1';
+            break;
         case 144: s->format = 'l'; s->full_time = 1; break;
         case 145: s->dirs_first = 1; break;
         case 146: s->si = 1; break;
         case 147: s->hide = o->arg; break;
         case 148: s->indicator = *o->arg == 's' ? 'p' : *o->arg == 'f' ? 't' : *o->arg == 'c' ? 'F' : 0; break;
-        case 149: s->sort = *o->arg == 't' ? SORT_TIME : *o->arg == 's' ? SORT_SIZE : *o->arg == 'v' ? SORT_VERSION : *o->arg == 'e' ? SORT_EXTENSION : *o->arg == 'w' ? SORT_WIDTH : *o->arg == 'n' ? (o->arg[1] == 'o' ? SORT_NONE : SORT_NAME) : SORT_NAME; break;
+        case 149:
+            s->sort = *o->arg == 't'   ? SORT_TIME
+                      : *o->arg == 's' ? SORT_SIZE
+                      : *o->arg == 'v' ? SORT_VERSION
+                      : *o->arg == 'e' ? SORT_EXTENSION
+                      : *o->arg == 'w' ? SORT_WIDTH
+                      : *o->arg == 'n' ? (o->arg[1] == 'o' ? SORT_NONE : SORT_NAME)
+                                       : SORT_NAME;
+            break;
         case 150: s->time = *o->arg == 'a' || *o->arg == 'u' ? 'u' : *o->arg == 'c' || *o->arg == 's' ? 'c' : 0; break;
         case 151: s->time_style = o->arg; break;
+        case 153:
+            s->escape = *o->arg == 'e';
+            s->quote = *o->arg == 'c';
+            break;
         case 152: s->zero = 1; if (s->format != 'l') s->format = '1'; break;
         default: return -1;
     }
@@ -376,7 +405,9 @@ int tool_ls(tool *t, int argc, char **argv) {
     for (size_t i = 0; i < n; i++) {
         struct stat real;
         if (fill_entry(t, &s, &e, args[i], args[i], s.follow || s.follow_args) < 0) continue;
-        if (S_ISLNK(e.st.st_mode) && follow_dirs && !s.dirs_as_files && s.indicator != 'F' && stat(args[i], &real) == 0 && S_ISDIR(real.st_mode)) e.st = real;
+        if (S_ISLNK(e.st.st_mode) && follow_dirs && !s.dirs_as_files && s.indicator != 'F' && stat(args[i], &real) == 0
+            && S_ISDIR(real.st_mode))
+            e.st = real;
         if (S_ISLNK(e.st.st_mode) && args[i][strlen(args[i]) - 1] == '/' && stat(args[i], &real) == 0) e.st = real;
         if (S_ISDIR(e.st.st_mode) && !s.dirs_as_files) dir[dirs++] = e; else file[files++] = e;
     }

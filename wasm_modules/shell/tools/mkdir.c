@@ -15,7 +15,10 @@ static int make_parents(tool *t, const char *path, int verbose) {
         *p = '\0';
         struct stat st;
         if (stat(copy, &st) == 0) {
-            if (!S_ISDIR(st.st_mode)) { errno = ENOTDIR; return tool_fail_errno(t, -1, "cannot create directory %s", tool_cite(t, copy)); }
+            if (!S_ISDIR(st.st_mode)) {
+                errno = ENOTDIR;
+                return tool_fail_errno(t, -1, "cannot create directory %s", tool_cite(t, copy));
+            }
         } else if (mkdir(copy, 0777) < 0) {
             return tool_fail_errno(t, -1, "cannot create directory %s", tool_cite(t, copy));
         } else if (verbose) io_printf(t->out, "%s: created directory %s\n", t->name, tool_quote(t, copy));
@@ -72,7 +75,8 @@ int tool_rmdir(tool *t, int argc, char **argv) {
             if (verbose) io_printf(t->out, "%s: removing directory, %s\n", t->name, tool_quote(t, path));
             if (rmdir(path) < 0) {
                 if (ignore && (errno == ENOTEMPTY || errno == EEXIST)) break;
-                status = tool_fail_errno(t, 1, "failed to remove %s%s", path == argv[i] || !strcmp(path, argv[i]) ? "" : "directory ", tool_quote(t, path));
+                status = tool_fail_errno(t, 1, "failed to remove %s%s",
+                    path == argv[i] || !strcmp(path, argv[i]) ? "" : "directory ", tool_quote(t, path));
                 break;
             }
             if (!parents) break;

@@ -5,7 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct { char style[3]; regex *pattern[3]; long number, step; int width, justify, join, section, blanks, keep; const char *separator; char mark[4]; } nl_state;
+typedef struct {
+    char style[3];
+    regex *pattern[3];
+    long number, step;
+    int width, justify, join, section, blanks, keep;
+    const char *separator;
+    char mark[4];
+} nl_state;
 
 static int numbered(nl_state *s, const char *line, size_t n) {
     switch (s->style[s->section]) {
@@ -36,7 +43,11 @@ static int nl_stream(tool *t, io *from, const char *name, void *context) {
             continue;
         }
         if (numbered(s, line, n)) {
-            io_printf(t->out, s->justify == 'l' ? "%-*ld%s" : s->justify == 'z' ? "%0*ld%s" : "%*ld%s", s->width, s->number, s->separator);
+            io_printf(t->out,
+                s->justify == 'l'   ? "%-*ld%s"
+                : s->justify == 'z' ? "%0*ld%s"
+                                    : "%*ld%s",
+                s->width, s->number, s->separator);
             s->number += s->step;
         } else io_printf(t->out, "%*s", s->width + (int)strlen(s->separator), "");
         if (io_write(t->out, line, n) < 0 || io_putc(t->out, '\n') < 0) return 1;
@@ -46,16 +57,34 @@ static int nl_stream(tool *t, io *from, const char *name, void *context) {
 
 static int take_style(tool *t, nl_state *s, int section, const char *arg) {
     const char *error;
-    if (!strchr("atnp", *arg) || !*arg) { tool_fail(t, 1, "invalid %s numbering style: %s", section == 0 ? "header" : section == 1 ? "body" : "footer", tool_cite(t, arg)); return tool_usage(t, 1); }
+    if (!strchr("atnp", *arg) || !*arg) {
+        tool_fail(t, 1, "invalid %s numbering style: %s",
+            section == 0   ? "header"
+            : section == 1 ? "body"
+                           : "footer",
+            tool_cite(t, arg));
+        return tool_usage(t, 1);
+    }
     s->style[section] = *arg;
-    if (*arg == 'p' && !(s->pattern[section] = pattern_compile(t, arg + 1, strlen(arg + 1), 0, &error))) return tool_fail(t, 1, "%s", error);
+    if (*arg == 'p' && !(s->pattern[section] = pattern_compile(t, arg + 1, strlen(arg + 1), 0, &error)))
+        return tool_fail(t, 1, "%s", error);
     return 0;
 }
 
 int tool_nl(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"body-numbering", 1, 'b'}, {"header-numbering", 1, 'h'}, {"footer-numbering", 1, 'f'}, {"starting-line-number", 1, 'v'}, {"line-increment", 1, 'i'}, {"join-blank-lines", 1, 'l'},
-        {"number-format", 1, 'n'}, {"number-separator", 1, 's'}, {"number-width", 1, 'w'}, {"no-renumber", 0, 'p'}, {"section-delimiter", 1, 'd'}, {0, 0, 0}};
-    nl_state s = {.style = {'n', 't', 'n'}, .number = 1, .step = 1, .width = 6, .justify = 'r', .join = 1, .section = 1, .separator = "\t", .mark = "\\:"};
+    static const tool_long longs[] = {{"body-numbering", 1, 'b'}, {"header-numbering", 1, 'h'}, {"footer-numbering", 1, 'f'},
+        {"starting-line-number", 1, 'v'}, {"line-increment", 1, 'i'}, {"join-blank-lines", 1, 'l'}, {"number-format", 1, 'n'},
+        {"number-separator", 1, 's'}, {"number-width", 1, 'w'}, {"no-renumber", 0, 'p'}, {"section-delimiter", 1, 'd'},
+        {0, 0, 0}};
+    nl_state s = {.style = {'n', 't', 'n'},
+        .number = 1,
+        .step = 1,
+        .width = 6,
+        .justify = 'r',
+        .join = 1,
+        .section = 1,
+        .separator = "\t",
+        .mark = "\\:"};
     tool_opts o;
     int c;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "b:h:f:v:i:l:n:s:w:pd:", longs)) != -1;) switch (c) {
@@ -65,9 +94,17 @@ int tool_nl(tool *t, int argc, char **argv) {
         case 'v': s.number = atol(o.arg); break;
         case 'i': s.step = atol(o.arg); break;
         case 'l': s.join = atoi(o.arg); break;
-        case 'n': s.justify = !strcmp(o.arg, "ln") ? 'l' : !strcmp(o.arg, "rz") ? 'z' : 'r'; break;
+        case 'n':
+            if (strcmp(o.arg, "ln") && strcmp(o.arg, "rn") && strcmp(o.arg, "rz")) {
+                tool_fail(t, 1, "invalid line numbering format: %s", tool_cite(t, o.arg));
+                return tool_usage(t, 1);
+            }
+            s.justify = !strcmp(o.arg, "ln") ? 'l' : !strcmp(o.arg, "rz") ? 'z' : 'r'; break;
         case 's': s.separator = o.arg; break;
-        case 'w': s.width = atoi(o.arg); if (s.width < 1) return tool_fail(t, 1, "invalid line number field width: %s", tool_cite(t, o.arg)); break;
+        case 'w':
+            s.width = atoi(o.arg);
+            if (s.width < 1) return tool_fail(t, 1, "invalid line number field width: %s", tool_cite(t, o.arg));
+            break;
         case 'p': s.keep = 1; break;
         case 'd': s.mark[0] = o.arg[0]; s.mark[1] = o.arg[0] && o.arg[1] ? o.arg[1] : ':'; break;
         default: return 1;

@@ -6,14 +6,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct { int from, to, round, header, padding, grouping, delim, invalid; double from_unit, to_unit; const char *suffix, *format; int first_field, last_field, all; } numfmt_state;
+typedef struct {
+    int from, to, round, header, padding, grouping, delim, invalid;
+    double from_unit, to_unit;
+    const char *suffix, *format;
+    int first_field, last_field, all;
+} numfmt_state;
 static const char units[] = "KMGTPEZY";
 
-static int scale_named(const char *name) { return !strcmp(name, "none") ? 0 : !strcmp(name, "si") ? 's' : !strcmp(name, "iec") ? 'i' : !strcmp(name, "iec-i") ? 'I' : !strcmp(name, "auto") ? 'a' : -1; }
+static int scale_named(const char *name) {
+    return !strcmp(name, "none")    ? 0
+           : !strcmp(name, "si")    ? 's'
+           : !strcmp(name, "iec")   ? 'i'
+           : !strcmp(name, "iec-i") ? 'I'
+           : !strcmp(name, "auto")  ? 'a'
+                                    : -1;
+}
 
 static double unit_of(const char *arg) {
     unsigned long long v;
-    if (isalpha((unsigned char)*arg)) arg = arg[0] == 'K' && arg[1] == 'i' ? "1024" : !strcmp(arg, "K") ? "1000" : !strcmp(arg, "M") ? "1000000" : arg;
+    if (isalpha((unsigned char)*arg))
+        arg = arg[0] == 'K' && arg[1] == 'i' ? "1024" : !strcmp(arg, "K") ? "1000" : !strcmp(arg, "M") ? "1000000" : arg;
     return size_parse(arg, &v) < 0 ? 1 : (double)v;
 }
 
@@ -53,7 +66,11 @@ static int convert(tool *t, const numfmt_state *s, const char *text, buffer *b) 
     if (s->suffix && !strncmp(end, s->suffix, strlen(s->suffix)) && !end[strlen(s->suffix)]) end += strlen(s->suffix);
     if (*end) {
         const char *at = strchr(units, *end == 'k' ? 'K' : *end);
-        if (!at || !s->from) return s->from ? tool_fail(t, 2, "invalid suffix in input: %s", tool_cite(t, text)) : tool_fail(t, 2, at ? "rejecting suffix in input: %s (consider using --from)" : "invalid suffix in input: %s", tool_cite(t, text));
+        if (!at || !s->from)
+            return s->from ? tool_fail(t, 2, "invalid suffix in input: %s", tool_cite(t, text))
+                           : tool_fail(t, 2,
+                               at ? "rejecting suffix in input: %s (consider using --from)" : "invalid suffix in input: %s",
+                               tool_cite(t, text));
         int binary = s->from == 'i' || s->from == 'I' || (s->from == 'a' && end[1] == 'i');
         scale = pow(binary ? 1024 : 1000, (double)(at - units) + 1);
         end++;
@@ -71,7 +88,10 @@ static int convert(tool *t, const numfmt_state *s, const char *text, buffer *b) 
         if (*f == '.') precision = (int)strtol(f + 1, (char **)&f, 10);
         buffer one = {.t = t};
         buffer_add(b, s->format, (size_t)(strchr(s->format, '%') - s->format));
-        if (precision >= 0 && !s->to) { double p10 = pow(10, precision); buffer_printf(&one, "%.*f", precision, rounded(s, v / s->to_unit * p10) / p10); } else print_value(t, s, v, precision >= 0 ? precision : decimals, &one);
+        if (precision >= 0 && !s->to) {
+            double p10 = pow(10, precision);
+            buffer_printf(&one, "%.*f", precision, rounded(s, v / s->to_unit * p10) / p10);
+        } else print_value(t, s, v, precision >= 0 ? precision : decimals, &one);
         if (s->suffix) buffer_puts(&one, s->suffix);
         if (!left) for (int i = (int)one.n; i < width; i++) buffer_putc(b, zero ? '0' : ' ');
         buffer_add(b, one.p, one.n);
@@ -93,7 +113,8 @@ static int convert_line(tool *t, const numfmt_state *s, const char *line) {
     buffer b = {.t = t};
     int status = 0, field = 0;
     for (const char *p = line; *p || !field;) {
-        size_t lead = s->delim ? 0 : strspn(p, " \t"), n = s->delim ? strcspn(p, (char[]){(char)s->delim, 0}) : strcspn(p + lead, " \t");
+        size_t lead = s->delim ? 0 : strspn(p, " \t"),
+               n = s->delim ? strcspn(p, (char[]){(char)s->delim, 0}) : strcspn(p + lead, " \t");
         field++;
         if (s->all || (field >= s->first_field && field <= s->last_field)) {
             char *text = tool_strndup(t, p + lead, n);
@@ -116,20 +137,34 @@ static int convert_line(tool *t, const numfmt_state *s, const char *line) {
 }
 
 int tool_numfmt(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"from", 1, 'f'}, {"to", 1, 't'}, {"from-unit", 1, 'F'}, {"to-unit", 1, 'T'}, {"round", 1, 'r'}, {"suffix", 1, 's'}, {"padding", 1, 'p'}, {"format", 1, 'o'}, {"field", 1, 'i'}, {"delimiter", 1, 'd'},
+    static const tool_long longs[] = {{"from", 1, 'f'}, {"to", 1, 't'}, {"from-unit", 1, 'F'}, {"to-unit", 1, 'T'},
+        {"round", 1, 'r'}, {"suffix", 1, 's'}, {"padding", 1, 'p'}, {"format", 1, 'o'}, {"field", 1, 'i'}, {"delimiter", 1, 'd'},
         {"header", 2, 'h'}, {"invalid", 1, 'v'}, {"grouping", 0, 'g'}, {0, 0, 0}};
     numfmt_state s = {.from_unit = 1, .to_unit = 1, .first_field = 1, .last_field = 1};
     tool_opts o;
     int c, status = 0;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "d:z", longs)) != -1;) switch (c) {
-        case 'f': if ((s.from = scale_named(o.arg)) < 0) { tool_fail(t, 1, "invalid argument %s for '--from'", tool_cite(t, o.arg)); return tool_usage(t, 1); } break;
-        case 't': if ((s.to = scale_named(o.arg)) < 0) { tool_fail(t, 1, "invalid argument %s for '--to'", tool_cite(t, o.arg)); return tool_usage(t, 1); } break;
+        case 'f':
+            if ((s.from = scale_named(o.arg)) < 0) {
+                tool_fail(t, 1, "invalid argument %s for '--from'", tool_cite(t, o.arg));
+                return tool_usage(t, 1);
+            }
+            break;
+        case 't':
+            if ((s.to = scale_named(o.arg)) < 0) {
+                tool_fail(t, 1, "invalid argument %s for '--to'", tool_cite(t, o.arg));
+                return tool_usage(t, 1);
+            }
+            break;
         case 'F': s.from_unit = unit_of(o.arg); break;
         case 'T': s.to_unit = unit_of(o.arg); break;
         case 'r': s.round = *o.arg; break;
         case 's': s.suffix = o.arg; break;
         case 'p': s.padding = atoi(o.arg); break;
-        case 'o': s.format = o.arg; if (!strchr(o.arg, '%')) return tool_fail(t, 1, "format %s has no %% directive", tool_cite(t, o.arg)); break;
+        case 'o':
+            s.format = o.arg;
+            if (!strchr(o.arg, '%')) return tool_fail(t, 1, "format %s has no %% directive", tool_cite(t, o.arg));
+            break;
         case 'i': {
             char *end;
             if (*o.arg == '-') { s.all = !o.arg[1]; s.last_field = o.arg[1] ? atoi(o.arg + 1) : 1; break; }

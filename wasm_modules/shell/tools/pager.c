@@ -25,7 +25,13 @@ static int page(tool *t, int argc, char **argv, int titles) {
 int tool_less(tool *t, int argc, char **argv) { return page(t, argc, argv, 0); }
 int tool_more(tool *t, int argc, char **argv) { return page(t, argc, argv, 1); }
 
-typedef struct { int bare, across, number, digits; size_t columns, width, margin, length; int separator, number_sep; const char *header; buffer text; } pr_state;
+typedef struct {
+    int bare, across, number, digits;
+    size_t columns, width, margin, length;
+    int separator, number_sep;
+    const char *header;
+    buffer text;
+} pr_state;
 
 static int pr_gather(tool *t, io *from, const char *name, void *context) {
     pr_state *s = context;
@@ -63,17 +69,24 @@ static void put_page(const pr_state *s, buffer *b, const span_list *lines, size_
 }
 
 int tool_pr(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"omit-header", 0, 't'}, {"across", 0, 'a'}, {"columns", 1, 'k'}, {"number-lines", 2, 'n'}, {"indent", 1, 'o'}, {"width", 1, 'w'}, {"length", 1, 'l'}, {"header", 1, 'h'},
-        {"separator", 2, 's'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"omit-header", 0, 't'}, {"across", 0, 'a'}, {"columns", 1, 'k'}, {"number-lines", 2, 'n'},
+        {"indent", 1, 'o'}, {"width", 1, 'w'}, {"length", 1, 'l'}, {"header", 1, 'h'}, {"separator", 2, 's'}, {0, 0, 0}};
     pr_state s = {.columns = 1, .width = 72, .length = 66, .digits = 5, .separator = -1, .number_sep = '\t', .text = {.t = t}};
     tool_opts o;
     int c;
     size_t digits = 0;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "tTadmFfn::o:w:l:h:s::0123456789", longs)) != -1;) switch (c) {
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "tTadmFfn::o:w:l:h:s::0123456789", longs)) != -1;)
+        switch (c) {
         case 't': case 'T': s.bare = 1; break;
         case 'a': s.across = 1; break;
         case 'k': s.columns = strtoul(o.arg, NULL, 10); break;
-        case 'n': s.number = 1; if (o.arg) { if (*o.arg < '0' || *o.arg > '9') s.number_sep = *o.arg++; if (*o.arg) s.digits = atoi(o.arg); } break;
+        case 'n':
+            s.number = 1;
+            if (o.arg) {
+                if (*o.arg < '0' || *o.arg > '9') s.number_sep = *o.arg++;
+                if (*o.arg) s.digits = atoi(o.arg);
+            }
+            break;
         case 'o': s.margin = strtoul(o.arg, NULL, 10); break;
         case 'w': s.width = strtoul(o.arg, NULL, 10); break;
         case 'l': s.length = strtoul(o.arg, NULL, 10); break;
@@ -81,7 +94,7 @@ int tool_pr(tool *t, int argc, char **argv) {
         case 's': s.separator = o.arg ? (unsigned char)*o.arg : '\t'; break;
         case '?': return 1;
         default: if (c >= '0' && c <= '9') { digits = digits * 10 + (size_t)(c - '0'); s.columns = digits; }
-    }
+        }
     if (!s.columns || s.columns > s.width || s.digits < 1 || s.digits > 40) return tool_fail(t, 1, "page width too narrow");
     int status = for_each_input(t, argc, argv, o.index, pr_gather, &s);
     span_list lines = {0};

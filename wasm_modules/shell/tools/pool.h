@@ -1,7 +1,7 @@
 /* pool.h - many small blocks that come and go within one tool's call: free lists by size over chunks of the arena.
  *
- * A block is given back with the size it was taken with. Whatever is left at the end goes with the arena. Build with POOL_PLAIN to take every
- * block from the arena by itself, so that the address sanitizer sees each one.
+ * A block is given back with the size it was taken with. Whatever is left at the end goes with the arena. Build with POOL_PLAIN
+ * to take every block from the arena by itself, so that the address sanitizer sees each one.
  */
 #ifndef HATCH_POOL_H
 #define HATCH_POOL_H

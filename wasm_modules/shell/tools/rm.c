@@ -1,4 +1,5 @@
-/* rm.c - remove files and trees. Nothing is ever asked for: there is no terminal; -i and -I read the answer from standard input. */
+/* rm.c - remove files and trees. Nothing is ever asked for: there is no terminal; -i and -I read the answer from standard input.
+ */
 #include "files.h"
 #include <errno.h>
 #include <string.h>
@@ -20,7 +21,13 @@ static int remove_path(tool *t, const char *path, const rm_state *s, int depth) 
         return tool_fail_errno(t, 1, "cannot remove %s", tool_quote(t, path));
     }
     if (!S_ISDIR(st.st_mode)) {
-        if (s->ask && !confirmed(t, S_ISLNK(st.st_mode) ? "remove symbolic link" : st.st_size ? "remove regular file" : "remove regular empty file", path)) return 0;
+        if (s->ask
+            && !confirmed(t,
+                S_ISLNK(st.st_mode) ? "remove symbolic link"
+                : st.st_size        ? "remove regular file"
+                                    : "remove regular empty file",
+                path))
+            return 0;
         if (unlink(path) < 0) return tool_fail_errno(t, 1, "cannot remove %s", tool_quote(t, path));
         if (s->verbose) io_printf(t->out, "removed %s\n", tool_quote(t, path));
         return 0;
@@ -28,7 +35,8 @@ static int remove_path(tool *t, const char *path, const rm_state *s, int depth) 
     if (!s->recursive && !s->dirs) return tool_fail(t, 1, "cannot remove %s: Is a directory", tool_quote(t, path));
     int status = 0;
     if (s->recursive) {
-        if (depth > 500 || tool_too_deep(t)) return tool_fail(t, 1, "cannot remove %s: directories nest too deep", tool_quote(t, path));
+        if (depth > 500 || tool_too_deep(t))
+            return tool_fail(t, 1, "cannot remove %s: directories nest too deep", tool_quote(t, path));
         size_t n;
         char **names = directory_names(t, path, &n);
         if (!names) return tool_fail_errno(t, 1, "cannot remove %s", tool_quote(t, path));
@@ -55,8 +63,8 @@ static int refused(tool *t, const char *path, int preserve_root) {
 }
 
 int tool_rm(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"force", 0, 'f'}, {"recursive", 0, 'r'}, {"verbose", 0, 'v'}, {"interactive", 2, 'i'}, {"dir", 0, 'd'},
-        {"one-file-system", 0, 'o'}, {"preserve-root", 2, 'P'}, {"no-preserve-root", 0, 'N'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"force", 0, 'f'}, {"recursive", 0, 'r'}, {"verbose", 0, 'v'}, {"interactive", 2, 'i'},
+        {"dir", 0, 'd'}, {"one-file-system", 0, 'o'}, {"preserve-root", 2, 'P'}, {"no-preserve-root", 0, 'N'}, {0, 0, 0}};
     rm_state s = {0};
     int c, status = 0, preserve = 1;
     tool_opts o;
@@ -81,7 +89,8 @@ int tool_rm(tool *t, int argc, char **argv) {
         return tool_usage(t, 1);
     }
     if (s.once && (argc - o.index > 3 || s.recursive)) {
-        io_printf(t->err, "%s: remove %d argument%s%s? ", t->name, argc - o.index, argc - o.index > 1 ? "s" : "", s.recursive ? " recursively" : "");
+        io_printf(t->err, "%s: remove %d argument%s%s? ", t->name, argc - o.index, argc - o.index > 1 ? "s" : "",
+            s.recursive ? " recursively" : "");
         const char *line;
         ssize_t n = io_line(t->in, &line, '\n');
         if (n <= 0 || (*line != 'y' && *line != 'Y')) return 0;

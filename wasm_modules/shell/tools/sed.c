@@ -18,8 +18,9 @@ static int add_script_file(tool *t, buffer *script, const char *path) {
 }
 
 int tool_sed(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"quiet", 0, 'n'}, {"silent", 0, 'n'}, {"expression", 1, 'e'}, {"file", 1, 'f'}, {"regexp-extended", 0, 'E'}, {"in-place", 2, 'i'},
-        {"line-length", 1, 'l'}, {"separate", 0, 's'}, {"null-data", 0, 'z'}, {"zero-terminated", 0, 'z'}, {"posix", 0, 'p'}, {"unbuffered", 0, 'u'}, {"debug", 0, 'd'}, {"sandbox", 0, 'S'},
+    static const tool_long longs[] = {{"quiet", 0, 'n'}, {"silent", 0, 'n'}, {"expression", 1, 'e'}, {"file", 1, 'f'},
+        {"regexp-extended", 0, 'E'}, {"in-place", 2, 'i'}, {"line-length", 1, 'l'}, {"separate", 0, 's'}, {"null-data", 0, 'z'},
+        {"zero-terminated", 0, 'z'}, {"posix", 0, 'p'}, {"unbuffered", 0, 'u'}, {"debug", 0, 'd'}, {"sandbox", 0, 'S'},
         {"follow-symlinks", 0, 'F'}, {"binary", 0, 'b'}, {"version", 0, 'V'}, {0, 0, 0}};
     sed_script s = {.t = t, .wrap = 70, .out = {.to = t->out}};
     buffer script = {.t = t};

@@ -70,15 +70,20 @@ static int take_delimited(source *c, int delim, int pattern, buffer *b) {
         if (close && memchr(c->p, delim, (size_t)(close - c->p)) && memchr(close, delim, (size_t)(c->end - close))) {
             buffer_putc(b, ch);
             while (c->p < close) {
-                if (*c->p == '\\' && c->p + 1 < close && c->p[1] == 'n') { buffer_putc(b, '\n'); c->p += 2; } else buffer_putc(b, *c->p++);
+                if (*c->p == '\\' && c->p + 1 < close && c->p[1] == 'n') {
+                    buffer_putc(b, '\n');
+                    c->p += 2;
+                } else buffer_putc(b, *c->p++);
             }
             continue;
         }
         if (ch == '\\') {
             if (c->p >= c->end) return -1;
             ch = *c->p++;
-            if (ch == (char)delim) { if (pattern && strchr("(){}|+?123456789", delim) && delim) { /* the literal character */ } else if (!pattern && ch == '&') buffer_putc(b, '\\'); }
-            else if (ch == 'n' && pattern) ch = '\n';
+            if (ch == (char)delim) {
+                if (pattern && strchr("(){}|+?123456789", delim) && delim) { /* the literal character */
+                } else if (!pattern && ch == '&') buffer_putc(b, '\\');
+            } else if (ch == 'n' && pattern) ch = '\n';
             else buffer_putc(b, '\\');
         }
         buffer_putc(b, ch);
@@ -199,7 +204,7 @@ static int take_text(source *c, sed_command *k) {
     buffer_puts(&b, "");
     while (c->p < c->end && *c->p != '\n') {
         if (*c->p == '\\' && c->p + 1 < c->end) {
-            int used, ch = char_escape(c->p + 1, c->end, &used);
+            int used = 1, ch = c->p[1] == 'n' ? '\n' : char_escape(c->p + 1, c->end, &used);
             if (ch >= 0 && c->p[1] != 'c') { buffer_putc(&b, ch); c->p += 1 + used; continue; }
             c->p++;
         } else if (*c->p == '\\') { c->p++; continue; }
@@ -233,7 +238,9 @@ static int take_replacement(source *c, sed_command *k, buffer *raw, int groups) 
             int used, ch = char_escape(p, end, &used);
             if (isdigit((unsigned char)*p)) {
                 int group = *p - '0';
-                if (group > groups) return tool_fail(c->s->t, 1, "-e expression #1, char %d: invalid reference \\%d on `s' command's RHS", (int)(c->p - c->begin), group);
+                if (group > groups)
+                    return tool_fail(c->s->t, 1, "-e expression #1, char %d: invalid reference \\%d on `s' command's RHS",
+                        (int)(c->p - c->begin), group);
                 if (text.n) { add_piece(c, k, &text, -1, change); change = 0; }
                 add_piece(c, k, &text, group, change);
                 change = 0;
@@ -253,13 +260,17 @@ static int take_substitute(source *c, sed_command *k) {
     buffer raw = {.t = c->s->t}, with = {.t = c->s->t};
     if (c->p >= c->end || *c->p == '\n' || *c->p == '\\') return bad(c, "unterminated `s' command");
     int delim = *c->p++, flags = 0;
-    if (take_delimited(c, delim, 1, &raw) < 0 || take_delimited(c, delim, 0, &with) < 0) return bad(c, "unterminated `s' command");
+    if (take_delimited(c, delim, 1, &raw) < 0 || take_delimited(c, delim, 0, &with) < 0)
+        return bad(c, "unterminated `s' command");
     for (; c->p < c->end; c->p++) {
         switch (*c->p) {
         case 'g': if (k->global) return bad(c, "multiple `g' options to `s' command"); k->global = 1; continue;
         case 'p': if (k->print) return bad(c, "multiple `p' options to `s' command"); k->print = 1; continue;
         case 'i': case 'I': flags |= REGEX_ICASE; continue;
-        case 'm': case 'M': if (!c->s->zero) flags |= REGEX_MULTILINE; continue;      /* with -z there are no lines inside a line */
+        case 'm':
+        case 'M':
+            if (!c->s->zero) flags |= REGEX_MULTILINE;
+            continue; /* with -z there are no lines inside a line */
         case 'e': if (c->s->sandbox) return bad(c, "e/r/w commands disabled in sandbox mode"); k->eval = 1; continue;
         case 'w':
             c->p++;
@@ -316,7 +327,9 @@ static int take_transliterate(source *c, sed_command *k) {
 static char *take_label(source *c, int stop_at_semicolon) {
     skip_blanks(c);
     const char *start = c->p;
-    while (c->p < c->end && *c->p != '\n' && !(stop_at_semicolon && (*c->p == ';' || isspace((unsigned char)*c->p) || *c->p == '}'))) c->p++;
+    while (
+        c->p < c->end && *c->p != '\n' && !(stop_at_semicolon && (*c->p == ';' || isspace((unsigned char)*c->p) || *c->p == '}')))
+        c->p++;
     const char *end = c->p;
     while (end > start && isspace((unsigned char)end[-1])) end--;
     return tool_strndup(c->s->t, start, (size_t)(end - start));
@@ -411,7 +424,11 @@ int sed_finish(sed_script *s) {
             k->target = s->count;
             if (!*k->text) continue;
             int found = 0;
-            for (int j = 0; j < s->count; j++) if (s->commands[j].name == ':' && !strcmp(s->commands[j].text, k->text)) { k->target = j; found = 1; }
+            for (int j = 0; j < s->count; j++)
+                if (s->commands[j].name == ':' && !strcmp(s->commands[j].text, k->text)) {
+                    k->target = j;
+                    found = 1;
+                }
             if (!found) return tool_fail(s->t, 4, "can't find label for jump to `%s'", k->text);
         }
     }

@@ -10,8 +10,14 @@ typedef struct { long double value; int decimals, width, whole; } number;
 static int take_number(tool *t, const char *text, number *n) {
     char *end;
     n->value = strtold(text, &end);
-    if (end == text || *end) { tool_fail(t, 1, "invalid floating point argument: %s", tool_cite(t, text)); return tool_usage(t, 1); }
-    if (n->value != n->value) { tool_fail(t, 1, "invalid 'not-a-number' argument: %s", tool_cite(t, text)); return tool_usage(t, 1); }
+    if (end == text || *end) {
+        tool_fail(t, 1, "invalid floating point argument: %s", tool_cite(t, text));
+        return tool_usage(t, 1);
+    }
+    if (n->value != n->value) {
+        tool_fail(t, 1, "invalid 'not-a-number' argument: %s", tool_cite(t, text));
+        return tool_usage(t, 1);
+    }
     const char *dot = strchr(text, '.'), *e = strpbrk(text, "eE");
     if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) e = NULL;
     int exponent = e ? atoi(e + 1) : 0;
@@ -62,7 +68,8 @@ int tool_seq(tool *t, int argc, char **argv) {
         char *a = argv[i];
         if (a[0] != '-' || !a[1] || a[1] == '.' || (a[1] >= '0' && a[1] <= '9')) break;
         if (!strcmp(a, "--")) { i++; break; }
-        if (!strcmp(a, "-w") || !strcmp(a, "--equal-width")) equal = 1;
+        while (a[1] == 'w' && a[2]) { equal = 1; a++; }              /* -ws, is -w -s, */
+        if (a[1] == 'w' || !strcmp(a, "--equal-width")) equal = 1;
         else if (!strncmp(a, "--separator=", 12)) separator = a + 12;
         else if (!strncmp(a, "--format=", 9)) format = a + 9;
         else if (a[1] == 's' && a[2]) separator = a + 2;
@@ -80,14 +87,21 @@ int tool_seq(tool *t, int argc, char **argv) {
     if (take_number(t, argv[argc - 1], &last)) return 1;
     if (count > 1 && take_number(t, argv[i], &first)) return 1;
     if (count > 2 && take_number(t, argv[i + 1], &step)) return 1;
-    if (step.value == 0) { tool_fail(t, 1, "invalid Zero increment value: %s", tool_cite(t, argv[i + 1])); return tool_usage(t, 1); }
-    if (format && equal) { tool_fail(t, 1, "format string may not be specified when printing equal width strings"); return tool_usage(t, 1); }
+    if (step.value == 0) {
+        tool_fail(t, 1, "invalid Zero increment value: %s", tool_cite(t, argv[i + 1]));
+        return tool_usage(t, 1);
+    }
+    if (format && equal) {
+        tool_fail(t, 1, "format string may not be specified when printing equal width strings");
+        return tool_usage(t, 1);
+    }
     if (format && !(format = check_format(t, format))) return 1;
     int decimals = first.decimals > step.decimals ? first.decimals : step.decimals;
     int width = 0;
     if (equal) {
         int a = first.width + (decimals - first.decimals) + (!first.decimals && decimals ? 1 : 0);
-        int b = last.width + (decimals - last.decimals) + (!last.decimals && decimals ? 1 : 0) - (last.decimals && !decimals ? 1 : 0);
+        int b = last.width + (decimals - last.decimals) + (!last.decimals && decimals ? 1 : 0)
+                - (last.decimals && !decimals ? 1 : 0);
         width = a > b ? a : b;
     }
     long double big = 9e18L;

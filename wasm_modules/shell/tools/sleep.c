@@ -1,5 +1,5 @@
-/* sleep.c - sleep, timeout, sync: what has to do with waiting. A command cannot be interrupted from inside the guest, so timeout runs it to its
- * end; the host's own deadline stops what runs too long. */
+/* sleep.c - sleep, timeout, sync: what has to do with waiting. A command cannot be interrupted from inside the guest, so timeout
+ * runs it to its end; the host's own deadline stops what runs too long. */
 #include "../tool.h"
 #include <errno.h>
 #include <math.h>
@@ -36,7 +36,8 @@ int tool_sleep(tool *t, int argc, char **argv) {
 }
 
 int tool_timeout(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"signal", 1, 's'}, {"kill-after", 1, 'k'}, {"foreground", 0, 'f'}, {"preserve-status", 0, 'p'}, {"verbose", 0, 'v'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"signal", 1, 's'}, {"kill-after", 1, 'k'}, {"foreground", 0, 'f'},
+        {"preserve-status", 0, 'p'}, {"verbose", 0, 'v'}, {0, 0, 0}};
     tool_opts o;
     int c, keep = 0, kill = 0;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "+s:k:fpv", longs)) != -1;) switch (c) {
@@ -56,7 +57,8 @@ int tool_timeout(tool *t, int argc, char **argv) {
         tool_sleep(t, 2, words);
         return kill ? 137 : keep ? 143 : 124;
     }
-    if (t->knows && !t->knows(t, command[0])) return tool_fail(t, 127, "failed to run command %s: No such file or directory", tool_cite(t, command[0]));
+    if (t->knows && !t->knows(t, command[0]))
+        return tool_fail(t, 127, "failed to run command %s: No such file or directory", tool_cite(t, command[0]));
     if (!t->run) return tool_fail(t, 126, "cannot run %s", command[0]);
     return t->run(t, argc - o.index - 1, command);
 }

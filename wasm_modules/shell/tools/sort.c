@@ -27,6 +27,25 @@ static void merge_sort(const sort_order *o, span *v, span *scratch, size_t n) {
     while (i < half) v[k++] = scratch[i++];
 }
 
+/* -m: the files are taken to be sorted; of equal lines the earlier file's comes first. starts[i] is file i's first line, of
+ * count. */
+static void merge_files(tool *t, const sort_order *o, span_list *lines, const size_t *starts, int count) {
+    span *merged = tool_alloc(t, (lines->n + 1) * sizeof *merged);
+    size_t *at = tool_alloc(t, ((size_t)count + 1) * sizeof *at);
+    for (int i = 0; i < count; i++) at[i] = starts[i];
+    for (size_t k = 0; k < lines->n; k++) {
+        int best = -1;
+        for (int i = 0; i < count; i++) {
+            if (at[i] >= starts[i + 1]) continue;
+            if (best < 0 || sort_compare(o, lines->at[at[best]], lines->at[at[i]]) > 0) best = i;
+        }
+        merged[k] = lines->at[at[best]++];
+    }
+    memcpy(lines->at, merged, lines->n * sizeof *merged);
+    tool_free(t, merged);
+    tool_free(t, at);
+}
+
 static int check_sorted(tool *t, const sort_order *o, const span_list *lines, const char *name, int quiet) {
     for (size_t i = 1; i < lines->n; i++) {
         int order = sort_compare(o, lines->at[i - 1], lines->at[i]);
@@ -57,24 +76,36 @@ static int set_tab(tool *t, sort_order *o, const char *arg) {
     return 0;
 }
 
+static int is_size(const char *text) {
+    size_t digits = strspn(text, "0123456789");
+    return digits && (!text[digits] || (strchr("bkKmMgGtTPEZY%", text[digits]) && !text[digits + 1]));
+}
+
 static int parse_options(tool *t, tool_opts *o, sort_order *order, sort_modes *m) {
     static const tool_long longs[] = {{"ignore-leading-blanks", 0, 'b'}, {"dictionary-order", 0, 'd'}, {"ignore-case", 0, 'f'},
         {"general-numeric-sort", 0, 'g'}, {"ignore-nonprinting", 0, 'i'}, {"month-sort", 0, 'M'}, {"human-numeric-sort", 0, 'h'},
-        {"numeric-sort", 0, 'n'}, {"random-sort", 0, 'R'}, {"random-source", 1, 'Z'}, {"reverse", 0, 'r'}, {"version-sort", 0, 'V'},
-        {"check", 2, 'c'}, {"key", 1, 'k'}, {"merge", 0, 'm'}, {"output", 1, 'o'}, {"stable", 0, 's'}, {"buffer-size", 1, 'S'},
-        {"field-separator", 1, 't'}, {"temporary-directory", 1, 'T'}, {"unique", 0, 'u'}, {"zero-terminated", 0, 'z'}, {"parallel", 1, 'Z'},
-        {"sort", 1, '1'}, {0, 0, 0}};
-    static const struct { const char *word; int letter; } sorts[] = {{"general-numeric", 'g'}, {"human-numeric", 'h'}, {"month", 'M'},
-        {"numeric", 'n'}, {"random", 'R'}, {"version", 'V'}};
+        {"numeric-sort", 0, 'n'}, {"random-sort", 0, 'R'}, {"random-source", 1, 'Z'}, {"reverse", 0, 'r'},
+        {"version-sort", 0, 'V'}, {"check", 2, 'c'}, {"key", 1, 'k'}, {"merge", 0, 'm'}, {"output", 1, 'o'}, {"stable", 0, 's'},
+        {"buffer-size", 1, 'S'}, {"field-separator", 1, 't'}, {"temporary-directory", 1, 'T'}, {"unique", 0, 'u'},
+        {"zero-terminated", 0, 'z'}, {"parallel", 1, 'Z'}, {"sort", 1, '1'}, {0, 0, 0}};
+    static const struct {
+        const char *word;
+        int letter;
+    } sorts[]
+        = {{"general-numeric", 'g'}, {"human-numeric", 'h'}, {"month", 'M'}, {"numeric", 'n'}, {"random", 'R'}, {"version", 'V'}};
     int c;
     while ((c = tool_opts_next(t, o, "bdfghiMnRrVcCk:mo:sS:t:T:uz", longs)) != -1) switch (c) {
-        case 'c': m->check = 1; if (o->arg && (!strncmp(o->arg, "quiet", strlen(o->arg)) || !strncmp(o->arg, "silent", strlen(o->arg)))) m->quiet = 1; break;
+        case 'c':
+            m->check = 1;
+            if (o->arg && (!strncmp(o->arg, "quiet", strlen(o->arg)) || !strncmp(o->arg, "silent", strlen(o->arg)))) m->quiet = 1;
+            break;
         case 'C': m->check = m->quiet = 1; break;
         case 'k': if (add_key(t, order, o->arg)) return 2; break;
         case 'm': m->merge = 1; break;
         case 'o': m->output = o->arg; break;
         case 's': order->stable = 1; break;
-        case 'S': case 'T': case 'Z': break;
+        case 'S': if (!is_size(o->arg)) return tool_fail(t, 2, "invalid --buffer-size argument %s", tool_quote(t, o->arg)); break;
+        case 'T': case 'Z': break;
         case 't': if (set_tab(t, order, o->arg)) return 2; break;
         case 'u': order->unique = 1; break;
         case 'z': m->delim = '\0'; break;
@@ -93,7 +124,11 @@ static void inherit(sort_order *o) {
         if (k->numeric || k->general || k->human || k->month || k->version || k->random || k->reverse || k->dictionary || k->fold
             || k->printable || k->skip_start || k->skip_end) continue;
         sort_key g = o->global;
-        g.start_field = k->start_field; g.start_char = k->start_char; g.end_field = k->end_field; g.end_char = k->end_char; g.next = k->next;
+        g.start_field = k->start_field;
+        g.start_char = k->start_char;
+        g.end_field = k->end_field;
+        g.end_char = k->end_char;
+        g.next = k->next;
         *k = g;
     }
 }
@@ -126,22 +161,34 @@ int tool_sort(tool *t, int argc, char **argv) {
     static char *standard[] = {"-"};
     char **files = o.index < argc ? argv + o.index : standard;
     int count = o.index < argc ? argc - o.index : 1, status = 0;
+    if (m.check && count > 1) return tool_fail(t, 2, "extra operand %s not allowed with -c", tool_quote(t, files[1]));
+    if (m.check && m.output) return tool_fail(t, 2, "options '-co' are incompatible");
     buffer b = {.t = t};
+    size_t *starts = tool_alloc(t, ((size_t)count + 1) * sizeof *starts), seen = 0;
     for (int i = 0; i < count; i++) {
         io *from;
         if (!strcmp(files[i], "-")) from = io_ref(t->in);
         else if (!(from = io_open(files[i], O_RDONLY, 0))) return tool_fail_errno(t, 2, "cannot read: %s", files[i]);
-        if (buffer_read_all(&b, from) < 0) { errno = io_failed(from); tool_fail_errno(t, 2, "read failed: %s", files[i]); io_unref(from); return 2; }
+        if (buffer_read_all(&b, from) < 0) {
+            errno = io_failed(from);
+            tool_fail_errno(t, 2, "read failed: %s", files[i]);
+            io_unref(from);
+            return 2;
+        }
         io_unref(from);
         if (b.n && b.p[b.n - 1] != m.delim) buffer_putc(&b, m.delim);
+        if (!m.merge) continue;
+        starts[i + 1] = starts[i];
+        for (; seen < b.n; seen++) starts[i + 1] += b.p[seen] == m.delim;
     }
     span_list lines = {0};
     span_split(t, &lines, b.p, b.n, m.delim);
     if (m.check) return check_sorted(t, &order, &lines, files[0], m.quiet);
-    span *scratch = tool_alloc(t, (lines.n / 2 + 1) * sizeof *scratch);
-    merge_sort(&order, lines.at, scratch, lines.n);
+    if (m.merge) merge_files(t, &order, &lines, starts, count);
+    else merge_sort(&order, lines.at, tool_alloc(t, (lines.n / 2 + 1) * sizeof *lines.at), lines.n);
     io *to = t->out;
-    if (m.output && !(to = io_open(m.output, O_WRONLY | O_CREAT | O_TRUNC, 0666))) return tool_fail_errno(t, 2, "open failed: %s", m.output);
+    if (m.output && !(to = io_open(m.output, O_WRONLY | O_CREAT | O_TRUNC, 0666)))
+        return tool_fail_errno(t, 2, "open failed: %s", m.output);
     for (size_t i = 0; i < lines.n; i++) {
         if (order.unique && i && !sort_compare_keys(&order, lines.at[i - 1], lines.at[i])) {
             lines.at[i] = lines.at[i - 1];

@@ -46,13 +46,16 @@ int sort_key_parse(tool *t, const char *text, sort_key *k) {
     size_t c = 1;
     if (position(&p, &k->start_field, &c, &has_char) < 0)
         return tool_fail(t, 2, "invalid number at field start: invalid count at start of %s", tool_cite(t, text));
-    if (!k->start_field) return tool_fail(t, 2, "-: invalid field specification %s", tool_cite(t, text)), tool_fail(t, 2, "field number is zero: invalid field specification %s", tool_cite(t, text));
+    if (!k->start_field)
+        return tool_fail(t, 2, "-: invalid field specification %s", tool_cite(t, text)),
+               tool_fail(t, 2, "field number is zero: invalid field specification %s", tool_cite(t, text));
     if (has_char && !c) return tool_fail(t, 2, "character offset is zero: invalid field specification %s", tool_cite(t, text));
     k->start_field--;
     k->start_char = has_char ? c - 1 : 0;
     for (; *p && *p != ','; p++) {
         if (*p == 'b') k->skip_start = 1;
-        else if (!sort_key_option(k, *p)) return tool_fail(t, 2, "stray character in field spec: invalid field specification %s", tool_cite(t, text));
+        else if (!sort_key_option(k, *p))
+            return tool_fail(t, 2, "stray character in field spec: invalid field specification %s", tool_cite(t, text));
     }
     if (*p == ',') {
         p++;
@@ -64,7 +67,8 @@ int sort_key_parse(tool *t, const char *text, sort_key *k) {
         if (k->end_char) k->end_field--;
         for (; *p; p++) {
             if (*p == 'b') k->skip_end = 1;
-            else if (!sort_key_option(k, *p)) return tool_fail(t, 2, "stray character in field spec: invalid field specification %s", tool_cite(t, text));
+            else if (!sort_key_option(k, *p))
+                return tool_fail(t, 2, "stray character in field spec: invalid field specification %s", tool_cite(t, text));
         }
     }
     return 0;
@@ -211,7 +215,8 @@ static int compare_key(const sort_order *o, const sort_key *k, span a, span b) {
 }
 
 static int has_kind(const sort_key *k) {
-    return k->numeric || k->general || k->human || k->month || k->version || k->random || k->dictionary || k->fold || k->printable;
+    return k->numeric || k->general || k->human || k->month || k->version || k->random || k->dictionary || k->fold
+           || k->printable;
 }
 
 int sort_compare_keys(const sort_order *o, span a, span b) {

@@ -4,7 +4,8 @@
 #include "buffer.h"
 
 typedef struct sort_key {
-    size_t start_field, start_char, end_field, end_char; /* 0-based fields and characters; end_field SIZE_MAX: to the end of the line */
+    size_t start_field, start_char, end_field,
+        end_char; /* 0-based fields and characters; end_field SIZE_MAX: to the end of the line */
     int skip_start, skip_end;                              /* b at the start, b at the end */
     int numeric, general, human, month, version, random, reverse, dictionary, fold, printable;
     struct sort_key *next;

@@ -7,7 +7,15 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef struct { tool *t; const char *prefix, *suffix; int width, digits, hex, verbose; unsigned long number; io *to; int elide; unsigned long long size; } pieces;
+typedef struct {
+    tool *t;
+    const char *prefix, *suffix;
+    int width, digits, hex, verbose;
+    unsigned long number;
+    io *to;
+    int elide;
+    unsigned long long size;
+} pieces;
 
 /* The name of piece n: prefix, then letters or digits of the width wanted. NULL when they run out. */
 static char *piece_name(pieces *p, unsigned long n) {
@@ -58,8 +66,9 @@ static int split_chunks(pieces *p, buffer *b, const char *spec) {
 }
 
 int tool_split(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"lines", 1, 'l'}, {"bytes", 1, 'b'}, {"line-bytes", 1, 'C'}, {"number", 1, 'n'}, {"suffix-length", 1, 'a'}, {"numeric-suffixes", 2, 'd'}, {"hex-suffixes", 2, 'x'},
-        {"additional-suffix", 1, 'S'}, {"verbose", 0, 'v'}, {"elide-empty-files", 0, 'e'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"lines", 1, 'l'}, {"bytes", 1, 'b'}, {"line-bytes", 1, 'C'}, {"number", 1, 'n'},
+        {"suffix-length", 1, 'a'}, {"numeric-suffixes", 2, 'd'}, {"hex-suffixes", 2, 'x'}, {"additional-suffix", 1, 'S'},
+        {"verbose", 0, 'v'}, {"elide-empty-files", 0, 'e'}, {0, 0, 0}};
     pieces p = {.t = t, .prefix = "x", .width = 2, .elide = 1};
     unsigned long long lines = 1000, bytes = 0, line_bytes = 0;
     const char *chunks = NULL;
@@ -67,11 +76,24 @@ int tool_split(tool *t, int argc, char **argv) {
     int c, status = 0;
     if (argc > 1 && argv[1][0] == '-' && argv[1][1] >= '0' && argv[1][1] <= '9') argv[1] = tool_format(t, "-l%s", argv[1] + 1);
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "l:b:C:n:a:dxve", longs)) != -1;) switch (c) {
-        case 'l': if (size_parse(o.arg, &lines) < 0 || !lines) return tool_fail(t, 1, "invalid number of lines: %s", tool_cite(t, o.arg)); break;
-        case 'b': if (size_parse(o.arg, &bytes) < 0 || !bytes) return tool_fail(t, 1, "invalid number of bytes: %s", tool_cite(t, o.arg)); break;
-        case 'C': if (size_parse(o.arg, &line_bytes) < 0 || !line_bytes) return tool_fail(t, 1, "invalid number of bytes: %s", tool_cite(t, o.arg)); break;
+        case 'l':
+            if (size_parse(o.arg, &lines) < 0 || !lines)
+                return tool_fail(t, 1, "invalid number of lines: %s", tool_cite(t, o.arg));
+            break;
+        case 'b':
+            if (size_parse(o.arg, &bytes) < 0 || !bytes)
+                return tool_fail(t, 1, "invalid number of bytes: %s", tool_cite(t, o.arg));
+            break;
+        case 'C':
+            if (size_parse(o.arg, &line_bytes) < 0 || !line_bytes)
+                return tool_fail(t, 1, "invalid number of bytes: %s", tool_cite(t, o.arg));
+            break;
         case 'n': chunks = o.arg; break;
-        case 'a': p.width = atoi(o.arg); p.elide = 0; if (p.width < 1 || p.width > 30) return tool_fail(t, 1, "invalid suffix length: %s", tool_cite(t, o.arg)); break;
+        case 'a':
+            p.width = atoi(o.arg);
+            p.elide = 0;
+            if (p.width < 1 || p.width > 30) return tool_fail(t, 1, "invalid suffix length: %s", tool_cite(t, o.arg));
+            break;
         case 'd': p.digits = 1; if (o.arg) p.number = strtoul(o.arg, NULL, 10); break;
         case 'x': p.hex = 1; if (o.arg) p.number = strtoul(o.arg, NULL, 16); break;
         case 'S': p.suffix = o.arg; break;
@@ -94,7 +116,11 @@ int tool_split(tool *t, int argc, char **argv) {
             size_t limit = b.n - at < line_bytes ? b.n : at + (size_t)line_bytes;
             end = limit;
             if (limit < b.n) { while (end > at && b.p[end - 1] != '\n') end--; if (end == at) end = limit; }
-        } else for (unsigned long long k = 0; k < lines && end < b.n; k++) { char *nl = memchr(b.p + end, '\n', b.n - end); end = nl ? (size_t)(nl - b.p) + 1 : b.n; }
+        } else
+            for (unsigned long long k = 0; k < lines && end < b.n; k++) {
+                char *nl = memchr(b.p + end, '\n', b.n - end);
+                end = nl ? (size_t)(nl - b.p) + 1 : b.n;
+            }
         if (next_piece(&p) < 0 || io_write(p.to, b.p + at, end - at) < 0) status = 1;
         at = end;
     }
@@ -103,7 +129,9 @@ int tool_split(tool *t, int argc, char **argv) {
 }
 
 int tool_csplit(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"prefix", 1, 'f'}, {"digits", 1, 'n'}, {"quiet", 0, 's'}, {"silent", 0, 's'}, {"elide-empty-files", 0, 'z'}, {"keep-files", 0, 'k'}, {"suffix-format", 1, 'b'}, {"suppress-matched", 0, 'm'}, {0, 0, 0}};
+    static const tool_long longs[]
+        = {{"prefix", 1, 'f'}, {"digits", 1, 'n'}, {"quiet", 0, 's'}, {"silent", 0, 's'}, {"elide-empty-files", 0, 'z'},
+            {"keep-files", 0, 'k'}, {"suffix-format", 1, 'b'}, {"suppress-matched", 0, 'm'}, {0, 0, 0}};
     const char *prefix = "xx", *error;
     int digits = 2, quiet = 0, elide = 0, c, suppress = 0;
     tool_opts o;
@@ -116,7 +144,11 @@ int tool_csplit(tool *t, int argc, char **argv) {
         case 'k': case 'b': break;
         default: return 1;
     }
-    if (argc - o.index < 2) { if (o.index >= argc) tool_fail(t, 1, "missing operand"); else tool_fail(t, 1, "missing operand after %s", tool_cite(t, argv[argc - 1])); return tool_usage(t, 1); }
+    if (argc - o.index < 2) {
+        if (o.index >= argc) tool_fail(t, 1, "missing operand");
+        else tool_fail(t, 1, "missing operand after %s", tool_cite(t, argv[argc - 1]));
+        return tool_usage(t, 1);
+    }
     int status = 0;
     io *from = tool_open(t, argv[o.index], 1, &status);
     if (!from) return 1;
@@ -148,12 +180,23 @@ int tool_csplit(tool *t, int argc, char **argv) {
                 if (!files && !at) k = 0;
                 while (k < lines.n && regex_test(re, lines.at[k].p, lines.at[k].n) <= 0) k++;
                 if (k >= lines.n) {
-                    if (repeat > 1000000) { memmove(argv + i + 1, argv + i + 2, (size_t)(argc - i - 2) * sizeof *argv); argc--; continue; }
+                    if (repeat > 1000000) {
+                        memmove(argv + i + 1, argv + i + 2, (size_t)(argc - i - 2) * sizeof *argv);
+                        argc--;
+                        continue;
+                    }
                     status = tool_fail(t, 1, "%s: match not found", tool_cite(t, spec));
                     to = lines.n;
                 } else to = k + (size_t)atol(end + 1);
                 skip = *spec == '%';
-            } else { to = strtoul(spec, NULL, 10); to = to ? to - 1 : 0; if (to > lines.n) { status = tool_fail(t, 1, "%s: line number out of range", tool_cite(t, spec)); to = lines.n; } }
+            } else {
+                to = strtoul(spec, NULL, 10);
+                to = to ? to - 1 : 0;
+                if (to > lines.n) {
+                    status = tool_fail(t, 1, "%s: line number out of range", tool_cite(t, spec));
+                    to = lines.n;
+                }
+            }
         }
         if (to < at) to = at;
         if (!skip && !(elide && to == at)) {
@@ -161,7 +204,11 @@ int tool_csplit(tool *t, int argc, char **argv) {
             io *out = io_open(name, O_WRONLY | O_CREAT | O_TRUNC, 0666);
             if (!out) return tool_fail_errno(t, 1, "%s", name);
             unsigned long long size = 0;
-            for (size_t k = at; k < to; k++) { io_write(out, lines.at[k].p, lines.at[k].n); io_putc(out, '\n'); size += lines.at[k].n + 1; }
+            for (size_t k = at; k < to; k++) {
+                io_write(out, lines.at[k].p, lines.at[k].n);
+                io_putc(out, '\n');
+                size += lines.at[k].n + 1;
+            }
             io_unref(out);
             if (!quiet) io_printf(t->out, "%llu\n", size);
         }
@@ -173,7 +220,13 @@ int tool_csplit(tool *t, int argc, char **argv) {
 
 static unsigned long long random_below(unsigned long long n, io *source) {
     unsigned long long x = 0;
-    if (source) { for (int i = 0; i < 8; i++) { int c = io_getc(source); x = x << 8 | (unsigned)(c < 0 ? 0 : c); } return n ? x % n : 0; }
+    if (source) {
+        for (int i = 0; i < 8; i++) {
+            int c = io_getc(source);
+            x = x << 8 | (unsigned)(c < 0 ? 0 : c);
+        }
+        return n ? x % n : 0;
+    }
     for (;;) {
         if (getentropy(&x, sizeof x) < 0) x = 0;
         if (!n || x < ~0ull - ~0ull % n) return n ? x % n : x;
@@ -181,7 +234,8 @@ static unsigned long long random_below(unsigned long long n, io *source) {
 }
 
 int tool_shuf(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"echo", 0, 'e'}, {"input-range", 1, 'i'}, {"head-count", 1, 'n'}, {"output", 1, 'o'}, {"random-source", 1, 'R'}, {"repeat", 0, 'r'}, {"zero-terminated", 0, 'z'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"echo", 0, 'e'}, {"input-range", 1, 'i'}, {"head-count", 1, 'n'}, {"output", 1, 'o'},
+        {"random-source", 1, 'R'}, {"repeat", 0, 'r'}, {"zero-terminated", 0, 'z'}, {0, 0, 0}};
     int echo = 0, repeat = 0, delim = '\n', c, status = 0;
     const char *range = NULL, *output = NULL;
     unsigned long long most = ~0ull;
@@ -201,9 +255,13 @@ int tool_shuf(tool *t, int argc, char **argv) {
     if (range) {
         char *end;
         unsigned long long low = strtoull(range, &end, 10), high = *end == '-' ? strtoull(end + 1, NULL, 10) : low;
-        if (*end != '-' || (high < low && high + 1 != low)) return tool_fail(t, 1, "invalid input range: %s", tool_cite(t, range));
+        if (*end != '-' || (high < low && high + 1 != low))
+            return tool_fail(t, 1, "invalid input range: %s", tool_cite(t, range));
         if (high - low > 20000000) return tool_fail(t, 1, "memory exhausted");
-        for (unsigned long long i = low; i <= high && high + 1 != low; i++) { char *s = tool_format(t, "%llu", i); span_add(t, &items, s, strlen(s)); }
+        for (unsigned long long i = low; i <= high && high + 1 != low; i++) {
+            char *s = tool_format(t, "%llu", i);
+            span_add(t, &items, s, strlen(s));
+        }
     } else if (echo) for (int i = o.index; i < argc; i++) span_add(t, &items, argv[i], strlen(argv[i]));
     else {
         io *from = o.index < argc ? tool_open(t, argv[o.index], 1, &status) : io_ref(t->in);
@@ -253,7 +311,9 @@ int tool_tsort(tool *t, int argc, char **argv) {
         if (left < 0) { left = k; continue; }
         if (left != k) {
             task *l = &tasks[left];
-            if (l->after_n == l->after_cap) l->after = tool_realloc(t, l->after, (size_t)(l->after_cap = l->after_cap ? l->after_cap * 2 : 4) * sizeof *l->after);
+            if (l->after_n == l->after_cap)
+                l->after
+                    = tool_realloc(t, l->after, (size_t)(l->after_cap = l->after_cap ? l->after_cap * 2 : 4) * sizeof *l->after);
             l->after[l->after_n++] = k;
             tasks[k].before++;
         }
@@ -264,7 +324,11 @@ int tool_tsort(tool *t, int argc, char **argv) {
     int *order = tool_alloc(t, ((size_t)n + 1) * sizeof *order);
     for (int i = 0; i < n; i++) order[i] = i;
     /* GNU starts from names in byte order */
-    for (int i = 1; i < n; i++) { int x = order[i], j = i; for (; j > 0 && span_compare(tasks[order[j - 1]].name, tasks[x].name) > 0; j--) order[j] = order[j - 1]; order[j] = x; }
+    for (int i = 1; i < n; i++) {
+        int x = order[i], j = i;
+        for (; j > 0 && span_compare(tasks[order[j - 1]].name, tasks[x].name) > 0; j--) order[j] = order[j - 1];
+        order[j] = x;
+    }
     for (int i = 0; i < n; i++) if (!tasks[order[i]].before) queue[queue_n++] = order[i];
     for (int printed = 0; printed < n;) {
         if (queue_at == queue_n) {
@@ -282,7 +346,8 @@ int tool_tsort(tool *t, int argc, char **argv) {
         k->done = 1;
         printed++;
         if (io_write(t->out, k->name.p, k->name.n) < 0 || io_putc(t->out, '\n') < 0) return 1;
-        for (int i = k->after_n - 1; i >= 0; i--) if (tasks[k->after[i]].before > 0 && !--tasks[k->after[i]].before && queue_n < n) queue[queue_n++] = k->after[i];
+        for (int i = k->after_n - 1; i >= 0; i--)
+            if (tasks[k->after[i]].before > 0 && !--tasks[k->after[i]].before && queue_n < n) queue[queue_n++] = k->after[i];
     }
     return status;
 }

@@ -7,7 +7,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-typedef struct { int kind, check, quiet, status_only, warn, strict, tag, zero, ignore_missing, text; size_t digits; const char *label; } sum_state;
+typedef struct {
+    int kind, check, quiet, status_only, warn, strict, tag, zero, ignore_missing, text;
+    size_t digits;
+    const char *label;
+} sum_state;
 
 static int digest_stream(io *from, int kind, char *hex) {
     hash_state h;
@@ -16,10 +20,15 @@ static int digest_stream(io *from, int kind, char *hex) {
     char block[16384];
     ssize_t n;
     if (kind == HASH_BLAKE2B) blake2_start(&b, 64); else hash_start(&h, kind);
-    while ((n = io_read(from, block, sizeof block)) > 0) if (kind == HASH_BLAKE2B) blake2_add(&b, block, (size_t)n); else hash_add(&h, block, (size_t)n);
+    while ((n = io_read(from, block, sizeof block)) > 0)
+        if (kind == HASH_BLAKE2B) blake2_add(&b, block, (size_t)n);
+        else hash_add(&h, block, (size_t)n);
     if (n < 0) return -1;
     size_t size = kind == HASH_BLAKE2B ? blake2_finish(&b, digest) : hash_finish(&h, digest);
-    for (size_t i = 0; i < size; i++) { hex[i * 2] = "0123456789abcdef"[digest[i] >> 4]; hex[i * 2 + 1] = "0123456789abcdef"[digest[i] & 15]; }
+    for (size_t i = 0; i < size; i++) {
+        hex[i * 2] = "0123456789abcdef"[digest[i] >> 4];
+        hex[i * 2 + 1] = "0123456789abcdef"[digest[i] & 15];
+    }
     hex[size * 2] = '\0';
     return 0;
 }
@@ -30,7 +39,7 @@ static int digest_file(tool *t, const sum_state *s, const char *path, char *hex)
     io *from = strcmp(path, "-") ? io_open(path, O_RDONLY, 0) : io_ref(t->in);
     if (!from) {
         if (s->check && s->ignore_missing && errno == ENOENT) return -2;
-        return tool_fail_errno(t, -1, "%s", path);
+        return tool_fail_errno(t, -1, "%s", tool_name(t, path));
     }
     int failed = digest_stream(from, s->kind, hex);
     io_unref(from);
@@ -40,7 +49,12 @@ static int digest_file(tool *t, const sum_state *s, const char *path, char *hex)
 /* "HEX  name" or "LABEL (name) = HEX". */
 static int parse_line(const sum_state *s, char *line, char **hex, char **name) {
     size_t n = strspn(line, "0123456789abcdefABCDEF");
-    if (n == s->digits && line[n] == ' ' && (line[n + 1] == ' ' || line[n + 1] == '*')) { *hex = line; line[n] = '\0'; *name = line + n + 2; return 0; }
+    if (n == s->digits && line[n] == ' ' && (line[n + 1] == ' ' || line[n + 1] == '*')) {
+        *hex = line;
+        line[n] = '\0';
+        *name = line + n + 2;
+        return 0;
+    }
     size_t k = strlen(s->label);
     if (strncmp(line, s->label, k) || strncmp(line + k, " (", 2)) return -1;
     char *close = strstr(line, ") = ");
@@ -69,7 +83,8 @@ static int check_file(tool *t, const sum_state *s, const char *path) {
         else { bad++; if (!s->status_only) io_printf(t->out, "%s: FAILED\n", name); }
     }
     io_unref(from);
-    if (!good && !bad && !unread) return tool_fail(t, 1, "%s: no properly formatted checksum lines found", strcmp(path, "-") ? path : "'standard input'");
+    if (!good && !bad && !unread)
+        return tool_fail(t, 1, "%s: no properly formatted checksum lines found", strcmp(path, "-") ? path : "'standard input'");
     if (!s->status_only) {
         if (malformed) tool_fail(t, 0, "WARNING: %d line%s improperly formatted", malformed, malformed == 1 ? " is" : "s are");
         if (unread) tool_fail(t, 0, "WARNING: %d listed file%s could not be read", unread, unread == 1 ? "" : "s");
@@ -78,8 +93,22 @@ static int check_file(tool *t, const sum_state *s, const char *path) {
     return bad || unread || (s->strict && malformed);
 }
 
+static const char *escape_name(tool *t, const char *name) {
+    if (!strpbrk(name, "\n\r\\")) return name;
+    buffer b = {.t = t};
+    for (; *name; name++) {
+        if (*name == '\n') buffer_puts(&b, "\\n");
+        else if (*name == '\r') buffer_puts(&b, "\\r");
+        else if (*name == '\\') buffer_puts(&b, "\\\\");
+        else buffer_putc(&b, *name);
+    }
+    return b.p;
+}
+
 static int sum_main(tool *t, int argc, char **argv, int kind, const char *label, size_t digits) {
-    static const tool_long longs[] = {{"check", 0, 'c'}, {"binary", 0, 'b'}, {"text", 0, 't'}, {"quiet", 0, 'q'}, {"status", 0, 's'}, {"warn", 0, 'w'}, {"strict", 0, 'S'}, {"tag", 0, 'T'}, {"zero", 0, 'z'}, {"ignore-missing", 0, 'm'}, {0, 0, 0}};
+    static const tool_long longs[]
+        = {{"check", 0, 'c'}, {"binary", 0, 'b'}, {"text", 0, 't'}, {"quiet", 0, 'q'}, {"status", 0, 's'}, {"warn", 0, 'w'},
+            {"strict", 0, 'S'}, {"tag", 0, 'T'}, {"zero", 0, 'z'}, {"ignore-missing", 0, 'm'}, {0, 0, 0}};
     sum_state s = {.kind = kind, .label = label, .digits = digits};
     int c, status = 0, binary = 0;
     tool_opts o;
@@ -103,7 +132,10 @@ static int sum_main(tool *t, int argc, char **argv, int kind, const char *label,
         char hex[136];
         if (s.check) { status |= check_file(t, &s, files[i]); continue; }
         if (digest_file(t, &s, files[i], hex) < 0) { status = 1; continue; }
-        int failed = s.tag ? io_printf(t->out, "%s (%s) = %s", label, files[i], hex) : io_printf(t->out, "%s %c%s", hex, binary ? '*' : ' ', files[i]);
+        /* a name with a newline or backslash is escaped, and a backslash in front says so */
+        const char *name = s.zero ? files[i] : escape_name(t, files[i]), *mark = name == files[i] ? "" : "\\";
+        int failed = s.tag ? io_printf(t->out, "%s%s (%s) = %s", mark, label, name, hex)
+                           : io_printf(t->out, "%s%s %c%s", mark, hex, binary ? '*' : ' ', name);
         if (failed < 0 || io_putc(t->out, s.zero ? '\0' : '\n') < 0) return 1;
     }
     return status;
@@ -118,13 +150,34 @@ int tool_sha512sum(tool *t, int argc, char **argv) { return sum_main(t, argc, ar
 
 int tool_b2sum(tool *t, int argc, char **argv) { return sum_main(t, argc, argv, HASH_BLAKE2B, "BLAKE2b", 128); }
 
+/* shasum -a N: Perl's name for the sums. */
+int tool_shasum(tool *t, int argc, char **argv) {
+    static const struct { const char *bits, *label; int kind; size_t digits;
+    } kinds[] = {{"1", "SHA1", HASH_SHA1, 40}, {"224", "SHA224", HASH_SHA224, 56}, {"256", "SHA256", HASH_SHA256, 64},
+        {"384", "SHA384", HASH_SHA384, 96}, {"512", "SHA512", HASH_SHA512, 128}};
+    char **rest = tool_alloc(t, ((size_t)argc + 1) * sizeof *rest);
+    const char *bits = "1";
+    int n = 0;
+    for (int i = 0; i < argc; i++) {
+        if (i && !strncmp(argv[i], "-a", 2)) bits = argv[i][2] ? argv[i] + 2 : i + 1 < argc ? argv[++i] : "1";
+        else if (i && !strncmp(argv[i], "--algorithm=", 12)) bits = argv[i] + 12;
+        else rest[n++] = argv[i];
+    }
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (!strcmp(kinds[i].bits, bits)) return sum_main(t, n, rest, kinds[i].kind, kinds[i].label, kinds[i].digits);
+    io_puts(t->err, "shasum: Unrecognized algorithm\nType shasum -h for help\n");
+    return 1;
+}
+
 /* BSD's rotating sum over blocks of 1024 bytes, or with -s System V's over blocks of 512. */
 int tool_sum(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"sysv", 0, 's'}, {0, 0, 0}};
     int sysv = 0, status = 0, c;
     static char *standard[] = {NULL};
     tool_opts o;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "rs", longs)) != -1;) if (c == '?') return 1; else sysv = c == 's';
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "rs", longs)) != -1;)
+        if (c == '?') return 1;
+        else sysv = c == 's';
     char **files = o.index < argc ? argv + o.index : standard;
     int count = o.index < argc ? argc - o.index : 1;
     for (int i = 0; i < count; i++) {
@@ -138,7 +191,8 @@ int tool_sum(tool *t, int argc, char **argv) {
             for (ssize_t k = 0; k < n; k++) sum = sysv ? sum + block[k] : ((sum >> 1 | (sum & 1) << 15) + block[k]) & 0xFFFF;
         io_unref(from);
         if (sysv) { sum = (sum & 0xFFFF) + (sum >> 16); sum = (sum & 0xFFFF) + (sum >> 16); }
-        int failed = sysv ? io_printf(t->out, "%u %llu", sum, (size + 511) / 512) : io_printf(t->out, "%05u %5llu", sum, (size + 1023) / 1024);
+        int failed = sysv ? io_printf(t->out, "%u %llu", sum, (size + 511) / 512)
+                          : io_printf(t->out, "%05u %5llu", sum, (size + 1023) / 1024);
         if (files[i] && (sysv || count > 1 || strcmp(files[i], "-"))) failed |= io_printf(t->out, " %s", files[i]);
         if (failed < 0 || io_putc(t->out, '\n') < 0) return 1;
     }
@@ -150,8 +204,13 @@ int tool_cksum(tool *t, int argc, char **argv) {
     int status = 0, c;
     static char *standard[] = {NULL};
     static const tool_long longs[] = {{"algorithm", 1, 'a'}, {"untagged", 0, 'u'}, {"tag", 0, 't'}, {0, 0, 0}};
-    static const struct { const char *name, *label; int kind; size_t digits; } kinds[] = {{"md5", "MD5", HASH_MD5, 32}, {"sha1", "SHA1", HASH_SHA1, 40}, {"sha224", "SHA224", HASH_SHA224, 56},
-        {"sha256", "SHA256", HASH_SHA256, 64}, {"sha384", "SHA384", HASH_SHA384, 96}, {"sha512", "SHA512", HASH_SHA512, 128}, {"blake2b", "BLAKE2b", HASH_BLAKE2B, 128}};
+    static const struct {
+        const char *name, *label;
+        int kind;
+        size_t digits;
+    } kinds[] = {{"md5", "MD5", HASH_MD5, 32}, {"sha1", "SHA1", HASH_SHA1, 40}, {"sha224", "SHA224", HASH_SHA224, 56},
+        {"sha256", "SHA256", HASH_SHA256, 64}, {"sha384", "SHA384", HASH_SHA384, 96}, {"sha512", "SHA512", HASH_SHA512, 128},
+        {"blake2b", "BLAKE2b", HASH_BLAKE2B, 128}};
     const char *algorithm = "crc";
     int untagged = 0;
     tool_opts o;
@@ -159,7 +218,10 @@ int tool_cksum(tool *t, int argc, char **argv) {
         if (c == '?') return 1;
         if (c == 'a') algorithm = o.arg; else untagged = c == 'u';
     }
-    if (!strcmp(algorithm, "bsd") || !strcmp(algorithm, "sysv")) { argv[o.index - 1] = !strcmp(algorithm, "bsd") ? "-r" : "-s"; return tool_sum(t, argc - o.index + 2, argv + o.index - 2); }
+    if (!strcmp(algorithm, "bsd") || !strcmp(algorithm, "sysv")) {
+        argv[o.index - 1] = !strcmp(algorithm, "bsd") ? "-r" : "-s";
+        return tool_sum(t, argc - o.index + 2, argv + o.index - 2);
+    }
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) if (!strcmp(kinds[i].name, algorithm)) {
         char **rest = tool_alloc(t, (size_t)(argc - o.index + 4) * sizeof *rest);
         int n = 0;
@@ -181,10 +243,16 @@ int tool_cksum(tool *t, int argc, char **argv) {
         ssize_t n;
         while ((n = io_read(from, block, sizeof block)) > 0) {
             size += (unsigned long long)n;
-            for (ssize_t k = 0; k < n; k++) { crc ^= (uint32_t)block[k] << 24; for (int b = 0; b < 8; b++) crc = crc & 0x80000000u ? crc << 1 ^ 0x04C11DB7u : crc << 1; }
+            for (ssize_t k = 0; k < n; k++) {
+                crc ^= (uint32_t)block[k] << 24;
+                for (int b = 0; b < 8; b++) crc = crc & 0x80000000u ? crc << 1 ^ 0x04C11DB7u : crc << 1;
+            }
         }
         io_unref(from);
-        for (unsigned long long len = size; len; len >>= 8) { crc ^= (uint32_t)(len & 255) << 24; for (int b = 0; b < 8; b++) crc = crc & 0x80000000u ? crc << 1 ^ 0x04C11DB7u : crc << 1; }
+        for (unsigned long long len = size; len; len >>= 8) {
+            crc ^= (uint32_t)(len & 255) << 24;
+            for (int b = 0; b < 8; b++) crc = crc & 0x80000000u ? crc << 1 ^ 0x04C11DB7u : crc << 1;
+        }
         if (io_printf(t->out, files[i] ? "%u %llu %s\n" : "%u %llu\n", ~crc, size, files[i]) < 0) return 1;
     }
     return status;

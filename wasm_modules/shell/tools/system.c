@@ -1,7 +1,9 @@
-/* system.c - tools that tell about the system: uname arch id groups whoami logname hostname nproc tty tput clear yes. The sandbox has one user, one processor and no terminal. */
+/* system.c - tools that tell about the system: uname arch id groups whoami logname hostname nproc tty tput clear getconf locale;
+ * and yes, uuidgen, and what there is not (stty, mkfifo). The sandbox has one user, one processor and no terminal. */
 #include "users.h"
 #include "buffer.h"
 #include <string.h>
+#include <unistd.h>
 
 int tool_yes(tool *t, int argc, char **argv) {
     buffer line = {.t = t}, block = {.t = t};
@@ -15,8 +17,13 @@ int tool_yes(tool *t, int argc, char **argv) {
 }
 
 int tool_uname(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"all", 0, 'a'}, {"kernel-name", 0, 's'}, {"nodename", 0, 'n'}, {"kernel-release", 0, 'r'}, {"kernel-version", 0, 'v'}, {"machine", 0, 'm'}, {"processor", 0, 'p'}, {"hardware-platform", 0, 'i'}, {"operating-system", 0, 'o'}, {0, 0, 0}};
-    static const struct { char letter; const char *text; } parts[] = {{'s', "Linux"}, {'n', "localhost"}, {'r', "6.1.0"}, {'v', "#1 SMP"}, {'m', "x86_64"}, {'o', "GNU/Linux"}};
+    static const tool_long longs[]
+        = {{"all", 0, 'a'}, {"kernel-name", 0, 's'}, {"nodename", 0, 'n'}, {"kernel-release", 0, 'r'}, {"kernel-version", 0, 'v'},
+            {"machine", 0, 'm'}, {"processor", 0, 'p'}, {"hardware-platform", 0, 'i'}, {"operating-system", 0, 'o'}, {0, 0, 0}};
+    static const struct {
+        char letter;
+        const char *text;
+    } parts[] = {{'s', "Linux"}, {'n', "localhost"}, {'r', "6.1.0"}, {'v', "#1 SMP"}, {'m', "x86_64"}, {'o', "GNU/Linux"}};
     char want[16] = "";
     int c, n = 0, all = 0;
     tool_opts o;
@@ -26,22 +33,31 @@ int tool_uname(tool *t, int argc, char **argv) {
     }
     if (!n && !all) want[n++] = 's';
     int any = 0;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) if (all || strchr(want, parts[i].letter)) io_printf(t->out, "%s%s", any++ ? " " : "", parts[i].text);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (all || strchr(want, parts[i].letter)) io_printf(t->out, "%s%s", any++ ? " " : "", parts[i].text);
     if (strchr(want, 'p') || strchr(want, 'i')) io_printf(t->out, "%sunknown", any++ ? " " : "");
     return io_putc(t->out, '\n') < 0;
 }
 
 int tool_id(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"user", 0, 'u'}, {"group", 0, 'g'}, {"groups", 0, 'G'}, {"name", 0, 'n'}, {"real", 0, 'r'}, {0, 0, 0}};
+    static const tool_long longs[]
+        = {{"user", 0, 'u'}, {"group", 0, 'g'}, {"groups", 0, 'G'}, {"name", 0, 'n'}, {"real", 0, 'r'}, {0, 0, 0}};
     int what = 0, name = 0, c;
     tool_opts o;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "ugGnra", longs)) != -1;) { if (c == '?') return 1; if (c == 'n') name = 1; else if (c != 'r' && c != 'a') what = c; }
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "ugGnra", longs)) != -1;) {
+        if (c == '?') return 1;
+        if (c == 'n') name = 1;
+        else if (c != 'r' && c != 'a') what = c;
+    }
     unsigned u = user_id(), g = group_id();
-    if (o.index < argc && strcmp(argv[o.index], user_name(t, u))) return tool_fail(t, 1, "%s: no such user", tool_cite(t, argv[o.index]));
+    if (o.index < argc && strcmp(argv[o.index], user_name(t, u)))
+        return tool_fail(t, 1, "%s: no such user", tool_cite(t, argv[o.index]));
     if (what == 'u') return (name ? io_printf(t->out, "%s\n", user_name(t, u)) : io_printf(t->out, "%u\n", u)) < 0;
     if (what) return (name ? io_printf(t->out, "%s\n", group_name(t, g)) : io_printf(t->out, "%u\n", g)) < 0;
     if (name) return tool_fail(t, 1, "cannot print only names or real IDs in default format");
-    return io_printf(t->out, "uid=%u(%s) gid=%u(%s) groups=%u(%s)\n", u, user_name(t, u), g, group_name(t, g), g, group_name(t, g)) < 0;
+    return io_printf(
+               t->out, "uid=%u(%s) gid=%u(%s) groups=%u(%s)\n", u, user_name(t, u), g, group_name(t, g), g, group_name(t, g))
+           < 0;
 }
 
 int tool_whoami(tool *t, int argc, char **argv) {
@@ -50,8 +66,16 @@ int tool_whoami(tool *t, int argc, char **argv) {
 }
 
 int tool_arch(tool *t, int argc, char **argv) { (void)argc; (void)argv; return io_puts(t->out, "x86_64\n") < 0; }
-int tool_groups(tool *t, int argc, char **argv) { (void)argc; (void)argv; return io_printf(t->out, "%s\n", group_name(t, group_id())) < 0; }
-int tool_logname(tool *t, int argc, char **argv) { (void)argc; (void)argv; return io_printf(t->out, "%s\n", user_name(t, user_id())) < 0; }
+int tool_groups(tool *t, int argc, char **argv) {
+    (void)argc;
+    (void)argv;
+    return io_printf(t->out, "%s\n", group_name(t, group_id())) < 0;
+}
+int tool_logname(tool *t, int argc, char **argv) {
+    (void)argc;
+    (void)argv;
+    return io_printf(t->out, "%s\n", user_name(t, user_id())) < 0;
+}
 
 int tool_tty(tool *t, int argc, char **argv) {
     if (argc < 2 || strncmp(argv[1], "-", 1)) io_puts(t->out, "not a tty\n");
@@ -64,14 +88,74 @@ int tool_clear(tool *t, int argc, char **argv) { (void)argc; (void)argv; return 
 
 /* The capabilities scripts ask for, as xterm has them. */
 int tool_tput(tool *t, int argc, char **argv) {
-    static const struct { const char *name, *text; } table[] = {{"bold", "\033[1m"}, {"dim", "\033[2m"}, {"smul", "\033[4m"}, {"rmul", "\033[24m"}, {"rev", "\033[7m"}, {"smso", "\033[7m"}, {"rmso", "\033[27m"}, {"sgr0", "\033(B\033[m"},
-        {"clear", "\033[H\033[2J\033[3J"}, {"cols", "80\n"}, {"lines", "24\n"}, {"colors", "8\n"}, {"civis", "\033[?25l"}, {"cnorm", "\033[?12l\033[?25h"}, {"home", "\033[H"}, {"el", "\033[K"}, {"ed", "\033[J"}, {"cr", "\r"}, {"bel", "\a"}, {"sc", "\0337"}, {"rc", "\0338"}};
+    static const struct {
+        const char *name, *text;
+    } table[] = {{"bold", "\033[1m"}, {"dim", "\033[2m"}, {"smul", "\033[4m"}, {"rmul", "\033[24m"}, {"rev", "\033[7m"},
+        {"smso", "\033[7m"}, {"rmso", "\033[27m"}, {"sgr0", "\033(B\033[m"}, {"clear", "\033[H\033[2J\033[3J"}, {"cols", "80\n"},
+        {"lines", "24\n"}, {"colors", "8\n"}, {"civis", "\033[?25l"}, {"cnorm", "\033[?12l\033[?25h"}, {"home", "\033[H"},
+        {"el", "\033[K"}, {"ed", "\033[J"}, {"cr", "\r"}, {"bel", "\a"}, {"sc", "\0337"}, {"rc", "\0338"}};
     int first = 1;
     if (first < argc && !strcmp(argv[first], "-T")) first += 2;
     if (first >= argc) { io_puts(t->err, "usage: tput [-V] [-S] [-T term] capname\n"); return 2; }
-    if (first + 1 < argc && (!strcmp(argv[first], "setaf") || !strcmp(argv[first], "setab"))) return io_printf(t->out, "\033[%c%sm", argv[first][4] == 'f' ? '3' : '4', argv[first + 1]) < 0;
-    if (first + 2 < argc && !strcmp(argv[first], "cup")) return io_printf(t->out, "\033[%d;%dH", (int)strlen("") + 1 + (int)(argv[first + 1][0] - '0'), 1 + (int)(argv[first + 2][0] - '0')) < 0;
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) if (!strcmp(table[i].name, argv[first])) return io_puts(t->out, table[i].text) < 0;
+    if (first + 1 < argc && (!strcmp(argv[first], "setaf") || !strcmp(argv[first], "setab")))
+        return io_printf(t->out, "\033[%c%sm", argv[first][4] == 'f' ? '3' : '4', argv[first + 1]) < 0;
+    if (first + 2 < argc && !strcmp(argv[first], "cup"))
+        return io_printf(t->out, "\033[%d;%dH", (int)strlen("") + 1 + (int)(argv[first + 1][0] - '0'),
+                   1 + (int)(argv[first + 2][0] - '0'))
+               < 0;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (!strcmp(table[i].name, argv[first])) return io_puts(t->out, table[i].text) < 0;
     io_printf(t->err, "tput: unknown terminfo capability '%s'\n", argv[first]);
     return 4;
+}
+
+int tool_stty(tool *t, int argc, char **argv) {
+    (void)argc;
+    (void)argv;
+    return tool_fail(t, 1, "'standard input': Inappropriate ioctl for device");
+}
+
+/* There are no processes that could meet at a pipe with a name. */
+int tool_mkfifo(tool *t, int argc, char **argv) {
+    if (argc < 2) { tool_fail(t, 1, "missing operand"); return tool_usage(t, 1); }
+    return tool_fail(t, 1, "cannot create fifo %s: Operation not supported", tool_quote(t, argv[argc - 1]));
+}
+
+int tool_getconf(tool *t, int argc, char **argv) {
+    static const struct {
+        const char *name, *value;
+    } table[] = {{"PAGE_SIZE", "4096"}, {"PAGESIZE", "4096"}, {"_NPROCESSORS_ONLN", "1"}, {"_NPROCESSORS_CONF", "1"},
+        {"LONG_BIT", "64"}, {"ARG_MAX", "2097152"}, {"PATH_MAX", "4096"}, {"NAME_MAX", "255"}, {"CLK_TCK", "100"},
+        {"OPEN_MAX", "1024"}, {"INT_MAX", "2147483647"}, {"CHAR_BIT", "8"}, {"PATH", "/bin:/usr/bin"},
+        {"GNU_LIBC_VERSION", "glibc 2.36"}};
+    if (argc < 2) { io_puts(t->err, "Usage: getconf [-v specification] variable_name [pathname]\n"); return 2; }
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (!strcmp(table[i].name, argv[1])) return io_printf(t->out, "%s\n", table[i].value) < 0;
+    io_printf(t->err, "getconf: Unrecognized variable `%s'\n", argv[1]);
+    return 2;
+}
+
+int tool_locale(tool *t, int argc, char **argv) {
+    static const char *const kinds[] = {"CTYPE", "NUMERIC", "TIME", "COLLATE", "MONETARY", "MESSAGES", "PAPER", "NAME", "ADDRESS",
+        "TELEPHONE", "MEASUREMENT", "IDENTIFICATION"};
+    const char *lang = t->getenv ? t->getenv(t, "LANG") : NULL, *all = t->getenv ? t->getenv(t, "LC_ALL") : NULL;
+    if (argc > 1 && !strcmp(argv[1], "-a")) return io_puts(t->out, "C\nC.utf8\nPOSIX\n") < 0;
+    if (argc > 1 && !strcmp(argv[1], "charmap")) return io_puts(t->out, "UTF-8\n") < 0;
+    io_printf(t->out, "LANG=%s\nLANGUAGE=\n", lang ? lang : "");
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const char *own = t->getenv ? t->getenv(t, tool_format(t, "LC_%s", kinds[i])) : NULL;
+        if (own && !(all && *all)) io_printf(t->out, "LC_%s=%s\n", kinds[i], own);
+        else io_printf(t->out, "LC_%s=\"%s\"\n", kinds[i], all && *all ? all : lang && *lang ? lang : "POSIX");
+    }
+    return io_printf(t->out, "LC_ALL=%s\n", all ? all : "") < 0;
+}
+
+int tool_uuidgen(tool *t, int argc, char **argv) {
+    unsigned char b[16];
+    (void)argc; (void)argv;
+    if (getentropy(b, sizeof b) < 0) return tool_fail_errno(t, 1, "no randomness");
+    b[6] = (b[6] & 15) | 64;
+    b[8] = (b[8] & 63) | 128;
+    for (int i = 0; i < 16; i++) io_printf(t->out, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", b[i]);
+    return io_putc(t->out, '\n') < 0;
 }

@@ -44,8 +44,9 @@ static int tail_one(tool *t, io *from, tail_state *s) {
 }
 
 int tool_tail(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"lines", 1, 'n'}, {"bytes", 1, 'c'}, {"quiet", 0, 'q'}, {"silent", 0, 'q'}, {"verbose", 0, 'v'},
-        {"zero-terminated", 0, 'z'}, {"follow", 2, 'f'}, {"retry", 0, 'f'}, {"pid", 1, 'f'}, {"sleep-interval", 1, 'f'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"lines", 1, 'n'}, {"bytes", 1, 'c'}, {"quiet", 0, 'q'}, {"silent", 0, 'q'},
+        {"verbose", 0, 'v'}, {"zero-terminated", 0, 'z'}, {"follow", 2, 'f'}, {"retry", 0, 'f'}, {"pid", 1, 'f'},
+        {"sleep-interval", 1, 'f'}, {0, 0, 0}};
     tail_state s = {.count = 10, .delim = '\n'};
     tool_opts o;
     int c, status = 0;
@@ -72,7 +73,10 @@ int tool_tail(tool *t, int argc, char **argv) {
         if (s.verbose || (count > 1 && !s.quiet))
             io_printf(t->out, "%s==> %s <==\n", shown++ ? "\n" : "", strcmp(files[i], "-") ? files[i] : "standard input");
         int failed = tail_one(t, from, &s);
-        if (failed && io_failed(from)) { errno = io_failed(from); status = tool_fail_errno(t, 1, "error reading %s", tool_quote(t, files[i])); }
+        if (failed && io_failed(from)) {
+            errno = io_failed(from);
+            status = tool_fail_errno(t, 1, "error reading %s", tool_quote(t, files[i]));
+        }
         io_unref(from);
         if (io_failed(t->out)) return 1;
     }

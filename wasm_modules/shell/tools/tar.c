@@ -1,6 +1,7 @@
 /* tar.c - archives: create, list, extract, append, in the ustar format with GNU long names and pax paths; -z through gzip.
  *
- * THREAT: names in an archive choose where files land. Absolute names lose their slash and names with .. are refused, as GNU does.
+ * THREAT: names in an archive choose where files land. Absolute names lose their slash and names with .. are refused, as GNU
+ * does.
  */
 #include "deflate.h"
 #include "dates.h"
@@ -14,8 +15,19 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef struct { tool *t; int mode, gzip, verbose, to_stdout, keep, strip, status, absolute, deref, no_recursion; const char *file, *dir, *exclude[32], *transform; int exclude_n; buffer data; char **names; int name_n; } tar_state;
-typedef struct { char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], sum[8], type, link[100], magic[8], user[32], group[32], major[8], minor[8], prefix[155], pad[12]; } tar_header;
+typedef struct {
+    tool *t;
+    int mode, gzip, verbose, to_stdout, keep, strip, status, absolute, deref, no_recursion;
+    const char *file, *dir, *exclude[32], *transform;
+    int exclude_n;
+    buffer data;
+    char **names;
+    int name_n;
+} tar_state;
+typedef struct {
+    char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], sum[8], type, link[100], magic[8], user[32], group[32],
+        major[8], minor[8], prefix[155], pad[12];
+} tar_header;
 
 static void put_octal(char *to, size_t n, unsigned long long v) {
     to[n - 1] = '\0';
@@ -78,7 +90,10 @@ static int add_path(tar_state *s, const char *path, int depth) {
     if (excluded(s, path)) return 0;
     int is_dir = S_ISDIR(st.st_mode), is_link = S_ISLNK(st.st_mode), status = 0;
     const char *name = path;
-    if (!s->absolute && *name == '/') { while (*name == '/') name++; if (!depth) tool_fail(t, 0, "Removing leading `/' from member names"); }
+    if (!s->absolute && *name == '/') {
+        while (*name == '/') name++;
+        if (!depth) tool_fail(t, 0, "Removing leading `/' from member names");
+    }
     if (is_dir && *name && name[strlen(name) - 1] != '/') name = tool_format(t, "%s/", name);
     if (!*name) name = "./";
     if (is_link) { ssize_t n = readlink(path, target, sizeof target - 1); if (n >= 0) target[n] = '\0'; }
@@ -110,7 +125,10 @@ static int add_path(tar_state *s, const char *path, int depth) {
     if (is_dir && !s->no_recursion && depth < 300 && !tool_too_deep(t)) {
         size_t n;
         char **names = directory_names(t, path, &n);
-        for (size_t i = 0; names && i < n; i++) { int r = add_path(s, path_join(t, path, names[i]), depth + 1); if (r > status) status = r; }
+        for (size_t i = 0; names && i < n; i++) {
+            int r = add_path(s, path_join(t, path, names[i]), depth + 1);
+            if (r > status) status = r;
+        }
     }
     return status;
 }
@@ -151,7 +169,10 @@ static int wanted(tar_state *s, const char *name, int *seen) {
     for (int i = 0; i < s->name_n; i++) {
         char *want = path_strip(s->t, s->names[i]);
         size_t n = strlen(want);
-        if ((!strncmp(name, want, n) && (!name[n] || name[n] == '/')) || glob_matches(want, path_strip(s->t, name), 0, 0)) { seen[i] = 1; return 1; }
+        if ((!strncmp(name, want, n) && (!name[n] || name[n] == '/')) || glob_matches(want, path_strip(s->t, name), 0, 0)) {
+            seen[i] = 1;
+            return 1;
+        }
     }
     return 0;
 }
@@ -174,11 +195,17 @@ static void list_member(tar_state *s, const tar_header *h, const char *name, con
 
 static int make_parents(tool *t, const char *path) {
     char *copy = tool_strdup(t, path);
-    for (char *p = copy + 1; *p; p++) if (*p == '/') { *p = '\0'; if (mkdir(copy, 0777) < 0 && errno != EEXIST) return -1; *p = '/'; }
+    for (char *p = copy + 1; *p; p++)
+        if (*p == '/') {
+            *p = '\0';
+            if (mkdir(copy, 0777) < 0 && errno != EEXIST) return -1;
+            *p = '/';
+        }
     return 0;
 }
 
-static int extract_member(tar_state *s, const tar_header *h, const char *name, const char *link, const char *content, unsigned long long size) {
+static int extract_member(
+    tar_state *s, const tar_header *h, const char *name, const char *link, const char *content, unsigned long long size) {
     tool *t = s->t;
     while (*name == '/' && !s->absolute) name++;
     for (int i = 0; i < s->strip; i++) { const char *slash = strchr(name, '/'); if (!slash) return 0; name = slash + 1; }
@@ -198,9 +225,18 @@ static int extract_member(tar_state *s, const tar_header *h, const char *name, c
         modes_set(path, bits & ~modes_umask_get());
         return 0;
     }
-    if (lstat(path, &st) == 0) { if (s->keep) return tool_fail(t, 2, "%s: Cannot open: File exists", name); if (!S_ISDIR(st.st_mode)) unlink(path); }
-    if (h->type == '2') return symlink(link, path) < 0 ? tool_fail_errno(t, 2, "%s: Cannot create symlink to %s", name, tool_quote(t, link)) : 0;
-    if (h->type == '1') { char *to = s->dir ? path_join(t, s->dir, link) : tool_strdup(t, link); return linkat(AT_FDCWD, to, AT_FDCWD, path, 0) < 0 ? tool_fail_errno(t, 2, "%s: Cannot hard link to %s", name, tool_quote(t, link)) : 0; }
+    if (lstat(path, &st) == 0) {
+        if (s->keep) return tool_fail(t, 2, "%s: Cannot open: File exists", name);
+        if (!S_ISDIR(st.st_mode)) unlink(path);
+    }
+    if (h->type == '2')
+        return symlink(link, path) < 0 ? tool_fail_errno(t, 2, "%s: Cannot create symlink to %s", name, tool_quote(t, link)) : 0;
+    if (h->type == '1') {
+        char *to = s->dir ? path_join(t, s->dir, link) : tool_strdup(t, link);
+        return linkat(AT_FDCWD, to, AT_FDCWD, path, 0) < 0
+                   ? tool_fail_errno(t, 2, "%s: Cannot hard link to %s", name, tool_quote(t, link))
+                   : 0;
+    }
     io *to = io_open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
     if (!to) return tool_fail_errno(t, 2, "%s: Cannot open", name);
     int failed = io_write(to, content, size);
@@ -218,7 +254,8 @@ static char *pax_value(tool *t, const char *p, size_t n, const char *key) {
         unsigned long len = strtoul(p, &space, 10);
         if (!len || len > (unsigned long)(end - p) || *space != ' ') break;
         size_t k = strlen(key);
-        if (!strncmp(space + 1, key, k) && space[1 + k] == '=') found = tool_strndup(t, space + 2 + k, (size_t)(p + len - 1 - (space + 2 + k)));
+        if (!strncmp(space + 1, key, k) && space[1 + k] == '=')
+            found = tool_strndup(t, space + 2 + k, (size_t)(p + len - 1 - (space + 2 + k)));
         p += len;
     }
     return found;
@@ -228,21 +265,38 @@ static int each_member(tar_state *s, int extract) {
     char *long_name = NULL, *long_link = NULL;
     int *seen = tool_alloc(s->t, ((size_t)s->name_n + 1) * sizeof *seen), status = 0;
     size_t at = 0;
-    if (s->data.n && s->data.n < 512) { tool_fail(s->t, 2, "This does not look like a tar archive"); return tool_fail(s->t, 2, "Exiting with failure status due to previous errors"); }
+    if (s->data.n && s->data.n < 512) {
+        tool_fail(s->t, 2, "This does not look like a tar archive");
+        return tool_fail(s->t, 2, "Exiting with failure status due to previous errors");
+    }
     for (; at + 512 <= s->data.n;) {
         const tar_header *h = (const tar_header *)(s->data.p + at);
         if (!h->name[0] && !h->sum[0]) break;
-        if (get_octal(h->sum, 8) != checksum(h)) { tool_fail(s->t, 2, "This does not look like a tar archive"); return tool_fail(s->t, 2, "Exiting with failure status due to previous errors"); }
+        if (get_octal(h->sum, 8) != checksum(h)) {
+            tool_fail(s->t, 2, "This does not look like a tar archive");
+            return tool_fail(s->t, 2, "Exiting with failure status due to previous errors");
+        }
         unsigned long long size = get_octal(h->size, 12);
         const char *content = s->data.p + at + 512;
         if (h->type == '5' || h->type == '2' || h->type == '1') size = 0;
-        if (size > s->data.n - at - 512) { tool_fail(s->t, 2, "Unexpected EOF in archive"); return tool_fail(s->t, 2, "Error is not recoverable: exiting now"); }
+        if (size > s->data.n - at - 512) {
+            tool_fail(s->t, 2, "Unexpected EOF in archive");
+            return tool_fail(s->t, 2, "Error is not recoverable: exiting now");
+        }
         at += 512 + (size_t)((size + 511) / 512 * 512);
         if (h->type == 'L') { long_name = tool_strndup(s->t, content, (size_t)size); continue; }
         if (h->type == 'K') { long_link = tool_strndup(s->t, content, (size_t)size); continue; }
-        if (h->type == 'x') { char *v = pax_value(s->t, content, (size_t)size, "path"); if (v) long_name = v; v = pax_value(s->t, content, (size_t)size, "linkpath"); if (v) long_link = v; continue; }
+        if (h->type == 'x') {
+            char *v = pax_value(s->t, content, (size_t)size, "path");
+            if (v) long_name = v;
+            v = pax_value(s->t, content, (size_t)size, "linkpath");
+            if (v) long_link = v;
+            continue;
+        }
         if (h->type == 'g') continue;
-        char *name = long_name ? long_name : !memcmp(h->magic, "ustar\0", 6) && h->prefix[0] ? tool_format(s->t, "%.155s/%.100s", h->prefix, h->name) : tool_format(s->t, "%.100s", h->name);
+        char *name = long_name                                         ? long_name
+                     : !memcmp(h->magic, "ustar\0", 6) && h->prefix[0] ? tool_format(s->t, "%.155s/%.100s", h->prefix, h->name)
+                                                                       : tool_format(s->t, "%.100s", h->name);
         char *link = long_link ? long_link : tool_format(s->t, "%.100s", h->link);
         long_name = long_link = NULL;
         if (!wanted(s, name, seen)) continue;
@@ -261,7 +315,12 @@ static int create(tar_state *s, int append) {
     if (!s->name_n && !append) { tool_fail(s->t, 2, "Cowardly refusing to create an empty archive"); return tool_usage(s->t, 2); }
     if (append) {
         if (load(s)) return 2;
-        while (s->data.n >= 512) { size_t k = s->data.n - 512, i = 0; while (i < 512 && !s->data.p[k + i]) i++; if (i < 512) break; s->data.n = k; }
+        while (s->data.n >= 512) {
+            size_t k = s->data.n - 512, i = 0;
+            while (i < 512 && !s->data.p[k + i]) i++;
+            if (i < 512) break;
+            s->data.n = k;
+        }
     }
     if (s->dir && (!getcwd(saved, sizeof saved) || chdir(s->dir) < 0)) return tool_fail_errno(s->t, 2, "%s: Cannot open", s->dir);
     for (int i = 0; i < s->name_n; i++) { int r = add_path(s, s->names[i], 0); if (r > status) status = r; }
@@ -272,9 +331,13 @@ static int create(tar_state *s, int append) {
 }
 
 int tool_tar(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"create", 0, 'c'}, {"extract", 0, 'x'}, {"get", 0, 'x'}, {"list", 0, 't'}, {"append", 0, 'r'}, {"update", 0, 'r'}, {"file", 1, 'f'}, {"directory", 1, 'C'}, {"gzip", 0, 'z'}, {"verbose", 0, 'v'}, {"to-stdout", 0, 'O'},
-        {"keep-old-files", 0, 'k'}, {"strip-components", 1, 1}, {"exclude", 1, 2}, {"files-from", 1, 'T'}, {"absolute-names", 0, 'P'}, {"dereference", 0, 'h'}, {"no-recursion", 0, 3}, {"preserve-permissions", 0, 'p'}, {"auto-compress", 0, 'a'},
-        {"owner", 1, 4}, {"group", 1, 4}, {"mtime", 1, 4}, {"sort", 1, 4}, {"numeric-owner", 0, 4}, {"format", 1, 4}, {"no-same-owner", 0, 4}, {"warning", 1, 4}, {"overwrite", 0, 4}, {"wildcards", 0, 4}, {"transform", 1, 4}, {0, 0, 0}};
+    static const tool_long longs[] = {{"create", 0, 'c'}, {"extract", 0, 'x'}, {"get", 0, 'x'}, {"list", 0, 't'},
+        {"append", 0, 'r'}, {"update", 0, 'r'}, {"file", 1, 'f'}, {"directory", 1, 'C'}, {"gzip", 0, 'z'}, {"verbose", 0, 'v'},
+        {"to-stdout", 0, 'O'}, {"keep-old-files", 0, 'k'}, {"strip-components", 1, 1}, {"exclude", 1, 2}, {"files-from", 1, 'T'},
+        {"absolute-names", 0, 'P'}, {"dereference", 0, 'h'}, {"no-recursion", 0, 3}, {"preserve-permissions", 0, 'p'},
+        {"auto-compress", 0, 'a'}, {"owner", 1, 4}, {"group", 1, 4}, {"mtime", 1, 4}, {"sort", 1, 4}, {"numeric-owner", 0, 4},
+        {"format", 1, 4}, {"no-same-owner", 0, 4}, {"warning", 1, 4}, {"overwrite", 0, 4}, {"wildcards", 0, 4},
+        {"transform", 1, 4}, {0, 0, 0}};
     tar_state s = {.t = t, .data = {.t = t}};
     const char *from_file = NULL;
     int by_name = 0;
@@ -283,7 +346,10 @@ int tool_tar(tool *t, int argc, char **argv) {
         char **words = tool_alloc(t, ((size_t)argc + strlen(argv[1]) + 2) * sizeof *words);
         int n = 0, next = 2;
         words[n++] = argv[0];
-        for (const char *p = argv[1]; *p; p++) { words[n++] = tool_format(t, "-%c", *p); if (strchr("fCT", *p) && next < argc) words[n++] = argv[next++]; }
+        for (const char *p = argv[1]; *p; p++) {
+            words[n++] = tool_format(t, "-%c", *p);
+            if (strchr("fCT", *p) && next < argc) words[n++] = argv[next++];
+        }
         while (next < argc) words[n++] = argv[next++];
         argv = words;
         argc = n;
@@ -310,7 +376,10 @@ int tool_tar(tool *t, int argc, char **argv) {
         default: break;
     }
     if (by_name) s.gzip |= s.file && (strstr(s.file, ".gz") || strstr(s.file, ".tgz"));
-    if (!s.mode) { tool_fail(t, 2, "You must specify one of the '-Acdtrux', '--delete' or '--test-label' options"); return tool_usage(t, 2); }
+    if (!s.mode) {
+        tool_fail(t, 2, "You must specify one of the '-Acdtrux', '--delete' or '--test-label' options");
+        return tool_usage(t, 2);
+    }
     s.names = argv + o.index;
     s.name_n = argc - o.index;
     if (from_file) {
@@ -321,7 +390,10 @@ int tool_tar(tool *t, int argc, char **argv) {
         ssize_t n;
         char **list = tool_alloc(t, ((size_t)s.name_n + 1) * sizeof *list);
         memcpy(list, s.names, (size_t)s.name_n * sizeof *list);
-        while ((n = io_line(from, &line, '\n')) > 0) { list = tool_realloc(t, list, ((size_t)s.name_n + 2) * sizeof *list); list[s.name_n++] = tool_strndup(t, line, (size_t)n - (line[n - 1] == '\n')); }
+        while ((n = io_line(from, &line, '\n')) > 0) {
+            list = tool_realloc(t, list, ((size_t)s.name_n + 2) * sizeof *list);
+            list[s.name_n++] = tool_strndup(t, line, (size_t)n - (line[n - 1] == '\n'));
+        }
         io_unref(from);
         s.names = list;
     }

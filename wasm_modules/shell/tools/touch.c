@@ -31,7 +31,8 @@ static int parse_stamp(tool *t, const char *s, moment *to) {
 }
 
 int tool_touch(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"no-create", 0, 'c'}, {"date", 1, 'd'}, {"reference", 1, 'r'}, {"time", 1, 'T'}, {"no-dereference", 0, 'h'}, {0, 0, 0}};
+    static const tool_long longs[] = {
+        {"no-create", 0, 'c'}, {"date", 1, 'd'}, {"reference", 1, 'r'}, {"time", 1, 'T'}, {"no-dereference", 0, 'h'}, {0, 0, 0}};
     int create = 1, which = 0, nofollow = 0, fixed = 0, c, status = 0;
     moment times[2] = {{0, UTIME_NOW}, {0, UTIME_NOW}};
     const char *text = NULL;
@@ -69,6 +70,11 @@ int tool_touch(tool *t, int argc, char **argv) {
     for (int i = o.index; i < argc; i++) {
         if (!strcmp(argv[i], "-")) continue;
         int flag = nofollow ? AT_SYMLINK_NOFOLLOW : 0;
+        if (!*argv[i]) {                                 /* WASI would take it for the directory itself */
+            errno = ENOENT;
+            status = tool_fail_errno(t, 1, "cannot touch ''");
+            continue;
+        }
         if (stat(argv[i], &st) < 0 && errno == ENOENT && !(nofollow && lstat(argv[i], &st) == 0)) {
             if (!create) continue;
             int fd = open(argv[i], O_WRONLY | O_CREAT, 0666);
@@ -76,13 +82,15 @@ int tool_touch(tool *t, int argc, char **argv) {
             close(fd);
             if (!fixed && !text) continue;
         }
-        if (utimensat(AT_FDCWD, argv[i], times, flag) < 0) status = tool_fail_errno(t, 1, "cannot touch %s", tool_quote(t, argv[i]));
+        if (utimensat(AT_FDCWD, argv[i], times, flag) < 0)
+            status = tool_fail_errno(t, 1, "cannot touch %s", tool_quote(t, argv[i]));
     }
     return status;
 }
 
 int tool_truncate(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"no-create", 0, 'c'}, {"size", 1, 's'}, {"reference", 1, 'r'}, {"io-blocks", 0, 'o'}, {0, 0, 0}};
+    static const tool_long longs[]
+        = {{"no-create", 0, 'c'}, {"size", 1, 's'}, {"reference", 1, 'r'}, {"io-blocks", 0, 'o'}, {0, 0, 0}};
     int create = 1, op = 0, c, status = 0;
     unsigned long long size = 0;
     const char *size_text = NULL, *reference = NULL;
@@ -95,7 +103,10 @@ int tool_truncate(tool *t, int argc, char **argv) {
         case 'o': break;
         default: return 1;
     }
-    if (!size_text && !reference) { tool_fail(t, 1, "you must specify either %s or %s", "'--size'", "'--reference'"); return tool_usage(t, 1); }
+    if (!size_text && !reference) {
+        tool_fail(t, 1, "you must specify either %s or %s", "'--size'", "'--reference'");
+        return tool_usage(t, 1);
+    }
     if (o.index >= argc) { tool_fail(t, 1, "missing file operand"); return tool_usage(t, 1); }
     if (reference) {
         if (stat(reference, &st) < 0) return tool_fail_errno(t, 1, "cannot stat %s", tool_quote(t, reference));
@@ -122,7 +133,8 @@ int tool_truncate(tool *t, int argc, char **argv) {
         case '/': if (size) to = now / size * size; break;
         case '%': if (size) to = (now + size - 1) / size * size; break;
         }
-        if (ftruncate(fd, (off_t)to) < 0) status = tool_fail_errno(t, 1, "failed to truncate %s at %llu bytes", tool_cite(t, argv[i]), to);
+        if (ftruncate(fd, (off_t)to) < 0)
+            status = tool_fail_errno(t, 1, "failed to truncate %s at %llu bytes", tool_cite(t, argv[i]), to);
         close(fd);
     }
     return status;

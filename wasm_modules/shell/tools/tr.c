@@ -5,7 +5,13 @@
 #include <string.h>
 
 /* A set in order: the bytes it names, with what is needed to pair classes. */
-typedef struct { unsigned char *at; size_t n, cap; int case_at[8], case_kind[8], cases; size_t fill_at; int fill, classes; } byte_list;
+typedef struct {
+    unsigned char *at;
+    size_t n, cap;
+    int case_at[8], case_kind[8], cases;
+    size_t fill_at;
+    int fill, classes;
+} byte_list;
 
 static void push(tool *t, byte_list *l, int c) {
     if (l->n == l->cap) {
@@ -34,8 +40,12 @@ static int take_byte(const char **p, const char *end) {
 }
 
 static int in_class(const char *name, size_t n, int c) {
-    static const struct { const char *name; int (*is)(int); } table[] = {{"alnum", isalnum}, {"alpha", isalpha}, {"blank", isblank}, {"cntrl", iscntrl},
-        {"digit", isdigit}, {"graph", isgraph}, {"lower", islower}, {"print", isprint}, {"punct", ispunct}, {"space", isspace}, {"upper", isupper}, {"xdigit", isxdigit}};
+    static const struct {
+        const char *name;
+        int (*is)(int);
+    } table[] = {{"alnum", isalnum}, {"alpha", isalpha}, {"blank", isblank}, {"cntrl", iscntrl}, {"digit", isdigit},
+        {"graph", isgraph}, {"lower", islower}, {"print", isprint}, {"punct", ispunct}, {"space", isspace}, {"upper", isupper},
+        {"xdigit", isxdigit}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (strlen(table[i].name) == n && !memcmp(table[i].name, name, n)) return c < 128 && table[i].is(c) != 0;
     return -1;
@@ -61,7 +71,11 @@ static int expand(tool *t, const char *text, byte_list *l, int second) {
                 continue;
             }
         }
-        if (*p == '[' && p + 4 < end && p[1] == '=' && p[3] == '=' && p[4] == ']') { push(t, l, (unsigned char)p[2]); p += 5; continue; }
+        if (*p == '[' && p + 4 < end && p[1] == '=' && p[3] == '=' && p[4] == ']') {
+            push(t, l, (unsigned char)p[2]);
+            p += 5;
+            continue;
+        }
         if (*p == '[' && p + 2 < end) {
             const char *q = p + 1;
             int c = take_byte(&q, end);
@@ -69,7 +83,7 @@ static int expand(tool *t, const char *text, byte_list *l, int second) {
             int digits = close != NULL;
             for (const char *d = q + 1; close && d < close; d++) digits &= isdigit((unsigned char)*d) != 0;
             if (digits) {
-                if (!second) return tool_fail(t, -1, "the [c*] repeat construct may not appear in string1");
+                if (!second && close == q + 1) return tool_fail(t, -1, "the [c*] repeat construct may not appear in string1");
                 size_t times = close > q + 1 ? strtoul(q + 1, NULL, q[1] == '0' ? 8 : 10) : 0;
                 if (!times) { l->fill = 1 + c; l->fill_at = l->n; }
                 if (times > 65536) times = 65536;
@@ -83,7 +97,9 @@ static int expand(tool *t, const char *text, byte_list *l, int second) {
         if (p < end && *p == '-' && p + 1 < end) {
             const char *q = p + 1;
             int d = take_byte(&q, end);
-            if (d < c) return tool_fail(t, -1, "range-endpoints of '%.*s' are in reverse collating sequence order", (int)(q - start), start);
+            if (d < c)
+                return tool_fail(
+                    t, -1, "range-endpoints of '%.*s' are in reverse collating sequence order", (int)(q - start), start);
             for (; c <= d; c++) push(t, l, c);
             p = q;
         } else push(t, l, c);
@@ -115,7 +131,9 @@ static int translate_map(tool *t, byte_list *a, byte_list *b, int truncate, unsi
         if (a->n && !truncate) return tool_fail(t, -1, "when not truncating set1, string2 must be non-empty");
         return 0;
     }
-    if (b->classes) return tool_fail(t, -1, "when translating, the only character classes that may appear in\nstring2 are 'upper' and 'lower'");
+    if (b->classes)
+        return tool_fail(
+            t, -1, "when translating, the only character classes that may appear in\nstring2 are 'upper' and 'lower'");
     for (int i = 0; i < b->cases; i++) {
         int paired = 0;
         for (int j = 0; j < a->cases; j++) paired |= a->case_at[j] == b->case_at[i];
@@ -129,7 +147,8 @@ static int translate_map(tool *t, byte_list *a, byte_list *b, int truncate, unsi
 }
 
 int tool_tr(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"complement", 0, 'c'}, {"delete", 0, 'd'}, {"squeeze-repeats", 0, 's'}, {"truncate-set1", 0, 't'}, {0, 0, 0}};
+    static const tool_long longs[]
+        = {{"complement", 0, 'c'}, {"delete", 0, 'd'}, {"squeeze-repeats", 0, 's'}, {"truncate-set1", 0, 't'}, {0, 0, 0}};
     int flip = 0, del = 0, squeeze = 0, truncate = 0, c;
     tool_opts o;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "+cCdst", longs)) != -1;) switch (c) {
@@ -144,7 +163,8 @@ int tool_tr(tool *t, int argc, char **argv) {
         if (!sets) tool_fail(t, 1, "missing operand");
         else {
             tool_fail(t, 1, "missing operand after %s", tool_cite(t, argv[argc - 1]));
-            io_printf(t->err, squeeze && del ? "Two strings must be given when both deleting and squeezing repeats.\n" : "Two strings must be given when translating.\n");
+            io_printf(t->err, squeeze && del ? "Two strings must be given when both deleting and squeezing repeats.\n"
+                                             : "Two strings must be given when translating.\n");
         }
         return tool_usage(t, 1);
     }

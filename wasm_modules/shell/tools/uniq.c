@@ -23,7 +23,9 @@ static int same(const uniq_state *s, span a, span b) {
     if (a.n != b.n) return 0;
     if (!s->fold) return !memcmp(a.p, b.p, a.n);
     for (size_t i = 0; i < a.n; i++)
-        if (utf8_lower((unsigned char)a.p[i] & 127) != utf8_lower((unsigned char)b.p[i] & 127) || (a.p[i] & 128) != (b.p[i] & 128)) return 0;
+        if (utf8_lower((unsigned char)a.p[i] & 127) != utf8_lower((unsigned char)b.p[i] & 127)
+            || (a.p[i] & 128) != (b.p[i] & 128))
+            return 0;
     return 1;
 }
 
@@ -80,8 +82,9 @@ static int take_number(tool *t, const char *arg, size_t *to, const char *what) {
 }
 
 int tool_uniq(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"count", 0, 'c'}, {"repeated", 0, 'd'}, {"all-repeated", 2, 'D'}, {"skip-fields", 1, 'f'}, {"ignore-case", 0, 'i'},
-        {"skip-chars", 1, 's'}, {"unique", 0, 'u'}, {"zero-terminated", 0, 'z'}, {"check-chars", 1, 'w'}, {"group", 2, 'g'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"count", 0, 'c'}, {"repeated", 0, 'd'}, {"all-repeated", 2, 'D'}, {"skip-fields", 1, 'f'},
+        {"ignore-case", 0, 'i'}, {"skip-chars", 1, 's'}, {"unique", 0, 'u'}, {"zero-terminated", 0, 'z'}, {"check-chars", 1, 'w'},
+        {"group", 2, 'g'}, {0, 0, 0}};
     uniq_state s = {.delim = '\n', .width = (size_t)-1};
     tool_opts o;
     int c;
@@ -97,6 +100,14 @@ int tool_uniq(tool *t, int argc, char **argv) {
         case 'z': s.delim = '\0'; break;
         case 'g': s.group = !o.arg || *o.arg == 's' ? 1 : *o.arg == 'p' ? 2 : *o.arg == 'b' ? 3 : 4; break;
         default: return 1;
+    }
+    if (s.group && (s.count || s.repeated || s.all || s.only_unique)) {
+        tool_fail(t, 1, "--group is mutually exclusive with -c/-d/-D/-u");
+        return tool_usage(t, 1);
+    }
+    if (s.all && s.count) {
+        tool_fail(t, 1, "printing all duplicated lines and repeat counts is meaningless");
+        return tool_usage(t, 1);
     }
     int status = 0;
     io *from = o.index < argc ? tool_open(t, argv[o.index], 1, &status) : io_ref(t->in);

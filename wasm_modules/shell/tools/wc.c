@@ -20,7 +20,8 @@ static void count_char(scan *s, int c) {
     } else if (c == '\t') {
         s->column += 8 - s->column % 8;
         s->in_word = 0;
-    } else if (c == ' ' || c == '\v' || (c >= 128 && (utf8_is_space(c) || c == 0xA0 || c == 0x2007 || c == 0x202F || c == 0x2060))) {
+    } else if (c == ' ' || c == '\v'
+               || (c >= 128 && (utf8_is_space(c) || c == 0xA0 || c == 0x2007 || c == 0x202F || c == 0x2060))) {
         int w = utf8_width(c);
         if (w > 0) s->column += (unsigned)w;
         s->in_word = 0;
@@ -100,10 +101,25 @@ static int column_width(tool *t, char **files, int count, int what) {
     return width < minimum ? minimum : width;
 }
 
+/* The names in a file of them, each ended by a NUL. */
+static char **names_from(tool *t, const char *path, int *n) {
+    int status = 0;
+    buffer b = {.t = t};
+    io *from = tool_open(t, path, 1, &status);
+    if (!from) return NULL;
+    buffer_read_all(&b, from);
+    io_unref(from);
+    char **names = tool_alloc(t, (b.n + 2) * sizeof *names);
+    *n = 0;
+    for (size_t i = 0; i < b.n; i += strlen(b.p + i) + 1) names[(*n)++] = b.p + i;
+    return names;
+}
+
 int tool_wc(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"lines", 0, 'l'}, {"words", 0, 'w'}, {"chars", 0, 'm'}, {"bytes", 0, 'c'}, {"max-line-length", 0, 'L'},
-        {"files0-from", 1, '0'}, {"total", 1, 'T'}, {0, 0, 0}};
-    int what = 0, c, status = 0, when = 'a';
+    static const tool_long longs[] = {{"lines", 0, 'l'}, {"words", 0, 'w'}, {"chars", 0, 'm'}, {"bytes", 0, 'c'},
+        {"max-line-length", 0, 'L'}, {"files0-from", 1, '0'}, {"total", 1, 'T'}, {0, 0, 0}};
+    int what = 0, c, status = 0, when = 'a', listed = 0;
+    char **list = NULL;
     tool_opts o;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "lwmcL", longs)) != -1;) switch (c) {
         case 'l': what |= LINES; break;
@@ -111,11 +127,12 @@ int tool_wc(tool *t, int argc, char **argv) {
         case 'm': what |= CHARS; break;
         case 'c': what |= BYTES; break;
         case 'L': what |= LONGEST; break;
-        case '0': break;
+        case '0': if (!(list = names_from(t, o.arg, &listed))) return 1; break;
         case 'T': when = o.arg[0] == 'a' && o.arg[1] == 'l' ? 'y' : *o.arg == 'o' ? 'o' : *o.arg == 'n' ? 'n' : 'a'; break;
         default: return 1;
     }
     if (!what) what = LINES | WORDS | BYTES;
+    if (list) { argv = list; argc = listed; o.index = 0; }
     if (o.index >= argc) {
         counts n;
         static char *standard[] = {"-"};

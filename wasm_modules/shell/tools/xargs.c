@@ -4,9 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct { tool *t; int delim, argc, max_args, max_lines, trace, no_empty, exit_big; const char *replace, *eof; char **argv; size_t max_chars; int status; buffer item; } xargs_state;
+typedef struct {
+    tool *t;
+    int delim, argc, max_args, max_lines, trace, no_empty, exit_big;
+    const char *replace, *eof;
+    char **argv;
+    size_t max_chars;
+    int status;
+    buffer item;
+} xargs_state;
 
-/* The next item into s->item: words with quotes and backslashes, or what lies between delimiters. *line_end: a newline followed it. */
+/* The next item into s->item: words with quotes and backslashes, or what lies between delimiters. *line_end: a newline followed
+ * it. */
 static int next_item(xargs_state *s, int *line_end) {
     int c, any = 0;
     s->item.n = 0;
@@ -32,7 +41,12 @@ static int next_item(xargs_state *s, int *line_end) {
         else if (c == '\'' || c == '"') {
             int quote = c;
             while ((c = io_getc(s->t->in)) >= 0 && c != quote && c != '\n') buffer_putc(&s->item, c);
-            if (c != quote) { s->status = tool_fail(s->t, 1, "unmatched %s quote; by default quotes are special to xargs unless you use the -0 option", quote == '"' ? "double" : "single"); return 0; }
+            if (c != quote) {
+                s->status = tool_fail(s->t, 1,
+                    "unmatched %s quote; by default quotes are special to xargs unless you use the -0 option",
+                    quote == '"' ? "double" : "single");
+                return 0;
+            }
         } else buffer_putc(&s->item, c);
     }
     return any;
@@ -43,7 +57,10 @@ static int run(xargs_state *s, char **argv, int argc) {
         for (int i = 0; i < argc; i++) io_printf(s->t->err, "%s%s", i ? " " : "", argv[i]);
         io_putc(s->t->err, '\n');
     }
-    if (s->t->knows && !s->t->knows(s->t, argv[0])) { s->status = tool_fail(s->t, 127, "%s: No such file or directory", argv[0]); return -1; }
+    if (s->t->knows && !s->t->knows(s->t, argv[0])) {
+        s->status = tool_fail(s->t, 127, "%s: No such file or directory", argv[0]);
+        return -1;
+    }
     tool sub = *s->t;
     sub.in = io_null();
     if (!sub.in) tool_oom();
@@ -114,21 +131,28 @@ static int run_batches(xargs_state *s) {
 static int escape(const char *arg) {
     if (arg[0] != '\\' || !arg[1]) return (unsigned char)arg[0];
     switch (arg[1]) {
-    case 'n': return '\n'; case 't': return '\t'; case '0': return strtol(arg + 1, NULL, 8) & 255; case 'r': return '\r'; case '\\': return '\\';
+    case 'n': return '\n';
+    case 't': return '\t';
+    case '0': return strtol(arg + 1, NULL, 8) & 255;
+    case 'r': return '\r';
+    case '\\': return '\\';
     case 'x': return strtol(arg + 2, NULL, 16) & 255;
     }
     return (unsigned char)arg[1];
 }
 
 int tool_xargs(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"null", 0, '0'}, {"arg-file", 1, 'a'}, {"delimiter", 1, 'd'}, {"eof", 2, 'e'}, {"replace", 2, 'i'}, {"max-lines", 2, 'l'}, {"max-args", 1, 'n'}, {"max-procs", 1, 'P'},
-        {"interactive", 0, 'p'}, {"no-run-if-empty", 0, 'r'}, {"max-chars", 1, 's'}, {"verbose", 0, 't'}, {"exit", 0, 'x'}, {"open-tty", 0, 'o'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"null", 0, '0'}, {"arg-file", 1, 'a'}, {"delimiter", 1, 'd'}, {"eof", 2, 'e'},
+        {"replace", 2, 'i'}, {"max-lines", 2, 'l'}, {"max-args", 1, 'n'}, {"max-procs", 1, 'P'}, {"interactive", 0, 'p'},
+        {"no-run-if-empty", 0, 'r'}, {"max-chars", 1, 's'}, {"verbose", 0, 't'}, {"exit", 0, 'x'}, {"open-tty", 0, 'o'},
+        {0, 0, 0}};
     static char *echo[] = {"echo", NULL};
     xargs_state s = {.t = t, .delim = -1, .max_chars = 128 * 1024, .item = {.t = t}};
     tool_opts o;
     io *standard = t->in, *file = NULL;
     int c, limited = 0;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "+0a:d:E:e::I:i::L:l::n:P:prs:tx", longs)) != -1;) switch (c) {
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "+0a:d:E:e::I:i::L:l::n:P:prs:tx", longs)) != -1;)
+        switch (c) {
         case '0': s.delim = 0; break;
         case 'a': {
             int failed = 0;
@@ -145,18 +169,21 @@ int tool_xargs(tool *t, int argc, char **argv) {
         case 'n':
             s.max_args = atoi(o.arg);
             if (s.max_args < 1) return tool_fail(t, 1, "value %s for -n option should be >= 1", o.arg);
-            s.replace = NULL;
+            if (s.max_args > 1) s.replace = NULL; /* the later of -I and -n wins, but one argument is what -I takes anyway */
             break;
         case 'r': s.no_empty = 1; break;
         case 's': s.max_chars = strtoul(o.arg, NULL, 10); limited = 1; break;
         case 't': s.trace = 1; break;
         case 'P': case 'p': case 'x': case 'o': break;
         default: return 1;
-    }
+        }
     if (file) t->in = file;
     s.argv = o.index < argc ? argv + o.index : echo;
     s.argc = o.index < argc ? argc - o.index : 1;
-    for (int i = 0; limited && i < s.argc; i++) { size_t n = strlen(s.argv[i]) + 1; s.max_chars = s.max_chars > n ? s.max_chars - n : 1; }   /* the command counts */
+    for (int i = 0; limited && i < s.argc; i++) {
+        size_t n = strlen(s.argv[i]) + 1;
+        s.max_chars = s.max_chars > n ? s.max_chars - n : 1;
+    } /* the command counts */
     int status = s.replace ? run_replacing(&s) : run_batches(&s);
     t->in = standard;
     io_unref(file);

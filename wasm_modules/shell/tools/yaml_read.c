@@ -35,7 +35,10 @@ static int column(const yaml_reader *r) {
 
 static void skip_blanks(yaml_reader *r) { while (r->p < r->end && (*r->p == ' ' || *r->p == '\t')) r->p++; }
 static int at_line_end(const yaml_reader *r) { return r->p >= r->end || *r->p == '\n' || *r->p == '\r'; }
-static void skip_comment(yaml_reader *r) { if (r->p < r->end && *r->p == '#' && (r->p == r->begin || isspace((unsigned char)r->p[-1]))) while (r->p < r->end && *r->p != '\n') r->p++; }
+static void skip_comment(yaml_reader *r) {
+    if (r->p < r->end && *r->p == '#' && (r->p == r->begin || isspace((unsigned char)r->p[-1])))
+        while (r->p < r->end && *r->p != '\n') r->p++;
+}
 
 /* To the next thing that is not space or comment. */
 static void skip_space(yaml_reader *r) {
@@ -48,7 +51,8 @@ static void skip_space(yaml_reader *r) {
 }
 
 static int at_marker(const yaml_reader *r, const char *mark) {
-    return r->end - r->p >= 3 && !memcmp(r->p, mark, 3) && (r->p == r->begin || r->p[-1] == '\n') && (r->end - r->p == 3 || isspace((unsigned char)r->p[3]));
+    return r->end - r->p >= 3 && !memcmp(r->p, mark, 3) && (r->p == r->begin || r->p[-1] == '\n')
+           && (r->end - r->p == 3 || isspace((unsigned char)r->p[3]));
 }
 
 /* What a plain scalar stands for. */
@@ -66,8 +70,12 @@ static jv resolve(yaml_reader *r, const char *p, size_t n) {
         if (!strcmp(text, "-.inf")) return jv_num(-INFINITY);
         if (!strcmp(text, ".nan")) return jv_num(NAN);
         char *end;
-        if (text[0] == '0' && (text[1] == 'x' || text[1] == 'o') && text[2]) { unsigned long long v = strtoull(text + 2, &end, text[1] == 'x' ? 16 : 8); if (!*end) return jv_num((double)v); }
-        if (isdigit((unsigned char)*text) || ((*text == '-' || *text == '+' || *text == '.') && (isdigit((unsigned char)text[1]) || text[1] == '.'))) {
+        if (text[0] == '0' && (text[1] == 'x' || text[1] == 'o') && text[2]) {
+            unsigned long long v = strtoull(text + 2, &end, text[1] == 'x' ? 16 : 8);
+            if (!*end) return jv_num((double)v);
+        }
+        if (isdigit((unsigned char)*text)
+            || ((*text == '-' || *text == '+' || *text == '.') && (isdigit((unsigned char)text[1]) || text[1] == '.'))) {
             if (strspn(text, "0123456789.eE+-") == n) {
                 json_reader j;
                 json_reader_start(&j, C, text + (*text == '+'), n - (*text == '+'));
@@ -89,12 +97,22 @@ static jv quoted(yaml_reader *r) {
     for (;;) {
         if (r->p >= r->end) return fail(r, "found unexpected end of stream in a quoted scalar");
         char c = *r->p++;
-        if (c == quote) { if (quote == '\'' && r->p < r->end && *r->p == '\'') { buffer_putc(&b, '\''); r->p++; continue; } break; }
+        if (c == quote) {
+            if (quote == '\'' && r->p < r->end && *r->p == '\'') {
+                buffer_putc(&b, '\'');
+                r->p++;
+                continue;
+            }
+            break;
+        }
         if (c == '\n') {
             /* folds: one line break is a space, more are kept */
             int breaks = 1;
             while (b.n && (b.p[b.n - 1] == ' ' || b.p[b.n - 1] == '\t')) b.n--;
-            for (;; r->p++) { if (r->p < r->end && *r->p == '\n') breaks++; else if (!(r->p < r->end && (*r->p == ' ' || *r->p == '\t'))) break; }
+            for (;; r->p++) {
+                if (r->p < r->end && *r->p == '\n') breaks++;
+                else if (!(r->p < r->end && (*r->p == ' ' || *r->p == '\t'))) break;
+            }
             if (breaks == 1) buffer_putc(&b, ' '); else while (--breaks) buffer_putc(&b, '\n');
             continue;
         }
@@ -121,7 +139,10 @@ static jv quoted(yaml_reader *r) {
 static jv block_scalar(yaml_reader *r, int indent) {
     char style = *r->p++, chomp = 0;
     int fixed = 0;
-    for (; !at_line_end(r) && *r->p != ' ' && *r->p != '#'; r->p++) { if (*r->p == '-' || *r->p == '+') chomp = *r->p; else if (isdigit((unsigned char)*r->p)) fixed = *r->p - '0'; }
+    for (; !at_line_end(r) && *r->p != ' ' && *r->p != '#'; r->p++) {
+        if (*r->p == '-' || *r->p == '+') chomp = *r->p;
+        else if (isdigit((unsigned char)*r->p)) fixed = *r->p - '0';
+    }
     while (!at_line_end(r)) r->p++;
     if (r->p < r->end && *r->p == '\r') r->p++;
     if (r->p < r->end) r->p++;
@@ -134,7 +155,11 @@ static jv block_scalar(yaml_reader *r, int indent) {
         if (!stop) stop = r->end;
         size_t lead = 0;
         while (line + lead < stop && line[lead] == ' ') lead++;
-        if (line + lead == stop || (line + lead + 1 == stop && line[lead] == '\r')) { breaks++; r->p = stop < r->end ? stop + 1 : stop; continue; }
+        if (line + lead == stop || (line + lead + 1 == stop && line[lead] == '\r')) {
+            breaks++;
+            r->p = stop < r->end ? stop + 1 : stop;
+            continue;
+        }
         if (base < 0) base = (int)lead;
         if ((int)lead < base || base <= indent) break;
         const char *text = line + base, *text_end = stop > line && stop[-1] == '\r' ? stop - 1 : stop;
@@ -184,7 +209,11 @@ static jv plain(yaml_reader *r, int indent, int flow, int key) {
         skip_blanks(r);
         if (!at_line_end(r)) { r->p = back; break; }
         while (r->p < r->end && isspace((unsigned char)*r->p)) breaks += *r->p++ == '\n';
-        if (r->p >= r->end || *r->p == '#' || (!flow && column(r) <= indent) || at_marker(r, "---") || at_marker(r, "...") || (flow && strchr(",[]{}", *r->p))) { r->p = back; break; }
+        if (r->p >= r->end || *r->p == '#' || (!flow && column(r) <= indent) || at_marker(r, "---") || at_marker(r, "...")
+            || (flow && strchr(",[]{}", *r->p))) {
+            r->p = back;
+            break;
+        }
         const char *end = plain_end(r, flow), *after = end;
         while (after < r->end && (*after == ' ' || *after == '\t')) after++;
         if (after < r->end && *after == ':' && !flow) { r->p = back; break; }
@@ -219,10 +248,23 @@ static jv flow(yaml_reader *r) {
             if (r->p < r->end && *r->p == ':') {
                 r->p++;
                 skip_space(r);
-                jv value = r->p < r->end && strchr(",}]", *r->p) ? jv_null() : flow(r), key = item.kind == J_STRING ? item : json_text(C, item);
+                jv value = r->p < r->end && strchr(",}]", *r->p) ? jv_null() : flow(r),
+                   key = item.kind == J_STRING ? item : json_text(C, item);
                 if (value.kind == J_INVALID) { jv_drop(C, v); return value; }
-                if (open == '[') { jv o = jv_object(C); item = jv_set(C, o, key.s, value); } else { v = jv_set(C, v, key.s, value); jv_drop(C, key); goto next; }
-            } else if (open == '{') { jv key = item.kind == J_STRING ? item : json_text(C, item); v = jv_set(C, v, key.s, jv_null()); jv_drop(C, key); goto next; }
+                if (open == '[') {
+                    jv o = jv_object(C);
+                    item = jv_set(C, o, key.s, value);
+                } else {
+                    v = jv_set(C, v, key.s, value);
+                    jv_drop(C, key);
+                    goto next;
+                }
+            } else if (open == '{') {
+                jv key = item.kind == J_STRING ? item : json_text(C, item);
+                v = jv_set(C, v, key.s, jv_null());
+                jv_drop(C, key);
+                goto next;
+            }
             v = jv_push(C, v, item);
         next:
             skip_space(r);
@@ -240,7 +282,10 @@ static jv flow(yaml_reader *r) {
     } else {
         const char *start = r->p;
         v = plain(r, -1, 1, 0);
-        if (v.kind != J_INVALID && r->p == start && *start != ':') { jv_drop(C, v); v = fail(r, "did not find expected node content"); }
+        if (v.kind != J_INVALID && r->p == start && *start != ':') {
+            jv_drop(C, v);
+            v = fail(r, "did not find expected node content");
+        }
     }
     r->depth--;
     return v;
@@ -264,8 +309,10 @@ static int at_key(yaml_reader *r) {
 }
 
 static jv merge_into(yaml_reader *r, jv v, jv from) {
-    if (from.kind == J_ARRAY) { for (uint32_t i = 0; i < from.a->n; i++) v = merge_into(r, v, jv_copy(from.a->at[i])); }
-    else if (from.kind == J_OBJECT) for (uint32_t i = 0; i < from.o->n; i++) if (!jv_find_key(v, from.o->at[i].key)) v = jv_set(r->C, v, from.o->at[i].key, jv_copy(from.o->at[i].value));
+    if (from.kind == J_ARRAY) { for (uint32_t i = 0; i < from.a->n; i++) v = merge_into(r, v, jv_copy(from.a->at[i]));
+    } else if (from.kind == J_OBJECT)
+        for (uint32_t i = 0; i < from.o->n; i++)
+            if (!jv_find_key(v, from.o->at[i].key)) v = jv_set(r->C, v, from.o->at[i].key, jv_copy(from.o->at[i].value));
     jv_drop(r->C, from);
     return v;
 }
@@ -280,11 +327,21 @@ static jv mapping(yaml_reader *r, int indent) {
         r->p++;
         jv value = node(r, indent, 1);
         if (value.kind == J_INVALID) { jv_drop(C, key); jv_drop(C, v); return value; }
-        if (key.s->n == 2 && !memcmp(key.s->text, "<<", 2)) { jv_drop(C, merged); merged = value; } else v = jv_set(C, v, key.s, value);
+        if (key.s->n == 2 && !memcmp(key.s->text, "<<", 2)) {
+            jv_drop(C, merged);
+            merged = value;
+        } else v = jv_set(C, v, key.s, value);
         jv_drop(C, key);
         const char *back = r->p;
         skip_space(r);
-        if (r->p >= r->end || column(r) != indent || at_marker(r, "---") || at_marker(r, "...")) { if (r->p < r->end && column(r) > indent) { jv_drop(C, v); return fail(r, "did not find expected key"); } r->p = r->p < r->end ? back : r->p; break; }
+        if (r->p >= r->end || column(r) != indent || at_marker(r, "---") || at_marker(r, "...")) {
+            if (r->p < r->end && column(r) > indent) {
+                jv_drop(C, v);
+                return fail(r, "did not find expected key");
+            }
+            r->p = r->p < r->end ? back : r->p;
+            break;
+        }
         if (*r->p == '-' && r->p + 1 < r->end && isspace((unsigned char)r->p[1])) { r->p = back; break; }
         if (!at_key(r)) { jv_drop(C, v); return fail(r, "could not find expected ':'"); }
     }
@@ -301,7 +358,11 @@ static jv sequence(yaml_reader *r, int indent) {
         v = jv_push(C, v, item);
         const char *back = r->p;
         skip_space(r);
-        if (r->p >= r->end || column(r) != indent || *r->p != '-' || (r->p + 1 < r->end && !isspace((unsigned char)r->p[1])) || at_marker(r, "---")) { if (r->p < r->end) r->p = back; return v; }
+        if (r->p >= r->end || column(r) != indent || *r->p != '-' || (r->p + 1 < r->end && !isspace((unsigned char)r->p[1]))
+            || at_marker(r, "---")) {
+            if (r->p < r->end) r->p = back;
+            return v;
+        }
     }
 }
 
@@ -320,7 +381,8 @@ static jv node(yaml_reader *r, int indent, int in_mapping) {
             const char *start = r->p + 1;
             char mark = *r->p;
             while (r->p < r->end && !isspace((unsigned char)*r->p)) r->p++;
-            if (mark == '&') anchor = tool_strndup(C->t, start, (size_t)(r->p - start)); else is_text = r->p - start == 4 && !memcmp(start, "!str", 4);
+            if (mark == '&') anchor = tool_strndup(C->t, start, (size_t)(r->p - start));
+            else is_text = r->p - start == 4 && !memcmp(start, "!str", 4);
             skip_blanks(r);
             skip_comment(r);
             same_line = !at_line_end(r);
@@ -330,8 +392,17 @@ static jv node(yaml_reader *r, int indent, int in_mapping) {
     }
     if (!same_line) {
         skip_space(r);
-        int here = r->p < r->end ? column(r) : -1, item = r->p < r->end && *r->p == '-' && (r->p + 1 >= r->end || isspace((unsigned char)r->p[1]));
-        if (here < 0 || at_marker(r, "---") || at_marker(r, "...") || !(here > indent || (in_mapping && here == indent && item))) { r->p = r->p >= r->end ? r->end : before; if (r->p == before && !anchor) { while (r->p < r->end && *r->p != '\n') r->p++; } r->depth--; return jv_null(); }
+        int here = r->p < r->end ? column(r) : -1,
+            item = r->p < r->end && *r->p == '-' && (r->p + 1 >= r->end || isspace((unsigned char)r->p[1]));
+        if (here < 0 || at_marker(r, "---") || at_marker(r, "...")
+            || !(here > indent || (in_mapping && here == indent && item))) {
+            r->p = r->p >= r->end ? r->end : before;
+            if (r->p == before && !anchor) {
+                while (r->p < r->end && *r->p != '\n') r->p++;
+            }
+            r->depth--;
+            return jv_null();
+        }
     }
     jv v;
     char c = r->p < r->end ? *r->p : '\n';
@@ -366,6 +437,9 @@ jv yaml_next(yaml_reader *r) {
     jv v = node(r, -1, 0);
     if (v.kind == J_INVALID) return v;
     skip_space(r);
-    if (r->p < r->end && !at_marker(r, "---") && !at_marker(r, "...")) { jv_drop(r->C, v); return fail(r, "did not find expected <document start>"); }
+    if (r->p < r->end && !at_marker(r, "---") && !at_marker(r, "...")) {
+        jv_drop(r->C, v);
+        return fail(r, "did not find expected <document start>");
+    }
     return v;
 }

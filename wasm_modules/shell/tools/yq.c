@@ -8,7 +8,8 @@
 
 /* Whether a string must be quoted to be read back as a string. */
 static int needs_quotes(const jstr *s) {
-    static const char *const words[] = {"null", "Null", "NULL", "true", "True", "TRUE", "false", "False", "FALSE", "~", "yes", "no", "on", "off", ".inf", ".nan"};
+    static const char *const words[] = {
+        "null", "Null", "NULL", "true", "True", "TRUE", "false", "False", "FALSE", "~", "yes", "no", "on", "off", ".inf", ".nan"};
     if (!s->n || isspace((unsigned char)s->text[0]) || isspace((unsigned char)s->text[s->n - 1])) return 1;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) if (!strcmp(words[i], s->text)) return 1;
     if (strchr("!&*|>'\"%@`#,[]{}", s->text[0])) return 1;
@@ -46,7 +47,13 @@ static void put_scalar(jctx *C, buffer *b, jv v, int indent) {
 static void put_node(jctx *C, buffer *b, jv v, int indent, int inline_start) {
     if (tool_too_deep(C->t)) return;
     uint32_t n = v.kind == J_ARRAY ? v.a->n : v.kind == J_OBJECT ? v.o->n : 0;
-    if (!n) { if (v.kind == J_ARRAY) buffer_puts(b, "[]"); else if (v.kind == J_OBJECT) buffer_puts(b, "{}"); else put_scalar(C, b, v, indent > 0 ? indent - 2 : 0); buffer_putc(b, '\n'); return; }
+    if (!n) {
+        if (v.kind == J_ARRAY) buffer_puts(b, "[]");
+        else if (v.kind == J_OBJECT) buffer_puts(b, "{}");
+        else put_scalar(C, b, v, indent > 0 ? indent - 2 : 0);
+        buffer_putc(b, '\n');
+        return;
+    }
     for (uint32_t i = 0; i < n; i++) {
         if (i || !inline_start) for (int k = 0; k < indent; k++) buffer_putc(b, ' ');
         jv child = v.kind == J_ARRAY ? v.a->at[i] : v.o->at[i].value;
@@ -73,7 +80,10 @@ static int print_out(jq *q, jout *self, jv v, jpath *p) {
         buffer_putc(w->to, '\n');
     } else {
         if (w->docs++) buffer_puts(w->to, v.kind >= J_ARRAY ? "---\n" : "");
-        if (v.kind == J_STRING) { buffer_add(w->to, v.s->text, v.s->n); if (!v.s->n || v.s->text[v.s->n - 1] != '\n') buffer_putc(w->to, '\n'); } else yaml_write(&q->C, w->to, v, 0);
+        if (v.kind == J_STRING) {
+            buffer_add(w->to, v.s->text, v.s->n);
+            if (!v.s->n || v.s->text[v.s->n - 1] != '\n') buffer_putc(w->to, '\n');
+        } else yaml_write(&q->C, w->to, v, 0);
     }
     jv_drop(&q->C, v);
     return RUN_ON;
@@ -103,15 +113,18 @@ static int run_text(jq *q, jnode *program, yq_out *out, const char *text, size_t
         if (q->halted) return q->halt_code;
     }
     if (json_input ? j.error != NULL : r.error != NULL) {
-        io_printf(q->t->err, "Error: bad file '%s': yaml: line %d: %s\n", name, json_input ? j.line : r.line, json_input ? j.error : r.error);
+        io_printf(q->t->err, "Error: bad file '%s': yaml: line %d: %s\n", name, json_input ? j.line : r.line,
+            json_input ? j.error : r.error);
         return 1;
     }
     return status;
 }
 
 int tool_yq(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"output-format", 1, 'o'}, {"input-format", 1, 'p'}, {"raw-output", 0, 'r'}, {"unwrapScalar", 2, 'r'}, {"in-place", 0, 'i'}, {"inplace", 0, 'i'}, {"null-input", 0, 'n'}, {"compact-output", 0, 'c'}, {"tojson", 0, 'j'}, {"json", 0, 'j'},
-        {"indent", 1, 'I'}, {"prettyPrint", 0, 'P'}, {"no-colors", 0, 'M'}, {"colors", 0, 'C'}, {"yaml-output", 0, 'y'}, {"exit-status", 0, 'e'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"output-format", 1, 'o'}, {"input-format", 1, 'p'}, {"raw-output", 0, 'r'},
+        {"unwrapScalar", 2, 'r'}, {"in-place", 0, 'i'}, {"inplace", 0, 'i'}, {"null-input", 0, 'n'}, {"compact-output", 0, 'c'},
+        {"tojson", 0, 'j'}, {"json", 0, 'j'}, {"indent", 1, 'I'}, {"prettyPrint", 0, 'P'}, {"no-colors", 0, 'M'},
+        {"colors", 0, 'C'}, {"yaml-output", 0, 'y'}, {"exit-status", 0, 'e'}, {0, 0, 0}};
     jq state, *q = &state;
     memset(q, 0, sizeof *q);
     json_start(&q->C, t);
@@ -142,8 +155,11 @@ int tool_yq(tool *t, int argc, char **argv) {
     if (first < argc) program_text = argv[first++];
     jnode *program = jq_parse(q, program_text, strlen(program_text));
     if (!program) { io_printf(t->err, "Error: %s\n", q->parse_error ? q->parse_error : "syntax error"); return 1; }
-    if (null_input) { if (jq_eval(q, program, NULL, jv_null(), NULL, &out.o) == RUN_ERROR) status = report(q); }
-    else if (first >= argc) { buffer_read_all(&text, t->in); status = run_text(q, program, &out, text.p ? text.p : "", text.n, json_input, "-"); }
+    if (null_input) { if (jq_eval(q, program, NULL, jv_null(), NULL, &out.o) == RUN_ERROR) status = report(q);
+    } else if (first >= argc) {
+        buffer_read_all(&text, t->in);
+        status = run_text(q, program, &out, text.p ? text.p : "", text.n, json_input, "-");
+    }
     for (int i = first; i < argc && !null_input; i++) {
         text.n = 0;
         io *from = strcmp(argv[i], "-") ? io_open(argv[i], O_RDONLY, 0) : io_ref(t->in);

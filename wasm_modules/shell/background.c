@@ -1,0 +1,229 @@
+/* background.c - commands followed by &: they run at once up to the first sleep, and go on when that time has come.
+ *
+ * A job is a walk over its commands that can stop (walk.c). One that reaches a sleep of its own keeps its state aside and leaves;
+ * the others go on meanwhile. They get their turn whenever the shell itself would wait: in wait, in sleep, and at the end.
+ *
+ * INVARIANT: time is what has been slept, by whomever, and not what a clock says: the same script gives the same order every
+ * time.
+ */
+#include "background.h"
+#include "walk.h"
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { JOBS_KEPT = 256, GRACE_S = 1 };
+
+static job jobs[JOBS_KEPT];
+static unsigned jobs_n;          /* jobs begun; the last JOBS_KEPT are known */
+static unsigned events;          /* counts stops and ends, to tell which came first */
+static int waiting;              /* jobs that have something left to do */
+static int deepest = -1;         /* the deepest subshell level that may have jobs */
+static double slept_s;           /* how long everything has slept so far: the time that jobs go by */
+
+unsigned jobs_begun(void) { return jobs_n; }
+unsigned jobs_first(void) { return jobs_n > JOBS_KEPT ? jobs_n - JOBS_KEPT : 0; }
+job *job_at(unsigned i) { return &jobs[i % JOBS_KEPT]; }
+
+static void forget_walk(job *j)
+{
+    if (!j->walk) return;
+    walk_free(j->walk);
+    j->walk = NULL;
+    waiting--;
+}
+
+static void end_job(job *j, int status)
+{
+    forget_walk(j);
+    j->status = status;
+    j->order = ++events;
+}
+
+/* Lets the job go on in a subshell, which it leaves when it ends or sleeps. */
+static void run_on(job *j)
+{
+    walk *w = j->walk;
+    if (!w->root && !w->n) { end_job(j, w->status); return; }   /* it slept, and that was all */
+    frame fr = { 0 };
+    program *prog = sh.prog;
+    int status = sh.status, n = sh.npipestatus;
+    sub_state *st = subshell_enter();
+    walk_enter(w, &fr);
+    j->running = true;
+    double seconds = walk_go(w);
+    j->running = false;
+    state *old = w->state;
+    bool stopped = seconds >= 0 && !sh.unwind;
+    w->state = stopped && (w->n || sh.traps[TRAP_EXIT]) ? state_keep() : NULL;
+    if (w->fn) scope_pop();
+    if (stopped) { free(sh.traps[TRAP_EXIT]); sh.traps[TRAP_EXIT] = NULL; }
+    int ended = subshell_leave(st, w->status);
+    state_free(old, false);
+    sh.prog = prog;
+    sh.status = status;
+    sh.npipestatus = n;
+    if (!stopped) { end_job(j, ended); return; }
+    j->due_s = slept_s + seconds;
+    j->order = ++events;
+}
+
+static job *new_job(void)
+{
+    job *j = job_at(jobs_n);
+    if (jobs_n++ >= JOBS_KEPT) forget_walk(j);
+    free(j->text);
+    int number = 1;
+    for (unsigned i = jobs_first(); i + 1 < jobs_n; i++) {
+        job *other = job_at(i);
+        if (other->level == sh.level && (other->walk || !other->waited) && other->number >= number) number = other->number + 1;
+    }
+    *j = (job){ .pid = SHELL_FIRST_JOB + sh.jobs_next++, .level = sh.level, .number = number };
+    if (deepest < sh.level) deepest = sh.level;
+    sh.last_bg = j->pid;
+    sh.has_bg = true;
+    return j;
+}
+
+void job_add(int status) { new_job()->status = status; }
+
+int exec_background(node *n)
+{
+    int cond = sh.cond_depth;
+    if (sh.in_trial) {           /* on trial nothing may be put off */
+        int status = subshell_run(n, 1);
+        job_add(status);
+    } else {
+        job *j = new_job();
+        j->walk = xmalloc(sizeof *j->walk);
+        *j->walk = (walk){ .root = n, .prog = sh.prog };
+        if (sh.prog) sh.prog->refs++;
+        waiting++;
+        unsigned mine = jobs_n - 1;
+        run_on(j);
+        j = job_at(mine);
+        if (j->walk) {
+            strbuf b = { 0 };
+            print_node_line(&b, n);
+            j->text = sb_str(&b);
+        }
+    }
+    sh.cond_depth = cond;
+    sh.status = 0;
+    return 0;
+}
+
+/* ---- time ---- */
+
+static void pass(double seconds)
+{
+    if (seconds <= 0) return;
+    slept_s += seconds;
+    for (int fd = 1; fd <= 2; fd++) if (fd_get(fd)) io_flush(fd_get(fd));
+    show_output();
+    struct timespec left = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) };
+    nanosleep(&left, NULL);
+}
+
+/* The job whose time comes first, NULL when none does until then. */
+static job *next_due(double until_s)
+{
+    job *first = NULL;
+    for (unsigned i = jobs_first(); waiting && i < jobs_n; i++) {
+        job *j = job_at(i);
+        if (!j->walk || j->running || j->due_s > until_s) continue;
+        if (!first || j->due_s < first->due_s || (j->due_s == first->due_s && j->order < first->order)) first = j;
+    }
+    return first;
+}
+
+/* Passes the time until the next job is due and runs it; false when there is none until then, or the shell is to end. */
+static bool run_next(double until_s)
+{
+    job *j = next_due(until_s);
+    if (!j) return false;
+    pass(j->due_s - slept_s);
+    run_on(j);
+    return !sh.unwind;
+}
+
+bool background_sleep(int argc, char **argv)
+{
+    double seconds = sleep_seconds(argc, argv);
+    if (seconds < 0 || !waiting || sh.in_trial) { if (seconds > 0) slept_s += seconds; return false; }
+    double until_s = slept_s + seconds;
+    while (run_next(until_s)) { }
+    pass(until_s - slept_s);
+    return true;
+}
+
+int job_wait(job *j)
+{
+    while (j->walk && !j->running && run_next(1e18)) { }
+    j->waited = true;
+    return j->status;
+}
+
+void jobs_wait_all(void)
+{
+    for (unsigned i = jobs_first(); i < jobs_n; i++) if (job_at(i)->level == sh.level) job_wait(job_at(i));
+}
+
+job *job_wait_any(void)
+{
+    for (;;) {
+        job *first = NULL;
+        bool some = false;
+        for (unsigned i = jobs_first(); i < jobs_n; i++) {
+            job *j = job_at(i);
+            if (j->level != sh.level || j->waited) continue;
+            some = true;
+            if (!j->walk && (!first || j->order < first->order)) first = j;
+        }
+        if (first) first->waited = true;
+        if (first || !some || !run_next(1e18)) return first;
+    }
+}
+
+void background_finish(void)
+{
+    if (deepest < sh.level) return;
+    double until_s = slept_s + GRACE_S;
+    bool left = true;
+    while (left && waiting && !sh.in_trial) {
+        left = false;
+        for (unsigned i = jobs_first(); i < jobs_n; i++)
+            left |= job_at(i)->level == sh.level && job_at(i)->walk && job_at(i)->due_s <= until_s;
+        if (left) left = run_next(until_s);
+    }
+    for (unsigned i = jobs_first(); i < jobs_n; i++)
+        if (job_at(i)->level >= sh.level) {
+            forget_walk(job_at(i));
+            job_at(i)->level = -1;
+        }
+    deepest = sh.level - 1;
+}
+
+job *job_find(int64_t id, bool is_number)
+{
+    for (unsigned i = jobs_n; i-- > jobs_first();)
+        if (job_at(i)->level == sh.level && (is_number ? job_at(i)->number == id : job_at(i)->pid == id)) return job_at(i);
+    return NULL;
+}
+
+bool job_kill(int64_t id, bool is_number, int sig)
+{
+    job *j = job_find(id, is_number);
+    for (unsigned i = jobs_first(); !j && !is_number && i < jobs_n; i++) if (job_at(i)->pid == id) j = job_at(i);
+    if (!j || !j->walk) return false;
+    if (sig && sig != 17 && sig != 18 && sig != 19 && sig != 20 && !j->running) end_job(j, 128 + sig);
+    return true;
+}
+
+void job_forget_all(void)
+{
+    for (unsigned i = jobs_first(); i < jobs_n; i++) { forget_walk(job_at(i)); free(job_at(i)->text); *job_at(i) = (job){ 0 }; }
+    jobs_n = 0;
+    deepest = -1;
+    slept_s = 0;
+}

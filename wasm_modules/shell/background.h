@@ -1,0 +1,28 @@
+/* background.h - the jobs that & began: between background.c, which runs them, and the builtins wait, jobs and kill. */
+#ifndef HATCH_BACKGROUND_H
+#define HATCH_BACKGROUND_H
+#include "sh.h"
+
+struct walk;
+
+typedef struct job {
+    int64_t pid;
+    int level;                   /* of the subshell that began it */
+    int number;                  /* %1, %2 ...: free again when it has ended and was waited for */
+    int status;
+    bool waited, running;
+    struct walk *walk;           /* what it has still to do, NULL when it has ended */
+    double due_s;                /* when it goes on */
+    unsigned order;              /* of its last stop, or its end, among all of those */
+    char *text;                  /* the command, while it waits */
+} job;
+
+unsigned jobs_first(void);                       /* jobs are numbered from 0; those from here to jobs_begun are known */
+unsigned jobs_begun(void);
+job *job_at(unsigned i);
+job *job_find(int64_t id, bool is_number);       /* of this shell: by number or by process id */
+int job_wait(job *j);                            /* lets time pass until it has ended; its status */
+void jobs_wait_all(void);
+job *job_wait_any(void);                         /* the next to end, NULL when there is none */
+double sleep_seconds(int argc, char **argv);     /* -1 when these are no arguments of sleep */
+#endif

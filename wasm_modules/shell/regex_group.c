@@ -1,0 +1,127 @@
+/* regex_group.c - groups: (...) in its three spellings, and Perl's (?...). */
+#include "regex_parse.h"
+#include "utf8.h"
+#include <stdlib.h>
+#include <string.h>
+
+static int add_name(parser *s, const char *name, size_t n, int group) {
+    regex_tree_info *info = s->info;
+    if (group >= info->name_cap) {
+        int cap = group * 2 + 8;
+        char **grown = regex_alloc(info->m, (size_t)cap * sizeof *grown);
+        if (!grown) return -1;
+        if (info->names) memcpy(grown, info->names, (size_t)info->name_cap * sizeof *grown);
+        info->names = grown;
+        info->name_cap = cap;
+    }
+    info->names[group] = regex_alloc(info->m, n + 1);
+    if (!info->names[group]) return -1;
+    memcpy(info->names[group], name, n);
+    return 0;
+}
+
+static int expect_close(parser *s) {
+    int basic = !(s->flags & (REGEX_PERL | REGEX_EXTENDED));
+    if (basic ? s->end - s->p < 2 || s->p[0] != '\\' || s->p[1] != ')' : s->p >= s->end || *s->p != ')') {
+        regexp_fail(s, s->flags & REGEX_PERL ? "missing closing parenthesis"
+                       : basic               ? "Unmatched ( or \\("
+                                             : "Unmatched ( or \\(");
+        return -1;
+    }
+    s->p += basic ? 2 : 1;
+    return 0;
+}
+
+/* Perl's (?...) after the question mark. */
+static node *parse_special_group(parser *s) {
+    int saved = s->flags;
+    node *body, *n;
+    if (s->p >= s->end) return regexp_fail(s, "unrecognized character after (?");
+    char c = *s->p;
+    const char *name_end = NULL;
+    if (c == '#') {
+        while (s->p < s->end && *s->p != ')') s->p++;
+        if (s->p < s->end) s->p++;
+        return regexp_make(s, N_EMPTY);
+    }
+    if (c == ':') {
+        s->p++;
+        body = regexp_parse_alternatives(s);
+        s->flags = saved;
+        return body && expect_close(s) == 0 ? regexp_wrap(s, N_GROUP, body) : NULL;
+    }
+    if (c == '>') {
+        s->p++;
+        body = regexp_parse_alternatives(s);
+        s->flags = saved;
+        s->info->has_looks = 1;
+        return body && expect_close(s) == 0 ? regexp_wrap(s, N_ATOMIC, body) : NULL;
+    }
+    int behind = c == '<' && s->p + 1 < s->end && (s->p[1] == '=' || s->p[1] == '!');
+    if (c == '=' || c == '!' || behind) {
+        char kind = behind ? s->p[1] : c;
+        s->p += 1 + behind;
+        body = regexp_parse_alternatives(s);
+        s->flags = saved;
+        if (!body || expect_close(s) < 0 || !(n = regexp_wrap(s, N_LOOK, body))) return NULL;
+        n->behind = behind;
+        n->negated = kind == '!';
+        s->info->has_looks = 1;
+        return n;
+    }
+    if (c == 'P' && s->p + 1 < s->end && s->p[1] == '<') { s->p++; c = '<'; }
+    if (c == '<' || c == '\'') {
+        const char *name = s->p + 1;
+        name_end = memchr(name, c == '<' ? '>' : '\'', (size_t)(s->end - name));
+        if (!name_end || name_end == name) return regexp_fail(s, "group name is empty");
+        int group = ++s->info->groups;
+        if (add_name(s, name, (size_t)(name_end - name), group) < 0) return regexp_fail(s, "Memory exhausted");
+        s->p = name_end + 1;
+        body = regexp_parse_alternatives(s);
+        s->flags = saved;
+        if (!body || expect_close(s) < 0 || !(n = regexp_wrap(s, N_GROUP, body))) return NULL;
+        n->value = group;
+        return n;
+    }
+    int on = 1;
+    for (; s->p < s->end; s->p++) {
+        int bit = 0;
+        switch (*s->p) {
+        case 'i': bit = REGEX_ICASE; break;
+        case 's': bit = REGEX_DOT_ALL; break;
+        case 'm': bit = REGEX_MULTILINE; break;
+        case 'x': bit = REGEX_FREE_SPACING; break;
+        case '-': on = 0; continue;
+        case ')': s->p++; return regexp_make(s, N_EMPTY); /* holds to the end of the enclosing group, which restores the flags */
+        case ':':
+            s->p++;
+            body = regexp_parse_alternatives(s);
+            s->flags = saved;
+            return body && expect_close(s) == 0 ? regexp_wrap(s, N_GROUP, body) : NULL;
+        default: return regexp_fail(s, "unrecognized character after (? or (?-");
+        }
+        if (on) s->flags |= bit; else s->flags &= ~bit;
+    }
+    return regexp_fail(s, "missing closing parenthesis");
+}
+
+node *regexp_parse_group(parser *s) {
+    if (++s->depth > REGEX_DEEPEST) return regexp_fail(s, "Regular expression too big");
+    node *result;
+    if (s->flags & REGEX_PERL && s->p < s->end && *s->p == '?') {
+        s->p++;
+        s->open++;
+        result = parse_special_group(s);
+        s->open--;
+    } else {
+        int saved = s->flags, group = ++s->info->groups;
+        s->open++;
+        node *body = regexp_parse_alternatives(s);
+        s->open--;
+        s->flags = saved;
+        result = body && expect_close(s) == 0 ? regexp_wrap(s, N_GROUP, body) : NULL;
+        if (result) result->value = group;
+    }
+    s->depth--;
+    return result;
+}

@@ -1,0 +1,34 @@
+/* regex_parse.h - what the files of the regex parser share: regex_parse.c, regex_bracket.c, regex_group.c, regex_escape.c. */
+#ifndef HATCH_REGEX_PARSE_H
+#define HATCH_REGEX_PARSE_H
+#include "regex_program.h"
+
+typedef struct { const char *p, *end, *begin; regex_tree_info *info; int flags, depth, open; } parser;
+
+/* regex_bracket.c */
+int regexp_take_char(parser *s);
+int regexp_hex_digit(int c);
+int regexp_perl_char_escape(parser *s);
+int regexp_property(parser *s, regex_set *set, int negated);
+int regexp_class_letter(int c);
+node *regexp_parse_bracket(parser *s);
+
+/* regex_group.c */
+node *regexp_parse_group(parser *s);
+
+/* regex_escape.c */
+node *regexp_perl_escape(parser *s);
+node *regexp_posix_escape(parser *s);
+
+/* regex_parse.c */
+node *regexp_fail(parser *s, const char *message);
+node *regexp_make(parser *s, enum node_kind kind);
+node *regexp_make_char(parser *s, int c);
+node *regexp_make_assert(parser *s, int kind);
+regex_set *regexp_make_set(parser *s);
+node *regexp_set_node(parser *s, regex_set *set, int invert);
+void regexp_add_class(parser *s, regex_set *set, int cls, int negated);
+node *regexp_class_node(parser *s, int cls, int negated);
+node *regexp_wrap(parser *s, enum node_kind kind, node *child);
+node *regexp_parse_alternatives(parser *s);
+#endif

@@ -1,0 +1,123 @@
+/* sed_input.c - where sed's lines come from and go to: the files one after another, editing in place, the line read ahead. */
+#include "sed_run.h"
+#include "files.h"
+#include "../modes.h"
+#include "../utf8.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+sed_output *sed_target(machine *m) { return m->s->in_place && m->edit.to ? &m->edit : &m->s->out; }
+
+void sed_put(machine *m, sed_output *o, const char *text, size_t n, int newline) {
+    if (o->missing_newline) { io_putc(o->to, m->delim); o->missing_newline = 0; }
+    if (io_write(o->to, text, n) < 0) m->failed_write = 1;
+    if (newline) io_putc(o->to, m->delim); else if (n) o->missing_newline = 1;
+}
+
+/* Text that carries its own newlines: a i c = l. */
+void sed_put_raw(machine *m, sed_output *o, const char *text, size_t n) {
+    if (o->missing_newline) { io_putc(o->to, m->delim); o->missing_newline = 0; }
+    if (io_write(o->to, text, n) < 0) m->failed_write = 1;
+}
+
+void sed_close_input(machine *m) {
+    io_unref(m->in);
+    m->in = NULL;
+    if (!m->edit.to) return;
+    struct stat st;
+    io_unref(m->edit.to);
+    m->edit.to = NULL;
+    m->edit.missing_newline = 0;
+    if (stat(m->name, &st) == 0) modes_set(m->temp, modes_get(&st));
+    if (m->s->suffix) {
+        char *backup;
+        if (strchr(m->s->suffix, '*')) {
+            const char *star = strchr(m->s->suffix, '*');
+            backup = tool_format(m->t, "%.*s%s%s", (int)(star - m->s->suffix), m->s->suffix, path_last(m->name), star + 1);
+            if (!strchr(m->s->suffix, '/') && strchr(m->name, '/'))
+                backup = tool_format(m->t, "%.*s%s", (int)(path_last(m->name) - m->name), m->name, backup);
+        } else backup = tool_format(m->t, "%s%s", m->name, m->s->suffix);
+        rename(m->name, backup);
+    }
+    if (rename(m->temp, m->name) < 0) m->status = tool_fail_errno(m->t, 4, "cannot rename %s", m->temp);
+}
+
+static int open_edit(machine *m) {
+    for (unsigned i = 0;; i++) {
+        m->temp = tool_format(m->t, "%.*ssed%06u", (int)(path_last(m->name) - m->name), m->name, i);
+        m->edit.to = io_open(m->temp, O_WRONLY | O_CREAT | O_EXCL, 0666);
+        if (m->edit.to) return 0;
+        if (errno != EEXIST || i > 100000) return tool_fail_errno(m->t, -1, "couldn't open temporary file %s", m->temp);
+    }
+}
+
+/* Opens the next file that can be opened. 0 when there is none. */
+static int open_next(machine *m) {
+    while (m->next_file < m->file_n) {
+        struct stat st;
+        m->name = m->files[m->next_file++];
+        int standard = !strcmp(m->name, "-") && !m->s->in_place;
+        if (!standard && stat(m->name, &st) == 0 && S_ISDIR(st.st_mode)) {
+            m->status = m->s->in_place ? tool_fail(m->t, 4, "couldn't edit %s: not a regular file", m->name)
+                                       : tool_fail(m->t, 2, "couldn't read %s: Is a directory", m->name);
+            if (!m->s->in_place) m->status = 2;
+            continue;
+        }
+        m->in = standard ? io_ref(m->t->in) : io_open(m->name, O_RDONLY, 0);
+        if (!m->in) { m->status = tool_fail_errno(m->t, 2, "can't read %s", m->name); continue; }
+        if (m->s->in_place && open_edit(m) < 0) { io_unref(m->in); m->in = NULL; m->status = 4; return 0; }
+        if (m->s->separate) m->line = 0;
+        return 1;
+    }
+    return 0;
+}
+
+static int fetch(machine *m) {
+    const char *text;
+    ssize_t n = m->in ? io_line(m->in, &text, m->delim) : -1;
+    if (n < 0) return 0;
+    m->ahead_newline = text[n - 1] == m->delim;
+    m->ahead.n = 0;
+    buffer_add(&m->ahead, text, (size_t)n - (size_t)m->ahead_newline);
+    m->have_ahead = 1;
+    return 1;
+}
+
+/* Fills ahead, going on to further files unless they are separate. */
+static int look_ahead(machine *m) {
+    while (!m->have_ahead) {
+        if (fetch(m)) return 1;
+        if (m->in && m->s->separate) return 0;
+        sed_close_input(m);
+        if (!open_next(m)) return 0;
+    }
+    return 1;
+}
+
+int sed_is_last(machine *m) {
+    if (look_ahead(m)) return 0;
+    return 1;
+}
+
+/* The next line into the pattern space (appended after a newline when append). 0 at the end of all input. */
+int sed_read_line(machine *m, int append) {
+    while (!look_ahead(m)) {
+        if (!m->s->separate) return 0;
+        if (append) { /* N never crosses into the next file with -s or -i */
+            int more = m->next_file < m->file_n;
+            if (!more) return 0;
+            return 0;
+        }
+        sed_close_input(m);
+        if (!open_next(m)) return 0;
+    }
+    if (append) buffer_putc(&m->space, m->delim == '\n' ? '\n' : '\n'); else m->space.n = 0;
+    buffer_add(&m->space, m->ahead.p, m->ahead.n);
+    m->newline = m->ahead_newline;
+    m->have_ahead = 0;
+    m->line++;
+    return 1;
+}

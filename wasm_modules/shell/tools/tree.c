@@ -1,0 +1,298 @@
+/* tree.c - directories as a tree: as text, or as JSON (-J).
+ *
+ * A directory is read whole before it is drawn, since -P with --prune and --du must know what lies below.
+ */
+#include "buffer.h"
+#include "dates.h"
+#include "files.h"
+#include "patterns.h"
+#include "users.h"
+#include "../modes.h"
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+enum { DEEPEST_TREE = 300, TREE_GLOBS = 16 };
+
+typedef struct branch branch;
+struct branch {
+    const char *name, *path, *target;
+    struct stat st;
+    branch *children;
+    size_t count;
+    unsigned long long size;
+    int unread, is_dir, too_many;
+};
+
+typedef struct {
+    int all, dirs_only, full, no_lines, level, status, indicator, no_report, sizes, human, si, dirs_first, files_first, reverse,
+        quote;
+    int modes, owner, group, dates, inodes, prune, json, by_time, by_size, by_version, unsorted, ascii, fold, match_dirs, sum;
+    size_t most_entries;
+    const char *ignore[TREE_GLOBS], *only[TREE_GLOBS], *output, *time_format;
+    int ignores, onlys;
+    unsigned long dirs, files;
+} tree_state;
+
+/* A pattern may have alternatives: "a|b"; one that ends in / is for directories only. */
+static int listed(const tree_state *s, const char *const *patterns, int n, const char *name, int is_dir, tool *t) {
+    for (int i = 0; i < n; i++)
+        for (const char *p = patterns[i];; p++) {
+            size_t len = strcspn(p, "|");
+            int only_dir = len > 1 && p[len - 1] == '/';
+            if ((is_dir || !only_dir) && glob_matches(tool_strndup(t, p, len - (size_t)only_dir), name, s->fold, 0)) return 1;
+            p += len;
+            if (!*p) break;
+        }
+    return 0;
+}
+
+static int compare(const tree_state *s, const branch *a, const branch *b) {
+    int order = 0;
+    if ((s->dirs_first || s->files_first) && a->is_dir != b->is_dir) return (a->is_dir ? -1 : 1) * (s->files_first ? -1 : 1);
+    if (s->unsorted) return 0;
+    if (s->by_time) order = a->st.st_mtime < b->st.st_mtime ? -1 : a->st.st_mtime > b->st.st_mtime;
+    if (s->by_size) order = a->st.st_size > b->st.st_size ? -1 : a->st.st_size < b->st.st_size;
+    if (s->by_version) order = strverscmp(a->name, b->name);
+    if (!order) order = strcmp(a->name, b->name);
+    return s->reverse ? -order : order;
+}
+
+static void sort_children(const tree_state *s, branch *v, size_t n) {
+    for (size_t i = 1; i < n; i++) {
+        branch x = v[i];
+        size_t j = i;
+        for (; j > 0 && compare(s, &v[j - 1], &x) > 0; j--) v[j] = v[j - 1];
+        v[j] = x;
+    }
+}
+
+static int shown(tool *t, const tree_state *s, const branch *b) {
+    if (*b->name == '.' && !s->all) return 0;
+    if (s->dirs_only && !b->is_dir) return 0;
+    if (listed(s, s->ignore, s->ignores, b->name, b->is_dir, t)) return 0;
+    return !s->onlys || b->is_dir || listed(s, s->only, s->onlys, b->name, b->is_dir, t);
+}
+
+/* Fills in what lies below b. */
+static void grow(tool *t, tree_state *s, branch *b, int depth) {
+    size_t n, kept = 0;
+    b->size = (unsigned long long)b->st.st_size;
+    if (!b->is_dir || depth >= s->level || depth > DEEPEST_TREE || tool_too_deep(t)) return;
+    char **names = directory_names(t, b->path, &n);
+    if (!names) { b->unread = 1; s->status = 2; return; }
+    b->children = tool_alloc(t, (n + 1) * sizeof *b->children);
+    for (size_t i = 0; i < n; i++) {
+        branch *c = &b->children[kept];
+        char target[4096];
+        *c = (branch){.name = names[i], .path = path_join(t, b->path, names[i])};
+        if (lstat(c->path, &c->st) < 0) continue;
+        c->is_dir = S_ISDIR(c->st.st_mode);
+        ssize_t got = S_ISLNK(c->st.st_mode) ? readlink(c->path, target, sizeof target - 1) : -1;
+        if (got >= 0) c->target = tool_strndup(t, target, (size_t)got);
+        if (!shown(t, s, c)) continue;
+        int saved = s->onlys;
+        if (s->match_dirs && c->is_dir && saved && listed(s, s->only, saved, c->name, 1, t)) s->onlys = 0;
+        grow(t, s, c, depth + 1);
+        s->onlys = saved;
+        b->size += c->size;
+        if (s->prune && c->is_dir && !c->count) continue;
+        kept++;
+    }
+    b->count = kept;
+    if (s->most_entries && kept > s->most_entries) { b->too_many = (int)kept; b->count = 0; }
+    sort_children(s, b->children, b->count);
+}
+
+static void put_details(tool *t, const tree_state *s, const branch *b, int json) {
+    const char *gap = json ? "" : "[";
+    char mode[16];
+    moment when = {.tv_sec = b->st.st_mtime};
+    buffer text = {.t = t};
+    unsigned long long size = s->sum ? b->size : (unsigned long long)b->st.st_size;
+#define PUT(key, format, ...) (json ? io_printf(t->out, ",\"" key "\":" format, __VA_ARGS__) : 0)
+#define SAY(...) (io_puts(t->out, gap), gap = " ", io_printf(t->out, __VA_ARGS__))
+    if (s->inodes) {
+        if (json) PUT("inode", "%llu", (unsigned long long)b->st.st_ino);
+        else SAY("%7llu", (unsigned long long)b->st.st_ino);
+    }
+    if (s->modes) {
+        mode_text(&b->st, mode);
+        if (json) {
+            PUT("mode", "\"%04o\"", (unsigned)modes_get(&b->st) & 07777);
+            PUT("prot", "\"%s\"", mode);
+        } else SAY("%s", mode);
+    }
+    const char *user = user_name(t, file_owner(&b->st)), *group = group_name(t, file_group(&b->st));
+    if (s->owner) { if (json) PUT("user", "\"%s\"", user); else SAY("%-8s", user); }
+    if (s->group) { if (json) PUT("group", "\"%s\"", group); else SAY("%-8s", group); }
+    if (s->sizes) {
+        const char *human = s->human ? human_size(t, size, s->si) : NULL;
+        if (json) PUT("size", "%llu", size);
+        else if (human) SAY("%4s", human);
+        else SAY("%11llu", size);
+    }
+    if (s->dates) {
+        date_format(&text, s->time_format ? s->time_format : "%b %e %H:%M", when, 0);
+        if (json) PUT("time", "\"%s\"", text.p); else SAY("%s", text.p);
+    }
+#undef SAY
+#undef PUT
+    if (!json && *gap == ' ') io_puts(t->out, "]  ");
+}
+
+static void put_name(tool *t, const tree_state *s, const branch *b, int root) {
+    put_details(t, s, b, 0);
+    io_printf(t->out, s->quote ? "\"%s\"" : "%s", s->full || root ? b->path : b->name);
+    if (b->target) io_printf(t->out, s->quote ? " -> \"%s\"" : " -> %s", b->target);
+    if (s->indicator)
+        io_puts(t->out, b->is_dir                                            ? (b->path[strlen(b->path) - 1] == '/' ? "" : "/")
+                        : S_ISREG(b->st.st_mode) && modes_get(&b->st) & 0111 ? "*"
+                                                                             : "");
+    if (b->unread) io_puts(t->out, "  [error opening dir]");
+    if (b->too_many) io_printf(t->out, "  [%d entries exceeds filelimit, not opening dir]", b->too_many);
+    io_putc(t->out, '\n');
+}
+
+static void draw(tool *t, tree_state *s, const branch *b, const char *prefix) {
+    const char *tee = s->ascii ? "|-- " : "\342\224\234\342\224\200\342\224\200 ";
+    const char *corner = s->ascii ? "`-- " : "\342\224\224\342\224\200\342\224\200 ";
+    const char *bar = s->ascii ? "|   " : "\342\224\202\302\240\302\240 ";
+    for (size_t i = 0; i < b->count && !io_failed(t->out); i++) {
+        const branch *c = &b->children[i];
+        int last = i + 1 == b->count;
+        if (!s->no_lines) io_printf(t->out, "%s%s", prefix, last ? corner : tee);
+        put_name(t, s, c, 0);
+        if (c->is_dir) s->dirs++; else s->files++;
+        if (c->count) draw(t, s, c, tool_format(t, "%s%s", prefix, last ? "    " : bar));
+    }
+}
+
+static void put_json_text(io *out, const char *text) {
+    io_putc(out, '"');
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\') io_putc(out, '\\');
+        if ((unsigned char)*text < 32) io_printf(out, "\\u%04x", (unsigned)*text); else io_putc(out, *text);
+    }
+    io_putc(out, '"');
+}
+
+static void draw_json(tool *t, tree_state *s, const branch *b, int depth, int last) {
+    io_printf(t->out, "%*s{\"type\":\"%s\",\"name\":", depth * 2, "", b->is_dir ? "directory" : b->target ? "link" : "file");
+    put_json_text(t->out, s->full || depth == 1 ? b->path : b->name);
+    if (b->target) { io_puts(t->out, ",\"target\":"); put_json_text(t->out, b->target); }
+    put_details(t, s, b, 1);
+    if (depth > 1) { if (b->is_dir) s->dirs++; else s->files++; }
+    if (b->is_dir) {
+        io_puts(t->out, ",\"contents\":[");
+        if (b->count) io_putc(t->out, '\n');
+        for (size_t i = 0; i < b->count; i++) draw_json(t, s, &b->children[i], depth + 1, i + 1 == b->count);
+        if (b->count) io_printf(t->out, "%*s", depth * 2, "");
+        io_putc(t->out, ']');
+    }
+    io_puts(t->out, last ? "}\n" : "},\n");
+}
+
+static void report(tool *t, const tree_state *s, unsigned long long used) {
+    if (s->json) {
+        io_printf(t->out, ",\n  {\"type\":\"report\",\"directories\":%lu", s->dirs);
+        if (!s->dirs_only) io_printf(t->out, ",\"files\":%lu", s->files);
+        io_puts(t->out, "}\n");
+        return;
+    }
+    io_putc(t->out, '\n');
+    if (s->sum && s->human) io_printf(t->out, "%4s used in ", human_size(t, used, s->si));
+    else if (s->sum) io_printf(t->out, "%12llu bytes used in ", used);
+    io_printf(t->out, "%lu director%s", s->dirs, s->dirs == 1 ? "y" : "ies");
+    if (!s->dirs_only) io_printf(t->out, ", %lu file%s", s->files, s->files == 1 ? "" : "s");
+    io_putc(t->out, '\n');
+}
+
+static int parse_options(tool *t, tool_opts *o, tree_state *s) {
+    static const tool_long longs[]
+        = {{"noreport", 0, 128}, {"dirsfirst", 0, 129}, {"filesfirst", 0, 130}, {"prune", 0, 131}, {"du", 0, 132}, {"si", 0, 133},
+            {"inodes", 0, 134}, {"charset", 1, 135}, {"filelimit", 1, 136}, {"ignore-case", 0, 137}, {"matchdirs", 0, 138},
+            {"timefmt", 1, 139}, {"sort", 1, 140}, {"gitignore", 0, 141}, {"fromfile", 0, 142}, {"info", 0, 141}, {0, 0, 0}};
+    int c;
+    while ((c = tool_opts_next(t, o, "adfFL:I:P:nCishpugDQNqrtcUvJX:o:Alx", longs)) != -1) switch (c) {
+        case 'a': s->all = 1; break;
+        case 'd': s->dirs_only = 1; break;
+        case 'f': s->full = 1; break;
+        case 'F': s->indicator = 1; break;
+        case 'i': s->no_lines = 1; break;
+        case 's': s->sizes = 1; break;
+        case 'h': s->sizes = s->human = 1; break;
+        case 'p': s->modes = 1; break;
+        case 'u': s->owner = 1; break;
+        case 'g': s->group = 1; break;
+        case 'D': s->dates = 1; break;
+        case 'Q': s->quote = 1; break;
+        case 'r': s->reverse = 1; break;
+        case 't': case 'c': s->by_time = 1; break;
+        case 'v': s->by_version = 1; break;
+        case 'U': s->unsorted = 1; break;
+        case 'J': s->json = 1; break;
+        case 'o': s->output = o->arg; break;
+        case 'L': if ((s->level = atoi(o->arg)) < 1) return tool_fail(t, 1, "Invalid level, must be greater than 0."); break;
+        case 'I': if (s->ignores < TREE_GLOBS) s->ignore[s->ignores++] = o->arg; break;
+        case 'P': if (s->onlys < TREE_GLOBS) s->only[s->onlys++] = o->arg; break;
+        case 128: s->no_report = 1; break;
+        case 129: s->dirs_first = 1; break;
+        case 130: s->files_first = 1; break;
+        case 131: s->prune = 1; break;
+        case 132: s->sum = s->sizes = 1; break;
+        case 133: s->si = s->human = s->sizes = 1; break;
+        case 134: s->inodes = 1; break;
+        case 135: s->ascii = !strcasecmp(o->arg, "ascii") || !strcasecmp(o->arg, "us-ascii"); break;
+        case 136: s->most_entries = strtoul(o->arg, NULL, 10); break;
+        case 137: s->fold = 1; break;
+        case 138: s->match_dirs = 1; break;
+        case 139: s->dates = 1; s->time_format = o->arg; break;
+        case 140:
+            s->by_size = *o->arg == 's';
+            s->by_time = *o->arg == 'm' || *o->arg == 'c';
+            s->by_version = *o->arg == 'v';
+            break;
+        case 'X': return tool_fail(t, 1, "XML is not supported; use -J for JSON");
+        case 142: return tool_fail(t, 1, "--fromfile is not supported");
+        case '?': return 1;
+        default: break;
+    }
+    return 0;
+}
+
+int tool_tree(tool *t, int argc, char **argv) {
+    tree_state s = {.level = 1000000};
+    tool_opts o;
+    tool_opts_start(&o, argc, argv);
+    if (parse_options(t, &o, &s)) return 1;
+    static char *here[] = {"."};
+    char **roots = o.index < argc ? argv + o.index : here;
+    int count = o.index < argc ? argc - o.index : 1;
+    unsigned long long used = 0;
+    io *saved = t->out;
+    if (s.output && !(t->out = io_open(s.output, O_WRONLY | O_CREAT | O_TRUNC, 0666))) {
+        t->out = saved;
+        return tool_fail(t, 1, "invalid filename '%s'", s.output);
+    }
+    if (s.json) io_puts(t->out, "[\n");
+    for (int i = 0; i < count; i++) {
+        branch root = {.name = roots[i], .path = roots[i]};
+        if (stat(roots[i], &root.st) < 0) { root.unread = 1; s.status = 2; }
+        else {
+            root.is_dir = S_ISDIR(root.st.st_mode);
+            if (!root.is_dir) { root.unread = 1; s.status = 2; }
+            grow(t, &s, &root, 0);
+            s.dirs += root.is_dir;
+        }
+        used += root.size;
+        if (s.json) draw_json(t, &s, &root, 1, i + 1 == count);
+        else { put_name(t, &s, &root, 1); draw(t, &s, &root, ""); }
+    }
+    if (!s.no_report) report(t, &s, used);
+    if (s.json) io_puts(t->out, "]\n");
+    if (s.output) { io_unref(t->out); t->out = saved; }
+    return s.status;
+}

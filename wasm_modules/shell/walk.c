@@ -1,0 +1,347 @@
+/* walk.c - a walk over commands that can stop at a sleep and go on later, in any order with others.
+ *
+ * What a walk has still to do is a stack of steps (a list and the place in it, a loop and its words), not a C stack; only
+ * sequences, loops and if's are walked that way, everything else is one step. One that stops keeps its state (variables,
+ * descriptors, directory) aside. Who walks when, background.c knows.
+ */
+#include "walk.h"
+#include "background.h"
+#include "modes.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- the state of a job that waits ---- */
+
+static bool is_plain(slot *s) { return !s->special || !s->special->get; }
+
+state *state_keep(void)
+{
+    state *st = xmalloc(sizeof *st);
+    size_t cap = sh.nslots;
+    *st = (state){ .sh = sh, .vars = xmalloc((cap + 1) * sizeof(kept)), .mask = modes_umask_get() };
+    for (size_t i = 0; i < sh.slot_cap; i++)
+        for (slot *s = sh.slots[i]; s; s = s->next)
+            if (s->top && is_plain(s)) st->vars[st->n++] = (kept){ s, var_copy(s->top) };
+    st->sh.fds = xmalloc((size_t)(sh.nfds + 1) * sizeof *sh.fds);
+    for (int i = 0; i < sh.nfds; i++) st->sh.fds[i] = io_ref(sh.fds[i]);
+    st->sh.args = xmalloc((size_t)(sh.nargs + 1) * sizeof *sh.args);
+    for (int i = 0; i < sh.nargs; i++) st->sh.args[i] = xstrdup(sh.args[i]);
+    st->sh.cwd = xstrdup(sh.cwd);
+    for (int i = 0; i < TRAP_MAX; i++) st->sh.traps[i] = sh.traps[i] ? xstrdup(sh.traps[i]) : NULL;
+    return st;
+}
+
+/* Frees it; the variables have gone where state_resume put them. */
+void state_free(state *st, bool with_vars)
+{
+    if (!st) return;
+    for (size_t i = 0; with_vars && i < st->n; i++) var_free(st->vars[i].v);
+    for (int i = 0; i < st->sh.nfds; i++) io_unref(st->sh.fds[i]);
+    for (int i = 0; i < st->sh.nargs; i++) free(st->sh.args[i]);
+    for (int i = 0; i < TRAP_MAX; i++) free(st->sh.traps[i]);
+    free(st->sh.fds);
+    free(st->sh.args);
+    free(st->sh.cwd);
+    free(st->vars);
+    free(st);
+}
+
+/* Makes the subshell just entered what it was. Locals come back as globals: nothing is left of the scopes that hid them. */
+static void state_resume(state *st)
+{
+    for (size_t i = 0; i < sh.slot_cap; i++)
+        for (slot *s = sh.slots[i]; s; s = s->next)
+            while (s->top && is_plain(s)) { var *top = s->top; chain_remove(s, top); undo_log_var(s, top->scope, top); }
+    for (size_t i = 0; i < st->n; i++) {
+        var *v = st->vars[i].v;
+        v->scope = 0;
+        v->level = sh.level;
+        undo_log_var(st->vars[i].s, 0, NULL);
+        chain_insert(st->vars[i].s, v);
+    }
+    for (int i = 0; i < sh.nfds; i++) fd_set_io(i, NULL);
+    for (int i = 0; i < st->sh.nfds; i++) if (st->sh.fds[i]) fd_set_io(i, io_ref(st->sh.fds[i]));
+    for (int i = 0; i < TRAP_MAX; i++) { free(sh.traps[i]); sh.traps[i] = st->sh.traps[i] ? xstrdup(st->sh.traps[i]) : NULL; }
+    memcpy(sh.opt, st->sh.opt, sizeof sh.opt);
+    memcpy(sh.shopt, st->sh.shopt, sizeof sh.shopt);
+    modes_umask(st->mask);
+    sh.args = st->sh.args;
+    sh.nargs = st->sh.nargs;
+    sh.own_args = NULL;
+    sh.arg0 = st->sh.arg0;
+    sh.subshells = st->sh.subshells;
+    sh.shell_level = st->sh.shell_level;
+    sh.line = st->sh.line;
+    sh.byte_locale = st->sh.byte_locale;
+    sh.cond_depth = 0;
+    if (strcmp(sh.cwd, st->sh.cwd) && chdir(st->sh.cwd) == 0) { sh.cwd = xstrdup(st->sh.cwd); sh.cwd_level = sh.level; }
+}
+
+/* ---- walking ---- */
+
+static void push(walk *w, node *n)
+{
+    if (!n) return;
+    if (w->n == w->cap) {
+        w->cap = w->cap ? w->cap * 2 : 4;
+        w->steps = xrealloc(w->steps, (size_t)w->cap * sizeof *w->steps);
+    }
+    w->steps[w->n++] = (step){ .n = n };
+}
+
+static void pop(walk *w)
+{
+    step *s = &w->steps[--w->n];
+    for (char **v = s->items; v && *v; v++) free(*v);
+    free(s->items);
+}
+
+static bool is_loop(node *n) { return n->kind == N_WHILE || n->kind == N_UNTIL || n->kind == N_FOR; }
+
+/* Whether the command can stop in its middle; all else runs as one piece. */
+static bool can_stop(node *n)
+{
+    if (n->redirs) return false;
+    return n->kind == N_LIST || n->kind == N_GROUP || n->kind == N_AND || n->kind == N_OR || n->kind == N_IF || is_loop(n);
+}
+
+double sleep_seconds(int argc, char **argv)
+{
+    double total = 0;
+    for (int i = 1; i < argc; i++) {
+        char *end;
+        double v = strtod(argv[i], &end);
+        if (end == argv[i] || !(v >= 0) || (*end && (end[1] || !strchr("smhd", *end)))) return -1;
+        total += v * (*end == 'm' ? 60 : *end == 'h' ? 3600 : *end == 'd' ? 86400 : 1);
+    }
+    return argc < 2 ? -1 : total;
+}
+
+static bool is_sleep(node *n)
+{
+    if (n->kind != N_SIMPLE || n->u.simple.n < 2 || n->redirs || n->u.simple.assigns) return false;
+    word *w = n->u.simple.words[0];
+    return w->flags & W_PLAIN && !strcmp(w->parts->u.lit.text, "sleep") && !func_find("sleep");
+}
+
+/* A sleep of the job's own: the seconds it is to be away. -1: it was run like any command, because its arguments make no sense.
+ */
+static double stop_at(walk *w, node *n)
+{
+    arena_mark_t m = arena_mark(&sh.tmp);
+    strlist argv = { .a = &sh.tmp };
+    double seconds = -1;
+    sh.line = n->line;
+    if (!expand_words(n->u.simple.words, n->u.simple.n, &argv)) w->status = sh.exit_status;
+    else if ((seconds = sleep_seconds((int)argv.n, sl_end(&argv))) < 0) w->status = sh.status = exec_argv((int)argv.n, argv.v, 5);
+    else {
+        if (sh.opt[O_XTRACE]) trace_command((int)argv.n, argv.v);
+        w->status = sh.status = 0;
+    }
+    arena_release(&sh.tmp, m);
+    return seconds;
+}
+
+/* One command of the walk: entered, or run. The seconds it sleeps, or -1. */
+static double take(walk *w, node *n)
+{
+    if (is_sleep(n)) return stop_at(w, n);
+    if (can_stop(n)) push(w, n); else w->status = exec_node(n);
+    return -1;
+}
+
+/* A condition, which set -e does not mind. */
+static double test(walk *w, node *n)
+{
+    if (is_sleep(n)) return stop_at(w, n);
+    sh.cond_depth++;
+    w->status = exec_node(n);
+    sh.cond_depth--;
+    return -1;
+}
+
+static void expand_items(step *s)
+{
+    arena_mark_t m = arena_mark(&sh.tmp);
+    strlist l = { .a = &sh.tmp };
+    if (!s->n->u.loop.has_in) for (int i = 0; i < sh.nargs; i++) sl_add(&l, sh.args[i]);
+    else expand_words(s->n->u.loop.words, s->n->u.loop.n, &l);
+    s->items = xmalloc((l.n + 1) * sizeof *s->items);
+    for (size_t i = 0; i < l.n; i++) s->items[i] = xstrdup(l.v[i]);
+    s->items[l.n] = NULL;
+    arena_release(&sh.tmp, m);
+}
+
+/* The next piece of the innermost construct, of which the pieces before `at` are done. */
+static double advance(walk *w)
+{
+    step *s = &w->steps[w->n - 1];
+    node *n = s->n;
+    int at = s->at++;
+    switch (n->kind) {
+    case N_LIST:
+        if (at == n->u.list.n) break;
+        if (!n->u.list.items[at]->background) return take(w, n->u.list.items[at]);
+        w->status = exec_background(n->u.list.items[at]);
+        return -1;
+    case N_GROUP:
+        if (at) break;
+        return take(w, n->u.pair.a);
+    case N_AND: case N_OR:
+        if (at == 0) return can_stop(n->u.pair.a) ? take(w, n->u.pair.a) : test(w, n->u.pair.a);
+        if (at == 2 || (w->status == 0) != (n->kind == N_AND)) break;
+        return take(w, n->u.pair.b);
+    case N_IF:
+        if (at == 0) return test(w, n->u.iff.cond);
+        if (at == 1 && w->status == 0) return take(w, n->u.iff.then);
+        if (at == 1) w->status = 0;
+        if (at == 1 && n->u.iff.other) return take(w, n->u.iff.other);
+        break;
+    case N_FOR:
+        if (at == 0) { expand_items(s); sh.loop_depth++; }
+        if (!s->items[at]) break;
+        var_set_slot(n->u.loop.slot, s->items[at], 0);
+        return take(w, n->u.loop.body);
+    default:                     /* while and until: the condition, the body, the condition ... */
+        if (at == 0) sh.loop_depth++;
+        if (at % 2 == 0) { s->status = at ? w->status : 0; return test(w, n->u.pair.a); }
+        if ((w->status == 0) == (n->kind == N_WHILE)) return take(w, n->u.pair.b);
+        w->status = s->status;
+    }
+    if (is_loop(n)) sh.loop_depth--;
+    pop(w);
+    return -1;
+}
+
+/* break, continue, return and exit leave steps behind. */
+static void unwind(walk *w)
+{
+    if (sh.unwind == UW_BREAK || sh.unwind == UW_CONTINUE) {
+        bool go_on = sh.unwind == UW_CONTINUE;
+        sh.unwind = 0;
+        for (int levels = sh.unwind_count; w->n && levels;) {
+            step *s = &w->steps[w->n - 1];
+            bool loop = is_loop(s->n);
+            if (loop && --levels == 0 && go_on) return;
+            sh.loop_depth -= loop;
+            pop(w);
+        }
+        w->status = 0;
+        return;
+    }
+    w->status = sh.exit_status;
+    if (sh.unwind == UW_RETURN && w->fn) sh.unwind = 0;
+    while (w->n) pop(w);
+}
+
+static bool has_process(redir *r)
+{
+    for (; r; r = r->next)
+        for (part *p = r->target ? r->target->parts : NULL; p; p = p->next)
+            if (p->kind == P_PROC_IN || p->kind == P_PROC_OUT) return true;
+    return false;
+}
+
+/* Whether the job may turn out to be a call of a function, or of sleep: f x &, "$@" &. */
+static bool may_call(node *n)
+{
+    if (n->kind != N_SIMPLE || n->u.simple.assigns || !n->u.simple.n || has_process(n->redirs)) return false;
+    word *first = n->u.simple.words[0];
+    return first->flags & W_PLAIN ? func_find(first->parts->u.lit.text) != NULL
+                                  : !n->redirs && first->parts && first->parts->kind == P_PARAM;
+}
+
+/* Expands such a command. A function that can stop becomes what the walk is about. */
+static void call(walk *w, node *n)
+{
+    arena_mark_t m = arena_mark(&sh.tmp);
+    strlist argv = { .a = &sh.tmp };
+    bool ok = expand_words(n->u.simple.words, n->u.simple.n, &argv) && argv.n;
+    func *f = ok ? func_find(argv.v[0]) : NULL;
+    if (ok && ((f && can_stop(f->body)) || !(n->u.simple.words[0]->flags & W_PLAIN))) {
+        w->args = xmalloc((argv.n + 1) * sizeof *w->args);
+        for (size_t i = 0; i < argv.n; i++) w->args[i] = xstrdup(argv.v[i]);
+        w->args[argv.n] = NULL;
+        if (sh.opt[O_XTRACE]) trace_command((int)argv.n, w->args);
+    }
+    if (w->args && f && can_stop(f->body)) { w->fn = f; func_ref(f); }
+    arena_release(&sh.tmp, m);
+}
+
+/* "$@" & that is no function. */
+static double run_args(walk *w)
+{
+    int argc = 0;
+    while (w->args[argc]) argc++;
+    double seconds = strcmp(w->args[0], "sleep") ? -1 : sleep_seconds(argc, w->args);
+    w->status = seconds >= 0 ? 0 : exec_argv(argc, w->args, 0);
+    return seconds;
+}
+
+/* The job's command: its redirections hold to its end, and what can stop is entered. */
+static double begin(walk *w)
+{
+    node *n = w->root, *inner = n->kind == N_SUBSHELL ? n->u.pair.a : n;
+    w->root = NULL;
+    bool whole = has_process(n->redirs) || (!w->fn && n->kind == N_SIMPLE);
+    if (n->redirs && !whole) {
+        redir_save save;
+        bool ok = redirect(n->redirs, &save);
+        redirect_forget(&save);
+        if (!ok) { w->status = 1; return -1; }
+    }
+    if (w->fn) return take(w, w->fn->body);
+    if (w->args) return run_args(w);
+    if (is_sleep(inner)) return stop_at(w, inner);
+    node bare = *inner;
+    bare.redirs = inner == n ? NULL : inner->redirs;
+    if (!whole && can_stop(&bare)) push(w, inner); else w->status = exec_node(whole ? n : inner);
+    return -1;
+}
+
+/* Goes on until the job ends (-1) or sleeps (the seconds). */
+double walk_go(walk *w)
+{
+    do {
+        double seconds = w->root ? begin(w) : w->n ? advance(w) : -1;
+        if (sh.unwind) unwind(w);
+        if (seconds >= 0) return seconds;
+    } while (w->n);
+    return -1;
+}
+
+/* The walk's surroundings, as it left them or as a background command finds them. */
+void walk_enter(walk *w, frame *fr)
+{
+    if (w->state) {
+        state_resume(w->state);
+        sh.status = w->status;
+    } else {
+        fd_set_io(0, io_null());
+        for (int i = 0; i < TRAP_MAX; i++) if (sh.traps[i] && !*sh.traps[i]) { free(sh.traps[i]); sh.traps[i] = NULL; }
+    }
+    sh.prog = w->prog;
+    for (int i = 0; i < w->n; i++) sh.loop_depth += is_loop(w->steps[i].n) && w->steps[i].at > 0;
+    if (w->root && may_call(w->root)) call(w, w->root);
+    if (!w->fn) return;
+    *fr = (frame){ .up = w->state ? NULL : sh.frames, .func = w->fn->name, .source = w->fn->source, .call_line = sh.line };
+    sh.frames = fr;
+    if (!w->state) { sh.args = w->args + 1; sh.nargs = 0; while (sh.args[sh.nargs]) sh.nargs++; }
+    sh.own_args = NULL;
+    if (w->fn->prog) sh.prog = w->fn->prog;
+    sh.depth++;
+    scope_push();
+}
+
+void walk_free(walk *w)
+{
+    while (w->n) pop(w);
+    free(w->steps);
+    state_free(w->state, true);
+    for (char **a = w->args; a && *a; a++) free(*a);
+    free(w->args);
+    func_unref(w->fn);
+    program_unref(w->prog);
+    free(w);
+}

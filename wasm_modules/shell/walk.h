@@ -1,0 +1,30 @@
+/* walk.h - between background.c, which decides who walks when, and walk.c. */
+#ifndef HATCH_WALK_H
+#define HATCH_WALK_H
+#include "sh.h"
+
+/* One construct that is being walked: where in it we are, and the words of a for loop. */
+typedef struct { node *n; int at; char **items; int status; } step;
+
+typedef struct { slot *s; var *v; } kept;
+
+/* What a subshell is made of, apart from functions, which are shared. */
+typedef struct { shell sh; kept *vars; size_t n; unsigned mask; } state;
+
+typedef struct walk {
+    node *root;                  /* the command itself, until it has begun */
+    step *steps;
+    int n, cap;
+    state *state;                /* NULL while it has not stopped yet */
+    program *prog;
+    func *fn;                    /* the walk is over a call of this function */
+    char **args;                 /* of that call */
+    int status;
+} walk;
+
+void walk_enter(walk *w, frame *fr);             /* in a subshell just entered: its surroundings, as it left them */
+double walk_go(walk *w);                         /* until it ends (-1) or sleeps (the seconds) */
+void walk_free(walk *w);
+state *state_keep(void);
+void state_free(state *st, bool with_vars);
+#endif
