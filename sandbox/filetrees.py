@@ -91,27 +91,32 @@ def tree_digest(standard: Checkpoint) -> bytes:
 def write_tree(files: Checkpoint, standard: Checkpoint, keep: Callable[[bytes], bytes]) -> TreeRecord:
     """Records of all that differs from the standard tree. `keep` takes a chunk and gives its digest."""
     records: list[NodeRecord] = []
-    for ino, node in sorted(files.nodes.items()):
-        if standard.nodes.get(ino) is not node:
-            common = (ino, node.nlink, node.atime_ns, node.mtime_ns, node.ctime_ns)
-            if isinstance(node, File):
-                chunks = b"".join(keep(bytes(block)) for block in node.data.blocks)
-                records.append(FileRecord(*common, node.readonly, node.data.size, chunks))
-            elif isinstance(node, Directory):
-                entries = [part for pair in node.entries.items() for part in pair]
-                records.append(DirectoryRecord(*common, node.parent, node.fixed, entries))
-            elif isinstance(node, Symlink):
-                records.append(LinkRecord(*common, node.target))
-            else:
-                records.append(StandardRecord(*common))
+    for ino, node in _changed(files, standard):
+        common = (ino, node.nlink, node.atime_ns, node.mtime_ns, node.ctime_ns)
+        if isinstance(node, File):
+            chunks = b"".join(keep(bytes(block)) for block in node.data.blocks)
+            records.append(FileRecord(*common, node.readonly, node.data.size, chunks))
+        elif isinstance(node, Directory):
+            entries = [part for pair in node.entries.items() for part in pair]
+            records.append(DirectoryRecord(*common, node.parent, node.fixed, entries))
+        elif isinstance(node, Symlink):
+            records.append(LinkRecord(*common, node.target))
+        else:
+            records.append(StandardRecord(*common))
     return TreeRecord(tree_digest(standard), files.next_ino, records)
 
 
 def blocks_of_files(files: Checkpoint, standard: Checkpoint) -> Iterator[bytes | bytearray]:
     """The chunks that `write_tree` hands to `keep`, in the same order."""
-    for ino, node in sorted(files.nodes.items()):
-        if isinstance(node, File) and standard.nodes.get(ino) is not node:
+    for _, node in _changed(files, standard):
+        if isinstance(node, File):
             yield from node.data.blocks
+
+
+def _changed(files: Checkpoint, standard: Checkpoint) -> list[tuple[int, Node]]:
+    """Nodes that are not those of the standard tree, in order."""
+    known = standard.nodes
+    return sorted((ino, node) for ino, node in files.nodes.items() if known.get(ino) is not node)
 
 
 def chunk_sizes(record: FileRecord) -> list[int]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import zstandard
 
-FRAME_BYTES: Final = 1 << 20
+FRAME_BYTES: Final = 1 << 19
 """A frame is closed when it has this much."""
 FRAME_BYTES_MAX: Final = 3 << 20
 PIECE_BYTES_MAX: Final = 1 << 20
@@ -55,10 +55,9 @@ class Frames:
             self._start()
 
     def _start(self) -> None:
-        if self._size_bytes < HERE_BYTES_MAX:
-            self._started.append(_compress(self._pieces))
-        else:
-            self._started.append(_threads().submit(_compress, self._pieces))
+        # Joined here: a thread that needs the interpreter for it first would wait until this one has nothing to do.
+        data = b"".join(self._pieces)
+        self._started.append(_compress(data) if len(data) < HERE_BYTES_MAX else _threads().submit(_compress, data))
         self._pieces, self._size_bytes = [], 0
 
     def finish(self) -> Frames:
@@ -90,8 +89,8 @@ class _Contexts(threading.local):
 _contexts = _Contexts()
 
 
-def _compress(pieces: list[bytes]) -> bytes:
-    return _contexts.compressor.compress(b"".join(pieces))
+def _compress(data: bytes) -> bytes:
+    return _contexts.compressor.compress(data)
 
 
 class Unpacked:

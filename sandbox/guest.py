@@ -42,6 +42,8 @@ _JOURNAL_TURNS_MAX: Final = 256
 _MEASURE_OVER_NS: Final = 4_000_000
 _FIRST_TURN_BYTES_MAX: Final = 2 << 20
 """A first program that wrote more says nothing about what others will write."""
+_FULL_SHARE: Final = 0.75
+"""A guest that has used more of its memory has none left: what it asks for last is often large."""
 _U32: Final = 0xFFFFFFFF
 _EFFECTLESS: Final = frozenset({"clock_time_get", "clock_res_get", "random_get", "sched_yield", "fd_write", "proc_exit"})
 
@@ -184,11 +186,12 @@ class Guest:
             self._measure()
             self._lose()
             raise
-        elapsed_ns = run.elapsed_ns()
+        elapsed_ns, spent_ns = run.elapsed_ns(), run.cpu_ns()
         self._before_last, self._before = self._before, None
-        if self._before_last is None and elapsed_ns < _SMALL_TURN_NS and world.is_noted:
+        # What another go would cost is CPU time: on a busy machine a small turn is long, and no less small.
+        if self._before_last is None and spent_ns < _SMALL_TURN_NS and world.is_noted:
             self._journal.append((request, run.limits.memory_mb, world.answers))
-            self._journal_ns += elapsed_ns
+            self._journal_ns += spent_ns
             self._due = self._journal_ns > _JOURNAL_NS_MAX or len(self._journal) >= _JOURNAL_TURNS_MAX
         else:
             self._unsaved = self._due = True
@@ -244,6 +247,13 @@ class Guest:
                 instance.call("turn", address, len(request))
             except MemoryFault as fault:
                 raise Trap(str(fault)) from None
+            except Trap as trap:
+                # An interpreter that is refused memory does not always look: it goes on at address nought, and traps.
+                grown_bytes = instance.memory_bytes - self._free_bytes
+                if trap.overflow or grown_bytes < _FULL_SHARE * (run.limits.memory_mb << 20):
+                    raise
+                hint = "raise limits.memory_mb"
+                raise Stop(RunStatus.RESOURCE_EXHAUSTED, "MEMORY_EXCEEDED", "the program ran out of memory", hint) from None
             finally:
                 ticker.stop(run)
                 self._run, self._handler = None, _refuse

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from sandbox import readahead
 from sandbox.cache import Cache
 from sandbox.descriptors import DescriptorTable
 from sandbox.errors import SetupError
@@ -49,9 +50,11 @@ ENVIRON: Final = (
 _FORMAT = 1
 _BLOCKS: Final = struct.Struct("512s" * (PAGE_BYTES // 512))
 _BLOCKS_PAGES_MAX: Final = 1024
-_ZERO_BLOCKS: Final = (bytes(512),) * (PAGE_BYTES // 512)
+ZERO_BLOCKS: Final = (bytes(512),) * (PAGE_BYTES // 512)
+"""The blocks of every page where an image has nothing, and of no other."""
+_ZERO_PAGE: Final = bytes(PAGE_BYTES)
 _COMPILE_SECONDS_PER_MB = 0.75
-_PRELUDE_MODULES = ("surroundings", "plain", "capabilities", "loop", "displays", "failures", "turn", "install")
+_PRELUDE_MODULES = ("surroundings", "plain", "absent", "capabilities", "loop", "displays", "failures", "turn", "install")
 _PYTHON_TURNS = (
     b'{"code":"import _hatchway\\n_hatchway.install.preload()\\ndel _hatchway"}',
     *[b'{"code":%s}' % code for code in (b'"1+1"', b'"x=1\\nx"', b'"print(1)\\nfrom math import pi"', b'"1/0"', b'"del x,pi"')]
@@ -144,8 +147,10 @@ class Image:
         """A page of the frozen memory in pieces of 512 bytes. Sessions write to the same pages again and again: they are kept."""
         found = self._blocks.get(page)
         if found is None:
-            start = page * PAGE_BYTES
-            found = _BLOCKS.unpack_from(self.contents, start) if start < self.size_bytes else _ZERO_BLOCKS
+            data = self.contents[page * PAGE_BYTES : (page + 1) * PAGE_BYTES]
+            if not data or data == _ZERO_PAGE:
+                return ZERO_BLOCKS
+            found = _BLOCKS.unpack(data)
             if len(self._blocks) < _BLOCKS_PAGES_MAX:
                 self._blocks[page] = found
         return found
@@ -279,6 +284,7 @@ class Images:
         code_name, memory_name = self.names(source, metered)
         code = self.cache.find(code_name) or self._compile(source, code_name, metered, progress)
         prepared = Prepared(self.engine(metered).load(code), IMPORTS)
+        readahead.advise(code)
         memory = self.cache.find(memory_name) or self._freeze(source, memory_name, prepared, progress)
         return Image(source, prepared, memory, self.cache.digest(memory_name))
 

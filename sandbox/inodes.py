@@ -8,6 +8,7 @@ they are written. Host files are read-only, shared between sessions and outside 
 from __future__ import annotations
 
 import mmap
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -35,7 +36,7 @@ class HostFile:
             return cls(b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), path.name)
 
 
-class Node:
+class Node(ABC):
     """What every node has. `nlink` is the number of names; a directory has one, like on btrfs."""
 
     __slots__ = ("atime_ns", "ctime_ns", "epoch", "mtime_ns", "nlink")
@@ -46,8 +47,8 @@ class Node:
         self.nlink = 1
         self.atime_ns = self.mtime_ns = self.ctime_ns = now_ns
 
-    def clone(self, epoch: int) -> Node:
-        raise NotImplementedError
+    @abstractmethod
+    def clone(self, epoch: int) -> Node: ...
 
     def size(self) -> int:
         return 0

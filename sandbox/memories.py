@@ -23,16 +23,17 @@ import msgspec
 from sandbox.descriptors import DESCRIPTORS_MAX, DEVICE, FILE, FOLDER, RIGHTS_ALL, STREAM, Descriptor, DescriptorTable
 from sandbox.errors import RequestError
 from sandbox.generations import Checkpoint
-from sandbox.images import Image
+from sandbox.images import ZERO_BLOCKS, Image
 from sandbox.inodes import Device, Directory, File, MountedFile
 from sandbox.memory import PAGE_BYTES, WASM_PAGE_BYTES
 from sandbox.sealing import corrupt
 from sandbox.states import BLOCK_BYTES, BLOCKS_PER_PAGE, CHANGED_RUNS, PackedPages, Sums
 
 DIGEST_BYTES: Final = 32
-_BATCH: Final = 32
+_BATCH: Final = 64
 _BLOCKS: Final = struct.Struct(f"{BLOCK_BYTES}s" * BLOCKS_PER_PAGE)
 _MASK_OF: Final = {tuple(bool(mask >> block & 1) for block in range(BLOCKS_PER_PAGE)): mask for mask in range(256)}
+_ZERO_PAGE: Final = bytes(PAGE_BYTES)
 _OFFSET_MAX: Final = (1 << 63) - 1
 _NODES_OF_KIND: Final[dict[int, tuple[type, ...]]] = {FILE: (File, MountedFile), FOLDER: (Directory,), DEVICE: (Device,)}
 
@@ -124,25 +125,32 @@ def write_blocks(
     masks = bytearray()
     pieces: list[bytes] = []
     masked = sums.masks if sums is not None else {}
-    for index, (number, page) in enumerate(pages.items()):
-        if known and digests[index * DIGEST_BYTES : (index + 1) * DIGEST_BYTES] in known:
+    for number, page in pages.items():
+        if known and digests[len(masks) * DIGEST_BYTES : (len(masks) + 1) * DIGEST_BYTES] in known:
             masks.append(0)
             continue
         entry = masked.get(number)
         if entry is None or entry[0] is not page:
-            # There are ten thousand blocks in a small session, so what happens to each happens in C.
-            entry = masked[number] = (page, _MASK_OF[tuple(map(operator.ne, _BLOCKS.unpack(page), image.blocks(number)))])
+            entry = masked[number] = (page, _mask(page, image.blocks(number)))
         mask = entry[1]
         masks.append(mask)
         if mask == 0xFF:
             pieces.append(page)
-        else:
+        elif mask:
             pieces += [page[part] for part in CHANGED_RUNS[mask]]
-        if index % _BATCH == _BATCH - 1:
+        if len(pieces) >= _BATCH:
             put(pieces)
             pieces = []
     put(pieces)
     return bytes(masks)
+
+
+def _mask(page: bytes, original: tuple[bytes, ...]) -> int:
+    """Which blocks of a page are written: those that differ, or all of a page where there was nothing."""
+    if original is ZERO_BLOCKS:
+        return 0xFF if page != _ZERO_PAGE else 0
+    # There are ten thousand blocks in a small session, so what happens to each happens in C.
+    return _MASK_OF[tuple(map(operator.ne, _BLOCKS.unpack(page), original))]
 
 
 def read_blocks(

@@ -13,7 +13,6 @@ Does not know: where recordings are kept, approvals.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,13 +26,14 @@ from sandbox.errors import RequestError, Stop
 from sandbox.filetrees import write_tree
 from sandbox.generations import VfsLimits
 from sandbox.images import Images, Progress, images
-from sandbox.journal import MESSAGE, MONOTONIC, Divergence, Event, Tape
+from sandbox.journal import MESSAGE, Divergence, Tape
 from sandbox.limits import MOST, Cancel
-from sandbox.sealing import LOCAL_TENANT, Keys, corrupt, open_seal, seal
+from sandbox.reruns import Journal, raise_refusal
+from sandbox.sealing import LOCAL_TENANT, Keys, open_seal, seal
 from sandbox.session import OnOutput, Session
 from sandbox.snapshots import Origin
 from sandbox.states import SessionState
-from sandbox.wire import Language, RunRequest, RunResult, RunStatus, SessionLimits
+from sandbox.wire import RunRequest, RunResult, RunStatus, SessionLimits
 
 FORMAT: Final = "hatchway-recording"
 VERSION: Final = 1
@@ -41,21 +41,6 @@ PURPOSE: Final = "recording"
 _CALL: Final = b"C"[0]
 _OUTSIDE: Final = frozenset({"TIMEOUT_WALL", "TIMEOUT_CPU", "CANCELLED"})
 """Ends that depend on how fast the machine is or on who is waiting: a replay may meet another of them."""
-
-
-class Journal(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """What went into a run. `image` is the digest of the guest's image, `request` the message it got, `pending` the message
-    it waits for an answer to."""
-
-    session_id: str
-    language: Language
-    image: bytes
-    request: bytes
-    stdin: bytes
-    limits: SessionLimits
-    free_bytes: int
-    events: list[Event]
-    pending: bytes | None
 
 
 class Ending(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -121,8 +106,7 @@ class Recording:
         stored = snapshots.decode_record(opened, _Stored, PURPOSE)
         if stored.format != FORMAT or stored.version != VERSION:
             raise RequestError("SNAPSHOT_VERSION_MISMATCH", f"the recording has version {stored.version}, not {VERSION}")
-        if not all(0 <= kind <= MESSAGE and isinstance(value, int) != (kind > 3) for kind, value, _ in stored.journal.events):
-            raise corrupt("the journal has an entry that is not one")
+        stored.journal.check()
         allowed = memory_mb if memory_mb is not None else MOST.memory_mb
         snapshot = snapshots.unpack(stored.snapshot, memory_mb=allowed, files=files, store=store)
         return cls(snapshots.thaw(snapshot, files=files, store=store), stored.journal, stored.ending)
@@ -147,18 +131,7 @@ def record(
 def _recording(
     session: Session, request: RunRequest, start: SessionState, tape: Tape, result: RunResult, store: Images
 ) -> Recording:
-    journal = Journal(
-        session_id=session.id,
-        language=request.language,
-        image=bytes.fromhex(tape.image),
-        request=tape.request or b"",
-        stdin=request.stdin.encode("utf-8", "replace"),
-        limits=session.limits_of(request),
-        free_bytes=tape.free_bytes,
-        events=tape.events,
-        pending=tape.pending,
-    )
-    return Recording(start, journal, _ending(session, tape, result, store))
+    return Recording(start, Journal.of(session, request, tape), _ending(session, tape, result, store))
 
 
 def _ending(session: Session, tape: Tape, result: RunResult, store: Images) -> Ending:
@@ -215,8 +188,8 @@ def replay(
     session = _session(recording, registry, patient, store)
     try:
         result = _run(session, recording, tape, on_output)
-        _raise_refusal(result)
-        again = _recording(session, _request(recording), recording.start, tape, result, store)
+        raise_refusal(result)
+        again = _recording(session, recording.journal.again(), recording.start, tape, result, store)
         if not answers:
             if stopped is None:
                 tape.check_finished()
@@ -248,11 +221,11 @@ def resume(
     session = _session(recording, registry, False, store, limits)
     result = _run(session, recording, tape, on_output)
     try:
-        _raise_refusal(result)
+        raise_refusal(result)
     except RequestError:
         session.close()
         raise
-    return Replayed(result, session, _recording(session, _request(recording), recording.start, tape, result, store))
+    return Replayed(result, session, _recording(session, recording.journal.again(), recording.start, tape, result, store))
 
 
 def _session(
@@ -263,47 +236,19 @@ def _session(
     chosen = limits or journal.limits
     if patient:
         chosen = msgspec.structs.replace(chosen, cpu_ms=MOST.cpu_ms, wall_ms=MOST.wall_ms)
-    clocks = [value for kind, value, _ in journal.events if kind == MONOTONIC and isinstance(value, int)]
-    # Memory that cost nothing then costs nothing now, but no more than there was.
-    guests = {
-        name: dataclasses.replace(guest, free_bytes=min(journal.free_bytes, guest.memory_bytes))
-        for name, guest in start.guests.items()
-    }
-    state = dataclasses.replace(start, monotonic_ns=max([start.monotonic_ns, *clocks]), guests=guests)
     return Session(
         journal.session_id,
         language=start.language,
         limits=chosen,
         registry=registry,
         metered=start.metered,
-        state=state,
+        state=journal.state(start),
         store=store,
     )
 
 
-def _request(recording: Recording) -> RunRequest:
-    journal = recording.journal
-    language = Language.JAVASCRIPT if journal.language is Language.TYPESCRIPT else journal.language
-    return RunRequest(
-        session_id=journal.session_id,
-        language=language,
-        code="",
-        inputs={},
-        return_snapshot=False,
-        validate_only=False,
-        stdin=journal.stdin.decode("utf-8", "replace"),
-    )
-
-
 def _run(session: Session, recording: Recording, tape: Tape, on_output: OnOutput | None) -> RunResult:
-    return session.run(_request(recording), on_output=on_output, tape=tape)
-
-
-def _raise_refusal(result: RunResult) -> None:
-    """What the tape itself refused is the replay's failure, not the program's."""
-    error = result.error
-    if error is not None and error.code in ("REPLAY_MISMATCH", "SNAPSHOT_VERSION_MISMATCH"):
-        raise RequestError(error.code, error.message, error.hint)
+    return session.run(recording.journal.again(), on_output=on_output, tape=tape)
 
 
 def _stop_of(ending: Ending) -> Stop | None:

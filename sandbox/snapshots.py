@@ -53,6 +53,7 @@ from sandbox.wire import DEFAULT_LIMITS, SNAPSHOT_VERSION, Language, SessionLimi
 
 FORMAT: Final = "hatchway-snapshot"
 PURPOSE: Final = "snapshot"
+_BATCH_PAGES: Final = 256
 _GUEST_NAME: Final = re.compile(r"[a-z][a-z0-9]{0,31}")
 T = TypeVar("T")
 Find = Callable[[bytes], bytes]
@@ -121,10 +122,14 @@ def id_of(encoded_manifest: bytes) -> str:
 
 def take(state: SessionState, origin: Origin, *, store: Images = images) -> Snapshot:
     """A snapshot of `state`."""
-    return _take(state, origin, {name: guest.changed_pages() for name, guest in sorted(state.guests.items())}, store)
+    pages = {name: guest.changed_pages() for name, guest in sorted(state.guests.items())}
+    digests = {name: digests_of(changed, state.guests[name].sums) for name, changed in pages.items()}
+    return _take(state, origin, pages, digests, store)
 
 
-def _take(state: SessionState, origin: Origin, pages: Mapping[str, Mapping[int, bytes]], store: Images) -> Snapshot:
+def _take(
+    state: SessionState, origin: Origin, pages: Mapping[str, Mapping[int, bytes]], digests: Mapping[str, bytes], store: Images
+) -> Snapshot:
     guests, chunks = {}, {}
     for name in pages:
         guest = state.guests[name]
@@ -133,7 +138,7 @@ def _take(state: SessionState, origin: Origin, pages: Mapping[str, Mapping[int, 
             image=bytes.fromhex(guest.image.memory_digest),
             memory_bytes=guest.memory_bytes,
             pages=pack_numbers(pages[name]),
-            digests=digests_of(pages[name], guest.sums),
+            digests=digests[name],
             descriptors=write_table(guest.table),
             tools=list(guest.tools),
         )
@@ -222,19 +227,26 @@ def verify(snapshot: Snapshot) -> None:
 
 
 def save(state: SessionState, origin: Origin, keys: Keys, *, tenant: str = LOCAL_TENANT, store: Images = images) -> bytes:
-    """`take`, `pack` and `seal` in one, faster: while pages are hashed here, another thread compresses them."""
+    """`take`, `pack` and `seal` in one, faster: while pages are hashed here, other threads compress those before."""
     frames = Frames()
-    masks, pages = {}, {}
+    masks: dict[str, bytes] = {}
+    pages: dict[str, dict[int, bytes]] = {}
+    digests: dict[str, bytes] = {}
     for name, guest in sorted(state.guests.items()):
-        written = guest.written_pages()
-        found = write_blocks(written, b"", guest.image.root, (), frames.put, guest.sums)
-        # A mask of 0 is a page that was written and is as it was.
-        pages[name] = dict(itertools.compress(written.items(), found))
-        masks[name] = found.replace(b"\0", b"")
+        written = iter(guest.written_pages().items())
+        masks[name], pages[name], digests[name] = b"", {}, b""
+        # Hashing leaves the interpreter to others, comparing does not: a batch of each in turn keeps all threads busy.
+        while batch := dict(itertools.islice(written, _BATCH_PAGES)):
+            found = write_blocks(batch, b"", guest.image.root, (), frames.put, guest.sums)
+            # A mask of 0 is a page that was written and is as it was.
+            changed = dict(itertools.compress(batch.items(), found))
+            pages[name].update(changed)
+            masks[name] += found.replace(b"\0", b"")
+            digests[name] += digests_of(changed, guest.sums)
     for chunk in dict.fromkeys(bytes(block) for block in blocks_of_files(state.files, store.files())):
         frames.put([chunk])
     frames.finish()
-    snapshot = _take(state, origin, pages, store)
+    snapshot = _take(state, origin, pages, digests, store)
     packed = Pack(
         manifest=snapshot.encoded,
         base=None,

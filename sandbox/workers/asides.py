@@ -85,7 +85,7 @@ def _run(fork: Fork, aside: Aside, prepared: Prepared | None, cancel: Cancel, me
             pass  # a full disk: what a program needs is on its standard input too
     before = vfs.checkpoint()
     if prepared is not None:
-        result = run_module(prepared, vfs, aside, fork.limits, cancel, meter)
+        result = run_module(prepared, vfs, aside, fork.limits, fork.registry, cancel, meter)
     else:
         result = fork.run(_request(aside, fork.language), cancel=cancel, on_output=meter)
     if meter.is_over or result.error is not None:

@@ -214,4 +214,7 @@ class Workers(Protocol):
     async def of(self, tenant: str) -> Worker:
         """The tenant's worker, started if there is none. Raises `WorkerLost` if none can be had."""
 
+    async def forget(self, tenant: str) -> None:
+        """End the tenant's worker with everything in it; what runs there is lost."""
+
     async def aclose(self) -> None: ...

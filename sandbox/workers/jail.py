@@ -37,8 +37,9 @@ FILES_MAX: Final = 1024
 THREADS_MAX: Final = 2048
 FILE_BYTES_MAX: Final = 4 << 30
 """A template's memory is a file without a name, of up to this size."""
-DATA_BYTES_MAX: Final = 64 << 30
-"""Private memory that could be written, used or not: each session maps its whole image. What is used is the watchdog's."""
+DATA_BYTES_MAX: Final = 1 << 40
+"""Private memory that could be written, used or not: each session maps its whole image, some 200 MiB for Python, and there may
+be hundreds. What is used is the watchdog's."""
 _FIRST_USER: Final = 0x6000_0000
 _NOBODY: Final = 65534
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS, _PR_CAPBSET_DROP, _PR_SET_DUMPABLE = 1, 38, 24, 4

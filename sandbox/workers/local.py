@@ -23,6 +23,7 @@ from sandbox.errors import RequestError
 from sandbox.generations import VfsLimits
 from sandbox.images import Images, images
 from sandbox.limits import MOST
+from sandbox.reruns import raise_refusal
 from sandbox.session import Session, check_session_id
 from sandbox.snapshots import Origin, capability_digests
 from sandbox.states import SessionState
@@ -46,7 +47,7 @@ from sandbox.workers.interface import (
 )
 from sandbox.workers.outputs import Output
 from sandbox.workers.slots import Seat, SeatedCancel, Slots
-from sandbox.workers.suspensions import Notes, Suspended, raise_refusal, suspend
+from sandbox.workers.suspensions import Notes, Suspended, suspend
 from sandbox.workers.threads import Threads
 from sandbox.workers.trees import Digests, Plan, carry_out, compare, read_entries
 
@@ -382,6 +383,11 @@ class LocalWorkers:
         if worker is None:
             worker = self._workers[tenant] = LocalWorker(slots=self._slots, threads=self._threads, store=self._images)
         return worker
+
+    async def forget(self, tenant: str) -> None:
+        worker = self._workers.pop(tenant, None)
+        if worker is not None:
+            await worker.aclose()
 
     async def aclose(self) -> None:
         for worker in self._workers.values():

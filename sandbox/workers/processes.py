@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from sandbox.capabilities import Capability
-from sandbox.errors import RequestError, SandboxError
+from sandbox.errors import RequestError, SandboxError, SetupError
 from sandbox.limits import MOST
 from sandbox.wire import ErrorObject, RunRequest
 from sandbox.workers import protocol
@@ -37,7 +37,7 @@ from sandbox.workers.interface import (
     Status,
     WorkerLost,
 )
-from sandbox.workers.protocol import Called, Failure, Request, Wanted
+from sandbox.workers.protocol import NOT_READY, Called, Failure, Request, Wanted
 
 _CALLS_MAX: Final = 64
 """Calls of one request that are under way at once: a guest makes one, and may leave a few behind."""
@@ -209,6 +209,8 @@ class ProcessWorker:
         found = failure.error
         if failure.refused:
             raise RequestError(found.code, found.message, found.hint)
+        if found.code == NOT_READY:
+            raise SetupError(found.message)
         raise SandboxError(f"the worker failed: {found.message}")
 
     async def ping(self) -> None:

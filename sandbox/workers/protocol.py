@@ -128,6 +128,10 @@ Request = (
 Answer = None | bool | FileChanges | RunOutcome | AsideOutcome | Frozen | Status
 
 
+NOT_READY: Final = "NOT_READY"
+"""The code of a failure that is a `SetupError`: a guest is not compiled here yet."""
+
+
 class Failure(msgspec.Struct, frozen=True):
     """`refused`: the request's fault; otherwise the worker's own."""
 

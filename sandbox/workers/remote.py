@@ -41,12 +41,14 @@ _PROGRAM: Final = "from sandbox.workers.zygote import main; main()"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolOptions:
-    """`memory_bytes_max` is a worker's own memory, of all its sessions. `answer_seconds` is how long a worker may not answer."""
+    """`memory_bytes_max` is a worker's own memory, of all its sessions. `answer_seconds` is how long a worker may not answer.
+    `stale_seconds`: whoever was given a worker just before it was replaced has so long to begin."""
 
     jail: Mode = "required"
     cache: str | None = None
     spares: int = 1
     idle_seconds: float = 600.0
+    stale_seconds: float = 2.0
     watch_seconds: float = 1.0
     answer_seconds: float = 10.0
     memory_bytes_max: int = 4 << 30
@@ -218,6 +220,11 @@ class ProcessWorkers:
         process.used_at = time.monotonic()
         return process.worker
 
+    async def forget(self, tenant: str) -> None:
+        process = self._of_tenant.get(tenant)
+        if process is not None:
+            self._end(process, "its tenant is gone")
+
     @property
     def spares(self) -> int:
         """Workers that are ready for whoever comes."""
@@ -231,7 +238,7 @@ class ProcessWorkers:
         process = None
         while self._spares and process is None:
             spare = self._spares.pop(0)
-            process = None if spare.worker.is_lost else spare
+            process = spare if await self._answers(spare) else None
         if process is None:
             process = await self._spawn()
         process.tenant = tenant
@@ -241,6 +248,15 @@ class ProcessWorkers:
             raise WorkerLost("the worker ended as it began")
         self._refill()
         return process
+
+    async def _answers(self, spare: _Process) -> bool:
+        """A spare may have died with its zygote, and nobody noticed yet."""
+        try:
+            await asyncio.wait_for(spare.worker.ping(), self.options.answer_seconds)
+        except (TimeoutError, SandboxError) as error:
+            self._end(spare, str(error) or "it did not answer")
+            return False
+        return True
 
     async def _spawn(self) -> _Process:
         zygote = self._ensure_zygote()
@@ -329,7 +345,9 @@ class ProcessWorkers:
         options = self.options
         if process.worker.is_lost:
             return None
-        if process.is_stale and not process.worker.busy:
+        if process.worker.busy or process in self._spares:
+            process.used_at = now
+        if process.is_stale and now - process.used_at > options.stale_seconds:
             return "it was replaced"
         process.silent_seconds += passed
         if process.pinged is None or process.pinged.done():
@@ -340,8 +358,6 @@ class ProcessWorkers:
         used = own_memory_bytes(process.pid)
         if used > options.memory_bytes_max:
             return f"it uses {used >> 20} MiB of memory, more than {options.memory_bytes_max >> 20}"
-        if process.worker.busy or process in self._spares:
-            process.used_at = now
         return "nobody uses it" if process.tenant is not None and now - process.used_at > options.idle_seconds else None
 
     @staticmethod

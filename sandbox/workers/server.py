@@ -16,14 +16,14 @@ from typing import Any
 
 import msgspec
 
-from sandbox.errors import RequestError
+from sandbox.errors import RequestError, SetupError
 from sandbox.wire import ErrorObject
 from sandbox.workers import protocol
 from sandbox.workers.connections import Connection
 from sandbox.workers.frames import CALL, FAILURE, FETCH, OUTPUT, REPLY, REQUEST, RESULT, STOP, Frame, FrameError
 from sandbox.workers.interface import CallReply, OnCall, OnOutput
 from sandbox.workers.local import LocalWorker
-from sandbox.workers.protocol import Answer, Called, Failure, Request, Wanted
+from sandbox.workers.protocol import NOT_READY, Answer, Called, Failure, Request, Wanted
 
 _encode = msgspec.json.Encoder().encode
 
@@ -73,6 +73,8 @@ class Server:
             self._send(Frame(RESULT, number, body, blobs))
         except RequestError as refused:
             self._fail(number, refused.error, True)
+        except SetupError as error:
+            self._fail(number, ErrorObject(code=NOT_READY, message=str(error)), False)
         except FrameError as error:
             self._fail(number, ErrorObject(code="RESULT_TOO_LARGE", message=str(error)), True)
         except Exception as error:

@@ -12,7 +12,6 @@ notes are full goes on without any, and can no longer be put away. Does not know
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -24,14 +23,14 @@ from sandbox.capabilities import Capability, Registry, ToolCallContext, digest
 from sandbox.errors import RequestError
 from sandbox.generations import VfsLimits
 from sandbox.images import Images
-from sandbox.journal import MESSAGE, MONOTONIC, Event, Tape
+from sandbox.journal import MESSAGE, Event, Tape
 from sandbox.limits import lower
-from sandbox.recordings import Journal
+from sandbox.reruns import Journal
 from sandbox.sealing import corrupt
 from sandbox.session import OnOutput, Session
 from sandbox.snapshots import Origin
 from sandbox.states import SessionState
-from sandbox.wire import CallStatus, ExternalCallRecord, Language, RunRequest, RunResult, SessionLimits, SideEffect
+from sandbox.wire import CallStatus, ExternalCallRecord, RunRequest, RunResult, SessionLimits, SideEffect
 from sandbox.workers.interface import CallReply
 
 FORMAT: Final = "hatchway-suspension"
@@ -78,17 +77,7 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
 
 def suspend(session: Session, request: RunRequest, notes: Notes, result: RunResult, store: Images) -> bytes:
     """The run that has just been put away."""
-    journal = Journal(
-        session_id=session.id,
-        language=request.language,
-        image=bytes.fromhex(notes.image),
-        request=notes.request or b"",
-        stdin=request.stdin.encode("utf-8", "replace"),
-        limits=session.limits_of(request),
-        free_bytes=notes.free_bytes,
-        events=notes.events,
-        pending=notes.pending,
-    )
+    journal = Journal.of(session, request, notes)
     origin = Origin(session.id, session.limits, label="start of a run that waits")
     packed = snapshots.pack(snapshots.take(session.freeze(), origin, store=store))
     made = [call for call in result.external_calls if call.status is not CallStatus.APPROVAL_PENDING]
@@ -119,8 +108,7 @@ class Suspended:
         if stored.format != FORMAT or stored.version != VERSION:
             raise RequestError("SNAPSHOT_VERSION_MISMATCH", f"the suspended run has version {stored.version}, not {VERSION}")
         journal = stored.journal
-        if not all(0 <= kind <= MESSAGE and isinstance(value, int) != (kind > 3) for kind, value, _ in journal.events):
-            raise corrupt("the journal has an entry that is not one")
+        journal.check()
         if journal.pending is None:
             raise RequestError("INVALID_ARGUMENT", "the run does not wait for anything")
         try:
@@ -141,12 +129,6 @@ class Suspended:
     def session(self, limits: SessionLimits, files: VfsLimits, registry: Registry, store: Images) -> Session:
         """A session in the state the run started from."""
         journal, start = self.journal, self.start
-        clocks = [value for kind, value, _ in journal.events if kind == MONOTONIC and isinstance(value, int)]
-        guests = {
-            name: dataclasses.replace(guest, free_bytes=min(journal.free_bytes, guest.memory_bytes))
-            for name, guest in start.guests.items()
-        }
-        state = dataclasses.replace(start, monotonic_ns=max([start.monotonic_ns, *clocks]), guests=guests)
         return Session(
             journal.session_id,
             language=start.language,
@@ -154,7 +136,7 @@ class Suspended:
             files=files,
             registry=registry,
             metered=start.metered,
-            state=state,
+            state=journal.state(start),
             store=store,
         )
 
@@ -171,16 +153,7 @@ class Suspended:
         journal = self.journal
         allowed = lower(limits, journal.limits)
         left = max(0, allowed.max_external_calls - len(self.calls))
-        return RunRequest(
-            session_id=journal.session_id,
-            language=Language.JAVASCRIPT if journal.language is Language.TYPESCRIPT else journal.language,
-            code="",
-            inputs={},
-            return_snapshot=False,
-            validate_only=False,
-            stdin=journal.stdin.decode("utf-8", "replace"),
-            limits=msgspec.structs.replace(allowed, max_external_calls=left),
-        )
+        return journal.again(msgspec.structs.replace(allowed, max_external_calls=left))
 
     def unshown(self, on_output: OnOutput | None) -> OnOutput | None:
         """`on_output` without what was shown before the run was put away."""
@@ -213,13 +186,6 @@ class Suspended:
             response_digest=digest(reply.value) if reply.error is None else None,
             error=reply.error,
         )
-
-
-def raise_refusal(result: RunResult) -> None:
-    """What the notes themselves refuse is not the program's failure."""
-    error = result.error
-    if error is not None and error.code in ("REPLAY_MISMATCH", "SNAPSHOT_VERSION_MISMATCH"):
-        raise RequestError(error.code, error.message, error.hint)
 
 
 def _encode_reply(reply: CallReply) -> bytes:

@@ -11,8 +11,8 @@ from sandbox.cbor import CborError, decode, encode
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**64), 2**64 - 1) | st.binary(max_size=300) | st.text(max_size=50),
-    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=30), inner, max_size=5),
-    max_leaves=20,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=30), inner, max_size=4),
+    max_leaves=10,
 )
 
 

@@ -42,6 +42,13 @@ def test_variables_are_in_the_environment_of_the_run(session: Session, language:
     assert read({"A": "2", "B": ""}) == "2"
 
 
+@pytest.mark.parametrize("language", sorted(READ))
+def test_variables_stay_until_a_later_run_brings_others(session: Session, language: Language) -> None:
+    run(session, language, READ[language], {"A": "1", "B": "2"})
+    result = run(session, language, READ[language], {"B": "3"})
+    assert (result.result if isinstance(result.result, str) else result.stdout.strip()) == "13"
+
+
 @pytest.mark.parametrize(
     "env",
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import struct
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -255,6 +256,17 @@ def test_many_small_turns_are_put_back_past_the_journals_length(new_box: NewBox,
     before = pages_of(box, language)
     kill(box, language)
     assert pages_of(box, language) == before
+
+
+def test_turn_that_waited_long_and_computed_little_is_small(new_box: NewBox, monkeypatch: pytest.MonkeyPatch) -> None:
+    box = new_box()
+    for _ in range(2):  # the first has more to do, and is saved before the second
+        box.run("1")
+    saved: list[Guest] = []
+    monkeypatch.setattr(Guest, "_save", saved.append)
+    box.run("print(1)", on_output=lambda stream, data: time.sleep(0.02))
+    assert box.run("1").result == 1
+    assert saved == []
 
 
 def test_small_turn_that_met_a_memory_limit_meets_it_again_when_repeated(new_box: NewBox) -> None:

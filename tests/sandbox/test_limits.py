@@ -214,3 +214,18 @@ def test_guest_far_from_its_end_is_asked_seldom_and_near_it_at_every_tick() -> N
     assert Run(with_limits(wall_ms=60_000, cpu_ms=60_000)).ticks_to_next_check() == 5
     assert Run(with_limits(wall_ms=1, cpu_ms=60_000)).ticks_to_next_check() == 1
     assert Run(with_limits(wall_ms=60_000, cpu_ms=1)).ticks_to_next_check() == 1
+
+
+def test_cancel_lets_every_guest_be_asked_at_once_however_far_it_is_from_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Counting:
+        ticks = 0
+
+        def tick(self) -> None:
+            self.ticks += 1
+
+    engine, ticker = Counting(), limits.Ticker()
+    ticker.add(engine)  # type: ignore[arg-type]
+    monkeypatch.setattr(limits, "ticker", ticker)
+    run = Run(MOST)
+    run.cancel()
+    assert engine.ticks >= run.ticks_to_next_check() > 1

@@ -23,7 +23,7 @@ _IMPORTS = tuple(("wasi_snapshot_preview1", name, *kinds) for name, kinds in SIG
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
     folder = tmp_path_factory.mktemp("client")
     wasm, code = folder / "client.wasm", folder / "client.cwasm"
-    compiler = [sys.executable, "-m", "ziglang", "cc", "-target", "wasm32-wasi", "-Wall", "-Wextra", "-Werror", "-O1", "-s"]
+    compiler = [sys.executable, "-m", "ziglang", "cc", "-target", "wasm32-wasi", "-Wall", "-Wextra", "-Werror", "-O2", "-s"]
     subprocess.run([*compiler, "-o", wasm, _SOURCE], check=True)
     engine = Engine(metered=False)
     code.write_bytes(engine.compile(wasm.read_bytes()))

@@ -8,6 +8,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
+import pytest
+
 from sandbox.descriptors import DescriptorTable
 from sandbox.errnos import NAMES
 from sandbox.memory import MemoryFault
@@ -228,3 +230,18 @@ class Client:
         data = self.read(fd, 1 << 20)
         self.close(fd)
         return data
+
+
+def furnished() -> Client:
+    """A guest with a file of ten bytes and an empty directory."""
+    client = Client()
+    client.write_file("workspace/f", b"0123456789")
+    client.mkdir("workspace/d")
+    return client
+
+
+def refused(client: Client, name: str, *args: int) -> str:
+    """The name of the error that a call is refused with."""
+    with pytest.raises(Refused) as caught:
+        client.call(name, *args)
+    return caught.value.name

@@ -7,10 +7,17 @@ import linecache
 import sys
 import traceback
 
+from _hatchway.absent import NETWORK, THREADS
 from _hatchway.capabilities import ToolError
 from _hatchway.surroundings import flush_streams, lift_recursion_limit, main, say
 
 OURS = ("<hatchway", "<reactor>")
+NAME_MAX = 80
+OF_THE_NETWORK = frozenset(("aiohttp", "boto3", "httpx", "openai", "requests", "ssl", "_ssl", "urllib3", "websockets"))
+ADVICE_ON_SITES = (
+    ". Site initialization is disabled, did you forget to add the site-packages directory to sys.path or to enable your virtual "
+    "environment?"
+)
 CODES = (
     (SyntaxError, "SYNTAX_ERROR"),
     (NameError, "UNKNOWN_TOOL"),
@@ -76,15 +83,17 @@ def hint_of(error, code):
     if code == "UNKNOWN_TOOL":
         name = getattr(error, "name", None) or ""
         known = [*vars(main), *vars(builtins)]
-        near = difflib.get_close_matches(name, known, 1)
+        near = difflib.get_close_matches(name, known, 1) if len(name) <= NAME_MAX else ()  # it takes its time
         return f"did you mean {near[0]!r}?" if near else None
     if isinstance(error, ImportError):
+        if error.name is not None and error.name.partition(".")[0] in OF_THE_NETWORK:
+            return NETWORK
         return "only the standard library and the bundled packages can be imported; LIMITATIONS.md lists them"
     if code == "STACK_OVERFLOW":
         return "raise limits.max_stack_depth"
     if code == "MEMORY_EXCEEDED":
         return "raise limits.memory_mb"
-    return None
+    return THREADS if isinstance(error, RuntimeError) and str(error) == "can't start new thread" else None
 
 
 def code_of(error):
@@ -109,7 +118,8 @@ def describe(error, filename):
     try:
         if isinstance(error, SyntaxError) and error.filename == filename:
             error.__traceback__ = None  # the program never ran: its frames are the parser's
-        sys.stderr.write("".join(traceback.format_exception(error, limit=-50)))
+        # Python's own advice is for who starts the interpreter.
+        sys.stderr.write("".join(traceback.format_exception(error, limit=-50)).replace(ADVICE_ON_SITES, ""))
     except Exception:
         say(f"{type(error).__name__}\n")
     try:

@@ -11,12 +11,11 @@ import gc
 import importlib
 import linecache
 import os
-import socket
 import sys
 import types
 
 import _reactor
-from _hatchway import loop, surroundings, turn
+from _hatchway import absent, loop, surroundings, turn
 from _hatchway.capabilities import ToolError, Tools, awaited
 from _hatchway.displays import add_figure, backend, display, displays
 
@@ -125,10 +124,6 @@ PRELOADED = [
 ]
 
 
-def no_network(*args, **kwargs):
-    raise OSError("the sandbox has no network; what is outside is reached through capabilities (tools.…)")
-
-
 def drive(source, environ):
     """Stands in for the driver's `turn`, with the driver's globals. Answers with a status, and whether to quit."""
     if environ is not None:
@@ -144,7 +139,7 @@ def install():
     builtins.ToolError = ToolError
     sys.setrecursionlimit = surroundings.limited_recursion
     _frozen_importlib._find_and_load = surroundings.find_and_load_deeply
-    socket.getaddrinfo = socket.gethostbyname = no_network
+    absent.install()
     asyncio.events.new_event_loop = loop.Loop
     asyncio.new_event_loop = loop.Loop
     asyncio.runners.events.new_event_loop = loop.Loop
@@ -190,4 +185,19 @@ def settle():
         linecache.cache.pop(filename, None)
     turn.sources.clear()
     gc.collect()
+    scrub()
     gc.freeze()
+
+
+def scrub():
+    """Fill free memory with zeros: what sessions later write there is then not mixed with remains of the warm-up, which every
+    snapshot would have to carry."""
+    held = []
+    size = 3 << 19  # more than any piece that is free
+    end = id(bytes(size))  # from there on memory grows
+    while size >= 32:
+        one = bytes(size - 24)
+        if id(one) < end:
+            held.append(one)
+        else:
+            size //= 2

@@ -3,6 +3,8 @@
 import asyncio
 import time
 
+from _hatchway.absent import no_processes
+
 
 class Sleeper:
     """Stands where the event loop expects a selector: with no sockets, waiting for events is sleeping."""
@@ -40,6 +42,9 @@ class Loop(asyncio.BaseEventLoop):
 
     async def shutdown_default_executor(self, timeout=None):
         pass
+
+    async def _make_subprocess_transport(self, *args, **kwargs):
+        no_processes()
 
 
 session_loop = None

@@ -125,6 +125,8 @@ def run_program(request, filename):
     inputs = request.get("inputs")
     if inputs:
         names.update(inputs)
+    if has_code(statements) or has_code(last):
+        remember(request["code"], filename)
     before = names.get("result", MISSING)
     value = evaluate(statements, last, names)
     after = names.get("result", MISSING)
@@ -133,8 +135,6 @@ def run_program(request, filename):
         value = after
     elif type(value) not in SCALARS and is_shown(value):
         value = None  # shown instead
-    if has_code(statements) or has_code(last):
-        remember(request["code"], filename)
     show_figures()
     if displays:
         encode_result(value)
@@ -189,6 +189,8 @@ def make_ready(request):
         offer(request["tools"])
     if "env" in request:
         os.environ.update(request["env"])
+    if "filename" in request:
+        main.__file__ = os.path.abspath(request["filename"])
 
 
 def report_failure(error, text, filename):

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from sandbox.capabilities import Capability
 from sandbox.wire import DEFAULT_LIMITS, Language, RunRequest, RunResult, SessionLimits
 from sandbox.workers.interface import FileName, Opening, RunOutcome, Worker
+
+Scene = Callable[[Worker], Awaitable[None]]
+Play = Callable[[Scene], None]
+"""Plays a scene with a worker of a tenant that nobody else is."""
 
 
 def request(code: str, session_id: str = "s", language: Language = Language.PYTHON, **more: Any) -> RunRequest:

@@ -214,6 +214,18 @@ def test_a_refreshed_pool_lets_what_is_under_way_end(with_pool: Pool) -> None:
     with_pool(act)
 
 
+def test_whoever_was_given_a_worker_just_before_it_was_replaced_may_begin(with_pool: Pool) -> None:
+    async def act(workers: ProcessWorkers) -> None:
+        worker = await workers.of("acme")
+        await workers.refresh()
+        for _ in range(10):
+            await asyncio.sleep(workers.options.watch_seconds)
+        await worker.open(opening())
+        assert await value(worker, "1 + 1") == 2
+
+    with_pool(act, stale_seconds=3600)
+
+
 def test_a_guest_that_is_not_compiled_yet_is_said_to_be_so(tmp_path: Path) -> None:
     async def main() -> None:
         workers = ProcessWorkers(PoolOptions(cache=str(tmp_path / "cache"), spares=0))

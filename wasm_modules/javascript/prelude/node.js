@@ -1,10 +1,7 @@
 // node.js: process, the small modules scripts import without thinking (util, os, url, timers), and the list of all built-in ones.
 (function (native, hooks) {
   const environment = {};
-  hooks.setEnvironment = (values) => {
-    for (const name of Object.keys(environment)) delete environment[name];
-    Object.assign(environment, values);
-  };
+  hooks.setEnvironment = (values) => Object.assign(environment, values);
 
   const stream = (fd) => ({
     fd,

@@ -1,0 +1,76 @@
+"""What the sandbox does not have: network, processes, threads. Programs that ask for them are told what there is instead, and get
+what works without."""
+
+import concurrent.futures
+import errno
+import hashlib
+import hmac
+import os
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+
+NETWORK = "the sandbox has no network; what is outside is reached through capabilities (tools.…)"
+PROCESSES = 'the sandbox has no processes; shell programs run in the same session with language="shell"'
+THREADS = "the sandbox has no threads: call the function, await it, or submit it to a ThreadPoolExecutor, which calls it at once"
+
+
+def no_network(*args, **kwargs):
+    raise OSError(NETWORK)
+
+
+def no_processes(*args, **kwargs):
+    raise OSError(errno.ENOTSUP, PROCESSES)
+
+
+def open_unknown(self, request):
+    """Without TLS nothing opens https addresses, and the library calls them unknown."""
+    raise urllib.error.URLError(NETWORK if request.type in ("https", "ftp") else f"unknown url type: {request.type}")
+
+
+def submit(self, function, /, *args, **kwargs):
+    """An executor's `submit` without threads: the call happens now."""
+    if self._shutdown:
+        raise RuntimeError("cannot schedule new futures after shutdown")
+    if "_worker" not in self.__dict__:
+        self._worker = self._create_worker_context()
+        self._worker.initialize()
+    future = concurrent.futures.Future()
+    future.set_running_or_notify_cancel()
+    try:
+        result = function(*args, **kwargs)
+    except Exception as error:
+        future.set_exception(error)
+    else:
+        future.set_result(result)
+    return future
+
+
+def pbkdf2_hmac(hash_name, password, salt, iterations, dklen=None):
+    """RFC 8018, as `hashlib` has it where OpenSSL is."""
+    keyed = hmac.new(bytes(password), None, hash_name)
+    length = keyed.digest_size if dklen is None else dklen
+    if iterations < 1 or length < 1:
+        raise ValueError("iterations and dklen must be at least 1")
+    derived = b""
+    for block in range(1, -(-length // keyed.digest_size) + 1):
+        step = bytes(salt) + block.to_bytes(4, "big")
+        mixed = 0
+        for _ in range(iterations):
+            turn = keyed.copy()
+            turn.update(step)
+            step = turn.digest()
+            mixed ^= int.from_bytes(step, "big")
+        derived += mixed.to_bytes(keyed.digest_size, "big")
+    return derived[:length]
+
+
+def install():
+    socket.getaddrinfo = socket.gethostbyname = socket.socket.__init__ = no_network
+    urllib.request.UnknownHandler.unknown_open = open_unknown
+    os.system = os.popen = os.pipe = subprocess.Popen.__init__ = no_processes
+    concurrent.futures.ThreadPoolExecutor.submit = submit
+    time.thread_time, time.thread_time_ns = time.process_time, time.process_time_ns
+    hashlib.pbkdf2_hmac = pbkdf2_hmac
