@@ -34,6 +34,9 @@ from sandbox.paths import StorePath, normalize_store_path
 
 Infos: TypeAlias = list[FileInfo]
 Matches: TypeAlias = list[GrepMatch]
+Paths: TypeAlias = list[str]
+Permitted: TypeAlias = Callable[[str], bool]
+"""Whether somebody may have what is stored at a path."""
 _LINKS_MAX: Final = 40
 _ATTEMPTS: Final = 5
 
@@ -50,6 +53,10 @@ def normalize(path: str) -> StorePath:
         raise BadRequest("INVALID_PATH", f"not a valid path: {path[:100]!a}: {error}") from None
 
 
+def everything(_: str) -> bool:
+    return True
+
+
 def encoding_of(content: bytes) -> Encoding:
     """How bytes travel: as text if they are text."""
     try:
@@ -64,23 +71,26 @@ class Files:
         self._store = store
         self._clock_ms = clock_ms
 
-    async def read(self, tenant: str, session_id: str, path: str) -> SessionFile | None:
+    async def read(self, tenant: str, session_id: str, path: str, permitted: Permitted = everything) -> SessionFile | None:
+        """What a link leads to must be `permitted` as well, here and below; else there is nothing."""
         key = normalize(path)
         if key == "/":
             return SessionFile(**_facts(self._root(session_id)), content=None)
-        found = await self._content(tenant, session_id, key)
+        found = await self._content(tenant, session_id, key, permitted)
         return None if found is None else _session_file(*found)
 
-    async def read_bytes(self, tenant: str, session_id: str, path: str) -> tuple[StoredFile, bytes] | None:
+    async def read_bytes(
+        self, tenant: str, session_id: str, path: str, permitted: Permitted = everything
+    ) -> tuple[StoredFile, bytes] | None:
         """A file's bytes and its digest, for those who do not want text. A directory has none."""
         key = normalize(path)
-        return None if key == "/" else await self._content(tenant, session_id, key)
+        return None if key == "/" else await self._content(tenant, session_id, key, permitted)
 
-    async def stat(self, tenant: str, session_id: str, path: str) -> FileStat | None:
+    async def stat(self, tenant: str, session_id: str, path: str, permitted: Permitted = everything) -> FileStat | None:
         key = normalize(path)
         if key == "/":
             return _stat(self._root(session_id))
-        found = await self._content(tenant, session_id, key)
+        found = await self._content(tenant, session_id, key, permitted)
         return None if found is None else _stat(found[0])
 
     async def list(self, tenant: str, session_id: str, path: str = "/") -> Infos:
@@ -114,11 +124,21 @@ class Files:
         found = await self._store.file(tenant, session_id, key)
         return FileInfo(**_facts(found)) if found is not None else await self.mkdir(tenant, session_id, path)
 
-    async def delete(self, tenant: str, session_id: str, path: str, *, recursive: bool = False) -> bool:
-        """False for the root, what is not there, a read-only file, and a directory with entries unless `recursive`."""
+    async def below(self, tenant: str, session_id: str, path: str) -> Paths:
+        """All paths below one."""
+        base = normalize(path).rstrip("/") + "/"
+        return [one.path for one in await self._store.tree(tenant, session_id) if one.path.startswith(base)]
+
+    async def delete(
+        self, tenant: str, session_id: str, path: str, *, recursive: bool = False, expect: str | None = None
+    ) -> bool:
+        """False for the root, what is not there, a read-only file, and a directory with entries unless `recursive`. `expect` is
+        the digest that must be there; else PreconditionFailed."""
         key = normalize(path)
         for _ in range(_ATTEMPTS):
             found = None if key == "/" else await self._store.file(tenant, session_id, key)
+            if expect is not None and (found is None or found.digest != expect):
+                raise PreconditionFailed("FILE_CHANGED", f"file was changed by somebody else: {key}", "read it again")
             if found is None:
                 return False
             change = DeleteFile(session_id=session_id, path=key, recursive=recursive, protect=True, expect=found.digest)
@@ -137,32 +157,51 @@ class Files:
         return (await self.search(tenant, session_id, pattern, path_pattern, regex=regex)).matches
 
     async def search(
-        self, tenant: str, session_id: str, pattern: str, path_pattern: str | None = None, *, regex: bool = False
+        self,
+        tenant: str,
+        session_id: str,
+        pattern: str,
+        path_pattern: str | None = None,
+        *,
+        regex: bool = False,
+        permitted: Permitted = everything,
     ) -> Searched:
-        """Lines of text files in which the pattern is found, sorted by path; with what the bounds left out."""
+        """Lines of text files in which the pattern is found, sorted by path; with what the bounds left out. A file that is not
+        `permitted` is as if it were not there: it uses up no bound and is not counted as skipped."""
         searching = Searching(pattern, regex=regex)
         tree = await self._store.tree(tenant, session_id)
-        for group in searching.choose([one for one in tree if path_pattern is None or path_pattern in one.path]):
+        chosen = [one for one in tree if (path_pattern is None or path_pattern in one.path) and permitted(one.path)]
+        for group in searching.choose(chosen):
             blobs = await self._store.blobs(tenant, [one.digest for one in group])
             more = await asyncio.to_thread(searching.look, [(one.path, blobs.get(one.digest, b"")) for one in group])
             if not more:
                 break
         return searching.result()
 
-    async def export_tar(self, tenant: str, session_id: str, path: str = "/") -> AsyncIterator[bytes]:
-        """The tree below a directory, paths relative to it, one member at a time."""
+    async def export_tar(
+        self, tenant: str, session_id: str, path: str = "/", permitted: Permitted = everything
+    ) -> AsyncIterator[bytes]:
+        """The tree below a directory, paths relative to it, one member at a time; without what is not `permitted`."""
         key = normalize(path)
         base = "" if key == "/" else key
         for one in await self._store.tree(tenant, session_id):
-            if one.path.startswith(base + "/"):
+            if one.path.startswith(base + "/") and permitted(one.path):
                 blobs = {} if one.is_directory else await self._store.blobs(tenant, [one.digest])
                 if one.is_directory or one.digest in blobs:
                     content = blobs.get(one.digest, b"")
                     yield tars.pack(tars.Member(one.path[len(base) :], one.kind, content, one.is_readonly, one.updated_at))
         yield tars.END
 
-    async def import_tar(self, tenant: str, session_id: str, archive: bytes, path: str = "/") -> int:
-        """Put an archive's tree below a directory, all of it or nothing; how many entries it had."""
+    async def import_tar(
+        self,
+        tenant: str,
+        session_id: str,
+        archive: bytes,
+        path: str = "/",
+        require: Callable[[str, int], None] = lambda path, size: None,
+    ) -> int:
+        """Put an archive's tree below a directory, all of it or nothing; how many entries it had. `require` raises for a path and
+        size that may not be written."""
         key = normalize(path)
         base = "" if key == "/" else key
         limits, at = self._store.limits, self._clock_ms()
@@ -172,7 +211,7 @@ class Files:
         changes: list[Change] = [
             PutFile(
                 session_id=session_id,
-                path=base + member.path,
+                path=_under(base, member.path),
                 id=uuid7(at),
                 at=at,
                 content=member.content,
@@ -184,6 +223,8 @@ class Files:
             )
             for member in members
         ]
+        for member in members:
+            require(_under(base, member.path), len(member.content))
         await self._store.write(tenant, changes)
         return len(members)
 
@@ -220,9 +261,11 @@ class Files:
             raise NotFound("FILE_NOT_FOUND", f"file was deleted by somebody else: {key}")
         return _session_file(found, content)
 
-    async def _content(self, tenant: str, session_id: str, path: str) -> tuple[StoredFile, bytes] | None:
+    async def _content(self, tenant: str, session_id: str, path: str, permitted: Permitted) -> tuple[StoredFile, bytes] | None:
         """What is at a path, through symbolic links that stay inside."""
         for _ in range(_LINKS_MAX):
+            if not permitted(path):
+                return None
             found = await self._store.content(tenant, session_id, path)
             if found is None or found[0].kind != "symlink":
                 return found
@@ -258,6 +301,11 @@ class Files:
             created_at=at,
             updated_at=at,
         )
+
+
+def _under(base: str, path: str) -> str:
+    """A path under another one, if it is not too long or too deep for that: what is stored must be readable."""
+    return str(normalize("/workspace" + base + path))
 
 
 def _facts(file: FileInfo) -> dict[str, Any]:

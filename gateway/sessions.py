@@ -18,13 +18,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, Final
 
 import msgspec
 
-from gateway.errors import BadRequest, Conflict, Forbidden, GatewayError, PreconditionFailed, TooMany, Unavailable, missing
+from gateway.errors import BadRequest, Forbidden, GatewayError, TooLarge, TooMany, Unavailable, missing
+from gateway.heaps import heap_changes
 from gateway.policies import Gate, Policies, language_name, now_ms
 from gateway.records import Principal, Record, Session, Snapshot, Tenant
 from gateway.stores.interface import (
@@ -34,14 +36,15 @@ from gateway.stores.interface import (
     DeleteSession,
     DeleteSnapshot,
     PutSession,
-    PutSnapshot,
     Store,
 )
+from gateway.stores.lasting import KEPT
+from gateway.telemetry import step
 from gateway.trees import file_changes, name_of
 from gateway.uuids import uuid7
 from sandbox.capabilities import Capability
 from sandbox.errors import RequestError, SandboxError
-from sandbox.sealing import Keys, open_seal, seal
+from sandbox.sealing import Keys, open_seal
 from sandbox.session import check_session_id
 from sandbox.snapshots import PURPOSE
 from sandbox.wire import DEFAULT_LIMITS, Diagnostic, Language, SessionLimits, Severity
@@ -49,7 +52,9 @@ from sandbox.workers.interface import FileChanges, Frozen, Opening, Worker, Work
 
 CHAIN_MAX: Final = 8
 """After so many differences a heap is written whole again: thawing applies them one after the other."""
-SHARE_MS: Final = 2
+KNOWN_MAX: Final = 1000
+"""Sessions that are remembered though they are in no worker."""
+_log = logging.getLogger("hatchway.sessions")
 
 
 class CreateSession(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -131,18 +136,14 @@ class Sessions:
         )
         gate = await self._policies.gate(tenant, record)
         decision = gate.require("session.create", {"language": language_name(record.language)})
-        changes: list[Change] = [PutSession(session=record, expect=ABSENT)]
         if asked.template is not None:
             found = await self.template(tenant.id, asked.template)
             record = msgspec.structs.replace(record, language=found.language)
-            changes = [PutSession(session=record, expect=ABSENT)]
         audit = {"language": record.language.value, "rule": decision.rule, "policy": record.policy, "durable": record.durable}
-        changes.append(AppendAudit(at=now, kind="session.create", actor=principal.name, subject=record.id, data=audit))
-        try:
-            await self._store.write(tenant.id, changes)
-        except PreconditionFailed:
-            raise Conflict("SESSION_EXISTS", f"there is a session {session_id!r} already") from None
+        told = AppendAudit(at=now, kind="session.create", actor=principal.name, subject=record.id, data=audit)
+        await self._store.write(tenant.id, [PutSession(session=record, expect=ABSENT), told])
         self._live[tenant.id, record.id] = Live(record)
+        self._bound_known()
         if self.on_start is not None:
             await self.on_start(principal, record)
         return record
@@ -198,7 +199,16 @@ class Sessions:
             if record is None:
                 raise missing("session", session_id)
             live = self._live.setdefault(key, Live(record))
+            self._bound_known()
         return live
+
+    def _bound_known(self) -> None:
+        """Of sessions that are in no worker only so many are remembered; the store has them all."""
+        spare = len(self._live) - self._live_max - KNOWN_MAX
+        if spare > 0:
+            resting = [one for one in self._live.values() if one.worker is None and not one.lock.locked()]
+            for one in resting[: spare + KNOWN_MAX // 10]:
+                del self._live[one.record.tenant, one.record.id]
 
     @contextlib.asynccontextmanager
     async def held(self, principal: Principal, session_id: str) -> AsyncIterator[Live]:
@@ -239,7 +249,8 @@ class Sessions:
             if live.worker is worker:
                 return worker
             await self._make_room(await self.tenant(record.tenant))
-            await self._open(live, worker)
+            with step("session.open"):
+                await self._open(live, worker)
         except WorkerLost as lost:
             raise Unavailable("WORKER_LOST", f"no worker could be had: {lost}", "try again") from None
         live.worker = worker
@@ -315,13 +326,16 @@ class Sessions:
         """For what is asked of the tenant, not of one session."""
         return await self._policies.gate(await self.tenant(tenant))
 
-    async def adopt(self, record: Session, worker: Worker) -> Session:
-        """A session that a worker has made: a fork. Its heap is in the store under `head` already."""
-        found = await self._store.session(record.tenant, record.id)
-        assert found is not None
-        live = self._live[record.tenant, record.id] = Live(found)
+    async def adopt(self, fork: Session, worker: Worker) -> None:
+        """Open a stored fork in its parent's worker, from the parent's memory. The caller holds the parent. If there is no room
+        for it now, it thaws from the store when it is first used."""
+        try:
+            await self._make_room(await self.tenant(fork.tenant))
+            await worker.fork(fork.parent or "", fork.id)
+        except (GatewayError, SandboxError):
+            return
+        live = self._live[fork.tenant, fork.id] = Live(fork)
         live.worker = worker
-        return found
 
     @contextlib.asynccontextmanager
     async def replaced(self, live: Live) -> AsyncIterator[Worker]:
@@ -348,7 +362,7 @@ class Sessions:
         writes: list[Change] = [*file_changes(record.id, changes, now)]
         heads: list[Change] = []
         if frozen is not None:
-            put, heads = await self._heap_changes(live, frozen, "run", now)
+            put, heads = await heap_changes(self._store, self._keys, record, frozen, "run", now)
             writes.append(put)
         elif record.head is not None:
             heads = [DeleteSnapshot(id=record.head)]
@@ -360,32 +374,6 @@ class Sessions:
             await self._drop(live)
             raise
         live.record = record
-
-    async def _heap_changes(self, live: Live, frozen: Frozen, kind: Any, now: int) -> tuple[PutSnapshot, list[Change]]:
-        """The snapshot to put, and the older ones of the session that nothing builds on afterwards, to delete."""
-        record = live.record
-        depth, older = 0, []
-        if frozen.base is not None:
-            base = await self._store.snapshot(record.tenant, frozen.base)
-            depth = base.depth + 1 if base is not None else 0
-        else:
-            page = await self._store.snapshots(record.tenant, record.id, limit=200)
-            older = [one.id for one in page.items if one.kind in ("run", "idle")]
-        sealed = seal(frozen.pack, self._keys, tenant=record.tenant, purpose=PURPOSE)
-        snapshot = Snapshot(
-            id=frozen.id,
-            tenant=record.tenant,
-            session_id=record.id,
-            parent=record.head,
-            base=frozen.base,
-            depth=depth,
-            kind=kind,
-            language=record.language,
-            size_bytes=len(sealed),
-            free_bytes=frozen.free_bytes,
-            created_at=now,
-        )
-        return PutSnapshot(snapshot=snapshot, pack=sealed), [DeleteSnapshot(id=one) for one in older]
 
     async def resync(self, live: Live) -> None:
         """Make a live session's files like the store's."""
@@ -408,15 +396,18 @@ class Sessions:
             await self._drop(live)
 
     async def evict(self, live: Live) -> None:
-        """Freeze the session into the store and forget it. The caller holds it."""
+        """Freeze the session into the store and forget it. The caller holds it. A store that fails leaves it where it is."""
         record, worker = live.record, live.worker
         if worker is not None and record.waiting_run is None and record.head is None and record.last_used_at > record.created_at:
-            with contextlib.suppress(WorkerLost):
+            try:
                 frozen = await worker.freeze(record.id)
-                put, heads = await self._heap_changes(live, frozen, "idle", self._clock_ms())
+                put, heads = await heap_changes(self._store, self._keys, record, frozen, "idle", self._clock_ms())
                 record = msgspec.structs.replace(record, head=frozen.id)
                 await self._store.write(record.tenant, [put, PutSession(session=record), *heads])
                 live.record = record
+            except (SandboxError, TooLarge) as lost:
+                # A tenant that is over its quota must not keep the memory of others: the session starts anew, and says so.
+                _log.warning("the variables of %s are lost: %s", record.id, lost)
         await self._drop(live)
 
     async def evict_idle(self) -> int:
@@ -445,30 +436,39 @@ class Sessions:
         return await self._evict_those(lambda live: True)
 
     async def _evict_those(self, chosen: Callable[[Live], bool]) -> int:
+        """One that cannot be put away stays, and keeps nobody else from it."""
         evicted = 0
         for live in [one for one in self._live.values() if chosen(one) and not one.lock.locked()]:
-            async with live.lock:
-                if self._live.get((live.record.tenant, live.record.id)) is live:
-                    await self.evict(live)
-                    evicted += 1
+            try:
+                evicted += await self._evict_held(live)
+            except GatewayError as error:
+                _log.error("%s cannot be put away: %s", live.record.id, error)
         return evicted
 
+    async def _evict_held(self, live: Live) -> bool:
+        async with live.lock:
+            if self._live.get((live.record.tenant, live.record.id)) is not live:
+                return False  # somebody else was first
+            await self.evict(live)
+            return True
+
     async def _make_room(self, tenant: Tenant) -> None:
-        """If there are too many in memory, of this tenant or of all, evict the one that was not used for longest."""
-        crowd = [one for one in self._live.values() if one.worker is not None]
-        own = [one for one in crowd if one.record.tenant == tenant.id]
-        if len(own) < tenant.quotas.live_sessions_max and len(crowd) < self._live_max:
-            return
-        resting = [one for one in (own if len(crowd) < self._live_max else crowd) if not one.lock.locked()]
-        if not resting:
-            raise TooMany("BUSY", "every session in memory is running", "try again", retry_after_ms=200)
-        oldest = min(resting, key=lambda one: one.used_at)
-        async with oldest.lock:
-            await self.evict(oldest)
+        """While there are too many in memory, of this tenant or of all, evict the one that was not used for longest."""
+        while True:
+            crowd = [one for one in self._live.values() if one.worker is not None]
+            own = [one for one in crowd if one.record.tenant == tenant.id]
+            if len(own) < tenant.quotas.live_sessions_max and len(crowd) < self._live_max:
+                return
+            resting = [one for one in (own if len(crowd) < self._live_max else crowd) if not one.lock.locked()]
+            if not resting:
+                raise TooMany("BUSY", "every session in memory is running", "try again", retry_after_ms=200)
+            await self._evict_held(min(resting, key=lambda one: one.used_at))
 
     async def _drop(self, live: Live) -> None:
         """Out of memory, without a word to the store."""
-        self._live.pop((live.record.tenant, live.record.id), None)
+        key = (live.record.tenant, live.record.id)
+        if self._live.get(key) is live:
+            del self._live[key]
         if live.worker is not None:
             with contextlib.suppress(WorkerLost):
                 await live.worker.close(live.record.id)
@@ -485,13 +485,9 @@ class Sessions:
         return sum(one.worker is not None for one in self._live.values())
 
     async def template(self, tenant: str, name: str) -> Snapshot:
-        """The tenant's newest template of that name."""
-        after = None
-        while True:
-            page = await self._store.snapshots(tenant, after=after, limit=200)
-            for one in page.items:
-                if (one.kind == "template" and name == one.label) or (one.kind in ("saved", "template") and name == one.id):
-                    return one
-            after = page.next
-            if after is None:
-                raise BadRequest("TEMPLATE_NOT_FOUND", f"template not found: {name[:200]}", "POST /v1/templates makes one")
+        """The tenant's newest template of that name, or the snapshot with that id that somebody keeps."""
+        found = await self._store.template(tenant, name) or await self._store.snapshot(tenant, name)
+        if found is None or found.kind not in KEPT:
+            hint = "a snapshot that is taken with `template` is one, under its label"
+            raise BadRequest("TEMPLATE_NOT_FOUND", f"template not found: {name[:200]}", hint)
+        return found

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from gateway.errors import BadRequest, Conflict, PreconditionFailed, missing
+from gateway.errors import BadRequest, Conflict, GatewayError, missing
 from gateway.policies import now_ms
 from gateway.records import Principal, Record, Session, Snapshot
 from gateway.sessions import CreateSession, Live, Sessions
@@ -21,6 +21,7 @@ from gateway.stores.interface import (
     ABSENT,
     AppendAudit,
     Change,
+    DeleteSession,
     DeleteSnapshot,
     PutFile,
     PutSecret,
@@ -29,14 +30,15 @@ from gateway.stores.interface import (
     PutValue,
     Store,
 )
+from gateway.stores.lasting import KEPT
 from gateway.uuids import uuid7
 from sandbox import differences, snapshots
 from sandbox.limits import MOST
 from sandbox.sealing import Keys, open_seal, seal
 from sandbox.session import check_session_id
+from sandbox.workers.interface import Frozen
 
 FORKS_MAX: Final = 100
-KEPT: Final = ("saved", "template")
 
 
 class Diff(Record, frozen=True, kw_only=True):
@@ -141,7 +143,7 @@ class Snapshots:
             return made  # its files are in the store from now on
 
     async def fork(self, principal: Principal, session_id: str, ids: list[str] | None = None, count: int = 1) -> list[Session]:
-        """New sessions that start with everything this one has now."""
+        """New sessions that start with everything this one has now: all of them, or none."""
         names = [check_session_id(one) for one in ids] if ids else [uuid7() for _ in range(count)]
         if not 1 <= len(names) <= FORKS_MAX or len(set(names)) != len(names):
             raise BadRequest("INVALID_ARGUMENT", f"ask for 1 to {FORKS_MAX} forks, each with an id of its own")
@@ -149,53 +151,44 @@ class Snapshots:
             _check_free(live)
             gate = await self._sessions.gate_of(live)
             decision = gate.require("session.fork", {"count": len(names)})
-            now = now_ms()
-            frozen = await worker.freeze(session_id)
-            sealed = seal(frozen.pack, self._keys, tenant=principal.tenant, purpose=snapshots.PURPOSE)
+            heap = await worker.freeze(session_id)
+            sealed = seal(heap.pack, self._keys, tenant=principal.tenant, purpose=snapshots.PURPOSE)
             belongings = await self._belongings(live.record)
-            forks = []
-            for name in names:
-                fork = msgspec.structs.replace(
-                    live.record,
-                    id=name,
-                    template=None,
-                    head=None,
-                    parent=session_id,
-                    waiting_run=None,
-                    user=principal.user,
-                    created_at=now,
-                    updated_at=now,
-                    last_used_at=now,
-                )
-                data = {"parent": session_id, "rule": decision.rule}
-                audit = AppendAudit(at=now, kind="session.fork", actor=principal.name, subject=name, data=data)
-                await self._put_fork(principal, fork, belongings, sealed, frozen.id, audit, now)
-                await worker.fork(session_id, name)
-                forks.append(await self._sessions.adopt(fork, worker))
+            told = {"parent": session_id, "rule": decision.rule}
+            forks: list[Session] = []
+            try:
+                for name in names:
+                    fork = _fork_of(live.record, name, f"{name}-{heap.id[:32]}", principal)
+                    await self._put_fork(principal, fork, belongings, sealed, heap, told)
+                    forks.append(fork)
+            except GatewayError:
+                await self._store.write(principal.tenant, [DeleteSession(session_id=one.id) for one in forks])
+                raise
+            for fork in forks:
+                await self._sessions.adopt(fork, worker)
             return forks
 
     async def _put_fork(
-        self, principal: Principal, fork: Session, belongings: list[Any], sealed: bytes, origin: str, audit: AppendAudit, now: int
+        self, principal: Principal, fork: Session, belongings: list[Any], sealed: bytes, origin: Frozen, told: dict[str, Any]
     ) -> None:
         """The fork with files, values and secrets, and its heap, so that nothing is lost if the worker dies."""
+        assert fork.head is not None
         heap = Snapshot(
-            id=f"{fork.id}-{origin[:32]}",
+            id=fork.head,
             tenant=fork.tenant,
             session_id=fork.id,
-            parent=origin,
+            parent=origin.id,
             kind="idle",
             language=fork.language,
             size_bytes=len(sealed),
-            created_at=now,
+            free_bytes=origin.free_bytes,
+            created_at=fork.created_at,
         )
         changes: list[Change] = [PutSession(session=fork, expect=ABSENT)]
         changes += [msgspec.structs.replace(one, session_id=fork.id) for one in belongings]
         changes.append(PutSnapshot(snapshot=heap, pack=sealed))
-        changes.append(PutSession(session=msgspec.structs.replace(fork, head=heap.id)))
-        try:
-            await self._store.write(principal.tenant, [*changes, audit])
-        except PreconditionFailed:
-            raise Conflict("SESSION_EXISTS", f"there is a session {fork.id!r} already") from None
+        changes.append(AppendAudit(at=fork.created_at, kind="session.fork", actor=principal.name, subject=fork.id, data=told))
+        await self._store.write(principal.tenant, changes)
 
     async def _belongings(self, session: Session) -> list[Any]:
         """Files, values and secrets of a session as changes that would make them again."""
@@ -254,6 +247,22 @@ async def _all(page_after: Any) -> Any:
 
 def _change(change: differences.Change) -> dict[str, list[str]]:
     return {"added": change.added, "removed": change.removed, "changed": change.changed}
+
+
+def _fork_of(parent: Session, name: str, head: str, principal: Principal) -> Session:
+    now = now_ms()
+    return msgspec.structs.replace(
+        parent,
+        id=name,
+        template=None,
+        head=head,
+        parent=parent.id,
+        waiting_run=None,
+        user=principal.user,
+        created_at=now,
+        updated_at=now,
+        last_used_at=now,
+    )
 
 
 def _check_free(live: Live) -> None:

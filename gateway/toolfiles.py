@@ -12,8 +12,9 @@ from typing import Any
 
 from gateway.capabilities.sources import Caller
 from gateway.errors import GatewayError
-from gateway.files import Files, normalize
+from gateway.files import Files, Permitted, normalize
 from sandbox.capabilities import ToolError
+from sandbox.paths import StorePath, workspace_path
 from sandbox.workers.interface import FileChanges, FileEntry
 
 _ROOT = "/workspace"
@@ -29,7 +30,7 @@ class ToolFiles:
             for one in changes.written:
                 if one.path == key:
                     return bytes(one.data)
-        found = await self._files.read_bytes(caller.tenant, caller.session_id, key)
+        found = await self._files.read_bytes(caller.tenant, caller.session_id, key, _permitting(caller))
         if found is None:
             raise ToolError("NOT_FOUND", f"there is no file {path[:200]!r}")
         if len(found[1]) > max_bytes:
@@ -52,6 +53,11 @@ class ToolFiles:
         return sorted(found)
 
 
+def _permitting(caller: Caller) -> Permitted:
+    """For what a link leads to."""
+    return lambda key: caller.context.gate.permits("fs.read", {"path": workspace_path(StorePath(key))})
+
+
 def _permitted(caller: Caller, event: str, path: str, **more: Any) -> str:
     """The path as the store has it, if the policy lets this caller at it."""
     if path != _ROOT and not path.startswith(_ROOT + "/"):
@@ -60,7 +66,8 @@ def _permitted(caller: Caller, event: str, path: str, **more: Any) -> str:
         key = str(normalize(path))
     except GatewayError as wrong:
         raise ToolError("PERMISSION_DENIED", str(wrong)) from None
-    decision = caller.context.gate.decide(event, {"path": _ROOT + key if key != "/" else _ROOT, **more})
-    if decision.verdict != "allow":
-        raise ToolError("PERMISSION_DENIED", f"the policy refuses {event} of {path[:200]!r}")
+    try:
+        caller.context.gate.require(event, {"path": workspace_path(StorePath(key)), **more})
+    except GatewayError as refused:
+        raise ToolError(refused.code, f"{refused} ({path[:200]!r})") from None
     return key

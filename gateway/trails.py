@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
-from gateway.errors import GatewayError, NotFound, Unavailable
+from gateway.errors import BadRequest, GatewayError, NotFound, TooLarge, Unavailable
 from gateway.stores.interface import AppendAudit, Store
 
 KEPT_MAX: Final = 10_000
@@ -30,6 +30,7 @@ class Trail:
         self._waiting: dict[str, list[AppendAudit]] = defaultdict(list)
         self._count = 0
         self._task: asyncio.Task[None] | None = None
+        self._writing = asyncio.Lock()
 
     def note(self, tenant: str, record: AppendAudit) -> None:
         """Raises `Unavailable` when no more can be kept."""
@@ -51,22 +52,39 @@ class Trail:
 
     async def flush(self) -> None:
         """Write what has gathered; what cannot be written stays."""
-        for tenant in list(self._waiting):
-            batch = self._waiting[tenant][:_BATCH]
+        async with self._writing:
+            for tenant in list(self._waiting):
+                try:
+                    await self._flush(tenant, self._waiting[tenant])
+                except GatewayError as error:
+                    _log.error("audit records of %s cannot be written: %s", tenant, error)
+                if not self._waiting[tenant]:
+                    del self._waiting[tenant]
+
+    async def _flush(self, tenant: str, waiting: list[AppendAudit]) -> None:
+        size = _BATCH
+        while batch := waiting[:size]:
             try:
                 await self._store.write(tenant, batch)
             except NotFound:
                 pass  # the tenant was deleted, and its log with it
-            except GatewayError as error:
-                _log.error("audit records of %s cannot be written: %s", tenant, error)
-                continue
-            del self._waiting[tenant][: len(batch)]
+            except (TooLarge, BadRequest) as refused:
+                if size > 1:
+                    size = 1
+                    continue
+                await self._store.write(tenant, [_bare(batch[0], refused.code)])
+            del waiting[: len(batch)]
             self._count -= len(batch)
-            if not self._waiting[tenant]:
-                del self._waiting[tenant]
 
     async def close(self) -> None:
+        async with self._writing:  # a write that is under way is not broken off: it would be repeated
+            if self._task is not None:
+                self._task.cancel()
         if self._task is not None:
-            self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         await self.flush()
+
+
+def _bare(record: AppendAudit, why: str) -> AppendAudit:
+    """That it happened, if not what: one record that cannot be kept must not hold up all that follow."""
+    return AppendAudit(at=record.at, kind=record.kind, subject=ascii(record.subject)[:200], data={"omitted": why})

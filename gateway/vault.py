@@ -16,7 +16,7 @@ import hashlib
 import os
 import secrets
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -65,16 +65,22 @@ class MasterKey(Protocol):
 
 
 class LocalMasterKey:
-    """A ring of master keys in this process: the newest wraps, all unwrap."""
+    """A ring of master keys in this process: the newest wraps, all unwrap. An `older` ring only unwraps."""
 
-    def __init__(self, keys: Keys) -> None:
+    def __init__(self, keys: Keys, older: Keys | None = None) -> None:
         self._keys = keys
+        self._older = older
 
     async def wrap(self, tenant: str, key: bytes) -> bytes:
         return seal(key, self._keys, tenant=tenant, purpose=_WRAPPING)
 
     async def unwrap(self, tenant: str, wrapped: bytes) -> bytes:
-        return open_seal(wrapped, self._keys, tenant=tenant, purpose=_WRAPPING)
+        try:
+            return open_seal(wrapped, self._keys, tenant=tenant, purpose=_WRAPPING)
+        except RequestError:
+            if self._older is None:
+                raise
+            return open_seal(wrapped, self._older, tenant=tenant, purpose=_WRAPPING)
 
 
 def master_from_file(path: Path) -> LocalMasterKey:
@@ -82,13 +88,23 @@ def master_from_file(path: Path) -> LocalMasterKey:
     return LocalMasterKey(local_keys(path))
 
 
+def choose_master(keys: Keys, environment: Mapping[str, str]) -> LocalMasterKey:
+    """The environment's, if it has any; what `keys`, those of the data folder, have wrapped before still opens."""
+    if not environment.get(MASTER_VARIABLE):
+        return LocalMasterKey(keys)
+    return LocalMasterKey(_keys_of(environment[MASTER_VARIABLE], MASTER_VARIABLE), keys)
+
+
 def master_from_environment(variable: str = MASTER_VARIABLE) -> LocalMasterKey:
+    return LocalMasterKey(_keys_of(os.environ.get(variable, ""), variable))
+
+
+def _keys_of(text: str, variable: str) -> Keys:
     """One or more keys `id:hex`, separated by commas; the last wraps. A bare `hex` has the id 1."""
-    text = os.environ.get(variable, "")
     pairs = [part.strip().rpartition(":") for part in text.split(",") if part.strip()]
     try:
         keys = {key_id or "1": bytes.fromhex(key) for key_id, _, key in pairs}
-        return LocalMasterKey(Keys(pairs[-1][0] or "1", keys))
+        return Keys(pairs[-1][0] or "1", keys)
     except (ValueError, IndexError):
         raise SetupError(f"{variable} must hold a key of {_KEY_BYTES} bytes in hexadecimal") from None
 
@@ -98,7 +114,7 @@ class Vault:
         self._store = store
         self._master: MasterKey = LocalMasterKey(master) if isinstance(master, Keys) else master
         self._clock_ms = clock_ms
-        self._unwrapped: OrderedDict[bytes, bytes] = OrderedDict()
+        self._unwrapped: OrderedDict[tuple[str, bytes], bytes] = OrderedDict()
 
     def __repr__(self) -> str:
         return "Vault(…)"
@@ -134,6 +150,11 @@ class Vault:
     async def list(self, tenant: str, session_id: str = "", *, after: str | None = None, limit: int = 100) -> Page[SecretInfo]:
         """Names, sorted; never values."""
         return await self._store.secrets(tenant, session_id, after=after, limit=limit)
+
+    def forget(self, tenant: str) -> None:
+        """Its data keys go from memory."""
+        for name in [name for name in self._unwrapped if name[0] == tenant]:
+            del self._unwrapped[name]
 
     def signing_keys(self, tenant: str) -> TenantSecrets:
         return TenantSecrets(self, tenant)
@@ -213,7 +234,7 @@ class Vault:
         return (keys.rotated(key_id, key) if keys else Keys.of(key, key_id)), change
 
     async def _unwrap(self, tenant: str, wrapped: bytes) -> bytes:
-        name = hashlib.sha256(tenant.encode("utf-8", "replace") + b"\0" + wrapped).digest()
+        name = (tenant, hashlib.sha256(wrapped).digest())
         key = self._unwrapped.pop(name, None)
         if key is None:
             try:

@@ -1,24 +1,30 @@
 """A session's files over the API: decided by the policy, stored, and told to the live session.
 
-Rules: reading asks `fs.read`, writing `fs.write`, with the path as programs see it (`/workspace/a.txt`). What changes files waits
-for the session's run under way, is stored first and then carried over to the live session; if that fails the session is dropped
-from memory and thaws from the store. Reading shows what the last finished run left.
+Rules: reading asks `fs.read`, writing `fs.write`, with the path as programs see it (`/workspace/a.txt`). THREAT[TM-STORE-BESIDE]:
+so does everything that reaches many files at once, for each of them: what may not be read is not found by a search, not carried
+away in an archive and not reached through a link; what may not be written is in no archive that is unpacked, and is not deleted
+with the directory it lies in.
+
+What changes files waits for the session's run under way, is stored first and then carried over to the live session; if that fails
+the session is dropped from memory and thaws from the store. Reading shows what the last finished run left.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, TypeVar
 
-from gateway.errors import missing
-from gateway.files import Files, normalize
+from gateway.errors import Conflict, missing
+from gateway.files import Files, Permitted, normalize
+from gateway.policies import Gate
 from gateway.records import FileInfo, FileStat, GrepMatch, InitialFile, Principal, SessionFile
 from gateway.sessions import Sessions
 from gateway.stores.interface import StoredFile
 from gateway.stores.searching import Searched
+from sandbox.paths import StorePath, workspace_path
 from sandbox.workers.interface import FileChanges, FileEntry
 
-_ROOT = "/workspace"
 Infos = list[FileInfo]
 Matches = list[GrepMatch]
 T = TypeVar("T")
@@ -30,39 +36,39 @@ class Workspace:
         self._sessions = sessions
 
     async def read(self, principal: Principal, session_id: str, path: str) -> SessionFile:
-        await self._may(principal, session_id, "fs.read", path)
-        found = await self._files.read(principal.tenant, session_id, path)
+        permitted = await self._may_read(principal, session_id, path)
+        found = await self._files.read(principal.tenant, session_id, path, permitted)
         if found is None:
             raise missing("file", path)
         return found
 
     async def read_bytes(self, principal: Principal, session_id: str, path: str) -> tuple[StoredFile, bytes]:
-        await self._may(principal, session_id, "fs.read", path)
-        found = await self._files.read_bytes(principal.tenant, session_id, path)
+        permitted = await self._may_read(principal, session_id, path)
+        found = await self._files.read_bytes(principal.tenant, session_id, path, permitted)
         if found is None:
             raise missing("file", path)
         return found
 
     async def stat(self, principal: Principal, session_id: str, path: str) -> FileStat:
-        await self._may(principal, session_id, "fs.read", path)
-        found = await self._files.stat(principal.tenant, session_id, path)
+        permitted = await self._may_read(principal, session_id, path)
+        found = await self._files.stat(principal.tenant, session_id, path, permitted)
         if found is None:
             raise missing("file", path)
         return found
 
     async def list(self, principal: Principal, session_id: str, path: str = "/") -> Infos:
-        await self._may(principal, session_id, "fs.read", path)
+        await self._may_read(principal, session_id, path)
         return await self._files.list(principal.tenant, session_id, path)
 
     async def grep(self, principal: Principal, session_id: str, pattern: str, path_pattern: str | None = None) -> Matches:
         """The contract's: a substring."""
-        await self._may(principal, session_id, "fs.read", "/")
-        return await self._files.grep(principal.tenant, session_id, pattern, path_pattern)
+        permitted = await self._may_read(principal, session_id, "/")
+        return (await self._files.search(principal.tenant, session_id, pattern, path_pattern, permitted=permitted)).matches
 
     async def search(self, principal: Principal, session_id: str, pattern: str, path_pattern: str | None = None) -> Searched:
         """A regular expression (RE2)."""
-        await self._may(principal, session_id, "fs.read", "/")
-        return await self._files.search(principal.tenant, session_id, pattern, path_pattern)
+        permitted = await self._may_read(principal, session_id, "/")
+        return await self._files.search(principal.tenant, session_id, pattern, path_pattern, regex=True, permitted=permitted)
 
     async def write(
         self, principal: Principal, session_id: str, path: str, content: bytes, expect: str | None = None
@@ -87,24 +93,36 @@ class Workspace:
                 await self._sessions.apply(live, FileChanges(written=[FileEntry(path=found.path, kind="directory")]))
             return found
 
-    async def delete(self, principal: Principal, session_id: str, path: str, *, recursive: bool = False) -> bool:
-        await self._may(principal, session_id, "fs.write", path, bytes=0)
+    async def delete(
+        self, principal: Principal, session_id: str, path: str, *, recursive: bool = False, expect: str | None = None
+    ) -> bool:
+        """`expect` is the digest that must be there."""
+        gate = await self._may(principal, session_id, "fs.write", path, bytes=0)
         async with self._sessions.held(principal, session_id) as live:
-            done = await self._files.delete(principal.tenant, session_id, path, recursive=recursive)
+            if recursive:
+                for below in await self._files.below(principal.tenant, session_id, path):
+                    _require_write(gate, below, 0)
+            done = await self._files.delete(principal.tenant, session_id, path, recursive=recursive, expect=expect)
             if done:
                 await self._sessions.apply(live, FileChanges(removed=[str(normalize(path))]))
             return done
 
     async def export(self, principal: Principal, session_id: str, path: str = "/") -> AsyncIterator[bytes]:
-        """As tar."""
-        await self._may(principal, session_id, "fs.read", path)
-        return self._files.export_tar(principal.tenant, session_id, path)
+        """A directory, as tar."""
+        permitted = await self._may_read(principal, session_id, path)
+        found = await self._files.stat(principal.tenant, session_id, path, permitted)
+        if found is None:
+            raise missing("file", path)
+        if not found.is_directory:
+            raise Conflict("NOT_A_DIRECTORY", f"not a directory: {path[:200]}", "read a file by itself")
+        return self._files.export_tar(principal.tenant, session_id, path, permitted)
 
     async def take_in(self, principal: Principal, session_id: str, archive: bytes, path: str = "/") -> int:
         """Unpack a tar; how many entries it had."""
-        await self._may(principal, session_id, "fs.write", path, bytes=len(archive))
+        gate = await self._may(principal, session_id, "fs.write", path, bytes=0)
+        require = functools.partial(_require_write, gate)
         return await self._changing(
-            principal, session_id, lambda: self._files.import_tar(principal.tenant, session_id, archive, path)
+            principal, session_id, lambda: self._files.import_tar(principal.tenant, session_id, archive, path, require)
         )
 
     async def _changing(self, principal: Principal, session_id: str, change: Callable[[], Awaitable[T]]) -> T:
@@ -114,7 +132,18 @@ class Workspace:
             await self._sessions.resync(live)
             return done
 
-    async def _may(self, principal: Principal, session_id: str, event: str, path: str, **more: Any) -> None:
+    async def _may_read(self, principal: Principal, session_id: str, path: str) -> Permitted:
+        """Asks for the path; the answer asks for others that are met on the way."""
+        gate = await self._may(principal, session_id, "fs.read", path)
+        return lambda key: gate.permits("fs.read", {"path": workspace_path(StorePath(key))})
+
+    async def _may(self, principal: Principal, session_id: str, event: str, path: str, **more: Any) -> Gate:
         gate = await self._sessions.gate_of(await self._sessions.find(principal, session_id))
-        normal = str(normalize(path))
-        gate.require(event, {"path": _ROOT if normal == "/" else _ROOT + normal, **more})
+        gate.require(event, {"path": workspace_path(normalize(path)), **more})
+        return gate
+
+
+def _require_write(gate: Gate, key: str, size: int) -> None:
+    asked = {"path": workspace_path(StorePath(key)), "bytes": size}
+    if not gate.permits("fs.write", asked):
+        gate.require("fs.write", asked)

@@ -141,7 +141,8 @@ def _put_run(writing: Writing, change: c.PutRun) -> Steps[None]:
     own(writing, run.tenant)
     yield from writing.ledger.session(run.session_id)
     rows = yield Get(RUNS, (writing.tenant,), [run.id])
-    row = (writing.tenant, run.id, run.session_id, run.created_at, encode(run, writing.limits))
+    unfinished = int(run.state != "finished")
+    row = (writing.tenant, run.id, run.session_id, run.created_at, encode(run, writing.limits), unfinished)
     yield from replace(writing.ledger, RUNS, rows, row)
 
 

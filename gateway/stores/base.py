@@ -170,9 +170,21 @@ class BaseStore(ABC):
     async def run(self, tenant: str, run_id: str) -> Run | None:
         return await self._ask(one(RUNS, (tenant,), run_id, reading.to_run))
 
-    async def runs(self, tenant: str, session_id: str | None = None, *, after: str | None = None, limit: int = 100) -> Page[Run]:
+    async def runs(
+        self,
+        tenant: str,
+        session_id: str | None = None,
+        *,
+        after: str | None = None,
+        limit: int = 100,
+        oldest_first: bool = False,
+    ) -> Page[Run]:
         prefix, order = _by_time(tenant, session_id)
-        return await self._ask(page(RUNS, prefix, reading.to_run, order=order, after=after, limit=limit, reverse=True))
+        steps = page(RUNS, prefix, reading.to_run, order=order, after=after, limit=limit, reverse=not oldest_first)
+        return await self._ask(steps)
+
+    async def unfinished(self, tenant: str, *, after: str | None = None, limit: int = 100) -> Page[Run]:
+        return await self._ask(page(RUNS, (tenant, 1), reading.to_run, order=RUNS.orders[2], after=after, limit=limit))
 
     async def snapshot(self, tenant: str, snapshot_id: str) -> Snapshot | None:
         return await self._ask(one(SNAPSHOTS, (tenant,), snapshot_id, reading.to_snapshot))
@@ -183,6 +195,14 @@ class BaseStore(ABC):
         prefix, order = _by_time(tenant, session_id)
         steps = page(SNAPSHOTS, prefix, reading.to_snapshot, order=order, after=after, limit=limit, reverse=True)
         return await self._ask(steps)
+
+    async def kept_snapshots(self, tenant: str, *, after: str | None = None, limit: int = 100) -> Page[Snapshot]:
+        order = SNAPSHOTS.orders[3]
+        steps = page(SNAPSHOTS, (tenant, 1), reading.to_snapshot, order=order, after=after, limit=limit, reverse=True)
+        return await self._ask(steps)
+
+    async def template(self, tenant: str, label: str) -> Snapshot | None:
+        return await self._ask(reading.template(tenant, label))
 
     async def packs(self, tenant: str, snapshot_id: str) -> list[bytes]:
         return await self._ask(reading.packs(tenant, snapshot_id), several=True)

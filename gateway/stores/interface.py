@@ -220,8 +220,20 @@ class Store(Protocol):
         ...
 
     async def run(self, tenant: str, run_id: str) -> Run | None: ...
-    async def runs(self, tenant: str, session_id: str | None = None, *, after: str | None = None, limit: int = 100) -> Page[Run]:
-        """Newest first."""
+    async def runs(
+        self,
+        tenant: str,
+        session_id: str | None = None,
+        *,
+        after: str | None = None,
+        limit: int = 100,
+        oldest_first: bool = False,
+    ) -> Page[Run]:
+        """Newest first, unless it is to be the other way round."""
+        ...
+
+    async def unfinished(self, tenant: str, *, after: str | None = None, limit: int = 100) -> Page[Run]:
+        """Runs that are queued, under way or waiting, by id."""
         ...
 
     async def snapshot(self, tenant: str, snapshot_id: str) -> Snapshot | None: ...
@@ -229,6 +241,14 @@ class Store(Protocol):
         self, tenant: str, session_id: str | None = None, *, after: str | None = None, limit: int = 100
     ) -> Page[Snapshot]:
         """Newest first."""
+        ...
+
+    async def kept_snapshots(self, tenant: str, *, after: str | None = None, limit: int = 100) -> Page[Snapshot]:
+        """Those that somebody saved, and templates; newest first."""
+        ...
+
+    async def template(self, tenant: str, label: str) -> Snapshot | None:
+        """The newest template with this label."""
         ...
 
     async def packs(self, tenant: str, snapshot_id: str) -> list[bytes]:

@@ -101,7 +101,9 @@ def put_snapshot(writing: Writing, change: c.PutSnapshot) -> Steps[None]:
         raise Conflict("SNAPSHOT_BASE_MISSING", f"the snapshot it builds on is not stored: {base[:64]}")
     old = yield Get(SNAPSHOTS, (tenant,), [snapshot.id])
     body = encode(snapshot, writing.limits)
-    row = (tenant, snapshot.id, snapshot.session_id, base, snapshot.created_at, len(pack), body)
+    name = snapshot.label if snapshot.kind == "template" else ""
+    kept = int(snapshot.kind in KEPT)
+    row = (tenant, snapshot.id, snapshot.session_id, base, snapshot.created_at, len(pack), body, kept, name)
     writing.ledger.charge(len(pack) + len(body) - sum(one[5] + size_of(one) for one in old))
     yield Put(SNAPSHOTS, [row])
     yield Put(PACKS, [(tenant, snapshot.id, pack)])

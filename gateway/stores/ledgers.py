@@ -8,7 +8,8 @@ tenant over its quota can still delete. THREAT[TM-STORE-QUOTA]
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, fields
+from operator import attrgetter
 
 import msgspec
 
@@ -49,6 +50,11 @@ class SessionRow:
     bytes: int = 0
     files: int = 0
     vals: int = 0
+
+
+# `dataclasses.astuple` copies deeply, which took a fifth of the writer's CPU time.
+_head_row = attrgetter(*(one.name for one in fields(Head)))
+_session_row = attrgetter(*(one.name for one in fields(SessionRow)))
 
 
 class Ledger:
@@ -137,11 +143,11 @@ class Ledger:
         yield from self.flush_audit()
         self._check()
         changed = [
-            row for one in self._sessions.values() if one is not None and (row := astuple(one)) != self._stored.get(one.id)
+            row for one in self._sessions.values() if one is not None and (row := _session_row(one)) != self._stored.get(one.id)
         ]
         if changed:
             yield Put(SESSIONS, changed)
-        row = astuple(self.head)
+        row = _head_row(self.head)
         if row != self._stored.get(""):
             yield Put(TENANTS, [row])
 

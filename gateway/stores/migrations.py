@@ -4,7 +4,9 @@ Rules: steps go forward only, one version at a time, all in one transaction. A n
 once. A store of a newer version than ours is refused and not touched. A step is SQL of its time: it does not use `tables`,
 which describes today's.
 
-Versions: 1, the first. 2, approvals have a column for when they expire, so that a sweep finds those that are due.
+Versions: 1, the first. 2, approvals have a column for when they expire, so that a sweep finds those that are due. 3, unfinished
+runs, snapshots that somebody keeps, and templates are found without reading all the others: a start and a new session take as
+long in an old store as in a new one.
 """
 
 from __future__ import annotations
@@ -16,18 +18,43 @@ from gateway.stores.tables import VERSION
 
 VERSION_TABLE: Final = "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)"
 
+_INDEXES_3: Final = (
+    "CREATE INDEX runs_by_unfinished ON runs (tenant, unfinished, id)",
+    "CREATE INDEX snapshots_by_kept_created_at ON snapshots (tenant, kept, created_at, id)",
+    "CREATE INDEX snapshots_by_template_created_at ON snapshots (tenant, template, created_at, id)",
+)
 _SQLITE: Final[dict[int, tuple[str, ...]]] = {
     2: (
         "ALTER TABLE approvals ADD COLUMN expires_at INTEGER NOT NULL DEFAULT 0",
         "UPDATE approvals SET expires_at = json_extract(CAST(body AS TEXT), '$.expires_at')",
         "CREATE INDEX approvals_by_expires_at ON approvals (tenant, expires_at, id)",
     ),
+    3: (
+        "ALTER TABLE runs ADD COLUMN unfinished INTEGER NOT NULL DEFAULT 0",
+        "UPDATE runs SET unfinished = 1 WHERE json_extract(CAST(body AS TEXT), '$.state') <> 'finished'",
+        "ALTER TABLE snapshots ADD COLUMN kept INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE snapshots ADD COLUMN template TEXT NOT NULL DEFAULT ''",
+        "UPDATE snapshots SET kept = 1 WHERE json_extract(CAST(body AS TEXT), '$.kind') IN ('saved', 'template')",
+        "UPDATE snapshots SET template = json_extract(CAST(body AS TEXT), '$.label') "
+        "WHERE json_extract(CAST(body AS TEXT), '$.kind') = 'template'",
+        *_INDEXES_3,
+    ),
 }
 _POSTGRES: Final[dict[int, tuple[str, ...]]] = {
     2: (
         "ALTER TABLE approvals ADD COLUMN expires_at BIGINT NOT NULL DEFAULT 0",
-        "UPDATE approvals SET expires_at = (convert_from(body, 'UTF8')::jsonb ->> 'expires_at')::bigint",
+        "UPDATE approvals SET expires_at = (convert_from(body, 'UTF8')::json ->> 'expires_at')::bigint",
         "CREATE INDEX approvals_by_expires_at ON approvals (tenant, expires_at, id)",
+    ),
+    3: (
+        "ALTER TABLE runs ADD COLUMN unfinished BIGINT NOT NULL DEFAULT 0",
+        "UPDATE runs SET unfinished = 1 WHERE convert_from(body, 'UTF8')::json ->> 'state' <> 'finished'",
+        "ALTER TABLE snapshots ADD COLUMN kept BIGINT NOT NULL DEFAULT 0, "
+        """ADD COLUMN template TEXT COLLATE "C" NOT NULL DEFAULT ''""",
+        "UPDATE snapshots SET kept = 1 WHERE convert_from(body, 'UTF8')::json ->> 'kind' IN ('saved', 'template')",
+        "UPDATE snapshots SET template = convert_from(body, 'UTF8')::json ->> 'label' "
+        "WHERE convert_from(body, 'UTF8')::json ->> 'kind' = 'template'",
+        *_INDEXES_3,
     ),
 }
 

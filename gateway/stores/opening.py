@@ -11,8 +11,9 @@ FILE_NAME = "hatchway.db"
 """Of the store inside a data folder."""
 
 
-async def open_store(name: str, *, limits: StoreLimits | None = None, create: bool = True) -> Store:
-    """`name` may be a folder: its file is `hatchway.db`. Engines are imported when they are chosen."""
+async def open_store(name: str, *, limits: StoreLimits | None = None, create: bool = True, own: bool = False) -> Store:
+    """`name` may be a folder: its file is `hatchway.db`. Engines are imported when they are chosen. With `own` nobody else may
+    serve the store (`gateway.stores.owning`)."""
     if name == "memory:":
         from gateway.stores.memory import MemoryStore
 
@@ -20,7 +21,7 @@ async def open_store(name: str, *, limits: StoreLimits | None = None, create: bo
     if name.startswith(("postgresql://", "postgres://")):
         from gateway.stores.postgres import PostgresStore
 
-        return await PostgresStore.open(name, limits=limits)
+        return await PostgresStore.open(name, limits=limits, own=own)
     scheme, colon, rest = name.partition(":")
     if colon and scheme != "sqlite" and "/" not in scheme:
         raise BadRequest("INVALID_ARGUMENT", f"no store is called {scheme!r}", "memory:, sqlite:PATH, a path, or postgresql://…")
@@ -29,4 +30,4 @@ async def open_store(name: str, *, limits: StoreLimits | None = None, create: bo
     path = Path(rest.removeprefix("//") if scheme == "sqlite" else name)
     if path.is_dir() or (create and not path.suffix):
         path = path / FILE_NAME
-    return await SqliteStore.open(path, limits=limits, create=create)
+    return await SqliteStore.open(path, limits=limits, create=create, own=own)

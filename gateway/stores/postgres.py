@@ -11,22 +11,29 @@ because nobody can know. The pool connects anew by itself.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 import asyncpg  # type: ignore[import-untyped,unused-ignore]
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
 
 from gateway.errors import GatewayError, StoreFailed, Unavailable
 from gateway.stores import migrations
 from gateway.stores.base import BaseStore
 from gateway.stores.interface import StoreLimits
 from gateway.stores.operations import Clear, Delete, Get, Operation, Present, Put, Rows, Scan, Steps
+from gateway.stores.owning import PATIENCE_S, PAUSE_S, in_use
 from gateway.stores.statements import Statements, scan_parameters
 
 T = TypeVar("T")
-_STATEMENTS: Final = Statements(arrays=True)
+_DIALECT: Final = PGDialect_asyncpg(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
+_STATEMENTS: Final = Statements(_DIALECT, postgresql.insert, postgresql.ARRAY)
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
+_OWN: Final = "SELECT pg_try_advisory_lock(hashtextextended($1, 0))"
 _SCHEMA_LOCK: Final = "hatchway schema"
+_OWNER_LOCK: Final = "hatchway owner"
 _BROKEN: Final = (
     OSError,
     asyncpg.InterfaceError,
@@ -44,15 +51,26 @@ class _Uncertain(Exception):
 class PostgresStore(BaseStore):
     """`await PostgresStore.open("postgresql://…")`; `close` when done. It belongs to the event loop it was opened in."""
 
-    def __init__(self, pool: Any, limits: StoreLimits | None) -> None:
+    def __init__(self, pool: Any, limits: StoreLimits | None, owning: Owning | None) -> None:
         self.limits = limits or StoreLimits()
         self._pool = pool
+        self._owning = owning
 
     @classmethod
     async def open(
-        cls, url: str, *, limits: StoreLimits | None = None, connections: int = 10, timeout_s: float = 30.0
+        cls,
+        url: str,
+        *,
+        limits: StoreLimits | None = None,
+        connections: int = 10,
+        timeout_s: float = 30.0,
+        own: bool = False,
     ) -> PostgresStore:
+        """With `own` nobody else may serve this database (`gateway.stores.owning`)."""
+        owning = Owning(url, timeout_s) if own else None
         try:
+            if owning is not None:
+                await owning.take(PATIENCE_S)
             pool = await asyncpg.create_pool(
                 url,
                 min_size=0,
@@ -67,9 +85,13 @@ class PostgresStore(BaseStore):
             except BaseException:
                 pool.terminate()
                 raise
-        except _ERRORS as error:
-            raise _failure(error) from error
-        return cls(pool, limits)
+        except BaseException as error:
+            if owning is not None:
+                await owning.close()
+            if isinstance(error, _ERRORS):
+                raise _failure(error) from error
+            raise
+        return cls(pool, limits, owning)
 
     async def _read(self, steps: Steps[T], *, several: bool) -> T:
         try:
@@ -83,6 +105,8 @@ class PostgresStore(BaseStore):
 
     async def _write(self, tenant: str, make_steps: Callable[[], Steps[None]]) -> None:
         try:
+            if self._owning is not None:
+                await self._owning.take()
             try:
                 await self._write_once(tenant, make_steps())
             except _BROKEN:
@@ -123,6 +147,45 @@ class PostgresStore(BaseStore):
                 await self._pool.close()
         except (TimeoutError, *_ERRORS):
             self._pool.terminate()
+        if self._owning is not None:
+            await self._owning.close()
+
+
+class Owning:
+    """The database's lock that says who serves it, and the connection that holds it. One that was lost, because the server was
+    restarted or the network failed, is taken again before the next write; if somebody else has it by then, we write no more."""
+
+    def __init__(self, url: str, timeout_s: float) -> None:
+        self._url, self._timeout_s = url, timeout_s
+        self._connection: Any = None
+        self._taking = asyncio.Lock()
+
+    async def take(self, patience_s: float = 0.0) -> None:
+        """Hold the lock. Raises `Unavailable` if somebody else does."""
+        if self._connection is not None and not self._connection.is_closed():
+            return
+        async with self._taking:
+            if self._connection is not None and not self._connection.is_closed():
+                return
+            settings = {"application_name": "hatchway owner", "tcp_keepalives_idle": "15", "tcp_keepalives_count": "3"}
+            connection = await asyncpg.connect(self._url, timeout=self._timeout_s, server_settings=settings)
+            try:
+                await _own(connection, time.monotonic() + patience_s)
+            except BaseException:
+                connection.terminate()
+                raise
+            self._connection = connection
+
+    async def close(self) -> None:
+        if self._connection is not None:
+            self._connection.terminate()
+
+
+async def _own(connection: Any, until: float) -> None:
+    while not await connection.fetchval(_OWN, _OWNER_LOCK):
+        if time.monotonic() >= until:
+            raise in_use()
+        await asyncio.sleep(PAUSE_S)
 
 
 async def _migrate(connection: Any) -> None:

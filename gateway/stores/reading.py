@@ -187,6 +187,11 @@ def keys(tenant: str) -> Steps[list[WrappedKey]]:
     return sorted(found, key=lambda key: (len(key.id), key.id))
 
 
+def template(tenant: str, label: str) -> Steps[Snapshot | None]:
+    rows = (yield Scan(SNAPSHOTS, (tenant, label), SNAPSHOTS.orders[4], limit=1, reverse=True)) if label else []
+    return to_snapshot(rows[0]) if rows else None
+
+
 def packs(tenant: str, snapshot_id: str) -> Steps[list[bytes]]:
     wanted: list[str] = []
     current: str | None = snapshot_id

@@ -10,6 +10,7 @@ done in small writes, so that others are not held up; a crash between two of the
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
@@ -65,16 +66,21 @@ async def collect(store: Store, tenant: str, rules: Retention, now_ms: int) -> C
 
 
 async def _each(
-    read: Callable[[str | None], Awaitable[Page[T]]], chosen: Callable[[T], Change | None], store: Store, tenant: str
+    read: Callable[[str | None], Awaitable[Page[T]]],
+    is_young: Callable[[T], bool],
+    chosen: Callable[[T], Change | None],
+    store: Store,
+    tenant: str,
 ) -> int:
-    """Go through a list page by page and apply what is chosen of it."""
+    """Go through a list, the oldest first, page by page, and apply what is chosen of it; up to the first that is young."""
     after, count = None, 0
     while True:
         page = await read(after)
-        changes = [change for one in page.items if (change := chosen(one)) is not None]
+        old = list(itertools.takewhile(lambda one: not is_young(one), page.items))
+        changes = [change for one in old if (change := chosen(one)) is not None]
         await store.write(tenant, changes)
         count, after = count + len(changes), page.next
-        if after is None:
+        if after is None or len(old) < len(page.items):
             return count
 
 
@@ -82,7 +88,8 @@ async def _runs(store: Store, tenant: str, kept_ms: int | None, now_ms: int) -> 
     if kept_ms is None:
         return 0
     return await _each(
-        lambda after: store.runs(tenant, after=after, limit=_PAGE),
+        lambda after: store.runs(tenant, after=after, limit=_PAGE, oldest_first=True),
+        lambda run: run.created_at + kept_ms > now_ms,
         lambda run: DeleteRun(run.id) if run.state == "finished" and run.updated_at + kept_ms <= now_ms else None,
         store,
         tenant,
@@ -95,6 +102,7 @@ async def _approvals(store: Store, tenant: str, kept_ms: int | None, now_ms: int
         return 0
     return await _each(
         lambda after: store.approvals(tenant, pending=False, after=after, limit=_PAGE),
+        lambda one: one.created_at + kept_ms > now_ms,
         lambda one: DeleteApproval(one.id) if not one.always and (one.decided_at or one.created_at) + kept_ms <= now_ms else None,
         store,
         tenant,

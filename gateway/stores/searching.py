@@ -142,6 +142,7 @@ def _compile(pattern: str) -> Any:
         compiled = re2.compile(f"(?m:{pattern})".encode(), options)
     except re2.error as error:
         reason = error.args[0].decode("utf-8", "replace") if isinstance(error.args[0], bytes) else str(error)
+        reason = reason.replace(f"(?m:{pattern})", pattern)
         raise BadRequest("INVALID_PATTERN", f"not a valid pattern: {reason[:200]}", "RE2 syntax: no look-around") from None
     if compiled.programsize > PROGRAM_MAX:
         raise BadRequest("PATTERN_TOO_COMPLEX", "the pattern is too complex", "repeat less: {n,m} multiplies its size")

@@ -23,18 +23,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from sqlalchemy.dialects import sqlite
+
 from gateway.errors import GatewayError, StoreFailed, Unavailable
 from gateway.stores import migrations
 from gateway.stores.base import BaseStore
 from gateway.stores.interface import StoreLimits
 from gateway.stores.operations import Clear, Delete, Get, Operation, Present, Put, Rows, Scan, Steps
+from gateway.stores.owning import own_file
 from gateway.stores.statements import Statements, scan_parameters
 
 T = TypeVar("T")
 _GROUP_MAX: Final = 256
+_SHRINK_PAGES: Final = 4096
 _WAIT_MS: Final = 10_000
 _JOURNAL_BYTES: Final = 64 << 20
-_STATEMENTS: Final = Statements(arrays=False)
+_STATEMENTS: Final = Statements(sqlite.dialect(paramstyle="qmark"), sqlite.insert)
 _READER: Final = ("query_only = ON", "temp_store = MEMORY")
 _WRITER: Final = (
     "auto_vacuum = INCREMENTAL",
@@ -75,35 +79,44 @@ class SqliteStore(BaseStore):
         self._readers = ThreadPoolExecutor(readers, thread_name_prefix="store-reader")
         self._thread = threading.Thread(target=self._serve, name="store-writer", daemon=True)
         self._closed = False
+        self._owned: int | None = None
 
     @classmethod
     async def open(
-        cls, path: Path | str, *, limits: StoreLimits | None = None, create: bool = True, readers: int = 4
+        cls, path: Path | str, *, limits: StoreLimits | None = None, create: bool = True, own: bool = False, readers: int = 4
     ) -> SqliteStore:
+        """With `own` nobody else may serve this store (`gateway.stores.owning`)."""
         store = cls(Path(path), limits, readers)
         try:
-            await asyncio.to_thread(store._prepare, create)
+            await asyncio.to_thread(store._prepare, create, own)
         except BaseException:
             store._readers.shutdown()
             raise
         store._thread.start()
         return store
 
-    def _prepare(self, create: bool) -> None:
+    def _prepare(self, create: bool, own: bool) -> None:
         try:
             if create:
                 self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
                 os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
             elif not self.path.is_file():
                 raise StoreFailed("STORE_MISSING", f"there is no store at {self.path}")
+            if own:
+                self._owned = own_file(self.path)
             self._writer = self._connect()
             _migrate(self._writer)
-        except (sqlite3.Error, OSError) as error:
+        except BaseException as error:
             self._drop_writer()
-            raise _failure(error) from error
-        except BaseException:
-            self._drop_writer()
+            self._disown()
+            if isinstance(error, (sqlite3.Error, OSError)):
+                raise _failure(error) from error
             raise
+
+    def _disown(self) -> None:
+        if self._owned is not None:
+            os.close(self._owned)
+            self._owned = None
 
     def _connect(self, *, reads_only: bool = False) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -238,7 +251,16 @@ class SqliteStore(BaseStore):
                 connection.close()
 
     async def compact(self) -> None:
-        await self._submit(work=_compact)
+        """Piece by piece, so that writes get their turn in between."""
+        left = 1
+
+        def shrink(connection: sqlite3.Connection) -> None:
+            nonlocal left
+            left = _shrink(connection)
+
+        while left:
+            await self._submit(work=shrink)
+        await self._submit(work=_empty_log)
 
     async def close(self) -> None:
         if not self._closed:
@@ -248,6 +270,7 @@ class SqliteStore(BaseStore):
             await asyncio.to_thread(self._readers.shutdown)
             for connection in self._opened:
                 connection.close()
+            self._disown()
 
 
 def _deliver(outcomes: list[tuple[_Job, BaseException | None]]) -> None:
@@ -273,9 +296,16 @@ def _migrate(connection: sqlite3.Connection) -> None:
     connection.execute("COMMIT")
 
 
-def _compact(connection: sqlite3.Connection) -> None:
+def _shrink(connection: sqlite3.Connection) -> int:
+    """Give some free pages back; how many more there are that can be."""
+    before: int = connection.execute("PRAGMA freelist_count").fetchone()[0]
     # A script, because this pragma frees a page for each step and `execute` makes one step.
-    connection.executescript("PRAGMA incremental_vacuum")
+    connection.executescript(f"PRAGMA incremental_vacuum({_SHRINK_PAGES})")
+    after: int = connection.execute("PRAGMA freelist_count").fetchone()[0]
+    return after if after < before else 0
+
+
+def _empty_log(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 

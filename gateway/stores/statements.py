@@ -3,25 +3,20 @@
 Rules: values are always parameters. The text is compiled here and executed by the drivers themselves: SQLAlchemy's own execution
 costs several times as much as a small statement (docs/stores.md has the numbers). THREAT[TM-STORE-INJECT]
 
-Does not know: connections.
+Does not know: connections, and which dialects there are: an engine brings its own, because importing one takes long.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from gateway.stores.operations import Clear, Delete, Get, Operation, Present, Put, Row, Scan
 from gateway.stores.tables import TABLES, Table
-
-_SQLITE: Final = sqlite.dialect(paramstyle="qmark")
-_POSTGRES: Final = PGDialect_asyncpg(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +33,13 @@ class Statement:
 
 
 class Statements:
-    """Statements of one dialect. `arrays`: a list of values is one parameter (PostgreSQL), not a statement each (SQLite)."""
+    """Statements of one dialect. `array`, if there is one, is the type of a list of values as one parameter (PostgreSQL); else
+    each value is a statement of its own (SQLite)."""
 
-    def __init__(self, *, arrays: bool) -> None:
-        self._arrays = arrays
-        self._dialect: sa.Dialect = _POSTGRES if arrays else _SQLITE
+    def __init__(self, dialect: sa.Dialect, insert: Callable[..., Any], array: Callable[..., Any] | None = None) -> None:
+        self._dialect = dialect
+        self._insert = insert
+        self._array = array
         self._kept: dict[tuple[Any, ...], Statement] = {}
 
     def schema(self) -> list[str]:
@@ -65,7 +62,7 @@ class Statements:
         query = self._build(operation, binds)
         compiled = query.compile(dialect=self._dialect)
         names: Sequence[str] = compiled.positiontup or ()
-        if self._arrays:
+        if self._array is not None:
             # Numeric parameters are numbered in the order SQLAlchemy met them, each once.
             names = list(dict.fromkeys(names))
         added = [name for name in names if name not in binds.names]
@@ -83,7 +80,8 @@ class Statements:
         if isinstance(operation, Present):
             column = table.c[operation.order[len(operation.prefix)]]
             matches = self._match(operation.table, operation.order, operation.prefix, binds, listed=True)
-            return sa.select(column).where(*matches).distinct() if self._arrays else sa.select(column).where(*matches).limit(1)
+            found = sa.select(column).where(*matches)
+            return found.distinct() if self._array is not None else found.limit(1)
         if isinstance(operation, Put):
             return self._put(operation, binds)
         if isinstance(operation, Delete):
@@ -101,8 +99,8 @@ class Statements:
         found: list[Any] = [column == binds.next(_plain(column)) for column, _ in zip(columns, prefix, strict=False)]
         if listed:
             last = columns[len(prefix)]
-            if self._arrays:
-                found.append(last == sa.any_(binds.next(postgresql.ARRAY(_plain(last)))))
+            if self._array is not None:
+                found.append(last == sa.any_(binds.next(self._array(_plain(last)))))
             else:
                 found.append(last == binds.next(_plain(last)))
         return found
@@ -110,7 +108,7 @@ class Statements:
     def _put(self, operation: Put, binds: _Binds) -> Any:
         table = operation.table
         given = {name: binds.next(_plain(table.sql.c[name])) for name in table.columns}
-        insert: Any = (postgresql.insert if self._arrays else sqlite.insert)(table.sql).values(given)
+        insert: Any = self._insert(table.sql).values(given)
         rest = [name for name in table.columns if name not in table.key]
         if operation.keep or not rest:
             return insert.on_conflict_do_nothing(index_elements=list(table.key))

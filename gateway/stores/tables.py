@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 
-VERSION: Final = 2
+VERSION: Final = 3
 
 _METADATA: Final = sa.MetaData()
 _TEXT: Final = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
@@ -91,19 +91,22 @@ SECRETS: Final = Table(
 KEYS: Final = Table("data_keys", "tenant:text id:text wrapped:bytes created_at:int", "tenant id")
 RUNS: Final = Table(
     "runs",
-    "tenant:text id:text session_id:text created_at:int body:bytes",
+    "tenant:text id:text session_id:text created_at:int body:bytes unfinished:int",
     "tenant id",
     "tenant created_at id",
     "tenant session_id created_at id",
+    "tenant unfinished id",
     large=True,
 )
 SNAPSHOTS: Final = Table(
     "snapshots",
-    "tenant:text id:text session_id:text base:text created_at:int size:int body:bytes",
+    "tenant:text id:text session_id:text base:text created_at:int size:int body:bytes kept:int template:text",
     "tenant id",
     "tenant created_at id",
     "tenant session_id created_at id",
     "tenant base id",
+    "tenant kept created_at id",
+    "tenant template created_at id",
 )
 PACKS: Final = Table("packs", "tenant:text id:text data:bytes", "tenant id", large=True)
 APPROVALS: Final = Table(

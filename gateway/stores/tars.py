@@ -61,7 +61,7 @@ def unpack(data: bytes, *, members_max: int, bytes_max: int) -> Iterator[Member]
     extended: dict[str, str] = {}
     while place + BLOCK <= len(data):
         header = data[place : place + BLOCK]
-        if not any(header) and count:
+        if not any(header):
             return
         _check_sum(header)
         kind, size = header[156:157], _number(header[124:136])

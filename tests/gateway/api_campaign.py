@@ -107,7 +107,7 @@ def _ask(gateway: Gateway, path: str, body: Any, tenant: str = "default") -> Any
 def _pass(report: Report, folder: Path, url: str, token: str, seed: int, seconds: int, chosen: list[str]) -> None:
     words = [sys.executable, "-m", "schemathesis.cli", "run", f"{url}/openapi.json", "--header", f"Authorization: Bearer {token}"]
     words += ["--seed", str(seed), "--checks", ",".join(CHECKS), "--continue-on-failure", "--suppress-health-check", "all"]
-    words += ["--warnings", "off", "--no-color", *chosen]
+    words += ["--warnings", "off", "--no-color", "--request-timeout", "120", *chosen]
     try:
         done = subprocess.run(
             words,

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import math
 import os
 import random
 import select
@@ -76,12 +77,11 @@ class Campaign:
             return await SqliteStore.open(self._place)
         return await PostgresStore.open(self._place, connections=WRITERS)
 
-    def go(self, kills: int) -> Report:
+    def go(self, kills: int, seconds: float) -> Report:
+        until = time.monotonic() + seconds
         asyncio.run(self._prepare())
-        for _ in range(kills):
+        while self.report.kills < kills and not self.report.problems and time.monotonic() < until:
             self._round()
-            if self.report.problems:
-                break
         return self.report
 
     async def _prepare(self) -> None:
@@ -221,13 +221,13 @@ class Campaign:
         self.report.problems.append(f"after kill {self.report.kills}: {text}")
 
 
-def run_campaign(store: str, seed: int, kills: int, folder: Path) -> Report:
+def run_campaign(store: str, seed: int, kills: int, folder: Path, seconds: float = math.inf) -> Report:
     if store == "sqlite":
-        return Campaign(str(folder / "store.db"), seed).go(kills)
+        return Campaign(str(folder / "store.db"), seed).go(kills, seconds)
     server = Server(durable=True)
     try:
         server.start()
-        return Campaign(server.url, seed, server).go(kills)
+        return Campaign(server.url, seed, server).go(kills, seconds)
     finally:
         server.stop()
 
@@ -237,10 +237,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--store", choices=("sqlite", "postgres"), default="sqlite")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="end after that long, however many kills there were")
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="hatchway-crash-"))
     started = time.monotonic()
-    report = run_campaign(options.store, options.seed, options.kills, folder)
+    report = run_campaign(options.store, options.seed, options.kills, folder, options.seconds)
     shutil.rmtree(folder, ignore_errors=True)
     print(f"{options.store}, seed {options.seed}, {time.monotonic() - started:.0f} s: {report}")
     return 1 if report.problems else 0

@@ -21,6 +21,7 @@ from gateway.stores.interface import AppendAudit, PutTenant, Store, TrimAudit
 from gateway.stores.memory import MemoryStore
 from gateway.stores.retention import Retention, collect
 from gateway.stores.sqlite import SqliteStore
+from gateway.trails import Trail
 from hatchway import audit_command
 from tests.gateway.stores.making import AT, tenant
 
@@ -221,3 +222,31 @@ def test_what_is_no_store_and_no_export_is_said_so(tmp_path: Path, data: Path) -
     junk.write_bytes(b'{"sequence": 1}\n' + b"[" * 100_000 + b"\n" + b"\xff\n" + b"x" * (audit.LINE_BYTES_MAX + 5))
     status, text = command("verify", "--data", str(junk))
     assert status == 1 and "unreadable: line 2" in text
+
+
+def test_everything_that_waits_is_written_at_the_end_once_and_in_order() -> None:
+    async def main() -> None:
+        store = MemoryStore()
+        await store.write("t1", [PutTenant(tenant("t1"))])
+        trail = Trail(store)
+        trail.extend("t1", [AppendAudit(at=AT, kind="decision", data={"n": n}) for n in range(1300)])
+        trail.extend("gone", [AppendAudit(at=AT, kind="decision")])
+        await trail.close()
+        assert [one.data["n"] async for one in audit.read(store, "t1")] == list(range(1300))
+
+    asyncio.run(main())
+
+
+def test_a_record_that_cannot_be_kept_is_written_bare_and_holds_up_nothing() -> None:
+    async def main() -> None:
+        store = MemoryStore()
+        await store.write("t1", [PutTenant(tenant("t1"))])
+        trail = Trail(store)
+        large = {"text": "x" * (store.limits.audit_bytes + 1)}
+        trail.extend("t1", [AppendAudit(at=AT, kind="a"), AppendAudit(at=AT, kind="b", data=large), AppendAudit(at=AT, kind="c")])
+        await trail.close()
+        assert [(one.kind, one.data) for one in await store.audit("t1")] == [
+            ("a", {}), ("b", {"omitted": "AUDIT_TOO_LARGE"}), ("c", {}),
+        ]  # fmt: skip
+
+    asyncio.run(main())

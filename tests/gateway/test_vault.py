@@ -14,9 +14,10 @@ from gateway.errors import BadRequest, GatewayError, Internal, NotFound, TooLarg
 from gateway.stores.interface import PutSecret, PutTenant
 from gateway.stores.memory import MemoryStore
 from gateway.stores.sqlite import SqliteStore
-from gateway.vault import MASTER_VARIABLE, LocalMasterKey, Vault, master_from_environment, master_from_file
+from gateway.vault import MASTER_VARIABLE, LocalMasterKey, Vault, choose_master, master_from_environment, master_from_file
+from hatchway.cli import main
 from sandbox.errors import SetupError
-from sandbox.sealing import Keys, rotate_local_keys
+from sandbox.sealing import Keys, local_keys, rotate_local_keys
 from tests.gateway.stores.making import AT, put_session, tenant
 
 KEYS = Keys.of(b"m" * 32)
@@ -218,3 +219,52 @@ def test_master_keys_come_from_a_file_or_the_environment(tmp_path: Path, monkeyp
         with pytest.raises(SetupError) as caught:
             master_from_environment()
         assert "zz" not in str(caught.value)
+
+
+def test_a_master_key_of_the_environment_opens_what_the_folders_wrapped_and_wraps_anew() -> None:
+    async def scenario(vault: Vault, store: MemoryStore) -> None:
+        await vault.set("t1", "name", CANARY)
+        environment = {MASTER_VARIABLE: (b"e" * 32).hex()}
+        moved = Vault(store, choose_master(KEYS, environment))
+        found = await moved.get("t1", "name")
+        assert found is not None and found.reveal() == CANARY
+        await moved.rewrap("t1")
+        alone = Vault(store, choose_master(Keys.of(b"x" * 32), environment))
+        found = await alone.get("t1", "name")
+        assert found is not None and found.reveal() == CANARY
+        with pytest.raises(Internal):
+            await Vault(store, choose_master(KEYS, {})).get("t1", "name")
+
+    with_vault(scenario)
+
+
+def test_the_command_rotates_data_keys_and_the_master_key_and_shows_no_value(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def prepare() -> None:
+        store = await SqliteStore.open(tmp_path / "hatchway.db")
+        for name in ("t1", "t2"):
+            await store.write(name, [PutTenant(tenant(name)), put_session(of=name)])
+            vault = Vault(store, local_keys(tmp_path / "keys"))
+            await vault.set(name, "a", CANARY)
+            await vault.set(name, "b", CANARY, "s1")
+        await store.close()
+
+    async def read(keys: Keys) -> list[str]:
+        store = await SqliteStore.open(tmp_path / "hatchway.db")
+        found = [await Vault(store, keys).get(name, "b", "s1") for name in ("t1", "t2")]
+        assert [len(await store.keys(name)) for name in ("t1", "t2")] == [3, 2]
+        await store.close()
+        return [one.reveal() if one else "" for one in found]
+
+    asyncio.run(prepare())
+    before = (tmp_path / "keys").read_text().splitlines()
+    assert main(["secrets", "rotate", "--data", str(tmp_path), "--tenant", "t1"]) == 0
+    assert main(["secrets", "rotate", "--data", str(tmp_path), "--new-master"]) == 0
+    assert main(["secrets", "rotate", "--data", str(tmp_path), "--tenant", "nobody"]) == 2
+    said = capsys.readouterr()
+    assert "t1: 2 secrets sealed anew, 2 data keys wrapped" in said.out and CANARY not in said.out + said.err
+    lines = (tmp_path / "keys").read_text().splitlines()
+    assert lines[:-1] == before
+    newest = lines[-1].split()
+    assert asyncio.run(read(Keys.of(bytes.fromhex(newest[1]), newest[0]))) == [CANARY, CANARY]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import BadRequest, Forbidden, NotFound, PreconditionFailed
+from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed
 from gateway.files import Files
 from gateway.records import InitialFile
 from gateway.runs import RunBody
@@ -25,6 +25,9 @@ RULES = """
 allow fs.read when path under "/workspace"
 allow fs.write when path under "/workspace" and bytes <= 1KiB
 deny fs.* when path under "/workspace/private"
+"""
+NESTED = """
+deny fs.write when path under "/workspace/d/locked"
 """
 TESTS = """
 fs.read { path "/workspace/a" } => allow fs.read { path "/workspace/private/a" } => deny
@@ -92,6 +95,96 @@ def test_the_policy_decides_about_every_access() -> None:
     asyncio.run(main())
 
 
+def archive(*names: str, size: int = 1) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        for name in names:
+            info = tarfile.TarInfo(name)
+            info.size = size
+            tar.addfile(info, io.BytesIO(b"x" * size))
+    return packed.getvalue()
+
+
+def test_tm_store_beside_protected_files_are_not_reached_by_search_archive_link_or_directory() -> None:
+    async def main() -> None:
+        async with housed(RULES + NESTED, TESTS) as house:
+            files, session = await opened(house)
+            made = "mkdir -p private d/locked; echo word | tee private/key > open; ln -s private/key link; echo 1 > d/locked/x"
+            await shell(house, session, made)
+            assert [one.path for one in await files.grep(ANN, session, "word")] == ["/open"]
+            found = await files.search(ANN, session, "w.rd")
+            assert [one.path for one in found.matches] == ["/open"] and found.complete and found.skipped == 0
+            packed = b"".join([piece async for piece in await files.export(ANN, session)])
+            with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
+                names = tar.getnames()
+            assert "open" in names and not [name for name in names if name.startswith("private")]
+            for through in (files.read, files.read_bytes, files.stat):
+                with pytest.raises(NotFound):
+                    await through(ANN, session, "link")
+            with pytest.raises(Forbidden):
+                await files.take_in(ANN, session, archive("fine", "private/planted"))
+            with pytest.raises(Forbidden):
+                await files.delete(ANN, session, "d", recursive=True)
+            there = {one.path for one in await house.store.tree("acme", session)}
+            assert "/fine" not in there and "/private/planted" not in there and "/d/locked/x" in there
+
+    asyncio.run(main())
+
+
+def test_search_takes_a_regular_expression_and_grep_a_text() -> None:
+    async def main() -> None:
+        async with housed(RULES, TESTS) as house:
+            files, session = await opened(house)
+            await files.write(ANN, session, "a", b"a.c\nabc\n")
+            assert [one.line for one in await files.grep(ANN, session, "a.c")] == ["a.c"]
+            assert [one.line for one in (await files.search(ANN, session, "^a.c$")).matches] == ["a.c", "abc"]
+
+    asyncio.run(main())
+
+
+def test_what_was_unpacked_below_a_directory_can_be_read_there_or_is_refused() -> None:
+    async def main() -> None:
+        async with housed(RULES, TESTS) as house:
+            files, session = await opened(house)
+            deep = "/".join(["d"] * 60)
+            with pytest.raises(BadRequest):
+                await files.take_in(ANN, session, archive(f"{deep}/f"), deep)
+            assert await house.store.tree("acme", session) == []
+            await files.take_in(ANN, session, archive("workspace/f"), "/workspace")
+            assert (await files.read_bytes(ANN, session, "/workspace/workspace/f"))[1] == b"x"
+
+    asyncio.run(main())
+
+
+def test_an_empty_tree_goes_out_and_in_and_what_is_no_directory_goes_nowhere() -> None:
+    async def main() -> None:
+        async with housed(RULES, TESTS) as house:
+            files, session = await opened(house)
+            packed = b"".join([chunk async for chunk in await files.export(ANN, session)])
+            assert await files.take_in(ANN, session, packed) == 0
+            await files.write(ANN, session, "f", b"1")
+            with pytest.raises(NotFound):
+                await files.export(ANN, session, "misspelt")
+            with pytest.raises(Conflict):
+                await files.export(ANN, session, "f")
+
+    asyncio.run(main())
+
+
+def test_a_delete_that_expects_another_content_deletes_nothing() -> None:
+    async def main() -> None:
+        async with housed(RULES, TESTS) as house:
+            files, session = await opened(house)
+            await files.write(ANN, session, "a", b"1")
+            digest = (await files.read_bytes(ANN, session, "a"))[0].digest
+            await files.write(ANN, session, "a", b"2")
+            with pytest.raises(PreconditionFailed):
+                await files.delete(ANN, session, "a", expect=digest)
+            assert (await files.read_bytes(ANN, session, "a"))[1] == b"2"
+
+    asyncio.run(main())
+
+
 def test_writers_who_expect_something_else_are_told() -> None:
     async def main() -> None:
         async with housed(RULES, TESTS) as house:
@@ -112,14 +205,16 @@ def test_a_tree_goes_out_and_in_as_tar() -> None:
         async with housed(RULES, TESTS) as house:
             files, session = await opened(house)
             await shell(house, session, "mkdir d; echo 1 > d/a; echo 2 > b")
-            archive = b"".join([chunk async for chunk in await files.export(ANN, session)])
-            with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+            packed = b"".join([chunk async for chunk in await files.export(ANN, session)])
+            with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
                 assert {name.strip("/") for name in tar.getnames()} >= {"d/a", "b"}
             other = (await house.sessions.create(ANN, CreateSession())).id
             await shell(house, other, "echo old > old")
             with pytest.raises(Forbidden):
-                await files.take_in(ANN, other, archive)  # the policy allows one KiB
+                await files.take_in(ANN, other, archive("fine", "large", size=2000))  # the policy allows files of one KiB
             assert await shell(house, other, "ls") == "old\n"
+            assert await files.take_in(ANN, other, packed, "below") == 3
+            assert await shell(house, other, "cat old below/d/a below/b") == "old\n1\n2\n"
 
     asyncio.run(main())
 

@@ -5,13 +5,16 @@
      error      errno of the fault; 0: a short write (half of the bytes) instead
      lasting    nonzero: every call after the fault fails too, until countdown is set again
      faults     how many calls were made to fail
-   Only pwrite, fsync, fdatasync and ftruncate are met: what SQLite writes with, and Python itself does not. */
+   Only pwrite, fsync, fdatasync and ftruncate are met: what SQLite writes with, and Python itself does not. With
+   HATCHWAY_FAULTS_BELOW only calls on files whose path begins with it are counted. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -30,10 +33,20 @@ static struct plan *plan(void) {
     return mapped;
 }
 
+/* Does the file lie where faults are wanted? */
+static int meant(int fd) {
+    const char *below = getenv("HATCHWAY_FAULTS_BELOW");
+    char link[64], path[4096];
+    if (!below) return 1;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t size = readlink(link, path, sizeof path);
+    return size >= (ssize_t)strlen(below) && !memcmp(path, below, strlen(below));
+}
+
 /* Is this call the one that fails? */
-static int due(void) {
+static int due(int fd) {
     struct plan *p = plan();
-    if (p->countdown <= 0) return 0;
+    if (p->countdown <= 0 || !meant(fd)) return 0;
     if (p->countdown > 1) { p->countdown--; return 0; }
     if (!p->lasting) p->countdown = 0;
     p->faults++;
@@ -44,7 +57,7 @@ static void *next(const char *name) { return dlsym(RTLD_NEXT, name); }
 
 static ssize_t write_at(const char *name, int fd, const void *data, size_t size, off_t at) {
     ssize_t (*real)(int, const void *, size_t, off_t) = next(name);
-    if (due()) {
+    if (due(fd)) {
         if (plan()->error) { errno = plan()->error; return -1; }
         size = size / 2 ? size / 2 : size;
     }
@@ -56,7 +69,7 @@ ssize_t pwrite64(int fd, const void *data, size_t size, off_t at) { return write
 
 static int flush(const char *name, int fd) {
     int (*real)(int) = next(name);
-    if (due() && plan()->error) { errno = plan()->error; return -1; }
+    if (due(fd) && plan()->error) { errno = plan()->error; return -1; }
     return real(fd);
 }
 
@@ -65,7 +78,7 @@ int fdatasync(int fd) { return flush("fdatasync", fd); }
 
 static int truncate_at(const char *name, int fd, off_t size) {
     int (*real)(int, off_t) = next(name);
-    if (due() && plan()->error) { errno = plan()->error; return -1; }
+    if (due(fd) && plan()->error) { errno = plan()->error; return -1; }
     return real(fd, size);
 }
 

@@ -12,6 +12,7 @@ import mmap
 import os
 import sqlite3
 import struct
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -21,6 +22,14 @@ from gateway.errors import StoreFailed
 from gateway.stores.interface import AppendAudit, PutTenant, PutValue
 from gateway.stores.sqlite import SqliteStore
 from tests.gateway.stores.making import AT, put_file, put_session, tenant
+
+
+def build_library(folder: Path) -> Path:
+    """What is to be preloaded."""
+    built, source = folder / "faults.so", Path(__file__).with_name("faults.c")
+    command = [sys.executable, "-m", "ziglang", "cc", "-shared", "-fPIC", "-O1", "-o", str(built), str(source), "-ldl"]
+    subprocess.run(command, check=True, capture_output=True, timeout=300)
+    return built
 
 
 class Faults:
@@ -63,6 +72,13 @@ class Trial:
         self.codes["ok"] += 1
         return True
 
+    async def compact(self) -> None:
+        """What else is written: the log's pages into the file, and the file's end cut off."""
+        try:
+            await self.store.compact()
+        except StoreFailed as error:
+            self.codes[error.code] += 1
+
     async def check(self, when: str) -> None:
         value, found = await self.store.value("t1", "s1", "n"), await self.store.content("t1", "s1", "/f")
         seen = (int(value or b"0"), int(found[1].split(b":")[0]) if found else 0)
@@ -75,6 +91,8 @@ class Trial:
         for _ in range(3):
             await self.write()
             await self.check(f"call {n}, errno {error}")
+        await self.compact()
+        await self.check(f"call {n}, errno {error}, compacted")
         fired = self.faults.count > 0
         self.faults.plan(0)
         if not await self.write():

@@ -1,12 +1,15 @@
-"""Records for tests, with everything they need and nothing more."""
+"""Records for tests, with everything they need and nothing more; and what a store says to a change it refuses."""
 
 from __future__ import annotations
 
 import itertools
 from typing import Any
 
+import pytest
+
+from gateway.errors import GatewayError
 from gateway.records import Approval, Quotas, RegistryEntry, Run, Session, Snapshot, StoredPolicy, StoredToken, Tenant, Token
-from gateway.stores.interface import PutFile, PutSession
+from gateway.stores.interface import Change, PutFile, PutSession, Store
 from gateway.uuids import uuid7
 from sandbox.wire import Language
 
@@ -66,3 +69,10 @@ def entry(kind: str, name: str, *, of: str = "t1", at: int = AT, **body: Any) ->
 
 def token(name: str, digest: str, *, of: str = "t1", **more: Any) -> StoredToken:
     return StoredToken(token=Token(id=name, tenant=of, name=name, role="runner", created_at=AT, **more), digest=digest)
+
+
+async def code_of(store: Store, *changes: Change, tenant: str = "t1") -> str:
+    """Of the error that the changes meet, which they must."""
+    with pytest.raises(GatewayError) as caught:
+        await store.write(tenant, changes)
+    return caught.value.code

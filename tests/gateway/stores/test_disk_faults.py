@@ -11,16 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.gateway.stores.faulty_writer import build_library
+
 ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    built = tmp_path_factory.mktemp("faults") / "faults.so"
-    source = Path(__file__).with_name("faults.c")
-    command = [sys.executable, "-m", "ziglang", "cc", "-shared", "-fPIC", "-O1", "-o", str(built), str(source), "-ldl"]
-    subprocess.run(command, check=True, capture_output=True, timeout=300)
-    return built
+    return build_library(tmp_path_factory.mktemp("faults"))
 
 
 def try_faults(library: Path, folder: Path, errors: list[int]) -> dict[str, object]:

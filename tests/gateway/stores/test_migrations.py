@@ -12,17 +12,19 @@ import msgspec
 import pytest
 
 from gateway.errors import StoreFailed
-from gateway.stores.interface import ExpireApprovals, PutApproval, PutTenant, Store
+from gateway.stores.interface import ExpireApprovals, PutApproval, PutRun, PutSnapshot, PutTenant, Store
 from gateway.stores.postgres import PostgresStore
 from gateway.stores.sqlite import SqliteStore
 from gateway.stores.tables import VERSION
-from tests.gateway.stores.making import AT, approval, put_file, put_session, session, tenant
+from tests.gateway.stores.making import AT, approval, put_file, put_session, run, session, snapshot, tenant
 
 _EXPIRING = [approval("short", expires_at=AT + 1), approval("long", expires_at=AT + 10**9)]
+_RUNS = [run("r1", state="running"), run("r2"), run("r3", state="waiting")]
+_SNAPSHOTS = [snapshot("p1"), snapshot("p2", kind="saved", label="mine"), snapshot("p3", kind="template", label="étude")]
 
 
 def write_version_1(path: Path) -> None:
-    """The file as a gateway of version 1 left it: a tenant, a session, two approvals."""
+    """The file as a gateway of version 1 left it: a tenant, a session, approvals, runs, snapshots."""
     script = Path(__file__).with_name("schema_1.sql").read_text("utf-8")
     with contextlib.closing(sqlite3.connect(path)) as database, database:
         database.executescript(script)
@@ -32,9 +34,21 @@ def write_version_1(path: Path) -> None:
         for each in _EXPIRING:
             row = ("t1", each.id, each.session_id, each.binding, 0, AT, msgspec.json.encode(each))
             database.execute("INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        for ran in _RUNS:
+            row = ("t1", ran.id, ran.session_id, ran.created_at, msgspec.json.encode(ran))
+            database.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?)", row)
+        for taken in _SNAPSHOTS:
+            row = ("t1", taken.id, taken.session_id, "", taken.created_at, 4, msgspec.json.encode(taken))
+            database.execute("INSERT INTO snapshots VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+            database.execute("INSERT INTO packs VALUES (?, ?, ?)", ("t1", taken.id, b"pack"))
 
 
-async def check_approvals(store: Store) -> None:
+async def check_upgraded(store: Store) -> None:
+    assert [one.id for one in await store.unfinished("t1")] == ["r1", "r3"]
+    assert [one.id for one in await store.runs("t1")] == ["r3", "r2", "r1"]
+    assert [one.id for one in await store.kept_snapshots("t1")] == ["p3", "p2"]
+    assert await store.template("t1", "étude") == _SNAPSHOTS[2] and await store.template("t1", "mine") is None
+    assert await store.packs("t1", "p1") == [b"pack"]
     assert [one for one in await store.approvals("t1", pending=True)] == sorted(_EXPIRING, key=lambda one: one.id)
     await store.write("t1", [ExpireApprovals(AT + 5), put_file("/new", "written after")])
     assert [one.id for one in await store.approvals("t1", pending=True)] == ["long"]
@@ -49,7 +63,7 @@ def test_a_version_1_file_is_upgraded_and_keeps_everything(tmp_path: Path) -> No
             store = await SqliteStore.open(path)
             assert await store.session("t1", "s1") == session()
             if _ == 0:
-                await check_approvals(store)
+                await check_upgraded(store)
             await store.close()
 
     asyncio.run(main())
@@ -80,7 +94,7 @@ def test_an_upgrade_that_is_killed_half_way_leaves_version_1(tmp_path: Path, mon
     write_version_1(path)
     from gateway.stores import migrations
 
-    broken = {2: (*migrations._SQLITE[2][:2], "THIS IS NOT SQL")}
+    broken = {**migrations._SQLITE, VERSION: (*migrations._SQLITE[VERSION][:-1], "THIS IS NOT SQL")}
     with monkeypatch.context() as patch:
         patch.setattr(migrations, "_SQLITE", broken)
         with pytest.raises(StoreFailed):
@@ -106,13 +120,16 @@ def test_a_version_1_database_is_upgraded_and_keeps_everything(postgres_url: str
         await connection.execute("DROP SCHEMA public CASCADE")
         await connection.execute("CREATE SCHEMA public")
         store = await PostgresStore.open(postgres_url)
-        await store.write("t1", [PutTenant(tenant("t1")), put_session(), *map(PutApproval, _EXPIRING)])
+        await store.write("t1", [PutTenant(tenant("t1")), put_session(), *map(PutApproval, _EXPIRING), *map(PutRun, _RUNS)])
+        await store.write("t1", [PutSnapshot(one, b"pack") for one in _SNAPSHOTS])
         await store.close()
         await connection.execute("ALTER TABLE approvals DROP COLUMN expires_at")
+        await connection.execute("ALTER TABLE runs DROP COLUMN unfinished")
+        await connection.execute("ALTER TABLE snapshots DROP COLUMN kept, DROP COLUMN template")
         await connection.execute("UPDATE schema_version SET version = 1")
         openings = await asyncio.gather(*(PostgresStore.open(postgres_url) for _ in range(3)))
         assert await connection.fetchval("SELECT version FROM schema_version") == VERSION
-        await check_approvals(openings[0])
+        await check_upgraded(openings[0])
         for one in openings:
             await one.close()
         await connection.close()

@@ -21,7 +21,7 @@ def test_a_server_that_dies_and_comes_back_is_found_again_without_help() -> None
     server = Server(durable=True)
 
     async def main() -> None:
-        store = await PostgresStore.open(server.url, connections=3)
+        store = await PostgresStore.open(server.url, connections=3, own=True)
         await store.write("t1", [PutTenant(tenant("t1")), put_session()])
         await asyncio.gather(*(store.write("t1", [put_file(f"/{n}", "x"), AppendAudit(at=n, kind="x")]) for n in range(5)))
         server.kill()
@@ -44,6 +44,36 @@ def test_a_server_that_dies_and_comes_back_is_found_again_without_help() -> None
     try:
         server.start()
         asyncio.run(main())
+    finally:
+        server.stop()
+
+
+def test_a_database_that_is_served_is_not_served_twice_also_after_its_server_came_back() -> None:
+    if find_binaries() is None:
+        pytest.skip("no PostgreSQL here: pip install pgserver")
+    server = Server()
+
+    async def main() -> None:
+        first = await PostgresStore.open(server.url, own=True)
+        await first.write("t1", [PutTenant(tenant("t1"))])
+        with pytest.raises(Unavailable) as refused:
+            await PostgresStore.open(server.url, own=True)
+        assert refused.value.code == "STORE_IN_USE"
+        server.kill()
+        server.start()
+        second = await PostgresStore.open(server.url, own=True)
+        with pytest.raises(Unavailable) as refused:
+            await first.write("t1", [put_session()])
+        assert refused.value.code == "STORE_IN_USE"
+        await second.close()
+        await first.write("t1", [put_session()])
+        await first.close()
+
+    try:
+        server.start()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("gateway.stores.postgres.PATIENCE_S", 0.0)
+            asyncio.run(main())
     finally:
         server.stop()
 

@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 import os
 import sqlite3
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -188,3 +190,42 @@ def test_deleting_gives_space_back_when_compacted(tmp_path: Path) -> None:
         await store.close()
 
     asyncio.run(main())
+
+
+_OWNER = """
+import asyncio, sys
+from gateway.stores.sqlite import SqliteStore
+
+async def main():
+    await SqliteStore.open(sys.argv[1], own=True)
+    print("owned", flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+def test_a_store_that_is_served_is_not_served_twice_and_is_free_when_its_owner_is_killed(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    owner = subprocess.Popen([sys.executable, "-c", _OWNER, str(path)], stdout=subprocess.PIPE, cwd=Path(__file__).parents[3])
+    assert owner.stdout is not None and owner.stdout.readline() == b"owned\n"
+
+    async def refused() -> None:
+        with pytest.raises(Unavailable) as caught:
+            await SqliteStore.open(path, own=True)
+        assert caught.value.code == "STORE_IN_USE"
+        await (await SqliteStore.open(path)).close()  # whoever only looks may
+
+    async def free() -> None:
+        for _ in range(2):
+            await (await SqliteStore.open(path, own=True)).close()
+
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("gateway.stores.owning.PATIENCE_S", 0.0)
+            asyncio.run(refused())
+    finally:
+        owner.kill()
+        owner.wait()
+        owner.stdout.close()
+    asyncio.run(free())
