@@ -4,13 +4,18 @@
     runner.lease         thread-1     a thread's binding and the state of its session
 
 Rules: neither holds a secret (`gateway.runners.secrecy` refuses them before they come here). Destinations are loaded into the
-pool the first time a tenant is asked for; one that its provider no longer takes is left out, and its threads say why.
+pool the first time a tenant is asked for; one that its provider no longer takes is left out, and its threads say why. What
+runners keep as bytes is in `gateway.registry.blobs`.
+
+The operator's folder for runners has a folder for each tenant, `.volumes/{tenant}` for what outlives sessions, and
+`.sources/{tenant}`, where the files of manifests come from. The first two go with their tenant, the third is the operator's.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import shutil
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +25,7 @@ import msgspec
 from gateway.egress import Egress
 from gateway.errors import GatewayError
 from gateway.records import RegistryEntry
+from gateway.registry.blobs import StoredBlobs
 from gateway.runners.interface import Provider
 from gateway.runners.pool import MAX_DESTINATIONS, Lease, Pool
 from gateway.runners.providers.gateways import Hatchway
@@ -33,6 +39,8 @@ from sandbox.sealing import Keys
 
 LEASE: Final = "runner.lease"
 DESTINATION: Final = "runner.destination"
+VOLUMES: Final = ".volumes"
+SOURCES: Final = ".sources"
 
 
 class StoredLeases:
@@ -65,9 +73,9 @@ class StoredLeases:
 class StoredRunners(Runners):
     """The verbs of runners, with destinations that last."""
 
-    def __init__(self, pool: Pool, store: Store, clock_ms: Callable[[], int]) -> None:
+    def __init__(self, pool: Pool, store: Store, clock_ms: Callable[[], int], local: Path | None = None) -> None:
         super().__init__(pool)
-        self._store, self._clock_ms = store, clock_ms
+        self._store, self._clock_ms, self._local = store, clock_ms, local
         self._loaded: set[str] = set()
         self._loading = asyncio.Lock()
 
@@ -103,6 +111,14 @@ class StoredRunners(Runners):
         await self._load(tenant)
         return await super().select(tenant, thread_id, destination_id, workspace, read_roots)
 
+    async def forget(self, tenant: str) -> None:
+        """Its sessions end. Its folders go when the store has forgotten the tenant, not before."""
+        await self.pool.forget(tenant)
+        self._loaded.discard(tenant)
+        if self._local is not None and await self._store.tenant(tenant) is None:
+            for folder in (self._local / tenant, self._local / VOLUMES / tenant):
+                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
 
 def _entry(tenant: str, kind: str, name: str, body: Any, now: int) -> PutEntry:
     plain = msgspec.to_builtins(body)
@@ -124,20 +140,26 @@ def open_runners(
     tenant; `ssh` to the hosts the operator lists."""
 
     def providers(tenant: str) -> Iterable[Provider]:
-        secrets = vault.signing_keys(tenant)
-        yield Wasm(tenant=tenant, keys=keys, http=egress, secrets=secrets)
-        yield Hatchway(http=egress, secrets=secrets)
+        secrets, blobs = vault.signing_keys(tenant), StoredBlobs(store, tenant, clock_ms)
+        volumes = sources = None
+        if local is not None:
+            # THREAT[TM-RUN-TENANT]: volumes are named by destinations, and two tenants may name theirs alike.
+            volumes, sources = local / VOLUMES / tenant, local / SOURCES / tenant
+            sources = sources if sources.is_dir() else None
+        yield Wasm(tenant=tenant, keys=keys, http=egress, secrets=secrets, blobs=blobs, volumes=volumes, sources=sources)
+        yield Hatchway(http=egress, secrets=secrets, blobs=blobs)
         if local is not None:
             base = local / tenant
             base.mkdir(parents=True, exist_ok=True, mode=0o700)
-            yield UnixLocal(base, http=egress, secrets=secrets)
+            yield UnixLocal(base, http=egress, secrets=secrets, blobs=blobs, volumes=volumes, sources=sources)
             if docker_images:
                 from gateway.runners.providers.docker import Docker
 
-                yield Docker(base, images=tuple(docker_images))
+                images = tuple(docker_images)
+                yield Docker(base, tenant=tenant, images=images, blobs=blobs, volumes=volumes, sources=sources)
         if ssh_hosts:
             from gateway.runners.providers.ssh import Ssh  # asyncssh takes a quarter of a second to import
 
-            yield Ssh(ssh_hosts, secrets=secrets)
+            yield Ssh(ssh_hosts, secrets=secrets, blobs=blobs, sources=sources)
 
-    return StoredRunners(Pool(providers, StoredLeases(store, clock_ms)), store, clock_ms)
+    return StoredRunners(Pool(providers, StoredLeases(store, clock_ms)), store, clock_ms, local)

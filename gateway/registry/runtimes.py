@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import datetime
 import platform
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 
 from gateway.events import Event
@@ -40,21 +41,21 @@ from gateway.registry.wire import (
 OS, ARCH = platform.system().lower(), platform.machine()
 
 
-class Runtime:
+class Runtime(ABC):
     runtime_id: str
 
-    async def summary(self, principal: Principal, limit: int) -> RuntimeSummary:
-        raise NotImplementedError
+    @abstractmethod
+    async def summary(self, principal: Principal, limit: int) -> RuntimeSummary: ...
 
-    async def hosts(self, principal: Principal, limit: int) -> Listing[HostSummary]:
-        raise NotImplementedError
+    @abstractmethod
+    async def hosts(self, principal: Principal, limit: int) -> Listing[HostSummary]: ...
 
+    @abstractmethod
     async def workers(self, principal: Principal, limit: int, after: str | None = None) -> Listing[WorkerSummary]:
         """`after` is the `next` of the listing before."""
-        raise NotImplementedError
 
-    async def worker(self, principal: Principal, worker_id: str) -> WorkerLookup:
-        raise NotImplementedError
+    @abstractmethod
+    async def worker(self, principal: Principal, worker_id: str) -> WorkerLookup: ...
 
     async def spawn(self, principal: Principal, request: SpawnRequest) -> SpawnResult:
         message = f"the intent {intent_label(request.intent)!r} is understood, but nothing is launched by this runtime"
@@ -96,6 +97,7 @@ class Runtime:
 
     async def close(self) -> None:
         """The service stops."""
+        return None
 
     def _pending(self, worker_id: str, verb: str) -> LifecycleResult:
         said = diagnostic(f"worker_{verb}_pending", "info", f"this runtime cannot {verb} the worker {worker_id!r}")

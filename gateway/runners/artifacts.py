@@ -24,7 +24,13 @@ class Blobs(Protocol):
         """Keep; the id under which it is found."""
         ...
 
-    async def get(self, blob_id: str) -> bytes: ...
+    async def get(self, blob_id: str) -> bytes:
+        """Raises `NotFound`."""
+        ...
+
+    async def delete(self, blob_id: str) -> None:
+        """Idempotent."""
+        ...
 
 
 class MemoryBlobs:
@@ -51,6 +57,9 @@ class MemoryBlobs:
             return self._blobs[blob_id]
         except KeyError:
             raise unknown("artifact", blob_id) from None
+
+    async def delete(self, blob_id: str) -> None:
+        self._used_bytes -= len(self._blobs.pop(blob_id, b""))
 
 
 def pack(files: Iterable[tuple[str, bytes]]) -> bytes:

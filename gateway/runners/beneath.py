@@ -17,7 +17,9 @@ import ctypes
 import errno
 import json
 import os
+import resource
 import secrets
+import signal
 import stat
 import sys
 from collections.abc import Iterator
@@ -25,6 +27,7 @@ from typing import Any
 
 OPENAT2 = 437
 NO_MAGICLINKS, BENEATH = 0x02, 0x08
+PR_SET_PDEATHSIG = 1
 ATTEMPTS = 64
 HOPS = 16
 DEPTH = 100
@@ -245,10 +248,11 @@ def is_directory(root: int, path: str) -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    """At the far end: `serve` answers requests until its input ends; `run ROOT PATH SIZE` becomes a command in a directory."""
+    """At the far end: `serve` answers requests until its input ends; `run ROOT PATH SIZE MARK` becomes a command in a directory.
+    Whoever wants to end it finds it by its mark."""
     if arguments[0] == "serve":
         return _serve()
-    _, top, path, size = arguments
+    _, top, path, size, _mark = arguments
     try:
         os.fchdir(resolve(open_root(top), path, os.O_PATH | os.O_DIRECTORY))
     except (Refused, OSError) as refused:
@@ -297,12 +301,23 @@ def _become(size_bytes: int) -> int:
             raise Refused("failed")
         described += more
     command = json.loads(described)
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # it ends with the connection it came by
+    if command["cpu_ms"] is not None:
+        _lower(resource.RLIMIT_CPU, max(1, -(-command["cpu_ms"] // 1000)))
+    if command["memory_bytes"] is not None:
+        _lower(resource.RLIMIT_DATA, command["memory_bytes"])
     try:
         os.execvpe(command["argv"][0], command["argv"], {**os.environ, **command["env"]})
     except OSError as error:
         missing = isinstance(error, (FileNotFoundError, NotADirectoryError))
         sys.stderr.write(command["argv"][0] + (": command not found\n" if missing else ": permission denied\n"))
         return 127 if missing else 126
+
+
+def _lower(which: int, value: int) -> None:
+    most = resource.getrlimit(which)[1]
+    value = value if most == resource.RLIM_INFINITY else min(value, most)
+    resource.setrlimit(which, (value, value))
 
 
 if __name__ == "__main__":

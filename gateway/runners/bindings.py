@@ -31,7 +31,14 @@ from gateway.runners.secrecy import check_config
 from gateway.runners.wire import MAX_FILE_BYTES, Binding
 
 MAX_READ_ROOTS = 32
+WORKSPACE = "/workspace"
 T = TypeVar("T")
+
+
+def host_path_of(workspace: str, root: str) -> str:
+    """Where a binding's workspace lies: `/workspace` is the destination's root, for callers who need not know its path."""
+    below = None if seen_from(WORKSPACE, root) is not None else seen_from(WORKSPACE, workspace)
+    return workspace if below is None else posixpath.normpath(posixpath.join(root, below))
 
 
 def check_binding(binding: Binding) -> None:
@@ -74,8 +81,9 @@ class Root:
         """The file in it that the prefix itself means, if that is a file."""
 
     @classmethod
-    def open(cls, path: str, bases: Sequence[Path], *, writable: bool) -> Root:
-        """A directory in one of the operator's, whatever links are on the way: the kernel sees to it in the step that opens."""
+    def open(cls, path: str, bases: Sequence[Path], *, writable: bool, prefix: str = "") -> Root:
+        """A directory in one of the operator's, whatever links are on the way: the kernel sees to it in the step that opens.
+        `prefix` is what callers call it, if that is not its path."""
         for base in bases:
             try:
                 top = Root(str(base), beneath.open_root(str(base)), False)
@@ -85,7 +93,7 @@ class Root:
             if below is None:
                 continue
             try:
-                return cls(path, beneath.resolve(top.descriptor, below, os.O_PATH | os.O_DIRECTORY), writable)
+                return cls(prefix or path, beneath.resolve(top.descriptor, below, os.O_PATH | os.O_DIRECTORY), writable)
             except beneath.Refused as refused:
                 raise refusal(refused, path, "of this gateway") from None
         raise outside(path, "of this gateway")

@@ -14,7 +14,7 @@ import abc
 import asyncio
 import contextlib
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -44,8 +44,10 @@ from gateway.runners.wire import (
 
 GRACE_MS = 2_000
 MAX_PATH_BYTES = 4096
+MAX_NAME = 120
+MAX_PORTS = 64
 _LOST_AFTER_MS = 15_000
-_MAX_COMMANDS = 64
+MAX_COMMANDS = 64
 _MAX_FINISHED = 64
 
 
@@ -84,11 +86,16 @@ async def taking_turn(lock: asyncio.Lock, ending: Ending) -> AsyncIterator[bool]
             lock.release()
 
 
+Finish = Callable[[CommandResult], Awaitable[CommandResult]]
+"""What is done with a result before anybody sees it."""
+
+
 @dataclass(slots=True)
 class Running:
     task: asyncio.Task[CommandResult]
     ending: Ending
     output: Output
+    streams: bool
 
 
 class RunnerSession(abc.ABC):
@@ -108,14 +115,18 @@ class RunnerSession(abc.ABC):
 
     # Commands
 
-    async def run(self, command: Command, *, on_output: OnOutput | None = None) -> CommandResult:
-        """Run a command to its end. If the caller goes away the command is cancelled, unless the session is detached."""
+    async def run(
+        self, command: Command, *, on_output: OnOutput | None = None, finish: Finish | None = None, streams: bool = True
+    ) -> CommandResult:
+        """Run a command to its end. If the caller goes away the command is cancelled, unless the session is detached. Without
+        `streams` nobody sees output before `finish` has seen the result."""
         self._check(command)
-        output = Output(_cap(command.max_output_bytes, MAX_OUTPUT_BYTES, MAX_OUTPUT_BYTES), on_output)
+        cap = _cap(command.max_output_bytes, MAX_OUTPUT_BYTES, MAX_OUTPUT_BYTES)
+        output = Output(cap, on_output if streams else None)
         ending = Ending()
-        task = asyncio.create_task(self._supervise(command, output, ending))
+        task = asyncio.create_task(self._supervise(command, output, ending, finish))
         task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # whoever asked may have left
-        self._running[command.command_id] = Running(task, ending, output)
+        self._running[command.command_id] = Running(task, ending, output, streams)
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
@@ -128,7 +139,7 @@ class RunnerSession(abc.ABC):
         """Come back to a command that was started before: its output from the beginning, and its result."""
         running = self._running.get(command_id)
         if running is not None:
-            if on_output is not None:
+            if on_output is not None and running.streams:
                 running.output.follow(on_output)
             return await asyncio.shield(running.task)
         try:
@@ -144,7 +155,7 @@ class RunnerSession(abc.ABC):
         await asyncio.wait([running.task])
         return True
 
-    async def _supervise(self, command: Command, output: Output, ending: Ending) -> CommandResult:
+    async def _supervise(self, command: Command, output: Output, ending: Ending, finish: Finish | None) -> CommandResult:
         timeout_ms = _cap(command.timeout_ms, DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS)
         work = asyncio.create_task(self._execute(command, output, ending))
         asked = asyncio.create_task(ending.event.wait())
@@ -165,6 +176,8 @@ class RunnerSession(abc.ABC):
                 status=ending.reason or ("exited" if exit_code is not None else "lost"),
                 dropped_bytes=output.dropped_bytes,
             )
+            if finish is not None:
+                result = await finish(result)
             self._finished[command.command_id] = result
             while len(self._finished) > _MAX_FINISHED:
                 self._finished.popitem(last=False)
@@ -178,15 +191,16 @@ class RunnerSession(abc.ABC):
         self._check_open()
         if not command.program:
             raise invalid("program is required")
-        if not 0 < len(command.command_id) <= 120:
-            raise invalid("command_id must have 1 to 120 characters")
-        if command.command_id in self._running or len(self._running) >= _MAX_COMMANDS:
+        check_name("command_id", command.command_id)
+        if command.command_id in self._running or len(self._running) >= MAX_COMMANDS:
             raise busy(f"command {command.command_id} is under way already, or too many are")
         for name, _ in command.env:
             if not name or "=" in name:
                 raise invalid("an env name must not be empty or contain '='")
         if command.cwd is not None:
             check_path(command.cwd)
+        for limit in (command.timeout_ms, command.max_output_bytes, command.cpu_ms, command.memory_bytes):
+            _cap(limit, 0, 0)
         texts = [command.program, *command.args, *(text for pair in command.env for text in pair)]
         if sum(map(_size_bytes, [*texts, command.stdin])) > MAX_ARGUMENTS_BYTES:
             raise too_large("the command with its arguments, env and stdin", MAX_ARGUMENTS_BYTES)
@@ -230,6 +244,10 @@ class RunnerSession(abc.ABC):
             raise unsupported("runner port preview is not supported by this provider")
         if not 1 <= request.port <= 65535:
             raise invalid(f"port must be from 1 to 65535, not {request.port}")
+        if request.label is not None and len(request.label) > MAX_NAME:
+            raise invalid(f"a label has at most {MAX_NAME} characters")
+        if len(self.ports) >= MAX_PORTS and request.port not in self.ports:
+            raise busy(f"a session exposes at most {MAX_PORTS} ports")
         self.ports[request.port] = request
         return PortPreview(port=request.port, url=self._port_url(request.port))
 
@@ -320,6 +338,12 @@ def _size_bytes(text: str) -> int:
         raise invalid("a path, argument or value is not valid Unicode") from None
 
 
+def check_name(what: str, name: str) -> None:
+    """Names of commands and destinations are parts of URLs."""
+    if not 0 < len(name) <= MAX_NAME or "/" in name or name in (".", "..") or not name.isprintable():
+        raise invalid(f"{what} must have 1 to {MAX_NAME} characters, none of them '/' or a control character")
+
+
 def check_path(path: str) -> None:
     """What is no path anywhere. Where a path leads is for its place to find out."""
     if not path:
@@ -331,6 +355,8 @@ def check_path(path: str) -> None:
 class Provider(abc.ABC):
     id: str
     capabilities: RunnerCapabilities
+    outlives_gateway = False
+    """Its sessions are elsewhere, and `resume` finds them again when the gateway is back."""
 
     @property
     def setup_hint(self) -> str | None:
@@ -347,6 +373,10 @@ class Provider(abc.ABC):
     @abc.abstractmethod
     async def resume(self, destination: Destination, state: SessionState, binding: Binding | None = None) -> RunnerSession:
         """The session of `state`; raises `stale` if it is no more."""
+
+    async def discard(self, destination: Destination, state: SessionState) -> None:
+        """Nobody comes back to this session: what is left of it elsewhere goes, living or not. Idempotent."""
+        return None
 
     async def close(self) -> None:
         return None

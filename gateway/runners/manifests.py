@@ -16,6 +16,8 @@ from pathlib import Path
 from gateway.runners import beneath
 from gateway.runners.bindings import refusal
 from gateway.runners.errors import invalid, shown, too_large, unsupported
+from gateway.runners.objects import parse_uri
+from gateway.runners.secrecy import check_config
 from gateway.runners.wire import MAX_FILE_BYTES, Destination, Manifest, Mount, RunnerCapabilities
 
 MAX_ENTRIES = 64
@@ -33,6 +35,11 @@ def check_manifest(destination: Destination, capabilities: RunnerCapabilities) -
         kind = mount.intent.kind
         if kind not in KINDS or not getattr(capabilities.mounts, kind):
             raise unsupported(f"mount kind {shown(kind)} is not supported by provider {destination.provider_id}")
+        check_config({"uri": mount.intent.uri})
+        if kind == "s3":
+            parse_uri(mount.intent.uri)
+            if mount.intent.credentials is None:
+                raise invalid("an s3 mount names its credentials by reference")
     targets = [target_of(entry.target) for entry in manifest.entries] + [target_of(mount.path) for mount in manifest.mounts]
     for one in targets:
         if any(one == other or other.startswith(one + "/") for other in targets if other is not one) or targets.count(one) > 1:

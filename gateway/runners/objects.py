@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import parse_qs, quote, urlsplit
@@ -24,6 +26,7 @@ from gateway.runners.secrecy import SecretResolver
 from gateway.runners.wire import MAX_FILE_BYTES, MountIntent
 
 MAX_OBJECTS = 1_000
+_BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
 _PAGE_BYTES = 4 << 20
 _TIMEOUT_MS = 30_000
 
@@ -35,8 +38,16 @@ class Answer(Protocol):
     def body(self) -> bytes: ...
 
 
+class Coming(Protocol):
+    """An answer that comes slowly."""
+
+    @property
+    def status(self) -> int: ...
+    def chunks(self) -> AsyncIterator[bytes]: ...
+
+
 class Http(Protocol):
-    """The gateway's guarded client."""
+    """The gateway's guarded client, `gateway.egress.Egress`."""
 
     async def request(
         self,
@@ -47,7 +58,12 @@ class Http(Protocol):
         body: bytes | None = None,
         timeout_ms: int,
         max_response_bytes: int,
+        max_request_bytes: int | None = None,
     ) -> Answer: ...
+
+    def stream(
+        self, method: str, url: str, *, headers: Sequence[tuple[str, str]] = (), head_timeout_ms: int, max_response_bytes: int
+    ) -> AbstractAsyncContextManager[Coming]: ...
 
 
 class ObjectStore(Protocol):
@@ -107,7 +123,13 @@ class S3Store:
         headers = {str(name): str(value) for name, value in request.headers.items()}
         try:
             answer = await self._http.request(
-                method, url, headers=headers, body=body or None, timeout_ms=_TIMEOUT_MS, max_response_bytes=most_bytes
+                method,
+                url,
+                headers=headers,
+                body=body or None,
+                timeout_ms=_TIMEOUT_MS,
+                max_response_bytes=most_bytes,
+                max_request_bytes=MAX_FILE_BYTES,
             )
         except EgressError as failed:
             raise unavailable(f"the object store cannot be reached ({type(failed).__name__})") from None
@@ -158,10 +180,11 @@ def parse_uri(uri: str) -> tuple[str, str, str, str]:
         endpoint = options.pop("endpoint", [f"https://s3.{region}.amazonaws.com"])[0].rstrip("/")
         if (
             parts.scheme != "s3"
-            or not parts.hostname
-            or parts.username
+            or not _BUCKET.fullmatch(parts.netloc)
+            or ".." in f"{parts.netloc}/{parts.path}"
             or options
             or urlsplit(endpoint).scheme not in ("http", "https")
+            or "@" in endpoint
         ):
             raise ValueError
         if not region.replace("-", "").isalnum():

@@ -16,6 +16,7 @@ class Output:
     def __init__(self, limit_bytes: int, on_output: OnOutput | None = None) -> None:
         self.kept = (bytearray(), bytearray())
         self.dropped_bytes = 0
+        self._dropped_bytes = [0, 0]
         self._left = limit_bytes
         self._on_output = on_output
 
@@ -27,10 +28,26 @@ class Output:
         # THREAT[TM-RUN-OUTPUT]: what is over the cap is dropped before it is kept or sent.
         taken = data[: self._left]
         self._left -= len(taken)
-        self.dropped_bytes += len(data) - len(taken)
+        self._drop(stream, len(data) - len(taken))
         if taken:
             self.kept[stream].extend(taken)
             self._tell(stream, bytes(taken))
+
+    def settle(self, stream: int, data: bytes) -> None:
+        """All that was written to `stream`, as its place says in the end. What came meanwhile is not passed on twice; where it
+        was something else, the last word counts."""
+        self._drop(stream, -self._dropped_bytes[stream])
+        kept, told = self.kept[stream], self._on_output
+        if not data.startswith(kept):
+            self._left += len(kept)
+            kept.clear()
+            self._on_output = None
+        self.write(stream, data[len(kept) :])
+        self._on_output = told
+
+    def _drop(self, stream: int, count: int) -> None:
+        self._dropped_bytes[stream] += count
+        self.dropped_bytes += count
 
     def follow(self, on_output: OnOutput) -> None:
         """Someone comes back to a command under way: what there is already, then what comes."""

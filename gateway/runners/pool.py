@@ -2,26 +2,34 @@
 
 Rules: everything belongs to a tenant; what is another's is not found. An unknown provider fails when a thread is bound, not
 later. A session is made at its first use, by one caller while the others wait; a failure leaves nothing behind and the next use
-tries again; there is no other place it would silently run in. A state that is stale gives a fresh session. `Leases` is the port
-to what the gateway persists: bindings and states, in which there are no secrets.
+tries again; there is no other place it would silently run in. A state that is stale gives a fresh session. A tenant has at most
+so many threads, and so many living sessions: each may be a process. What is deleted ends wherever it is; a place that cannot be
+reached is logged, and not waited for. `Leases` is the port to what the gateway persists: bindings and states, in which there are
+no secrets.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+import contextlib
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Protocol
 
 import msgspec
 
+from gateway.errors import NotFound
 from gateway.runners.bindings import check_binding
-from gateway.runners.errors import GatewayError, busy, invalid, stale, unknown, unknown_provider
-from gateway.runners.interface import Provider, RunnerSession
+from gateway.runners.errors import GatewayError, busy, stale, unknown, unknown_provider
+from gateway.runners.interface import Provider, RunnerSession, check_name
 from gateway.runners.secrecy import check_config
 from gateway.runners.wire import Binding, Destination, SessionState
 
 MAX_DESTINATIONS = 256
-MAX_LEASES = 10_000
+MAX_THREADS = 1_000
+MAX_SESSIONS = 64
+_log = logging.getLogger("hatchway.runners")
 MakeProviders = Callable[[str], Iterable[Provider]]
 
 
@@ -49,8 +57,6 @@ class MemoryLeases:
         return self._leases.get((tenant, thread_id))
 
     async def put(self, tenant: str, thread_id: str, lease: Lease) -> None:
-        if len(self._leases) >= MAX_LEASES and (tenant, thread_id) not in self._leases:
-            raise busy("too many threads are bound to runners")
         self._leases[tenant, thread_id] = lease
 
     async def delete(self, tenant: str, thread_id: str) -> None:
@@ -71,6 +77,7 @@ class Pool:
         self._leases = leases or MemoryLeases()
         self._destinations: dict[tuple[str, str], Destination] = {}
         self._sessions: dict[tuple[str, str], RunnerSession] = {}
+        self._making: Counter[str] = Counter()
         self._locks: dict[tuple[str, str], asyncio.Lock] = {}
 
     def providers(self, tenant: str) -> Mapping[str, Provider]:
@@ -86,15 +93,14 @@ class Pool:
         provider = self.providers(tenant).get(destination.provider_id)
         if provider is None:
             raise unknown_provider(destination.provider_id)
-        if not 0 < len(destination.id) <= 120:
-            raise invalid("a destination's id has 1 to 120 characters")
+        check_name("a destination's id", destination.id)
         check_config(destination.config)
         provider.validate_destination(destination)
         return provider
 
     def put(self, tenant: str, destination: Destination) -> None:
         self.check(tenant, destination)
-        if sum(owner == tenant for owner, _ in self._destinations) >= MAX_DESTINATIONS:
+        if sum(key[0] == tenant and key[1] != destination.id for key in self._destinations) >= MAX_DESTINATIONS:
             raise busy(f"a tenant has at most {MAX_DESTINATIONS} destinations")
         self._destinations[tenant, destination.id] = destination
 
@@ -115,14 +121,15 @@ class Pool:
 
     async def bind(self, tenant: str, thread_id: str, binding: Binding) -> Lease:
         """Bind a thread. Nothing is started yet."""
-        if not 0 < len(thread_id) <= 120:
-            raise invalid("a thread's id has 1 to 120 characters")
+        check_name("a thread's id", thread_id)
         check_binding(binding)
         self.check(tenant, binding.destination)
         async with self._lock(tenant, thread_id):
             before = await self._leases.get(tenant, thread_id)
+            if before is None and len(await self._leases.list(tenant)) >= MAX_THREADS:
+                raise busy(f"a tenant has at most {MAX_THREADS} threads bound to runners")
             if before is not None and before.binding != binding:
-                await self._end(tenant, thread_id)
+                await self._end(tenant, thread_id, before)
                 before = None
             lease = before or Lease(binding=binding)
             await self._leases.put(tenant, thread_id, lease)
@@ -151,10 +158,25 @@ class Pool:
             if living is not None:
                 return living
             lease = await self.lease(tenant, thread_id)
-            session = await self._provision(tenant, lease)
+            session = await self._admitted(tenant, lease)
             self._sessions[tenant, thread_id] = session
-            await self._leases.put(tenant, thread_id, Lease(binding=lease.binding, state=session.state))
+            try:
+                await self._leases.put(tenant, thread_id, Lease(binding=lease.binding, state=session.state))
+            except BaseException:  # nobody would ever find it again
+                await self._end(tenant, thread_id)
+                raise
             return session
+
+    async def _admitted(self, tenant: str, lease: Lease) -> RunnerSession:
+        """A session, if the tenant may have one more; those that are being made count."""
+        living = sum(owner == tenant and self.living(owner, thread) is not None for owner, thread in self._sessions)
+        if living + self._making[tenant] >= MAX_SESSIONS:
+            raise busy(f"a tenant has at most {MAX_SESSIONS} living runner sessions")
+        self._making[tenant] += 1
+        try:
+            return await self._provision(tenant, lease)
+        finally:
+            self._making[tenant] -= 1
 
     async def _provision(self, tenant: str, lease: Lease) -> RunnerSession:
         destination = lease.binding.destination
@@ -176,26 +198,57 @@ class Pool:
         return session.state
 
     async def delete(self, tenant: str, thread_id: str) -> None:
-        await self.lease(tenant, thread_id)
+        """End a thread's session, wherever it is, and forget its binding."""
         async with self._lock(tenant, thread_id):
-            await self._end(tenant, thread_id)
+            lease = await self.lease(tenant, thread_id)
+            await self._end(tenant, thread_id, lease)
             await self._leases.delete(tenant, thread_id)
         self._locks.pop((tenant, thread_id), None)
 
-    async def _end(self, tenant: str, thread_id: str) -> None:
+    async def forget(self, tenant: str) -> None:
+        """The tenant is deleted: its sessions end, and nothing of it stays here or in the places they were in."""
+        for thread_id in await self._leases.list(tenant):
+            with contextlib.suppress(NotFound):
+                await self.delete(tenant, thread_id)
+        for owner, thread_id in list(self._sessions):
+            if owner == tenant:
+                await self._end(tenant, thread_id)
+        for known in (self._destinations, self._locks):
+            for key in [key for key in known if key[0] == tenant]:
+                del known[key]
+        for provider in self._providers.pop(tenant, {}).values():
+            await _quietly(provider.close(), tenant)
+
+    async def _end(self, tenant: str, thread_id: str, lease: Lease | None = None) -> None:
         session = self._sessions.pop((tenant, thread_id), None)
-        if session is not None:
-            session.is_detached = False
-            await session.close()
+        state = session.state if session is not None else lease.state if lease is not None else None
+        provider = self.providers(tenant).get(lease.binding.destination.provider_id) if lease is not None else None
+        try:
+            if session is not None:
+                session.is_detached = False
+                await session.close()
+            if provider is not None and lease is not None and state is not None:
+                await provider.discard(lease.binding.destination, state)
+        except GatewayError as failed:
+            _log.warning("a runner session of %s could not be ended at its place: %s", tenant, failed)
 
     def _lock(self, tenant: str, thread_id: str) -> asyncio.Lock:
         return self._locks.setdefault((tenant, thread_id), asyncio.Lock())
 
     async def close(self) -> None:
-        """The gateway stops. Sessions that are detached, and live elsewhere, stay."""
-        for session in list(self._sessions.values()):
-            await session.close()
+        """The gateway stops. Its commands end; sessions that are elsewhere stay, and are found again at the next start."""
+        for (tenant, _), session in list(self._sessions.items()):
+            session.is_detached = session.is_detached or session.provider.outlives_gateway
+            await _quietly(session.close(), tenant)
         self._sessions.clear()
-        for made in self._providers.values():
+        for tenant, made in self._providers.items():
             for provider in made.values():
-                await provider.close()
+                await _quietly(provider.close(), tenant)
+
+
+async def _quietly(ending: Awaitable[None], tenant: str) -> None:
+    """A place that cannot be reached holds nothing else up."""
+    try:
+        await ending
+    except GatewayError as failed:
+        _log.warning("a runner session of %s could not be ended at its place: %s", tenant, failed)

@@ -41,12 +41,11 @@ _HOPS = frozenset(
 _WITHHELD = frozenset(b"host authorization cookie x-api-key forwarded x-forwarded-for x-real-ip expect origin referer".split())
 _NOT_RETURNED = frozenset(
     b"set-cookie clear-site-data strict-transport-security service-worker-allowed content-security-policy public-key-pins "
-    b"access-control-allow-credentials alt-svc nel report-to".split()
+    b"cross-origin-resource-policy access-control-allow-credentials alt-svc nel report-to date".split()
 )
 _ADDED: Headers = [
     (b"content-security-policy", b"sandbox allow-scripts allow-forms allow-popups allow-modals"),
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"cross-origin"),  # a sandboxed page has no origin, and must find its own images
 ]
 
 
@@ -59,30 +58,31 @@ class Target:
 
 
 Resolve = Callable[[Scope], Awaitable[Target]]
+Refuse = Callable[[GatewayError, Scope, Send], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
-def preview_app(resolve: Resolve) -> App:
-    """`resolve` raises a `GatewayError` for what may not be looked at."""
+def preview_app(resolve: Resolve, refuse: Refuse | None = None) -> App:
+    """`resolve` raises a `GatewayError` for what may not be looked at; `refuse` says so to whoever asked over HTTP."""
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
             await _websocket(resolve, scope, receive, send)
         elif scope["type"] == "http":
-            await _http(resolve, scope, receive, send)
+            await _http(resolve, refuse or _refuse, scope, receive, send)
 
     return app
 
 
-async def _http(resolve: Resolve, scope: Scope, receive: Receive, send: Send) -> None:
+async def _http(resolve: Resolve, refuse: Refuse, scope: Scope, receive: Receive, send: Send) -> None:
     try:
         target = await resolve(scope)
         exchange = Exchange(*await target.session.dial(target.port))
     except GatewayError as refused:
-        await _refuse(refused, send)
+        await refuse(refused, scope, send)
         return
     asking = asyncio.create_task(_ask(exchange, target, scope, receive))
-    answering = asyncio.create_task(_answer(exchange, send))
+    answering = asyncio.create_task(_answer(exchange, refuse, scope, send))
     try:
         await asyncio.wait([asking, answering], return_when=asyncio.FIRST_COMPLETED)
         if not answering.done() and asking.exception() is not None:
@@ -103,7 +103,7 @@ async def _ask(exchange: Exchange, target: Target, scope: Scope, receive: Receiv
         continue
 
 
-async def _answer(exchange: Exchange, send: Send) -> None:
+async def _answer(exchange: Exchange, refuse: Refuse, scope: Scope, send: Send) -> None:
     started = False
     try:
         status, headers = await asyncio.wait_for(exchange.head(), _HEAD_SECONDS)
@@ -115,7 +115,7 @@ async def _answer(exchange: Exchange, send: Send) -> None:
     except (BadAnswer, TimeoutError):
         if started:  # what was begun cannot be taken back: the connection breaks, and the visitor sees that it did
             raise
-        await _refuse(unavailable("the server in the session gave no answer"), send)
+        await refuse(unavailable("the server in the session gave no answer"), scope, send)
 
 
 def _asked(scope: Scope, target: Target) -> Headers:
@@ -151,7 +151,7 @@ async def _body(scope: Scope, receive: Receive) -> AsyncIterator[bytes]:
             return
 
 
-async def _refuse(error: GatewayError, send: Send) -> None:
+async def _refuse(error: GatewayError, scope: Scope, send: Send) -> None:
     body = msgspec.json.encode({"error": error.error})
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": error.status, "headers": headers})

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from gateway.runners.errors import invalid, stale
-from gateway.runners.interface import RunnerSession
+from gateway.runners.interface import Finish, RunnerSession
 from gateway.runners.outputs import OnOutput
 from gateway.runners.pool import Pool
 from gateway.runners.wire import (
@@ -111,6 +111,10 @@ class Runners:
     async def delete(self, tenant: str, thread_id: str) -> None:
         await self.pool.delete(tenant, thread_id)
 
+    async def forget(self, tenant: str) -> None:
+        """The tenant is deleted."""
+        await self.pool.forget(tenant)
+
     async def ports(self, tenant: str, thread_id: str, expose: Port | None = None) -> Sequence[PortPreview]:
         """The exposed ports; with `expose`, one more."""
         if expose is not None:
@@ -137,8 +141,18 @@ class Runners:
 
     # What a session can do
 
-    async def run(self, tenant: str, thread_id: str, command: Command, on_output: OnOutput | None = None) -> CommandResult:
-        return await (await self.pool.session(tenant, thread_id)).run(command, on_output=on_output)
+    async def run(
+        self,
+        tenant: str,
+        thread_id: str,
+        command: Command,
+        on_output: OnOutput | None = None,
+        finish: Finish | None = None,
+        *,
+        streams: bool = True,
+    ) -> CommandResult:
+        session = await self.pool.session(tenant, thread_id)
+        return await session.run(command, on_output=on_output, finish=finish, streams=streams)
 
     async def wait(self, tenant: str, thread_id: str, command_id: str, on_output: OnOutput | None = None) -> CommandResult:
         return await (await self._living(tenant, thread_id)).wait(command_id, on_output=on_output)

@@ -108,7 +108,8 @@ class Binding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`stdin`, `timeout_ms` and `max_output_bytes` are ours; both limits can only be lowered."""
+    """`stdin` and the limits are ours; limits can only be lowered. `cpu_ms` and `memory_bytes` are of each process the command
+    starts (of the program as a whole in `wasm`); `hatchway` has the other gateway's instead."""
 
     command_id: str
     program: str
@@ -118,6 +119,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     stdin: str = ""
     timeout_ms: int | None = None
     max_output_bytes: int | None = None
+    cpu_ms: int | None = None
+    memory_bytes: int | None = None
 
 
 class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,7 +135,7 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     dropped_bytes: int = 0
 
 
-class ReadFile(msgspec.Struct, frozen=True, kw_only=True):
+class ReadFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     path: str
 
 
@@ -141,12 +144,12 @@ class FileContents(msgspec.Struct, frozen=True, kw_only=True):
     contents: Octets
 
 
-class WriteFile(msgspec.Struct, frozen=True, kw_only=True):
+class WriteFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     path: str
     contents: Octets
 
 
-class Port(msgspec.Struct, frozen=True, kw_only=True):
+class Port(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     port: int
     label: str | None = None
 
@@ -156,7 +159,7 @@ class PortPreview(msgspec.Struct, frozen=True, kw_only=True):
     url: str | None = None
 
 
-class ArtifactRequest(msgspec.Struct, frozen=True, kw_only=True):
+class ArtifactRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     path: str
     recursive: bool = False
 

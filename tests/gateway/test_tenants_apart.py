@@ -12,6 +12,7 @@ import http.client
 import json
 import re
 import secrets
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,11 +58,22 @@ ABSENT = {
     "path": "absent.txt",
     "key": "absent-key",
     "name": "absent-name",
+    "runtime_id": "embedded-worker-runtime",
+    "worker_id": "worker-00000fff",
+    "host_id": "alpha-nohost",
+    "destination_id": "alpha-nobox",
+    "thread_id": "alpha-nothread",
+    "command_id": "absent-command",
+    "artifact_id": "e" * 64,
 }
 SHARED = {"get_capability", "docs_file"}
 """What these name belongs to no tenant."""
-UNASKED = ("/api/", "/v1/registry/", "/v1/runners/")
-"""Not asked here: what the registry and the runners keep needs a worker or a destination to begin with."""
+ENDLESS = {"watch_worker", "live_worker", "api_live_worker", "live_run"}
+"""These last as long as whoever watches."""
+HEALTH = {"list_runtimes", "list_hosts", "get_runtime", "api_list_runtimes", "api_list_hosts"}
+"""These say how things are, which changes by itself."""
+REMOTE = "alpha-remote"
+"""A runtime that alpha has added."""
 LOGS = {"list_audit", "export_audit", "verify_audit", "list_decisions"}
 """These grow by being read."""
 
@@ -76,6 +88,7 @@ class Asked:
 
 
 RUN = Asked({"code": "1 + 1"})
+SPAWN = {"intent": {"kind": "workspace_companion"}, "acceptance": {"kind": "run_accepted", "expected_segments": 0}}
 UPGRADE = {
     "Connection": "Upgrade",
     "Upgrade": "websocket",
@@ -87,6 +100,7 @@ ASKED: dict[str, Asked] = {
     "get_session": Asked(),
     "update_session": Asked({"title": "mine now", "repin": True}),
     "delete_session": Asked(),
+    "cancel_session": Asked(),
     "fork_session": Asked({"count": 2}),
     "run_in_session": RUN,
     "get_run": Asked(),
@@ -131,7 +145,51 @@ ASKED: dict[str, Asked] = {
     "delete_tenant": Asked(),
     "get_usage": Asked(),
     "revoke_token": Asked(),
+    "list_host_workers": Asked(),
+    "api_list_host_workers": Asked(),
+    **{
+        before + name: asked
+        for before in ("", "api_")
+        for name, asked in {
+            "get_worker": Asked(),
+            "send_worker_input": Asked({"content": "1"}),
+            "get_worker_transcript": Asked(),
+            "stop_worker": Asked({"mode": "force"}),
+            "cancel_worker": Asked({}),
+            "live_worker": Asked(headers=UPGRADE),
+        }.items()
+    },
+    "restore_worker": Asked({}),
+    "delete_worker": Asked(),
+    "watch_worker": Asked(),
+    "remove_destination": Asked(),
+    "select_runner": Asked({"destination_id": "alpha-box"}),
+    "get_runner_session": Asked(),
+    "delete_runner_session": Asked(),
+    "snapshot_runner_session": Asked(),
+    "list_runner_ports": Asked(),
+    "expose_runner_port": Asked({"port": 8000}),
+    "pause_runner_session": Asked(),
+    "resume_runner_session": Asked(),
+    "detach_runner_session": Asked(),
+    "rejoin_runner_session": Asked(),
+    "run_command": Asked({"command_id": "theirs", "program": "sh", "args": ["-c", "cat kept.txt"]}),
+    "wait_for_command": Asked(),
+    "cancel_command": Asked(),
+    "read_runner_file": Asked(query={"path": "kept.txt"}),
+    "write_runner_file": Asked(b"theirs", query={"path": "kept.txt"}),
+    "export_artifact": Asked({"path": "kept.txt"}),
+    "get_artifact": Asked(),
 }
+OF_RUNTIMES: dict[str, Asked] = {
+    "get_runtime": Asked(),
+    "remove_runtime": Asked(),
+    "list_runtime_workers": Asked(),
+    "api_list_runtime_workers": Asked(),
+    "spawn_worker": Asked(SPAWN),
+    "api_spawn_worker": Asked(SPAWN),
+}
+"""Operations on a runtime as a whole. Everybody has the embedded one, so they are asked for one that alpha has added."""
 
 
 @dataclass(frozen=True)
@@ -213,6 +271,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         }
         alpha, beta = _tenant(admin, gateway.url, "alpha"), _tenant(admin, gateway.url, "beta", must_not_see=CANARY)
         beta.make("POST", "/v1/sessions", {"id": "beta-own"})
+        beta.make("POST", "/v1/runners/destinations", {"id": "beta-box", "provider_id": "wasm"})
+        beta.make("PUT", "/v1/runners/threads/beta-thread", {"destination_id": "beta-box"})
+        beta.make("POST", "/v1/runners/threads/beta-thread/commands", {"command_id": "own", "program": "true"})
         yield World(admin, alpha, beta, _furnish(admin, alpha), operations, data.parent / "data.log")
 
 
@@ -244,7 +305,7 @@ def _furnish(admin: Caller, alpha: Caller) -> dict[str, str]:
     assert waiting["state"] == "waiting"
     (approval,) = alpha.make("GET", "/v1/approvals?pending=true")["items"]
     token = alpha.make("POST", "/v1/tokens", {"name": CANARY, "role": "runner"})["token"]
-    return {
+    return _furnish_runners(alpha) | {
         "session_id": session,
         "waiting_id": "alpha-waits",
         "other_id": "alpha-other",
@@ -258,6 +319,33 @@ def _furnish(admin: Caller, alpha: Caller) -> dict[str, str]:
         "path": "kept.txt",
         "key": "kept",
         "name": "kept",
+    }
+
+
+def _furnish_runners(alpha: Caller) -> dict[str, str]:
+    """A worker, a runtime elsewhere, and a thread in whose place a command has run."""
+    workers = "/v1/registry/runtimes/embedded-worker-runtime/workers"
+    worker = alpha.make("POST", workers, {**SPAWN, "requested_worker_name": CANARY})["worker"]["worker_id"]
+    alpha.make("POST", f"{workers}/{worker}/input", {"content": f"print('{CANARY}')"})
+    while alpha.make("GET", f"{workers}/{worker}/transcript")["total_items"] < 2:
+        time.sleep(0.02)
+    remote = {"runtime_id": REMOTE, "label": CANARY, "url": f"https://{CANARY}.invalid", "token": {"id": "kept"}}
+    alpha.make("POST", "/v1/registry/runtimes", remote)
+    (host,) = [one for one in alpha.make("GET", "/v1/registry/hosts")["items"] if one["runtime_id"] == REMOTE]
+    alpha.make("POST", "/v1/runners/destinations", {"id": "alpha-box", "provider_id": "wasm"})
+    thread = "/v1/runners/threads/alpha-thread"
+    alpha.make("PUT", thread, {"destination_id": "alpha-box"})
+    command = {"command_id": "alpha-command", "program": "sh", "args": ["-c", f"echo {CANARY} | tee kept.txt"]}
+    assert CANARY in alpha.make("POST", thread + "/commands", command)["stdout"]
+    artifact = alpha.make("POST", thread + "/artifacts", {"path": "kept.txt"})["artifact_id"]
+    return {
+        "runtime_id": "embedded-worker-runtime",
+        "worker_id": worker,
+        "host_id": host["host_id"],
+        "destination_id": "alpha-box",
+        "thread_id": "alpha-thread",
+        "command_id": "alpha-command",
+        "artifact_id": artifact,
     }
 
 
@@ -276,8 +364,9 @@ def masked(reply: Reply, ids: dict[str, str]) -> tuple[int, dict[str, str], str]
 
 
 def test_every_operation_that_names_something_is_asked(world: World) -> None:
-    named = {name for name, (_, path) in world.operations.items() if "{" in path and not path.startswith(UNASKED)}
-    assert named - SHARED == set(ASKED), "say in ASKED how a new operation is asked, or in SHARED that it belongs to nobody"
+    named = {name for name, (_, path) in world.operations.items() if "{" in path}
+    asked = {*ASKED, *OF_RUNTIMES}
+    assert named - SHARED == asked, "say in ASKED how a new operation is asked, or in SHARED that it belongs to nobody"
 
 
 def test_another_tenants_object_looks_like_an_absent_one_whatever_is_asked(world: World) -> None:
@@ -289,7 +378,7 @@ def test_another_tenants_object_looks_like_an_absent_one_whatever_is_asked(world
             theirs = world.beta.ask(method, world.target(operation, ids), asked)
             nobodys = world.beta.ask(method, world.target(operation, absent), asked)
             assert masked(theirs, ids) == masked(nobodys, absent), (operation, ids)
-            if ids.get("name") is None and ids.get("session_id") != "beta-own":
+            if ids.get("name") is None and not _OWN & set(ids.values()):
                 assert theirs.status in (403, 404), (operation, theirs)
     assert _inventory(world) == before, "beta changed something of alpha's"
     for operation in LOGS:
@@ -297,23 +386,28 @@ def test_another_tenants_object_looks_like_an_absent_one_whatever_is_asked(world
 
 
 def _choices(world: World, operation: str) -> Iterator[dict[str, str]]:
-    """Alpha's id in every place at once; and, beneath a session of beta's own, alpha's name for the thing in it."""
+    """Alpha's id in every place at once; and, beneath a session or a thread of beta's own, alpha's name for the thing in it."""
     names = world.names(operation)
     yield {name: world.owned[name] for name in names}
-    if names[0] == "session_id" and len(names) > 1:
-        yield {"session_id": "beta-own", **{name: world.owned[name] for name in names[1:]}}
+    for first, own in (("session_id", "beta-own"), ("thread_id", "beta-thread")):
+        if names[0] == first and len(names) > 1:
+            yield {first: own, **{name: world.owned[name] for name in names[1:]}}
+
+
+_OWN = {"beta-own", "beta-thread"}
+_CHANGING = re.compile(rb'"(last_used_at|uses_left|request_id|last_seen_at|url)":[^,}]*|{"code":"remote_runtime_[^}]*}')
 
 
 def _inventory(world: World) -> dict[str, Any]:
     """Everything alpha can read of what it has, but for the log of what happened."""
     found: dict[str, Any] = {}
     for operation, (method, path) in world.operations.items():
-        is_kept = method == "GET" and path.startswith("/v1/") and not path.startswith(UNASKED)
-        if is_kept and operation not in {"live_run", *LOGS, *SHARED}:
+        is_kept = method == "GET" and path.startswith(("/v1/", "/api/"))
+        if is_kept and operation not in {*ENDLESS, *HEALTH, *LOGS, *SHARED}:
             asked = ASKED.get(operation, Asked())
             asked = Asked(query={"new": world.owned["snapshot_id"]}) if operation == "diff_snapshots" else asked
             reply = world.alpha.ask(method, world.target(operation, world.owned), asked)
-            found[operation] = (reply.status, re.sub(rb'"(last_used_at|uses_left|request_id)":[^,}]*', b"", reply.body))
+            found[operation] = (reply.status, _CHANGING.sub(b"", reply.body))
     return found
 
 
@@ -337,6 +431,13 @@ REFERENCES: dict[str, tuple[str, str, str, Any]] = {
     "a new session's id": ("POST", "/v1/sessions", "other_id", {"id": "{other_id}"}),
     "a fork's id": ("POST", "/v1/sessions/beta-own/fork", "waiting_id", {"ids": ["{waiting_id}"]}),
     "a tenant's id in a header": ("GET", "/v1/sessions", "tenant_id", None),
+    "a destination in a body": (
+        "PUT",
+        "/v1/runners/threads/beta-new",
+        "destination_id",
+        {"destination_id": "{destination_id}"},
+    ),
+    "a thread in a preview": ("GET", "/preview/{thread_id}/8000/", "thread_id", None),
 }  # fmt: skip
 
 
@@ -350,6 +451,19 @@ def test_another_tenants_object_looks_like_an_absent_one_when_it_is_mentioned(wo
         reply = world.beta.ask(method, target.replace("{" + name + "}", value), Asked(filled), **headers)
         shown.append(masked(reply, {name: value}))
     assert shown[0] == shown[1]
+
+
+def test_a_runtime_that_another_tenant_added_looks_like_none(world: World) -> None:
+    of_workers = {name: asked for name, asked in ASKED.items() if world.names(name)[0] == "runtime_id"}
+    for operation, asked in {**OF_RUNTIMES, **of_workers}.items():
+        shown = []
+        for runtime_id in (REMOTE, "alpha-noremote"):
+            ids = {"runtime_id": runtime_id, "worker_id": world.owned["worker_id"]}
+            reply = world.beta.ask(world.operations[operation][0], world.target(operation, ids), asked)
+            assert reply.status == 404, (operation, reply)
+            shown.append(masked(reply, ids))
+        assert shown[0] == shown[1], operation
+    assert REMOTE in [one["runtime_id"] for one in world.alpha.make("GET", "/v1/registry/runtimes")["items"]]
 
 
 def test_a_snapshot_carried_over_from_another_tenant_is_like_a_damaged_one(world: World) -> None:
@@ -379,7 +493,8 @@ def test_no_list_of_another_tenant_holds_a_canary_and_neither_do_log_and_metrics
         if method == "GET" and "{" not in path:
             world.beta.ask(method, path)
     for operation, asked in ASKED.items():
-        world.alpha.ask("GET", world.target(operation, world.owned), asked)
+        if operation not in ENDLESS:
+            world.alpha.ask("GET", world.target(operation, world.owned), asked)
     log = world.log.read_text("utf-8", "replace")
     assert "list_sessions" in log and "get_file" in log, "there is no log to look into"
     assert not [line for line in log.splitlines() if CANARY in line]

@@ -1,8 +1,8 @@
 """Runners: places where commands run, threads bound to them, and the ports of what runs there.
 
-Rules: before anything is done the tenant's policy is asked: `run` for commands, `fs.read` and `fs.write` for files, with paths as
-programs see them (`/workspace/…`). Previews are a mounted application: whoever looks is let in here, first, by a token or a
-ticket.
+Rules: before anything is done the tenant's policy is asked: `run` for commands (`gateway.runners.governing` shows their whole
+way), `fs.read` and `fs.write` for files, with paths as programs see them (`/workspace/…`). Previews are a mounted application:
+whoever looks is let in here, first, by a token or a ticket.
 THREAT[TM-RUN-PREVIEW]: the token a visitor shows, in a header or as a WebSocket's protocol, never reaches the server that is
 looked at.
 """
@@ -22,15 +22,19 @@ from gateway.errors import BadRequest, GatewayError, NotFound
 from gateway.events import Event
 from gateway.http.admission import Admission
 from gateway.http.authentication import Authenticator
-from gateway.http.middleware import SECURITY_HEADERS
+from gateway.http.frame import passage_of
 from gateway.http.operations import Answer, Call, Events, Operation, Raw
 from gateway.http.problems import encode_problem, headers_of, problem_of
 from gateway.records import Principal
 from gateway.registry.tickets import MARK, Ticket, Tickets
 from gateway.runners import wire
+from gateway.runners.bindings import seen_from
 from gateway.runners.errors import outside, too_large, unknown, unsupported
+from gateway.runners.governing import Governor
+from gateway.runners.governing import Service as Governed
+from gateway.runners.interface import check_path
 from gateway.runners.ports import Receive, Scope, Send, Target, preview_app
-from gateway.runners.runners import Listing, Runners, SessionInfo, parse_port
+from gateway.runners.runners import Listing, SessionInfo, parse_port
 from gateway.runners.wire import (
     MAX_TIMEOUT_MS,
     Artifact,
@@ -46,7 +50,6 @@ from gateway.runners.wire import (
     SnapshotRef,
     WriteFile,
 )
-from gateway.sessions import Sessions
 from gateway.tokens import SteadyClock
 from sandbox.sealing import Keys
 
@@ -57,14 +60,8 @@ _JSON_BYTES_MAX: Final = 8 << 20
 _BUSY: Final = {409: "The session is paused, or the command is under way.", 501: "The provider cannot do this."}
 
 
-class HasRunners(Protocol):
+class HasRunners(Governed, Protocol):
     """The part of the service that is needed here."""
-
-    @property
-    def runners(self) -> Runners: ...
-
-    @property
-    def sessions(self) -> Sessions: ...
 
     @property
     def keys(self) -> Keys: ...
@@ -116,7 +113,8 @@ def _threads(service: HasRunners) -> list[Operation]:
         await service.runners.delete(*_thread(call))
 
     async def snapshot_runner_session(call: Call) -> SnapshotRef:
-        taken = await service.runners.snapshot(*_thread(call))
+        await service.runners.session(*_thread(call))  # an unknown thread is not the policy's to refuse
+        taken = await Governor(service).snapshot(call.principal, call.path["thread_id"])
         if taken is None:
             raise unsupported("runner snapshots are not supported by this provider")
         return taken
@@ -166,11 +164,11 @@ def _commands(service: HasRunners) -> list[Operation]:
     async def run_command(call: Call) -> CommandResult | Events:
         tenant, thread_id = _thread(call)
         command: Command = call.body
-        await _may_run(service, tenant, command)
-        if "text/event-stream" not in call.headers.get("accept", ""):
-            return await service.runners.run(tenant, thread_id, command)
         await service.runners.session(tenant, thread_id)  # an unknown thread is an answer, not an event
-        return Events(_followed(lambda tell: service.runners.run(tenant, thread_id, command, tell)))
+        governor = Governor(service)
+        if "text/event-stream" not in call.headers.get("accept", ""):
+            return await governor.run(call.principal, thread_id, command)
+        return Events(_followed(lambda tell: governor.run(call.principal, thread_id, command, tell)))
 
     async def wait_for_command(call: Call) -> CommandResult | Events:
         tenant, thread_id = _thread(call)
@@ -198,7 +196,7 @@ def _files(service: HasRunners) -> list[Operation]:
     async def read_runner_file(call: Call) -> Raw:
         tenant, thread_id = _thread(call)
         path = call.query.path
-        await _may_touch(service, tenant, thread_id, "fs.read", path)
+        await _may_touch(service, call, "fs.read", path)
         found: FileContents = await service.runners.read_file(tenant, thread_id, ReadFile(path=path))
         if "application/json" in call.headers.get("accept", ""):
             if len(found.contents) > _JSON_BYTES_MAX // 4:
@@ -213,13 +211,13 @@ def _files(service: HasRunners) -> list[Operation]:
             asked = _decoded(call.body)
             if call.query.path not in ("", asked.path):
                 raise BadRequest("INVALID_ARGUMENT", "the query and the body name two paths")
-        await _may_touch(service, tenant, thread_id, "fs.write", asked.path, bytes=len(asked.contents))
+        await _may_touch(service, call, "fs.write", asked.path, bytes=len(asked.contents))
         await service.runners.write_file(tenant, thread_id, asked)
 
     async def export_artifact(call: Call) -> Artifact:
         tenant, thread_id = _thread(call)
         asked: ArtifactRequest = call.body
-        await _may_touch(service, tenant, thread_id, "fs.read", asked.path)
+        await _may_touch(service, call, "fs.read", asked.path)
         made = await service.runners.export(tenant, thread_id, asked)
         url = f"/v1/runners/threads/{quote(thread_id, safe='')}/artifacts/{made.artifact_id}"
         return msgspec.structs.replace(made, url=url)
@@ -260,24 +258,19 @@ def _decoded(body: bytes) -> WriteFile:
 # The policy
 
 
-async def _may_run(service: HasRunners, tenant: str, command: Command) -> None:
-    """A command is a program: the policy decides about it as about any other."""
-    name = command.program.rpartition("/")[2]
-    language = "python" if name.startswith("python") else "javascript" if name in ("node", "js") else "shell"
-    size = sum(len(one.encode("utf-8", "replace")) for one in (command.program, *command.args, command.stdin))
-    (await service.sessions.tenant_gate(tenant)).require("run", {"language": language, "bytes": size})
-
-
-async def _may_touch(service: HasRunners, tenant: str, thread_id: str, event: str, path: str, **more: Any) -> None:
-    top = (await service.runners.session(tenant, thread_id)).workspace.rstrip("/")
+async def _may_touch(service: HasRunners, call: Call, event: str, path: str, **more: Any) -> None:
+    """Asks the policy about the path as programs see it. A path that leads nowhere the thread may go is refused before."""
+    tenant, thread_id = _thread(call)
+    binding = (await service.runners.pool.lease(tenant, thread_id)).binding
+    check_path(path)
+    top = binding.workspace.rstrip("/")
     full = posixpath.normpath(posixpath.join(top or "/", path))
-    if full == top or full.startswith(top + "/"):
-        seen = "/workspace" + full[len(top) :]
-    elif path.startswith("/"):
-        seen = full  # a read root: the policy must name it
-    else:
+    below = seen_from(top, full)
+    if below is None and (event != "fs.read" or all(seen_from(root, full) is None for root in binding.read_roots)):
         raise outside(path, thread_id)
-    (await service.sessions.tenant_gate(tenant)).require(event, {"path": seen, **more})
+    seen = full if below is None else posixpath.normpath(f"/workspace/{below}")  # a read root: the policy must name it
+    gate, _ = await Governor(service).gate(call.principal, thread_id)
+    gate.require(event, {"path": seen, **more})
 
 
 # Streams
@@ -328,7 +321,7 @@ def preview(service: HasRunners, authenticator: Authenticator, admission: Admiss
     """An application to be mounted as `preview`. `/preview/~{ticket}/…` shows the ticket's port to whoever has the ticket,
     `/preview/{thread}/{port}/…` an exposed port to whoever has a token for runners."""
     looking = Operation("GET", "/preview", "Look at a port", _nothing, audience="runner", hidden=True, name="preview")
-    shown = preview_app(_resolved)
+    shown = preview_app(_resolved, _problem)
 
     async def admit(scope: Any) -> tuple[Ticket, bytes]:
         """What may be looked at, and the path there."""
@@ -360,6 +353,7 @@ def preview(service: HasRunners, authenticator: Authenticator, admission: Admiss
         try:
             with admission.place():
                 ticket, path = await admit(scope)
+                passage_of(scope).tenant = ticket.tenant
                 session = service.runners.pool.living(ticket.tenant, ticket.thread_id)
             if session is None:
                 raise unknown("session", ticket.thread_id)
@@ -368,7 +362,11 @@ def preview(service: HasRunners, authenticator: Authenticator, admission: Admiss
             with admission.stream_of(ticket.tenant):
                 await shown(_seen_by_server(scope, target), receive, send)
         except GatewayError as error:
-            await _refuse(scope, receive, send, error)
+            if scope["type"] == "websocket":
+                await receive()
+                await send({"type": "websocket.close", "code": 1008, "reason": error.code})
+            else:
+                await _problem(error, scope, send)
 
     return app
 
@@ -389,13 +387,9 @@ def _nowhere() -> NotFound:
     return NotFound("NOT_FOUND", "there is nothing at this path", "/preview/{thread}/{port}/")
 
 
-async def _refuse(scope: Any, receive: Receive, send: Send, error: GatewayError) -> None:
-    if scope["type"] == "websocket":
-        await receive()
-        await send({"type": "websocket.close", "code": 1008, "reason": error.code})
-        return
-    form, body = encode_problem(problem_of(error, ""), False)
-    headers = [(b"content-type", form.encode()), (b"content-length", b"%d" % len(body)), *SECURITY_HEADERS]
+async def _problem(error: GatewayError, scope: Any, send: Send) -> None:
+    form, body = encode_problem(problem_of(error, passage_of(scope).id), False)
+    headers = [(b"content-type", form.encode()), (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": error.status, "headers": [*headers, *headers_of(error)]})
     await send({"type": "http.response.body", "body": body})
 

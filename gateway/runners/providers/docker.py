@@ -1,16 +1,22 @@
 """`docker`: commands in a container of the local engine, whose workspace is a directory of this machine.
 
-Rules: the container has no network, no capabilities and no way to gain privileges; only the workspace and volumes are shared
-with it. Files are read and written in the shared directory itself, below it by the kernel's own account, so a link made inside
-the container leads nowhere. A cancel ends the command's process group, not the container. A snapshot is an image of the
-container's own files; the workspace stays where it is. Nothing that is handed out names a path of this machine.
+Rules: the container has no network, no capabilities and no way to gain privileges, and runs as the gateway's own user; only the
+workspace and volumes are shared with it. Files are read and written in the shared directory itself, below it by the kernel's own
+account, so a link made inside the container leads nowhere. A cancel ends the command's process group, not the container. A
+snapshot is an image of the container's own files; the workspace stays where it is. A container whose gateway died is found again
+by its name and labels. Nothing that is handed out names a path of this machine.
+
+THREAT[TM-RUN-SWAP]: the engine takes a directory by its path, and a program of the tenant could put a link there meanwhile. So
+before a container is used, it must show a random file that was put into the directory that was meant.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
+import contextlib
 import os
+import posixpath
+import re
 import secrets as random
 from pathlib import Path
 from typing import Any
@@ -18,14 +24,16 @@ from urllib.parse import quote
 
 import msgspec
 
+from gateway.runners import beneath
 from gateway.runners.artifacts import Blobs, MemoryBlobs, keep, pack
-from gateway.runners.bindings import Root, Roots, check_binding, seen_from
-from gateway.runners.errors import GatewayError, invalid, outside, path_required, stale, unsupported
-from gateway.runners.interface import Ending, Provider, RunnerSession, check_path, config_of
+from gateway.runners.bindings import Root, Roots, check_binding, refusal, seen_from
+from gateway.runners.errors import invalid, outside, path_required, stale, unavailable, unsupported
+from gateway.runners.interface import MAX_COMMANDS, Ending, Provider, RunnerSession, check_path, config_of
 from gateway.runners.manifests import check_manifest, mounts_of, read_entries
-from gateway.runners.outputs import Output
+from gateway.runners.outputs import STDOUT, Output
 from gateway.runners.providers.engine import Engine
 from gateway.runners.secrecy import check_config
+from gateway.runners.volumes import volume_folder, volumes_folder
 from gateway.runners.wire import (
     Artifact,
     ArtifactRequest,
@@ -41,14 +49,20 @@ from gateway.runners.wire import (
 SOCKET = "/var/run/docker.sock"
 IMAGE = "rust:latest"
 WORKSPACE = "/workspace"
-_START = 'echo $$ > "$0" && exec "$@"'
+_SNAPSHOTS = "hatchway-snapshot"
+_NAME = re.compile(r"docker-[0-9a-f]{16}")
+_NOTES = "/run/hatchway"
+_START = 'echo $$ > "$0" && ulimit -t "$1" && ulimit -d "$2" && shift 2 && exec "$@"'
 _SIGNAL = 'kill -s "$1" -- "-$(cat "$0")"'
+_SHOW = 'read -r line < "$0" && echo "$line"'
 _MEMORY_BYTES = 2 << 30
 _MOST_PROCESSES = 512
+_KEYS = ("root", "image")
 
 
 class Docker(Provider):
     id = "docker"
+    outlives_gateway = True
     capabilities = RunnerCapabilities(
         command_exec=True, file_read=True, file_write=True, port_preview=False, snapshots=True, cancellation=True,
         artifact_export=True, mounts=MountSupport(provider_native=True), pausable=True, detachable=True, streaming=True,
@@ -58,12 +72,15 @@ class Docker(Provider):
         self,
         base: Path | None = None,
         *,
+        tenant: str = "",
         socket_path: str = SOCKET,
         images: tuple[str, ...] = (IMAGE,),
         sources: Path | None = None,
+        volumes: Path | None = None,
         blobs: Blobs | None = None,
     ) -> None:
-        self.base, self.sources, self.images = base or Path.cwd(), sources, images
+        self.base, self.tenant, self.sources, self.images = base or Path.cwd(), tenant, sources, images
+        self.volumes = volumes or volumes_folder()
         self.engine = Engine(socket_path)
         self.blobs = blobs or MemoryBlobs()
         self._socket = Path(socket_path)
@@ -73,53 +90,64 @@ class Docker(Provider):
     def setup_hint(self) -> str | None:
         return None if self._socket.exists() else "docker needs an engine whose socket the gateway may use"
 
+    def _image(self, destination: Destination) -> str:
+        """The one it names; otherwise the contract's, or the first the operator lists."""
+        return str(config_of(destination, *_KEYS).get("image", IMAGE if IMAGE in self.images else self.images[0]))
+
     def validate_destination(self, destination: Destination) -> None:
         check_config(destination.config)
-        config = config_of(destination, "root", "image")
-        if config.get("image", IMAGE) not in self.images:
+        root = config_of(destination, *_KEYS).get("root", "/")
+        if self._image(destination) not in self.images:
             raise unsupported("this gateway does not start that image", f"use one of: {', '.join(self.images)}")
-        if not isinstance(config.get("root", "/"), str) or not config.get("root", "/").startswith("/"):
+        if not isinstance(root, str) or not root.startswith("/"):
             raise invalid("config.root must be an absolute path")
         check_manifest(destination, self.capabilities)
 
-    def _root(self, destination: Destination) -> Root:
-        path = str(config_of(destination, "root", "image").get("root", self.base))
-        return Root.open(path, [self.base], writable=True)
-
     async def create(self, destination: Destination, binding: Binding | None = None) -> DockerSession:
         self.validate_destination(destination)
-        return await self._start(destination, binding, str(config_of(destination, "root", "image").get("image", IMAGE)))
+        return await self._start(destination, binding, self._image(destination))
 
-    async def _start(self, destination: Destination, binding: Binding | None, image: str) -> DockerSession:
+    def _place(self, destination: Destination, binding: Binding | None) -> tuple[str, Roots]:
+        """How the container calls the workspace, and the directories themselves."""
+        top = WORKSPACE
         if binding is not None:
             check_binding(binding)
-            if seen_from(WORKSPACE, binding.workspace) is None:
+            top = binding.workspace.rstrip("/")
+            if seen_from(WORKSPACE, top) is None:
                 raise outside(binding.workspace, WORKSPACE)
             if binding.read_roots:
                 raise unsupported("read roots are not supported by provider docker", "it shares the workspace only")
+        root = Root.open(str(config_of(destination, *_KEYS).get("root", self.base)), [self.base], writable=True)
+        below = posixpath.join(root.host_path, seen_from(WORKSPACE, top) or ".")
+        roots = Roots(Root.open(below, [Path(root.host_path)], writable=True), "of this session")
+        for path, mount in mounts_of(check_manifest(destination, self.capabilities)):
+            folder = volume_folder(self.volumes, destination.id, mount.intent.uri or mount.name)
+            try:
+                os.close(beneath.make_directory(roots.workspace.descriptor, path))
+            except beneath.Refused as refused:
+                raise refusal(refused, path, roots.name) from None
+            roots.mount(path, str(folder), not mount.read_only)
+        return top, roots
+
+    async def _start(self, destination: Destination, binding: Binding | None, image: str) -> DockerSession:
+        top, roots = await asyncio.to_thread(self._place, destination, binding)
         session_id = f"docker-{random.token_hex(8)}"
-        root = self._root(destination)
-        owner = hashlib.sha256(destination.id.encode()).hexdigest()[:16]
-        manifest = check_manifest(destination, self.capabilities)
-        volumes = [
-            {
-                "Type": "volume",
-                "Source": f"hatchway-{owner}-{mount.name}",
-                "Target": f"{WORKSPACE}/{path}",
-                "ReadOnly": mount.read_only,
-            }
-            for path, mount in mounts_of(manifest)
-        ]
+        shared = [_bind(roots.workspace.host_path, top, False)]
+        shared += [_bind(one.host_path, f"{top}/{one.prefix}", not one.writable) for one in roots.mounts]
         host = {
-            "Binds": [f"{root.host_path}:{WORKSPACE}"], "Mounts": volumes, "NetworkMode": "none", "CapDrop": ["ALL"],
-            "Init": True, "SecurityOpt": ["no-new-privileges"], "Memory": _MEMORY_BYTES, "PidsLimit": _MOST_PROCESSES,
+            "Mounts": shared, "NetworkMode": "none", "CapDrop": ["ALL"], "Init": True, "SecurityOpt": ["no-new-privileges"],
+            "Memory": _MEMORY_BYTES, "PidsLimit": _MOST_PROCESSES, "Tmpfs": {_NOTES: "rw,noexec,nosuid,mode=1777,size=1m"},
         }  # fmt: skip
-        container = await self.engine.create(
-            session_id, {"Image": image, "Cmd": ["sleep", "infinity"], "WorkingDir": WORKSPACE, "HostConfig": host}
-        )
-        session = DockerSession(self, destination, session_id, container, root, binding)
+        spec = {
+            "Image": image, "Entrypoint": ["sleep", "infinity"], "Cmd": [], "WorkingDir": top, "HostConfig": host,
+            "User": f"{os.getuid()}:{os.getgid()}", "Labels": self._labels(destination, top),
+        }  # fmt: skip
+        container = await self.engine.create(session_id, spec)
+        session = DockerSession(self, destination, session_id, container, top, roots)
         try:
             await self.engine.call("POST", f"/containers/{container}/start")
+            await session.verify()
+            manifest = check_manifest(destination, self.capabilities)
             for seed in await asyncio.to_thread(lambda: list(read_entries(manifest, self.sources, self.id))):
                 if not seed.writable:
                     raise unsupported("read-only manifest entries are not supported by provider docker")
@@ -130,43 +158,103 @@ class Docker(Provider):
         self._sessions[session_id] = session
         return session
 
+    def _labels(self, destination: Destination, top: str) -> dict[str, str]:
+        return {"hatchway.tenant": self.tenant, "hatchway.destination": destination.id, "hatchway.workspace": top}
+
     async def resume(self, destination: Destination, state: SessionState, binding: Binding | None = None) -> DockerSession:
-        """The session whose container still runs, or a new one from the snapshot."""
+        """The session whose container still runs, also if another gateway started it; or a new one from the snapshot."""
+        if state.destination_id != destination.id:
+            raise stale(state.session_id)
         session = self._sessions.get(state.session_id)
-        if (
-            session is not None
-            and session.destination.id == state.destination_id
-            and await self.engine.is_running(session.container)
-        ):
+        if session is not None and not session.is_closed and (await self.engine.look(session.container)).get("Running"):
             return session
+        adopted = await self._adopt(destination, state, binding)
+        if adopted is not None:
+            return adopted
         if state.snapshot is None or state.snapshot.provider_id != self.id:
             raise stale(state.session_id)
         # THREAT[TM-RUN-IMAGE]: a state comes back from outside; only images this gateway has made are started from it.
-        if not state.snapshot.snapshot_id.startswith("hatchway-snapshot:"):
+        if not state.snapshot.snapshot_id.startswith(_SNAPSHOTS + ":"):
             raise stale(state.session_id)
         return await self._start(destination, binding, state.snapshot.snapshot_id)
+
+    async def _adopt(self, destination: Destination, state: SessionState, binding: Binding | None) -> DockerSession | None:
+        """The container that an earlier gateway left running; one that has ended is cleared away."""
+        if not _NAME.fullmatch(state.session_id):
+            return None
+        top, roots = await asyncio.to_thread(self._place, destination, binding)
+        found = await self.engine.look(state.session_id)
+        if not found or found["Labels"] != self._labels(destination, top):
+            return None
+        session = DockerSession(self, destination, state.session_id, state.session_id, top, roots, state.snapshot)
+        if not found["Running"]:
+            await session.close()
+            return None
+        if found["Paused"]:
+            await session._resume()
+        await session.verify()
+        self._sessions[session.id] = session
+        return session
+
+    async def discard(self, destination: Destination, state: SessionState) -> None:
+        found = await self.engine.look(state.session_id) if _NAME.fullmatch(state.session_id) else {}
+        if found and found["Labels"].get("hatchway.tenant") == self.tenant:
+            await self.engine.remove(f"/containers/{state.session_id}?force=true&v=true")
+        if state.snapshot is not None and state.snapshot.snapshot_id.startswith(_SNAPSHOTS + ":"):
+            await self.engine.remove(f"/images/{quote(state.snapshot.snapshot_id)}")
 
     async def close(self) -> None:
         for session in list(self._sessions.values()):
             await session.close()
 
 
+def _bind(source: str, target: str, is_read_only: bool) -> dict[str, Any]:
+    return {"Type": "bind", "Source": source, "Target": target, "ReadOnly": is_read_only}
+
+
+def _lowered(command: Command) -> tuple[str, str]:
+    """Seconds and KiB of each process, for the shell."""
+    seconds = "unlimited" if command.cpu_ms is None else str(max(1, -(-command.cpu_ms // 1000)))
+    return seconds, "unlimited" if command.memory_bytes is None else str(max(1, command.memory_bytes >> 10))
+
+
 class DockerSession(RunnerSession):
     provider: Docker
 
     def __init__(
-        self, provider: Docker, destination: Destination, session_id: str, container: str, root: Root, binding: Binding | None
+        self,
+        provider: Docker,
+        destination: Destination,
+        session_id: str,
+        container: str,
+        top: str,
+        roots: Roots,
+        snapshot: SnapshotRef | None = None,
     ) -> None:
         super().__init__(provider, destination, session_id)
-        self.container = container
-        self._top = binding.workspace if binding is not None else WORKSPACE
-        below = os.path.join(root.host_path, seen_from(WORKSPACE, self._top) or ".")
-        self._roots = Roots(Root.open(below, [Path(root.host_path)], writable=True), session_id)
-        self._snapshot: SnapshotRef | None = None
+        self.container, self._top, self._roots, self._snapshot = container, top, roots, snapshot
+        self._roots.name = session_id
+        self._free_notes = list(range(MAX_COMMANDS))
 
     @property
     def state(self) -> SessionState:
         return msgspec.structs.replace(super().state, snapshot=self._snapshot)
+
+    async def verify(self) -> None:
+        """Is what the container calls the workspace the directory that was meant?"""
+        token, output = random.token_hex(16), Output(100)
+        name = f".hatchway-{token}"
+        await asyncio.to_thread(self._roots.write, name, token.encode() + b"\n")
+        try:
+            body = {"Cmd": ["/bin/sh", "-c", _SHOW, f"{self._top}/{name}"], "AttachStdin": False}
+            await self.provider.engine.execute(self.container, body, b"", output)
+        finally:
+            with contextlib.suppress(OSError):
+                os.unlink(name, dir_fd=self._roots.workspace.descriptor)
+        if output.text(STDOUT).strip() != token:
+            raise unavailable(
+                "the container does not show the workspace", "is the engine on this machine, with /bin/sh in the image?"
+            )
 
     def _inside(self, path: str) -> str:
         """A caller's path as one below the workspace."""
@@ -181,9 +269,10 @@ class DockerSession(RunnerSession):
         cwd = self._inside(command.cwd or ".")
         if not await asyncio.to_thread(self._roots.is_directory, cwd):
             raise invalid("cwd is not a directory")
-        note = f"/tmp/.hatchway-{random.token_hex(8)}"
+        number = self._free_notes.pop()
+        note = f"{_NOTES}/{number}"
         body = {
-            "Cmd": ["/bin/sh", "-c", _START, note, command.program, *command.args],
+            "Cmd": ["/bin/sh", "-c", _START, note, *_lowered(command), command.program, *command.args],
             "Env": [f"{name}={value}" for name, value in command.env],
             "WorkingDir": f"{self._top}/{cwd}",
             "AttachStdin": True,
@@ -200,6 +289,7 @@ class DockerSession(RunnerSession):
                 await self._signal(note, "KILL")
             return await running
         finally:
+            self._free_notes.append(number)
             asked.cancel()
             running.cancel()
 
@@ -227,10 +317,12 @@ class DockerSession(RunnerSession):
 
     async def snapshot(self) -> SnapshotRef | None:
         self._check_open()
-        tag = random.token_hex(16)
-        query = f"container={self.container}&repo=hatchway-snapshot&tag={quote(tag)}"
+        tag, before = random.token_hex(16), self._snapshot
+        query = f"container={self.container}&repo={_SNAPSHOTS}&tag={tag}"
         await self.provider.engine.call("POST", f"/commit?{query}", {})
-        self._snapshot = SnapshotRef(provider_id=self.provider.id, snapshot_id=f"hatchway-snapshot:{tag}")
+        self._snapshot = SnapshotRef(provider_id=self.provider.id, snapshot_id=f"{_SNAPSHOTS}:{tag}")
+        if before is not None:  # a state has one snapshot; the one before could never be asked for again
+            await self.provider.engine.remove(f"/images/{quote(before.snapshot_id)}")
         return self._snapshot
 
     async def _pause(self) -> None:
@@ -240,9 +332,7 @@ class DockerSession(RunnerSession):
         await self.provider.engine.call("POST", f"/containers/{self.container}/unpause")
 
     async def _close(self) -> None:
+        """A detached one stays: whoever comes back finds its container."""
         self.provider._sessions.pop(self.id, None)
-        try:
-            await self.provider.engine.call("DELETE", f"/containers/{self.container}?force=true")
-        except GatewayError as refused:
-            if refused.status != 404:
-                raise
+        if not self.is_detached:
+            await self.provider.engine.remove(f"/containers/{self.container}?force=true&v=true")

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import quote
 
-from gateway.runners.errors import GatewayError, unavailable, unknown
+from gateway.runners.errors import GatewayError, busy, unavailable, unknown
 from gateway.runners.exchanges import BadAnswer, Exchange
 from gateway.runners.interface import Reader, Writer
 from gateway.runners.outputs import STDERR, STDOUT, Output
@@ -49,6 +49,8 @@ class Engine:
             answer = await exchange.read_all(_MAX_ANSWER_BYTES)
             if status == 404:
                 raise unknown(what, "of the Docker engine")
+            if status == 409:
+                raise busy("the Docker engine cannot do this to the container as it is now")
             if status >= 400:
                 raise unavailable(f"the Docker engine answered {status}")
             return json.loads(answer) if answer.strip() else None
@@ -60,14 +62,24 @@ class Engine:
     async def create(self, name: str, body: dict[str, Any]) -> str:
         return str((await self.call("POST", f"/containers/create?name={quote(name)}", body, what="image"))["Id"])
 
-    async def is_running(self, container: str) -> bool:
+    async def look(self, container: str) -> dict[str, Any]:
+        """`Running`, `Paused` and `Labels` of a container; nothing if it is not there."""
         try:
-            found = await self.call("GET", f"/containers/{container}/json")
+            found = await self.call("GET", f"/containers/{quote(container, safe='')}/json")
         except GatewayError as refused:
             if refused.status == 404:
-                return False
+                return {}
             raise
-        return bool(found.get("State", {}).get("Running"))
+        state, config = found.get("State", {}), found.get("Config", {})
+        return {"Running": bool(state.get("Running")), "Paused": bool(state.get("Paused")), "Labels": config.get("Labels") or {}}
+
+    async def remove(self, target: str) -> None:
+        """Remove a container or an image; one that is not there, or that something else still needs, is left."""
+        try:
+            await self.call("DELETE", target)
+        except GatewayError as refused:
+            if refused.status not in (404, 409):
+                raise
 
     async def execute(self, container: str, body: dict[str, Any], stdin: bytes, output: Output) -> int | None:
         """Run to the end; the exit code."""

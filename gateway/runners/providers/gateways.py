@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 from urllib.parse import quote
 
 import msgspec
 
 from gateway.egress.errors import EgressError
+from gateway.errors import Forbidden
+from gateway.events import Event
+from gateway.registry.clients import parse_events
 from gateway.runners.artifacts import MAX_ARTIFACT_BYTES, Blobs, MemoryBlobs, keep
 from gateway.runners.bindings import check_binding, seen_from
 from gateway.runners.errors import (
@@ -36,7 +40,7 @@ from gateway.runners.interface import Ending, Provider, RunnerSession, check_pat
 from gateway.runners.manifests import check_manifest
 from gateway.runners.objects import Http
 from gateway.runners.outputs import STDERR, STDOUT, Output
-from gateway.runners.providers.programs import NO_RESULT, Program, parse, preparation
+from gateway.runners.providers.programs import NO_RESULT, Program, dropped_bytes, parse, preparation
 from gateway.runners.secrecy import SecretResolver, check_config, reference
 from gateway.runners.wire import (
     MAX_FILE_BYTES,
@@ -54,7 +58,12 @@ from gateway.runners.wire import (
 WORKSPACE = "/workspace"
 _KEYS = ("gateway", "url", "token", "language", "limits", "durable")
 _MAX_ANSWER_BYTES = MAX_ARTIFACT_BYTES + (1 << 20)
-_FIRST_LOOK_SECONDS, _LAST_LOOK_SECONDS = 0.005, 0.25
+_MAX_ASKED_BYTES = MAX_FILE_BYTES + (1 << 20)
+_MAX_STREAM_BYTES = 64 << 20
+_HEAD_MS = 10_000
+_FIRST_LOOK_SECONDS, _LAST_LOOK_SECONDS = 0.005, 1.0
+_VERBS = ("run", "snapshot", "session")
+_STREAMS = {"stdout": STDOUT, "stderr": STDERR}
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -69,6 +78,10 @@ class Client(Protocol):
         self, method: str, path: str, *, json: Any = None, body: bytes | None = None, timeout_ms: int = 30_000
     ) -> Reply: ...
 
+    def events(self, path: str) -> AbstractAsyncContextManager[AsyncIterator[Event]]:
+        """Server-Sent Events while they come. Whoever follows them must live with their end at any time."""
+        ...
+
 
 class HttpClient:
     """`Client` over the gateway's guarded HTTP client. The token is asked for at each call and kept nowhere."""
@@ -79,26 +92,48 @@ class HttpClient:
     async def request(
         self, method: str, path: str, *, json: Any = None, body: bytes | None = None, timeout_ms: int = 30_000
     ) -> Reply:
-        token = (await self._secrets.resolve(self._token)).decode("ascii", "replace").strip()
-        headers: dict[str, str] = {"Authorization": f"Bearer {token}", "Accept": "*/*"}
+        headers = {"Authorization": await self._bearer(), "Accept": "*/*"}
         if json is not None:
             body, headers["Content-Type"] = msgspec.json.encode(json), "application/json"
         elif body is not None:
             headers["Content-Type"] = "application/octet-stream"
         try:
             answer = await self._http.request(
-                method, self._url + path, headers=headers, body=body, timeout_ms=timeout_ms, max_response_bytes=_MAX_ANSWER_BYTES
+                method,
+                self._url + path,
+                headers=headers,
+                body=body,
+                timeout_ms=timeout_ms,
+                max_response_bytes=_MAX_ANSWER_BYTES,
+                max_request_bytes=_MAX_ASKED_BYTES,
             )
         except EgressError as failed:
             raise unavailable(f"the other gateway cannot be reached ({type(failed).__name__})") from None
         return Reply(answer.status, answer.body)
 
+    async def _bearer(self) -> str:
+        return "Bearer " + (await self._secrets.resolve(self._token)).decode("ascii", "replace").strip()
+
+    @contextlib.asynccontextmanager
+    async def events(self, path: str) -> AsyncIterator[AsyncIterator[Event]]:
+        headers = [("Authorization", await self._bearer()), ("Accept", "text/event-stream")]
+        try:
+            async with self._http.stream(
+                "GET", self._url + path, headers=headers, head_timeout_ms=_HEAD_MS, max_response_bytes=_MAX_STREAM_BYTES
+            ) as coming:
+                if coming.status != 200:
+                    raise _refusals(coming.status, "run")
+                yield parse_events(coming.chunks())
+        except EgressError as failed:
+            raise unavailable(f"the other gateway cannot be reached ({type(failed).__name__})") from None
+
 
 class Hatchway(Provider):
     id = "hatchway"
+    outlives_gateway = True
     capabilities = RunnerCapabilities(
         command_exec=True, file_read=True, file_write=True, port_preview=False, snapshots=True, cancellation=True,
-        artifact_export=True, detachable=True,
+        artifact_export=True, detachable=True, streaming=True,
     )  # fmt: skip
 
     def __init__(
@@ -144,7 +179,7 @@ class Hatchway(Provider):
         config = config_of(destination, *_KEYS)
         body = {key: config[key] for key in ("language", "limits", "durable") if key in config}
         client = self._client(destination)
-        made = _answer(await client.request("POST", "/v1/sessions", json=body), "/v1/sessions")
+        made = _answer(await client.request("POST", "/v1/sessions", json=body), "session")
         return self._open(destination, binding, client, str(_field(made, "id")))
 
     def _open(self, destination: Destination, binding: Binding | None, client: Client, remote_id: str) -> HatchwaySession:
@@ -177,6 +212,16 @@ class Hatchway(Provider):
             raise stale(state.session_id)
         return self._open(destination, binding, client, str(_field(_answer(reply, "snapshot"), "id")))
 
+    async def discard(self, destination: Destination, state: SessionState) -> None:
+        client = self._client(destination)
+        gone = [f"/v1/sessions/{quote(state.session_id, safe='')}"]
+        if state.snapshot is not None and state.snapshot.provider_id == self.id:
+            gone.append(f"/v1/snapshots/{quote(state.snapshot.snapshot_id, safe='')}")
+        for path in gone:
+            reply = await client.request("DELETE", path)
+            if reply.status not in (404, 410):
+                _answer(reply, path)
+
     async def close(self) -> None:
         for session in list(self._sessions.values()):
             await session.close()
@@ -208,7 +253,17 @@ class HatchwaySession(RunnerSession):
         return full
 
     async def _call(self, method: str, path: str, what: str, **fields: Any) -> Any:
-        return _answer(await self._client.request(method, f"/v1/sessions/{quote(self.id)}{path}", **fields), what)
+        return _answer(await self._ask(method, path, what, **fields), what)
+
+    async def _ask(self, method: str, path: str, what: str, **fields: Any) -> Reply:
+        reply = await self._client.request(method, f"/v1/sessions/{quote(self.id)}{path}", **fields)
+        if reply.status == 404 and _code_of(reply) == "SESSION_NOT_FOUND":
+            self.is_closed = True  # somebody deleted it there: the next use makes a fresh one
+            self.provider._sessions.pop(self.id, None)
+            raise stale(self.id)
+        if reply.status >= 400:
+            raise _refusals(reply.status, what)
+        return reply
 
     async def _execute(self, command: Command, output: Output, ending: Ending) -> int | None:
         cwd = self._inside(command.cwd or ".")
@@ -222,13 +277,14 @@ class HatchwaySession(RunnerSession):
                 return None
             before = preparation(program, cwd.removesuffix("/."), command.env)
             if before:
-                done = await self._run(Program(program.language, before, []), command, ending)
+                done = await self._run(Program(program.language, before, []), command, ending, Output(0))
                 if done["status"] != "ok" or done.get("exit_code"):
                     output.write(STDERR, str(done.get("stderr", "")).encode())
                     return 1
-            done = await self._run(program, command, ending)
-        output.write(STDOUT, str(done.get("stdout", "")).encode())
-        output.write(STDERR, str(done.get("stderr", "")).encode())
+            done = await self._run(program, command, ending, output)
+        output.settle(STDOUT, str(done.get("stdout", "")).encode())
+        output.settle(STDERR, str(done.get("stderr", "")).encode())
+        output.dropped_bytes += dropped_bytes(done.get("diagnostics"))
         if done["status"] == "timeout":
             ending.ask("timeout")
         if isinstance(done.get("error"), dict) and done["error"].get("code") == NO_RESULT:
@@ -236,34 +292,57 @@ class HatchwaySession(RunnerSession):
         code = done.get("exit_code")
         return code if isinstance(code, int) else int(done["status"] != "ok")
 
-    async def _run(self, program: Program, command: Command, ending: Ending) -> dict[str, Any]:
-        """Start a run, look at it until it has ended, and cancel it when asked to. The result of the run."""
+    async def _run(self, program: Program, command: Command, ending: Ending, output: Output) -> dict[str, Any]:
+        """Start a run, follow it until it has ended, and cancel it when asked to. The result of the run."""
         body: dict[str, Any] = {"language": program.language.value, "code": program.code}
         body |= {"stdin": program.stdin} if program.stdin else {}
         body |= {"filename": program.filename} if program.filename else {}
         body |= {"timeout_ms": command.timeout_ms} if command.timeout_ms else {}
-        seen = await self._call("POST", "/runs?mode=async", "run", json=body)
-        pause_seconds = _FIRST_LOOK_SECONDS
-        while _field(seen, "state") not in ("finished", "waiting"):
-            one = f"/v1/runs/{quote(str(_field(seen, 'id')), safe='')}"
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(ending.event.wait(), pause_seconds)
-            if ending.event.is_set():
-                await self._client.request("POST", f"{one}/cancel")
-                await asyncio.sleep(pause_seconds)
-            pause_seconds = min(2 * pause_seconds, _LAST_LOOK_SECONDS)
-            seen = _answer(await self._client.request("GET", one), "run")
+        begun = await self._call("POST", "/runs?mode=async", "run", json=body)
+        one = f"/v1/runs/{quote(str(_field(begun, 'id')), safe='')}"
+        following = asyncio.create_task(self._follow(one, output))
+        try:
+            seen = await self._ended(one, ending, following)
+        finally:
+            following.cancel()
+            await asyncio.wait([following])
         if _field(seen, "state") == "waiting":
             raise busy("the command waits for an approval at the other gateway")
         _field(_field(seen, "result"), "status")
         return dict(seen["result"])
 
+    async def _follow(self, one: str, output: Output) -> None:
+        """Pass output on as it comes. If events stop coming nothing is lost: the result has all of it."""
+        with contextlib.suppress(GatewayError, EgressError):
+            async with self._client.events(f"{one}/events") as events:
+                async for event in events:
+                    if event.kind == "gap":
+                        return
+                    if event.kind in _STREAMS:
+                        output.write(_STREAMS[event.kind], str(event.data).encode())
+
+    async def _ended(self, one: str, ending: Ending, following: asyncio.Task[None]) -> dict[str, Any]:
+        """The run when it has ended or waits. It is looked at when its events end, and now and then while they come."""
+        pause_seconds = _FIRST_LOOK_SECONDS
+        asked = asyncio.ensure_future(ending.event.wait())
+        try:
+            while True:
+                waiting: list[asyncio.Future[Any]] = [one_ for one_ in (asked, following) if not one_.done()]
+                if waiting and not ending.event.is_set():
+                    await asyncio.wait(waiting, timeout=_LAST_LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+                else:
+                    await asyncio.sleep(pause_seconds)
+                    pause_seconds = min(2 * pause_seconds, _LAST_LOOK_SECONDS)
+                if ending.event.is_set():
+                    await self._client.request("POST", f"{one}/cancel")
+                seen = _answer(await self._client.request("GET", one), "run")
+                if _field(seen, "state") in ("finished", "waiting"):
+                    return dict(seen)
+        finally:
+            asked.cancel()
+
     async def _read(self, path: str) -> bytes:
-        target = f"/v1/sessions/{quote(self.id)}/files{quote(self._inside(path))}"
-        reply = await self._client.request("GET", target)
-        if reply.status >= 400:
-            _answer(reply, path)
-        return reply.body
+        return (await self._ask("GET", f"/files{quote(self._inside(path))}", path)).body
 
     async def _write(self, path: str, contents: bytes) -> None:
         await self._call("PUT", f"/files{quote(self._inside(path))}", path, body=contents)
@@ -275,11 +354,7 @@ class HatchwaySession(RunnerSession):
         return await keep(request, contents, self.provider.blobs)
 
     async def _archive(self, path: str) -> bytes:
-        target = f"/v1/sessions/{quote(self.id)}/archive?path={quote(self._inside(path), safe='')}"
-        reply = await self._client.request("GET", target)
-        if reply.status >= 400:
-            _answer(reply, path)
-        return reply.body
+        return (await self._ask("GET", f"/archive?path={quote(self._inside(path), safe='')}", path)).body
 
     async def snapshot(self) -> SnapshotRef | None:
         self._check_open()
@@ -307,6 +382,14 @@ def _answer(reply: Reply, what: str) -> Any:
     raise _refusals(reply.status, what)
 
 
+def _code_of(reply: Reply) -> str:
+    try:
+        said = msgspec.json.decode(reply.body)
+    except msgspec.DecodeError:
+        return ""
+    return str(said.get("code", "")) if isinstance(said, dict) else ""
+
+
 def _field(value: Any, name: str) -> Any:
     if not isinstance(value, dict) or name not in value:
         raise unavailable("the other gateway gave an answer that cannot be read")
@@ -317,6 +400,8 @@ def _refusals(status: int, what: str) -> GatewayError:
     # THREAT[TM-RUN-LEAK]: its words are not repeated; they may name things of that gateway.
     if status == 404:
         return absent(what)
+    if status == 403 and what in _VERBS:
+        return Forbidden("PERMISSION_DENIED", f"the other gateway does not let this token do a {what} there")
     if status == 403:
         return read_only(what)
     if status == 413:

@@ -17,6 +17,7 @@ import re
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from gateway.runners.errors import invalid, unsupported
 from gateway.runners.wire import Command
@@ -28,7 +29,15 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 NO_RESULT = "RESULT_NOT_SERIALIZABLE"
 
+_DROPPED = re.compile(r"(\d+) more were dropped")
 ReadFile = Callable[[str], bytes]
+
+
+def dropped_bytes(diagnostics: Any) -> int:
+    """How much output a sandbox says it has dropped. Another gateway's word may be anything."""
+    listed = diagnostics if isinstance(diagnostics, list) else []
+    told = [str(one.get("message")) for one in listed if isinstance(one, dict) and one.get("code") == "STDOUT_EXCEEDED"]
+    return sum(int(found[1][:18]) for text in told if (found := _DROPPED.search(text)))
 
 
 @dataclass(frozen=True, slots=True)

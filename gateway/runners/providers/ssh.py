@@ -26,7 +26,7 @@ import asyncssh
 from gateway.errors import NotFound
 from gateway.runners import beneath
 from gateway.runners.artifacts import Blobs, MemoryBlobs, keep, pack
-from gateway.runners.bindings import check_binding, refusal, seen_from
+from gateway.runners.bindings import check_binding, host_path_of, refusal, seen_from
 from gateway.runners.errors import (
     invalid,
     not_exposed,
@@ -55,16 +55,19 @@ from gateway.runners.wire import (
 
 _KEYS = ("host", "port", "username", "root", "host_key", "identity")
 _SOURCE = Path(beneath.__file__).read_text("utf-8")
-_SWEEP_SECONDS = 5.0
+_SWEEP_SECONDS = 20.0
+_SWEEPS = 5
 _KILLS = (
     "import os,sys\n"
     "for name in os.listdir('/proc'):\n"
     "    try:\n"
-    "        if name.isdigit() and sys.argv[1].encode() in open('/proc/'+name+'/environ','rb').read().split(b'\\0'):\n"
-    "            os.kill(int(name), 9)\n"
+    "        if not name.isdigit() or int(name) == os.getpid(): continue\n"
+    "        said = open('/proc/'+name+'/environ','rb').read() + open('/proc/'+name+'/cmdline','rb').read()\n"
+    "        if sys.argv[1].encode() in said: os.kill(int(name), 9)\n"
     "    except OSError:\n"
     "        pass\n"
 )
+"""The mark is in a command's environment, and before that in the arguments of the program that is about to become it."""
 _LISTENS = (
     "import os,sys\n"
     "rows=[r for t in ('tcp','tcp6') if os.path.exists('/proc/net/'+t) for r in [l.split() for l in open('/proc/net/'+t)][1:]]\n"
@@ -123,11 +126,12 @@ class Ssh(Provider):
         workspace, read_roots = config["root"], []
         if binding is not None:
             check_binding(binding)
-            if seen_from(config["root"], binding.workspace) is None:
-                raise outside(binding.workspace, config["root"])
-            workspace, read_roots = binding.workspace, list(binding.read_roots)
+            workspace, read_roots = host_path_of(binding.workspace, config["root"]), list(binding.read_roots)
+            if seen_from(config["root"], workspace) is None:
+                raise outside(binding.workspace, "of this destination")
         connection = await self._connect(config)
         session = SshSession(self, destination, f"ssh-{next(self._numbers)}", connection, workspace, read_roots)
+        session.called = binding.workspace if binding is not None else workspace
         try:
             await session.open(check_manifest(destination, self.capabilities))
         except BaseException:
@@ -180,6 +184,8 @@ class SshSession(RunnerSession):
     ) -> None:
         super().__init__(provider, destination, session_id)
         self._connection, self._workspace, self._read_roots = connection, workspace, read_roots
+        self.called = workspace
+        """What callers call the workspace."""
         self._channels: set[_Channel] = set()
         self._helper: asyncssh.SSHClientProcess[bytes] | None = None
         self._asking = asyncio.Lock()
@@ -246,6 +252,9 @@ class SshSession(RunnerSession):
             raise invalid("path must be text without NUL of at most 4096 characters")
         if not path.startswith("/"):
             return self._workspace, path
+        named = seen_from(self.called, path)
+        if named is not None:
+            return self._workspace, named
         for root in [self._workspace] if writing else [self._workspace, *self._read_roots]:
             below = seen_from(root, path)
             if below is not None:
@@ -258,8 +267,9 @@ class SshSession(RunnerSession):
         root, cwd = self._choose(command.cwd or ".", True)
         mark = f"HATCHWAY_COMMAND={secrets.token_hex(16)}"
         env = {**dict(command.env), "HATCHWAY_COMMAND": mark.partition("=")[2]}
-        described = json.dumps({"argv": [command.program, *command.args], "env": env}).encode()
-        line = "exec " + shlex.join(["python3", "-I", "-c", _SOURCE, "run", root, cwd, str(len(described))])
+        limits = {"cpu_ms": command.cpu_ms, "memory_bytes": command.memory_bytes}
+        described = json.dumps({"argv": [command.program, *command.args], "env": env, **limits}).encode()
+        line = "exec " + shlex.join(["python3", "-I", "-c", _SOURCE, "run", root, cwd, str(len(described)), mark])
         channel = await self._start(line, described + command.stdin.encode("utf-8", "surrogateescape"), output)
         asked = asyncio.ensure_future(ending.event.wait())
         waiting: list[asyncio.Future[Any]] = [asked, channel.ended]
@@ -269,8 +279,11 @@ class SshSession(RunnerSession):
             channel.signal("TERM")
             await asyncio.wait([channel.ended], timeout=self.grace_ms / 1000)
             channel.signal("KILL")
-            await self._sweep(mark)
-            await asyncio.wait([channel.ended], timeout=self.grace_ms / 1000)
+            for _ in range(_SWEEPS):  # the server may not even have started it yet
+                await self._sweep(mark)
+                await asyncio.wait([channel.ended], timeout=self.grace_ms / 1000)
+                if channel.ended.done():
+                    break
         if await channel.drained(_DRAIN_SECONDS):
             self._channels.discard(channel)
         channel.output = None

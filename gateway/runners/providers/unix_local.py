@@ -23,7 +23,7 @@ from typing import Any
 
 from gateway.runners import beneath
 from gateway.runners.artifacts import Blobs, MemoryBlobs, keep, pack
-from gateway.runners.bindings import Root, Roots, check_binding, refusal
+from gateway.runners.bindings import Root, Roots, check_binding, host_path_of, refusal
 from gateway.runners.errors import invalid, not_exposed, stale, unavailable, unsupported
 from gateway.runners.interface import Ending, Provider, Reader, RunnerSession, Writer, check_path, config_of
 from gateway.runners.jail import landlock
@@ -33,6 +33,7 @@ from gateway.runners.mounts import StoreMount
 from gateway.runners.objects import Http, S3Store
 from gateway.runners.outputs import Output
 from gateway.runners.secrecy import NoSecrets, SecretResolver, check_config
+from gateway.runners.volumes import volume_folder, volumes_folder
 from gateway.runners.wire import (
     MAX_FILE_BYTES,
     Artifact,
@@ -68,11 +69,6 @@ LEAST_ABI = 6
 _PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
-def _volumes() -> Path:
-    """Outside of every base: a session whose root is the base must not find other destinations' volumes in it."""
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "hatchway" / "volumes"
-
-
 class UnixLocal(Provider):
     id = "unix-local"
 
@@ -96,7 +92,7 @@ class UnixLocal(Provider):
         share the machine's but can neither connect nor send."""
         self.base = base or Path.cwd()
         self.read_bases = [self.base, *read_bases]
-        self.sources, self.volumes = sources, volumes or _volumes()
+        self.sources, self.volumes = sources, volumes or volumes_folder()
         self.programs, self.least_abi = programs, least_abi
         self.allow_network, self.own_network = allow_network, own_network
         self.limits = {**LIMITS, **(limits or {})}
@@ -149,7 +145,8 @@ class UnixLocal(Provider):
         root = Root.open(path, [self.base], writable=True)
         if binding is None:
             return root, []
-        workspace = Root.open(binding.workspace, [Path(root.host_path)], writable=True)
+        place = host_path_of(binding.workspace, root.host_path)
+        workspace = Root.open(place, [Path(root.host_path)], writable=True, prefix=binding.workspace)
         return workspace, [Root.open(one, self.read_bases, writable=False) for one in binding.read_roots]
 
     async def resume(self, destination: Destination, state: SessionState, binding: Binding | None = None) -> UnixLocalSession:
@@ -211,13 +208,9 @@ class UnixLocalSession(RunnerSession):
         self._stores.append(store)
 
     def _link_volume(self, path: str, name: str, is_read_only: bool) -> None:
-        if not name.replace("-", "").replace("_", "").isalnum() or len(name) > 64:
-            raise invalid("the uri of a provider_native mount is the name of a volume")
-        owner = hashlib.sha256(self.destination.id.encode()).hexdigest()[:16]
-        folder = self.provider.volumes / owner / name
+        folder = volume_folder(self.provider.volumes, self.destination.id, name)
         if any(mount.host_path == os.path.realpath(folder) for mount in self.roots.mounts):
             raise invalid(f"the volume {name} can be mounted once", "what one mount may write, the other could not forbid")
-        folder.mkdir(parents=True, exist_ok=True)
         self._link(path, str(folder))
         self.roots.mount(path, str(folder), not is_read_only)
 
@@ -270,7 +263,11 @@ class UnixLocalSession(RunnerSession):
         try:
             jail = await self._started()
             own = {"PATH": _PATH, "HOME": self.roots.workspace.host_path, "TMPDIR": str(self._home / "tmp"), "LANG": "C.UTF-8"}
-            spec = {"argv": [command.program, *command.args], "env": {**own, **dict(command.env)}, "limits": {}}
+            spec = {
+                "argv": [command.program, *command.args],
+                "env": {**own, **dict(command.env)},
+                "limits": self._lowered(command),
+            }
             running = await jail.run(spec, cwd, command.stdin.encode("utf-8", "surrogateescape"), output)
         except JailError:
             raise unavailable("the jail of this session is gone", "try again: a new one is made") from None
@@ -285,6 +282,14 @@ class UnixLocalSession(RunnerSession):
         exit_code = running.finish()
         await self._flush()
         return exit_code
+
+    def _lowered(self, command: Command) -> dict[str, int]:
+        most, asked = self.provider.limits, {}
+        if command.cpu_ms is not None:
+            asked["cpu"] = min(most["cpu"], max(1, -(-command.cpu_ms // 1000)))
+        if command.memory_bytes is not None:
+            asked["data"] = min(most["as"], command.memory_bytes)
+        return asked
 
     async def _pause(self) -> None:
         if self._jail is not None:

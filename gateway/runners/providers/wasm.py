@@ -10,7 +10,7 @@ restored with the limits of here and now. Does not know: policy; a gateway that 
 from __future__ import annotations
 
 import asyncio
-import re
+import posixpath
 import secrets as random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -19,17 +19,19 @@ from typing import TypeVar
 
 import msgspec
 
+from gateway.errors import NotFound
 from gateway.runners.artifacts import Blobs, MemoryBlobs, keep, pack
-from gateway.runners.bindings import check_binding
-from gateway.runners.errors import GatewayError, absent, invalid, outside, stale, unavailable, unsupported
+from gateway.runners.bindings import check_binding, seen_from
+from gateway.runners.errors import GatewayError, absent, invalid, outside, read_only, stale, unavailable, unsupported
 from gateway.runners.interface import Ending, Provider, RunnerSession, check_path, config_of, taking_turn
 from gateway.runners.manifests import check_manifest, mounts_of, read_entries
 from gateway.runners.mounts import StoreMount
 from gateway.runners.objects import FolderStore, Http, ObjectStore, S3Store
 from gateway.runners.outputs import STDERR, Output
-from gateway.runners.providers.programs import NO_RESULT, parse, preparation
+from gateway.runners.providers.programs import NO_RESULT, dropped_bytes, parse, preparation
 from gateway.runners.providers.workspaces import WORKSPACE, Workspace
 from gateway.runners.secrecy import NoSecrets, SecretResolver, check_config
+from gateway.runners.volumes import volume_folder
 from gateway.runners.wire import (
     Artifact,
     ArtifactRequest,
@@ -57,7 +59,6 @@ from sandbox.wire import Language, RunRequest, RunResult, RunStatus, SessionLimi
 LIMITS = SessionLimits(
     memory_mb=512, cpu_ms=60_000, wall_ms=3_600_000, max_stdout_bytes=1 << 20, max_external_calls=0, max_stack_depth=1000
 )
-_DROPPED = re.compile(r"(\d+) more were dropped")
 T = TypeVar("T")
 
 
@@ -123,7 +124,10 @@ class Wasm(Provider):
             return session
         if state.snapshot is None or state.snapshot.provider_id != self.id:
             raise stale(state.session_id)
-        blob = await self.blobs.get(state.snapshot.snapshot_id)
+        try:
+            blob = await self.blobs.get(state.snapshot.snapshot_id)
+        except NotFound:
+            raise stale(state.session_id) from None
 
         def thawed() -> Checkpoint:
             return thaw(open_snapshot(blob, self.keys, tenant=self.tenant, files=self.files), files=self.files).files
@@ -134,10 +138,14 @@ class Wasm(Provider):
             raise unavailable("the snapshot cannot be restored", refused.error.code) from None
         return self._open(destination, files, binding)
 
+    async def discard(self, destination: Destination, state: SessionState) -> None:
+        if state.snapshot is not None and state.snapshot.provider_id == self.id:
+            await self.blobs.delete(state.snapshot.snapshot_id)
+
     async def close(self) -> None:
         for session in list(self._sessions.values()):
             await session.close()
-        self._threads.shutdown()
+        await asyncio.to_thread(self._threads.shutdown)
 
 
 class WasmSession(RunnerSession):
@@ -180,9 +188,8 @@ class WasmSession(RunnerSession):
             assert self.provider.http is not None
             return S3Store(mount.intent, self.provider.http, self.provider.secrets)
         name = mount.intent.uri or mount.name
-        if self.provider.volumes is None or not name.replace("-", "").replace("_", "").isalnum():
-            raise invalid("the uri of a provider_native mount is the name of a volume")
-        return FolderStore(self.provider.volumes / self.destination.id.encode().hex()[:64] / name)
+        assert self.provider.volumes is not None
+        return FolderStore(volume_folder(self.provider.volumes, self.destination.id, name))
 
     def _workspace(self) -> Workspace:
         vfs = Vfs.at(self._files, self.provider.files)
@@ -211,9 +218,7 @@ class WasmSession(RunnerSession):
                     self._files = files
         finally:
             asked.cancel()
-        for found in done.diagnostics:
-            if found.code == "STDOUT_EXCEEDED" and (dropped := _DROPPED.search(found.message)):
-                output.dropped_bytes += int(dropped[1])
+        output.dropped_bytes += dropped_bytes(msgspec.to_builtins(done.diagnostics))
         await self._flush()
         return _exit_code(done, output, ending)
 
@@ -234,9 +239,13 @@ class WasmSession(RunnerSession):
             write(STDERR, f"{command.program}: {refused.error.message}\n".encode())
             return RunResult(status=RunStatus.OK, exit_code=127), None
         limits = lower(self._limits, None, command.timeout_ms)
-        cap = command.max_output_bytes
-        if cap is not None:
-            limits = msgspec.structs.replace(limits, max_stdout_bytes=min(cap, limits.max_stdout_bytes))
+        lowest = {
+            "max_stdout_bytes": command.max_output_bytes,
+            "cpu_ms": command.cpu_ms,
+            "memory_mb": None if command.memory_bytes is None else max(1, command.memory_bytes >> 20),
+        }
+        asked = {name: min(most, getattr(limits, name)) for name, most in lowest.items() if most is not None}
+        limits = msgspec.structs.replace(limits, **asked)
         session = Session(
             "runner",
             language=program.language,
@@ -268,6 +277,9 @@ class WasmSession(RunnerSession):
     async def _write(self, path: str, contents: bytes) -> None:
         async with self._turn:
             place = self._workspace()
+            below = seen_from(place.top, posixpath.normpath(posixpath.join(place.top, path)))
+            if any(one.read_only and seen_from(f"/{one.path}", f"/{below}") is not None for one in self._stores):
+                raise read_only(path)
             place.write(path, contents)
             self._files = place.vfs.checkpoint()
         await self._flush()
@@ -300,7 +312,10 @@ class WasmSession(RunnerSession):
         state = SandboxState(Language.SHELL, self._files, 0)
         origin = Origin("runner", self._limits)
         blob = await asyncio.to_thread(save, state, origin, self.provider.keys, tenant=self.provider.tenant)
+        before = self._snapshot
         self._snapshot = SnapshotRef(provider_id=self.provider.id, snapshot_id=await self.provider.blobs.put(blob))
+        if before is not None and before != self._snapshot:  # a state has one; nobody could ask for the one before
+            await self.provider.blobs.delete(before.snapshot_id)
         return self._snapshot
 
     async def fork(self) -> WasmSession:

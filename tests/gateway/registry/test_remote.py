@@ -26,7 +26,7 @@ from gateway.vault import Vault
 from sandbox.images import images
 from sandbox.wire import Language
 from tests.gateway.house import ANN, EVE, House, housed
-from tests.gateway.registry.gate import Gate, gate
+from tests.gateway.registry.gate import gate
 from tests.gateway.registry.shelf import Shelf
 from tests.gateway.web import answer
 from tests.gateway.web import serve as web_serve
@@ -203,77 +203,6 @@ def test_tm_reg_remote_private_addresses_are_refused_by_the_way_out() -> None:
             assert web.requests == []
 
     asyncio.run(main())
-
-
-@needs_images
-def test_a_worker_is_spawned_through_one_gateway_on_another_which_dies_and_comes_back(tmp_path: Path) -> None:
-    with gate(tmp_path / "b") as b:
-        port = b.url.rsplit(":", 1)[1]
-        equipment = tmp_path / "a.toml"
-        equipment.write_text(f'allow_private = ["127.0.0.1:{port}"]\nports = [{port}]\n')
-        with gate(tmp_path / "a", str(equipment)) as a:
-            asyncio.run(_through(a, b))
-
-
-async def _through(a: Gate, b: Gate) -> None:
-    """Everything is asked of A; the worker lives on B."""
-
-    async def ask(method: str, path: str, body: Any = None, expect: int = 200) -> Any:
-        status, value = await asyncio.to_thread(a.ask, method, path, body)
-        assert status == expect, (method, path, status, value)
-        return value
-
-    await asyncio.to_thread(a.ask, "PUT", "/v1/secrets/b-token", {"value": b.token})
-    spec = {"runtime_id": "b", "label": "Gateway B", "url": b.url, "token": {"id": "b-token"}}
-    added = await ask("POST", "/v1/registry/runtimes", spec, expect=201)
-    assert added["status"] == "available", added
-    base = "/v1/registry/runtimes/b/workers"
-    made = await ask("POST", base, msgspec.to_builtins(SPAWN))
-    one = f"{base}/{made['worker']['worker_id']}"
-    port = int(a.url.rsplit(":", 1)[1])
-    client = EgressClient(Egress(ports=(port,), allow_private=[f"127.0.0.1:{port}"]), a.url, _given(a.token))
-    seen: asyncio.Queue[Any] = asyncio.Queue()
-
-    async def watch() -> None:
-        async with client.events(one + "/events") as (status, events):
-            assert status == 200
-            async for event in events:
-                seen.put_nowait(event)
-
-    async def until(kind: str, **data: Any) -> Any:
-        while True:
-            event = await seen.get()
-            if event.kind == kind and all(event.data[name] == value for name, value in data.items()):
-                return event
-
-    async with asyncio.timeout(60):
-        watching = asyncio.create_task(watch())
-        await ask("POST", one + "/input", {"content": "var x = 41; x"})
-        await until("turn", sequence=1, status="ok")
-        second = await ask("POST", one + "/input", {"content": "console.log('go'); while (true) {}"})
-        await until("output")
-        await asyncio.to_thread(b.kill)
-        await until("runtime", status="degraded")
-        await ask("GET", one, expect=502)
-        await asyncio.to_thread(b.restart)
-        await until("turn", sequence=second["transcript_sequence"], status="interrupted")
-        third = await ask("POST", one + "/input", {"content": "x + 1"})
-        await until("turn", sequence=third["transcript_sequence"], status="ok")
-        transcript = await ask("GET", one + "/transcript")
-        assert transcript["items"][-1]["content"] == "42"
-        stopped = await ask("POST", one + "/stop", {"mode": "force"})
-        assert stopped["state"] == "accepted"
-        await until("worker", status="stopped")
-        assert (await ask("GET", one))["state"] == "stopped"
-        watching.cancel()
-        await asyncio.wait((watching,))
-
-
-def _given(token: str) -> Any:
-    async def give() -> str:
-        return token
-
-    return give
 
 
 @needs_images

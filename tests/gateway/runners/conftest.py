@@ -1,23 +1,44 @@
-"""One OpenSSH server for all tests of a process, started by the first that needs it."""
+"""Servers for all tests of a process: OpenSSH's and Docker's own, each started by the first test that needs it."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import TypeVar
 
 import pytest
 
-from tests.gateway.runners.sshd import Server, serve
+from tests.gateway.runners import dockerd, sshd
+from tests.gateway.runners.dockerd import Daemon
+from tests.gateway.runners.places import Servers
+from tests.gateway.runners.sshd import Server
+
+T = TypeVar("T")
 
 
 @pytest.fixture(scope="session")
-def ssh_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Server]]:
-    started: list[Server] = []
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
     with contextlib.ExitStack() as stack:
 
-        def start() -> Server:
-            if not started:
-                started.append(stack.enter_context(serve(tmp_path_factory.mktemp("sshd"))))
-            return started[0]
+        def once(start: Callable[[], AbstractContextManager[T]]) -> Callable[[], T]:
+            started: list[T] = []
 
-        yield start
+            def get() -> T:
+                if not started:
+                    started.append(stack.enter_context(start()))
+                return started[0]
+
+            return get
+
+        yield Servers(ssh=once(lambda: sshd.serve(tmp_path_factory.mktemp("sshd"))), docker=once(dockerd.serve))
+
+
+@pytest.fixture(scope="session")
+def ssh_server(servers: Servers) -> Callable[[], Server]:
+    return servers.ssh
+
+
+@pytest.fixture(scope="session")
+def docker_engine(servers: Servers) -> Callable[[], Daemon]:
+    return servers.docker

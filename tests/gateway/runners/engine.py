@@ -11,14 +11,14 @@ import os
 import signal
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import h11
 
 
 class FakeEngine:
     def __init__(self, socket_path: Path) -> None:
-        self.path = socket_path
+        self.path, self.notes = socket_path, socket_path.parent
         self.containers: dict[str, dict[str, Any]] = {}
         self.created: list[dict[str, Any]] = []
         self.images = {"rust:latest"}
@@ -52,7 +52,7 @@ class FakeEngine:
                     break
             assert request is not None
             url = urlsplit(request.target.decode())
-            path = url.path.removeprefix("/v1.41")
+            path = unquote(url.path.removeprefix("/v1.41"))
             asked = json.loads(body) if body.strip() else {}
             if path.startswith("/exec/") and path.endswith("/start"):
                 writer.write(
@@ -84,6 +84,10 @@ class FakeEngine:
             image = f"{query['repo'][0]}:{query['tag'][0]}"
             self.images.add(image)
             return 201, {"Id": "sha256:1"}
+        if parts[0] == "images":
+            found = parts[1] in self.images
+            self.images.discard(parts[1])
+            return 200 if found else 404, {}
         if parts[0] == "exec":
             return 200, {"ExitCode": self._execs[parts[1]].get("code")}
         container = self.containers.get(parts[1])
@@ -96,7 +100,7 @@ class FakeEngine:
             container["running"] = True
             return 204, None
         if parts[2] == "json":
-            return 200, {"State": {"Running": container["running"]}}
+            return 200, {"State": {"Running": container["running"]}, "Config": {"Labels": container["spec"]["Labels"]}}
         if parts[2] in ("pause", "unpause"):
             for process in self._processes[parts[1]]:
                 os.killpg(process.pid, signal.SIGSTOP if parts[2] == "pause" else signal.SIGCONT)
@@ -109,12 +113,14 @@ class FakeEngine:
 
     async def _run(self, asked: dict[str, Any], early: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         spec = self.containers[asked["container"]]["spec"]
-        shared = spec["HostConfig"]["Binds"][0].rpartition(":")[0]
-        cwd = asked.get("WorkingDir", "/workspace").replace("/workspace", shared, 1)
+        shared, top = spec["HostConfig"]["Mounts"][0]["Source"], spec["HostConfig"]["Mounts"][0]["Target"]
+        cwd = asked.get("WorkingDir", top).replace(top, shared, 1)
+        command = [part.replace(top, shared, 1) if part.startswith(top) else part for part in asked["Cmd"]]
+        command = [part.replace("/run/hatchway/", f"{self.notes}/{asked['container']}-", 1) for part in command]
         env = {"PATH": os.environ["PATH"], **dict(pair.partition("=")[::2] for pair in asked.get("Env", []))}
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
-            *asked["Cmd"], cwd=cwd, env=env, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
+            *command, cwd=cwd, env=env, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
         )
         self._processes[asked["container"]].add(process)
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import uuid
+from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import unquote
 
 import msgspec
 
 from gateway.errors import GatewayError
+from gateway.events import Event
+from gateway.runners.errors import unavailable
 from gateway.runners.providers.gateways import Reply
 from gateway.runners.providers.workspaces import Workspace
 from sandbox.limits import Cancel
@@ -25,10 +29,14 @@ class OtherGateway:
         self.sessions: dict[str, Session] = {}
         self.snapshots: dict[str, SessionState] = {}
         self.runs: dict[str, tuple[asyncio.Task[RunResult], Cancel]] = {}
+        self.is_away = False
+        self.output: dict[str, asyncio.Queue[Event | None]] = {}
 
     async def request(
         self, method: str, path: str, *, json: Any = None, body: bytes | None = None, timeout_ms: int = 30_000
     ) -> Reply:
+        if self.is_away:
+            raise unavailable("the other gateway cannot be reached")
         parts = path.split("/", 5)
         if path == "/v1/sessions":
             return self._open()
@@ -38,7 +46,7 @@ class OtherGateway:
             return self._open(self.snapshots[parts[3]]) if parts[3] in self.snapshots else _reply(404, {})
         session = self.sessions.get(parts[3])
         if session is None:
-            return _reply(404, {"error": {"code": "SESSION_NOT_FOUND"}})
+            return _reply(404, {"code": "SESSION_NOT_FOUND"})
         if len(parts) == 4:
             if method == "DELETE":
                 self.sessions.pop(parts[3]).close()
@@ -50,6 +58,16 @@ class OtherGateway:
             self.snapshots[name] = session.freeze()
             return _reply(201, {"id": name})
         return self._file(session, method, "/" + unquote(parts[5]), body)
+
+    @contextlib.asynccontextmanager
+    async def events(self, path: str) -> AsyncIterator[AsyncIterator[Event]]:
+        queue = self.output[path.split("/")[3]]
+
+        async def coming() -> AsyncIterator[Event]:
+            while (event := await queue.get()) is not None:
+                yield event
+
+        yield coming()
 
     def _open(self, state: SessionState | None = None) -> Reply:
         name = uuid.uuid4().hex
@@ -78,7 +96,15 @@ class OtherGateway:
             filename=asked.get("filename"),
         )
         name, cancel = uuid.uuid4().hex, Cancel()
-        self.runs[name] = (asyncio.create_task(asyncio.to_thread(session.run, request, cancel=cancel)), cancel)
+        loop, queue = asyncio.get_running_loop(), asyncio.Queue[Event | None]()
+
+        def tell(stream: int, data: bytes) -> None:
+            event = Event(0, ("stdout", "stderr")[stream], data.decode("utf-8", "replace"))
+            loop.call_soon_threadsafe(queue.put_nowait, event)
+
+        task = asyncio.create_task(asyncio.to_thread(session.run, request, cancel=cancel, on_output=tell))
+        task.add_done_callback(lambda _: queue.put_nowait(None))
+        self.runs[name], self.output[name] = (task, cancel), queue
         return _reply(202, {"id": name, "state": "running"})
 
     def _file(self, session: Session, method: str, path: str, body: bytes | None) -> Reply:

@@ -17,12 +17,24 @@ from gateway.runners.providers.ssh import Ssh
 from gateway.runners.providers.unix_local import UnixLocal
 from gateway.runners.providers.wasm import Wasm
 from gateway.runners.wire import Binding, Command, CommandResult, Destination, Octets, ReadFile, SecretRef, WriteFile
+from tests.gateway.runners import dockerd
+from tests.gateway.runners.dockerd import Daemon
 from tests.gateway.runners.engine import FakeEngine
 from tests.gateway.runners.other_gateway import OtherGateway
 from tests.gateway.runners.sshd import Server
 
-NAMES = ("wasm", "unix-local", "ssh", "docker", "hatchway")
+DOCKER = "docker" if dockerd.is_usable() else "docker-fake"
+"""Docker's own engine, where the tests can start one."""
+NAMES = ("wasm", "unix-local", "ssh", DOCKER, "hatchway")
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Servers:
+    """What providers need besides themselves; each is started by the first test that needs it."""
+
+    ssh: Callable[[], Server]
+    docker: Callable[[], Daemon]
 
 
 class Vault:
@@ -57,7 +69,7 @@ class Place:
 
 
 @contextlib.asynccontextmanager
-async def a_place(name: str, folder: Path, server: Callable[[], Server]) -> AsyncIterator[Place]:
+async def a_place(name: str, folder: Path, servers: Servers) -> AsyncIterator[Place]:
     """A provider without a session; closed at the end."""
     base = folder / "base"
     base.mkdir()
@@ -67,16 +79,19 @@ async def a_place(name: str, folder: Path, server: Callable[[], Server]) -> Asyn
         elif name == "unix-local":
             place = Place(UnixLocal(base), Destination(id="d", provider_id="unix-local"), str(base), base)
         elif name == "ssh":
-            far = server()
+            far = servers.ssh()
             config = {
                 "host": "127.0.0.1", "port": far.port, "username": far.username, "root": str(base),
                 "host_key": far.host_key, "identity": {"id": "key"},
             }  # fmt: skip
             provider = Ssh(["127.0.0.1"], secrets=Vault(key=far.identity))
             place = Place(provider, Destination(id="d", provider_id="ssh", config=config), str(base), base)
-        elif name == "docker":
-            engine = await stack.enter_async_context(FakeEngine(folder / "docker.sock"))
-            docker = Docker(base, socket_path=str(engine.path))
+        elif name in ("docker", "docker-fake"):
+            if name == "docker":
+                path = servers.docker().socket_path
+            else:
+                path = str((await stack.enter_async_context(FakeEngine(folder / "docker.sock"))).path)
+            docker = Docker(base, tenant="acme", socket_path=path, volumes=folder / "volumes")
             place = Place(docker, Destination(id="d", provider_id="docker"), "/workspace", base)
         else:
             hatchway = Hatchway(clients={"other": OtherGateway()})

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
+from gateway.egress.client import Egress, Response
 from gateway.errors import BadRequest, Forbidden, GatewayError, Unavailable
-from gateway.runners.exchanges import Exchange
 from gateway.runners.interface import Provider
 from gateway.runners.objects import S3Store, parse_uri
 from gateway.runners.providers.unix_local import UnixLocal
@@ -26,39 +26,17 @@ class Answer(msgspec.Struct):
     body: bytes
 
 
-class PlainHttp:
-    """The gateway's HTTP client as far as mounts need it, over plain sockets, so that it may reach this machine."""
+class Recording(Egress):
+    """The gateway's own guarded client, which notes what it is asked to send."""
 
-    def __init__(self) -> None:
+    def __init__(self, endpoint: str) -> None:
+        place = endpoint.removeprefix("http://")
+        super().__init__(ports=(int(place.rpartition(":")[2]),), allow_private=[place])
         self.sent: list[tuple[str, str, dict[str, str]]] = []
 
-    async def request(
-        self,
-        method: str,
-        url: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        body: bytes | None = None,
-        timeout_ms: int,
-        max_response_bytes: int,
-    ) -> Answer:
-        host, _, target = url.removeprefix("http://").partition("/")
-        self.sent.append((method, "/" + target, dict(headers or {})))
-        reader, writer = await asyncio.open_connection(*host.split(":"))
-        exchange = Exchange(reader, writer)
-        sent = [(b"Host", host.encode()), (b"Content-Length", str(len(body or b"")).encode()), (b"Connection", b"close")]
-        sent += [(k.encode(), v.encode()) for k, v in (headers or {}).items() if k.lower() not in ("host", "content-length")]
-
-        async def parts() -> AsyncIterator[bytes]:
-            if body:
-                yield body
-
-        try:
-            await exchange.send(method.encode(), ("/" + target).encode(), sent, parts())
-            status, _ = await exchange.head()
-            return Answer(status, await exchange.read_all(max_response_bytes))
-        finally:
-            exchange.close()
+    async def request(self, method: str, url: str, **options: Any) -> Response:
+        self.sent.append((method, url, dict(options["headers"])))
+        return await super().request(method, url, **options)
 
 
 @pytest.fixture(scope="module")
@@ -72,11 +50,11 @@ def endpoint() -> Iterator[str]:
 
 
 @pytest.fixture
-def http() -> PlainHttp:
-    return PlainHttp()
+def http(endpoint: str) -> Recording:
+    return Recording(endpoint)
 
 
-def store_of(endpoint: str, http: PlainHttp, where: str = "bucket/in") -> S3Store:
+def store_of(endpoint: str, http: Recording, where: str = "bucket/in") -> S3Store:
     intent = MountIntent(kind="s3", uri=f"s3://{where}?endpoint={endpoint}", credentials=SecretRef("s3"))
     return S3Store(intent, http, Vault(s3=msgspec.json.encode(PAIR)))
 
@@ -91,7 +69,7 @@ def destination(provider_id: str, endpoint: str, where: str, read_only: bool) ->
     return Destination(id="d", provider_id=provider_id, default_manifest=Manifest(mounts=[mount]))
 
 
-Make = Callable[[PlainHttp, Path], Provider]
+Make = Callable[[Recording, Path], Provider]
 VAULT = Vault(s3=msgspec.json.encode(PAIR), bad=b"{}")
 PROVIDERS: dict[str, Make] = {
     "wasm": lambda http, base: Wasm(http=http, secrets=VAULT),
@@ -99,14 +77,14 @@ PROVIDERS: dict[str, Make] = {
 }
 
 
-async def bucket(endpoint: str, http: PlainHttp, name: str, **objects: bytes) -> None:
+async def bucket(endpoint: str, http: Recording, name: str, **objects: bytes) -> None:
     await store_of(endpoint, http, name)._send("PUT", "", "", b"", 1 << 20)
     for key, contents in objects.items():
         await store_of(endpoint, http, f"{name}/in").put(key.replace("__", "/"), contents)
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
-def test_a_writable_mount_is_filled_and_written_back(name: str, endpoint: str, http: PlainHttp, tmp_path: Path) -> None:
+def test_a_writable_mount_is_filled_and_written_back(name: str, endpoint: str, http: Recording, tmp_path: Path) -> None:
     async def main() -> None:
         where = f"writable-{name}"
         await bucket(endpoint, http, where, a=b"one", sub__b=b"two", gone=b"x")
@@ -115,8 +93,9 @@ def test_a_writable_mount_is_filled_and_written_back(name: str, endpoint: str, h
         assert (await run(session, "sh", "-c", "cat data/a data/sub/b")).stdout == "onetwo"
         await run(session, "sh", "-c", "printf made > data/sub/made; printf ONE > data/a; rm data/gone")
         await write(session, "data/ü +&?.txt", b"odd")
+        await write(session, "data/big", b"b" * (3 << 20))
         store = store_of(endpoint, http, f"{where}/in")
-        assert sorted(await keys(store)) == ["a", "sub/b", "sub/made", "ü +&?.txt"]
+        assert sorted(await keys(store)) == ["a", "big", "sub/b", "sub/made", "ü +&?.txt"]
         assert [await store.get(key) for key in ("a", "sub/made", "ü +&?.txt")] == [b"ONE", b"made", b"odd"]
         await provider.close()
 
@@ -124,7 +103,7 @@ def test_a_writable_mount_is_filled_and_written_back(name: str, endpoint: str, h
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
-def test_a_read_only_mount_can_be_read_and_nothing_else(name: str, endpoint: str, http: PlainHttp, tmp_path: Path) -> None:
+def test_a_read_only_mount_can_be_read_and_nothing_else(name: str, endpoint: str, http: Recording, tmp_path: Path) -> None:
     async def main() -> None:
         where = f"readonly-{name}"
         await bucket(endpoint, http, where, a=b"one")
@@ -132,8 +111,10 @@ def test_a_read_only_mount_can_be_read_and_nothing_else(name: str, endpoint: str
         session = await provider.create(destination(name, endpoint, f"{where}/in", True))
         assert await read(session, "data/a") == b"one"
         assert (await run(session, "sh", "-c", "cat data/a; chmod 777 data/a; echo no > data/a")).stdout == "one"
-        with pytest.raises(Forbidden, match=r"^path data/a is read-only$"):
-            await write(session, "data/a", b"no")
+        for path in ("data/a", "data/new", "other/../data/deep/new", "/workspace/data/new"):
+            if name == "wasm" or not path.startswith("/"):
+                with pytest.raises(Forbidden, match=r"^path .* is read-only$"):
+                    await write(session, path, b"no")
         assert await read(session, "data/a") == b"one"
         await provider.close()
         assert await store_of(endpoint, http, f"{where}/in").get("a") == b"one"
@@ -141,7 +122,7 @@ def test_a_read_only_mount_can_be_read_and_nothing_else(name: str, endpoint: str
     go(main())
 
 
-def test_requests_are_signed_and_the_secret_is_in_none_of_them(endpoint: str, http: PlainHttp) -> None:
+def test_requests_are_signed_and_the_secret_is_in_none_of_them(endpoint: str, http: Recording) -> None:
     async def main() -> None:
         await bucket(endpoint, http, "signed", a=b"1")
         for _, target, headers in http.sent:
@@ -151,7 +132,7 @@ def test_requests_are_signed_and_the_secret_is_in_none_of_them(endpoint: str, ht
     go(main())
 
 
-def test_a_listing_goes_on_over_pages(endpoint: str, http: PlainHttp, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_listing_goes_on_over_pages(endpoint: str, http: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
         await bucket(endpoint, http, "pages", **{f"k{n}": b"" for n in range(5)})
         store = store_of(endpoint, http, "pages/in")
@@ -167,7 +148,7 @@ def test_a_listing_goes_on_over_pages(endpoint: str, http: PlainHttp, monkeypatc
     go(main())
 
 
-def test_faults_of_a_store_are_refusals_that_tell_nothing(endpoint: str, http: PlainHttp, tmp_path: Path) -> None:
+def test_faults_of_a_store_are_refusals_that_tell_nothing(endpoint: str, http: Recording, tmp_path: Path) -> None:
     async def main() -> None:
         provider = PROVIDERS["wasm"](http, tmp_path)
         with pytest.raises(Unavailable, match="does not exist"):
@@ -216,11 +197,38 @@ def test_tm_run_store_a_listing_that_would_lead_out_or_grow_is_refused(body: byt
 
 
 @pytest.mark.parametrize(
-    "uri", ["", "s3://", "s3:bucket", "s3://k:v@b", "s3://b?endpoint=ftp://x", "s3://b?other=1", "s3://b?region=a/b"]
+    "uri",
+    [
+        "",
+        "s3://",
+        "s3:bucket",
+        "s3://k:v@b",
+        "s3://../x",
+        "s3://b/../c",
+        "s3://b c",
+        "s3://b?endpoint=ftp://x",
+        "s3://b?other=1",
+        "s3://b?region=a/b",
+    ],
 )
 def test_a_uri_that_is_none_is_refused(uri: str) -> None:
     with pytest.raises(BadRequest):
         parse_uri(uri)
+
+
+def test_a_mount_that_could_never_be_served_or_holds_a_password_is_refused_when_it_is_named() -> None:
+    provider = Wasm(http=Egress(), secrets=VAULT)
+    good = destination("wasm", "http://x", "bucket", False).default_manifest.mounts[0].intent
+    for bad in (
+        msgspec.structs.replace(good, uri="s3://key:hunter2@bucket/x"),
+        msgspec.structs.replace(good, uri="s3://bucket?endpoint=https://u:hunter2@x"),
+        msgspec.structs.replace(good, uri="https://bucket"),
+        msgspec.structs.replace(good, credentials=None),
+    ):
+        mount = Mount(name="data", path="data", intent=bad)
+        with pytest.raises(BadRequest) as raised:
+            provider.validate_destination(Destination(id="d", provider_id="wasm", default_manifest=Manifest(mounts=[mount])))
+        assert "hunter2" not in str(raised.value)
 
 
 def test_without_a_client_for_it_s3_is_refused_by_its_name() -> None:

@@ -10,6 +10,7 @@ import pytest
 from gateway.errors import BadRequest, Forbidden, NotFound, Unavailable, Unsupported
 from gateway.runners.interface import Provider
 from gateway.runners.pool import Lease, MemoryLeases, Pool
+from gateway.runners.providers.gateways import Hatchway
 from gateway.runners.providers.unix_local import UnixLocal
 from gateway.runners.providers.wasm import Wasm
 from gateway.runners.runners import Runners
@@ -28,6 +29,7 @@ from gateway.runners.wire import (
     decode,
     encode,
 )
+from tests.gateway.runners.other_gateway import OtherGateway
 from tests.gateway.runners.places import go, until
 
 HERE = Destination(id="here", provider_id="wasm")
@@ -53,10 +55,10 @@ def command(code: str, command_id: str = "c") -> Command:
     return Command(command_id=command_id, program="sh", args=["-c", code])
 
 
-async def bound(provider: Wasm | None = None) -> Runners:
-    runners = Runners(Pool([provider or Wasm()]))
-    await runners.add("acme", HERE)
-    await runners.select("acme", "t1", "here", "/workspace")
+async def bound(provider: Provider | None = None, place: Destination = HERE, leases: MemoryLeases | None = None) -> Runners:
+    runners = Runners(Pool([provider or Wasm()], leases))
+    await runners.add("acme", place)
+    await runners.select("acme", "t1", place.id, "/workspace")
     return runners
 
 
@@ -259,5 +261,48 @@ def test_what_a_provider_cannot_do_is_unsupported_and_names_it() -> None:
         with pytest.raises(Unsupported, match=r"^runner port preview is not supported by this provider$"):
             await runners.ports("acme", "t1", Port(port=80))
         await runners.pool.close()
+
+    go(main())
+
+
+def test_a_session_elsewhere_outlives_a_gateway_that_stops_and_one_that_is_away_holds_nothing_up() -> None:
+    place = Destination(id="far", provider_id="hatchway", config={"gateway": "other"})
+
+    async def main() -> None:
+        other, leases = OtherGateway(), MemoryLeases()
+        runners = await bound(Hatchway(clients={"other": other}), place=place, leases=leases)
+        await runners.run("acme", "t1", command("echo kept > f"))
+        await runners.pool.close()
+        assert len(other.sessions) == 1
+        again = Runners(Pool([Hatchway(clients={"other": other})], leases))
+        assert (await again.run("acme", "t1", command("cat f"))).stdout == "kept\n"
+        other.is_away = True
+        await again.pool.close()
+        other.is_away = False
+        third = Runners(Pool([Hatchway(clients={"other": other})], leases))
+        await third.delete("acme", "t1")
+        assert other.sessions == {}
+
+    go(main())
+
+
+def test_a_forgotten_tenant_has_no_session_anywhere_and_others_keep_theirs() -> None:
+    place = Destination(id="far", provider_id="hatchway", config={"gateway": "other"})
+
+    async def main() -> None:
+        other, leases = OtherGateway(), MemoryLeases()
+        runners = Runners(Pool(lambda tenant: [Hatchway(clients={"other": other})], leases))
+        for tenant in ("acme", "globex"):
+            await runners.add(tenant, place)
+            for thread in ("t1", "t2"):
+                await runners.select(tenant, thread, "far", "/workspace")
+                await runners.run(tenant, thread, command("echo hi"))
+        await runners.detach("acme", "t2")
+        await runners.pool.forget("acme")
+        assert (len(other.sessions), await leases.list("acme"), runners.pool.destinations("acme")) == (2, {}, [])
+        assert (await runners.run("globex", "t1", command("echo on"))).stdout == "on\n"
+        other.is_away = True
+        await runners.pool.forget("globex")
+        assert await leases.list("globex") == {}
 
     go(main())

@@ -22,8 +22,7 @@ from gateway.runners.ports import Scope, Target, preview_app
 from gateway.runners.providers.unix_local import UnixLocal
 from gateway.runners.runners import parse_port
 from gateway.runners.wire import Command, Destination, Port
-from tests.gateway.runners.places import a_place, go, run, until, write
-from tests.gateway.runners.sshd import Server
+from tests.gateway.runners.places import Servers, a_place, go, run, until, write
 
 PLACES = ("unix-local", "ssh")
 SERVER = """
@@ -166,12 +165,12 @@ async def ask_raw(port: int, *parts: bytes) -> bytes:
 
 
 @pytest.fixture(params=PLACES)
-def preview(request: pytest.FixtureRequest, tmp_path: Path, ssh_server: Callable[[], Server]) -> Callable[..., None]:
+def preview(request: pytest.FixtureRequest, tmp_path: Path, servers: Servers) -> Callable[..., None]:
     """Runs a check with a session in which the server listens, its port, and the gateway's port."""
 
     def run_check(check: Any, *, expose: bool = True) -> None:
         async def main() -> None:
-            async with a_place(request.param, tmp_path, ssh_server) as place:
+            async with a_place(request.param, tmp_path, servers) as place:
                 session = await place.open()
                 await write(session, "server.py", SERVER.encode())
                 port = free_port()

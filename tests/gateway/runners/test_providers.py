@@ -1,27 +1,29 @@
-"""What only one provider does: programs and snapshots of `wasm`, hosts of `ssh`, containers of `docker`, chained gateways."""
+"""What only one provider does: programs and snapshots of `wasm`, hosts of `ssh`, chained gateways."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from gateway.egress.client import Egress
+from gateway.egress.errors import EgressFailed
 from gateway.errors import BadRequest, GatewayError, NotFound, Unavailable, Unsupported
+from gateway.events import Event
 from gateway.runners.artifacts import MemoryBlobs
 from gateway.runners.interface import RunnerSession
-from gateway.runners.providers.docker import Docker
 from gateway.runners.providers.gateways import Hatchway, HttpClient
 from gateway.runners.providers.ssh import Ssh
 from gateway.runners.providers.wasm import Wasm, WasmSession
-from gateway.runners.wire import ArtifactRequest, Destination, SecretRef, SessionState, SnapshotRef
+from gateway.runners.wire import ArtifactRequest, Command, Destination, SecretRef, SessionState
 from sandbox.sealing import Keys
-from tests.gateway.runners.engine import FakeEngine
 from tests.gateway.runners.other_gateway import OtherGateway
-from tests.gateway.runners.places import Vault, a_place, go, read, run, write
+from tests.gateway.runners.places import Servers, Vault, a_place, go, read, run, write
 from tests.gateway.runners.sshd import Server
 from tests.gateway.runners.test_beneath import swapping
 
@@ -191,15 +193,13 @@ def test_ssh_refuses_a_host_with_another_key_and_a_login_with_a_wrong_one(
     go(main())
 
 
-def test_a_link_swapped_at_the_far_end_during_file_operations_leads_nowhere(
-    tmp_path: Path, ssh_server: Callable[[], Server]
-) -> None:
+def test_a_link_swapped_at_the_far_end_during_file_operations_leads_nowhere(tmp_path: Path, servers: Servers) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "f").write_bytes(b"secret")
 
     async def main() -> None:
-        async with a_place("ssh", tmp_path, ssh_server) as place:
+        async with a_place("ssh", tmp_path, servers) as place:
             session = await place.open()
             await write(session, "d/f", b"inside")
             (tmp_path / "base/l").symlink_to(outside)
@@ -221,9 +221,9 @@ async def _outcome(action: Any) -> bytes | str:
         return refused.code
 
 
-def test_a_lost_ssh_connection_is_said_and_its_state_is_stale(tmp_path: Path, ssh_server: Callable[[], Server]) -> None:
+def test_a_lost_ssh_connection_is_said_and_its_state_is_stale(tmp_path: Path, servers: Servers) -> None:
     async def main() -> None:
-        async with a_place("ssh", tmp_path, ssh_server) as place:
+        async with a_place("ssh", tmp_path, servers) as place:
             session: Any = await place.open()
             running = asyncio.create_task(run(session, "sh", "-c", "sleep 20"))
             await asyncio.sleep(0)
@@ -242,72 +242,6 @@ async def _status(running: asyncio.Task[Any]) -> str:
         return str((await running).status)
     except GatewayError as refused:
         return refused.code
-
-
-# docker, against the engine of the tests
-
-
-def test_docker_containers_are_confined_and_name_no_more_than_the_workspace(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with FakeEngine(tmp_path / "docker.sock") as engine:
-            provider = Docker(tmp_path, socket_path=str(engine.path))
-            assert provider.setup_hint is None
-            session = await provider.create(Destination(id="d", provider_id="docker"))
-            [made] = engine.created
-            host = made["HostConfig"]
-            assert made["Image"] == "rust:latest"
-            assert host["Binds"] == [f"{tmp_path}:/workspace"]
-            assert (host["NetworkMode"], host["CapDrop"], host["SecurityOpt"]) == ("none", ["ALL"], ["no-new-privileges"])
-            await session.close()
-            assert engine.containers == {}
-
-    go(main())
-
-
-def test_docker_snapshots_are_images_and_a_session_needs_a_running_container(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with FakeEngine(tmp_path / "docker.sock") as engine:
-            provider = Docker(tmp_path, socket_path=str(engine.path))
-            place = Destination(id="d", provider_id="docker")
-            session = await provider.create(place)
-            before = session.state
-            assert await session.snapshot() is not None
-            state = session.state
-            assert await provider.resume(place, state) is session
-            engine.containers[session.container]["running"] = False
-            again = await provider.resume(place, state)
-            assert again is not session and engine.created[-1]["Image"].startswith("hatchway-snapshot:")
-            with pytest.raises(NotFound):
-                await provider.resume(place, before)
-            await provider.close()
-
-    go(main())
-
-
-def test_tm_run_image_a_state_from_outside_cannot_start_any_image(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with FakeEngine(tmp_path / "docker.sock") as engine:
-            engine.images.add("evil:latest")
-            provider = Docker(tmp_path, socket_path=str(engine.path))
-            evil = SnapshotRef(provider_id="docker", snapshot_id="evil:latest")
-            state = SessionState(provider_id="docker", session_id="gone", destination_id="d", snapshot=evil)
-            with pytest.raises(NotFound):
-                await provider.resume(Destination(id="d", provider_id="docker"), state)
-            with pytest.raises(Unsupported):
-                await provider.create(Destination(id="d", provider_id="docker", config={"image": "evil:latest"}))
-            assert engine.created == []
-
-    go(main())
-
-
-def test_docker_without_an_engine_says_so(tmp_path: Path) -> None:
-    async def main() -> None:
-        provider = Docker(tmp_path, socket_path=str(tmp_path / "none.sock"))
-        assert provider.setup_hint is not None
-        with pytest.raises(Unavailable, match="Docker engine cannot be reached"):
-            await provider.create(Destination(id="d", provider_id="docker"))
-
-    go(main())
 
 
 # hatchway
@@ -384,6 +318,40 @@ def test_answers_that_are_no_runs_are_refused() -> None:
         session = await provider.create(Destination(id="d", provider_id="hatchway", config={"gateway": "odd"}))
         with pytest.raises(Unavailable):
             await run(session, "sh", "-c", "echo")
+        await provider.close()
+
+    go(main())
+
+
+def test_a_gateway_the_guarded_client_must_not_reach_is_not_reached() -> None:
+    async def main() -> None:
+        provider = Hatchway(http=Egress(), secrets=Vault(t=b"hunter2"))
+        for url in ("http://127.0.0.1:80", "http://169.254.169.254", "http://[::1]"):
+            config = {"url": url, "token": {"id": "t"}}
+            with pytest.raises(Unavailable, match="cannot be reached") as raised:
+                await provider.create(Destination(id="d", provider_id="hatchway", config=config))
+            assert "hunter2" not in str(raised.value)
+
+    go(main())
+
+
+def test_a_result_is_whole_although_the_stream_of_its_output_broke() -> None:
+    class Breaking(OtherGateway):
+        @contextlib.asynccontextmanager
+        async def events(self, path: str) -> AsyncIterator[AsyncIterator[Event]]:
+            async def coming() -> AsyncIterator[Event]:
+                yield Event(1, "stdout", "one ")
+                raise EgressFailed("CLOSED", "the connection was lost")
+
+            yield coming()
+
+    async def main() -> None:
+        provider = Hatchway(clients={"odd": Breaking()})
+        session = await provider.create(Destination(id="d", provider_id="hatchway", config={"gateway": "odd"}))
+        told: list[bytes] = []
+        command = Command(command_id="c", program="sh", args=["-c", "printf 'one '; printf two"])
+        done = await session.run(command, on_output=lambda _, data: told.append(data))
+        assert done.stdout == "one two" and b"".join(told) == b"one two"
         await provider.close()
 
     go(main())

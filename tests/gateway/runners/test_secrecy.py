@@ -16,7 +16,7 @@ from gateway.runners.providers.wasm import Wasm
 from gateway.runners.secrecy import check_config
 from gateway.runners.wire import Destination, encode
 from tests.gateway.runners.engine import FakeEngine
-from tests.gateway.runners.places import Vault, a_place, go, read, run, write
+from tests.gateway.runners.places import DOCKER, Servers, Vault, a_place, go, read, run, write
 from tests.gateway.runners.sshd import Server
 
 VALUE = "hunter2-hunter2"
@@ -77,12 +77,10 @@ def test_the_pool_refuses_a_destination_with_a_secret_whatever_its_provider_thin
         Pool([Wasm()]).put("t", Destination(id="d", provider_id="wasm", config={"limits": {"token": VALUE}}))
 
 
-@pytest.mark.parametrize("name", ["unix-local", "ssh", "docker"])
-def test_tm_run_leak_no_error_names_a_path_of_the_host_or_a_secret(
-    name: str, tmp_path: Path, ssh_server: Callable[[], Server]
-) -> None:
+@pytest.mark.parametrize("name", ["unix-local", "ssh", DOCKER])
+def test_tm_run_leak_no_error_names_a_path_of_the_host_or_a_secret(name: str, tmp_path: Path, servers: Servers) -> None:
     async def main() -> None:
-        async with a_place(name, tmp_path, ssh_server) as place:
+        async with a_place(name, tmp_path, servers) as place:
             session = await place.open()
             await write(session, "d/f", b"")
             await run(session, "sh", "-c", "ln -s /etc/passwd l; mkfifo p; ln d/f h; ln -s l m")
