@@ -1,7 +1,8 @@
 """What the service says about itself: metrics for Prometheus, log lines in JSON, and spans for OpenTelemetry if wanted.
 
     telemetry = Telemetry(tracing="off")
-    with telemetry.span("policy.decide", tenant="acme"): ...
+    with telemetry.span("http.request", carrier=headers): ...   # the way of a request
+    with step("policy.decide", event="run"): ...                # a step of it, wherever that is
     telemetry.metrics_text()
 
 Rules: labels come from fixed sets (an operation's name, a status): a caller must not be able to make new time series. A log line
@@ -17,7 +18,7 @@ import contextvars
 import logging
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import IO, Any, Final
@@ -32,6 +33,35 @@ _NOTHING: Final = contextlib.nullcontext()
 
 request_id: contextvars.ContextVar[str] = contextvars.ContextVar("request_id", default="")
 """The id of the request being answered, for log lines that are written on its way."""
+
+
+Step = Callable[..., AbstractContextManager[Any]]
+_tracer_of_request: contextvars.ContextVar[Any] = contextvars.ContextVar("tracer", default=None)
+
+
+def step(name: str, **attributes: Any) -> AbstractContextManager[Any]:
+    """A step of the way of the request being answered: a span under the request's, if there is tracing."""
+    tracer = _tracer_of_request.get()
+    if tracer is None:
+        return _NOTHING
+    started: AbstractContextManager[Any] = tracer.start_as_current_span(name, attributes=attributes)
+    return started
+
+
+def stepping() -> Step:
+    """`step` for what is done later on the request's behalf, but not by its task."""
+    tracer = _tracer_of_request.get()
+    if tracer is None:
+        return step
+    from opentelemetry.context import get_current
+
+    parent = get_current()
+
+    def later(name: str, **attributes: Any) -> AbstractContextManager[Any]:
+        started: AbstractContextManager[Any] = tracer.start_as_current_span(name, context=parent, attributes=attributes)
+        return started
+
+    return later
 
 
 class Telemetry:
@@ -74,20 +104,20 @@ class Telemetry:
         return generate_latest(self.registry)
 
     def span(self, name: str, *, carrier: Mapping[str, str] | None = None, **attributes: Any) -> AbstractContextManager[Any]:
-        """A step of the way of a request. `carrier` holds a caller's `traceparent`, if there is one."""
-        if self._tracer is None:
-            return _NOTHING
-        context = None
-        if carrier:
-            from opentelemetry.propagate import extract
+        """The way of a request, to be followed `step` by step. `carrier` holds a caller's `traceparent`, if there is one."""
+        return _NOTHING if self._tracer is None else self._spanned(name, carrier, attributes)
 
-            context = extract(carrier)
-        started: AbstractContextManager[Any] = self._tracer.start_as_current_span(name, context=context, attributes=attributes)
-        return started
+    @contextlib.contextmanager
+    def _spanned(self, name: str, carrier: Mapping[str, str] | None, attributes: Mapping[str, Any]) -> Iterator[None]:
+        from opentelemetry.propagate import extract
 
-    @property
-    def traces(self) -> bool:
-        return self._tracer is not None
+        context = extract(carrier) if carrier else None
+        with self._tracer.start_as_current_span(name, context=context, attributes=attributes):
+            token = _tracer_of_request.set(self._tracer)
+            try:
+                yield
+            finally:
+                _tracer_of_request.reset(token)
 
 
 def _tracer(tracing: str, service: str) -> Any:

@@ -1,9 +1,9 @@
-"""Requests of the client: what is sent for each verb, and what comes back, without sending anything.
+"""Requests of the client and their answers, without sending anything. What is asked for each verb is in `verbs`.
 
-Rules: pure; `client` and `async_client` send what is made here. Programs are run once: a run whose answer was lost is not
-repeated. A refusal of the gateway is a `RequestError` with its code,
-message and hint, exactly as the library raises it; `Unreachable` means that no answer came. A request that may be repeated safely
-is sent with an Idempotency-Key, so that a retry after a lost answer does nothing twice.
+Rules: pure; `client` and `async_client` send. A refusal of the gateway is a `RequestError` with its code, message and hint,
+exactly as the library raises it; `Unreachable` means that no answer came. What may be repeated safely is sent with an
+Idempotency-Key, so that a retry after a lost answer does nothing twice. Programs are run once: a run is repeated only if the
+gateway said that it was not begun.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import quote
 
 import msgspec
 
 from sandbox.errors import RequestError, SandboxError
-from sandbox.session import parse_language
 from sandbox.wire import ErrorObject, RunResult
 
 RETRIED: Final = frozenset((429, 502, 503, 504))
+NOT_BEGUN: Final = frozenset(("BUSY", "NOT_READY", "RATE_EXCEEDED", "STOPPING"))
+"""Refusals after which even a program may be sent again. A worker that died may have done half of it."""
+STREAMS: Final = ("stdout", "stderr")
 ATTEMPTS: Final = 4
 PAUSE_SECONDS: Final = 0.1
 PAUSE_SECONDS_MAX: Final = 5.0
@@ -42,8 +43,8 @@ class Refused(RequestError):
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One request. `kind` is what the answer is decoded as; None means bytes. A request that is `once` is not sent again after
-    its connection broke: nobody knows whether it was carried out."""
+    """One request. `kind` is what the answer is decoded as; None means bytes. A request that is `once` is not sent again when
+    nobody knows whether it was carried out."""
 
     method: str
     path: str
@@ -64,6 +65,10 @@ class Ask:
         if self.method == "POST" and not self.once:
             headers["idempotency-key"] = secrets.token_hex(16)
         return headers, body
+
+    def may_repeat(self, status: int, body: bytes) -> bool:
+        """After this answer."""
+        return status in RETRIED and (not self.once or refused(status, body).error.code in NOT_BEGUN)
 
     def read(self, status: int, body: bytes) -> Any:
         if status >= 400:
@@ -145,6 +150,12 @@ def refused(status: int, body: bytes) -> Refused:
     return Refused(status, ErrorObject(code=told.code, message=message, hint=told.hint))
 
 
+def failed(told: Any) -> RequestError:
+    """What the last event of a run says that could not be carried out."""
+    error = msgspec.convert(told, _Problem)
+    return RequestError(error.code, error.message, error.hint)
+
+
 def address(url: str | None, token: str | None) -> tuple[str, str]:
     """Where the gateway is and who asks: as given, or HATCHWAY_URL and HATCHWAY_TOKEN."""
     url = url or os.environ.get("HATCHWAY_URL") or "http://127.0.0.1:8484"
@@ -156,43 +167,50 @@ def address(url: str | None, token: str | None) -> tuple[str, str]:
     return url.rstrip("/"), token
 
 
+class Watch:
+    """A run that is watched: what to ask for, and what came. When the stream breaks, `ask` goes on where it was, if the gateway
+    has said which run it is."""
+
+    def __init__(self, ask: Ask) -> None:
+        self.ask = ask
+        self.attempts_left = ATTEMPTS
+        self._number = 0
+        self._lines: list[str] = []
+
+    def read(self, line: str) -> Event | None:
+        """An event, when its last line has come."""
+        if line:
+            self._lines.append(line)
+            return None
+        lines, self._lines = self._lines, []
+        event = parse_events(lines)
+        if event is None:
+            return None
+        if event.kind == "started":
+            self.ask = Ask("GET", f"/v1/runs/{event.data['id']}/events", once=True)
+        self._number = event.number or self._number
+        self.attempts_left = ATTEMPTS
+        return event
+
+    def broke(self) -> bool:
+        """The stream broke off. Whether it can be taken up again."""
+        self._lines = []
+        self.attempts_left -= 1
+        if self.ask.method != "GET" or self.attempts_left <= 0:
+            return False
+        self.ask = Ask("GET", self.ask.path, headers={"last-event-id": str(self._number)}, once=True)
+        return True
+
+
+def is_last(event: Event) -> bool:
+    return event.kind in ("result", "waiting", "error")
+
+
 def pause_before(attempt: int, retry_after: str | None) -> float:
     try:
         return float(min(float(retry_after or ""), PAUSE_SECONDS_MAX))
     except ValueError:
         return float(min(PAUSE_SECONDS * 2**attempt, PAUSE_SECONDS_MAX))
-
-
-def segment(text: str) -> str:
-    return quote(text, safe="")
-
-
-def session(session_id: str, rest: str = "") -> str:
-    return f"/v1/sessions/{segment(session_id)}{rest}"
-
-
-def file(session_id: str, path: str) -> str:
-    inner = path.removeprefix("/workspace").strip("/")
-    return session(session_id, "/files/" + quote(inner, safe="/"))
-
-
-def create(options: Mapping[str, Any]) -> Ask:
-    body = {name: value for name, value in options.items() if value is not None}
-    if "language" in body:
-        body["language"] = parse_language(body["language"]).value
-    return Ask("POST", "/v1/sessions", json=body, kind=SessionInfo)
-
-
-def run_body(code: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    body = {"code": code, **{name: value for name, value in options.items() if value is not None}}
-    if "language" in body:
-        body["language"] = parse_language(body["language"]).value
-    return body
-
-
-def stream(session_id: str, code: str, options: Mapping[str, Any]) -> Ask:
-    path = session(session_id, "/runs")
-    return Ask("POST", path, json=run_body(code, options), query={"mode": "stream"}, once=True)
 
 
 def result_of(run: RunInfo) -> RunResult:

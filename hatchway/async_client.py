@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, Unpack, overload
 
-from hatchway import asking
-from hatchway.asking import ApprovalInfo, Ask, Event, FileInfo, RunInfo, SessionInfo, SnapshotInfo, Unreachable
+import msgspec
+
+from hatchway import asking, verbs
+from hatchway.asking import (
+    ApprovalInfo,
+    Ask,
+    Event,
+    FileInfo,
+    Items,
+    Refused,
+    RunInfo,
+    SessionInfo,
+    SnapshotInfo,
+    Unreachable,
+    Watch,
+)
+from hatchway.client import OnOutput
+from hatchway.verbs import RunOptions, SessionOptions
 from sandbox.wire import RunResult
 
 
@@ -26,6 +43,7 @@ class AsyncClient:
         )
 
     async def ask(self, ask: Ask) -> Any:
+        """Send a request and decode its answer; for verbs this class does not have, too."""
         headers, body = ask.sent()
         for attempt in range(asking.ATTEMPTS):
             last = attempt + 1 == asking.ATTEMPTS
@@ -36,39 +54,75 @@ class AsyncClient:
                     raise Unreachable(f"no answer from {self.url}: {error}") from None
                 await asyncio.sleep(asking.pause_before(attempt, None))
                 continue
-            if answer.status_code not in asking.RETRIED or last:
+            if last or not ask.may_repeat(answer.status_code, answer.content):
                 return ask.read(answer.status_code, answer.content)
             await asyncio.sleep(asking.pause_before(attempt, answer.headers.get("retry-after")))
         raise AssertionError("unreachable")
 
-    async def sandbox(self, **options: Any) -> AsyncRemoteSandbox:
+    async def watch(self, ask: Ask) -> AsyncIterator[Event]:
+        """The events of a run. A stream that breaks off is taken up again where it was."""
+        watch = Watch(ask)
+        while True:
+            headers, body = watch.ask.sent()
+            headers["accept"] = "text/event-stream"
+            sent: Any = {"params": dict(watch.ask.query), "headers": headers, "content": body}
+            try:
+                async with self._http.stream(watch.ask.method, watch.ask.path, **sent) as answer:
+                    if answer.status_code >= 400:
+                        raise asking.refused(answer.status_code, await answer.aread())
+                    async for line in answer.aiter_lines():
+                        event = watch.read(line)
+                        if event is None:
+                            continue
+                        yield event
+                        if asking.is_last(event):
+                            return
+            except self._errors as error:
+                if not watch.broke():
+                    raise Unreachable(f"the stream from {self.url} broke off: {error}") from None
+            else:
+                if not watch.broke():
+                    raise Unreachable(f"the stream from {self.url} ended before the run did")
+            await asyncio.sleep(asking.pause_before(asking.ATTEMPTS - watch.attempts_left, None))
+
+    async def sandbox(self, **options: Unpack[SessionOptions]) -> AsyncRemoteSandbox:
         """A new session."""
-        return AsyncRemoteSandbox(self, await self.ask(asking.create(options)))
+        return AsyncRemoteSandbox(self, await self.ask(verbs.create_session(options)))
 
     async def session(self, session_id: str) -> AsyncRemoteSandbox:
         """A session that is there already."""
-        return AsyncRemoteSandbox(self, await self.ask(Ask("GET", asking.session(session_id), kind=SessionInfo)))
+        return AsyncRemoteSandbox(self, await self.ask(verbs.get_session(session_id)))
 
-    async def run(self, code: str, **options: Any) -> RunResult:
+    def sessions(self) -> AsyncIterator[SessionInfo]:
+        return self._pages("/v1/sessions", {}, SessionInfo)
+
+    async def run(self, code: str, **options: Unpack[RunOptions]) -> RunResult:
         """Run a program in a session of its own that is gone afterwards."""
-        ask = Ask("POST", "/v1/runs", json=asking.run_body(code, options), kind=RunInfo, once=True)
-        return asking.result_of(await self.ask(ask))
+        return asking.result_of(await self.ask(verbs.run_once(code, options)))
+
+    def approvals(self, *, pending: bool = True) -> AsyncIterator[ApprovalInfo]:
+        return self._pages("/v1/approvals", {"pending": "true"} if pending else {}, ApprovalInfo)
 
     async def decide(self, approval_id: str, decision: str, reason: str = "") -> ApprovalInfo:
         """approve, approve_always, reject, reject_always or cancel."""
-        path = f"/v1/approvals/{asking.segment(approval_id)}/decide"
-        body = {"decision": decision, "reason": reason}
-        found: ApprovalInfo = await self.ask(Ask("POST", path, json=body, kind=ApprovalInfo))
+        found: ApprovalInfo = await self.ask(verbs.decide(approval_id, decision, reason))
         return found
 
     async def restore(self, snapshot: str | bytes, session_id: str | None = None) -> AsyncRemoteSandbox:
         """A session from a snapshot of the gateway, by id, or from one that was carried away."""
         if isinstance(snapshot, bytes):
-            headers = {"content-type": "application/cbor"}
-            taken = await self.ask(Ask("POST", "/v1/snapshots", content=snapshot, headers=headers, kind=SnapshotInfo))
-            snapshot = str(taken.id)
-        path = f"/v1/snapshots/{asking.segment(snapshot)}/restore"
-        return AsyncRemoteSandbox(self, await self.ask(Ask("POST", path, json={"session_id": session_id}, kind=SessionInfo)))
+            snapshot = str((await self.ask(verbs.bring_in(snapshot))).id)
+        return AsyncRemoteSandbox(self, await self.ask(verbs.restore(snapshot, session_id)))
+
+    async def _pages(self, path: str, query: Mapping[str, str], kind: Any) -> AsyncIterator[Any]:
+        cursor: str | None = None
+        while True:
+            page: Items = await self.ask(verbs.page(path, query, cursor))
+            for item in page.items:
+                yield msgspec.json.decode(item, type=kind)
+            cursor = page.next
+            if cursor is None:
+                return
 
     async def close(self) -> None:
         await self._http.aclose()
@@ -80,74 +134,126 @@ class AsyncClient:
         await self.close()
 
 
+class AsyncRemoteFiles:
+    """A session's files. The second half are the names that `AsyncSandbox.files` has."""
+
+    def __init__(self, client: AsyncClient, session_id: str) -> None:
+        self._client = client
+        self._session_id = session_id
+
+    async def read(self, path: str) -> bytes:
+        found: bytes = await self._client.ask(verbs.read_file(self._session_id, path))
+        return found
+
+    async def write(self, path: str, data: bytes | str) -> FileInfo:
+        found: FileInfo = await self._client.ask(verbs.write_file(self._session_id, path, data))
+        return found
+
+    async def list(self, path: str = "/") -> list[FileInfo]:
+        found: list[FileInfo] = await self._client.ask(verbs.list_files(self._session_id, path))
+        return found
+
+    async def delete(self, path: str, *, recursive: bool = False) -> None:
+        await self._client.ask(verbs.delete_file(self._session_id, path, recursive))
+
+    async def read_file(self, path: str) -> bytes:
+        return await self.read(path)
+
+    async def write_file(self, path: str, data: bytes) -> None:
+        await self.write(path, data)
+
+    async def list_dir(self, path: str = "") -> list[str]:  # type: ignore[valid-type]
+        return [one.name for one in await self.list(path or "/")]
+
+    async def mkdir(self, path: str) -> None:
+        await self._client.ask(verbs.make_directory(self._session_id, path))
+
+    async def remove(self, path: str, recursive: bool = False) -> None:
+        await self.delete(path, recursive=recursive)
+
+    async def exists(self, path: str) -> bool:
+        try:
+            await self._client.ask(verbs.stat_file(self._session_id, path))
+        except Refused as refused:
+            if refused.error.code == "FILE_NOT_FOUND":
+                return False
+            raise
+        return True
+
+
 class AsyncRemoteSandbox:
     """A session of a gateway, with the verbs of `AsyncSandbox`. Leaving its `async with` block deletes it."""
 
     def __init__(self, client: AsyncClient, info: SessionInfo) -> None:
         self._client = client
         self.info = info
+        self.files = AsyncRemoteFiles(client, info.id)
         self.last_run: RunInfo | None = None
+        """The run behind the last result: its id, and whether it waits for an approval."""
 
     @property
     def id(self) -> str:
         return self.info.id
 
-    async def run(self, code: str, **options: Any) -> RunResult:
-        path = asking.session(self.id, "/runs")
-        run: RunInfo = await self._client.ask(Ask("POST", path, json=asking.run_body(code, options), kind=RunInfo, once=True))
-        self.last_run = run
-        return asking.result_of(run)
+    async def run(self, code: str, *, on_output: OnOutput | None = None, **options: Unpack[RunOptions]) -> RunResult:
+        """Run a program. `on_output` is told what it prints while it runs."""
+        if on_output is None:
+            self.last_run = await self._client.ask(verbs.run_in(self.id, code, options))
+        else:
+            async for event in self.stream(code, **options):
+                if event.kind in asking.STREAMS:
+                    on_output(asking.STREAMS.index(event.kind), event.data.encode())
+        assert self.last_run is not None
+        return asking.result_of(self.last_run)
 
-    async def stream(self, code: str, **options: Any) -> AsyncIterator[Event]:
-        """Run a program and see what happens as it happens."""
-        ask = Ask(
-            "POST", asking.session(self.id, "/runs"), json=asking.run_body(code, options), query={"mode": "stream"}, once=True
-        )
-        headers, body = ask.sent()
-        headers["accept"] = "text/event-stream"
-        client, lines = self._client, list[str]()
-        try:
-            async with client._http.stream(ask.method, ask.path, params=dict(ask.query), headers=headers, content=body) as answer:
-                if answer.status_code >= 400:
-                    raise asking.refused(answer.status_code, await answer.aread())
-                async for line in answer.aiter_lines():
-                    if line:
-                        lines.append(line)
-                        continue
-                    event = asking.parse_events(lines)
-                    lines = []
-                    if event is not None:
-                        yield event
-        except client._errors as error:
-            raise Unreachable(f"the stream from {client.url} broke off: {error}") from None
+    async def stream(self, code: str, **options: Unpack[RunOptions]) -> AsyncIterator[Event]:
+        """Run a program and see what happens as it happens. The last event is `result` or `waiting`; a run that could not be
+        carried out raises."""
+        async for event in self._client.watch(verbs.stream_in(self.id, code, options)):
+            if event.kind == "error":
+                raise asking.failed(event.data)
+            if asking.is_last(event):
+                self.last_run = msgspec.convert(event.data, RunInfo)
+            yield event
 
-    async def read(self, path: str) -> bytes:
-        found: bytes = await self._client.ask(Ask("GET", asking.file(self.id, path)))
+    async def wait(self, *, poll_seconds: float = 0.2, timeout_seconds: float = 86_400.0) -> RunResult:
+        """The result of the last run, once its approval was decided."""
+        if self.last_run is None:
+            raise Unreachable("nothing was run yet")
+        until = time.monotonic() + timeout_seconds
+        while self.last_run.state != "finished" and time.monotonic() < until:
+            await asyncio.sleep(poll_seconds)
+            self.last_run = await self._client.ask(verbs.get_run(self.last_run.id))
+        return asking.result_of(self.last_run)
+
+    @overload
+    async def fork(self) -> AsyncRemoteSandbox: ...
+    @overload
+    async def fork(self, count: int) -> list[AsyncRemoteSandbox]: ...
+    async def fork(self, count: int | None = None) -> AsyncRemoteSandbox | list[AsyncRemoteSandbox]:
+        """Independent sessions that start with everything this one has: one, or so many."""
+        made = [AsyncRemoteSandbox(self._client, one) for one in await self._client.ask(verbs.fork(self.id, count or 1))]
+        return made[0] if count is None else made
+
+    async def save(self, label: str = "", *, template: bool = False) -> SnapshotInfo:
+        """Keep the session as it is in the gateway."""
+        found: SnapshotInfo = await self._client.ask(verbs.save(self.id, label, template))
         return found
 
-    async def write(self, path: str, data: bytes | str) -> FileInfo:
-        content = data.encode() if isinstance(data, str) else data
-        headers = {"content-type": "application/octet-stream"}
-        ask = Ask("PUT", asking.file(self.id, path), content=content, headers=headers, kind=FileInfo)
-        found: FileInfo = await self._client.ask(ask)
-        return found
+    async def snapshot(self, label: str = "") -> bytes:
+        """Everything this session has, as sealed bytes: `client.restore` takes them back."""
+        saved = await self.save(label)
+        blob: bytes = await self._client.ask(verbs.carry_away(saved.id))
+        await self._client.ask(verbs.forget_snapshot(saved.id))
+        return blob
 
-    async def list(self, path: str = "/") -> list[FileInfo]:
-        ask = Ask("GET", asking.session(self.id, "/files"), query={"path": path}, kind=list[FileInfo])
-        found: list[FileInfo] = await self._client.ask(ask)
-        return found
-
-    async def fork(self) -> AsyncRemoteSandbox:
-        (info,) = await self._client.ask(Ask("POST", asking.session(self.id, "/fork"), json={}, kind=list[SessionInfo]))
-        return AsyncRemoteSandbox(self._client, info)
-
-    async def save(self, label: str = "") -> SnapshotInfo:
-        ask = Ask("POST", asking.session(self.id, "/snapshots"), json={"label": label}, kind=SnapshotInfo)
-        found: SnapshotInfo = await self._client.ask(ask)
-        return found
+    async def cancel(self) -> bool:
+        """Stop the run that waits, or that somebody has under way. Whether there was one."""
+        return bool((await self._client.ask(verbs.cancel_session(self.id)))["cancelled"])
 
     async def close(self) -> None:
-        await self._client.ask(Ask("DELETE", asking.session(self.id)))
+        """Delete the session with everything in it."""
+        await self._client.ask(verbs.delete_session(self.id))
 
     async def __aenter__(self) -> Self:
         return self

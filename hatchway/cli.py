@@ -35,6 +35,7 @@ _LATE = {
     "serve": ("hatchway.serve_command", "run the gateway: an HTTP service for many tenants"),
     "hook": ("hatchway.hooks_command", "show step by step what a hook would do"),
     "audit": ("hatchway.audit_command", "verify or export the audit log"),
+    "secrets": ("hatchway.secrets_command", "rotate the keys of tenants' secrets"),
     "mcp": ("hatchway.mcp_command", "serve a gateway to agents over MCP"),
     "remote": ("hatchway.remote_command", "use a gateway: run programs, files, forks, snapshots, approvals"),
 }
@@ -70,7 +71,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="hatchway",
         description="Run untrusted Python, JavaScript, TypeScript and shell in a WebAssembly sandbox.",
-        epilog="Try:  hatchway run -c 'print(1 + 1)'     hatchway run app.ts     hatchway doctor",
+        epilog="try:\n  hatchway run -c 'print(1 + 1)'\n  hatchway run app.ts\n  hatchway serve\n  hatchway doctor",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")

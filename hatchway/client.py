@@ -9,21 +9,37 @@
     for event in client.sandbox().stream("print('live')"): ...
 
 Rules: what the gateway refuses is raised as `RequestError` with the contract's code. What can be repeated is, a few times, with a
-pause that grows or that the gateway asked for.
+pause that grows or that the gateway asked for. `async_client` is the same for asyncio.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, Unpack, overload
 
 import msgspec
 
-from hatchway import asking
-from hatchway.asking import ApprovalInfo, Ask, Event, FileInfo, Items, RunInfo, SessionInfo, SnapshotInfo, Unreachable
+from hatchway import asking, verbs
+from hatchway.asking import (
+    ApprovalInfo,
+    Ask,
+    Event,
+    FileInfo,
+    Items,
+    Refused,
+    RunInfo,
+    SessionInfo,
+    SnapshotInfo,
+    Unreachable,
+    Watch,
+)
+from hatchway.verbs import RunOptions, SessionOptions
 from sandbox.wire import RunResult
+
+OnOutput = Callable[[int, bytes], None]
+"""Told 0 for standard output or 1 for standard error, and what was written, as `Sandbox.run` tells it."""
 
 
 class Client:
@@ -51,48 +67,70 @@ class Client:
                     raise Unreachable(f"no answer from {self.url}: {error}") from None
                 time.sleep(asking.pause_before(attempt, None))
                 continue
-            if answer.status_code not in asking.RETRIED or last:
+            if last or not ask.may_repeat(answer.status_code, answer.content):
                 return ask.read(answer.status_code, answer.content)
             time.sleep(asking.pause_before(attempt, answer.headers.get("retry-after")))
         raise AssertionError("unreachable")
 
-    def sandbox(self, **options: Any) -> RemoteSandbox:
-        """A new session. `id`, `title`, `language`, `limits`, `template`, `durable` as the API has them."""
-        return RemoteSandbox(self, self.ask(asking.create(options)))
+    def watch(self, ask: Ask) -> Iterator[Event]:
+        """The events of a run. A stream that breaks off is taken up again where it was."""
+        watch = Watch(ask)
+        while True:
+            headers, body = watch.ask.sent()
+            headers["accept"] = "text/event-stream"
+            sent: Any = {"params": dict(watch.ask.query), "headers": headers, "content": body}
+            try:
+                with self._http.stream(watch.ask.method, watch.ask.path, **sent) as answer:
+                    if answer.status_code >= 400:
+                        raise asking.refused(answer.status_code, answer.read())
+                    for line in answer.iter_lines():
+                        event = watch.read(line)
+                        if event is None:
+                            continue
+                        yield event
+                        if asking.is_last(event):
+                            return
+            except self._errors as error:
+                if not watch.broke():
+                    raise Unreachable(f"the stream from {self.url} broke off: {error}") from None
+            else:
+                if not watch.broke():
+                    raise Unreachable(f"the stream from {self.url} ended before the run did")
+            time.sleep(asking.pause_before(asking.ATTEMPTS - watch.attempts_left, None))
+
+    def sandbox(self, **options: Unpack[SessionOptions]) -> RemoteSandbox:
+        """A new session."""
+        return RemoteSandbox(self, self.ask(verbs.create_session(options)))
 
     def session(self, session_id: str) -> RemoteSandbox:
         """A session that is there already."""
-        return RemoteSandbox(self, self.ask(Ask("GET", asking.session(session_id), kind=SessionInfo)))
+        return RemoteSandbox(self, self.ask(verbs.get_session(session_id)))
 
     def sessions(self) -> Iterator[SessionInfo]:
         return self._pages("/v1/sessions", {}, SessionInfo)
 
-    def run(self, code: str, **options: Any) -> RunResult:
+    def run(self, code: str, **options: Unpack[RunOptions]) -> RunResult:
         """Run a program in a session of its own that is gone afterwards."""
-        return asking.result_of(self.ask(Ask("POST", "/v1/runs", json=asking.run_body(code, options), kind=RunInfo, once=True)))
+        return asking.result_of(self.ask(verbs.run_once(code, options)))
 
     def approvals(self, *, pending: bool = True) -> Iterator[ApprovalInfo]:
         return self._pages("/v1/approvals", {"pending": "true"} if pending else {}, ApprovalInfo)
 
     def decide(self, approval_id: str, decision: str, reason: str = "") -> ApprovalInfo:
         """approve, approve_always, reject, reject_always or cancel."""
-        path = f"/v1/approvals/{asking.segment(approval_id)}/decide"
-        found: ApprovalInfo = self.ask(Ask("POST", path, json={"decision": decision, "reason": reason}, kind=ApprovalInfo))
+        found: ApprovalInfo = self.ask(verbs.decide(approval_id, decision, reason))
         return found
 
     def restore(self, snapshot: str | bytes, session_id: str | None = None) -> RemoteSandbox:
         """A session from a snapshot of the gateway, by id, or from one that was carried away."""
         if isinstance(snapshot, bytes):
-            headers = {"content-type": "application/cbor"}
-            snapshot = self.ask(Ask("POST", "/v1/snapshots", content=snapshot, headers=headers, kind=SnapshotInfo)).id
-        path = f"/v1/snapshots/{asking.segment(str(snapshot))}/restore"
-        return RemoteSandbox(self, self.ask(Ask("POST", path, json={"session_id": session_id}, kind=SessionInfo)))
+            snapshot = str(self.ask(verbs.bring_in(snapshot)).id)
+        return RemoteSandbox(self, self.ask(verbs.restore(snapshot, session_id)))
 
     def _pages(self, path: str, query: Mapping[str, str], kind: Any) -> Iterator[Any]:
         cursor: str | None = None
         while True:
-            asked = {**query, **({"cursor": cursor} if cursor else {})}
-            page: Items = self.ask(Ask("GET", path, query=asked, kind=Items))
+            page: Items = self.ask(verbs.page(path, query, cursor))
             for item in page.items:
                 yield msgspec.json.decode(item, type=kind)
             cursor = page.next
@@ -110,32 +148,50 @@ class Client:
 
 
 class RemoteFiles:
-    """A session's files."""
+    """A session's files. The second half are the names that `Sandbox.files` has."""
 
     def __init__(self, client: Client, session_id: str) -> None:
         self._client = client
         self._session_id = session_id
 
     def read(self, path: str) -> bytes:
-        found: bytes = self._client.ask(Ask("GET", asking.file(self._session_id, path)))
+        found: bytes = self._client.ask(verbs.read_file(self._session_id, path))
         return found
 
     def write(self, path: str, data: bytes | str) -> FileInfo:
-        content = data.encode() if isinstance(data, str) else data
-        headers = {"content-type": "application/octet-stream"}
-        found: FileInfo = self._client.ask(
-            Ask("PUT", asking.file(self._session_id, path), content=content, headers=headers, kind=FileInfo)
-        )
+        found: FileInfo = self._client.ask(verbs.write_file(self._session_id, path, data))
         return found
 
     def list(self, path: str = "/") -> list[FileInfo]:
-        ask = Ask("GET", asking.session(self._session_id, "/files"), query={"path": path}, kind=list[FileInfo])
-        found: list[FileInfo] = self._client.ask(ask)
+        found: list[FileInfo] = self._client.ask(verbs.list_files(self._session_id, path))
         return found
 
     def delete(self, path: str, *, recursive: bool = False) -> None:
-        query = {"recursive": "true"} if recursive else {}
-        self._client.ask(Ask("DELETE", asking.file(self._session_id, path), query=query))
+        self._client.ask(verbs.delete_file(self._session_id, path, recursive))
+
+    def read_file(self, path: str) -> bytes:
+        return self.read(path)
+
+    def write_file(self, path: str, data: bytes) -> None:
+        self.write(path, data)
+
+    def list_dir(self, path: str = "") -> list[str]:  # type: ignore[valid-type]
+        return [one.name for one in self.list(path or "/")]
+
+    def mkdir(self, path: str) -> None:
+        self._client.ask(verbs.make_directory(self._session_id, path))
+
+    def remove(self, path: str, recursive: bool = False) -> None:
+        self.delete(path, recursive=recursive)
+
+    def exists(self, path: str) -> bool:
+        try:
+            self._client.ask(verbs.stat_file(self._session_id, path))
+        except Refused as refused:
+            if refused.error.code == "FILE_NOT_FOUND":
+                return False
+            raise
+        return True
 
 
 class RemoteSandbox:
@@ -152,37 +208,26 @@ class RemoteSandbox:
     def id(self) -> str:
         return self.info.id
 
-    def run(self, code: str, **options: Any) -> RunResult:
-        """Run a program. `language`, `inputs`, `stdin`, `timeout_ms`, `limits`, `validate_only`, `filename` as in
-        `Sandbox.run`."""
-        path = asking.session(self.id, "/runs")
-        run: RunInfo = self._client.ask(Ask("POST", path, json=asking.run_body(code, options), kind=RunInfo, once=True))
-        self.last_run = run
-        return asking.result_of(run)
+    def run(self, code: str, *, on_output: OnOutput | None = None, **options: Unpack[RunOptions]) -> RunResult:
+        """Run a program. `on_output` is told what it prints while it runs."""
+        if on_output is None:
+            self.last_run = self._client.ask(verbs.run_in(self.id, code, options))
+        else:
+            for event in self.stream(code, **options):
+                if event.kind in asking.STREAMS:
+                    on_output(asking.STREAMS.index(event.kind), event.data.encode())
+        assert self.last_run is not None
+        return asking.result_of(self.last_run)
 
-    def stream(self, code: str, **options: Any) -> Iterator[Event]:
-        """Run a program and see what happens as it happens. The last event is `result`, `waiting` or `error`."""
-        ask = Ask(
-            "POST", asking.session(self.id, "/runs"), json=asking.run_body(code, options), query={"mode": "stream"}, once=True
-        )
-        headers, body = ask.sent()
-        headers["accept"] = "text/event-stream"
-        client = self._client
-        try:
-            with client._http.stream(ask.method, ask.path, params=dict(ask.query), headers=headers, content=body) as answer:
-                if answer.status_code >= 400:
-                    raise asking.refused(answer.status_code, answer.read())
-                lines: list[str] = []
-                for line in answer.iter_lines():
-                    if line:
-                        lines.append(line)
-                        continue
-                    event = asking.parse_events(lines)
-                    lines = []
-                    if event is not None:
-                        yield event
-        except client._errors as error:
-            raise Unreachable(f"the stream from {client.url} broke off: {error}") from None
+    def stream(self, code: str, **options: Unpack[RunOptions]) -> Iterator[Event]:
+        """Run a program and see what happens as it happens. The last event is `result` or `waiting`; a run that could not be
+        carried out raises."""
+        for event in self._client.watch(verbs.stream_in(self.id, code, options)):
+            if event.kind == "error":
+                raise asking.failed(event.data)
+            if asking.is_last(event):
+                self.last_run = msgspec.convert(event.data, RunInfo)
+            yield event
 
     def wait(self, *, poll_seconds: float = 0.2, timeout_seconds: float = 86_400.0) -> RunResult:
         """The result of the last run, once its approval was decided."""
@@ -191,39 +236,37 @@ class RemoteSandbox:
         until = time.monotonic() + timeout_seconds
         while self.last_run.state != "finished" and time.monotonic() < until:
             time.sleep(poll_seconds)
-            self.last_run = self._client.ask(Ask("GET", f"/v1/runs/{asking.segment(self.last_run.id)}", kind=RunInfo))
+            self.last_run = self._client.ask(verbs.get_run(self.last_run.id))
         return asking.result_of(self.last_run)
 
-    def fork(self) -> RemoteSandbox:
-        """An independent session that starts with everything this one has."""
-        (info,) = self._client.ask(Ask("POST", asking.session(self.id, "/fork"), json={}, kind=list[SessionInfo]))
-        return RemoteSandbox(self._client, info)
+    @overload
+    def fork(self) -> RemoteSandbox: ...
+    @overload
+    def fork(self, count: int) -> list[RemoteSandbox]: ...
+    def fork(self, count: int | None = None) -> RemoteSandbox | list[RemoteSandbox]:
+        """Independent sessions that start with everything this one has: one, or so many."""
+        made = [RemoteSandbox(self._client, one) for one in self._client.ask(verbs.fork(self.id, count or 1))]
+        return made[0] if count is None else made
 
     def save(self, label: str = "", *, template: bool = False) -> SnapshotInfo:
         """Keep the session as it is in the gateway."""
-        ask = Ask("POST", asking.session(self.id, "/snapshots"), json={"label": label, "template": template}, kind=SnapshotInfo)
-        found: SnapshotInfo = self._client.ask(ask)
+        found: SnapshotInfo = self._client.ask(verbs.save(self.id, label, template))
         return found
 
     def snapshot(self, label: str = "") -> bytes:
         """Everything this session has, as sealed bytes: `client.restore` takes them back."""
         saved = self.save(label)
-        blob: bytes = self._client.ask(Ask("GET", f"/v1/snapshots/{asking.segment(saved.id)}/content"))
-        self._client.ask(Ask("DELETE", f"/v1/snapshots/{asking.segment(saved.id)}"))
+        blob: bytes = self._client.ask(verbs.carry_away(saved.id))
+        self._client.ask(verbs.forget_snapshot(saved.id))
         return blob
 
     def cancel(self) -> bool:
-        """Stop the run that waits, or that another thread has under way."""
-        runs = self._client.ask(Ask("GET", "/v1/runs", query={"session_id": self.id, "limit": "1"}, kind=Items))
-        for item in runs.items:
-            run = msgspec.json.decode(item, type=RunInfo)
-            answer = self._client.ask(Ask("POST", f"/v1/runs/{asking.segment(run.id)}/cancel", kind=dict[str, bool]))
-            return bool(answer["cancelled"])
-        return False
+        """Stop the run that waits, or that somebody has under way. Whether there was one."""
+        return bool(self._client.ask(verbs.cancel_session(self.id))["cancelled"])
 
     def close(self) -> None:
         """Delete the session with everything in it."""
-        self._client.ask(Ask("DELETE", asking.session(self.id)))
+        self._client.ask(verbs.delete_session(self.id))
 
     def __enter__(self) -> Self:
         return self

@@ -123,7 +123,7 @@ class Tools:
 
     async def read_file(self, session_id: str, path: str) -> dict[str, str]:
         """A file of the session, as text or, if it is not text, as base64."""
-        data = await (await self._session(session_id)).read(path)
+        data = await (await self._session(session_id)).files.read(path)
         try:
             return {"path": path, "text": data.decode()}
         except UnicodeDecodeError:
@@ -131,12 +131,12 @@ class Tools:
 
     async def write_file(self, session_id: str, path: str, text: str) -> dict[str, Any]:
         """Write a text file under /workspace."""
-        made = await (await self._session(session_id)).write(path, text)
+        made = await (await self._session(session_id)).files.write(path, text)
         return {"path": made.path, "bytes": made.size_bytes}
 
     async def list_files(self, session_id: str, path: str = "/") -> list[dict[str, Any]]:
         """The files in a directory of the session."""
-        found = await (await self._session(session_id)).list(path)
+        found = await (await self._session(session_id)).files.list(path)
         return [{"path": one.path, "directory": one.is_directory, "bytes": one.size_bytes} for one in found]
 
     async def fork_session(self, session_id: str) -> dict[str, str]:

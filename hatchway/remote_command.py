@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hatchway.client import Client
+    from hatchway.verbs import RunOptions
 
 
 def add_command(commands: Any) -> None:
@@ -35,6 +36,7 @@ def add_command(commands: Any) -> None:
     run_.add_argument("-c", "--code", metavar="CODE", help="the program itself")
     run_.add_argument("-l", "--language", metavar="L", help="python, javascript, typescript or shell")
     run_.add_argument("--session", metavar="ID", help="a session that is there already")
+    run_.add_argument("--input", action="append", default=[], metavar="NAME=JSON", help="set a variable first (repeatable)")
     run_.add_argument("--timeout-ms", type=int, metavar="N", help="wall clock limit")
     verbs.add_parser("sessions", help="list sessions")
     create = verbs.add_parser("create", help="make a session")
@@ -42,7 +44,13 @@ def add_command(commands: Any) -> None:
     create.add_argument("--language", metavar="L")
     create.add_argument("--template", metavar="NAME")
     create.add_argument("--durable", action="store_true", help="keep its variables even if the service dies")
-    for name, about in (("fork", "fork a session"), ("delete", "delete a session"), ("save", "save a snapshot")):
+    simple = {
+        "fork": "fork a session",
+        "cancel": "stop what a session has under way",
+        "delete": "delete a session",
+        "save": "save a snapshot",
+    }
+    for name, about in simple.items():
         verbs.add_parser(name, help=about).add_argument("session", metavar="SESSION")
     restore = verbs.add_parser("restore", help="a session from a snapshot")
     restore.add_argument("snapshot", metavar="SNAPSHOT")
@@ -84,25 +92,38 @@ def run_run(client: Client, options: argparse.Namespace) -> int:
     import msgspec
 
     from hatchway.cli import complain
-    from sandbox.errors import RequestError
+    from hatchway.running import parse_input, read_program
 
-    if options.code is None and options.path is None:
-        raise RequestError("INVALID_ARGUMENT", "there is nothing to run", "give a FILE, or code with -c")
-    code = options.code
-    if code is None:
-        code = sys.stdin.read() if options.path == "-" else Path(options.path).read_text("utf-8")
-    place = client.session(options.session) if options.session else client
-    done = place.run(code, language=options.language, timeout_ms=options.timeout_ms)
+    program, language, filename = read_program(options)
+    code = program.decode("utf-8", "replace") if isinstance(program, bytes) else program
+    asked: RunOptions = {
+        "language": language if filename else options.language,
+        "filename": filename,
+        "timeout_ms": options.timeout_ms,
+        "inputs": dict(parse_input(text) for text in options.input),
+    }
+    if options.session and not options.json:
+        done = client.session(options.session).run(code, on_output=_write, **asked)
+    else:
+        done = (client.session(options.session) if options.session else client).run(code, **asked)
     if options.json:
         print(msgspec.json.encode(done).decode())
         return done.exit_code
-    sys.stdout.write(done.stdout)
-    sys.stderr.write(done.stderr)
+    if not options.session:
+        sys.stdout.write(done.stdout)
+        sys.stderr.write(done.stderr)
     if done.result is not None:
         print(msgspec.json.encode(done.result).decode())
     if done.error is not None:
         complain(f"{done.error.code}: {done.error.message}", done.error.hint)
     return done.exit_code
+
+
+def _write(stream: int, data: bytes) -> None:
+    """Output as it comes."""
+    target = sys.stderr if stream else sys.stdout
+    target.write(data.decode("utf-8", "replace"))
+    target.flush()
 
 
 def run_sessions(client: Client, options: argparse.Namespace) -> int:
@@ -116,6 +137,13 @@ def run_create(client: Client, options: argparse.Namespace) -> int:
 
 def run_fork(client: Client, options: argparse.Namespace) -> int:
     return _show(options, [client.session(options.session).fork().info], lambda one: one.id)
+
+
+def run_cancel(client: Client, options: argparse.Namespace) -> int:
+    if client.session(options.session).cancel():
+        return 0
+    print("nothing is under way", file=sys.stderr)
+    return 1
 
 
 def run_delete(client: Client, options: argparse.Namespace) -> int:

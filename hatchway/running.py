@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
         stdin = "" if options.path == "-" or sys.stdin is None or sys.stdin.isatty() else sys.stdin.read()
         result = box.run(
             code,
-            inputs=dict(_input(pair) for pair in options.input),
+            inputs=dict(parse_input(pair) for pair in options.input),
             stdin=stdin,
             validate_only=options.check,
             filename=filename,
@@ -93,7 +93,7 @@ def _limits(options: argparse.Namespace) -> dict[str, int]:
     return chosen
 
 
-def _input(pair: str) -> tuple[str, Any]:
+def parse_input(pair: str) -> tuple[str, Any]:
     name, equals, value = pair.partition("=")
     if not equals:
         raise RequestError(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gateway.configuration import Configuration
     from gateway.http.assembly import Face
-    from gateway.http.readiness import Images
+    from gateway.readiness import Images
     from gateway.service import Service
 
 
@@ -44,6 +44,7 @@ def add_command(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from gateway.configuration import ConfigurationError, load
+    from gateway.errors import GatewayError
     from sandbox.errors import RequestError
 
     try:
@@ -60,21 +61,24 @@ def run(options: argparse.Namespace) -> int:
         return asyncio.run(serve(configuration))
     except ConfigurationError as error:
         raise RequestError("INVALID_ARGUMENT", str(error), "see docs/configuration.md") from None
+    except GatewayError as error:
+        raise RequestError(error.code, str(error), error.error.hint) from None
 
 
 async def serve(configuration: Configuration) -> int:
     from gateway.configuration import ConfigurationError
     from gateway.http.assembly import Face
-    from gateway.http.readiness import Images
     from gateway.http.server import listen
+    from gateway.readiness import Images
     from gateway.service import Service
     from gateway.telemetry import Telemetry, log_to
 
     log_to(sys.stderr, configuration.log_level)
     telemetry, images = Telemetry(tracing=configuration.tracing), Images()
     with listen(configuration) as listening:
-        service = await Service.open(configuration)
-        face = Face(service, configuration, telemetry, images, listening=listening)
+        await images.look()
+        service = await Service.open(configuration, readiness=images)
+        face = Face(service, configuration, telemetry, listening=listening)
         try:
             await face.server.start()
         except ConfigurationError:

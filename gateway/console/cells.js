@@ -9,16 +9,20 @@ import { bytes, clock, duration, kindOf, languageName, plain } from "./words.js"
 const SHOWN_MAX = 400_000;
 const WAIT_MS = 1000;
 
-export function makeCell(run, code) {
+// `code` is the program, if it was sent from this page: the gateway does not keep it. `edit` puts it back into the editor.
+export function makeCell(run, code, edit) {
   const state = h("span", { class: "state" });
   const stop = button("Cancel", cancel, { class: "small", title: "Stop this run (Ctrl+.)" });
   const head = h("header", {}, state, h("span", {}, languageName(run.language)), h("time", {}, clock(run.created_at)),
-    h("span", { class: "numbers-of quiet" }), h("span", { class: "grow" }), stop);
+    h("span", { class: "numbers-of quiet" }), h("span", { class: "grow" }),
+    code && edit && button("Edit", edit, { class: "small", title: "Put this program into the editor" }), stop);
+  const program = code && h("pre", { class: "program", "aria-label": "Program", tabindex: "0" }, code.trimEnd());
   const output = h("pre", { class: "output", role: "log", "aria-label": "Output", tabindex: "0", hidden: true });
   const extra = h("div", { class: "extra" });
-  const element = h("article", { class: "cell", "aria-label": `Run in ${languageName(run.language)}` }, head, output, extra);
+  const element = h("article", { class: "cell", "aria-label": `Run in ${languageName(run.language)}` }, head, program, output, extra);
   const heard = { stdout: "", stderr: "" };
   const calls = [];
+  let waits = false;
   const own = { element, run, ended: false, onend: null, cancel };
   tell(run.state === "queued" ? "under way" : run.state);
 
@@ -60,12 +64,13 @@ export function makeCell(run, code) {
   Object.assign(own, {
     take,
     wait(record) {
-      if (state.textContent === "waiting") return;
+      if (waits) return;
+      waits = true;
       tell("waiting");
       if (record.result) settle(record.result);
       fill(extra, h("p", { class: "asks" }, "This run waits for somebody to approve a call. ", h("a", { href: "#/approvals" }, "Go to approvals")));
     },
-    goOn() { tell("running"); stop.disabled = false; fill(extra, called(calls)); },
+    goOn() { waits = false; tell("running"); stop.disabled = false; fill(extra, called(calls)); },
     fail(problem) {
       own.ended = true;
       stop.remove();
@@ -75,6 +80,7 @@ export function makeCell(run, code) {
     },
     finish(record) {
       own.ended = true;
+      waits = false;
       own.run = record;
       stop.remove();
       const result = record.result;

@@ -2,9 +2,9 @@
 //
 //   session ─▶ its first snapshot ─▶ its next …      snapshot ─▶ a session restored from it      session ─▶ a fork of it
 
-export const WIDTH = 190;
+export const WIDTH = 184;
 export const HEIGHT = 46;
-const GAP_X = 56;
+const GAP_X = 30;
 const GAP_Y = 16;
 
 // `parents` says which session a fork came from, by its id.

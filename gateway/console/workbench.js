@@ -70,7 +70,8 @@ export function view(id, signal) {
   }
 
   function attach(run, code, first) {
-    const cell = makeCell(run, code);
+    const edit = () => { language.value = run.language; editor.value = code; editor.focus(); drafts.set(draft(), code); };
+    const cell = makeCell(run, code, edit);
     none.hidden = true;
     if (first) cells.prepend(cell.element);
     else cells.append(cell.element);

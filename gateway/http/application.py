@@ -1,10 +1,10 @@
 """The application: the one way of a request through the frame.
 
-    head → route → place → who → rate → body → once (idempotency) → operation → answer → log
+    head → route → place → who → rate → body → once (idempotency) → operation → answer
 
 Rules: this file holds the order and nothing else; each step is a function of its own file. Whatever happens, exactly one answer
-is sent, a place is given back, and one line is logged. A client that leaves cancels its operation; one that holds an
-Idempotency-Key does not, because it will ask again what became of it.
+is sent and a place is given back. A client that leaves cancels its operation; one that holds an Idempotency-Key does not,
+because it will ask again what became of it. Headers that every answer has, and the log, are `frame`'s.
 
 Does not know: any operation.
 """
@@ -12,9 +12,9 @@ Does not know: any operation.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import re
-import time
 from collections.abc import Coroutine, Iterable, Mapping
 from typing import Any, Final
 
@@ -23,10 +23,10 @@ from gateway.errors import GatewayError, Unavailable
 from gateway.http import idempotency, sse, websocket
 from gateway.http.admission import Admission
 from gateway.http.authentication import Authenticator
+from gateway.http.frame import passage_of
 from gateway.http.idempotency import Idempotence, Kept
 from gateway.http.middleware import (
     PREFLIGHT_HEADERS,
-    SECURITY_HEADERS,
     ClientLeft,
     Headers,
     Receive,
@@ -35,22 +35,17 @@ from gateway.http.middleware import (
     cors_headers,
     discard_body,
     has_body,
-    log_access,
     read_body,
-    request_id_of,
 )
 from gateway.http.negotiation import CBOR, JSON, decode_body, decode_query, encode, wants_cbor
 from gateway.http.operations import Answer, Call, Chunks, Events, Live, Operation, Raw
 from gateway.http.problems import encode_problem, headers_of, is_ours, problem_of
 from gateway.http.routing import MethodNotAllowed, Routes
 from gateway.records import Principal
-from gateway.telemetry import Telemetry, request_id
+from gateway.telemetry import Telemetry, step
 
 _log = logging.getLogger("hatchway.http")
 Outcome = Kept | Events | Chunks
-_HSTS: Final = (b"strict-transport-security", b"max-age=31536000")
-_LEFT: Final = 499
-"""What the log and the metrics call an answer that nobody waited for."""
 _HEALTH: Final = "health"
 _VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 _LARGE: Final = 64 << 10
@@ -60,20 +55,16 @@ _LARGE: Final = 64 << 10
 class _Request:
     """One request on its way: what is known so far, and what was sent."""
 
-    __slots__ = (
-        "body_read", "cbor", "extra", "headers", "id", "operation", "receive", "scope", "send", "started_s", "status", "tenant",
-    )  # fmt: skip
+    __slots__ = ("body_read", "cbor", "extra", "headers", "id", "is_begun", "passage", "receive", "scope", "send")
 
     def __init__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         self.scope, self.receive, self.send = scope, receive, send
-        self.started_s = time.perf_counter()
-        self.id = request_id_of(scope)
+        self.passage = passage_of(scope)
+        self.id = self.passage.id
         self.headers: dict[str, str] = {}
-        self.operation: Operation | None = None
-        self.tenant = ""
         self.cbor = False
         self.extra: Headers = []
-        self.status = 0
+        self.is_begun = False
         self.body_read = False
 
 
@@ -93,33 +84,14 @@ class Application:
         self._caps, self._telemetry = configuration, telemetry
         self._authenticator, self._idempotence = authenticator, idempotence
         self._finishing: set[asyncio.Task[Outcome]] = set()
-        self._base: Headers = [*SECURITY_HEADERS, *([_HSTS] if configuration.tls_key else [])]
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await _live(receive, send)
             return
         request = _Request(scope, receive, send)
-        token = request_id.set(request.id)
-        try:
-            if scope["type"] == "websocket":
-                await self._websocket(request)
-            else:
-                await self._http(request)
-        except (ClientLeft, asyncio.CancelledError) as error:
-            request.status = request.status or _LEFT
-            if isinstance(error, asyncio.CancelledError):
-                raise
-        finally:
-            self._end(request)
-            request_id.reset(token)
-
-    def _end(self, request: _Request) -> None:
-        seconds = time.perf_counter() - request.started_s
-        name = request.operation.name if request.operation else "none"
-        self._telemetry.answered(name, request.status, seconds)
-        if self._caps.access_log:
-            log_access(request.scope, name, request.status, seconds, request.tenant)
+        with contextlib.suppress(ClientLeft):
+            await (self._websocket(request) if scope["type"] == "websocket" else self._http(request))
 
     async def _http(self, request: _Request) -> None:
         try:
@@ -146,14 +118,16 @@ class Application:
             if scope["method"] == "OPTIONS" and request.extra and "access-control-request-method" in headers:
                 return Kept(204, list(PREFLIGHT_HEADERS), b"")
         operation, path = self.routes.match(scope["method"], scope["raw_path"])
-        request.operation = operation
+        request.passage.operation = operation.name
         if operation.tag == _HEALTH:
             return await self._perform(request, operation, path, await self._identify(request, operation))
         with self.admission.place(), self._telemetry.span("http.request", carrier=headers, operation=operation.name):
-            principal = await self._identify(request, operation)
-            request.tenant = principal.tenant
+            with step("authenticate"):
+                principal = await self._identify(request, operation)
+            request.passage.tenant = principal.tenant
             if operation.audience != "public":
-                await self.admission.check_rate(principal)
+                with step("admit", tenant=principal.tenant):
+                    await self.admission.check_rate(principal)
             return await self._perform(request, operation, path, principal)
 
     async def _identify(self, request: _Request, operation: Operation) -> Principal:
@@ -164,7 +138,7 @@ class Application:
         query = decode_query(operation, request.scope["query_string"])
         data = b""
         if operation.body is not None and has_body(request.headers, request.scope["http_version"]):
-            with self.admission.place_of(principal.tenant):
+            with self.admission.place_of(principal.tenant), step("read body"):
                 caps = self._caps
                 data = await read_body(
                     request.receive,
@@ -200,7 +174,7 @@ class Application:
     async def _run(self, operation: Operation, call: Call) -> Outcome:
         """The operation, in its tenant's place and its time."""
         deadline_s = (operation.deadline_ms or self._caps.request_deadline_ms) / 1000
-        with self.admission.place_of(call.principal.tenant):
+        with self.admission.place_of(call.principal.tenant), step(operation.name):
             try:
                 async with asyncio.timeout(deadline_s) as limit:
                     answer = await operation.handler(call)
@@ -258,18 +232,16 @@ class Application:
         await request.send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _send_head(self, request: _Request, status: int, headers: Headers, length: int | None) -> None:
-        named = {name for name, _ in (*headers, *request.extra)}
-        sent = [*headers, *request.extra, *(pair for pair in self._base if pair[0] not in named)]
-        sent.append((b"x-request-id", request.id.encode()))
+        sent = [*headers, *request.extra]
         if length is not None:
             sent.append((b"content-length", b"%d" % length))
-        request.status = status
+        request.is_begun = True
         await request.send({"type": "http.response.start", "status": status, "headers": sent})
 
     async def _send_problem(self, request: _Request, error: BaseException) -> None:
         if is_ours(error):
             _log.error("an operation failed", exc_info=error, extra={"request_id": request.id})
-        if request.status:
+        if request.is_begun:
             raise ClientLeft from error  # the head is sent already: only closing the connection is honest
         form, body = encode_problem(problem_of(error, request.id), request.cbor)
         headers = [(b"content-type", form.encode()), *headers_of(error)]
@@ -280,7 +252,7 @@ class Application:
     async def _stream(self, request: _Request, answer: Events) -> None:
         headers = [(b"content-type", sse.CONTENT_TYPE.encode()), (b"x-accel-buffering", b"no")]
         try:
-            with self.admission.stream_of(request.tenant), self._telemetry.streams.track_inprogress():
+            with self.admission.stream_of(request.passage.tenant), self._telemetry.streams.track_inprogress():
                 await self._send_head(request, 200, headers, None)
                 await request.send({"type": "http.response.body", "body": sse.GREETING, "more_body": True})
                 failure = await sse.send_events(
@@ -317,13 +289,13 @@ class Application:
         try:
             request.headers = check_head(scope, self._caps)
             operation, path = self.routes.match("WEBSOCKET", scope["raw_path"])
-            request.operation = operation
+            request.passage.operation = operation.name
             with self.admission.place():
                 bearer = next((name for name in offered if name.startswith("hatchway.bearer.")), None)
                 if bearer is not None and "authorization" not in request.headers:
                     request.headers["authorization"] = f"Bearer {bearer.removeprefix('hatchway.bearer.')}"
                 principal = await self._identify(request, operation)
-                request.tenant = principal.tenant
+                request.passage.tenant = principal.tenant
                 await self.admission.check_rate(principal)
                 query = decode_query(operation, scope["query_string"])
                 call = Call(principal=principal, path=path, query=query, headers=request.headers, request_id=request.id)
@@ -343,8 +315,7 @@ class Application:
         if connected["type"] != "websocket.connect":
             raise ClientLeft
         try:
-            with self.admission.stream_of(request.tenant), self._telemetry.streams.track_inprogress():
-                request.status = 101
+            with self.admission.stream_of(request.passage.tenant), self._telemetry.streams.track_inprogress():
                 await request.send({"type": "websocket.accept", "subprotocol": protocol})
                 failure = await websocket.converse(
                     live,
@@ -366,8 +337,7 @@ class Application:
             _log.error("a WebSocket failed", exc_info=error, extra={"request_id": request.id})
         problem = problem_of(error, request.id)
         form, body = encode_problem(problem, False)
-        headers = [(b"content-type", form.encode()), (b"content-length", b"%d" % len(body)), *headers_of(error), *self._base]
-        request.status = problem.status
+        headers = [(b"content-type", form.encode()), (b"content-length", b"%d" % len(body)), *headers_of(error)]
         await request.send({"type": "websocket.http.response.start", "status": problem.status, "headers": headers})
         await request.send({"type": "websocket.http.response.body", "body": body})
 

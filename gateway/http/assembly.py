@@ -1,6 +1,6 @@
 """Assembly: the service behind its HTTP frame. Whoever wants to know which operations there are reads `operations_of`.
 
-    face = Face(service, configuration, telemetry, readiness)
+    face = Face(service, configuration, telemetry)
     await face.server.start()
 
 `python -m gateway.http.assembly` prints the table of all operations, for docs/http.md.
@@ -13,16 +13,14 @@ from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from starlette.applications import Starlette
-from starlette.responses import RedirectResponse
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import Mount, Route, Router
 
 from gateway.configuration import Configuration
 from gateway.http import console, health, openapi
 from gateway.http.admission import Admission
 from gateway.http.application import Application
 from gateway.http.authentication import Authenticator
-from gateway.http.health import NothingToPrepare, ReadinessPort
+from gateway.http.frame import Named
 from gateway.http.idempotency import Idempotence
 from gateway.http.operations import Operation
 from gateway.http.routes import (
@@ -41,6 +39,7 @@ from gateway.http.routes import (
     values,
 )
 from gateway.http.server import Server
+from gateway.readiness import NothingToPrepare
 from gateway.records import Quotas
 from gateway.stores.interface import AppendAudit, Store
 from gateway.telemetry import Telemetry
@@ -58,7 +57,6 @@ class Face:
         service: Service,
         configuration: Configuration,
         telemetry: Telemetry,
-        readiness: ReadinessPort | None = None,
         mounts: Mapping[str, Any] | None = None,
         more: list[Operation] | None = None,
         listening: socket.socket | None = None,
@@ -74,7 +72,7 @@ class Face:
         )
         table = operations_of(service, self.authenticator, self.admission)
         table += more or []
-        table += health.operations(configuration, telemetry, self.admission, readiness or NothingToPrepare())
+        table += health.operations(configuration, telemetry, self.admission, service.readiness)
         table += openapi.operations(table, _version())
         self.application = Application(
             table,
@@ -84,18 +82,18 @@ class Face:
             admission=self.admission,
             idempotence=Idempotence(store, service.clock, configuration.idempotency_ms),
         )
-        others: list[BaseRoute] = [Route("/console", lambda request: RedirectResponse("/console/", 308))]
         preview = runners.preview(service, self.authenticator, self.admission)
-        mounted = {"console": console.app(), "preview": preview, **(mounts or {})}
-        others += [Mount(f"/{name}", app=app) for name, app in mounted.items()]
-        self.asgi = Starlette(routes=others)
-        """All of it as one application. Operations are routed by `routing`: Starlette unescapes a path before it is split. They
-        are its default and no mount, because a mount at / does not match a path with an escaped line end."""
-        self.asgi.router.redirect_slashes = False
-        self.asgi.router.default = self.application
+        mounted = {"console": console.Console(), "preview": preview, **(mounts or {})}
+        others = [Mount(f"/{name}", app=Named(name, app)) for name, app in mounted.items()]
+        everything = Router([Route("/console", Named("console", mounted["console"])), *others], redirect_slashes=False)
+        everything.default = self.application
+        """Operations are routed by `routing`: Starlette unescapes a path before it is split. They are the router's default and no
+        mount, because a mount at / does not match a path with an escaped line end."""
         self.server = Server(
-            self.application, configuration, telemetry, drain=service.stop, listening=listening, around=self.asgi
+            self.application, configuration, telemetry, drain=service.stop, listening=listening, around=everything
         )
+        self.asgi = self.server.asgi
+        """All of it as one application."""
 
 
 def operations_of(service: Service, authenticator: Authenticator, admission: Admission) -> list[Operation]:

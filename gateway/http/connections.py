@@ -6,7 +6,9 @@ This extends Hypercorn's connection class, for what it leaves open:
 - a request that has ended takes no more of its body, so nobody waits for it to;
 - a client that does not read what it is sent is dropped after a deadline, and so is one that does not close;
 - idle connections and unfinished heads are timed by the event loop, without a task for each request;
-- a client that is told to wait, and asks again at once, is made to wait (HTTP/1.1): refusing must not become all the work.
+- while the server refuses more than it should spend its time on, a connection that asks again at once gets its next refusal
+  late: refusing must not become all the work. Only refusals wait, so that whoever else shares the connection (a proxy has few,
+  for many) is answered at once if there is room.
 
 Rules: an error here concerns one connection, is logged in one line, and never reaches the server.
 THREAT[TM-HTTP-RESET], THREAT[TM-HTTP-SLOW].
@@ -38,7 +40,11 @@ CLOSE_S: Final = 2.0
 PROGRESS_BYTES: Final = 4096
 """What a client must read within the write deadline, of what waits for it."""
 HEED_S: Final = 1.0
-"""The least that Retry-After says: so long a connection's next request waits after a refusal that said so."""
+"""The least that Retry-After says. Whoever asks again sooner may have to wait for the next refusal."""
+HEED_S_MAX: Final = 8.0
+REFUSALS_FREE: Final = 20
+REFUSALS_SHARE: Final = 0.25
+"""So many refusals to an answer, and a few besides, cost little, and nobody waits."""
 _log = logging.getLogger("hatchway.connections")
 
 
@@ -80,11 +86,50 @@ class _Inbox:
         self._changed.set()
 
 
+class Pressure:
+    """Whether refusing has become too much of the server's work: what it has answered and refused, second by second."""
+
+    def __init__(self) -> None:
+        self._second = 0
+        self._now, self._before = [0, 0], [0, 0]
+
+    def note(self, now_s: float, is_refused: bool) -> bool:
+        """One more answer. Whether there are too many refusals among them."""
+        second = int(now_s)
+        if second != self._second:
+            self._before = self._now if second == self._second + 1 else [0, 0]
+            self._second, self._now = second, [0, 0]
+        self._now[is_refused] += 1
+        answers, refusals = (now + before for now, before in zip(self._now, self._before, strict=True))
+        return refusals > max(REFUSALS_FREE, answers * REFUSALS_SHARE)
+
+
 class Requests(TaskGroup):
     """The tasks of one connection's requests."""
 
     running = 0
-    refused_s = float("-inf")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, pressure: Pressure) -> None:
+        super().__init__(loop)
+        self._loop, self._pressure = loop, pressure
+        self._refused_s = float("-inf")
+        self._hasty = 0
+        """How many refusals one after the other were answered by asking again too soon."""
+
+    async def _note(self, is_refused: bool) -> None:
+        """THREAT[TM-HTTP-FLOOD]: a loop of refusals would take the time of those who were let in. Who goes on asking too soon
+        waits longer each time."""
+        now_s = self._loop.time()
+        too_many = self._pressure.note(now_s, is_refused)
+        if not is_refused:
+            self._hasty = 0
+            return
+        is_hasty = now_s < self._refused_s + HEED_S
+        self._hasty = self._hasty + 1 if is_hasty else 0
+        self._refused_s = now_s
+        if too_many and is_hasty:
+            await asyncio.sleep(min(HEED_S * 2 ** (self._hasty - 1), HEED_S_MAX))
+            self._refused_s = self._loop.time()
 
     async def spawn_app(
         self, app: AppWrapper, config: Config, scope: Any, send: Callable[[Any], Awaitable[None]]
@@ -96,8 +141,8 @@ class Requests(TaskGroup):
             nonlocal answered
             if message["type"] == "http.response.body" and not message.get("more_body", False):
                 answered = True
-            elif message["type"] == "http.response.start" and scope["http_version"] != "2" and _says_wait(message):
-                self.refused_s = asyncio.get_running_loop().time()
+            elif message["type"] == "http.response.start":
+                await self._note(_says_wait(message))
             await send(message)
 
         async def run() -> None:
@@ -164,15 +209,16 @@ class Protocol(ProtocolWrapper):
 class Connection(TCPServer):
     write_deadline_s = 20.0
 
-    def __init__(self, *arguments: Any) -> None:
+    def __init__(self, pressure: Pressure, *arguments: Any) -> None:
         super().__init__(*arguments)
+        self._pressure = pressure
         self._timer: asyncio.TimerHandle | None = None
         self._lingers = False
         self.is_idle = True
 
     async def run(self) -> None:
         try:
-            self._requests = requests = Requests(self.loop)
+            self._requests = requests = Requests(self.loop, self._pressure)
             async with requests:
                 self.protocol = Protocol(self.app, self.config, self.context, requests, *self._ends())
                 await self.protocol.initiate()
@@ -228,9 +274,6 @@ class Connection(TCPServer):
 
     async def _read_data(self) -> None:
         while data := await self.reader.read(MAX_RECV):
-            # THREAT[TM-HTTP-FLOOD]: a loop of refusals would take the time of those who were let in.
-            if (early_s := self._requests.refused_s + HEED_S - self.loop.time()) > 0:
-                await asyncio.sleep(early_s)
             if not self._lingers:
                 await self.protocol.handle(RawData(data))
         await self.protocol.handle(Closed())

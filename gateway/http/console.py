@@ -1,6 +1,6 @@
 """The console: a page for people, under /console. Static files, read once, served as they are.
 
-    Face(service, …, mounts={"console": console.app()})
+    Face(service, …, mounts={"console": Console()})
 
 Rules: THREAT[TM-CONSOLE-PATH]: a file is found by its exact name in a table made at start-up; a request never becomes a path on
 disk. THREAT[TM-CONSOLE-XSS]: the page may load nothing from elsewhere and nothing inline, and text from programs cannot become
@@ -38,13 +38,10 @@ _SHARED: Final = "frame.css"
 """The one file that documents of no origin load: the sandboxed frames that show what a program displays."""
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
-Application = Callable[[Any, Receive, Send], Awaitable[None]]
 _ALWAYS: Final = (
     (b"content-security-policy", POLICY.encode()),
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
 )
 
@@ -56,28 +53,30 @@ class File:
     headers: tuple[tuple[bytes, bytes], ...]
 
 
-def app(prefix: str = "/console") -> Application:
+class Console:
     """An ASGI application. It may be mounted with or without its prefix taken off the path."""
-    table = {path.name: _read(path) for path in FILES.iterdir() if path.suffix in _TYPES}
 
-    async def serve(scope: Any, receive: Receive, send: Send) -> None:
+    def __init__(self, prefix: str = "/console") -> None:
+        self._prefix = prefix
+        self._files = {path.name: _read(path) for path in FILES.iterdir() if path.suffix in _TYPES}
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            raise RuntimeError("the console speaks HTTP only")
-        name = scope["path"].removeprefix(scope.get("root_path", ""))
+            await send({"type": "websocket.close", "code": 1008, "reason": "the console speaks HTTP only"})
+            return
+        prefix, name = self._prefix, scope["path"].removeprefix(scope.get("root_path", ""))
         if f"{name}/".startswith(f"{prefix}/"):  # whole segments: /console.css is a file
             name = name.removeprefix(prefix)
         if not name:
             await _send(send, 308, [(b"location", f"{prefix}/".encode())])
         elif scope["method"] not in ("GET", "HEAD"):
             await _send(send, 405, [(b"allow", b"GET, HEAD")])
-        elif (found := table.get(name.removeprefix("/") or _START)) is None:
+        elif (found := self._files.get(name.removeprefix("/") or _START)) is None:
             await _send(send, 404, [(b"content-type", b"text/plain; charset=utf-8")], b"There is no such page; see /console/\n")
         elif dict(scope["headers"]).get(b"if-none-match") == found.etag:
             await _send(send, 304, list(found.headers), None)
         else:
             await _send(send, 200, list(found.headers), found.content, scope["method"] == "HEAD")
-
-    return serve
 
 
 def _read(path: Path) -> File:

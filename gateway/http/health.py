@@ -8,14 +8,14 @@ Rules: these answer even when everything else is refused for being too much; non
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Protocol
+from collections.abc import Callable
 
 import msgspec
 
 from gateway.configuration import Configuration
 from gateway.http.admission import Admission
 from gateway.http.operations import Answer, Call, Operation, Raw
+from gateway.readiness import LanguageState, ReadinessPort
 from gateway.telemetry import METRICS_TYPE, Telemetry
 from gateway.tokens import Audience
 
@@ -24,27 +24,10 @@ class Health(msgspec.Struct, frozen=True):
     status: str = "ok"
 
 
-class LanguageState(msgspec.Struct, frozen=True, kw_only=True):
-    """`progress` goes from 0 to 1; `problem` says why there is none, in words fit for anybody."""
-
-    ready: bool
-    progress: float = 0.0
-    problem: str | None = None
-
-
 class Readiness(msgspec.Struct, frozen=True, kw_only=True):
     ready: bool
     stopping: bool = False
     languages: dict[str, LanguageState] = {}
-
-
-class ReadinessPort(Protocol):
-    def languages(self) -> Mapping[str, LanguageState]: ...
-
-
-class NothingToPrepare:
-    def languages(self) -> Mapping[str, LanguageState]:
-        return {}
 
 
 def operations(

@@ -1,4 +1,4 @@
-"""What every request meets before and after its operation: caps on its head and body, deadlines, ids, headers, the access log.
+"""What every request meets before and after its operation: caps on its head and body, deadlines, its id, its line in the log.
 
 Rules: sizes are checked before anything is decoded, and a body is read only for an operation that takes one, once its caller is
 known. THREAT[TM-HTTP-SLOW]: a body has a deadline from its first byte to its last, not from byte to byte, and pieces that are too
@@ -24,18 +24,12 @@ PIECES_FREE: Final = 1024
 PIECE_BYTES_MIN: Final = 64
 LINGER_BYTES: Final = 1 << 20
 LINGER_S: Final = 1.0
+TICKET: Final = re.compile(r"(?<=^/preview)/~[^/]*")
 REQUEST_ID: Final = re.compile(r"[A-Za-z0-9_.\-]{8,64}")
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 
-SECURITY_HEADERS: Final[Headers] = [
-    (b"cache-control", b"no-store"),
-    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"x-content-type-options", b"nosniff"),
-]
 PAGE_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -173,9 +167,9 @@ PREFLIGHT_HEADERS: Final[Headers] = [
 
 
 def log_access(scope: Mapping[str, Any], operation: str, status: int, seconds: float, tenant: str) -> None:
-    """One line for a request. Neither query nor headers: they may hold what must not be kept."""
+    """One line for a request. Neither query, headers nor a preview's ticket: they may hold what must not be kept."""
     client = scope.get("client")
-    path = scope["raw_path"][:512].decode("latin-1")
+    path = TICKET.sub("/~…", scope["raw_path"][:512].decode("latin-1"), count=1)
     log_line(
         "hatchway.access",
         f"{scope.get('method', 'GET')} {path} {status}",

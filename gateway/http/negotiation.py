@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
 import msgspec
+import msgspec.inspect
 
 from gateway.configuration import Configuration
 from gateway.errors import BadRequest, UnsupportedMedia
@@ -26,6 +28,7 @@ from gateway.http.operations import Operation
 JSON: Final = "application/json"
 CBOR: Final = "application/cbor"
 PARAMETERS_MAX: Final = 64
+_ENUM: Final = re.compile(r"^Invalid enum value .* - at `\$\.(\w+)`$")
 _encoder: Final = msgspec.json.Encoder()
 
 
@@ -87,9 +90,31 @@ def _convert(value: Any, kind: Any, builtin: tuple[type, ...]) -> Any:
     try:
         return msgspec.convert(value, kind, builtin_types=builtin)
     except msgspec.ValidationError as error:
-        raise BadRequest("INVALID_ARGUMENT", f"the body does not fit: {error}"[:500]) from None
+        raise BadRequest("INVALID_ARGUMENT", f"the body does not fit: {error}"[:500], _hint(str(error), kind)) from None
     except RecursionError:
         raise BadRequest("INVALID_BODY", "the body is nested too deeply") from None
+
+
+def _hint(said: str, kind: Any) -> str | None:
+    """What would have been taken instead of an unknown name or value."""
+    if not isinstance(kind, type) or not issubclass(kind, msgspec.Struct):
+        return None
+    if "unknown field" in said and " - at " not in said:
+        return "there are: " + ", ".join(kind.__struct_encode_fields__)
+    found = _ENUM.search(said)
+    if found is None or found[1] not in kind.__struct_fields__:
+        return None
+    wanted = msgspec.inspect.type_info(kind)
+    assert isinstance(wanted, msgspec.inspect.StructType)
+    offered = next(field.type for field in wanted.fields if field.name == found[1])
+    values = [_values(one) for one in (offered.types if isinstance(offered, msgspec.inspect.UnionType) else (offered,))]
+    return "there are: " + ", ".join(str(value) for one in values for value in one) if any(values) else None
+
+
+def _values(kind: msgspec.inspect.Type) -> list[Any]:
+    if isinstance(kind, msgspec.inspect.EnumType):
+        return [one.value for one in kind.cls]
+    return list(kind.values) if isinstance(kind, msgspec.inspect.LiteralType) else []
 
 
 def decode_query(operation: Operation, raw: bytes) -> Any:
@@ -115,7 +140,7 @@ def decode_query(operation: Operation, raw: bytes) -> Any:
     try:
         return msgspec.convert(values, kind, strict=False)
     except msgspec.ValidationError as error:
-        raise BadRequest("INVALID_ARGUMENT", f"a query parameter does not fit: {error}"[:500]) from None
+        raise BadRequest("INVALID_ARGUMENT", f"a query parameter does not fit: {error}"[:500], _hint(str(error), kind)) from None
 
 
 def _unescape(raw: bytes) -> str:

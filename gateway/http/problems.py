@@ -83,6 +83,8 @@ def headers_of(error: BaseException) -> list[tuple[bytes, bytes]]:
     """Headers that a failure brings with it."""
     if isinstance(error, (TooMany, Unavailable)):
         return [(b"retry-after", b"%d" % max(1, -(-error.retry_after_ms // 1000)))]
+    if isinstance(error, SetupError):
+        return [(b"retry-after", b"10")]
     if isinstance(error, GatewayError) and error.status == 401:
         return [(b"www-authenticate", b'Bearer realm="hatchway"')]
     return []

@@ -26,7 +26,8 @@ from hypercorn.asyncio.worker_context import WorkerContext
 
 from gateway.configuration import Configuration, ConfigurationError
 from gateway.http.application import Application
-from gateway.http.connections import Connection
+from gateway.http.connections import Connection, Pressure
+from gateway.http.frame import Frame
 from gateway.http.framing import StrictConfig
 from gateway.telemetry import Telemetry
 
@@ -49,9 +50,10 @@ class Server:
         around: Any = None,
     ) -> None:
         self._listening = listening
-        self._asgi = application if around is None else around
+        self.asgi = Frame(application if around is None else around, configuration, telemetry)
         self._application, self._settings, self._telemetry, self._drain = application, configuration, telemetry, drain
         self._connections: dict[Connection, asyncio.Task[Any]] = {}
+        self._pressure = Pressure()
         self._listener: asyncio.Server | None = None
         self._context = WorkerContext(None)
         self._config = hypercorn_config(configuration)
@@ -88,8 +90,8 @@ class Server:
         with contextlib.suppress(OSError, AttributeError):
             writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         loop = asyncio.get_running_loop()
-        app: Any = ASGIWrapper(self._asgi)
-        connection = Connection(app, loop, self._config, self._context, {}, reader, writer)
+        app: Any = ASGIWrapper(self.asgi)
+        connection = Connection(self._pressure, app, loop, self._config, self._context, {}, reader, writer)
         connection.write_deadline_s = self._settings.write_deadline_ms / 1000
         task = asyncio.current_task()
         assert task is not None

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 
 from hatchway import AsyncClient, Client
 from hatchway.asking import Ask, Refused, Unreachable
+from sandbox.wire import RunResult
 from tests.gateway.serving import Gateway, serving
 
 
@@ -59,6 +61,50 @@ def test_output_is_streamed_as_it_happens(client: Client) -> None:
         assert events[-1].kind == "result" and events[-1].data["result"]["result"] == 2
 
 
+def test_output_is_told_while_a_run_goes_on(client: Client) -> None:
+    told: list[tuple[int, bytes]] = []
+    with client.sandbox() as box:
+        done = box.run("import sys\nprint('out')\nprint('err', file=sys.stderr)\n7", on_output=lambda *one: told.append(one))
+    assert done.result == 7 and sorted(told) == [(0, b"out\n"), (1, b"err\n")]
+
+
+def test_whatever_a_session_has_under_way_is_cancelled(client: Client) -> None:
+    with client.sandbox() as box:
+        assert box.cancel() is False
+        begun = threading.Event()
+        ended: list[RunResult] = []
+
+        def run() -> None:
+            code = "import time\nprint('begun', flush=True)\nwhile True: time.sleep(0.01)"
+            ended.append(box.run(code, on_output=lambda *_: begun.set()))
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        assert begun.wait(60)
+        assert client.session(box.id).cancel() is True
+        thread.join(60)
+        assert ended[0].status == "cancelled"
+        assert box.run("1 + 1").result == 2
+
+
+def test_files_answer_to_the_names_that_a_local_sandbox_has(client: Client) -> None:
+    with client.sandbox() as box:
+        box.files.mkdir("/workspace/d")
+        box.files.write_file("/workspace/d/a.txt", b"hi")
+        assert box.files.list_dir("/workspace") == ["d"] and box.files.list_dir("/workspace/d") == ["a.txt"]
+        assert box.files.read_file("/workspace/d/a.txt") == b"hi"
+        assert box.files.exists("/workspace/d/a.txt") and not box.files.exists("/workspace/d/b.txt")
+        box.files.remove("/workspace/d", recursive=True)
+        assert box.files.list_dir() == []
+
+
+def test_many_forks_are_made_at_once(client: Client) -> None:
+    with client.sandbox() as box:
+        box.run("x = 1")
+        children = box.fork(3)
+        assert [child.run(f"x + {n}").result for n, child in enumerate(children)] == [1, 2, 3]
+
+
 def test_a_programs_failure_is_a_result_and_a_refusal_an_error(client: Client) -> None:
     done = client.run("1 / 0")
     assert done.error is not None and done.error.message == "ZeroDivisionError: division by zero"
@@ -83,12 +129,16 @@ def test_the_asynchronous_client_does_the_same(gateway: Gateway) -> None:
     async def main() -> None:
         async with AsyncClient(gateway.url, gateway.token) as client:
             async with await client.sandbox() as box:
-                await box.write("a.txt", "7")
+                await box.files.write("a.txt", "7")
                 assert (await box.run("int(open('a.txt').read())")).result == 7
                 kinds = [event.kind async for event in box.stream("print(1)")]
                 assert kinds == ["started", "stdout", "result"]
                 async with await box.fork() as child:
-                    assert await child.read("a.txt") == b"7"
+                    assert await child.files.read("a.txt") == b"7"
+                    blob = await child.snapshot()
+                async with await client.restore(blob, "again") as again:
+                    assert await again.files.list_dir() == ["a.txt"]
+                    assert "again" in [one.id async for one in client.sessions()]
             results = await asyncio.gather(*(client.run(f"{n} * {n}") for n in range(4)))
             assert [one.result for one in results] == [0, 1, 4, 9]
 
@@ -110,6 +160,11 @@ def test_the_remote_command_runs_programs_in_a_session(gateway: Gateway, tmp_pat
     assert remote(gateway, "put", "notes", str(tmp_path / "data.txt")).stdout == "/data.txt\n"
     assert remote(gateway, "get", "notes", "data.txt", "-").stdout == "data"
     assert "notes" in remote(gateway, "sessions").stdout
+    (tmp_path / "app.ts").write_text("const n: number = 3; console.log(n * n)")
+    assert remote(gateway, "run", str(tmp_path / "app.ts")).stdout == "9\n"
+    assert remote(gateway, "run", "-c", "x * 2", "--input", "x=21").stdout == "42\n"
+    assert "cannot read" in remote(gateway, "run", str(tmp_path / "nowhere.py")).stderr
+    assert remote(gateway, "cancel", "notes").stderr == "nothing is under way\n"
     missing = remote(gateway, "ls", "nowhere")
     assert missing.returncode == 2 and "session not found" in missing.stderr
 

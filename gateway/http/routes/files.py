@@ -68,9 +68,8 @@ def operations(service: Service) -> list[Operation]:
 
     async def delete_file(call: Call) -> None:
         session_id, path = call.path["session_id"], "/" + call.path["path"]
-        if "if-match" in call.headers:
-            check(call.headers, await _etag(service, call, path))
-        if await service.workspace.delete(call.principal, session_id, path, recursive=call.query.recursive):
+        expect = await _expected(service, call, path) if "if-match" in call.headers else None
+        if await service.workspace.delete(call.principal, session_id, path, recursive=call.query.recursive, expect=expect):
             return
         await service.workspace.stat(call.principal, session_id, path)
         raise Conflict("NOT_DELETED", "it is read-only, the root, or a directory with entries", "recursive=true deletes those")

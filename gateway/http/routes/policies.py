@@ -8,17 +8,18 @@ import msgspec
 from msgspec import Meta
 
 from gateway.compiling import Changed
+from gateway.decisions import Decided, Difference
 from gateway.deployments import Checked, Comparison, Deploy, Deployed, Explained, Question, Sources
 from gateway.errors import missing
 from gateway.http.operations import Answer, Call, Operation
 from gateway.http.pagination import Page, PageQuery, make_cursor
-from gateway.policies import Decided, Difference
 from gateway.records import StoredPolicy
 
 if TYPE_CHECKING:
     from gateway.service import Service
 
 _INVALID = {422: "It does not compile, its tests fail, or its claims are not proved; `diagnostics` says why."}
+_TAKEN = "There is a policy of this name and version with other rules: give it the next version."
 
 
 class PoliciesQuery(PageQuery, frozen=True, kw_only=True):
@@ -69,7 +70,7 @@ def operations(service: Service) -> list[Operation]:
         Operation("POST", path + "/diff", "What a change of the policy changes, with examples", diff_policies, body=Comparison,
                   answer=list[Changed], audience="author", tag=tag, statuses=_INVALID),
         Operation("POST", path, "Put a policy in force, or into the shadow", deploy_policy, body=Deploy, answer=Deployed,
-                  status=201, audience="author", tag=tag, finishes=True, statuses=_INVALID),
+                  status=201, audience="author", tag=tag, finishes=True, statuses={**_INVALID, 409: _TAKEN}),
         Operation("GET", path, "List policies", list_policies, query=PoliciesQuery, answer=Page[StoredPolicy], audience="author",
                   tag=tag),
         Operation("GET", path + "/decisions", "The newest decisions", list_decisions, query=RecentQuery, answer=list[Decided],

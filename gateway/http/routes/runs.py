@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gateway.service import Service
 
 _WAITING = "The session's last run waits for an approval, or is under way."
+_NOT_READY = "The language is still being compiled (NOT_READY), a worker died, or there is too much to do."
 
 
 class RunQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +63,8 @@ class Cancelled(msgspec.Struct, frozen=True):
 def operations(service: Service) -> list[Operation]:
     async def run_in_session(call: Call) -> Answer | Events:
         session_id, mode = call.path["session_id"], call.query.mode
+        session = await service.sessions.get(call.principal, session_id)
+        service.readiness.require(call.body.language or session.language)
         if mode == "wait" and "text/event-stream" not in call.headers.get("accept", ""):
             return Answer(await service.runs.run(call.principal, session_id, call.body))
         begun = await service.runs.start(call.principal, session_id, call.body)
@@ -100,9 +103,10 @@ def operations(service: Service) -> list[Operation]:
     tag = "runs"
     return [
         Operation("POST", "/v1/sessions/{session_id}/runs", "Run a program in a session", run_in_session, query=RunQuery,
-                  body=RunBody, answer=Run, streamed=True, tag=tag, statuses={202: "It is under way.", 409: _WAITING}),
+                  body=RunBody, answer=Run, streamed=True, tag=tag,
+                  statuses={202: "It is under way.", 409: _WAITING, 503: _NOT_READY}),
         Operation("POST", "/v1/runs", "Run a program in a fresh session that is gone afterwards", run_once, body=OneShot,
-                  answer=Run, tag=tag),
+                  answer=Run, tag=tag, statuses={503: _NOT_READY}),
         Operation("GET", "/v1/runs", "List runs, the newest first", list_runs, query=RunsQuery, answer=Page[Run], tag=tag),
         Operation("GET", "/v1/runs/{run_id}", "Look at a run", get_run, answer=Run, tag=tag),
         Operation("POST", "/v1/runs/{run_id}/cancel", "Stop a run", cancel_run, answer=Cancelled, tag=tag),
@@ -131,6 +135,7 @@ async def _events(service: Service, principal: Principal, run_id: str, after: in
 
 
 async def _run_once(service: Service, principal: Principal, asked: OneShot) -> Run:
+    service.readiness.require(asked.language or Language.PYTHON)
     fields: dict[str, Any] = {name: getattr(asked, name) for name in RunBody.__struct_fields__}
     session = await service.sessions.create(
         principal, CreateSession(id=f"once-{uuid7()}", language=asked.language or Language.PYTHON, template=asked.template)

@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from gateway.http.operations import Answer, Call, Operation
 from gateway.http.pagination import Page, PageQuery, make_cursor
+from gateway.http.routes.runs import Cancelled
 from gateway.records import Session
 from gateway.sessions import CreateSession
 
@@ -49,6 +50,14 @@ def operations(service: Service) -> list[Operation]:
     async def delete_session(call: Call) -> None:
         await service.sessions.delete(call.principal, call.path["session_id"])
 
+    async def cancel_session(call: Call) -> Cancelled:
+        """What waits for an approval, or what anybody has under way."""
+        session_id = call.path["session_id"]
+        live = await service.sessions.find(call.principal, session_id)
+        if live.record.waiting_run is not None:
+            return Cancelled(await service.runs.cancel(call.principal, live.record.waiting_run))
+        return Cancelled(live.worker is not None and await live.worker.cancel(session_id))
+
     async def fork_session(call: Call) -> Answer:
         asked: Fork = call.body or Fork()
         forks = await service.snapshots.fork(call.principal, call.path["session_id"], asked.ids, asked.count)
@@ -64,6 +73,7 @@ def operations(service: Service) -> list[Operation]:
         Operation("PATCH", one, "Rename a session, or put it under the active policy", update_session, body=UpdateSession,
                   answer=Session, tag=tag, finishes=True),
         Operation("DELETE", one, "Delete a session with everything in it", delete_session, tag=tag, finishes=True),
+        Operation("POST", one + "/cancel", "Stop what the session has under way", cancel_session, answer=Cancelled, tag=tag),
         Operation("POST", one + "/fork", "Make sessions that start with all this one has", fork_session, body=Fork,
                   body_optional=True, answer=list[Session], status=201, tag=tag, finishes=True,
                   statuses={409: "A run of it waits for an approval, or an id is taken."}),

@@ -52,7 +52,11 @@ def operations(service: Service) -> list[Operation]:
 
     async def list_snapshots(call: Call) -> Page[Snapshot]:
         asked: SnapshotsQuery = call.query
-        page = await service.store.snapshots(call.principal.tenant, asked.session_id, after=asked.after, limit=asked.limit)
+        tenant, after, limit = call.principal.tenant, asked.after, asked.limit
+        if asked.session_id is None:
+            page = await service.store.kept_snapshots(tenant, after=after, limit=limit)
+        else:
+            page = await service.store.snapshots(tenant, asked.session_id, after=after, limit=limit)
         kinds = ("saved", "template") if asked.kind is None else (asked.kind,)
         return Page([one for one in page.items if one.kind in kinds], make_cursor(page.next))
 

@@ -1,6 +1,6 @@
 """A gateway with its console, as a program: `python -m tests.gateway.console.served DIRECTORY`.
 
-Prints its URL and its first admin token. What `hatchway serve` does, with the console mounted for certain.
+Prints its URL and its first admin token. What `hatchway serve` does.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ import sys
 from pathlib import Path
 
 from gateway.configuration import load
-from gateway.http import console
 from gateway.http.assembly import Face
-from gateway.http.readiness import Images
 from gateway.http.server import listen
+from gateway.readiness import Images
 from gateway.service import Service
 from gateway.telemetry import Telemetry, log_to
 
@@ -22,10 +21,10 @@ async def serve(data: Path) -> None:
     configuration = load(None, {}, data=str(data), port=0, workers="in-process")
     log_to(sys.stderr, "warning")
     with listen(configuration) as listening:
-        service = await Service.open(configuration)
         images = Images()
-        mounts = {"console": console.app()}
-        face = Face(service, configuration, Telemetry(), images, mounts=mounts, listening=listening)
+        await images.look()
+        service = await Service.open(configuration, readiness=images)
+        face = Face(service, configuration, Telemetry(), listening=listening)
         await face.server.start()
         print(face.server.url, await service.first_token(), flush=True)
         preparing = asyncio.create_task(images.prepare(lambda guest, done: None))

@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from gateway.configuration import Configuration
 from gateway.http import console
+from gateway.http.frame import Frame
+from gateway.telemetry import Telemetry
 
 MODULES = sorted(console.FILES.glob("*.js"))
 
@@ -23,10 +26,11 @@ def ask(path: str, method: str = "GET", root_path: str = "", **headers: str) -> 
         return {"type": "http.request", "body": b"", "more_body": False}
 
     raw = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
-    scope = {"type": "http", "method": method, "path": path, "root_path": root_path, "headers": raw}
+    scope = {"type": "http", "method": method, "path": path, "raw_path": path.encode(), "root_path": root_path, "headers": raw}
+    framed = Frame(console.Console(), Configuration(access_log=False), Telemetry())
 
     async def main() -> None:
-        await console.app()(scope, receive, send)
+        await framed(scope, receive, send)
 
     with contextlib.suppress(StopIteration):  # it waits for nothing, so it needs no event loop
         main().send(None)

@@ -58,10 +58,13 @@ def test_whoever_asked_is_told_why_they_cannot_approve(desk: Desk) -> None:
     expect(page.get_by_role("alert")).to_contain_text("somebody of finance must decide")
 
 
-def test_a_run_that_waits_is_cancelled(desk: Desk) -> None:
+def test_a_run_that_waits_says_so_to_whoever_comes_later_and_is_cancelled(desk: Desk) -> None:
     page = desk.session()
     desk.run("tools.write_text(path='/workspace/report.txt', text='42')")
     expect(page.locator(".cell .badge").first).to_have_text("waiting")
+    desk.open("sessions")
+    desk.open("session/s1")
+    expect(page.get_by_role("link", name="Go to approvals")).to_be_visible()
     page.get_by_role("button", name="Cancel").click()
     expect(page.locator(".cell .badge").first).to_have_text("cancelled")
     expect(page.locator("#run")).to_be_enabled()

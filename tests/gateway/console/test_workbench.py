@@ -59,6 +59,17 @@ def test_programs_run_in_four_languages(desk: Desk) -> None:
     assert [text.strip() for text in outputs] == ["42 sh", "42 ts", "42 js", "42 py"]
 
 
+def test_a_program_stands_above_what_came_of_it_and_is_taken_up_again(desk: Desk) -> None:
+    page = desk.session()
+    desk.run("const n: number = 1; n", "type_script")
+    expect(page.locator(newest(page, ".badge")).first).to_have_text("ok")
+    expect(page.locator(".cells .program")).to_have_text("const n: number = 1; n")
+    page.locator("#language").select_option("python")
+    page.get_by_role("button", name="Edit").click()
+    expect(page.locator("#language")).to_have_value("type_script")
+    expect(page.locator("#program")).to_have_value("const n: number = 1; n")
+
+
 def test_a_figure_is_shown(desk: Desk) -> None:
     page = desk.session()
     desk.run("import matplotlib.pyplot as plt\nplt.plot([1, 4, 9])\nplt.show()")

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.http.application import Application
-
 
 @dataclass(frozen=True)
 class Reply:
@@ -28,7 +26,7 @@ class Reply:
 
 
 async def ask(
-    app: Application,
+    app: Any,
     method: str,
     target: str,
     body: bytes | Any = b"",

@@ -32,6 +32,7 @@ from gateway.http.operations import Answer, Call, Events, Live, Operation, Raw
 from gateway.http.pagination import Page, PageQuery, make_cursor
 from gateway.http.server import Server
 from gateway.http.sse import resume_after
+from gateway.readiness import NothingToPrepare, ReadinessPort
 from gateway.records import Quotas, StoredToken, Token
 from gateway.stores.changes import Change, DeleteIdempotency, PutIdempotency
 from gateway.stores.interface import Idempotency
@@ -237,7 +238,7 @@ async def endless() -> AsyncIterator[Event]:
 class Rig:
     """The whole service, in this process."""
 
-    def __init__(self, configuration: Configuration, readiness: health.ReadinessPort | None = None) -> None:
+    def __init__(self, configuration: Configuration, readiness: ReadinessPort | None = None) -> None:
         self.configuration = configuration
         self.clock = SteadyClock()
         self.memory, self.notes, self.telemetry = Memory(), Notes(), Telemetry()
@@ -246,7 +247,7 @@ class Rig:
             self.memory, self.clock, self.telemetry, audit=self.memory, cache_ms=configuration.token_cache_ms
         )
         table = self.notes.operations()
-        table += health.operations(configuration, self.telemetry, self.admission, readiness or health.NothingToPrepare())
+        table += health.operations(configuration, self.telemetry, self.admission, readiness or NothingToPrepare())
         table += openapi.operations(table, "0.0.0")
         self.table = table
         self.application = Application(
@@ -258,6 +259,7 @@ class Rig:
             idempotence=Idempotence(self.memory, self.clock, configuration.idempotency_ms),
         )
         self.server = Server(self.application, configuration, self.telemetry)
+        self.asgi = self.server.asgi
 
     def token(self, tenant: str = "acme", role: Any = "runner", **more: Any) -> str:
         text, stored = mint(tenant=tenant, name="test", role=role, now_ms=self.clock.now_ms(), **more)

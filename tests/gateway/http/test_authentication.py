@@ -48,12 +48,12 @@ def test_tm_http_token_unknown_malformed_expired_and_revoked_tokens_look_the_sam
         ]
         headers += [f"Bearer {good}x", f"Bearer {good[:-1]}", "Bearer hw_" + "é" * 43, f"Bearer {good.lower()}"]
         for header in headers:
-            reply = await ask(rig.application, "GET", "/v1/notes", authorization=header)
+            reply = await ask(rig.asgi, "GET", "/v1/notes", authorization=header)
             answers.add((reply.status, re.sub(rb'"request_id":"\w+"', b"", reply.body), reply.headers["www-authenticate"]))
         assert len(answers) == 1
         assert answers.pop()[0] == 401
         assert rig.memory.lookups == len(headers), "each costs the same one lookup"
-        assert (await ask(rig.application, "GET", "/v1/notes", authorization=f"bearer {good}")).status == 200
+        assert (await ask(rig.asgi, "GET", "/v1/notes", authorization=f"bearer {good}")).status == 200
 
     asyncio.run(main())
 
@@ -62,12 +62,12 @@ def test_a_revoked_token_is_refused_at_once_where_it_was_revoked_and_soon_elsewh
     async def main() -> None:
         rig = rig_of(token_cache_ms=60_000)
         token = rig.token()
-        assert (await ask(rig.application, "GET", "/v1/notes", token=token)).status == 200
+        assert (await ask(rig.asgi, "GET", "/v1/notes", token=token)).status == 200
         digest = digest_of_token(token)
         rig.memory.tokens[digest] = msgspec.structs.replace(rig.memory.tokens[digest], revoked_at=1)
-        assert (await ask(rig.application, "GET", "/v1/notes", token=token)).status == 200
+        assert (await ask(rig.asgi, "GET", "/v1/notes", token=token)).status == 200
         rig.authenticator.forget(rig.memory.tokens[digest].id)
-        assert (await ask(rig.application, "GET", "/v1/notes", token=token)).status == 401
+        assert (await ask(rig.asgi, "GET", "/v1/notes", token=token)).status == 401
 
     asyncio.run(main())
 
@@ -82,7 +82,7 @@ def test_tm_http_clock_an_expired_token_stays_expired_when_the_clock_goes_back_o
         token = rig.token(expires_at=clock.now_ms() + 1000)
 
         async def status() -> int:
-            return (await ask(rig.application, "GET", "/v1/notes", token=token)).status
+            return (await ask(rig.asgi, "GET", "/v1/notes", token=token)).status
 
         assert await status() == 200
         monotonic[0] += 2_000_000_000  # two seconds pass and the wall clock does not show them
@@ -108,9 +108,9 @@ def test_a_role_may_do_what_its_audience_says_and_nothing_else(role: Any) -> Non
         rig = rig_of()
         token = rig.token(role=role)
         wanted = 200 if role == "admin" else 403
-        assert (await ask(rig.application, "GET", "/v1/admin", token=token)).status == wanted
+        assert (await ask(rig.asgi, "GET", "/v1/admin", token=token)).status == wanted
         wanted = 200 if role in MAY["runner"] else 403
-        assert (await ask(rig.application, "GET", "/v1/notes", token=token)).status == wanted
+        assert (await ask(rig.asgi, "GET", "/v1/notes", token=token)).status == wanted
 
     asyncio.run(main())
 
@@ -120,10 +120,10 @@ def test_an_admin_acts_on_the_tenant_it_names_and_nobody_else_can() -> None:
         rig = rig_of()
         admin, runner = rig.token("", "admin"), rig.token("acme")
         path = "/v1/tenants/x"
-        assert (await ask(rig.application, "GET", path, token=admin, hatchway_tenant="globex")).json == {"tenant": "globex"}
-        assert (await ask(rig.application, "GET", path, token=admin, hatchway_tenant="../x")).status == 400
-        assert (await ask(rig.application, "GET", path, token=runner, hatchway_tenant="globex")).status == 403
-        assert (await ask(rig.application, "GET", path, token=runner, hatchway_tenant="acme")).json == {"tenant": "acme"}
+        assert (await ask(rig.asgi, "GET", path, token=admin, hatchway_tenant="globex")).json == {"tenant": "globex"}
+        assert (await ask(rig.asgi, "GET", path, token=admin, hatchway_tenant="../x")).status == 400
+        assert (await ask(rig.asgi, "GET", path, token=runner, hatchway_tenant="globex")).status == 403
+        assert (await ask(rig.asgi, "GET", path, token=runner, hatchway_tenant="acme")).json == {"tenant": "acme"}
 
     asyncio.run(main())
 
@@ -132,8 +132,8 @@ def test_failures_are_counted_and_reported_once_a_second_for_each_address() -> N
     async def main() -> None:
         rig = rig_of()
         for _ in range(50):
-            await ask(rig.application, "GET", "/v1/notes", authorization="Bearer x")
-        await ask(rig.application, "GET", "/v1/notes", authorization="Bearer x", address="192.0.2.2")
+            await ask(rig.asgi, "GET", "/v1/notes", authorization="Bearer x")
+        await ask(rig.asgi, "GET", "/v1/notes", authorization="Bearer x", address="192.0.2.2")
         assert rig.memory.failures[0] == ("192.0.2.1", 1)
         assert ("192.0.2.2", 1) in rig.memory.failures
         assert len(rig.memory.failures) <= 10

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import json
-from typing import Any
+from typing import Any, Literal
 
 import cbor2
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gateway.configuration import Configuration
 from gateway.errors import BadRequest
 from gateway.http.decoding import decode_cbor, decode_json
-from gateway.http.negotiation import encode, wants_cbor
+from gateway.http.negotiation import decode_body, encode, wants_cbor
+from gateway.http.operations import Operation
+from sandbox.wire import Language
 
 CAPS: Any = {"depth_max": 16, "items_max": 1000}
 PLAIN = st.recursive(
@@ -93,3 +97,27 @@ def test_half_a_surrogate_pair_in_a_result_is_told_somehow_in_both_forms() -> No
 )
 def test_cbor_is_answered_when_it_is_preferred(accept: str, wanted: bool) -> None:
     assert wants_cbor(accept) is wanted
+
+
+class Asked(msgspec.Struct, forbid_unknown_fields=True):
+    language: Language | None = None
+    mode: Literal["wait", "async"] = "wait"
+    inner: dict[str, int] = {}
+
+
+@pytest.mark.parametrize(
+    ("sent", "hint"),
+    [
+        ({"language": "ruby"}, "there are: python, type_script, javascript, shell"),
+        ({"mode": "later"}, "there are: async, wait"),
+        ({"lang": "python"}, "there are: language, mode, inner"),
+        ({"inner": {"a": "b"}}, None),
+        ([], None),
+    ],
+)
+def test_what_does_not_fit_is_told_with_what_would(sent: Any, hint: str | None) -> None:
+    nothing: Any = None
+    operation = Operation("POST", "/v1/asked", "Asked", nothing, body=Asked, name="asked")
+    with pytest.raises(BadRequest) as refused:
+        decode_body(operation, json.dumps(sent).encode(), "application/json", Configuration())
+    assert refused.value.error.hint == hint

@@ -19,7 +19,7 @@ def rig_of(**settings: Any) -> Rig:
 
 
 async def make(rig: Rig, token: str, key: str, text: str = "a") -> Reply:
-    return await ask(rig.application, "POST", "/v1/notes", {"text": text}, token=token, idempotency_key=key)
+    return await ask(rig.asgi, "POST", "/v1/notes", {"text": text}, token=token, idempotency_key=key)
 
 
 def test_a_repeated_request_gets_the_first_answer_and_is_not_done_again() -> None:
@@ -44,7 +44,7 @@ def test_another_request_under_the_same_key_is_refused() -> None:
         await make(rig, token, "k1")
         other = await make(rig, token, "k1", "b")
         assert (other.status, other.code) == (422, "IDEMPOTENCY_KEY_REUSED")
-        elsewhere = await ask(rig.application, "POST", "/v1/echo", {"text": "a"}, token=token, idempotency_key="k1")
+        elsewhere = await ask(rig.asgi, "POST", "/v1/echo", {"text": "a"}, token=token, idempotency_key="k1")
         assert elsewhere.status == 422
         colleague = await make(rig, rig.token(), "k1")
         assert colleague.status == 422
@@ -80,14 +80,14 @@ def test_a_second_request_while_the_first_is_under_way_is_told_so() -> None:
     async def main() -> None:
         rig = rig_of()
         token = rig.token()
-        one = asyncio.create_task(ask(rig.application, "POST", "/v1/wait", token=token, idempotency_key="k1"))
+        one = asyncio.create_task(ask(rig.asgi, "POST", "/v1/wait", token=token, idempotency_key="k1"))
         while rig.notes.running < 1:
             await asyncio.sleep(0)
-        two = await ask(rig.application, "POST", "/v1/wait", token=token, idempotency_key="k1")
+        two = await ask(rig.asgi, "POST", "/v1/wait", token=token, idempotency_key="k1")
         assert (two.status, two.code) == (409, "IDEMPOTENCY_IN_PROGRESS")
         rig.notes.gate.set()
         assert (await one).status == 200
-        three = await ask(rig.application, "POST", "/v1/wait", token=token, idempotency_key="k1")
+        three = await ask(rig.asgi, "POST", "/v1/wait", token=token, idempotency_key="k1")
         assert (three.status, rig.notes.begun) == (200, 1)
 
     asyncio.run(main())
@@ -97,7 +97,7 @@ def test_a_client_that_left_finds_the_answer_when_it_asks_again() -> None:
     async def main() -> None:
         rig = rig_of()
         token = rig.token()
-        one = asyncio.create_task(ask(rig.application, "POST", "/v1/wait", token=token, idempotency_key="k1"))
+        one = asyncio.create_task(ask(rig.asgi, "POST", "/v1/wait", token=token, idempotency_key="k1"))
         while rig.notes.running < 1:
             await asyncio.sleep(0)
         one.cancel()
@@ -108,7 +108,7 @@ def test_a_client_that_left_finds_the_answer_when_it_asks_again() -> None:
         while rig.notes.running:
             await asyncio.sleep(0)
         await asyncio.sleep(0)
-        again = await ask(rig.application, "POST", "/v1/wait", token=token, idempotency_key="k1")
+        again = await ask(rig.asgi, "POST", "/v1/wait", token=token, idempotency_key="k1")
         assert (again.status, again.headers["idempotency-replayed"]) == (200, "true")
         assert rig.notes.begun == 1
 
@@ -120,9 +120,9 @@ def test_an_answer_with_a_secret_is_kept_nowhere_and_the_operation_not_repeated(
         rig = rig_of()
         token = rig.token()
         body = {"text": "a"}
-        first = await ask(rig.application, "POST", "/v1/secrets", body, token=token, idempotency_key="k1")
+        first = await ask(rig.asgi, "POST", "/v1/secrets", body, token=token, idempotency_key="k1")
         assert first.json == {"secret": SECRET}
-        second = await ask(rig.application, "POST", "/v1/secrets", body, token=token, idempotency_key="k1")
+        second = await ask(rig.asgi, "POST", "/v1/secrets", body, token=token, idempotency_key="k1")
         assert (second.status, second.code) == (409, "IDEMPOTENCY_ANSWER_WITHHELD")
         assert rig.notes.made == 1
         assert SECRET.encode() not in b"".join(kept.response or b"" for kept in rig.memory.keys.values())

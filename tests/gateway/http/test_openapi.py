@@ -16,6 +16,7 @@ from gateway.http import health, openapi
 from gateway.http.assembly import operations_of, table_of_operations
 from gateway.http.operations import Call, Operation
 from gateway.http.routing import Routes
+from gateway.readiness import NothingToPrepare
 from tests.gateway.http.asking import ask
 from tests.gateway.http.rig import Note, Rig
 
@@ -23,7 +24,7 @@ PAGE = Path(openapi.__file__).parent / "page"
 
 
 def document_of(rig: Rig) -> dict[str, Any]:
-    found: dict[str, Any] = asyncio.run(ask(rig.application, "GET", "/openapi.json")).json
+    found: dict[str, Any] = asyncio.run(ask(rig.asgi, "GET", "/openapi.json")).json
     return found
 
 
@@ -32,7 +33,7 @@ def whole_table() -> list[Operation]:
     nobody: Any = None
     rig = Rig(Configuration())
     table = operations_of(nobody, nobody, rig.admission)
-    table += health.operations(rig.configuration, rig.telemetry, rig.admission, health.NothingToPrepare())
+    table += health.operations(rig.configuration, rig.telemetry, rig.admission, NothingToPrepare())
     return table + openapi.operations(table, "1")
 
 
@@ -77,13 +78,13 @@ def test_answers_and_problems_fit_their_schemas() -> None:
 
     async def main() -> None:
         token = rig.token()
-        note = await ask(rig.application, "POST", "/v1/echo", {"text": "a"}, token=token)
+        note = await ask(rig.asgi, "POST", "/v1/echo", {"text": "a"}, token=token)
         good = document["paths"]["/v1/echo"]["post"]["responses"]["200"]["content"]["application/json"]["schema"]
         check(note.json, good)
         for reply in (
-            await ask(rig.application, "POST", "/v1/echo", {"text": "a"}),
-            await ask(rig.application, "POST", "/v1/echo", {"text": 1}, token=token),
-            await ask(rig.application, "GET", "/nowhere"),
+            await ask(rig.asgi, "POST", "/v1/echo", {"text": "a"}),
+            await ask(rig.asgi, "POST", "/v1/echo", {"text": 1}, token=token),
+            await ask(rig.asgi, "GET", "/nowhere"),
         ):
             check(reply.json, {"$ref": "#/components/schemas/Problem"})
 
@@ -98,15 +99,15 @@ def test_a_stream_is_documented_as_one() -> None:
 
 def test_the_page_fetches_nothing_from_elsewhere_and_has_nothing_inline() -> None:
     rig = Rig(Configuration(access_log=False))
-    page = asyncio.run(ask(rig.application, "GET", "/docs"))
+    page = asyncio.run(ask(rig.asgi, "GET", "/docs"))
     html = page.body.decode()
     policy = page.headers["content-security-policy"]
     assert "unsafe-inline" not in policy and "script-src 'self'" in policy
     assert not re.search(r"https?://|<style|<script>|\son\w+=|style=", html)
     for name in re.findall(r'(?:src|href)="docs/([^"]+)"', html):
-        got = asyncio.run(ask(rig.application, "GET", f"/docs/{name}"))
+        got = asyncio.run(ask(rig.asgi, "GET", f"/docs/{name}"))
         assert got.status == 200
-    assert asyncio.run(ask(rig.application, "GET", "/docs/other.js")).status == 404
+    assert asyncio.run(ask(rig.asgi, "GET", "/docs/other.js")).status == 404
     assert "innerHTML" not in (PAGE / "docs.js").read_text("utf-8")
 
 

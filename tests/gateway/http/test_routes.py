@@ -49,7 +49,7 @@ class House:
     async def ask(
         self, method: str, target: str, body: Any = b"", *, tenant: str = "acme", role: str = "operator", **headers: str
     ) -> Reply:
-        return await ask(self.face.application, method, target, body, token=self.tokens[tenant, role], **headers)
+        return await ask(self.face.asgi, method, target, body, token=self.tokens[tenant, role], **headers)
 
 
 def live_in(tmp_path: Path, test: Callable[[House], Awaitable[None]]) -> None:

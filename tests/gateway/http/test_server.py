@@ -17,8 +17,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from gateway.configuration import Configuration, ConfigurationError
-from gateway.http.health import LanguageState
 from gateway.http.server import Server, tls_context
+from gateway.readiness import LanguageState, NothingToPrepare
 from tests.gateway.http.asking import ask
 from tests.gateway.http.rig import Rig, running
 from tests.gateway.http.wire import H2Client, connected, exchange, status_of
@@ -161,8 +161,8 @@ def test_shutdown_finishes_what_runs_and_refuses_what_comes() -> None:
         idle_writer.close()
         with pytest.raises(OSError):
             await asyncio.open_connection("127.0.0.1", port)
-        assert (await ask(rig.application, "GET", "/v1/nothing")).code == "STOPPING"
-        assert (await ask(rig.application, "GET", "/readyz")).status == 503
+        assert (await ask(rig.asgi, "GET", "/v1/nothing")).code == "STOPPING"
+        assert (await ask(rig.asgi, "GET", "/readyz")).status == 503
         assert not stopping.done()
         rig.notes.gate.set()
         answer = await running_one
@@ -190,16 +190,16 @@ def test_shutdown_ends_what_does_not_end_by_itself() -> None:
 
 
 def test_readiness_tells_how_far_each_language_is() -> None:
-    class Half:
+    class Half(NothingToPrepare):
         def languages(self) -> dict[str, LanguageState]:
             return {"shell": LanguageState(ready=True, progress=1.0), "python": LanguageState(ready=False, progress=0.25)}
 
     async def main() -> None:
         rig = Rig(Configuration(access_log=False), Half())
-        reply = await ask(rig.application, "GET", "/readyz")
+        reply = await ask(rig.asgi, "GET", "/readyz")
         assert reply.status == 503
         assert reply.json["languages"]["python"] == {"ready": False, "progress": 0.25, "problem": None}
-        assert (await ask(rig.application, "GET", "/healthz")).status == 200
+        assert (await ask(rig.asgi, "GET", "/healthz")).status == 200
 
     asyncio.run(main())
 
@@ -208,9 +208,9 @@ def test_readiness_tells_how_far_each_language_is() -> None:
 def test_metrics_are_for_whom_the_setting_says(setting: Any, status: int) -> None:
     async def main() -> None:
         rig = rig_of(metrics=setting)
-        assert (await ask(rig.application, "GET", "/metrics")).status == status
+        assert (await ask(rig.asgi, "GET", "/metrics")).status == status
         if setting == "admin":
-            assert (await ask(rig.application, "GET", "/metrics", token=rig.token("", "admin"))).status == 200
-            assert (await ask(rig.application, "GET", "/metrics", token=rig.token())).status == 403
+            assert (await ask(rig.asgi, "GET", "/metrics", token=rig.token("", "admin"))).status == 200
+            assert (await ask(rig.asgi, "GET", "/metrics", token=rig.token())).status == 403
 
     asyncio.run(main())

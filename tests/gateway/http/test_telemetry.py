@@ -7,8 +7,12 @@ import json
 import logging
 import subprocess
 import sys
+import urllib.request
+from pathlib import Path
+from typing import Any
 
 from gateway.telemetry import JsonLines, Telemetry, request_id
+from tests.gateway.serving import serving
 
 
 def test_metrics_count_by_operation_and_status() -> None:
@@ -54,12 +58,46 @@ def test_spans_cost_nothing_when_they_are_off() -> None:
 
 def test_spans_are_children_of_the_callers_when_they_are_on() -> None:
     code = (
-        "from gateway.telemetry import Telemetry\nfrom opentelemetry import trace\nt = Telemetry(tracing='console')\n"
+        "from gateway.telemetry import Telemetry, step, stepping\nfrom opentelemetry import trace\n"
+        "t = Telemetry(tracing='console')\n"
         "carrier = {'traceparent': '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'}\n"
         "with t.span('outer', carrier=carrier, operation='x'):\n"
-        "    with t.span('inner'):\n"
+        "    with step('inner'):\n"
         "        print(format(trace.get_current_span().get_span_context().trace_id, '032x'))\n"
+        "    later = stepping()\n"
+        "with later('later'):\n"
+        "    print(format(trace.get_current_span().get_span_context().trace_id, '032x'))\n"
+        "with step('nobodys'): pass\n"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert done.stdout.strip() == "0af7651916cd43dd8448eb211c80319c"
-    assert '"name": "inner"' in done.stderr
+    assert done.stdout.split() == ["0af7651916cd43dd8448eb211c80319c"] * 2
+    assert '"name": "inner"' in done.stderr and '"name": "later"' in done.stderr and "nobodys" not in done.stderr
+
+
+def test_every_step_of_the_way_of_a_run_is_a_span_of_its_request(tmp_path: Path) -> None:
+    with serving(tmp_path / "data", settings={"HATCHWAY_TRACING": "console"}) as gateway:
+        headers = {"Authorization": f"Bearer {gateway.token}", "Content-Type": "application/json"}
+        body = json.dumps({"code": "1 + 1", "language": "javascript"}).encode()
+        with urllib.request.urlopen(urllib.request.Request(gateway.url + "/v1/runs", body, headers), timeout=60) as answer:
+            assert answer.status == 200
+        gateway.stop()
+    text = (tmp_path / "data.log").read_text("utf-8")
+    decoder, spans, at = json.JSONDecoder(), list[Any](), text.find("{\n")
+    while at >= 0:
+        span, end = decoder.raw_decode(text, at)
+        spans.append(span)
+        at = text.find("{\n", end)
+    (request,) = [one["context"]["trace_id"] for one in spans if one["name"] == "http.request"]
+    steps = {one["name"] for one in spans if one["context"]["trace_id"] == request}
+    wanted = {
+        "authenticate",
+        "admit",
+        "read body",
+        "run_once",
+        "session.open",
+        "policy.decide",
+        "hooks",
+        "sandbox.run",
+        "store.write",
+    }
+    assert wanted <= steps

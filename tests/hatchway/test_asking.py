@@ -1,0 +1,149 @@
+"""What the clients do when the gateway is busy, breaks off or is slow; and that both kinds have the same verbs."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from hatchway import AsyncClient, AsyncSandbox, Client, Sandbox, asking
+from hatchway.async_client import AsyncRemoteFiles, AsyncRemoteSandbox
+from hatchway.client import RemoteFiles, RemoteSandbox
+from sandbox.errors import RequestError
+
+RUN = {"id": "r1", "session_id": "s", "state": "finished", "result": None}
+SESSION = {"id": "s", "language": "python"}
+
+
+def http(status: int, body: Any, *headers: str) -> bytes:
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    head = [
+        f"HTTP/1.1 {status} X",
+        f"content-length: {len(data)}",
+        "content-type: application/json",
+        "connection: close",
+        *headers,
+    ]
+    return "\r\n".join(head).encode() + b"\r\n\r\n" + data
+
+
+def problem(status: int, code: str) -> bytes:
+    return http(status, {"code": code, "message": code}, "retry-after: 0")
+
+
+def events(*told: tuple[int, str, Any], whole: bool = True) -> bytes:
+    text = "".join(f"id: {number}\nevent: {kind}\ndata: {json.dumps(data)}\n\n" for number, kind, data in told).encode()
+    length = len(text) if whole else len(text) + 1000
+    return f"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {length}\r\n\r\n".encode() + text
+
+
+class Script:
+    """A server that answers one connection after the other with the next of its lines, and keeps what it was asked."""
+
+    def __init__(self, *answers: bytes) -> None:
+        self._answers = list(answers)
+        self.asked: list[str] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        for answer in self._answers:
+            connection, _ = self._listener.accept()
+            with connection:
+                head = b""
+                while b"\r\n\r\n" not in head:
+                    head += connection.recv(65536)
+                self.asked.append(head.decode("latin-1"))
+                connection.sendall(answer)
+                connection.shutdown(socket.SHUT_WR)
+                while connection.recv(65536):
+                    continue
+
+    def close(self) -> None:
+        self._listener.close()
+
+
+@contextmanager
+def playing(*answers: bytes) -> Iterator[tuple[Script, Client]]:
+    script = Script(*answers)
+    try:
+        with Client(script.url, "hw_x") as client:
+            yield script, client
+    finally:
+        script.close()
+
+
+def test_a_program_that_was_not_begun_is_sent_again() -> None:
+    refusals = [problem(429, "RATE_EXCEEDED"), problem(503, "NOT_READY")]
+    with playing(*refusals, http(200, {**RUN, "result": {"status": "ok", "result": 7}})) as (script, client):
+        assert client.run("7").result == 7
+        assert len(script.asked) == 3
+
+
+@pytest.mark.parametrize("answer", [problem(503, "WORKER_LOST"), problem(503, "DEADLINE_EXCEEDED"), http(502, b"bad gateway")])
+def test_a_program_that_may_have_begun_is_not_sent_again(answer: bytes) -> None:
+    with playing(answer) as (script, client):
+        with pytest.raises(RequestError):
+            client.run("7")
+        assert len(script.asked) == 1
+
+
+def test_what_is_safe_to_repeat_is_repeated_under_one_key() -> None:
+    with playing(problem(503, "WORKER_LOST"), http(201, SESSION)) as (script, client):
+        assert client.sandbox().id == "s"
+        keys = {line for head in script.asked for line in head.splitlines() if line.startswith("idempotency-key")}
+        assert len(script.asked) == 2 and len(keys) == 1
+
+
+def test_a_stream_that_breaks_off_is_taken_up_where_it_was() -> None:
+    first = events((1, "started", {"id": "r1"}), (2, "stdout", "a"), whole=False)
+    rest = events((3, "stdout", "b"), (4, "result", RUN))
+    with playing(http(200, SESSION), first, rest) as (script, client):
+        told = [(event.kind, event.number) for event in client.session("s").stream("...")]
+    assert told == [("started", 1), ("stdout", 2), ("stdout", 3), ("result", 4)]
+    assert script.asked[2].startswith("GET /v1/runs/r1/events ") and "last-event-id: 2" in script.asked[2]
+
+
+def test_a_stream_that_breaks_off_before_its_run_is_known_is_not_begun_again() -> None:
+    with playing(http(200, SESSION), events(whole=False)) as (script, client):
+        with pytest.raises(asking.Unreachable, match="broke off"):
+            list(client.session("s").stream("..."))
+        assert len(script.asked) == 2
+
+
+def test_the_asynchronous_client_takes_up_a_stream_too() -> None:
+    first = events((1, "started", {"id": "r1"}), whole=False)
+    script = Script(http(200, SESSION), first, events((2, "result", RUN)))
+
+    async def main() -> list[str]:
+        async with AsyncClient(script.url, "hw_x") as client:
+            box = await client.session("s")
+            return [event.kind async for event in box.stream("...")]
+
+    assert asyncio.run(main()) == ["started", "result"]
+    script.close()
+
+
+def verbs(kind: type) -> set[str]:
+    return {name for name, _ in inspect.getmembers(kind) if not name.startswith("_")}
+
+
+LOCAL_ONLY = {"history", "record", "recording", "registry", "restore", "resume", "snapshot_id"}
+"""A gateway restores and resumes itself; its tools are its operator's."""
+
+
+def test_remote_sandboxes_have_the_verbs_of_local_ones_and_both_clients_the_same() -> None:
+    assert verbs(Sandbox) - LOCAL_ONLY - {"files"} <= verbs(RemoteSandbox)
+    assert verbs(AsyncSandbox) - LOCAL_ONLY - {"files"} <= verbs(AsyncRemoteSandbox)
+    assert verbs(Client) == verbs(AsyncClient)
+    assert verbs(RemoteSandbox) == verbs(AsyncRemoteSandbox)
+    assert verbs(RemoteFiles) == verbs(AsyncRemoteFiles)
