@@ -16,23 +16,28 @@ Does not know: how runs are put away and resumed (`gateway.runs`).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any, Literal
 
 import msgspec
 
 from gateway.errors import Conflict, Forbidden, GatewayError, missing
 from gateway.policies import now_ms
-from gateway.records import Approval, Principal, Record, Session
+from gateway.records import Approval, Principal, Record, Run, Session, Verdict
 from gateway.stores.interface import AppendAudit, Change, PutApproval, Store, UseApproval
 from gateway.uuids import uuid7
 from policy import Decision
-from sandbox.capabilities import ToolError
+from policy.decisions import Approval as Wanted
+from sandbox.capabilities import ApprovalPolicy, ToolError
 from sandbox.errors import Suspend
 
 ANYONE = "anyone"
 ALWAYS_MS = 365 * 86_400_000
 """How long an "always" is kept: longer than any session should be."""
+
+DECLARED_BY = "approver"
+DECLARED_WITHIN_MS = 900_000
+"""Who decides, and for how long, about a capability that wants an approval by its own declaration."""
 
 Choice = Literal["approve", "approve_always", "reject", "reject_always", "cancel"]
 
@@ -53,6 +58,19 @@ class Asked(Record, frozen=True, kw_only=True):
     declaration: str
     arguments: dict[str, Any]
     requested_by: str
+
+
+def owed(decision: Decision, declared: ApprovalPolicy) -> Decision:
+    """What the policy decided, and what the capability itself wants: the stricter of both.
+
+    `manual` wants a person even where the policy asks nobody, or approves by a rule; `{"auto": {"rule": …}}` wants one unless
+    that very rule of the policy decided."""
+    if declared == "none" or decision.verdict == "deny":
+        return decision
+    if isinstance(declared, dict) and declared.get("auto", {}).get("rule") in (decision.rule, decision.auto):
+        return decision
+    wanted = decision.approvals or (Wanted(DECLARED_BY, DECLARED_WITHIN_MS, "declared"),)
+    return msgspec.structs.replace(decision, verdict="ask", auto=None, approvals=wanted)
 
 
 def binding_of(asked: Asked, policy: str, approver: str) -> str:
@@ -155,14 +173,29 @@ class Approvals:
         return await self._settle(found, verdict, principal.name, said.decision.endswith("_always"), said.reason[:1000], now)
 
     async def _settle(self, found: Approval, verdict: Any, by: str, always: bool, reason: str, now: int) -> Approval:
-        expires_at = now + ALWAYS_MS if always else found.expires_at
-        settled = msgspec.structs.replace(
-            found, verdict=verdict, decided_by=by, decided_at=now, always=always, reason=reason, expires_at=expires_at
-        )
-        data = {"capability": found.capability, "verdict": verdict, "always": always, "reason": reason}
-        audit = AppendAudit(at=now, kind="approval.decided", actor=by, subject=found.id, data=data)
-        await self._store.write(found.tenant, [PutApproval(approval=settled), audit])
-        return settled
+        put, audit = _settling(found, verdict, by, always, reason, now)
+        await self._store.write(found.tenant, [put, audit])
+        return put.approval
+
+    async def withdrawn(self, run: Run, by: str) -> list[Change]:
+        """What must be written when a run that waits will not go on: nobody is asked about it any more."""
+        now = self._now()
+        pending = [one async for one in self._pending(run.tenant) if one.run_id == run.id]
+        return [change for one in pending for change in _settling(one, "cancelled", by, False, "the run was ended", now)]
+
+    async def undecided(self, tenant: str) -> set[str]:
+        """The runs that somebody is still asked about."""
+        return {one.run_id async for one in self._pending(tenant)}
+
+    async def _pending(self, tenant: str) -> AsyncIterator[Approval]:
+        after = None
+        while True:
+            page = await self._store.approvals(tenant, pending=True, after=after, limit=200)
+            for one in page.items:
+                yield one
+            after = page.next
+            if after is None:
+                return
 
     async def expire(self, tenant: str, limit: int = 1000) -> list[Approval]:
         """Settle what nobody decided in time; their runs go on and see a refusal."""
@@ -177,8 +210,22 @@ class Approvals:
         return settled
 
 
+def _settling(found: Approval, verdict: Verdict, by: str, always: bool, reason: str, now: int) -> tuple[PutApproval, AppendAudit]:
+    """What must be written to settle a pending approval. The store refuses it if somebody else was faster."""
+    expires_at = now + ALWAYS_MS if always else found.expires_at
+    settled = msgspec.structs.replace(
+        found, verdict=verdict, decided_by=by, decided_at=now, always=always, reason=reason, expires_at=expires_at
+    )
+    data = {"capability": found.capability, "verdict": verdict, "always": always, "reason": reason}
+    put = PutApproval(approval=settled, expect_pending=True)
+    return put, AppendAudit(at=now, kind="approval.decided", actor=by, subject=found.id, data=data)
+
+
 def _has_lapsed(one: Approval, now: int) -> bool:
-    return one.verdict in ("expired", "cancelled") or (one.verdict in (None, "approved") and one.expires_at <= now)
+    """Nobody said yes in time. One that was used did its part, and says nothing about the next call."""
+    return one.verdict in ("expired", "cancelled") or (
+        one.verdict in (None, "approved") and one.uses_left > 0 and one.expires_at <= now
+    )
 
 
 def _check_may_decide(principal: Principal, found: Approval) -> None:
@@ -187,7 +234,7 @@ def _check_may_decide(principal: Principal, found: Approval) -> None:
     if principal.name == found.requested_by:
         hint = f"somebody of {found.approver} must decide"
         raise Forbidden("PERMISSION_DENIED", "whoever asks cannot approve", hint)
-    if principal.role not in ("admin", "operator") and found.approver not in (principal.user, *principal.groups):
+    if principal.role not in ("admin", "operator") and found.approver not in (principal.user, principal.role, *principal.groups):
         raise Forbidden("PERMISSION_DENIED", f"this is for {found.approver} to decide")
 
 

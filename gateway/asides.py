@@ -14,7 +14,7 @@ from gateway.hooks.compiling import Compiler
 from gateway.hooks.inspection import BadModule
 from gateway.hooks.jobs import Changes, Done, Job
 from sandbox.capabilities import Capability
-from sandbox.errors import RequestError
+from sandbox.errors import RequestError, SetupError
 from sandbox.wire import RunStatus
 from sandbox.workers.interface import Aside, AsideOutcome, FileChanges, FileEntry, OnCall, Worker, WorkerLost
 
@@ -39,7 +39,7 @@ class WorkerForks:
         tools, on_call = self._uses(job.uses) if self._uses is not None and job.uses else ([], None)
         path, letter = job.letter
         try:
-            module = await _compiled(job)
+            module = await _compiled(job) if job.module else b""
         except BadModule as bad:
             return Done(failure=str(bad))
         aside = Aside(
@@ -60,6 +60,8 @@ class WorkerForks:
             return Done(failure="the worker died while the hook ran")
         except RequestError as refused:
             return Done(failure=refused.error.message)
+        except SetupError:
+            return Done(failure=f"{job.language.value if job.language else 'it'} is not ready here yet; see /readyz")
         return _done(outcome)
 
 
@@ -70,8 +72,6 @@ def _compiler() -> Compiler:
 
 async def _compiled(job: Job) -> bytes:
     """A hook's wasm module as native code: workers compile nothing."""
-    if not job.module:
-        return b""
     return await asyncio.to_thread(_compiler().compile, job.module, job.limits.memory_mb << 20)
 
 

@@ -1,6 +1,6 @@
 """Calls: the way of a capability call that a program made.
 
-    decide → hooks before → decide again → rate → approval → make the call (`gateway.capabilities`) → hooks after → note → answer
+    prepare → decide → hooks before → decide again → rate → approval → make the call → hooks after → note → answer
 
 Rules: every call is decided by the policy of the session, also one that a hook rewrote (THREAT[TM-HOOK-007]); the approval is
 bound to what is really called. A failure on the way is an answer to the program, never an exception out of here. Only a
@@ -9,23 +9,25 @@ suspension ends the run. Every call is noted for the audit with digests of what 
 
 from __future__ import annotations
 
-import functools
 import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.approvals import Approvals, Asked
+from gateway.approvals import Approvals, Asked, owed
+from gateway.asides import file_changes
 from gateway.capabilities.catalogue import Catalogue
-from gateway.capabilities.invocation import ToolCall, make, prepare
+from gateway.capabilities.invocation import ToolCall, bounded, make, prepare, rewrite
 from gateway.capabilities.sources import Caller
 from gateway.errors import GatewayError
 from gateway.events import Feed
 from gateway.hookbook import HookBook
 from gateway.hooks.events import HookEvent
 from gateway.policies import Gate
-from gateway.records import Principal, Session
+from gateway.records import Principal, Run, Session
+from gateway.stores.interface import Change
+from gateway.telemetry import stepping
 from gateway.uuids import uuid7
 from policy import Decision
 from sandbox.capabilities import Capability, ToolCallContext, ToolError, digest
@@ -48,10 +50,9 @@ class CallContext:
     note: Callable[..., None]
     left: list[FileChanges] = field(default_factory=list)
 
-    @property
-    def caller(self) -> Caller:
-        """As capabilities see it."""
-        return Caller(self.session.tenant, self.session.id, self)
+    def caller(self, capability: str) -> Caller:
+        """As the capability that is called sees it."""
+        return Caller(self.session.tenant, self.session.id, self, capability)
 
 
 class Calls:
@@ -65,11 +66,13 @@ class Calls:
 
     def answering(self, context: CallContext, feed: Feed | None = None) -> OnCall:
         """What a worker asks when a program calls a capability."""
+        step = stepping()
 
         async def answer(name: str, args: list[Any], kwargs: dict[str, Any]) -> CallReply:
             call = ToolCallContext(name, args, kwargs)
             started_ns = time.monotonic_ns()
-            reply = await self._answer(context, call)
+            with step("call", capability=name):
+                reply = await self._answer(context, call)
             self._note(context, call, reply, (time.monotonic_ns() - started_ns) // 1_000_000)
             if feed is not None:
                 status = "waiting" if reply.suspended else "error" if reply.error else "ok"
@@ -94,42 +97,78 @@ class Calls:
 
     async def _call(self, context: CallContext, asked: ToolCallContext) -> Any:
         """The whole way of a call."""
-        session, caller, catalogue = context.session, context.caller, self._catalogue
-        call = prepare(catalogue, caller, asked)
+        call = prepare(self._catalogue, context.caller(asked.name), asked)
         decision = _decide(context, call)
-        data = {"tool_name": call.name, "tool_call_id": uuid7(), "arguments": dict(call.arguments)}
-        fire = functools.partial(self._hooks.fire, note=context.note, target=call.name, run_id=context.run_id)
-        fired = await fire(HookEvent.PRE_TOOL_USE, session, data, decision.hooks, gate=_CallGate(context, catalogue))
-        if fired.data["arguments"] != data["arguments"]:
-            call = prepare(catalogue, caller, ToolCallContext(call.name, [], dict(fired.data["arguments"])))
-            decision = _decide(context, call)
+        told = {"tool_name": call.name, "tool_call_id": uuid7(), "arguments": dict(call.arguments)}
+        rewritten = await self._hooks_before(context, decision, call, told)
+        if rewritten is not None:
+            call = rewritten
+            decision = _decide(context, call)  # THREAT[TM-HOOK-007]: a rewritten call is a new request
         await self._permit(context, call, decision)
         value, failed = None, None
         try:
-            value = await make(catalogue, call)
+            value = await make(self._catalogue, bounded(call, decision.limits))
         except ToolError as error:
             failed = error
-        after = {**fired.data, "result": value, "error": failed.message if failed else None, "success": failed is None}
-        told = (await fire(HookEvent.POST_TOOL_USE, session, after, decision.hooks)).data
-        if told["error"] is None:
-            return told["result"]
-        if failed is not None and told["error"] == failed.message:
+        return await self._hooks_after(context, decision, {**told, "arguments": dict(call.arguments)}, value, failed)
+
+    async def _hooks_before(
+        self, context: CallContext, decision: Decision, call: ToolCall, told: dict[str, Any]
+    ) -> ToolCall | None:
+        """The call as the hooks left it, if one rewrote it. Raises if one blocks."""
+        gate = _CallGate(context, self._catalogue, call)
+        fired = await self._fire(HookEvent.PRE_TOOL_USE, context, decision, told, gate)
+        if fired["arguments"] == told["arguments"]:
+            return None
+        return rewrite(self._catalogue, call, fired["arguments"])
+
+    async def _hooks_after(
+        self, context: CallContext, decision: Decision, told: dict[str, Any], value: Any, failed: ToolError | None
+    ) -> Any:
+        """The answer as the hooks left it. Raises `ToolError` for a failure, theirs or the call's."""
+        ended = {**told, "result": value, "error": failed.message if failed else None, "success": failed is None}
+        fired = await self._fire(HookEvent.POST_TOOL_USE, context, decision, ended)
+        if fired["error"] is None:
+            return fired["result"]
+        if failed is not None and fired["error"] == failed.message:
             raise failed
-        raise ToolError("TOOL_ERROR", str(told["error"]))
+        raise ToolError("TOOL_ERROR", str(fired["error"]))
+
+    async def _fire(
+        self, event: HookEvent, context: CallContext, decision: Decision, told: dict[str, Any], gate: _CallGate | None = None
+    ) -> Mapping[str, Any]:
+        """What the hooks made of it. Files they wrote are stored with the run, like those of `write_text`."""
+        name = told["tool_name"]
+        fired = await self._hooks.fire(
+            event, context.session, told, decision.hooks, note=context.note, target=name, gate=gate, run_id=context.run_id
+        )
+        context.left.extend(map(file_changes, fired.changes))
+        return fired.data
 
     async def _permit(self, context: CallContext, call: ToolCall, decision: Decision) -> None:
         """Count the decision's rates and take its approval. Raises if there is none to be had."""
-        session = context.session
-        context.gate.count(call.name, decision)
         asked = Asked(
-            session=session,
+            session=context.session,
             run_id=context.run_id,
             capability=call.name,
             declaration=call.declaration,
             arguments=dict(call.arguments),
             requested_by=context.principal.name,
         )
-        await self._approvals.gate(asked, decision, context.gate.policy.digest)
+        counted = context.gate.count(call.name, decision)
+        try:
+            await self._approvals.gate(asked, decision, context.gate.policy.digest)
+        except Suspend:
+            counted.give_back()  # a call that waits was not made: it counts when it is
+            raise
+
+    async def withdrawn(self, run: Run, by: str) -> list[Change]:
+        """What must be written about the calls of a run that waits and will not go on."""
+        return await self._approvals.withdrawn(run, by)
+
+    async def undecided(self, tenant: str) -> set[str]:
+        """The runs that wait for somebody."""
+        return await self._approvals.undecided(tenant)
 
     def _note(self, context: CallContext, call: ToolCallContext, reply: CallReply, duration_ms: int) -> None:
         context.note(
@@ -146,22 +185,23 @@ class Calls:
 class _CallGate:
     """Asked after every hook that rewrote a call: may it still be made?"""
 
-    def __init__(self, context: CallContext, catalogue: Catalogue) -> None:
+    def __init__(self, context: CallContext, catalogue: Catalogue, call: ToolCall) -> None:
         self._context = context
         self._catalogue = catalogue
+        self._call = call
 
     async def check(self, event: HookEvent, data: Mapping[str, Any]) -> str | None:
-        rewritten = ToolCallContext(data["tool_name"], [], dict(data["arguments"]))
         try:
-            _decide(self._context, prepare(self._catalogue, self._context.caller, rewritten))
+            _decide(self._context, rewrite(self._catalogue, self._call, data["arguments"]))
         except ToolError as refused:
             return refused.message
         return None
 
 
 def _decide(context: CallContext, call: ToolCall) -> Decision:
+    """What the policy and the capability's own declaration say. Raises if it is no."""
     decision = context.gate.decide(call.name, call.arguments)
     if decision.verdict == "deny":
         because = f": {decision.because}" if decision.because else ""
         raise ToolError("PERMISSION_DENIED", f"the policy refuses {call.name}{because}")
-    return decision
+    return owed(decision, call.held.capability.approval_policy)

@@ -247,10 +247,11 @@ def _answer(message: bytes) -> _Answer:
 
 def _serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
-    while header := incoming.read(4):
-        answer = msgspec.json.encode(_answer(incoming.read(int.from_bytes(header, "big"))))
-        outgoing.write(len(answer).to_bytes(4, "big") + answer)
-        outgoing.flush()
+    with contextlib.suppress(BrokenPipeError):  # whoever asked has died
+        while header := incoming.read(4):
+            answer = msgspec.json.encode(_answer(incoming.read(int.from_bytes(header, "big"))))
+            outgoing.write(len(answer).to_bytes(4, "big") + answer)
+            outgoing.flush()
 
 
 if __name__ == "__main__":

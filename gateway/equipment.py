@@ -30,6 +30,8 @@ from gateway.capabilities.servers import ServerSource, ServerSpec
 from gateway.capabilities.sources import Caller
 from gateway.configuration import ConfigurationError
 from gateway.egress import Decide, Egress, EgressRefused
+from gateway.errors import GatewayError
+from gateway.policies import Gate
 from gateway.vault import Vault
 from sandbox.capabilities import ToolError
 from sandbox.errors import RequestError
@@ -61,16 +63,20 @@ def guarded(equipment: Equipment) -> Egress:
     return Egress(ports=equipment.ports, allow_private=equipment.allow_private)
 
 
-def decide_for(caller: Caller) -> Decide:
-    """The session's policy on connections."""
+def connecting(gate: Gate) -> Decide:
+    """A session's policy on connections. Each that is permitted counts towards its rates."""
 
     def decide(host: str, port: int, scheme: str) -> None:
-        decision = caller.context.gate.decide("net.connect", {"host": host, "port": port})
-        if decision.verdict != "allow":
-            because = f": {decision.because}" if decision.because else ""
-            raise EgressRefused("PERMISSION_DENIED", f"the policy refuses net.connect to {host}:{port}{because}")
+        try:
+            gate.require("net.connect", {"host": host, "port": port})
+        except GatewayError as refused:
+            raise EgressRefused(refused.code, f"{refused} ({host}:{port})") from None
 
     return decide
+
+
+def decide_for(caller: Caller) -> Decide:
+    return connecting(caller.context.gate)
 
 
 class PolicedSecrets:
@@ -81,9 +87,10 @@ class PolicedSecrets:
 
     async def use(self, caller: Caller, name: str, host: str) -> str:
         if caller.context is not None:  # a server's own headers are the operator's
-            decision = caller.context.gate.decide("secret.use", {"name": name, "caller": "run"})
-            if decision.verdict != "allow":
-                raise ToolError("PERMISSION_DENIED", f"the policy refuses the secret {name!r}")
+            try:
+                caller.context.gate.require("secret.use", {"name": name, "caller": caller.capability})
+            except GatewayError as refused:
+                raise ToolError(refused.code, f"{refused} ({name})") from None
             caller.context.note("secret", name, session=caller.session_id, host=host)
         found = await self._vault.get(caller.tenant, name, caller.session_id) if caller.session_id else None
         found = found or await self._vault.get(caller.tenant, name)

@@ -8,8 +8,9 @@ a run never waits for one.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -43,8 +44,14 @@ class Feed:
         self._changed = asyncio.Event()
         self._loop = asyncio.get_running_loop()
 
-    def begin(self, worker: Worker, session_id: str) -> None:
+    @contextlib.contextmanager
+    def at(self, worker: Worker, session_id: str) -> Iterator[None]:
+        """While the program runs, this is where it can be stopped."""
         self.worker, self.session_id, self.is_ended = worker, session_id, False
+        try:
+            yield
+        finally:
+            self.worker = None
 
     def output(self, stream: int, data: bytes) -> None:
         """May be called from another thread."""

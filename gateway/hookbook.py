@@ -11,30 +11,37 @@ A hook that blocks raises `HOOK_BLOCKED`; every outcome is noted for the audit.
 from __future__ import annotations
 
 import base64
+import functools
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
+from gateway.asides import file_changes as file_changes_of_hook
 from gateway.errors import BadRequest, Forbidden, Unprocessable, missing
 from gateway.hooks.events import HookEvent
 from gateway.hooks.executors import Executors
-from gateway.hooks.executors.ports import Egress, SigningKeys
+from gateway.hooks.executors.ports import Decide, Egress, SigningKeys
 from gateway.hooks.firing import Fired, Gate, fire
 from gateway.hooks.jobs import Forks
+from gateway.hooks.matchers import is_muted
 from gateway.hooks.payloads import Occasion
 from gateway.hooks.specs import InvalidHooks, UserHookSpec, build_specs, check_specs, from_policy
 from gateway.policies import now_ms
 from gateway.records import Principal, Record, RegistryEntry, Session
 from gateway.stores.interface import AppendAudit, DeleteEntry, PutEntry, Store
+from gateway.trees import file_changes
 from policy import HookCall
+from sandbox.workers.interface import FileChanges
 
 _log = logging.getLogger("hatchway.hooks")
 SPEC: Final = "hook"
 PROGRAM: Final = "hook_program"
 MUTED: Final = "hook_muted"
 PROGRAM_BYTES_MAX: Final = 4 << 20
+KEPT_BYTES_MAX: Final = 32 << 20
+KEPT_MAX: Final = 1000
 HOOKS_MAX: Final = 64
 Note = Callable[..., None]
 
@@ -45,29 +52,45 @@ class ProgramInfo(Record, frozen=True, kw_only=True):
     updated_at: int
 
 
+class _Read:
+    """What was read of a tenant. INVARIANT: whoever changes something drops this object, so that what was read before the change
+    and arrives after it is kept nowhere."""
+
+    __slots__ = ("muted", "specs")
+
+    def __init__(self) -> None:
+        self.specs: tuple[UserHookSpec, ...] | None = None
+        self.muted: tuple[str, ...] | None = None
+
+
 class HookBook:
+    """`connecting` gives the policy's word on where a tenant's own webhooks may go; those of a policy are its own word."""
+
     def __init__(
         self,
         store: Store,
         forks: Callable[[Session], Forks],
         egress: Egress | None = None,
         keys: Callable[[str], SigningKeys] | None = None,
+        connecting: Callable[[Session], Awaitable[Decide]] | None = None,
     ) -> None:
         self._store = store
         self._forks = forks
         self._egress = egress
         self._keys = keys
-        self._specs: dict[str, tuple[UserHookSpec, ...]] = {}
-        self._muted: dict[str, tuple[str, ...]] = {}
+        self._connecting = connecting
+        self._read: dict[str, _Read] = {}
+        self._kept = _Kept()
 
     async def specs(self, tenant: str) -> tuple[UserHookSpec, ...]:
-        if tenant not in self._specs:
+        read = self._read.setdefault(tenant, _Read())
+        if read.specs is None:
             page = await self._store.entries(tenant, SPEC, limit=HOOKS_MAX)
             raw = [one.body for one in page.items]
-            self._specs[tenant], mistakes = build_specs(raw) if raw else ((), ())
+            read.specs, mistakes = build_specs(raw) if raw else ((), ())
             for one in mistakes:
                 _log.error("a stored hook of %s is not used: %s", tenant, one)
-        return self._specs[tenant]
+        return read.specs
 
     async def put(self, principal: Principal, raw: Mapping[str, Any]) -> UserHookSpec:
         """Add a hook, or replace the one with its id. Every mistake is reported at once."""
@@ -85,20 +108,27 @@ class HookBook:
         body = {**raw, "id": spec.id.removeprefix("user:")}
         entry = RegistryEntry(tenant=principal.tenant, kind=SPEC, id=spec.id, body=body, created_at=now, updated_at=now)
         await self._write(principal, PutEntry(entry=entry), "hook.put", spec.id)
-        self._specs.pop(principal.tenant, None)
         return spec
 
     async def delete(self, principal: Principal, hook_id: str) -> None:
         if all(one.id != hook_id for one in await self.specs(principal.tenant)):
             raise missing("hook", hook_id)
         await self._write(principal, DeleteEntry(kind=SPEC, id=hook_id), "hook.delete", hook_id)
-        self._specs.pop(principal.tenant, None)
 
     async def muted(self, tenant: str) -> tuple[str, ...]:
-        if tenant not in self._muted:
+        read = self._read.setdefault(tenant, _Read())
+        if read.muted is None:
             found = await self._store.entry(tenant, MUTED, MUTED)
-            self._muted[tenant] = tuple(found.body["patterns"]) if found else ()
-        return self._muted[tenant]
+            read.muted = tuple(found.body["patterns"]) if found else ()
+        return read.muted
+
+    async def has(self, event: HookEvent, tenant: str, listed: Sequence[HookCall], target: str | None = None) -> bool:
+        """Is there a hook that may be told of the event? `listed` and `target` as for `fire`."""
+        if listed and any(one.event is event for one in from_policy(listed, target=target)):
+            return True
+        own = [one for one in await self.specs(tenant) if one.event is event]
+        muted = await self.muted(tenant) if own else ()
+        return any(not is_muted(one.id, muted) for one in own)
 
     async def mute(self, principal: Principal, patterns: Sequence[str]) -> tuple[str, ...]:
         """Ids and globs of hooks that do not fire. A policy's hooks cannot be muted: they are part of what was proved."""
@@ -108,7 +138,6 @@ class HookBook:
         body = {"patterns": list(patterns)}
         entry = RegistryEntry(tenant=principal.tenant, kind=MUTED, id=MUTED, body=body, created_at=now, updated_at=now)
         await self._write(principal, PutEntry(entry=entry), "hook.mute", ",".join(patterns)[:500])
-        self._muted.pop(principal.tenant, None)
         return tuple(patterns)
 
     async def put_program(self, principal: Principal, name: str, data: bytes) -> ProgramInfo:
@@ -122,11 +151,13 @@ class HookBook:
 
     async def _write(self, principal: Principal, change: Any, kind: str, subject: str) -> None:
         audit = AppendAudit(at=now_ms(), kind=kind, actor=principal.name, subject=subject)
-        await self._store.write(principal.tenant, [change, audit])
+        try:
+            await self._store.write(principal.tenant, [change, audit])
+        finally:
+            self.forget(principal.tenant)
 
     def forget(self, tenant: str) -> None:
-        self._specs.pop(tenant, None)
-        self._muted.pop(tenant, None)
+        self._read.pop(tenant, None)
 
     async def fire(
         self,
@@ -147,9 +178,10 @@ class HookBook:
             return Fired(event=event, data=data)
         executors = Executors(
             forks=self._forks(session),
-            programs=_Programs(self._store, session),
+            programs=_Programs(self._store, session, self._read.setdefault(session.tenant, _Read()), self._kept),
             egress=self._egress,
             keys=self._keys(session.tenant) if self._keys else None,
+            connecting=functools.partial(self._connecting, session) if self._connecting else None,
         )
         agent = session.facts.get("agent_id")
         occasion = Occasion(event=event, session_id=session.id, data=data, turn_id=run_id, org_id=session.tenant, agent_id=agent)
@@ -160,21 +192,60 @@ class HookBook:
             raise Forbidden("HOOK_BLOCKED", f"the hook {fired.blocked_by} blocked it: {fired.blocked}")
         return fired
 
+    async def store_files(self, session: Session, fired: Fired) -> list[FileChanges]:
+        """Store what hooks wrote that succeeded; the live session must still be told."""
+        left = [file_changes_of_hook(one) for one in fired.changes]
+        if left:
+            now = now_ms()
+            changes = [change for one in left for change in file_changes(session.id, one, now)]
+            await self._store.write(session.tenant, changes)
+        return left
+
+
+class _Kept:
+    """Programs that were read lately, up to so many bytes; the first that was read is the first to be forgotten."""
+
+    def __init__(self) -> None:
+        self._bytes = 0
+        self._found: dict[object, bytes] = {}
+
+    def get(self, key: object) -> bytes | None:
+        return self._found.get(key)
+
+    def put(self, key: object, program: bytes) -> None:
+        self._bytes += len(program) - len(self._found.get(key, b""))
+        self._found[key] = program
+        while self._bytes > KEPT_BYTES_MAX or len(self._found) > KEPT_MAX:
+            self._bytes -= len(self._found.pop(next(iter(self._found))))
+
 
 class _Programs:
-    """Stored programs, of the session's policy or the tenant's own."""
+    """Stored programs, of the session's policy or the tenant's own. INVARIANT: a stored policy's never change (`Policies` sees to
+    that); the tenant's own are kept under what was read of it (`_Read`), which goes when one of them is put."""
 
-    def __init__(self, store: Store, session: Session) -> None:
+    def __init__(self, store: Store, session: Session, read: _Read, kept: _Kept) -> None:
         self._store = store
         self._session = session
+        self._read = read
+        self._kept = kept
 
     async def load(self, source: str, name: str) -> bytes | None:
         session = self._session
-        if source == "policy":
-            stored = await self._store.policy(session.tenant, session.policy)
-            text = stored.sources.get(name) if stored else None
-            if text is None:
-                return None
-            return base64.b64decode(text) if name.endswith(".wasm") else text.encode()
-        found = await self._store.entry(session.tenant, PROGRAM, name)
+        key = (session.tenant, session.policy if source == "policy" else self._read, name)
+        program = self._kept.get(key)
+        if program is None:
+            program = await (self._of_policy(name) if source == "policy" else self._own(name))
+            if program is not None:
+                self._kept.put(key, program)
+        return program
+
+    async def _own(self, name: str) -> bytes | None:
+        found = await self._store.entry(self._session.tenant, PROGRAM, name)
         return base64.b64decode(found.body["base64"]) if found else None
+
+    async def _of_policy(self, name: str) -> bytes | None:
+        stored = await self._store.policy(self._session.tenant, self._session.policy)
+        text = stored.sources.get(name) if stored else None
+        if text is None:
+            return None
+        return base64.b64decode(text) if name.endswith(".wasm") else text.encode()

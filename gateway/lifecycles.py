@@ -31,21 +31,26 @@ class Lifecycles:
         self._trail = trail
 
     async def started(self, principal: Principal, session: Session) -> None:
-        await self._tell(HookEvent.SESSION_START, principal, session, {"agent_id": session.facts.get("agent_id")})
+        event, data = HookEvent.SESSION_START, {"agent_id": session.facts.get("agent_id")}
+        live = await self._sessions.find(principal, session.id)
+        listed = await self._listed(event, live)
+        if listed is not None:
+            async with self._sessions.opened(principal, session.id) as (live, _):
+                await self._fire_quietly(event, principal, live, data, listed)
 
     async def ending(self, principal: Principal, live: Live, reason: str) -> None:
         """The caller holds the session."""
         listed = await self._listed(HookEvent.SESSION_END, live)
         if listed is not None:
             await self._sessions.ensure_open(live)
-            await self._fire_quietly(HookEvent.SESSION_END, principal, live.record, {"reason": reason}, listed)
+            await self._fire_quietly(HookEvent.SESSION_END, principal, live, {"reason": reason}, listed)
 
     async def turn_ended(self, principal: Principal, live: Live, success: bool, calls: int, run_id: str) -> None:
         """The caller holds the session, which is open."""
         listed = await self._listed(HookEvent.TURN_END, live)
         if listed is not None:
             data = {"success": success, "tool_calls": calls}
-            await self._fire_quietly(HookEvent.TURN_END, principal, live.record, data, listed, run_id)
+            await self._fire_quietly(HookEvent.TURN_END, principal, live, data, listed, run_id)
 
     async def submitted(self, principal: Principal, session_id: str, message: str) -> str:
         """What a person says, as the hooks left it. Raises if one blocks."""
@@ -54,49 +59,46 @@ class Lifecycles:
             if listed is None:
                 return message
             data = {"message": message, "attachments": []}
-            fired = await self._fire(HookEvent.USER_PROMPT_SUBMIT, principal, live.record, data, listed)
+            fired = await self._fire(HookEvent.USER_PROMPT_SUBMIT, principal, live, data, listed)
             return str(fired["message"])
-
-    async def _tell(self, event: HookEvent, principal: Principal, session: Session, data: Mapping[str, Any]) -> None:
-        live = await self._sessions.find(principal, session.id)
-        listed = await self._listed(event, live)
-        if listed is None:
-            return
-        async with self._sessions.opened(principal, session.id):
-            await self._fire_quietly(event, principal, session, data, listed)
 
     async def _listed(self, event: HookEvent, live: Live) -> tuple[HookCall, ...] | None:
         """The policy's hooks of the event; None if nobody at all has any."""
         gate = await self._sessions.gate_of(live)
-        listed = gate.decide(event.value, {}).hooks if event.value in gate.policy.ir.reads or gate.policy.ir.hooks else ()
-        own = await self._hooks.specs(live.record.tenant)
-        return listed if listed or any(one.event is event for one in own) else None
+        has_hooks = any(hook.phase == event.value for hook in gate.policy.ir.hooks)
+        listed = gate.decide(event.value, {}).hooks if has_hooks else ()
+        return listed if await self._hooks.has(event, live.record.tenant, listed) else None
 
     async def _fire_quietly(
         self,
         event: HookEvent,
         principal: Principal,
-        session: Session,
+        live: Live,
         data: Mapping[str, Any],
         listed: tuple[HookCall, ...],
         run_id: str | None = None,
     ) -> None:
         try:
-            await self._fire(event, principal, session, data, listed, run_id)
+            await self._fire(event, principal, live, data, listed, run_id)
         except GatewayError as error:
-            _log.warning("a hook of %s in %s failed: %s", event.value, session.id, error)
+            _log.warning("a hook of %s in %s failed: %s", event.value, live.record.id, error)
 
     async def _fire(
         self,
         event: HookEvent,
         principal: Principal,
-        session: Session,
+        live: Live,
         data: Mapping[str, Any],
         listed: tuple[HookCall, ...],
         run_id: str | None = None,
     ) -> Mapping[str, Any]:
+        session = live.record
+
         def note(kind: str, subject: str, **told: Any) -> None:
             record = AppendAudit(at=now_ms(), kind=kind, actor=principal.name, subject=subject, data=told)
             self._trail.note(session.tenant, record)
 
-        return (await self._hooks.fire(event, session, data, listed, note=note, run_id=run_id)).data
+        fired = await self._hooks.fire(event, session, data, listed, note=note, run_id=run_id)
+        for one in await self._hooks.store_files(session, fired):
+            await self._sessions.apply(live, one)
+        return fired.data

@@ -6,9 +6,8 @@ perhaps a candidate in its shadow. A session keeps the policy it was opened with
 Replacing: build, test, prove (`gateway.compiling`, which refuses otherwise), replay the recent decisions, store, and only
 then swap one reference. A policy that cannot be loaded denies everything; nothing falls back to a weaker one.
 
-Rules: decisions are logged in a bounded ring, with sensitive fields masked; those whose fields had to be masked cannot be
-replayed and are counted as such. Does not know: what happens after a decision (rates are `gateway.rates`, approvals
-`gateway.approvals`).
+Rules: decisions are logged (`gateway.decisions`); those whose fields had to be masked cannot be replayed and are counted as such.
+Does not know: what happens after a decision (rates are `gateway.rates`, approvals `gateway.approvals`).
 """
 
 from __future__ import annotations
@@ -16,15 +15,15 @@ from __future__ import annotations
 import asyncio
 import functools
 import time
-from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
-from gateway.compiling import Compiled, Compiler, policy_of
-from gateway.errors import Forbidden, Unprocessable, missing
-from gateway.rates import Rates
+from gateway.compiling import Compiled, Compiler, Finding, policy_of
+from gateway.decisions import Decided, Decisions, Difference, newest
+from gateway.errors import Conflict, Forbidden, Unprocessable, missing
+from gateway.rates import NOT_COUNTED, Rates, Taken
 from gateway.records import Record, Session, StoredPolicy, Tenant
 from gateway.stores.interface import AppendAudit, PutPolicy, Store
 from gateway.trails import Trail
@@ -35,8 +34,9 @@ from policy.replays import Replay, replay
 from sandbox.capabilities import Capability
 from sandbox.wire import Language, SessionLimits
 
-KEPT_DECISIONS = 2000
 KEPT_POLICIES = 256
+UNHOOKED = frozenset(builtin_catalog().capabilities) - {"run"}
+"""What is decided beside programs and their calls: no hook runs around it."""
 
 
 def now_ms() -> int:
@@ -44,29 +44,6 @@ def now_ms() -> int:
 
 
 LANGUAGE_IN_POLICIES = {Language.TYPESCRIPT: "typescript"}
-
-
-class Decided(Record, frozen=True, kw_only=True):
-    """A decision as it is shown and replayed."""
-
-    at: int
-    session_id: str
-    event: str
-    attributes: dict[str, Any]
-    verdict: str
-    rule: str
-    policy: str
-    masked: bool = False
-
-
-class Difference(Record, frozen=True, kw_only=True):
-    """What a candidate in shadow would have decided otherwise."""
-
-    at: int
-    event: str
-    attributes: dict[str, Any]
-    verdict: str
-    candidate: str
 
 
 class Replayed(Record, frozen=True, kw_only=True):
@@ -115,27 +92,32 @@ class Gate:
 
     def decide(self, event: str, arguments: Mapping[str, Any]) -> Decision:
         """Pure but for the log. Facts were folded in when the session was opened."""
-        policy = self.policy
-        attributes = policy.attributes(event, {}, arguments)
-        decision = self._folded.decide(event, attributes)
-        self._note(policy, self.session_id, event, {**self._folded.facts, **attributes}, decision)
+        policy, folded = self.policy, self._folded
+        decision = folded.decide(event, policy.attributes(event, {}, arguments))
+        self._note(policy, self.session_id, event, folded.facts, arguments, decision)
         return decision
+
+    def permits(self, event: str, arguments: Mapping[str, Any]) -> bool:
+        """Whether `require` would pass, for what is asked thousands of times at once: not logged, not counted."""
+        return is_permitted(self._folded.decide(event, self.policy.attributes(event, {}, arguments)))
 
     def require(self, event: str, arguments: Mapping[str, Any]) -> Decision:
         """The decision, if it permits without asking; what would need an approval here is refused. Goes to the audit, too."""
         decision = self.decide(event, arguments)
         told = {"event": event, "verdict": decision.verdict, "rule": decision.rule, "policy": self.policy.digest}
         self._trail(AppendAudit(at=now_ms(), kind="decision", actor=self.actor, subject=self.session_id, data=told))
-        if decision.verdict == "allow" or (decision.verdict == "ask" and decision.auto is not None):
+        if is_permitted(decision):
             self.count(event, decision)
             return decision
         raise refusal(event, decision)
 
-    def count(self, event: str, decision: Decision) -> None:
+    def count(self, event: str, decision: Decision) -> Taken:
         """Count one call under every rate the decision names. Raises `TooMany` if there were too many."""
+        if not decision.rates:
+            return NOT_COUNTED
         facts = self._folded.facts
         scopes = {"session": self.session_id, "user": facts.get("user", ""), "tenant": "", "capability": ""}
-        self._rates.take(
+        return self._rates.take(
             (
                 ("" if rate.per == "capability" else facts["tenant"], event, rate.per, rate.count, scopes.get(rate.per, "")),
                 rate.count,
@@ -143,6 +125,11 @@ class Gate:
             )
             for rate in decision.rates
         )
+
+
+def is_permitted(decision: Decision) -> bool:
+    """Without anybody being asked: allowed, or approved by a rule."""
+    return decision.verdict == "allow" or (decision.verdict == "ask" and decision.auto is not None)
 
 
 def refusal(event: str, decision: Decision) -> Forbidden:
@@ -167,13 +154,13 @@ def lowered(limits: SessionLimits, decision: Decision) -> SessionLimits:
 
 
 class _InForce:
-    """One tenant's policies."""
+    """One tenant's policies, and what they decided lately. Whoever replaces one holds the lock."""
 
     def __init__(self, active: Policy, shadow: Policy | None) -> None:
         self.active = active
-        self.shadow = shadow
-        self.recent: deque[Decided] = deque(maxlen=KEPT_DECISIONS)
-        self.differences: deque[Difference] = deque(maxlen=KEPT_DECISIONS)
+        self.lately = Decisions()
+        self.lately.shadow = shadow
+        self.lock = asyncio.Lock()
 
 
 class Policies:
@@ -206,7 +193,7 @@ class Policies:
         if session is not None and session.policy and session.policy != policy.digest:
             policy = await self._pinned(tenant.id, session.policy)
         folded = policy.open_session(facts_of(tenant, session))
-        note, trail = functools.partial(self._note, in_force), functools.partial(self.trail.note, tenant.id)
+        note, trail = functools.partial(self._note, in_force.lately), functools.partial(self.trail.note, tenant.id)
         return Gate(policy, folded, session, note, trail, self.rates)
 
     async def active(self, tenant: str) -> Policy:
@@ -244,38 +231,23 @@ class Policies:
         return self._by_digest[key]
 
     def _note(
-        self, in_force: _InForce, policy: Policy, session_id: str, event: str, attributes: dict[str, Any], decision: Decision
+        self,
+        lately: Decisions,
+        policy: Policy,
+        session_id: str,
+        event: str,
+        facts: Mapping[str, Any],
+        arguments: Mapping[str, Any],
+        decision: Decision,
     ) -> None:
-        shown = policy.masked(event, attributes)
-        masked = shown != attributes
-        at = self._clock_ms()
-        in_force.recent.append(
-            Decided(
-                at=at,
-                session_id=session_id,
-                event=event,
-                attributes=shown,
-                verdict=decision.verdict,
-                rule=decision.rule,
-                policy=policy.digest,
-                masked=masked,
-            )
-        )
-        if in_force.shadow is not None:
-            other = in_force.shadow.decide(event, attributes)
-            if other.verdict != decision.verdict:
-                in_force.differences.append(
-                    Difference(at=at, event=event, attributes=shown, verdict=decision.verdict, candidate=other.verdict)
-                )
+        lately.note(policy, session_id, event, facts, arguments, decision, self._clock_ms())
 
     async def recent(self, tenant: str, limit: int = 100) -> list[Decided]:
         """The newest first."""
-        found = (await self._in_force(tenant)).recent
-        return [found[-1 - number] for number in range(min(limit, len(found)))]
+        return newest((await self._in_force(tenant)).lately.recent, limit)
 
     async def differences(self, tenant: str, limit: int = 100) -> list[Difference]:
-        found = (await self._in_force(tenant)).differences
-        return [found[-1 - number] for number in range(min(limit, len(found)))]
+        return newest((await self._in_force(tenant)).lately.differences, limit)
 
     async def check(self, sources: Mapping[str, str], main: str, tools: list[Capability]) -> Compiled:
         """Compile, test and prove. `findings` says what is wrong with it."""
@@ -285,7 +257,8 @@ class Policies:
         if policy is not None and base is not None and policy.narrows != base[0]:
             hint = f"write: policy {policy.name} v {policy.version} narrows {base[0]}"
             raise Unprocessable("POLICY_REFUSED", f"a policy here must narrow {base[0]}", hint)
-        return compiled
+        silent = [_silent(one) for one in policy.hooks if _is_silent(one)] if policy is not None else []
+        return Compiled(findings=[*compiled.findings, *silent]) if silent else compiled
 
     def _with_base(self, sources: Mapping[str, str]) -> dict[str, str]:
         """THREAT[TM-POL-BASE]: the operator's base is the one that is narrowed, whatever file a tenant sends under its name."""
@@ -293,7 +266,7 @@ class Policies:
 
     async def rehearse(self, tenant: str, policy: Policy) -> Replayed:
         """The tenant's recent decisions, put to another policy."""
-        recent = list((await self._in_force(tenant)).recent)
+        recent = list((await self._in_force(tenant)).lately.recent)
         usable = [one for one in recent if not one.masked]
         lines = [msgspec.json.encode(one) for one in usable]
         found: Replay = await asyncio.to_thread(replay, policy, lines, keep=20)
@@ -322,40 +295,66 @@ class Policies:
         policy = policy_of(await self.check(sources, main, tools))
         rehearsed = await self.rehearse(tenant, policy)
         in_force = await self._in_force(tenant)
-        state = "shadow" if shadow else "active"
-        now = self._clock_ms()
-        before = [one for one in await self._store.policies_in(tenant, state) if one.digest != policy.digest]
-        record = StoredPolicy(
-            digest=policy.digest,
-            tenant=tenant,
-            name=policy.name,
-            version=policy.version,
-            main=main,
-            sources=self._with_base(sources),
-            catalog=policy.catalog.to_json().decode(),
-            state="shadow" if shadow else "active",
-            created_at=now,
-            created_by=by,
-        )
-        facts = {"name": policy.name, "version": policy.version, "replayed": msgspec.to_builtins(rehearsed)}
+        async with in_force.lock:
+            await self._check_new(tenant, policy, sources, in_force.active if shadow else None)
+            record = StoredPolicy(
+                digest=policy.digest,
+                tenant=tenant,
+                name=policy.name,
+                version=policy.version,
+                main=main,
+                sources=self._with_base(sources),
+                catalog=policy.catalog.to_json().decode(),
+                state="shadow" if shadow else "active",
+                created_at=self._clock_ms(),
+                created_by=by,
+            )
+            await self._put(record, rehearsed)
+            self._by_digest[tenant, policy.digest] = policy
+            self._swap(in_force, policy, shadow)
+        return record, rehearsed
+
+    async def _check_new(self, tenant: str, policy: Policy, sources: Mapping[str, str], watched: Policy | None) -> None:
+        """INVARIANT: a stored policy is never another one later, nor are its hooks' programs, for sessions are pinned to it.
+        `watched` is the policy in force whose shadow this is to be."""
+        if watched is not None and watched.digest == policy.digest:
+            raise Unprocessable("POLICY_REFUSED", f"{policy.name} v {policy.version} is in force: it cannot be its own shadow")
+        after = None
+        while True:
+            page = await self._store.policies(tenant, policy.name, after=after, limit=200)
+            if any(one.version == policy.version and _differs(one, policy, sources) for one in page.items):
+                hint = f"write: policy {policy.name} v {page.items[0].version + 1}"
+                what = "with other rules or hooks"
+                raise Conflict("POLICY_EXISTS", f"{policy.name} v {policy.version} is there already, {what}", hint)
+            after = page.next
+            if after is None:
+                return
+
+    async def _put(self, record: StoredPolicy, rehearsed: Replayed) -> None:
+        """Store it, and retire whatever was in its place."""
+        before = [one for one in await self._store.policies_in(record.tenant, record.state) if one.digest != record.digest]
+        facts = {"name": record.name, "version": record.version, "replayed": msgspec.to_builtins(rehearsed)}
         facts["replayed"].pop("examples")
+        kind = f"policy.{record.state}"
         await self._store.write(
-            tenant,
+            record.tenant,
             [
                 *(PutPolicy(policy=msgspec.structs.replace(one, state="retired")) for one in before),
                 PutPolicy(policy=record),
-                AppendAudit(at=now, kind=f"policy.{state}", actor=by, subject=policy.digest, data=facts),
+                AppendAudit(at=record.created_at, kind=kind, actor=record.created_by, subject=record.digest, data=facts),
             ],
         )
-        self._by_digest[tenant, policy.digest] = policy
+
+    @staticmethod
+    def _swap(in_force: _InForce, policy: Policy, shadow: bool) -> None:
+        lately = in_force.lately
         if shadow:
-            in_force.shadow = policy
-            in_force.differences.clear()
-        else:
-            in_force.active = policy
-            if in_force.shadow is not None and in_force.shadow.digest == policy.digest:
-                in_force.shadow = None
-        return record, rehearsed
+            lately.shadow = policy
+            lately.differences.clear()
+            return
+        in_force.active = policy
+        if lately.shadow is not None and lately.shadow.digest == policy.digest:
+            lately.shadow = None
 
     def forget(self, tenant: str) -> None:
         self._tenants.pop(tenant, None)
@@ -368,6 +367,25 @@ class Policies:
             return await self._pinned(tenant, digest)
         except Forbidden:
             raise missing("policy", digest) from None
+
+
+def _differs(stored: StoredPolicy, policy: Policy, sources: Mapping[str, str]) -> bool:
+    """In what it decides, or in a program that judges for it."""
+    programs = {one.program for one in policy.ir.hooks}
+    return stored.digest != policy.digest or any(stored.sources.get(name) != sources.get(name) for name in programs)
+
+
+def _is_silent(hook: ir.Hook) -> bool:
+    return hook.phase in ("before", "after") and UNHOOKED.issuperset(hook.capabilities)
+
+
+def _silent(hook: ir.Hook) -> Finding:
+    """A guard that nobody would call must not look like one."""
+    around = ", ".join(hook.capabilities)
+    hint = "hooks run around `run` and around capabilities that programs call; guard this with a rule"
+    return Finding(
+        code="HOOK_SILENT", severity="error", message=f"the hook {hook.name} would never run: it is on {around}", hint=hint
+    )
 
 
 def nothing() -> Policy:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from gateway.errors import TooMany
 
@@ -19,7 +20,7 @@ _SWEEP_EVERY = 4096
 
 
 class _Counter:
-    __slots__ = ("slices", "start", "total", "window_ns")
+    __slots__ = ("slices", "total", "window_ns")
 
     def __init__(self, window_ns: int) -> None:
         self.window_ns = window_ns
@@ -34,17 +35,40 @@ class _Counter:
             self.total -= self.slices.pop(slice_number)
         return current
 
-    def count(self, now_ns: int, most: int) -> bool:
+    def count(self, now_ns: int, most: int) -> int | None:
+        """The slice it was counted in; None if there were too many."""
         current = self._forget(now_ns)
         if self.total >= most:
-            return False
+            return None
         self.slices[current] = self.slices.get(current, 0) + 1
         self.total += 1
-        return True
+        return current
+
+    def uncount(self, slice_number: int) -> None:
+        if slice_number in self.slices:
+            self.slices[slice_number] -= 1
+            self.total -= 1
 
     def is_idle(self, now_ns: int) -> bool:
         self._forget(now_ns)
         return self.total == 0
+
+
+class Taken:
+    """One call as it was counted; `give_back` if it was not made after all."""
+
+    __slots__ = ("_counted",)
+
+    def __init__(self, counted: list[tuple[_Counter, int]]) -> None:
+        self._counted = counted
+
+    def give_back(self) -> None:
+        for counter, slice_number in self._counted:
+            counter.uncount(slice_number)
+        self._counted = []
+
+
+NOT_COUNTED: Final = Taken([])
 
 
 class Rates:
@@ -55,29 +79,29 @@ class Rates:
         self._counters: dict[tuple[object, ...], _Counter] = {}
         self._counted = 0
 
-    def take(self, wanted: Iterable[tuple[tuple[object, ...], int, float]]) -> None:
+    def take(self, wanted: Iterable[tuple[tuple[object, ...], int, float]]) -> Taken:
         """Count one call under every (key, most, window in seconds), or under none: then raises `TooMany`."""
         now_ns = self._clock_ns()
-        taken: list[_Counter] = []
+        taken: list[tuple[_Counter, int]] = []
         for key, most, window_s in wanted:
             window_ns = int(window_s * 1e9)
-            counter = self._counters.get(key)
-            if counter is None or counter.window_ns != window_ns:
-                counter = self._counters[key] = _Counter(window_ns)
-            if not counter.count(now_ns, most):
-                for one in taken:
-                    one.slices[max(one.slices)] -= 1
-                    one.total -= 1
+            counter = self._counters.get((key, window_ns))
+            if counter is None:
+                counter = self._counters[key, window_ns] = _Counter(window_ns)
+            slice_number = counter.count(now_ns, most)
+            if slice_number is None:
+                Taken(taken).give_back()
                 raise TooMany(
                     "RATE_EXCEEDED",
                     f"more than {most} calls in {window_s:g} s",
                     "wait, or ask for a higher rate",
                     retry_after_ms=max(1, window_ns // _SLICES // 1_000_000),
                 )
-            taken.append(counter)
+            taken.append((counter, slice_number))
         self._counted += 1
         if self._counted % _SWEEP_EVERY == 0:
             self._sweep(now_ns)
+        return Taken(taken)
 
     def _sweep(self, now_ns: int) -> None:
         for key in [key for key, counter in self._counters.items() if counter.is_idle(now_ns)]:

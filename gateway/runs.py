@@ -1,6 +1,6 @@
 """Runs: the one function that shows the whole way of a request, and what is around it.
 
-    admit → decide → hooks before → decide again → run (its calls: `gateway.calls`) → hooks after → store + audit → answer
+    admit → decide → hooks before → decide again → count → run (its calls: `gateway.calls`) → hooks after → store + audit → answer
 
 Rules: `Runs._run` is the only way a program of a tenant is run. What a run did to files, heap, record and audit is one write;
 when it is answered, it is there. A failure of policy, hook or audit refuses, visibly; nothing is run because something could not
@@ -14,26 +14,27 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final
 
 import msgspec
 
 from gateway.asides import file_changes as file_changes_of_hook
 from gateway.calls import Calls
-from gateway.errors import Conflict, GatewayError, Unavailable, missing
+from gateway.errors import Conflict, Forbidden, GatewayError, Unavailable, missing
 from gateway.events import Feed
 from gateway.hookbook import HookBook
 from gateway.hooks.events import HookEvent
 from gateway.hooks.firing import Fired
-from gateway.policies import language_name, lowered, now_ms, refusal
+from gateway.policies import is_permitted, lowered, now_ms, refusal
 from gateway.records import Principal, Run, Snapshot
 from gateway.scheduling import Scheduler
 from gateway.sessions import Live, Sessions
 from gateway.stores.interface import AppendAudit, Change, DeleteSnapshot, PutRun, PutSession, PutSnapshot, Store
+from gateway.telemetry import step
 from gateway.trails import Trail
 from gateway.trees import file_changes
-from gateway.turns import RunBody, RunGate, Turn, error_of, may_stream, new_record, request_of, size_of, to_the_end
+from gateway.turns import PutAway, RunBody, RunGate, Turn, ended_by, error_of, new_record, request_of, to_the_end
 from gateway.uuids import uuid7
 from policy import Decision
 from sandbox.errors import RequestError
@@ -41,7 +42,7 @@ from sandbox.sealing import Keys, open_seal, seal
 from sandbox.session import failure
 from sandbox.snapshots import PURPOSE
 from sandbox.wire import Diagnostic, ErrorObject, RunResult, RunStatus, Severity
-from sandbox.workers.interface import Opening, RunOutcome, Worker
+from sandbox.workers.interface import OnOutput, Opening, RunOutcome, Worker
 
 _log = logging.getLogger("hatchway.runs")
 RECORDING: Final = "recording"
@@ -68,6 +69,8 @@ class Runs:
         self._trail = trail
         self._keys = keys
         self._feeds: dict[tuple[str, str], Feed] = {}
+        self._queued: dict[tuple[str, str], asyncio.Task[None]] = {}
+        """Started runs that wait for their turn."""
         self._tasks: set[asyncio.Task[Any]] = set()
         self.is_stopping = False
         self.on_turn_end: Callable[[Principal, Live, bool, int, str], Awaitable[None]] | None = None
@@ -84,26 +87,27 @@ class Runs:
         audit = AppendAudit(at=record.created_at, kind="run.queued", actor=principal.name, subject=record.id)
         await self._store.write(principal.tenant, [PutRun(run=record), audit])
         feed.put("started", {"id": record.id, "session_id": session_id})
-        self._go(self._admit_quietly(principal, session_id, body, feed, record))
+        task = asyncio.get_running_loop().create_task(self._admit_quietly(principal, session_id, body, feed, record))
+        self._queued[record.tenant, record.id] = task
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        await asyncio.sleep(0)  # it begins: a task that is cancelled before that could not say how it ended
         return record
 
     async def _admit_quietly(self, principal: Principal, session_id: str, body: RunBody, feed: Feed, record: Run) -> None:
         """A started run has nobody to raise to: a refusal becomes its result."""
         try:
             await self._admit(principal, session_id, body, feed, told=True)
-        except Exception as error:
-            if not isinstance(error, (GatewayError, RequestError)):
+        except (Exception, asyncio.CancelledError) as error:
+            if not isinstance(error, (GatewayError, RequestError, asyncio.CancelledError)):
                 _log.exception("the run %s failed", record.id)
             result = failure(error_of(error))
             ended = msgspec.structs.replace(record, state="finished", result=result, updated_at=now_ms())
             with contextlib.suppress(GatewayError):
                 await self._store.write(principal.tenant, [PutRun(run=ended)])
             feed.end("result", msgspec.to_builtins(ended))
-
-    def _go(self, work: Any) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        finally:
+            self._queued.pop((record.tenant, record.id), None)
 
     def watch(self, tenant: str, run_id: str) -> Feed | None:
         """A run's events as they happen, while it is here."""
@@ -116,6 +120,10 @@ class Runs:
         feed = self._feeds[tenant, run_id] = Feed(run_id)
         return feed
 
+    def forget(self, tenant: str) -> None:
+        for key in [key for key in self._feeds if key[0] == tenant]:
+            del self._feeds[key]
+
     async def get(self, principal: Principal, run_id: str) -> Run:
         found = await self._store.run(principal.tenant, run_id)
         if found is None:
@@ -123,21 +131,23 @@ class Runs:
         return found
 
     async def cancel(self, principal: Principal, run_id: str) -> bool:
-        """Stop a run: one that is under way, or one that waits for an approval."""
+        """Stop a run: one that waits for its turn, is under way, or waits for an approval."""
         record = await self._store.run(principal.tenant, run_id)
         feed = self.watch(principal.tenant, run_id)
         if record is None and feed is None:
             raise missing("run", run_id)
         if feed is not None and feed.worker is not None:
             return await feed.worker.cancel(feed.session_id)
+        queued = self._queued.pop((principal.tenant, run_id), None)
+        if queued is not None:
+            return queued.cancel()
         if record is None or record.state != "waiting":
             return False
         async with self._sessions.held(principal, record.session_id) as live:
             if live.record.waiting_run != run_id:
                 return False
-            await self._end_waiting(
-                live, record, failure(ErrorObject(code="CANCELLED", message="the run was cancelled")), principal
-            )
+            cancelled = failure(ErrorObject(code="CANCELLED", message="the run was cancelled"))
+            await self._end_waiting(live, record, cancelled, principal)
         return True
 
     async def _admit(self, principal: Principal, session_id: str, body: RunBody, feed: Feed, told: bool = False) -> Run:
@@ -150,94 +160,99 @@ class Runs:
                 self._scheduler.slot(tenant.id, tenant.quotas),
                 self._sessions.opened(principal, session_id) as (live, worker),
             ):
+                self._queued.pop((tenant.id, feed.run_id), None)
                 if live.record.waiting_run is not None:
                     hint = "decide its approval, cancel it, or fork the session"
                     raise Conflict("SESSION_WAITING", f"the run {live.record.waiting_run} of this session waits", hint)
                 gate = await self._sessions.gate_of(live)
                 record = new_record(principal, live.record, body, feed.run_id, "running")
-                turn = Turn(principal, live, gate, record, body, feed)
                 if told:
                     await self._store.write(record.tenant, [PutRun(run=record)])
-                try:
+                turn = Turn(principal, live, gate, record, body, feed)
+                async with self._audited(turn):
                     return await self._run(turn, worker)
-                except GatewayError:
-                    self._trail.extend(live.record.tenant, turn.audit)
-                    raise
         except BaseException as error:
-            feed.end("error", msgspec.to_builtins(error_of(error)))
+            if not told:
+                feed.end("error", msgspec.to_builtins(error_of(error)))
+            raise
+
+    @contextlib.asynccontextmanager
+    async def _audited(self, turn: Turn) -> AsyncIterator[None]:
+        """THREAT[TM-AUDIT-LOSS]: what a run has done is written down however it ends, also when its worker dies or its caller
+        goes away: then there is no run to write it with."""
+        try:
+            yield
+        except BaseException as error:
+            if turn.decision is not None and not turn.is_stored and not isinstance(error, GatewayError):
+                turn.note("run", turn.record.id, session=turn.record.session_id, status=ended_by(error), decision=turn.decided)
+            self._trail.extend(turn.record.tenant, turn.audit)
             raise
 
     async def _run(self, turn: Turn, worker: Worker) -> Run:
         """The whole way of a run."""
-        decision = self._decide(turn, turn.body)
-        body = await self._hooks_before(turn, decision)
-        if body is not turn.body:
-            decision = self._decide(turn, body)  # THREAT[TM-HOOK-007]: a rewritten run is a new request
+        decision = self._decide(turn)
+        if await self._hooks_before(turn, decision):
+            decision = self._decide(turn)  # THREAT[TM-HOOK-007]: a rewritten run is a new request
+        turn.gate.count("run", decision)
+        outcome = await self._compute(turn, decision, worker)
+        return await to_the_end(self._finish(turn, decision, outcome, worker))
+
+    def _decide(self, turn: Turn) -> Decision:
+        """May this program be run here, and how? A refusal is written down now, anything else with the run."""
+        with step("policy.decide"):
+            decision = turn.decision = turn.decide(turn.body.code)
+        if not is_permitted(decision):
+            turn.note("decision", turn.record.id, **turn.decided)
+            # A run is not something that could be put away before it began: what would have to be asked for is refused.
+            raise refusal("run", decision)
+        return decision
+
+    async def _hooks_before(self, turn: Turn, decision: Decision) -> bool:
+        """Let the hooks see the run; whether one rewrote it. Raises if one blocks."""
+        body = turn.body
+        data = {"language": turn.language.value, "code": body.code, "inputs": body.inputs}
+        fired = await self._fire(HookEvent.BEFORE_RUN, turn, data, decision, gate=RunGate(turn))
+        for one in await self._hooks.store_files(turn.live.record, fired):
+            await self._sessions.apply(turn.live, one)  # they are there for the run
+        if fired.data == data:
+            return False
+        turn.body = msgspec.structs.replace(body, code=fired.data["code"], inputs=fired.data["inputs"])
+        return True
+
+    async def _fire(
+        self, event: HookEvent, turn: Turn, data: dict[str, Any], decision: Decision, gate: RunGate | None = None
+    ) -> Fired:
+        session, run_id = turn.live.record, turn.record.id
+        with step("hooks", event=event.value):
+            return await self._hooks.fire(
+                event, session, data, decision.hooks, note=turn.note, target="run", gate=gate, run_id=run_id
+            )
+
+    async def _compute(self, turn: Turn, decision: Decision, worker: Worker) -> RunOutcome:
+        """The program itself, in the session's worker."""
         session = turn.live.record
-        limits = lowered(session.limits, decision)
-        request = request_of(session, body, limits)
+        request = request_of(session, turn.body, lowered(session.limits, decision))
         base = await self._sessions.base_of(turn.live) if session.durable else None
-        turn.feed.begin(worker, session.id)
-        context = turn.context()
-        try:
-            outcome = await worker.run(
+        on_output = await self._shown(turn, decision)
+        with turn.feed.at(worker, session.id), step("sandbox.run", language=turn.language.value):
+            return await worker.run(
                 request,
-                on_output=turn.feed.output if may_stream(decision) else None,
-                on_call=self._calls.answering(context, turn.feed),
+                on_output=on_output,
+                on_call=self._calls.answering(turn.context(), turn.feed),
                 tools=self._sessions.new_tools(turn.live),
                 freeze=session.durable,
                 base=base,
             )
-        finally:
-            turn.feed.worker = None
-        return await to_the_end(self._finish(turn, outcome, decision, worker))
 
-    def _decide(self, turn: Turn, body: RunBody) -> Decision:
-        """May this program be run here, and how? A refusal is written down now, anything else with the run."""
-        session = turn.live.record
-        language = body.language or session.language
-        asked = {"language": language_name(language), "bytes": size_of(body.code)}
-        decision = turn.gate.decide("run", asked)
-        told = {"event": "run", "verdict": decision.verdict, "rule": decision.rule, "policy": turn.gate.policy.digest}
-        turn.decided = told
-        if decision.verdict == "deny" or (decision.verdict == "ask" and decision.auto is None):
-            turn.note("decision", turn.record.id, **told)
-            # A run is not something that could be put away before it began: what would have to be asked for is refused.
-            raise refusal("run", decision)
-        turn.gate.count("run", decision)
-        return decision
+    async def _shown(self, turn: Turn, decision: Decision) -> OnOutput | None:
+        """THREAT[TM-HOOK-STREAM]: output that a hook may redact is shown to nobody before the hook has."""
+        redacts = await self._hooks.has(HookEvent.AFTER_RUN, turn.record.tenant, decision.hooks, target="run")
+        return None if redacts else turn.feed.output
 
-    async def _hooks_before(self, turn: Turn, decision: Decision) -> RunBody:
-        """The run as the hooks left it. Raises if one blocks."""
-        body, session = turn.body, turn.live.record
-        data = {"language": (body.language or session.language).value, "code": body.code, "inputs": body.inputs}
-        fired = await self._hooks.fire(
-            HookEvent.BEFORE_RUN,
-            session,
-            data,
-            decision.hooks,
-            note=turn.note,
-            target="run",
-            gate=RunGate(turn),
-            run_id=turn.record.id,
-        )
-        await self._keep_files(turn, fired)
-        if fired.data == data:
-            return body
-        return msgspec.structs.replace(body, code=fired.data["code"], inputs=fired.data["inputs"])
-
-    async def _keep_files(self, turn: Turn, fired: Fired) -> None:
-        """Files that hooks left before a run are there for the run."""
-        session = turn.live.record
-        for one in map(file_changes_of_hook, fired.changes):
-            await self._store.write(session.tenant, file_changes(session.id, one, now_ms()))
-            await self._sessions.apply(turn.live, one)
-
-    async def _hooks_after(self, turn: Turn, result: RunResult, decision: Decision) -> RunResult:
+    async def _hooks_after(self, turn: Turn, decision: Decision, result: RunResult) -> RunResult:
         """The result as the hooks left it."""
-        session = turn.live.record
         data = {
-            "language": (turn.body.language or session.language).value,
+            "language": turn.language.value,
             "status": result.status.value,
             "stdout": result.stdout,
             "stderr": result.stderr,
@@ -245,9 +260,7 @@ class Runs:
             "error": result.error.message if result.error else None,
             "exit_code": result.exit_code,
         }
-        fired = await self._hooks.fire(
-            HookEvent.AFTER_RUN, session, data, decision.hooks, note=turn.note, target="run", run_id=turn.record.id
-        )
+        fired = await self._fire(HookEvent.AFTER_RUN, turn, data, decision)
         turn.left.extend(map(file_changes_of_hook, fired.changes))
         if fired.data == data:
             return result
@@ -257,16 +270,13 @@ class Runs:
             changed["status"] = RunStatus.PERMISSION_DENIED
         return msgspec.structs.replace(result, displays=[], **changed)
 
-    async def _finish(self, turn: Turn, outcome: RunOutcome, decision: Decision, worker: Worker, resumed: bool = False) -> Run:
+    async def _finish(self, turn: Turn, decision: Decision, outcome: RunOutcome, worker: Worker) -> Run:
         """Hooks after, then everything into the store at once."""
         if outcome.recording is not None:
-            return await self._put_away(turn, outcome)
-        result = await self._hooks_after(turn, outcome.result, decision)
+            return await self._put_away(turn, outcome.result, outcome.recording)
+        result = await self._hooks_after(turn, decision, outcome.result)
         more: list[Change] = []
         diagnostics = [*self._sessions.restarted(turn.live), *result.diagnostics]
-        if resumed:
-            turn.live.record = msgspec.structs.replace(turn.live.record, waiting_run=None)
-            more.append(DeleteSnapshot(id=turn.record.id))
         if turn.body.return_snapshot and result.ok:
             try:
                 saved = await self._saved(turn, worker)
@@ -277,16 +287,13 @@ class Runs:
                 diagnostics.append(Diagnostic(severity=Severity.WARNING, code=error.code, message=error.message, hint=error.hint))
         result = msgspec.structs.replace(result, diagnostics=diagnostics)
         record = msgspec.structs.replace(turn.record, state="finished", result=result, updated_at=now_ms())
-        told: dict[str, Any] = {
-            "session": record.session_id,
-            "status": result.status.value,
-            "code": record.code_digest,
-            "decision": turn.decided,
-        }
-        if resumed:
+        told: dict[str, Any] = {"status": result.status.value, "code": record.code_digest, "decision": turn.decided}
+        if turn.is_resumed:
+            turn.live.record = msgspec.structs.replace(turn.live.record, waiting_run=None)
+            more.append(DeleteSnapshot(id=record.id))
             told["resumed"] = True
-        turn.note("run", record.id, **told)
-        await self._keep(turn, outcome, [PutRun(run=record), *more, *turn.audit])
+        turn.note("run", record.id, session=record.session_id, **told)
+        await self._keep(turn, outcome, [PutRun(run=record), *more])
         await self._end_turn(turn, result)
         turn.feed.end("result", msgspec.to_builtins(record))
         return record
@@ -318,23 +325,28 @@ class Runs:
         """What the run did, and what hooks and calls left beside it, in one write."""
         session = turn.live.record
         left = [change for one in turn.left for change in file_changes(session.id, one, now_ms())]
-        await self._sessions.keep(turn.live, outcome.changes, outcome.frozen, [*left, *more])
+        with step("store.write"):
+            await self._sessions.keep(turn.live, outcome.changes, outcome.frozen, [*left, *more, *turn.audit])
+        turn.stored()
+        if turn.is_resumed:  # files may have come to the store while it waited
+            await self._sessions.resync(turn.live)
+            return
         for one in turn.left:
             await self._sessions.apply(turn.live, one)
 
-    async def _put_away(self, turn: Turn, outcome: RunOutcome) -> Run:
+    async def _put_away(self, turn: Turn, result: RunResult, recording: bytes) -> Run:
         """Keep the recording; the session is busy until the run goes on or is cancelled."""
-        assert outcome.recording is not None
         session, now = turn.live.record, now_ms()
-        record = msgspec.structs.replace(turn.record, state="waiting", result=outcome.result, updated_at=now)
-        sealed = seal(outcome.recording, self._keys, tenant=session.tenant, purpose=RECORDING)
+        record = msgspec.structs.replace(turn.record, state="waiting", result=result, updated_at=now)
+        packed = msgspec.msgpack.encode(PutAway(turn.body, recording))
+        sealed = seal(packed, self._keys, tenant=session.tenant, purpose=RECORDING)
         snapshot = Snapshot(
             id=record.id,
             tenant=session.tenant,
             session_id=session.id,
             kind="recording",
-            label=turn.body.language.value if turn.body.language else session.language.value,
-            language=turn.body.language or session.language,
+            label=turn.language.value,
+            language=turn.language,
             size_bytes=len(sealed),
             created_at=now,
         )
@@ -344,6 +356,7 @@ class Runs:
         changes: list[Change] = [PutSnapshot(snapshot=snapshot, pack=sealed), PutSession(session=waiting), PutRun(run=record)]
         changes += [change for one in turn.left for change in file_changes(session.id, one, now)]
         await self._store.write(session.tenant, [*changes, *turn.audit])
+        turn.stored()
         turn.live.record = waiting
         turn.feed.end("waiting", msgspec.to_builtins(record))
         return record
@@ -354,8 +367,8 @@ class Runs:
         if record.state != "waiting":
             raise Conflict("RUN_NOT_WAITING", f"the run is {record.state}")
         tenant = await self._sessions.tenant(principal.tenant)
-        feed = self._feed(principal.tenant, run_id)
         async with (
+            self._until_drained(),
             self._scheduler.slot(tenant.id, tenant.quotas),
             self._sessions.held(principal, record.session_id) as live,
         ):
@@ -364,55 +377,76 @@ class Runs:
             packs = await self._store.packs(tenant.id, run_id)
             if not packs:
                 raise missing("run", run_id)
-            recording = open_seal(packs[0], self._keys, tenant=tenant.id, purpose=RECORDING)
+            sealed = open_seal(packs[0], self._keys, tenant=tenant.id, purpose=RECORDING)
+            kept = msgspec.msgpack.decode(sealed, type=PutAway)
             asker = msgspec.structs.replace(principal, user=record.user)
-            gate = await self._sessions.gate_of(live)
-            body = RunBody(code="", language=record.language)
-            turn = Turn(asker, live, gate, record, body, feed)
-            return await self._go_on(turn, recording)
+            gate, feed = await self._sessions.gate_of(live), self._feed(principal.tenant, run_id)
+            turn = Turn(asker, live, gate, record, kept.body, feed, is_resumed=True)
+            async with self._audited(turn):
+                return await self._go_on(turn, kept.recording)
+
+    @contextlib.asynccontextmanager
+    async def _until_drained(self) -> AsyncIterator[None]:
+        """`drain` waits for this task, and it does not begin afterwards."""
+        if self.is_stopping:
+            raise Unavailable("STOPPING", "the service is shutting down", "the run goes on when it is back")
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            yield
+        finally:
+            self._tasks.discard(task)
 
     async def _go_on(self, turn: Turn, recording: bytes) -> Run:
+        """From where it was put away: decided again, for the session may have gone over to another policy, but not counted."""
         session = turn.live.record
-        decision = turn.gate.decide("run", {"language": language_name(turn.record.language), "bytes": 0})
+        try:
+            decision = self._decide(turn)
+        except Forbidden as refused:
+            return await self._end_waiting(turn.live, turn.record, failure(refused.error), turn.principal)
+        opening = Opening(
+            session_id=session.id, language=session.language, limits=session.limits, tools=self._calls.tools(session.tenant)
+        )
+        on_output = await self._shown(turn, decision)
         async with self._sessions.replaced(turn.live) as worker:
-            turn.feed.begin(worker, session.id)
-            opening = Opening(
-                session_id=session.id,
-                language=session.language,
-                limits=session.limits,
-                tools=self._calls.tools(session.tenant),
-            )
-            context = turn.context()
             turn.live.tools = opening.tools
-            try:
+            with turn.feed.at(worker, session.id):
                 outcome = await worker.resume(
                     opening,
                     recording,
                     None,
-                    on_output=turn.feed.output if may_stream(decision) else None,
-                    on_call=self._calls.answering(context, turn.feed),
+                    on_output=on_output,
+                    on_call=self._calls.answering(turn.context(), turn.feed),
                     freeze=session.durable,
                 )
-            finally:
-                turn.feed.worker = None
-        return await to_the_end(self._finish(turn, outcome, decision, worker, resumed=True))
+        return await to_the_end(self._finish(turn, decision, outcome, worker))
 
-    async def _end_waiting(self, live: Live, record: Run, result: RunResult, principal: Principal) -> None:
+    async def _end_waiting(self, live: Live, record: Run, result: RunResult, principal: Principal) -> Run:
+        """A run that waits will not go on; nobody need decide about it any more."""
         now = now_ms()
         ended = msgspec.structs.replace(record, state="finished", result=result, updated_at=now)
         session = msgspec.structs.replace(live.record, waiting_run=None)
         audit = AppendAudit(at=now, kind="run", actor=principal.name, subject=record.id, data={"status": result.status.value})
-        await self._store.write(
-            record.tenant, [PutRun(run=ended), DeleteSnapshot(id=record.id), PutSession(session=session), audit]
-        )
+        changes: list[Change] = [PutRun(run=ended), DeleteSnapshot(id=record.id), PutSession(session=session), audit]
+        while True:
+            try:
+                await self._store.write(record.tenant, [*changes, *await self._calls.withdrawn(record, principal.name)])
+                break
+            except Conflict:
+                continue  # one of its approvals was decided at this moment
         live.record = session
+        feed = self.watch(record.tenant, record.id)
+        if feed is not None:
+            feed.end("result", msgspec.to_builtins(ended))
+        return ended
 
     async def settle_interrupted(self, tenant: str) -> int:
         """After a start: runs that were under way when the service died are over. How many there were."""
         found = 0
         after = None
         while True:
-            page = await self._store.runs(tenant, after=after, limit=200)
+            page = await self._store.unfinished(tenant, after=after, limit=200)
             for record in page.items:
                 if record.state in ("queued", "running"):
                     error = ErrorObject(code="INTERRUPTED", message="the service stopped while this ran", hint="run it again")
@@ -420,6 +454,18 @@ class Runs:
                     ended = msgspec.structs.replace(record, state="finished", result=result, updated_at=now_ms())
                     await self._store.write(tenant, [PutRun(run=ended)])
                     found += 1
+            after = page.next
+            if after is None:
+                return found
+
+    async def left_waiting(self, tenant: str) -> list[Run]:
+        """After a start: runs that wait though everything about them is decided. The service stopped before they went on."""
+        open_runs = await self._calls.undecided(tenant)
+        found: list[Run] = []
+        after = None
+        while True:
+            page = await self._store.unfinished(tenant, after=after, limit=200)
+            found += [run for run in page.items if run.state == "waiting" and run.id not in open_runs]
             after = page.next
             if after is None:
                 return found

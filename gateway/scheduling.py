@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator
 
 from gateway.errors import TooMany
 from gateway.records import Quotas
+from gateway.telemetry import step
 
 
 class _Line:
@@ -51,7 +52,8 @@ class Scheduler:
         if self._running < self.slots and line.running < quotas.concurrent_runs and not line.waiting:
             self._enter(line)
         else:
-            await self._wait(tenant, line, quotas)
+            with step("schedule"):
+                await self._wait(tenant, line, quotas)
         try:
             yield
         finally:

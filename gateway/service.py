@@ -24,21 +24,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from gateway.approvals import Approvals, Decide
+from gateway.approvals import Approvals
+from gateway.approvals import Decide as Said
 from gateway.asides import WorkerForks
 from gateway.calls import CallContext, Calls
 from gateway.capabilities.catalogue import Catalogue
 from gateway.compiling import Compiler, compile_here, policy_of
 from gateway.configuration import Configuration
 from gateway.deployments import Deployments
-from gateway.egress import Egress
-from gateway.equipment import Equipment, equip, guarded, load_equipment
-from gateway.errors import Conflict, GatewayError
+from gateway.egress import Decide, Egress
+from gateway.equipment import Equipment, connecting, equip, guarded, load_equipment
+from gateway.errors import Conflict, GatewayError, TooMany, Unavailable
 from gateway.files import Files
 from gateway.hookbook import HookBook
 from gateway.hooks.jobs import Forks
 from gateway.lifecycles import Lifecycles
 from gateway.policies import Policies, catalog_of, nothing
+from gateway.readiness import NothingToPrepare, ReadinessPort
 from gateway.records import Approval, Principal, Session, Tenant
 from gateway.registry.leases import open_runners
 from gateway.registry.tenants import open_registries
@@ -53,11 +55,12 @@ from gateway.tenancy import Tenancy
 from gateway.tokens import SteadyClock, mint
 from gateway.toolfiles import ToolFiles
 from gateway.values import Values
-from gateway.vault import Vault
+from gateway.vault import MasterKey, Vault, choose_master
 from gateway.workspace import Workspace
 from policy import Policy
 from policy.catalog import Catalog
 from sandbox.capabilities import Capability
+from sandbox.errors import SandboxError
 from sandbox.sealing import Keys, local_keys
 from sandbox.wire import ErrorObject
 from sandbox.workers.interface import CallReply, OnCall, Workers
@@ -108,7 +111,10 @@ class Service:
         idle_ms: int = 900_000,
         durable: bool = False,
         places: Places = Places(),
+        master: MasterKey | None = None,
+        readiness: ReadinessPort = NothingToPrepare(),
     ) -> None:
+        self.readiness = readiness
         self.clock = SteadyClock()
         now = self.clock.now_ms
         self.store, self.workers, self.keys = store, workers, keys
@@ -128,9 +134,9 @@ class Service:
             durable=durable,
             clock_ms=now,
         )
-        self.vault = Vault(store, keys)
+        self.vault = Vault(store, master or keys)
         self.files = Files(store)
-        self.hooks = HookBook(store, self._forks, self.egress, self.vault.signing_keys)
+        self.hooks = HookBook(store, self._forks, self.egress, self.vault.signing_keys, self._connecting)
         self.approvals = Approvals(store, now)
         self.calls = Calls(self.catalogue, self.approvals, self.hooks)
         self.runs = Runs(store, self.sessions, self.scheduler, self.calls, self.hooks, self.policies.trail, keys)
@@ -160,11 +166,13 @@ class Service:
         self._resuming: set[asyncio.Task[None]] = set()
 
     @classmethod
-    async def open(cls, configuration: Configuration, *, workers: Workers | None = None) -> Service:
+    async def open(
+        cls, configuration: Configuration, *, workers: Workers | None = None, readiness: ReadinessPort = NothingToPrepare()
+    ) -> Service:
         """From configuration. The data folder is made if it is not there."""
         folder = Path(configuration.data)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        store = await open_store(configuration.database_url or str(folder))
+        store = await open_store(configuration.database_url or str(folder), own=True)
         keys = local_keys(folder / "keys")
         equipment = await asyncio.to_thread(load_equipment, configuration.equipment)
         workers = workers or open_workers(configuration)
@@ -181,6 +189,8 @@ class Service:
             idle_ms=configuration.session_idle_ms,
             durable=configuration.durable_sessions == "always",
             places=Places.of(configuration),
+            master=choose_master(keys, os.environ),
+            readiness=readiness,
         )
         service.retention = Retention(runs_ms=configuration.runs_kept_ms, audit_ms=configuration.audit_kept_ms)
         await service.start(equipment)
@@ -188,6 +198,9 @@ class Service:
 
     def _forks(self, session: Session) -> Forks:
         return WorkerForks(functools.partial(self.workers.of, session.tenant), functools.partial(self._uses, session))
+
+    async def _connecting(self, session: Session) -> Decide:
+        return connecting(await self.policies.gate(await self.sessions.tenant(session.tenant), session))
 
     def _uses(self, session: Session, names: Sequence[str]) -> tuple[list[Capability], OnCall]:
         """The capabilities that the policy lets a hook's program call, decided like any other call of the session."""
@@ -221,6 +234,8 @@ class Service:
             found = await self.runs.settle_interrupted(tenant.id)
             if found:
                 _log.warning("%d runs of %s were interrupted", found, tenant.id)
+            for run in await self.runs.left_waiting(tenant.id):
+                self._go_on(run.tenant, run.id, run.user)
         self._upkeep = asyncio.get_running_loop().create_task(self._keep_up())
 
     async def first_token(self) -> str | None:
@@ -252,33 +267,41 @@ class Service:
                 async for tenant in self._tenants():
                     await self.sessions.relieve(tenant)
                     for expired in await self.approvals.expire(tenant.id):
-                        self._go_on(expired)
+                        self._go_on(expired.tenant, expired.run_id, expired.requested_by)
                     if time.monotonic() >= due:
                         await collect(self.store, tenant.id, self.retention, self.clock.now_ms())
                 due = due if time.monotonic() < due else time.monotonic() + _COLLECT_SECONDS
             except GatewayError as error:
                 _log.error("upkeep failed: %s", error)
 
-    async def decide(self, principal: Principal, approval_id: str, said: Decide) -> Approval:
+    async def decide(self, principal: Principal, approval_id: str, said: Said) -> Approval:
         """Settle an approval and let its run go on."""
         settled = await self.approvals.decide(principal, approval_id, said)
-        self._go_on(settled)
+        self._go_on(settled.tenant, settled.run_id, settled.requested_by)
         return settled
 
-    def _go_on(self, settled: Approval) -> None:
-        task = asyncio.get_running_loop().create_task(self._resume(settled))
+    def _go_on(self, tenant: str, run_id: str, requested_by: str) -> None:
+        task = asyncio.get_running_loop().create_task(self._resume(tenant, run_id, requested_by))
         self._resuming.add(task)
         task.add_done_callback(self._resuming.discard)
 
-    async def _resume(self, settled: Approval) -> None:
+    async def _resume(self, tenant: str, run_id: str, requested_by: str) -> None:
         """Every decision lets the run go on: an approval to its call, a refusal to an error the program sees."""
-        requester = Principal(tenant=settled.tenant, role="runner", user=settled.requested_by)
-        try:
-            await self.runs.resume(requester, settled.run_id)
-        except Conflict:
-            pass  # it was cancelled, or another decision has let it go on
-        except GatewayError as error:
-            _log.warning("the run %s could not go on: %s", settled.run_id, error)
+        requester = Principal(tenant=tenant, role="runner", user=requested_by)
+        pause_s = 0.5
+        while True:
+            try:
+                await self.runs.resume(requester, run_id)
+                return
+            except Conflict:
+                return  # it was cancelled, or another decision has let it go on
+            except (TooMany, Unavailable) as error:
+                _log.warning("the run %s cannot go on yet: %s", run_id, error)
+            except (GatewayError, SandboxError) as error:
+                _log.error("the run %s could not go on: %s", run_id, error)
+                return
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, 30.0)
 
     async def refresh(self) -> None:
         """A language has become ready: new workers have it. Sessions go over to them by way of the store."""
@@ -288,9 +311,13 @@ class Service:
     async def forget(self, tenant: str) -> None:
         """Nothing of the tenant stays in memory."""
         await self.sessions.forget(tenant)
+        await self.workers.forget(tenant)
+        self.runs.forget(tenant)
+        self.vault.forget(tenant)
         self.policies.forget(tenant)
         self.hooks.forget(tenant)
         await self.registry.forget(tenant)
+        await self.runners.forget(tenant)
 
     async def stop(self, deadline_ms: int = 10_000) -> None:
         """Refuse what comes, finish or freeze what is here."""

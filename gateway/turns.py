@@ -10,17 +10,19 @@ import hashlib
 from collections.abc import Coroutine, Mapping
 from typing import Any, TypeVar
 
+import msgspec
+
 from gateway.calls import CallContext
 from gateway.errors import BadRequest, GatewayError
 from gateway.events import Feed
 from gateway.hooks.events import HookEvent
-from gateway.policies import Gate, language_name, now_ms, refusal
+from gateway.policies import Gate, is_permitted, language_name, now_ms, refusal
 from gateway.records import Principal, Record, Run, Session
 from gateway.sessions import Live
 from gateway.stores.interface import AppendAudit
 from policy import Decision
-from sandbox.errors import RequestError
-from sandbox.wire import ErrorObject, Language, RunRequest, SessionLimits
+from sandbox.errors import RequestError, SetupError
+from sandbox.wire import ErrorObject, Language, RunRequest, RunStatus, SessionLimits
 from sandbox.workers.interface import FileChanges
 
 T = TypeVar("T")
@@ -41,22 +43,64 @@ class RunBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     env: dict[str, str] = {}
 
 
+class PutAway(msgspec.Struct, frozen=True):
+    """A run that waits, as it is kept: what was to be run, as the hooks left it, and the worker's recording."""
+
+    body: RunBody
+    recording: bytes
+
+
 class Turn:
-    """One run on its way: who, where, under which gate, and what is to be written down about it."""
+    """One run on its way: who, where, under which gate, and what is to be written down about it. `body` is what is run: a hook
+    may have rewritten it. `is_resumed`: it has waited for somebody, and goes on."""
 
-    __slots__ = ("audit", "body", "decided", "feed", "gate", "left", "live", "principal", "record")
+    __slots__ = ("audit", "body", "decision", "feed", "gate", "is_resumed", "is_stored", "left", "live", "principal", "record")
 
-    def __init__(self, principal: Principal, live: Live, gate: Gate, record: Run, body: RunBody, feed: Feed) -> None:
+    def __init__(
+        self,
+        principal: Principal,
+        live: Live,
+        gate: Gate,
+        record: Run,
+        body: RunBody,
+        feed: Feed,
+        *,
+        is_resumed: bool = False,
+    ) -> None:
         self.principal = principal
         self.live = live
         self.gate = gate
         self.record = record
         self.body = body
         self.feed = feed
+        self.is_resumed = is_resumed
+        self.is_stored = False
+        self.decision: Decision | None = None
         self.audit: list[AppendAudit] = []
-        self.decided: dict[str, str] = {}
-        """What the policy said about the run, for the audit."""
+        """What is to be written down, and was not yet."""
         self.left: list[FileChanges] = []
+        """Files that calls and hooks wrote beside the program, to be stored with the run."""
+
+    def stored(self) -> None:
+        """The run is in the store, and its audit with it."""
+        self.is_stored = True
+        self.audit.clear()
+
+    @property
+    def language(self) -> Language:
+        return self.body.language or self.live.record.language
+
+    def decide(self, code: str) -> Decision:
+        """What the policy says about running `code` here."""
+        return self.gate.decide("run", {"language": language_name(self.language), "bytes": size_of(code)})
+
+    @property
+    def decided(self) -> dict[str, str]:
+        """What the policy said about the run, for the audit."""
+        decision = self.decision
+        if decision is None:
+            return {}
+        return {"event": "run", "verdict": decision.verdict, "rule": decision.rule, "policy": self.gate.policy.digest}
 
     def context(self) -> CallContext:
         """What its capability calls are made in."""
@@ -80,12 +124,8 @@ class RunGate:
         self._turn = turn
 
     async def check(self, event: HookEvent, data: Mapping[str, Any]) -> str | None:
-        turn = self._turn
-        language = language_name(turn.body.language or turn.live.record.language)
-        decision = turn.gate.decide("run", {"language": language, "bytes": size_of(data["code"])})
-        if decision.verdict == "allow" or decision.auto is not None:
-            return None
-        return refusal("run", decision).error.message
+        decision = self._turn.decide(data["code"])
+        return None if is_permitted(decision) else refusal("run", decision).error.message
 
 
 async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
@@ -106,14 +146,17 @@ def error_of(error: BaseException) -> ErrorObject:
     """What a caller may know of it."""
     if isinstance(error, (GatewayError, RequestError)):
         return error.error
+    if isinstance(error, SetupError):
+        return ErrorObject(code="NOT_READY", message="the language is not ready here yet", hint="see /readyz")
     if isinstance(error, asyncio.CancelledError):
         return ErrorObject(code="CANCELLED", message="the run was cancelled")
     return ErrorObject(code="INTERNAL", message="the run could not be carried out")
 
 
-def may_stream(decision: Decision) -> bool:
-    """THREAT[TM-HOOK-STREAM]: output that a hook may redact is shown to nobody before the hook has."""
-    return all(hook.phase != "after" for hook in decision.hooks)
+def ended_by(error: BaseException) -> str:
+    """How the audit names a run that was broken off."""
+    status = RunStatus.CANCELLED if isinstance(error, asyncio.CancelledError) else RunStatus.INTERRUPTED
+    return str(status.value)
 
 
 def new_record(principal: Principal, session: Session, body: RunBody, run_id: str, state: Any) -> Run:

@@ -11,6 +11,7 @@ be permitted by the policy as `net.connect`, and headers may use secrets (`${sec
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -132,7 +133,9 @@ class BuiltinSource:
         url, given = kwargs["url"], kwargs.get("headers", {})
         used: list[str] = []
         try:
-            headers, used = await fill(self._secrets, caller, given, parse(url).host)
+            # It is the program that says where the secret goes: the policy is asked about `run`, not about this capability.
+            program = dataclasses.replace(caller, capability="run")
+            headers, used = await fill(self._secrets, program, given, parse(url).host)
             response = await self._egress.request(
                 "GET",
                 url,

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from gateway.capabilities.sources import Function, Offer, Source
+from sandbox.admission import Admission
 from sandbox.capabilities import Capability, Entry, ToolError, declaration_digest
 from sandbox.errors import RequestError
 
@@ -25,10 +26,17 @@ class Held:
     entry: Entry
     function: Function
     digest: str
+    _places: dict[int, Admission] = field(default_factory=dict)
 
     @property
     def capability(self) -> Capability:
         return self.entry.capability
+
+    def places(self, concurrency: int) -> Admission:
+        """What enforces a bound that a policy sets below the declaration's."""
+        if concurrency not in self._places:
+            self._places[concurrency] = Admission(concurrency, None)
+        return self._places[concurrency]
 
 
 @dataclass(slots=True)
@@ -88,7 +96,7 @@ class Catalogue:
         capability = offer.capability
         unchanged = before is not None and before.capability == capability
         entry = before.entry if before is not None and unchanged else Entry(capability, lambda: None)
-        held = Held(entry, offer.function, declaration_digest(capability))
+        held = Held(entry, offer.function, declaration_digest(capability), before._places if before and unchanged else {})
         while len(self._held) >= ENTRIES_MAX:
             self._held.pop(next(iter(self._held)))
         self._held[tenant, capability.name] = held

@@ -166,9 +166,9 @@ def decode_json(text: str) -> Any:
 def told(error: EgressError, used: list[str]) -> ToolError:
     """A failure of the guarded client, as a program is told it."""
     message = masked(error.message, used)
-    if not isinstance(error, EgressRefused):
+    if not isinstance(error, EgressRefused) or error.code in _NOT_ABOUT_PERMISSION:
         return ToolError("TOOL_ERROR", message)
-    return ToolError("PERMISSION_DENIED" if error.code not in _NOT_ABOUT_PERMISSION else "TOOL_ERROR", message)
+    return ToolError("RATE_EXCEEDED" if error.code == "RATE_EXCEEDED" else "PERMISSION_DENIED", message)
 
 
 _NOT_ABOUT_PERMISSION: Final = frozenset(("RESPONSE_TOO_LARGE", "REQUEST_TOO_LARGE", "HEADER_INVALID", "TOO_MANY_REDIRECTS"))

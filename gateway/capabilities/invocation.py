@@ -13,16 +13,24 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
 from gateway.capabilities.catalogue import Catalogue, Held
 from gateway.capabilities.sources import Caller, call_key, lingering
-from sandbox.admission import RateExceeded
-from sandbox.capabilities import IDEMPOTENCY_KEY, Capability, ToolCallContext, ToolError, checked_answer, digest
+from sandbox.admission import Admission, RateExceeded
+from sandbox.capabilities import (
+    IDEMPOTENCY_KEY,
+    Capability,
+    CapabilityLimits,
+    ToolCallContext,
+    ToolError,
+    checked_answer,
+    digest,
+)
 from sandbox.errors import Suspend
 from sandbox.idempotency import KeyRefused
 from sandbox.schemas import Mismatch
@@ -30,12 +38,20 @@ from sandbox.wire import CallStatus, ErrorObject, ExternalCallRecord
 
 _STATUS = {"PERMISSION_DENIED": CallStatus.DENIED, "TIMEOUT_TOOL": CallStatus.TIMEOUT}
 _MESSAGE_CHARS_MAX = 4000
+_LIMITS = {
+    "timeout_ms": "timeout_ms",
+    "request_bytes": "max_request_bytes",
+    "response_bytes": "max_response_bytes",
+    "concurrency": "concurrency",
+}
+"""What a policy's limits are called in a declaration."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """A call that has been checked and is to be decided about. `arguments` are by name (see `named`); `declaration` is the digest
-    of what the capability said it does when the call was checked; `key` names a call that must not happen twice."""
+    of what the capability said it does when the call was checked; `key` names a call that must not happen twice. `limits` are the
+    declaration's, or lower ones that a decision sets (`bounded`)."""
 
     caller: Caller
     held: Held
@@ -43,7 +59,9 @@ class ToolCall:
     kwargs: dict[str, Any]
     arguments: Mapping[str, Any]
     request_digest: str
+    request_bytes: int
     declaration: str
+    limits: CapabilityLimits
     key: object = None
 
     @property
@@ -115,9 +133,8 @@ def prepare(catalogue: Catalogue, caller: Caller, asked: ToolCallContext) -> Too
     """Find the capability and check the request's size and shape. Raises `ToolError`."""
     held = catalogue.find(caller.tenant, asked.name)
     entry, limits = held.entry, held.capability.limits
-    request_digest = _digest_of(asked)
-    if len(msgspec.json.encode(asked)) > limits.max_request_bytes:
-        raise ToolError("INVALID_ARGUMENT", f"the request is larger than {limits.max_request_bytes} bytes")
+    request_digest, request_bytes = _digest_of(asked), len(msgspec.json.encode(asked))
+    _check_request(request_bytes, limits)
     args, kwargs = asked.args, dict(asked.kwargs)
     key = kwargs.pop(IDEMPOTENCY_KEY, None) if entry.answers is not None else None
     if not entry.arguments.is_named and not args and isinstance(kwargs.get("args"), list):
@@ -126,7 +143,31 @@ def prepare(catalogue: Catalogue, caller: Caller, asked: ToolCallContext) -> Too
         args, kwargs = entry.arguments.bind(args, kwargs)
     except Mismatch as error:
         raise ToolError("INVALID_ARGUMENT", f"{asked.name}: {error}") from None
-    return ToolCall(caller, held, args, kwargs, named(args, kwargs), request_digest, held.digest, key)
+    arguments = named(args, kwargs)
+    return ToolCall(caller, held, args, kwargs, arguments, request_digest, request_bytes, held.digest, limits, key)
+
+
+def _check_request(request_bytes: int, limits: CapabilityLimits) -> None:
+    if request_bytes > limits.max_request_bytes:
+        raise ToolError("INVALID_ARGUMENT", f"the request is larger than {limits.max_request_bytes} bytes")
+
+
+def rewrite(catalogue: Catalogue, call: ToolCall, arguments: Mapping[str, Any]) -> ToolCall:
+    """The same call with other arguments, checked anew. It keeps its key: it still must not happen twice."""
+    kwargs = dict(arguments) if call.key is None else {**arguments, IDEMPOTENCY_KEY: call.key}
+    return prepare(catalogue, call.caller, ToolCallContext(call.name, [], kwargs))
+
+
+def bounded(call: ToolCall, limits: Iterable[tuple[str, int]]) -> ToolCall:
+    """The call within the limits of a decision, where they are lower than those of the declaration."""
+    lower = {
+        field: most for name, most in limits if (field := _LIMITS.get(name)) is not None and most < getattr(call.limits, field)
+    }
+    if not lower:
+        return call
+    found = msgspec.structs.replace(call.limits, **lower)
+    _check_request(call.request_bytes, found)
+    return replace(call, limits=found)
 
 
 def named(args: list[Any], kwargs: dict[str, Any]) -> Mapping[str, Any]:
@@ -176,11 +217,11 @@ def _late_reply(held: Held, late: asyncio.Future[Any]) -> bytes | None:
 
 async def _make(held: Held, call: ToolCall, left: list[asyncio.Future[Any]]) -> tuple[Any, bytes]:
     """The value and its JSON. `left` is filled with what goes on if the call is left."""
-    timeout_ms = held.capability.limits.timeout_ms
+    timeout_ms = call.limits.timeout_ms
     limit = asyncio.timeout(timeout_ms / 1000)
     try:
         async with limit:
-            leave = await _enter(held)
+            leave = await _enter(held, call.limits.concurrency)
             lingering.set(left)
             call_key.set(None if call.key is None else str(call.key))
             try:
@@ -196,9 +237,12 @@ async def _make(held: Held, call: ToolCall, left: list[asyncio.Future[Any]]) -> 
     except Exception as error:
         raise ToolError("TOOL_ERROR", _told(error)) from None
     try:
-        return checked_answer(held.entry, value)
+        answer = checked_answer(held.entry, value)
     except (TypeError, ValueError, RecursionError, OverflowError) as error:
         raise ToolError("TOOL_ERROR", f"the answer is not plain JSON: {error}"[:_MESSAGE_CHARS_MAX]) from None
+    if len(answer[1]) > call.limits.max_response_bytes:
+        raise ToolError("TOOL_ERROR", f"the answer is larger than {call.limits.max_response_bytes} bytes")
+    return answer
 
 
 def _leave_after(left: list[asyncio.Future[Any]], leave: Callable[[], None]) -> None:
@@ -209,9 +253,25 @@ def _leave_after(left: list[asyncio.Future[Any]], leave: Callable[[], None]) -> 
     asyncio.gather(*left, return_exceptions=True).add_done_callback(lambda _: leave())
 
 
-async def _enter(held: Held) -> Callable[[], None]:
-    """A place among this tenant's calls of the capability; waits for one."""
-    admission = held.entry.admission
+async def _enter(held: Held, concurrency: int) -> Callable[[], None]:
+    """A place among this tenant's calls of the capability, under the policy's bound and then its own; waits for one."""
+    if concurrency >= held.capability.limits.concurrency:
+        return await _place(held, held.entry.admission)
+    leave_outer = await _place(held, held.places(concurrency))
+    try:
+        leave_inner = await _place(held, held.entry.admission)
+    except BaseException:
+        leave_outer()
+        raise
+
+    def leave() -> None:
+        leave_inner()
+        leave_outer()
+
+    return leave
+
+
+async def _place(held: Held, admission: Admission) -> Callable[[], None]:
     loop = asyncio.get_running_loop()
     try:
         leave = admission.enter()

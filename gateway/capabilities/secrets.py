@@ -16,7 +16,7 @@ from typing import Final, Protocol
 from gateway.capabilities.sources import Caller
 
 MASK: Final = "[secret]"
-_REFERENCE: Final = re.compile(r"\$\{secret:([A-Za-z0-9_.-]{1,255})\}")
+_REFERENCE: Final = re.compile(r"\$\{secret:([A-Za-z0-9_./-]{1,255})\}")
 _MASKED_CHARS_MIN: Final = 4
 """Shorter ones would be found everywhere."""
 

@@ -76,7 +76,7 @@ class ServerSource:
         self._owner: asyncio.Task[None] | None = None
         self._leave = asyncio.Event()
         self._ended = asyncio.Event()
-        self._opening = asyncio.Lock()
+        self._attempt: asyncio.Task[ClientSession] | None = None
         self._failures = 0
         self._not_before_ms = 0
 
@@ -97,9 +97,10 @@ class ServerSource:
                 await self._open()
 
     async def close(self) -> None:
-        if self._trying is not None:
-            self._trying.cancel()
-            await asyncio.gather(self._trying, return_exceptions=True)
+        for task in (self._trying, self._attempt):
+            if task is not None:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
         owner, self._owner = self._owner, None
         if owner is not None:
             self._leave.set()
@@ -113,26 +114,33 @@ class ServerSource:
         return self._session is not None and not self._ended.is_set()
 
     async def _open(self) -> ClientSession:
-        async with self._opening:
-            if self._session is not None and not self._ended.is_set():
-                return self._session
-            if self._owner is not None:
-                await asyncio.gather(self._owner, return_exceptions=True)
-            wait_ms = self._not_before_ms - self._clock_ms()
-            if wait_ms > 0:
-                raise ToolError("TOOL_ERROR", f"the server {self.spec.name!r} is down; next attempt in {wait_ms} ms")
-            self._leave = asyncio.Event()
-            opened: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
-            self._owner = asyncio.create_task(self._own(opened), name=f"mcp-{self.spec.name}")
-            try:
-                session = await asyncio.wait_for(asyncio.shield(opened), self.spec.connect_timeout_ms / 1000)
-            except Exception as error:
-                self._fail()
-                self._leave.set()
-                self._owner.cancel()
-                raise ToolError("TOOL_ERROR", f"the server {self.spec.name!r} cannot be reached: {_told(error)}") from None
-            self._failures = 0
-            return session
+        """The session, connected anew if there is none. INVARIANT: there is one attempt at a time, and it belongs to nobody: a
+        caller whose time is over leaves, and the next one finds the attempt further on."""
+        if self._session is not None and not self._ended.is_set():
+            return self._session
+        if self._attempt is None or self._attempt.done():
+            self._attempt = asyncio.create_task(self._reach(), name=f"mcp-{self.spec.name}-connecting")
+            self._attempt.add_done_callback(_look_at)
+        return await asyncio.shield(self._attempt)
+
+    async def _reach(self) -> ClientSession:
+        if self._owner is not None:
+            await asyncio.gather(self._owner, return_exceptions=True)
+        wait_ms = self._not_before_ms - self._clock_ms()
+        if wait_ms > 0:
+            raise ToolError("TOOL_ERROR", f"the server {self.spec.name!r} is down; next attempt in {wait_ms} ms")
+        self._leave = asyncio.Event()
+        opened: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
+        self._owner = asyncio.create_task(self._own(opened), name=f"mcp-{self.spec.name}")
+        try:
+            session = await asyncio.wait_for(asyncio.shield(opened), self.spec.connect_timeout_ms / 1000)
+        except Exception as error:
+            self._fail()
+            self._leave.set()
+            self._owner.cancel()
+            raise ToolError("TOOL_ERROR", f"the server {self.spec.name!r} cannot be reached: {_told(error)}") from None
+        self._failures = 0
+        return session
 
     def _fail(self) -> None:
         pause_ms = min(_PAUSE_MS << min(self._failures, 16), _PAUSE_MS_MAX)
@@ -147,9 +155,11 @@ class ServerSource:
                 self._session, self._ended = session, ended
                 opened.set_result(session)
                 waits = [asyncio.ensure_future(event.wait()) for event in (self._leave, ended)]
-                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-                for one in waits:
-                    one.cancel()
+                try:
+                    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    for one in waits:
+                        one.cancel()
                 if not self._leave.is_set():
                     self._fail()
         except BaseException as error:
@@ -294,6 +304,12 @@ def value_of(result: CallToolResult, is_structured: bool) -> Any:
     if len(texts) == 1 and texts[0] is not None:
         return texts[0]
     return [part.model_dump(mode="json", by_alias=True, exclude_none=True) for part in result.content]
+
+
+def _look_at(attempt: asyncio.Task[Any]) -> None:
+    """Why it failed was told to whoever waited; if nobody did, it is told to the next."""
+    if not attempt.cancelled():
+        attempt.exception()
 
 
 def identifier(name: str) -> str:

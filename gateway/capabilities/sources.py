@@ -18,11 +18,13 @@ from sandbox.capabilities import Capability
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """On whose behalf a call is made. `context` is whatever ports need to know more; sources only hand it on."""
+    """On whose behalf a call is made, and by which capability something is used for it. `context` is whatever ports need to know
+    more; sources only hand it on."""
 
     tenant: str
     session_id: str
     context: Any = None
+    capability: str = "run"
 
 
 Function = Callable[[Caller, list[Any], dict[str, Any]], Awaitable[Any]]

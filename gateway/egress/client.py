@@ -88,12 +88,14 @@ class Egress:
         body: bytes | None = None,
         timeout_ms: int = 5000,
         max_response_bytes: int = 1 << 20,
+        max_request_bytes: int | None = None,
         decide: Decide | None = None,
         follow_redirects: bool = True,
     ) -> Response:
-        """Fetch `url`. `decide` is asked beside the client's own. Raises `EgressRefused` or `EgressFailed`."""
+        """Fetch `url`. `decide` is asked beside the client's own, `max_request_bytes` is said instead of it. Raises
+        `EgressRefused` or `EgressFailed`."""
         given = check_headers(headers.items() if isinstance(headers, Mapping) else headers or ())
-        asked = _Asked(self._method(method), parse(url), given, self._body(body))
+        asked = _Asked(self._method(method), parse(url), given, self._body(body, max_request_bytes))
         async with _deadline(timeout_ms):
             for _ in range(REDIRECTS_MAX + 1):
                 async with self._exchange(asked, max_response_bytes, decide) as exchange:
@@ -170,9 +172,10 @@ class Egress:
             raise EgressRefused("METHOD_REFUSED", f"the method {name[:20]!r} is not one of {', '.join(sorted(_METHODS))}")
         return name
 
-    def _body(self, body: bytes | None) -> bytes:
-        if body is not None and len(body) > self._max_request_bytes:
-            raise EgressRefused("REQUEST_TOO_LARGE", f"the request's body is larger than {self._max_request_bytes} bytes")
+    def _body(self, body: bytes | None, most_bytes: int | None = None) -> bytes:
+        most_bytes = self._max_request_bytes if most_bytes is None else most_bytes
+        if body is not None and len(body) > most_bytes:
+            raise EgressRefused("REQUEST_TOO_LARGE", f"the request's body is larger than {most_bytes} bytes")
         return body or b""
 
     def _context(self) -> ssl.SSLContext:

@@ -68,14 +68,16 @@ class Exchange:
     async def chunks(self) -> AsyncIterator[bytes]:
         """The body, decompressed. Raises `EgressRefused` when it is longer than allowed."""
         inflate = _inflater(self.header("content-encoding"))
-        left_bytes = self.max_body_bytes
+        left_bytes, has_begun = self.max_body_bytes, False
         while True:
             event = await self._next_event()
             if isinstance(event, (h11.EndOfMessage, h11.ConnectionClosed)):
+                if inflate is not None and has_begun and (not inflate.eof or inflate.unused_data):
+                    raise EgressFailed("ANSWER_INVALID", "the answer's compression does not end where the answer does")
                 return
             if not isinstance(event, h11.Data):
                 raise EgressFailed("ANSWER_INVALID", "the server broke off in the middle of its answer")
-            data = bytes(event.data)
+            data, has_begun = bytes(event.data), True
             if inflate is not None:
                 # THREAT[TM-NET-BOMB]: a small body that becomes a huge one stops growing at what is allowed.
                 try:

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import threading
 from collections import OrderedDict
-from typing import Final, NoReturn
+from typing import Final, NamedTuple, NoReturn
 
 from gateway.hooks.inspection import BadModule, inspect_module
 
@@ -34,10 +34,20 @@ class _Overdue(BadModule):
     """Too late by the wall clock: perhaps the machine's fault, so it is not remembered."""
 
 
-class Compiler:
-    """Native code of modules, made once. Thread-safe; blocks while it compiles."""
+class Bounds(NamedTuple):
+    """What one compilation may take, and how much code is kept."""
 
-    def __init__(self) -> None:
+    cpu_seconds: int = CPU_SECONDS
+    wall_seconds: float = WALL_SECONDS
+    kept_bytes: int = KEPT_BYTES_MAX
+
+
+class Compiler:
+    """Native code of modules, made once. Thread-safe; blocks while it compiles. `compiled` counts what was really compiled."""
+
+    def __init__(self, bounds: Bounds = Bounds()) -> None:
+        self.bounds = bounds
+        self.compiled = 0
         self._code: OrderedDict[str, bytes] = OrderedDict()
         self._kept_bytes = 0
         self._refused: OrderedDict[str, str] = OrderedDict()
@@ -51,7 +61,9 @@ class Compiler:
                 raise BadModule(self._refused[digest])
             code = self._code.pop(digest, None)
             try:
-                code = code or _ask_child(module)
+                if code is None:
+                    self.compiled += 1
+                    code = _ask_child(module, self.bounds)
             except _Overdue:
                 raise
             except BadModule as bad:
@@ -65,11 +77,11 @@ class Compiler:
     def _keep(self, digest: str, code: bytes) -> None:
         self._code[digest] = code
         self._kept_bytes = sum(map(len, self._code.values()))
-        while self._kept_bytes > KEPT_BYTES_MAX and len(self._code) > 1:
+        while self._kept_bytes > self.bounds.kept_bytes and len(self._code) > 1:
             self._kept_bytes -= len(self._code.popitem(last=False)[1])
 
 
-def _ask_child(module: bytes) -> bytes:
+def _ask_child(module: bytes, bounds: Bounds) -> bytes:
     with subprocess.Popen(
         [sys.executable, "-c", "from gateway.hooks.compiling import serve; serve()"],
         stdin=subprocess.PIPE,
@@ -77,19 +89,19 @@ def _ask_child(module: bytes) -> bytes:
         stderr=subprocess.PIPE,
         env={
             "PYTHONPATH": os.pathsep.join(path or "." for path in sys.path),
-            "HATCHWAY_CPU_SECONDS": str(CPU_SECONDS),
+            "HATCHWAY_CPU_SECONDS": str(bounds.cpu_seconds),
         },
         start_new_session=True,
     ) as child:
         try:
-            code, errors = child.communicate(module, WALL_SECONDS)
+            code, errors = child.communicate(module, bounds.wall_seconds)
         except subprocess.TimeoutExpired:
             child.kill()
-            raise _Overdue(f"the module takes longer than {WALL_SECONDS} s to compile") from None
+            raise _Overdue(f"the module takes longer than {bounds.wall_seconds} s to compile") from None
     if child.returncode == 3:
         raise BadModule(errors.decode("utf-8", "replace")[:500])
     if child.returncode or not code:
-        raise BadModule(f"the module takes more than {CPU_SECONDS} s or {MEMORY_BYTES >> 20} MiB to compile")
+        raise BadModule(f"the module takes more than {bounds.cpu_seconds} s or {MEMORY_BYTES >> 20} MiB to compile")
     return code
 
 

@@ -169,6 +169,11 @@ async def _ask_again(gate: Gate, event: HookEvent, step: Step) -> Step:
     return step if refusal is None else Step("denied", step.data, refusal)
 
 
+def _shown(text: str | None) -> str | None:
+    """As it stands in the audit, which takes no long records."""
+    return text if text is None or len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
+
+
 def _add(fired: Fired, spec: UserHookSpec, ran: Ran, step: Step, duration_ms: float) -> Fired:
     succeeded = step.effect in ("continued", "rewrote") or (step.effect == "ignored" and isinstance(ran.output, Allow | Mutate))
     message = None if isinstance(ran.output, Error) else ran.output.user_message
@@ -178,12 +183,12 @@ def _add(fired: Fired, spec: UserHookSpec, ran: Ran, step: Step, duration_ms: fl
         event=fired.event,
         decision=str(ran.output.__struct_config__.tag),
         effect=step.effect,
-        reason=step.reason,
-        user_message=message,
+        reason=_shown(step.reason),
+        user_message=_shown(message),
         on_error=spec.on_error,
         duration_ms=round(duration_ms, 3),
         attempts=ran.attempts,
-        stderr=ran.stderr[:_SHOWN_CHARACTERS],
+        stderr=_shown(ran.stderr) or "",
         changed_files=len(ran.changes.files) if succeeded else 0,
     )
     return Fired(

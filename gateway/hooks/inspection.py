@@ -3,7 +3,8 @@
 Purpose: the host calls `_start` without a check of types and limits memory only after a module has been instantiated; so
 both are settled here, from the module's own sections. Accepted is what toolchains make for WASI preview 1 commands: one
 memory, bounded tables, imports of functions from `wasi_snapshot_preview1`, `memory` and `_start: () -> ()` exported, nothing
-that runs at instantiation, no types but functions.
+that runs at instantiation, no types but functions. A module that calls capabilities imports `host.call` as well, and exports
+`host_alloc: (i32) -> i32`, where answers are put.
 
 Rules: every count is bounded before it is looped over; what is not understood is refused. Whether the code is valid is the
 compiler's business.
@@ -21,6 +22,11 @@ _CUSTOM, _TYPES, _IMPORTS, _FUNCTIONS, _TABLES, _MEMORIES, _EXPORTS, _START = 0,
 _KNOWN: Final = frozenset(range(13)) - {_START}
 _VALUE_TYPES: Final = frozenset({0x7F, 0x7E, 0x7D, 0x7C, 0x7B, 0x70, 0x6F})
 _KIND_FUNCTION, _KIND_MEMORY = 0, 2
+_Type = tuple[bytes, bytes]
+"""What a function takes and gives."""
+_PLAIN: Final[_Type] = (b"", b"")
+_CALLS: Final[_Type] = (b"\x7f" * 4, b"\x7f")
+_ALLOCATES: Final[_Type] = (b"\x7f", b"\x7f")
 
 
 class BadModule(ValueError):
@@ -76,17 +82,21 @@ def inspect_module(module: bytes, memory_bytes: int) -> None:
     reader = _Bytes(module)
     if bytes(reader.take(8)) != b"\0asm\1\0\0\0":
         raise BadModule("this is not a core WebAssembly module")
-    is_plain: list[bool] = []
+    types: list[_Type] = []
     functions: list[int] = []
-    memories, start = 0, None
+    exports: dict[str, int] = {}
+    memories, calls_host = 0, None
     for kind, body in reader.sections():
         if kind not in _KNOWN:
             what = "a start function" if kind == _START else f"a section of the unknown kind {kind}"
             raise BadModule(f"the module has {what}")
         if kind == _TYPES:
-            is_plain += [_read_type(body) for _ in range(body.count())]
+            types += [_read_type(body) for _ in range(body.count())]
         elif kind == _IMPORTS:
-            functions += [_read_import(body) for _ in range(body.count())]
+            for _ in range(body.count()):
+                is_host, function = _read_import(body)
+                calls_host = function if is_host else calls_host
+                functions.append(function)
         elif kind == _FUNCTIONS:
             functions += [body.number() for _ in range(body.count())]
         elif kind == _TABLES:
@@ -96,28 +106,39 @@ def inspect_module(module: bytes, memory_bytes: int) -> None:
             if memories == 1:
                 _check_memory(body, memory_bytes)
         elif kind == _EXPORTS:
-            start = _find_start(body)
+            exports |= _read_exports(body)
     if memories != 1:
         raise BadModule("the module must have exactly one memory of its own")
-    if start is None or start >= len(functions) or functions[start] >= len(is_plain) or not is_plain[functions[start]]:
+
+    def type_of(name: str) -> _Type | None:
+        index = exports.get(name, len(functions))
+        return types[functions[index]] if index < len(functions) and functions[index] < len(types) else None
+
+    if type_of("_start") != _PLAIN:
         raise BadModule("the module must export _start, a function without parameters and results")
+    if calls_host is not None and (
+        calls_host >= len(types) or types[calls_host] != _CALLS or type_of("host_alloc") != _ALLOCATES
+    ):
+        raise BadModule("a module that imports host.call: (i32, i32, i32, i32) -> i32 must export host_alloc: (i32) -> i32")
 
 
-def _read_type(body: _Bytes) -> bool:
-    """Is it a function without parameters and results?"""
+def _read_type(body: _Bytes) -> _Type:
     if body.byte() != 0x60:
         raise BadModule("the module has types that are not functions")
-    values = [body.byte() for _ in range(2) for _ in range(body.count())]
-    if not _VALUE_TYPES.issuperset(values):
+    takes, gives = (bytes([body.byte() for _ in range(body.count())]) for _ in range(2))
+    if not _VALUE_TYPES.issuperset(takes + gives):
         raise BadModule("the module has functions of unknown types")
-    return not values
+    return takes, gives
 
 
-def _read_import(body: _Bytes) -> int:
-    space, name = body.name(), body.name()
-    if space != "wasi_snapshot_preview1" or body.byte() != _KIND_FUNCTION:
-        raise BadModule(f"the module imports {space[:40]}.{name[:40]}; only functions of wasi_snapshot_preview1 are there")
-    return body.number()
+def _read_import(body: _Bytes) -> tuple[bool, int]:
+    """Whether it is `host.call`, and the number of its type."""
+    space, name, kind = body.name(), body.name(), body.byte()
+    is_host = (space, name) == ("host", "call")
+    if kind != _KIND_FUNCTION or not (is_host or space == "wasi_snapshot_preview1"):
+        only = "only functions of wasi_snapshot_preview1, and host.call, are there"
+        raise BadModule(f"the module imports {space[:40]}.{name[:40]}; {only}")
+    return is_host, body.number()
 
 
 def _check_tables(body: _Bytes) -> None:
@@ -141,13 +162,13 @@ def _check_memory(body: _Bytes, memory_bytes: int) -> None:
         raise BadModule(f"the module wants {least * PAGE_BYTES >> 20} MiB of memory at its start; {memory_bytes >> 20} are there")
 
 
-def _find_start(body: _Bytes) -> int | None:
-    """The number of the function exported as `_start`."""
-    found, has_memory = None, False
+def _read_exports(body: _Bytes) -> dict[str, int]:
+    """The numbers of the functions that are exported, by name."""
+    found, has_memory = {}, False
     for _ in range(body.count()):
         name, kind, index = body.name(), body.byte(), body.number()
-        if name == "_start" and kind == _KIND_FUNCTION:
-            found = index
+        if kind == _KIND_FUNCTION:
+            found[name] = index
         has_memory = has_memory or (name == "memory" and kind == _KIND_MEMORY)
     if not has_memory:
         raise BadModule("the module must export its memory as memory")

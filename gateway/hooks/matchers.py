@@ -49,6 +49,9 @@ class Match(msgspec.Struct, frozen=True):
     why: str
 
 
+_ALWAYS: Final = Match(True, "the matcher is empty")
+
+
 @functools.lru_cache(maxsize=1024)
 def compile_regex(pattern: str) -> Any:
     """Raises `re2.error` for a pattern that RE2 does not take."""
@@ -93,7 +96,7 @@ def _regex_mistakes(pattern: str) -> list[str]:
 def match(matcher: Matcher, event: HookEvent, data: Mapping[str, Any]) -> Match:
     """Does a hook with this matcher fire? Never raises: what cannot be matched does not fire."""
     if matcher == EMPTY:
-        return Match(True, "the matcher is empty")
+        return _ALWAYS
     if event in RUN_EVENTS:
         fires = matcher.language == data.get("language")
         return Match(fires, f"language is {data.get('language')!r}, wanted {matcher.language!r}")

@@ -1,6 +1,7 @@
 """Payloads: what a hook is told, and the three ways it is told it.
 
-Rules: the same JSON text goes to standard input, into a file under `/workspace/.hooks` and into the environment. Variables
+Rules: the same JSON text goes to standard input (as a line, so that `read -r` finds it whole), into a file under
+`/workspace/.hooks` and into the environment. Variables
 stand in the contract's order, first all with the prefix `EVERRUNS_HOOK_`, then the same set with `HATCHWAY_HOOK_`; the
 hook's own variables are layered last. A payload longer than one variable may be on Linux is left out of the environment
 only. The file exists in the hook's fork and nowhere else, so nothing is left behind.
@@ -21,6 +22,8 @@ from gateway.uuids import uuid7
 
 FOLDER: Final = "/workspace/.hooks"
 PREFIXES: Final = ("EVERRUNS_HOOK_", "HATCHWAY_HOOK_")
+VARIABLES: Final = ("PAYLOAD_JSON", "PAYLOAD_PATH", "EVENT", "ID", "SESSION_ID", "TURN_ID", "TOOL_NAME", "TOOL_CALL_ID")
+_IN_ORDER: Final = tuple((name, prefix + name) for prefix in PREFIXES for name in VARIABLES)
 PAYLOAD_BYTES_MAX: Final = 4 << 20
 VARIABLE_BYTES_MAX: Final = 128 << 10
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]")
@@ -56,6 +59,10 @@ class Letter(msgspec.Struct, frozen=True):
     path: str
     variables: dict[str, str]
 
+    @property
+    def line(self) -> bytes:
+        return self.text + b"\n"
+
 
 def make_payload(occasion: Occasion, hook_id: str, data: Mapping[str, Any], now_ms: int | None = None) -> HookPayload:
     at = datetime.fromtimestamp((time.time_ns() // 1_000_000 if now_ms is None else now_ms) / 1000, UTC)
@@ -84,12 +91,13 @@ def seal(payload: HookPayload) -> Letter:
 
 
 def _variables(payload: HookPayload, text: bytes, path: str) -> dict[str, str]:
-    found = {"PAYLOAD_JSON": text.decode()} if len(text) <= VARIABLE_BYTES_MAX else {}
-    found |= {"PAYLOAD_PATH": path, "EVENT": payload.event.value, "ID": payload.hook_id, "SESSION_ID": payload.session_id}
+    known = {"PAYLOAD_PATH": path, "EVENT": payload.event.value, "ID": payload.hook_id, "SESSION_ID": payload.session_id}
+    if len(text) <= VARIABLE_BYTES_MAX:
+        known["PAYLOAD_JSON"] = text.decode()
     if payload.turn_id is not None:
-        found["TURN_ID"] = payload.turn_id
-    for name in ("tool_name", "tool_call_id"):
-        value = payload.data.get(name)
+        known["TURN_ID"] = payload.turn_id
+    for name, field in (("TOOL_NAME", "tool_name"), ("TOOL_CALL_ID", "tool_call_id")):
+        value = payload.data.get(field)
         if isinstance(value, str):
-            found[name.upper()] = value
-    return {prefix + name: value for prefix in PREFIXES for name, value in found.items()}
+            known[name] = value
+    return {variable: known[name] for name, variable in _IN_ORDER if name in known}

@@ -53,13 +53,16 @@ EVE = Principal(tenant="evil", role="operator", user="eve")
 Functions = Mapping[str, tuple[dict[str, Any], Callable[..., Awaitable[Any]]]]
 
 
-def declared(functions: Functions) -> FunctionSource:
-    """Functions as capabilities, all of whose arguments are named."""
+def declared(functions: Functions, approvals: Mapping[str, Any] | None = None) -> FunctionSource:
+    """Functions as capabilities, all of whose arguments are named. `approvals` says what some of them want by themselves."""
     return FunctionSource(
         [
             (
                 Capability(
-                    name=name, input_schema={"type": "object", "properties": fields, "required": list(fields)}, idempotent=False
+                    name=name,
+                    input_schema={"type": "object", "properties": fields, "required": list(fields)},
+                    approval_policy=(approvals or {}).get(name, "none"),
+                    idempotent=False,
                 ),
                 function,
             )

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,8 +31,16 @@ class Gateway:
 
 
 @contextlib.contextmanager
-def serving(data: Path, *arguments: str, token: str = "", workers: str = "in-process") -> Iterator[Gateway]:
-    """A gateway on `data`. The token is shown at the first start only; later ones get it from their caller."""
+def serving(
+    data: Path,
+    *arguments: str,
+    token: str = "",
+    workers: str = "in-process",
+    settings: Mapping[str, str] = {},
+    patience_s: float = 60.0,
+) -> Iterator[Gateway]:
+    """A gateway on `data`. The token is shown at the first start only; later ones get it from their caller. `settings` are
+    environment variables."""
     command = [
         sys.executable,
         "-m",
@@ -48,9 +56,9 @@ def serving(data: Path, *arguments: str, token: str = "", workers: str = "in-pro
     ]
     log = data.parent / f"{data.name}.log"
     with log.open("ab") as errors:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=_environment())
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env={**_environment(), **settings})
     try:
-        url, shown = _first_lines(process, log, wants_token=not token)
+        url, shown = _first_lines(process, log, not token, time.monotonic() + patience_s)
         yield Gateway(url, token or shown, process)
     finally:
         if process.poll() is None:
@@ -68,10 +76,9 @@ def _environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("HATCHWAY_TOKEN")}
 
 
-def _first_lines(process: subprocess.Popen[str], log: Path, wants_token: bool) -> tuple[str, str]:
+def _first_lines(process: subprocess.Popen[str], log: Path, wants_token: bool, until: float) -> tuple[str, str]:
     assert process.stdout is not None
     url = token = ""
-    until = time.monotonic() + 60
     while time.monotonic() < until and not (url and (token or not wants_token)):
         ready, _, _ = select.select([process.stdout], [], [], 1)
         line = process.stdout.readline() if ready else ""
@@ -81,5 +88,5 @@ def _first_lines(process: subprocess.Popen[str], log: Path, wants_token: bool) -
             url = found[1]
         if found := re.search(r"(hw_[0-9A-Za-z]{43})", line):
             token = found[1]
-    assert url, f"the gateway did not start:\n{log.read_text('utf-8', 'replace')[-3000:]}"
+    assert url and (token or not wants_token), f"the gateway did not start:\n{log.read_text('utf-8', 'replace')[-3000:]}"
     return url, token

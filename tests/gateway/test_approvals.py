@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import secrets
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +16,10 @@ from gateway.errors import Conflict, Forbidden, GatewayError
 from gateway.records import Approval, Principal, Run
 from gateway.runs import RunBody
 from gateway.sessions import CreateSession
+from gateway.stores.interface import PutFile
 from gateway.stores.memory import MemoryStore
+from gateway.stores.sqlite import SqliteStore
+from gateway.uuids import uuid7
 from sandbox.sealing import Keys
 from sandbox.wire import RunStatus
 from tests.gateway.house import ANN, BOB, EVE, House, declared, housed
@@ -50,6 +56,14 @@ class Till:
             "refund": ({"amount": INTEGER}, self.refund),
             "close_account": ({"dry": {"type": "boolean"}}, self.close_account),
         }
+
+
+@contextlib.asynccontextmanager
+async def closing(store: SqliteStore) -> AsyncIterator[None]:
+    try:
+        yield
+    finally:
+        await store.close()
 
 
 async def ask(house: House, code: str, session_id: str | None = None) -> Run:
@@ -289,5 +303,149 @@ def test_a_capability_declared_anew_while_its_call_waits_is_asked_for_again() ->
             await decide(house, "approve")
             run = await house.runs.resume(ANN, run.id)
             assert run.state == "finished" and till.paid == [50]
+
+    asyncio.run(main())
+
+
+def test_a_call_that_waits_counts_towards_its_rate_when_it_is_made_and_once() -> None:
+    async def main() -> None:
+        till = Till()
+        rules = "ask refund\n  by finance within 15m\n  rate 1/h per session\n"
+        async with housed(rules, "refund { amount 5 } => ask", functions=till.functions) as house:
+            run = await ask(house, "tools.refund(amount=50)")
+            await decide(house, "approve")
+            run = await house.runs.resume(ANN, run.id)
+            assert run.result is not None and run.result.result == {"paid": 50}
+            again = await ask(house, "tools.refund(amount=60)", run.session_id)
+            assert again.result is not None and again.result.error is not None
+            assert again.result.error.code == "RATE_EXCEEDED" and till.paid == [50]
+
+    asyncio.run(main())
+
+
+def test_tm_appr_replay_two_approvers_at_once_give_one_use(tmp_path: Path) -> None:
+    async def main() -> None:
+        till, store = Till(), await SqliteStore.open(tmp_path / "store.db")
+        async with closing(store), housed(RULES, TESTS, functions=till.functions, store=store) as house:
+            run = await ask(house, "tools.refund(amount=50)")
+            (found,) = await pending(house)
+            yes = Decide(decision="approve")
+            carl = Principal(tenant="acme", role="approver", user="carl", groups=("finance",))
+            said = [house.approvals.decide(who, found.id, yes) for who in (BOB, carl)]
+            outcomes = await asyncio.gather(*said, return_exceptions=True)
+            assert sorted(type(one).__name__ for one in outcomes) == ["Approval", "Conflict"]
+            run = await house.runs.resume(ANN, run.id)
+            again = await ask(house, "tools.refund(amount=50)", run.session_id)
+            assert again.state == "waiting" and till.paid == [50]
+
+    asyncio.run(main())
+
+
+def test_a_cancelled_run_takes_its_question_back() -> None:
+    async def main() -> None:
+        async with housed(RULES, TESTS, functions=Till().functions) as house:
+            run = await ask(house, "tools.refund(amount=50)")
+            (found,) = await pending(house)
+            assert await house.runs.cancel(ANN, run.id)
+            assert await pending(house) == []
+            with pytest.raises(Conflict, match="cancelled"):
+                await house.approvals.decide(BOB, found.id, Decide(decision="approve"))
+
+    asyncio.run(main())
+
+
+def test_an_approval_that_was_used_and_has_run_out_does_not_refuse_the_next_call() -> None:
+    async def main() -> None:
+        till, now = Till(), [0]
+
+        async def slow_refund(amount: int) -> dict[str, Any]:
+            now[0] += 3_600_000
+            return await till.refund(amount)
+
+        functions = {**till.functions, "refund": ({"amount": INTEGER}, slow_refund)}
+        async with housed(RULES, TESTS, functions=functions) as house:
+            house.approvals = house.calls._approvals = Approvals(house.store, lambda: now[0])
+            run = await ask(house, "[tools.refund(amount=50), tools.refund(amount=50)]")
+            for _ in range(2):
+                await decide(house, "approve")
+                run = await house.runs.resume(ANN, run.id)
+            assert run.result is not None and run.result.status is RunStatus.OK and till.paid == [50, 50]
+
+    asyncio.run(main())
+
+
+def test_a_run_that_waited_is_judged_and_answered_as_it_was_asked_for() -> None:
+    """Its size, its languages and its wish for a snapshot are the run's, not those of whoever let it go on."""
+
+    async def main() -> None:
+        till = Till()
+        rules = RULES + "deny run when bytes < 10B\n"
+        async with housed(rules, TESTS + " run { language python, bytes 3B } => deny", functions=till.functions) as house:
+            session = await house.sessions.create(ANN, CreateSession())
+            run = await house.runs.run(ANN, session.id, RunBody(code="tools.refund(amount=50)", return_snapshot=True))
+            await decide(house, "approve")
+            run = await house.runs.resume(ANN, run.id)
+            assert run.result is not None and run.result.status is RunStatus.OK
+            assert run.result.snapshot_id is not None
+            assert await house.store.snapshot("acme", run.result.snapshot_id) is not None
+
+    asyncio.run(main())
+
+
+def test_a_run_whose_session_went_over_to_a_policy_that_refuses_it_does_not_go_on() -> None:
+    async def main() -> None:
+        till = Till()
+        async with housed(RULES, TESTS, functions=till.functions) as house:
+            run = await ask(house, "tools.refund(amount=50)")
+            await decide(house, "approve")
+            text = (
+                "policy closed v 1\nallow session.create\nallow run when language == shell\n"
+                "limit run { cpu 1s memory 64MiB output 1KiB }\n"
+                + RULES
+                + 'test "t" { as { tenant acme } run { language shell, bytes 1B } => allow refund { amount 50 } => ask }'
+            )
+            tools = house.catalogue.tools("acme")
+            await house.policies.activate("acme", {"p.hatch": text}, "p.hatch", "op", tools=tools)
+            operator = Principal(tenant="acme", role="operator", user="op")
+            await house.sessions.update(operator, run.session_id, repin=True)
+            run = await house.runs.resume(ANN, run.id)
+            assert run.state == "finished" and run.result is not None
+            assert run.result.status is RunStatus.PERMISSION_DENIED and till.paid == []
+
+    asyncio.run(main())
+
+
+def test_files_written_before_and_during_the_wait_are_there_after_it() -> None:
+    async def main() -> None:
+        till = Till()
+        async with housed(RULES, TESTS, functions=till.functions) as house:
+            run = await ask(house, "open('own.txt', 'w').write('1')\ntools.refund(amount=50)")
+            await house.store.write(
+                "acme", [PutFile(session_id=run.session_id, path="/sent.txt", id=uuid7(), content=b"2", at=1)]
+            )
+            await decide(house, "approve")
+            run = await house.runs.resume(ANN, run.id)
+            after = await ask(house, "(open('own.txt').read(), open('sent.txt').read())", run.session_id)
+            assert after.result is not None and after.result.result == ["1", "2"]
+
+    asyncio.run(main())
+
+
+def test_a_capability_that_wants_a_person_by_its_declaration_gets_one() -> None:
+    async def main() -> None:
+        till = Till()
+        wants = {"refund": "manual", "close_account": {"auto": {"rule": "no such rule"}}}
+        rules, tests = "allow refund\nallow close_account", "refund { amount 5 } => allow close_account { dry true } => allow"
+        async with housed(rules, tests, functions=till.functions) as house:
+            await house.catalogue.add("functions", declared(till.functions, wants))
+            run = await ask(house, "tools.refund(amount=7)")
+            assert run.state == "waiting"
+            with pytest.raises(Forbidden):
+                await decide(house, "approve", ANN)
+            await decide(house, "approve", Principal(tenant="acme", role="approver", user="zoe"))
+            run = await house.runs.resume(ANN, run.id)
+            assert run.result is not None and run.result.result == {"paid": 7}
+            other = await ask(house, "tools.close_account(dry=True)")
+            assert other.state == "waiting"
 
     asyncio.run(main())

@@ -357,6 +357,8 @@ def test_deadline_covers_a_resolver_that_does_not_answer() -> None:
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
         answer(b"x", Content_Encoding="br"),
         answer(b"not gzip", Content_Encoding="gzip"),
+        answer(gzip.compress(b"half an answer", mtime=0)[:-12], Content_Encoding="gzip"),
+        answer(gzip.compress(b"an answer", mtime=0) + b"and another", Content_Encoding="gzip"),
         b"HTTP/1.1 200 OK\r\nX: " + b"y" * 100_000,
     ],
 )

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
 import signal
 import threading
 import time
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,7 +26,7 @@ PATIENCE_S = 60.0
 
 @pytest.mark.parametrize("workers", ["in-process", "processes"])
 def test_every_acknowledged_write_is_there_and_whole_after_the_gateway_was_killed(tmp_path: Path, workers: str) -> None:
-    report = Campaign(tmp_path, seed=7, workers=workers).go(kills=2)
+    report = Campaign(tmp_path, seed=7, workers=workers, command_every=1).go(kills=2)
     assert not report.problems, str(report)
     assert report.acknowledged > 0
 
@@ -67,10 +69,10 @@ def busiest(pid: int) -> int:
 class Runner(threading.Thread):
     """Counts in a durable session, one run at a time, whatever becomes of a run."""
 
-    def __init__(self, gateway: Gateway, session: str, ending: threading.Event) -> None:
+    def __init__(self, gateway: Gateway, session: str, ending: threading.Event, tenant: str = "default") -> None:
         super().__init__(daemon=True)
-        self.session, self.done, self.failed = session, 0, list[tuple[int, str]]()
-        self.wrong: list[str] = []
+        self.tenant, self.session, self.done, self.failed = tenant, session, 0, list[tuple[int, str]]()
+        self.wrong, self.said = list[str](), list[str]()
         self._connection, self._ending = Connection(gateway), ending
         status, answer = self._connection.ask("POST", "/v1/sessions", {"id": session, "durable": True})
         assert status == 201, answer
@@ -82,6 +84,7 @@ class Runner(threading.Thread):
         said = json.loads(answer)
         if status != 200:
             self.failed.append((status, said["code"]))
+            self.said.append(said["message"])
             return
         if said["result"]["result"] != self.done:
             self.wrong.append(f"before {number} there was {said['result']}, and {self.done} was acknowledged"[:500])
@@ -100,22 +103,39 @@ def _wait_for_progress(runners: list[Runner], since: list[int]) -> None:
     _until(lambda: all(one.done > before + 2 for one, before in zip(runners, since, strict=True)), "every session goes on")
 
 
+def _as(gateway: Gateway, tenant: str) -> Gateway:
+    """The gateway as a tenant of its own sees it."""
+    admin = Connection(gateway)
+    assert admin.ask("POST", "/v1/tenants", {"id": tenant})[0] == 201
+    admin.close()
+    headers = {"Authorization": f"Bearer {gateway.token}", "Content-Type": "application/json", "Hatchway-Tenant": tenant}
+    body = json.dumps({"name": "runner", "role": "runner"}).encode()
+    with urllib.request.urlopen(urllib.request.Request(f"{gateway.url}/v1/tokens", body, headers), timeout=PATIENCE_S) as answer:
+        return dataclasses.replace(gateway, token=json.load(answer)["secret"])
+
+
 def test_only_the_runs_on_their_way_are_lost_when_a_worker_is_killed_and_its_sessions_go_on(tmp_path: Path) -> None:
+    """Three tenants, two clients each. A kill costs one tenant the runs that were on their way, and the others nothing."""
     with serving(tmp_path / "data", workers="processes") as gateway:
         ending = threading.Event()
-        runners = [Runner(gateway, f"s{number}", ending) for number in range(4)]
+        seen = {tenant: _as(gateway, tenant) for tenant in ("acme", "globex", "initech")}
+        runners = [Runner(seen[tenant], f"s{number}", ending, tenant) for tenant in seen for number in range(2)]
         for runner in runners:
             runner.start()
         kills = 0
         while sum(len(one.failed) for one in runners) < 2 and kills < 20:
+            before = [len(one.failed) for one in runners]
             os.kill(busiest(gateway.process.pid), signal.SIGKILL)
             kills += 1
             _wait_for_progress(runners, [one.done for one in runners])
+            struck = [one for one, count in zip(runners, before, strict=True) if len(one.failed) > count]
+            assert len({one.tenant for one in struck}) <= 1, "a kill was felt by another tenant"
+            for one, count in zip(runners, before, strict=True):
+                assert len(one.failed) <= count + 1, f"it cost {one.session} of {one.tenant} more than one run: {one.said}"
         ending.set()
         for runner in runners:
             runner.join(PATIENCE_S)
         assert {what for one in runners for what in one.failed} == {(503, "WORKER_LOST")}
-        assert all(len(one.failed) <= kills for one in runners), "a kill cost a session more than the run on its way"
         assert not [text for one in runners for text in one.wrong]
 
 

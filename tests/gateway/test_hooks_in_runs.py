@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import Forbidden, GatewayError
+from gateway.errors import Forbidden, GatewayError, TooMany
 from gateway.records import Principal, Run
 from gateway.runs import RunBody
 from gateway.sessions import CreateSession
+from gateway.stores.memory import MemoryStore
 from sandbox.wire import RunStatus
 from tests.gateway.house import ANN, House, housed
 
@@ -260,5 +261,162 @@ def test_what_a_person_says_can_be_rewritten_and_blocked() -> None:
             assert await house.lifecycles.submitted(ANN, session.id, "hello") == "HELLO"
             with pytest.raises(Forbidden, match="be kind"):
                 await house.lifecycles.submitted(ANN, session.id, "rude")
+
+    asyncio.run(main())
+
+
+def python(answer: Any = None, *, before: str = "") -> dict[str, Any]:
+    """An executor that answers with JSON."""
+    return {"type": "python", "command": f"{before}\nimport json; print(json.dumps({answer!r}) if {answer!r} else '')"}
+
+
+def test_a_rewritten_run_counts_once_towards_its_rate() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            text = (
+                "policy rated v 1\nallow session.create\nallow run\n  rate 2/h per session\n"
+                "limit run { cpu 1s memory 64MiB output 1KiB }\n"
+                'test "t" { as { tenant acme } run { language python, bytes 1B } => allow }'
+            )
+            await house.policies.activate("acme", {"p.hatch": text}, "p.hatch", "op", tools=[])
+            await hook(house, "rewrite", "before_run", "", executor=python({"decision": "mutate", "patch": {"code": "40 + 2"}}))
+            done = await run(house, "0")
+            done = await run(house, "0", done.session_id)
+            assert done.result is not None and done.result.result == 42
+            with pytest.raises(TooMany):
+                await run(house, "0", done.session_id)
+
+    asyncio.run(main())
+
+
+def test_tm_hook_stream_what_a_tenants_own_hook_may_redact_is_not_shown_live() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            patch = {"decision": "mutate", "patch": {"stdout": "gone"}}
+            await hook(house, "redact", "after_run", "", executor=python(patch), on_error="block")
+            session = await house.sessions.create(ANN, CreateSession())
+            started = await house.runs.start(ANN, session.id, RunBody(code="print('4711')"))
+            feed = house.runs.watch("acme", started.id)
+            assert feed is not None
+            events = [event async for event in feed.events()]
+            assert "4711" not in str(events) and events[-1].data["result"]["stdout"] == "gone"
+            await house.hooks.mute(OPERATOR, ["user:redact"])
+            started = await house.runs.start(ANN, session.id, RunBody(code="print('4711')"))
+            feed = house.runs.watch("acme", started.id)
+            assert feed is not None
+            assert "stdout" in [event.kind async for event in feed.events()]
+
+    asyncio.run(main())
+
+
+def test_a_long_reason_of_a_hook_is_cut_in_the_audit_and_costs_nobody_the_run() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            said = "import json; print(json.dumps({'decision': 'block', 'reason': 'x' * 60300, 'user_message': 'y' * 5000}))"
+            await hook(house, "chatty", "after_run", "", executor={"type": "python", "command": said})
+            done = await run(house, "7")
+            assert done.result is not None and done.result.result == 7
+            (outcome,) = await audited(house)
+            assert len(outcome["reason"]) < 600 and len(outcome["user_message"]) < 600
+
+    asyncio.run(main())
+
+
+def test_files_of_hooks_around_calls_and_of_a_sessions_start_are_kept() -> None:
+    async def main() -> None:
+        async def greet(name: str) -> str:
+            return f"hello {name}"
+
+        functions = {"greet": ({"name": TEXT}, greet)}
+        async with housed("allow greet", "greet { name x } => allow", functions=functions) as house:
+            for event in ("session_start", "pre_tool_use", "post_tool_use", "turn_end"):
+                write = f"open('/workspace/{event}.txt', 'w').write('{event}')"
+                await hook(house, event, event, "", executor=python(before=write))
+            session = await house.sessions.create(ANN, CreateSession())
+            await run(house, "tools.greet(name='ann')", session.id)
+            done = await run(house, "import os\nsorted(os.listdir('/workspace'))", session.id)
+            wanted = ["post_tool_use.txt", "pre_tool_use.txt", "session_start.txt", "turn_end.txt"]
+            assert done.result is not None and done.result.result == wanted
+            assert [one.path for one in await house.store.tree("acme", session.id)] == [f"/{name}" for name in wanted]
+
+    asyncio.run(main())
+
+
+def test_a_hook_that_rewrites_a_call_does_not_make_it_happen_twice() -> None:
+    async def main() -> None:
+        made = []
+
+        async def pay(amount: int) -> int:
+            made.append(amount)
+            return len(made)
+
+        functions = {"pay": ({"amount": {"type": "integer"}}, pay)}
+        async with housed("allow pay", "pay { amount 5 } => allow", functions=functions) as house:
+            patch = {"decision": "mutate", "patch": {"arguments": {"amount": 9}}}
+            await hook(house, "round", "pre_tool_use", "", executor=python(patch))
+            done = await run(house, "[tools.pay(amount=8, idempotency_key='k') for _ in range(2)]")
+            assert done.result is not None and done.result.result == [1, 1] and made == [9]
+
+    asyncio.run(main())
+
+
+def test_a_hook_put_while_hooks_are_read_is_not_forgotten() -> None:
+    class Slow(MemoryStore):
+        """Gives what it has read when it is told to."""
+
+        gate: asyncio.Event | None = None
+
+        async def entries(self, *where: Any, **more: Any) -> Any:
+            found = await super().entries(*where, **more)
+            if self.gate is not None:
+                await self.gate.wait()
+            return found
+
+    async def main() -> None:
+        store = Slow()
+        async with housed(store=store) as house:
+            store.gate = asyncio.Event()
+            reading = asyncio.create_task(house.hooks.specs("acme"))
+            await asyncio.sleep(0)
+            gate, store.gate = store.gate, None
+            await hook(house, "late", "before_run", "exit 1")
+            gate.set()
+            await reading
+            assert [one.id for one in await house.hooks.specs("acme")] == ["user:late"]
+
+    asyncio.run(main())
+
+
+def test_a_hooks_program_is_read_once_and_again_when_it_was_put_anew() -> None:
+    class Counting(MemoryStore):
+        read = 0
+
+        async def policy(self, *where: Any) -> Any:
+            self.read += 1
+            return await super().policy(*where)
+
+        async def entry(self, tenant: str, kind: str, entry_id: str) -> Any:
+            self.read += kind == "hook_program"
+            return await super().entry(tenant, kind, entry_id)
+
+    async def main() -> None:
+        store = Counting()
+        async with housed(store=store) as house:
+            text = (
+                "policy hooked v 1\nallow session.create\nallow run\nlimit run { cpu 1s memory 64MiB output 1KiB }\n"
+                'hook lint on before run run shell "lint.sh" timeout 2s on_error block\n'
+                'test "t" { as { tenant acme } run { language python, bytes 1B } => allow }'
+            )
+            await house.policies.activate("acme", {"p.hatch": text, "lint.sh": "exit 0"}, "p.hatch", "op", tools=[])
+            await house.hooks.put_program(OPERATOR, "own.sh", b"exit 0")
+            await hook(house, "own", "before_run", "", executor={"type": "bash", "program": "own.sh"})
+            session = await house.sessions.create(ANN, CreateSession())
+            store.read = 0
+            for _ in range(3):
+                await run(house, "1", session.id)
+            assert store.read == 2
+            await house.hooks.put_program(OPERATOR, "own.sh", b"echo changed >&2; exit 1")
+            with pytest.raises(Forbidden, match="changed"):
+                await run(house, "1", session.id)
 
     asyncio.run(main())

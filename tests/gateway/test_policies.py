@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gateway.compiling import Compiler, RefusedPolicy, compile_here, policy_of
 from gateway.deployments import Comparison, Deploy, Deployments, Question, Sources
-from gateway.errors import Forbidden, GatewayError, StoreFailed, TooMany, Unavailable, Unprocessable
+from gateway.errors import Conflict, Forbidden, GatewayError, StoreFailed, TooMany, Unavailable, Unprocessable
 from gateway.policies import Policies, nothing
 from gateway.records import Principal
 from gateway.runs import RunBody
 from gateway.sessions import CreateSession
 from gateway.stores.interface import AppendAudit
 from gateway.stores.memory import MemoryStore
+from gateway.stores.sqlite import SqliteStore
 from gateway.trails import KEPT_MAX, Trail
 from sandbox.wire import Language
 from tests.gateway.house import ANN, housed
@@ -223,5 +225,118 @@ def test_rates_are_counted_for_everything_that_is_decided() -> None:
             with pytest.raises(TooMany):
                 await house.runs.run(ANN, one.id, RunBody(code="1"))
             await house.runs.run(ANN, two.id, RunBody(code="1"))
+
+    asyncio.run(main())
+
+
+def test_what_a_new_policy_looks_at_is_known_of_decisions_that_an_older_one_made() -> None:
+    """The policy in force looks at the table only, the next one at the rows."""
+
+    async def main() -> None:
+        async def query(table: str, rows: int) -> int:
+            return rows
+
+        rows = {"type": "integer", "minimum": 0, "maximum": 1000}
+        functions = {"query": ({"table": {"type": "string"}, "rows": rows}, query)}
+        rules, tests = (
+            'allow query when table == "orders"',
+            "query { table orders, rows 1 } => allow query { table x, rows 1 } => deny",
+        )
+        async with housed(rules, tests, functions=functions) as house:
+            tools = house.catalogue.tools("acme")
+            few = policy(
+                ALL + "allow query when rows <= 10",
+                "query { table x, rows 1 } => allow query { table x, rows 11 } => deny run { language shell, bytes 1B } => allow",
+            )
+            await house.policies.activate("acme", {"p.hatch": few}, "p.hatch", "op", shadow=True, tools=tools)
+            session = await house.sessions.create(ANN, CreateSession())
+            await house.runs.run(ANN, session.id, RunBody(code="[tools.query(table='orders', rows=n) for n in (1, 500)]"))
+            differences = [one for one in await house.policies.differences("acme") if one.event == "query"]
+            assert [(one.attributes["rows"], one.candidate) for one in differences] == [(500, "deny")]
+            _, replayed = await house.policies.activate("acme", {"p.hatch": few}, "p.hatch", "op", tools=tools)
+            changed = [one["attributes"]["rows"] for one in replayed.examples if one["event"] == "query"]
+            assert changed == [500]
+
+    asyncio.run(main())
+
+
+def test_the_log_of_decisions_is_bounded_also_in_what_one_decision_takes() -> None:
+    async def main() -> None:
+        async def greet(name: str) -> str:
+            return "hello"
+
+        functions = {"greet": ({"name": {"type": "string"}}, greet)}
+        async with housed('allow greet when name == "ann"', "greet { name ann } => allow", functions=functions) as house:
+            session = await house.sessions.create(ANN, CreateSession())
+            code = "try:\n    tools.greet(name='x' * 100_000)\nexcept Exception:\n    pass"
+            await house.runs.run(ANN, session.id, RunBody(code=code))
+            (found,) = [one for one in await house.policies.recent("acme") if one.event == "greet"]
+            assert len(found.attributes["name"]) < 300 and found.masked
+
+    asyncio.run(main())
+
+
+def test_a_stored_policy_is_not_replaced_by_another_of_its_name_and_version() -> None:
+    """A candidate for the shadow that is called like the policy in force took its place in the store: after a restart nothing
+    was in force but the default."""
+
+    async def main() -> None:
+        store = MemoryStore()
+        async with housed(store=store) as house:
+            stored, _ = await house.policies.activate("acme", {"p.hatch": NO_SHELL}, "p.hatch", "op", tools=[])
+            other = NO_SHELL.replace("shell", "javascript")
+            for shadow in (True, False):
+                with pytest.raises(Conflict, match="is there already"):
+                    await house.policies.activate("acme", {"p.hatch": other}, "p.hatch", "op", shadow=shadow, tools=[])
+            with pytest.raises(Unprocessable, match="its own shadow"):
+                await house.policies.activate("acme", {"p.hatch": NO_SHELL}, "p.hatch", "op", shadow=True, tools=[])
+            await house.policies.activate("acme", {"p.hatch": NO_SHELL}, "p.hatch", "op", tools=[])
+        async with housed(store=store) as house:
+            assert (await house.policies.active("acme")).digest == stored.digest
+
+    asyncio.run(main())
+
+
+def test_of_two_policies_put_in_force_at_once_the_store_and_the_memory_have_the_same(tmp_path: Path) -> None:
+    async def main() -> None:
+        store = await SqliteStore.open(tmp_path / "store.db")
+        texts = [policy(ALL, version=version).replace("mine", name) for version, name in enumerate("abcd", 1)]
+        async with housed(store=store) as house:
+            deploying = [house.policies.activate("acme", {"p.hatch": one}, "p.hatch", "op", tools=[]) for one in texts]
+            await asyncio.gather(*deploying)
+            (kept,) = await store.policies_in("acme", "active")
+            assert kept.digest == (await house.policies.active("acme")).digest
+        await store.close()
+
+    asyncio.run(main())
+
+
+def test_a_policy_with_a_hook_that_would_never_run_is_refused() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            desk = Deployments(house.policies, lambda tenant: [])
+            hook = 'hook scan on before {target} run shell "scan.sh" timeout 1s on_error block'
+            for target, ok in (("fs.*", False), ("net.connect", False), ("any with effects {{ write }}", False), ("run", True)):
+                text = policy(ALL + 'allow fs.read when path under "/workspace"\n' + hook.format(target=target.format()))
+                asked = Sources(sources={"p.hatch": text, "scan.sh": "exit 0"}, main="p.hatch")
+                checked = await desk.check(OPERATOR, asked)
+                assert checked.ok is ok, (target, checked.findings)
+                assert any("scan would never run" in one.message for one in checked.findings) is not ok
+
+    asyncio.run(main())
+
+
+def test_a_deployed_policys_hook_is_not_replaced_under_its_name_and_version() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            text = policy(ALL + 'hook lint on before run run shell "lint.sh" timeout 1s on_error block')
+            sources = {"p.hatch": text, "lint.sh": "exit 1"}
+            await house.policies.activate("acme", sources, "p.hatch", "op", tools=[])
+            with pytest.raises(Conflict, match="other rules or hooks"):
+                await house.policies.activate("acme", {**sources, "lint.sh": "exit 0"}, "p.hatch", "op", tools=[])
+            next_one = {"p.hatch": text.replace("v 1", "v 2"), "lint.sh": "exit 0"}
+            await house.policies.activate("acme", next_one, "p.hatch", "op", tools=[])
+            session = await house.sessions.create(ANN, CreateSession())
+            assert (await house.runs.run(ANN, session.id, RunBody(code="7"))).result is not None
 
     asyncio.run(main())

@@ -68,3 +68,26 @@ def test_idle_counters_are_dropped() -> None:
         rates.take([((number,), 1, 1)])
         clock.now_ns += 10_000_000
     assert len(rates._counters) < 4500
+
+
+def test_two_rates_of_one_count_and_different_windows_are_both_kept_to() -> None:
+    now = [0]
+    rates = Rates(lambda: now[0])
+    both = [(("refund",), 2, 60.0), (("refund",), 2, 3600.0)]
+    rates.take(both)
+    rates.take(both)
+    with pytest.raises(TooMany):
+        rates.take(both)
+    now[0] = int(120e9)
+    with pytest.raises(TooMany):
+        rates.take(both)
+
+
+def test_what_was_not_made_after_all_is_given_back_and_only_once() -> None:
+    rates = Rates(lambda: 0)
+    taken = rates.take([(("refund",), 1, 60.0)])
+    taken.give_back()
+    taken.give_back()
+    rates.take([(("refund",), 1, 60.0)])
+    with pytest.raises(TooMany):
+        rates.take([(("refund",), 1, 60.0)])

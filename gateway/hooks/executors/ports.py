@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -47,6 +47,10 @@ class Answer(Protocol):
     def body(self) -> bytes: ...
 
 
+Decide = Callable[[str, int, str], None]
+"""The policy's word on (host, port, scheme): nothing, or `EgressRefused`."""
+
+
 class Egress(Protocol):
     """The guarded client (`gateway.egress`). Raises `EgressRefused` or `EgressFailed`."""
 
@@ -60,6 +64,7 @@ class Egress(Protocol):
         timeout_ms: int,
         max_response_bytes: int,
         follow_redirects: bool,
+        decide: Decide | None = None,
     ) -> Answer: ...
 
 

@@ -7,6 +7,7 @@ THREAT[TM-HOOK-003]: a hook that never ends, floods its output or eats memory is
 
 from __future__ import annotations
 
+import functools
 from typing import Final
 
 from gateway.hooks.executors.ports import ExecutorOpts, Programs, Ran
@@ -49,36 +50,41 @@ async def run_program(
     kind = spec.executor.type
     if forks is None:
         return Ran(Error(f"{kind} hook executor has no dispatcher; runtime did not wire it"))
-    program = await _load(spec, programs)
+    program = spec.executor.command if spec.executor.command is not None else await _load(spec, programs)
     if isinstance(program, Error):
         return Ran(program)
     try:
-        code = "" if kind == "wasm" else program.decode()
+        code = program.decode() if isinstance(program, bytes) and kind != "wasm" else program
     except UnicodeDecodeError:
         return Ran(Error(f"hook program {spec.executor.program!r} is not UTF-8 text"))
-    memory_mb, depth = _LIMITS[kind]
     filename = spec.executor.program or f"<{spec.id}>"
     job = Job(
         language=_LANGUAGES.get(kind),
-        code=_ALONE.format(code, filename) if kind == "python" else code,
-        module=program if kind == "wasm" else b"",
+        code="" if isinstance(code, bytes) else _ALONE.format(code, filename) if kind == "python" else code,
+        module=code if isinstance(code, bytes) else b"",
         filename=filename,
-        stdin=letter.text,
+        stdin=letter.line,
         env={**letter.variables, **spec.executor.env},
         letter=(letter.path, letter.text),
         changes=changes,
-        limits=SessionLimits(
-            memory_mb=memory_mb,
-            cpu_ms=opts.timeout_ms,
-            wall_ms=opts.timeout_ms,
-            max_stdout_bytes=opts.max_output_bytes,
-            max_external_calls=_CALLS_MAX if spec.uses else 0,
-            max_stack_depth=depth,
-        ),
+        limits=_limits(kind, opts.timeout_ms, opts.max_output_bytes, bool(spec.uses)),
         uses=spec.uses,
     )
     done = await forks.run(session_id, job)
     return Ran(_judge(done, opts), done.changes, done.stdout, done.stderr, done.exit_code)
+
+
+@functools.lru_cache(maxsize=256)
+def _limits(kind: ExecutorType, timeout_ms: int, max_output_bytes: int, may_call: bool) -> SessionLimits:
+    memory_mb, depth = _LIMITS[kind]
+    return SessionLimits(
+        memory_mb=memory_mb,
+        cpu_ms=timeout_ms,
+        wall_ms=timeout_ms,
+        max_stdout_bytes=max_output_bytes,
+        max_external_calls=_CALLS_MAX if may_call else 0,
+        max_stack_depth=depth,
+    )
 
 
 def _judge(done: Done, opts: ExecutorOpts) -> HookOutput:
@@ -92,8 +98,6 @@ def _judge(done: Done, opts: ExecutorOpts) -> HookOutput:
 
 
 async def _load(spec: UserHookSpec, programs: Programs | None) -> bytes | Error:
-    if spec.executor.command is not None:
-        return spec.executor.command.encode()
     name = spec.executor.program or ""
     program = await programs.load(spec.source, name) if programs is not None else None
     if program is None:

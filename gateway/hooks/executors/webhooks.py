@@ -22,7 +22,7 @@ import time
 from typing import Final
 
 from gateway.egress.errors import EgressError, EgressFailed, EgressRefused
-from gateway.hooks.executors.ports import Answer, Egress, ExecutorOpts, Ran, SigningKeys
+from gateway.hooks.executors.ports import Answer, Decide, Egress, ExecutorOpts, Ran, SigningKeys
 from gateway.hooks.outputs import Error, overran, parse, timed_out
 from gateway.hooks.payloads import Letter
 from gateway.hooks.specs import UserHookSpec
@@ -52,7 +52,12 @@ def verify(header: str, body: bytes, key: bytes, now_seconds: int, tolerance_sec
 
 
 async def run_webhook(
-    spec: UserHookSpec, letter: Letter, opts: ExecutorOpts, egress: Egress | None, keys: SigningKeys | None
+    spec: UserHookSpec,
+    letter: Letter,
+    opts: ExecutorOpts,
+    egress: Egress | None,
+    keys: SigningKeys | None,
+    decide: Decide | None = None,
 ) -> Ran:
     if egress is None:
         return Ran(Error("webhook hook executor has no dispatcher; runtime did not wire it"), attempts=0)
@@ -60,18 +65,27 @@ async def run_webhook(
     key = await keys.key(name) if keys is not None else None
     if not key:
         return Ran(Error(f"webhook has no signing key {name!r}; store it as a secret of that name"), attempts=0)
-    sending = _Sending(spec, letter, opts, egress, key)
+    sending = _Sending(spec, letter, opts, egress, key, decide)
     try:
         return await asyncio.wait_for(sending.run(), opts.timeout_ms / 1000)
     except TimeoutError:
         return Ran(timed_out(opts.timeout_ms), attempts=sending.attempts)
 
 
+def pause_ms(attempts: int) -> float:
+    """How long to wait after so many: twice as long each time, and never quite the same, so that senders do not march in step."""
+    most_ms = min(_PAUSE_MS << (attempts - 1), _PAUSE_MS_MAX)
+    return random.uniform(most_ms / 2, most_ms)
+
+
 class _Sending:
     """One delivery: its attempts, and the pauses between them."""
 
-    def __init__(self, spec: UserHookSpec, letter: Letter, opts: ExecutorOpts, egress: Egress, key: bytes) -> None:
+    def __init__(
+        self, spec: UserHookSpec, letter: Letter, opts: ExecutorOpts, egress: Egress, key: bytes, decide: Decide | None
+    ) -> None:
         self.attempts = 0
+        self._decide = decide
         self._spec = spec
         self._body = letter.text
         self._opts = opts
@@ -125,12 +139,12 @@ class _Sending:
             timeout_ms=left_ms,
             max_response_bytes=self._opts.max_output_bytes,
             follow_redirects=False,
+            decide=self._decide,
         )
 
     async def _pause(self) -> bool:
         """False when there is no time left for a pause and another attempt."""
-        most_ms = min(_PAUSE_MS << (self.attempts - 1), _PAUSE_MS_MAX)
-        pause = random.uniform(most_ms / 2, most_ms) / 1000
+        pause = pause_ms(self.attempts) / 1000
         if time.monotonic() + pause >= self._until:
             return False
         await asyncio.sleep(pause)

@@ -118,6 +118,32 @@ def test_server_that_dies_in_a_call_fails_the_call_and_is_started_again_after_a_
     run(test, ServerSpec(name="t", command=SERVER), clock)
 
 
+def test_server_that_takes_longer_to_start_than_a_caller_waits_is_there_for_the_next(tmp_path: Path) -> None:
+    """Whoever gave up used to take the attempt along, and the next caller began from nothing: nobody ever got through."""
+    started, go_on = tmp_path / "started", tmp_path / "go_on"
+    wait = (
+        f"import os, time\nopen({str(started)!r}, 'a').write('x')\nwhile not os.path.exists({str(go_on)!r}): time.sleep(0.01)\n"
+    )
+    script = wait + f"import runpy\nrunpy.run_path({SERVER[1]!r}, run_name='__main__')"
+    clock = Clock()
+    go_on.touch()
+
+    async def test(one: House) -> None:
+        go_on.unlink()
+        await one.error("t_die")
+        assert "next attempt in" in (await one.error("t_add", a=1)).message
+        clock.ms += 60_000
+        for _ in range(3):
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.05):
+                    await one.call("t_add", a=1)
+        go_on.touch()
+        assert await one.call("t_add", a=1) == {"result": 2}
+        assert started.read_text() == "xx"
+
+    run(test, ServerSpec(name="t", command=[sys.executable, "-c", script]), clock)
+
+
 def test_pause_doubles_with_every_failure_to_connect(tmp_path: Path) -> None:
     clock = Clock()
 

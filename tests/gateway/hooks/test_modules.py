@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 import wasmtime
 
-from gateway.hooks import compiling
-from gateway.hooks.compiling import Compiler
+from gateway.hooks.compiling import Bounds, Compiler
+from gateway.hooks.firing import Fired
 from gateway.hooks.inspection import BadModule, inspect_module
+from gateway.hooks.specs import from_policy
+from policy import HookCall
+from sandbox.capabilities import Capability
+from sandbox.workers.interface import CallReply
 from tests.gateway.hooks.stage import Stage
 
 MEMORY = 32 << 20
@@ -20,6 +27,7 @@ ECHO = f"""(module {WRITE} {READ} (memory (export "memory") 2)
   (i32.store (i32.const 4) (i32.load (i32.const 8)))
   (drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))))"""
 MEM = '(memory (export "memory") 1)'
+ALLOC = '(func (export "host_alloc") (param i32) (result i32) unreachable)'
 PLAIN = '(memory (export "memory") 1) (func (export "_start"))'
 
 
@@ -127,50 +135,44 @@ def test_a_module_with_an_unknown_function_or_invalid_code_is_refused(stage: Sta
     assert "does not compile" in (fire(stage, invalid) or "")
 
 
-def test_tm_hook_005_a_compile_bomb_is_killed_and_stays_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tm_hook_005_a_compile_bomb_is_killed_and_stays_refused() -> None:
     """1,000 variables that every one of 200 nested loops changes: 11 KB that take most of a minute."""
     names = range(1000)
     inner = " ".join(f"(local.set {n} (i32.add (local.get {n}) (local.get {(n * 7 + 1) % 1000})))" for n in names)
     loops = "(loop " * 200 + inner + "(br_if 0 (local.get 0)))" * 200
     bomb = build(f'(module (memory (export "memory") 1) (func (export "_start") (local {"i32 " * 1000}) {loops}))')
-    monkeypatch.setattr(compiling, "CPU_SECONDS", 1)
-    compiler = Compiler()
-    with pytest.raises(BadModule, match="takes more than 1 s or 1024 MiB to compile"):
-        compiler.compile(bomb, MEMORY)
-    monkeypatch.setattr(compiling, "_ask_child", None)
-    with pytest.raises(BadModule, match="takes more than 1 s"):
-        compiler.compile(bomb, MEMORY)
+    compiler = Compiler(Bounds(cpu_seconds=1))
+    for _ in range(2):
+        with pytest.raises(BadModule, match="takes more than 1 s or 1024 MiB to compile"):
+            compiler.compile(bomb, MEMORY)
+    assert compiler.compiled == 1
 
 
-def test_a_compilation_that_is_late_by_the_wall_clock_may_be_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiler, module = Compiler(), build(f"(module {PLAIN})")
-    monkeypatch.setattr(compiling, "WALL_SECONDS", 0)
+def test_a_compilation_that_is_late_by_the_wall_clock_may_be_tried_again() -> None:
+    compiler, module = Compiler(Bounds(wall_seconds=0)), build(f"(module {PLAIN})")
     with pytest.raises(BadModule, match="takes longer than 0 s"):
         compiler.compile(module, MEMORY)
-    monkeypatch.setattr(compiling, "WALL_SECONDS", 60)
+    compiler.bounds = Bounds(wall_seconds=60)
     assert compiler.compile(module, MEMORY)
 
 
-def test_a_module_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_module_is_compiled_once() -> None:
     compiler = Compiler()
     first = compiler.compile(build(f"(module {PLAIN})"), MEMORY)
-    monkeypatch.setattr(compiling, "_ask_child", None)
-    assert compiler.compile(build(f"(module {PLAIN})"), MEMORY) is first
+    assert compiler.compile(build(f"(module {PLAIN})"), MEMORY) is first and compiler.compiled == 1
 
 
-def test_compiled_code_over_the_limit_is_forgotten_oldest_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiler, asked = Compiler(), list[bytes]()
-
-    def answer(module: bytes) -> bytes:
-        asked.append(module)
-        return b"0123456789"
-
-    monkeypatch.setattr(compiling, "KEPT_BYTES_MAX", 25)
-    monkeypatch.setattr(compiling, "_ask_child", answer)
+def test_compiled_code_over_the_limit_is_forgotten_oldest_first() -> None:
     one, two, three = (build(f"(module {PLAIN} (func (drop (i32.const {n}))))") for n in range(3))
-    for module in (one, two, one, three, one, two):
-        assert compiler.compile(module, MEMORY) == b"0123456789"
-    assert asked == [one, two, three, two]
+    compiler = Compiler()
+    size = len(compiler.compile(one, MEMORY))
+    compiler.bounds = Bounds(kept_bytes=size * 5 // 2)
+    counted = []
+    for module in (two, one, three, one, two):
+        before = compiler.compiled
+        compiler.compile(module, MEMORY)
+        counted.append(compiler.compiled - before)
+    assert counted == [1, 0, 1, 0, 1]
 
 
 def test_a_module_writes_files_that_are_kept_if_it_succeeds(stage: Stage) -> None:
@@ -181,3 +183,83 @@ def test_a_module_writes_files_that_are_kept_if_it_succeeds(stage: Stage) -> Non
     fired = stage.fire("pre_tool_use", {"executor": {"type": "wasm", "program": "m.wasm"}, "on_error": "block"})
     assert fired.blocked is None
     assert [one.directories for one in fired.changes] == [("/workspace/made",)]
+
+
+def calls(message: str, alloc: str = "(i32.const 4096)") -> str:
+    """A module that sends a message to the host and prints the reply."""
+    escaped = message.replace("\\", "\\\\").replace('"', '\\"')
+    return f"""(module {WRITE} (import "host" "call" (func $host (param i32 i32 i32 i32) (result i32)))
+     (memory (export "memory") 2) (data (i32.const 16) "{escaped}")
+     (func $alloc (export "host_alloc") (param i32) (result i32) {alloc})
+     (func (export "_start")
+      (drop (call $host (i32.const 16) (i32.const {len(message)}) (i32.const 0) (i32.const 4)))
+      (drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))))"""
+
+
+def asks(stage: Stage, module: str, uses: tuple[str, ...] = ("lookup",)) -> Fired:
+    stage.programs.files["policy", "m.wasm"] = build(module)
+    (spec,) = from_policy([HookCall("h", "before", "wasm", "m.wasm", 2000, "block", uses)], target="db.query")
+    return stage.fire("pre_tool_use", spec)
+
+
+@pytest.fixture
+def lookups(stage: Stage) -> Iterator[list[Any]]:
+    """A capability that hooks may be granted, and the calls of it. What it answers is read as a hook's answer."""
+    made: list[Any] = []
+
+    async def answered(name: str, args: list[Any], kwargs: dict[str, Any]) -> CallReply:
+        made.append((name, args, kwargs))
+        return CallReply(value="x" * kwargs["long"] if "long" in kwargs else None)
+
+    stage.tools, stage.on_call = [Capability(name="lookup")], answered
+    yield made
+    stage.tools, stage.on_call = [], None
+
+
+def test_a_module_calls_the_capabilities_it_is_granted_and_no_others(stage: Stage, lookups: list[Any]) -> None:
+    message = 'C{"name":"lookup","args":[1],"kwargs":{"a":"b"}}'
+    assert asks(stage, calls(message)).blocked is None  # {"value":null} is an answer without a decision
+    assert lookups == [("lookup", [1], {"a": "b"})]
+    assert 'is not JSON (first 80 bytes: ["lookup"])' in str(asks(stage, calls("N")).blocked)
+    assert "more than 0 calls" in str(asks(stage, calls(message), uses=()).blocked)
+    assert len(lookups) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "made"),
+    [
+        (calls("D{}"), 0),
+        (calls("C not JSON"), 0),
+        (calls('C{"name":"lookup","args":[],"kwargs":{}}', alloc="(i32.const 0)"), 1),
+        (calls('C{"name":"lookup","args":[],"kwargs":{}}', alloc="(i32.const -8)"), 1),
+        (calls('C{"name":"lookup","args":[],"kwargs":{"long":200000}}'), 1),
+        (
+            calls(
+                'C{"name":"lookup","args":[],"kwargs":{}}',
+                alloc="(drop (call $host (i32.const 16) (i32.const 40) (i32.const 0) (i32.const 4))) (i32.const 4096)",
+            ),
+            1,
+        ),
+    ],
+)
+def test_tm_iso_reentry_a_module_that_misuses_the_way_to_capabilities_harms_nobody(
+    stage: Stage, lookups: list[Any], module: str, made: int
+) -> None:
+    asks(stage, module)
+    assert len(lookups) == made
+    assert asks(stage, says('{"decision":"block","reason":"still here"}')).blocked == "still here"
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        f'(module (import "host" "call" (func (param i32 i32 i32 i32) (result i32))) {PLAIN})',
+        f'(module (import "host" "call" (func (param i32))) {PLAIN} {ALLOC})',
+        f'(module (import "host" "call" (func (param i32 i32 i32 i32) (result i32))) {PLAIN} (func (export "host_alloc")))',
+        f'(module (import "host" "other" (func (param i32 i32 i32 i32) (result i32))) {PLAIN})',
+        f'(module (import "host" "call" (global i32)) {PLAIN})',
+    ],
+)
+def test_a_module_with_half_a_way_to_capabilities_is_refused(module: str) -> None:
+    with pytest.raises(BadModule, match="host"):
+        inspect_module(build(module), MEMORY)

@@ -130,18 +130,15 @@ def test_a_connection_that_breaks_is_tried_again(stage: Stage) -> None:
     assert len(received.requests) == 2
 
 
-def test_pauses_between_attempts_grow(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    pauses: list[float] = []
-
-    async def note(seconds: float) -> None:
-        pauses.append(seconds)
-
-    monkeypatch.setattr("gateway.hooks.executors.webhooks.asyncio.sleep", note)
+def test_a_service_that_stays_down_is_tried_six_times_and_pauses_between_attempts_grow(stage: Stage) -> None:
     with service(lambda n: (500, b"")) as (url, received):
         fired = fire(stage, url, timeout_ms=30_000)
     assert fired.blocked == f"webhook answered 500 ({webhooks.ATTEMPTS_MAX} attempts)"
     assert len(received.requests) == webhooks.ATTEMPTS_MAX
-    assert all(0.025 * 2**n <= pause <= 0.05 * 2**n for n, pause in enumerate(pauses[: webhooks.ATTEMPTS_MAX - 1]))
+    for attempts in range(1, webhooks.ATTEMPTS_MAX):
+        pauses = {webhooks.pause_ms(attempts) for _ in range(20)}
+        assert len(pauses) > 1 and all(25 * 2 ** (attempts - 1) <= one <= 50 * 2 ** (attempts - 1) for one in pauses)
+    assert webhooks.pause_ms(50) <= 5000
 
 
 @pytest.mark.parametrize("status", [301, 400, 404, 410])

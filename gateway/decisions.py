@@ -1,0 +1,127 @@
+"""Decisions lately: what a tenant's policy decided, and what a candidate in its shadow would have decided otherwise.
+
+Rules: a bounded ring, of bounded records. What is logged of a request are all the fields its catalog knows, not only those that
+the policy in force looks at: the next policy may look at others. Fields that the catalog calls sensitive are masked and long
+texts cut; a record with such a field cannot be replayed and says so. Does not know: who decides, what happens then.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+from gateway.records import Record
+from policy import Decision, Policy
+
+KEPT_DECISIONS: Final = 2000
+SHOWN_CHARS_MAX: Final = 256
+_MASK: Final = "***"
+_FIELDS_KEPT: Final = 4096
+_ABSENT: Final = object()
+T = TypeVar("T")
+_Fields = tuple[tuple[str, ...], tuple[tuple[str, tuple[str, ...]], ...]]
+"""Which fields of an event are hidden, and where in its arguments each of its fields is."""
+
+
+class Decided(Record, frozen=True, kw_only=True):
+    """A decision as it is shown and replayed."""
+
+    at: int
+    session_id: str
+    event: str
+    attributes: dict[str, Any]
+    verdict: str
+    rule: str
+    policy: str
+    masked: bool = False
+
+
+class Difference(Record, frozen=True, kw_only=True):
+    """What a candidate in shadow would have decided otherwise."""
+
+    at: int
+    event: str
+    attributes: dict[str, Any]
+    verdict: str
+    candidate: str
+
+
+class Decisions:
+    """One tenant's."""
+
+    def __init__(self) -> None:
+        self.shadow: Policy | None = None
+        self.recent: deque[Decided] = deque(maxlen=KEPT_DECISIONS)
+        self.differences: deque[Difference] = deque(maxlen=KEPT_DECISIONS)
+        self._fields: dict[tuple[str, str], _Fields] = {}
+
+    def note(
+        self,
+        policy: Policy,
+        session_id: str,
+        event: str,
+        facts: Mapping[str, Any],
+        arguments: Mapping[str, Any],
+        decision: Decision,
+        at: int,
+    ) -> None:
+        shown, masked = self._shown(policy, event, facts, arguments)
+        self.recent.append(
+            Decided(
+                at=at,
+                session_id=session_id,
+                event=event,
+                attributes=shown,
+                verdict=decision.verdict,
+                rule=decision.rule,
+                policy=policy.digest,
+                masked=masked,
+            )
+        )
+        if self.shadow is not None:
+            other = self.shadow.decide(event, {**facts, **self.shadow.attributes(event, facts, arguments)})
+            if other.verdict != decision.verdict:
+                self.differences.append(
+                    Difference(at=at, event=event, attributes=shown, verdict=decision.verdict, candidate=other.verdict)
+                )
+
+    def _shown(
+        self, policy: Policy, event: str, facts: Mapping[str, Any], arguments: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], bool]:
+        """The request as it may be logged, and whether something of it is missing. Facts are the operator's own words: short."""
+        hidden, fields = self._fields.get((policy.catalog.digest, event)) or self._learn(policy, event)
+        found, masked = dict(facts), False
+        for name, path in fields:
+            value: Any = arguments
+            for part in path:
+                value = value.get(part, _ABSENT) if isinstance(value, Mapping) else _ABSENT
+            if value.__class__ is int or (value.__class__ is str and len(value) <= SHOWN_CHARS_MAX):
+                found[name] = value
+            elif value is not _ABSENT:
+                found[name], masked = _cut(value), masked or not isinstance(value, bool | float)
+        for name in hidden:
+            if name in found:
+                found[name], masked = _MASK, True
+        return found, masked
+
+    def _learn(self, policy: Policy, event: str) -> _Fields:
+        catalog = policy.catalog
+        capability = catalog.capabilities.get(event)
+        fields = tuple(capability.fields.values()) if capability is not None else ()
+        hidden = tuple(one.name for one in (*catalog.context.values(), *fields) if one.sensitive)
+        places = tuple((one.name, tuple(one.name.removeprefix("args.").split("."))) for one in fields)
+        if len(self._fields) >= _FIELDS_KEPT:
+            self._fields.clear()
+        self._fields[catalog.digest, event] = hidden, places
+        return hidden, places
+
+
+def _cut(value: Any) -> Any:
+    if isinstance(value, bool | float):
+        return value
+    return value[:SHOWN_CHARS_MAX] + "…" if isinstance(value, str) else f"({type(value).__name__})"
+
+
+def newest(found: Sequence[T], limit: int) -> list[T]:
+    return [found[-1 - number] for number in range(min(limit, len(found)))]

@@ -1,0 +1,213 @@
+"""Calls that programs make: within the policy's limits, decided in everything they use, and written down however the run ends."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.approvals import Decide
+from gateway.errors import Unavailable
+from gateway.records import AuditRecord, Quotas, Run, Tenant
+from gateway.runs import RunBody
+from gateway.service import Service
+from gateway.sessions import CreateSession
+from gateway.stores.interface import PutTenant
+from gateway.stores.memory import MemoryStore
+from sandbox.capabilities import Capability
+from sandbox.sealing import Keys
+from sandbox.wire import RunStatus
+from sandbox.workers.interface import WorkerLost
+from sandbox.workers.local import LocalWorkers
+from tests.gateway.house import ANN, BOB, POLICY, TEST, House, housed
+
+TEXT = {"type": "string"}
+POLICED = "allow echo\nlimit echo {{ {limit} }}\n", "echo { text x } => allow"
+
+
+async def run(house: House, code: str, session_id: str | None = None) -> Run:
+    if session_id is None:
+        session_id = (await house.sessions.create(ANN, CreateSession())).id
+    return await house.runs.run(ANN, session_id, RunBody(code=code))
+
+
+class Echo:
+    """A capability that can be held up, and knows how many calls of it there were at once."""
+
+    def __init__(self) -> None:
+        self.called = asyncio.Event()
+        self.go_on = asyncio.Event()
+        self.now = self.most = self.count = 0
+
+    async def __call__(self, text: str) -> str:
+        self.count += 1
+        self.now += 1
+        self.most = max(self.most, self.now)
+        self.called.set()
+        try:
+            if text == "wait":
+                await self.go_on.wait()
+            return text
+        finally:
+            self.now -= 1
+
+    @property
+    def functions(self) -> dict[str, Any]:
+        async def echo(text: str) -> str:
+            return await self(text)
+
+        return {"echo": ({"text": TEXT}, echo)}
+
+
+@pytest.mark.parametrize(
+    ("limit", "code", "wanted"),
+    [
+        ("timeout 50ms", "tools.echo(text='wait')", "TIMEOUT_TOOL"),
+        ("request 100B", "tools.echo(text='x' * 100)", "INVALID_ARGUMENT"),
+        ("response 100B", "tools.echo(text='x' * 100)", "TOOL_ERROR"),
+    ],
+)
+def test_a_policys_limits_on_a_call_are_kept_to(limit: str, code: str, wanted: str) -> None:
+    async def main() -> None:
+        async with housed(POLICED[0].format(limit=limit), POLICED[1], functions=Echo().functions) as house:
+            done = await run(house, code)
+            assert done.result is not None and done.result.error is not None
+            assert done.result.external_calls[0].error is not None
+            assert done.result.external_calls[0].error.code == wanted
+            fine = await run(house, "tools.echo(text='x')")
+            assert fine.result is not None and fine.result.result == "x"
+
+    asyncio.run(main())
+
+
+def test_a_policys_concurrency_is_that_of_all_its_tenants_calls() -> None:
+    async def main() -> None:
+        echo = Echo()
+        async with housed(POLICED[0].format(limit="concurrency 1"), POLICED[1], functions=echo.functions) as house:
+            runs = [asyncio.create_task(run(house, "tools.echo(text='wait')")) for _ in range(3)]
+            await echo.called.wait()
+            echo.go_on.set()
+            done = await asyncio.gather(*runs)
+            assert [one.result.result for one in done if one.result] == ["wait"] * 3
+            assert (echo.count, echo.most) == (3, 1)
+
+    asyncio.run(main())
+
+
+async def audited(house: House, kind: str) -> list[AuditRecord]:
+    await house.policies.trail.flush()
+    return [one for one in await house.store.audit("acme", limit=200) if one.kind == kind]
+
+
+def test_tm_audit_loss_calls_of_a_run_whose_caller_goes_away_are_written_down() -> None:
+    async def main() -> None:
+        echo = Echo()
+        async with housed("allow echo", POLICED[1], functions=echo.functions) as house:
+            code = "tools.echo(text='paid')\ntools.echo(text='wait')"
+            running = asyncio.create_task(run(house, code))
+            while echo.count < 2:
+                echo.called.clear()
+                await echo.called.wait()
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+            assert [one.subject for one in await audited(house, "call")] == ["echo"]
+            (ended,) = await audited(house, "run")
+            assert ended.data["status"] == "cancelled" and ended.data["decision"]["verdict"] == "allow"
+
+    asyncio.run(main())
+
+
+def test_tm_audit_loss_a_run_without_calls_whose_caller_goes_away_is_written_down() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            session = await house.sessions.create(ANN, CreateSession())
+            running = asyncio.create_task(run(house, "while True: pass", session.id))
+            worker = await house.sessions._workers.of("acme")
+            while session.id not in (await worker.status()).running:
+                await asyncio.sleep(0.01)
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+            assert [one.data["status"] for one in await audited(house, "run")] == ["cancelled"]
+
+    asyncio.run(main())
+
+
+def test_tm_audit_loss_calls_of_a_run_whose_worker_dies_are_written_down() -> None:
+    async def main() -> None:
+        echo = Echo()
+        async with housed("allow echo", POLICED[1], functions=echo.functions) as house:
+            worker = await house.sessions._workers.of("acme")
+            session = await house.sessions.create(ANN, CreateSession())
+
+            async def dies(*given: Any, on_call: Any, **more: Any) -> Any:
+                await on_call("echo", [], {"text": "paid"})
+                raise WorkerLost("killed")
+
+            worker.run = dies  # type: ignore[method-assign]  # a real worker cannot be made to die just here
+            with pytest.raises(Unavailable):
+                await run(house, "1", session.id)
+            assert [one.subject for one in await audited(house, "call")] == ["echo"]
+            (ended,) = await audited(house, "run")
+            assert ended.data["status"] == "interrupted"
+
+    asyncio.run(main())
+
+
+def test_a_run_that_waits_for_its_turn_can_be_cancelled() -> None:
+    async def main() -> None:
+        echo = Echo()
+        async with housed("allow echo", POLICED[1], functions=echo.functions) as house:
+            session = await house.sessions.create(ANN, CreateSession())
+            first = await house.runs.start(ANN, session.id, RunBody(code="tools.echo(text='wait')"))
+            await echo.called.wait()
+            second = await house.runs.start(ANN, session.id, RunBody(code="2"))
+            feed = house.runs.watch("acme", second.id)
+            assert feed is not None and await house.runs.cancel(ANN, second.id)
+            assert [event.kind async for event in feed.events()][-1] == "result"
+            cancelled = await house.runs.get(ANN, second.id)
+            assert cancelled.result is not None and cancelled.result.status is RunStatus.CANCELLED
+            echo.go_on.set()
+            feed = house.runs.watch("acme", first.id)
+            assert feed is not None and [event.kind async for event in feed.events()][-1] == "result"
+            assert not await house.runs.cancel(ANN, second.id)
+
+    asyncio.run(main())
+
+
+def test_a_run_that_was_decided_about_just_before_a_stop_goes_on_after_the_start(tmp_path: Path) -> None:
+    async def main() -> None:
+        store, keys, paid = MemoryStore(), Keys.of(secrets.token_bytes(32)), []
+
+        async def refund(amount: int) -> int:
+            paid.append(amount)
+            return amount
+
+        schema = {"type": "object", "properties": {"amount": {"type": "integer"}}, "required": ["amount"]}
+        functions = [(Capability(name="refund", input_schema=schema), refund)]
+        policy = tmp_path / "house.hatch"
+        policy.write_text(POLICY + "ask refund\n  by finance within 1h\n" + TEST.format(more="refund { amount 1 } => ask"))
+        await store.write("acme", [PutTenant(tenant=Tenant(id="acme", quotas=Quotas(), created_at=1, updated_at=1))])
+
+        before = Service(store, LocalWorkers(), keys, default=str(policy))
+        await before.start(functions=functions)
+        session = await before.sessions.create(ANN, CreateSession())
+        waiting = await before.runs.run(ANN, session.id, RunBody(code="tools.refund(amount=50)"))
+        (asked,) = (await store.approvals("acme", pending=True)).items
+        await before.approvals.decide(BOB, asked.id, Decide(decision="approve"))
+        await before.runs.drain()
+        with pytest.raises(Unavailable):
+            await before.runs.resume(ANN, waiting.id)
+        for close in (before.policies.trail.close, before.policies.compiler.close, before.catalogue.close, before.workers.aclose):
+            await close()
+
+        after = Service(store, LocalWorkers(), keys, default=str(policy))
+        await after.start(functions=functions)
+        await asyncio.gather(*after._resuming)
+        ended = await after.runs.get(ANN, waiting.id)
+        assert ended.result is not None and ended.result.result == 50 and paid == [50]
+        await after.stop()
+
+    asyncio.run(main())
