@@ -9,7 +9,7 @@ BIN := .venv/bin
 help:
 	@echo "make serve   set everything up and run the gateway on http://127.0.0.1:8484"
 	@echo "make test    lint, types, layers and all tests"
-	@echo "make bench   measure, with ratios to native and to peers"
+	@echo "make bench   measure beside native programs and peers (under 30 minutes the first time)"
 	@echo "make wheel   build a wheel with the compiled guests in it"
 	@echo "make clean   remove what was built here (the image cache stays: hatchway images prune)"
 
@@ -42,7 +42,7 @@ test: images lint
 	@$(BIN)/pytest -n 2
 
 bench: images
-	@$(BIN)/python -m benches --peers
+	@$(BIN)/python -m benches --peers --publish
 
 wheel: setup
 	@$(BIN)/python -m pip wheel --no-deps --wheel-dir dist .

@@ -1,52 +1,53 @@
 """The command: `python -m benches`, also `hatchway bench` and `make bench`.
 
-Rules: this file chooses and orders; measuring is done in `rounds`, judging in `results`. Rounds of all scenarios are
-taken in turns (every scenario once, then every scenario again), so that a bad minute of the machine spoils one round
-of a few scenarios, not all of one. Exit status: 0 measured, 1 something failed (with --strict also: a promise was
-missed or a row got worse), 2 wrong usage.
+Rules: this file chooses what is done; `measuring` does it, `publishing` writes it down. Exit status: 0 measured, 1 something
+failed (with --strict also: a promise was missed or a row got worse), 2 wrong usage, 130 interrupted.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
-import msgspec
-
-from benches import machine, page, specification
-from benches.comparison import LEAST_ROUNDS, compare
+from benches import page, specification
+from benches import plan as plans
+from benches.comparison import compare
 from benches.discovery import Found, find
 from benches.harness import Scenario
+from benches.measuring import measure, rounds_of
 from benches.profiles import PATHS
 from benches.profiles import show as show_profile
+from benches.publishing import LATEST, Keeper, publish
 from benches.report import Terminal
-from benches.results import Results, ScenarioResult
-from benches.rounds import ROOT, Tree, run_round
+from benches.results import Results
+from benches.rounds import Tree
 
-LATEST = ROOT / "benches" / "results" / "latest.json"
-_QUICK_ROUNDS = 1
-_COMPARED_ROUNDS = 5
-_EPILOG = """\
-examples:
-  python -m benches --list                        what can be measured, and what is promised
-  python -m benches --quick                       everything with few samples, about three minutes
-  python -m benches --only warm_call              one scenario (repeat --only for several; a part of a name is enough)
-  python -m benches --peers --only new_session    beside other projects; their environments are made on first use
-  python -m benches --json before.json            keep the samples; then, after a change:
-  python -m benches --compare before.json         is it faster, slower, or noise?
-  python -m benches --compare ../other-checkout   the same, measuring both checkouts in turns: the most exact way
-  python -m benches --profile warm_run            where the time of a hot path goes
-  python -m benches --images docs/images          charts of the last full run as pictures, for the README
-  python -m benches --specification > SPECIFICATION.md
+_EPILOG = f"""\
+measuring:
+  hatchway bench --quick                       everything with few samples: a first look, at most {plans.QUICK_MINUTES:g} minutes
+  hatchway bench                               everything, at most {plans.FULL_MINUTES:g} minutes; kept as it goes
+  hatchway bench --only warm_call              one scenario (repeat --only for several; a part of a name is enough)
+  hatchway bench --only new_session --peers    beside other projects; their environments are made on first use, and kept
+  hatchway bench --list                        what can be measured, what is promised, and how long it takes
+
+is it faster?
+  hatchway bench --json before.json            keep the samples; then, after a change:
+  hatchway bench --compare before.json         better, worse, or noise
+  hatchway bench --compare ../other-checkout   the same, both checkouts measured in turns: the most exact way
+
+why is it not faster?
+  hatchway bench --profile warm_run            where the time of a hot path goes: {", ".join(sorted(PATHS))}
+
+publishing:
+  hatchway bench --peers --publish             measure all, then write SPECIFICATION.md, pictures and a report
+  hatchway bench --publish --results FILE      the same from results that are there
 
 reading the tables: a row is the median of its samples, its 95 % interval, the largest sample and the number of samples.
 Contenders take turns, so compare rows of one table with each other. "physical limit" is the least this machine could need.
-Promises say ok or MISSED.
+Promises say ok or MISSED. Samples end when the median has settled or the scenario's time is used; the plan is printed first.
+Ctrl-C keeps what was measured.
 """
 
 
@@ -57,31 +58,30 @@ def parser() -> argparse.ArgumentParser:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    out.add_argument("--list", action="store_true", help="list the scenarios and their promises, measure nothing")
-    out.add_argument(
+    choose = out.add_argument_group("what is measured")
+    choose.add_argument("--list", action="store_true", help="list the scenarios and their promises, measure nothing")
+    choose.add_argument(
         "--only", action="append", metavar="NAME", default=[], help="measure only scenarios whose name contains NAME"
     )
-    out.add_argument("--quick", action="store_true", help="fewer samples and rounds: for a first look, not for publishing")
-    out.add_argument(
+    choose.add_argument("--quick", action="store_true", help="fewer samples and one round: for a first look, not for publishing")
+    choose.add_argument(
         "--peers", action="store_true", help="also measure other projects; one that cannot be installed is reported as missing"
     )
-    out.add_argument(
-        "--html", type=Path, metavar="OUT", help="write a page with charts to OUT; it needs nothing else to be shown"
-    )
-    out.add_argument("--json", type=Path, metavar="OUT", help="write samples, values and verdicts to OUT")
-    out.add_argument(
+    choose.add_argument("--minutes", type=float, default=0.0, metavar="N", help="have N minutes for it instead of the usual time")
+    look = out.add_argument_group("what is made of it")
+    look.add_argument("--html", type=Path, metavar="OUT", help="write a page with charts to OUT; it needs nothing else")
+    look.add_argument("--json", type=Path, metavar="OUT", help="write samples, values and verdicts to OUT, after every round")
+    look.add_argument(
         "--compare", type=Path, metavar="BASE", help="compare with an earlier --json file, or with another checkout (a folder)"
     )
-    out.add_argument("--profile", choices=sorted(PATHS), metavar="NAME", help=f"show where time goes: {', '.join(sorted(PATHS))}")
-    out.add_argument("--images", type=Path, metavar="DIR", help="draw the charts of --results as PNG files into DIR")
-    out.add_argument("--strict", action="store_true", help="fail when a promise is missed or a comparison says worse")
-    out.add_argument("--specification", action="store_true", help="print SPECIFICATION.md from the promises and the last results")
-    out.add_argument(
-        "--results",
-        type=Path,
-        metavar="FILE",
-        default=LATEST,
-        help="the results --specification reads (default: the last full run)",
+    look.add_argument("--strict", action="store_true", help="fail when a promise is missed or a comparison says worse")
+    look.add_argument("--publish", action="store_true", help="write SPECIFICATION.md, docs/images, benches/results/report.html")
+    rest = out.add_argument_group("without measuring")
+    rest.add_argument("--profile", choices=sorted(PATHS), metavar="NAME", help=f"where time goes: {', '.join(sorted(PATHS))}")
+    rest.add_argument("--specification", action="store_true", help="print SPECIFICATION.md from promises and results")
+    rest.add_argument("--images", type=Path, metavar="DIR", help="draw the charts of the last full run as PNG files into DIR")
+    rest.add_argument(
+        "--results", type=Path, metavar="FILE", help="take FILE instead of the last full run, for these and --html and --publish"
     )
     return out
 
@@ -101,33 +101,47 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.profile:
         sys.stdout.write(show_profile(chosen.profile))
         return 0
-    if chosen.images is not None:
-        return _draw(chosen, found)
-    if chosen.specification:
-        results = Results.load(chosen.results) if chosen.results.exists() else None
-        sys.stdout.write(specification.write(found.scenarios, results))
-        return 1 if found.broken else 0
+    if chosen.specification or chosen.images is not None or chosen.results is not None:
+        return _from_file(chosen, found)
+    if chosen.quick and chosen.publish:
+        print("a quick run is for a first look; what is published is measured in full", file=sys.stderr)
+        return 2
     try:
         return _measure(chosen, scenarios, found, terminal)
     except KeyboardInterrupt:
         terminal.progress_line("")
-        print("stopped; nothing was written", file=sys.stderr)
         return 130
 
 
-def _draw(chosen: argparse.Namespace, found: Found) -> int:
+def _from_file(chosen: argparse.Namespace, found: Found) -> int:
+    """What needs no measuring. The specification alone can do without results: everything is pending then."""
+    file = chosen.results or LATEST
+    try:
+        results = Results.load(file) if file.exists() or not chosen.specification else None
+        if chosen.specification:
+            sys.stdout.write(specification.write(found.scenarios, results))
+        if results is not None:
+            _write(chosen, results, found.scenarios)
+    except (OSError, ValueError) as error:
+        print(f"cannot read {file}: {error}; a full run makes it", file=sys.stderr)
+        return 2
+    return 1 if found.broken else 0
+
+
+def _write(chosen: argparse.Namespace, results: Results, scenarios: dict[str, Scenario]) -> None:
     from benches.pictures import NoBrowser, draw_all
 
-    if not chosen.results.exists():
-        print(f"{chosen.results} is not there; a full run makes it", file=sys.stderr)
-        return 2
-    try:
-        for made in draw_all(Results.load(chosen.results), found.scenarios, chosen.images):
-            print(made)
-    except NoBrowser as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
+    if chosen.html is not None:
+        chosen.html.write_text(page.write(results, scenarios), "utf-8")
+    if chosen.publish:
+        for written in publish(results, scenarios):
+            print(written)
+    if chosen.images is not None:
+        try:
+            for written in draw_all(results, scenarios, chosen.images):
+                print(written)
+        except NoBrowser as error:
+            print(error, file=sys.stderr)
 
 
 def _measure(chosen: argparse.Namespace, scenarios: dict[str, Scenario], found: Found, terminal: Terminal) -> int:
@@ -138,13 +152,15 @@ def _measure(chosen: argparse.Namespace, scenarios: dict[str, Scenario], found: 
         except (OSError, ValueError) as error:
             print(f"cannot read {chosen.compare}: {error}", file=sys.stderr)
             return 2
-    if chosen.peers:
-        from benches.peers import prepare
-
-        prepare(lambda what, done: terminal.progress("peers", what, done))
-        terminal.progress_line("")
     trees = [Tree.here(), *([Tree.at(chosen.compare.resolve())] if chosen.compare is not None and base is None else [])]
-    here, *others = measure(trees, scenarios, quick=chosen.quick, peers=chosen.peers, terminal=terminal)
+    rounds = {name: rounds_of(one, quick=chosen.quick, comparing=len(trees) > 1) for name, one in scenarios.items()}
+    plan = plans.make(scenarios, rounds, quick=chosen.quick, peers=chosen.peers, trees=len(trees), minutes=chosen.minutes)
+    terminal.show_plan(plan)
+    if chosen.peers:
+        _prepare_peers(terminal)
+    keeper = Keeper(quick=chosen.quick, also=chosen.json, remembers=chosen.compare is None)
+    done = measure(plan, trees, scenarios, quick=chosen.quick, peers=chosen.peers, terminal=terminal, keep=keeper.keep)
+    here, *others = done.results
     terminal.show_machine(here)
     for name, result in here.scenarios.items():
         terminal.show_scenario(scenarios[name], result)
@@ -153,74 +169,36 @@ def _measure(chosen: argparse.Namespace, scenarios: dict[str, Scenario], found: 
     if chosen.compare is not None:
         changes = compare(others[0] if others else base or here, here, scenarios, interleaved=bool(others))
         terminal.show_changes(changes)
-    if chosen.json is not None:
-        here.save(chosen.json)
-    if chosen.html is not None:
-        chosen.html.write_text(page.write(here, scenarios), "utf-8")
-    if not chosen.quick:
-        _remember(here)
+    if keeper.place is not None:
+        terminal.progress_line(f"{'stopped; what was measured is' if done.was_stopped else 'kept'} in {keeper.place}")
+    if done.was_stopped:
+        return 130
+    _write(chosen, _whole(chosen, here), found.scenarios)
     failed = bool(found.broken) or any(result.failures for result in here.scenarios.values())
     missed = any(not verdict.met for result in here.scenarios.values() for verdict in result.verdicts)
     worse = any(change.answer == "worse" for change in changes)
     return int(failed or (chosen.strict and (missed or worse)))
 
 
-def measure(
-    trees: Sequence[Tree], scenarios: dict[str, Scenario], *, quick: bool, peers: bool, terminal: Terminal
-) -> list[Results]:
-    """Every scenario, round by round, in each of the trees in turn. The first tree is the one whose promises are judged."""
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    where = machine.look()
-    all_results = [Results(machine=where, measured_at=now, quick=quick) for _ in trees]
-    rounds = {name: _rounds(scenario, quick, comparing=len(trees) > 1) for name, scenario in scenarios.items()}
-    steps = [(number, s) for number in range(max(rounds.values())) for s in scenarios.values() if number < rounds[s.name]]
-    for step, (number, scenario) in enumerate(steps):
-        order = list(range(len(trees)))
-        for index in order if number % 2 == 0 else reversed(order):
-            part = f"round {number + 1} of {rounds[scenario.name]}"
-            started = time.monotonic()
-
-            def progress(what: str, done: float, name: str = scenario.name, part: str = part, step: int = step) -> None:
-                terminal.progress(name, f"{part}: {what}", (step + done) / len(steps))
-
-            progress("", 0.0)
-            answer = run_round(trees[index], scenario.name, quick=quick, peers=peers, progress=progress)
-            result = all_results[index].scenarios.setdefault(scenario.name, ScenarioResult(name=scenario.name))
-            result.add_round(answer)
-            result.took_seconds = round(result.took_seconds + time.monotonic() - started, 1)
-        terminal.progress_line(f"[{step + 1}/{len(steps)}] {scenario.name}: {part}, {time.monotonic() - started:.1f} s")
-    for results in all_results:
-        results.machine = msgspec.structs.replace(results.machine, load_after=round(os.getloadavg()[0], 2))
-        for name, result in results.scenarios.items():
-            result.judge(scenarios[name])
-            result.measured_at, result.commit, result.busy = now, where.commit, where.busy
-    return all_results
+def _whole(chosen: argparse.Namespace, here: Results) -> Results:
+    """What is published: with --only, the other scenarios as they were measured before."""
+    return Results.load(LATEST) if chosen.publish and not chosen.quick and LATEST.exists() else here
 
 
-def _rounds(scenario: Scenario, quick: bool, comparing: bool) -> int:
-    if comparing:
-        return LEAST_ROUNDS if quick else max(_COMPARED_ROUNDS, scenario.rounds)
-    return min(_QUICK_ROUNDS, scenario.rounds) if quick else scenario.rounds
+def _prepare_peers(terminal: Terminal) -> None:
+    from benches.peers import missing_peers, prepare
 
-
-def _remember(results: Results) -> None:
-    """Full runs are what SPECIFICATION.md is made from; a run of some scenarios replaces only those."""
-    kept = results
-    if LATEST.exists():
-        try:
-            earlier = Results.load(LATEST)
-            kept = msgspec.structs.replace(results, scenarios={**earlier.scenarios, **results.scenarios})
-        except (OSError, ValueError, msgspec.MsgspecError):
-            pass
-    try:
-        kept.save(LATEST)
-    except OSError as error:
-        print(f"the results were not kept for --specification: {error}; use --json", file=sys.stderr)
+    prepare(lambda what, done: terminal.progress("peers", what, done))
+    terminal.progress_line("")
+    for title, why in missing_peers().items():
+        terminal.progress_line(f"peer missing: {title}: {why}")
 
 
 def _list(terminal: Terminal, scenarios: dict[str, Scenario], found: Found) -> int:
     for scenario in sorted(scenarios.values(), key=lambda one: one.name):
         terminal.say(f"{terminal.paint(scenario.name, 'bold'):<18} {scenario.about}")
+        seconds = plans.seconds_of(scenario.name, quick=False, peers=True)
+        terminal.say(f"{'':<18}   {scenario.rounds} × {seconds:.0f} s")
         for promise in scenario.promises:
             sign = "≤" if promise.better == "lower" else "≥"
             terminal.say(f"{'':<18}   {promise.name}: {sign} {promise.limit:g} {promise.unit}")

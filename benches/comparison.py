@@ -53,11 +53,11 @@ class _Sides:
 def compare(base: Results, now: Results, scenarios: dict[str, Scenario], *, interleaved: bool = False) -> list[Change]:
     """Every row of ours in `now`, against the same row in `base`. `interleaved`: both were measured in turns, here and now."""
     same_machine = interleaved or base.machine.same_as == now.machine.same_as
-    busy = not interleaved and (base.machine.busy or now.machine.busy)
     changes: list[Change] = []
     open_questions: list[tuple[int, Difference, bool]] = []
     for name, new in now.scenarios.items():
         old = base.scenarios.get(name)
+        busy = not interleaved and (new.busy or (old is not None and old.busy))
         for row in new.rows.values():
             if row.role != "ours":
                 continue

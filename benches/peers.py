@@ -14,6 +14,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +28,7 @@ OPS = frozenset(
 )
 """What a worker can be asked. `setup` and `run` take programs in the peer's language."""
 _SLOW_TURNS = 12
+_MADE_AT_ONCE = 4
 _NO_LISTS = {op: "the session that is saved is a Python one" for op in ("save_integers", "restore_integers")}
 _NO_SNAPSHOTS = ("save_small", "restore_small", "save_integers", "restore_integers")
 
@@ -106,12 +108,26 @@ PEERS: tuple[Peer, ...] = (
 
 
 def prepare(progress: Progress) -> None:
-    """Make the environments that are not there yet."""
-    for number, peer in enumerate(PEERS):
-        progress(f"installing {peer.title}", number / len(PEERS))
-        if not peer.environment.is_ready:
-            peer.environment.make("new_session")
-    progress("peers are ready", 1.0)
+    """Make the environments that are not there yet, a few at once: most of it is waiting for downloads."""
+    waiting = [peer for peer in PEERS if not peer.environment.is_ready]
+    making: set[str] = set()
+
+    def make(peer: Peer) -> Peer:
+        making.add(peer.title)
+        peer.environment.make("new_session")
+        making.discard(peer.title)
+        return peer
+
+    with ThreadPoolExecutor(_MADE_AT_ONCE) as pool:
+        left = {pool.submit(make, peer) for peer in waiting}
+        while left:
+            _, left = wait(left, timeout=1.0, return_when=FIRST_COMPLETED)
+            progress(f"making environments: {', '.join(sorted(making))}", 1 - len(left) / len(waiting))
+
+
+def missing_peers() -> dict[str, str]:
+    """Who could not be installed, and why."""
+    return {peer.title: peer.why_missing for peer in PEERS if not peer.environment.is_ready}
 
 
 class Peers:

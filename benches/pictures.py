@@ -1,8 +1,9 @@
-"""Pictures of results for the README: a few charts as PNG files, drawn by a browser from the same SVG the page shows.
+"""Pictures of results for the README and the documentation: PNG files, drawn by a browser from the same SVG the page shows.
 
-Rules: what a picture shows is chosen here by hand; a row that was not measured is left out, and a picture with nothing of ours
-is not made. Machine, commit and date stand under each. Light background, no fonts fetched. The browser is Chromium, found on
-the path; it runs without network and without a profile of its own.
+Rules: what a picture shows is chosen here by hand, and the same rule chooses everybody's row: the row of ours that stands beside
+others, all that stand beside it, and the least the machine could need. Bars are sorted, whoever is first. A row that was not
+measured is left out, and a panel with nothing of ours is not drawn. Machine, commit and date stand under each picture. Light
+background, no fonts fetched. The browser is Chromium, found on the path; it runs without a profile of its own.
 """
 
 from __future__ import annotations
@@ -10,19 +11,24 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
+from benches.bars import Bar, Shape
+from benches.bars import draw as draw_bars
+from benches.bars import height as height_of
 from benches.curves import draw, points_of
+from benches.estimates import STATISTICS, estimate
 from benches.harness import Scenario
-from benches.page import STYLE, chart
-from benches.report import ROLE_NAMES
-from benches.results import Measured, Results, ScenarioResult
+from benches.page import STYLE, key
+from benches.results import Measured, Results
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-_WIDTH, _LINE, _AROUND, _CURVE_HEIGHT = 980, 23, 190, 330
+_OURS = "Hatchway"
+_COLUMN, _GAP, _AROUND, _HEAD, _CURVE = 490, 28, 130, 52, 330
+_PANEL = Shape(label=190, chart=210, value=90, line=21, shows_count=False)
 _SECONDS_MAX = 60
 
 
@@ -31,27 +37,81 @@ class NoBrowser(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Panel:
+    """One comparison: `ours` is a row of the scenario, and all rows that stand beside it are with it. `also` are other rows (of
+    another scenario as `name/label`), with the names they are shown under. `statistic` is of all samples of a contender."""
+
+    title: str
+    scenario: str
+    ours: str
+    also: Mapping[str, str] = field(default_factory=dict)
+    statistic: str = "median"
+
+
+@dataclass(frozen=True, slots=True)
 class Picture:
-    """Rows of one scenario: those that contain one of `rows` (all, if empty) and have `unit`; or its curves."""
+    """Panels in two columns, or the curves of a scenario."""
 
     file: str
     title: str
-    scenario: str
-    rows: tuple[str, ...] = ()
-    unit: str = "ms"
-    is_curve: bool = False
+    panels: tuple[Panel, ...] = ()
+    curves: str = ""
 
 
+_PEERS = "(beside peers)"
+_NEW = Panel(
+    "New Python session to its first result", "new_session", f"Python, new session {_PEERS}",
+    {"python3 -c 1+1": "python3 -c", "Python, bare instance": "bare wasmtime instance"},
+)  # fmt: skip
+_WARM = Panel(
+    "1+1 in a live Python session",
+    "warm_call",
+    f"Python 1+1 {_PEERS}",
+    {"CPython compile and eval": "CPython's eval, no sandbox"},
+)
+_LATE = Panel("How late a 500 ms deadline is kept, the worst seen", "deadlines_beside", "late, all programs", statistic="worst")
+_IDLE = Panel("Memory of one more idle Python session", "idle_memory", "Python, idle session, proportional")
+_HTTP = Panel(
+    "1+1 in a live Python session over HTTP", "gateway_latency", "warm Python run over HTTP (beside the peer)",
+    {"bare Starlette route on Hypercorn": "bare Starlette route", "the same server's trivial route": "Hatchway's trivial route"},
+)  # fmt: skip
+_POLICY = Panel("One policy decision, 10 rules", "policy_decisions", "10 rules", {"three comparisons": "three comparisons"})
+_LOOP = Panel("Shell: 20,000 steps of a loop with [ ]", "shell_loops", "shell [ ] loop, 20,000 steps")
+_RESTORE = Panel(
+    "Snapshot of a small Python session to its first result", "snapshots", f"Python, empty, restore to first result {_PEERS}",
+    {"python3 -c 1+1": "python3 -c"},
+)  # fmt: skip
+_FORK = Panel(
+    "Fork of a Python session with pandas", "forks", "Python with pandas, fork of a template",
+    {"python3 -c 1+1": "python3 -c", "instantiate/Python, bare instance": "bare wasmtime instance",
+     "instantiate/memcpy of 1 MB": "memcpy of 1 MB"},
+)  # fmt: skip
 PICTURES = (
-    Picture("new-session.png", "A new session to its first result", "new_session"),
-    Picture("warm-call.png", "The smallest program in a live session", "warm_call"),
-    Picture("cold-start.png", "A cold process to its first result", "cold_start"),
-    Picture("deadlines.png", "How late a program with a deadline of 500 ms comes back", "deadlines_beside"),
-    Picture("memory-limit.png", "How far the host grows when a guest with 64 MB takes all it can", "memory_limit", unit="MB"),
-    Picture("policy-decisions.png", "One policy decision, by number of rules", "policy_decisions", unit="µs"),
-    Picture("gateway.png", "Over HTTP", "gateway_latency"),
-    Picture("fork-density.png", "One more fork while thousands are alive", "fork_density", is_curve=True),
-    Picture("session-density.png", "Scaling with live sessions", "session_density", is_curve=True),
+    Picture("beside-others.png", "Hatchway beside others", (_NEW, _WARM, _LATE, _IDLE, _HTTP, _POLICY, _RESTORE, _LOOP, _FORK)),
+    Picture(
+        "other-languages.png",
+        "JavaScript and the shell",
+        (
+            Panel(
+                "New JavaScript session to its first result",
+                "new_session",
+                f"JavaScript, new session {_PEERS}",
+                {"JavaScript, bare instance": "bare wasmtime instance"},
+            ),
+            Panel(
+                "New shell session to echo hi",
+                "new_session",
+                f"shell, new session {_PEERS}",
+                {"shell, bare instance": "bare wasmtime instance"},
+            ),
+            Panel("1+1 in a live JavaScript session", "warm_call", f"JavaScript 1+1 {_PEERS}"),
+            Panel("echo hi in a live shell session", "warm_call", f"shell echo hi {_PEERS}"),
+            Panel("Memory of one more idle JavaScript session", "idle_memory", "JavaScript, idle session, proportional"),
+            Panel("Memory of one more idle shell session", "idle_memory", "shell, idle session, proportional"),
+        ),
+    ),
+    Picture("fork-density.png", "One more fork while thousands are alive", curves="fork_density"),
+    Picture("session-density.png", "Scaling with live sessions", curves="session_density"),
 )
 
 
@@ -61,40 +121,74 @@ def draw_all(results: Results, scenarios: Mapping[str, Scenario], folder: Path) 
         raise NoBrowser("no Chromium was found on the path; install one to draw pictures")
     folder.mkdir(parents=True, exist_ok=True)
     for picture in PICTURES:
-        scenario, result = scenarios.get(picture.scenario), results.scenarios.get(picture.scenario)
-        if scenario is None or result is None:
-            continue
-        body, height = _body(picture, scenario, result)
+        body, height = _curves(picture, scenarios, results) if picture.curves else _panels(picture, results)
         if body:
-            _shoot(browser, _frame(picture, result, results, body), folder / picture.file, height)
+            _shoot(browser, frame(picture, results, body), folder / picture.file, height)
             yield folder / picture.file
 
 
-def _body(picture: Picture, scenario: Scenario, result: ScenarioResult) -> tuple[str, int]:
-    if picture.is_curve:
-        curves = [(curve, points) for curve in scenario.curves if (points := points_of(curve, result.rows))]
-        return "".join(draw(curve, points, scenario.promises) for curve, points in curves), len(curves) * _CURVE_HEIGHT + _AROUND
-    rows = _chosen(picture, list(result.rows.values()))
-    if not any(row.role == "ours" for row in rows):
+def _curves(picture: Picture, scenarios: Mapping[str, Scenario], results: Results) -> tuple[str, int]:
+    scenario, result = scenarios.get(picture.curves), results.scenarios.get(picture.curves)
+    if scenario is None or result is None:
         return "", 0
-    return chart(rows, scenario.promises), len(rows) * _LINE + _AROUND
+    found = [(curve, points) for curve in scenario.curves if (points := points_of(curve, result.rows))]
+    return "".join(draw(curve, points, scenario.promises) for curve, points in found), len(found) * _CURVE + _AROUND
 
 
-def _chosen(picture: Picture, rows: Sequence[Measured]) -> list[Measured]:
-    fitting = [row for row in rows if row.unit == picture.unit]
-    return [row for row in fitting if not picture.rows or any(part in row.label for part in picture.rows)]
+def _panels(picture: Picture, results: Results) -> tuple[str, int]:
+    """Two columns, each filled from the top, so that panels of different heights leave no holes."""
+    columns: list[list[str]] = [[], []]
+    heights = [0, 0]
+    for panel in picture.panels:
+        bars, unit = bars_of(panel, results)
+        if len(bars) < 2:  # nobody to stand beside
+            continue
+        column = 0 if heights[0] <= heights[1] else 1
+        columns[column].append(f"<h3>{escape(panel.title)}</h3>{draw_bars(bars, unit, _PANEL)}")
+        heights[column] += height_of(bars, _PANEL) + _HEAD
+    body = "".join(f'<div class="column">{"".join(column)}</div>' for column in columns)
+    return (f'<div class="columns">{body}</div>', max(heights) + _AROUND) if any(heights) else ("", 0)
 
 
-def _frame(picture: Picture, result: ScenarioResult, results: Results, body: str) -> str:
+def bars_of(panel: Panel, results: Results) -> tuple[list[Bar], str]:
+    """Ours, those beside it and the others, best first. Nothing if ours is missing."""
+    rows = results.scenarios[panel.scenario].rows if panel.scenario in results.scenarios else {}
+    ours = rows.get(panel.ours)
+    if ours is None:
+        return [], ""
+    found = {_OURS: [ours]}
+    for label, shown in panel.also.items():
+        scenario, _, rest = label.rpartition("/")
+        elsewhere = results.scenarios.get(scenario or panel.scenario)
+        if elsewhere is not None and rest in elsewhere.rows:
+            found[shown] = [elsewhere.rows[rest]]
+    for row in rows.values():
+        is_beside = row.role in ("peer", "native") and (row.beside == panel.ours or panel.statistic == "worst")
+        if is_beside and row.label not in panel.also:
+            found.setdefault(row.label.split(",")[0].removesuffix(f" {_PEERS}"), []).append(row)
+    bars = [_bar(label, rows, panel.statistic) for label, rows in found.items() if rows[0].unit == ours.unit]
+    return sorted(bars, key=lambda bar: bar.value.value), ours.unit
+
+
+def _bar(label: str, rows: list[Measured], statistic: str) -> Bar:
+    rounds = [samples for row in rows for samples in row.rounds]
+    return Bar(label, rows[0].role, estimate(rounds, STATISTICS[statistic]))
+
+
+def frame(picture: Picture, results: Results, body: str) -> str:
     machine = results.machine
-    key = "".join(f'<span><i style="background:var(--{role})"></i>{name}</span>' for role, name in ROLE_NAMES.items())
-    busy = "; others used the machine" if result.busy else ""
-    when = (result.measured_at or results.measured_at)[:10]
-    where = f"{machine.cores} × {machine.cpu}; commit {result.commit or machine.commit}; {when}{busy}"
+    used = {panel.scenario for panel in picture.panels} | {picture.curves}
+    busy = "; others used the machine" if used & set(results.busy) else ""
+    quick = "; a quick run" if results.quick else ""
+    where = f"{machine.cores} × {machine.cpu}; commit {machine.commit}; {results.measured_at[:10]}{busy}{quick}"
     light = STYLE.partition("@media")[0] + STYLE.partition("--bad:#f87171 } }")[2]
-    style = f"{light} body {{ margin:1rem auto }} details {{ display:none }}"
-    under = f"<small>medians with 95 % intervals; {escape(where)}</small>"
-    head = f'<h2>{escape(picture.title)}</h2><p class="key">{key}</p>'
+    width = 2 * _COLUMN + _GAP
+    style = f"{light} body {{ margin:1rem auto; max-width:{width}px }} details {{ display:none }} h2 {{ margin:.2rem 0 .3rem }}"
+    style += " h3 { font-size:14px; margin:16px 0 4px } p { margin:.3rem 0 } small { font-size:12px } .key { font-size:13px }"
+    style += f" .columns {{ display:flex; gap:{_GAP}px }} .column {{ width:{_COLUMN}px }}"
+    scale = "scales are logarithmic; shorter is better; " if picture.panels else ""
+    under = f"<small>medians with 95 % intervals, from one run; {scale}{escape(where)}</small>"
+    head = f"<h2>{escape(picture.title)}</h2>" + (f'<p class="key">{key()}</p>' if picture.panels else "")
     return f'<!doctype html><meta charset="utf-8"><style>{style}</style>{head}{body}<p>{under}</p>'
 
 
@@ -103,6 +197,6 @@ def _shoot(browser: str, page: str, target: Path, height: int) -> None:
         source = Path(name) / "page.html"
         source.write_text(page, "utf-8")
         command = [browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run"]
-        command += [f"--user-data-dir={name}/profile", f"--window-size={_WIDTH + 40},{height}"]
-        command += [f"--screenshot={target.resolve()}", source.as_uri()]
+        command += [f"--user-data-dir={name}/profile", f"--window-size={2 * _COLUMN + _GAP + 40},{height}"]
+        command += ["--force-device-scale-factor=2", f"--screenshot={target.resolve()}", source.as_uri()]
         subprocess.run(command, check=True, capture_output=True, timeout=_SECONDS_MAX)

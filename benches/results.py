@@ -13,11 +13,11 @@ from typing import Any
 
 import msgspec
 
-from benches.estimates import STATISTICS, Estimate, estimate, estimate_over
+from benches.estimates import STATISTICS, Estimate, estimate, estimate_over, median
 from benches.harness import Promise, Scenario
-from benches.machine import Machine
+from benches.machine import BUSY_SHARE, Machine
 
-FORMAT = 1
+FORMAT = 2
 
 
 class Measured(msgspec.Struct, kw_only=True):
@@ -59,7 +59,12 @@ class ScenarioResult(msgspec.Struct, kw_only=True):
     took_seconds: float = 0.0
     measured_at: str = ""
     commit: str = ""
-    busy: bool = False
+    others: list[float] = []
+
+    @property
+    def busy(self) -> bool:
+        """Did others use the machine, before at least half of the rounds?"""
+        return bool(self.others) and median(self.others) > BUSY_SHARE
 
     def add_round(self, answer: Mapping[str, Any]) -> None:
         """Take over what one process measured."""
@@ -69,7 +74,7 @@ class ScenarioResult(msgspec.Struct, kw_only=True):
             kept.rounds.append(row["samples"])
         self.missing.update(answer.get("missing", {}))
         self.notes.extend(note for note in answer.get("notes", ()) if note not in self.notes)
-        if answer.get("failure"):
+        if answer.get("failure") and answer["failure"] not in self.failures:
             self.failures.append(answer["failure"])
 
     def judge(self, scenario: Scenario) -> None:
@@ -80,8 +85,14 @@ class Results(msgspec.Struct, kw_only=True):
     machine: Machine
     measured_at: str
     quick: bool
+    took_seconds: float = 0.0
     scenarios: dict[str, ScenarioResult] = {}
     format: int = FORMAT
+
+    @property
+    def busy(self) -> list[str]:
+        """The scenarios that were measured while others used the machine."""
+        return sorted(name for name, one in self.scenarios.items() if one.busy)
 
     @classmethod
     def load(cls, path: Path) -> Results:
@@ -91,8 +102,11 @@ class Results(msgspec.Struct, kw_only=True):
         return found
 
     def save(self, path: Path) -> None:
+        """All or nothing: a reader never sees half of it."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(msgspec.json.format(msgspec.json.encode(self), indent=1))
+        fresh = path.with_name(path.name + ".new")
+        fresh.write_bytes(msgspec.json.format(msgspec.json.encode(self), indent=1))
+        fresh.replace(path)
 
 
 def judge(promise: Promise, rows: Mapping[str, Measured]) -> Verdict:

@@ -5,28 +5,40 @@ one start to the next. Rounds in fresh processes show that part of the noise, an
 behind.
 
 Rules: the child answers in lines of JSON on a descriptor of its own; whatever a scenario prints goes to stderr. A
-child that fails, dies or takes too long is a failure of its scenario with its last words, not of the run.
+child that fails, dies or takes too long is a failure of its scenario with its last words, not of the run. It is told its time
+and interrupts itself when that is long over: what it has recorded by then is kept. One that does not even do that is killed,
+and so is everything it started: a round has a process group of its own.
 
-    python -m benches.rounds NAME [--quick] [--peers]        one round, as the harness starts it
+    python -m benches.rounds NAME [--quick] [--peers] [--seconds N]        one round, as the harness starts it
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
+from benches.plan import hard_limit_s
+
 ROOT = Path(__file__).resolve().parent.parent
-ROUND_SECONDS_MAX = 900
+_CLEAN_UP_S = 20.0
 Progress = Callable[[str, float], None]
+
+
+class OutOfTime(BaseException):
+    """The round's time is long over. No `Exception`: a scenario that takes one for a contender's failure would go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,29 +58,47 @@ class Tree:
         return cls(root, str(own) if own.exists() else sys.executable)
 
 
-def run_round(tree: Tree, name: str, *, quick: bool, peers: bool, progress: Progress) -> dict[str, Any]:
+def run_round(
+    tree: Tree, name: str, *, quick: bool, peers: bool, progress: Progress, seconds: float = math.inf
+) -> dict[str, Any]:
     """Measure one scenario once, in a new process. Always answers; `failure` says what went wrong."""
     command = [tree.python, "-m", "benches.rounds", name, *(["--quick"] if quick else []), *(["--peers"] if peers else [])]
+    command += ["--seconds", f"{seconds:.1f}"] if seconds < math.inf else []
     environ = {**os.environ, "PYTHONPATH": str(tree.root)}
     with tempfile.TemporaryFile() as errors:
         child = subprocess.Popen(
-            command, cwd=tree.root, env=environ, stdout=subprocess.PIPE, stderr=errors, stdin=subprocess.DEVNULL
+            command,
+            cwd=tree.root,
+            env=environ,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
         )
-        watchdog = threading.Timer(ROUND_SECONDS_MAX, child.kill)
+        watchdog = threading.Timer(min(hard_limit_s(seconds) + _CLEAN_UP_S, threading.TIMEOUT_MAX), _end, [child])
+        watchdog.daemon = True
         watchdog.start()
         try:
             answer = _read_answer(child, progress)
-        except BaseException:
-            child.kill()
-            raise
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(_CLEAN_UP_S)
         finally:
             watchdog.cancel()
+            _end(child)
             child.wait()
+            if child.stdout is not None:
+                child.stdout.close()
         if answer is None:
             errors.seek(0)
             last = errors.read().decode("utf-8", "replace").strip()[-1500:]
             answer = {"failure": f"the process ended with status {child.returncode}: {last}"}
     return answer
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """It and its group, which is its own."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, signal.SIGKILL)
 
 
 def _read_answer(child: subprocess.Popen[bytes], progress: Progress) -> dict[str, Any] | None:
@@ -81,13 +111,30 @@ def _read_answer(child: subprocess.Popen[bytes], progress: Progress) -> dict[str
     return None
 
 
+@contextlib.contextmanager
+def _interrupted_after(seconds: float) -> Iterator[None]:
+    """Raise `OutOfTime` in this thread; again after a while, in case it was raised where nobody could hear it."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise OutOfTime
+
+    if seconds < math.inf:
+        signal.signal(signal.SIGALRM, interrupt)
+        signal.setitimer(signal.ITIMER_REAL, hard_limit_s(seconds), _CLEAN_UP_S / 2)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
 def main(arguments: list[str]) -> int:
     from benches.discovery import find
     from benches.harness import Bench
 
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    name, flags = arguments[0], set(arguments[1:])
+    name, flags = arguments[0], arguments[1:]
+    seconds = float(flags[flags.index("--seconds") + 1]) if "--seconds" in flags else math.inf
 
     def send(message: dict[str, Any]) -> None:
         answers.write(json.dumps(message) + "\n")
@@ -102,10 +149,17 @@ def main(arguments: list[str]) -> int:
         from benches.peers import Peers
 
         peers = Peers()
-    bench = Bench(quick="--quick" in flags, peers=peers, progress=lambda what, done: send({"what": what, "progress": done}))
+
+    def show(what: str, done: float) -> None:
+        send({"what": what, "progress": done})
+
+    bench = Bench(quick="--quick" in flags, peers=peers, progress=show, seconds=seconds, parts=scenario.parts)
     failure = ""
     try:
-        scenario.measure(bench)
+        with _interrupted_after(seconds):
+            scenario.measure(bench)
+    except OutOfTime:
+        bench.missing("the rest", f"its time of {seconds:.0f} s was long over")
     except Exception:
         failure = traceback.format_exc(limit=-4)
     finally:
@@ -117,7 +171,9 @@ def main(arguments: list[str]) -> int:
         if row.samples
     }
     send({"rows": rows, "missing": bench.absent, "notes": bench.notes, "failure": failure})
-    return 0
+    answers.close()
+    sys.stderr.flush()
+    os._exit(0)  # what a scenario left open (threads, loops, thousands of sessions) is not waited for
 
 
 if __name__ == "__main__":

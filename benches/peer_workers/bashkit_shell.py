@@ -12,6 +12,7 @@ from bashkit import Bash
 _MANY = 10_000_000
 live: list[Bash] = []
 kept: list[Bash] = []
+plain: list[Bash] = []
 saved: list[bytes] = []
 seeded: dict[str, str] = {}
 calls = 0
@@ -72,10 +73,10 @@ def open_sessions(count: int) -> None:
 
 
 def save_small() -> dict[str, Any]:
-    if not live:
-        live.append(Bash())
-    live[0].execute_sync("x=1; f() { echo $x; }")
-    saved[:] = [live[0].snapshot()]
+    if not plain:
+        plain.append(Bash())
+        plain[0].execute_sync("x=1; f() { echo $x; }")
+    saved[:] = [plain[0].snapshot()]
     return {"bytes": len(saved[0])}
 
 

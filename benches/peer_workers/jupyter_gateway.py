@@ -49,7 +49,7 @@ def stop() -> None:
 
 
 atexit.register(stop)
-for _ in range(300):
+for _ in range(1200):
     try:
         request("GET", "/api")
         break

@@ -12,6 +12,7 @@ pool = Monty(min_processes=1, max_processes=256).__enter__()
 live = pool.checkout().__enter__()
 kept: list[Any] = []
 saved: list[bytes] = []
+numbers: list[Any] = []
 plain: list[Any] = []
 small: list[bytes] = []
 
@@ -51,9 +52,10 @@ def open_sessions(count: int) -> None:
 
 
 def save_integers() -> dict[str, Any]:
-    if not saved:
-        live.feed_run("x = list(range(100000))")
-    saved[:] = [live.dump()]
+    if not numbers:
+        numbers.append(pool.checkout().__enter__())
+        numbers[0].feed_run("x = list(range(100000))")
+    saved[:] = [numbers[0].dump()]
     return {"bytes": len(saved[0])}
 
 

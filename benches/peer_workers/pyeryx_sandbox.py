@@ -10,7 +10,9 @@ from _loop import WARM_CALLS, check, late, serve, timed
 
 live: list[eryx.Session] = []
 kept: list[eryx.Session] = []
+numbers: list[eryx.Session] = []
 saved: list[bytes] = []
+plain: list[eryx.Session] = []
 small: list[bytes] = []
 
 
@@ -65,10 +67,10 @@ def open_sessions(count: int) -> None:
 
 def integers() -> eryx.Session:
     """A session with something to save."""
-    if not kept:
-        kept.append(eryx.Session())
-        kept[0].execute("import json, re\nx = list(range(100_000))")
-    return kept[0]
+    if not numbers:
+        numbers.append(eryx.Session())
+        numbers[0].execute("import json, re\nx = list(range(100_000))")
+    return numbers[0]
 
 
 def save_integers() -> dict[str, Any]:
@@ -85,7 +87,10 @@ def restore_integers() -> None:
 
 
 def save_small() -> dict[str, Any]:
-    small[:] = [session().snapshot_state()]
+    if not plain:
+        plain.append(eryx.Session())
+        ask(plain[0])
+    small[:] = [plain[0].snapshot_state()]
     return {"bytes": len(small[0])}
 
 

@@ -6,16 +6,18 @@ import { WARM_CALLS, check, late, milliseconds, serve } from './_loop.mjs';
 
 const wasm = await WebAssembly.compile(readFileSync(fileURLToPath(import.meta.resolve('quickjs-wasi/quickjs.wasm'))));
 const kept = [];
-let live, saved;
+let live, plain, saved;
 
 const session = async () => (live ??= await QuickJS.create({ wasm }));
 const evaluate = (vm, code) => vm.evalCode(code).consume(handle => vm.dump(handle));
 const ask = vm => check(evaluate(vm, '1+1') === 2, '1+1');
 
 async function save() {
-  const vm = await session();
-  evaluate(vm, 'var x = [1, 2, 3]; function f() { return 6 }; 1');
-  saved = QuickJS.serializeSnapshot(vm.snapshot());
+  if (!plain) {
+    plain = await QuickJS.create({ wasm });
+    evaluate(plain, 'var x = [1, 2, 3]; function f() { return 6 }; 1');
+  }
+  saved = QuickJS.serializeSnapshot(plain.snapshot());
   return { bytes: saved.length };
 }
 

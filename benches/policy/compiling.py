@@ -49,5 +49,6 @@ SCENARIOS = [
         "a policy parsed, checked, compiled, proved and tested",
         measure,
         (Promise("1,000 lines compiled", 150.0, "ms", of="1,000 lines", issue=5),),
+        parts=1,
     )
 ]

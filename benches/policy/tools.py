@@ -45,5 +45,6 @@ SCENARIOS = [
             Promise("diff of two policies of 50 rules", 1_000.0, "ms", issue=5),
             Promise("explain", 1.0, "ms", issue=5),
         ),
+        parts=1,
     )
 ]

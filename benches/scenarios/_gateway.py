@@ -1,4 +1,4 @@
-"""A gateway of our own to measure: `hatchway serve` in a process of its own, asked over kept connections or by `wrk`.
+"""A gateway of our own to measure: `hatchway serve` in a process of its own, asked over kept connections.
 
 Rules: it is served as people serve it (embedded store, access log, tokens, policy); only the log's lines go nowhere. Its policy
 is the one that comes with Hatchway without its rates per minute, which a bench would meet. An answer that is not the expected
@@ -25,11 +25,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from benches.load import Load, drive, request
+
 Workers = Literal["processes", "in-process"]
 _ROOT = Path(__file__).parents[2]
 _PATIENCE_S = 120.0
 _IDLE_S = 5.0
-_PER_MS = {"us": 1e-3, "ms": 1.0, "s": 1e3, "m": 6e4}
 _SAMPLE = _ROOT / "gateway" / "samples" / "default.hatch"
 
 
@@ -139,54 +140,7 @@ class Asker:
         self._http.close()
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
-    """What `wrk` saw: how many answers of each kind a second, and the median latency of all."""
-
-    good_per_s: float
-    refused_per_s: float
-    failed_per_s: float
-    median_ms: float
-
-
-def has_wrk() -> bool:
-    return shutil.which("wrk") is not None
-
-
-def load(server: Served, place: Path, sessions: Sequence[str], connections: int, seconds: int) -> Load:
+def load(server: Served, sessions: Sequence[str], connections: int, seconds: float, settle_s: float = 0.0) -> Load:
     """Warm runs as fast as `connections` clients can ask, each for the next of the sessions."""
-    script = place / "runs.lua"
-    script.write_text(_lua(server.token, sessions), "utf-8")
-    words = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "30s", "--latency", "-s", str(script)]
-    said = subprocess.run([*words, f"http://{server.host}/"], capture_output=True, text=True, check=True).stdout
-    taken = re.search(r"requests in ([\d.]+)(us|ms|s|m),", said)
-    median = re.search(r"50%\s+([\d.]+)(us|ms|s|m)", said)
-    counts = re.search(r"good (\d+) refused (\d+) failed (\d+)", said)
-    if taken is None or median is None or counts is None:
-        raise RuntimeError(said[-300:])
-    took_s = float(taken[1]) * _PER_MS[taken[2]] / 1000
-    good, refused, failed = (int(count) / took_s for count in counts.groups())
-    return Load(good, refused, failed, float(median[1]) * _PER_MS[median[2]])
-
-
-def _lua(token: str, sessions: Sequence[str]) -> str:
-    paths = ", ".join(f'"{session}/runs"' for session in sessions)
-    return f"""
-local paths, at, good, refused, failed = {{{paths}}}, 0, 0, 0, 0
-local headers = {{["Authorization"] = "Bearer {token}", ["Content-Type"] = "application/json"}}
-local thread
-function setup(made) thread = made end
-function request()
-  at = at % #paths + 1
-  return wrk.format("POST", paths[at], headers, '{{"code": "1+1"}}')
-end
-function response(status, headers, body)
-  if status == 200 then good = good + 1
-  elseif status == 429 or status == 503 then refused = refused + 1
-  else failed = failed + 1 end
-  report = good .. " refused " .. refused .. " failed " .. failed
-end
-function done(summary, latency, requests)
-  io.write("good " .. (thread:get("report") or "0 refused 0 failed 0") .. "\\n")
-end
-"""
+    asked = [request("POST", f"{session}/runs", server.host, server.token, {"code": "1+1"}) for session in sessions]
+    return drive(server.host, asked, connections, seconds, settle_s)

@@ -57,12 +57,11 @@ def measure(bench: Bench) -> None:
         boxes[attack.name] = open_box(limits=ROOMY)
         if attack.setup:
             run(boxes[attack.name], attack.setup, attack.language)
-    repetitions = bench.count(8, 2)
-    for repetition in range(repetitions):
+    for repetition in bench.turns(8, 2):
         for attack in attacks:
             if attack.name not in boxes:
                 continue
-            bench.show(attack.name, repetition / repetitions)
+            bench.show(attack.name, repetition / 8)
             try:
                 late_ms = _strike(boxes[attack.name], attack)
             except RuntimeError as error:

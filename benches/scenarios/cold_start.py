@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from benches.harness import Bench, Contender, Promise, Scenario
-from benches.natives import node, spawn, spawn_python
-from benches.sessions import FIRST_PROGRAMS, TITLES, ready
+from benches.natives import Worker, native_python, node, spawn, spawn_python
+from benches.sessions import FIRST_PROGRAMS, LANGUAGES, TITLES, ready
 
 _ROOT = Path(__file__).resolve().parent.parent.parent
 _OURS = "hatchway run -c 1+1"
@@ -46,21 +48,36 @@ def measure(bench: Bench) -> None:
         contenders.append(Contender("node -e 1+1", lambda: spawn([found, "-e", "1+1"]), role="native"))
     bench.interleave(*contenders, repetitions=bench.count(30, 8))
     if bench.peers is not None:
-        ours = "import hatchway, run 1+1 (beside peers)"
-        beside = [
-            Contender("python3 -c 1+1 (beside peers)", spawn_python, role="native", beside=ours),
-            Contender(ours, lambda: spawn([sys.executable, "-c", library], env)),
-        ]
-        for language in ("javascript", "shell"):
-            program, answer = FIRST_PROGRAMS[language]
-            opening = f"import hatchway\nwith hatchway.Sandbox(language={language!r}) as box: "
-            own = f"{opening}assert box.run({program!r}).result == {answer!r}"
-            label = f"import hatchway, run {TITLES[language]} (beside peers)"
-            beside.append(Contender(label, lambda own=own: spawn([sys.executable, "-c", own], env)))  # type: ignore[misc]
-        against = {"python": ours} | {
-            language: f"import hatchway, run {TITLES[language]} (beside peers)" for language in ("javascript", "shell")
-        }
-        bench.peers.interleave_cold(bench, *beside, ours=against)
+        _beside(bench, env)
+
+
+def _beside(bench: Bench, env: dict[str, str]) -> None:
+    """The same way for everybody: a process is started and asked through a pipe; its end is not waited for."""
+    ours = {language: f"import hatchway, run {TITLES[language]} (beside peers)" for language in LANGUAGES}
+    bare = "input()\nassert eval('1+1') == 2\nprint('{}', flush=True)"
+    native = Contender("python3, 1+1", _answering([native_python(), "-c", bare]), "native", reads=True, beside=ours["python"])
+    beside = [native]
+    for language, label in ours.items():
+        code, answer = FIRST_PROGRAMS[language]
+        opening = f"import hatchway\ninput()\nbox = hatchway.Sandbox(language={language!r})\n"
+        program = f"{opening}assert box.run({code!r}).result == {answer!r}\nprint('{{}}', flush=True)"
+        beside.append(Contender(label, _answering([sys.executable, "-c", program], env), reads=True))
+    bench.peers.interleave_cold(bench, *beside, ours=ours)
+
+
+def _answering(command: list[str], env: dict[str, str] | None = None) -> Callable[[], float]:
+    """Milliseconds from starting a worker to its first answer."""
+
+    def start() -> float:
+        started = time.perf_counter()
+        worker = Worker(command, env=env)
+        try:
+            worker.ask(op="new_session")
+            return (time.perf_counter() - started) * 1e3
+        finally:
+            worker.close()
+
+    return start
 
 
 SCENARIOS = [
@@ -69,5 +86,6 @@ SCENARIOS = [
         "a cold process to its first result",
         measure,
         (Promise("hatchway run -c 1+1 from a cold process", 250, "ms", of=_OURS),),
+        parts=2,
     )
 ]

@@ -77,4 +77,4 @@ def measure(bench: Bench) -> None:
             )  # fmt: skip
 
 
-SCENARIOS = [Scenario("cpu_loop", "a loop of a million steps, beside native interpreters", measure)]
+SCENARIOS = [Scenario("cpu_loop", "a loop of a million steps, beside native interpreters", measure, parts=3)]

@@ -74,14 +74,13 @@ def measure(bench: Bench) -> None:
         box = boxes[attack.name] = open_box(limits=ROOMY)
         if attack.setup:
             run(box, attack.setup, attack.language)
-    repetitions = bench.count(4, 1)
     # Attacks take turns too: every one of them meets every state of the machine.
-    for repetition in range(repetitions):
+    for repetition in bench.turns(4, 1):
         for deadline_ms in _DEADLINES_MS:
             for attack in ATTACKS:
                 if attack.name not in boxes:
                     continue
-                bench.show(f"{attack.name}, {deadline_ms} ms", repetition / repetitions)
+                bench.show(f"{attack.name}, {deadline_ms} ms", repetition / 4)
                 try:
                     _settle(boxes[attack.name], attack)
                     late_ms, noticed_ms = _strike(boxes[attack.name], attack, deadline_ms, watch)

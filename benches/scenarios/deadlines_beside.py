@@ -91,19 +91,21 @@ def measure(bench: Bench) -> None:
 
 
 def _beside(bench: Bench, peers: Peers, program: Program, ours: str) -> None:
+    """Plain loops as often as ours; what takes a peer seconds, once."""
     for peer in peers.able(bench, "deadline", program.language):
         if program.worst_for and peer.name not in program.worst_for.split():
             continue
         label = f"{peer.title}, {program.name}"
-        try:
-            answer = peers.worker(peer).ask(op="deadline", code=program.code, deadline_ms=DEADLINE_MS)
-        except RuntimeError as error:
-            bench.missing(label, str(error))
-            peers.fresh(peer)
-            continue
-        if answer["late_ms"] < -1:
-            bench.missing(label, f"ended before its deadline: {answer['said']}")
-        else:
+        for _ in range(1 if program.worst_for else bench.count(3, 1)):
+            try:
+                answer = peers.worker(peer).ask(op="deadline", code=program.code, deadline_ms=DEADLINE_MS)
+            except RuntimeError as error:
+                bench.missing(label, str(error))
+                peers.fresh(peer)
+                break
+            if answer["late_ms"] < -1:
+                bench.missing(label, f"ended before its deadline: {answer['said']}")
+                break
             bench.record(label, [answer["late_ms"]], role="peer", beside=ours)
 
 

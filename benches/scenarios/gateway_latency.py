@@ -9,13 +9,12 @@ ten calls in a row on one connection; runs a second are what eight connections g
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 from benches.harness import Bench, Contender, Promise, Scenario
-from benches.scenarios._gateway import Asker, Served, folder, has_wrk, load, served
+from benches.scenarios._gateway import Asker, Served, folder, load, served
 
 _CALLS = 10
-_SECONDS = 3
+_SECONDS, _SECONDS_QUICK = 2.0, 1.0
 _CONNECTIONS = 8
 _PEER = "jupyter-kernel-gateway"
 
@@ -31,7 +30,7 @@ def measure(bench: Bench) -> None:
     with folder() as place, folder() as other, served(place) as jailed, served(other, "in-process") as inside:
         with trivial("bare") as bare:
             _latencies(bench, jailed, inside, f"127.0.0.1:{bare.port}")
-        _rates(bench, jailed, inside, place)
+        _rates(bench, jailed, inside)
 
 
 def _latencies(bench: Bench, jailed: Served, inside: Served, bare: str) -> None:
@@ -83,12 +82,16 @@ def _beside_peer(bench: Bench, there: Asker) -> None:
         return
     session = there.session()
 
+    def runs() -> None:
+        for _ in range(_CALLS):
+            there.run(session)
+
     def ask(op: str, calls: int) -> Callable[[], float]:
         return lambda: float(bench.peers.worker(peer).ask(op=op)["ms"]) / calls
 
     warm, new = "warm Python run over HTTP (beside the peer)", "new session over HTTP and its first result (beside the peer)"
     bench.interleave(
-        Contender(warm, lambda: there.run(session)),
+        Contender(warm, runs, calls=_CALLS),
         Contender(f"{peer.title}, warm", ask("warm_call", _CALLS), role="peer", reads=True, beside=warm),
         Contender(new, lambda: there.run(there.session())),
         Contender(f"{peer.title}, new kernel to first result", ask("new_session", 1), role="peer", reads=True, beside=new),
@@ -97,10 +100,7 @@ def _beside_peer(bench: Bench, there: Asker) -> None:
     )
 
 
-def _rates(bench: Bench, jailed: Served, inside: Served, place: Path) -> None:
-    if not has_wrk():
-        bench.missing("runs over HTTP a second", "wrk is not installed (Debian: apt install wrk)")
-        return
+def _rates(bench: Bench, jailed: Served, inside: Served) -> None:
     sessions = {}
     for server in (jailed, inside):
         asker = Asker(server.host, server.token)
@@ -111,7 +111,7 @@ def _rates(bench: Bench, jailed: Served, inside: Served, place: Path) -> None:
         asker.close()
 
     def rate(server: Served) -> float:
-        seen = load(server, place, sessions[server.pid], _CONNECTIONS, _SECONDS)
+        seen = load(server, sessions[server.pid], _CONNECTIONS, _SECONDS_QUICK if bench.quick else _SECONDS)
         if seen.refused_per_s or seen.failed_per_s:
             raise RuntimeError(f"not every run was answered: {seen}")
         return seen.good_per_s
@@ -129,7 +129,8 @@ SCENARIOS = [
         "gateway_latency",
         "a run and a new session over HTTP, the whole way",
         measure,
-        (
+        parts=3,
+        promises=(
             Promise("warm Python run over HTTP", 4, "ms", issue=8),
             Promise("runs over HTTP a second", 500, "1/s", "higher", issue=8),
             Promise("new session over HTTP", 10, "ms", of="new session over HTTP and its first result", issue=8),

@@ -3,42 +3,44 @@
 First as many connections as a tenant may compute at the same time, which is where its goodput peaks; then ten times as many runs
 as the tenant may have under way and waiting, each client asking again at once when it was refused. Goodput is answered runs a
 second. A refusal's time is taken by clients that come anew in the midst of that, from the connection's first byte to the answer.
-`wrk` and the gateway share the machine's cores.
+Clients and gateway share the machine's cores.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from pathlib import Path
 
 from benches.harness import Bench, Contender, Promise, Scenario
-from benches.scenarios._gateway import Asker, Load, Served, folder, has_wrk, load, served
+from benches.load import Load
+from benches.scenarios._gateway import Asker, Served, folder, load, served
 
 _CONCURRENT = 8
 _QUEUED = 8
 _OVERLOAD = 10 * (_CONCURRENT + _QUEUED)
-_SECONDS = 3
+_SECONDS, _SECONDS_QUICK = 2.0, 1.5
+_SETTLE_S = 0.5
+"""Until those who come at once have been let in or refused."""
 _REFUSED = (429, 503)
 
 
 def measure(bench: Bench) -> None:
     from benches.sessions import ready
 
-    why = "wrk is not installed (Debian: apt install wrk)" if not has_wrk() else ready("python")
-    if why:
+    if why := ready("python"):
         bench.missing("goodput at ten times the load", why)
         return
     with folder() as place, served(place) as gateway:
         sessions = _prepare(gateway)
         refusals_ms: list[float] = []
         refused_per_s: list[float] = []
+        seconds = _SECONDS_QUICK if bench.quick else _SECONDS
 
         def peak() -> float:
-            return load(gateway, place, sessions[:_CONCURRENT], _CONCURRENT, _SECONDS).good_per_s
+            return load(gateway, sessions[:_CONCURRENT], _CONCURRENT, seconds).good_per_s
 
         def overload() -> float:
-            seen = _overloaded(gateway, place, sessions, refusals_ms)
+            seen = _overloaded(gateway, sessions, refusals_ms, seconds)
             refused_per_s.append(seen.refused_per_s)
             return seen.good_per_s
 
@@ -46,7 +48,7 @@ def measure(bench: Bench) -> None:
             Contender("goodput at its peak", peak, unit="1/s", reads=True),
             Contender("goodput at ten times the load", overload, unit="1/s", reads=True),
             repetitions=bench.count(5, 2),
-            warmup=1,
+            warmup=bench.count(1, 0),
         )
     bench.record("refusals a second", refused_per_s, "1/s")
     if refusals_ms:
@@ -66,7 +68,7 @@ def _prepare(gateway: Served) -> list[str]:
     return sessions
 
 
-def _overloaded(gateway: Served, place: Path, sessions: list[str], refusals_ms: list[float]) -> Load:
+def _overloaded(gateway: Served, sessions: list[str], refusals_ms: list[float], seconds: float) -> Load:
     ended = threading.Event()
 
     def probe() -> None:
@@ -80,7 +82,7 @@ def _overloaded(gateway: Served, place: Path, sessions: list[str], refusals_ms: 
     prober = threading.Thread(target=probe, daemon=True)
     prober.start()
     try:
-        return load(gateway, place, sessions, _OVERLOAD, _SECONDS)
+        return load(gateway, sessions, _OVERLOAD, seconds, _SETTLE_S)
     finally:
         ended.set()
         prober.join()
@@ -104,5 +106,6 @@ SCENARIOS = [
             Promise("a refusal under overload", 50, "ms", issue=8),
         ),
         rounds=2,
+        parts=1,
     )
 ]

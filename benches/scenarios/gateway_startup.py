@@ -26,16 +26,19 @@ def measure(bench: Bench) -> None:
         bench.missing("restart until a thawed session's result", why)
         return
     modes: tuple[tuple[Workers, str], ...] = (("processes", ""), ("in-process", ", programs in the gateway"))
+    listened: dict[str, list[float]] = {}
     with folder() as first, folder() as second:
         contenders = [Contender("python3 -c 1+1", spawn_python, role="native")]
         for (workers, title), place in zip(modes, (first, second), strict=True):
-            restart = _restarting(place, workers)
+            times = listened[f"restart until it listens{title}"] = []
+            restart = _restarting(place, workers, times)
             contenders += [
                 Contender(f"first start until it listens{title}", _starting(workers), reads=True),
-                Contender(f"restart until it listens{title}", lambda restart=restart: restart(False), reads=True),  # type: ignore[misc]
-                Contender(f"restart until a thawed session's result{title}", lambda restart=restart: restart(True), reads=True),  # type: ignore[misc]
+                Contender(f"restart until a thawed session's result{title}", restart, reads=True),
             ]
-        bench.interleave(*contenders, repetitions=bench.count(8, 2), warmup=0 if bench.quick else 1)
+        bench.interleave(*contenders, repetitions=bench.count(8, 1), warmup=0)
+    for label, times in listened.items():
+        bench.record(label, times)
 
 
 def _starting(workers: Workers) -> Callable[[], float]:
@@ -46,7 +49,7 @@ def _starting(workers: Workers) -> Callable[[], float]:
     return start
 
 
-def _restarting(place: Path, workers: Workers) -> Callable[[bool], float]:
+def _restarting(place: Path, workers: Workers, listened_ms: list[float]) -> Callable[[], float]:
     """A gateway whose durable session has a variable; it is killed after each sample."""
     with served(place, workers) as gateway:
         asker, token = Asker(gateway.host, gateway.token), gateway.token
@@ -54,14 +57,14 @@ def _restarting(place: Path, workers: Workers) -> Callable[[bool], float]:
         asker.run(session, "x = 20; x", 20)
         os.kill(gateway.pid, signal.SIGKILL)
 
-    def restart(to_result: bool) -> float:
+    def restart() -> float:
         started = time.perf_counter()
         with served(place, workers, token) as gateway:
-            listened_ms = gateway.listened_s * 1000
             Asker(gateway.host, token).run(session, "x", 20)
             taken_ms = (time.perf_counter() - started) * 1000
             os.kill(gateway.pid, signal.SIGKILL)
-        return taken_ms if to_result else listened_ms
+        listened_ms.append(gateway.listened_s * 1000)
+        return taken_ms
 
     return restart
 
@@ -81,5 +84,6 @@ SCENARIOS = [
             ),
         ),
         rounds=2,
+        parts=1,
     )
 ]

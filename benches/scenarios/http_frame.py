@@ -1,6 +1,6 @@
 """What the HTTP frame costs: the same trivial answer behind our frame and behind a bare Starlette route on Hypercorn.
 
-Both are served by a process of their own and asked by `wrk` over eight kept connections, in turns. Our route goes the whole way:
+Both are served by a process of their own and asked over eight kept connections, in turns. Our route goes the whole way:
 head checks, routing, places, a token, its tenant's rate, metrics, security headers, access log (to nowhere).
 """
 
@@ -9,8 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benches.harness import Bench, Contender, Promise, Scenario
+from benches.load import Load, drive, request
 
-_SECONDS = 2
+_SECONDS, _SECONDS_QUICK = 1.5, 1.0
 _CONNECTIONS = 8
-_PER_MS = {"us": 1e-3, "ms": 1.0, "s": 1e3}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +28,7 @@ class _Served:
 
     pid: int
     port: int
-    heads: tuple[str, ...]
+    token: str
 
     def cpu_s(self) -> float:
         """CPU time the process has had so far: unlike its rate, other work on the machine does not change it much."""
@@ -39,19 +37,16 @@ class _Served:
 
 
 def measure(bench: Bench) -> None:
-    if shutil.which("wrk") is None:
-        bench.missing("requests with a token", "wrk is not installed (Debian: apt install wrk)")
-        return
     rates: dict[str, list[float]] = {"ours": [], "bare": []}
     latencies: dict[str, list[float]] = {"ours": [], "bare": []}
     with _server("ours") as ours, _server("bare") as bare:
 
         def ask(kind: str, server: _Served) -> float:
             before_s = server.cpu_s()
-            requests, rate, latency_ms = _wrk(server)
-            rates[kind].append(rate)
-            latencies[kind].append(latency_ms)
-            return (server.cpu_s() - before_s) * 1000 / requests
+            seen = _load(server, _SECONDS_QUICK if bench.quick else _SECONDS)
+            rates[kind].append(seen.good_per_s)
+            latencies[kind].append(seen.median_ms)
+            return (server.cpu_s() - before_s) * 1000 / seen.requests
 
         bench.interleave(
             Contender("CPU of one request with a token", lambda: ask("ours", ours), reads=True),
@@ -65,18 +60,12 @@ def measure(bench: Bench) -> None:
     bench.record("median latency, bare Starlette", latencies["bare"], role="native")
 
 
-def _wrk(server: _Served) -> tuple[int, float, float]:
-    """How many requests, how many a second, and their median latency in milliseconds."""
-    words = ["wrk", "-t1", f"-c{_CONNECTIONS}", f"-d{_SECONDS}s", "--latency", *server.heads]
-    said = subprocess.run(
-        [*words, f"http://127.0.0.1:{server.port}/v1/nothing"], capture_output=True, text=True, check=True
-    ).stdout
-    count = re.search(r"(\d+) requests in", said)
-    rate = re.search(r"Requests/sec:\s+([\d.]+)", said)
-    median = re.search(r"50%\s+([\d.]+)(us|ms|s)", said)
-    if count is None or rate is None or median is None or "Non-2xx" in said:
-        raise RuntimeError(said[-300:])
-    return int(count[1]), float(rate[1]), float(median[1]) * _PER_MS[median[2]]
+def _load(server: _Served, seconds: float) -> Load:
+    address = f"127.0.0.1:{server.port}"
+    seen = drive(address, [request("GET", "/v1/nothing", address, server.token)], _CONNECTIONS, seconds)
+    if seen.refused_per_s or seen.failed_per_s:
+        raise RuntimeError(f"not every request was answered: {seen}")
+    return seen
 
 
 @contextlib.contextmanager
@@ -91,8 +80,7 @@ def _server(kind: str) -> Iterator[_Served]:
     assert process.stdin is not None and process.stdout is not None
     try:
         facts = json.loads(process.stdout.readline())
-        heads = ("-H", f"Authorization: Bearer {facts['token']}") if facts["token"] else ()
-        yield _Served(process.pid, facts["port"], heads)
+        yield _Served(process.pid, facts["port"], facts["token"])
     finally:
         process.stdin.close()
         try:
@@ -202,6 +190,7 @@ SCENARIOS = [
             ),
         ),
         rounds=2,
+        parts=1,
     )
 ]
 

@@ -65,4 +65,4 @@ def measure(bench: Bench) -> None:
     bench.interleave(*contenders, repetitions=bench.count(300, 60))
 
 
-SCENARIOS = [Scenario("instantiate", "physical limits: a bare instance, a mapping, a copy", measure)]
+SCENARIOS = [Scenario("instantiate", "physical limits: a bare instance, a mapping, a copy", measure, parts=1)]

@@ -142,5 +142,6 @@ SCENARIOS = [
             Promise("registry lookup over 10,000 workers", 1.0, "ms", of="a worker looked up", issue=9),
             Promise("registry list page of 200 over 10,000 workers", 5.0, "ms", of="a page of 200 workers", issue=9),
         ),
+        parts=1,
     )
 ]

@@ -80,5 +80,6 @@ SCENARIOS = [
             Promise("100,000 steps with [ ], of bash", 0.5, "×", of="shell [ ] loop", over="bash [ ] loop", issue=3),
             Promise("jq over 1 MB, of native jq", 1.0, "×", of="shell jq, 1 MB", over="bash jq, 1 MB", issue=3),
         ),
+        parts=4,
     )
 ]

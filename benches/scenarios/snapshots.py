@@ -161,6 +161,7 @@ SCENARIOS = [
         measure,
         (
             Promise("save: Python with 100,000 integers", 15, "ms", of=f"{_INTEGERS}, save", issue=4),
+            Promise("first save: Python with 100,000 integers", 15, "ms", of=f"{_INTEGERS}, first save", issue=4),
             Promise("size: Python with 100,000 integers", 1000, "kB", of=f"{_INTEGERS}, size", issue=4),
             Promise(
                 "restore to first result: Python with 100,000 integers",

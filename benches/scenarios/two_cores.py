@@ -87,5 +87,6 @@ SCENARIOS = [
         "two sessions computing at once, of one after the other",
         measure,
         (Promise("two sessions on two cores", 1.7, "×", better="higher", of="Python, two sessions"),),
+        parts=1,
     )
 ]

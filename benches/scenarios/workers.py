@@ -116,5 +116,6 @@ SCENARIOS = [
             Promise("killed worker replaced, spare kept", 200, "ms", issue=7),
             Promise("killed worker replaced, no spare", 200, "ms", issue=7),
         ),
+        parts=2,
     )
 ]

@@ -38,9 +38,16 @@ def test_rows_of_a_curve_are_one_line_in_order_of_their_numbers() -> None:
 def test_promise_is_a_line_of_its_own_only_where_it_leaves_the_curve_its_height() -> None:
     near, near_svg = drawn(ROWS, limit=4)
     far, far_svg = drawn(ROWS, limit=4000)
-    dashed = [[path for path in svg.iter("path") if path.get("stroke-dasharray")] for svg in (near_svg, far_svg)]
+    dashed = [[path for path in svg.iter("path") if path.get("class") == "promise"] for svg in (near_svg, far_svg)]
     assert list(map(len, dashed)) == [1, 0]
-    assert "far above" in far and "far above" not in near
+    assert "promise ≤ 4 ms" in near and "above all of this" not in near
+    assert "promise ≤ 4,000 ms" in far and "above all of this" in far
+
+
+def test_axes_have_round_numbers() -> None:
+    _, svg = drawn(ROWS, limit=4)
+    ticks = ["".join(text.itertext()) for text in svg.iter("text") if text.get("class") == "tick"]
+    assert [tick for tick in ticks if tick[0].isdigit()] == ["0", "1", "2", "3", "4", "0", "200", "400", "600", "800", "1,000"]
 
 
 def test_rows_that_are_on_no_curve_stay_bars() -> None:

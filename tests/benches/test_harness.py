@@ -41,10 +41,10 @@ def noisy(chance: random.Random, centre: float, *, rounds: int = 3) -> list[list
     return [[chance.gauss(one, one * 0.05) for _ in range(20)] for one in centres]
 
 
-def results_with(rows: dict[str, list[list[float]]], roles: dict[str, str] | None = None, load: float = 0.0) -> Results:
+def results_with(rows: dict[str, list[list[float]]], roles: dict[str, str] | None = None, others: float = 0.0) -> Results:
     measured = {k: Measured(label=k, unit="ms", role=(roles or {}).get(k, "ours"), rounds=v) for k, v in rows.items()}
-    result = ScenarioResult(name="s", rows=measured)
-    machine = Machine(cpu="c", cores=2, memory_gb=1, kernel="k", versions={}, commit="", load_before=load)
+    result = ScenarioResult(name="s", rows=measured, others=[others])
+    machine = Machine(cpu="c", cores=2, memory_gb=1, kernel="k", versions={}, commit="", load_before=0)
     return Results(machine=machine, measured_at="2026-01-01T00:00:00+00:00", quick=False, scenarios={"s": result})
 
 
@@ -185,7 +185,7 @@ def test_two_rounds_are_too_few_to_tell() -> None:
 
 
 def test_a_busy_machine_cannot_tell_unless_both_sides_were_measured_in_turns() -> None:
-    base, now = results_with({"ours": samples(10, 1)}), results_with({"ours": samples(30, 1)}, load=1.5)
+    base, now = results_with({"ours": samples(10, 1)}), results_with({"ours": samples(30, 1)}, others=0.6)
     assert compare(base, now, {})[0].answer == "cannot tell"
     assert compare(base, now, {}, interleaved=True)[0].answer == "worse"
 

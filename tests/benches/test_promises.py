@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
-from benches import page, pictures, profiles, specification
+from benches import page, profiles, profiling, specification
 from benches.discovery import find
 from benches.harness import Promise, Scenario
 from benches.promises import PARTS, PROMISED, Promised
 from benches.reasons import REASONS, reason_for
-from benches.results import Measured, Results
+from benches.results import Results
 from benches.standings import standings
 from tests.benches.test_harness import ROOT, results_with, samples
 
@@ -83,23 +82,24 @@ def test_a_number_from_a_busy_machine_carries_a_mark() -> None:
     scenario = Scenario("s", "", lambda bench: None, (Promise("p", 50, "ms", of="ours"),))
     results = results_with({"ours": samples(10, 0.1)})
     assert "†" not in specification.write({"s": scenario}, results).partition("| state |")[2]
-    results.scenarios["s"].busy = True
+    results.scenarios["s"].others = [0.9, 0.1, 0.8]
     assert "†" in specification.write({"s": scenario}, results).partition("| state |")[2]
 
 
 def test_a_profile_shows_shares_and_functions_of_a_hot_path() -> None:
-    assert {"fork", "warm_run", "hook", "decision", "http_run"} == set(profiles.PATHS)
+    assert {"fork", "warm_run", "hook", "decision", "http_run"} <= profiles.PATHS.keys()
     shown = profiles.show("decision")
     assert "ms each without the profiler" in shown and "policy/evaluation.py: decide" in shown
+    assert re.search(r"[\d.]+%  policy: the decision", shown)
 
 
-def test_a_picture_has_the_chosen_rows_and_says_where_they_were_measured(tmp_path: Path) -> None:
-    chosen = pictures.Picture("x.png", "A <title>", "s")
-    rows = [Measured(label="ours", unit="ms", role="ours", rounds=[[1.0, 2.0]])]
-    rows.append(Measured(label="large", unit="MB", role="ours", rounds=[[1.0]]))
-    scenario, results = beside(5)
-    body, height = pictures._body(chosen, scenario, results.scenarios["s"])
-    framed = pictures._frame(chosen, results.scenarios["s"], results, body)
-    assert "peer 1.0" in framed and "A &lt;title&gt;" in framed and "2026-01-01" in framed and height > 0
-    assert [row.label for row in pictures._chosen(chosen, rows)] == ["ours"]
-    assert {one.scenario for one in pictures.PICTURES} <= FOUND.keys()
+def test_time_of_built_in_functions_belongs_to_the_layer_that_called_them() -> None:
+    calls = {("/x/gateway/http/frame.py", 1, "f"): (9, 9, 0.3, 0.3), ("/y/h11/a.py", 1, "g"): (1, 1, 0.1, 0.1)}
+    found = profiling._share("~", "<built-in method builtins.len>", (10, 10, 0.4, 0.4, calls))
+    assert {layer.partition(":")[0]: round(own, 3) for layer, own in found.layers.items() if own} == {
+        "our HTTP frame": 0.3,
+        "the HTTP library": 0.1,
+    }
+    assert list(profiling._share("~", "<method 'poll' of 'select.epoll' objects>", (1, 1, 0.4, 0.4, calls)).layers) == [
+        profiling.WAITING
+    ]

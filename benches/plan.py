@@ -1,0 +1,106 @@
+"""The plan of a run: its rounds in order, how long each may take, and when the whole must be over.
+
+Every scenario has seconds for one round; within them it takes samples until they settle (`Bench.interleave`). The sum is the
+estimate that is printed first, and it fits the limit of the run: half an hour on a fresh machine leaves some ten minutes for
+installing and compiling, and three minutes is a first look.
+
+Rules: every scenario's first round comes before anybody's second. When rounds took longer than planned, those ahead get less
+each, and where that would be less than half, second and third rounds are left out; first rounds only when the limit is over by a
+fifth. A round that ignores its time is ended at its `hard_limit_s`, with what it has recorded by then kept. Nothing is left out
+silently.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from benches.harness import Scenario
+
+FULL_MINUTES, QUICK_MINUTES, QUICK_PEERS_MINUTES = 20.0, 2.5, 5.5
+_SECONDS = 5.0
+_SECONDS_OF = {
+    "cancelling": 10, "capability_calls": 10, "cold_start": 14, "cpu_loop": 10, "deadlines": 26, "deadlines_beside": 75,
+    "fork_density": 20, "forks": 10, "gateway_latency": 40, "gateway_memory": 90, "gateway_overload": 20, "gateway_startup": 24,
+    "hook_firing": 10, "http_frame": 16, "idle_memory": 13, "instantiate": 3, "json_1mb": 10, "memory_limit": 18,
+    "new_session": 10, "policy_tools": 3, "rates": 14, "session_density": 40, "shell_loops": 12, "snapshots": 20,
+    "two_cores": 8, "warm_call": 8, "workers": 8,
+}  # fmt: skip
+_QUICK_SECONDS = 2.0
+_QUICK_SECONDS_OF = {
+    "cancelling": 4, "cold_start": 4, "deadlines": 18, "deadlines_beside": 6, "gateway_latency": 12, "gateway_memory": 12,
+    "gateway_overload": 9, "gateway_startup": 10, "hook_firing": 4, "http_frame": 6, "memory_limit": 6, "session_density": 6,
+    "shell_loops": 4, "stores": 5, "workers": 5,
+}  # fmt: skip
+_QUICK_PEERS = 2.0
+_LEFT_OUT_UNDER = 0.5
+_LEAST_SHARE = 0.25
+_OVER = 1.2
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One round of one scenario, in every checkout that is measured."""
+
+    scenario: str
+    number: int
+    rounds: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`most` is how many times its seconds a step may have, where somebody gave the run more time than usual."""
+
+    steps: tuple[Step, ...]
+    limit_s: float
+    most: float = 1.0
+
+    @property
+    def planned_s(self) -> float:
+        return min(self.limit_s, self.most * sum(step.seconds for step in self.steps))
+
+    def left_s(self, place: int, elapsed_s: float) -> float:
+        """How long it will still take, as far as the plan knows."""
+        ahead_s = self.most * sum(step.seconds for step in self.steps[place:])
+        return min(ahead_s, max(0.0, self.limit_s - elapsed_s))
+
+    def seconds_for(self, place: int, elapsed_s: float) -> float:
+        """What the step at `place` may take now; nought: leave it out."""
+        step, ahead_s = self.steps[place], sum(one.seconds for one in self.steps[place:])
+        share = min(self.most, (self.limit_s - elapsed_s) / ahead_s)
+        is_short = step.number and share < min(1.0, self.most) * _LEFT_OUT_UNDER
+        if is_short or elapsed_s > self.limit_s * _OVER:
+            return 0.0
+        return step.seconds * max(share, _LEAST_SHARE)
+
+
+def hard_limit_s(seconds: float) -> float:
+    """When a round is ended that goes on beyond its time: set-up and the last sample are allowed for."""
+    return 1.5 * seconds + 5.0
+
+
+def make(
+    scenarios: Mapping[str, Scenario],
+    rounds: Mapping[str, int],
+    *,
+    quick: bool,
+    peers: bool,
+    trees: int = 1,
+    minutes: float = 0.0,
+) -> Plan:
+    """Without `minutes` the limits above hold. Two checkouts are compared to the end: rounds left out would be no answer."""
+    chosen = {name: seconds_of(name, quick=quick, peers=peers) * trees for name in scenarios}
+    order = [(number, name) for number in range(max(rounds.values())) for name in scenarios if number < rounds[name]]
+    steps = tuple(Step(name, number, rounds[name], chosen[name]) for number, name in order)
+    if minutes:
+        return Plan(steps, 60 * minutes, 60 * minutes / sum(step.seconds for step in steps))
+    usual = QUICK_PEERS_MINUTES if quick and peers else QUICK_MINUTES if quick else FULL_MINUTES
+    return Plan(steps, 60 * usual if trees == 1 else math.inf)
+
+
+def seconds_of(name: str, *, quick: bool, peers: bool) -> float:
+    if not quick:
+        return float(_SECONDS_OF.get(name, _SECONDS))
+    return _QUICK_SECONDS_OF.get(name, _QUICK_SECONDS) * (_QUICK_PEERS if peers else 1.0)
