@@ -39,7 +39,7 @@ lint: setup
 	@rm -f .lint-imports.log
 
 test: images lint
-	@$(BIN)/pytest -n 2
+	@$(BIN)/pytest -n $$(($$(nproc) + 1))
 
 bench: images
 	@$(BIN)/python -m benches --peers --publish

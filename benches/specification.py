@@ -29,6 +29,12 @@ This page is generated: `python -m benches --specification > SPECIFICATION.md`. 
 [docs/benchmarks.md](docs/benchmarks.md).
 """
 UNEXPLAINED = "not explained yet"
+_YARDSTICKS = (
+    ("`python3 -c 1+1`", "new_session", "python3 -c 1+1"),
+    ("`bash -c`", "hook_firing", "bash -c"),
+    ("CPython's compile and eval of `1+1`", "warm_call", "CPython compile and eval"),
+    ("a copy of 1 MB", "instantiate", "memcpy of 1 MB"),
+)
 _ROW = re.compile(r"^\| (?P<promise>.+?) \| `(?P<scenario>[\w.-]+)` \| [≤≥]", re.MULTILINE)
 
 
@@ -51,10 +57,13 @@ def _where(results: Results) -> str:
     machine = results.machine
     versions = ", ".join(f"{name} {version}" for name, version in machine.versions.items() if name in ("python", "wasmtime"))
     quick = "; a quick run, fewer samples than a full one" if results.quick else ""
+    known = [(words, results.scenarios[name].rows.get(label)) for words, name, label in _YARDSTICKS if name in results.scenarios]
+    yardsticks = "; ".join(f"{words} {number(row.estimate().value)} {row.unit}" for words, row in known if row is not None)
     return (
         "Rows may come from several runs: `--only` replaces those of its own scenarios and keeps the others.\n"
         f"The last run: {results.measured_at[:10]} at commit {machine.commit or 'unknown'} on {machine.cores} × {machine.cpu}, "
         f"Linux {machine.kernel}, {versions}; load {machine.load_before} before and {machine.load_after} after{quick}.\n"
+        + (f"What native programs took there, to compare machines by: {yardsticks}.\n" if yardsticks else "")
     )
 
 

@@ -25,7 +25,7 @@ import msgspec
 from gateway.errors import Forbidden, GatewayError, Unavailable
 from gateway.hookbook import HookBook
 from gateway.hooks.events import HookEvent
-from gateway.policies import Gate, Policies, now_ms, refusal
+from gateway.policies import Gate, Policies, is_permitted, now_ms, refusal
 from gateway.records import Principal, Session
 from gateway.runners.errors import invalid, shown
 from gateway.runners.interface import Finish
@@ -136,7 +136,7 @@ class _Turn:
     def decide(self, command: Command) -> Decision:
         size = sum(len(one.encode("utf-8", "replace")) for one in (command.program, *command.args, command.stdin))
         decision = self._gate.decide("run", {"language": language_of(command), "bytes": size})
-        if decision.verdict == "allow" or (decision.verdict == "ask" and decision.auto is not None):
+        if is_permitted(decision):
             return decision
         self.note("decision", self._thread.id, **self._told(decision))
         self._flush()
