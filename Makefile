@@ -39,7 +39,7 @@ lint: setup
 	@rm -f .lint-imports.log
 
 test: images lint
-	@$(BIN)/pytest -n $$(($$(nproc) + 1))
+	@$(BIN)/pytest -n 2
 
 bench: images
 	@$(BIN)/python -m benches --peers --publish

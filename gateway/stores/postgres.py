@@ -11,6 +11,7 @@ because nobody can know. The pool connects anew by itself.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
@@ -34,6 +35,7 @@ _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
 _OWN: Final = "SELECT pg_try_advisory_lock(hashtextextended($1, 0))"
 _SCHEMA_LOCK: Final = "hatchway schema"
 _OWNER_LOCK: Final = "hatchway owner"
+_FAREWELL_S: Final = 2.0
 _BROKEN: Final = (
     OSError,
     asyncpg.InterfaceError,
@@ -177,7 +179,10 @@ class Owning:
             self._connection = connection
 
     async def close(self) -> None:
+        """The next one need not wait until the server notices that we are gone."""
         if self._connection is not None:
+            with contextlib.suppress(*_ERRORS):
+                await self._connection.execute("SELECT pg_advisory_unlock_all()", timeout=_FAREWELL_S)
             self._connection.terminate()
 
 

@@ -262,6 +262,7 @@ class ProcessWorkers:
         zygote = self._ensure_zygote()
         ours, theirs = socket.socketpair()
         process: _Process | None = None
+        greeting: asyncio.Task[None] | None = None
 
         def lost(why: str) -> None:
             if process is not None:
@@ -271,12 +272,15 @@ class ProcessWorkers:
         try:
             with theirs:
                 await worker.connect(ours)
+                greeting = asyncio.create_task(worker.ping())  # before it is there: its first word may be why it cannot be
                 pid = await asyncio.wait_for(zygote.spawn(theirs), START_SECONDS)
             process = _Process(worker, pid, zygote)
             self._processes[pid] = process
-            await asyncio.wait_for(worker.ping(), self.options.answer_seconds)
+            await asyncio.wait_for(greeting, self.options.answer_seconds)
         except (TimeoutError, SandboxError) as error:
             why = str(error) or "it did not answer"
+            if greeting is not None:
+                greeting.cancel()
             if process is not None:
                 self._end(process, why)
             worker.lose(why)

@@ -34,6 +34,8 @@ def test_there_are_as_many_threads_as_works_at_once_and_no_more_than_the_most() 
 
         for _ in range(5):
             await threads.compute(lambda: seen.add(threading.get_ident()))
+            while threads._ready < 1:  # it answers first and then waits for more
+                await asyncio.sleep(0.001)
         assert len(seen) == 1, "one after another needs one thread"
         await asyncio.gather(*(threads.compute(meet) for _ in range(6)))
         assert len(seen) == 3
