@@ -17,10 +17,10 @@ from gateway.compiling import compile_here, policy_of
 from gateway.hookbook import HookBook
 from gateway.lifecycles import Lifecycles
 from gateway.policies import Policies, catalog_of, now_ms
-from gateway.records import Principal, Quotas, Tenant
-from gateway.runs import Runs
+from gateway.records import Principal, Quotas, Run, Tenant
+from gateway.runs import RunBody, Runs
 from gateway.scheduling import Scheduler
-from gateway.sessions import Sessions
+from gateway.sessions import CreateSession, Sessions
 from gateway.snapshots import Snapshots
 from gateway.stores.interface import PutTenant, Store
 from gateway.stores.memory import MemoryStore
@@ -121,3 +121,17 @@ async def housed(
         await house.policies.compiler.close()
         await catalogue.close()
         await workers.aclose()
+
+
+async def run(house: House, session_id: str, code: str, **more: Any) -> Run:
+    return await house.runs.run(ANN, session_id, RunBody(code=code, **more))
+
+
+async def value(house: House, session_id: str, code: str) -> Any:
+    done = await run(house, session_id, code)
+    assert done.result is not None and done.result.error is None, done.result
+    return done.result.result
+
+
+async def new(house: House, **options: Any) -> str:
+    return (await house.sessions.create(ANN, CreateSession(**options))).id
