@@ -15,6 +15,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hatchway.parsers import add_parser
+
 if TYPE_CHECKING:
     from gateway.configuration import Configuration
     from gateway.http.assembly import Face
@@ -23,16 +25,15 @@ if TYPE_CHECKING:
 
 
 def add_command(commands: Any) -> None:
-    serve = commands.add_parser(
+    serve = add_parser(
+        commands,
         "serve",
         help="run the gateway: an HTTP service for many tenants",
         description="Run the gateway. Every setting can also be given in a TOML file or as HATCHWAY_NAME in the environment.",
         epilog="examples:\n  hatchway serve\n  hatchway serve --data /var/lib/hatchway --policy acme.hatch --port 8080\n"
         "  HATCHWAY_TLS_CERTIFICATE=cert.pem HATCHWAY_TLS_KEY=key.pem hatchway serve --host 0.0.0.0\n"
         "settings: docs/configuration.md",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    serve.set_defaults(function="serve")
     serve.add_argument("--config", metavar="FILE", help="a TOML file with settings")
     serve.add_argument("--data", metavar="DIR", help="the embedded store's directory (default ./hatchway-data)")
     serve.add_argument("--database-url", metavar="URL", help="a PostgreSQL URL to use instead of the embedded store")
@@ -43,6 +44,8 @@ def add_command(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    import uvloop
+
     from gateway.configuration import ConfigurationError, load
     from gateway.errors import GatewayError
     from sandbox.errors import RequestError
@@ -58,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
             port=options.port,
             workers=options.workers,
         )
-        return asyncio.run(serve(configuration))
+        return uvloop.run(serve(configuration))
     except ConfigurationError as error:
         raise RequestError("INVALID_ARGUMENT", str(error), "see docs/configuration.md") from None
     except GatewayError as error:

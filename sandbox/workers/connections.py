@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable
+from typing import cast
 
 from sandbox.workers.frames import FRAME_BYTES_MAX, Frame, FrameError, Frames, encode
 
@@ -39,8 +40,7 @@ class Connection(asyncio.Protocol):
         return connection
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)  # of a socket; another loop's is no subclass of asyncio's
 
     def data_received(self, data: bytes) -> None:
         try:

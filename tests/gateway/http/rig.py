@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Annotated, Any
 
 import msgspec
+import uvloop
 from msgspec import Meta
 
 from gateway.configuration import Configuration
@@ -333,4 +334,4 @@ async def _serve(settings: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(_serve(json.loads(sys.argv[1])))
+    uvloop.run(_serve(json.loads(sys.argv[1])))
