@@ -25,6 +25,7 @@ from gateway.errors import Conflict, Forbidden, GatewayError, missing
 from gateway.policies import now_ms
 from gateway.records import Approval, Principal, Record, Run, Session, Verdict
 from gateway.stores.interface import AppendAudit, Change, PutApproval, Store, UseApproval
+from gateway.stores.walking import walk
 from gateway.uuids import uuid7
 from policy import Decision
 from policy.decisions import Approval as Wanted
@@ -187,20 +188,13 @@ class Approvals:
         """The runs that somebody is still asked about."""
         return {one.run_id async for one in self._pending(tenant)}
 
-    async def _pending(self, tenant: str) -> AsyncIterator[Approval]:
-        after = None
-        while True:
-            page = await self._store.approvals(tenant, pending=True, after=after, limit=200)
-            for one in page.items:
-                yield one
-            after = page.next
-            if after is None:
-                return
+    def _pending(self, tenant: str) -> AsyncIterator[Approval]:
+        return walk(lambda after: self._store.approvals(tenant, pending=True, after=after, limit=200))
 
-    async def expire(self, tenant: str, limit: int = 1000) -> list[Approval]:
+    async def expire(self, tenant: str) -> list[Approval]:
         """Settle what nobody decided in time; their runs go on and see a refusal."""
         now = self._now()
-        due = [one for one in (await self._store.approvals(tenant, pending=True, limit=limit)).items if one.expires_at <= now]
+        due = [one async for one in self._pending(tenant) if one.expires_at <= now]
         settled = []
         for one in due:
             try:

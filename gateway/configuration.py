@@ -21,6 +21,7 @@ import msgspec
 from msgspec import Meta
 
 PREFIX: Final = "HATCHWAY_"
+_DAY_MS: Final = 86_400_000
 
 
 class ConfigurationError(Exception):
@@ -29,6 +30,10 @@ class ConfigurationError(Exception):
 
 def _count(about: str, least: int = 1, most: int | None = None) -> Meta:
     return Meta(description=about, ge=least, le=most)
+
+
+def _kept(about: str) -> Meta:
+    return Meta(description=f"{about} 0: for ever.", ge=0)
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -40,7 +45,10 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     database_url: Annotated[
         str, Meta(description="A PostgreSQL URL (`postgresql://…`) to use instead of the embedded SQLite store.")
     ] = ""
-    policy: Annotated[str, Meta(description="A `.hatch` file for tenants that have not deployed a policy of their own.")] = ""
+    policy: Annotated[
+        str,
+        Meta(description="A `.hatch` file for tenants without a policy of their own; the programs of its hooks lie beside it."),
+    ] = ""
     policy_base: Annotated[
         str, Meta(description="A `.hatch` file that every tenant's policy must narrow; the compiler proves that it does.")
     ] = ""
@@ -77,8 +85,27 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         500
     )
     session_idle_ms: Annotated[int, _count("A session that nobody uses for that long is put into the store.", 100)] = 900_000
-    runs_kept_ms: Annotated[int, _count("How long records of runs are kept.", 1000)] = 30 * 86_400_000
-    audit_kept_ms: Annotated[int, _count("How long audit records are kept; the chain stays verifiable.", 1000)] = 365 * 86_400_000
+    runs_kept_ms: Annotated[int, _kept("How long records of runs that have ended are kept.")] = 30 * _DAY_MS
+    audit_kept_ms: Annotated[int, _kept("How long audit records are kept; the chain stays verifiable.")] = 365 * _DAY_MS
+    approvals_kept_ms: Annotated[int, _kept("How long approvals that were decided are kept; those for always stay.")] = (
+        90 * _DAY_MS
+    )
+    idle_sessions_kept_ms: Annotated[
+        int, _kept("A session that is not durable and that nobody has used for that long is deleted, with its files.")
+    ] = 0
+    one_shots_kept_ms: Annotated[
+        int, _kept("How long the session of a single run is kept if the run waited for an approval, or was interrupted.")
+    ] = _DAY_MS
+    unlabelled_snapshots_kept_ms: Annotated[
+        int, _kept("How long saved snapshots without a label are kept, if no session starts from them.")
+    ] = 0
+    loose_snapshots_kept_ms: Annotated[int, _kept("How long heaps of sessions that nothing needs any more are kept.")] = _DAY_MS
+    ended_workers_kept_ms: Annotated[
+        int, _kept("How long embedded workers of the registry that were stopped or cancelled are kept.")
+    ] = 90 * _DAY_MS
+    decisions_kept_ms: Annotated[
+        int, _kept("How long decisions stay in memory, the last 2,000 of a tenant: a new policy is put to them.")
+    ] = 7 * _DAY_MS
 
     tls_certificate: Annotated[str, Meta(description="A PEM file with the certificate chain. With `tls_key`: serve HTTPS.")] = ""
     tls_key: Annotated[str, Meta(description="A PEM file with the private key.")] = ""
@@ -126,7 +153,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         int,
         _count("How long a token is believed before the store is asked again; bounds a revocation made elsewhere.", 0, 60_000),
     ] = 2_000
-    idempotency_ms: Annotated[int, _count("How long the answer to a POST with an Idempotency-Key is kept.", 1000)] = 86_400_000
+    idempotency_ms: Annotated[int, _count("How long the answer to a POST with an Idempotency-Key is kept.", 1000)] = _DAY_MS
 
     access_log: Annotated[bool, Meta(description="Write one JSON line for each request to standard error.")] = True
     log_level: Annotated[Literal["debug", "info", "warning", "error"], Meta(description="The least severe log line.")] = "info"

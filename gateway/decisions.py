@@ -86,6 +86,17 @@ class Decisions:
                     Difference(at=at, event=event, attributes=shown, verdict=decision.verdict, candidate=other.verdict)
                 )
 
+    def before(self, at: int) -> int:
+        """How many were made before a time."""
+        return sum(1 for log in (self.recent, self.differences) for one in log if one.at < at)
+
+    def forget_before(self, at: int) -> int:
+        """Those go; how many."""
+        count = self.before(at)
+        self.recent = deque((one for one in self.recent if one.at >= at), KEPT_DECISIONS)
+        self.differences = deque((one for one in self.differences if one.at >= at), KEPT_DECISIONS)
+        return count
+
     def _shown(
         self, policy: Policy, event: str, facts: Mapping[str, Any], arguments: Mapping[str, Any]
     ) -> tuple[dict[str, Any], bool]:

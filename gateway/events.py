@@ -2,12 +2,13 @@
 
 Rules: a feed is a bounded list of numbered events. Watchers read it at their own pace, from any number on; one that falls so far
 behind that events it has not seen were dropped is told so, once, with a `gap`. A feed holds nothing back for a slow watcher, and
-a run never waits for one.
+a run never waits for one. Output is text: a character whose bytes come in two pieces is told with the second.
 """
 
 from __future__ import annotations
 
 import asyncio
+import codecs
 import contextlib
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
@@ -19,7 +20,7 @@ from sandbox.workers.interface import Worker
 
 KEPT_EVENTS: Final = 10_000
 KEPT_BYTES: Final = 4 << 20
-_STREAMS: Final = ("stdout", "stderr")
+STREAMS: Final = ("stdout", "stderr")
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -28,6 +29,23 @@ class Event(msgspec.Struct, frozen=True):
     number: int
     kind: str
     data: Any
+
+
+class Texts:
+    """What a program writes to its two streams, as text, piece by piece."""
+
+    def __init__(self) -> None:
+        self._decoders = [codecs.getincrementaldecoder("utf-8")("replace") for _ in STREAMS]
+
+    def take(self, stream: int, data: bytes) -> str:
+        """What can be read by now; "" while a character is not whole."""
+        return self._decoders[stream].decode(data)
+
+    def rest(self) -> Iterator[tuple[str, str]]:
+        """At the end: what never became whole, by stream."""
+        for name, decoder in zip(STREAMS, self._decoders, strict=True):
+            if left := decoder.decode(b"", final=True):
+                yield name, left
 
 
 class Feed:
@@ -41,6 +59,7 @@ class Feed:
         self._events: deque[tuple[Event, int]] = deque()
         self._bytes = 0
         self._next = 1
+        self._texts = Texts()
         self._changed = asyncio.Event()
         self._loop = asyncio.get_running_loop()
 
@@ -55,7 +74,11 @@ class Feed:
 
     def output(self, stream: int, data: bytes) -> None:
         """May be called from another thread."""
-        self._loop.call_soon_threadsafe(self.put, _STREAMS[stream], data.decode("utf-8", "replace"), len(data))
+        self._loop.call_soon_threadsafe(self._write, stream, data)
+
+    def _write(self, stream: int, data: bytes) -> None:
+        if text := self._texts.take(stream, data):
+            self.put(STREAMS[stream], text, len(data))
 
     def put(self, kind: str, data: Any, size_bytes: int = 256) -> None:
         self._events.append((Event(self._next, kind, data), size_bytes))
@@ -66,6 +89,8 @@ class Feed:
         self._changed.set()
 
     def end(self, kind: str, data: Any) -> None:
+        for stream, text in self._texts.rest():
+            self.put(stream, text)
         self.put(kind, data)
         self.is_ended = True
 

@@ -93,9 +93,12 @@ class Files:
         found = await self._content(tenant, session_id, key, permitted)
         return None if found is None else _stat(found[0])
 
-    async def list(self, tenant: str, session_id: str, path: str = "/") -> Infos:
-        """Direct children, sorted by path; [] if there is no such directory."""
-        return [FileInfo(**_facts(one)) for one in await self._store.children(tenant, session_id, normalize(path))]
+    async def list(self, tenant: str, session_id: str, path: str = "/", *, after: str | None = None, limit: int = -1) -> Infos:
+        """Direct children, sorted by path; [] if there is no such directory. With `after`, a name, those that come after it."""
+        key = normalize(path)
+        start = None if after is None else f"{key.rstrip('/')}/{after}"
+        found = await self._store.children(tenant, session_id, key, after=start, limit=limit)
+        return [FileInfo(**_facts(one)) for one in found]
 
     async def write(
         self, tenant: str, session_id: str, path: str, content: str, encoding: str = "text", *, expect: str | None = None

@@ -81,6 +81,11 @@ class HookBook:
         self._connecting = connecting
         self._read: dict[str, _Read] = {}
         self._kept = _Kept()
+        self._default: tuple[str, Mapping[str, bytes]] = ("", {})
+
+    def use_default(self, digest: str, programs: Mapping[str, bytes]) -> None:
+        """The operator's default policy, which no tenant's store has: its hooks' programs."""
+        self._default = digest, programs
 
     async def specs(self, tenant: str) -> tuple[UserHookSpec, ...]:
         read = self._read.setdefault(tenant, _Read())
@@ -178,7 +183,7 @@ class HookBook:
             return Fired(event=event, data=data)
         executors = Executors(
             forks=self._forks(session),
-            programs=_Programs(self._store, session, self._read.setdefault(session.tenant, _Read()), self._kept),
+            programs=_Programs(self._store, session, self._read.setdefault(session.tenant, _Read()), self._kept, self._default),
             egress=self._egress,
             keys=self._keys(session.tenant) if self._keys else None,
             connecting=functools.partial(self._connecting, session) if self._connecting else None,
@@ -223,11 +228,14 @@ class _Programs:
     """Stored programs, of the session's policy or the tenant's own. INVARIANT: a stored policy's never change (`Policies` sees to
     that); the tenant's own are kept under what was read of it (`_Read`), which goes when one of them is put."""
 
-    def __init__(self, store: Store, session: Session, read: _Read, kept: _Kept) -> None:
+    def __init__(
+        self, store: Store, session: Session, read: _Read, kept: _Kept, default: tuple[str, Mapping[str, bytes]]
+    ) -> None:
         self._store = store
         self._session = session
         self._read = read
         self._kept = kept
+        self._default = default
 
     async def load(self, source: str, name: str) -> bytes | None:
         session = self._session
@@ -237,6 +245,8 @@ class _Programs:
             program = await (self._of_policy(name) if source == "policy" else self._own(name))
             if program is not None:
                 self._kept.put(key, program)
+            elif source == "policy" and session.policy == self._default[0]:
+                return self._default[1].get(name)
         return program
 
     async def _own(self, name: str) -> bytes | None:

@@ -20,6 +20,7 @@ from gateway.sessions import Live, Sessions
 from gateway.stores.interface import AppendAudit
 from gateway.trails import Trail
 from policy import HookCall
+from sandbox.errors import SandboxError
 
 _log = logging.getLogger("hatchway.lifecycles")
 
@@ -39,11 +40,14 @@ class Lifecycles:
                 await self._fire_quietly(event, principal, live, data, listed)
 
     async def ending(self, principal: Principal, live: Live, reason: str) -> None:
-        """The caller holds the session."""
-        listed = await self._listed(HookEvent.SESSION_END, live)
-        if listed is not None:
-            await self._sessions.ensure_open(live)
-            await self._fire_quietly(HookEvent.SESSION_END, principal, live, {"reason": reason}, listed)
+        """The caller holds the session. It ends, whatever happens here: also if its policy is gone, or no worker can be had."""
+        try:
+            listed = await self._listed(HookEvent.SESSION_END, live)
+            if listed is not None:
+                await self._sessions.ensure_open(live)
+                await self._fire(HookEvent.SESSION_END, principal, live, {"reason": reason}, listed)
+        except (GatewayError, SandboxError) as error:
+            _log.warning("hooks of the end of %s failed: %s", live.record.id, error)
 
     async def turn_ended(self, principal: Principal, live: Live, success: bool, calls: int, run_id: str) -> None:
         """The caller holds the session, which is open."""

@@ -26,6 +26,7 @@ from gateway.errors import Conflict, Forbidden, Unprocessable, missing
 from gateway.rates import NOT_COUNTED, Rates, Taken
 from gateway.records import Record, Session, StoredPolicy, Tenant
 from gateway.stores.interface import AppendAudit, PutPolicy, Store
+from gateway.stores.walking import walk
 from gateway.trails import Trail
 from policy import Decision, Policy, builtin_catalog, ir, make_catalog
 from policy import Session as Folded
@@ -57,8 +58,9 @@ class Replayed(Record, frozen=True, kw_only=True):
 
 
 def facts_of(tenant: Tenant, session: Session | None) -> dict[str, Any]:
-    """What policies may ask about the caller. Missing facts have the catalog's defaults, which are the cautious ones."""
-    facts: dict[str, Any] = {"tenant": tenant.id, "plan": tenant.plan, **tenant.facts}
+    """What policies may ask about the caller. Missing facts have the catalog's defaults, which are the cautious ones. Who the
+    tenant is, is no fact that anybody could have set."""
+    facts: dict[str, Any] = {**tenant.facts, "tenant": tenant.id, "plan": tenant.plan}
     if session is not None:
         facts |= {"user": session.user, **{f"session.{name}": value for name, value in session.facts.items()}}
     return facts
@@ -249,6 +251,10 @@ class Policies:
     async def differences(self, tenant: str, limit: int = 100) -> list[Difference]:
         return newest((await self._in_force(tenant)).lately.differences, limit)
 
+    def known_decisions(self, tenant: str) -> Decisions:
+        """What is remembered of a tenant's decisions; nothing, if it has asked for nothing since the start."""
+        return self._tenants[tenant].lately if tenant in self._tenants else Decisions()
+
     async def check(self, sources: Mapping[str, str], main: str, tools: list[Capability]) -> Compiled:
         """Compile, test and prove. `findings` says what is wrong with it."""
         own_catalog = any(name.endswith(".catalog.json") for name in sources)
@@ -319,16 +325,12 @@ class Policies:
         `watched` is the policy in force whose shadow this is to be."""
         if watched is not None and watched.digest == policy.digest:
             raise Unprocessable("POLICY_REFUSED", f"{policy.name} v {policy.version} is in force: it cannot be its own shadow")
-        after = None
-        while True:
-            page = await self._store.policies(tenant, policy.name, after=after, limit=200)
-            if any(one.version == policy.version and _differs(one, policy, sources) for one in page.items):
-                hint = f"write: policy {policy.name} v {page.items[0].version + 1}"
-                what = "with other rules or hooks"
+        newest = 0  # they come newest first
+        async for one in walk(lambda after: self._store.policies(tenant, policy.name, after=after, limit=200)):
+            newest = newest or one.version
+            if one.version == policy.version and _differs(one, policy, sources):
+                hint, what = f"write: policy {policy.name} v {newest + 1}", "with other rules or hooks"
                 raise Conflict("POLICY_EXISTS", f"{policy.name} v {policy.version} is there already, {what}", hint)
-            after = page.next
-            if after is None:
-                return
 
     async def _put(self, record: StoredPolicy, rehearsed: Replayed) -> None:
         """Store it, and retire whatever was in its place."""

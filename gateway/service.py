@@ -4,8 +4,8 @@
     session = await service.sessions.create(principal, CreateSession())
     run = await service.runs.run(principal, session.id, RunBody(code="1 + 1"))
 
-Rules: parts know each other only through what is passed to them here. Upkeep (eviction, expiry, interrupted runs) is done by one
-task. `stop` refuses what is new, finishes what runs, freezes what is live, and closes the store last.
+Rules: parts know each other only through what is passed to them here. Upkeep (eviction, expiry) is done by one task, retention by
+another; no failure ends them. `stop` refuses what is new, finishes what runs, freezes what is live, and closes the store last.
 
 Does not know: HTTP.
 """
@@ -17,9 +17,7 @@ import contextlib
 import functools
 import logging
 import os
-import re
-import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -27,10 +25,11 @@ from typing import Any, Final
 from gateway.approvals import Approvals
 from gateway.approvals import Decide as Said
 from gateway.asides import WorkerForks
+from gateway.baselines import load_base, load_default
 from gateway.calls import CallContext, Calls
 from gateway.capabilities.catalogue import Catalogue
-from gateway.compiling import Compiler, compile_here, policy_of
-from gateway.configuration import Configuration
+from gateway.compiling import Compiler
+from gateway.configuration import Configuration, ConfigurationError
 from gateway.deployments import Deployments
 from gateway.egress import Decide, Egress
 from gateway.equipment import Equipment, connecting, equip, guarded, load_equipment
@@ -50,15 +49,15 @@ from gateway.sessions import Sessions
 from gateway.snapshots import Snapshots
 from gateway.stores.interface import AppendAudit, PutTenant, PutToken, Store
 from gateway.stores.opening import open_store
-from gateway.stores.retention import Retention, collect
-from gateway.tenancy import Tenancy
+from gateway.stores.retention import Retention
+from gateway.stores.walking import walk
+from gateway.tenancy import FIRST_TENANT, Tenancy
 from gateway.tokens import SteadyClock, mint
 from gateway.toolfiles import ToolFiles
+from gateway.upkeep import Upkeep
 from gateway.values import Values
 from gateway.vault import MasterKey, Vault, choose_master
 from gateway.workspace import Workspace
-from policy import Policy
-from policy.catalog import Catalog
 from sandbox.capabilities import Capability
 from sandbox.errors import SandboxError
 from sandbox.sealing import Keys, local_keys
@@ -67,9 +66,8 @@ from sandbox.workers.interface import CallReply, OnCall, Workers
 
 _log = logging.getLogger("hatchway.service")
 _UPKEEP_SECONDS: Final = 5.0
+_FIRST_COLLECT_SECONDS: Final = 60.0
 _COLLECT_SECONDS: Final = 3600.0
-_SAMPLE: Final = Path(__file__).parent / "samples" / "default.hatch"
-FIRST_TENANT: Final = "default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +159,8 @@ class Service:
             ssh_hosts=places.ssh_hosts,
             docker_images=places.docker_images,
         )
-        self.retention = Retention()
-        self._upkeep: asyncio.Task[None] | None = None
+        self.upkeep = Upkeep(store, self.sessions, self.registry, self.policies, now)
+        self._keeping: list[asyncio.Task[None]] = []
         self._resuming: set[asyncio.Task[None]] = set()
 
     @classmethod
@@ -192,8 +190,12 @@ class Service:
             master=choose_master(keys, os.environ),
             readiness=readiness,
         )
-        service.retention = Retention(runs_ms=configuration.runs_kept_ms, audit_ms=configuration.audit_kept_ms)
-        await service.start(equipment)
+        service.upkeep.rules = retention_of(configuration)
+        try:
+            await service.start(equipment)
+        except ConfigurationError:
+            await service.stop(0)
+            raise
         return service
 
     def _forks(self, session: Session) -> Forks:
@@ -227,7 +229,9 @@ class Service:
         """Offer what there is to call, put right what a crash left behind, then keep things tidy."""
         files = ToolFiles(self.files)
         await equip(self.catalogue, equipment or Equipment(), self.egress, self.vault, files, functions)
-        self.policies.default = await asyncio.to_thread(load_policy, self._default, catalog_of(self.catalogue.tools("")))
+        default = await asyncio.to_thread(load_default, self._default, catalog_of(self.catalogue.tools("")))
+        self.policies.default = default.policy
+        self.hooks.use_default(default.policy.digest, default.programs)
         async for tenant in self._tenants():
             newest = await self.store.audit(tenant.id, after=(await self.store.audit_head(tenant.id))[0] - 1, limit=1)
             self.clock.seen(newest[0].at if newest else 0)
@@ -236,7 +240,7 @@ class Service:
                 _log.warning("%d runs of %s were interrupted", found, tenant.id)
             for run in await self.runs.left_waiting(tenant.id):
                 self._go_on(run.tenant, run.id, run.user)
-        self._upkeep = asyncio.get_running_loop().create_task(self._keep_up())
+        self._keeping = [asyncio.create_task(one) for one in (self._keep_up(), self._keep_collected())]
 
     async def first_token(self) -> str | None:
         """A token for the first admin, if there is no tenant yet: shown once, when the service is first started."""
@@ -248,31 +252,32 @@ class Service:
         await self.store.write(FIRST_TENANT, [PutTenant(tenant=tenant), PutToken(token=stored)])
         return secret
 
-    async def _tenants(self) -> AsyncIterator[Tenant]:
-        after = None
-        while True:
-            page = await self.store.tenants(after=after, limit=200)
-            for tenant in page.items:
-                yield tenant
-            after = page.next
-            if after is None:
-                return
+    def _tenants(self) -> AsyncIterator[Tenant]:
+        return walk(lambda after: self.store.tenants(after=after, limit=200))
 
     async def _keep_up(self) -> None:
-        due = time.monotonic() + _COLLECT_SECONDS
         while True:
             await asyncio.sleep(_UPKEEP_SECONDS)
-            try:
+            with _logged("upkeep"):
                 await self.sessions.evict_idle()
                 async for tenant in self._tenants():
-                    await self.sessions.relieve(tenant)
-                    for expired in await self.approvals.expire(tenant.id):
-                        self._go_on(expired.tenant, expired.run_id, expired.requested_by)
-                    if time.monotonic() >= due:
-                        await collect(self.store, tenant.id, self.retention, self.clock.now_ms())
-                due = due if time.monotonic() < due else time.monotonic() + _COLLECT_SECONDS
-            except GatewayError as error:
-                _log.error("upkeep failed: %s", error)
+                    with _logged(f"upkeep of {tenant.id}"):
+                        await self.sessions.relieve(tenant)
+                        for expired in await self.approvals.expire(tenant.id):
+                            self._go_on(expired.tenant, expired.run_id, expired.requested_by)
+
+    async def _keep_collected(self) -> None:
+        """By itself: it may take minutes, for which nothing else should wait."""
+        pause_s = _FIRST_COLLECT_SECONDS
+        while True:
+            await asyncio.sleep(pause_s)
+            pause_s = _COLLECT_SECONDS
+            with _logged("retention"):
+                async for tenant in self._tenants():
+                    with _logged(f"retention of {tenant.id}"):
+                        await self.upkeep.collect(tenant.id)
+                        for run in await self.runs.left_waiting(tenant.id):
+                            self._go_on(run.tenant, run.id, run.user)
 
     async def decide(self, principal: Principal, approval_id: str, said: Said) -> Approval:
         """Settle an approval and let its run go on."""
@@ -321,8 +326,9 @@ class Service:
 
     async def stop(self, deadline_ms: int = 10_000) -> None:
         """Refuse what comes, finish or freeze what is here."""
-        if self._upkeep is not None:
-            self._upkeep.cancel()
+        for keeping in self._keeping:
+            keeping.cancel()
+        await asyncio.gather(*self._keeping, return_exceptions=True)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(deadline_ms / 1000):
                 await self.runs.drain()
@@ -338,19 +344,30 @@ class Service:
         await self.store.close()
 
 
-def load_policy(path: str, catalog: Catalog) -> Policy:
-    """The operator's default policy: a file, or the one that comes with Hatchway. One that pins a catalog of its own keeps it."""
-    main = Path(path) if path else _SAMPLE
-    pins = re.match(r"(?:\s|#[^\n]*\n)*policy[^\n]*\bcatalog\b", main.read_text("utf-8"))
-    return Policy.load(main, catalog=None if pins else catalog)
+@contextlib.contextmanager
+def _logged(what: str) -> Iterator[None]:
+    try:
+        yield
+    except GatewayError as error:
+        _log.error("%s failed: %s", what, error)
+    except Exception:
+        _log.exception("%s failed", what)
 
 
-def load_base(path: str) -> tuple[str, str] | None:
-    """The operator's base: its name and its text."""
-    if not path:
-        return None
-    text = Path(path).read_text("utf-8")
-    return policy_of(compile_here({Path(path).name: text}, Path(path).name)).name, text
+def retention_of(configuration: Configuration) -> Retention:
+    """What is set to 0 is kept for ever."""
+    return Retention(
+        runs_ms=configuration.runs_kept_ms or None,
+        audit_ms=configuration.audit_kept_ms or None,
+        approvals_ms=configuration.approvals_kept_ms or None,
+        idle_sessions_ms=configuration.idle_sessions_kept_ms or None,
+        one_shots_ms=configuration.one_shots_kept_ms or None,
+        unlabelled_snapshots_ms=configuration.unlabelled_snapshots_kept_ms or None,
+        loose_snapshots_ms=configuration.loose_snapshots_kept_ms or None,
+        ended_workers_ms=configuration.ended_workers_kept_ms or None,
+        decisions_ms=configuration.decisions_kept_ms or None,
+        idempotency_ms=configuration.idempotency_ms,
+    )
 
 
 def open_workers(configuration: Configuration) -> Workers:

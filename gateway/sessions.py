@@ -52,6 +52,8 @@ from sandbox.workers.interface import FileChanges, Frozen, Opening, Worker, Work
 
 CHAIN_MAX: Final = 8
 """After so many differences a heap is written whole again: thawing applies them one after the other."""
+ONCE: Final = "once-"
+"""What the ids of sessions for a single run begin with."""
 KNOWN_MAX: Final = 1000
 """Sessions that are remembered though they are in no worker."""
 _log = logging.getLogger("hatchway.sessions")
@@ -182,13 +184,24 @@ class Sessions:
             live.record, live.gate = record, None
             return record
 
-    async def delete(self, principal: Principal, session_id: str) -> None:
+    async def delete(
+        self,
+        principal: Principal,
+        session_id: str,
+        reason: str = "deleted",
+        only_if: Callable[[Session], Awaitable[bool]] | None = None,
+    ) -> bool:
+        """`only_if` is asked while nobody else is at the session; False if it says no."""
         async with self.held(principal, session_id) as live:
+            if only_if is not None and not await only_if(live.record):
+                return False
             if self.on_end is not None:
-                await self.on_end(principal, live, "deleted")
-            audit = AppendAudit(at=self._clock_ms(), kind="session.delete", actor=principal.name, subject=session_id)
+                await self.on_end(principal, live, reason)
+            data = {"reason": reason}
+            audit = AppendAudit(at=self._clock_ms(), kind="session.delete", actor=principal.name, subject=session_id, data=data)
             await self._store.write(principal.tenant, [DeleteSession(session_id=session_id), audit])
             await self._drop(live)
+            return True
 
     async def find(self, principal: Principal, session_id: str) -> Live:
         """The session as it is known here; whoever changes it must hold it."""

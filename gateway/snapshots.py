@@ -31,6 +31,7 @@ from gateway.stores.interface import (
     Store,
 )
 from gateway.stores.lasting import KEPT
+from gateway.stores.walking import walk
 from gateway.uuids import uuid7
 from sandbox import differences, snapshots
 from sandbox.limits import MOST
@@ -208,11 +209,11 @@ class Snapshots:
             )
             for one in tree
         ]
-        async for key in _all(lambda after: self._store.values(tenant, session.id, after=after, limit=1000)):
+        async for key in walk(lambda after: self._store.values(tenant, session.id, after=after, limit=1000)):
             value = await self._store.value(tenant, session.id, key.key)
             if value is not None:
                 found.append(PutValue(session_id=session.id, key=key.key, value=value, at=now))
-        async for secret in _all(lambda after: self._store.secrets(tenant, session.id, after=after, limit=1000)):
+        async for secret in walk(lambda after: self._store.secrets(tenant, session.id, after=after, limit=1000)):
             sealed = await self._store.secret(tenant, secret.name, session.id)
             if sealed is not None:
                 found.append(PutSecret(session_id=session.id, name=secret.name, sealed=sealed, at=now))
@@ -232,17 +233,6 @@ class Snapshots:
         blob = await self.export(principal, snapshot_id)
         pack = open_seal(blob, self._keys, tenant=principal.tenant, purpose=snapshots.PURPOSE)
         return await asyncio.to_thread(snapshots.unpack, pack, memory_mb=MOST.memory_mb)
-
-
-async def _all(page_after: Any) -> Any:
-    after = None
-    while True:
-        page = await page_after(after)
-        for one in page.items:
-            yield one
-        after = page.next
-        if after is None:
-            return
 
 
 def _change(change: differences.Change) -> dict[str, list[str]]:

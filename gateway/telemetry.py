@@ -86,6 +86,9 @@ class Telemetry:
             "hatchway_http_slow_readers_total", "Streams dropped because their client did not read.", registry=self.registry
         )
         self.login_failures = Counter("hatchway_login_failures_total", "Tokens that were not accepted.", registry=self.registry)
+        self.forgotten = Counter(
+            "hatchway_retention_forgotten_total", "What went because it was old, by kind.", ("kind",), registry=self.registry
+        )
         self._counters: dict[tuple[str, int], Counter] = {}
         self._timers: dict[str, Histogram] = {}
         self._tracer: Any = _tracer(tracing, service) if tracing != "off" else None

@@ -17,9 +17,14 @@ from gateway.errors import BadRequest, Forbidden, GatewayError, missing
 from gateway.policies import now_ms
 from gateway.records import Principal, Quotas, Record, Role, StoredToken, Tenant, Token
 from gateway.stores.interface import ABSENT, AppendAudit, DeleteTenant, Page, PutTenant, PutToken, Store, Usage
+from gateway.stores.walking import walk
 from gateway.tokens import mint
 
 _log = logging.getLogger("hatchway.tenancy")
+FIRST_TENANT: Final = "default"
+"""The operator's own: made at the first start, with the first admin's token."""
+SYSTEM_TENANT: Final = "_system"
+"""Whose audit has what belongs to no tenant, when the first one was deleted. Nobody can make a tenant of this name."""
 _TENANT_ID: Final = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 _RANK: Final[dict[Role, int]] = {"runner": 0, "approver": 1, "author": 1, "operator": 2, "admin": 3}
 
@@ -151,12 +156,7 @@ class Tenancy:
         return revoked.token
 
     async def _find(self, tenant_id: str, token_id: str) -> StoredToken:
-        after = None
-        while True:
-            page = await self._store.tokens(tenant_id, after=after, limit=1000)
-            for one in page.items:
-                if one.token.id == token_id:
-                    return one
-            after = page.next
-            if after is None:
-                raise missing("token", token_id)
+        async for one in walk(lambda after: self._store.tokens(tenant_id, after=after, limit=1000)):
+            if one.token.id == token_id:
+                return one
+        raise missing("token", token_id)

@@ -46,7 +46,9 @@ class ToolFiles:
 
     async def names(self, caller: Caller, path: str) -> list[str]:
         key = _permitted(caller, "fs.read", path)
-        found = {one.name for one in await self._files.list(caller.tenant, caller.session_id, key)}
+        permitted = _permitting(caller)
+        listed = await self._files.list(caller.tenant, caller.session_id, key)
+        found = {one.name for one in listed if permitted(one.path)}
         above = key.rstrip("/") + "/"
         for changes in caller.context.left:
             found |= {one.path.removeprefix(above).split("/")[0] for one in changes.written if one.path.startswith(above)}
@@ -54,7 +56,7 @@ class ToolFiles:
 
 
 def _permitting(caller: Caller) -> Permitted:
-    """For what a link leads to."""
+    """For what a link leads to, and what a directory holds."""
     return lambda key: caller.context.gate.permits("fs.read", {"path": workspace_path(StorePath(key))})
 
 

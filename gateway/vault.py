@@ -7,7 +7,7 @@ the environment, or from whatever can `wrap` and `unwrap` (a key management serv
 
 Rules: THREAT[TM-STORE-SECRET]: a value leaves only through `get`, as a `Secret` that does not show itself; listings have
 names. No error holds a value. Rotation: `rotate` gives a tenant a new data key and seals its secrets anew; `rewrap` wraps data
-keys under the newest master key.
+keys under the newest master key. Each of these changes is in the audit log, in the same write, with its name and who made it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ import secrets
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from gateway.errors import BadRequest, Conflict, Internal, PreconditionFailed, TooLarge, missing
 from gateway.files import now_ms
 from gateway.records import SecretInfo
-from gateway.stores.interface import ABSENT, Change, DeleteSecret, Page, PutKey, PutSecret, Store, digest_of
+from gateway.stores.interface import ABSENT, AppendAudit, Change, DeleteSecret, Page, PutKey, PutSecret, Store, digest_of
+from gateway.stores.walking import walk
 from sandbox import cbor
 from sandbox.errors import RequestError, SetupError
 from sandbox.sealing import Keys, local_keys, open_seal, seal
@@ -119,8 +120,8 @@ class Vault:
     def __repr__(self) -> str:
         return "Vault(…)"
 
-    async def set(self, tenant: str, name: str, value: str | bytes, session_id: str = "") -> None:
-        """`session_id` "" is the tenant's own namespace."""
+    async def set(self, tenant: str, name: str, value: str | bytes, session_id: str = "", *, by: str = "") -> None:
+        """`session_id` "" is the tenant's own namespace; `by` is who sets it, for the audit log."""
         _check_name(name)
         try:
             data = value.encode("utf-8") if isinstance(value, str) else value
@@ -130,7 +131,9 @@ class Vault:
             raise TooLarge("SECRET_TOO_LARGE", f"a secret has at most {VALUE_BYTES_MAX} bytes")
         keys = await self._ring(tenant) or await self._first_key(tenant)
         change = PutSecret(name=name, sealed=_seal(tenant, name, data, keys), at=self._clock_ms(), session_id=session_id)
-        await self._store.write(tenant, [change])
+        is_new = await self._store.secret(tenant, name, session_id) is None
+        told = self._told("secret.set", by, name, session=session_id, new=is_new)
+        await self._store.write(tenant, [change, told])
 
     async def get(self, tenant: str, name: str, session_id: str = "") -> Secret | None:
         sealed = await self._store.secret(tenant, name, session_id)
@@ -141,11 +144,16 @@ class Vault:
             raise Internal("SECRET_DAMAGED", f"the tenant has no key for the secret {name[:100]!r}")
         return Secret(_open(tenant, name, sealed, keys))
 
-    async def delete(self, tenant: str, name: str, session_id: str = "") -> bool:
+    async def delete(self, tenant: str, name: str, session_id: str = "", *, by: str = "") -> bool:
         if await self._store.secret(tenant, name, session_id) is None:
             return False
-        await self._store.write(tenant, [DeleteSecret(name=name, session_id=session_id)])
+        told = self._told("secret.delete", by, name, session=session_id)
+        await self._store.write(tenant, [DeleteSecret(name=name, session_id=session_id), told])
         return True
+
+    def _told(self, kind: str, by: str, subject: str, **data: Any) -> AppendAudit:
+        """THREAT[TM-STORE-SECRET]: which secret and which key, never what they are."""
+        return AppendAudit(at=self._clock_ms(), kind=kind, actor=by, subject=subject, data=data)
 
     async def list(self, tenant: str, session_id: str = "", *, after: str | None = None, limit: int = 100) -> Page[SecretInfo]:
         """Names, sorted; never values."""
@@ -159,13 +167,13 @@ class Vault:
     def signing_keys(self, tenant: str) -> TenantSecrets:
         return TenantSecrets(self, tenant)
 
-    async def rotate(self, tenant: str) -> int:
+    async def rotate(self, tenant: str, *, by: str = "") -> int:
         """A new data key, and every secret sealed with it; how many. The old key stays, for whoever reads meanwhile."""
         keys = await self._ring(tenant)
         if keys is None:
             return 0
         fresh, change = await self._new_key(tenant, keys)
-        await self._store.write(tenant, [change])
+        await self._store.write(tenant, [change, self._told("secret.rotate", by, change.id)])
         count = 0
         async for session_id, name in self._names(tenant):
             count += await self._reseal(tenant, name, session_id, fresh)
@@ -183,32 +191,25 @@ class Vault:
                 continue
         return False
 
-    async def rewrap(self, tenant: str) -> int:
+    async def rewrap(self, tenant: str, *, by: str = "") -> int:
         """Wrap the tenant's data keys under the newest master key; how many there are. Afterwards older ones may be forgotten."""
         changes: list[Change] = []
         for key in await self._store.keys(tenant):
             wrapped = await self._master.wrap(tenant, await self._unwrap(tenant, key.wrapped))
             changes.append(PutKey(id=key.id, wrapped=wrapped, at=key.created_at))
-        await self._store.write(tenant, changes)
+        if changes:
+            await self._store.write(tenant, [*changes, self._told("secret.rewrap", by, tenant, keys=len(changes))])
         return len(changes)
 
     async def _names(self, tenant: str) -> AsyncIterator[tuple[str, str]]:
-        sessions, place = [""], None
-        while True:
-            page = await self._store.sessions(tenant, after=place, limit=1000)
-            sessions += [one.id for one in page.items]
-            for session_id in sessions:
-                after = None
-                while True:
-                    found = await self._store.secrets(tenant, session_id, after=after, limit=1000)
-                    for secret in found.items:
-                        yield session_id, secret.name
-                    after = found.next
-                    if after is None:
-                        break
-            sessions, place = [], page.next
-            if place is None:
-                return
+        async for secret in self._secrets_of(tenant, ""):
+            yield "", secret.name
+        async for session in walk(lambda after: self._store.sessions(tenant, after=after, limit=1000)):
+            async for secret in self._secrets_of(tenant, session.id):
+                yield session.id, secret.name
+
+    def _secrets_of(self, tenant: str, session_id: str) -> AsyncIterator[SecretInfo]:
+        return walk(lambda after: self._store.secrets(tenant, session_id, after=after, limit=1000))
 
     async def _ring(self, tenant: str) -> Keys | None:
         """The tenant's data keys, asked of the store each time: another process may have made or rotated them."""

@@ -1,9 +1,9 @@
 """A session's files over the API: decided by the policy, stored, and told to the live session.
 
 Rules: reading asks `fs.read`, writing `fs.write`, with the path as programs see it (`/workspace/a.txt`). THREAT[TM-STORE-BESIDE]:
-so does everything that reaches many files at once, for each of them: what may not be read is not found by a search, not carried
-away in an archive and not reached through a link; what may not be written is in no archive that is unpacked, and is not deleted
-with the directory it lies in.
+so does everything that reaches many files at once, for each of them: what may not be read is not listed, not found by a search,
+not carried away in an archive and not reached through a link; what may not be written is in no archive that is unpacked, and is
+not deleted with the directory it lies in.
 
 What changes files waits for the session's run under way, is stored first and then carried over to the live session; if that fails
 the session is dropped from memory and thaws from the store. Reading shows what the last finished run left.
@@ -20,12 +20,11 @@ from gateway.files import Files, Permitted, normalize
 from gateway.policies import Gate
 from gateway.records import FileInfo, FileStat, GrepMatch, InitialFile, Principal, SessionFile
 from gateway.sessions import Sessions
-from gateway.stores.interface import StoredFile
+from gateway.stores.interface import PAGE_MAX, Page, StoredFile
 from gateway.stores.searching import Searched
 from sandbox.paths import StorePath, workspace_path
 from sandbox.workers.interface import FileChanges, FileEntry
 
-Infos = list[FileInfo]
 Matches = list[GrepMatch]
 T = TypeVar("T")
 
@@ -56,9 +55,14 @@ class Workspace:
             raise missing("file", path)
         return found
 
-    async def list(self, principal: Principal, session_id: str, path: str = "/") -> Infos:
-        await self._may_read(principal, session_id, path)
-        return await self._files.list(principal.tenant, session_id, path)
+    async def list(
+        self, principal: Principal, session_id: str, path: str = "/", *, after: str | None = None, limit: int = PAGE_MAX
+    ) -> Page[FileInfo]:
+        """A directory's entries that may be read, as far as they are among `limit` entries after the one of the name `after`."""
+        permitted = await self._may_read(principal, session_id, path)
+        found = await self._files.list(principal.tenant, session_id, path, after=after, limit=limit + 1)
+        shown = found[:limit]
+        return Page([one for one in shown if permitted(one.path)], shown[-1].name if len(found) > limit else None)
 
     async def grep(self, principal: Principal, session_id: str, pattern: str, path_pattern: str | None = None) -> Matches:
         """The contract's: a substring."""

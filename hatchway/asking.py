@@ -114,6 +114,22 @@ class ApprovalInfo(msgspec.Struct, frozen=True):
     verdict: str | None = None
 
 
+class SecretInfo(msgspec.Struct, frozen=True):
+    """A secret without its value."""
+
+    name: str
+    updated_at: int = 0
+
+
+class RetentionInfo(msgspec.Struct, frozen=True):
+    """How long things are kept (None: for ever), how many would go now, and the first of them."""
+
+    rules: dict[str, int | None]
+    counts: dict[str, int]
+    sessions: list[str]
+    workers: list[str]
+
+
 class FileInfo(msgspec.Struct, frozen=True):
     path: str
     name: str

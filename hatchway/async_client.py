@@ -94,14 +94,14 @@ class AsyncClient:
         return AsyncRemoteSandbox(self, await self.ask(verbs.get_session(session_id)))
 
     def sessions(self) -> AsyncIterator[SessionInfo]:
-        return self._pages("/v1/sessions", {}, SessionInfo)
+        return self.pages("/v1/sessions", {}, SessionInfo)
 
     async def run(self, code: str, **options: Unpack[RunOptions]) -> RunResult:
         """Run a program in a session of its own that is gone afterwards."""
         return asking.result_of(await self.ask(verbs.run_once(code, options)))
 
     def approvals(self, *, pending: bool = True) -> AsyncIterator[ApprovalInfo]:
-        return self._pages("/v1/approvals", {"pending": "true"} if pending else {}, ApprovalInfo)
+        return self.pages("/v1/approvals", {"pending": "true"} if pending else {}, ApprovalInfo)
 
     async def decide(self, approval_id: str, decision: str, reason: str = "") -> ApprovalInfo:
         """approve, approve_always, reject, reject_always or cancel."""
@@ -114,7 +114,8 @@ class AsyncClient:
             snapshot = str((await self.ask(verbs.bring_in(snapshot))).id)
         return AsyncRemoteSandbox(self, await self.ask(verbs.restore(snapshot, session_id)))
 
-    async def _pages(self, path: str, query: Mapping[str, str], kind: Any) -> AsyncIterator[Any]:
+    async def pages(self, path: str, query: Mapping[str, str], kind: Any) -> AsyncIterator[Any]:
+        """Every item of a list; for lists this class has no verb for, too."""
         cursor: str | None = None
         while True:
             page: Items = await self.ask(verbs.page(path, query, cursor))
@@ -150,8 +151,8 @@ class AsyncRemoteFiles:
         return found
 
     async def list(self, path: str = "/") -> list[FileInfo]:
-        found: list[FileInfo] = await self._client.ask(verbs.list_files(self._session_id, path))
-        return found
+        pages = self._client.pages(verbs.files_of(self._session_id), {"path": path, "limit": "200"}, FileInfo)
+        return [one async for one in pages]
 
     async def delete(self, path: str, *, recursive: bool = False) -> None:
         await self._client.ask(verbs.delete_file(self._session_id, path, recursive))

@@ -13,20 +13,21 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hatchway.parsers import add_parser
+
 if TYPE_CHECKING:
     from gateway.audit import Verdict
 
 
 def add_command(commands: Any) -> None:
-    audit = commands.add_parser(
+    audit = add_parser(
+        commands,
         "audit",
         help="check and export the audit log",
         description="The audit log: records in which each vouches for the one before it.",
         epilog="examples:\n  hatchway audit verify --data ~/.local/share/hatchway\n"
         "  hatchway audit export --data . --tenant acme -o acme.jsonl\n  hatchway audit verify --data acme.jsonl",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    audit.set_defaults(function="audit")
     verbs = audit.add_subparsers(dest="verb", metavar="VERB", required=True)
     verify = verbs.add_parser("verify", help="find changed, missing and reordered records")
     verify.add_argument("--head", metavar="N:DIGEST", help="a head that an earlier verify showed: the log must have got that far")
@@ -78,10 +79,11 @@ async def _verify_store(place: str, tenant: str | None, head: tuple[int, str] | 
     from gateway.audit import verify
     from gateway.errors import missing
     from gateway.stores.opening import open_store
+    from gateway.stores.walking import tenant_ids
 
     store = await open_store(place, create=False)
     try:
-        names = [tenant] if tenant is not None else [one.id async for one in _tenants(store)]
+        names = [tenant] if tenant is not None else [one async for one in tenant_ids(store)]
         if tenant is not None and await store.tenant(tenant) is None:
             raise missing("tenant", tenant)
         return {name: await verify(store, name, head) for name in names}
@@ -101,27 +103,17 @@ def run_export(options: argparse.Namespace) -> int:
 async def _export(options: argparse.Namespace, file: Any) -> None:
     from gateway.audit import export
     from gateway.stores.opening import open_store
+    from gateway.stores.walking import tenant_ids
 
     store = await open_store(options.data, create=False)
     try:
-        names = [options.tenant] if options.tenant else [one.id async for one in _tenants(store)]
+        names = [options.tenant] if options.tenant else [one async for one in tenant_ids(store)]
         for name in names:
             async for line in export(store, name, after=options.after):
                 file.write(line)
         file.flush()
     finally:
         await store.close()
-
-
-async def _tenants(store: Any) -> Any:
-    after = None
-    while True:
-        page = await store.tenants(after=after, limit=1000)
-        for one in page.items:
-            yield one
-        after = page.next
-        if after is None:
-            return
 
 
 def _is_database(path: Path) -> bool:

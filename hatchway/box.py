@@ -139,7 +139,7 @@ class Sandbox:
         session = self._session
         try:
             if isinstance(code, bytes):
-                code = _text(code)
+                code = text_of(code)
             if not isinstance(code, str) or not isinstance(stdin, str):
                 raise RequestError("INVALID_ARGUMENT", f"code and stdin must be text, not {type(code).__name__}")
             if not (inputs is None or isinstance(inputs, Mapping)):
@@ -296,7 +296,7 @@ class Sandbox:
         self.close()
 
 
-def _text(code: bytes) -> str:
+def text_of(code: bytes) -> str:
     try:
         return code.decode()
     except UnicodeDecodeError as error:

@@ -5,7 +5,7 @@ bars only on a terminal. Imports happen inside the commands, because most of a c
 function `run_NAME(options) -> int`.
 
 Exit status of `hatchway run`: the program's own; 1 if it failed, 124 if a time limit ended it, 137 if another limit did, 130 if
-cancelled.
+cancelled, 126 if its policy refused it.
 """
 
 from __future__ import annotations
@@ -18,8 +18,15 @@ from types import ModuleType
 from typing import IO, Any
 
 from hatchway import snapshots_command, templates_command
+from hatchway.parsers import add_parser
 
-_STATUS_EXIT = {"timeout": 124, "resource_exhausted": 137, "cancelled": 130, "permission_denied": 126}
+_STATUS_EXIT = {
+    "timeout": 124,
+    "resource_exhausted": 137,
+    "cancelled": 130,
+    "permission_denied": 126,
+    "waiting_for_approval": 126,
+}
 _LANGUAGE_OF_SUFFIX = {
     ".py": "python",
     ".js": "javascript",
@@ -107,14 +114,17 @@ def late_parser(*modules: ModuleType) -> argparse.ArgumentParser:
 
 
 def _add_run(commands: Any) -> None:
-    run = commands.add_parser(
+    run = add_parser(
+        commands,
         "run",
         help="run a program in a fresh sandbox",
         description="Run a file, or code given with -c, in a fresh sandbox. Standard input goes to the program.",
         epilog="examples:\n  hatchway run -c 'import pandas as pd; print(pd.Series([1,2,3]).sum())'\n"
         "  hatchway run -c 'echo hi | tr a-z A-Z' --language shell\n  hatchway run app.ts --file data.json --timeout-ms 10000\n"
-        "  hatchway run -c 'x * 2' --input x=21 --json",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "  hatchway run -c 'x * 2' --input x=21 --json\n"
+        "  hatchway run app.py --policy acme.hatch --fact tenant=acme --fact session.role=lead\n"
+        "under a policy a gateway's rules hold: whether the program may run and with which limits, which tools it may call\n"
+        "(tools.fetch_json, …), where it may connect, which files --file and --get may copy, what hooks do; refused: status 126",
     )
     run.add_argument(
         "path", nargs="?", metavar="FILE", help="the program; its ending tells the language; - reads it from standard input"
@@ -134,6 +144,14 @@ def _add_run(commands: Any) -> None:
         metavar="GUEST[:HOST]",
         help="copy a file out of the sandbox afterwards (repeatable)",
     )
+    run.add_argument("--policy", metavar="FILE", help="a .hatch file that decides about the run and all it does (default: none)")
+    run.add_argument(
+        "--fact",
+        action="append",
+        default=[],
+        metavar="NAME=JSON",
+        help="what the policy is told: tenant, plan, user, session.NAME, … (repeatable; with --policy)",
+    )
     run.add_argument("--template", metavar="NAME", help="start from a template (hatchway template build)")
     run.add_argument("--displays", metavar="DIR", help="save figures and other displays there")
     run.add_argument("--timeout-ms", type=int, metavar="N", help="wall clock limit (default 5000)")
@@ -146,7 +164,6 @@ def _add_run(commands: Any) -> None:
         "--metered", action="store_true", help="count instructions (slower; compiles separate images the first time)"
     )
     run.add_argument("--json", action="store_true", help="print the whole result as JSON")
-    run.set_defaults(function="run")
 
 
 def _add_images(commands: Any) -> None:

@@ -107,14 +107,14 @@ class Client:
         return RemoteSandbox(self, self.ask(verbs.get_session(session_id)))
 
     def sessions(self) -> Iterator[SessionInfo]:
-        return self._pages("/v1/sessions", {}, SessionInfo)
+        return self.pages("/v1/sessions", {}, SessionInfo)
 
     def run(self, code: str, **options: Unpack[RunOptions]) -> RunResult:
         """Run a program in a session of its own that is gone afterwards."""
         return asking.result_of(self.ask(verbs.run_once(code, options)))
 
     def approvals(self, *, pending: bool = True) -> Iterator[ApprovalInfo]:
-        return self._pages("/v1/approvals", {"pending": "true"} if pending else {}, ApprovalInfo)
+        return self.pages("/v1/approvals", {"pending": "true"} if pending else {}, ApprovalInfo)
 
     def decide(self, approval_id: str, decision: str, reason: str = "") -> ApprovalInfo:
         """approve, approve_always, reject, reject_always or cancel."""
@@ -127,7 +127,8 @@ class Client:
             snapshot = str(self.ask(verbs.bring_in(snapshot)).id)
         return RemoteSandbox(self, self.ask(verbs.restore(snapshot, session_id)))
 
-    def _pages(self, path: str, query: Mapping[str, str], kind: Any) -> Iterator[Any]:
+    def pages(self, path: str, query: Mapping[str, str], kind: Any) -> Iterator[Any]:
+        """Every item of a list; for lists this class has no verb for, too."""
         cursor: str | None = None
         while True:
             page: Items = self.ask(verbs.page(path, query, cursor))
@@ -163,8 +164,7 @@ class RemoteFiles:
         return found
 
     def list(self, path: str = "/") -> list[FileInfo]:
-        found: list[FileInfo] = self._client.ask(verbs.list_files(self._session_id, path))
-        return found
+        return list(self._client.pages(verbs.files_of(self._session_id), {"path": path, "limit": "200"}, FileInfo))
 
     def delete(self, path: str, *, recursive: bool = False) -> None:
         self._client.ask(verbs.delete_file(self._session_id, path, recursive))

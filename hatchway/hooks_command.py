@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hatchway.parsers import add_parser
+
 if TYPE_CHECKING:
     from gateway.hooks.executors.ports import ExecutorOpts, Ran
     from gateway.hooks.firing import Fired, Outcome
@@ -29,16 +31,15 @@ _SHOWN_CHARACTERS = 100
 
 
 def add_command(commands: Any) -> None:
-    hook = commands.add_parser(
+    hook = add_parser(
+        commands,
         "hook",
         help="try a hook on an event and see what it would do",
         description="Hooks: programs that may refuse or rewrite what a session does.",
         epilog="example:\n  hatchway hook test guard.json --event event.json --files ./workspace\n"
         'where guard.json is   {"event": "pre_tool_use", "executor": {"type": "bash", "command": "exit 1"}}\n'
         'and event.json is     {"event": "pre_tool_use", "data": {"tool_name": "db.query", "arguments": {}}}',
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    hook.set_defaults(function="hook")
     verbs = hook.add_subparsers(dest="verb", metavar="VERB", required=True)
     test = verbs.add_parser("test", help="fire an event at hooks, step by step", description="Fire an event at hooks.")
     test.add_argument("spec", metavar="SPEC", help="JSON: a hook, or a list of hooks")

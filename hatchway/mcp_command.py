@@ -12,6 +12,8 @@ import functools
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
+from hatchway.parsers import add_parser
+
 if TYPE_CHECKING:
     from mcp.server import MCPServer
 
@@ -24,18 +26,17 @@ _INSTRUCTIONS = (
 
 
 def add_command(commands: Any) -> None:
-    mcp = commands.add_parser(
+    mcp = add_parser(
+        commands,
         "mcp",
         help="serve a gateway to agents over MCP",
         description="An MCP server on standard input and output (or HTTP) in front of a gateway.",
         epilog="example, in an agent's configuration:\n"
         '  {"command": "hatchway", "args": ["mcp", "--url", "http://127.0.0.1:8484"], "env": {"HATCHWAY_TOKEN": "hw_…"}}',
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     mcp.add_argument("--url", metavar="URL", help="the gateway (default HATCHWAY_URL, or http://127.0.0.1:8484)")
     mcp.add_argument("--token", metavar="TOKEN", help="an API token (default HATCHWAY_TOKEN, which others cannot see)")
     mcp.add_argument("--http", type=int, metavar="PORT", help="serve streamable HTTP on this port of localhost instead of stdio")
-    mcp.set_defaults(function="mcp")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -12,20 +12,23 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hatchway.parsers import add_parser
+
 if TYPE_CHECKING:
     from hatchway.client import Client
     from hatchway.verbs import RunOptions
 
 
 def add_command(commands: Any) -> None:
-    remote = commands.add_parser(
+    remote = add_parser(
+        commands,
         "remote",
         help="use a gateway: run programs, files, forks, snapshots, approvals",
         description="Use a gateway. Where it is: --url or HATCHWAY_URL; who asks: HATCHWAY_TOKEN or --token.",
         epilog="examples:\n  hatchway remote run -c 'print(1 + 1)'\n  hatchway remote create --id notes --durable\n"
         "  hatchway remote run --session notes -c 'x = 1'\n  hatchway remote put notes data.csv\n"
-        "  hatchway remote approvals\n  hatchway remote decide APPROVAL approve",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "  hatchway remote approvals\n  hatchway remote decide APPROVAL approve\n"
+        "  hatchway remote set-secret hooks/signing < key.txt\n  hatchway remote retention",
     )
     remote.add_argument("--url", metavar="URL", help="the gateway (default HATCHWAY_URL, or http://127.0.0.1:8484)")
     remote.add_argument("--token", metavar="TOKEN", help="an API token (default HATCHWAY_TOKEN, which others cannot see)")
@@ -48,10 +51,12 @@ def add_command(commands: Any) -> None:
         "fork": "fork a session",
         "cancel": "stop what a session has under way",
         "delete": "delete a session",
-        "save": "save a snapshot",
     }
     for name, about in simple.items():
         verbs.add_parser(name, help=about).add_argument("session", metavar="SESSION")
+    save = verbs.add_parser("save", help="save a snapshot")
+    save.add_argument("session", metavar="SESSION")
+    save.add_argument("--label", default="", metavar="TEXT", help="a name for it; one without is not kept for ever")
     restore = verbs.add_parser("restore", help="a session from a snapshot")
     restore.add_argument("snapshot", metavar="SNAPSHOT")
     files = verbs.add_parser("ls", help="list files")
@@ -70,14 +75,22 @@ def add_command(commands: Any) -> None:
     decide.add_argument("approval", metavar="APPROVAL")
     decide.add_argument("decision", choices=["approve", "approve_always", "reject", "reject_always", "cancel"])
     decide.add_argument("--reason", default="", metavar="TEXT")
-    remote.set_defaults(function="remote")
+    listed = verbs.add_parser("secrets", help="list secrets: names, never values")
+    set_ = verbs.add_parser("set-secret", help="keep a secret; its value is read from standard input")
+    forget = verbs.add_parser("delete-secret", help="forget a secret")
+    for verb in (set_, forget):
+        verb.add_argument("name", metavar="NAME")
+    for verb in (listed, set_, forget):
+        verb.add_argument("--session", metavar="ID", help="a session's own (default: the tenant's)")
+    retention = verbs.add_parser("retention", help="how long things are kept, and what would go now")
+    retention.add_argument("--collect", action="store_true", help="let it go now, and say how much went")
 
 
 def run(options: argparse.Namespace) -> int:
     from hatchway.client import Client
 
     with Client(options.url, options.token) as client:
-        return int(globals()[f"run_{options.verb}"](client, options))
+        return int(globals()[f"run_{options.verb.replace('-', '_')}"](client, options))
 
 
 def _show(options: argparse.Namespace, items: Iterable[Any], line: Any) -> int:
@@ -152,7 +165,7 @@ def run_delete(client: Client, options: argparse.Namespace) -> int:
 
 
 def run_save(client: Client, options: argparse.Namespace) -> int:
-    return _show(options, [client.session(options.session).save()], lambda one: one.id)
+    return _show(options, [client.session(options.session).save(options.label)], lambda one: one.id)
 
 
 def run_restore(client: Client, options: argparse.Namespace) -> int:
@@ -189,3 +202,58 @@ def run_approvals(client: Client, options: argparse.Namespace) -> int:
 def run_decide(client: Client, options: argparse.Namespace) -> int:
     decided = client.decide(options.approval, options.decision, options.reason)
     return _show(options, [decided], lambda one: f"{one.id} {one.verdict}")
+
+
+def run_secrets(client: Client, options: argparse.Namespace) -> int:
+    from hatchway import verbs
+    from hatchway.asking import SecretInfo
+
+    return _show(options, client.pages(verbs.secrets_of(options.session), {}, SecretInfo), lambda one: one.name)
+
+
+def run_set_secret(client: Client, options: argparse.Namespace) -> int:
+    """Not an argument: what is typed there is seen by everybody on the machine."""
+    import getpass
+
+    from hatchway import verbs
+
+    value = getpass.getpass("value: ") if sys.stdin.isatty() else sys.stdin.read().removesuffix("\n")
+    client.ask(verbs.set_secret(options.session, options.name, value))
+    return 0
+
+
+def run_delete_secret(client: Client, options: argparse.Namespace) -> int:
+    from hatchway import verbs
+
+    client.ask(verbs.delete_secret(options.session, options.name))
+    return 0
+
+
+def run_retention(client: Client, options: argparse.Namespace) -> int:
+    from hatchway import verbs
+
+    if options.collect:
+        return _show(options, [client.ask(verbs.collect())], _forgotten)
+    return _show(options, [client.ask(verbs.retention())], _kept)
+
+
+def _kept(found: Any) -> str:
+    lines = ["kept for"]
+    for name, kept_ms in found.rules.items():
+        lines.append(f"  {name.removesuffix('_ms').replace('_', ' '):22} {_duration(kept_ms)}")
+    lines += ["would go now", _forgotten(found.counts)]
+    lines += [f"  session {one}" for one in found.sessions] + [f"  worker {one}" for one in found.workers]
+    return "\n".join(lines)
+
+
+def _forgotten(counts: dict[str, int]) -> str:
+    return "\n".join(f"  {kind:22} {count}" for kind, count in counts.items() if count) or "  nothing"
+
+
+def _duration(kept_ms: int | None) -> str:
+    if kept_ms is None:
+        return "ever"
+    for name, length_ms in (("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000), ("second", 1000)):
+        if kept_ms % length_ms == 0:
+            return f"{kept_ms // length_ms} {name}{'s' if kept_ms != length_ms else ''}"
+    return f"{kept_ms} ms"

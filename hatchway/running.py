@@ -14,9 +14,10 @@ from typing import Any
 
 import msgspec
 
-from hatchway.box import Sandbox
+from hatchway.box import Sandbox, text_of
 from hatchway.cli import _LANGUAGE_OF_SUFFIX, _STATUS_EXIT, complain, paint, show_progress
 from sandbox.errors import RequestError
+from sandbox.session import parse_language
 from sandbox.vfs import VfsError
 from sandbox.wire import DEFAULT_LIMITS, RunResult
 
@@ -33,22 +34,12 @@ def run(options: argparse.Namespace) -> int:
     code, told, filename = read_program(options)
     language = None if options.template and options.path is None and not options.language else told
     limits = _limits(options)
-    with Sandbox(
-        language=language, limits=limits, metered=options.metered, template=options.template, progress=show_progress
-    ) as box:
-        for pair in options.file:
-            host, _, guest = pair.partition(":")
-            _put(box, Path(host), guest or Path(host).name)
-        stdin = "" if options.path == "-" or sys.stdin is None or sys.stdin.isatty() else sys.stdin.read()
-        result = box.run(
-            code,
-            inputs=dict(parse_input(pair) for pair in options.input),
-            stdin=stdin,
-            validate_only=options.check,
-            filename=filename,
-            on_output=None if options.json else write_output,
-        )
-        _get_files(box, options.get)
+    if options.fact and not options.policy:
+        raise RequestError("INVALID_ARGUMENT", "--fact is told to a policy, and there is none", "add --policy FILE")
+    if options.policy:
+        result = _run_governed(options, code, told, filename, limits)
+    else:
+        result = _run_freely(options, code, language, filename, limits)
     if options.displays:
         _save_displays(result, Path(options.displays))
     if options.json:
@@ -56,6 +47,49 @@ def run(options: argparse.Namespace) -> int:
     else:
         _show(result, options)
     return _STATUS_EXIT.get(result.status.value, result.exit_code) if result.error else result.exit_code
+
+
+def _run_freely(
+    options: argparse.Namespace, code: str | bytes, language: str | None, filename: str | None, limits: dict[str, int]
+) -> RunResult:
+    with Sandbox(
+        language=language, limits=limits, metered=options.metered, template=options.template, progress=show_progress
+    ) as box:
+        for pair in options.file:
+            host, _, guest = pair.partition(":")
+            _put(box, Path(host), guest or Path(host).name)
+        result = box.run(
+            code,
+            inputs=dict(parse_input(pair) for pair in options.input),
+            stdin=_stdin(options),
+            validate_only=options.check,
+            filename=filename,
+            on_output=None if options.json else write_output,
+        )
+        _get_files(box, options.get)
+        return result
+
+
+def _run_governed(
+    options: argparse.Namespace, code: str | bytes, language: str, filename: str | None, limits: dict[str, int]
+) -> RunResult:
+    from gateway.runs import RunBody
+    from hatchway import governed
+
+    body = RunBody(
+        code=text_of(code) if isinstance(code, bytes) else code,
+        language=parse_language(language),
+        inputs=dict(parse_input(pair) for pair in options.input),
+        stdin=_stdin(options),
+        validate_only=options.check,
+        filename=filename,
+    )
+    return governed.run(options, body, limits)
+
+
+def _stdin(options: argparse.Namespace) -> str:
+    """What the program reads: ours, unless a person types there or the program itself came from it."""
+    return "" if options.path == "-" or sys.stdin is None or sys.stdin.isatty() else sys.stdin.read()
 
 
 def read_program(options: argparse.Namespace) -> tuple[str | bytes, str, str | None]:
@@ -94,11 +128,15 @@ def _limits(options: argparse.Namespace) -> dict[str, int]:
 
 
 def parse_input(pair: str) -> tuple[str, Any]:
+    return parse_pair("--input", pair, "--input x=21")
+
+
+def parse_pair(option: str, pair: str, example: str) -> tuple[str, Any]:
+    """NAME=JSON; what is not JSON is a text."""
     name, equals, value = pair.partition("=")
     if not equals:
-        raise RequestError(
-            "INVALID_ARGUMENT", f"--input {pair!r} has no value", "write --input name=JSON, for example --input x=21"
-        )
+        hint = f"write {option} name=JSON, for example {example}"
+        raise RequestError("INVALID_ARGUMENT", f"{option} {pair!r} has no value", hint)
     try:
         return name, msgspec.json.decode(value)
     except msgspec.DecodeError:

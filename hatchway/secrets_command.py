@@ -1,30 +1,32 @@
 """`hatchway secrets`: new keys for the secrets of a gateway's tenants.
 
-Rules: no value is ever shown. A tenant's data key is replaced, and its secrets sealed anew, also while the gateway runs: it asks
-the store for keys each time. A new master key is for a gateway that is stopped: the one that runs would not know it. Imports
-happen inside of functions: every command of `hatchway` reads this file.
+Rules: no value is ever shown. What was rotated, and by whom, is in each tenant's audit log. A tenant's data key is replaced, and
+its secrets sealed anew, also while the gateway runs: it asks the store for keys each time. A new master key is for a gateway that
+is stopped: the one that runs would not know it. Imports happen inside of functions: every command of `hatchway` reads this file.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import getpass
 import os
 import sys
 from pathlib import Path
 from typing import Any
 
+from hatchway.parsers import add_parser
+
 
 def add_command(commands: Any) -> None:
-    secrets = commands.add_parser(
+    secrets = add_parser(
+        commands,
         "secrets",
         help="rotate the keys of tenants' secrets",
         description="New keys for the secrets that a gateway keeps.",
         epilog="examples:\n  hatchway secrets rotate --data ./hatchway-data\n"
         "  hatchway secrets rotate --data ./hatchway-data --new-master     while the gateway is stopped",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    secrets.set_defaults(function="secrets")
     verbs = secrets.add_subparsers(dest="verb", metavar="VERB", required=True)
     rotate = verbs.add_parser("rotate", help="give tenants a new data key, and seal their secrets with it")
     rotate.add_argument("--data", required=True, metavar="DIR", help="the gateway's data folder, where its keys are")
@@ -50,31 +52,29 @@ def run(options: argparse.Namespace) -> int:
 async def _rotate(options: argparse.Namespace) -> int:
     from gateway.errors import missing
     from gateway.stores.opening import open_store
+    from gateway.stores.walking import tenant_ids
     from gateway.vault import Vault, choose_master
     from sandbox.sealing import local_keys, rotate_local_keys
 
-    folder = Path(options.data)
+    folder, by = Path(options.data), f"{_user()} at the command line"
     store = await open_store(options.database_url or str(folder), create=False, own=options.new_master)
     try:
         keys = rotate_local_keys(folder / "keys") if options.new_master else local_keys(folder / "keys")
         vault = Vault(store, choose_master(keys, os.environ))
         if options.tenant is not None and await store.tenant(options.tenant) is None:
             raise missing("tenant", options.tenant)
-        for name in [options.tenant] if options.tenant else [one async for one in _tenants(store)]:
-            count = await vault.rotate(name)
-            wrapped = await vault.rewrap(name)
+        for name in [options.tenant] if options.tenant else [one async for one in tenant_ids(store)]:
+            count = await vault.rotate(name, by=by)
+            wrapped = await vault.rewrap(name, by=by)
             print(f"{name}: {count} secrets sealed anew, {wrapped} data keys wrapped")
         return 0
     finally:
         await store.close()
 
 
-async def _tenants(store: Any) -> Any:
-    after = None
-    while True:
-        page = await store.tenants(after=after, limit=1000)
-        for one in page.items:
-            yield one.id
-        after = page.next
-        if after is None:
-            return
+def _user() -> str:
+    """Who the audit log names."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # nobody of that number is known here
+        return f"user {os.getuid()}"

@@ -14,6 +14,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hatchway.parsers import add_parser
+
 if TYPE_CHECKING:
     from hatchway.box import Sandbox
     from sandbox.history import History
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
 
 
 def add_command(commands: Any) -> None:
-    snapshot = commands.add_parser(
+    snapshot = add_parser(
+        commands,
         "snapshot",
         help="save, inspect, compare and replay sessions",
         description="Sessions as files and as a history.",
@@ -30,9 +33,7 @@ def add_command(commands: Any) -> None:
         "  hatchway snapshot save -c 'x += 1' --from start\n  hatchway snapshot diff start 3f2a\n"
         "  hatchway snapshot record -c 'import random; random.random()' -o run.rec\n"
         "  hatchway snapshot replay run.rec",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    snapshot.set_defaults(function="snapshot")
     verbs = snapshot.add_subparsers(dest="verb", metavar="VERB", required=True)
     for name, text in (
         ("save", "run a program and keep the session"),

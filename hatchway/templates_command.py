@@ -11,16 +11,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from hatchway.parsers import add_parser
+
 
 def add_command(commands: Any) -> None:
-    template = commands.add_parser(
+    template = add_parser(
+        commands,
         "template",
         help="warm a session up once, start any number from it",
         description="Templates: sessions with imports done and functions defined, kept in the cache.",
         epilog="example:\n  hatchway template build pandas --setup setup.py\n  hatchway run --template pandas -c 'df.describe()'",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    template.set_defaults(function="template")
     verbs = template.add_subparsers(dest="verb", metavar="VERB", required=True)
     build = verbs.add_parser("build", help="run a setup program and keep the session", description="Build a template.")
     build.add_argument("name", metavar="NAME")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, TypedDict
 from urllib.parse import quote
 
-from hatchway.asking import ApprovalInfo, Ask, FileInfo, Items, RunInfo, SessionInfo, SnapshotInfo
+from hatchway.asking import ApprovalInfo, Ask, FileInfo, Items, RetentionInfo, RunInfo, SessionInfo, SnapshotInfo
 from sandbox.session import parse_language
 from sandbox.wire import Language, SessionLimits
 
@@ -130,6 +130,27 @@ def restore(snapshot_id: str, session_id: str | None) -> Ask:
     return Ask("POST", f"/v1/snapshots/{_part(snapshot_id)}/restore", json=body, kind=SessionInfo)
 
 
+def secrets_of(session_id: str | None) -> str:
+    """Where secrets are: a session's, or the tenant's."""
+    return _session(session_id, "/secrets") if session_id else "/v1/secrets"
+
+
+def set_secret(session_id: str | None, name: str, value: str) -> Ask:
+    return Ask("PUT", f"{secrets_of(session_id)}/{_part(name)}", json={"value": value})
+
+
+def delete_secret(session_id: str | None, name: str) -> Ask:
+    return Ask("DELETE", f"{secrets_of(session_id)}/{_part(name)}")
+
+
+def retention() -> Ask:
+    return Ask("GET", "/v1/retention", kind=RetentionInfo)
+
+
+def collect() -> Ask:
+    return Ask("POST", "/v1/retention", kind=dict[str, int])
+
+
 def read_file(session_id: str, path: str) -> Ask:
     return Ask("GET", _file(session_id, path))
 
@@ -139,8 +160,9 @@ def write_file(session_id: str, path: str, data: bytes | str) -> Ask:
     return Ask("PUT", _file(session_id, path), content=content, headers=_BYTES, kind=FileInfo)
 
 
-def list_files(session_id: str, path: str) -> Ask:
-    return Ask("GET", _session(session_id, "/files"), query={"path": path}, kind=list[FileInfo])
+def files_of(session_id: str) -> str:
+    """Where a session's directories are listed, page by page."""
+    return _session(session_id, "/files")
 
 
 def stat_file(session_id: str, path: str) -> Ask:

@@ -1,12 +1,13 @@
 // A session's files: open, edit, save, delete, upload, download. Saving is guarded by the ETag that was read, so that nobody's
 // change is lost without being asked.
 
-import { filePath, get, post, raw, remove, seg } from "./api.js";
+import { filePath, pages, post, raw, remove, seg } from "./api.js";
 import { ask, button, empty, field, fill, h, keyed, notice, trouble } from "./dom.js";
 import { makeEditor } from "./editor.js";
 import { bytes } from "./words.js";
 
 const TEXT_MAX = 1 << 20;
+const SHOWN_MAX = 1000;
 
 export function makeFiles(session, signal) {
   let directory = "/";
@@ -26,9 +27,9 @@ export function makeFiles(session, signal) {
 
   async function refresh() {
     try {
-      const found = await get(`/v1/sessions/${seg(session)}/files?path=${seg(directory)}`, signal);
+      const { items: found, more } = await pages(`/v1/sessions/${seg(session)}/files?path=${seg(directory)}`, SHOWN_MAX, signal);
       found.sort((one, other) => other.is_directory - one.is_directory || one.name.localeCompare(other.name));
-      fill(said);
+      fill(said, more && h("p", { class: "quiet" }, `The first ${found.length} entries are shown.`));
       crumbs();
       nothing.hidden = found.length > 0;
       keyed(list, found, (one) => `${one.is_directory}${one.path}`, row, update);

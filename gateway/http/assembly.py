@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.routing import Mount, Route, Router
 
 from gateway.configuration import Configuration
+from gateway.errors import Conflict
 from gateway.http import console, health, openapi
 from gateway.http.admission import Admission
 from gateway.http.application import Application
@@ -31,6 +33,7 @@ from gateway.http.routes import (
     hooks,
     policies,
     registry,
+    retention,
     runners,
     runs,
     sessions,
@@ -40,9 +43,10 @@ from gateway.http.routes import (
 )
 from gateway.http.server import Server
 from gateway.readiness import NothingToPrepare
-from gateway.records import Quotas
-from gateway.stores.interface import AppendAudit, Store
+from gateway.records import Quotas, Tenant
+from gateway.stores.interface import ABSENT, AppendAudit, PutTenant, Store
 from gateway.telemetry import Telemetry
+from gateway.tenancy import FIRST_TENANT, SYSTEM_TENANT
 from gateway.tokens import SteadyClock
 
 if TYPE_CHECKING:
@@ -70,6 +74,7 @@ class Face:
             audit=LoginFailures(store, service.clock),
             cache_ms=configuration.token_cache_ms,
         )
+        service.upkeep.on_collected = lambda kind, count: telemetry.forgotten.labels(kind).inc(count)
         table = operations_of(service, self.authenticator, self.admission)
         table += more or []
         table += health.operations(configuration, telemetry, self.admission, service.readiness)
@@ -109,6 +114,7 @@ def operations_of(service: Service, authenticator: Authenticator, admission: Adm
         *approvals.operations(service),
         *policies.operations(service),
         *audit.operations(service),
+        *retention.operations(service),
         *registry.operations(service),
         *runners.operations(service),
         *tenants.operations(service, authenticator, admission),
@@ -127,17 +133,30 @@ class StoredQuotas:
 
 
 class LoginFailures:
-    """Failed logins go into the audit of the first tenant: they belong to nobody."""
+    """Failed logins go into the audit of the tenant whose token it was; all others into the operator's own: the first tenant's
+    or, when that was deleted, one that is kept for them. THREAT[TM-HTTP-TOKEN]: never into another tenant's, for its operator
+    would read where everybody's clients are."""
 
     def __init__(self, store: Store, clock: SteadyClock) -> None:
         self._store, self._clock = store, clock
 
-    async def login_failed(self, address: str, count: int) -> None:
-        first = (await self._store.tenants(limit=1)).items
-        if first:
+    async def login_failed(self, address: str, count: int, tenant: str) -> None:
+        home, now = await self._home(tenant), self._clock.now_ms()
+        if home is not None:
             data = {"address": address, "count": count}
-            entry = AppendAudit(at=self._clock.now_ms(), kind="login.failed", subject=address, data=data)
-            await self._store.write(first[0].id, [entry])
+            await self._store.write(home, [AppendAudit(at=now, kind="login.failed", subject=address, data=data)])
+
+    async def _home(self, tenant: str) -> str | None:
+        for name in (tenant, FIRST_TENANT, SYSTEM_TENANT):
+            if name and await self._store.tenant(name) is not None:
+                return name
+        if not (await self._store.tenants(limit=1)).items:
+            return None  # before the very first start is over there is nobody
+        now = self._clock.now_ms()
+        kept = Tenant(id=SYSTEM_TENANT, name="What belongs to no tenant", created_at=now, updated_at=now)
+        with contextlib.suppress(Conflict):
+            await self._store.write(SYSTEM_TENANT, [PutTenant(tenant=kept, expect=ABSENT)])
+        return SYSTEM_TENANT
 
 
 def table_of_operations() -> str:

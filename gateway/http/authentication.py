@@ -3,7 +3,8 @@
 Rules: THREAT[TM-HTTP-TOKEN]: unknown, malformed, expired and revoked tokens get the same 401, after the same work: one digest,
 one lookup. The token itself is never kept, compared or logged; lookups go by its digest, which says nothing about it. Time
 comes from a clock that never goes back. Roles other than admin belong to one tenant; an admin acts on a tenant by naming it in
-`Hatchway-Tenant`. Failures are counted, and reported to an audit port at most once a second for each address.
+`Hatchway-Tenant`. Failures are counted, and reported to an audit port at most once a second for each address; a failure with a
+token that was some tenant's once is that tenant's, all others are nobody's.
 
 Does not know: how tokens are stored, what operations do.
 """
@@ -38,9 +39,10 @@ class TokenPort(Protocol):
 
 
 class LoginAudit(Protocol):
-    """Who is told that somebody was not let in. `count` is how many times since the last report about this address."""
+    """Who is told that somebody was not let in. `count` is how many times since the last report about this address; `tenant` is
+    whose token it was, if it has expired or was revoked, and empty if nobody knows it."""
 
-    async def login_failed(self, address: str, count: int) -> None: ...
+    async def login_failed(self, address: str, count: int, tenant: str) -> None: ...
 
 
 class Authenticator:
@@ -56,19 +58,20 @@ class Authenticator:
         self._tokens, self._clock, self._telemetry, self._audit = tokens, clock, telemetry, audit
         self._cache_s = cache_ms / 1000
         self._cache: OrderedDict[str, tuple[Token, float]] = OrderedDict()
-        self._failures: OrderedDict[str, tuple[int, float]] = OrderedDict()
+        self._failures: OrderedDict[tuple[str, str], tuple[int, float]] = OrderedDict()
 
     async def identify(self, operation: Operation, headers: Mapping[str, str], address: str) -> Principal:
         """Who calls, if they may call this operation."""
         if operation.audience == "public":
             return ANONYMOUS
         token = await self._find(headers.get("authorization", ""))
-        if token is None:
-            await self._failed(address)
+        if token is None or not is_valid(token, self._clock.now_ms()):
+            await self._failed(address, "" if token is None else token.tenant)
             raise Unauthorized("UNAUTHORIZED", "a valid token is needed", "send  Authorization: Bearer hw_…")
         return authorize(operation, token, headers.get("hatchway-tenant"))
 
     async def _find(self, header: str) -> Token | None:
+        """The token, whether it is valid or not any more."""
         scheme, _, text = header.partition(" ")
         text = text.strip()
         shaped = scheme.lower() == "bearer" and TOKEN.fullmatch(text) is not None
@@ -84,25 +87,24 @@ class Authenticator:
                     self._cache.popitem(last=False)
             else:
                 self._cache.pop(digest, None)
-        if token is None or not shaped or not is_valid(token, self._clock.now_ms()):
-            return None
-        return token
+        return token if shaped else None
 
     def forget(self, token_id: str | None = None) -> None:
         """After a revocation: the next request asks the store. Without an id, everything is forgotten."""
         for digest in [digest for digest, (token, _) in self._cache.items() if token_id in (None, token.id)]:
             del self._cache[digest]
 
-    async def _failed(self, address: str) -> None:
+    async def _failed(self, address: str, tenant: str) -> None:
         self._telemetry.login_failures.inc()
-        count, since = self._failures.get(address, (0, 0.0))
+        key = (tenant, address)
+        count, since = self._failures.get(key, (0, 0.0))
         now_s = time.monotonic()
         if self._audit is None or now_s - since < 1:
-            self._failures[address] = (count + 1, since)
+            self._failures[key] = (count + 1, since)
         else:
-            self._failures[address] = (0, now_s)
+            self._failures[key] = (0, now_s)
             try:
-                await self._audit.login_failed(address, count + 1)
+                await self._audit.login_failed(address, count + 1, tenant)
             except GatewayError:
                 _log.exception("a failed login could not be written down")
         if len(self._failures) > ADDRESSES_MAX:

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
+from gateway.compiling import Finding, RefusedPolicy
 from gateway.errors import GatewayError, TooMany, Unavailable
 from policy.errors import PolicyError
 from sandbox.errors import RequestError, SetupError
@@ -51,6 +52,8 @@ _REQUEST_STATUS: Final = {
 
 
 def problem_of(error: BaseException, request_id: str) -> Problem:
+    if isinstance(error, RefusedPolicy):
+        return _make(error.status, error.error, request_id, [_said(one) for one in error.findings])
     if isinstance(error, GatewayError):
         return _make(error.status, error.error, request_id)
     if isinstance(error, RequestError):
@@ -101,6 +104,14 @@ def diagnostics_of(error: PolicyError) -> list[Diagnostic]:
         severity = Severity.ERROR if finding.severity == "error" else Severity.WARNING
         made.append(Diagnostic(message=finding.message, severity=severity, code=finding.code, hint=finding.hint, span=span))
     return made
+
+
+def _said(finding: Finding) -> Diagnostic:
+    place = finding.place
+    span = Span(place.line, place.column, place.end_line, place.end_column) if place is not None else None
+    return Diagnostic(
+        message=finding.message, severity=Severity(finding.severity), code=finding.code, hint=finding.hint, span=span
+    )
 
 
 def is_ours(error: BaseException) -> bool:

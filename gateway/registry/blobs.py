@@ -18,6 +18,7 @@ from typing import Any, Final
 from gateway.records import RegistryEntry
 from gateway.runners.errors import too_large, unknown
 from gateway.stores.interface import PAGE_MAX, Change, DeleteEntry, PutEntry, Store
+from gateway.stores.walking import walk
 
 BLOB: Final = "runner.blob"
 PIECE: Final = "runner.piece"
@@ -44,14 +45,8 @@ class StoredBlobs:
 
     async def _known(self) -> list[RegistryEntry]:
         """Oldest first."""
-        found: list[RegistryEntry] = []
-        after: str | None = None
-        while True:
-            page = await self._store.entries(self._tenant, BLOB, after=after, limit=PAGE_MAX)
-            found += page.items
-            after = page.next
-            if after is None:
-                return sorted(found, key=lambda one: (one.created_at, one.id))
+        stored = walk(lambda after: self._store.entries(self._tenant, BLOB, after=after, limit=PAGE_MAX))
+        return sorted([one async for one in stored], key=lambda one: (one.created_at, one.id))
 
     def _room(self, known: list[RegistryEntry], wanted_bytes: int) -> list[Change]:
         used, changes = wanted_bytes + sum(one.body["size_bytes"] for one in known), []

@@ -34,6 +34,7 @@ from gateway.runners.providers.wasm import Wasm
 from gateway.runners.runners import Listing, Runners, SessionInfo
 from gateway.runners.wire import Destination
 from gateway.stores.interface import DeleteEntry, PutEntry, Store
+from gateway.stores.walking import walk
 from gateway.vault import Vault
 from sandbox.sealing import Keys
 
@@ -60,14 +61,8 @@ class StoredLeases:
         await self._store.write(tenant, [DeleteEntry(kind=LEASE, id=thread_id)])
 
     async def list(self, tenant: str) -> dict[str, Lease]:
-        found: dict[str, Lease] = {}
-        after = None
-        while True:
-            page = await self._store.entries(tenant, LEASE, after=after, limit=200)
-            found |= {one.id: msgspec.convert(one.body, Lease) for one in page.items}
-            after = page.next
-            if after is None:
-                return found
+        stored = walk(lambda after: self._store.entries(tenant, LEASE, after=after, limit=200))
+        return {one.id: msgspec.convert(one.body, Lease) async for one in stored}
 
 
 class StoredRunners(Runners):

@@ -143,8 +143,10 @@ class BaseStore(ABC):
     async def content(self, tenant: str, session_id: str, path: str) -> tuple[StoredFile, bytes] | None:
         return await self._ask(reading.content(tenant, session_id, path), several=True)
 
-    async def children(self, tenant: str, session_id: str, path: str) -> list[StoredFile]:
-        return await self._ask(reading.children(tenant, session_id, path))
+    async def children(
+        self, tenant: str, session_id: str, path: str, *, after: str | None = None, limit: int = -1
+    ) -> list[StoredFile]:
+        return await self._ask(reading.children(tenant, session_id, path, after, limit))
 
     async def tree(self, tenant: str, session_id: str) -> list[StoredFile]:
         return await self._ask(reading.tree(tenant, session_id))
@@ -240,8 +242,9 @@ class BaseStore(ABC):
     async def idempotency(self, tenant: str, key: str) -> Idempotency | None:
         return await self._ask(one(IDEMPOTENCY, (tenant,), key, reading.to_idempotency))
 
-    async def idempotency_before(self, tenant: str, at: int) -> list[Idempotency]:
-        return await self._ask(reading.idempotency_before(tenant, at))
+    async def idempotencies(self, tenant: str, *, after: str | None = None, limit: int = 100) -> Page[Idempotency]:
+        order = IDEMPOTENCY.orders[0]
+        return await self._ask(page(IDEMPOTENCY, (tenant,), reading.to_idempotency, order=order, after=after, limit=limit))
 
     async def audit(self, tenant: str, *, after: int = 0, limit: int = 100) -> list[AuditRecord]:
         return await self._ask(reading.audit_records(tenant, after, limit))

@@ -194,8 +194,10 @@ class Store(Protocol):
 
     async def file(self, tenant: str, session_id: str, path: str) -> StoredFile | None: ...
     async def content(self, tenant: str, session_id: str, path: str) -> tuple[StoredFile, bytes] | None: ...
-    async def children(self, tenant: str, session_id: str, path: str) -> list[StoredFile]:
-        """Direct children, sorted by path."""
+    async def children(
+        self, tenant: str, session_id: str, path: str, *, after: str | None = None, limit: int = -1
+    ) -> list[StoredFile]:
+        """Direct children, sorted by path; with `after`, a path, those that come after it; at most `limit`, if it is not -1."""
         ...
 
     async def tree(self, tenant: str, session_id: str) -> list[StoredFile]:
@@ -283,8 +285,8 @@ class Store(Protocol):
     async def entry(self, tenant: str, kind: str, entry_id: str) -> RegistryEntry | None: ...
     async def entries(self, tenant: str, kind: str, *, after: str | None = None, limit: int = 100) -> Page[RegistryEntry]: ...
     async def idempotency(self, tenant: str, key: str) -> Idempotency | None: ...
-    async def idempotency_before(self, tenant: str, at: int) -> list[Idempotency]:
-        """The oldest hundred that were claimed before a time."""
+    async def idempotencies(self, tenant: str, *, after: str | None = None, limit: int = 100) -> Page[Idempotency]:
+        """By the time they were claimed, oldest first."""
         ...
 
     async def audit(self, tenant: str, *, after: int = 0, limit: int = 100) -> list[AuditRecord]:

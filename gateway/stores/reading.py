@@ -37,7 +37,6 @@ from gateway.stores.tables import (
     BLOBS,
     ENTRIES,
     FILES,
-    IDEMPOTENCY,
     KEYS,
     PACKS,
     POLICIES,
@@ -165,8 +164,9 @@ def content(tenant: str, session_id: str, path: str) -> Steps[tuple[StoredFile, 
     return file, blobs[0][2]
 
 
-def children(tenant: str, session_id: str, path: str) -> Steps[list[StoredFile]]:
-    rows = yield Scan(FILES, (tenant, session_id, path), FILES.orders[0])
+def children(tenant: str, session_id: str, path: str, after: str | None, limit: int) -> Steps[list[StoredFile]]:
+    start = None if after is None else (after,)
+    rows = yield Scan(FILES, (tenant, session_id, path), FILES.orders[0], after=start, limit=limit)
     return [to_file(row) for row in rows]
 
 
@@ -222,11 +222,6 @@ def policies_in(tenant: str, state: str) -> Steps[list[StoredPolicy]]:
 
 def to_idempotency(row: Row) -> Idempotency:
     return Idempotency(key=row[1], request_digest=row[2], at=row[3], response=row[4])
-
-
-def idempotency_before(tenant: str, at: int) -> Steps[list[Idempotency]]:
-    rows = yield Scan(IDEMPOTENCY, (tenant,), IDEMPOTENCY.orders[0], until=(at,), limit=100)
-    return [to_idempotency(row) for row in rows]
 
 
 def audit_records(tenant: str, after: int, limit: int) -> Steps[list[AuditRecord]]:

@@ -1,24 +1,31 @@
-"""Retention: what is forgotten, and when.
+"""Retention: what a store forgets, and when.
 
-    collected = await collect(store, "acme", Retention(runs_ms=30 * DAY_MS), now)
+    gone = await collect(store, "acme", Retention(runs_ms=30 * DAY_MS), now)
+    would = await collect(store, "acme", rules, now, dry=True)          nothing is written
 
-Rules: age is judged by the caller's clock. A snapshot goes only when nothing builds on it and no session's heap is in it; a
-snapshot somebody saved, or a template, never goes by age. Blobs need no collector: the write that takes a blob's last file
-takes the blob. The audit log loses its beginning, and a checkpoint in the chain vouches for where the rest begins. Work is
-done in small writes, so that others are not held up; a crash between two of them only leaves more to do.
+Rules: age is judged by the caller's clock. What somebody asked to keep does not go by age: templates, snapshots with a label,
+approvals for always, runs that wait with their recordings. No snapshot goes that another one builds on, or that a session's
+heap is in or starts from. Blobs need no collector: the write that takes a blob's last file takes the blob. The audit log loses
+its beginning, and a checkpoint in the chain vouches for where the rest begins. Work is done in small writes, so that others are
+not held up; a crash between two of them only leaves more to do.
+
+Does not know: sessions, workers and decisions, which others have in memory (`gateway.upkeep`). Deployed policies stay: the
+audit log names them, and sessions are pinned to them.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Set
 from typing import Final, TypeVar
 
 import msgspec
 
 from gateway import audit
 from gateway.errors import Conflict
+from gateway.records import Snapshot
 from gateway.stores.interface import (
+    PAGE_MAX,
     Change,
     DeleteApproval,
     DeleteIdempotency,
@@ -29,128 +36,175 @@ from gateway.stores.interface import (
     Store,
     TrimAudit,
 )
-from gateway.stores.lasting import KEPT
+from gateway.stores.walking import walk
 
-DAY_MS: Final = 86_400_000
+HOUR_MS: Final = 3_600_000
+DAY_MS: Final = 24 * HOUR_MS
 _PAGE: Final = 500
+_ANSWERS: Final = 50
+"""Answers come with their bodies, of up to a MiB each."""
 T = TypeVar("T")
 
 
 class Retention(msgspec.Struct, frozen=True, kw_only=True):
-    """How long things are kept, in milliseconds. None: for ever."""
+    """How long things are kept, in milliseconds. None: for ever. Loose snapshots are those that nobody saved and nothing needs
+    any more; one-shot sessions those of a single run that waited for an approval, or was interrupted."""
 
     runs_ms: int | None = 30 * DAY_MS
-    snapshots_ms: int | None = 30 * DAY_MS
+    loose_snapshots_ms: int | None = DAY_MS
+    unlabelled_snapshots_ms: int | None = None
     approvals_ms: int | None = 90 * DAY_MS
     idempotency_ms: int | None = DAY_MS
     audit_ms: int | None = 365 * DAY_MS
+    idle_sessions_ms: int | None = None
+    one_shots_ms: int | None = DAY_MS
+    ended_workers_ms: int | None = 90 * DAY_MS
+    decisions_ms: int | None = 7 * DAY_MS
 
 
 class Collected(msgspec.Struct, frozen=True, kw_only=True):
-    runs: int
-    snapshots: int
-    approvals: int
-    idempotency: int
-    audit: int
+    """How many went, or would."""
+
+    runs: int = 0
+    snapshots: int = 0
+    approvals: int = 0
+    idempotency: int = 0
+    audit: int = 0
+    sessions: int = 0
+    workers: int = 0
+    decisions: int = 0
 
 
-async def collect(store: Store, tenant: str, rules: Retention, now_ms: int) -> Collected:
-    await store.write(tenant, [ExpireApprovals(now_ms)])
-    return Collected(
-        runs=await _runs(store, tenant, rules.runs_ms, now_ms),
-        snapshots=await _snapshots(store, tenant, rules.snapshots_ms, now_ms),
-        approvals=await _approvals(store, tenant, rules.approvals_ms, now_ms),
-        idempotency=await _idempotency(store, tenant, rules.idempotency_ms, now_ms),
-        audit=await _audit(store, tenant, rules.audit_ms, now_ms),
-    )
+async def collect(
+    store: Store, tenant: str, rules: Retention, now_ms: int, *, dry: bool = False, gone: Set[str] = frozenset()
+) -> Collected:
+    """`gone` are sessions that go at the same time: what goes with them is not counted here."""
+    return await Collecting(store, tenant, rules, now_ms, dry, gone).everything()
 
 
-async def _each(
-    read: Callable[[str | None], Awaitable[Page[T]]],
-    is_young: Callable[[T], bool],
-    chosen: Callable[[T], Change | None],
-    store: Store,
-    tenant: str,
-) -> int:
-    """Go through a list, the oldest first, page by page, and apply what is chosen of it; up to the first that is young."""
-    after, count = None, 0
-    while True:
-        page = await read(after)
-        old = list(itertools.takewhile(lambda one: not is_young(one), page.items))
-        changes = [change for one in old if (change := chosen(one)) is not None]
-        await store.write(tenant, changes)
-        count, after = count + len(changes), page.next
-        if after is None or len(old) < len(page.items):
-            return count
+class Collecting:
+    """One pass over what one tenant has."""
 
+    def __init__(self, store: Store, tenant: str, rules: Retention, now_ms: int, dry: bool, gone: Set[str]) -> None:
+        self._store, self._tenant, self._rules, self._now_ms = store, tenant, rules, now_ms
+        self._dry, self._gone = dry, gone
 
-async def _runs(store: Store, tenant: str, kept_ms: int | None, now_ms: int) -> int:
-    if kept_ms is None:
-        return 0
-    return await _each(
-        lambda after: store.runs(tenant, after=after, limit=_PAGE, oldest_first=True),
-        lambda run: run.created_at + kept_ms > now_ms,
-        lambda run: DeleteRun(run.id) if run.state == "finished" and run.updated_at + kept_ms <= now_ms else None,
-        store,
-        tenant,
-    )
+    async def everything(self) -> Collected:
+        await self._write([ExpireApprovals(self._now_ms)])
+        return Collected(
+            runs=await self._runs(self._rules.runs_ms),
+            snapshots=await self._snapshots(),
+            approvals=await self._approvals(self._rules.approvals_ms),
+            idempotency=await self._idempotency(self._rules.idempotency_ms),
+            audit=await self._audit(self._rules.audit_ms),
+        )
 
+    async def _write(self, changes: list[Change]) -> None:
+        if not self._dry:
+            await self._store.write(self._tenant, changes)
 
-async def _approvals(store: Store, tenant: str, kept_ms: int | None, now_ms: int) -> int:
-    """Decided ones. An `always` decision is still in force and stays."""
-    if kept_ms is None:
-        return 0
-    return await _each(
-        lambda after: store.approvals(tenant, pending=False, after=after, limit=_PAGE),
-        lambda one: one.created_at + kept_ms > now_ms,
-        lambda one: DeleteApproval(one.id) if not one.always and (one.decided_at or one.created_at) + kept_ms <= now_ms else None,
-        store,
-        tenant,
-    )
+    async def _each(
+        self,
+        read: Callable[[str | None], Awaitable[Page[T]]],
+        is_young: Callable[[T], bool],
+        chosen: Callable[[T], Change | None],
+    ) -> int:
+        """Go through a list, the oldest first, page by page, and apply what is chosen of it; up to the first that is young."""
+        after, count = None, 0
+        while True:
+            page = await read(after)
+            old = list(itertools.takewhile(lambda one: not is_young(one), page.items))
+            changes = [change for one in old if (change := chosen(one)) is not None]
+            await self._write(changes)
+            count, after = count + len(changes), page.next
+            if after is None or len(old) < len(page.items):
+                return count
 
+    async def _runs(self, kept_ms: int | None) -> int:
+        if kept_ms is None:
+            return 0
+        return await self._each(
+            lambda after: self._store.runs(self._tenant, after=after, limit=_PAGE, oldest_first=True),
+            lambda run: run.created_at + kept_ms > self._now_ms,
+            lambda run: (
+                DeleteRun(run.id)
+                if run.state == "finished" and run.updated_at + kept_ms <= self._now_ms and run.session_id not in self._gone
+                else None
+            ),
+        )
 
-async def _snapshots(store: Store, tenant: str, kept_ms: int | None, now_ms: int) -> int:
-    """Newest first, so that a chain goes from its tip down. What somebody still builds on waits for them."""
-    if kept_ms is None:
-        return 0
-    after, count = None, 0
-    while True:
-        page = await store.snapshots(tenant, after=after, limit=_PAGE)
-        for one in page.items:
-            if one.kind not in KEPT and one.created_at + kept_ms <= now_ms:
-                try:
-                    await store.write(tenant, [DeleteSnapshot(one.id)])
-                    count += 1
-                except Conflict:
-                    continue
-        after = page.next
-        if after is None:
-            return count
+    async def _approvals(self, kept_ms: int | None) -> int:
+        """Decided ones. An `always` decision is still in force and stays."""
+        if kept_ms is None:
+            return 0
+        return await self._each(
+            lambda after: self._store.approvals(self._tenant, pending=False, after=after, limit=_PAGE),
+            lambda one: one.created_at + kept_ms > self._now_ms,
+            lambda one: (
+                DeleteApproval(one.id)
+                if not one.always
+                and (one.decided_at or one.created_at) + kept_ms <= self._now_ms
+                and one.session_id not in self._gone
+                else None
+            ),
+        )
 
+    async def _snapshots(self) -> int:
+        """Newest first, so that a chain goes from its tip down. What somebody still builds on waits for them."""
+        count, needed = 0, await self._references()
+        async for one in walk(lambda after: self._store.snapshots(self._tenant, after=after, limit=_PAGE)):
+            if one.session_id in self._gone and one.kind not in ("saved", "template"):
+                continue
+            if one.id in needed or not await self._is_due(one):
+                needed.add(one.base)
+                continue
+            try:
+                await self._write([DeleteSnapshot(one.id)])
+                count += 1
+            except Conflict:
+                needed.add(one.base)  # somebody has come to need it
+        return count
 
-async def _idempotency(store: Store, tenant: str, kept_ms: int | None, now_ms: int) -> int:
-    count = 0
-    while kept_ms is not None:
-        old = await store.idempotency_before(tenant, now_ms - kept_ms + 1)
-        if not old:
-            break
-        await store.write(tenant, [DeleteIdempotency(one.key) for one in old])
-        count += len(old)
-    return count
+    async def _references(self) -> set[str | None]:
+        """The snapshots that sessions need: their heaps, and what they start from until they have one."""
+        found: set[str | None] = set()
+        async for session in walk(lambda after: self._store.sessions(self._tenant, after=after, limit=PAGE_MAX)):
+            if session.id not in self._gone:
+                found |= {session.head, session.template}
+        return found
 
+    async def _is_due(self, one: Snapshot) -> bool:
+        if one.kind == "template" or (one.kind == "saved" and one.label):
+            return False
+        kept_ms = self._rules.unlabelled_snapshots_ms if one.kind == "saved" else self._rules.loose_snapshots_ms
+        if kept_ms is None or one.created_at + kept_ms > self._now_ms:
+            return False
+        if one.kind == "recording":
+            run = await self._store.run(self._tenant, one.id)
+            return run is None or run.state == "finished"
+        return True
 
-async def _audit(store: Store, tenant: str, kept_ms: int | None, now_ms: int) -> int:
-    """The records before the first one that is young enough; not the last checkpoint alone, which would only bring the next."""
-    if kept_ms is None:
-        return 0
-    first = through = 0
-    async for record in audit.read(store, tenant):
-        first = first or record.sequence
-        if record.at + kept_ms > now_ms:
-            break
-        through = record.sequence
-    count = through - first + 1 if through else 0
-    if count < 1 or (count == 1 and first > 1):
-        return 0
-    await store.write(tenant, [TrimAudit(through=through, at=now_ms)])
-    return count
+    async def _idempotency(self, kept_ms: int | None) -> int:
+        if kept_ms is None:
+            return 0
+        return await self._each(
+            lambda after: self._store.idempotencies(self._tenant, after=after, limit=_ANSWERS),
+            lambda one: one.at + kept_ms > self._now_ms,
+            lambda one: DeleteIdempotency(one.key),
+        )
+
+    async def _audit(self, kept_ms: int | None) -> int:
+        """The records before the first that is young enough; not the last checkpoint alone, which would only bring the next."""
+        if kept_ms is None:
+            return 0
+        first = through = 0
+        async for record in audit.read(self._store, self._tenant):
+            first = first or record.sequence
+            if record.at + kept_ms > self._now_ms:
+                break
+            through = record.sequence
+        count = through - first + 1 if through else 0
+        if count < 1 or (count == 1 and first > 1):
+            return 0
+        await self._write([TrimAudit(through=through, at=self._now_ms)])
+        return count

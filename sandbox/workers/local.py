@@ -30,6 +30,7 @@ from sandbox.states import SessionState
 from sandbox.wire import RunRequest, RunResult, RunStatus
 from sandbox.workers.asides import Asides
 from sandbox.workers.calls import Line, Switchboard
+from sandbox.workers.descriptions import describe_records
 from sandbox.workers.heaps import Heaps, with_free
 from sandbox.workers.interface import (
     Aside,
@@ -367,6 +368,7 @@ class LocalWorkers:
     """Every tenant's sessions in this process, apart from one another but for the cores they share."""
 
     def __init__(self, *, cores: int | None = None, store: Images = images) -> None:
+        describe_records()
         self._slots = Slots(cores or os.cpu_count() or 1)
         self._threads = Threads(_THREADS_MAX, "hatchway-worker")
         self._images = store

@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -24,6 +26,7 @@ import msgspec
 from sandbox.cache import default_directory
 from sandbox.errors import RequestError, SandboxError
 from sandbox.wire import DEFAULT_LIMITS, Language, RunRequest
+from sandbox.workers.descriptions import describe_records
 from sandbox.workers.interface import Opening, WorkerLost
 from sandbox.workers.jail import Mode
 from sandbox.workers.processes import ProcessWorker
@@ -37,6 +40,7 @@ _REFILL_SECONDS: Final = 0.1
 _WARM_ID: Final = "warm-up"
 _WARM_UP: Final = {Language.PYTHON: "1", Language.JAVASCRIPT: "1", Language.SHELL: ":"}
 _PROGRAM: Final = "from sandbox.workers.zygote import main; main()"
+_log = logging.getLogger("hatchway.workers")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +166,7 @@ class Zygote:
 
 class ProcessWorkers:
     def __init__(self, options: PoolOptions | None = None, program: str = _PROGRAM) -> None:
+        describe_records()
         self.options = options or PoolOptions()
         self._program = program
         self._zygote: Zygote | None = None
@@ -321,6 +326,8 @@ class ProcessWorkers:
         process = self._processes.pop(pid, None)
         if process is not None:
             process.worker.lose(f"its process ended with status {status}")
+            if status not in (0, -signal.SIGKILL):
+                _log.error("a worker's process ended by itself, with status %d", status)
 
     async def _watch(self) -> None:
         before = time.monotonic()

@@ -37,6 +37,7 @@ from sandbox.images import Images, images
 from sandbox.memory import kernel
 from sandbox.wire import ErrorObject
 from sandbox.workers import cgroups, erasing, jail, seccomp
+from sandbox.workers.descriptions import describe_records
 from sandbox.workers.frames import FAILURE, Frame, encode
 from sandbox.workers.protocol import Failure
 from sandbox.workers.worker import Worker
@@ -68,7 +69,7 @@ class Serve(Protocol):
 
 
 def load(store: Images) -> list[str]:
-    """Import and map whatever workers need. The guests that are ready."""
+    """Import, describe and map whatever workers need. The guests that are ready."""
     import sandbox
 
     for module in pkgutil.walk_packages(sandbox.__path__, "sandbox."):
@@ -78,6 +79,7 @@ def load(store: Images) -> list[str]:
             importlib.import_module(name)
         except ImportError:
             pass  # not there, so nobody imports it late either
+    describe_records()
     store.files()
     ready = []
     for name in GUESTS:

@@ -5,15 +5,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import http.client
 import json
 import os
 import re
 import signal
+import subprocess
+import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -91,12 +95,29 @@ class Runner(threading.Thread):
         self.done = number
 
     def run(self) -> None:
-        while not self._ending.is_set():
-            self.count(self.done + 1)
-        self.close()
+        try:
+            while not self._ending.is_set():
+                self.count(self.done + 1)
+        except (OSError, http.client.HTTPException) as lost:
+            self.wrong.append(f"after {self.done} the gateway itself did not answer: {lost!r}")
+        finally:
+            self.close()
 
     def close(self) -> None:
         self._connection.close()
+
+
+@contextlib.contextmanager
+def _running(runners: list[Runner], ending: threading.Event) -> Iterator[None]:
+    """They run until whoever uses them is done, or has failed: never longer than the gateway."""
+    for runner in runners:
+        runner.start()
+    try:
+        yield
+    finally:
+        ending.set()
+        for runner in runners:
+            runner.join(PATIENCE_S)
 
 
 def _wait_for_progress(runners: list[Runner], since: list[int]) -> None:
@@ -120,23 +141,47 @@ def test_only_the_runs_on_their_way_are_lost_when_a_worker_is_killed_and_its_ses
         ending = threading.Event()
         seen = {tenant: _as(gateway, tenant) for tenant in ("acme", "globex", "initech")}
         runners = [Runner(seen[tenant], f"s{number}", ending, tenant) for tenant in seen for number in range(2)]
-        for runner in runners:
-            runner.start()
         kills = 0
-        while sum(len(one.failed) for one in runners) < 2 and kills < 20:
-            before = [len(one.failed) for one in runners]
-            os.kill(busiest(gateway.process.pid), signal.SIGKILL)
-            kills += 1
-            _wait_for_progress(runners, [one.done for one in runners])
-            struck = [one for one, count in zip(runners, before, strict=True) if len(one.failed) > count]
-            assert len({one.tenant for one in struck}) <= 1, "a kill was felt by another tenant"
-            for one, count in zip(runners, before, strict=True):
-                assert len(one.failed) <= count + 1, f"it cost {one.session} of {one.tenant} more than one run: {one.said}"
-        ending.set()
-        for runner in runners:
-            runner.join(PATIENCE_S)
-        assert {what for one in runners for what in one.failed} == {(503, "WORKER_LOST")}
+        with _running(runners, ending):
+            while sum(len(one.failed) for one in runners) < 2 and kills < 20:
+                before = [len(one.failed) for one in runners]
+                os.kill(busiest(gateway.process.pid), signal.SIGKILL)
+                kills += 1
+                _wait_for_progress(runners, [one.done for one in runners])
+                struck = [one for one, count in zip(runners, before, strict=True) if len(one.failed) > count]
+                assert len({one.tenant for one in struck}) <= 1, f"a kill was felt by another tenant: {_said(struck)}"
+                for one, count in zip(runners, before, strict=True):
+                    assert len(one.failed) <= count + 1, f"it cost a session more than one run: {_said([one])}"
+        assert {what for one in runners for what in one.failed} == {(503, "WORKER_LOST")}, _said(runners)
         assert not [text for one in runners for text in one.wrong]
+
+
+def _said(runners: list[Runner]) -> dict[str, list[str]]:
+    """What those whose runs were lost were told, by tenant and session."""
+    return {f"{one.tenant}/{one.session}": one.said for one in runners if one.said}
+
+
+_SERVE = """
+import sys
+from hatchway import cli, serve_command
+from tests.sandbox.workers.undescribed import undescribed
+
+async def look(service, face, images):
+    print(undescribed())
+    await face.server.stop()
+    return 0
+
+serve_command._run = look
+sys.exit(cli.main(["serve", "--data", sys.argv[1], "--port", "0", "--workers", sys.argv[2]]))
+"""
+
+
+@pytest.mark.parametrize("workers", ["in-process", "processes"])
+def test_a_gateway_can_decode_every_record_on_threads_before_anybody_is_answered(tmp_path: Path, workers: str) -> None:
+    """Two threads that decoded one for the first time at once would end it: see `sandbox.workers.descriptions`."""
+    words = [sys.executable, "-c", _SERVE, str(tmp_path / "data"), workers]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
 
 
 def test_a_killed_gateway_leaves_no_worker_behind(tmp_path: Path) -> None:

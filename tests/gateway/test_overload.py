@@ -67,6 +67,14 @@ def play(scene: Callable[[Stage], Awaitable[None]]) -> None:
     asyncio.run(main())
 
 
+def expect_a_flood(monkeypatch: pytest.MonkeyPatch, *, late_s: float) -> None:
+    """Every refusal is one too many, and a connection's next one is that late."""
+    monkeypatch.setattr(connections, "HEED_S", FOR_EVER_S)
+    monkeypatch.setattr(connections, "HEED_S_MAX", late_s)
+    monkeypatch.setattr(connections, "REFUSALS_FREE", 0)
+    monkeypatch.setattr(connections, "REFUSALS_SHARE", 0)
+
+
 def test_a_few_refusals_are_told_at_once_however_soon_one_asks_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "HEED_S", FOR_EVER_S)
 
@@ -80,10 +88,7 @@ def test_a_few_refusals_are_told_at_once_however_soon_one_asks_again(monkeypatch
 def test_tm_http_flood_while_there_are_too_many_a_connections_next_refusal_is_late_and_others_are_answered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(connections, "HEED_S", FOR_EVER_S)
-    monkeypatch.setattr(connections, "HEED_S_MAX", FOR_EVER_S)
-    monkeypatch.setattr(connections, "REFUSALS_FREE", 0)
-    monkeypatch.setattr(connections, "REFUSALS_SHARE", 0)
+    expect_a_flood(monkeypatch, late_s=FOR_EVER_S)
 
     async def scene(stage: Stage) -> None:
         hasty, other = await stage.connect(), await stage.connect()
@@ -99,10 +104,7 @@ def test_tm_http_flood_while_there_are_too_many_a_connections_next_refusal_is_la
 
 
 def test_whoever_shares_a_connection_with_a_refused_tenant_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "HEED_S", FOR_EVER_S)
-    monkeypatch.setattr(connections, "HEED_S_MAX", FOR_EVER_S)
-    monkeypatch.setattr(connections, "REFUSALS_FREE", 0)
-    monkeypatch.setattr(connections, "REFUSALS_SHARE", 0)
+    expect_a_flood(monkeypatch, late_s=FOR_EVER_S)
 
     async def scene(stage: Stage) -> None:
         shared, fresh = await stage.connect(), await stage.connect()
@@ -114,9 +116,7 @@ def test_whoever_shares_a_connection_with_a_refused_tenant_does_not_wait(monkeyp
 
 
 def test_a_late_refusal_is_told_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "HEED_S_MAX", 0.001)
-    monkeypatch.setattr(connections, "REFUSALS_FREE", 0)
-    monkeypatch.setattr(connections, "REFUSALS_SHARE", 0)
+    expect_a_flood(monkeypatch, late_s=0.001)
 
     async def scene(stage: Stage) -> None:
         asker = await stage.connect()

@@ -11,8 +11,8 @@ import pytest
 from gateway.compiling import Compiler, RefusedPolicy, compile_here, policy_of
 from gateway.deployments import Comparison, Deploy, Deployments, Question, Sources
 from gateway.errors import Conflict, Forbidden, GatewayError, StoreFailed, TooMany, Unavailable, Unprocessable
-from gateway.policies import Policies, nothing
-from gateway.records import Principal
+from gateway.policies import Policies, facts_of, nothing
+from gateway.records import Principal, Tenant
 from gateway.runs import RunBody
 from gateway.sessions import CreateSession
 from gateway.stores.interface import AppendAudit
@@ -48,6 +48,11 @@ def test_a_policy_that_is_refused_changes_nothing_and_says_why() -> None:
             assert await house.store.policies_in("acme", "active") == []
 
     asyncio.run(main())
+
+
+def test_what_an_operator_notes_about_a_tenant_does_not_make_it_another() -> None:
+    noted = Tenant(id="acme", plan="free", facts={"tenant": "globex", "plan": "gold", "region": "eu"}, created_at=0, updated_at=0)
+    assert facts_of(noted, None) == {"tenant": "acme", "plan": "free", "region": "eu"}
 
 
 def test_recent_decisions_are_put_to_a_new_policy_before_it_decides() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gateway.errors import Conflict, GatewayError, NotFound, StoreFailed, Unavailable
+from gateway.errors import Conflict, Forbidden, GatewayError, NotFound, StoreFailed, Unavailable
 from gateway.records import Principal
 from gateway.runs import RunBody
 from gateway.sessions import CHAIN_MAX, CreateSession
@@ -186,6 +186,20 @@ def test_a_deleted_session_is_gone_with_its_files() -> None:
             with pytest.raises(GatewayError):
                 await run(house, session, "1")
             assert await house.store.tree("acme", session) == []
+
+    asyncio.run(main())
+
+
+def test_a_session_whose_policy_is_gone_runs_nothing_and_can_be_deleted() -> None:
+    async def main() -> None:
+        store, keys = MemoryStore(), Keys.of(secrets.token_bytes(32))
+        async with housed('deny net.connect when host == "evil.example"', store=store, keys=keys) as house:
+            session = await new(house)
+        async with housed(store=store, keys=keys) as house:
+            with pytest.raises(Forbidden, match="is gone"):
+                await run(house, session, "1")
+            await house.sessions.delete(ANN, session)
+            assert await store.session("acme", session) is None
 
     asyncio.run(main())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
 import pickle
 import traceback
 from collections.abc import Awaitable, Callable
@@ -44,6 +45,30 @@ def test_a_secret_is_set_read_listed_by_name_and_deleted() -> None:
         assert [one.name for one in await vault.list("t1", "s1")] == ["a"]
         assert await vault.get("t1", "b", "s1") is None and await vault.get("t2", "b") is None
         assert await vault.delete("t1", "b") is True and await vault.delete("t1", "b") is False
+
+    with_vault(scenario)
+
+
+def test_every_change_of_a_secret_is_audited_with_its_name_and_author_and_without_its_value() -> None:
+    async def scenario(vault: Vault, store: MemoryStore) -> None:
+        await vault.set("t1", "stripe", CANARY, by="ann")
+        await vault.set("t1", "stripe", CANARY + "2", by="ann")
+        await vault.set("t1", "stripe", CANARY, "s1", by="bob")
+        await vault.rotate("t1", by="ops")
+        await vault.rewrap("t1", by="ops")
+        await vault.delete("t1", "stripe", "s1", by="bob")
+        assert await vault.delete("t1", "nothing", by="bob") is False
+        records = await store.audit("t1")
+        assert [(one.kind, one.actor, one.subject, one.data) for one in records] == [
+            ("secret.set", "ann", "stripe", {"session": "", "new": True}),
+            ("secret.set", "ann", "stripe", {"session": "", "new": False}),
+            ("secret.set", "bob", "stripe", {"session": "s1", "new": True}),
+            ("secret.rotate", "ops", "2", {}),
+            ("secret.rewrap", "ops", "t1", {"keys": 2}),
+            ("secret.delete", "bob", "stripe", {"session": "s1"}),
+        ]
+        assert CANARY not in repr(records)
+        assert await store.audit("t2") == []
 
     with_vault(scenario)
 
@@ -254,6 +279,9 @@ def test_the_command_rotates_data_keys_and_the_master_key_and_shows_no_value(
         store = await SqliteStore.open(tmp_path / "hatchway.db")
         found = [await Vault(store, keys).get(name, "b", "s1") for name in ("t1", "t2")]
         assert [len(await store.keys(name)) for name in ("t1", "t2")] == [3, 2]
+        audited = [(one.kind, one.actor) for one in await store.audit("t2")][2:]
+        who = f"{getpass.getuser()} at the command line"
+        assert audited == [("secret.rotate", who), ("secret.rewrap", who)]
         await store.close()
         return [one.reveal() if one else "" for one in found]
 

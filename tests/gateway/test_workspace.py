@@ -105,12 +105,13 @@ def archive(*names: str, size: int = 1) -> bytes:
     return packed.getvalue()
 
 
-def test_tm_store_beside_protected_files_are_not_reached_by_search_archive_link_or_directory() -> None:
+def test_tm_store_beside_protected_files_are_not_reached_by_listing_search_archive_link_or_directory() -> None:
     async def main() -> None:
         async with housed(RULES + NESTED, TESTS) as house:
             files, session = await opened(house)
             made = "mkdir -p private d/locked; echo word | tee private/key > open; ln -s private/key link; echo 1 > d/locked/x"
             await shell(house, session, made)
+            assert [one.path for one in await files.list(ANN, session)] == ["/d", "/link", "/open"]
             assert [one.path for one in await files.grep(ANN, session, "word")] == ["/open"]
             found = await files.search(ANN, session, "w.rd")
             assert [one.path for one in found.matches] == ["/open"] and found.complete and found.skipped == 0
@@ -127,6 +128,24 @@ def test_tm_store_beside_protected_files_are_not_reached_by_search_archive_link_
                 await files.delete(ANN, session, "d", recursive=True)
             there = {one.path for one in await house.store.tree("acme", session)}
             assert "/fine" not in there and "/private/planted" not in there and "/d/locked/x" in there
+
+    asyncio.run(main())
+
+
+def test_a_directory_is_listed_in_pages_that_go_on_whatever_may_not_be_seen() -> None:
+    async def main() -> None:
+        async with housed(RULES, TESTS) as house:
+            files, session = await opened(house)
+            await shell(house, session, "mkdir d private; touch a b z ä d/x")
+            pages: list[list[str]] = []
+            after: str | None = None
+            while not pages or after is not None:
+                page = await files.list(ANN, session, after=after, limit=2)
+                pages.append([one.name for one in page])
+                after = page.next
+            assert pages == [["a", "b"], ["d"], ["z", "ä"]]
+            assert (await files.list(ANN, session, "nowhere", limit=2)).items == []
+            assert (await files.list(ANN, session, "a", limit=2)).items == []
 
     asyncio.run(main())
 

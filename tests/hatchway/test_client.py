@@ -98,6 +98,12 @@ def test_files_answer_to_the_names_that_a_local_sandbox_has(client: Client) -> N
         assert box.files.list_dir() == []
 
 
+def test_a_directory_with_more_entries_than_a_page_is_listed_whole(client: Client) -> None:
+    with client.sandbox(language="shell") as box:
+        box.run("mkdir d; for n in $(seq 1001 1450); do touch d/$n; done")
+        assert [one.name for one in box.files.list("d")] == [str(n) for n in range(1001, 1451)]
+
+
 def test_many_forks_are_made_at_once(client: Client) -> None:
     with client.sandbox() as box:
         box.run("x = 1")
@@ -145,10 +151,10 @@ def test_the_asynchronous_client_does_the_same(gateway: Gateway) -> None:
     asyncio.run(main())
 
 
-def remote(gateway: Gateway, *words: str) -> subprocess.CompletedProcess[str]:
+def remote(gateway: Gateway, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     env = {**os.environ, "HATCHWAY_TOKEN": gateway.token, "HATCHWAY_URL": gateway.url}
     command = [sys.executable, "-m", "hatchway.cli", "remote", *words]
-    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=60, check=False)
+    return subprocess.run(command, input=stdin, capture_output=True, text=True, env=env, timeout=60, check=False)
 
 
 def test_the_remote_command_runs_programs_in_a_session(gateway: Gateway, tmp_path: Path) -> None:
@@ -167,6 +173,34 @@ def test_the_remote_command_runs_programs_in_a_session(gateway: Gateway, tmp_pat
     assert remote(gateway, "cancel", "notes").stderr == "nothing is under way\n"
     missing = remote(gateway, "ls", "nowhere")
     assert missing.returncode == 2 and "session not found" in missing.stderr
+
+
+def test_the_remote_command_shows_what_retention_keeps_and_lets_it_go(gateway: Gateway) -> None:
+    shown = remote(gateway, "retention").stdout
+    assert "  idle sessions          90 days\n" in shown and shown.endswith("would go now\n  nothing\n")
+    assert json.loads(remote(gateway, "--json", "retention", "--collect").stdout)["sessions"] == 0
+
+
+def test_the_remote_command_keeps_secrets_shows_no_value_and_is_audited(gateway: Gateway, client: Client) -> None:
+    client.sandbox(id="with-secrets", language="shell")
+    for where in ([], ["--session", "with-secrets"]):
+        assert remote(gateway, "set-secret", "hooks/signing", *where, stdin="canary-value\n").returncode == 0
+        assert remote(gateway, "secrets", *where).stdout == "hooks/signing\n"
+        assert remote(gateway, "delete-secret", "hooks/signing", *where).returncode == 0
+        assert remote(gateway, "secrets", *where).stdout == ""
+    missing = remote(gateway, "delete-secret", "hooks/signing")
+    assert missing.returncode == 2 and "secret not found" in missing.stderr
+    log = list(client.pages("/v1/audit", {}, dict))
+    kinds = [(one["kind"], one["data"]["session"]) for one in log if one["subject"] == "hooks/signing"]
+    of_both = [(kind, session) for session in ("", "with-secrets") for kind in ("secret.set", "secret.delete")]
+    assert kinds == of_both and "canary-value" not in repr(log)
+
+
+def test_a_snapshot_is_saved_with_a_label(gateway: Gateway, client: Client) -> None:
+    with client.sandbox(id="labelled", language="shell"):
+        saved = remote(gateway, "save", "labelled", "--label", "before the change").stdout.strip()
+        found = client.ask(Ask("GET", f"/v1/snapshots/{saved}", kind=dict))
+        assert found["label"] == "before the change"
 
 
 def test_agents_reach_the_gateway_over_mcp(gateway: Gateway) -> None:

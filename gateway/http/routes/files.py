@@ -15,6 +15,7 @@ from msgspec import Meta
 from gateway.errors import Conflict, NotFound
 from gateway.http.etags import check, etag_of, expectation, unchanged
 from gateway.http.operations import Answer, Call, Chunks, Operation, Raw
+from gateway.http.pagination import Page, PageQuery, make_cursor
 from gateway.records import FileInfo, FileStat, GrepMatch, InitialFile, SessionFile
 from gateway.stores.changes import digest_of
 from gateway.stores.searching import Searched
@@ -26,6 +27,10 @@ TAR = "application/x-tar"
 
 
 class PathQuery(msgspec.Struct, frozen=True, kw_only=True):
+    path: Annotated[str, Meta(max_length=4096)] = "/"
+
+
+class ListQuery(PageQuery, frozen=True, kw_only=True):
     path: Annotated[str, Meta(max_length=4096)] = "/"
 
 
@@ -49,11 +54,17 @@ class Unpacked(msgspec.Struct, frozen=True):
 
 
 def operations(service: Service) -> list[Operation]:
-    async def list_files(call: Call) -> list[FileInfo]:
-        return await service.workspace.list(call.principal, call.path["session_id"], call.query.path)
+    async def list_files(call: Call) -> Page[FileInfo]:
+        asked: ListQuery = call.query
+        page = await service.workspace.list(
+            call.principal, call.path["session_id"], asked.path, after=asked.after, limit=asked.limit
+        )
+        return Page(page.items, make_cursor(page.next))
 
     async def get_file(call: Call) -> Answer:
         found, content = await service.workspace.read_bytes(call.principal, call.path["session_id"], "/" + call.path["path"])
+        if found.is_directory:
+            raise Conflict("IS_A_DIRECTORY", f"a directory: {found.path}", "list it with ?path=, or take it as an archive")
         etag = etag_of(found.digest)
         if unchanged(call.headers, etag):
             return Answer(None, 304, {"etag": etag})
@@ -72,7 +83,8 @@ def operations(service: Service) -> list[Operation]:
         if await service.workspace.delete(call.principal, session_id, path, recursive=call.query.recursive, expect=expect):
             return
         await service.workspace.stat(call.principal, session_id, path)
-        raise Conflict("NOT_DELETED", "it is read-only, the root, or a directory with entries", "recursive=true deletes those")
+        hint = None if call.query.recursive else "recursive=true deletes a directory with its entries"
+        raise Conflict("NOT_DELETED", "it is read-only, the root, or a directory with entries", hint)
 
     async def stat_file(call: Call) -> FileStat:
         return await service.workspace.stat(call.principal, call.path["session_id"], call.query.path)
@@ -103,9 +115,10 @@ def operations(service: Service) -> list[Operation]:
     guards = {"If-Match": "Only if its ETag is this.", "If-None-Match": "`*`: only if it is not there."}
     changed = {412: "It has changed, or is there already."}
     return [
-        Operation("GET", of_session + "/files", "List a directory", list_files, query=PathQuery, answer=list[FileInfo], **tag),
+        Operation("GET", of_session + "/files", "List a directory", list_files, query=ListQuery, answer=Page[FileInfo], **tag),
         Operation("GET", of_session + "/files/{path...}", "A file's content", get_file, answer=bytes,
-                  answer_types=("text/plain", "application/octet-stream"), statuses={304: "You have it."},
+                  answer_types=("text/plain", "application/octet-stream"),
+                  statuses={304: "You have it.", 409: "It is a directory."},
                   headers={"If-None-Match": "The ETag you have."}, **tag),
         Operation("PUT", of_session + "/files/{path...}", "Write a file", put_file, body=bytes, body_types=("*/*",),
                   answer=FileInfo, statuses=changed, headers=guards, finishes=True, **tag),

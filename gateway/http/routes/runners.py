@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Meta
 
 from gateway.errors import BadRequest, GatewayError, NotFound
-from gateway.events import Event
+from gateway.events import STREAMS, Event, Texts
 from gateway.http.admission import Admission
 from gateway.http.authentication import Authenticator
 from gateway.http.frame import passage_of
@@ -55,7 +55,6 @@ from sandbox.sealing import Keys
 
 _TAG: Final = "runners"
 _BEARER: Final = "hatchway.bearer."
-_STREAMS: Final = ("stdout", "stderr")
 _JSON_BYTES_MAX: Final = 8 << 20
 _BUSY: Final = {409: "The session is paused, or the command is under way.", 501: "The provider cannot do this."}
 
@@ -282,10 +281,11 @@ Tell = Callable[[int, bytes], None]
 async def _followed(begin: Callable[[Tell], Awaitable[CommandResult]]) -> AsyncIterator[Event]:
     """Output as it comes, then the result. Whoever leaves takes the command along, unless the session is detached."""
     queue: asyncio.Queue[Event | None] = asyncio.Queue()  # bounded by the cap on a command's output
-    numbers = iter(range(1, 1 << 62))
+    numbers, texts = iter(range(1, 1 << 62)), Texts()
 
     def tell(stream: int, data: bytes) -> None:
-        queue.put_nowait(Event(next(numbers), _STREAMS[stream], data.decode("utf-8", "replace")))
+        if text := texts.take(stream, data):
+            queue.put_nowait(Event(next(numbers), STREAMS[stream], text))
 
     async def work() -> CommandResult:
         return await begin(tell)
@@ -295,6 +295,8 @@ async def _followed(begin: Callable[[Tell], Awaitable[CommandResult]]) -> AsyncI
     try:
         while (event := await queue.get()) is not None:
             yield event
+        for stream, text in texts.rest():
+            yield Event(next(numbers), stream, text)
         yield Event(next(numbers), "result", msgspec.to_builtins(task.result()))
     finally:
         task.cancel()

@@ -14,7 +14,7 @@ from gateway.http.pagination import Page, PageQuery, make_cursor
 from gateway.http.sse import resume_after
 from gateway.records import InitialFile, Principal, Run
 from gateway.runs import RunBody
-from gateway.sessions import CreateSession
+from gateway.sessions import ONCE, CreateSession
 from gateway.uuids import uuid7
 from sandbox.wire import Language
 
@@ -42,7 +42,7 @@ class LiveQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OneShot(RunBody, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A run in a session of its own, which is gone afterwards."""
+    """A run in a session of its own, which is gone afterwards; if the run waits for an approval, a while after it has ended."""
 
     template: str | None = None
     files: list[InitialFile] = []
@@ -138,11 +138,15 @@ async def _run_once(service: Service, principal: Principal, asked: OneShot) -> R
     service.readiness.require(asked.language or Language.PYTHON)
     fields: dict[str, Any] = {name: getattr(asked, name) for name in RunBody.__struct_fields__}
     session = await service.sessions.create(
-        principal, CreateSession(id=f"once-{uuid7()}", language=asked.language or Language.PYTHON, template=asked.template)
+        principal, CreateSession(id=f"{ONCE}{uuid7()}", language=asked.language or Language.PYTHON, template=asked.template)
     )
+    is_waiting = False
     try:
         for file in asked.files:
             await service.files.seed(principal.tenant, session.id, file)
-        return await service.runs.run(principal, session.id, RunBody(**fields))
+        done = await service.runs.run(principal, session.id, RunBody(**fields))
+        is_waiting = done.state == "waiting"
+        return done
     finally:
-        await asyncio.shield(service.sessions.delete(principal, session.id))
+        if not is_waiting:
+            await asyncio.shield(service.sessions.delete(principal, session.id))

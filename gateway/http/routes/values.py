@@ -63,11 +63,11 @@ def _secrets(service: Service, prefix: str) -> list[Operation]:
 
     async def put_secret(call: Call) -> None:
         tenant, session_id = await where(call)
-        await service.vault.set(tenant, call.path["name"], call.body.value, session_id)
+        await service.vault.set(tenant, call.path["name"], call.body.value, session_id, by=call.principal.name)
 
     async def delete_secret(call: Call) -> None:
         tenant, session_id = await where(call)
-        if not await service.vault.delete(tenant, call.path["name"], session_id):
+        if not await service.vault.delete(tenant, call.path["name"], session_id, by=call.principal.name):
             raise missing("secret", call.path["name"])
 
     path = f"/v1{prefix}/secrets"
@@ -76,8 +76,8 @@ def _secrets(service: Service, prefix: str) -> list[Operation]:
     return [
         Operation("GET", path, f"List {whose} secrets: names, never values", list_secrets, query=PageQuery,
                   answer=Page[SecretInfo], audience="operator", tag="secrets", name=f"list_{name}secrets"),
-        Operation("PUT", path + "/{name}", f"Keep one of {whose} secrets", put_secret, body=SecretValue, audience="operator",
+        Operation("PUT", path + "/{name...}", f"Keep one of {whose} secrets", put_secret, body=SecretValue, audience="operator",
                   tag="secrets", finishes=True, name=f"put_{name}secret"),
-        Operation("DELETE", path + "/{name}", f"Forget one of {whose} secrets", delete_secret, audience="operator", tag="secrets",
-                  finishes=True, name=f"delete_{name}secret"),
+        Operation("DELETE", path + "/{name...}", f"Forget one of {whose} secrets", delete_secret, audience="operator",
+                  tag="secrets", finishes=True, name=f"delete_{name}secret"),
     ]  # fmt: skip

@@ -16,6 +16,8 @@ import pytest
 
 from tests.gateway.http.wire import body_of, exchange, status_of
 
+HERE = Path(__file__).parents[3]
+
 
 @contextmanager
 def serving(data: Path, *words: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
@@ -67,9 +69,16 @@ def test_it_says_where_it_listens_shows_an_admin_token_once_and_stops_in_order(t
         (("--config", "/nonexistent.toml"), "cannot read"),
         (("--port", "70000"), "65535"),
         (("--host", "192.0.2.1"), "cannot listen"),
+        (("--port", "0", "--policy", "/nonexistent.hatch"), "cannot read the policy /nonexistent.hatch"),
+        (("--port", "0", "--policy", "wrong.hatch"), "wrong.hatch:2:7: HP020: no capability is called `rum`"),
     ],
 )
-def test_a_mistake_gets_one_clear_line_and_no_traceback(tmp_path: Path, words: tuple[str, ...], message: str) -> None:
+def test_a_mistake_gets_one_clear_line_and_no_traceback(
+    tmp_path: Path, words: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "wrong.hatch").write_text("policy x v 1\nallow rum\n")
+    monkeypatch.setenv("PYTHONPATH", str(HERE))
     with serving(tmp_path / "data", *words) as process:
         output, errors = process.communicate(timeout=60)
         assert process.returncode == 2

@@ -35,7 +35,14 @@ from tests.gateway.stores.making import AT, approval, entry, policy, put_file, p
 
 CANARY = "canary-7f3a"
 OLD, YOUNG, NOW = AT, AT + 9_000, AT + 10_000
-RULES = Retention(runs_ms=5000, snapshots_ms=5000, approvals_ms=5000, idempotency_ms=5000, audit_ms=5000)
+RULES = Retention(
+    runs_ms=5000,
+    loose_snapshots_ms=5000,
+    unlabelled_snapshots_ms=5000,
+    approvals_ms=5000,
+    idempotency_ms=5000,
+    audit_ms=5000,
+)
 
 
 def test_what_is_old_goes_and_what_is_young_or_needed_stays(engine: Engine) -> None:
@@ -58,20 +65,31 @@ def test_what_is_old_goes_and_what_is_young_or_needed_stays(engine: Engine) -> N
             PutSnapshot(snapshot("head", base="base", created_at=OLD + 1), b""),
             PutSnapshot(snapshot("loose", created_at=OLD + 2), b""),
             PutSnapshot(snapshot("template", created_at=OLD, kind="template"), b""),
-            PutSnapshot(snapshot("saved", created_at=OLD, kind="saved"), b""),
+            PutSnapshot(snapshot("saved", created_at=OLD, kind="saved", label="a"), b""),
+            PutSnapshot(snapshot("unlabelled", created_at=OLD, kind="saved"), b""),
+            PutSnapshot(snapshot("started from", created_at=OLD, kind="saved"), b""),
+            PutSnapshot(snapshot("waiting", created_at=OLD, kind="recording"), b""),
+            PutSnapshot(snapshot("over", created_at=OLD, kind="recording"), b""),
             PutSnapshot(snapshot("young", created_at=YOUNG), b""),
+            PutSnapshot(snapshot("young saved", created_at=YOUNG, kind="saved"), b""),
             PutSession(session(head="head")),
+            put_session("s2", template="started from"),
         ]
         await store.write("t1", [put_session(), *aged])
-        assert await collect(store, "t1", RULES, NOW) == Collected(runs=1, snapshots=1, approvals=1, idempotency=1, audit=2)
+        expected = Collected(runs=1, snapshots=3, approvals=1, idempotency=1, audit=2)
+        assert await collect(store, "t1", RULES, NOW, dry=True) == expected
+        assert len((await store.runs("t1")).items) == 3 and len(await store.audit("t1")) == 3, "nothing has gone yet"
+        assert await collect(store, "t1", RULES, NOW) == expected
         assert {one.id for one in await store.runs("t1")} == {"young", "waiting"}
-        assert {one.id for one in await store.snapshots("t1")} == {"base", "head", "template", "saved", "young"}
+        assert {one.id for one in await store.snapshots("t1")} == {
+            "base", "head", "template", "saved", "started from", "waiting", "young", "young saved",
+        }  # fmt: skip
         verdicts = {one.id: one.verdict for one in await store.approvals("t1")}
         assert verdicts == {"young": "rejected", "always": "approved", "pending": None, "due": "expired"}
         assert await store.idempotency("t1", "old") is None and await store.idempotency("t1", "young") is not None
         assert [one.kind for one in await store.audit("t1")] == ["young", audit.CHECKPOINT]
         assert (await audit.verify(store, "t1")).ok
-        assert await collect(store, "t1", RULES, NOW) == Collected(runs=0, snapshots=0, approvals=0, idempotency=0, audit=0)
+        assert await collect(store, "t1", RULES, NOW) == Collected()
 
     engine.run(scenario)
 
@@ -80,7 +98,47 @@ def test_a_chain_of_old_snapshots_goes_from_its_tip_down(engine: Engine) -> None
     async def scenario(store: Store) -> None:
         chain = [snapshot(f"p{n}", base=f"p{n - 1}" if n else None, created_at=OLD + n) for n in range(5)]
         await store.write("t1", [put_session(), *(PutSnapshot(one, b"x") for one in chain)])
+        assert (await collect(store, "t1", RULES, NOW, dry=True)).snapshots == 5
         assert (await collect(store, "t1", RULES, NOW)).snapshots == 5
+
+    engine.run(scenario)
+
+
+def test_more_old_things_than_a_page_has_all_go(engine: Engine) -> None:
+    async def scenario(store: Store) -> None:
+        answers: list[Change] = [PutIdempotency(f"k{n}", "q", OLD + n, b"x") for n in range(120)]
+        await store.write("t1", [put_session(), *answers, *(PutRun(run(f"r{n}")) for n in range(1200))])
+        expected = Collected(runs=1200, idempotency=120)
+        assert await collect(store, "t1", RULES, NOW, dry=True) == expected
+        assert await collect(store, "t1", RULES, NOW) == expected
+        assert not (await store.runs("t1")).items and not (await store.idempotencies("t1")).items
+
+    engine.run(scenario)
+
+
+def test_what_is_to_be_kept_for_ever_stays(engine: Engine) -> None:
+    async def scenario(store: Store) -> None:
+        rules = Retention(
+            runs_ms=None,
+            loose_snapshots_ms=None,
+            unlabelled_snapshots_ms=None,
+            approvals_ms=None,
+            idempotency_ms=None,
+            audit_ms=None,
+        )
+        await store.write("t1", [put_session(), PutRun(run("old")), PutIdempotency("old", "q", OLD, b"")])
+        await store.write("t1", [PutSnapshot(snapshot("loose"), b""), AppendAudit(at=OLD, kind="old")])
+        assert await collect(store, "t1", rules, NOW + 10**12) == Collected()
+
+    engine.run(scenario)
+
+
+def test_what_goes_with_a_session_is_not_counted_twice(engine: Engine) -> None:
+    async def scenario(store: Store) -> None:
+        await store.write("t1", [put_session(), put_session("s2"), PutRun(run("with it", "s2")), PutRun(run("by itself"))])
+        await store.write("t1", [PutSnapshot(snapshot("with it", "s2"), b""), PutSnapshot(snapshot("loose"), b"")])
+        found = await collect(store, "t1", RULES, NOW, dry=True, gone=frozenset({"s2"}))
+        assert found == Collected(runs=1, snapshots=1)
 
     engine.run(scenario)
 

@@ -98,6 +98,21 @@ def test_a_killed_worker_costs_what_was_under_way_and_is_replaced(with_pool: Poo
     with_pool(act)
 
 
+def test_a_worker_that_crashes_is_told_of_in_the_log_and_one_that_is_killed_is_not(
+    with_pool: Pool, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def act(workers: ProcessWorkers) -> None:
+        for sent in (signal.SIGKILL, signal.SIGABRT):
+            pid = await _pid(workers, "acme")
+            os.kill(pid, sent)
+            while pid in workers._processes:
+                await asyncio.sleep(0.005)
+
+    with_pool(act)
+    told = [one.getMessage() for one in caplog.records if one.name == "hatchway.workers"]
+    assert told == ["a worker's process ended by itself, with status -6"]
+
+
 def test_a_run_that_waits_goes_on_in_another_process(with_pool: Pool) -> None:
     async def act(workers: ProcessWorkers) -> None:
         async def suspend(name: str, args: list[Any], kwargs: dict[str, Any]) -> CallReply:

@@ -71,11 +71,11 @@
     if (/^(\.\.?(\/|$)|\/|file:)/.test(name)) {
       const path = name.startsWith("file:") ? decodeURIComponent(new URL(name).pathname) : hooks.path.resolve(directory, name);
       const found = findFile(path) ?? (native.stat(path, true) !== null ? packageEntry(path) : undefined);
-      if (found === undefined) throw notFound(`Cannot find module '${path}' imported from ${base}`, false);
+      if (found === undefined) throw notFound(`Cannot find module '${path}' imported from ${base || native.programName()}`, false);
       return found;
     }
     const found = findPackage(name, directory);
-    if (found === undefined) throw notFound(`Cannot find package '${name}' imported from ${base}`, true);
+    if (found === undefined) throw notFound(`Cannot find package '${name}' imported from ${base || native.programName()}`, true);
     return found;
   };
 

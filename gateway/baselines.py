@@ -1,0 +1,72 @@
+"""The operator's own policies, read from files when the service starts: the default, and the base that others narrow.
+
+Rules: a file that cannot be used is a `ConfigurationError` that says why; a service whose policy is wrong does not start. The
+programs of the default's hooks lie beside it and are read with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from gateway.compiling import compile_here, policy_of
+from gateway.configuration import ConfigurationError
+from gateway.errors import GatewayError
+from policy import Policy, PolicyError
+from policy.catalog import Catalog
+from policy.loading import Folder
+
+_SAMPLE: Final = Path(__file__).parent / "samples" / "default.hatch"
+
+
+class Default(msgspec.Struct, frozen=True):
+    """A policy and the programs of its hooks, by name."""
+
+    policy: Policy
+    programs: Mapping[str, bytes]
+
+
+def load_default(path: str, catalog: Catalog) -> Default:
+    """The operator's default policy: a file, or the one that comes with Hatchway. One that pins a catalog of its own keeps it."""
+    main = Path(path) if path else _SAMPLE
+    pins = re.match(r"(?:\s|#[^\n]*\n)*policy[^\n]*\bcatalog\b", _text_of(main))
+    try:
+        policy = Policy.load(main, catalog=None if pins else catalog)
+    except PolicyError as error:
+        raise ConfigurationError(f"the policy {main} is refused: {error}") from None
+    return Default(policy, _programs_of(policy, main))
+
+
+def _programs_of(policy: Policy, main: Path) -> dict[str, bytes]:
+    folder, found = Folder(main.parent), dict[str, bytes]()
+    for hook in policy.ir.hooks:
+        if hook.executor != "webhook":
+            program = folder.read(hook.program)
+            if program is None:
+                raise ConfigurationError(f"the policy {main} has a hook {hook.name} whose program is not there: {hook.program}")
+            found[hook.program] = program
+    return found
+
+
+def load_base(path: str) -> tuple[str, str] | None:
+    """The operator's base: its name and its text."""
+    if not path:
+        return None
+    text = _text_of(Path(path))
+    try:
+        return policy_of(compile_here({Path(path).name: text}, Path(path).name)).name, text
+    except GatewayError as error:
+        raise ConfigurationError(f"the policy {path} is refused: {error}") from None
+
+
+def _text_of(file: Path) -> str:
+    try:
+        return file.read_text("utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"cannot read the policy {file}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"the policy {file} is not UTF-8 text") from None

@@ -1,0 +1,154 @@
+"""`hatchway run --policy FILE`: a local run under a policy.
+
+How: a whole gateway in this process, with its store in memory and the policy as its default, that runs one program and is gone.
+So nothing is decided here: whether the program may run and with which limits, which built-in capabilities it may call, where it
+may connect, which files may be copied in and out, what hooks do to it, is decided where the gateway decides it.
+
+Rules: a refusal is a result with the contract's code, and nothing was run. There is nobody to ask: a run that would wait for an
+approval ends with WAITING_FOR_APPROVAL. Facts that the policy asks about are the command line's (`--fact`); whoever types them
+owns the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import getpass
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from gateway.configuration import ConfigurationError
+from gateway.errors import GatewayError
+from gateway.events import STREAMS
+from gateway.policies import now_ms
+from gateway.records import Principal, Run, Tenant
+from gateway.runs import RunBody
+from gateway.service import Service
+from gateway.sessions import CreateSession
+from gateway.stores.interface import PutTenant
+from gateway.stores.memory import MemoryStore
+from hatchway.cli import complain, show_progress
+from hatchway.running import parse_pair, write_output
+from policy import PolicyError
+from sandbox.errors import RequestError
+from sandbox.images import images
+from sandbox.sealing import Keys
+from sandbox.session import failure
+from sandbox.wire import DEFAULT_LIMITS, Diagnostic, Language, RunResult, RunStatus, Severity
+from sandbox.workers.local import LocalWorkers
+
+TENANT: Final = "local"
+_SESSION: Final = "local"
+_NOBODY: Final = "a local run has nobody to ask: run it through a gateway (hatchway remote run)"
+
+
+def run(options: argparse.Namespace, body: RunBody, limits: dict[str, int]) -> RunResult:
+    for name in ("template", "metered"):
+        if getattr(options, name):
+            raise RequestError("INVALID_ARGUMENT", f"--{name} does not go together with --policy")
+    guest = Language.JAVASCRIPT if body.language is Language.TYPESCRIPT else body.language or Language.PYTHON
+    images.get(guest.value, progress=show_progress)
+    try:
+        return asyncio.run(_run(options, body, limits))
+    except PolicyError as error:
+        raise RequestError("INVALID_ARGUMENT", f"--fact: {error}", "hatchway policy catalog shows what there is") from None
+    except ConfigurationError as error:
+        raise RequestError("INVALID_ARGUMENT", str(error), f"hatchway policy check {options.policy}") from None
+    except GatewayError as refused:
+        return failure(refused.error)
+
+
+async def _run(options: argparse.Namespace, body: RunBody, limits: dict[str, int]) -> RunResult:
+    facts = dict(parse_pair("--fact", pair, "--fact tenant=acme") for pair in options.fact)
+    if not facts.get("tenant", TENANT):
+        raise RequestError("INVALID_ARGUMENT", "--fact tenant= names nobody", "for example --fact tenant=acme")
+    async with _gateway(options.policy, facts) as (service, principal):
+        about = {name.removeprefix("session."): value for name, value in facts.items() if name.startswith("session.")}
+        asked = CreateSession(
+            id=_SESSION,
+            language=body.language or Language.PYTHON,
+            limits=msgspec.structs.replace(DEFAULT_LIMITS, **limits),
+            facts=about,
+        )
+        await service.sessions.create(principal, asked)
+        for pair in options.file:
+            host, _, guest = pair.partition(":")
+            await service.workspace.write(principal, _SESSION, guest or Path(host).name, _read(Path(host)))
+        result = await _watch(service, principal, body, live=not options.json)
+        for pair in options.get:
+            await _get(service, principal, pair)
+        await service.sessions.delete(principal, _SESSION)
+        return result
+
+
+@asynccontextmanager
+async def _gateway(policy: str, facts: dict[str, Any]) -> AsyncIterator[tuple[Service, Principal]]:
+    now, own = now_ms(), {"tenant", "plan", "user"}
+    tenant = Tenant(
+        id=str(facts.get("tenant", TENANT)),
+        plan=str(facts.get("plan", "team")),
+        facts={name: value for name, value in facts.items() if name not in own and not name.startswith("session.")},
+        created_at=now,
+        updated_at=now,
+    )
+    principal = Principal(tenant=tenant.id, role="operator", user=str(facts.get("user", getpass.getuser())))
+    store = MemoryStore()
+    service = Service(store, LocalWorkers(), Keys.of(secrets.token_bytes(32)), default=policy)
+    try:
+        await store.write(tenant.id, [PutTenant(tenant=tenant)])
+        await service.start()
+        yield service, principal
+    finally:
+        await service.stop(0)
+
+
+async def _watch(service: Service, principal: Principal, body: RunBody, *, live: bool) -> RunResult:
+    """Run it, and show what it writes as it comes; what a hook had to look at first, at the end."""
+    begun = await service.runs.start(principal, _SESSION, body)
+    feed = service.runs.watch(principal.tenant, begun.id)
+    assert feed is not None
+    shown = False
+    async for event in feed.events():
+        if event.kind in STREAMS and live:
+            write_output(STREAMS.index(event.kind), event.data.encode())
+            shown = True
+    done: Run = await service.runs.get(principal, begun.id)
+    assert done.result is not None
+    if live and not shown:
+        for stream, text in enumerate((done.result.stdout, done.result.stderr)):
+            write_output(stream, text.encode())
+    return _refused(done.result)
+
+
+def _refused(result: RunResult) -> RunResult:
+    """What nobody allowed, as the command line tells it."""
+    if result.error is not None and result.error.code == "HOOK_BLOCKED":
+        return msgspec.structs.replace(result, status=RunStatus.PERMISSION_DENIED)
+    if result.status is not RunStatus.WAITING_FOR_APPROVAL or result.error is None:
+        return result
+    error = msgspec.structs.replace(result.error, hint=_NOBODY)
+    said = Diagnostic(severity=Severity.ERROR, code=error.code, message=error.message, hint=_NOBODY)
+    return msgspec.structs.replace(result, error=error, diagnostics=[said])
+
+
+def _read(host: Path) -> bytes:
+    try:
+        return host.read_bytes()
+    except OSError as error:
+        raise RequestError("INVALID_ARGUMENT", f"cannot copy {host} into the sandbox: {error.strerror}") from None
+
+
+async def _get(service: Service, principal: Principal, pair: str) -> None:
+    guest, _, host = pair.partition(":")
+    try:
+        _, data = await service.workspace.read_bytes(principal, _SESSION, guest)
+        Path(host or Path(guest).name).write_bytes(data)
+    except GatewayError as refused:
+        complain(f"cannot copy {guest} out of the sandbox: {refused}", refused.error.hint)
+    except OSError as error:
+        complain(f"cannot copy {guest} out of the sandbox: {error}")
