@@ -53,3 +53,17 @@ def test_figures_left_open_are_shown_and_closed() -> None:
         second = box.run("plt.get_fignums()")
     assert [display.mime for display in first.displays] == ["image/png", "image/png"]
     assert second.result == [] and second.displays == []
+
+
+def test_series_is_shown_as_a_table_is() -> None:
+    with hatchway.Sandbox(limits=GENEROUS) as box:
+        result = box.run("import pandas as pd\npd.Series([1.5, 2.5], name='weight')")
+    assert result.error is None and [display.mime for display in result.displays] == ["text/html"]
+    assert "weight" in result.displays[0].data and "2.5" in result.displays[0].data
+
+
+def test_wait_longer_than_the_limit_ends_with_the_limit() -> None:
+    with hatchway.Sandbox() as box:
+        box.run("import threading")
+        result = box.run("threading.Event().wait(3600)", limits={"wall_ms": 100})
+    assert result.error is not None and result.error.code == "TIMEOUT_WALL"

@@ -1,4 +1,4 @@
-/* b_declare.c - declare, typeset, local, export, readonly, unset: attributes and values of variables. */
+/* b_declare.c - declare, typeset, local, export, readonly: attributes and values of variables. */
 #include "builtins.h"
 #include "declare.h"
 #include <stdlib.h>
@@ -140,7 +140,10 @@ static int show_functions(decl *d, int argc, char **argv, int at)
     strbuf b = { .a = &sh.tmp };
     if (at >= argc) {
         for (size_t i = 0; i < n; i++) {
-            if (d->names_only) sb_printf(&b, "declare -f%s %s\n", f[i]->exported ? "x" : "", f[i]->name);
+            if ((d->on & V_EXPORT && !f[i]->exported) || (d->on & V_READONLY && !f[i]->readonly)) continue;
+            if (d->names_only)
+                sb_printf(&b, "declare -f%s%s%s %s\n", f[i]->readonly ? "r" : "", f[i]->traced ? "t" : "",
+                          f[i]->exported ? "x" : "", f[i]->name);
             else {
                 print_function(&b, f[i]);
                 if (f[i]->exported && d->on & V_EXPORT) sb_printf(&b, "declare -fx %s\n", f[i]->name);
@@ -279,7 +282,7 @@ static int one_name(decl *d, char *arg, assign *array)
         if (!strcmp(value, name) && !make_local) {
             ok = false;
             b_error(d->who, 1, "%s: nameref variable self references not allowed", name);
-        } else if (*value && !name_len(value)) {
+        } else if (*value && (!name_len(value) || !strchr("[", value[name_len(value)]))) {
             ok = false;
             b_error(d->who, 1, "`%s': invalid variable name for name reference", value);
         } else var_put(v, value);
@@ -317,13 +320,11 @@ int b_declare(int argc, char **argv)
     int i = 1;
     if (!strcmp(argv[0], "export")) d.on = V_EXPORT;
     if (!strcmp(argv[0], "readonly")) d.on = V_READONLY;
-    if (!strcmp(argv[0], "local")) {
-        if (!sh.depth || !sh.frames) return b_error("local", 1, "can only be used in a function");
-    }
     bool exporting = argv[0][0] == 'e', freezing = argv[0][0] == 'r';
     const char *letters = exporting ? "fnp" : freezing ? "aAfp" : "aAcfFgiIlnprtux";
     bool in_function = false;
     for (frame *f = sh.frames; f; f = f->up) if (f->func) { in_function = true; break; }
+    if (!strcmp(argv[0], "local") && !in_function) return b_error("local", 1, "can only be used in a function");
     d.local = !exporting && !freezing && in_function;
     for (; i < argc && (argv[i][0] == '-' || argv[i][0] == '+') && argv[i][1]; i++) {
         if (!strcmp(argv[i], "--")) { i++; break; }
@@ -365,86 +366,6 @@ int b_declare(int argc, char **argv)
         }
         if (one_name(&d, argv[i], arg_assign(i))) status = 1;
         if (sh.unwind) return status ? status : 1;
-    }
-    return status;
-}
-
-static int unset_element(char *arg, size_t n)
-{
-    slot *s = slot_find(arena_strndup(&sh.tmp, arg, n));
-    size_t len = strlen(arg);
-    char *sub = arena_strndup(&sh.tmp, arg + n + 1, len - n - 2), *unused;
-    if (!s) return 0;
-    var *v = var_deref(&s, &unused);
-    if (!v) return 0;
-    if (v->flags & V_READONLY) return b_error("unset", 1, "%s: cannot unset: readonly variable", s->name);
-    if (v->flags & V_ASSOC) {
-        if (strpbrk(sub, "$`") && !expand_string(sub, '"', &sub)) return 1;   /* unset 'm[$k]' */
-        v = var_writable(s, -1);
-        assoc_unset(v->u.h, sub);
-        return 0;
-    }
-    if (!strcmp(sub, "@") || !strcmp(sub, "*")) {
-        if (!(v->flags & V_ARRAY)) return var_unset(s, 0) ? 0 : 1;
-        v = var_writable(s, -1);
-        while (v->u.a->n) arr_unset(v->u.a, v->u.a->e[v->u.a->n - 1].key);
-        return 0;
-    }
-    int64_t i;
-    if (!arith_eval_text(sub, &i)) return 1;
-    if (!(v->flags & V_ARRAY)) {
-        if (i == 0) return var_unset(s, 0) ? 0 : 1;
-        return b_error("unset", 1, "%s: not an array variable", s->name);
-    }
-    if (i < 0) i += arr_next(v->u.a);
-    if (i < 0) return b_error("unset", 1, "[%s]: bad array subscript", sub);
-    v = var_writable(s, -1);
-    arr_unset(v->u.a, i);
-    return 0;
-}
-
-int b_unset(int argc, char **argv)
-{
-    opts o = OPTS("unset [-f] [-v] [-n] [name ...]");
-    bool functions = false, vars = false, ref = false;
-    int status = 0;
-    for (int c; (c = next_opt(&o, "fvn"));) {
-        if (c == '?') return 2;
-        if (c == 'f') functions = true; else if (c == 'v') vars = true; else ref = true;
-    }
-    for (int i = o.at; i < argc; i++) {
-        size_t n = name_len(argv[i]);
-        if (functions) {
-            func *f = func_find(argv[i]);
-            if (f && f->readonly) status = b_error("unset", 1, "%s: cannot unset: readonly function", argv[i]);
-            else func_unset(argv[i]);
-            continue;
-        }
-        if (n && argv[i][n] == '[' && argv[i][strlen(argv[i]) - 1] == ']') {
-            if (unset_element(argv[i], n)) status = 1;
-            continue;
-        }
-        if (!n || argv[i][n]) {
-            if (!vars) {
-                func_unset(argv[i]);
-                continue;
-            }
-            status = b_error("unset", 1, "`%s': not a valid identifier", argv[i]);
-            continue;
-        }
-        slot *s = slot_find(argv[i]);
-        char *sub = NULL;
-        if (s && !ref && s->top && s->top->flags & V_NAMEREF) {
-            var_deref(&s, &sub);
-            if (sub) {
-                strbuf b = { .a = &sh.tmp };
-                sb_printf(&b, "%s[%s]", s->name, sub);
-                if (unset_element(sb_str(&b), strlen(s->name))) status = 1;
-                continue;
-            }
-        }
-        if (s && s->top) { if (!var_unset(s, 0)) status = 1; }
-        else if (!vars) func_unset(argv[i]);
     }
     return status;
 }

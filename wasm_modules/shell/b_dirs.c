@@ -22,7 +22,11 @@ static char *logical(const char *base, const char *path)
         sb_puts(&b, part);
     }
     if (!b.len) sb_putc(&b, '/');
-    return sb_str(&b);
+    const char *start = path[0] == '/' ? path : base;
+    if (start[0] != '/' || start[1] != '/' || start[2] == '/') return sb_str(&b);
+    strbuf twice = { .a = &sh.tmp };               /* two slashes in front, and only two, are kept */
+    sb_printf(&twice, "/%s", sb_str(&b));
+    return sb_str(&twice);
 }
 
 static void set_cwd(const char *path)
@@ -109,6 +113,8 @@ int b_cd(int argc, char **argv)
         }
     }
     if (physical) to = real_path(to);
+    const char *named = sh.shopt[S_CDABLE_VARS] && is_name(to) ? var_get(to) : NULL;
+    if (named && change("cd", to, true) && change("cd", named, true) == 0) return out_printf("%s\n", sh.cwd) < 0;
     int status = change("cd", to, false);
     if (status == 0 && print) out_printf("%s\n", sh.cwd);
     return status;
@@ -153,14 +159,15 @@ int b_dirs(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if ((argv[i][0] == '+' || argv[i][0] == '-') && argv[i][1] >= '0' && argv[i][1] <= '9') {
             int k = atoi(argv[i] + 1);
-            if (k > sh.ndirs) return b_error("dirs", 1, "%s: directory stack index out of range", argv[i]);
+            if (k > sh.ndirs && !sh.ndirs) return b_error("dirs", 1, "directory stack empty");
+            if (k > sh.ndirs) return b_error("dirs", 1, "%s: directory stack index out of range", argv[i] + 1);
             pick = argv[i][0] == '+' ? k : sh.ndirs - k;
             continue;
         }
         for (char *c = argv[i] + 1; *c; c++) {
             if (*c == 'c') { own_dirs(); for (int k = 0; k < sh.ndirs; k++) free(sh.dirs[k]); sh.ndirs = 0; return 0; }
             if (*c == 'l') full = true; else if (*c == 'p') lines = true; else if (*c == 'v') lines = numbers = true;
-            else { b_error("dirs", 2, "%s: invalid option", argv[i]); return b_usage("dirs", "dirs [-clpv] [+N] [-N]"); }
+            else { b_error("dirs", 2, "%s: invalid number", argv[i]); return b_usage("dirs", "dirs [-clpv] [+N] [-N]"); }
         }
     }
     if (pick >= 0) { out_printf("%s\n", full ? entry(pick) : with_tilde(entry(pick))); return 0; }
@@ -198,6 +205,7 @@ int b_pushd(int argc, char **argv)
     }
     if ((argv[i][0] == '+' || argv[i][0] == '-') && argv[i][1] >= '0' && argv[i][1] <= '9') {
         int k = atoi(argv[i] + 1), total = sh.ndirs + 1;
+        if (k >= total && !sh.ndirs) return b_error("pushd", 1, "directory stack empty");
         if (k >= total) return b_error("pushd", 1, "%s: directory stack index out of range", argv[i]);
         if (argv[i][0] == '-') k = total - 1 - k;
         char **all = arena_alloc(&sh.tmp, (size_t)total * sizeof *all);
@@ -206,6 +214,10 @@ int b_pushd(int argc, char **argv)
         own_dirs();
         for (int j = 0; j < sh.ndirs; j++) { free(sh.dirs[j]); sh.dirs[j] = xstrdup(all[total - 1 - j]); }
         return show();
+    }
+    if (argv[i][0] == '-' && argv[i][1] && strcmp(argv[i - 1], "--")) {
+        b_error("pushd", 2, "%s: invalid number", argv[i]);
+        return b_usage("pushd", "pushd [-n] [+N | -N | dir]");
     }
     char *here = arena_strdup(&sh.tmp, sh.cwd);
     if (stay) { push_dir(logical(sh.cwd, argv[i])); return show(); }
@@ -216,8 +228,13 @@ int b_pushd(int argc, char **argv)
 
 int b_popd(int argc, char **argv)
 {
+    bool counted = argc > 1 && argv[1][0] && strchr("+-", argv[1][0]) && argv[1][1] >= '0' && argv[1][1] <= '9';
+    if (argc > 1 && strcmp(argv[1], "-n") && strcmp(argv[1], "--") && !counted) {
+        b_error("popd", 2, argv[1][0] == '-' ? "%s: invalid number" : "%s: invalid argument", argv[1]);
+        return b_usage("popd", "popd [-n] [+N | -N]");
+    }
     if (!sh.ndirs) return b_error("popd", 1, "directory stack empty");
-    if (argc > 1 && (argv[1][0] == '+' || argv[1][0] == '-') && argv[1][1] >= '0' && argv[1][1] <= '9') {
+    if (counted) {
         int k = atoi(argv[1] + 1), total = sh.ndirs + 1;
         if (k >= total) return b_error("popd", 1, "%s: directory stack index out of range", argv[1]);
         if (argv[1][0] == '-') k = total - 1 - k;

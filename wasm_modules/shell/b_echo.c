@@ -1,5 +1,6 @@
 /* b_echo.c - echo and printf. */
 #include "builtins.h"
+#include "lookup.h"
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -32,12 +33,29 @@ int b_echo(int argc, char **argv)
 
 /* ---- printf ---- */
 
-typedef struct { strbuf out; char **argv; int argc, at; int status; bool stop, used; } pf;
+typedef struct { strbuf out; char **argv; int argc, at; int status; bool stop, used, to_variable; } pf;
+
+/* Before a message: what comes before it is seen before it. */
+static void show_so_far(pf *p)
+{
+    if (p->to_variable || !p->out.len) return;
+    out_write(p->out.s, p->out.len);
+    p->out.len = 0;
+}
 
 static char *next_arg(pf *p)
 {
     if (p->at < p->argc) { p->used = true; return p->argv[p->at++]; }
     return NULL;
+}
+
+static void bad_number(pf *p, const char *s)
+{
+    const char *digits = s + (*s == '-' || *s == '+');
+    bool zero = digits[0] == '0', hex = zero && (digits[1] == 'x' || digits[1] == 'X');
+    show_so_far(p);
+    bool octal = zero && digits[1] >= '0' && digits[1] <= '9';
+    b_error("printf", 1, "%s: invalid %snumber", s, hex ? "hex " : octal ? "octal " : "");
 }
 
 static int64_t arg_int(pf *p, bool is_unsigned)
@@ -47,8 +65,9 @@ static int64_t arg_int(pf *p, bool is_unsigned)
     if (*s == '\'' || *s == '"') { uint32_t c; utf8_next(s + 1, &c); return (int64_t)c; }
     errno = 0;
     int64_t v = is_unsigned && *s != '-' ? (int64_t)strtoull(s, &end, 0) : strtoll(s, &end, 0);
-    if (*end || end == s) { b_error("printf", 1, "%s: invalid number", s); p->status = 1; }
-    else if (errno == ERANGE) { b_error("printf", 1, "warning: %s: Numerical result out of range", s); }
+    bool far = errno == ERANGE && !end[strspn(end, "0123456789")];
+    if (!far && (*end || end == s)) { bad_number(p, s); p->status = 1; }
+    else if (far) { show_so_far(p); b_error("printf", 1, "warning: %s: Numerical result out of range", s); }
     return v;
 }
 
@@ -58,7 +77,7 @@ static double arg_double(pf *p)
     if (!s || !*s) return 0;
     if (*s == '\'' || *s == '"') { uint32_t c; utf8_next(s + 1, &c); return (double)c; }
     double v = strtod(s, &end);
-    if (*end || end == s) { b_error("printf", 1, "%s: invalid number", s); p->status = 1; }
+    if (*end || end == s) { show_so_far(p); b_error("printf", 1, "%s: invalid number", s); p->status = 1; }
     return v;
 }
 
@@ -74,18 +93,28 @@ static void padded(pf *p, const char *s, size_t n, const char *flags, int width,
     if (left) for (size_t i = 0; i < pad; i++) sb_putc(&p->out, ' ');
 }
 
+/* %(...)T: the tool date knows the formats and, from TZ, the zone. */
 static void format_time(pf *p, const char *spec, size_t n, const char *flags, int width, int precision)
 {
-    char *fmt = arena_strndup(&sh.tmp, spec, n), text[512];
-    char *s = next_arg(p);
+    char when_text[32], *s = next_arg(p);
     int64_t when = -1;
-    if (s && !parse_int(s, &when)) { b_error("printf", 1, "%s: invalid number", s); p->status = 1; when = 0; }
-    time_t t = when == -1 ? time(NULL) : when == -2 ? (time_t)(sh.start_us / 1000000) : (time_t)when;
-    struct tm tm;
-    if (!localtime_r(&t, &tm)) return;
-    if (!*fmt) fmt = "%X";
-    size_t len = strftime(text, sizeof text, fmt, &tm);
-    padded(p, text, len, flags, width, precision);
+    if (s && !parse_int(s, &when)) { show_so_far(p); b_error("printf", 1, "%s: invalid number", s); p->status = 1; when = 0; }
+    if (when == -1) when = time(NULL);
+    else if (when == -2) when = sh.start_us / 1000000;
+    snprintf(when_text, sizeof when_text, "@%lld", (long long)when);
+    strbuf format = { .a = &sh.tmp };
+    sb_putc(&format, '+');
+    if (n) sb_add(&format, spec, n); else sb_puts(&format, "%X");
+    char *argv[] = { "date", "-d", when_text, sb_str(&format), NULL };
+    io *pipe = io_pipe(), *out = io_ref(fd_get(1));
+    fd_set_io(1, io_ref(pipe));
+    const tool_entry *date = tool_find("date");
+    if (date) run_tool(date, 4, argv);
+    fd_set_io(1, out);
+    size_t len;
+    const char *text = io_bytes(pipe, &len);
+    padded(p, text, len ? len - 1 : 0, flags, width, precision);
+    io_unref(pipe);
 }
 
 static void format_b(pf *p, const char *s, const char *flags, int width, int precision)
@@ -177,6 +206,7 @@ static const char *conversion(pf *p, const char *s)
     }   /* fall through */
     default:
     bad:
+        show_so_far(p);
         if (!c) { b_error("printf", 1, "`%s': missing format character", from - 1); }
         else b_error("printf", 1, "`%c': invalid format character", c);
         p->status = 1;
@@ -209,7 +239,7 @@ int b_printf(int argc, char **argv)
             return b_error("printf", 2, "`%s': not a valid identifier", name);
     }
     if (o.at >= argc) return b_usage("printf", o.usage);
-    pf p = { .out = { .a = &sh.tmp }, .argv = argv, .argc = argc, .at = o.at + 1 };
+    pf p = { .out = { .a = &sh.tmp }, .argv = argv, .argc = argc, .at = o.at + 1, .to_variable = name };
     do {
         p.used = false;
         format_once(&p, argv[o.at]);

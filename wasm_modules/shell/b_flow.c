@@ -16,7 +16,7 @@ int b_break(int argc, char **argv)
         sh_exit(128);
         return 128;
     }
-    if (argc > 2) { b_error(argv[0], 1, "too many arguments"); sh.unwind = UW_BREAK; sh.unwind_count = sh.loop_depth; return 1; }
+    if (argc > 2) { b_error(argv[0], 1, "too many arguments"); sh_abandon(1); return 1; }
     if (n <= 0) {
         b_error(argv[0], 1, "%s: loop count out of range", argv[1]);
         sh.unwind = UW_BREAK;
@@ -33,7 +33,7 @@ int b_return(int argc, char **argv)
     int64_t n = sh.status;
     if (!sh.frames) return b_error("return", 2, "can only `return' from a function or sourced script");
     if (argc > 1 && !parse_int(argv[1], &n)) { b_error("return", 2, "%s: numeric argument required", argv[1]); n = 2; }
-    if (argc > 2) return b_error("return", 1, "too many arguments");
+    if (argc > 2) { b_error("return", 1, "too many arguments"); sh_abandon(1); return 1; }
     sh.unwind = UW_RETURN;
     sh.before_return = sh.status;
     sh.exit_status = (int)(n & 255);
@@ -53,7 +53,9 @@ int b_logout(int argc, char **argv) { (void)argc; (void)argv; return b_error("lo
 
 int b_eval(int argc, char **argv)
 {
-    int i = argc > 1 && !strcmp(argv[1], "--") ? 2 : 1;
+    opts o = OPTS("eval [arg ...]");
+    if (next_opt(&o, "")) return 2;
+    int i = o.at;
     strbuf b = { .a = &sh.tmp };
     for (int k = i; k < argc; k++) { if (k > i) sb_putc(&b, ' '); sb_puts(&b, argv[k]); }
     if (!b.len) return 0;
@@ -86,10 +88,12 @@ static char *file_in_path(const char *name)
 
 int b_source(int argc, char **argv)
 {
-    int i = argc > 1 && !strcmp(argv[1], "--") ? 2 : 1;
+    opts o = OPTS(argv[0][0] == '.' ? ". filename [arguments]" : "source filename [arguments]");
+    if (next_opt(&o, "")) return 2;
+    int i = o.at;
     if (i >= argc) {
         b_error(argv[0], 2, "filename argument required");
-        return b_usage(argv[0], argv[0][0] == '.' ? ". filename [arguments]" : "source filename [arguments]");
+        return b_usage(argv[0], o.usage);
     }
     char *path = argv[i];
     struct stat st;
@@ -118,8 +122,10 @@ int b_source(int argc, char **argv)
     if (argc > i + 1) { sh.args = argv + i + 1; sh.nargs = argc - i - 1; sh.own_args = NULL; }
     int status = exec_text(text, len, NULL, 1);
     if (sh.unwind == UW_RETURN) { sh.unwind = 0; status = sh.exit_status; }
-    if (argc > i + 1) {
-        if (sh.own_args && sh.own_level == sh.level) { for (char **a = sh.own_args; *a; a++) free(*a); free(sh.own_args); }
+    if (sh.traps[TRAP_RETURN] && !sh.unwind) run_trap(TRAP_RETURN);
+    if (argc > i + 1 && sh.own_args && sh.own_level == sh.level) {   /* the file has used set --: that stays */
+        if (own && own_level == sh.level) { for (char **a = own; *a; a++) free(*a); free(own); }
+    } else if (argc > i + 1) {
         sh.args = args;
         sh.nargs = nargs;
         sh.own_args = own;
@@ -134,21 +140,51 @@ int b_source(int argc, char **argv)
     return status;
 }
 
+static bool exported(slot *s, var *v) { (void)s; return v->flags & V_EXPORT; }
+
+/* What stands in the way of running the file, said as exec says it; 0: nothing. */
+static int cannot_execute(const char *path)
+{
+    struct stat st;
+    if (command_path(path)) return 0;
+    strbuf full = { .a = &sh.tmp };
+    const char *why = NULL;
+    if (path[0] != '/') sb_printf(&full, "%s/", sh.cwd);
+    sb_puts(&full, strncmp(path, "./", 2) ? path : path + 2);
+    sb_str(&full);
+    if (stat(path, &st) < 0) { sh_error("%s: %s", full.s, strerror(errno)); return 127; }
+    if (S_ISDIR(st.st_mode)) why = "Is a directory";
+    else if (!executable(path, &st)) why = "Permission denied";
+    if (!why) return 0;
+    sh_error("%s: %s", full.s, why);
+    sh_error("exec: %s: cannot execute: %s", full.s, why);
+    return 126;
+}
+
 int b_exec(int argc, char **argv)
 {
-    int i = 1;
-    for (; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
-        if (!strcmp(argv[i], "--")) { i++; break; }
-        if (!strcmp(argv[i], "-a")) { i++; continue; }
-        if (strspn(argv[i] + 1, "cl") == strlen(argv[i] + 1)) continue;
-        b_error("exec", 2, "%s: invalid option", argv[i]);
-        return b_usage("exec", "exec [-cl] [-a name] [command [argument ...]] [redirection ...]");
+    opts o = OPTS("exec [-cl] [-a name] [command [argument ...]] [redirection ...]");
+    const char *name = NULL;
+    bool login = false, clear = false;
+    for (int c; (c = next_opt(&o, "cla:"));) {
+        if (c == '?') return 2;
+        if (c == 'a') name = o.arg; else if (c == 'l') login = true; else clear = true;
     }
+    int i = o.at, status;
     if (i >= argc) return 0;
-    int status;
-    if (strchr(argv[i], '/') || is_program_too(argv[i]) || (!builtin_find(argv[i]) && command_exists(argv[i])))
-        status = exec_argv(argc - i, argv + i, 1);
+    slot **v;
+    if (clear) for (size_t n = slots_all(&v, exported); n-- > 0;) var_writable(v[n], -1)->flags &= (uint16_t)~V_EXPORT;
+    const builtin *shell = is_program_too(argv[i]) ? builtin_find(argv[i]) : NULL;
+    if (strchr(argv[i], '/')) status = cannot_execute(argv[i]);
+    else if (shell || (!builtin_find(argv[i]) && command_exists(argv[i]))) status = 0;
     else { sh_error("exec: %s: not found", argv[i]); status = 127; }
+    if (!status && shell && shell->fn == b_bash && (name || login)) {
+        strbuf b = { .a = &sh.tmp };
+        sb_printf(&b, "%s%s", login ? "-" : "", name ? name : argv[i]);
+        argv[i] = sb_str(&b);
+        status = b_bash(argc - i, argv + i);
+    } else if (!status) status = exec_argv(argc - i, argv + i, 1);
+    else if (sh.shopt[S_EXECFAIL] && sh.level == sh.shell_level) return status;
     free(sh.traps[TRAP_EXIT]);
     sh.traps[TRAP_EXIT] = NULL;
     sh_exit(status);
@@ -168,7 +204,8 @@ int b_caller(int argc, char **argv)
     const char *source = f->up ? f->up->source : sh.is_command_string ? "environment" : sh.arg0;
     if (argc == 1) return out_printf("%d %s\n", f->call_line, sh.is_command_string && !f->up ? "NULL" : source) ? 1 : 0;
     if (!f->up && sh.is_command_string) return 1;
-    return out_printf("%d %s %s\n", f->call_line, f->up && f->up->func ? f->up->func : "main", source) ? 1 : 0;
+    const char *from = !f->up ? "main" : f->up->func ? f->up->func : "source";
+    return out_printf("%d %s %s\n", f->call_line, from, source) ? 1 : 0;
 }
 
 /* ---- traps ---- */
@@ -265,6 +302,7 @@ int b_kill(int argc, char **argv)
             if (!job_kill(pid, pid != sh.last_bg, sig)) status = b_error("kill", 1, "%s: no such job", argv[i]);
             continue;
         }
+        if (!*argv[i]) { status = b_error("kill", 1, "`': not a pid or valid job spec"); continue; }
         if (!parse_int(argv[i], &pid)) {
             status = b_error("kill", 1, "%s: arguments must be process or job IDs", argv[i]);
             continue;

@@ -4,17 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Running, and one that jobs shows here. */
+static bool shown(job *j) { return (j->level == sh.level || j->level == sh.jobs_level) && j->walk && !j->disowned; }
+
 /* The job that an argument names: a process id, or %1 %+ %- %text. NULL: there is none. */
 static job *named(const char *arg)
 {
     int64_t id;
     if (arg[0] != '%') return parse_int(arg, &id) ? job_find(id, false) : NULL;
-    if (parse_int(arg + 1, &id)) return job_find(id, true);
+    if (parse_int(arg + 1, &id)) {
+        job *j = job_find(id, true);
+        return j && !j->walk && j->waited ? NULL : j;
+    }
     int skip = arg[1] == '-';
     bool last = !arg[1] || !strcmp(arg, "%%") || !strcmp(arg, "%+") || !strcmp(arg, "%-");
     for (unsigned i = jobs_begun(); i-- > jobs_first();) {
         job *j = job_at(i);
-        if (j->level != sh.level || !j->walk) continue;
+        if (!shown(j)) continue;
         if (last && skip-- == 0) return j;
         if (last || !j->text) continue;
         if (arg[1] == '?' ? strstr(j->text, arg + 2) != NULL : !strncmp(j->text, arg + 1, strlen(arg + 1))) return j;
@@ -45,9 +51,10 @@ int b_wait(int argc, char **argv)
         if (argv[i][0] != '%' && !parse_int(argv[i], &id))
             return b_error("wait", 1, "`%s': not a pid or valid job spec", argv[i]);
         job *j = named(argv[i]);
-        status = j ? job_wait(j)
-                   : b_error("wait", 127, argv[i][0] == '%' ? "%s: no such job" : "pid %s is not a child of this shell", argv[i]);
+        const char *why = any || argv[i][0] == '%' ? "%s: no such job" : "pid %s is not a child of this shell";
+        status = j ? job_wait(j) : b_error("wait", 127, why, argv[i]);
         if (j && pid_var) var_set_int(pid_var, j->pid);
+        if (j) coprocess_waited(j->pid);
         if (sh.unwind) return sh.status;
         if (any) break;
     }
@@ -57,19 +64,30 @@ int b_wait(int argc, char **argv)
 int b_disown(int argc, char **argv)
 {
     opts o = OPTS("disown [-h] [-ar] [jobspec ... | pid ...]");
-    bool all = false;
+    bool all = false, keep = false;
     for (int c; (c = next_opt(&o, "ahr"));) {
         if (c == '?') return 2;
-        if (c != 'h') all = true;
+        if (c == 'h') keep = true; else all = true;
     }
-    if (all) return 0;
-    if (o.at >= argc) return named("%%") ? 0 : b_error("disown", 1, "current: no such job");
+    for (unsigned i = jobs_first(); all && o.at >= argc && i < jobs_begun(); i++)
+        if (shown(job_at(i)) && !keep) job_at(i)->disowned = true;
+    if (all && o.at >= argc) return 0;
     int status = 0;
-    for (int i = o.at; i < argc; i++) if (!named(argv[i])) status = b_error("disown", 1, "%s: no such job", argv[i]);
+    char *current[] = { "%%", NULL }, **names = o.at < argc ? argv + o.at : current;
+    for (; *names; names++) {
+        job *j = named(*names);
+        if (!j) status = b_error("disown", 1, "%s: no such job", o.at < argc ? *names : "current");
+        else if (!keep) j->disowned = true;
+    }
     return status;
 }
 
-int b_suspend(int argc, char **argv) { (void)argc; return b_error(argv[0], 1, "cannot suspend: no job control"); }
+int b_suspend(int argc, char **argv)
+{
+    opts o = OPTS("suspend [-f]");
+    for (int c; (c = next_opt(&o, "f"));) if (c == '?') return 2;
+    return b_error(argv[0], 1, "cannot suspend: no job control");
+}
 
 static void print_job(job *j, char how, char mark)
 {
@@ -83,12 +101,17 @@ int b_jobs(int argc, char **argv)
 {
     opts o = OPTS("jobs [-lnprs] [jobspec ...] or jobs -x command [args]");
     char how = 0;
-    for (int c; (c = next_opt(&o, "lnprs"));) { if (c == '?') return 2; if (c == 'p' || c == 'l') how = (char)c; }
+    bool none = false;
+    for (int c; (c = next_opt(&o, "lnprs"));) {
+        if (c == '?') return 2;
+        if (c == 'p' || c == 'l') how = (char)c;
+        if (c == 's') none = true;   /* no job is ever stopped */
+    }
     if (o.at < argc && !named(argv[o.at])) return b_error("jobs", 1, "%s: no such job", argv[o.at]);
     job *only = o.at < argc ? named(argv[o.at]) : NULL, *current = named("%+"), *previous = named("%-");
     for (unsigned i = jobs_first(); i < jobs_begun(); i++) {
         job *j = job_at(i);
-        if (j->level != sh.level || !j->walk || (only && j != only)) continue;
+        if (none || !shown(j) || (only && j != only)) continue;
         print_job(j, how, j == current ? '+' : j == previous ? '-' : ' ');
     }
     return 0;

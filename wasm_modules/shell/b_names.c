@@ -1,4 +1,4 @@
-/* b_names.c - what a name means: type, command, builtin, alias, compgen. */
+/* b_names.c - what a name means: type, command, builtin, alias. */
 #include "builtins.h"
 #include "hashed.h"
 #include "tool.h"
@@ -6,13 +6,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const char *const keywords[] = { "if",     "then",  "else",  "elif", "fi",   "case",  "esac",     "for",
+const char *const shell_keywords[] = { "if",     "then",  "else",  "elif", "fi",   "case",  "esac",     "for",
                                         "select", "while", "until", "do",   "done", "in",    "function", "time",
-                                        "{",      "}",     "!",     "[[",   "]]",   "coproc" };
+                                        "{",      "}",     "!",     "[[",   "]]",   "coproc", NULL };
 
 static bool is_keyword(const char *s)
 {
-    for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++) if (!strcmp(keywords[i], s)) return true;
+    for (const char *const *k = shell_keywords; *k; k++) if (!strcmp(*k, s)) return true;
     return false;
 }
 
@@ -165,8 +165,9 @@ int b_command(int argc, char **argv)
 
 int b_builtin(int argc, char **argv)
 {
-    int i = argc > 1 && !strcmp(argv[1], "--") ? 2 : 1;
-    return i < argc ? exec_argv(argc - i, argv + i, 2) : 0;
+    opts o = OPTS("builtin [shell-builtin [arg ...]]");
+    if (next_opt(&o, "")) return 2;
+    return o.at < argc ? exec_argv(argc - o.at, argv + o.at, 2) : 0;
 }
 
 static void print_alias(const char *name, const char *text)
@@ -178,13 +179,18 @@ static void print_alias(const char *name, const char *text)
 
 int b_alias(int argc, char **argv)
 {
-    int status = 0, i = 1;
+    opts o = OPTS("alias [-p] [name[=value] ... ]");
     bool all = argc == 1;
-    if (i < argc && !strcmp(argv[i], "-p")) { i++; all = true; }
+    for (int c; (c = next_opt(&o, "p"));) { if (c == '?') return 2; all = true; }
+    int status = 0, i = o.at;
     if (all) for (alias *a = sh.aliases; a; a = a->next) print_alias(a->name, a->text);
     for (; i < argc; i++) {
         char *eq = strchr(argv[i], '=');
-        if (eq && eq > argv[i]) alias_set(arena_strndup(&sh.tmp, argv[i], (size_t)(eq - argv[i])), eq + 1);
+        if (eq && eq > argv[i]) {
+            char *name = arena_strndup(&sh.tmp, argv[i], (size_t)(eq - argv[i]));
+            if (strpbrk(name, " \t\n|&;()<>/$`\"'\\")) status = b_error("alias", 1, "`%s': invalid alias name", name);
+            else alias_set(name, eq + 1);
+        }
         else {
             const char *text = alias_find(argv[i]);
             if (text) print_alias(argv[i], text); else status = b_error("alias", 1, "%s: not found", argv[i]);
@@ -196,76 +202,14 @@ int b_alias(int argc, char **argv)
 int b_unalias(int argc, char **argv)
 {
     int status = 0;
-    if (argc < 2) return b_usage("unalias", "unalias [-a] name [name ...]");
-    if (!strcmp(argv[1], "-a")) { while (sh.aliases) alias_set(arena_strdup(&sh.tmp, sh.aliases->name), NULL); return 0; }
-    for (int i = 1; i < argc; i++) {
+    opts o = OPTS("unalias [-a] name [name ...]");
+    bool all = false;
+    for (int c; (c = next_opt(&o, "a"));) { if (c == '?') return 2; all = true; }
+    if (all) { while (sh.aliases) alias_set(arena_strdup(&sh.tmp, sh.aliases->name), NULL); return 0; }
+    if (o.at >= argc) return b_usage("unalias", o.usage);
+    for (int i = o.at; i < argc; i++) {
         if (!alias_find(argv[i])) status = b_error("unalias", 1, "%s: not found", argv[i]);
         else alias_set(argv[i], NULL);
     }
-    return status;
-}
-
-/* ---- compgen, the part that scripts use ---- */
-
-static bool is_variable(slot *s, var *v) { return s->name[0] != ' ' && (v->flags & V_SET || v->flags & (V_ARRAY | V_ASSOC)); }
-
-int b_compgen(int argc, char **argv)
-{
-    const char *prefix = "", *words = NULL;
-    char what = 0;
-    for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "-W") && i + 1 < argc) words = argv[++i];
-        else if (!strcmp(argv[i], "-A") && i + 1 < argc) {
-            i++;
-            what = !strcmp(argv[i], "function")    ? 'F'
-                   : !strcmp(argv[i], "variable")  ? 'v'
-                   : !strcmp(argv[i], "builtin")   ? 'b'
-                   : !strcmp(argv[i], "keyword")   ? 'k'
-                   : !strcmp(argv[i], "alias")     ? 'a'
-                   : !strcmp(argv[i], "command")   ? 'c'
-                   : !strcmp(argv[i], "file")      ? 'f'
-                   : !strcmp(argv[i], "directory") ? 'd'
-                                                   : 0;
-        } else if (argv[i][0] == '-' && argv[i][1] && strchr("abcdefkv", argv[i][1]) && !argv[i][2])
-            what = argv[i][1] == 'e' ? 'x' : argv[i][1];
-        else if (strcmp(argv[i], "--")) prefix = argv[i];
-    }
-    strlist found = { .a = &sh.tmp };
-    if (words) {
-        word *w = parse_word_text(&sh.tmp, words, 'b');
-        char *flat = w ? expand_one(w, 0) : NULL;
-        const char *ifs = var_get("IFS");
-        if (flat) flat = arena_strdup(&sh.tmp, flat);
-        for (char *save, *t = flat ? strtok_r(flat, ifs ? ifs : " \t\n", &save) : NULL; t;
-             t = strtok_r(NULL, ifs ? ifs : " \t\n", &save))
-            sl_add(&found, t);
-    }
-    func **f;
-    if (what == 'F' || what == 'c') { size_t n = funcs_all(&f); for (size_t i = 0; i < n; i++) sl_add(&found, f[i]->name); }
-    if (what == 'v') {
-        slot **v;
-        size_t n = slots_all(&v, is_variable);
-        for (size_t i = 0; i < n; i++) sl_add(&found, v[i]->name);
-    }
-    if (what == 'b' || what == 'c') for (size_t i = 0; builtin_table[i].name; i++) sl_add(&found, (char *)builtin_table[i].name);
-    if (what == 'k' || what == 'c')
-        for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++) sl_add(&found, (char *)keywords[i]);
-    if (what == 'a' || what == 'c') for (alias *a = sh.aliases; a; a = a->next) sl_add(&found, a->name);
-    if (what == 'c') for (const tool_entry *t = tool_table; t->name; t++) sl_add(&found, (char *)t->name);
-    if (what == 'f' || what == 'd') {
-        strbuf b = { .a = &sh.tmp };
-        sb_printf(&b, "%s*", pattern_quote(prefix));
-        strlist files = { .a = &sh.tmp };
-        glob_expand(sb_str(&b), &files);
-        struct stat st;
-        for (size_t i = 0; i < files.n; i++)
-            if (what == 'f' || (stat(files.v[i], &st) == 0 && S_ISDIR(st.st_mode))) sl_add(&found, files.v[i]);
-    }
-    int status = 1;
-    for (size_t i = 0; i < found.n; i++)
-        if (!strncmp(found.v[i], prefix, strlen(prefix))) {
-            out_printf("%s\n", found.v[i]);
-            status = 0;
-        }
     return status;
 }

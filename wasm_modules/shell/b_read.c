@@ -183,7 +183,10 @@ int b_mapfile(int argc, char **argv)
         case 't': trim = true; break;
         case 'u': fd = v; break;
         case 'C': callback = o.arg; break;
-        case 'c': quantum = v; break;
+        case 'c':
+            if (v <= 0) return b_error(argv[0], 1, "%s: invalid callback quantum", o.arg);
+            quantum = v;
+            break;
         }
     }
     const char *name = o.at < argc ? argv[o.at] : "MAPFILE";

@@ -131,7 +131,11 @@ int b_shopt(int argc, char **argv)
 
 int b_getopts(int argc, char **argv)
 {
-    if (argc < 3) return b_usage("getopts", "getopts optstring name [arg ...]");
+    opts o = OPTS("getopts optstring name [arg ...]");
+    if (argc > 1 && strcmp(argv[1], "-") && next_opt(&o, "")) return 2;
+    argc -= o.at - 1;
+    argv += o.at - 1;
+    if (argc < 3) return b_usage("getopts", o.usage);
     const char *spec = argv[1], *name = argv[2];
     char **v = argc > 3 ? argv + 3 : sh.args;
     int n = argc > 3 ? argc - 3 : sh.nargs;

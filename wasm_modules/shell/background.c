@@ -157,16 +157,28 @@ bool background_sleep(int argc, char **argv)
     return true;
 }
 
+enum { SIGNAL_CHILD = 17 };
+
+/* The job is over and its status taken: the shell hears of it once. */
+static void note_end(job *j)
+{
+    bool first = !j->waited;
+    j->waited = true;
+    if (first && sh.traps[SIGNAL_CHILD]) run_trap(SIGNAL_CHILD);
+}
+
 int job_wait(job *j)
 {
     while (j->walk && !j->running && run_next(1e18)) { }
-    j->waited = true;
-    return j->status;
+    int status = j->status;
+    note_end(j);
+    return status;
 }
 
 void jobs_wait_all(void)
 {
-    for (unsigned i = jobs_first(); i < jobs_n; i++) if (job_at(i)->level == sh.level) job_wait(job_at(i));
+    for (unsigned i = jobs_first(); i < jobs_n; i++)
+        if (job_at(i)->level == sh.level && !job_at(i)->disowned) job_wait(job_at(i));
 }
 
 job *job_wait_any(void)
@@ -176,11 +188,11 @@ job *job_wait_any(void)
         bool some = false;
         for (unsigned i = jobs_first(); i < jobs_n; i++) {
             job *j = job_at(i);
-            if (j->level != sh.level || j->waited) continue;
+            if (j->level != sh.level || j->waited || j->disowned) continue;
             some = true;
             if (!j->walk && (!first || j->order < first->order)) first = j;
         }
-        if (first) first->waited = true;
+        if (first) note_end(first);
         if (first || !some || !run_next(1e18)) return first;
     }
 }
@@ -215,6 +227,7 @@ bool job_kill(int64_t id, bool is_number, int sig)
 {
     job *j = job_find(id, is_number);
     for (unsigned i = jobs_first(); !j && !is_number && i < jobs_n; i++) if (job_at(i)->pid == id) j = job_at(i);
+    if (j && !j->walk && sig && coprocess_kill(j->pid)) { j->status = 128 + sig; return true; }
     if (!j || !j->walk) return false;
     if (sig && sig != 17 && sig != 18 && sig != 19 && sig != 20 && !j->running) end_job(j, 128 + sig);
     return true;

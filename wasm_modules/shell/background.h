@@ -11,6 +11,7 @@ typedef struct job {
     int number;                  /* %1, %2 ...: free again when it has ended and was waited for */
     int status;
     bool waited, running;
+    bool disowned;               /* wait and jobs know it no more */
     struct walk *walk;           /* what it has still to do, NULL when it has ended */
     double due_s;                /* when it goes on */
     unsigned order;              /* of its last stop, or its end, among all of those */

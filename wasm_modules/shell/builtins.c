@@ -60,6 +60,36 @@ int next_opt(opts *o, const char *letters)
 
 int b_true(int argc, char **argv) { (void)argc; (void)argv; return 0; }
 int b_false(int argc, char **argv) { (void)argc; (void)argv; return 1; }
+
+/* There is no line editing, and there are no lines to remember: only the options are looked at. */
+int b_bind(int argc, char **argv)
+{
+    opts o = OPTS("bind [-lpsvPSVX] [-m keymap] [-f filename] [-q name] [-u name] [-r keyseq] [-x keyseq:shell-command] "
+                  "[keyseq:readline-function or readline-command]");
+    b_error("bind", 0, "warning: line editing not enabled");
+    for (int c; (c = next_opt(&o, "lpsvPSVXm:f:q:u:r:x:"));) if (c == '?') return 2;
+    return 0;
+}
+
+int b_fc(int argc, char **argv)
+{
+    opts o = OPTS("fc [-e ename] [-lnr] [first] [last] or fc -s [pat=rep] [command]");
+    bool list = false;
+    for (int c; (c = next_opt(&o, "e:lnrs"));) { if (c == '?') return 2; list |= c == 'l'; }
+    return list ? 0 : b_error("fc", 1, "no command found");
+}
+
+int b_history(int argc, char **argv)
+{
+    opts o = OPTS("history [-c] [-d offset] [n] or history -anrw [filename] or history -ps arg [arg...]");
+    int64_t n;
+    bool taken = false;
+    for (int c; (c = next_opt(&o, "acd:nprsw"));) { if (c == '?') return 2; taken = true; }
+    if (taken || o.at >= argc) return 0;
+    if (!parse_int(argv[o.at], &n)) return b_error("history", 1, "%s: numeric argument required", argv[o.at]);
+    return argc - o.at > 1 ? b_error("history", 1, "too many arguments") : 0;
+}
+
 int b_fg(int argc, char **argv) { (void)argc; return b_error(argv[0], 1, "no job control"); }
 
 int b_test(int argc, char **argv)
@@ -88,8 +118,8 @@ int b_let(int argc, char **argv)
 
 int b_times(int argc, char **argv)
 {
-    (void)argc;
-    (void)argv;
+    opts o = OPTS("times");
+    if (next_opt(&o, "")) return 2;
     return out_puts("0m0.000s 0m0.000s\n0m0.000s 0m0.000s\n") ? 1 : 0;
 }
 
@@ -143,22 +173,11 @@ int b_umask(int argc, char **argv)
     unsigned allow = ~m & 0777;
     if (*s >= '0' && *s <= '9') {
         unsigned long v = strtoul(s, &end, 8);
-        if (*end || v > 0777) return b_error("umask", 1, "%s: octal number out of range", s);
+        if (*end || v > 07777) return b_error("umask", 1, "%s: octal number out of range", s);
         allow = ~(unsigned)v & 0777;
     } else if (!symbolic_mask(s, &allow)) return 1;
     modes_umask(~allow & 0777);
     return symbolic ? print_mask(~allow & 0777, true, "") : 0;
-}
-
-int b_ulimit(int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++)
-        if (argv[i][0] == '-' && argv[i][1 + strspn(argv[i] + 1, "SHabcdefiklmnpqrstuvxPRT")])
-            return b_error("ulimit", 2, "-%c: invalid option", argv[i][1 + strspn(argv[i] + 1, "SHabcdefiklmnpqrstuvxPRT")]),
-                   b_usage("ulimit", "ulimit [-SHabcdefiklmnpqrstuvxPRT] [limit]");
-    if (argc == 1 || (argc == 2 && argv[1][0] == '-' && strlen(argv[1]) == 2 && argv[1][1] != 'a'))
-        return out_puts(argc == 2 && argv[1][1] == 'n' ? "256\n" : "unlimited\n") ? 1 : 0;
-    return 0;
 }
 
 /* Disabled builtins are remembered in a variable-free bitmap: enable -n is rare. */
@@ -203,18 +222,4 @@ int b_enable(int argc, char **argv)
     for (size_t i = 0; i < sizeof disabled; i++) if (disabled[i]) sh.shopt[S_COUNT - 1] = 1;
     sh.func_gen++;
     return status;
-}
-
-int b_help(int argc, char **argv)
-{
-    if (argc > 1) {
-        const char *name = argv[argc - 1];
-        if (!builtin_find(name))
-            return b_error("help", 1, "no help topics match `%s'.  Try `help help' or `man -k %s' or `info %s'.", name, name,
-                           name);
-        return out_printf("%s: %s [arguments]\n    A shell builtin, as in bash.\n", name, name) ? 1 : 0;
-    }
-    out_puts("Hatchway shell, compatible with GNU bash, version 5.2. These commands are builtins:\n\n");
-    for (size_t i = 0; builtin_table[i].name; i++) out_printf(" %s\n", builtin_table[i].name);
-    return 0;
 }

@@ -21,6 +21,7 @@ int exec_function(func *f, int argc, char **argv)
         return 1;
     }
     frame fr = { .up = sh.frames, .func = f->name, .source = f->source, .call_line = sh.line };
+    if (sh.shopt[S_EXTDEBUG]) { fr.argv = argv + 1; fr.argc = argc - 1; }
     char **args = sh.args, **own = sh.own_args;
     int nargs = sh.nargs, own_level = sh.own_level, loops = sh.loop_depth, line = sh.line;
     /* DEBUG, RETURN and ERR are not inherited unless asked for; what the function sets itself stays set. */
@@ -32,6 +33,7 @@ int exec_function(func *f, int argc, char **argv)
             sh.traps[inner[i]] = NULL;
         }
     program *prog = sh.prog;
+    if (sh.bare_stage) { sh.bare_stage = false; sh.subshells++; }
     func_ref(f);
     if (f->prog) sh.prog = f->prog;
     sh.frames = &fr;
@@ -41,6 +43,7 @@ int exec_function(func *f, int argc, char **argv)
     sh.loop_depth = 0;
     sh.depth++;
     scope_push();
+    if (sh.traps[TRAP_DEBUG] && sh.command_node) debug_trap(sh.command_node);
     int status = exec_node(f->body);
     sh.status = status;
     if (sh.unwind == UW_RETURN) { sh.unwind = 0; status = sh.exit_status; sh.status = sh.before_return; }
@@ -67,13 +70,47 @@ int exec_function(func *f, int argc, char **argv)
 
 /* ---- the command itself ---- */
 
+static word *literal_word(char *text)
+{
+    word *w = arena_alloc(&sh.tmp, sizeof *w);
+    part *p = arena_alloc(&sh.tmp, sizeof *p);
+    *p = (part){ .kind = P_LIT, .quoted = 1, .u.lit = { text, strlen(text) } };
+    *w = (word){ .parts = p, .raw = text, .flags = W_QUOTED };
+    return w;
+}
+
+/* local IFS=: a=($x): the elements are expanded before anything is declared. NULL after a message. */
+static assign *expand_elements(assign *a, bool keyed)
+{
+    assign *copy = arena_alloc(&sh.tmp, sizeof *copy), **tail = &copy->elems;
+    *copy = *a;
+    copy->elems = NULL;
+    for (assign *e = a->elems; e; e = e->next) {
+        strlist items = { .a = &sh.tmp };
+        char *value = e->has_sub ? expand_one(e->value, X_ASSIGN) : NULL;
+        if (e->has_sub ? !value : !expand_word(e->value, keyed ? 0 : X_WORDS, &items)) return NULL;
+        if (value) sl_add(&items, value);
+        for (size_t i = 0; i < items.n; i++, tail = &(*tail)->next) {
+            *tail = arena_alloc(&sh.tmp, sizeof **tail);
+            **tail = *e;
+            (*tail)->next = NULL;
+            (*tail)->value = literal_word(items.v[i]);
+        }
+    }
+    return copy;
+}
+
 /* Arguments; those of declare and its kin may be assignments, whose values are not split. */
 static bool expand_args(node *n, strlist *argv)
 {
     arg_assigns = NULL;
     arg_assigns_n = 0;
-    bool any = false;
-    for (int i = 0; i < n->u.simple.n; i++) if (n->u.simple.words[i]->as) any = true;
+    int any = 0;
+    bool keyed = false;
+    for (int i = 0; i < n->u.simple.n; i++) {
+        if (n->u.simple.words[i]->as) any++;
+        else if (n->u.simple.words[i]->raw[0] == '-' && strchr(n->u.simple.words[i]->raw, 'A')) keyed = true;
+    }
     if (!any) return expand_words(n->u.simple.words, n->u.simple.n, argv);
     strlist marks = { .a = &sh.tmp };
     for (int i = 0; i < n->u.simple.n; i++) {
@@ -110,7 +147,10 @@ static bool expand_args(node *n, strlist *argv)
             sl_add(argv, sb_str(&b));
         }
         while (marks.n + 1 < argv->n) sl_add(&marks, NULL);
-        if (marks.n < argv->n) sl_add(&marks, (char *)(w->as && w->as->is_array ? w->as : NULL));
+        if (marks.n >= argv->n) continue;
+        assign *array = w->as && w->as->is_array ? w->as : NULL;
+        if (array && (any > 1 || sh.opt[O_XTRACE]) && !(array = expand_elements(array, keyed))) return false;
+        sl_add(&marks, (char *)array);
     }
     arg_assigns = (assign **)(void *)marks.v;
     arg_assigns_n = (int)marks.n;
@@ -145,9 +185,11 @@ bool assign_one(assign *a, int scope_local)
     var *v = var_deref(&s, &sub);
     if (v && v->flags & V_ASSOC) {
         char *key = expand_one(a->key, X_NOTILDE);
+        if (key && !*key) { sh_error("%s[%s]: bad array subscript", a->name, a->key->raw); return false; }
         return key && var_set_elem(s, key, value, a->append);
     }
     int64_t i;
+    if (!*a->key->raw) { sh_error("%s[]: bad array subscript", a->name); return false; }
     if (!arith_eval(a->index, &i)) { sh_abandon(1); return false; }
     if (i < 0) {
         int64_t n = v && v->flags & V_ARRAY ? arr_next(v->u.a) : v && v->flags & V_SET ? 1 : 0;
@@ -196,6 +238,29 @@ static bool assign_temporarily(assign *a)
     return true;
 }
 
+/* set -x: arrays that declare and its kin get are shown in front, with their elements quoted. */
+static void trace_words(int argc, char **v)
+{
+    char **shown = arena_alloc(&sh.tmp, ((size_t)argc + 1) * sizeof *shown);
+    for (int i = 0; i < argc; i++) {
+        assign *a = arg_assign(i);
+        shown[i] = a ? a->name : v[i];
+        if (!a) continue;
+        strbuf b = { .a = &sh.tmp };
+        sb_printf(&b, "%s%s(", a->name, a->append ? "+=" : "=");
+        for (assign *e = a->elems; e; e = e->next) {
+            if (e->has_sub) { sb_putc(&b, '['); quote_plain(&b, e->key->raw); sb_puts(&b, "]="); }
+            part *only = e->value->parts;
+            bool literal = only && !only->next && only->kind == P_LIT;
+            if (literal) quote_plain(&b, only->u.lit.text); else sb_puts(&b, e->value->raw);
+            if (e->next) sb_putc(&b, ' ');
+        }
+        sb_putc(&b, ')');
+        trace_text(sb_str(&b));
+    }
+    trace_command(argc, shown);
+}
+
 static int run_words(node *n, strlist *argv, int procs)
 {
     redir_save save = { 0 };
@@ -205,12 +270,12 @@ static int run_words(node *n, strlist *argv, int procs)
     bool temp = n->u.simple.assigns != NULL;
     assign **assigns = arg_assigns;
     int assigns_n = arg_assigns_n;
-    if (sh.opt[O_XTRACE] && !temp) trace_command(argc, v);
+    if (sh.opt[O_XTRACE] && !temp) trace_words(argc, v);
     if (!n->redirs || redirect(n->redirs, &save)) {
         if (!temp || assign_temporarily(n->u.simple.assigns)) {
-            if (sh.opt[O_XTRACE] && temp) trace_command(argc, v);
             arg_assigns = assigns;
             arg_assigns_n = assigns_n;
+            if (sh.opt[O_XTRACE] && temp) trace_words(argc, v);
             const builtin *b = NULL;
             if (n->u.simple.words[0]->flags & W_PLAIN) {   /* the common case: a builtin by its literal name */
                 if (n->u.simple.cached_gen != sh.func_gen + 1) {

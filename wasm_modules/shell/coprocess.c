@@ -5,9 +5,19 @@
  * between its answers starts anew. A coprocess nobody has read from runs at wait, or at the end of the script.
  */
 #include "sh.h"
+#include <stdlib.h>
 #include <string.h>
 
-static struct { node *body; program *prog; io *in, *out; bool ran, running; } now;
+static struct { node *body; program *prog; io *in, *out; char *name; int64_t pid; bool ran, running; } now;
+
+static void unset_variables(void)
+{
+    strbuf pid = { .a = &sh.tmp };
+    if (!now.name) return;
+    sb_printf(&pid, "%s_PID", now.name);
+    var_unset(slot_of(now.name), 1);
+    var_unset(slot_of(sb_str(&pid)), 1);
+}
 
 static void turn(void)
 {
@@ -35,6 +45,16 @@ static int dry(io *s, void *ctx)
 
 void coprocess_finish(void) { if (now.body && !now.ran) turn(); }
 
+void coprocess_waited(int64_t pid) { if (now.name && pid == now.pid) unset_variables(); }
+
+bool coprocess_kill(int64_t pid)
+{
+    if (!now.name || pid != now.pid) return false;
+    now.ran = true;
+    coprocess_drop();
+    return true;
+}
+
 /* Forgets the coprocess: a new one starts, or the script is over. */
 void coprocess_drop(void)
 {
@@ -43,6 +63,7 @@ void coprocess_drop(void)
     if (now.prog) program_unref(now.prog);
     io_unref(now.in);
     io_unref(now.out);
+    free(now.name);
     memset(&now, 0, sizeof now);
 }
 
@@ -66,5 +87,7 @@ int coprocess_start(const char *name, node *body)
     strbuf pid = { .a = &sh.tmp };
     sb_printf(&pid, "%s_PID", name);
     var_set_int(sb_str(&pid), sh.last_bg);
+    now.name = xstrdup(name);
+    now.pid = sh.last_bg;
     return 0;
 }

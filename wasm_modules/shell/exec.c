@@ -105,11 +105,15 @@ static int exec_time(node *n)
         if (*f >= '0' && *f <= '9') precision = *f++ - '0';
         if (*f == 'l') { minutes = true; f++; }
         double v = *f == 'S' ? 0 : s;
+        if (!*f || !strchr("%PREUS", *f)) {
+            sh_error("TIMEFORMAT: `%c': invalid format character", *f);
+            arena_release(&sh.tmp, m);
+            return status;
+        }
         if (*f == '%') sb_putc(&out, '%');
         else if (*f == 'P') sb_puts(&out, "100.00");
         else if (minutes) sb_printf(&out, "%dm%.*fs", (int)(v / 60), precision, v - (int)(v / 60) * 60);
         else sb_printf(&out, "%.*f", precision, v);
-        if (!*f) break;
     }
     if (out.len) sb_putc(&out, '\n');
     err_puts(sb_str(&out));
@@ -142,15 +146,19 @@ static int exec_arith(node *n)
 
 static int define_function(node *n)
 {
+    if (strpbrk(n->u.func.name, "$\"'\\`")) { sh_error("`%s': not a valid identifier", n->u.func.name); return 1; }
     func *old = func_find(n->u.func.name);
     if (old && old->readonly) { sh_error("%s: readonly function", old->name); return 1; }
     func_define(n->u.func.name, n->u.func.prog, n);
+    if (sh.opt[O_ALLEXPORT]) func_find(n->u.func.name)->exported = 1;
     return 0;
 }
 
 static int exec_inner(node *n)
 {
     int status = 0;
+    bool shown = n->kind == N_SUBSHELL || n->kind == N_COND || n->kind == N_ARITH;
+    if (shown && !sh.in_trap[TRAP_DEBUG] && !sh.in_trap[TRAP_ERR]) sh.command_node = n;
     switch (n->kind) {
     case N_LIST: return exec_list(n);
     case N_AND: case N_OR: return exec_and_or(n);
@@ -222,7 +230,7 @@ int exec_node(node *n)
 void report_syntax(const syntax_error *e, const char *what)
 {
     io *err = fd_get(2);
-    if (!err) return;
+    if (!err || e->silent) return;
     bool sourced = sh.frames && sh.frames->is_source;
     const char *name = sourced ? sh.frames->source : sh.arg0, *prefix = what                               ? what
                                                                         : sh.is_command_string && !sourced ? "-c"
@@ -241,7 +249,8 @@ static int syntax_status(const syntax_error *e, bool inner)
     return e->in_cond && !e->at_eof && !inner ? sh.status : 2;
 }
 
-int exec_text(const char *text, size_t len, const char *what, int line)
+/* in: the stream that text is the unread rest of, when the commands may read from it too. */
+static int run_text(const char *text, size_t len, const char *what, int line, io *in)
 {
     syntax_error err = { 0 };
     parser *p = parser_new(text, len, line);
@@ -266,10 +275,14 @@ int exec_text(const char *text, size_t len, const char *what, int line)
         }
         if (!prog) break;
         program *outer = sh.prog;
+        size_t unread = 0;
+        if (in && (io_bytes(in, &unread), unread > parser_left(p))) io_skip(in, unread - parser_left(p));
         sh.prog = prog;
         status = exec_node(prog->root);
         sh.prog = outer;
         program_unref(prog);
+        if (in && fd_get(0) != in) break;           /* exec < file: the script goes on there */
+        if (in) { io_bytes(in, &unread); if (unread < parser_left(p)) parser_skip(p, parser_left(p) - unread); }
         if (sh.unwind == UW_DISCARD && !sh.stack_overflow) { sh.unwind = 0; status = sh.status = sh.exit_status; continue; }
         if (sh.unwind) break;
         if (sh.opt[O_ONECMD]) { sh_exit(status); break; }
@@ -286,5 +299,31 @@ int exec_text(const char *text, size_t len, const char *what, int line)
     free(err.near_line);
     parser_free(p);
     if (what) sh.line = line_before;
+    return status;
+}
+
+int exec_text(const char *text, size_t len, const char *what, int line) { return run_text(text, len, what, line, NULL); }
+
+static int run_input(io *in)
+{
+    size_t len = 0;
+    const char *rest = io_rest(in, &len);
+    if (!rest) return 0;
+    char *text = xstrndup(rest, len);
+    bool whole = memchr(text, 0, len) != NULL;     /* stripped of NULs, offsets say nothing about the stream any more */
+    if (whole) { io_skip(in, len); len = strip_nuls(text, len); }
+    int status = run_text(text, len, NULL, 1, whole ? NULL : in);
+    free(text);
+    return status;
+}
+
+int exec_input(void)
+{
+    int status = 0;
+    for (io *in = NULL; !sh.unwind && fd_get(0) && fd_get(0) != in;) {
+        in = io_ref(fd_get(0));
+        status = run_input(in);
+        io_unref(in);
+    }
     return status;
 }

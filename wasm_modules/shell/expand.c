@@ -117,6 +117,11 @@ char *expand_tilde(const char *s, size_t *used)
     if (n == 1) { to = var_get("HOME"); if (!to) to = "/workspace"; }
     else if (n == 2 && s[1] == '+') to = var_get("PWD");
     else if (n == 2 && s[1] == '-') to = var_get("OLDPWD");
+    else if (strspn(s + 1, "+-") <= 1 && strspn(s + 1 + strspn(s + 1, "+-"), "0123456789") == n - 1 - strspn(s + 1, "+-")) {
+        int k = atoi(s + 1 + strspn(s + 1, "+-"));          /* ~2 ~+2 ~-2: of the directory stack */
+        if (s[1] == '-') k = sh.ndirs - k;
+        to = k < 0 || k > sh.ndirs ? NULL : k == 0 ? sh.cwd : sh.dirs[sh.ndirs - k];
+    }
     else if (n == 5 && !strncmp(s + 1, "root", 4)) to = "/root";
     else if (n == 5 && !strncmp(s + 1, "user", 4)) to = "/workspace";
     return to ? arena_strdup(&sh.tmp, to) : NULL;

@@ -85,6 +85,7 @@ static int list(bool reusable)
 {
     hashed **all;
     size_t n = sorted(&all);
+    if (!n && reusable) return 0;
     if (!n) return out_printf("%s: hash table empty\n", "hash") < 0;
     if (!reusable) out_puts("hits\tcommand\n");
     for (size_t i = 0; i < n; i++) {
@@ -120,6 +121,7 @@ int b_hash(int argc, char **argv)
         if (c == 't') where = true;
         if (c == 'p') path = o.arg;
     }
+    if (!sh.opt[O_HASHALL]) return b_error("hash", 1, "hashing disabled");
     if (where && o.at >= argc) return b_error("hash", 1, "-t: option requires an argument");
     if (clear) hashed_forget_all();
     if (o.at >= argc) return clear ? 0 : list(reusable);

@@ -91,6 +91,7 @@ static int device_fd(const char *path) {
 }
 
 io *io_open(const char *path, int flags, int mode) {
+    if (!*path) { errno = ENOENT; return NULL; }         /* WASI takes it for the current directory */
     if (!*path) { errno = ENOENT; return NULL; }         /* WASI would open the working directory */
     if (!strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/self/fd/", 14)) {
         if (!strcmp(path, "/dev/null")) return make(K_NULL);
@@ -347,38 +348,6 @@ int io_putc(io *s, int c) {
     return io_write(s, &byte, 1);
 }
 
-int io_vprintf(io *s, const char *format, va_list args) {
-    char small[512];
-    va_list again;
-    va_copy(again, args);
-    int n = vsnprintf(small, sizeof small, format, args);
-    int status = -1;
-    if (n < 0) {
-        fail(s, EINVAL);
-    } else if ((size_t)n < sizeof small) {
-        status = io_write(s, small, (size_t)n);
-    } else {
-        char *big = malloc((size_t)n + 1);
-        if (!big) {
-            fail(s, ENOMEM);
-        } else {
-            vsnprintf(big, (size_t)n + 1, format, again);
-            status = io_write(s, big, (size_t)n);
-            free(big);
-        }
-    }
-    va_end(again);
-    return status;
-}
-
-int io_printf(io *s, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    int status = io_vprintf(s, format, args);
-    va_end(args);
-    return status;
-}
-
 off_t io_seek(io *s, off_t offset, int whence) {
     if (s->kind == K_MEM && !s->can_write) {
         off_t base = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? (off_t)s->start : (off_t)s->end;
@@ -398,6 +367,7 @@ off_t io_seek(io *s, off_t offset, int whence) {
 
 int io_fileno(io *s) { return s->kind == K_FILE ? s->fd : -1; }
 int io_failed(io *s) { return s->err; }
+int io_fail(io *s, int err) { return fail(s, err); }
 void io_close_reader(io *s) { s->reader_gone = 1; }
 
 void io_watch_full(io *s, size_t limit, void (*full)(io *s, void *ctx), void *ctx) {
@@ -415,3 +385,11 @@ const char *io_bytes(io *s, size_t *len) {
     *len = s->end - s->start;
     return *len ? s->buf + s->start : "";
 }
+
+const char *io_rest(io *s, size_t *len) {
+    ssize_t got;
+    while ((got = fill(s)) > 0) {}
+    return got < 0 ? NULL : io_bytes(s, len);
+}
+
+void io_skip(io *s, size_t n) { s->start += n < s->end - s->start ? n : s->end - s->start; }

@@ -38,8 +38,11 @@ int io_flush(io *s);
 off_t io_seek(io *s, off_t offset, int whence);      /* files and read-only buffers; -1 otherwise */
 int io_fileno(io *s);                                /* the descriptor of a file stream, or -1 */
 int io_failed(io *s);                                /* the sticky errno of the first failed operation, 0 if none */
+int io_fail(io *s, int err);                            /* remembers the error, as a write that fails does; -1 */
 void io_close_reader(io *s);                         /* further writes to this pipe give EPIPE */
 const char *io_bytes(io *s, size_t *len);            /* what a pipe or buffer still holds unread */
+const char *io_rest(io *s, size_t *len);             /* all up to the end, left unread; NULL on error */
+void io_skip(io *s, size_t n);                       /* n of the bytes that io_rest showed are read */
 /* For pipelines: `full` is called when a write leaves more than limit bytes unread in a pipe; `dry` when a read finds a memory
  * stream empty, before it would report the end: it returns 0 for the end, 1 when it may have written more, -1 to fail the read.
  */

@@ -244,7 +244,7 @@ static void braced(parser *p, int mode, part ***tail)
     }
     if (p->pos >= p->len && ok) { eof_looking_for(p, '}', from); return; }
     p->pos = from + 2;
-    if (!skip_balanced(p, '{', '}')) { eof_looking_for(p, '}', from); return; }
+    if (!skip_balanced(p, '{', '}')) { p->pos = from; eof_looking_for(p, '}', from); return; }
     p->pos++;
     (*slot_at)->kind = P_BAD;
     (*slot_at)->u.lit.text = slice(p, from, p->pos);

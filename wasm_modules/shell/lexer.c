@@ -53,6 +53,12 @@ void unexpected(parser *p, token *t)
                 (int)(t->end - t->start > 200 ? 200 : t->end - t->start), p->src + t->start);
 }
 
+void unexpected_here(parser *p, token *t)
+{
+    if (t->kind != T_EOF || p->failed) unexpected(p, t);
+    else syntax_fail(p, t->start, t->start, "syntax error near unexpected token `newline'");
+}
+
 void eof_looking_for(parser *p, char c, size_t from)
 {
     if (p->failed) return;
@@ -97,8 +103,9 @@ static void read_heredoc(parser *p, redir *r)
         if (p->pos >= p->len) {
             if (!sh.validate_only) {
                 int line = sh.line;
-                sh.line = p->line;
-                sh_error("warning: here-document at line %d delimited by end-of-file (wanted `%s')", first - 1, r->delim);
+                sh.line = p->line - (p->pos > 0 && p->src[p->pos - 1] == '\n');
+                sh_error("warning: here-document at line %d delimited by end-of-file (wanted `%s')",
+                         first > r->line ? first - 1 : first, r->delim);
                 sh.line = line;
             }
             break;

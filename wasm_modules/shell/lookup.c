@@ -87,7 +87,7 @@ int run_tool(const tool_entry *e, int argc, char **args)
     /* A tool may reorder and rewrite its arguments; the words of the tree are not its own. */
     char **argv = arena_alloc(&sh.tmp, ((size_t)argc + 1) * sizeof *argv);
     for (int i = 0; i < argc; i++) argv[i] = arena_strdup(&sh.tmp, args[i]);
-    if (!fd_get(0) || !fd_get(1) || !fd_get(2)) closed = io_null();
+    if (!fd_get(0) || !fd_get(1) || !fd_get(2)) closed = io_fd(-1, 1, 1);
     tool t = { .in = io_ref(fd_get(0) ? fd_get(0) : closed),
                .out = io_ref(fd_get(1) ? fd_get(1) : closed),
                .err = io_ref(fd_get(2) ? fd_get(2) : closed),
@@ -133,7 +133,10 @@ char *find_in_path(const char *name, const char *path)
 
 static int not_found(int argc, char **argv)
 {
-    if (!var_get("PATH")) { sh_error("%s: No such file or directory", argv[0]); return 127; }
+    strbuf name = { .a = &sh.tmp };
+    if (strpbrk(argv[0], "\n\t\r\033")) quote_backslash(&name, argv[0]); else sb_puts(&name, argv[0]);
+    const char *path = var_get("PATH");
+    if (!path || !*path) { sh_error("%s: No such file or directory", sb_str(&name)); return 127; }
     func *f = func_find("command_not_found_handle");
     if (f) {
         char **args = arena_alloc(&sh.tmp, ((size_t)argc + 2) * sizeof *args);
@@ -143,7 +146,7 @@ static int not_found(int argc, char **argv)
         int status = exec_function(f, argc + 1, args);
         return subshell_leave(st, status);
     }
-    sh_error("%s: command not found", argv[0]);
+    sh_error("%s: command not found", sb_str(&name));
     return 127;
 }
 

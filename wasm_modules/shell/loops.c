@@ -126,14 +126,45 @@ static int exec_cfor(node *n)
     return status;
 }
 
+static int digits(size_t n)
+{
+    char buf[24];
+    return (int)strlen(fmt_int((int64_t)n, buf));
+}
+
+static void pad(strbuf *b, size_t from, size_t to)
+{
+    while (from < to) {
+        size_t stop = from / 8 * 8 + 8;
+        sb_putc(b, stop <= to ? '\t' : ' ');
+        from = stop <= to ? stop : from + 1;
+    }
+}
+
+/* The numbered choices of select, down the columns that COLUMNS has room for. */
 static void print_menu(strlist *items)
 {
-    for (size_t i = 0; i < items->n; i++) {
-        strbuf b = { .a = &sh.tmp };
-        int width = items->n >= 100 ? 3 : items->n >= 10 ? 2 : 1;
-        sb_printf(&b, "%*zu) %s\n", width, i + 1, items->v[i]);
-        err_puts(sb_str(&b));
+    enum { DEFAULT_COLUMNS = 80, GAP = 2, PAREN = 2 };
+    size_t widest = 0, n = items->n, position;
+    int64_t room;
+    const char *columns = var_get("COLUMNS");
+    if (!columns || !parse_int(columns, &room) || room <= 0) room = DEFAULT_COLUMNS;
+    for (size_t i = 0; i < n; i++) if (utf8_count(items->v[i]) > widest) widest = utf8_count(items->v[i]);
+    size_t width = widest + (size_t)digits(n) + PAREN + GAP, across = (size_t)room / width;
+    if (!across) across = 1;
+    size_t rows = (n + across - 1) / across;
+    if (rows == 1) rows = n;
+    strbuf b = { .a = &sh.tmp };
+    for (size_t row = 0; row < rows; row++) {
+        position = 0;
+        for (size_t i = row; i < n; i += rows, position += width) {
+            int number = digits(position ? n : rows);
+            sb_printf(&b, "%*d) %s", number, (int)i + 1, items->v[i]);
+            if (i + rows < n) pad(&b, position + (size_t)number + PAREN + utf8_count(items->v[i]), position + width);
+        }
+        sb_putc(&b, '\n');
     }
+    err_puts(sb_str(&b));
 }
 
 static int exec_select(node *n)

@@ -35,7 +35,7 @@ const option set_options[] = { { "allexport", 'a', O_ALLEXPORT },
 /* Options without an effect here are kept in slots from S_OTHER on, so that scripts may set and ask for them. */
 const option shopt_options[] = { { "autocd", 0, S_AUTOCD },
                                  { "assoc_expand_once", 0, S_ASSOC_ONCE },
-                                 { "cdable_vars", 0, S_OTHER },
+                                 { "cdable_vars", 0, S_CDABLE_VARS },
                                  { "cdspell", 0, S_OTHER + 1 },
                                  { "checkhash", 0, S_OTHER + 2 },
                                  { "checkjobs", 0, S_OTHER + 3 },
@@ -52,9 +52,9 @@ const option shopt_options[] = { { "autocd", 0, S_AUTOCD },
                                  { "direxpand", 0, S_OTHER + 14 },
                                  { "dirspell", 0, S_OTHER + 15 },
                                  { "dotglob", 0, S_DOTGLOB },
-                                 { "execfail", 0, S_OTHER + 16 },
+                                 { "execfail", 0, S_EXECFAIL },
                                  { "expand_aliases", 0, S_EXPAND_ALIASES },
-                                 { "extdebug", 0, S_OTHER + 17 },
+                                 { "extdebug", 0, S_EXTDEBUG },
                                  { "extglob", 0, S_EXTGLOB },
                                  { "extquote", 0, S_EXTQUOTE },
                                  { "failglob", 0, S_FAILGLOB },
@@ -122,8 +122,13 @@ char *opt_letters(char out[40])
     char *p = out;
     static const char order[] = "abefhkmnptuvxBCEHPT";
     for (const char *c = order; *c; c++)
-        for (const option *o = set_options; o->name; o++) if (o->letter == *c && sh.opt[o->index]) *p++ = *c;
+        for (const option *o = set_options; o->name; o++) {
+            if (o->letter != *c) continue;
+            if (sh.opt[o->index]) *p++ = *c;
+            if (*c == 'h' && sh.interactive) *p++ = 'i';
+        }
     if (sh.is_command_string) *p++ = 'c';
+    if (sh.from_input) *p++ = 's';
     *p = 0;
     return out;
 }

@@ -123,7 +123,7 @@ static param *indirect(param *pm)
         name = o.n ? sb_str(&b) : NULL;
     }
     if (!name) {
-        if (pm->op >= OP_DEFAULT && pm->op <= OP_ALT) {
+        if ((pm->special || pm->sub) && pm->op >= OP_DEFAULT && pm->op <= OP_ALT) {
             param *r = arena_alloc(&sh.tmp, sizeof *r);
             *r = *pm;
             r->indirect = 0;

@@ -3,6 +3,8 @@
 #include <string.h>
 #include <wctype.h>
 
+extern const char *arith_who;
+
 static int match_flags(void) { return (sh.shopt[S_EXTGLOB] ? PM_EXTGLOB : 0) | (sh.shopt[S_NOCASEMATCH] ? PM_NOCASE : 0); }
 
 /* Not in the middle of a character. */
@@ -134,10 +136,18 @@ static char *change_case(const char *s, const char *pat, int op)
 static bool substring(param *pm, values *o)
 {
     int64_t off, len = 0;
-    if (!arith_eval(pm->off, &off)) return false;
-    if (pm->len && !arith_eval(pm->len, &len)) return false;
+    if (!o->n && !o->list) return true;
+    const char *who = arith_who;
+    arith_who = pm->name;
+    if (pm->sub == SUB_AT || pm->sub == SUB_STAR) {
+        strbuf name = { .a = &sh.tmp };
+        sb_printf(&name, "%s[%c]", pm->name, pm->sub == SUB_AT ? '@' : '*');
+        arith_who = sb_str(&name);
+    }
+    bool ok = arith_eval(pm->off, &off) && (!pm->len || arith_eval(pm->len, &len));
+    arith_who = who;
+    if (!ok) return false;
     if (!o->list) {
-        if (!o->n) return true;
         int64_t count = (int64_t)utf8_count(o->v[0]);
         if (off < 0) off += count;
         if (off < 0 || off > count) { o->v[0] = ""; return true; }

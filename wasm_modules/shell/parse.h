@@ -64,6 +64,7 @@ void read_pending(parser *p);                             /* bodies of the here-
 void skip_blanks(parser *p);                             /* blanks, line continuations and comments */
 void syntax_fail(parser *p, size_t at, size_t end, const char *format, ...) __attribute__((format(printf, 4, 5)));
 void unexpected(parser *p, token *t);
+void unexpected_here(parser *p, token *t);               /* the same where no newline may stand: the end counts as one */
 void eof_looking_for(parser *p, char c, size_t from);
 bool enter(parser *p);                                   /* one level deeper; false (and failed) at the cap */
 char *slice(parser *p, size_t from, size_t to);
@@ -83,10 +84,12 @@ void make_subscript(parser *p, char *text, arith **index, word **key);
 /* parser.c */
 node *parse_list(parser *p, bool to_line_end);
 node *parse_subst(parser *p);                            /* after "$(": up to and with the closing parenthesis */
-assign *parse_assign(parser *p, size_t start);           /* at a name that begins an assignment, else NULL and nothing consumed */
-redir *parse_redir(parser *p);                           /* NULL when the next token is none */
 node *new_node(parser *p, int kind, int line);
 bool word_is(word *w, const char *text);
+/* parse_words.c */
+bool is_redir(int kind);
+redir *parse_redir(parser *p);                           /* NULL when the next token is none */
+assign *parse_assign(parser *p, size_t start);           /* at a name that begins an assignment, else NULL and nothing consumed */
 /* parse_cond.c */
 node *parse_cond_command(parser *p);
 #endif

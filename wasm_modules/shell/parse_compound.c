@@ -133,7 +133,7 @@ static node *parse_for(parser *p, int kind)
         return n;
     }
     token *t = peek(p);
-    if (t->kind != T_WORD) { unexpected(p, t); return n; }
+    if (t->kind != T_WORD) { unexpected_here(p, t); return n; }
     n->u.loop.var = arena_strdup(p->a, t->w->raw);
     if (is_name(n->u.loop.var)) n->u.loop.slot = slot_of(n->u.loop.var);
     take(p);
@@ -166,7 +166,7 @@ static node *parse_case(parser *p)
     node *n = new_node(p, N_CASE, p->tok.line);
     take(p);
     token *t = peek(p);
-    if (t->kind != T_WORD) { unexpected(p, t); return n; }
+    if (t->kind != T_WORD) { unexpected_here(p, t); return n; }
     n->u.kase.subject = t->w;
     take(p);
     skip_newlines(p);
@@ -180,7 +180,7 @@ static node *parse_case(parser *p)
         size_t cap = 0;
         for (;;) {
             t = peek(p);
-            if (t->kind != T_WORD) { unexpected(p, t); return n; }
+            if (t->kind != T_WORD) { if (item->npats) unexpected_here(p, t); else unexpected(p, t); return n; }
             if ((size_t)item->npats == cap) {
                 size_t grown = cap ? cap * 2 : 2;
                 item->pats = arena_grow(p->a, item->pats, cap * sizeof(word *), grown * sizeof(word *));
@@ -192,7 +192,7 @@ static node *parse_case(parser *p)
             take(p);
         }
         if (p->failed) return n;
-        if (peek(p)->kind != T_RPAREN) { unexpected(p, peek(p)); return n; }
+        if (peek(p)->kind != T_RPAREN) { unexpected_here(p, peek(p)); return n; }
         take(p);
         item->body = parse_list(p, false);
         if (p->failed) return n;
@@ -212,7 +212,7 @@ node *parse_function(parser *p, word *name, int line)
     node *n = new_node(p, N_FUNC, line);
     if (peek(p)->kind == T_LPAREN) {
         take(p);
-        if (peek(p)->kind != T_RPAREN) { unexpected(p, peek(p)); return n; }
+        if (peek(p)->kind != T_RPAREN) { unexpected_here(p, peek(p)); return n; }
         take(p);
     }
     skip_newlines(p);
@@ -270,7 +270,7 @@ static node *parse_coproc(parser *p)
         while (at < p->len && (p->src[at] == ' ' || p->src[at] == '\t')) at++;
         if (at < p->len && (p->src[at] == '{' || p->src[at] == '(')) { n->u.coproc.name = arena_strdup(p->a, w->raw); take(p); }
     }
-    n->u.coproc.body = parse_command(p);
+    if (peek(p)->kind == T_EOF) unexpected_here(p, peek(p)); else n->u.coproc.body = parse_command(p);
     return n;
 }
 
@@ -294,7 +294,7 @@ node *parse_compound(parser *p)
         int line = t->line;
         take(p);
         t = peek(p);
-        if (t->kind != T_WORD) { unexpected(p, t); return NULL; }
+        if (t->kind != T_WORD) { unexpected_here(p, t); return NULL; }
         word *name = t->w;
         take(p);
         node *n = parse_function(p, name, line);
@@ -302,7 +302,7 @@ node *parse_compound(parser *p)
         return n;
     }
     static const char *const misplaced[] = { "then", "else", "elif", "fi", "do", "done", "esac", "}", "in" };
-    for (size_t i = 0; i < sizeof misplaced / sizeof *misplaced - 1; i++)
+    for (size_t i = 0; i < sizeof misplaced / sizeof *misplaced; i++)
         if (!strcmp(s, misplaced[i])) {
             unexpected(p, t);
             return NULL;

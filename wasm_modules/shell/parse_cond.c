@@ -25,14 +25,31 @@ static const char *plain(word *w)
     return w && w->parts && !w->parts->next && w->parts->kind == P_LIT && !w->parts->quoted ? w->parts->u.lit.text : "";
 }
 
+/* What stands where it must not, as messages name it; "" for a word. */
+static const char *token_text(parser *p, token *t)
+{
+    if (t->kind == T_EOF && t->start > 0 && p->src[t->start - 1] == '\n') return "EOF";
+    if (t->kind == T_EOF || t->kind == T_NEWLINE) return "newline";
+    return slice(p, t->start, t->end);
+}
+
+/* Fails at t. Behind the last line the text is over, whatever the message says. */
+static void fail_at(parser *p, token *t, const char *format)
+{
+    size_t rest = t->end;
+    syntax_fail(p, t->start, t->end, format, token_text(p, t));
+    while (rest < p->len && strchr(" \t\n", p->src[rest])) rest++;
+    if (t->kind != T_EOF && (t->kind != T_NEWLINE || rest < p->len)) return;
+    p->err->at_eof = p->err->quoted_eof = true;
+}
+
+static bool is_end(token *t) { return t->kind == T_WORD && !strcmp(plain(t->w), "]]"); }
+
 static word *next_word(parser *p)
 {
     token *t = peek(p);
-    if (t->kind != T_WORD || !strcmp(plain(t->w), "]]")) {
-        if (t->kind == T_EOF || t->kind == T_NEWLINE) unexpected(p, t);
-        else
-            syntax_fail(p, t->start, t->end, "unexpected argument `%.*s' to conditional binary operator",
-                        (int)(t->end - t->start), p->src + t->start);
+    if (t->kind != T_WORD || is_end(t)) {
+        fail_at(p, t, "unexpected argument `%s' to conditional binary operator");
         return NULL;
     }
     word *w = t->w;
@@ -40,50 +57,21 @@ static word *next_word(parser *p)
     return w;
 }
 
-static cond *parse_term(parser *p)
+static cond *parse_paren(parser *p)
 {
-    skip_newlines(p);
-    token *t = peek(p);
-    if (t->kind == T_LPAREN) {
-        take(p);
-        cond *c = new_cond(p, C_PAREN);
-        c->a = parse_or(p);
-        skip_newlines(p);
-        if (!p->failed && peek(p)->kind != T_RPAREN) {
-            syntax_fail(p, p->tok.start, p->tok.end, "unexpected token `%.*s', expected `)'", (int)(p->tok.end - p->tok.start),
-                        p->src + p->tok.start);
-            return NULL;
-        }
-        take(p);
-        return c;
-    }
-    if (t->kind != T_WORD || !strcmp(plain(t->w), "]]")) { unexpected(p, t); return NULL; }
-    word *w = t->w;
-    const char *text = plain(w);
     take(p);
-    if (!strcmp(text, "!")) {
-        cond *c = new_cond(p, C_NOT);
-        if (enter(p)) c->a = parse_term(p);
-        p->depth--;
-        return c;
-    }
-    if (text[0] == '-' && text[1] && !text[2] && strchr("abcdefghknoprstuvwxzGLNORS", text[1])) {
-        token *n = peek(p);
-        if (n->kind == T_WORD && strcmp(plain(n->w), "]]") && !is_binary(plain(n->w))) {
-            cond *c = new_cond(p, C_UNARY);
-            set_op(c, text);
-            c->l = n->w;
-            take(p);
-            return c;
-        }
-        if (n->kind == T_WORD && is_binary(plain(n->w))) {
-            /* [[ -z == -z ]]: a binary operator after all, unless nothing sensible follows */
-        } else if (n->kind == T_WORD || n->kind == T_AND || n->kind == T_OR || n->kind == T_RPAREN) {
-            syntax_fail(p, n->start, n->end, "unexpected argument `%.*s' to conditional unary operator", (int)(n->end - n->start),
-                        p->src + n->start);
-            return NULL;
-        }
-    }
+    cond *c = new_cond(p, C_PAREN);
+    c->a = parse_or(p);
+    if (p->failed) return NULL;
+    skip_newlines(p);
+    if (peek(p)->kind != T_RPAREN) { fail_at(p, peek(p), "unexpected token `%s', expected `)'"); return NULL; }
+    take(p);
+    return c;
+}
+
+/* word, word operator word: w has been taken. */
+static cond *parse_comparison(parser *p, word *w)
+{
     token *n = peek(p);
     cond *c = new_cond(p, C_BINARY);
     c->l = w;
@@ -98,19 +86,57 @@ static cond *parse_term(parser *p)
         take(p);
         if (!strcmp(c->op, "=~")) {
             skip_blanks(p);
-            if (p->pos >= p->len || p->src[p->pos] == '\n') { unexpected(p, peek(p)); return NULL; }
+            if (p->pos >= p->len || p->src[p->pos] == '\n') { next_word(p); return NULL; }
             c->r = lex_word(p, M_REGEX);
             return c;
         }
         c->r = next_word(p);
         return c;
     }
-    if (n->kind == T_WORD && strcmp(plain(n->w), "]]")) {
-        syntax_fail(p, n->start, n->end, "conditional binary operator expected");
+    c->kind = C_WORD;
+    if (is_end(n) || n->kind == T_AND || n->kind == T_OR || n->kind == T_RPAREN) return c;
+    fail_at(p, n, n->kind == T_WORD ? "conditional binary operator expected"
+                                    : "unexpected token `%s', conditional binary operator expected");
+    return NULL;
+}
+
+static cond *parse_term(parser *p)
+{
+    skip_newlines(p);
+    token *t = peek(p);
+    if (t->kind == T_LPAREN) return parse_paren(p);
+    if (is_end(t)) { fail_at(p, t, "syntax error near unexpected token `%s'"); p->err->silent = true; return NULL; }
+    if (t->kind == T_EOF && !p->failed) {
+        unexpected(p, t);
+        strcpy(p->err->message, "unexpected token `EOF' in conditional command");
         return NULL;
     }
-    c->kind = C_WORD;
-    return c;
+    if (t->kind != T_WORD) { fail_at(p, t, "unexpected token `%s' in conditional command"); return NULL; }
+    word *w = t->w;
+    const char *text = plain(w);
+    take(p);
+    if (!strcmp(text, "!")) {
+        cond *c = new_cond(p, C_NOT);
+        if (enter(p)) c->a = parse_term(p);
+        p->depth--;
+        return c;
+    }
+    if (text[0] == '-' && text[1] && !text[2] && strchr("abcdefghknoprstuvwxzGLNORS", text[1])) {
+        token *n = peek(p);
+        if (n->kind == T_WORD && !is_end(n) && !is_binary(plain(n->w))) {
+            cond *c = new_cond(p, C_UNARY);
+            set_op(c, text);
+            c->l = n->w;
+            take(p);
+            return c;
+        }
+        /* [[ -z == -z ]]: a binary operator after all */
+        if (n->kind != T_WORD || is_end(n)) {
+            fail_at(p, n, "unexpected argument `%s' to conditional unary operator");
+            return NULL;
+        }
+    }
+    return parse_comparison(p, w);
 }
 
 static cond *parse_and(parser *p)
@@ -157,9 +183,11 @@ node *parse_cond_command(parser *p)
         if (t->kind == T_EOF) {
             eof_looking_for(p, ']', t->start);
             strcpy(p->err->message, "unexpected EOF while looking for `]]'");
-        } else if (t->kind == T_WORD || t->kind == T_RPAREN)
-            syntax_fail(p, t->start, t->end, "syntax error in conditional expression");
-        else unexpected(p, t);
+        }
+        bool unnamed = t->kind == T_WORD || t->kind == T_RPAREN;
+        fail_at(p, t, unnamed ? "syntax error in conditional expression"
+                              : "syntax error in conditional expression: unexpected token `%s'");
+        p->err->line = n->line;
     }
     p->cond_depth--;
     return n;

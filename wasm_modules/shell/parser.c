@@ -1,5 +1,5 @@
-/* parser.c - the grammar: lists, pipelines, simple commands, assignments, redirections. Compound commands are in
- * parse_compound.c. */
+/* parser.c - the grammar: lists, pipelines, simple commands. Redirections and assignments are in parse_words.c, compound
+ * commands in parse_compound.c. */
 #include "parse.h"
 #include "parse_compound.h"
 #include <ctype.h>
@@ -18,147 +18,6 @@ bool word_is(word *w, const char *text)
 {
     return w && w->parts && !w->parts->next && w->parts->kind == P_LIT && !w->parts->quoted &&
            !strcmp(w->parts->u.lit.text, text);
-}
-
-/* ---- redirections ---- */
-
-/* The delimiter of a here-document without its quotes; sets *quoted. */
-static char *delimiter(parser *p, word *w, uint8_t *quoted)
-{
-    strbuf b = { .a = p->a };
-    for (part *x = w->parts; x; x = x->next) {
-        if (x->quoted) *quoted = 1;
-        if (x->kind == P_LIT) sb_add(&b, x->u.lit.text, x->u.lit.len);
-        else { b.len = 0; sb_puts(&b, w->raw); break; }   /* <<$x: the delimiter is the text itself */
-    }
-    return sb_str(&b);
-}
-
-redir *parse_redir(parser *p)
-{
-    static const struct { int tok, kind;
-    } map[] = { { T_LESS, R_IN },           { T_GREAT, R_OUT },          { T_DGREAT, R_APPEND },
-                { T_CLOBBER, R_CLOBBER },   { T_LESS_GREAT, R_RDWR },    { T_LESS_AND, R_DUP_IN },
-                { T_GREAT_AND, R_DUP_OUT }, { T_AND_GREAT, R_BOTH },     { T_AND_DGREAT, R_BOTH_APPEND },
-                { T_DLESS, R_HEREDOC },     { T_DLESS_DASH, R_HEREDOC }, { T_TLESS, R_HERESTR } };
-    token *t = peek(p);
-    int fd = -1;
-    char *name = NULL;
-    if (t->kind == T_IONUM || t->kind == T_IOVAR) { fd = t->kind == T_IONUM ? t->fd : -1; name = t->name; take(p); t = peek(p); }
-    for (size_t i = 0; i < sizeof map / sizeof *map; i++) {
-        if (t->kind != map[i].tok) continue;
-        redir *r = arena_alloc(p->a, sizeof *r);
-        *r = (redir){ .kind = (uint8_t)map[i].kind, .fd = fd, .var = name, .strip = t->kind == T_DLESS_DASH, .line = t->line };
-        take(p);
-        t = peek(p);
-        if (t->kind == T_EOF && !p->failed) syntax_fail(p, t->start, t->start, "syntax error near unexpected token `newline'");
-        if (t->kind != T_WORD) { unexpected(p, t); return NULL; }
-        r->target = t->w;
-        take(p);
-        if (r->kind == R_HEREDOC) {
-            r->delim = delimiter(p, r->target, &r->quoted);
-            r->target = NULL;
-            if (p->npending == 32) { syntax_fail(p, t->start, t->end, "maximum here-document count exceeded"); return NULL; }
-            p->pending[p->npending++] = r;
-        }
-        return r;
-    }
-    return NULL;
-}
-
-static bool is_redir(int kind) { return kind == T_IONUM || kind == T_IOVAR || (kind >= T_LESS && kind <= T_AND_DGREAT); }
-
-void parse_redirs(parser *p, node *n)
-{
-    redir **tail = &n->redirs;
-    while (*tail) tail = &(*tail)->next;
-    while (!p->failed && is_redir(peek(p)->kind)) {
-        if (!(*tail = parse_redir(p))) return;
-        tail = &(*tail)->next;
-    }
-}
-
-/* ---- assignments ---- */
-
-/* The elements between the parentheses of name=( ... ); pos behind the opening one. */
-static assign *parse_elements(parser *p)
-{
-    assign *head = NULL, **tail = &head;
-    size_t open = p->pos;
-    p->arrays++;
-    for (;;) {
-        skip_newlines(p);
-        token *t = &p->tok;
-        if (p->failed) return NULL;
-        if (t->kind == T_EOF) { eof_looking_for(p, ')', open); return NULL; }
-        if (t->kind == T_RPAREN) { p->have = false; p->arrays--; return head; }
-        if (t->kind != T_WORD) { unexpected(p, t); return NULL; }
-        assign *e = arena_alloc(p->a, sizeof *e);
-        size_t end = p->src[t->start] == '[' ? subscript_end(p, t->start + 1) : 0;
-        if (end && (p->src[end + 1] == '=' || (p->src[end + 1] == '+' && p->src[end + 2] == '='))) {
-            e->has_sub = 1;
-            e->append = p->src[end + 1] == '+';
-            make_subscript(p, slice(p, t->start + 1, end), &e->index, &e->key);
-            e->raw = slice(p, t->start, end + 1);
-            p->line = t->line;
-            p->pos = end + 2 + e->append;
-            e->value = lex_word(p, M_WORD);
-            p->have = false;
-        } else {
-            e->value = t->w;
-            take(p);
-        }
-        *tail = e;
-        tail = &e->next;
-    }
-}
-
-assign *parse_assign(parser *p, size_t start)
-{
-    size_t i = start, n = name_len(p->src + start), sub = 0, sub_end = 0;
-    if (!n) return NULL;
-    i += n;
-    if (p->src[i] == '[') {
-        sub = i + 1;
-        sub_end = subscript_end(p, sub);
-        if (!sub_end) return NULL;
-        i = sub_end + 1;
-    }
-    int append = p->src[i] == '+';
-    if (p->src[i + (size_t)append] != '=') return NULL;
-    i += (size_t)append + 1;
-    assign *a = arena_alloc(p->a, sizeof *a);
-    a->name = slice(p, start, start + n);
-    a->slot = slot_of(a->name);
-    a->append = (uint8_t)append;
-    if (sub) {
-        a->has_sub = 1;
-        make_subscript(p, slice(p, sub, sub_end), &a->index, &a->key);
-    }
-    p->pos = i;
-    p->have = false;
-    if (p->src[i] == '(') {
-        p->pos++;
-        a->is_array = 1;
-        a->elems = parse_elements(p);
-    } else {
-        a->value = lex_word(p, M_WORD);
-    }
-    a->raw = slice(p, start, p->pos);
-    return a;
-}
-
-assign *parse_array_text(arena *a, const char *text)
-{
-    syntax_error err = { 0 };
-    size_t n = strlen(text);
-    if (n < 2 || text[0] != '(' || text[n - 1] != ')') return NULL;
-    parser p = { .src = text, .len = n, .pos = 1, .line = sh.line, .a = a, .err = &err, .origin = text };
-    assign *result = arena_alloc(a, sizeof *result);
-    result->is_array = 1;
-    result->elems = parse_elements(&p);
-    free(err.near_line);
-    return p.failed || p.pos != n ? NULL : result;
 }
 
 /* ---- aliases ---- */
@@ -207,9 +66,10 @@ static node *parse_simple(parser *p)
     size_t cap = 0;
     bool declaring = false;
     word **words = NULL;
-    int nw = 0;
+    int nw = 0, seen = 0;
     while (!p->failed) {
         token *t = peek(p);
+        if (seen++ == 1) n->line = p->line;   /* a command is on the line where its second word ends */
         if (is_redir(t->kind)) {
             if (!(*rtail = parse_redir(p))) return n;
             rtail = &(*rtail)->next;
@@ -400,8 +260,11 @@ node *parse_subst(parser *p)
     if (!p->failed) {
         token *t = peek(p);
         if (t->kind == T_RPAREN) p->have = false;
-        else if (t->kind == T_EOF) eof_looking_for(p, ')', open);
-        else unexpected(p, t);
+        else if (t->kind == T_EOF) {
+            eof_looking_for(p, ')', open);
+            p->err->quoted_eof = p->src[open + 1] == '(';
+            p->err->eof_line = p->err->end_line + (p->len > 0 && p->src[p->len - 1] != '\n');
+        } else unexpected(p, t);
     }
     p->have = have;
     p->tok = saved;
@@ -431,6 +294,14 @@ parser *parser_new(const char *src, size_t len, int first_line)
 
 /* How much of the text was read; after an alias was put in, all of it. */
 size_t parser_offset(parser *p) { return p->spliced || p->pos > p->origin_len ? p->origin_len : p->pos; }
+
+size_t parser_left(parser *p) { return p->pos < p->len ? p->len - p->pos : 0; }
+
+void parser_skip(parser *p, size_t n)
+{
+    p->pos += n;
+    p->have = false;
+}
 
 bool parser_resume(parser *p)
 {

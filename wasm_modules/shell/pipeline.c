@@ -138,7 +138,13 @@ bool trial_effect(void)
 
 static int run_stage(pipeline *pl, node *stage, io *in, io *out)
 {
+    int jobs_level = sh.jobs_level;
     sub_state *st = pl->state = subshell_enter();
+    if (stage->kind == N_SIMPLE) {
+        sh.subshells--;
+        sh.bare_stage = true;
+        if (stage->u.simple.n && !strcmp(stage->u.simple.words[0]->raw, "jobs")) sh.jobs_level = jobs_level;
+    }
     if (in) fd_set_io(0, io_ref(in));
     if (out) fd_set_io(1, io_ref(out));
     int status = exec_node(stage);
@@ -181,6 +187,12 @@ int exec_pipeline(node *n)
     int count = n->u.list.n;
     pipeline pl = { .stages = n->u.list.items, .n = count, .status = xmalloc((size_t)count * sizeof(int)) };
     memset(pl.status, 0, (size_t)count * sizeof(int));
+    if (sh.traps[TRAP_DEBUG] && !sh.opt[O_FUNCTRACE])
+        for (int i = 0; i < count; i++) {
+            if (pl.stages[i]->kind != N_SIMPLE) continue;
+            sh.line = pl.stages[i]->line;
+            debug_trap(pl.stages[i]);
+        }
     run_stages(&pl, 0, NULL);
     int status = pl.status[count - 1];
     if (sh.opt[O_PIPEFAIL])

@@ -3,15 +3,17 @@
 #include "sh.h"
 #include <string.h>
 
-/* inside_line: not in a function's body, where every command of a list has a line to itself. */
-typedef struct { strbuf *b; int indent; bool after_doc, inside_line; } pr;
+/* flat: one blank is all the indentation there is. inside_line: not in a function's body, where every command of a list has a
+ * line to itself. docs: here-documents whose bodies are still to come. */
+typedef struct { strbuf *b; int indent; bool after_doc, inside_line, flat; redir *docs[32]; int ndocs; } pr;
 static void show(pr *p, node *n);
 static const char *show_subst(pr *p, const char *s);
 
 static void newline(pr *p)
 {
     sb_putc(p->b, '\n');
-    for (int i = 0; i < p->indent; i++) sb_puts(p->b, "    ");
+    if (p->flat && p->indent) sb_putc(p->b, ' ');
+    else for (int i = 0; i < p->indent; i++) sb_puts(p->b, "    ");
 }
 
 /* A word as it was written, except that $'...' is shown decoded and $(...) laid out anew, as bash keeps them. */
@@ -20,6 +22,7 @@ static void word_text(pr *p, const char *raw)
     bool doubled = false;
     for (const char *s = raw; *s; s++) {
         if (*s == '\\' && s[1]) { sb_add(p->b, s, 2); s++; continue; }
+        if (s[0] == '$' && s[1] == '"' && !doubled) continue;
         if (*s == '"') doubled = !doubled;
         if (s[0] == '$' && s[1] == '(' && s[2] != '(') {
             const char *end = show_subst(p, s + 2);
@@ -40,27 +43,33 @@ static void redirs(pr *p, redir *r)
     static const char *const ops[] = { "<", ">", ">>", ">|", "<>", "<&", ">&", "&>", "&>>", "<<", "<<<" };
     for (; r; r = r->next) {
         sb_putc(p->b, ' ');
+        bool reads = r->kind == R_IN || r->kind == R_HEREDOC || r->kind == R_HERESTR || r->kind == R_DUP_IN;
+        bool dup = r->kind == R_DUP_IN || r->kind == R_DUP_OUT;
+        int usual = reads ? 0 : 1, fd = r->fd >= 0 ? r->fd : r->kind == R_RDWR ? 0 : usual;
         if (r->var) sb_printf(p->b, "{%s}", r->var);
-        else if (r->fd >= 0) sb_printf(p->b, "%d", r->fd);
+        else if ((dup || fd != usual) && r->kind != R_BOTH && r->kind != R_BOTH_APPEND) sb_printf(p->b, "%d", fd);
         bool closes = r->kind == R_DUP_IN && r->target && !strcmp(r->target->raw, "-");
         sb_puts(p->b, closes ? ">&" : ops[r->kind]);
         if (r->kind == R_HEREDOC) {
             sb_printf(p->b, "%s%s%s%s", r->strip ? "-" : "", r->quoted ? "'" : "", r->delim, r->quoted ? "'" : "");
+            if (r->target && p->ndocs < 32) p->docs[p->ndocs++] = r;
             continue;
         }
-        if (r->kind != R_DUP_IN && r->kind != R_DUP_OUT) sb_putc(p->b, ' ');
+        if (!dup) sb_putc(p->b, ' ');
         if (r->target) word_text(p, r->target->raw);
     }
 }
 
-/* Bodies of here-documents come on the lines after the command. */
-static bool heredocs(pr *p, redir *r)
+/* What joins two commands, "" for a line's end. Bodies of here-documents come behind it, on lines of their own. */
+static void join(pr *p, const char *connector)
 {
-    bool any = false;
-    for (; r; r = r->next)
-        if (r->kind == R_HEREDOC && r->target) { sb_printf(p->b, "\n%s%s", r->target->raw, r->delim); any = true; }
-    if (any) p->after_doc = true;
-    return any;
+    sb_puts(p->b, connector);
+    if (!p->ndocs) return;
+    sb_putc(p->b, '\n');
+    for (int i = 0; i < p->ndocs; i++) sb_printf(p->b, "%s%s\n", p->docs[i]->target->raw, p->docs[i]->delim);
+    if (*connector) sb_putc(p->b, ' ');
+    p->ndocs = 0;
+    p->after_doc = true;
 }
 
 static void assigns(pr *p, assign *a, bool more)
@@ -76,6 +85,7 @@ static void block(pr *p, node *n)
     p->indent++;
     newline(p);
     show(p, n);
+    join(p, "");
     char last = p->b->len ? p->b->s[p->b->len - 1] : 0;
     if (last != '\n' && last != '&') sb_putc(p->b, ';');
     p->indent--;
@@ -111,7 +121,7 @@ static void show_case(pr *p, node *n)
         for (int i = 0; i < c->npats; i++) { if (i) sb_puts(p->b, " | "); word_text(p, c->pats[i]->raw); }
         sb_putc(p->b, ')');
         p->indent++;
-        if (c->body) { newline(p); show(p, c->body); } else sb_putc(p->b, '\n');
+        if (c->body) { newline(p); show(p, c->body); join(p, ""); } else sb_putc(p->b, '\n');
         p->indent--;
         newline(p);
         sb_puts(p->b, c->end == ';' ? ";;" : c->end == '&' ? ";&" : ";;&");
@@ -134,8 +144,8 @@ static void show_if(pr *p, node *n)
 static void show_for(pr *p, node *n)
 {
     sb_printf(p->b, "%s %s", n->kind == N_SELECT ? "select" : "for", n->u.loop.var);
-    sb_puts(p->b, n->u.loop.has_in ? " in" : " in \"$@\"");
-    for (int i = 0; i < n->u.loop.n; i++) { sb_putc(p->b, ' '); word_text(p, n->u.loop.words[i]->raw); }
+    sb_puts(p->b, n->u.loop.has_in ? " in " : " in \"$@\"");
+    for (int i = 0; i < n->u.loop.n; i++) { if (i) sb_putc(p->b, ' '); word_text(p, n->u.loop.words[i]->raw); }
     sb_putc(p->b, ';');
     newline(p);
     sb_puts(p->b, "do");
@@ -160,6 +170,7 @@ static void show_function(pr *p, const char *name, node *body, bool keyword)
         p->indent++;
         newline(p);
         show(p, body);
+        join(p, "");
         p->indent--;
         newline(p);
         sb_putc(p->b, '}');
@@ -171,9 +182,10 @@ static void show_list(pr *p, node *n)
     for (int i = 0; i < n->u.list.n; i++) {
         node *item = n->u.list.items[i];
         show(p, item);
-        if (item->background) sb_puts(p->b, " &");
+        if (item->background) join(p, " &");
         if (i + 1 >= n->u.list.n) continue;
         if (item->background) { sb_putc(p->b, ' '); continue; }
+        join(p, "");
         if (!p->after_doc) sb_putc(p->b, ';');
         p->after_doc = false;
         if (p->inside_line) sb_putc(p->b, ' '); else newline(p);
@@ -188,17 +200,20 @@ static void show_inner(pr *p, node *n)
         for (int i = 0; i < n->u.simple.n; i++) { if (i) sb_putc(p->b, ' '); word_text(p, n->u.simple.words[i]->raw); }
         break;
     case N_LIST: show_list(p, n); break;
-    case N_PIPE: for (int i = 0; i < n->u.list.n; i++) { if (i) sb_puts(p->b, " | "); show(p, n->u.list.items[i]); } break;
-    case N_AND: case N_OR: show(p, n->u.pair.a); sb_puts(p->b, n->kind == N_AND ? " && " : " || "); show(p, n->u.pair.b); break;
+    case N_PIPE:
+        for (int i = 0; i < n->u.list.n; i++) { if (i) { join(p, " |"); sb_putc(p->b, ' '); } show(p, n->u.list.items[i]); }
+        break;
+    case N_AND: case N_OR: show(p, n->u.pair.a); join(p, n->kind == N_AND ? " && " : " || "); show(p, n->u.pair.b); break;
     case N_NOT: sb_puts(p->b, "! "); if (n->u.pair.a) show(p, n->u.pair.a); break;
-    case N_TIME: sb_puts(p->b, "time "); if (n->u.pair.a) show(p, n->u.pair.a); break;
-    case N_SUBSHELL: sb_puts(p->b, "( "); show(p, n->u.pair.a); sb_puts(p->b, " )"); break;
+    case N_TIME: sb_puts(p->b, n->posix_time ? "time -p " : "time "); if (n->u.pair.a) show(p, n->u.pair.a); break;
+    case N_SUBSHELL: sb_puts(p->b, "( "); show(p, n->u.pair.a); join(p, ""); sb_puts(p->b, " )"); break;
     case N_GROUP:
         sb_puts(p->b, "{ ");
         if (p->inside_line) { show(p, n->u.pair.a); sb_puts(p->b, "; }"); break; }
         p->indent++;
         newline(p);
         show(p, n->u.pair.a);
+        join(p, "");
         p->indent--;
         newline(p);
         sb_putc(p->b, '}');
@@ -231,7 +246,7 @@ static void show(pr *p, node *n)
 {
     if (!n) return;
     show_inner(p, n);
-    if (n->redirs) { redirs(p, n->redirs); if (heredocs(p, n->redirs)) sb_putc(p->b, '\n'); }
+    if (n->redirs) redirs(p, n->redirs);
 }
 
 /* The body of a $( ), s behind the parenthesis. Returns where the closing one is, NULL when it cannot be read. */
@@ -244,6 +259,7 @@ static const char *show_subst(pr *p, const char *s)
         pr inner = { .b = p->b, .inside_line = true };
         sb_puts(p->b, "$(");
         show(&inner, body);
+        join(&inner, "");
         sb_putc(p->b, ')');
     }
     arena_release(&sh.tmp, m);
@@ -257,6 +273,15 @@ void print_function(strbuf *b, func *f)
     sb_putc(b, '\n');
 }
 
+void print_exported(strbuf *b, func *f)
+{
+    pr p = { .b = b, .indent = 1, .flat = true };
+    sb_puts(b, "() {  ");
+    show(&p, f->body->kind == N_GROUP && !f->body->redirs ? f->body->u.pair.a : f->body);
+    join(&p, "");
+    sb_puts(b, "\n}");
+}
+
 void print_node_line(strbuf *b, node *n)
 {
     pr p = { .b = b, .inside_line = true };
@@ -268,5 +293,5 @@ void print_node_line(strbuf *b, node *n)
             for (int i = 0; i < n->u.loop.n; i++) sb_printf(b, " %s", n->u.loop.words[i]->raw);
         }
     } else if (n->kind == N_CASE) sb_printf(b, "case %s in ", n->u.kase.subject->raw);
-    else show(&p, n);
+    else { show(&p, n); join(&p, ""); }
 }

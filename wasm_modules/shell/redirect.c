@@ -148,14 +148,17 @@ static bool duplicate(redir *r, redir_save *save, int fd)
     if (n && n < 5 && (!text[n] || !strcmp(text + n, "-"))) {
         int from = atoi(text);
         io *s = fd_get(from);
-        if (!s) { sh_error("%d: %s", from, strerror(EBADF)); return false; }
+        if (!s) { sh_error("%s: %s", r->target->raw, strerror(EBADF)); return false; }
         io_ref(s);
         if (!r->var) remember(save, fd);
         fd_set_io(fd, s);
         if (text[n] == '-' && from != fd) { remember(save, from); fd_set_io(from, NULL); }
         return true;
     }
-    if (l.n != 1 || r->kind == R_DUP_IN || r->fd >= 0) { sh_error("%s: ambiguous redirect", r->target->raw); return false; }
+    if (l.n != 1 || r->kind == R_DUP_IN || r->fd >= 0) {
+        sh_error("%s: ambiguous redirect", l.n == 1 ? text : r->target->raw);
+        return false;
+    }
     io *s = open_file(r, text);
     if (!s) return false;
     remember(save, 1);

@@ -15,6 +15,14 @@ static node *backref(parser *s, int group) {
     return n;
 }
 
+node *regexp_named_backref(parser *s, const char *name, size_t n) {
+    for (int g = 1; g <= s->info->groups; g++)
+        if (g < s->info->name_cap && s->info->names[g] && strlen(s->info->names[g]) == n && !memcmp(s->info->names[g], name, n))
+            return backref(s, g);
+    int g = atoi(name);
+    return g > 0 ? backref(s, g) : regexp_fail(s, "reference to non-existent subpattern");
+}
+
 node *regexp_perl_escape(parser *s) {
     char c = *s->p;
     int cls = regexp_class_letter(c);
@@ -57,12 +65,11 @@ node *regexp_perl_escape(parser *s) {
         const char *name = s->p + 2, *stop = memchr(name, close, (size_t)(s->end - name));
         if (!stop) return regexp_fail(s, "malformed back reference");
         s->p = stop + 1;
-        for (int g = 1; g <= s->info->groups; g++)
-            if (g < s->info->name_cap && s->info->names[g] && strlen(s->info->names[g]) == (size_t)(stop - name)
-                && !memcmp(s->info->names[g], name, (size_t)(stop - name)))
-                return backref(s, g);
-        int g = atoi(name);
-        return g > 0 ? backref(s, g) : regexp_fail(s, "reference to non-existent subpattern");
+        return regexp_named_backref(s, name, (size_t)(stop - name));
+    }
+    if (c == 'g' && s->p + 1 < s->end && s->p[1] >= '1' && s->p[1] <= '9') {
+        s->p += 2;
+        return backref(s, s->p[-1] - '0');
     }
     int v = regexp_perl_char_escape(s);
     if (v < 0) v = regexp_take_char(s);

@@ -69,6 +69,13 @@ static node *parse_special_group(parser *s) {
         s->info->has_looks = 1;
         return n;
     }
+    if (c == 'P' && s->p + 1 < s->end && s->p[1] == '=') {
+        const char *name = s->p + 2;
+        name_end = memchr(name, ')', (size_t)(s->end - name));
+        if (!name_end) return regexp_fail(s, "missing closing parenthesis");
+        s->p = name_end + 1;
+        return regexp_named_backref(s, name, (size_t)(name_end - name));
+    }
     if (c == 'P' && s->p + 1 < s->end && s->p[1] == '<') { s->p++; c = '<'; }
     if (c == '<' || c == '\'') {
         const char *name = s->p + 1;

@@ -210,6 +210,9 @@ static node *repeat(parser *s, node *atom) {
             }
         }
         atom = n;
+        int again = s->end - s->p >= 1 && (*s->p == '*' || (s->end - s->p >= 2 && s->p[0] == '\\' && s->p[1] == '{'));
+        if (again && s->flags & REGEX_STRICT && !(s->flags & REGEX_EXTENDED))
+            return regexp_fail(s, "Invalid preceding regular expression");
     }
 }
 
@@ -229,8 +232,13 @@ static node *parse_sequence(parser *s) {
         node *atom;
         if (quoting) atom = regexp_make_char(s, regexp_take_char(s));
         else if (first && *s->p == '*' && basic) { atom = regexp_make_char(s, regexp_take_char(s)); }
-        else if (first && s->flags & REGEX_EXTENDED && (*s->p == '*' || *s->p == '+' || *s->p == '?')) { s->p++; continue;
-        } else if (*s->p == ')' && !s->open && !basic)
+        else if (first && s->flags & REGEX_EXTENDED && (*s->p == '*' || *s->p == '+' || *s->p == '?')) {
+            if (s->flags & REGEX_STRICT) return regexp_fail(s, "Invalid preceding regular expression");
+            s->p++;
+            continue;
+        } else if (*s->p == ')' && !s->open && s->flags & REGEX_EXTENDED && s->flags & REGEX_NEWLINE_ALT)
+            atom = regexp_make_char(s, regexp_take_char(s));       /* grep -E takes it for what it is */
+        else if (*s->p == ')' && !s->open && !basic)
             return regexp_fail(s, s->flags & REGEX_PERL ? "unmatched closing parenthesis" : "Unmatched ) or \\)");
         else if (basic && !s->open && s->end - s->p >= 2 && s->p[0] == '\\' && s->p[1] == ')')
             return regexp_fail(s, "Unmatched ) or \\)");

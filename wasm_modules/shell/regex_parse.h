@@ -17,6 +17,7 @@ node *regexp_parse_bracket(parser *s);
 node *regexp_parse_group(parser *s);
 
 /* regex_escape.c */
+node *regexp_named_backref(parser *s, const char *name, size_t n);   /* or a number in text */
 node *regexp_perl_escape(parser *s);
 node *regexp_posix_escape(parser *s);
 

@@ -1,4 +1,4 @@
-/* regex_search.c - running a program with captures, and the public functions.
+/* regex_search.c - running a program with captures.
  *
  * The machine tries alternatives in order and goes back on failure, with a stack of its own. When that takes long it starts over
  * remembering which (branch, position) pairs failed, which bounds the time; programs with back-references or look-around cannot
@@ -370,40 +370,3 @@ int regex_test(regex *r, const char *text, size_t n) {
     regex_span whole;
     return regex_exec(r, text, n, 0, &whole, 1);
 }
-
-const char *regex_literal(const regex *r, size_t *n) {
-    *n = r->literal_length;
-    return r->groups ? NULL : r->literal;
-}
-
-regex *regex_compile(const char *pattern, size_t n, int flags, const char **error) {
-    regex *r = calloc(1, sizeof *r);
-    *error = "Memory exhausted";
-    if (!r) return NULL;
-    regex_tree_info info = {.m = &r->memory, .flags = flags};
-    r->flags = flags;
-    node *tree = regex_parse(pattern, n, &info);
-    if (!tree) { if (info.error) *error = info.error; regex_free(r); return NULL; }
-    if (regex_emit(r, tree, &info) < 0) { *error = "Regular expression too big"; regex_free(r); return NULL; }
-    *error = NULL;
-    return r;
-}
-
-void regex_free(regex *r) {
-    if (!r) return;
-    regex_dfa_free(r->dfa);
-    for (regex_block *b = r->memory.blocks; b;) {
-        regex_block *next = b->next;
-        free(b);
-        b = next;
-    }
-    free(r->code);
-    free(r->prefix);
-    free(r->work.frames);
-    free(r->work.memo);
-    free(r->work.caps);
-    free(r);
-}
-
-int regex_groups(const regex *r) { return r->groups; }
-const char *regex_group_name(const regex *r, int i) { return i >= 1 && i <= r->groups && r->names ? r->names[i] : NULL; }

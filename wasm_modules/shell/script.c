@@ -52,7 +52,10 @@ static char *read_file(const char *path, size_t *len)
     return text;
 }
 
-static bool not_exported(slot *s, var *v) { (void)s; return !(v->flags & V_EXPORT) && !s->special; }
+static bool not_exported(slot *s, var *v)
+{
+    return !s->special && (!(v->flags & V_EXPORT) || v->flags & (V_ARRAY | V_ASSOC));
+}
 
 /* Makes the current subshell look like a new shell: only exported variables and functions stay. */
 static void forget_unexported(void)
@@ -60,9 +63,9 @@ static void forget_unexported(void)
     slot **v;
     size_t n = slots_all(&v, not_exported);
     for (size_t i = 0; i < n; i++) {
-        static const char *const keep[] = { "IFS",    "BASH_VERSION", "BASH_VERSINFO", "OPTIND",   "PPID",
-                                            "UID",    "EUID",         "HOSTNAME",      "HOSTTYPE", "MACHTYPE",
-                                            "OSTYPE", "PS4",          "BASH",          "OPTERR",   "_" };
+        static const char *const keep[] = { "IFS",      "BASH_VERSION", "BASH_VERSINFO", "OPTIND", "PPID", "UID",
+                                            "EUID",     "GROUPS",       "HOSTNAME",      "HOSTTYPE", "MACHTYPE", "OSTYPE",
+                                            "PS4",      "BASH",         "COMP_WORDBREAKS", "OPTERR", "_" };
         bool stay = false;
         for (size_t k = 0; k < sizeof keep / sizeof *keep; k++) if (!strcmp(v[i]->name, keep[k])) stay = true;
         if (stay) continue;
@@ -79,18 +82,33 @@ static void forget_unexported(void)
     sh.cond_depth = 0;
 }
 
-/* Runs text as a new shell would: argv[0] becomes $0. */
+/* BASH_ENV names a file to be run first, if there is one. */
+static void run_startup_file(void)
+{
+    const char *name = var_get("BASH_ENV");
+    char *path, *text = NULL;
+    size_t len;
+    if (name && *name && expand_string(name, '"', &path)) text = read_file(path, &len);
+    if (text) exec_text(text, len, NULL, 1);
+    free(text);
+}
+
+/* Runs text as a new shell would, or what is on its input when text is NULL: argv[0] becomes $0. */
 static int new_shell(const char *text, size_t len, int argc, char **argv, bool is_command, const char *options)
 {
     if (sh.depth >= sh.max_depth) { sh_error("%s: maximum shell nesting level exceeded (%d)", argv[0], sh.max_depth); return 1; }
     sub_state *st = subshell_enter();
     forget_unexported();
     sh.arg0 = arena_strdup(&sh.tmp, argv[0]);
-    sh.args = argv + 1;
-    sh.nargs = argc - 1;
+    sh.args = sh.first_args = argv + 1;
+    sh.nargs = sh.nfirst_args = argc - 1;
+    sh.execution_string = is_command ? text : NULL;
+    sh.execution_len = len;
     sh.own_args = NULL;
     sh.frames = NULL;
     sh.is_command_string = is_command;
+    sh.from_input = !text;
+    sh.interactive = options && memchr(options, 'i', strcspn(options, " "));
     sh.subshells = 0;
     sh.parent_traps = NULL;
     sh.shell_level = sh.level;
@@ -99,6 +117,7 @@ static int new_shell(const char *text, size_t len, int argc, char **argv, bool i
     if (named) {
         char *copy = arena_strdup(&sh.tmp, named), *save;
         for (char *o = strtok_r(copy, " ", &save); o; o = strtok_r(NULL, " ", &save)) {
+            if (!strcmp(o, "-posix")) { var_set_plain("POSIXLY_CORRECT", "y"); }
             if (o[1] == 'O') sh.shopt[option_find(shopt_options, o + 2)->index] = *o == '-'; else opt_set(o + 1, *o == '-');
         }
     }
@@ -109,7 +128,8 @@ static int new_shell(const char *text, size_t len, int argc, char **argv, bool i
     const char *lvl = var_get("SHLVL");
     int64_t n;
     if (lvl && parse_int(lvl, &n)) { var_set_int("SHLVL", n + 1); var_export("SHLVL"); }
-    int status = exec_text(text, len, NULL, 1);
+    if (!sh.interactive) run_startup_file();
+    int status = sh.unwind ? sh.status : text ? exec_text(text, len, NULL, 1) : exec_input();
     sh_syntax.message[0] = 0;    /* an error of that shell, not of this program */
     return subshell_leave(st, status);
 }
@@ -139,7 +159,7 @@ int exec_file(const char *path, const char *name, int argc, char **argv)
         status = new_shell(text, len, argc, args, false, NULL);
     } else {
         const tool_entry *e = tool_find(prog);
-        if (!e) { sh_error("%s: %s: bad interpreter: No such file or directory", name, prog); status = 126; }
+        if (!e) { sh_error("%s: cannot execute: required file not found", name); status = 127; }
         else {
             char **args = arena_alloc(&sh.tmp, ((size_t)argc + 3) * sizeof *args);
             args[0] = prog;
@@ -215,6 +235,7 @@ int b_bash(int argc, char **argv)
                 sb_printf(&names, "%c%s%s ", sign, *c == 'O' ? "O" : "", argv[i]);
             } else if (!strchr("abefhiklmnprtuvxBCDEHPT", *c)) return bad_option(name, (char[]){ sign, *c, 0 }, 2);
             else if (sign == '-') sb_putc(&options, *c);
+            else for (const option *o = set_options; o->name; o++) if (o->letter == *c) sb_printf(&names, "+%s ", o->name);
         }
     }
     if (names.len) { sb_putc(&options, ' '); sb_puts(&options, sb_str(&names)); }
@@ -238,13 +259,9 @@ int b_bash(int argc, char **argv)
         free(text);
         return status;
     }
-    size_t len;
-    char *text = read_stream(fd_get(0), &len);
     char **args = arena_alloc(&sh.tmp, ((size_t)(argc - i) + 2) * sizeof *args);
     args[0] = name;
     for (int k = i; k < argc; k++) args[k - i + 1] = argv[k];
-    int status = new_shell(text ? text : "", text ? len : 0, argc - i + 1, args, false, sb_str(&options));
-    free(text);
-    return status;
+    return new_shell(NULL, 0, argc - i + 1, args, false, sb_str(&options));
 }
 

@@ -4,7 +4,7 @@
  *   sh.h, ast.h                  data structures
  *   mem.c, text.c                arenas, string buffers; UTF-8, quoting
  *   lexer.c, lex_word.c, lex_param.c   characters to tokens; words; what begins with $     (parse.h)
- *   parser.c, parse_compound.c, parse_cond.c   the grammar
+ *   parser.c, parse_words.c, parse_compound.c, parse_cond.c   the grammar
  *   vars.c, scopes.c, arrays.c   variables; their hiding and undoing; arrays
  *   special.c, options.c         RANDOM, FUNCNAME ... and start-up values; set -o and shopt
  *   expand.c, brace.c            words to fields
@@ -219,6 +219,7 @@ typedef struct {
     bool at_eof, quoted_eof;
     int eof_line;
     char *near_line;
+    bool silent;                 /* bash gives up without a word: [[ ]] */
     bool in_cond, in_array, in_subst;    /* inside [[ ]], name=( ), $( ): these have exit statuses of their own (exec.c) */
 } syntax_error;
 typedef struct parser parser;
@@ -230,6 +231,8 @@ program *parse_next(parser *p, syntax_error *err);
 bool parser_resume(parser *p);
 void parser_free(parser *p);
 size_t parser_offset(parser *p);
+size_t parser_left(parser *p);                   /* bytes of the text that are still to be read */
+void parser_skip(parser *p, size_t n);           /* somebody else has read these: they are no lines of the script */
 /* mode '"': as inside double quotes; 'h': here-document; 'w': a word */
 word *parse_word_text(arena *a, const char *text, char mode);
 anode *arith_parse(arena *a, const char *text, char **error, const char **where); /* NULL for an empty expression when !*error */
@@ -238,6 +241,7 @@ assign *parse_array_text(arena *a, const char *text);
 /* the body of $( in text, behind the parenthesis; *used 0 when it is none */
 node *parse_subst_text(arena *a, const char *text, size_t *used);
 void print_function(strbuf *b, func *f);
+void print_exported(strbuf *b, func *f);                           /* as BASH_FUNC_name%% in the environment */
 void print_node_line(strbuf *b, node *n);                          /* one command on one line, for BASH_COMMAND and jobs */
 
 /* ---- expansion ------------------------------------------------------------------------------------------------------------- */
@@ -299,6 +303,7 @@ int exec_function(func *f, int argc, char **argv);
 /* run a command by name: 1 no functions, 2 builtins only, 4 default path */
 int exec_argv(int argc, char **argv, int flags);
 int exec_text(const char *text, size_t len, const char *what, int line);  /* parse and run: eval, source, traps, turns */
+int exec_input(void);                                    /* parse and run what is on descriptor 0, command by command */
 int exec_file(const char *path, const char *name, int argc, char **argv);      /* a script in a subshell */
 void after_command(int status, node *n);                 /* errexit and ERR */
 void show_output(void);                                  /* flushes what goes to the host */
@@ -321,6 +326,8 @@ void job_add(int status);                                /* one that has run to 
 int coprocess_start(const char *name, node *body);       /* coproc NAME body */
 void coprocess_finish(void);                             /* runs it, if nobody has read from it yet */
 void coprocess_drop(void);
+void coprocess_waited(int64_t pid);                      /* somebody waited for it: its variables go */
+bool coprocess_kill(int64_t pid);                        /* false when it is none */
 bool job_kill(int64_t id, bool is_number, int sig);      /* false when there is no such job any more */
 void job_forget_all(void);
 int b_bash(int argc, char **argv);
@@ -367,7 +374,7 @@ enum { O_ALLEXPORT, O_BRACEEXPAND, O_EMACS, O_ERREXIT, O_ERRTRACE, O_FUNCTRACE, 
 enum { S_AUTOCD, S_DOTGLOB, S_EXPAND_ALIASES, S_EXTGLOB, S_FAILGLOB, S_GLOBSTAR, S_LASTPIPE, S_LOCALVAR_INHERIT, S_NOCASEGLOB,
        S_NOCASEMATCH, S_NULLGLOB, S_INHERIT_ERREXIT, S_XPG_ECHO, S_NOEXPAND, S_SOURCEPATH, S_PATSUB, S_GLOBASCII,
        S_GLOBSKIPDOTS, S_ASSOC_ONCE,
-       S_EXTQUOTE, S_OTHER, S_COUNT = 64 };
+       S_EXTQUOTE, S_EXTDEBUG, S_EXECFAIL, S_CDABLE_VARS, S_OTHER, S_COUNT = 64 };
 bool opt_set(const char *name, bool on);
 char *opt_letters(char out[40]);
 char *opt_list(int which);                               /* SHELLOPTS (0) or BASHOPTS (1), in sh.tmp */
@@ -407,6 +414,7 @@ typedef struct frame {           /* a function call or a sourced file, for FUNCN
     const char *func, *source;
     int call_line;
     bool is_source;
+    char **argv; int argc;       /* what it was called with: BASH_ARGV under shopt -s extdebug */
     uint8_t *options;            /* set -o options to put back at the end: local - */
 } frame;
 
@@ -422,6 +430,8 @@ typedef struct shell {
     bool error_exit;             /* the UW_DISCARD came from an expansion error */
     const char *arg0;
     char **args; int nargs;      /* positional parameters: $1 is args[0]; owned by who set them */
+    char **first_args; int nfirst_args;   /* what the shell was started with: the end of BASH_ARGV */
+    const char *execution_string; size_t execution_len;   /* of -c; NULL when there is none */
     char **own_args;             /* the malloc'ed list behind args, NULL if borrowed */
     int own_level, cwd_level, dirs_level;  /* subshell level that owns own_args, cwd, dirs: only there they are freed */
     int scope;                   /* function depth for local */
@@ -431,6 +441,7 @@ typedef struct shell {
     int level;                   /* subshell depth as $BASH_SUBSHELL; vars log below it */
     int shell_level;             /* the level at which the innermost `bash` began: it is $$ */
     int subshells;               /* BASH_SUBSHELL */
+    bool bare_stage;             /* a simple command of a pipeline: no subshell yet, as BASH_SUBSHELL counts */
     int trace_level;             /* how often PS4 begins with its first character: $(...), eval and source add one */
     int loop_depth;
     int cond_depth;              /* inside a condition: errexit is off */
@@ -438,6 +449,7 @@ typedef struct shell {
     program *prog;               /* whose tree is being walked */
     int line;                    /* of the current command */
     int line_base;
+    bool from_input, interactive;  /* the s and i of $- */
     bool is_command_string;      /* -c: syntax errors say "bash: -c: line" */
     uint8_t opt[O_COUNT];
     uint8_t shopt[S_COUNT];
@@ -450,6 +462,7 @@ typedef struct shell {
     char **dirs; int ndirs;      /* pushd stack without the current directory */
     int64_t last_bg; bool has_bg;
     int jobs_next;
+    int jobs_level;              /* whose jobs `jobs` shows: those of the shell around it inside $(...) and in jobs | cmd */
     int subst_status; bool had_subst;   /* of the last $(...) in a command of assignments only */
     bool stack_overflow;
     int64_t pipestatus[64]; int npipestatus;

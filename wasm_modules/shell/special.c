@@ -155,7 +155,7 @@ static void get_stack(slot *s, var *v)
     char buf[24];
     int i = 0;
     fresh_array(v);
-    const char *main_source = sh.is_command_string ? NULL : sh.arg0;
+    const char *main_source = sh.is_command_string ? NULL : sh.from_input ? "" : sh.arg0;
     bool in_func = false;
     for (frame *f = sh.frames; f; f = f->up) if (f->func) in_func = true;
     for (frame *f = sh.frames; f; f = f->up, i++) {
@@ -169,11 +169,38 @@ static void get_stack(slot *s, var *v)
         if (!in_func && !sh.frames) v->flags &= (uint16_t)~V_SET;
     } else if (s->name[5] == 'S') {
         if (main_source) arr_set(v->u.a, i, xstrdup(main_source));
-    } else if (main_source || i == 0) arr_set(v->u.a, i, xstrdup("0"));
+    } else if (main_source) arr_set(v->u.a, i, xstrdup("0"));
     if (s->name[0] == 'F' && !in_func) { arr_free(v->u.a); v->u.a = xmalloc(sizeof(arr)); *v->u.a = (arr){ 0 }; }
 }
 
+/* BASH_ARGC: how many arguments each call on the stack got; BASH_ARGV: all of them, the last one first. Without extdebug only
+ * what the shell was started with is known. */
+static void get_arguments(slot *s, var *v)
+{
+    char buf[24];
+    int64_t at = 0;
+    bool count = s->name[8] == 'C';
+    fresh_array(v);
+    for (frame *f = sh.frames; f && sh.shopt[S_EXTDEBUG]; f = f->up) {
+        if (!f->argv) continue;
+        if (count) arr_set(v->u.a, at++, xstrdup(fmt_int(f->argc, buf)));
+        else for (int i = f->argc; i-- > 0;) arr_set(v->u.a, at++, xstrdup(f->argv[i]));
+    }
+    if (count) arr_set(v->u.a, at, xstrdup(fmt_int(sh.nfirst_args, buf)));
+    else for (int i = sh.nfirst_args; i-- > 0;) arr_set(v->u.a, at++, xstrdup(sh.first_args[i]));
+}
+
+static void get_execution_string(slot *s, var *v)
+{
+    (void)s;
+    char *text = sh.execution_string ? xstrndup(sh.execution_string, sh.execution_len) : NULL;
+    if (text) var_put(v, text);
+    else v->flags &= (uint16_t)~V_SET;
+    free(text);
+}
+
 static void get_arg0(slot *s, var *v) { (void)s; var_put(v, sh.arg0 ? sh.arg0 : ""); v->flags |= V_SET; }
+static void set_path(slot *s, var *v) { (void)s; (void)v; if (hashed_all()) hashed_forget_all(); }
 static void set_optind(slot *s, var *v) { (void)s; (void)v; sh.getopts_at = 0; }
 
 /* LC_ALL, LC_CTYPE, LANG: told after assignment and unset (v is NULL then). */
@@ -205,6 +232,10 @@ static const special specials[] = { { "RANDOM", get_random, set_random },
                                     { "FUNCNAME", get_stack, ignore_set },
                                     { "BASH_SOURCE", get_stack, ignore_set },
                                     { "BASH_LINENO", get_stack, ignore_set },
+                                    { "BASH_ARGC", get_arguments, ignore_set },
+                                    { "BASH_ARGV", get_arguments, ignore_set },
+                                    { "BASH_EXECUTION_STRING", get_execution_string, ignore_set },
+                                    { "PATH", NULL, set_path },
                                     { "OPTIND", NULL, set_optind },
                                     { "LC_ALL", NULL, set_locale },
                                     { "LC_CTYPE", NULL, set_locale },
@@ -234,6 +265,7 @@ void special_start(void)
                   { "MACHTYPE", "x86_64-pc-linux-gnu", 0 },
                   { "OSTYPE", "linux-gnu", 0 },
                   { "TERM", "dumb", 0 },
+                  { "COMP_WORDBREAKS", " \t\n\"'><=;|&(:", 0 },
                   { "PPID", "1", V_READONLY | V_INT },
                   { "UID", "1000", V_READONLY | V_INT },
                   { "EUID", "1000", V_READONLY | V_INT },
@@ -256,7 +288,8 @@ void special_start(void)
         if (specials[i].get == get_aliases || specials[i].get == get_hashed) { fresh_assoc(v); continue; }
         if (!(v->flags & V_SET)) var_put(v, "");
         if (!strcmp(s->name, "SHELLOPTS") || !strcmp(s->name, "BASHOPTS")) v->flags |= V_READONLY;
-        if (specials[i].get == get_pipestatus || specials[i].get == get_stack || specials[i].get == get_dirstack) {
+        if (specials[i].get == get_pipestatus || specials[i].get == get_stack || specials[i].get == get_dirstack ||
+            specials[i].get == get_arguments) {
             var_clear_value(v);
             fresh_array(v);
         }

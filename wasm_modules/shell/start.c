@@ -41,6 +41,10 @@ int shell_run(const char *code, size_t len)
     sh.status = 0;
     sh.line = 1;
     sh.frames = NULL;
+    sh.execution_string = sh.is_command_string ? code : NULL;
+    sh.execution_len = len;
+    sh.first_args = sh.args;
+    sh.nfirst_args = sh.own_args ? 0 : sh.nargs;   /* what set -- left behind is nothing the shell was started with */
     sh.loop_depth = sh.cond_depth = sh.depth = sh.eval_depth = 0;
     sh.stack_overflow = false;
     sh_syntax.message[0] = 0;
@@ -62,6 +66,8 @@ int shell_run(const char *code, size_t len)
     sh.unwind = 0;
     for (int i = 0; i < sh.nfds; i++) if (sh.fds[i]) io_flush(sh.fds[i]);
     io_flush_all();
+    sh.execution_string = NULL;
+    sh.nfirst_args = 0;
     return status & 255;
 }
 

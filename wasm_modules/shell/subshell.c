@@ -31,8 +31,9 @@ sub_state *subshell_enter(void)
     st->locals = local_mark();
     st->mask = modes_umask_get();
     if (!sh.parent_traps) sh.parent_traps = st->saved.traps;
-    sh.level++;
+    sh.jobs_level = ++sh.level;
     sh.subshells++;
+    sh.bare_stage = false;
     sh.base_scope = sh.scope;
     sh.unwind = 0;
     sh.loop_depth = 0;
@@ -213,8 +214,9 @@ char *command_subst(node *body, size_t *len)
         return text;
     }
     io *pipe = io_pipe();
-    int line = sh.line;
+    int line = sh.line, jobs_level = sh.jobs_level;
     sub_state *st = subshell_enter();
+    sh.jobs_level = jobs_level;
     fd_set_io(1, io_ref(pipe));
     sh.trace_level++;
     if (!sh.shopt[S_INHERIT_ERREXIT] && !sh.opt[O_POSIX]) sh.opt[O_ERREXIT] = 0;

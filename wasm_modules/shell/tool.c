@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define TOOL(name) tool_fn tool_##name;
 #define TOOL_AS(name, fn) tool_fn fn;
@@ -196,19 +197,59 @@ const char *tool_quote(tool *t, const char *s) {
     return quoted;
 }
 
-const char *tool_cite(tool *t, const char *s) {
+int tool_is_byte_locale(tool *t) {
     static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
     for (int i = 0; i < 3; i++) {
         const char *value = t->getenv ? t->getenv(t, names[i]) : NULL;
-        if (!value || !*value) continue;
-        if (!strcmp(value, "C") || !strcmp(value, "POSIX")) return tool_format(t, "'%s'", s);
-        break;
+        if (value && *value) return !strcmp(value, "C") || !strcmp(value, "POSIX");
     }
+    return 0;
+}
+
+const char *tool_cite(tool *t, const char *s) {
+    if (tool_is_byte_locale(t)) return tool_format(t, "'%s'", s);
     return tool_format(t, "\342\200\230%s\342\200\231", s);
+}
+
+int tool_choice(tool *t, const char *option, const char *word, const char *const *valid) {
+    int found = -1, count = 0;
+    for (int i = 0; valid[i]; i++)
+        for (const char *p = valid[i]; *p;) {
+            size_t n = strcspn(p, "|");
+            if (strlen(word) == n && !memcmp(p, word, n)) return i;
+            if (*word && strlen(word) < n && !memcmp(p, word, strlen(word)) && found != i) { found = i; count++; }
+            p += n + (p[n] == '|');
+        }
+    if (count == 1) return found;
+    tool_fail(t, 1, "%s argument %s for %s", count ? "ambiguous" : "invalid", tool_cite(t, word), tool_cite(t, option));
+    io_puts(t->err, "Valid arguments are:\n");
+    for (int i = 0; valid[i]; i++) {
+        io_puts(t->err, "  -");
+        for (const char *p = valid[i]; *p;) {
+            size_t n = strcspn(p, "|");
+            io_printf(t->err, "%s%s", p == valid[i] ? " " : ", ", tool_cite(t, tool_strndup(t, p, n)));
+            p += n + (p[n] == '|');
+        }
+        io_putc(t->err, '\n');
+    }
+    tool_usage(t, 1);
+    return -1;
 }
 
 const char *tool_name(tool *t, const char *path) {
     return !*path || strpbrk(path, " \t\n'\"\\$`!*?[](){}<>|&;#~") ? tool_quote(t, path) : path;
+}
+
+int path_stat(const char *path, struct stat *st) {
+    if (*path) return stat(path, st);
+    errno = ENOENT;
+    return -1;
+}
+
+int path_lstat(const char *path, struct stat *st) {
+    if (*path) return lstat(path, st);
+    errno = ENOENT;
+    return -1;
 }
 
 io *tool_open(tool *t, const char *path, int status, int *failed) {

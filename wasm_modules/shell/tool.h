@@ -57,6 +57,14 @@ char *tool_format(tool *t, const char *format, ...) __attribute__((format(printf
 const char *tool_quote(tool *t, const char *s);        /* 'name' as GNU quotes names of files, fit for the shell */
 const char *tool_name(tool *t, const char *path);       /* for "NAME: reason": quoted only where the shell would need it */
 const char *tool_cite(tool *t, const char *s); /* the other way GNU quotes in messages: typographic, plain in the C locale */
+/* Which of valid (ends with NULL; synonyms stand in one text, separated by '|') a word names, or abbreviates; -1 after the
+ * message "invalid argument 'WORD' for 'OPTION'", with the list of valid ones. */
+int tool_choice(tool *t, const char *option, const char *word, const char *const *valid);
+int tool_is_byte_locale(tool *t); /* the C locale: a character is a byte */
+struct stat;
+/* As stat and lstat, but an empty path names nothing: WASI's C library takes it for the current directory. */
+int path_stat(const char *path, struct stat *st);
+int path_lstat(const char *path, struct stat *st);
 io *tool_open(tool *t, const char *path, int status,
     int *failed); /* for reading, "-" is t->in; on failure says so, *failed = status, NULL */
 

@@ -9,8 +9,8 @@ char *attribute_letters(var *v, char out[16])
     static const struct {
         int flag;
         char c;
-    } map[] = { { V_ARRAY, 'a' },    { V_ASSOC, 'A' }, { V_INT, 'i' },   { V_LOWER, 'l' },  { V_NAMEREF, 'n' },
-                { V_READONLY, 'r' }, { V_TRACE, 't' }, { V_UPPER, 'u' }, { V_EXPORT, 'x' }, { V_CAPITAL, 'c' } };
+    } map[] = { { V_ARRAY, 'a' }, { V_ASSOC, 'A' },  { V_INT, 'i' },     { V_NAMEREF, 'n' }, { V_READONLY, 'r' },
+                { V_TRACE, 't' }, { V_EXPORT, 'x' }, { V_CAPITAL, 'c' }, { V_LOWER, 'l' },   { V_UPPER, 'u' } };
     char *p = out;
     for (size_t i = 0; i < sizeof map / sizeof *map; i++) if (v && v->flags & map[i].flag) *p++ = map[i].c;
     *p = 0;

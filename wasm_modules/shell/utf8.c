@@ -67,7 +67,11 @@ int utf8_width(int c) {
     return c < 0 ? -1 : wcwidth((wchar_t)c);
 }
 
-int utf8_upper(int c) { return c < 128 ? (c >= 'a' && c <= 'z' ? c - 32 : c) : (int)towupper((wint_t)c); }
+int utf8_upper(int c) {
+    enum { SHARP_S = 0xDF };            /* has no capital of its own length in GNU's locales, while musl knows one */
+    if (c < 128) return c >= 'a' && c <= 'z' ? c - 32 : c;
+    return c == SHARP_S ? c : (int)towupper((wint_t)c);
+}
 int utf8_lower(int c) { return c < 128 ? (c >= 'A' && c <= 'Z' ? c + 32 : c) : (int)towlower((wint_t)c); }
 
 int utf8_is_alpha(int c) {

@@ -129,8 +129,9 @@ var *var_deref(slot **sp, char **sub)
 {
     if (sub) *sub = NULL;
     var *v = var_top(*sp);
+    slot *first = *sp;
     for (int hops = 0; v && v->flags & V_NAMEREF && v->str && *v->str; hops++) {
-        if (hops > 8) { sh_error("warning: %s: circular name reference", (*sp)->name); return NULL; }
+        if (hops > 8) { sh_error("warning: %s: circular name reference", first->name); *sp = first; return NULL; }
         const char *target = v->str, *open = strchr(target, '[');
         if (open) {
             char *name = arena_strndup(&sh.tmp, target, (size_t)(open - target));
@@ -237,7 +238,7 @@ bool var_set_slot(slot *s, const char *value, int append)
         var *target = var_deref(&s, &sub);
         if (sub) return var_set_elem(s, sub, value, append);
         if (s == from) {
-            if (!target) { if (!strcmp(top->str, s->name)) return true; }
+            if (!target) return !strcmp(top->str, s->name);   /* else it is circular */
             else { var_put(own(s, target), value); return true; }
         }
         top = s->top;
@@ -433,6 +434,15 @@ char **var_environ(arena *a)
     for (size_t i = 0; i < n; i++) {
         strbuf b = { .a = a };
         sb_printf(&b, "%s=%s", v[i]->name, var_top(v[i])->str);
+        sl_add(&out, sb_str(&b));
+    }
+    func **f;
+    n = funcs_all(&f);
+    for (size_t i = 0; i < n; i++) {
+        if (!f[i]->exported) continue;
+        strbuf b = { .a = a };
+        sb_printf(&b, "BASH_FUNC_%s%%%%=", f[i]->name);
+        print_exported(&b, f[i]);
         sl_add(&out, sb_str(&b));
     }
     return sl_end(&out);

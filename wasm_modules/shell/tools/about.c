@@ -7,7 +7,7 @@ static const struct { const char *names, *version;
 } packages[] = {
     {" grep egrep fgrep ", "%s (GNU grep) 3.8"},
     {" find xargs ", "%s (GNU findutils) 4.9.0"},
-    {" diff cmp ", "%s (GNU diffutils) 3.8"},
+    {" diff cmp sdiff ", "%s (GNU diffutils) 3.8"},
     {" tar ", "%s (GNU tar) 1.34"},
     {" sed ", "%s (GNU sed) 4.9"},
     {" gzip gunzip zcat ", "%s 1.12"},

@@ -33,36 +33,26 @@ static void make_variables(awk *A) {
     }
 }
 
-/* The escapes of a string constant, as in -v x='a\tb' and -F '\t'. */
-static astr *unescape(awk *A, const char *p) {
-    buffer b = {.t = A->t};
-    buffer_puts(&b, "");
-    for (; *p; p++) {
-        if (*p != '\\' || !p[1]) { buffer_putc(&b, *p); continue; }
-        p++;
-        static const char from[] = "ntrabfv\\\"/", to[] = "\n\t\r\a\b\f\v\\\"/";
-        const char *at = strchr(from, *p);
-        if (at) buffer_putc(&b, to[at - from]);
-        else if (*p >= '0' && *p <= '7') {
-            int v = 0;
-            for (int i = 0; i < 3 && *p >= '0' && *p <= '7'; i++) v = v * 8 + *p++ - '0';
-            p--;
-            buffer_putc(&b, v);
-        } else { buffer_putc(&b, '\\'); buffer_putc(&b, *p); }
-    }
-    astr *s = astr_new(A, b.p, b.n);
-    buffer_free(&b);
-    return s;
+static int usage(tool *t) {
+    io_printf(t->err,
+        "Usage: %s [POSIX or GNU style options] -f progfile [--] file ...\nUsage: %s [POSIX or GNU style options] [--] "
+        "'program' file ...\n",
+        t->name, t->name);
+    return 1;
 }
 
 static int set_option_variable(awk *A, const char *arg) {
     const char *eq = strchr(arg, '=');
-    int ok = eq && eq > arg && (isalpha((unsigned char)*arg) || *arg == '_');
+    if (!eq) {
+        tool_fail(A->t, 1, "`%s' argument to `-v' not in `var=value' form\n", arg);
+        return usage(A->t);
+    }
+    int ok = eq > arg && (isalpha((unsigned char)*arg) || *arg == '_');
     for (const char *p = arg; ok && p < eq; p++) ok = isalnum((unsigned char)*p) || *p == '_';
-    if (!ok) return tool_fail(A->t, 2, "fatal: `%s' argument to `-v' is not in `var=value' form", arg);
+    if (!ok) return tool_fail(A->t, 2, "fatal: `%.*s' is not a legal variable name", (int)(eq - arg), arg);
     int v = awk_variable(A, arg, (size_t)(eq - arg));
     cell_drop(A, A->vars[v]);
-    A->vars[v] = cell_input(unescape(A, eq + 1));
+    A->vars[v] = cell_input(awk_unescape(A, eq + 1));
     if (v == VAR_FPAT) A->split_mode = 'P';
     if (v == VAR_FIELDWIDTHS) A->split_mode = 'W';
     if (v == VAR_FS) A->split_mode = 'F';
@@ -72,7 +62,7 @@ static int set_option_variable(awk *A, const char *arg) {
 static void set_separator(awk *A, const char *arg) {
     cell_drop(A, A->vars[VAR_FS]);
     A->split_mode = 'F';
-    A->vars[VAR_FS] = cell_str(unescape(A, arg));
+    A->vars[VAR_FS] = cell_str(awk_unescape(A, arg));
 }
 
 static int add_program_file(awk *A, buffer *program, const char *path) {
@@ -94,12 +84,14 @@ int tool_awk(tool *t, int argc, char **argv) {
     buffer program = {.t = t};
     int have = 0, c;
     tool_opts o;
+    A->bytes = tool_is_byte_locale(t);
     A->empty = astr_new(A, "", 0);
     A->record = astr_ref(A->empty);
     make_variables(A);
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "+F:v:f:e:E:i:VPbnrSOtM", longs)) != -1;) switch (c) {
         case 'F': set_separator(A, o.arg); break;
-        case 'v': if (set_option_variable(A, o.arg)) return 2; break;
+        case 'v': if ((c = set_option_variable(A, o.arg))) return c; break;
+        case 'b': A->bytes = 1; break;
         case 'f': case 'E': if (add_program_file(A, &program, o.arg)) return 2; have = 1; break;
         case 'e': if (have) buffer_putc(&program, '\n'); buffer_puts(&program, o.arg); have = 1; break;
         case 'V': io_puts(t->out, "GNU Awk 5.2.1 (Hatchway built-in)\n"); return 0;
@@ -111,13 +103,7 @@ int tool_awk(tool *t, int argc, char **argv) {
         default: break;
     }
     if (!have) {
-        if (o.index >= argc) {
-            io_printf(t->err,
-                "Usage: %s [POSIX or GNU style options] -f progfile [--] file ...\nUsage: %s [POSIX or GNU style options] [--] "
-                "'program' file ...\n",
-                t->name, t->name);
-            return 1;
-        }
+        if (o.index >= argc) return usage(t);
         buffer_puts(&program, argv[o.index++]);
     }
     buffer_puts(&program, "");

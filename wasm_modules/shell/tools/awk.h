@@ -152,6 +152,7 @@ typedef struct awk {
     int rule_count, rule_cap;
     int begin_only, exiting, in_end;
     cell *locals;                      /* of the running function */
+    afunc *locals_of;
     int depth;
     cell returned;
     astr *record;                      /* $0 */
@@ -168,11 +169,15 @@ typedef struct awk {
     unsigned long long seed[2];
     double seed_number, last_seed_number;
     int fatal, exit_code;
+    int leaving;                       /* RUN_NEXT or RUN_NEXTFILE, on the way out of a function that said so */
+    int bytes;                         /* a character is a byte: -b, or the C locale */
+    unsigned char warned[256];         /* characters whose needless backslash was told */
     astr *empty;
 } awk;
 
 /* awk_lex.c and awk_parse.c */
 int awk_parse(awk *A, const char *text, size_t n);     /* 0, or 2 after a message */
+astr *awk_unescape(awk *A, const char *text);           /* the escapes of a string constant, as in -v x='a\tb' and -F '\t' */
 int awk_variable(awk *A, const char *name, size_t n);  /* index of the global variable, made when new */
 
 /* awk_value.c */
@@ -208,6 +213,7 @@ cell *awk_field_get(awk *A, int i, int make);
 void awk_field_assigned(awk *A, int i);
 void awk_nf_assigned(awk *A);
 astr *awk_record_text(awk *A);                               /* borrowed */
+void awk_errno_set(awk *A, int code);                        /* ERRNO: its message, empty for 0 */
 int awk_split_text(awk *A, astr *s, array *to, array *seps, const cell *fs, regex *re); /* number of pieces */
 astream *awk_stream_find(awk *A, astr *name, int kind, int make);
 astream *awk_coprocess_turn(awk *A, astr *name);             /* the stream to read from after |& */
@@ -241,7 +247,13 @@ cell awk_call_with(awk *A, afunc *f, const cell *args, int n); /* takes the refe
 astr **amap_keys(awk *A, array *a, int *n);             /* references in the arena, in the order of for-in without PROCINFO */
 void awk_keys_sort(awk *A, array *a, astr **keys, int n, const char *how); /* how: "@ind_str_asc" and the like, or a function */
 
+/* awk_text.c */
+size_t awk_chars(const awk *A, const char *text, size_t n);              /* how many characters */
+size_t awk_char_offset(const awk *A, const char *text, size_t n, size_t chars); /* where, in bytes, the first chars end */
+
 /* awk_call.c, awk_format.c */
+const char *awk_builtin_name(int index);
+int awk_builtin_takes(int index, int count);                 /* whether it may have so many arguments */
 int awk_builtin_named(const char *name, size_t n);           /* -1 when there is none */
 cell awk_call_builtin(awk *A, anode *n);
 astr *awk_format_text(awk *A, astr *format, cell *args, int n);

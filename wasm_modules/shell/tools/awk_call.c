@@ -58,6 +58,17 @@ int awk_builtin_named(const char *name, size_t n) {
     return -1;
 }
 
+const char *awk_builtin_name(int index) { return names[index]; }
+
+int awk_builtin_takes(int index, int count) {
+    enum { ANY = 127 };
+    static const signed char least[]
+        = {2, 1, 1, 1, 1, 1, 1, 0, 0, 0, 2, 2, 2, 2, 2, 3, 2, 1, 1, 1, 1, 1, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 1, 1, 1, 1, 2};
+    static const signed char most[] = {2, 1, 1, 1, 1, 1, 1, 0, 1, 1, 3, 2, 4, 3, 3, 4, 3, ANY, 1, 1, 1, 2, 1, 0, 3, 2, 3, 3, ANY,
+        ANY, ANY, 2, 2, 1, 1, 2, 1, 4};
+    return count >= least[index] && count <= most[index];
+}
+
 /* The element that e names, when it is there; NULL otherwise. */
 cell *awk_element(awk *A, anode *e) {
     if (e->kind != E_INDEX) return NULL;
@@ -229,12 +240,6 @@ __attribute__((format(printf, 2, 0))) static void warn_range(awk *A, const char 
 }
 
 cell awk_call_builtin(awk *A, anode *n) {
-    static const signed char least[]
-        = {2, 1, 1, 1, 1, 1, 1, 0, 0, 0, 2, 2, 2, 2, 2, 3, 2, 1, 1, 1, 1, 1, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 1, 1, 1, 1, 2};
-    if (n->count < least[n->index]) {
-        awk_fatal(A, "%d is invalid as number of arguments for %s", n->count, names[n->index]);
-        return cell_num(0);
-    }
     if (tool_too_deep(A->t)) { awk_fatal(A, "expression nests too deep"); return cell_num(0); }
     switch (n->index) {
     case B_ATAN2: { double y = awk_eval_number(A, n->a); return cell_num(atan2(y, awk_eval_number(A, n->a->next))); }

@@ -1,6 +1,7 @@
 /* awk_eval.c - expressions. Every value returned is owned by the caller. */
 #include "awk.h"
 #include "awk_lex.h"
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -100,6 +101,8 @@ array *awk_eval_array(awk *A, anode *n) {
     if (c->type & V_ARRAY) return c->arr;
     if (c->type != V_NONE) {
         if (n->kind == E_VAR) return awk_fatal(A, "attempt to use scalar `%s' as an array", A->var_names[n->index]);
+        if (n->kind == E_LOCAL)
+            return awk_fatal(A, "attempt to use scalar parameter `%s' as an array", A->locals_of->param_names[n->index]);
         return awk_fatal(A, "attempt to use scalar as an array");
     }
     array *made = amap_new(A);
@@ -263,9 +266,13 @@ static cell get_line(awk *A, anode *n) {
         } else return cell_num(awk_record_next(A));
     } else {
         astr *name = awk_eval_string(A, n->b);
+        if (!name->n) {
+            awk_fatal(A, "expression for `%s' redirection has null string value", n->op == '&' ? "|&" : n->op == '|' ? "|" : "<");
+            return cell_num(-1);
+        }
         astream *s = n->op == '&' ? awk_coprocess_turn(A, name) : awk_stream_find(A, name, n->op == '|' ? 'p' : '<', 1);
         astr_unref(A, name);
-        if (!s) return cell_num(-1);
+        if (!s) { awk_errno_set(A, errno); return cell_num(-1); }
         got = awk_record_read(A, s, &record);
         if (got <= 0) return cell_num(got);
     }

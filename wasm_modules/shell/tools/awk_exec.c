@@ -29,6 +29,16 @@ static astream *redirection(awk *A, anode *n, io **to) {
     *to = A->t->out;
     if (!n->op) return NULL;
     astr *name = awk_eval_string(A, n->b);
+    if (!name->n) {
+        awk_fatal(A, "expression for `%s' redirection has null string value",
+            n->op == 'a'   ? ">>"
+            : n->op == '|' ? "|"
+            : n->op == '&' ? "|&"
+                           : ">");
+        *to = NULL;
+        astr_unref(A, name);
+        return NULL;
+    }
     astream *s = awk_stream_find(A, name, n->op, 1);
     if (!s) awk_fatal(A, "cannot redirect to `%s': %s", name->text, strerror(errno));
     *to = s ? s->s : NULL;
@@ -234,12 +244,16 @@ static afunc *function_named(awk *A, anode *n) {
 /* Runs f with its parameters in frame, which it frees. */
 static cell run_frame(awk *A, afunc *f, cell *frame) {
     cell *saved = A->locals, outer = A->returned;
+    afunc *saved_of = A->locals_of;
     A->locals = frame;
+    A->locals_of = f;
     A->returned = (cell){0};
-    awk_exec(A, f->body);
+    int run = awk_exec(A, f->body);
+    if (run == RUN_NEXT || run == RUN_NEXTFILE) { A->leaving = run; A->exiting = 1; }
     cell result = A->returned;
     A->returned = outer;
     A->locals = saved;
+    A->locals_of = saved_of;
     for (int i = 0; i < f->params; i++) cell_drop(A, frame[i]);
     tool_free(A->t, frame);
     A->depth--;
@@ -293,7 +307,11 @@ cell awk_call_function(awk *A, anode *n) {
 static int run_kind(awk *A, int kind) {
     for (int i = 0; i < A->rule_count; i++) {
         arule *r = &A->rules[i];
-        if (r->kind == kind && awk_exec(A, r->body) == RUN_EXIT) return RUN_EXIT;
+        if (r->kind != kind || awk_exec(A, r->body) != RUN_EXIT) continue;
+        if (A->leaving)
+            awk_fatal(A, "`%s' cannot be called from a `%s' rule", A->leaving == RUN_NEXT ? "next" : "nextfile",
+                kind == 'B' ? "BEGIN" : "END");
+        return RUN_EXIT;
     }
     return RUN_ON;
 }
@@ -309,12 +327,24 @@ static int rule_applies(awk *A, arule *r) {
     return 1;
 }
 
+/* next or nextfile was said in a function: the rules go on as if it had been said in the action. */
+static int left_function(awk *A) {
+    int run = A->leaving;
+    A->leaving = A->exiting = 0;
+    return run;
+}
+
 static int run_record(awk *A) {
     anode whole = {.kind = S_PRINT};
     for (int i = 0; i < A->rule_count; i++) {
         arule *r = &A->rules[i];
-        if (r->kind || !rule_applies(A, r)) { if (A->fatal) return RUN_EXIT; continue; }
+        if (r->kind || !rule_applies(A, r)) {
+            if (A->fatal) return RUN_EXIT;
+            if (A->leaving) return left_function(A);
+            continue;
+        }
         int run = awk_exec(A, r->body ? r->body : &whole);
+        if (A->leaving) return left_function(A);
         if (run == RUN_NEXT || run == RUN_NEXTFILE || run == RUN_EXIT) return run;
     }
     return RUN_ON;

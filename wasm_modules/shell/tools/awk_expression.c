@@ -4,15 +4,6 @@
 
 static anode *ternary(parser *P);
 
-static anode *regex_node(parser *P) {
-    const char *message;
-    anode *n = awk_node(P, E_REGEX, NULL, NULL);
-    n->str = astr_new(P->A, P->L.text.p, P->L.text.n);
-    n->re = pattern_compile(P->A->t, P->L.text.p, P->L.text.n, REGEX_EXTENDED | REGEX_BRACKET_ESCAPES, &message);
-    if (!n->re) return error(P, tool_format(P->A->t, "fatal: invalid regexp: %s: /%s/", message, P->L.text.p));
-    return n;
-}
-
 /* expr {, expr} up to but not including the closing token; *count items linked by next. */
 static anode *expression_list(parser *P, int close, int *count) {
     anode *first = NULL, **tail = &first;
@@ -96,14 +87,14 @@ anode *awk_parse_primary(parser *P) {
     case T_STR: n = awk_node(P, E_STR, NULL, NULL); n->str = astr_new(P->A, P->L.text.p, P->L.text.n); advance(P); break;
     case CH('/'): case T_DIV_EQ:
         lex_regex(&P->L);
-        if (P->L.error || !(n = regex_node(P))) return NULL;
+        if (P->L.error || !(n = awk_parse_regex(P))) return NULL;
         advance(P);
         break;
     case CH('@'):
         advance(P);
         if (token(P) == CH('/')) {
             lex_regex(&P->L);
-            if (P->L.error || !(n = regex_node(P))) return NULL;
+            if (P->L.error || !(n = awk_parse_regex(P))) return NULL;
             n->op = '@';
             advance(P);
             break;
@@ -141,6 +132,11 @@ anode *awk_parse_primary(parser *P) {
         if (token(P) != CH('(')) { if (!length) return syntax_error(P); break; }
         advance(P);
         if (!arguments(P, n)) return NULL;
+        if (!awk_builtin_takes(n->index, n->count)) {
+            while (P->L.start > P->L.text_start && *P->L.start != ')') P->L.start--;
+            return error(
+                P, tool_format(P->A->t, "%d is invalid as number of arguments for %s", n->count, awk_builtin_name(n->index)));
+        }
         break;
     }
     case T_NAME:

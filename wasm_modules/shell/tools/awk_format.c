@@ -4,16 +4,17 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct { char flags[8]; int flag_n, width, precision, left, zero; } spec;
 
 enum { WIDEST = 1 << 20 };
 
-static void pad_text(buffer *b, const char *text, size_t n, const spec *s) {
-    size_t chars = utf8_length(text, n);
+static void pad_text(const awk *A, buffer *b, const char *text, size_t n, const spec *s) {
+    size_t chars = awk_chars(A, text, n);
     if (s->precision >= 0 && chars > (size_t)s->precision) {
-        n = utf8_offset(text, n, (size_t)s->precision);
+        n = awk_char_offset(A, text, n, (size_t)s->precision);
         chars = (size_t)s->precision;
     }
     size_t pad = s->width > 0 && (size_t)s->width > chars ? (size_t)s->width - chars : 0;
@@ -54,20 +55,21 @@ static void put_char(awk *A, buffer *b, cell *c, const spec *s) {
     if (c->type & V_MAYBE) cell_is_number(c);
     if (c->type & V_NUM) {
         double v = cell_number(c);
-        int n = v < 0 || v > 0x10FFFF ? 1 : v < 256 && v >= 128 ? utf8_encode((int)v, bytes) : utf8_encode((int)v, bytes);
-        if (v < 0 || v > 0x10FFFF) bytes[0] = (char)(int)fmod(v, 256);
-        pad_text(b, bytes, (size_t)n, &plain);
+        int is_byte = A->bytes || v < 0 || v > 0x10FFFF, n = is_byte ? 1 : utf8_encode((int)v, bytes);
+        if (is_byte) bytes[0] = (char)(int)fmod(v, 256);
+        pad_text(A, b, bytes, (size_t)n, &plain);
         return;
     }
     astr *text = cell_string(A, c, 0);
-    pad_text(b, text->text, text->n ? utf8_offset(text->text, text->n, 1) : 1, &plain);   /* of no text: the NUL behind it */
+    pad_text(
+        A, b, text->text, text->n ? awk_char_offset(A, text->text, text->n, 1) : 1, &plain); /* of no text: the NUL behind it */
     astr_unref(A, text);
 }
 
 astr *awk_format_text(awk *A, astr *format, cell *args, int n) {
     buffer b = {.t = A->t};
     const char *p = format->text, *end = format->text + format->n;
-    int used = 0;
+    int used = 0, counted = -1;         /* counted: the formats say which argument they take, as in %2$s */
     buffer_puts(&b, "");
     while (p < end) {
         const char *percent = memchr(p, '%', (size_t)(end - p));
@@ -76,6 +78,16 @@ astr *awk_format_text(awk *A, astr *format, cell *args, int n) {
         p = percent + 1;
         if (p < end && *p == '%') { buffer_putc(&b, '%'); p++; continue; }
         spec s = {.width = 0, .precision = -1};
+        int position = 0;
+        const char *dollar = p + strspn(p, "0123456789");
+        if (dollar > p && dollar < end && *dollar == '$') { position = atoi(p); p = dollar + 1; }
+        if (counted < 0) counted = position > 0;
+        if (counted != (position > 0) || (counted && position > n)) {
+            awk_fatal(A, counted == (position > 0) ? "argument index greater than total number of supplied arguments"
+                                                   : "must use `count$' on all formats or none");
+            break;
+        }
+        if (counted) used = position - 1;
         for (; p < end && strchr("-+ #0'", *p); p++) {
             if (*p == '-') s.left = 1;
             if (*p != '\'' && s.flag_n < 7 && !memchr(s.flags, *p, (size_t)s.flag_n)) s.flags[s.flag_n++] = *p;
@@ -111,7 +123,7 @@ astr *awk_format_text(awk *A, astr *format, cell *args, int n) {
         if (letter == 'c') put_char(A, &b, c, &s);
         else if (letter == 's') {
             astr *text = cell_string(A, c, 0);
-            pad_text(&b, text->text, text->n, &s);
+            pad_text(A, &b, text->text, text->n, &s);
             astr_unref(A, text);
         } else {
             double v = cell_number(c);

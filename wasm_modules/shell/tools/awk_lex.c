@@ -45,6 +45,36 @@ static void skip_blanks(lexer *L) {
 
 static int hex(int c) { return isdigit(c) ? c - '0' : isxdigit(c) ? (c | 32) - 'a' + 10 : -1; }
 
+/* A backslash before a character that has no special meaning: gone, with a warning once for each character. */
+static void warn_plain(awk *A, int line, char c) {
+    if (A->warned[(unsigned char)c]++) return;
+    io_flush(A->t->out);
+    io_printf(A->t->err, "%s: ", A->t->name);
+    if (line) io_printf(A->t->err, "cmd. line:%d: ", line);
+    io_printf(A->t->err, "warning: escape sequence `\\%c' treated as plain `%c'\n", c, c);
+}
+
+astr *awk_unescape(awk *A, const char *p) {
+    buffer b = {.t = A->t};
+    buffer_puts(&b, "");
+    for (; *p; p++) {
+        if (*p != '\\' || !p[1]) { buffer_putc(&b, *p); continue; }
+        p++;
+        static const char from[] = "ntrabfv\\\"", to[] = "\n\t\r\a\b\f\v\\\"";
+        const char *at = strchr(from, *p);
+        if (at) buffer_putc(&b, to[at - from]);
+        else if (*p >= '0' && *p <= '7') {
+            int v = 0;
+            for (int i = 0; i < 3 && *p >= '0' && *p <= '7'; i++) v = v * 8 + *p++ - '0';
+            p--;
+            buffer_putc(&b, v);
+        } else { warn_plain(A, 0, *p); buffer_putc(&b, *p); }
+    }
+    astr *s = astr_new(A, b.p, b.n);
+    buffer_free(&b);
+    return s;
+}
+
 static void lex_string(lexer *L) {
     L->text.n = 0;
     buffer_puts(&L->text, "");
@@ -63,7 +93,7 @@ static void lex_string(lexer *L) {
         case 'b': c = 8; break;
         case 'f': c = 12; break;
         case 'v': c = 11; break;
-        case '\\': case '"': case '/': break;
+        case '\\': case '"': break;
         case '\n': L->line++; continue;
         case '0': case '1': case '2': case '3': case '4': case '5': case '6': case '7': {
             int v = c - '0';
@@ -88,7 +118,7 @@ static void lex_string(lexer *L) {
             buffer_add(&L->text, bytes, (size_t)utf8_encode(v, bytes));
             continue;
         }
-        default: buffer_putc(&L->text, '\\');
+        default: warn_plain(L->A, L->line, c);
         }
         buffer_putc(&L->text, c);
     }

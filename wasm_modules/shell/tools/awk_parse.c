@@ -47,6 +47,15 @@ anode *awk_parse_name(parser *P, const char *name, size_t n) {
     return v;
 }
 
+anode *awk_parse_regex(parser *P) {
+    const char *message;
+    anode *n = awk_node(P, E_REGEX, NULL, NULL);
+    n->str = astr_new(P->A, P->L.text.p, P->L.text.n);
+    n->re = pattern_compile(P->A->t, P->L.text.p, P->L.text.n, REGEX_EXTENDED | REGEX_BRACKET_ESCAPES, &message);
+    if (!n->re) return error(P, tool_format(P->A->t, "error: %s: /%s/", message, P->L.text.p));
+    return n;
+}
+
 static int function_definition(parser *P) {
     advance(P);
     if (token(P) != T_NAME && token(P) != T_FUNC_NAME) return syntax_error(P), -1;
@@ -60,6 +69,10 @@ static int function_definition(parser *P) {
         if (token(P) != T_NAME) return syntax_error(P), -1;
         if (count == cap) params = tool_realloc(P->A->t, params, (size_t)(cap = cap ? cap * 2 : 8) * sizeof *params);
         params[count++] = tool_strndup(P->A->t, P->L.text.p, P->L.text.n);
+        for (int i = 0; i < count - 1; i++)
+            if (!strcmp(params[i], params[count - 1]))
+                return error(P, tool_format(P->A->t, "error: function `%s': parameter #%d, `%s', duplicates parameter #%d",
+                    P->A->funcs[index].name, count, params[i], i + 1)), -1;
         advance(P);
         skip_newlines(P);
         if (!accept(P, CH(','))) break;

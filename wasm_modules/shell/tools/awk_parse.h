@@ -30,6 +30,7 @@ static inline void skip_terminators(parser *P) { while (token(P) == T_NEWLINE ||
 /* awk_parse.c */
 anode *awk_node(parser *P, int kind, anode *a, anode *b);
 anode *awk_parse_name(parser *P, const char *name, size_t n);       /* a variable or parameter */
+anode *awk_parse_regex(parser *P);                                  /* of the lexer's text, compiled */
 int awk_parse_function(parser *P, const char *name, size_t n);      /* the function's number, made when new */
 
 /* awk_expression.c */

@@ -109,24 +109,9 @@ static int assignment(awk *A, const char *arg) {
     const char *eq = strchr(arg, '=');
     if (!eq || eq == arg || !(isalpha((unsigned char)*arg) || *arg == '_')) return 0;
     for (const char *p = arg; p < eq; p++) if (!isalnum((unsigned char)*p) && *p != '_') return 0;
-    buffer b = {.t = A->t};
-    buffer_puts(&b, "");
-    for (const char *p = eq + 1; *p; p++) {
-        if (*p != '\\' || !p[1]) { buffer_putc(&b, *p); continue; }
-        p++;
-        static const char from[] = "ntrabfv\\\"/", to[] = "\n\t\r\a\b\f\v\\\"/";
-        const char *at = strchr(from, *p);
-        if (at) buffer_putc(&b, to[at - from]);
-        else if (*p >= '0' && *p <= '7') {
-            int v = 0;
-            for (int i = 0; i < 3 && *p >= '0' && *p <= '7'; i++) v = v * 8 + *p++ - '0';
-            p--;
-            buffer_putc(&b, v);
-        } else { buffer_putc(&b, '\\'); buffer_putc(&b, *p); }
-    }
     int v = awk_variable(A, arg, (size_t)(eq - arg));
     cell_drop(A, A->vars[v]);
-    A->vars[v] = cell_input(astr_new(A, b.p, b.n));
+    A->vars[v] = cell_input(awk_unescape(A, eq + 1));
     anode place = {.kind = E_VAR, .index = v};
     awk_place_assigned(A, &place, v);
     return 1;
@@ -150,6 +135,19 @@ static void write_in_place(awk *A) {
     astr_unref(A, path);
     A->t->out = A->real_out;
     A->real_out = NULL;
+}
+
+static int has_rule(awk *A, int kind) {
+    for (int r = 0; r < A->rule_count; r++) if (A->rules[r].kind == kind) return 1;
+    return 0;
+}
+
+/* FILENAME and FNR for a new file; takes the reference. */
+static void name_file(awk *A, astr *path) {
+    cell_drop(A, A->vars[VAR_FILENAME]);
+    A->vars[VAR_FILENAME] = cell_input(path);
+    cell_drop(A, A->vars[VAR_FNR]);
+    A->vars[VAR_FNR] = cell_num(0);
 }
 
 /* Opens the next file operand. 0 when there is none left. */
@@ -180,26 +178,37 @@ static int open_next(awk *A) {
         struct stat st;
         int standard = !strcmp(path->text, "-") || !strcmp(path->text, "/dev/stdin");
         io *s = NULL;
-        if (!standard && stat(path->text, &st) == 0 && S_ISDIR(st.st_mode)) {
+        if (!standard && path_stat(path->text, &st) == 0 && S_ISDIR(st.st_mode)) {
             tool_fail(A->t, 0, "warning: command line argument `%s' is a directory: skipped", path->text);
             astr_unref(A, path);
             continue;
         }
         s = standard ? io_ref(A->t->in) : io_open(path->text, O_RDONLY, 0);
+        int told = !s && has_rule(A, 'f');       /* BEGINFILE decides: nextfile skips it, else it is fatal after all */
+        int problem = s ? 0 : errno;
+        if (told) {
+            name_file(A, path);
+            awk_errno_set(A, problem);
+            for (int r = 0; r < A->rule_count; r++) {
+                if (A->rules[r].kind != 'f') continue;
+                int run = awk_exec(A, A->rules[r].body);
+                if (run == RUN_EXIT) return 0;
+                if (run == RUN_NEXTFILE) { told = 0; break; }
+            }
+            awk_errno_set(A, 0);
+            if (!told) continue;
+        }
         if (!s) {
-            tool_fail(A->t, 2, "fatal: cannot open file `%s' for reading: %s", path->text, strerror(errno));
+            tool_fail(A->t, 2, "fatal: cannot open file `%s' for reading: %s", path->text, strerror(problem));
             A->exit_code = 2;
             A->fatal = 1;
-            astr_unref(A, path);
+            if (!told) astr_unref(A, path);
             return 0;
         }
         A->input = tool_alloc(A->t, sizeof *A->input);
         A->input->s = s;
         A->input->rest.t = A->t;
-        cell_drop(A, A->vars[VAR_FILENAME]);
-        A->vars[VAR_FILENAME] = cell_input(path);
-        cell_drop(A, A->vars[VAR_FNR]);
-        A->vars[VAR_FNR] = cell_num(0);
+        name_file(A, path);
         if (A->in_place && !standard) set_output_aside(A);
         for (int r = 0; r < A->rule_count; r++)
             if (A->rules[r].kind == 'f' && awk_exec(A, A->rules[r].body) == RUN_EXIT) return 0;
@@ -231,6 +240,12 @@ int awk_record_next(awk *A) {
         awk_file_next(A);
         if (A->exiting) return 0;
     }
+}
+
+void awk_errno_set(awk *A, int code) {
+    const char *text = code ? strerror(code) : "";
+    cell_drop(A, A->vars[VAR_ERRNO]);
+    A->vars[VAR_ERRNO] = cell_str(astr_new(A, text, strlen(text)));
 }
 
 void awk_record_set(awk *A, astr *s) {

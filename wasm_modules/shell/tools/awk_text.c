@@ -10,13 +10,20 @@ static int is_ascii(const astr *s) {
     return 1;
 }
 
-static size_t to_bytes(const astr *s, size_t chars) {
-    return is_ascii(s) ? (chars < s->n ? chars : s->n) : utf8_offset(s->text, s->n, chars);
+static size_t to_bytes(const awk *A, const astr *s, size_t chars) {
+    return A->bytes || is_ascii(s) ? (chars < s->n ? chars : s->n) : utf8_offset(s->text, s->n, chars);
 }
-static size_t to_chars(const astr *s, size_t bytes) { return is_ascii(s) ? bytes : utf8_length(s->text, bytes); }
+static size_t to_chars(const awk *A, const astr *s, size_t bytes) {
+    return A->bytes || is_ascii(s) ? bytes : utf8_length(s->text, bytes);
+}
+
+size_t awk_chars(const awk *A, const char *text, size_t n) { return A->bytes ? n : utf8_length(text, n); }
+size_t awk_char_offset(const awk *A, const char *text, size_t n, size_t chars) {
+    return A->bytes ? (chars < n ? chars : n) : utf8_offset(text, n, chars);
+}
 
 cell awk_length(awk *A, anode *n) {
-    if (!n->a) { astr *r = awk_record_text(A); return cell_num((double)utf8_length(r->text, r->n)); }
+    if (!n->a) { astr *r = awk_record_text(A); return cell_num((double)awk_chars(A, r->text, r->n)); }
     anode *e = n->a;
     if (e->kind == E_VAR || e->kind == E_LOCAL) {
         cell *c = e->kind == E_VAR ? &A->vars[e->index] : &A->locals[e->index];
@@ -26,7 +33,7 @@ cell awk_length(awk *A, anode *n) {
         if (c && c->type & V_ARRAY) return cell_num(c->arr->count);
     }
     astr *s = awk_eval_string(A, e);
-    double v = (double)utf8_length(s->text, s->n);
+    double v = (double)awk_chars(A, s->text, s->n);
     astr_unref(A, s);
     return cell_num(v);
 }
@@ -34,7 +41,7 @@ cell awk_length(awk *A, anode *n) {
 cell awk_substr(awk *A, anode *n) {
     astr *s = awk_eval_string(A, n->a);
     double from = trunc(awk_eval_number(A, n->a->next));
-    size_t chars = to_chars(s, s->n);
+    size_t chars = to_chars(A, s, s->n);
     double to = INFINITY;
     if (n->count > 2) {
         double len = trunc(awk_eval_number(A, n->a->next->next));
@@ -46,7 +53,7 @@ cell awk_substr(awk *A, anode *n) {
     astr *r;
     if (to <= from || from != from) r = astr_ref(A->empty);
     else {
-        size_t start = to_bytes(s, (size_t)from - 1), stop = to_bytes(s, (size_t)to - 1);
+        size_t start = to_bytes(A, s, (size_t)from - 1), stop = to_bytes(A, s, (size_t)to - 1);
         r = astr_new(A, s->text + start, stop - start);
     }
     astr_unref(A, s);
@@ -60,12 +67,12 @@ cell awk_index(awk *A, anode *n) {
     if (!what->n) at = 1;
     else if (fold) {
         for (size_t i = 0; i + what->n <= s->n && !at; i++)
-            if (!strncasecmp(s->text + i, what->text, what->n)) at = (double)to_chars(s, i) + 1;
+            if (!strncasecmp(s->text + i, what->text, what->n)) at = (double)to_chars(A, s, i) + 1;
     } else for (size_t i = 0; i + what->n <= s->n; i++) {
         const char *p = memchr(s->text + i, what->text[0], s->n - i - what->n + 1);
         if (!p) break;
         i = (size_t)(p - s->text);
-        if (!memcmp(p, what->text, what->n)) { at = (double)to_chars(s, i) + 1; break; }
+        if (!memcmp(p, what->text, what->n)) { at = (double)to_chars(A, s, i) + 1; break; }
     }
     astr_unref(A, s);
     astr_unref(A, what);
@@ -92,6 +99,14 @@ cell awk_split(awk *A, anode *n) {
     return cell_num(count);
 }
 
+static void put_piece(awk *A, array *to, int index, const char *text, size_t n) {
+    if (!to) return;
+    cell k = cell_num(index);
+    astr *key = cell_string(A, &k, 0);
+    *amap_get(A, to, key, 1) = cell_input(astr_new(A, text, n));
+    astr_unref(A, key);
+}
+
 cell awk_patsplit(awk *A, anode *n) {
     astr *s = awk_eval_string(A, n->a);
     array *to = awk_eval_array(A, n->a->next);
@@ -99,18 +114,20 @@ cell awk_patsplit(awk *A, anode *n) {
     regex *re;
     if (n->count > 2) re = awk_eval_regex(A, n->a->next->next);
     else { own = cell_string(A, &A->vars[VAR_FPAT], 0); re = awk_regex_cached(A, own); }
+    array *seps = n->count > 3 ? awk_eval_array(A, n->a->next->next->next) : NULL;
     int count = 0;
     if (to && re) {
         regex_span m;
+        size_t behind = 0;
         amap_clear(A, to);
+        if (seps) amap_clear(A, seps);
         for (size_t at = 0; at <= s->n && regex_exec(re, s->text, s->n, at, &m, 1) > 0;) {
             if (m.end == m.start) { at = (size_t)m.end + 1; continue; }
-            cell k = cell_num(++count);
-            astr *key = cell_string(A, &k, 0);
-            *amap_get(A, to, key, 1) = cell_input(astr_new(A, s->text + m.start, (size_t)(m.end - m.start)));
-            astr_unref(A, key);
-            at = (size_t)m.end;
+            put_piece(A, seps, count, s->text + behind, (size_t)m.start - behind);
+            put_piece(A, to, ++count, s->text + m.start, (size_t)(m.end - m.start));
+            at = behind = (size_t)m.end;
         }
+        put_piece(A, seps, count, s->text + behind, s->n - behind);
     }
     if (own) astr_unref(A, own);
     astr_unref(A, s);
@@ -128,8 +145,8 @@ cell awk_match(awk *A, anode *n) {
     double start = 0, len = -1;
     if (to) amap_clear(A, to);
     if (found) {
-        start = (double)to_chars(s, (size_t)g[0].start) + 1;
-        len = (double)to_chars(s, (size_t)g[0].end) - start + 1;
+        start = (double)to_chars(A, s, (size_t)g[0].start) + 1;
+        len = (double)to_chars(A, s, (size_t)g[0].end) - start + 1;
     }
     for (int i = 0; found && to && i <= groups; i++) {
         if (g[i].start < 0) continue;
@@ -137,9 +154,10 @@ cell awk_match(awk *A, anode *n) {
         cell *c = amap_at(A, to, k);
         *c = cell_input(astr_new(A, s->text + g[i].start, (size_t)(g[i].end - g[i].start)));
         astr *sep = cell_string(A, &A->vars[VAR_SUBSEP], 0);
-        double at = (double)to_chars(s, (size_t)g[i].start) + 1;
+        double at = (double)to_chars(A, s, (size_t)g[i].start) + 1;
         *amap_at(A, to, tool_format(A->t, "%d%sstart", i, sep->text)) = cell_num(at);
-        *amap_at(A, to, tool_format(A->t, "%d%slength", i, sep->text)) = cell_num((double)to_chars(s, (size_t)g[i].end) - at + 1);
+        *amap_at(A, to, tool_format(A->t, "%d%slength", i, sep->text))
+            = cell_num((double)to_chars(A, s, (size_t)g[i].end) - at + 1);
         astr_unref(A, sep);
     }
     cell_drop(A, A->vars[VAR_RSTART]);

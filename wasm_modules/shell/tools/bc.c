@@ -52,6 +52,10 @@ static void skip_statement(bc_state *s) {
         if (c == '{') braces++;
         if (c == '}') { if (!braces) return; if (!--braces && !parens) { s->p++; return; } }
         if ((c == ';' || c == '\n') && !parens && !braces) return;
+        /* if (0) 4 else 5: the first part ends where the second begins */
+        if (c == 'e' && !parens && !braces && s->end - s->p > 4 && !memcmp(s->p, "else", 4) && strchr(" {(\t\n", s->p[4])
+            && strchr(" \t};)", s->p[-1]))
+            return;
     }
 }
 
@@ -169,6 +173,8 @@ static void define(bc_state *s) {
 void bc_statement(bc_state *s) {
     bc_space(s);
     if (s->error || s->quit || s->p >= s->end) return;
+    int at_top = s->at_top;
+    s->at_top = 0;
     if (++s->depth > 400 || tool_too_deep(s->t)) { s->depth--; bc_fail(s, "statements nest too deep"); return; }
     if (bc_accept(s, "{")) block(s);
     else if (*s->p == '"') { print_list(s); }
@@ -176,6 +182,7 @@ void bc_statement(bc_state *s) {
     else if (bc_accept_word(s, "while")) while_statement(s);
     else if (bc_accept_word(s, "for")) for_statement(s);
     else if (bc_accept_word(s, "define")) define(s);
+    else if (bc_accept_word(s, "auto")) bc_fail(s, "syntax error");
     else if (bc_accept_word(s, "print")) print_list(s);
     else if (bc_accept_word(s, "break")) s->flow = BREAK;
     else if (bc_accept_word(s, "continue")) s->flow = CONTINUE;
@@ -200,6 +207,16 @@ void bc_statement(bc_state *s) {
                           || (strchr("+-*/%^", *s->p) && s->p + 1 < s->end && s->p[1] == '=');
         }
         s->p = start;
+        if (at_top) {
+            /* a line that is wrong prints nothing: read it once without effect */
+            s->skip++;
+            bc_expression(s);
+            s->skip--;
+            bc_space(s);
+            if (s->p < s->end && !strchr(";\n}", *s->p)) bc_fail(s, "syntax error");
+            if (s->error) { s->depth--; return; }
+            s->p = start;
+        }
         num v = bc_expression(s);
         if (!s->error && !assigns) { print_number(s, v); io_putc(s->t->out, '\n'); s->last = v; }
     }
@@ -213,11 +230,13 @@ static int run_text(bc_state *s, const char *text, size_t n) {
         s->error = 0;
         s->depth = 0;
         s->flow = GO;
+        s->at_top = 1;
         bc_statement(s);
         if (!s->error) {
+            int closed = s->p > text && s->p[-1] == '}';
             bc_space(s);
             if (s->p < s->end && *s->p != '\n' && *s->p != ';' && *s->p != '}') {
-                if (s->p[-1] != '}') bc_fail(s, "syntax error");
+                if (!closed) bc_fail(s, "syntax error");
             } else if (s->p < s->end && *s->p == '}') {
                 bc_fail(s, "syntax error");
             }
@@ -237,13 +256,14 @@ static int gather(tool *t, io *from, const char *name, void *context) {
 }
 
 int tool_bc(tool *t, int argc, char **argv) {
-    static const tool_long longs[]
-        = {{"mathlib", 0, 'l'}, {"quiet", 0, 'q'}, {"standard", 0, 's'}, {"warn", 0, 'w'}, {"interactive", 0, 'i'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"mathlib", 0, 'l'}, {"quiet", 0, 'q'}, {"standard", 0, 's'}, {"warn", 0, 'w'},
+        {"interactive", 0, 'i'}, {"version", 0, 'v'}, {0, 0, 0}};
     bc_state s = {.t = t, .ibase = 10, .obase = 10};
     tool_opts o;
     int c, status = 0;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "lqswi", longs)) != -1;) {
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "lqswiv", longs)) != -1;) {
         if (c == '?') return 1;
+        if (c == 'v') { io_puts(t->out, "bc 1.07.1\n"); return 0; }
         if (c == 'l') s.scale = 20;
     }
     s.last = s.result = bc_zero(&s);

@@ -23,6 +23,7 @@ typedef struct {
     num last, result;                     /* the last value printed; what a function returns */
     enum { GO, BREAK, CONTINUE, RETURN } flow;
     long steps;
+    int at_top;                           /* the next statement begins a line of the program */
 } bc_state;
 
 /* bc_call.c */

@@ -1,6 +1,8 @@
 /* cat.c - cat and tac: copy files to the output, forwards or record by record backwards. */
 #include "buffer.h"
+#include "patterns.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -91,7 +93,7 @@ int tool_cat(tool *t, int argc, char **argv) {
     int count = o.index < argc ? argc - o.index : 1;
     for (int i = 0; i < count; i++) {
         struct stat st;
-        if (strcmp(files[i], "-") && !stat(files[i], &st) && S_ISDIR(st.st_mode)) {
+        if (strcmp(files[i], "-") && !path_stat(files[i], &st) && S_ISDIR(st.st_mode)) {
             status = tool_fail(t, 1, "%s: Is a directory", files[i]);
             continue;
         }
@@ -105,31 +107,57 @@ int tool_cat(tool *t, int argc, char **argv) {
     return status;
 }
 
+/* Records that end (begin, with before) where the pattern matches, last first. */
+static int reverse_by_regex(tool *t, const buffer *b, regex *re, int before) {
+    size_t *cuts = NULL, n = 0, cap = 0;
+    regex_span m;
+    for (size_t at = 0; at < b->n && regex_exec(re, b->p, b->n, at, &m, 1) > 0;) {
+        if (m.end == m.start) { at = (size_t)m.end + 1; continue; }
+        if (n == cap) cuts = tool_realloc(t, cuts, (cap = cap ? cap * 2 : 64) * sizeof *cuts);
+        cuts[n++] = (size_t)(before ? m.start : m.end);
+        at = (size_t)m.end;
+    }
+    size_t end = b->n;
+    while (n-- > 0) {
+        if (end > cuts[n] && io_write(t->out, b->p + cuts[n], end - cuts[n]) < 0) return -1;
+        end = cuts[n];
+    }
+    return end ? io_write(t->out, b->p, end) : 0;
+}
+
 int tool_tac(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"before", 0, 'b'}, {"separator", 1, 's'}, {"regex", 0, 'r'}, {0, 0, 0}};
     const char *separator = "\n";
-    int before = 0, c, status = 0;
+    int before = 0, is_regex = 0, c, status = 0;
     tool_opts o;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "bs:r", longs)) != -1;) switch (c) {
         case 'b': before = 1; break;
         case 's': separator = o.arg; break;
-        case 'r': break;
+        case 'r': is_regex = 1; break;
         default: return 1;
     }
+    const char *error;
+    regex *re = is_regex ? pattern_compile(t, separator, strlen(separator), 0, &error) : NULL;
+    if (is_regex && !re) return tool_fail(t, 1, "%s", error);
     size_t width = strlen(separator);
     if (!width) { separator = ""; width = 1; }
     static char *standard[] = {"-"};
     char **files = o.index < argc ? argv + o.index : standard;
     int count = o.index < argc ? argc - o.index : 1;
     for (int i = 0; i < count; i++) {
-        io *from = tool_open(t, files[i], 1, &status);
-        if (!from) { if (status) { /* message printed */ } continue; }
+        io *from = strcmp(files[i], "-") ? io_open(files[i], O_RDONLY, 0) : io_ref(t->in);
+        if (!from) { status = tool_fail_errno(t, 1, "failed to open %s for reading", tool_quote(t, files[i])); continue; }
         buffer b = {.t = t};
         if (buffer_read_all(&b, from) < 0) {
             errno = io_failed(from);
             status = tool_fail_errno(t, 1, "%s: read error", files[i]);
         }
         io_unref(from);
+        if (re) {
+            if (reverse_by_regex(t, &b, re, before) < 0) return 1;
+            buffer_free(&b);
+            continue;
+        }
         size_t end = b.n, at = b.n;
         /* walk back over the separators; each record goes out with its own (after it, or before it with -b) */
         while (at > 0) {

@@ -10,7 +10,7 @@ typedef struct { const char *mode; int recursive, verbose, changes, quiet; unsig
 
 static int change(tool *t, const chmod_state *s, const char *path, int depth) {
     struct stat st;
-    if (stat(path, &st) < 0) return s->quiet ? 1 : tool_fail_errno(t, 1, "cannot access %s", tool_quote(t, path));
+    if (path_stat(path, &st) < 0) return s->quiet ? 1 : tool_fail_errno(t, 1, "cannot access %s", tool_quote(t, path));
     unsigned old = modes_get(&st), bits = old;
     if (s->has_reference) bits = s->reference;
     else mode_apply(s->mode, &bits, S_ISDIR(st.st_mode), modes_umask_get());
@@ -20,7 +20,7 @@ static int change(tool *t, const chmod_state *s, const char *path, int depth) {
     if (modes_set(path, bits) < 0) status = tool_fail_errno(t, 1, "changing permissions of %s", tool_cite(t, path));
     else if (s->verbose || (s->changes && bits != old)) {
         struct stat now = st;
-        stat(path, &now);
+        path_stat(path, &now);
         mode_text(&now, b);
         if (bits == old) io_printf(t->out, "mode of %s retained as %04o (%s)\n", tool_quote(t, path), old, a + 1);
         else io_printf(t->out, "mode of %s changed from %04o (%s) to %04o (%s)\n", tool_quote(t, path), old, a + 1, bits, b + 1);
@@ -31,7 +31,7 @@ static int change(tool *t, const chmod_state *s, const char *path, int depth) {
         for (size_t i = 0; names && i < n; i++) {
             struct stat link;
             char *child = path_join(t, path, names[i]);
-            if (lstat(child, &link) == 0 && !S_ISLNK(link.st_mode)) status |= change(t, s, child, depth + 1);
+            if (path_lstat(child, &link) == 0 && !S_ISLNK(link.st_mode)) status |= change(t, s, child, depth + 1);
         }
     }
     return status;
@@ -61,7 +61,7 @@ int tool_chmod(tool *t, int argc, char **argv) {
         else if (!strcmp(w, "quiet") || !strcmp(w, "silent")) s.quiet = 1;
         else if (!strncmp(w, "reference=", 10)) {
             struct stat st;
-            if (stat(w + 10, &st) < 0) return tool_fail_errno(t, 1, "failed to get attributes of %s", tool_cite(t, w + 10));
+            if (path_stat(w + 10, &st) < 0) return tool_fail_errno(t, 1, "failed to get attributes of %s", tool_quote(t, w + 10));
             s.has_reference = 1;
             s.reference = modes_get(&st);
         } else { tool_fail(t, 1, "unrecognized option '--%s'", w); return tool_usage(t, 1); }
@@ -73,7 +73,16 @@ int tool_chmod(tool *t, int argc, char **argv) {
             tool_fail(t, 1, "invalid mode: %s", tool_cite(t, s.mode));
             return tool_usage(t, 1);
         }
-        while (first < argc && !strcmp(argv[first], "-R")) { s.recursive = 1; first++; }
+        /* options may also stand behind the mode and the files */
+        int kept = first;
+        for (int i = first; i < argc; i++) {
+            if (!strcmp(argv[i], "-R")) s.recursive = 1;
+            else if (!strcmp(argv[i], "-v")) s.verbose = 1;
+            else if (!strcmp(argv[i], "-f")) s.quiet = 1;
+            else if (!strcmp(argv[i], "-c")) s.changes = 1;
+            else argv[kept++] = argv[i];
+        }
+        argc = kept;
     }
     if (first >= argc) { tool_fail(t, 1, "missing operand after %s", tool_cite(t, argv[argc - 1])); return tool_usage(t, 1); }
     for (int i = first; i < argc; i++) status |= change(t, &s, argv[i], 0);
@@ -84,7 +93,7 @@ int tool_mktemp(tool *t, int argc, char **argv) {
     static const tool_long longs[]
         = {{"directory", 0, 'd'}, {"dry-run", 0, 'u'}, {"quiet", 0, 'q'}, {"tmpdir", 2, 'p'}, {"suffix", 1, 's'}, {0, 0, 0}};
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-    int directory = 0, dry = 0, quiet = 0, in_tmp = 0, c;
+    int directory = 0, dry = 0, quiet = 0, in_tmp = 0, named_by_t = 0, c;
     const char *base = NULL, *suffix = "";
     tool_opts o;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "duqp:t", longs)) != -1;) switch (c) {
@@ -92,13 +101,18 @@ int tool_mktemp(tool *t, int argc, char **argv) {
         case 'u': dry = 1; break;
         case 'q': quiet = 1; break;
         case 'p': base = o.arg ? o.arg : ""; in_tmp = 1; break;
-        case 't': in_tmp = 1; break;
+        case 't': in_tmp = named_by_t = 1; break;
         case 's': suffix = o.arg; break;
         default: return 1;
     }
     const char *template = o.index < argc ? argv[o.index] : NULL;
     if (o.index + 1 < argc) { tool_fail(t, 1, "too many templates"); return tool_usage(t, 1); }
     if (!template) { template = "tmp.XXXXXXXXXX"; in_tmp = 1; }
+    if (in_tmp && strchr(template, '/') && template[0] != '/' && named_by_t)
+        return tool_fail(t, 1, "invalid template, %s, contains directory separator", tool_cite(t, template));
+    const char *last_x = strrchr(template, 'X');
+    if (!*suffix && last_x && strchr(last_x, '/'))
+        return tool_fail(t, 1, "invalid suffix %s, contains directory separator", tool_cite(t, last_x + 1));
     if (in_tmp && (!base || !*base)) { base = t->getenv ? t->getenv(t, "TMPDIR") : NULL; if (!base || !*base) base = "/tmp"; }
     char *name = in_tmp ? path_join(t, base, template) : tool_strdup(t, template), *end = name + strlen(name), *x;
     if (!*suffix) {
@@ -236,7 +250,7 @@ int tool_which(tool *t, int argc, char **argv) {
         struct stat st;
         int found = 0;
         if (strchr(argv[i], '/')) {
-            if (stat(argv[i], &st) == 0 && S_ISREG(st.st_mode) && modes_get(&st) & 0111) {
+            if (path_stat(argv[i], &st) == 0 && S_ISREG(st.st_mode) && modes_get(&st) & 0111) {
                 found = 1;
                 io_printf(t->out, "%s\n", argv[i]);
             }
@@ -245,7 +259,7 @@ int tool_which(tool *t, int argc, char **argv) {
             for (const char *p = path; p && *p && !found;) {
                 size_t n = strcspn(p, ":");
                 char *full = path_join(t, n ? tool_strndup(t, p, n) : ".", argv[i]);
-                if (stat(full, &st) == 0 && S_ISREG(st.st_mode) && modes_get(&st) & 0111) {
+                if (path_stat(full, &st) == 0 && S_ISREG(st.st_mode) && modes_get(&st) & 0111) {
                     found = 1;
                     io_printf(t->out, "%s\n", full);
                 }

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* A byte as cat -v shows it. */
@@ -27,7 +28,7 @@ int tool_cmp(tool *t, int argc, char **argv) {
         case 'l': verbose = 1; break;
         case 'b': bytes = 1; break;
         case 'n':
-            if (size_parse(o.arg, &most) < 0) return tool_fail(t, 2, "invalid --bytes value %s", tool_cite(t, o.arg));
+            if (size_parse(o.arg, &most) < 0) return tool_fail(t, 2, "invalid --bytes value %s", tool_quote(t, o.arg));
             break;
         case 'i': {
             char *colon = strchr(o.arg, ':');
@@ -42,11 +43,24 @@ int tool_cmp(tool *t, int argc, char **argv) {
     for (int i = 0; i < 2 && o.index + 2 + i < argc; i++) skip[i] += strtoull(argv[o.index + 2 + i], NULL, 0);
     if (o.index + 4 < argc) { tool_fail(t, 2, "extra operand '%s'", argv[o.index + 4]); return tool_usage(t, 2); }
     io *f[2];
+    struct stat st;
+    unsigned long long largest = most;        /* byte number that may be printed */
     for (int i = 0; i < 2; i++) {
         f[i] = strcmp(names[i], "-") ? io_open(names[i], O_RDONLY, 0) : io_ref(t->in);
         if (!f[i]) { if (!silent) tool_fail_errno(t, 2, "%s", names[i]); if (i) io_unref(f[0]); return 2; }
+        if (strcmp(names[i], "-") && path_stat(names[i], &st) == 0) {
+            if (S_ISDIR(st.st_mode)) {
+                if (!silent) tool_fail(t, 2, "%s: Is a directory", names[i]);
+                for (int k = 0; k <= i; k++) io_unref(f[k]);
+                return 2;
+            }
+            if (S_ISREG(st.st_mode) && (unsigned long long)st.st_size < largest) largest = (unsigned long long)st.st_size;
+        }
         for (unsigned long long k = 0; k < skip[i] && io_getc(f[i]) >= 0; k++) {}
     }
+    int width = 1;
+    for (unsigned long long v = largest; v > 9; v /= 10) width++;
+    if (width > 19) width = 19;
     unsigned long long at = 1, line = 1;
     char one[8], two[8];
     int last = '\n';
@@ -68,8 +82,8 @@ int tool_cmp(tool *t, int argc, char **argv) {
         if (a != b) {
             status = 1;
             if (silent) break;
-            if (verbose && bytes) io_printf(t->out, "%llu %3o %-4s %3o %s\n", at, a, visible(a, one), b, visible(b, two));
-            else if (verbose) io_printf(t->out, "%llu %3o %3o\n", at, a, b);
+            if (verbose && bytes) io_printf(t->out, "%*llu %3o %-4s %3o %s\n", width, at, a, visible(a, one), b, visible(b, two));
+            else if (verbose) io_printf(t->out, "%*llu %3o %3o\n", width, at, a, b);
             else {
                 io_printf(t->out, "%s %s differ: %s %llu, line %llu", names[0], names[1], bytes ? "byte" : "byte", at, line);
                 if (bytes) io_printf(t->out, " is %3o %s %3o %s", a, visible(a, one), b, visible(b, two));

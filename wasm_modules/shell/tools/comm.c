@@ -24,11 +24,12 @@ int tool_comm(tool *t, int argc, char **argv) {
         {"total", 0, 'T'}, {"zero-terminated", 0, 'z'}, {0, 0, 0}};
     int show[4] = {0, 1, 1, 1}, c, status = 0, total = 0, delim = '\n', check = 1;
     const char *gap = "\t";
+    size_t gap_n = 1;
     unsigned long counts[4] = {0};
     tool_opts o;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "123z", longs)) != -1;) switch (c) {
         case '1': case '2': case '3': show[c - '0'] = 0; break;
-        case 'o': gap = o.arg; break;
+        case 'o': gap = o.arg; gap_n = *gap ? strlen(gap) : 1; break;           /* an empty one is a NUL */
         case 'T': total = 1; break;
         case 'z': delim = '\0'; break;
         case 'n': check = 0; break;
@@ -58,7 +59,7 @@ int tool_comm(tool *t, int argc, char **argv) {
                                 : 3;
         counts[which]++;
         if (show[which]) {
-            for (int k = 1; k < which; k++) if (show[k]) io_puts(t->out, gap);
+            for (int k = 1; k < which; k++) if (show[k]) io_write(t->out, gap, gap_n);
             const buffer *line = &f[which == 2 ? 1 : 0].line;
             io_write(t->out, line->p, line->n);
             io_putc(t->out, delim);
@@ -86,7 +87,7 @@ typedef struct {
     int tab, fold, field[2], unpaired[2], only_unpaired, header, delim, auto_format;
     const char *empty;
     int out_file[256], out_field[256], out_n;
-    int check, unpairable, warned[2];
+    int check, unpairable, stop, warned[2];
     const char *names[2];
     buffer key_before[2];
 } join_state;
@@ -175,6 +176,7 @@ static void next_line(join_state *s, held *h, int file) {
     if (h->number <= 2 && s->header) return;
     if (compare_keys(s, (span){before->p, before->n}, key_of(s, h, file)) <= 0) return;
     s->warned[file] = 1;
+    if (s->check > 0) s->stop = 1;
     io_flush(s->t->out);
     tool_fail(s->t, 1, "%s:%zu: is not sorted: %.*s", s->names[file], h->number, (int)h->line.n, h->line.p);
 }
@@ -197,7 +199,7 @@ static int join_files(join_state *s, held *a, held *b) {
         next_line(s, a, 0);
         next_line(s, b, 1);
     }
-    while (a->have && b->have) {
+    while (a->have && b->have && !s->stop) {
         int order = compare_keys(s, key_of(s, a, 0), key_of(s, b, 1));
         if (order) {
             held *h = order < 0 ? a : b;
@@ -212,13 +214,14 @@ static int join_files(join_state *s, held *a, held *b) {
             group[n++] = copy_held(s->t, b);
             next_line(s, b, 1);
         }
+        if (s->stop) return 0;
         while (a->have && !compare_keys(s, key_of(s, key, 0), key_of(s, a, 0))) {
             for (int i = 0; i < n && !s->only_unpaired; i++) if (put_pair(s, a, group[i]) < 0) return -1;
             next_line(s, a, 0);
         }
     }
-    for (; a->have; next_line(s, a, 0)) if (s->unpaired[0] && put_pair(s, a, NULL) < 0) return -1;
-    for (; b->have; next_line(s, b, 1)) if (s->unpaired[1] && put_pair(s, NULL, b) < 0) return -1;
+    for (; a->have && !s->stop; next_line(s, a, 0)) if (s->unpaired[0] && put_pair(s, a, NULL) < 0) return -1;
+    for (; b->have && !s->stop; next_line(s, b, 1)) if (s->unpaired[1] && put_pair(s, NULL, b) < 0) return -1;
     return 0;
 }
 
@@ -231,7 +234,10 @@ static int take_format(join_state *s, const char *p) {
             s->out_file[s->out_n] = *p - '0';
             s->out_field[s->out_n++] = (int)strtol(p + 2, &end, 10) - 1;
             p = end;
-        } else return tool_fail(s->t, 1, "invalid field specifier: %s", tool_cite(s->t, p));
+        } else
+            return *p == '1' || *p == '2' || *p == '0'
+                       ? tool_fail(s->t, 1, "invalid field specifier: %s", tool_cite(s->t, p))
+                       : tool_fail(s->t, 1, "invalid file number in field spec: %s", tool_cite(s->t, p));
         while (*p == ',' || *p == ' ') p++;
     }
     return 0;
@@ -245,7 +251,7 @@ int tool_join(tool *t, int argc, char **argv) {
     int c, status = 0;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "a:v:e:ij:o:t:1:2:z", longs)) != -1;) switch (c) {
         case 'a': case 'v':
-            if (*o.arg != '1' && *o.arg != '2') { tool_fail(t, 1, "invalid file number: %s", tool_cite(t, o.arg)); return 1; }
+            if (*o.arg != '1' && *o.arg != '2') { tool_fail(t, 1, "invalid field number: %s", tool_cite(t, o.arg)); return 1; }
             s.unpaired[*o.arg - '1'] = 1;
             if (c == 'v') s.only_unpaired = 1;
             break;
@@ -255,7 +261,10 @@ int tool_join(tool *t, int argc, char **argv) {
         case '1': s.field[0] = atoi(o.arg) - 1; break;
         case '2': s.field[1] = atoi(o.arg) - 1; break;
         case 'o': if (take_format(&s, o.arg)) return 1; break;
-        case 't': s.tab = !strcmp(o.arg, "\\t") ? '\t' : (unsigned char)*o.arg; break;
+        case 't':
+            if (o.arg[0] && o.arg[1] && strcmp(o.arg, "\\0") && strcmp(o.arg, "\\t"))
+                return tool_fail(t, 1, "multi-character tab %s", tool_cite(t, o.arg));
+            s.tab = !strcmp(o.arg, "\\t") ? '\t' : (unsigned char)*o.arg; break;
         case 'H': s.header = 1; break;
         case 'z': s.delim = '\0'; break;
         case 'c': s.check = 1; break;
@@ -269,7 +278,7 @@ int tool_join(tool *t, int argc, char **argv) {
         } else tool_fail(t, 1, "extra operand %s", tool_cite(t, argv[o.index + 2]));
         return tool_usage(t, 1);
     }
-    if (s.field[0] < 0 || s.field[1] < 0) return tool_fail(t, 1, "invalid field number: '0'");
+    if (s.field[0] < 0 || s.field[1] < 0) return tool_fail(t, 1, "invalid field number: %s", tool_cite(t, "0"));
     held *f = tool_alloc(t, 2 * sizeof *f);
     for (int i = 0; i < 2; i++) {
         f[i].line.t = f[i].previous.t = t;
@@ -280,7 +289,8 @@ int tool_join(tool *t, int argc, char **argv) {
     s.names[0] = argv[o.index];
     s.names[1] = argv[o.index + 1];
     if (join_files(&s, &f[0], &f[1]) < 0) status = 1;
-    if (s.warned[0] || s.warned[1]) status = tool_fail(t, 1, "input is not in sorted order");
+    if (s.stop) status = 1;
+    else if (s.warned[0] || s.warned[1]) status = tool_fail(t, 1, "input is not in sorted order");
     io_unref(f[0].from);
     io_unref(f[1].from);
     return status;

@@ -14,13 +14,13 @@ static void keep_times(const char *to, const struct stat *st, int is_link) {
 
 int make_backup(tool *t, const char *path, const copy_options *o) {
     struct stat st;
-    if (!o->backup || lstat(path, &st) < 0) return 0;
+    if (!o->backup || path_lstat(path, &st) < 0) return 0;
     char *name = tool_format(t, "%s%s", path, o->suffix ? o->suffix : "~");
     /* -b means numbered where there are numbered ones already */
-    int numbered = o->backup == 2 || lstat(tool_format(t, "%s.~1~", path), &st) == 0;
+    int numbered = o->backup == 2 || path_lstat(tool_format(t, "%s.~1~", path), &st) == 0;
     if (numbered) for (int i = 1; ; i++) {
         name = tool_format(t, "%s.~%d~", path, i);
-        if (lstat(name, &st) < 0) break;
+        if (path_lstat(name, &st) < 0) break;
     }
     return rename(path, name) < 0 ? tool_fail_errno(t, 1, "cannot backup %s", tool_quote(t, path)) : 0;
 }
@@ -29,7 +29,7 @@ static int copy_bytes(tool *t, const char *from, const char *to, const struct st
     io *in = io_open(from, O_RDONLY, 0);
     if (!in) return tool_fail_errno(t, 1, "cannot open %s for reading", tool_quote(t, from));
     struct stat old;
-    int existed = stat(to, &old) == 0;
+    int existed = path_stat(to, &old) == 0;
     io *out = io_open(to, O_WRONLY | O_CREAT | O_TRUNC, (int)(modes_get(st) & 0777));
     if (!out && o->force && existed && unlink(to) == 0)
         out = io_open(to, O_WRONLY | O_CREAT | O_TRUNC, (int)(modes_get(st) & 0777));
@@ -75,7 +75,7 @@ static int copy_tree(tool *t, const char *from, const char *to, const struct sta
     if (depth > 500 || tool_too_deep(t)) return tool_fail(t, 1, "cannot copy %s: directories nest too deep", tool_quote(t, from));
     if (!depth && inside(t, from, to))
         return tool_fail(t, 1, "cannot copy a directory, %s, into itself, %s", tool_quote(t, from), tool_quote(t, to));
-    if (stat(to, &target) < 0) {
+    if (path_stat(to, &target) < 0) {
         if (mkdir(to, 0777) < 0) return tool_fail_errno(t, 1, "cannot create directory %s", tool_quote(t, to));
         made = 1;
     } else if (!S_ISDIR(target.st_mode)) {
@@ -98,7 +98,7 @@ static int newer_or_same(const struct stat *a, const struct stat *b) {
 int copy_path(tool *t, const char *from, const char *to, const copy_options *o, int depth) {
     struct stat st, target;
     int nofollow = o->keep_links && !(o->follow_args && !depth);
-    if ((nofollow ? lstat : stat)(from, &st) < 0) {
+    if ((nofollow ? path_lstat : path_stat)(from, &st) < 0) {
         if (!strncmp(from, "/dev/", 5)) { memset(&st, 0, sizeof st); st.st_mode = S_IFREG | 0644; }
         else return tool_fail_errno(t, 1, "cannot stat %s", tool_quote(t, from));
     }
@@ -106,9 +106,9 @@ int copy_path(tool *t, const char *from, const char *to, const copy_options *o, 
         if (!o->recursive) return tool_fail(t, 1, "-r not specified; omitting directory %s", tool_quote(t, from));
         return copy_tree(t, from, to, &st, o, depth);
     }
-    if (lstat(to, &target) == 0) {
+    if (path_lstat(to, &target) == 0) {
         struct stat real;
-        if (stat(to, &real) == 0) {
+        if (path_stat(to, &real) == 0) {
             if (real.st_ino && real.st_ino == st.st_ino && real.st_dev == st.st_dev && !o->link && !o->backup
                 && !o->remove_destination)
                 return tool_fail(t, 1, "%s and %s are the same file", tool_quote(t, from), tool_quote(t, to));
@@ -156,21 +156,21 @@ int for_each_pair(tool *t, char **operands, int n, const char *target_dir, int n
     int explicit = target_dir != NULL;
     if (!explicit) {
         const char *last = operands[n - 1];
-        int is_dir = stat(last, &st) == 0 && S_ISDIR(st.st_mode);
+        int is_dir = path_stat(last, &st) == 0 && S_ISDIR(st.st_mode);
         if (!is_dir && n == 2) {
             size_t len = strlen(last);
             struct stat source;
-            if (len && last[len - 1] == '/' && !(lstat(operands[0], &source) == 0 && S_ISDIR(source.st_mode)))
+            if (len && last[len - 1] == '/' && !(path_lstat(operands[0], &source) == 0 && S_ISDIR(source.st_mode)))
                 return tool_fail(t, 1, "cannot create regular file %s: Not a directory", tool_quote(t, last));
             return each(t, operands[0], last, context);
         }
         if (!is_dir) {
-            return stat(last, &st) < 0 ? tool_fail(t, 1, "target %s: No such file or directory", tool_quote(t, last))
+            return path_stat(last, &st) < 0 ? tool_fail(t, 1, "target %s: No such file or directory", tool_quote(t, last))
                                        : tool_fail(t, 1, "target %s: Not a directory", tool_quote(t, last));
         }
         target_dir = last;
         n--;
-    } else if (stat(target_dir, &st) < 0) {
+    } else if (path_stat(target_dir, &st) < 0) {
         return tool_fail_errno(t, 1, "target directory %s", tool_quote(t, target_dir));
     } else if (!S_ISDIR(st.st_mode)) return tool_fail(t, 1, "target directory %s: Not a directory", tool_quote(t, target_dir));
     int status = 0;

@@ -77,7 +77,7 @@ int tool_cp(tool *t, int argc, char **argv) {
 
 static int remove_tree(tool *t, const char *path) {
     struct stat st;
-    if (lstat(path, &st) < 0) return -1;
+    if (path_lstat(path, &st) < 0) return -1;
     if (!S_ISDIR(st.st_mode)) return unlink(path);
     size_t n;
     char **names = directory_names(t, path, &n);
@@ -89,8 +89,8 @@ static int remove_tree(tool *t, const char *path) {
 static int move_pair(tool *t, const char *from, const char *to, void *context) {
     const copy_options *k = context;
     struct stat source, target;
-    if (lstat(from, &source) < 0) return tool_fail_errno(t, 1, "cannot stat %s", tool_quote(t, from));
-    if (lstat(to, &target) == 0) {
+    if (path_lstat(from, &source) < 0) return tool_fail_errno(t, 1, "cannot stat %s", tool_quote(t, from));
+    if (path_lstat(to, &target) == 0) {
         if (k->no_clobber) return 0;
         if (k->update
             && (target.st_mtim.tv_sec > source.st_mtim.tv_sec

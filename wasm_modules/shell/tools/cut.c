@@ -125,7 +125,7 @@ int tool_cut(tool *t, int argc, char **argv) {
     int c, status = 0;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "b:c:f:d:snz", longs)) != -1;) switch (c) {
         case 'b': case 'c': case 'f':
-            if (list) { tool_fail(t, 1, "only one type of list may be specified"); return tool_usage(t, 1); }
+            if (list) { tool_fail(t, 1, "only one list may be specified"); return tool_usage(t, 1); }
             s.mode = c;
             list = o.arg;
             break;

@@ -43,7 +43,9 @@ static int print_file_dates(tool *t, const char *path, const char *format, int u
 int tool_date(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"date", 1, 'd'}, {"file", 1, 'f'}, {"iso-8601", 2, 'I'}, {"rfc-email", 0, 'R'},
         {"rfc-2822", 0, 'R'}, {"rfc-822", 0, 'R'}, {"rfc-3339", 1, '3'}, {"reference", 1, 'r'}, {"set", 1, 's'}, {"utc", 0, 'u'},
-        {"universal", 0, 'u'}, {"debug", 0, '9'}, {0, 0, 0}};
+        {"universal", 0, 'u'}, {"debug", 0, '9'}, {"resolution", 0, '8'}, {0, 0, 0}};
+    static const char *const iso_units[] = {"hours", "minutes", "date", "seconds", "ns", NULL};
+    static const char *const rfc_units[] = {"date", "seconds", "ns", NULL};
     const char *format = NULL, *text = NULL, *reference = NULL, *file = NULL;
     int utc = 0, c;
     tool_opts o;
@@ -51,16 +53,16 @@ int tool_date(tool *t, int argc, char **argv) {
         case 'd': text = o.arg; break;
         case 'f': file = o.arg; break;
         case 'I':
-            if (!(format = iso_format(o.arg))) {
-                tool_fail(t, 1, "invalid argument %s for '--iso-8601'", tool_cite(t, o.arg));
-                return tool_usage(t, 1);
-            }
+            if (!(format = iso_format(o.arg))) return tool_choice(t, "--iso-8601", o.arg, iso_units) < 0;
             break;
         case 'R': format = "%a, %d %b %Y %H:%M:%S %z"; break;
-        case '3': format = *o.arg == 'd' ? "%Y-%m-%d" : *o.arg == 's' ? "%Y-%m-%d %H:%M:%S%:z" : "%Y-%m-%d %H:%M:%S.%N%:z"; break;
+        case '3':
+            if (tool_choice(t, "--rfc-3339", o.arg, rfc_units) < 0) return 1;
+            format = *o.arg == 'd' ? "%Y-%m-%d" : *o.arg == 's' ? "%Y-%m-%d %H:%M:%S%:z" : "%Y-%m-%d %H:%M:%S.%N%:z"; break;
         case 'r': reference = o.arg; break;
         case 's': return tool_fail(t, 1, "cannot set date: Operation not permitted");
         case 'u': utc = 1; break;
+        case '8': return io_puts(t->out, "0.000000001\n") < 0;
         case '9': break;
         default: return 1;
     }
@@ -80,7 +82,7 @@ int tool_date(tool *t, int argc, char **argv) {
     moment when = moment_now();
     if (reference) {
         struct stat st;
-        if (stat(reference, &st) < 0) return tool_fail_errno(t, 1, "%s", reference);
+        if (path_stat(reference, &st) < 0) return tool_fail_errno(t, 1, "%s", reference);
         when = st.st_mtim;
     } else if (text && date_parse(t, text, when, &when) < 0) return tool_fail(t, 1, "invalid date %s", tool_cite(t, text));
     return print_date(t, format, when, utc);

@@ -326,13 +326,15 @@ int date_parse(tool *t, const char *text, moment now, moment *result) {
     long offset;
     const char *zone;
     int utc = 0;
+    const char *named_zone = NULL;
     date_fields(t, (long long)now.tv_sec, 0, &r.tm, &offset, &zone);
     skip_space(&r);
     if (!strncmp(r.p, "TZ=\"", 4)) {
         const char *end = strchr(r.p + 4, '"');
         if (!end) return -1;
         const char *abbreviation;
-        r.zone = zone_offset(t, tool_strndup(t, r.p + 4, (size_t)(end - r.p - 4)), (long long)now.tv_sec, &abbreviation);
+        named_zone = tool_strndup(t, r.p + 4, (size_t)(end - r.p - 4));
+        r.zone = zone_offset(t, named_zone, (long long)now.tv_sec, &abbreviation);
         r.has_zone = 1;
         r.p = end + 1;
     }
@@ -372,6 +374,11 @@ int date_parse(tool *t, const char *text, moment now, moment *result) {
     r.tm.tm_mon = (int)((months % 12 + 12) % 12);
     r.tm.tm_mday += (int)r.rel_days;
     long long seconds = date_seconds(t, &r.tm, utc || r.has_zone);
+    if (named_zone) {
+        /* the zone's offset at that time, not at present */
+        const char *abbreviation;
+        r.zone = zone_offset(t, named_zone, seconds - r.zone, &abbreviation);
+    }
     if (r.has_zone) seconds -= r.zone;
     result->tv_sec = (time_t)(seconds + r.rel_seconds);
     result->tv_nsec = r.nsec;

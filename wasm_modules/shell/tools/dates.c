@@ -60,11 +60,12 @@ static void put_number(buffer *b, long long value, int width, char pad, const di
 static void put_text(buffer *b, const char *text, size_t len, const directive *d) {
     for (int i = (int)len; i < d->width; i++) buffer_putc(b, d->pad == '0' ? '0' : ' ');
     size_t start = b->n;
+    int capitals = 1;
+    for (size_t i = 0; i < len; i++) capitals &= !islower((unsigned char)text[i]);
     buffer_add(b, text, len);
     for (size_t i = start; i < b->n; i++) {
         if (d->upper) b->p[i] = (char)toupper((unsigned char)b->p[i]);
-        if (d->swap)
-            b->p[i] = (char)(islower((unsigned char)b->p[i]) ? toupper((unsigned char)b->p[i]) : tolower((unsigned char)b->p[i]));
+        if (d->swap) b->p[i] = (char)(capitals ? tolower((unsigned char)b->p[i]) : toupper((unsigned char)b->p[i]));
     }
 }
 

@@ -1,5 +1,5 @@
-/* deflate.c - compression: matches found through chains of equal three-byte hashes, then one dynamic Huffman block per 32K
- * symbols, or stored when that is shorter. */
+/* deflate.c - compression: matches found through chains of equal three-byte hashes, then one Huffman block per 32K symbols,
+ * with codes of its own or with the format's fixed ones, whichever is shorter. */
 #include "deflate.h"
 #include "hash.h"
 #include <stdlib.h>
@@ -81,10 +81,23 @@ static void make_codes(const unsigned char *lengths, int n, unsigned short *code
     }
 }
 
+/* The lengths that the format fixes, two literals more than are ever used. */
+static void fixed_literals(unsigned char table[288]) {
+    for (int i = 0; i < 288; i++) table[i] = i < 144 ? 8 : i < 256 ? 9 : i < 280 ? 7 : 8;
+}
+
+static void fixed_lengths(unsigned char lengths[320]) {
+    unsigned char literals[288];
+    fixed_literals(literals);
+    memcpy(lengths, literals, 286);
+    memset(lengths + 286, 5, 30);
+    memset(lengths + 316, 0, 4);
+}
+
 static void write_block(bit_sink *s, const item *items, size_t n, int last) {
     unsigned freq[286] = {0}, dist_freq[30] = {0}, code_freq[19] = {0};
     unsigned char lengths[320] = {0}, code_lengths[19] = {0};
-    unsigned short codes[286], dist_codes[30], code_codes[19];
+    unsigned short codes[288], dist_codes[30], code_codes[19];
     static const unsigned char order[] = {16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15};
     freq[256] = 1;
     for (size_t i = 0; i < n; i++) {
@@ -101,13 +114,32 @@ static void write_block(bit_sink *s, const item *items, size_t n, int last) {
     for (int i = 0; i < 316; i++) code_freq[lengths[i]]++;
     make_lengths(code_freq, 19, 7, code_lengths);
     make_codes(code_lengths, 19, code_codes);
+    unsigned char fixed[320];
+    fixed_lengths(fixed);
+    size_t dynamic = 14 + 19 * 3, plain = 0;
+    for (int i = 0; i < 316; i++) dynamic += code_lengths[lengths[i]];
+    for (int i = 0; i < 286; i++) { dynamic += (size_t)freq[i] * lengths[i]; plain += (size_t)freq[i] * fixed[i]; }
+    for (int i = 0; i < 30; i++) {
+        dynamic += (size_t)dist_freq[i] * lengths[286 + i];
+        plain += (size_t)dist_freq[i] * fixed[286 + i];
+    }
     put(s, (unsigned)last, 1);
-    put(s, 2, 2);
-    put(s, 286 - 257, 5);
-    put(s, 30 - 1, 5);
-    put(s, 19 - 4, 4);
-    for (int i = 0; i < 19; i++) put(s, code_lengths[order[i]], 3);
-    for (int i = 0; i < 316; i++) put(s, code_codes[lengths[i]], code_lengths[lengths[i]]);
+    if (plain <= dynamic) {
+        /* the codes that need not be sent are no longer: the usual case for short texts */
+        memcpy(lengths, fixed, sizeof fixed);
+        unsigned char literals[288];
+        fixed_literals(literals);
+        make_codes(literals, 288, codes);
+        make_codes(lengths + 286, 30, dist_codes);
+        put(s, 1, 2);
+    } else {
+        put(s, 2, 2);
+        put(s, 286 - 257, 5);
+        put(s, 30 - 1, 5);
+        put(s, 19 - 4, 4);
+        for (int i = 0; i < 19; i++) put(s, code_lengths[order[i]], 3);
+        for (int i = 0; i < 316; i++) put(s, code_codes[lengths[i]], code_lengths[lengths[i]]);
+    }
     for (size_t i = 0; i < n; i++) {
         if (!items[i].distance) { put(s, codes[items[i].length], lengths[items[i].length]); continue; }
         int l = length_code(items[i].length), d = distance_code(items[i].distance);

@@ -19,7 +19,7 @@ static int load(diff_state *s, const char *path, diff_file *f) {
             if (s->new_file && errno == ENOENT) { f->missing = 1; f->when = (moment){0, 0}; buffer_puts(&f->text, ""); return 0; }
             return tool_fail_errno(s->t, 2, "%s", path);
         }
-        f->when = stat(path, &st) == 0 ? st.st_mtim : moment_now();
+        f->when = path_stat(path, &st) == 0 ? st.st_mtim : moment_now();
         if (buffer_read_all(&f->text, from) < 0) { io_unref(from); return tool_fail(s->t, 2, "%s: read error", path); }
         io_unref(from);
     }
@@ -150,12 +150,19 @@ static int diff_directories(diff_state *s, const char *a, const char *b, int dep
     while (i < an || j < bn) {
         int order = i >= an ? 1 : j >= bn ? -1 : strcmp(x[i], y[j]);
         const char *name = order <= 0 ? x[i] : y[j];
-        if (excluded(s, name)) { if (order <= 0) i++; if (order >= 0) j++; continue; }
-        if (order && !(s->new_file)) {
+        if (excluded(s, name) || (!depth && s->starting && strcmp(name, s->starting) < 0)) {
+            if (order <= 0) i++;
+            if (order >= 0) j++;
+            continue;
+        }
+        if (order && !s->new_file && !(order > 0 && s->new_second)) {
             io_printf(s->t->out, "Only in %s: %s\n", order < 0 ? a : b, name);
             if (!status) status = 1;
         } else {
+            int both = s->new_file;
+            s->new_file |= order > 0;              /* -P: only what the first lacks counts as empty */
             int r = diff_any(s, path_join(s->t, a, name), path_join(s->t, b, name), depth + 1);
+            s->new_file = both;
             if (r > status) status = r;
         }
         if (order <= 0) i++;
@@ -167,14 +174,16 @@ static int diff_directories(diff_state *s, const char *a, const char *b, int dep
 static int diff_any(diff_state *s, const char *a, const char *b, int depth) {
     struct stat sa, sb;
     if (depth > 300 || tool_too_deep(s->t)) return tool_fail(s->t, 2, "%s: directories nest too deep", a);
-    int da = strcmp(a, "-") && stat(a, &sa) == 0 && S_ISDIR(sa.st_mode),
-        db = strcmp(b, "-") && stat(b, &sb) == 0 && S_ISDIR(sb.st_mode);
+    int da = strcmp(a, "-") && path_stat(a, &sa) == 0 && S_ISDIR(sa.st_mode),
+        db = strcmp(b, "-") && path_stat(b, &sb) == 0 && S_ISDIR(sb.st_mode);
     if (da && db && sa.st_ino && sa.st_ino == sb.st_ino && sa.st_dev == sb.st_dev) return 0;
     if (da && db) {
         if (!depth || s->recursive) return diff_directories(s, a, b, depth);
         io_printf(s->t->out, "Common subdirectories: %s and %s\n", a, b);
         return 0;
     }
+    if (da != db && !depth && path_stat(da ? b : a, da ? &sb : &sa) < 0 && strcmp(da ? b : a, "-"))
+        return tool_fail_errno(s->t, 2, "%s", da ? b : a);
     if (da != db && !depth) {
         const char *file = da ? b : a;
         if (da) a = path_join(s->t, a, path_last(file)); else b = path_join(s->t, b, path_last(file));
@@ -188,6 +197,17 @@ static int diff_any(diff_state *s, const char *a, const char *b, int depth) {
     return diff_files(s, a, b, title);
 }
 
+static int exclude_from(diff_state *s, const char *path) {
+    int failed = 0;
+    const char *line;
+    io *from = tool_open(s->t, path, 2, &failed);
+    if (!from) return 2;
+    for (ssize_t n; (n = io_line(from, &line, '\n')) > 0;)
+        if (s->exclude_n < 32) s->exclude[s->exclude_n++] = tool_strndup(s->t, line, (size_t)n - (line[n - 1] == '\n'));
+    io_unref(from);
+    return 0;
+}
+
 int tool_diff(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"unified", 2, 'U'}, {"context", 2, 'C'}, {"brief", 0, 'q'},
         {"report-identical-files", 0, 's'}, {"side-by-side", 0, 'y'}, {"width", 1, 'W'}, {"recursive", 0, 'r'},
@@ -199,13 +219,14 @@ int tool_diff(tool *t, int argc, char **argv) {
         {"ignore-tab-expansion", 0, 'E'}, {"line-format", 1, 10}, {"old-line-format", 1, 11}, {"new-line-format", 1, 12},
         {"unchanged-line-format", 1, 13}, {"old-group-format", 1, 14}, {"new-group-format", 1, 15},
         {"unchanged-group-format", 1, 16}, {"changed-group-format", 1, 17}, {"tabsize", 1, 18}, {"speed-large-files", 0, 'H'},
-        {"no-dereference", 0, 6}, {0, 0, 0}};
+        {"no-dereference", 0, 6}, {"exclude-from", 1, 'X'}, {"starting-file", 1, 'S'}, {"unidirectional-new-file", 0, 'P'},
+        {0, 0, 0}};
     diff_state s = {.t = t, .context = 3, .width = 130, .options = {.t = t}};
     const char *error;
     tool_opts o;
     int c;
     for (tool_opts_start(&o, argc, argv);
-         (c = tool_opts_next(t, &o, "uU:cC:qsyW:rNiwbZBI:aL:x:denptTD:lE0123456789H", longs)) != -1;) {
+         (c = tool_opts_next(t, &o, "uU:cC:qsyW:rNPiwbZBI:aL:x:X:S:denptTD:lE0123456789H", longs)) != -1;) {
         switch (c) {
         case 'u': s.mode = 'u'; break;
         case 'U': s.mode = 'u'; s.context = o.arg ? strtoul(o.arg, NULL, 10) : 3; break;
@@ -228,6 +249,9 @@ int tool_diff(tool *t, int argc, char **argv) {
         case 'a': s.text = 1; break;
         case 'L': if (s.label_n < 2) s.label[s.label_n++] = o.arg; break;
         case 'x': if (s.exclude_n < 32) s.exclude[s.exclude_n++] = o.arg; break;
+        case 'X': if (exclude_from(&s, o.arg)) return 2; break;
+        case 'S': s.starting = o.arg; break;
+        case 'P': s.new_second = 1; break;
         case 1: s.strip_cr = 1; break;
         case 2: s.suppress = 1; break;
         case 3: s.left_column = 1; break;
@@ -252,6 +276,6 @@ int tool_diff(tool *t, int argc, char **argv) {
         return tool_usage(t, 2);
     }
     if (argc - o.index > 2) { tool_fail(t, 2, "extra operand '%s'", argv[o.index + 2]); return tool_usage(t, 2); }
-    for (int i = 1; i < o.index; i++) buffer_printf(&s.options, " %s", argv[i]);
+    for (int i = 1; i < o.index; i++) buffer_printf(&s.options, " %s", tool_name(t, argv[i]));
     return diff_any(&s, argv[o.index], argv[o.index + 1], 0);
 }

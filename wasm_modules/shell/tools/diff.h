@@ -11,10 +11,10 @@ typedef struct {
     tool *t;
     int mode;                      /* 0 normal, u c y e n, f: formats of the user's own */
     size_t context, width;
-    int brief, report_same, recursive, new_file, fold, all_space, space_change, trailing, blank_lines, text, strip_cr, suppress,
-        left_column, color;
+    int brief, report_same, recursive, new_file, new_second, fold, all_space, space_change, trailing, blank_lines, text, strip_cr,
+        suppress, left_column, color;
     regex *ignore;
-    const char *label[2], *exclude[32];
+    const char *label[2], *exclude[32], *starting;
     int label_n, exclude_n;
     buffer options;                /* as given, for the titles of -r */
     const char *line_format[3], *group_format[4]; /* of old, new, unchanged and (groups) changed lines; NULL: the default */

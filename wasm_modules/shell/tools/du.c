@@ -42,7 +42,7 @@ static amount measure(tool *t, du_state *s, const char *path, int depth) {
     struct stat st;
     amount sum = {0, 0};
     if (excluded(s, path)) return sum;
-    if ((s->follow ? stat : lstat)(path, &st) < 0) {
+    if ((s->follow ? path_stat : path_lstat)(path, &st) < 0) {
         s->status = tool_fail_errno(t, 1, "cannot access %s", tool_quote(t, path));
         return sum;
     }
@@ -60,7 +60,7 @@ static amount measure(tool *t, du_state *s, const char *path, int depth) {
             amount part = measure(t, s, child, depth + 1);
             sum.size += part.size;
             if (part.newest > sum.newest) sum.newest = part.newest;
-            if (!s->separate || (lstat(child, &below) == 0 && !S_ISDIR(below.st_mode))) shown.size += part.size;
+            if (!s->separate || (path_lstat(child, &below) == 0 && !S_ISDIR(below.st_mode))) shown.size += part.size;
             shown.newest = sum.newest;
         }
     }
@@ -90,17 +90,17 @@ int tool_du(tool *t, int argc, char **argv) {
             {"dereference", 0, 'L'}, {"time", 2, 132}, {"one-file-system", 0, 'x'}, {"count-links", 0, 'l'}, {0, 0, 0}};
     du_state s = {.depth = 1000000, .end = '\n', .unit = 1024};
     amount total = {0, 0};
-    int c;
+    int c, summarize = 0, deepest = -1;
     tool_opts o;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "ashcd:b0kmxLPHDlSB:t:", longs)) != -1;) switch (c) {
         case 'a': s.all = 1; break;
-        case 's': s.depth = 0; break;
+        case 's': s.depth = 0; summarize = 1; break;
         case 'h': s.human = 1; break;
         case 128: s.si = 1; break;
         case 129: s.apparent = 1; break;
         case 'c': s.total = 1; break;
         case 'd':
-            s.depth = atoi(o.arg);
+            s.depth = deepest = atoi(o.arg);
             if (strspn(o.arg, "0123456789") != strlen(o.arg)) {
                 tool_fail(t, 1, "invalid maximum depth %s", tool_quote(t, o.arg));
                 return tool_usage(t, 1);
@@ -119,6 +119,14 @@ int tool_du(tool *t, int argc, char **argv) {
         case 132: s.time = 1; break;
         case '?': return 1;
         default: break;
+    }
+    if (summarize && s.all) {
+        tool_fail(t, 1, "cannot both summarize and show all entries");
+        return tool_usage(t, 1);
+    }
+    if (summarize && deepest > 0) {
+        tool_fail(t, 1, "warning: summarizing conflicts with --max-depth=%d", deepest);
+        return tool_usage(t, 1);
     }
     static char *here[] = {"."};
     char **paths = o.index < argc ? argv + o.index : here;

@@ -1,5 +1,5 @@
 /* expr.c - evaluate the expression given as words. */
-#include "buffer.h"
+#include "bc.h"
 #include "patterns.h"
 #include "../utf8.h"
 #include <stdlib.h>
@@ -18,10 +18,10 @@ static const char *word(expr_state *s) { return s->at < s->argc ? s->argv[s->at]
 static int accept(expr_state *s, const char *w) { if (!word(s) || strcmp(word(s), w)) return 0; s->at++; return 1; }
 
 static int to_integer(const char *text, long long *v) {
-    char *end;
-    if (!*text || *text == '+' || *text == ' ') return 0;
-    *v = strtoll(text, &end, 10);
-    return !*end && end != text;
+    const char *digits = text + (*text == '-');
+    if (!*digits || digits[strspn(digits, "0123456789")]) return 0;
+    *v = strtoll(text, NULL, 10);
+    return 1;
 }
 
 static const char *from_integer(expr_state *s, long long v) { return tool_format(s->t, "%lld", v); }
@@ -83,6 +83,34 @@ static const char *matching(expr_state *s) {
     return l;
 }
 
+/* Numbers that 64 bits do not hold are computed digit by digit. */
+static int is_large(const char *text) { return strlen(text) > 18; }
+
+static num to_number(expr_state *s, const char *text) {
+    int negative = *text == '-';
+    num n = num_parse(s->t, text + negative, strlen(text + negative), 10);
+    n.negative = negative && !num_is_zero(n);
+    return n;
+}
+
+static const char *large(expr_state *s, const char *l, int op, const char *r) {
+    num a = to_number(s, l), b = to_number(s, r), v = a;
+    if (a.whole > NUM_LONGEST / 2 || b.whole > NUM_LONGEST / 2) return fail(s, "number too large");
+    if (op == '+') v = num_add(s->t, a, b);
+    else if (op == '-') v = num_sub(s->t, a, b);
+    else if (op == '*') v = num_mul(s->t, a, b, 0);
+    else if (op == '/') num_div(s->t, a, b, 0, &v);
+    else num_mod(s->t, a, b, 0, &v);
+    buffer text = {.t = s->t};
+    num_write(&text, v, 10);
+    buffer_puts(&text, "");
+    /* long lines of bc are folded; these are not */
+    size_t n = 0;
+    for (size_t i = 0; i < text.n; i++) if (text.p[i] != '\\' && text.p[i] != '\n') text.p[n++] = text.p[i];
+    text.p[n] = '\0';
+    return text.p;
+}
+
 static const char *arithmetic(expr_state *s, int level) {
     const char *l = level ? arithmetic(s, 0) : matching(s);
     for (;;) {
@@ -94,15 +122,15 @@ static const char *arithmetic(expr_state *s, int level) {
         long long a, b, v = 0;
         if (s->failed) return "";
         if (!to_integer(l, &a) || !to_integer(r, &b)) return fail(s, "non-integer argument");
-        if ((op == '/' || op == '%') && !b) return fail(s, "division by zero");
-        int over = 0;
+        if ((op == '/' || op == '%') && is_null(r)) return fail(s, "division by zero");
+        int over = is_large(l) || is_large(r);
+        if (over) { l = large(s, l, op, r); continue; }
         if (op == '+') over = __builtin_add_overflow(a, b, &v);
         else if (op == '-') over = __builtin_sub_overflow(a, b, &v);
         else if (op == '*') over = __builtin_mul_overflow(a, b, &v);
         else if (b == -1) { if (op == '/') over = __builtin_sub_overflow(0LL, a, &v); }
         else v = op == '/' ? a / b : a % b;
-        if (over) return fail(s, "arithmetic overflow");
-        l = from_integer(s, v);
+        l = over ? large(s, l, op, r) : from_integer(s, v);
     }
 }
 
@@ -115,7 +143,10 @@ static const char *comparison(expr_state *s) {
         if (op < 0) return l;
         const char *r = arithmetic(s, 1);
         long long a, b;
-        int order = to_integer(l, &a) && to_integer(r, &b) ? (a < b ? -1 : a > b) : strcmp(l, r), yes;
+        int numbers = to_integer(l, &a) && to_integer(r, &b), yes,
+            order = !numbers                       ? strcmp(l, r)
+                    : is_large(l) || is_large(r) ? num_compare(to_number(s, l), to_number(s, r))
+                                                   : (a < b ? -1 : a > b);
         yes = op == 0   ? order < 0
               : op == 1 ? order <= 0
               : op <= 3 ? order == 0
@@ -140,6 +171,7 @@ static const char *or_expr(expr_state *s) {
 
 int tool_expr(tool *t, int argc, char **argv) {
     expr_state s = {.t = t, .argv = argv, .argc = argc, .at = 1};
+    if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "--version"))) return tool_about(t, t->name, argv[1]);
     if (argc > 1 && !strcmp(argv[1], "--")) s.at = 2;
     if (s.at >= argc) { tool_fail(t, 2, "missing operand"); return tool_usage(t, 2); }
     const char *v = or_expr(&s);

@@ -103,7 +103,7 @@ int tool_file(tool *t, int argc, char **argv) {
         struct stat st;
         kind k = {NULL, NULL};
         int standard = !strcmp(argv[i], "-");
-        if (!standard && (follow ? stat(argv[i], &st) : lstat(argv[i], &st)) < 0)
+        if (!standard && (follow ? path_stat(argv[i], &st) : path_lstat(argv[i], &st)) < 0)
             k = (kind){tool_format(t, "cannot open `%s' (%s)", argv[i], strerror(errno)),
                 tool_format(t, "cannot open `%s' (%s)", argv[i], strerror(errno))};
         else if (!standard && S_ISDIR(st.st_mode)) k = (kind){"directory", "inode/directory"};
@@ -112,7 +112,8 @@ int tool_file(tool *t, int argc, char **argv) {
             ssize_t n = readlink(argv[i], target, sizeof target - 1);
             target[n < 0 ? 0 : n] = '\0';
             struct stat real;
-            k = (kind){tool_format(t, stat(argv[i], &real) < 0 ? "broken symbolic link to %s" : "symbolic link to %s", target),
+            k = (kind){
+                tool_format(t, path_stat(argv[i], &real) < 0 ? "broken symbolic link to %s" : "symbolic link to %s", target),
                 "inode/symlink"};
         } else {
             io *from = standard ? io_ref(t->in) : io_open(argv[i], O_RDONLY, 0);

@@ -54,7 +54,7 @@ char *path_real(tool *t, const char *path, int missing) {
         char *next = path_join(t, done, part), target[4096];
         struct stat st;
         int last = !rest[strspn(rest, "/")];
-        if (lstat(next, &st) < 0) {
+        if (path_lstat(next, &st) < 0) {
             if (errno != ENOENT || missing == 0 || (missing == 1 && !last)) {
                 if (!(missing == 2)) return NULL;
             }

@@ -1,4 +1,4 @@
-/* find.h - find's expression and state, shared by find.c and find_test.c. */
+/* find.h - find's expression and state, shared by find.c, find_parse.c, find_test.c and find_print.c. */
 #ifndef HATCH_FIND_H
 #define HATCH_FIND_H
 #include "dates.h"
@@ -18,7 +18,8 @@ enum {
     F_EMPTY,
     F_TIME,
     F_NEWER,
-    F_NEWERMT,
+    F_ID,
+    F_FSTYPE,
     F_SAMEFILE,
     F_PERM,
     F_USER,
@@ -35,13 +36,13 @@ enum {
     F_LS,
     F_DELETE,
     F_EXEC,
-    F_OPTION,
-    F_FPRINT
+    F_OPTION
 };
 
 typedef struct fnode {
     int kind, fold, sign, plus, argc;
     const char *name, *text;
+    io *to;                            /* of -fprint and its kin; NULL: standard output */
     long long number, unit;
     moment when;
     regex *regex;
@@ -58,12 +59,21 @@ typedef struct { const char *path, *root; struct stat st; int depth; } fentry;
 typedef struct {
     tool *t;
     int argc, at, most, least, depth_first, follow, regex_flags, acts, failed, status, pruned, quit, depth;
+    int regex_posix;                   /* -regextype named another language than Emacs's */
+    int deletes, prunes;               /* the expression has -delete, -prune */
     char **argv;
     moment now;
     fnode *tree;
     fout *outs;
 } find_state;
 
+fnode *find_parse(find_state *f);            /* NULL after a message */
+fnode *find_make(find_state *f, int kind);
+int find_check_format(find_state *f, const char *format);   /* of -printf: warns; 0 when it cannot be used */
+io *find_output(find_state *f, const char *path);           /* the file of -fprint, opened once; NULL after a message */
+void find_print_formatted(find_state *f, io *to, const char *format, const fentry *e);
+void find_list(find_state *f, io *to, const fentry *e);     /* -ls */
+char find_type_letter(const struct stat *st);
 int find_test(find_state *f, fnode *n, fentry *e);
 void find_flush(find_state *f, fnode *n);   /* runs what -exec ... + still holds */
 #endif

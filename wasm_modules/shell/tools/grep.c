@@ -51,7 +51,9 @@ static void old_context(grep_state *g, int digit) {
 static int take_count(grep_state *g, const char *arg, unsigned long *to, const char *what) {
     char *end;
     long n = strtol(arg, &end, 10);
-    if (end == arg || *end) return tool_fail(g->t, 2, "%s: invalid %s", arg, what);
+    int is_context = what[0] == 'c';
+    if (end == arg || *end || (is_context && n < 0))
+        return is_context ? tool_fail(g->t, 2, "%s: invalid %s", arg, what) : tool_fail(g->t, 2, "invalid %s", what);
     *to = n < 0 ? (unsigned long)-1 / 2 : (unsigned long)n;
     return 0;
 }
@@ -69,11 +71,12 @@ static int parse_options(grep_state *g, tool_opts *o) {
         {"directories", 1, 'd'}, {"devices", 1, 'D'}, {"exclude-from", 1, 135}, {"group-separator", 1, 136},
         {"no-group-separator", 0, 137}, {0, 0, 0}};
     int c;
-    while ((c = tool_opts_next(g->t, o, "EFGPe:f:ivwxyclLqsnHhom:A:B:C:rRabzZTUVud:D:0123456789", longs)) != -1) switch (c) {
-        case 'E': g->syntax = REGEX_EXTENDED; break;
-        case 'F': g->syntax = REGEX_LITERAL; break;
-        case 'G': g->syntax = 0; break;
-        case 'P': g->syntax = REGEX_PERL; break;
+    while ((c = tool_opts_next(g->t, o, "EFGPe:f:ivwxyclLqsnHhoIm:A:B:C:rRabzZTUVud:D:0123456789", longs)) != -1) switch (c) {
+        case 'E': case 'F': case 'G': case 'P':
+            if (g->matcher && g->matcher != c) return tool_fail(g->t, 2, "conflicting matchers specified");
+            g->matcher = c;
+            g->syntax = c == 'E' ? REGEX_EXTENDED : c == 'F' ? REGEX_LITERAL : c == 'P' ? REGEX_PERL : 0;
+            break;
         case 'e': add_pattern(g, o->arg, strlen(o->arg)); g->have_pattern = 1; break;
         case 'f': if (add_pattern_file(g, o->arg)) return 2; g->have_pattern = 1; break;
         case 'i': case 'y': g->icase = 1; break;
@@ -109,7 +112,7 @@ static int parse_options(grep_state *g, tool_opts *o) {
         case 129: g->color = !o->arg ? 0 : !strcmp(o->arg, "always"); break;
         case 130: g->label = o->arg; break;
         case 131: g->text = !strcmp(o->arg, "text"); g->skip_binary = !strcmp(o->arg, "without-match"); break;
-        case 'I' : break;
+        case 'I': g->skip_binary = 1; break;
         case 132: case 133: case 134:
             if (g->globs < GREP_GLOBS) {
                 g->glob[g->globs].kind = c == 132 ? 'x' : c == 133 ? 'd' : 'i';
@@ -119,7 +122,8 @@ static int parse_options(grep_state *g, tool_opts *o) {
         case 136: g->separator = o->arg; break;
         case 137: g->separator = NULL; break;
         case 'd': g->skip_dirs = !strcmp(o->arg, "skip"); if (!strcmp(o->arg, "recurse")) g->recursive = 1; break;
-        case 'U': case 'u': case 'D': case 135: break;
+        case 'u': tool_fail(g->t, 0, "warning: --unix-byte-offsets (-u) is obsolete"); break;
+        case 'U': case 'D': case 135: break;
         case '?':
             return 2;
         default: old_context(g, c);
@@ -127,11 +131,35 @@ static int parse_options(grep_state *g, tool_opts *o) {
     return 0;
 }
 
+/* GREP_COLORS, such as ms=01;32:fn=35: the colours it names take the place of the usual ones. */
+static void read_colors(grep_state *g) {
+    static const char *const usual[COLORS]
+        = {[COLOR_MATCH] = "01;31", [COLOR_NAME] = "35", [COLOR_NUMBER] = "32", [COLOR_OFFSET] = "32", [COLOR_SEPARATOR] = "36"};
+    static const char *const names[COLORS]
+        = {[COLOR_MATCH] = "ms", [COLOR_NAME] = "fn", [COLOR_NUMBER] = "ln", [COLOR_OFFSET] = "bn", [COLOR_SEPARATOR] = "se"};
+    memcpy(g->colors, usual, sizeof usual);
+    const char *p = g->t->getenv ? g->t->getenv(g->t, "GREP_COLORS") : NULL;
+    while (p && *p) {
+        size_t n = strcspn(p, ":"), key = strcspn(p, "=:");
+        for (int i = 0; i < COLORS && key == 2 && key < n; i++)
+            if (!memcmp(p, names[i], 2) || (i == COLOR_MATCH && !memcmp(p, "mt", 2)))
+                g->colors[i] = tool_strndup(g->t, p + 3, n - 3);
+        p += n + (p[n] == ':');
+    }
+}
+
 static int grep_main(tool *t, int argc, char **argv, int syntax) {
-    grep_state g = {.t = t, .syntax = syntax, .most = (unsigned long)-1, .delim = '\n', .separator = "--", .pattern = {.t = t}};
+    t->name = "grep";
+    grep_state g = {.t = t,
+        .syntax = syntax,
+        .matcher = syntax == REGEX_EXTENDED  ? 'E'
+                   : syntax == REGEX_LITERAL ? 'F'
+                                             : 0,
+        .most = (unsigned long)-1,
+        .delim = '\n',
+        .separator = "--",
+        .pattern = {.t = t}};
     tool_opts o;
-    /* -I is a short option of its own: no binary files */
-    for (int i = 1; i < argc; i++) if (!strcmp(argv[i], "-I")) { argv[i] = "--binary-files=without-match"; }
     tool_opts_start(&o, argc, argv);
     int stop = parse_options(&g, &o);
     if (stop) return stop < 0 ? 0 : 2;
@@ -144,6 +172,7 @@ static int grep_main(tool *t, int argc, char **argv, int syntax) {
         o.index++;
     }
     if (g.patterns) g.no_patterns = 0;
+    if (g.color) read_colors(&g);
     if (!g.no_patterns && compile(&g)) return 2;
     int count = argc - o.index;
     if (!g.names) g.names = count > 1 || (g.recursive && count != 1) ? 1 : g.recursive ? 2 : 0;

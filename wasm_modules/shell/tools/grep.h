@@ -6,8 +6,12 @@
 
 enum { GREP_GLOBS = 64 };
 
+enum { COLOR_MATCH, COLOR_NAME, COLOR_NUMBER, COLOR_OFFSET, COLOR_SEPARATOR, COLORS };
+
 typedef struct {
     tool *t;
+    int matcher;                                     /* the letter of -E -F -G -P, 0 when none was given */
+    const char *colors[COLORS];
     regex *regex;
     buffer pattern;
     int patterns, have_pattern, no_patterns, syntax, icase, invert, word, whole_line, count_only, list, quiet, silent, numbers,

@@ -20,18 +20,40 @@ typedef struct {
     int printed;
 } search;
 
+static void color_on(grep_state *g, int which) { if (g->color) io_printf(g->t->out, "\033[%sm\033[K", g->colors[which]); }
+static void color_off(grep_state *g) { if (g->color) io_puts(g->t->out, "\033[m\033[K"); }
+
+static void put_mark(grep_state *g, char mark) {
+    color_on(g, COLOR_SEPARATOR);
+    io_putc(g->t->out, mark);
+    color_off(g);
+}
+
+static void put_name(grep_state *g, const char *name) {
+    color_on(g, COLOR_NAME);
+    io_puts(g->t->out, name);
+    color_off(g);
+}
+
 static void put_prefix(search *s, unsigned long number, unsigned long long offset, char mark) {
     grep_state *g = s->g;
     io *out = g->t->out;
-    const char *sep_on = g->color ? "\033[36m\033[K" : "", *off = g->color ? "\033[m\033[K" : "";
     if (s->show_name) {
-        io_printf(out, "%s%s%s", g->color ? "\033[35m\033[K" : "", s->name, off);
-        if (g->null_names) io_putc(out, '\0'); else io_printf(out, "%s%c%s", sep_on, mark, off);
+        put_name(g, s->name);
+        if (g->null_names) io_putc(out, '\0'); else put_mark(g, mark);
     }
-    if (g->numbers)
-        io_printf(
-            out, g->tab ? "%s%2lu%s%s%c%s" : "%s%lu%s%s%c%s", g->color ? "\033[32m\033[K" : "", number, off, sep_on, mark, off);
-    if (g->offsets) io_printf(out, "%s%llu%s%s%c%s", g->color ? "\033[32m\033[K" : "", offset, off, sep_on, mark, off);
+    if (g->numbers) {
+        color_on(g, COLOR_NUMBER);
+        io_printf(out, g->tab ? "%2lu" : "%lu", number);
+        color_off(g);
+        put_mark(g, mark);
+    }
+    if (g->offsets) {
+        color_on(g, COLOR_OFFSET);
+        io_printf(out, "%llu", offset);
+        color_off(g);
+        put_mark(g, mark);
+    }
     if (g->tab && (s->show_name || g->numbers || g->offsets)) io_putc(out, '\t');
 }
 
@@ -47,9 +69,9 @@ static int put_colored(search *s, const char *line, size_t n) {
             continue;
         }
         io_write(out, line + at, (size_t)m.start - at);
-        io_puts(out, "\033[01;31m\033[K");
+        color_on(s->g, COLOR_MATCH);
         io_write(out, line + m.start, (size_t)(m.end - m.start));
-        io_puts(out, "\033[m\033[K");
+        color_off(s->g);
         at = (size_t)m.end;
     }
     return at < n ? io_write(out, line + at, n - at) : 0;
@@ -72,9 +94,9 @@ static int put_matches(search *s, const char *line, size_t n) {
     for (size_t at = 0; at <= n && regex_exec(g->regex, line, n, at, &m, 1) > 0;) {
         if (m.end <= m.start) { at = (size_t)m.end + 1; if (m.end < m.start) at = (size_t)m.start + 1; continue; }
         put_prefix(s, s->number, s->offset + (unsigned long long)m.start, ':');
-        if (g->color) io_puts(g->t->out, "\033[01;31m\033[K");
+        color_on(g, COLOR_MATCH);
         io_write(g->t->out, line + m.start, (size_t)(m.end - m.start));
-        if (g->color) io_puts(g->t->out, "\033[m\033[K");
+        color_off(g);
         if (io_putc(g->t->out, g->delim) < 0) return -1;
         at = (size_t)m.end;
     }
@@ -191,7 +213,7 @@ static void search_tree(grep_state *g, const char *path, int depth, int implied)
 void grep_path(grep_state *g, const char *path, int depth, int implied) {
     struct stat st;
     int standard = !strcmp(path, "-") && !depth;
-    if (!standard && (g->recursive == 1 && depth ? lstat : stat)(path, &st) == 0) {
+    if (!standard && (g->recursive == 1 && depth ? path_lstat : path_stat)(path, &st) == 0) {
         if (depth && S_ISLNK(st.st_mode)) return;
         if (S_ISDIR(st.st_mode)) {
             if (g->recursive) {
@@ -219,10 +241,13 @@ void grep_path(grep_state *g, const char *path, int depth, int implied) {
     io *out = g->t->out;
     if (g->quiet) return;
     if (g->list == 'l' ? s.selected > 0 : g->list == 'L' && !s.selected) {
-        io_puts(out, s.name);
+        put_name(g, s.name);
         io_putc(out, g->null_names ? '\0' : '\n');
     } else if (g->count_only && !g->list) {
-        if (s.show_name) io_printf(out, "%s%c", s.name, g->null_names ? '\0' : ':');
+        if (s.show_name) {
+            put_name(g, s.name);
+            if (g->null_names) io_putc(out, '\0'); else put_mark(g, ':');
+        }
         io_printf(out, "%lu\n", s.selected);
     }
     if (io_failed(out)) g->stop = 1;

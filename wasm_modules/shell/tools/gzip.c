@@ -13,34 +13,58 @@ typedef struct {
     const char *suffix;
 } gzip_state;
 
+/* Messages about what is in a file begin with an empty line. */
+static int bad_data(tool *t, const char *name, const char *error) {
+    io_flush(t->out);
+    io_printf(t->err, "\n%s: %s: %s\n", t->name, name, error);
+    return 1;
+}
+
+static int trailing(tool *t, gzip_state *s, const char *name) {
+    io_flush(t->out);
+    if (!s->quiet) io_printf(t->err, "\n%s: %s: decompression OK, trailing garbage ignored\n", t->name, name);
+    return 2;
+}
+
 static int gzip_stream(tool *t, gzip_state *s, io *from, const char *name) {
     buffer in = {.t = t}, out = {.t = t};
     const char *error;
     buffer_read_all(&in, from);
     buffer_puts(&out, "");
+    int garbage = 0;
     if (s->decompress) {
-        if (gunzip_bytes(t, in.p, in.n, &out, &error) < 0) {
+        garbage = gunzip_bytes(t, in.p, in.n, &out, &error);
+        if (garbage < 0) {
             /* zcat -f passes plain files through */
             if (s->force && s->to_stdout && !strcmp(error, "not in gzip format")) return io_write(t->out, in.p, in.n) < 0;
-            io_printf(t->err, "%s%s: %s: %s\n", strncmp(error, "inv", 3) ? "" : "\n", t->name, name, error);
-            return 1;
+            return bad_data(t, name, error);
         }
-        if (s->test) return 0;
+        if (s->test) {
+            if (s->verbose) io_printf(t->err, "%s:\t OK\n", name);
+            return garbage ? trailing(t, s, name) : 0;
+        }
     } else gzip_bytes(in.p ? in.p : "", in.n, &out, s->level, NULL, 0);
     int failed = io_write(t->out, out.p, out.n);
     buffer_free(&in);
     buffer_free(&out);
-    return failed < 0;
+    return failed < 0 ? 1 : garbage ? trailing(t, s, name) : 0;
+}
+
+/* How many bytes of a gzip file are data: not its header, name and checks. */
+static size_t deflated(const char *p, size_t n) {
+    size_t rest = n - 18;
+    return p[3] & 8 && n > 10 ? rest - strnlen(p + 10, n - 10) - 1 : rest;
 }
 
 static int gzip_file(tool *t, gzip_state *s, const char *path) {
     struct stat st;
     size_t n = strlen(path), k = strlen(s->suffix);
-    if (lstat(path, &st) < 0 && s->decompress && n) {
+    if (path_lstat(path, &st) < 0 && s->decompress && n) {
         char *with = tool_format(t, "%s%s", path, s->suffix);
-        if (lstat(with, &st) == 0) { path = with; n = strlen(path); }
+        if (path_lstat(with, &st) == 0) { path = with; n = strlen(path); }
     }
-    if (stat(path, &st) < 0) return tool_fail_errno(t, 1, "%s", path);
+    if (path_stat(path, &st) < 0)
+        return tool_fail_errno(t, 1, "%s%s", path, s->decompress && !strstr(path, s->suffix) ? s->suffix : "");
     if (S_ISDIR(st.st_mode)) {
         if (!s->recursive) { tool_fail(t, 2, "%s is a directory -- ignored", path); return 2; }
         size_t count;
@@ -52,12 +76,11 @@ static int gzip_file(tool *t, gzip_state *s, const char *path) {
     }
     int has = n > k && !strcmp(path + n - k, s->suffix), tgz = n > 4 && !strcmp(path + n - 4, ".tgz");
     if (s->decompress && !has && !tgz && !s->to_stdout && !s->test) {
-        t->name = "gzip";
         tool_fail(t, 2, "%s: unknown suffix -- ignored", path);
         return 2;
     }
     if (!s->decompress && has && !s->force && !s->to_stdout) {
-        tool_fail(t, 2, "%s already has %s suffix -- unchanged", path, s->suffix);
+        if (!s->recursive) tool_fail(t, 2, "%s already has %s suffix -- unchanged", path, s->suffix);
         return 0;
     }
     io *from = io_open(path, O_RDONLY, 0);
@@ -66,20 +89,21 @@ static int gzip_file(tool *t, gzip_state *s, const char *path) {
     char *target = s->decompress ? (tgz ? tool_format(t, "%.*s.tar", (int)n - 4, path) : tool_strndup(t, path, n - k))
                                  : tool_format(t, "%s%s", path, s->suffix);
     struct stat other;
-    if (lstat(target, &other) == 0 && !s->force) {
+    if (path_lstat(target, &other) == 0 && !s->force) {
         io_unref(from);
         tool_fail(t, 2, "%s already exists;\tnot overwritten", target);
         return 2;
     }
     buffer in = {.t = t}, out = {.t = t};
     const char *error;
+    int garbage = 0;
     buffer_read_all(&in, from);
     io_unref(from);
     buffer_puts(&out, "");
     if (!s->decompress)
         gzip_bytes(in.p ? in.p : "", in.n, &out, s->level, s->no_name ? NULL : path_last(path),
             s->no_name ? 0 : (unsigned long)st.st_mtim.tv_sec);
-    else if (gunzip_bytes(t, in.p, in.n, &out, &error) < 0) return tool_fail(t, 1, "%s: %s", path, error);
+    else if ((garbage = gunzip_bytes(t, in.p, in.n, &out, &error)) < 0) return bad_data(t, path, error);
     io *to = io_open(target, O_WRONLY | O_CREAT | O_TRUNC, 0666);
     if (!to) return tool_fail_errno(t, 1, "%s", target);
     io_write(to, out.p, out.n);
@@ -89,28 +113,37 @@ static int gzip_file(tool *t, gzip_state *s, const char *path) {
     utimensat(AT_FDCWD, target, times, 0);
     if (s->verbose)
         io_printf(t->err, "%s:\t%5.1f%% -- %s %s\n", path,
-            in.n ? 100.0 - 100.0 * (double)(s->decompress ? in.n : out.n) / (double)(s->decompress ? out.n : in.n) : 0.0,
+            in.n ? 100.0
+                       - 100.0 * (double)deflated(s->decompress ? in.p : out.p, s->decompress ? in.n : out.n)
+                             / (double)(s->decompress ? out.n : in.n)
+                 : 0.0,
             s->keep ? "created" : "replaced with", target);
     if (!s->keep) unlink(path);
     buffer_free(&in);
     buffer_free(&out);
-    return 0;
+    return garbage ? trailing(t, s, path) : 0;
 }
 
-static int gzip_list(tool *t, const char *path) {
-    int failed = 0;
-    io *from = tool_open(t, path, 1, &failed);
-    if (!from) return 1;
+typedef struct { size_t in, out, data; int files; } list_totals;
+
+static int gzip_list(tool *t, const char *path, list_totals *sum) {
+    size_t n = strlen(path);
+    struct stat st;
+    if (path_stat(path, &st) < 0 && (n < 3 || strcmp(path + n - 3, ".gz"))) { path = tool_format(t, "%s.gz", path); n += 3; }
+    io *from = io_open(path, O_RDONLY, 0);
+    if (!from) return tool_fail_errno(t, 1, "%s", path);
     buffer in = {.t = t}, out = {.t = t};
     const char *error;
     buffer_read_all(&in, from);
     io_unref(from);
-    if (gunzip_bytes(t, in.p, in.n, &out, &error) < 0) return tool_fail(t, 1, "%s: %s", path, error);
-    size_t n = strlen(path);
-    io_puts(t->out, "         compressed        uncompressed  ratio uncompressed_name\n");
+    if (gunzip_bytes(t, in.p, in.n, &out, &error) < 0) return bad_data(t, path, error);
+    if (!sum->files++) io_puts(t->out, "         compressed        uncompressed  ratio uncompressed_name\n");
     io_printf(t->out, "%19zu %19zu %5.1f%% %.*s\n", in.n, out.n,
-        out.n ? 100.0 - 100.0 * (double)(in.n - 18) / (double)out.n : 0.0,
+        out.n ? 100.0 - 100.0 * (double)deflated(in.p, in.n) / (double)out.n : 0.0,
         (int)(n > 3 && !strcmp(path + n - 3, ".gz") ? n - 3 : n), path);
+    sum->in += in.n;
+    sum->out += out.n;
+    sum->data += deflated(in.p, in.n);
     return 0;
 }
 
@@ -120,9 +153,11 @@ static int gzip_main(tool *t, int argc, char **argv, int decompress, int to_stdo
             {"force", 0, 'f'}, {"fast", 0, '1'}, {"best", 0, '9'}, {"quiet", 0, 'q'}, {"test", 0, 't'}, {"verbose", 0, 'v'},
             {"recursive", 0, 'r'}, {"suffix", 1, 'S'}, {"no-name", 0, 'n'}, {"name", 0, 'N'}, {"list", 0, 'l'}, {0, 0, 0}};
     gzip_state s = {.decompress = decompress, .to_stdout = to_stdout, .level = 6, .suffix = ".gz"};
+    list_totals sum = {0};
     int c, status = 0;
     tool_opts o;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "dckfqtvrS:nNl123456789", longs)) != -1;) switch (c) {
+    t->name = "gzip";
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "dckfqtvrS:nNlV123456789", longs)) != -1;) switch (c) {
         case 'd': s.decompress = 1; break;
         case 'c': s.to_stdout = 1; break;
         case 'k': s.keep = 1; break;
@@ -135,17 +170,21 @@ static int gzip_main(tool *t, int argc, char **argv, int decompress, int to_stdo
         case 'n': s.no_name = 1; break;
         case 'N': break;
         case 'l': s.list = 1; break;
+        case 'V': io_puts(t->out, "gzip 1.12\n"); return 0;
         case '?': return 1;
         default: s.level = c - '0';
     }
     if (o.index >= argc) return gzip_stream(t, &s, t->in, "stdin");
     for (int i = o.index; i < argc; i++) {
-        int r = s.list                 ? gzip_list(t, argv[i])
+        int r = s.list                 ? gzip_list(t, argv[i], &sum)
                 : strcmp(argv[i], "-") ? gzip_file(t, &s, argv[i])
                                        : gzip_stream(t, &s, t->in, "stdin");
         if (r == 1 || !status) status = r;
         if (io_failed(t->out)) return 1;
     }
+    if (s.list && argc - o.index > 1)
+        io_printf(t->out, "%19zu %19zu %5.1f%% (totals)\n", sum.in, sum.out,
+            sum.out ? 100.0 - 100.0 * (double)sum.data / (double)sum.out : 0.0);
     return status;
 }
 

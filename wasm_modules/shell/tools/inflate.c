@@ -126,7 +126,8 @@ int gunzip_bytes(tool *t, const char *in, size_t n, buffer *out, const char **er
     const unsigned char *p = (const unsigned char *)in;
     size_t at = 0;
     (void)t;
-    if (n < 18 || p[0] != 0x1F || p[1] != 0x8B) { *error = n ? "not in gzip format" : "unexpected end of file"; return -1; }
+    int is_gzip = n >= 2 && p[0] == 0x1F && p[1] == 0x8B;
+    if (!is_gzip || n < 18) { *error = n && !is_gzip ? "not in gzip format" : "unexpected end of file"; return -1; }
     while (n - at >= 18 && p[at] == 0x1F && p[at + 1] == 0x8B) {
         int flags = p[at + 3];
         size_t k = at + 10, used = 0, start = out->n;
@@ -145,5 +146,6 @@ int gunzip_bytes(tool *t, const char *in, size_t n, buffer *out, const char **er
         }
         at = k + 8;
     }
-    return 0;
+    while (at < n && !p[at]) at++;          /* padding */
+    return at < n;
 }

@@ -27,7 +27,7 @@ typedef struct { unsigned bits; int verbose; copy_options copy; } install_state;
 static int install_one(tool *t, const char *from, const char *to, void *context) {
     install_state *s = context;
     struct stat st;
-    if (stat(from, &st) == 0 && S_ISDIR(st.st_mode)) return tool_fail(t, 1, "omitting directory %s", tool_quote(t, from));
+    if (path_stat(from, &st) == 0 && S_ISDIR(st.st_mode)) return tool_fail(t, 1, "omitting directory %s", tool_quote(t, from));
     if (copy_path(t, from, to, &s->copy, 0)) return 1;
     if (s->verbose) io_printf(t->out, "%s -> %s\n", tool_quote(t, from), tool_quote(t, to));
     return modes_set(to, s->bits) < 0 ? tool_fail_errno(t, 1, "cannot change permissions of %s", tool_quote(t, to)) : 0;
@@ -116,7 +116,7 @@ static int give(tool *t, int argc, char **argv, int group_only) {
     }
     for (int i = o.index; i < argc; i++) {
         struct stat st;
-        if (lstat(argv[i], &st) < 0) status = tool_fail_errno(t, 1, "cannot access %s", tool_quote(t, argv[i]));
+        if (path_lstat(argv[i], &st) < 0) status = tool_fail_errno(t, 1, "cannot access %s", tool_quote(t, argv[i]));
     }
     return status;
 }

@@ -1,4 +1,4 @@
-/* jq.c - jq's command line, its inputs and its outputs. */
+/* jq.c - jq's command line and its outputs. Inputs are jq_input.c. */
 #include "jq.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -38,121 +38,6 @@ static int print_out(jq *q, jout *self, jv v, jpath *p) {
     return RUN_ON;
 }
 
-/* Reads the next file into q->text. 0 when there is none. */
-static int open_next(jq *q) {
-    while (q->next_file < q->file_count || (!q->file_count && !q->next_file)) {
-        io *from;
-        if (!q->file_count) { from = io_ref(q->t->in); q->next_file = 1; q->file_name = NULL; }
-        else {
-            const char *path = q->files[q->next_file++];
-            from = strcmp(path, "-") ? io_open(path, 0, 0) : io_ref(q->t->in);
-            q->file_name = path;
-            if (!from) {
-                q->input_failed = tool_fail(q->t, 2, "error: Could not open file %s: %s", path, strerror(errno));
-                continue;
-            }
-        }
-        size_t kept = 0;
-        if (q->raw_input || q->slurp) kept = q->text.n; else q->text.n = 0;
-        buffer_read_all(&q->text, from);
-        io_unref(from);
-        json_reader_start(&q->reader, &q->C, q->text.p, q->text.n);
-        (void)kept;
-        return 1;
-    }
-    return 0;
-}
-
-static jv next_json(jq *q, int *more) {
-    for (;;) {
-        if (q->reading) {
-            jv v = json_next(&q->reader);
-            if (v.kind != J_INVALID) { *more = 1; return v; }
-            if (q->reader.error) {
-                *more = 1;
-                if (q->input_failed != -2) {
-                    q->input_failed = -2;
-                    return jq_error(q, json_fault_text(&q->reader));
-                }
-                *more = 0;
-                return jv_of(J_INVALID);
-            }
-        }
-        if (!open_next(q)) { q->reading = 0; *more = 0; return jv_of(J_INVALID); }
-        q->reading = 1;
-    }
-}
-
-static jv next_raw(jq *q, int *more) {
-    if (!q->reading) { while (open_next(q)) {} q->reading = 1; q->raw_at = 0; }
-    if (q->slurp) {
-        *more = q->reading == 1;
-        q->reading = 2;
-        return *more ? jv_text(&q->C, q->text.p ? q->text.p : "", q->text.n) : jv_of(J_INVALID);
-    }
-    *more = q->raw_at < q->text.n;
-    if (!*more) return jv_of(J_INVALID);
-    const char *line = q->text.p + q->raw_at, *end = memchr(line, '\n', q->text.n - q->raw_at);
-    size_t n = end ? (size_t)(end - line) : q->text.n - q->raw_at;
-    q->raw_at += n + 1;
-    return jv_text(&q->C, line, n);
-}
-
-/* The events of --stream for one value, as jq's tostream gives them. */
-static jv stream_events(jq *q, jv events, jv v, jv path, int top) {
-    jctx *C = &q->C;
-    uint32_t n = v.kind == J_ARRAY ? v.a->n : v.kind == J_OBJECT ? v.o->n : 0;
-    if (!n || tool_too_deep(q->t)) return jv_push(C, events, jv_push(C, jv_push(C, jv_array(C, 2), jv_copy(path)), jv_copy(v)));
-    jv last = jv_null();
-    for (uint32_t i = 0; i < n; i++) {
-        jv key = jv_num(i);
-        if (v.kind == J_OBJECT) { key = jv_of(J_STRING); key.s = v.o->at[i].key; jv_copy(key); }
-        jv inner = jv_push(C, jv_copy(path), key);
-        events = stream_events(q, events, v.kind == J_ARRAY ? v.a->at[i] : v.o->at[i].value, inner, 0);
-        jv_drop(C, last);
-        last = inner;
-    }
-    (void)top;
-    return jv_push(C, events, jv_push(C, jv_array(C, 1), last));
-}
-
-jv jq_input(jq *q, int *more) {
-    if (q->raw_input) return next_raw(q, more);
-    if (q->slurp) {
-        if (q->reading == 2) { *more = 0; return jv_of(J_INVALID); }
-        jv all = jv_array(&q->C, 0);
-        while (open_next(q)) {}
-        json_reader_start(&q->reader, &q->C, q->text.p ? q->text.p : "", q->text.n);
-        for (;;) {
-            jv v = json_next(&q->reader);
-            if (v.kind == J_INVALID) break;
-            all = jv_push(&q->C, all, v);
-        }
-        q->reading = 2;
-        *more = 1;
-        if (!q->reader.error) return all;
-        jv_drop(&q->C, all);
-        q->input_failed = -2;
-        return jq_error(q, json_fault_text(&q->reader));
-    }
-    if (q->stream) {
-        if (q->pending.kind == J_ARRAY && q->raw_at < q->pending.a->n) {
-            *more = 1;
-            return jv_copy(q->pending.a->at[q->raw_at++]);
-        }
-        jv v = next_json(q, more);
-        if (v.kind == J_INVALID) return v;
-        jv path = jv_array(&q->C, 0);
-        jv_drop(&q->C, q->pending);
-        q->pending = stream_events(q, jv_array(&q->C, 0), v, path, 1);
-        jv_drop(&q->C, path);
-        jv_drop(&q->C, v);
-        q->raw_at = 1;
-        return jv_copy(q->pending.a->at[0]);
-    }
-    return next_json(q, more);
-}
-
 typedef struct {
     printer out;
     int named_count;
@@ -161,10 +46,10 @@ typedef struct {
     int exit_flag, positional_mode;
 } options;
 
-static int read_file_value(jq *q, const char *path, int raw, jv *v) {
+static int read_file_value(jq *q, const char *name, const char *path, int raw, jv *v) {
     io *from = io_open(path, 0, 0);
     if (!from)
-        return tool_fail(q->t, 2, "Bad JSON in --%s %s %s: Could not open %s: %s", raw ? "rawfile" : "slurpfile", "name", path,
+        return tool_fail(q->t, 2, "Bad JSON in --%s %s %s: Could not open %s: %s", raw ? "rawfile" : "slurpfile", name, path,
             path, strerror(errno));
     buffer b = {.t = q->t};
     buffer_read_all(&b, from);
@@ -174,9 +59,9 @@ static int read_file_value(jq *q, const char *path, int raw, jv *v) {
     json_reader_start(&r, &q->C, b.p, b.n);
     *v = jv_array(&q->C, 0);
     for (jv x; (x = json_next(&r)).kind != J_INVALID;) *v = jv_push(&q->C, *v, x);
-    return r.error
-               ? tool_fail(q->t, 2, "Bad JSON in --slurpfile name %s: %s at line %d, column %d", path, r.error, r.line, r.column)
-               : 0;
+    return r.error ? tool_fail(
+               q->t, 2, "Bad JSON in --slurpfile %s %s: %s at line %d, column %d", name, path, r.error, r.line, r.column)
+                   : 0;
 }
 
 static int parse_json_text(jq *q, const char *text, jv *v) {
@@ -208,7 +93,8 @@ static void short_option(jq *q, options *o, char c, int *bad) {
     }
 }
 
-/* --name options; returns how many words they took beyond themselves, -1 on error. */
+/* --name options; returns how many words they took beyond themselves, -1 on error, -2 when nothing is to be added to what was
+ * said. */
 static int long_option(jq *q, options *o, char **argv, int left) {
     const char *name = argv[0] + 2;
     static const struct {
@@ -248,9 +134,9 @@ static int long_option(jq *q, options *o, char **argv, int left) {
     else if (!strcmp(name, "argjson")) {
         if (parse_json_text(q, argv[2], &v) < 0) return tool_fail(q->t, -1, "invalid JSON text passed to --argjson");
     } else if (!strcmp(name, "slurpfile")) {
-        if (read_file_value(q, argv[2], 0, &v)) return -1;
+        if (read_file_value(q, argv[1], argv[2], 0, &v)) return -2;
     } else if (!strcmp(name, "rawfile")) {
-        if (read_file_value(q, argv[2], 1, &v)) return -1;
+        if (read_file_value(q, argv[1], argv[2], 1, &v)) return -2;
     } else return tool_fail(q->t, -1, "Unknown option --%s", name);
     if (jv_find(o->args, argv[1], (uint32_t)strlen(argv[1]))) { jv_drop(&q->C, v); return 2; }
     o->args = jv_put(&q->C, o->args, argv[1], v);
@@ -264,8 +150,21 @@ static int use_help(tool *t) {
     return 2;
 }
 
+static int print_help(tool *t) {
+    static const char *const options[] = {"-n, --null-input", "-R, --raw-input", "-s, --slurp", "-c, --compact-output",
+        "-r, --raw-output", "--raw-output0", "-j, --join-output", "-a, --ascii-output", "-S, --sort-keys", "-C, --color-output",
+        "-M, --monochrome-output", "--tab", "--indent n", "--unbuffered", "--stream", "--seq", "-f, --from-file file",
+        "-L directory", "-e, --exit-status", "--arg name value", "--argjson name value", "--slurpfile name file",
+        "--rawfile name file", "--args", "--jsonargs", "-h, --help", "-V, --version"};
+    io_printf(
+        t->out, "jq - commandline JSON processor [version 1.7.1]\n\nUsage:\t%s [options] <jq filter> [file...]\n\n", t->name);
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) io_printf(t->out, "  %s\n", options[i]);
+    return io_failed(t->out) ? 2 : 0;
+}
+
 static int parse_options(jq *q, options *o, int argc, char **argv) {
-    int only_operands = 0;
+    int only_operands = 0, library_n = 0;
+    q->library = tool_alloc(q->t, ((size_t)argc + 1) * sizeof *q->library);
     q->files = tool_alloc(q->t, (size_t)argc * sizeof *q->files);
     for (int i = 1; i < argc; i++) {
         char *a = argv[i];
@@ -282,6 +181,7 @@ static int parse_options(jq *q, options *o, int argc, char **argv) {
         if (!strcmp(a, "--")) { only_operands = 1; continue; }
         if (a[1] == '-') {
             int took = long_option(q, o, argv + i, argc - i - 1);
+            if (took == -2) return 2;
             if (took < 0) return use_help(q->t);
             i += took;
             continue;
@@ -295,7 +195,12 @@ static int parse_options(jq *q, options *o, int argc, char **argv) {
                 o->program_file = argv[++i];
                 break;
             }
-            if (*c == 'L') { if (!c[1]) i++; break; }
+            if (*c == 'L') {
+                if (!c[1] && i + 1 >= argc)
+                    return tool_fail(q->t, 2, "-L takes a parameter: (e.g. -L /search/path or -L/search/path)");
+                q->library[library_n++] = c[1] ? c + 1 : argv[++i];
+                break;
+            }
             short_option(q, o, *c, &bad);
             if (bad) { tool_fail(q->t, 2, "Unknown option %s", a); return use_help(q->t); }
         }
@@ -312,10 +217,11 @@ static int report_error(jq *q) {
         return 5;
     }
     jv *mark = e.kind == J_OBJECT ? jv_find(e, "__jq", 4) : NULL;
-    const char *where = q->null_input ? "<unknown>" : q->file_name ? q->file_name : "<stdin>";
+    int unknown = q->null_input && !q->reader.begin;
+    const char *where = unknown ? "<unknown>" : q->file_name ? q->file_name : "<stdin>";
     int line = 0;
     for (const char *p = q->reader.begin; p && p < q->reader.end && (p < q->reader.p || p[-1] != '\n'); p++) line += *p == '\n';
-    char *at = q->null_input ? tool_format(q->t, "(at %s)", where) : tool_format(q->t, "(at %s:%d)", where, line);
+    char *at = unknown ? tool_format(q->t, "(at %s)", where) : tool_format(q->t, "(at %s:%d)", where, line);
     if (mark) io_printf(q->t->err, "%s: error %s: break\n", q->t->name, at);
     else if (e.kind == J_STRING) io_printf(q->t->err, "%s: error %s: %s\n", q->t->name, at, e.s->text);
     else {
@@ -356,8 +262,10 @@ int tool_jq(tool *t, int argc, char **argv) {
     options o = {.out = {.o = {print_out}, .style = {.indent = 2}, .to = t->out, .held = {.t = t}},
         .args = jv_object(&q->C),
         .positional = jv_array(&q->C, 0)};
-    for (int i = 1; i < argc; i++)
+    for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--version") || !strcmp(argv[i], "-V")) return io_puts(t->out, "jq-1.7.1\n") < 0;
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) return print_help(t);
+    }
     if (parse_options(q, &o, argc, argv)) return 2;
     if (!o.program && !o.program_file) o.program = ".";
     q->named = o.args;
@@ -374,8 +282,11 @@ int tool_jq(tool *t, int argc, char **argv) {
     } else buffer_puts(&text, o.program);
     jnode *program = jq_parse(q, text.p, text.n);
     if (!program) {
-        io_printf(t->err, "%s: %s at <top-level>, line 1:\n%s\n%s: 1 compile error\n", t->name,
-            q->parse_error ? q->parse_error : "error: syntax error", text.p, t->name);
+        io_printf(t->err, "%s: %s", t->name, q->parse_error ? q->parse_error : "error: syntax error");
+        if (q->parse_text)
+            io_printf(t->err, " at %s, line %d:\n%s%*s", q->parse_where ? q->parse_where : "<top-level>", q->parse_line,
+                q->parse_text, q->parse_column, "");
+        io_printf(t->err, "\n%s: 1 compile error\n", t->name);
         return 3;
     }
     return run_all(q, program, &o);

@@ -22,6 +22,7 @@ typedef struct jdef {
     int arity, is_value_param[16];
     jnode *body;
     const char *params[16];
+    struct jdef *module_def;                          /* what a name from a module stands for */
     struct jdef *next;
 } jdef;
 typedef jv jfunc(jq *q, jv in, jv *args);            /* takes over in and args; J_INVALID after jq_error */
@@ -96,6 +97,11 @@ struct jq {
     jv named;                                          /* object: $__prog_args-like variables by name */
     jv env;                                            /* $ENV, made at first use */
     const char *parse_error;
+    const char *parse_where;                           /* the module it is in; NULL: the program */
+    int parse_line, parse_column;                      /* where the error begins, from 1 and 0 */
+    const char *parse_text;                            /* the line it is in */
+    char **library;                                    /* directories of -L, ends with NULL */
+    int modules_open;                                  /* modules being read inside each other */
     /* inputs */
     json_reader reader;
     buffer text;
@@ -140,6 +146,8 @@ jv jq_tostring(jq *q, jv v);
 jv jq_fn_match(jq *q, jv in, jv *args);                    /* _match(re; flags; test) */
 jv jq_fn_flatten(jq *q, jv in, jv *args);
 jv jq_refuse(jq *q, jv v, const char *what);            /* "KIND (VALUE) WHAT" as the error */
+jv jq_finish(jq *q, buffer *b, jv v);                   /* the text in b, which is freed; v is dropped */
+jv jq_fn_format(jq *q, jv in, jv *args);
 jfunc *jq_text_func(const char *name, int arity), *jq_time_func(const char *name, int arity),
-    *jq_math_func(const char *name, int arity);
+    *jq_math_func(const char *name, int arity), *jq_outside_func(const char *name, int arity);
 #endif

@@ -8,9 +8,10 @@ enum { CONTAINER_DEEPEST = 1500 };                  /* how deep objects are merg
 
 jv jq_error_text(jq *q, jv v) {
     jv s = json_text(&q->C, v);
-    if (s.s->n <= 11) return s;
-    /* cut to 11 bytes, not inside a character */
-    size_t n = 10;
+    enum { MOST = 14, CUT = 11 };
+    if (s.s->n <= MOST) return s;
+    /* not inside a character */
+    size_t n = CUT;
     while (n && ((unsigned char)s.s->text[n] & 0xC0) == 0x80) n--;
     jv cut = jv_format(&q->C, "%.*s...", (int)n, s.s->text);
     jv_drop(&q->C, s);

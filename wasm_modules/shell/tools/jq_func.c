@@ -1,4 +1,4 @@
-/* jq_func.c - built-in functions on values: arrays, objects, the outside; and the names of all that take values. */
+/* jq_func.c - built-in functions on values: arrays, objects; and the names of all that take values. */
 #include "jq.h"
 #include "../utf8.h"
 #include <math.h>
@@ -196,7 +196,14 @@ static jv fn_reverse(jq *q, jv in, jv *args) {
         jv_drop(&q->C, in);
         return jv_of(J_INVALID);
     }
-    if (in.kind != J_ARRAY) return jq_refuse(q, in, "cannot be reversed, as it is not an array");
+    if (in.kind != J_ARRAY) {
+        /* a number has a length, but no elements */
+        int number = jv_is_number(in), none = number && jv_number(in) == 0;
+        if (none) { jv_drop(&q->C, in); return jv_array(&q->C, 0); }
+        if (!number) return jq_refuse(q, in, "has no length");
+        jv_drop(&q->C, in);
+        return jq_errorf(q, "Cannot index number with number");
+    }
     jv made = jv_array(&q->C, in.a->n);
     for (uint32_t i = in.a->n; i-- > 0;) made = jv_push(&q->C, made, jv_copy(in.a->at[i]));
     jv_drop(&q->C, in);
@@ -308,72 +315,6 @@ static jv fn_transpose(jq *q, jv in, jv *args) {
     return made;
 }
 
-static jv fn_env(jq *q, jv in, jv *args) {
-    (void)args;
-    jv_drop(&q->C, in);
-    if (q->env.kind != J_OBJECT) {
-        q->env = jv_object(&q->C);
-        for (char **e = q->t->environ ? q->t->environ(q->t) : NULL; e && *e; e++) {
-            size_t n = strcspn(*e, "=");
-            if (!(*e)[n]) continue;
-            jv key = jv_text(&q->C, *e, n);
-            q->env = jv_set(&q->C, q->env, key.s, jv_cstr(&q->C, *e + n + 1));
-            jv_drop(&q->C, key);
-        }
-    }
-    return jv_copy(q->env);
-}
-
-static jv fn_debug(jq *q, jv in, jv *args) {
-    (void)args;
-    jv s = json_text(&q->C, in);
-    io_printf(q->t->err, "[\"DEBUG:\",%s]\n", s.s->text);
-    jv_drop(&q->C, s);
-    return in;
-}
-static jv fn_stderr(jq *q, jv in, jv *args) {
-    (void)args;
-    jv s = in.kind == J_STRING ? jv_copy(in) : json_text(&q->C, in);
-    io_write(q->t->err, s.s->text, s.s->n);
-    jv_drop(&q->C, s);
-    return in;
-}
-static jv fn_halt(jq *q, jv in, jv *args) {
-    (void)args;
-    jv_drop(&q->C, in);
-    q->halted = 1;
-    q->halt_code = 0;
-    return jq_error(q, jv_null());
-}
-static jv fn_halt_error1(jq *q, jv in, jv *args) {
-    if (!jv_is_number(args[0])) {
-        jv_drop(&q->C, in);
-        jv_drop(&q->C, args[0]);
-        return jq_errorf(q, "halt_error/1: number required");
-    }
-    q->halted = 1;
-    q->halt_code = (int)jv_number(args[0]);
-    jv_drop(&q->C, args[0]);
-    jv s = in.kind == J_STRING ? jv_copy(in) : json_text(&q->C, in);
-    if (in.kind != J_NULL) io_write(q->t->err, s.s->text, s.s->n);
-    if (in.kind != J_STRING && in.kind != J_NULL) io_putc(q->t->err, '\n');
-    jv_drop(&q->C, s);
-    jv_drop(&q->C, in);
-    return jq_error(q, jv_null());
-}
-static jv fn_halt_error0(jq *q, jv in, jv *args) { jv five = jv_num(5); (void)args; return fn_halt_error1(q, in, &five); }
-static jv fn_input_filename(jq *q, jv in, jv *args) {
-    (void)args;
-    jv_drop(&q->C, in);
-    return q->file_name ? jv_cstr(&q->C, q->file_name) : q->reading ? jv_cstr(&q->C, "<stdin>") : jv_null();
-}
-static jv fn_input_line_number(jq *q, jv in, jv *args) {
-    (void)args;
-    jv_drop(&q->C, in);
-    double n = 0;
-    for (const char *p = q->reader.begin; p && p < q->reader.end && (p < q->reader.p || p[-1] != '\n'); p++) n += *p == '\n';
-    return jv_num(n);
-}
 static jv fn_toarray(jq *q, jv in, jv *args) {
     (void)args;
     return in.kind == J_ARRAY ? in : jv_push(&q->C, jv_array(&q->C, 1), in);
@@ -391,9 +332,7 @@ jfunc *jq_func_named(const char *name, int arity, int *single) {
         {"add", 0, fn_add}, {"sort", 0, fn_sort}, {"unique", 0, fn_unique}, {"min", 0, fn_min}, {"max", 0, fn_max},
         {"reverse", 0, fn_reverse}, {"flatten", 0, fn_flatten0}, {"flatten", 1, jq_fn_flatten}, {"setpath", 2, fn_setpath},
         {"delpaths", 1, fn_delpaths}, {"error", 1, fn_error1}, {"from_entries", 0, fn_from_entries},
-        {"transpose", 0, fn_transpose}, {"env", 0, fn_env}, {"debug", 0, fn_debug}, {"stderr", 0, fn_stderr},
-        {"halt", 0, fn_halt}, {"halt_error", 0, fn_halt_error0}, {"halt_error", 1, fn_halt_error1},
-        {"input_filename", 0, fn_input_filename}, {"input_line_number", 0, fn_input_line_number}, {"toarray", 0, fn_toarray},
+        {"transpose", 0, fn_transpose}, {"toarray", 0, fn_toarray},
         {"builtins", 0, fn_builtins}, {"_match_impl", 3, jq_fn_match}, {"get_search_list", 0, fn_builtins},
         {"have_decnum", 0, fn_true}, {"have_literal_numbers", 0, fn_true}};
     *single = 1;
@@ -401,5 +340,6 @@ jfunc *jq_func_named(const char *name, int arity, int *single) {
         if (table[i].arity == arity && !strcmp(table[i].name, name)) return table[i].fn;
     jfunc *fn = jq_text_func(name, arity);
     if (!fn) fn = jq_math_func(name, arity);
+    if (!fn) fn = jq_outside_func(name, arity);
     return fn ? fn : jq_time_func(name, arity);
 }

@@ -5,7 +5,19 @@
 #include <string.h>
 
 void *jqp_fail(parser *s, const char *message) {
-    if (!s->q->parse_error) s->q->parse_error = tool_strdup(s->q->t, message);
+    if (!s->q->parse_error) {
+        jq *q = s->q;
+        const char *line = s->start > s->begin && s->start == s->end ? s->start - 1 : s->start, *at = line;
+        while (line > s->begin && line[-1] != '\n') line--;
+        q->parse_error = tool_strdup(q->t, message);
+        q->parse_where = s->module;
+        q->parse_line = 1;
+        for (const char *p = s->begin; p < line; p++) q->parse_line += *p == '\n';
+        q->parse_column = (int)(at - line);
+        q->parse_text = tool_strndup(q->t, line,
+            (size_t)((memchr(line, '\n', (size_t)(s->end - line)) ? (char *)memchr(line, '\n', (size_t)(s->end - line)) : s->end)
+                     - line));
+    }
     s->tok = T_END;
     s->p = s->end;
     return NULL;
@@ -14,7 +26,7 @@ void *jqp_fail(parser *s, const char *message) {
 void *jqp_unexpected(parser *s) {
     if (s->q->parse_error) return NULL;
     const char *what = s->tok == T_END ? "end of file" : tool_format(s->q->t, "'%.*s'", (int)(s->p - s->start), s->start);
-    return jqp_fail(s, tool_format(s->q->t, "syntax error, unexpected %s", what));
+    return jqp_fail(s, tool_format(s->q->t, "error: syntax error, unexpected %s (Unix shell quoting issues?)", what));
 }
 
 static int is_keyword(const char *w) {
@@ -97,7 +109,9 @@ void jqp_next(parser *s) {
     }
     s->p++;
     s->tok = (unsigned char)c;
-    if (!strchr(".[]{}()|,:;=<>+-*/%?$", c)) { jqp_fail(s, tool_format(s->q->t, "syntax error, unexpected INVALID_CHARACTER")); }
+    if (!strchr(".[]{}()|,:;=<>+-*/%?$", c)) {
+        jqp_fail(s, "error: syntax error, unexpected INVALID_CHARACTER (Unix shell quoting issues?)");
+    }
 }
 
 int jqp_keyword(parser *s, const char *w) { return s->tok == T_KEYWORD && !strcmp(s->text, w); }

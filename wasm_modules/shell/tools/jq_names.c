@@ -66,6 +66,15 @@ static jnode *call(parser *s, const char *name, jnode **args, int arity) {
             return n;
         }
     }
+    for (jdef *d = s->imports; d; d = d->next) {
+        if (d->arity != arity || strcmp(d->name, name)) continue;
+        n = jqp_make(s, N_CALL, NULL, NULL);
+        n->index = -1;
+        n->def = d->module_def;
+        n->args = args;
+        n->count = arity;
+        return n;
+    }
     int special = jq_special_named(name, arity);
     if (special >= 0) {
         n = jqp_make(s, N_SPECIAL, NULL, NULL);
@@ -96,6 +105,7 @@ static jnode *call(parser *s, const char *name, jnode **args, int arity) {
 
 jnode *jqp_call_expression(parser *s) {
     char *name = tool_strdup(s->q->t, s->text);
+    const char *from = s->start;
     jnode *args[16], **kept = NULL;
     int arity = 0;
     jqp_next(s);
@@ -110,7 +120,12 @@ jnode *jqp_call_expression(parser *s) {
         kept = tool_alloc(s->q->t, (size_t)arity * sizeof *kept);
         memcpy(kept, args, (size_t)arity * sizeof *kept);
     }
-    return call(s, name, kept, arity);
+    /* a name that nobody knows is told with its own place */
+    const char *after = s->start;
+    s->start = from;
+    jnode *n = call(s, name, kept, arity);
+    s->start = after;
+    return n;
 }
 
 /* def name(params): body; leaves the definition in scope. */

@@ -94,7 +94,7 @@ static jnode *pipe_with(parser *s, int commas) {
 jnode *jqp_pipe_expr(parser *s) { return pipe_with(s, 1); }
 jnode *jqp_object_value(parser *s) { return pipe_with(s, 0); }
 
-static void begin_text(parser *s, jq *q, const char *text, size_t n) {
+void jqp_begin(parser *s, jq *q, const char *text, size_t n) {
     memset(s, 0, sizeof *s);
     s->q = q;
     s->p = s->begin = s->start = text;
@@ -105,7 +105,8 @@ static void begin_text(parser *s, jq *q, const char *text, size_t n) {
 
 jnode *jq_parse(jq *q, const char *text, size_t n) {
     parser s;
-    begin_text(&s, q, text, n);
+    jqp_begin(&s, q, text, n);
+    if (!jqp_imports(&s)) return NULL;
     if (s.tok == T_END && !q->parse_error) return jqp_identity(&s);
     jnode *program = jqp_pipe_expr(&s);
     if (program && s.tok != T_END) jqp_unexpected(&s);
@@ -115,7 +116,7 @@ jnode *jq_parse(jq *q, const char *text, size_t n) {
 /* Definitions of the prelude, each at the top level. */
 jnode *jq_parse_definitions(jq *q, const char *text, jdef **defs) {
     parser s;
-    begin_text(&s, q, text, strlen(text));
+    jqp_begin(&s, q, text, strlen(text));
     *defs = NULL;
     while (jqp_keyword(&s, "def")) {
         jdef *d = jqp_definition(&s);

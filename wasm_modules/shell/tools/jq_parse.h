@@ -1,5 +1,5 @@
-/* jq_parse.h - what the files of jq's parser share: jq_lex.c, jq_names.c, jq_terms.c, jq_parse.c. After an error the functions
- * return NULL or 0, and so do their callers. */
+/* jq_parse.h - what the files of jq's parser share: jq_lex.c, jq_names.c, jq_terms.c, jq_module.c, jq_parse.c. After an error the
+ * functions return NULL or 0, and so do their callers. */
 #ifndef HATCH_JQ_PARSE_H
 #define HATCH_JQ_PARSE_H
 #include "jq.h"
@@ -15,6 +15,8 @@ typedef struct {
     double num;
     jv number;
     scope *scope;
+    jdef *imports;                                   /* definitions of modules and, in a module, its own */
+    const char *module, *folder;                     /* its file and where that lies; NULL for the program */
 } parser;
 
 enum {
@@ -65,7 +67,11 @@ jnode *jqp_string_literal(parser *s, const char *format);
 jnode *jqp_keyword_term(parser *s);
 jnode *jqp_identity(parser *s);
 
+/* jq_module.c */
+int jqp_imports(parser *s);                          /* import and include at the start; 0 after an error */
+
 /* jq_parse.c */
+void jqp_begin(parser *s, jq *q, const char *text, size_t n);
 jnode *jqp_make(parser *s, int kind, jnode *a, jnode *b);
 jnode *jqp_literal(parser *s, jv v);
 jnode *jqp_pipe_expr(parser *s);

@@ -4,6 +4,7 @@
 
 static const struct { const char *name; int arity; const char *text;
 } prelude[] = {
+    {"_nwise", 1, "def _nwise($n): def n: if length <= $n then . else .[0:$n], (.[$n:] | n) end; n;"},
     {"values", 0, "def values: select(. != null);"},
     {"nulls", 0, "def nulls: select(. == null);"},
     {"booleans", 0, "def booleans: select(type == \"boolean\");"},

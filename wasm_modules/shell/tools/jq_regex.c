@@ -61,8 +61,10 @@ static jv all_matches(jq *q, jv in, regex *re, int global, int no_empty) {
     while ((found = at <= in.s->n ? regex_exec(re, in.s->text, in.s->n, at, g, groups + 1) : 0) > 0) {
         if (g[0].start != g[0].end || !no_empty) {
             jv m = capture_value(q, in, g[0], NULL, chars, bytes, 0), captures = jv_array(&q->C, (uint32_t)groups);
-            for (int i = 1; i <= groups; i++)
+            for (int i = 1; i <= groups; i++) {
+                if (g[0].start == g[0].end && g[i].start < 0) g[i] = g[0];      /* of an empty match all groups are empty */
                 captures = jv_push(&q->C, captures, capture_value(q, in, g[i], regex_group_name(re, i), chars, bytes, 1));
+            }
             m = jv_put(&q->C, m, "captures", captures);
             list = jv_push(&q->C, list, m);
         }

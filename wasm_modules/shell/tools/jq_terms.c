@@ -26,7 +26,7 @@ static int string_escape(parser *s, buffer *b) {
     const char *at = strchr(from, c);
     if (at && c) { buffer_putc(b, to[at - from]); s->p++; return 0; }
     int v = c == 'u' ? hex4(s->p + 1, s->end) : -1;
-    if (v < 0) { jqp_fail(s, "syntax error, invalid escape in string literal"); return -1; }
+    if (v < 0) { jqp_fail(s, "error: syntax error, invalid escape in string literal"); return -1; }
     s->p += 5;
     if (v >= 0xD800 && v < 0xDC00 && s->end - s->p >= 6 && s->p[0] == '\\' && s->p[1] == 'u') {
         int low = hex4(s->p + 2, s->end);
@@ -44,11 +44,13 @@ jnode *jqp_string_literal(parser *s, const char *format) {
     int single = 1, parts = 0;
     buffer_puts(&b, "");
     for (;;) {
-        if (s->p >= s->end) return jqp_fail(s, "syntax error, unexpected end of file (unterminated string jqp_literal)");
+        if (s->p >= s->end)
+            return jqp_fail(s, "error: syntax error, unexpected end of file, expecting QQSTRING_TEXT or QQSTRING_INTERP_START or "
+                               "QQSTRING_END (Unix shell quoting issues?)");
         char c = *s->p++;
         if (c == '"') break;
         if (c != '\\') { buffer_putc(&b, c); continue; }
-        if (s->p >= s->end) return jqp_fail(s, "syntax error, unterminated string literal");
+        if (s->p >= s->end) return jqp_fail(s, "error: syntax error, unterminated string literal");
         if (*s->p != '(') { if (string_escape(s, &b) < 0) return NULL; continue; }
         s->p++;
         if (b.n) { *tail = jqp_literal(s, jv_text(&s->q->C, b.p, b.n)); tail = &(*tail)->next; b.n = 0; }
@@ -104,8 +106,8 @@ static jnode *object(parser *s) {
                 if (!(pair->a = jqp_pipe_expr(s))) return NULL;
                 if (pair->a->kind == N_LITERAL && pair->a->value.kind != J_STRING) {
                     jv text = jq_error_text(s->q, pair->a->value);
-                    return jqp_fail(
-                        s, tool_format(s->q->t, "error: Cannot use %s (%s) as object key", jv_kind_name(pair->a->value), text.s->text));
+                    return jqp_fail(s, tool_format(s->q->t, "error: Cannot use %s (%s) as object key",
+                                           jv_kind_name(pair->a->value), text.s->text));
                 }
                 if (!jqp_expect(s, ')')) return NULL;
             } else return jqp_unexpected(s);
@@ -205,6 +207,16 @@ static jnode *break_term(parser *s) {
     return jqp_fail(s, tool_format(s->q->t, "error: $*label-%s is not defined", s->text));
 }
 
+/* e? forgives what e does; but of .a.b? only the last step, so that it stands for .a | .b?. A computed key sees the input of all,
+ * and keeps the whole together. */
+static jnode *optional(parser *s, jnode *n) {
+    int constant = n->kind == N_ITERATE || (n->kind == N_INDEX && n->b->kind == N_LITERAL);
+    if (!constant || n->a->kind == N_IDENTITY) return jqp_make(s, N_TRY, n, NULL);
+    jnode *base = n->a;
+    n->a = jqp_identity(s);
+    return jqp_make(s, N_PIPE, base, jqp_make(s, N_TRY, n, NULL));
+}
+
 static jnode *field(parser *s, jnode *of, jnode *key) {
     jnode *n = jqp_make(s, N_INDEX, of, key);
     n->single = of->single && key->single;
@@ -297,7 +309,7 @@ static jnode *term(parser *s, int binds) {
             jqp_next(s);
             if (s->tok == T_STR) { jnode *key = jqp_string_literal(s, NULL); n = key ? field(s, n, key) : NULL; }
             else if (s->tok != '[') { n = jqp_unexpected(s); }
-        } else if (s->tok == '?') { n = jqp_make(s, N_TRY, n, NULL); jqp_next(s); }
+        } else if (s->tok == '?') { n = optional(s, n); jqp_next(s); }
         else if (binds && jqp_keyword(s, "as")) {
             jqp_next(s);
             scope *outer = s->scope;

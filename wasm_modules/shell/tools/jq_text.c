@@ -1,4 +1,4 @@
-/* jq_text.c - jq's functions on strings, conversions, and the @formats. */
+/* jq_text.c - jq's functions on strings, and conversions. The @formats are jq_format.c. */
 #include "jq.h"
 #include "../utf8.h"
 #include <ctype.h>
@@ -10,187 +10,6 @@ jv jq_tostring(jq *q, jv v) {
     jv s = json_text(&q->C, v);
     jv_drop(&q->C, v);
     return s;
-}
-
-static jv refuse(jq *q, jv v, const char *what) {
-    jv x = jq_error_text(q, v);
-    jq_errorf(q, "%s (%s) %s", jv_kind_name(v), x.s->text, what);
-    jv_drop(&q->C, x);
-    jv_drop(&q->C, v);
-    return jv_of(J_INVALID);
-}
-
-static jv finish(jq *q, buffer *b, jv v) {
-    jv s = jv_text(&q->C, b->p ? b->p : "", b->n);
-    buffer_free(b);
-    jv_drop(&q->C, v);
-    return s;
-}
-
-static jv format_rows(jq *q, jv v, int csv) {
-    if (v.kind != J_ARRAY)
-        return refuse(
-            q, v, csv ? "cannot be csv-formatted, only an array can be" : "cannot be tsv-formatted, only an array can be");
-    buffer b = {.t = q->t};
-    for (uint32_t i = 0; i < v.a->n; i++) {
-        jv x = v.a->at[i];
-        if (i) buffer_putc(&b, csv ? ',' : '\t');
-        if (x.kind == J_STRING) {
-            if (csv) buffer_putc(&b, '"');
-            for (uint32_t j = 0; j < x.s->n; j++) {
-                char c = x.s->text[j];
-                if (csv) { if (c == '"') buffer_putc(&b, '"'); buffer_putc(&b, c); }
-                else if (c == '\t') buffer_puts(&b, "\\t");
-                else if (c == '\n') buffer_puts(&b, "\\n");
-                else if (c == '\r') buffer_puts(&b, "\\r");
-                else if (c == '\\') buffer_puts(&b, "\\\\");
-                else buffer_putc(&b, c);
-            }
-            if (csv) buffer_putc(&b, '"');
-        } else if (x.kind == J_NULL) { /* an empty field */ }
-        else if (x.kind < J_STRING) { jv s = json_text(&q->C, x); buffer_add(&b, s.s->text, s.s->n); jv_drop(&q->C, s);
-        } else {
-            buffer_free(&b);
-            jv text = jq_error_text(q, x);
-            jq_errorf(q, "%s (%s) is not valid in a csv row", jv_kind_name(x), text.s->text);
-            jv_drop(&q->C, text);
-            jv_drop(&q->C, v);
-            return jv_of(J_INVALID);
-        }
-    }
-    return finish(q, &b, v);
-}
-
-static void quote_shell(buffer *b, jv s) {
-    buffer_putc(b, '\'');
-    for (uint32_t i = 0; i < s.s->n; i++) {
-        if (s.s->text[i] == '\'') buffer_puts(b, "'\\''");
-        else buffer_putc(b, s.s->text[i]);
-    }
-    buffer_putc(b, '\'');
-}
-
-static jv format_sh(jq *q, jv v) {
-    buffer b = {.t = q->t};
-    uint32_t n = v.kind == J_ARRAY ? v.a->n : 1;
-    for (uint32_t i = 0; i < n; i++) {
-        jv x = v.kind == J_ARRAY ? v.a->at[i] : v;
-        if (i) buffer_putc(&b, ' ');
-        if (x.kind == J_STRING) quote_shell(&b, x);
-        else if (x.kind >= J_ARRAY) {
-            jv text = jq_error_text(q, x);
-            buffer_free(&b);
-            jq_errorf(q, "%s (%s) can not be escaped for shell", jv_kind_name(x), text.s->text);
-            jv_drop(&q->C, text);
-            jv_drop(&q->C, v);
-            return jv_of(J_INVALID);
-        } else {
-            jv s = json_text(&q->C, x);
-            buffer_add(&b, s.s->text, s.s->n);
-            jv_drop(&q->C, s);
-        }
-    }
-    return finish(q, &b, v);
-}
-
-static const char letters64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-static jv encode64(jq *q, jv v) {
-    buffer b = {.t = q->t};
-    const unsigned char *p = (const unsigned char *)v.s->text;
-    for (uint32_t i = 0; i < v.s->n; i += 3) {
-        unsigned x = (unsigned)p[i] << 16 | (i + 1 < v.s->n ? (unsigned)p[i + 1] << 8 : 0) | (i + 2 < v.s->n ? p[i + 2] : 0u);
-        buffer_putc(&b, letters64[x >> 18]);
-        buffer_putc(&b, letters64[x >> 12 & 63]);
-        buffer_putc(&b, i + 1 < v.s->n ? letters64[x >> 6 & 63] : '=');
-        buffer_putc(&b, i + 2 < v.s->n ? letters64[x & 63] : '=');
-    }
-    return finish(q, &b, v);
-}
-
-static jv decode64(jq *q, jv v) {
-    buffer b = {.t = q->t};
-    unsigned x = 0;
-    int bits = 0, any = 0;
-    for (uint32_t i = 0; i < v.s->n; i++) {
-        char c = v.s->text[i];
-        const char *at = c ? strchr(letters64, c) : NULL;
-        if (c == '=') break;
-        if (!at) { if (isspace((unsigned char)c)) continue; buffer_free(&b); return refuse(q, v, "is not valid base64 data"); }
-        any = 1;
-        x = x << 6 | (unsigned)(at - letters64);
-        bits += 6;
-        if (bits >= 8) { bits -= 8; buffer_putc(&b, (char)(x >> bits & 255)); }
-    }
-    if (any && !b.n) { buffer_free(&b); return refuse(q, v, "is not valid base64 data"); }
-    /* what is no UTF-8 becomes replacement characters */
-    buffer clean = {.t = q->t};
-    for (size_t i = 0; i < b.n;) {
-        int c, n = utf8_decode(b.p + i, b.n - i, &c);
-        if (c < 0) buffer_puts(&clean, "\xEF\xBF\xBD"); else buffer_add(&clean, b.p + i, (size_t)n);
-        i += (size_t)n;
-    }
-    buffer_free(&b);
-    return finish(q, &clean, v);
-}
-
-static jv escape(jq *q, jv v, int uri) {
-    buffer b = {.t = q->t};
-    for (uint32_t i = 0; i < v.s->n; i++) {
-        unsigned char c = (unsigned char)v.s->text[i];
-        if (uri) { if (isalnum(c) || strchr("-_.~", c)) { if (c) buffer_putc(&b, c); } else buffer_printf(&b, "%%%02X", c); }
-        else switch (c) {
-            case '<': buffer_puts(&b, "&lt;"); break;
-            case '>': buffer_puts(&b, "&gt;"); break;
-            case '&': buffer_puts(&b, "&amp;"); break;
-            case '\'': buffer_puts(&b, "&apos;"); break; case '"': buffer_puts(&b, "&quot;"); break; default: buffer_putc(&b, c);
-        }
-    }
-    return finish(q, &b, v);
-}
-
-static jv encode32(jq *q, jv v) {
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-    buffer b = {.t = q->t};
-    unsigned long long x = 0;
-    int bits = 0, out = 0;
-    for (uint32_t i = 0; i < v.s->n; i++) {
-        x = x << 8 | (unsigned char)v.s->text[i];
-        for (bits += 8; bits >= 5; out++) { bits -= 5; buffer_putc(&b, letters[x >> bits & 31]); }
-    }
-    if (bits) { buffer_putc(&b, letters[x << (5 - bits) & 31]); out++; }
-    for (; out % 8; out++) buffer_putc(&b, '=');
-    return finish(q, &b, v);
-}
-
-static jv decode32(jq *q, jv v) {
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-    buffer b = {.t = q->t};
-    unsigned long long x = 0;
-    int bits = 0;
-    for (uint32_t i = 0; i < v.s->n && v.s->text[i] != '='; i++) {
-        const char *at = strchr(letters, v.s->text[i]);
-        if (!at) break;
-        x = x << 5 | (unsigned)(at - letters);
-        if ((bits += 5) >= 8) { bits -= 8; buffer_putc(&b, (char)(x >> bits & 255)); }
-    }
-    return finish(q, &b, v);
-}
-
-jv jq_format(jq *q, const char *name, jv v) {
-    if (!strcmp(name, "text")) return jq_tostring(q, v);
-    if (!strcmp(name, "json")) { jv s = json_text(&q->C, v); jv_drop(&q->C, v); return s; }
-    if (!strcmp(name, "csv")) return format_rows(q, v, 1);
-    if (!strcmp(name, "tsv")) return format_rows(q, v, 0);
-    if (!strcmp(name, "sh")) return format_sh(q, v);
-    if (!strcmp(name, "html")) return escape(q, jq_tostring(q, v), 0);
-    if (!strcmp(name, "uri")) return escape(q, jq_tostring(q, v), 1);
-    if (!strcmp(name, "base64")) return encode64(q, jq_tostring(q, v));
-    if (!strcmp(name, "base64d")) return decode64(q, jq_tostring(q, v));
-    if (!strcmp(name, "base32")) return encode32(q, jq_tostring(q, v));
-    if (!strcmp(name, "base32d")) return decode32(q, jq_tostring(q, v));
-    jv_drop(&q->C, v);
-    return jq_errorf(q, "%s is not a valid format", name);
 }
 
 static jv fn_tostring(jq *q, jv in, jv *args) { (void)args; return jq_tostring(q, in); }
@@ -211,7 +30,7 @@ static jv parse_whole(jq *q, jv in) {
                 jq_errorf(q, "Unexpected extra JSON values (while parsing '%s')", in.s->text);
             }
         }
-    } else if (!r.error) v = jv_null();
+    } else if (!r.error) jq_errorf(q, "Expected JSON value (while parsing '%s')", in.s->text);
     if (v.kind == J_INVALID && r.error) {
         jv fault = json_fault_text(&r);
         jq_errorf(q, "%s (while parsing '%s')", fault.s->text, in.s->text);
@@ -224,16 +43,16 @@ static jv parse_whole(jq *q, jv in) {
 static jv fn_tonumber(jq *q, jv in, jv *args) {
     (void)args;
     if (jv_is_number(in)) return in;
-    if (in.kind != J_STRING) return refuse(q, in, "cannot be parsed as a number");
+    if (in.kind != J_STRING) return jq_refuse(q, in, "cannot be parsed as a number");
     jv text = jv_copy(in), v = parse_whole(q, in);
     if (v.kind == J_INVALID || jv_is_number(v)) { jv_drop(&q->C, text); return v; }
     jv_drop(&q->C, v);
-    return refuse(q, text, "cannot be parsed as a number");
+    return jq_refuse(q, text, "cannot be parsed as a number");
 }
 
 static jv fn_fromjson(jq *q, jv in, jv *args) {
     (void)args;
-    return in.kind == J_STRING ? parse_whole(q, in) : refuse(q, in, "cannot be parsed as JSON");
+    return in.kind == J_STRING ? parse_whole(q, in) : jq_refuse(q, in, "cannot be parsed as JSON");
 }
 
 static jv change_case(jq *q, jv in, int upper) {
@@ -275,7 +94,7 @@ static jv fn_implode(jq *q, jv in, jv *args) {
         }
         buffer_add(&b, bytes, (size_t)utf8_encode((int)jv_number(in.a->at[i]), bytes));
     }
-    return finish(q, &b, in);
+    return jq_finish(q, &b, in);
 }
 
 static int at_start(jv s, jv x) {
@@ -314,7 +133,7 @@ static jv fn_rtrimstr(jq *q, jv in, jv *args) {
     return r;
 }
 static jv trim(jq *q, jv in, int sides) {
-    if (in.kind != J_STRING) return refuse(q, in, "trim input must be a string");
+    if (in.kind != J_STRING) return jq_refuse(q, in, "trim input must be a string");
     size_t a = 0, b = in.s->n;
     if (sides & 1) while (a < b && isspace((unsigned char)in.s->text[a])) a++;
     if (sides & 2) while (b > a && isspace((unsigned char)in.s->text[b - 1])) b--;
@@ -336,7 +155,7 @@ static jv fn_split1(jq *q, jv in, jv *args) {
 }
 
 static jv fn_join(jq *q, jv in, jv *args) {
-    if (in.kind != J_ARRAY) { jv_drop(&q->C, args[0]); return refuse(q, in, "cannot be iterated over"); }
+    if (in.kind != J_ARRAY) { jv_drop(&q->C, args[0]); return jq_refuse(q, in, "cannot be iterated over"); }
     jv by = args[0];
     if (!in.a->n) { jv_drop(&q->C, in); jv_drop(&q->C, by); return jv_cstr(&q->C, ""); }
     buffer b = {.t = q->t};
@@ -346,7 +165,7 @@ static jv fn_join(jq *q, jv in, jv *args) {
         else if (i && by.kind != J_NULL) {
             buffer_free(&b);
             jv_drop(&q->C, in);
-            return refuse(q, by, "cannot be used as a separator");
+            return jq_refuse(q, by, "cannot be used as a separator");
         }
         if (x.kind == J_STRING) buffer_add(&b, x.s->text, x.s->n);
         else if (x.kind == J_NULL) { /* nothing */ }
@@ -360,7 +179,7 @@ static jv fn_join(jq *q, jv in, jv *args) {
         }
     }
     jv_drop(&q->C, by);
-    return finish(q, &b, in);
+    return jq_finish(q, &b, in);
 }
 
 /* Positions of a string in a string, in code points. */
@@ -378,12 +197,6 @@ static jv fn_strindices(jq *q, jv in, jv *args) {
     return a;
 }
 
-static jv fn_format(jq *q, jv in, jv *args) {
-    if (args[0].kind != J_STRING) { jv_drop(&q->C, in); return refuse(q, args[0], "is not a valid format"); }
-    jv r = jq_format(q, args[0].s->text, in);
-    jv_drop(&q->C, args[0]);
-    return r;
-}
 static jv fn_ascii(jq *q, jv in, jv *args) {
     (void)args;
     char c = (char)jv_number(in);
@@ -401,7 +214,7 @@ jfunc *jq_text_func(const char *name, int arity) {
         {"explode", 0, fn_explode}, {"implode", 0, fn_implode}, {"startswith", 1, fn_startswith}, {"endswith", 1, fn_endswith},
         {"ltrimstr", 1, fn_ltrimstr}, {"rtrimstr", 1, fn_rtrimstr}, {"trim", 0, fn_trim}, {"ltrim", 0, fn_ltrim},
         {"rtrim", 0, fn_rtrim}, {"split", 1, fn_split1}, {"join", 1, fn_join}, {"_strindices", 1, fn_strindices},
-        {"format", 1, fn_format}, {"ascii", 0, fn_ascii}};
+        {"format", 1, jq_fn_format}, {"ascii", 0, fn_ascii}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (table[i].arity == arity && !strcmp(table[i].name, name)) return table[i].fn;
     return NULL;

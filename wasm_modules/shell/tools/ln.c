@@ -29,10 +29,10 @@ static int link_pair(tool *t, const char *from, const char *to, void *context) {
     ln_state *s = context;
     struct stat st;
     if (!s->symbolic) {
-        if (lstat(from, &st) < 0) return tool_fail_errno(t, 1, "failed to access %s", tool_quote(t, from));
+        if (path_lstat(from, &st) < 0) return tool_fail_errno(t, 1, "failed to access %s", tool_quote(t, from));
         if (S_ISDIR(st.st_mode)) return tool_fail(t, 1, "%s: hard link not allowed for directory", from);
     }
-    if (lstat(to, &st) == 0) {
+    if (path_lstat(to, &st) == 0) {
         if (s->k.backup) { if (make_backup(t, to, &s->k)) return 1; }
         else if (s->k.force && !S_ISDIR(st.st_mode)) unlink(to);
     }
@@ -74,6 +74,6 @@ int tool_ln(tool *t, int argc, char **argv) {
         const char *last = path_last(path_strip(t, argv[o.index]));
         return link_pair(t, argv[o.index], last, &s);
     }
-    if (n == 2 && s.no_deref && !dir && lstat(argv[argc - 1], &st) == 0 && S_ISLNK(st.st_mode)) plain = 1;
+    if (n == 2 && s.no_deref && !dir && path_lstat(argv[argc - 1], &st) == 0 && S_ISLNK(st.st_mode)) plain = 1;
     return for_each_pair(t, argv + o.index, n, dir, plain, link_pair, &s);
 }

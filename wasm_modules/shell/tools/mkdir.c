@@ -14,7 +14,7 @@ static int make_parents(tool *t, const char *path, int verbose) {
         if (!p[strspn(p, "/")]) break;
         *p = '\0';
         struct stat st;
-        if (stat(copy, &st) == 0) {
+        if (path_stat(copy, &st) == 0) {
             if (!S_ISDIR(st.st_mode)) {
                 errno = ENOTDIR;
                 return tool_fail_errno(t, -1, "cannot create directory %s", tool_cite(t, copy));
@@ -47,7 +47,7 @@ int tool_mkdir(tool *t, int argc, char **argv) {
         if (parents && make_parents(t, argv[i], verbose) < 0) { status = 1; continue; }
         if (mkdir(argv[i], 0777) < 0) {
             int err = errno;
-            if (parents && stat(argv[i], &st) == 0 && S_ISDIR(st.st_mode)) continue;
+            if (parents && path_stat(argv[i], &st) == 0 && S_ISDIR(st.st_mode)) continue;
             errno = err;
             status = tool_fail_errno(t, 1, "cannot create directory %s", tool_cite(t, argv[i]));
             continue;

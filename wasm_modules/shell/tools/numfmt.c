@@ -7,21 +7,14 @@
 #include <string.h>
 
 typedef struct {
-    int from, to, round, header, padding, grouping, delim, invalid;
+    int from, to, round, header, padding, grouping, delim, invalid, end;      /* end: of a line */
     double from_unit, to_unit;
     const char *suffix, *format;
-    int first_field, last_field, all;
+    struct { int first, last; } fields[32];
+    int field_n;
 } numfmt_state;
+enum { FIELDS_MOST = 32, LAST_FIELD = 1000000, FAILED_LATER = -2 };      /* --invalid=fail: go on, but end with 2 */
 static const char units[] = "KMGTPEZY";
-
-static int scale_named(const char *name) {
-    return !strcmp(name, "none")    ? 0
-           : !strcmp(name, "si")    ? 's'
-           : !strcmp(name, "iec")   ? 'i'
-           : !strcmp(name, "iec-i") ? 'I'
-           : !strcmp(name, "auto")  ? 'a'
-                                    : -1;
-}
 
 static double unit_of(const char *arg) {
     unsigned long long v;
@@ -40,44 +33,65 @@ static double rounded(const numfmt_state *s, double v) {
     return v < 0 ? floor(v) : ceil(v);
 }
 
-static void print_value(tool *t, const numfmt_state *s, double v, int decimals, buffer *b) {
-    (void)t;
+static void put_unit(const numfmt_state *s, int power, buffer *b) {
+    if (!power) return;
+    buffer_putc(b, units[power - 1]);
+    if (s->to == 'I') buffer_putc(b, 'i');
+}
+
+/* precision: of the format, -1 when it has none; decimals: as many as the input had. */
+static void print_value(const numfmt_state *s, double v, int decimals, int precision, buffer *b) {
     v /= s->to_unit;
     if (!s->to) { buffer_printf(b, "%.*f", decimals, decimals ? v : rounded(s, v)); return; }
     double base = s->to == 's' ? 1000 : 1024;
     int power = 0;
     double x = v;
     while (fabs(x) >= base && power < 8) { x /= base; power++; }
+    if (precision >= 0) {
+        double p10 = pow(10, precision), exact = rounded(s, x * p10) / p10;
+        if (fabs(exact) >= base && power < 8) { exact /= base; power++; }
+        buffer_printf(b, "%.*f", precision, exact);
+        put_unit(s, power, b);
+        return;
+    }
+    if (!power && x != trunc(x)) { buffer_printf(b, "%.0f", v < 0 ? ceil(x) : x < 1 ? 0 : rounded(s, x)); return; }
     /* one decimal below ten, none above; rounding may carry over */
     double shown = fabs(x) < 10 && power ? rounded(s, x * 10) / 10 : rounded(s, x);
     if (fabs(shown) >= base && power < 8) { shown /= base; power++; }
     if (fabs(shown) < 10 && power) buffer_printf(b, "%.1f", shown); else buffer_printf(b, "%.0f", shown);
-    if (power) { buffer_putc(b, s->to == 's' && power == 1 ? 'K' : units[power - 1]); if (s->to == 'I') buffer_putc(b, 'i'); }
+    put_unit(s, power, b);
+}
+
+/* --invalid=ignore says nothing. */
+static int refuse(tool *t, const numfmt_state *s, const char *message, const char *text) {
+    if (s->invalid != 'i') tool_fail(t, 2, message, tool_cite(t, text));
+    return 2;
 }
 
 /* One number; 0, or 2 after a message. */
 static int convert(tool *t, const numfmt_state *s, const char *text, buffer *b) {
     char *end;
     const char *p = text + strspn(text, " \t");
-    double v = strtod(p, &end), scale = 1;
-    if (end == p || (p[0] == '0' && (p[1] | 32) == 'x')) return tool_fail(t, 2, "invalid number: %s", tool_cite(t, text));
+    size_t digits = strspn(p + (*p == '-'), "0123456789.") + (*p == '-');
+    char *plain = tool_strndup(t, p, digits);
+    double v = strtod(plain, &end), scale = 1;
+    if (end == plain) return refuse(t, s, "invalid number: %s", text);
+    end = (char *)p + (end - plain);
     const char *dot = memchr(p, '.', (size_t)(end - p));
     int decimals = dot && !s->to ? (int)(end - dot - 1) : 0;
     if (s->suffix && !strncmp(end, s->suffix, strlen(s->suffix)) && !end[strlen(s->suffix)]) end += strlen(s->suffix);
     if (*end) {
         const char *at = strchr(units, *end == 'k' ? 'K' : *end);
         if (!at || !s->from)
-            return s->from ? tool_fail(t, 2, "invalid suffix in input: %s", tool_cite(t, text))
-                           : tool_fail(t, 2,
-                               at ? "rejecting suffix in input: %s (consider using --from)" : "invalid suffix in input: %s",
-                               tool_cite(t, text));
+            return refuse(t, s,
+                at && !s->from ? "rejecting suffix in input: %s (consider using --from)" : "invalid suffix in input: %s", text);
         int binary = s->from == 'i' || s->from == 'I' || (s->from == 'a' && end[1] == 'i');
         scale = pow(binary ? 1024 : 1000, (double)(at - units) + 1);
         end++;
         if ((s->from == 'I' || s->from == 'a') && *end == 'i') end++;
         decimals = 0;
         if (s->suffix && !strcmp(end, s->suffix)) end += strlen(s->suffix);
-        if (*end) return tool_fail(t, 2, "invalid suffix in input: %s", tool_cite(t, text));
+        if (*end) return refuse(t, s, "invalid suffix in input: %s", text);
     }
     v *= scale * s->from_unit;
     if (s->format) {
@@ -91,7 +105,7 @@ static int convert(tool *t, const numfmt_state *s, const char *text, buffer *b) 
         if (precision >= 0 && !s->to) {
             double p10 = pow(10, precision);
             buffer_printf(&one, "%.*f", precision, rounded(s, v / s->to_unit * p10) / p10);
-        } else print_value(t, s, v, precision >= 0 ? precision : decimals, &one);
+        } else print_value(s, v, decimals, precision, &one);
         if (s->suffix) buffer_puts(&one, s->suffix);
         if (!left) for (int i = (int)one.n; i < width; i++) buffer_putc(b, zero ? '0' : ' ');
         buffer_add(b, one.p, one.n);
@@ -100,7 +114,7 @@ static int convert(tool *t, const numfmt_state *s, const char *text, buffer *b) 
         return 0;
     }
     buffer one = {.t = t};
-    print_value(t, s, v, decimals, &one);
+    print_value(s, v, decimals, -1, &one);
     if (s->suffix) buffer_puts(&one, s->suffix);
     int pad = s->padding < 0 ? -s->padding : s->padding;
     if (s->padding > 0) for (int i = (int)one.n; i < pad; i++) buffer_putc(b, ' ');
@@ -109,14 +123,19 @@ static int convert(tool *t, const numfmt_state *s, const char *text, buffer *b) 
     return 0;
 }
 
+static int chosen(const numfmt_state *s, int field) {
+    for (int i = 0; i < s->field_n; i++) if (field >= s->fields[i].first && field <= s->fields[i].last) return 1;
+    return 0;
+}
+
 static int convert_line(tool *t, const numfmt_state *s, const char *line) {
     buffer b = {.t = t};
-    int status = 0, field = 0;
+    int status = 0, field = 0, failed = 0;
     for (const char *p = line; *p || !field;) {
         size_t lead = s->delim ? 0 : strspn(p, " \t"),
                n = s->delim ? strcspn(p, (char[]){(char)s->delim, 0}) : strcspn(p + lead, " \t");
         field++;
-        if (s->all || (field >= s->first_field && field <= s->last_field)) {
+        if (chosen(s, field)) {
             char *text = tool_strndup(t, p + lead, n);
             size_t before = b.n;
             status |= convert(t, s, text, &b);
@@ -126,65 +145,109 @@ static int convert_line(tool *t, const numfmt_state *s, const char *line) {
                 b.n = before;
                 buffer_printf(&b, "%*s", (int)(lead + n), value);
             }
-            if (status) { if (s->invalid) { b.n = before; buffer_add(&b, p, lead + n); status = 0; } else return status; }
+            if (status) {
+                if (!s->invalid) return status;
+                b.n = before;
+                buffer_add(&b, p, lead + n);
+                failed |= s->invalid == 'f';
+                status = 0;
+            }
         } else buffer_add(&b, p, lead + n);
         p += lead + n;
         if (s->delim && *p) buffer_putc(&b, *p++);
         if (!*p) break;
     }
-    buffer_putc(&b, '\n');
-    return io_write(t->out, b.p, b.n) < 0 ? 1 : status;
+    buffer_putc(&b, s->end);
+    return io_write(t->out, b.p, b.n) < 0 ? 1 : failed ? FAILED_LATER : status;
+}
+
+static int check_format(tool *t, const char *format) {
+    const char *p = strchr(format, '%');
+    while (p && p[1] == '%') p = strchr(p + 2, '%');
+    if (!p) { tool_fail(t, 1, "format %s has no %% directive", tool_cite(t, format)); return 0; }
+    p += 1 + strspn(p + 1, "0'- ");
+    p += strspn(p, "0123456789");
+    if (*p == '.') p += 1 + strspn(p + 1, "0123456789");
+    if (*p != 'f') {
+        tool_fail(t, 1, "invalid format %s, directive must be %%[0]['][-][N][.][N]f", tool_cite(t, format));
+        return 0;
+    }
+    p = strchr(p, '%');
+    while (p && p[1] == '%') p = strchr(p + 2, '%');
+    if (p) { tool_fail(t, 1, "format %s has too many %% directives", tool_cite(t, format)); return 0; }
+    return 1;
+}
+
+/* N, N-, N-M, -M, - and lists of these. */
+static int take_fields(tool *t, numfmt_state *s, const char *p) {
+    s->field_n = 0;
+    while (s->field_n < FIELDS_MOST) {
+        char *end = (char *)p;
+        long first = *p == '-' ? 1 : strtol(p, &end, 10), last = first;
+        if (*p != '-' && (end == p || first < 1)) {
+            if (end == p) tool_fail(t, 1, "invalid field value %s", tool_cite(t, p));
+            else tool_fail(t, 1, "fields are numbered from 1");
+            tool_usage(t, 1);
+            return 0;
+        }
+        if (*end == '-') last = isdigit((unsigned char)end[1]) ? strtol(end + 1, &end, 10) : (end++, LAST_FIELD);
+        s->fields[s->field_n].first = (int)first;
+        s->fields[s->field_n++].last = (int)last;
+        if (*end != ',') break;
+        p = end + 1;
+    }
+    return 1;
 }
 
 int tool_numfmt(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"from", 1, 'f'}, {"to", 1, 't'}, {"from-unit", 1, 'F'}, {"to-unit", 1, 'T'},
         {"round", 1, 'r'}, {"suffix", 1, 's'}, {"padding", 1, 'p'}, {"format", 1, 'o'}, {"field", 1, 'i'}, {"delimiter", 1, 'd'},
-        {"header", 2, 'h'}, {"invalid", 1, 'v'}, {"grouping", 0, 'g'}, {0, 0, 0}};
-    numfmt_state s = {.from_unit = 1, .to_unit = 1, .first_field = 1, .last_field = 1};
+        {"header", 2, 'h'}, {"invalid", 1, 'v'}, {"grouping", 0, 'g'}, {"debug", 0, 'D'}, {"zero-terminated", 0, 'z'}, {0, 0, 0}};
+    static const char *const from_scales[] = {"none", "auto", "si", "iec", "iec-i", NULL}, *const to_scales[]
+                                                                                           = {"none", "si", "iec", "iec-i", NULL};
+    static const char *const roundings[] = {"up", "down", "from-zero", "towards-zero", "nearest", NULL};
+    static const char *const invalids[] = {"abort", "fail", "warn", "ignore", NULL};
+    numfmt_state s = {.from_unit = 1, .to_unit = 1, .fields = {{1, 1}}, .field_n = 1, .end = '\n'};
     tool_opts o;
-    int c, status = 0;
+    int c, status = 0, failed = 0, debug = 0;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "d:z", longs)) != -1;) switch (c) {
-        case 'f':
-            if ((s.from = scale_named(o.arg)) < 0) {
-                tool_fail(t, 1, "invalid argument %s for '--from'", tool_cite(t, o.arg));
-                return tool_usage(t, 1);
-            }
-            break;
-        case 't':
-            if ((s.to = scale_named(o.arg)) < 0) {
-                tool_fail(t, 1, "invalid argument %s for '--to'", tool_cite(t, o.arg));
-                return tool_usage(t, 1);
-            }
-            break;
+        case 'f': if ((c = tool_choice(t, "--from", o.arg, from_scales)) < 0) return 1; s.from = "\0asiI"[c]; break;
+        case 't': if ((c = tool_choice(t, "--to", o.arg, to_scales)) < 0) return 1; s.to = "\0siI"[c]; break;
         case 'F': s.from_unit = unit_of(o.arg); break;
         case 'T': s.to_unit = unit_of(o.arg); break;
-        case 'r': s.round = *o.arg; break;
+        case 'r': if ((c = tool_choice(t, "--round", o.arg, roundings)) < 0) return 1; s.round = "udftn"[c]; break;
         case 's': s.suffix = o.arg; break;
-        case 'p': s.padding = atoi(o.arg); break;
+        case 'p':
+            s.padding = atoi(o.arg);
+            if (!s.padding) return tool_fail(t, 1, "invalid padding value %s", tool_cite(t, o.arg));
+            break;
         case 'o':
             s.format = o.arg;
-            if (!strchr(o.arg, '%')) return tool_fail(t, 1, "format %s has no %% directive", tool_cite(t, o.arg));
+            if (!check_format(t, o.arg)) return 1;
             break;
-        case 'i': {
-            char *end;
-            if (*o.arg == '-') { s.all = !o.arg[1]; s.last_field = o.arg[1] ? atoi(o.arg + 1) : 1; break; }
-            s.first_field = s.last_field = (int)strtol(o.arg, &end, 10);
-            if (*end == '-') s.last_field = end[1] ? atoi(end + 1) : 1000000;
-            break;
-        }
+        case 'i': if (!take_fields(t, &s, o.arg)) return 1; break;
         case 'd': s.delim = (unsigned char)*o.arg; break;
         case 'h': s.header = o.arg ? atoi(o.arg) : 1; break;
-        case 'v': s.invalid = strcmp(o.arg, "abort") && strcmp(o.arg, "fail"); break;
-        case 'g': case 'z': break;
+        case 'v': if ((c = tool_choice(t, "--invalid", o.arg, invalids)) < 0) return 1; s.invalid = "\0fwi"[c]; break;
+        case 'z': s.end = '\0'; break;
+        case 'D': debug = 1; break;
+        case 'g': break;
         default: return 1;
     }
-    if (o.index < argc) { for (int i = o.index; i < argc && !status; i++) status = convert_line(t, &s, argv[i]); return status; }
+    if (debug && !s.from && !s.to && !s.format && !s.padding) tool_fail(t, 0, "no conversion option specified");
+    for (int i = o.index; i < argc && !status; i++) {
+        status = convert_line(t, &s, argv[i]);
+        if (status == FAILED_LATER) { failed = 2; status = 0; }
+    }
+    if (o.index < argc) return status ? status : failed;
     const char *line;
-    for (ssize_t n; !status && (n = io_line(t->in, &line, '\n')) > 0;) {
-        char *text = tool_strndup(t, line, (size_t)n - (line[n - 1] == '\n'));
+    for (ssize_t n; !status && (n = io_line(t->in, &line, (char)s.end)) > 0;) {
+        char *text = tool_strndup(t, line, (size_t)n - (line[n - 1] == (char)s.end));
+        for (char *p = text; s.end != '\n' && *p; p++) if (*p == '\n') *p = ' ';
         if (s.header) { s.header--; io_printf(t->out, "%s\n", text); continue; }
         status = convert_line(t, &s, text);
+        if (status == FAILED_LATER) { failed = 2; status = 0; }
         tool_free(t, text);
     }
-    return status;
+    return status ? status : failed;
 }

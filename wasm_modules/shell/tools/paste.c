@@ -72,6 +72,9 @@ int tool_paste(tool *t, int argc, char **argv) {
         case 'z': end = '\0'; break;
         default: return 1;
     }
+    size_t slashes = 0, length = strlen(delimiters);
+    while (slashes < length && delimiters[length - 1 - slashes] == '\\') slashes++;
+    if (slashes % 2) return tool_fail(t, 1, "delimiter list ends with an unescaped backslash: %s", delimiters);
     span_list d = parse_delimiters(t, delimiters);
     int n = o.index < argc ? argc - o.index : 1;
     io **from = tool_alloc(t, (size_t)n * sizeof *from);

@@ -10,7 +10,7 @@
 typedef struct {
     tool *t;
     int strip, reverse, dry, silent, force, batch, forward, backup, no_mismatch_backup, remove_empty, fuzz;
-    const char *output, *file, *reject, *dir;
+    const char *output, *suffix, *file, *reject, *dir;
 } patch_state;
 
 typedef struct { span_list lines; int no_newline; } target;
@@ -88,7 +88,7 @@ static const char *choose_name(const char *old, const char *new) {
     for (int i = 0; i < 2; i++) {
         struct stat st;
         size_t slashes = 0;
-        if (!names[i] || !strcmp(names[i], "/dev/null") || stat(names[i], &st) < 0) continue;
+        if (!names[i] || !strcmp(names[i], "/dev/null") || path_stat(names[i], &st) < 0) continue;
         for (const char *p = names[i]; *p; p++) slashes += *p == '/';
         if (best) {
             size_t mine = strlen(path_last(names[i])), its = strlen(path_last(best));
@@ -206,7 +206,7 @@ static int patch_file(patch_state *s, patch_text *p, const char *path, int creat
     if (r.failed) report_failures(s, &r, path, out);
     if (s->dry || r.ignored) return r.failed > 0;
     if (from && !s->no_mismatch_backup && (s->backup || r.failed || r.moved))
-        save_bytes(tool_format(s->t, "%s.orig", out), "", &text);
+        save_bytes(tool_format(s->t, "%s%s", out, s->suffix ? s->suffix : ".orig"), "", &text);
     if (!f.lines.n && !r.failed && (deletes || s->remove_empty)) { unlink(out); return 0; }
     if (creates) make_parents(s->t, out);
     return write_lines(s, out, &f) ? 2 : r.failed > 0;
@@ -250,6 +250,10 @@ static int run(patch_state *s, patch_text *p) {
         if (begins_file(p, &kind)) {
             char *old = patch_name(s->t, p->lines.at[p->at], s->strip), *new = patch_name(s->t, p->lines.at[p->at + 1], s->strip);
             int creates = !strcmp(s->reverse ? new : old, "/dev/null"), deletes = !strcmp(s->reverse ? old : new, "/dev/null");
+            int old_missing = patch_is_epoch(s->t, p->lines.at[p->at]),
+                new_missing = patch_is_epoch(s->t, p->lines.at[p->at + 1]);
+            creates |= s->reverse ? new_missing : old_missing;
+            deletes |= s->reverse ? old_missing : new_missing;
             p->at += 2;
             if (p->at < p->lines.n && patch_line_starts(p->lines.at[p->at], s->reverse ? "@@ -1 +0,0" : "@@ -0,0")) creates = 1;
             const char *path = s->file ? s->file : choose_name(old, new);
@@ -273,16 +277,19 @@ int tool_patch(tool *t, int argc, char **argv) {
         {"output", 1, 'o'}, {"silent", 0, 's'}, {"quiet", 0, 's'}, {"force", 0, 'f'}, {"batch", 0, 't'}, {"forward", 0, 'N'},
         {"backup", 0, 'b'}, {"directory", 1, 'd'}, {"remove-empty-files", 0, 'E'}, {"reject-file", 1, 'r'}, {"unified", 0, 'u'},
         {"context", 0, 'c'}, {"normal", 0, 'n'}, {"fuzz", 1, 'F'}, {"verbose", 0, 'v'}, {"no-backup-if-mismatch", 0, 'M'},
+        {"binary", 0, 'B'}, {"suffix", 1, 'z'}, {"ignore-whitespace", 0, 'B'},
         {0, 0, 0}};
     patch_state s = {.t = t, .strip = -1, .fuzz = 2};
     const char *input = NULL;
     tool_opts o;
     int c, status = 0;
     char saved[4096];
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "p:Ri:o:sftNbd:Er:uF:clneg:", longs)) != -1;) switch (c) {
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "p:Ri:o:sftNbd:Er:uF:clneg:z:", longs)) != -1;) switch (c) {
         case 'p': s.strip = atoi(o.arg); break;
         case 'R': s.reverse = 1; break;
         case 'D': s.dry = 1; break;
+        case 'z': s.suffix = o.arg; break;
+        case 'B': break;
         case 'i': input = o.arg; break;
         case 'o': s.output = o.arg; break;
         case 's': s.silent = 1; break;

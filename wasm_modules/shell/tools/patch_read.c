@@ -28,6 +28,11 @@ char *patch_name(tool *t, span line, int strip) {
     return name;
 }
 
+int patch_is_epoch(tool *t, span line) {
+    char *text = tool_strndup(t, line.p, line.n), *tab = strchr(text, '\t');
+    return tab && !strncmp(tab + 1, "1970-01-01 00:00:00", 19);
+}
+
 /* @@ -a,b +c,d @@ and its lines. 0 when there is none at the cursor. */
 static int read_unified(tool *t, patch_text *p, patch_hunk *h) {
     memset(h, 0, sizeof *h);

@@ -16,7 +16,7 @@ static int confirmed(tool *t, const char *question, const char *path) {
 
 static int remove_path(tool *t, const char *path, const rm_state *s, int depth) {
     struct stat st;
-    if (lstat(path, &st) < 0) {
+    if (path_lstat(path, &st) < 0) {
         if (s->force && (errno == ENOENT || errno == ENOTDIR)) return 0;
         return tool_fail_errno(t, 1, "cannot remove %s", tool_quote(t, path));
     }

@@ -1,12 +1,12 @@
 /* sed.c - the stream editor's command line. */
 #include "sed.h"
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
 static int add_script_file(tool *t, buffer *script, const char *path) {
-    int failed = 0;
-    io *from = tool_open(t, path, 1, &failed);
-    if (!from) return 1;
+    io *from = strcmp(path, "-") ? io_open(path, O_RDONLY, 0) : io_ref(t->in);
+    if (!from) return tool_fail_errno(t, 4, "couldn't open file %s", path);
     buffer b = {.t = t};
     buffer_read_all(&b, from);
     io_unref(from);
@@ -33,7 +33,7 @@ int tool_sed(tool *t, int argc, char **argv) {
             buffer_puts(&script, o.arg);
             have = 1;
             break;
-        case 'f': if (add_script_file(t, &script, o.arg)) return 1; have = 1; break;
+        case 'f': if (add_script_file(t, &script, o.arg)) return 4; have = 1; break;
         case 'r': case 'E': s.extended = 1; break;
         case 'i': s.in_place = s.separate = 1; s.suffix = o.arg && *o.arg ? o.arg : NULL; break;
         case 'l': s.wrap = atoi(o.arg); break;

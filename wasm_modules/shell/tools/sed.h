@@ -14,7 +14,7 @@ typedef struct sed_output { const char *path; io *to; int missing_newline; struc
 
 typedef struct sed_command {
     sed_addr a1, a2;
-    int negate, name, active;
+    int negate, name, active, at;        /* at: where in the script it stands, for messages */
     unsigned long end;                   /* of an active range that ends at a line number */
     char *text;                          /* a i c: text; b t T :: label; r R: file name */
     size_t text_n;

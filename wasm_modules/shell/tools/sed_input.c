@@ -31,7 +31,7 @@ void sed_close_input(machine *m) {
     io_unref(m->edit.to);
     m->edit.to = NULL;
     m->edit.missing_newline = 0;
-    if (stat(m->name, &st) == 0) modes_set(m->temp, modes_get(&st));
+    if (path_stat(m->name, &st) == 0) modes_set(m->temp, modes_get(&st));
     if (m->s->suffix) {
         char *backup;
         if (strchr(m->s->suffix, '*')) {
@@ -60,7 +60,7 @@ static int open_next(machine *m) {
         struct stat st;
         m->name = m->files[m->next_file++];
         int standard = !strcmp(m->name, "-") && !m->s->in_place;
-        if (!standard && stat(m->name, &st) == 0 && S_ISDIR(st.st_mode)) {
+        if (!standard && path_stat(m->name, &st) == 0 && S_ISDIR(st.st_mode)) {
             m->status = m->s->in_place ? tool_fail(m->t, 4, "couldn't edit %s: not a regular file", m->name)
                                        : tool_fail(m->t, 2, "couldn't read %s: Is a directory", m->name);
             if (!m->s->in_place) m->status = 2;

@@ -66,7 +66,11 @@ void sed_run_space(machine *m) {
 
 int sed_substitute(machine *m, sed_command *k) {
     regex *r = k->regex ? k->regex : m->last;
-    if (!r) { m->quit = 1; m->exit_code = tool_fail(m->t, 1, "no previous regular expression"); return 0; }
+    if (!r) {
+        m->quit = 1;
+        m->exit_code = tool_fail(m->t, 1, "-e expression #1, char 0: no previous regular expression");
+        return 0;
+    }
     m->last = r;
     regex_span g[10];
     buffer b = {.t = m->t};

@@ -33,7 +33,11 @@ static void write_appended(machine *m) {
 
 static int regex_hits(machine *m, regex *r) {
     if (r) m->last = r; else r = m->last;
-    if (!r) { m->quit = 1; m->exit_code = tool_fail(m->t, 1, "no previous regular expression"); return 0; }
+    if (!r) {
+        m->quit = 1;
+        m->exit_code = tool_fail(m->t, 1, "-e expression #1, char 0: no previous regular expression");
+        return 0;
+    }
     int hit = regex_test(r, m->space.p, m->space.n);
     if (hit < 0) { m->quit = 1; m->exit_code = tool_fail(m->t, 4, "regular expression too complex"); return 0; }
     return hit;
@@ -91,11 +95,25 @@ enum { NEXT_COMMAND, END_CYCLE, DELETE_CYCLE, RESTART, STOP };
 static void run_simple(machine *m, sed_command *k) {
     buffer swap;
     switch (k->name) {
-    case 'g': m->space.n = 0; buffer_add(&m->space, m->hold.p, m->hold.n); break;
-    case 'G': buffer_putc(&m->space, '\n'); buffer_add(&m->space, m->hold.p, m->hold.n); break;
-    case 'h': m->hold.n = 0; buffer_add(&m->hold, m->space.p, m->space.n); break;
-    case 'H': buffer_putc(&m->hold, '\n'); buffer_add(&m->hold, m->space.p, m->space.n); break;
-    case 'x': swap = m->space; m->space = m->hold; m->hold = swap; break;
+    case 'g': case 'G':
+        if (k->name == 'g') m->space.n = 0; else buffer_putc(&m->space, '\n');
+        buffer_add(&m->space, m->hold.p, m->hold.n);
+        m->newline = m->hold_newline;
+        break;
+    case 'h': case 'H':
+        if (k->name == 'h') m->hold.n = 0; else buffer_putc(&m->hold, '\n');
+        buffer_add(&m->hold, m->space.p, m->space.n);
+        m->hold_newline = m->newline;
+        break;
+    case 'x': {
+        int ended = m->newline;
+        swap = m->space;
+        m->space = m->hold;
+        m->hold = swap;
+        m->newline = m->hold_newline;
+        m->hold_newline = ended;
+        break;
+    }
     case 'z': m->space.n = 0; break;
     case 'y': sed_transliterate(m, k); break;
     case 'p': sed_put(m, sed_target(m), m->space.p, m->space.n, m->newline); break;
@@ -211,6 +229,7 @@ int sed_run(sed_script *s, char **files, int n) {
         .file_n = n,
         .delim = s->zero ? '\0' : '\n',
         .newline = 1,
+        .hold_newline = 1,
         .space = {.t = s->t},
         .hold = {.t = s->t},
         .ahead = {.t = s->t}};

@@ -88,11 +88,8 @@ static int parse_options(tool *t, tool_opts *o, sort_order *order, sort_modes *m
         {"version-sort", 0, 'V'}, {"check", 2, 'c'}, {"key", 1, 'k'}, {"merge", 0, 'm'}, {"output", 1, 'o'}, {"stable", 0, 's'},
         {"buffer-size", 1, 'S'}, {"field-separator", 1, 't'}, {"temporary-directory", 1, 'T'}, {"unique", 0, 'u'},
         {"zero-terminated", 0, 'z'}, {"parallel", 1, 'Z'}, {"sort", 1, '1'}, {0, 0, 0}};
-    static const struct {
-        const char *word;
-        int letter;
-    } sorts[]
-        = {{"general-numeric", 'g'}, {"human-numeric", 'h'}, {"month", 'M'}, {"numeric", 'n'}, {"random", 'R'}, {"version", 'V'}};
+    static const char *const sorts[] = {"general-numeric", "human-numeric", "month", "numeric", "random", "version", NULL};
+    static const char letters[] = "ghMnRV";
     int c;
     while ((c = tool_opts_next(t, o, "bdfghiMnRrVcCk:mo:sS:t:T:uz", longs)) != -1) switch (c) {
         case 'c':
@@ -109,10 +106,12 @@ static int parse_options(tool *t, tool_opts *o, sort_order *order, sort_modes *m
         case 't': if (set_tab(t, order, o->arg)) return 2; break;
         case 'u': order->unique = 1; break;
         case 'z': m->delim = '\0'; break;
-        case '1':
-            for (size_t i = 0; i < sizeof sorts / sizeof *sorts; i++)
-                if (!strcmp(sorts[i].word, o->arg)) sort_key_option(&order->global, sorts[i].letter);
+        case '1': {
+            int way = tool_choice(t, "--sort", o->arg, sorts);
+            if (way < 0) return 1;
+            sort_key_option(&order->global, letters[way]);
             break;
+        }
         default: if (!sort_key_option(&order->global, c)) return 2;
     }
     return 0;
@@ -154,7 +153,8 @@ int tool_sort(tool *t, int argc, char **argv) {
     sort_modes m = {.delim = '\n'};
     tool_opts o;
     tool_opts_start(&o, argc, argv);
-    if (parse_options(t, &o, &order, &m)) return 2;
+    int bad = parse_options(t, &o, &order, &m);
+    if (bad) return bad;
     if (incompatible(t, &order)) return 2;
     inherit(&order);
     if (getentropy(&order.salt, sizeof order.salt) < 0) order.salt = 1;

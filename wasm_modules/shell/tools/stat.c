@@ -100,7 +100,7 @@ int tool_stat(tool *t, int argc, char **argv) {
     if (o.index >= argc) { tool_fail(t, 1, "missing operand"); return tool_usage(t, 1); }
     for (int i = o.index; i < argc; i++) {
         struct stat st;
-        if ((follow ? stat(argv[i], &st) : lstat(argv[i], &st)) < 0) {
+        if ((follow ? path_stat(argv[i], &st) : path_lstat(argv[i], &st)) < 0) {
             status = tool_fail_errno(t, 1, "cannot statx %s", tool_quote(t, argv[i]));
             continue;
         }

@@ -35,7 +35,8 @@ static int digest_stream(io *from, int kind, char *hex) {
 
 static int digest_file(tool *t, const sum_state *s, const char *path, char *hex) {
     struct stat st;
-    if (strcmp(path, "-") && stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return tool_fail(t, -1, "%s: Is a directory", path);
+    if (strcmp(path, "-") && path_stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return tool_fail(t, -1, "%s: Is a directory", path);
     io *from = strcmp(path, "-") ? io_open(path, O_RDONLY, 0) : io_ref(t->in);
     if (!from) {
         if (s->check && s->ignore_missing && errno == ENOENT) return -2;

@@ -46,7 +46,7 @@ int tool_touch(tool *t, int argc, char **argv) {
         case 'f': break;
         case 'h': nofollow = 1; break;
         case 'r':
-            if (stat(o.arg, &st) < 0) return tool_fail_errno(t, 1, "failed to get attributes of %s", tool_cite(t, o.arg));
+            if (path_stat(o.arg, &st) < 0) return tool_fail_errno(t, 1, "failed to get attributes of %s", tool_quote(t, o.arg));
             times[0] = st.st_atim;
             times[1] = st.st_mtim;
             fixed = 1;
@@ -75,7 +75,7 @@ int tool_touch(tool *t, int argc, char **argv) {
             status = tool_fail_errno(t, 1, "cannot touch ''");
             continue;
         }
-        if (stat(argv[i], &st) < 0 && errno == ENOENT && !(nofollow && lstat(argv[i], &st) == 0)) {
+        if (path_stat(argv[i], &st) < 0 && errno == ENOENT && !(nofollow && path_lstat(argv[i], &st) == 0)) {
             if (!create) continue;
             int fd = open(argv[i], O_WRONLY | O_CREAT, 0666);
             if (fd < 0) { status = tool_fail_errno(t, 1, "cannot touch %s", tool_quote(t, argv[i])); continue; }
@@ -104,12 +104,12 @@ int tool_truncate(tool *t, int argc, char **argv) {
         default: return 1;
     }
     if (!size_text && !reference) {
-        tool_fail(t, 1, "you must specify either %s or %s", "'--size'", "'--reference'");
+        tool_fail(t, 1, "you must specify either %s or %s", tool_cite(t, "--size"), tool_cite(t, "--reference"));
         return tool_usage(t, 1);
     }
     if (o.index >= argc) { tool_fail(t, 1, "missing file operand"); return tool_usage(t, 1); }
     if (reference) {
-        if (stat(reference, &st) < 0) return tool_fail_errno(t, 1, "cannot stat %s", tool_quote(t, reference));
+        if (path_stat(reference, &st) < 0) return tool_fail_errno(t, 1, "cannot stat %s", tool_quote(t, reference));
         size = (unsigned long long)st.st_size;
     }
     if (size_text) {

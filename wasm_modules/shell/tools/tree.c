@@ -16,6 +16,8 @@
 
 enum { DEEPEST_TREE = 300, TREE_GLOBS = 16 };
 
+enum { HALF_YEAR_S = 15778476 };
+
 typedef struct branch branch;
 struct branch {
     const char *name, *path, *target;
@@ -88,7 +90,7 @@ static void grow(tool *t, tree_state *s, branch *b, int depth) {
         branch *c = &b->children[kept];
         char target[4096];
         *c = (branch){.name = names[i], .path = path_join(t, b->path, names[i])};
-        if (lstat(c->path, &c->st) < 0) continue;
+        if (path_lstat(c->path, &c->st) < 0) continue;
         c->is_dir = S_ISDIR(c->st.st_mode);
         ssize_t got = S_ISLNK(c->st.st_mode) ? readlink(c->path, target, sizeof target - 1) : -1;
         if (got >= 0) c->target = tool_strndup(t, target, (size_t)got);
@@ -135,7 +137,11 @@ static void put_details(tool *t, const tree_state *s, const branch *b, int json)
         else SAY("%11llu", size);
     }
     if (s->dates) {
-        date_format(&text, s->time_format ? s->time_format : "%b %e %H:%M", when, 0);
+        date_format(&text,
+            s->time_format                                    ? s->time_format
+            : moment_now().tv_sec - when.tv_sec > HALF_YEAR_S ? "%b %e  %Y"
+                                                              : "%b %e %H:%M",
+            when, 0);
         if (json) PUT("time", "\"%s\"", text.p); else SAY("%s", text.p);
     }
 #undef SAY
@@ -280,7 +286,7 @@ int tool_tree(tool *t, int argc, char **argv) {
     if (s.json) io_puts(t->out, "[\n");
     for (int i = 0; i < count; i++) {
         branch root = {.name = roots[i], .path = roots[i]};
-        if (stat(roots[i], &root.st) < 0) { root.unread = 1; s.status = 2; }
+        if (path_stat(roots[i], &root.st) < 0) { root.unread = 1; s.status = 2; }
         else {
             root.is_dir = S_ISDIR(root.st.st_mode);
             if (!root.is_dir) { root.unread = 1; s.status = 2; }

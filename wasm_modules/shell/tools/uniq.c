@@ -1,6 +1,7 @@
 /* uniq.c - report or drop repeated neighbouring lines. */
 #include "buffer.h"
 #include "../utf8.h"
+#include <ctype.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,17 +89,34 @@ int tool_uniq(tool *t, int argc, char **argv) {
     uniq_state s = {.delim = '\n', .width = (size_t)-1};
     tool_opts o;
     int c;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "cdDf:is:uzw:", longs)) != -1;) switch (c) {
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "cdDf:is:uzw:0123456789", longs)) != -1;) switch (c) {
         case 'c': s.count = 1; break;
         case 'd': s.repeated = 1; break;
-        case 'D': s.all = !o.arg || *o.arg == 'n' ? 1 : *o.arg == 's' ? 2 : 3; break;
+        case 'D': {
+            static const char *const ways[] = {"none", "prepend", "separate", NULL};
+            static const int codes[] = {1, 3, 2};
+            int way = o.arg ? tool_choice(t, "--all-repeated", o.arg, ways) : 0;
+            if (way < 0) return 1;
+            s.all = codes[way];
+            break;
+        }
         case 'f': if (take_number(t, o.arg, &s.skip_fields, "fields to skip")) return 1; break;
         case 's': if (take_number(t, o.arg, &s.skip_chars, "bytes to skip")) return 1; break;
         case 'w': if (take_number(t, o.arg, &s.width, "bytes to compare")) return 1; break;
         case 'i': s.fold = 1; break;
         case 'u': s.only_unique = 1; break;
         case 'z': s.delim = '\0'; break;
-        case 'g': s.group = !o.arg || *o.arg == 's' ? 1 : *o.arg == 'p' ? 2 : *o.arg == 'b' ? 3 : 4; break;
+        case 'g': {
+            static const char *const ways[] = {"prepend", "append", "separate", "both", NULL};
+            static const int codes[] = {2, 4, 1, 3};
+            int way = o.arg ? tool_choice(t, "--group", o.arg, ways) : 2;
+            if (way < 0) return 1;
+            s.group = codes[way];
+            break;
+        }
+        case '0': case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9':
+            s.skip_fields = s.skip_fields * 10 + (size_t)(c - '0');
+            break;
         default: return 1;
     }
     if (s.group && (s.count || s.repeated || s.all || s.only_unique)) {
@@ -109,14 +127,17 @@ int tool_uniq(tool *t, int argc, char **argv) {
         tool_fail(t, 1, "printing all duplicated lines and repeat counts is meaningless");
         return tool_usage(t, 1);
     }
+    if (o.index < argc && argv[o.index][0] == '+' && isdigit((unsigned char)argv[o.index][1]))
+        s.skip_chars = strtoul(argv[o.index++] + 1, NULL, 10);
+    if (o.index + 2 < argc) {
+        tool_fail(t, 1, "extra operand %s", tool_cite(t, argv[o.index + 2]));
+        return tool_usage(t, 1);
+    }
     int status = 0;
     io *from = o.index < argc ? tool_open(t, argv[o.index], 1, &status) : io_ref(t->in);
     if (!from) return status;
     io *to = io_ref(t->out);
-    if (o.index + 2 < argc) {
-        tool_fail(t, 1, "extra operand %s", tool_cite(t, argv[o.index + 2]));
-        status = tool_usage(t, 1);
-    } else if (o.index + 1 < argc && strcmp(argv[o.index + 1], "-")) {
+    if (o.index + 1 < argc && strcmp(argv[o.index + 1], "-")) {
         io_unref(to);
         to = io_open(argv[o.index + 1], O_WRONLY | O_CREAT | O_TRUNC, 0666);
         if (!to) status = tool_fail_errno(t, 1, "%s", argv[o.index + 1]);

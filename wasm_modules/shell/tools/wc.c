@@ -92,7 +92,8 @@ static int column_width(tool *t, char **files, int count, int what) {
     int minimum = 1;
     for (int i = 0; i < count; i++) {
         struct stat st;
-        int ok = strcmp(files[i], "-") ? stat(files[i], &st) == 0 : io_fileno(t->in) >= 0 && fstat(io_fileno(t->in), &st) == 0;
+        int ok
+            = strcmp(files[i], "-") ? path_stat(files[i], &st) == 0 : io_fileno(t->in) >= 0 && fstat(io_fileno(t->in), &st) == 0;
         if (ok && S_ISREG(st.st_mode)) total += (unsigned long long)st.st_size;
         else if (ok || !strcmp(files[i], "-")) minimum = 7;
     }
@@ -147,7 +148,7 @@ int tool_wc(tool *t, int argc, char **argv) {
         counts n = {0};
         io *from = tool_open(t, argv[i], 1, &status);
         if (!from) continue;
-        if (strcmp(argv[i], "-") && !stat(argv[i], &st) && S_ISDIR(st.st_mode)) {
+        if (strcmp(argv[i], "-") && !path_stat(argv[i], &st) && S_ISDIR(st.st_mode)) {
             status = tool_fail(t, 1, "%s: Is a directory", argv[i]);
         } else if (count_stream(from, &n, what) < 0) {
             errno = io_failed(from);

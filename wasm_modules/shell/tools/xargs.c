@@ -167,8 +167,15 @@ int tool_xargs(tool *t, int argc, char **argv) {
         case 'L': s.max_lines = atoi(o.arg); break;
         case 'l': s.max_lines = o.arg ? atoi(o.arg) : 1; break;
         case 'n':
+            if (strspn(o.arg, "0123456789") != strlen(o.arg) || !*o.arg) {
+                tool_fail(t, 1, "invalid number \"%s\" for -n option", o.arg);
+                return tool_usage(t, 1);
+            }
             s.max_args = atoi(o.arg);
-            if (s.max_args < 1) return tool_fail(t, 1, "value %s for -n option should be >= 1", o.arg);
+            if (s.max_args < 1) {
+                tool_fail(t, 1, "value %s for -n option should be >= 1", o.arg);
+                return tool_usage(t, 1);
+            }
             if (s.max_args > 1) s.replace = NULL; /* the later of -I and -n wins, but one argument is what -I takes anyway */
             break;
         case 'r': s.no_empty = 1; break;

@@ -1,0 +1,73 @@
+/* shuf.c - lines, words or numbers in random order. */
+#include "buffer.h"
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static unsigned long long random_below(unsigned long long n, io *source) {
+    unsigned long long x = 0;
+    if (source) {
+        for (int i = 0; i < 8; i++) {
+            int c = io_getc(source);
+            x = x << 8 | (unsigned)(c < 0 ? 0 : c);
+        }
+        return n ? x % n : 0;
+    }
+    for (;;) {
+        if (getentropy(&x, sizeof x) < 0) x = 0;
+        if (!n || x < ~0ull - ~0ull % n) return n ? x % n : x;
+    }
+}
+
+int tool_shuf(tool *t, int argc, char **argv) {
+    static const tool_long longs[] = {{"echo", 0, 'e'}, {"input-range", 1, 'i'}, {"head-count", 1, 'n'}, {"output", 1, 'o'},
+        {"random-source", 1, 'R'}, {"repeat", 0, 'r'}, {"zero-terminated", 0, 'z'}, {0, 0, 0}};
+    int echo = 0, repeat = 0, delim = '\n', c, status = 0;
+    const char *range = NULL, *output = NULL;
+    unsigned long long most = ~0ull;
+    io *source = NULL;
+    tool_opts o;
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "ei:n:o:rz", longs)) != -1;) switch (c) {
+        case 'e': echo = 1; break;
+        case 'i': range = o.arg; break;
+        case 'n': if (size_parse(o.arg, &most) < 0) return tool_fail(t, 1, "invalid line count: %s", tool_cite(t, o.arg)); break;
+        case 'o': output = o.arg; break;
+        case 'r': repeat = 1; break;
+        case 'z': delim = '\0'; break;
+        case 'R': source = tool_open(t, o.arg, 1, &status); if (!source) return 1; break;
+        default: return 1;
+    }
+    span_list items = {0};
+    if (range) {
+        char *end;
+        unsigned long long low = strtoull(range, &end, 10), high = *end == '-' ? strtoull(end + 1, NULL, 10) : low;
+        if (*end != '-' || (high < low && high + 1 != low))
+            return tool_fail(t, 1, "invalid input range: %s", tool_cite(t, range));
+        if (high - low > 20000000) return tool_fail(t, 1, "memory exhausted");
+        for (unsigned long long i = low; i <= high && high + 1 != low; i++) {
+            char *s = tool_format(t, "%llu", i);
+            span_add(t, &items, s, strlen(s));
+        }
+    } else if (echo) for (int i = o.index; i < argc; i++) span_add(t, &items, argv[i], strlen(argv[i]));
+    else {
+        io *from = o.index < argc ? tool_open(t, argv[o.index], 1, &status) : io_ref(t->in);
+        if (!from) return 1;
+        buffer b = {.t = t};
+        buffer_read_all(&b, from);
+        io_unref(from);
+        span_split(t, &items, b.p, b.n, delim);
+    }
+    io *to = output ? io_open(output, O_WRONLY | O_CREAT | O_TRUNC, 0666) : io_ref(t->out);
+    if (!to) return tool_fail_errno(t, 1, "%s", output);
+    if (repeat && !items.n && most) { io_unref(to); return tool_fail(t, 1, "no lines to repeat"); }
+    for (unsigned long long i = 0; i < most && (repeat || i < items.n); i++) {
+        size_t pick = repeat ? (size_t)random_below(items.n, source) : (size_t)i + (size_t)random_below(items.n - i, source);
+        span chosen = items.at[pick];
+        if (!repeat) { items.at[pick] = items.at[i]; items.at[i] = chosen; }
+        if (io_write(to, chosen.p, chosen.n) < 0 || io_putc(to, delim) < 0) { status = 1; break; }
+    }
+    io_unref(to);
+    io_unref(source);
+    return status;
+}

@@ -1,0 +1,60 @@
+/* tar.h - what the files of tar share: tar.c (command line), tar_write.c (create, append, delete), tar_read.c (list, extract,
+ * compare) and tar_archive.c (headers, names, the archive as a whole).
+ */
+#ifndef HATCH_TAR_H
+#define HATCH_TAR_H
+#include "buffer.h"
+#include "dates.h"
+#include <sys/stat.h>
+
+enum { TAR_BLOCK = 512 };
+
+typedef struct {
+    tool *t;
+    int mode, gzip, verbose, to_stdout, strip, absolute, deref, no_recursion, touch, remove, ignore_unreadable, numeric, totals;
+    int keep;                         /* existing files: 'k' are an error, 's' stay, 'n' stay when newer; 0 are replaced */
+    int show_changed;                 /* list names as they would be extracted */
+    size_t record_bytes;              /* the archive is filled up to a multiple */
+    const char *file, *dir, **exclude, *transform;
+    int exclude_n;
+    const char *owner, *group, *set_mode;
+    moment mtime;
+    int has_mtime;
+    buffer data;                      /* the archive */
+    char **names;
+    int name_n;
+} tar_state;
+
+typedef struct {
+    char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], sum[8], type, link[100], magic[8], user[32], group[32],
+        major[8], minor[8], prefix[155], pad[12];
+} tar_header;
+
+/* One member as it lies in the archive: begin..end are its blocks, with those of its long name. */
+typedef struct {
+    const tar_header *h;
+    char *name, *link;
+    const char *content;
+    unsigned long long size;
+    size_t begin, end;
+} tar_member;
+
+/* tar_archive.c */
+void tar_put_octal(char *to, size_t n, unsigned long long v);
+unsigned long long tar_get_octal(const char *p, size_t n);
+void tar_put_header(tar_state *s, tar_header *h);
+void tar_pad(tar_state *s);
+int tar_excluded(const tar_state *s, const char *path);
+int tar_wanted(tar_state *s, const char *name, int *seen);       /* seen[i]: operand i was found */
+char *tar_renamed(tar_state *s, const char *name);               /* as --transform says */
+int tar_next(tar_state *s, size_t *at, tar_member *m);           /* 1, 0 at the end, -1 after a message */
+int tar_load(tar_state *s);
+int tar_store(tar_state *s);
+int tar_failed(tar_state *s);                                    /* "Exiting with failure status ..."; 2 */
+
+/* tar_write.c, tar_read.c */
+int tar_create(tar_state *s, int append);
+int tar_concatenate(tar_state *s);
+int tar_delete(tar_state *s);
+int tar_read(tar_state *s);                                      /* t x d */
+#endif

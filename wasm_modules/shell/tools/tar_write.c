@@ -1,0 +1,153 @@
+/* tar_write.c - archives that are written: created, appended to, joined, or freed of members. */
+#include "files.h"
+#include "tar.h"
+#include "users.h"
+#include "../modes.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A name longer than the field goes ahead in a block of its own. */
+static void put_long(tar_state *s, char type, const char *text) {
+    tar_header h;
+    memset(&h, 0, sizeof h);
+    memcpy(h.name, "././@LongLink", 13);
+    tar_put_octal(h.mode, 8, 0644);
+    tar_put_octal(h.uid, 8, 0);
+    tar_put_octal(h.gid, 8, 0);
+    tar_put_octal(h.size, 12, strlen(text) + 1);
+    tar_put_octal(h.mtime, 12, 0);
+    h.type = type;
+    tar_put_header(s, &h);
+    buffer_add(&s->data, text, strlen(text) + 1);
+    tar_pad(s);
+}
+
+/* --owner and --group: a name, a number, or name:number; else what the file has. */
+static void put_owner(tar_state *s, char number[8], char name[32], const char *given, unsigned id, const char *known) {
+    const char *colon = given ? strchr(given, ':') : NULL, *digits = colon ? colon + 1 : given;
+    if (given && *digits >= '0' && *digits <= '9') id = (unsigned)strtoul(digits, NULL, 10);
+    else if (given && !strcmp(given, "root")) id = 0;
+    if (given && (colon || digits != given || !(*given >= '0' && *given <= '9')))
+        known = colon ? tool_strndup(s->t, given, (size_t)(colon - given)) : given;
+    else if (given) known = "";
+    tar_put_octal(number, 8, id);
+    if (!s->numeric) strncpy(name, known, 31);
+}
+
+static int add_path(tar_state *s, const char *path, int depth) {
+    struct stat st;
+    tool *t = s->t;
+    char target[4096] = "";
+    if ((s->deref ? path_stat : path_lstat)(path, &st) < 0) {
+        if (s->ignore_unreadable) return tool_fail_errno(t, 0, "%s: Warning: Cannot stat", path);
+        return tool_fail_errno(t, 2, "%s: Cannot stat", path);
+    }
+    if (tar_excluded(s, path)) return 0;
+    int is_dir = S_ISDIR(st.st_mode), is_link = S_ISLNK(st.st_mode), status = 0;
+    const char *name = path;
+    if (!s->absolute && *name == '/') {
+        while (*name == '/') name++;
+        if (!depth) tool_fail(t, 0, "Removing leading `/' from member names");
+    }
+    if (is_dir && *name && name[strlen(name) - 1] != '/') name = tool_format(t, "%s/", name);
+    if (!*name) name = "./";
+    name = tar_renamed(s, name);
+    if (is_link) { ssize_t n = readlink(path, target, sizeof target - 1); if (n >= 0) target[n] = '\0'; }
+    if (s->verbose) io_printf(s->file && strcmp(s->file, "-") ? t->out : t->err, "%s\n", name);
+    tar_header h;
+    memset(&h, 0, sizeof h);
+    if (strlen(name) > 100) put_long(s, 'L', name);
+    if (strlen(target) > 100) put_long(s, 'K', target);
+    memcpy(h.name, name, strlen(name) < 100 ? strlen(name) : 100);
+    memcpy(h.link, target, strlen(target) < 100 ? strlen(target) : 100);
+    unsigned bits = modes_get(&st);
+    if (s->set_mode) mode_apply(s->set_mode, &bits, is_dir, 0);
+    tar_put_octal(h.mode, 8, bits);
+    tar_put_octal(h.mtime, 12, (unsigned long long)(s->has_mtime ? s->mtime.tv_sec : st.st_mtim.tv_sec));
+    put_owner(s, h.uid, h.user, s->owner, file_owner(&st), user_name(t, file_owner(&st)));
+    put_owner(s, h.gid, h.group, s->group, file_group(&st), group_name(t, file_group(&st)));
+    h.type = is_dir ? '5' : is_link ? '2' : '0';
+    buffer content = {.t = t};
+    if (h.type == '0') {
+        io *from = io_open(path, O_RDONLY, 0);
+        if (!from) return tool_fail_errno(t, 2, "%s: Cannot open", path);
+        buffer_read_all(&content, from);
+        io_unref(from);
+    }
+    tar_put_octal(h.size, 12, content.n);
+    tar_put_header(s, &h);
+    if (content.n) { buffer_add(&s->data, content.p, content.n); tar_pad(s); }
+    buffer_free(&content);
+    if (is_dir && !s->no_recursion && depth < 300 && !tool_too_deep(t)) {
+        size_t n;
+        char **names = directory_names(t, path, &n);
+        for (size_t i = 0; names && i < n; i++) {
+            int r = add_path(s, path_join(t, path, names[i]), depth + 1);
+            if (r > status) status = r;
+        }
+    }
+    if (s->remove && !status) (is_dir ? rmdir : unlink)(path);
+    return status;
+}
+
+/* The blocks of zeros that end an archive. */
+static void drop_end(buffer *data) {
+    while (data->n >= TAR_BLOCK) {
+        size_t k = data->n - TAR_BLOCK, i = 0;
+        while (i < TAR_BLOCK && !data->p[k + i]) i++;
+        if (i < TAR_BLOCK) break;
+        data->n = k;
+    }
+}
+
+/* 1: there is nothing to store, which is for the caller to explain. */
+int tar_create(tar_state *s, int append) {
+    char saved[4096];
+    int status = 0;
+    if (!s->name_n && !append) {
+        tool_fail(s->t, 2, "Cowardly refusing to create an empty archive");
+        return 1;
+    }
+    if (append) {
+        if (s->file && access(s->file, F_OK) == 0 && tar_load(s)) return 2;
+        drop_end(&s->data);
+    }
+    if (s->dir && (!getcwd(saved, sizeof saved) || chdir(s->dir) < 0)) return tool_fail_errno(s->t, 2, "%s: Cannot open", s->dir);
+    for (int i = 0; i < s->name_n; i++) { int r = add_path(s, s->names[i], 0); if (r > status) status = r; }
+    if (s->dir && chdir(saved) < 0) return 2;
+    int failed = tar_store(s);
+    if (!failed && s->totals) io_printf(s->t->err, "Total bytes written: %zu\n", s->data.n);
+    if (status == 2) tar_failed(s);
+    return failed ? failed : status;
+}
+
+int tar_concatenate(tar_state *s) {
+    if (tar_load(s)) return 2;
+    drop_end(&s->data);
+    for (int i = 0; i < s->name_n; i++) {
+        tar_state other = {.t = s->t, .data = {.t = s->t}, .file = s->names[i]};
+        if (tar_load(&other)) return 2;
+        drop_end(&other.data);
+        buffer_add(&s->data, other.data.p, other.data.n);
+        buffer_free(&other.data);
+    }
+    return tar_store(s);
+}
+
+int tar_delete(tar_state *s) {
+    int *seen = tool_alloc(s->t, ((size_t)s->name_n + 1) * sizeof *seen), status = 0, more;
+    buffer kept = {.t = s->t};
+    tar_member m;
+    if (tar_load(s)) return 2;
+    for (size_t at = 0; (more = tar_next(s, &at, &m)) > 0;)
+        if (!s->name_n || !tar_wanted(s, m.name, seen)) buffer_add(&kept, s->data.p + m.begin, m.end - m.begin);
+    if (more < 0) return tar_failed(s);
+    for (int i = 0; i < s->name_n; i++) if (!seen[i]) status = tool_fail(s->t, 2, "%s: Not found in archive", s->names[i]);
+    buffer_free(&s->data);
+    s->data = kept;
+    int failed = tar_store(s);
+    return failed ? failed : status ? tar_failed(s) : 0;
+}
