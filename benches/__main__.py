@@ -7,6 +7,8 @@ failed (with --strict also: a promise was missed or a row got worse), 2 wrong us
 from __future__ import annotations
 
 import argparse
+import math
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -67,7 +69,9 @@ def parser() -> argparse.ArgumentParser:
     choose.add_argument(
         "--peers", action="store_true", help="also measure other projects; one that cannot be installed is reported as missing"
     )
-    choose.add_argument("--minutes", type=float, default=0.0, metavar="N", help="have N minutes for it instead of the usual time")
+    choose.add_argument(
+        "--minutes", type=_minutes, default=0.0, metavar="N", help="have N minutes for it instead of the usual time"
+    )
     look = out.add_argument_group("what is made of it")
     look.add_argument("--html", type=Path, metavar="OUT", help="write a page with charts to OUT; it needs nothing else")
     look.add_argument("--json", type=Path, metavar="OUT", help="write samples, values and verdicts to OUT, after every round")
@@ -86,6 +90,21 @@ def parser() -> argparse.ArgumentParser:
     return out
 
 
+def _minutes(text: str) -> float:
+    minutes = float(text)
+    if not 0 < minutes < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is not a time to measure in: it must be more than 0")
+    return minutes
+
+
+def _unwritable(chosen: argparse.Namespace) -> Path | None:
+    """A file that is asked for and could not be made. Found out before anything is measured."""
+    for path in (chosen.json, chosen.html):
+        if path is not None and (path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK)):
+            return Path(path)
+    return None
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser().parse_args(arguments)
     terminal = Terminal()
@@ -101,6 +120,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.profile:
         sys.stdout.write(show_profile(chosen.profile))
         return 0
+    unwritable = _unwritable(chosen)
+    if unwritable is not None:
+        print(f"cannot write {unwritable}: it is a folder, or its folder is not there or not yours", file=sys.stderr)
+        return 2
     if chosen.specification or chosen.images is not None or chosen.results is not None:
         return _from_file(chosen, found)
     if chosen.quick and chosen.publish:
@@ -118,12 +141,16 @@ def _from_file(chosen: argparse.Namespace, found: Found) -> int:
     file = chosen.results or LATEST
     try:
         results = Results.load(file) if file.exists() or not chosen.specification else None
-        if chosen.specification:
-            sys.stdout.write(specification.write(found.scenarios, results))
-        if results is not None:
-            _write(chosen, results, found.scenarios)
     except (OSError, ValueError) as error:
         print(f"cannot read {file}: {error}; a full run makes it", file=sys.stderr)
+        return 2
+    if chosen.specification:
+        sys.stdout.write(specification.write(found.scenarios, results))
+    try:
+        if results is not None:
+            _write(chosen, results, found.scenarios)
+    except OSError as error:
+        print(f"cannot write {error.filename}: {error.strerror}", file=sys.stderr)
         return 2
     return 1 if found.broken else 0
 

@@ -16,7 +16,7 @@ Does not know: how runs are put away and resumed (`gateway.runs`).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -30,6 +30,7 @@ from gateway.uuids import uuid7
 from policy import Decision
 from policy.decisions import Approval as Wanted
 from sandbox.capabilities import ApprovalPolicy, ToolError
+from sandbox.declarations import rule_of
 from sandbox.errors import Suspend
 
 ANYONE = "anyone"
@@ -50,6 +51,14 @@ class Decide(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     reason: str = ""
 
 
+class Asking(Suspend):
+    """Somebody must still be asked. `approvals` are what they have to decide."""
+
+    def __init__(self, capability: str, approvals: Sequence[Approval]) -> None:
+        super().__init__(f"{capability} waits for approval")
+        self.approvals = tuple(approvals)
+
+
 class Asked(Record, frozen=True, kw_only=True):
     """Who asks for what, where. `declaration` is the digest of what the capability says it does."""
 
@@ -65,10 +74,11 @@ def owed(decision: Decision, declared: ApprovalPolicy) -> Decision:
     """What the policy decided, and what the capability itself wants: the stricter of both.
 
     `manual` wants a person even where the policy asks nobody, or approves by a rule; `{"auto": {"rule": …}}` wants one unless
-    that very rule of the policy decided."""
-    if declared == "none" or decision.verdict == "deny":
+    that very rule of the policy decided. THREAT[TM-APPR-SHAPE]: a declaration of any other shape wants a person too."""
+    if decision.verdict == "deny" or (isinstance(declared, str) and declared == "none"):
         return decision
-    if isinstance(declared, dict) and declared.get("auto", {}).get("rule") in (decision.rule, decision.auto):
+    rule = rule_of(declared)
+    if rule is not None and rule in (decision.rule, decision.auto):
         return decision
     wanted = decision.approvals or (Wanted(DECLARED_BY, DECLARED_WITHIN_MS, "declared"),)
     return msgspec.structs.replace(decision, verdict="ask", auto=None, approvals=wanted)
@@ -91,13 +101,13 @@ class Approvals:
         return self._latest_ms
 
     async def gate(self, asked: Asked, decision: Decision, policy: str) -> None:
-        """Return if every approval the decision wants is there, and take it. Raises `ToolError` if one was refused, `Suspend` if
+        """Return if every approval the decision wants is there, and take it. Raises `ToolError` if one was refused, `Asking` if
         somebody must still be asked."""
         if decision.verdict != "ask" or decision.auto is not None:
             return
         session, now = asked.session, self._now()
         usable: list[Approval] = []
-        pending = False
+        pending: list[Approval] = []
         created: list[Approval] = []
         for wanted in decision.approvals:
             binding = binding_of(asked, policy, wanted.approver)
@@ -111,16 +121,20 @@ class Approvals:
                 usable.append(good[0])
                 continue
             lapsed = [one for one in found if one.run_id == asked.run_id and _has_lapsed(one, now)]
+            if any(one.verdict == "cancelled" for one in lapsed):
+                raise ToolError("PERMISSION_DENIED", f"the approval of {asked.capability} was cancelled")
             if lapsed:
                 raise ToolError("PERMISSION_DENIED", f"nobody approved {asked.capability} in time")
-            pending = True
-            if not any(one.verdict is None and one.run_id == asked.run_id for one in found):
-                created.append(self._request(asked, decision, policy, wanted.approver, wanted.within_ms, binding, now))
+            open_ones = [one for one in found if one.verdict is None and one.run_id == asked.run_id]
+            if not open_ones:
+                open_ones = [self._request(asked, decision, policy, wanted.approver, wanted.within_ms, binding, now)]
+                created += open_ones
+            pending += open_ones
         if pending:
             await self._store.write(
                 session.tenant, [change for one in created for change in (PutApproval(approval=one), _audit_request(one))]
             )
-            raise Suspend(f"{asked.capability} waits for approval")
+            raise Asking(asked.capability, pending)
         await self._take(session.tenant, asked, usable, now)
 
     def _request(
@@ -187,6 +201,10 @@ class Approvals:
     async def undecided(self, tenant: str) -> set[str]:
         """The runs that somebody is still asked about."""
         return {one.run_id async for one in self._pending(tenant)}
+
+    async def waiting(self, tenant: str, session_id: str) -> list[Approval]:
+        """What somebody is still asked about in a session."""
+        return [one async for one in self._pending(tenant) if one.session_id == session_id]
 
     def _pending(self, tenant: str) -> AsyncIterator[Approval]:
         return walk(lambda after: self._store.approvals(tenant, pending=True, after=after, limit=200))

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
-from gateway.approvals import Approvals, Asked, owed
+from gateway.approvals import Approvals, Asked, Asking, owed
 from gateway.asides import file_changes
 from gateway.capabilities.catalogue import Catalogue
 from gateway.capabilities.invocation import ToolCall, bounded, make, prepare, rewrite
@@ -24,24 +24,27 @@ from gateway.errors import GatewayError
 from gateway.events import Feed
 from gateway.hookbook import HookBook
 from gateway.hooks.events import HookEvent
+from gateway.hooks.firing import Fired, warnings
 from gateway.policies import Gate
-from gateway.records import Principal, Run, Session
+from gateway.records import Approval, Principal, Run, Session
 from gateway.stores.interface import Change
 from gateway.telemetry import stepping
 from gateway.uuids import uuid7
 from policy import Decision
 from sandbox.capabilities import Capability, ToolCallContext, ToolError, digest
 from sandbox.errors import RequestError, Suspend
-from sandbox.wire import ErrorObject
+from sandbox.wire import Diagnostic, ErrorObject
 from sandbox.workers.interface import CallReply, FileChanges, OnCall
 
 _log = logging.getLogger("hatchway.calls")
+_WARNINGS_MAX: Final = 20
+"""Of hooks, in one run; the audit has them all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallContext:
     """On whose behalf, in which run, under which gate. `note` writes for the audit; `left` are files that calls wrote, to be
-    stored with the run."""
+    stored with the run; `warnings` is what whoever asked for it is told with its result."""
 
     principal: Principal
     session: Session
@@ -49,6 +52,7 @@ class CallContext:
     gate: Gate
     note: Callable[..., None]
     left: list[FileChanges] = field(default_factory=list)
+    warnings: list[Diagnostic] = field(default_factory=list)
 
     def caller(self, capability: str) -> Caller:
         """As the capability that is called sees it."""
@@ -72,28 +76,29 @@ class Calls:
             call = ToolCallContext(name, args, kwargs)
             started_ns = time.monotonic_ns()
             with step("call", capability=name):
-                reply = await self._answer(context, call)
+                reply, asking = await self._answer(context, call)
             self._note(context, call, reply, (time.monotonic_ns() - started_ns) // 1_000_000)
             if feed is not None:
-                status = "waiting" if reply.suspended else "error" if reply.error else "ok"
-                feed.put("approval" if reply.suspended else "call", {"name": name, "status": status})
+                _tell(feed, name, reply, asking)
             return reply
 
         return answer
 
-    async def _answer(self, context: CallContext, call: ToolCallContext) -> CallReply:
+    async def _answer(self, context: CallContext, call: ToolCallContext) -> tuple[CallReply, tuple[Approval, ...]]:
+        """What the program is told, and what must be decided before it can be told anything."""
         try:
-            return CallReply(value=await self._call(context, call))
-        except Suspend:
-            return CallReply(suspended=True)
+            return CallReply(value=await self._call(context, call)), ()
+        except Suspend as waits:
+            return CallReply(suspended=True), waits.approvals if isinstance(waits, Asking) else ()
         except ToolError as error:
-            return CallReply(error=ErrorObject(code=error.code, message=error.message))
+            failed = ErrorObject(code=error.code, message=error.message)
         except (GatewayError, RequestError) as refused:
             code = "PERMISSION_DENIED" if refused.error.code == "HOOK_BLOCKED" else refused.error.code
-            return CallReply(error=ErrorObject(code=code, message=refused.error.message))
+            failed = ErrorObject(code=code, message=refused.error.message)
         except Exception:
             _log.exception("a call of %s failed", call.name)
-            return CallReply(error=ErrorObject(code="TOOL_ERROR", message="the call could not be made"))
+            failed = ErrorObject(code="TOOL_ERROR", message="the call could not be made")
+        return CallReply(error=failed), ()
 
     async def _call(self, context: CallContext, asked: ToolCallContext) -> Any:
         """The whole way of a call."""
@@ -143,6 +148,7 @@ class Calls:
             event, context.session, told, decision.hooks, note=context.note, target=name, gate=gate, run_id=context.run_id
         )
         context.left.extend(map(file_changes, fired.changes))
+        add_warnings(context.warnings, fired)
         return fired.data
 
     async def _permit(self, context: CallContext, call: ToolCall, decision: Decision) -> None:
@@ -180,6 +186,21 @@ class Calls:
             status="approval_pending" if reply.suspended else reply.error.code if reply.error else "ok",
             duration_ms=duration_ms,
         )
+
+
+def add_warnings(told: list[Diagnostic], fired: Fired) -> None:
+    """Each once: a hook that fails at every call is one piece of news."""
+    for one in warnings(fired):
+        if one not in told and len(told) < _WARNINGS_MAX:
+            told.append(one)
+
+
+def _tell(feed: Feed, name: str, reply: CallReply, asking: Sequence[Approval]) -> None:
+    """Whoever watches: how the call went, or each approval it waits for."""
+    if not reply.suspended:
+        feed.put("call", {"name": name, "status": "error" if reply.error else "ok"})
+    for one in asking:
+        feed.put("approval", {"name": name, "status": "waiting", "approval_id": one.id, "approver": one.approver})
 
 
 class _CallGate:

@@ -185,6 +185,22 @@ def policy_of(compiled: Compiled) -> Policy:
     return Policy(compiled.policy, compiled.catalog)
 
 
+def require_programs(compiled: Compiled, sources: Mapping[str, str]) -> Compiled:
+    """Without its policy, and with a finding for each hook whose program is not among the sources."""
+    hooks = compiled.policy.hooks if compiled.policy is not None else ()
+    absent = [one for one in hooks if one.executor != "webhook" and one.program not in sources]
+    findings = [
+        Finding(
+            code="HOOK_PROGRAM_MISSING",
+            severity="error",
+            message=f"the hook {one.name} has no program: there is no file {one.program!r} among the sources",
+            hint="send it with the policy's files (wasm as base64)",
+        )
+        for one in absent
+    ]
+    return Compiled(findings=[*compiled.findings, *findings]) if findings else compiled
+
+
 def compile_here(sources: Mapping[str, str], main: str, catalog: Catalog | None = None) -> Compiled:
     """In this process: for texts of one's own."""
     from policy.checker import check

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gateway.compiling import Changed, Finding, policy_of
+from gateway.compiling import Changed, Compiled, Finding, policy_of, require_programs
 from gateway.policies import Policies, Replayed
 from gateway.records import Principal, Record, StoredPolicy
 from policy import Policy
@@ -78,7 +78,7 @@ class Deployments:
         self._tools = tools
 
     async def check(self, principal: Principal, asked: Sources) -> Checked:
-        compiled = await self._policies.check(asked.sources, asked.main, list(self._tools(principal.tenant)))
+        compiled = await self._checked(principal, asked.sources, asked.main)
         policy = compiled.policy
         if policy is None:
             return Checked(ok=False, findings=compiled.findings)
@@ -118,11 +118,16 @@ class Deployments:
         return await self._policies.compiler.diff(old, new)
 
     async def deploy(self, principal: Principal, asked: Deploy) -> Deployed:
+        policy_of(await self._checked(principal, asked.sources, asked.main))
         tools = list(self._tools(principal.tenant))
         stored, replayed = await self._policies.activate(
             principal.tenant, asked.sources, asked.main, principal.name, shadow=asked.shadow, tools=tools
         )
         return Deployed(policy=stored, replayed=replayed)
+
+    async def _checked(self, principal: Principal, sources: dict[str, str], main: str) -> Compiled:
+        """What may be put in force: its hooks have their programs with them."""
+        return require_programs(await self._policies.check(sources, main, list(self._tools(principal.tenant))), sources)
 
     async def _compile(self, principal: Principal, sources: dict[str, str], main: str) -> Policy:
         return policy_of(await self._policies.check(sources, main, list(self._tools(principal.tenant))))

@@ -3,20 +3,21 @@
 Rules: a feed is a bounded list of numbered events. Watchers read it at their own pace, from any number on; one that falls so far
 behind that events it has not seen were dropped is told so, once, with a `gap`. A feed holds nothing back for a slow watcher, and
 a run never waits for one. Output is text: a character whose bytes come in two pieces is told with the second.
+
+A run that waits for an approval ends its feed, and goes on with it: numbers are never given twice, also if the service was
+started anew in between (`first`). A watcher that comes with a number this feed has not given is told a `gap` of unknown size,
+and everything there is.
 """
 
 from __future__ import annotations
 
 import asyncio
 import codecs
-import contextlib
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, Final
 
 import msgspec
-
-from sandbox.workers.interface import Worker
 
 KEPT_EVENTS: Final = 10_000
 KEPT_BYTES: Final = 4 << 20
@@ -49,28 +50,26 @@ class Texts:
 
 
 class Feed:
-    """One run's events. `worker` is where it is, while it is under way."""
+    """One run's events. `first` is the number of the first of them."""
 
-    def __init__(self, run_id: str) -> None:
+    def __init__(self, run_id: str, first: int = 1) -> None:
         self.run_id = run_id
-        self.session_id = ""
-        self.worker: Worker | None = None
         self.is_ended = False
         self._events: deque[tuple[Event, int]] = deque()
         self._bytes = 0
-        self._next = 1
+        self._next = first
         self._texts = Texts()
         self._changed = asyncio.Event()
         self._loop = asyncio.get_running_loop()
 
-    @contextlib.contextmanager
-    def at(self, worker: Worker, session_id: str) -> Iterator[None]:
-        """While the program runs, this is where it can be stopped."""
-        self.worker, self.session_id, self.is_ended = worker, session_id, False
-        try:
-            yield
-        finally:
-            self.worker = None
+    @property
+    def next(self) -> int:
+        """The number of the next event."""
+        return self._next
+
+    def go_on(self) -> None:
+        """The run has waited, and there will be more."""
+        self.is_ended = False
 
     def output(self, stream: int, data: bytes) -> None:
         """May be called from another thread."""
@@ -88,14 +87,21 @@ class Feed:
             self._bytes -= self._events.popleft()[1]
         self._changed.set()
 
-    def end(self, kind: str, data: Any) -> None:
+    def flush(self) -> None:
+        """No more output comes for now: show what never became a whole character."""
         for stream, text in self._texts.rest():
             self.put(stream, text)
+
+    def end(self, kind: str, data: Any) -> None:
+        self.flush()
         self.put(kind, data)
         self.is_ended = True
 
     async def events(self, after: int = 0) -> AsyncIterator[Event]:
         """Every event after number `after`, until the run ends."""
+        if after >= self._next:
+            after = self._events[0][0].number - 1 if self._events else self._next - 1
+            yield Event(after, "gap", {"missed": None})
         while True:
             self._changed.clear()
             first = self._events[0][0].number if self._events else self._next

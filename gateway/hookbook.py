@@ -19,7 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from gateway.asides import file_changes as file_changes_of_hook
-from gateway.errors import BadRequest, Forbidden, Unprocessable, missing
+from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, Unprocessable, missing
 from gateway.hooks.events import HookEvent
 from gateway.hooks.executors import Executors
 from gateway.hooks.executors.ports import Decide, Egress, SigningKeys
@@ -40,6 +40,7 @@ SPEC: Final = "hook"
 PROGRAM: Final = "hook_program"
 MUTED: Final = "hook_muted"
 PROGRAM_BYTES_MAX: Final = 4 << 20
+PROGRAMS_AT_ONCE: Final = 8
 KEPT_BYTES_MAX: Final = 32 << 20
 KEPT_MAX: Final = 1000
 HOOKS_MAX: Final = 64
@@ -154,6 +155,29 @@ class HookBook:
         await self._write(principal, PutEntry(entry=entry), "hook.program", name)
         return ProgramInfo(name=name, size_bytes=len(data), updated_at=now)
 
+    async def programs(self, tenant: str, after: str | None, limit: int) -> tuple[list[ProgramInfo], str | None]:
+        """A page of them by name, and where the next begins. Few are read at a time: each comes with its text."""
+        found: list[ProgramInfo] = []
+        while True:
+            page = await self._store.entries(tenant, PROGRAM, after=after, limit=min(PROGRAMS_AT_ONCE, limit - len(found)))
+            found += [_info(one) for one in page.items]
+            after = page.next
+            if after is None or len(found) >= limit:
+                return found, after
+
+    async def program(self, tenant: str, name: str) -> bytes:
+        found = await self._store.entry(tenant, PROGRAM, name)
+        if found is None:
+            raise NotFound("HOOK_PROGRAM_NOT_FOUND", f"hook program not found: {name[:200]}")
+        return _program_of(found)
+
+    async def delete_program(self, principal: Principal, name: str) -> None:
+        await self.program(principal.tenant, name)
+        users = [one.id for one in await self.specs(principal.tenant) if one.executor.program == name]
+        if users:
+            raise Conflict("HOOK_PROGRAM_IN_USE", f"the hook {users[0]} runs this program", "remove the hook first")
+        await self._write(principal, DeleteEntry(kind=PROGRAM, id=name), "hook.program.delete", name)
+
     async def _write(self, principal: Principal, change: Any, kind: str, subject: str) -> None:
         audit = AppendAudit(at=now_ms(), kind=kind, actor=principal.name, subject=subject)
         try:
@@ -207,6 +231,14 @@ class HookBook:
         return left
 
 
+def _program_of(entry: RegistryEntry) -> bytes:
+    return base64.b64decode(entry.body["base64"])
+
+
+def _info(entry: RegistryEntry) -> ProgramInfo:
+    return ProgramInfo(name=entry.id, size_bytes=len(_program_of(entry)), updated_at=entry.updated_at)
+
+
 class _Kept:
     """Programs that were read lately, up to so many bytes; the first that was read is the first to be forgotten."""
 
@@ -251,7 +283,7 @@ class _Programs:
 
     async def _own(self, name: str) -> bytes | None:
         found = await self._store.entry(self._session.tenant, PROGRAM, name)
-        return base64.b64decode(found.body["base64"]) if found else None
+        return _program_of(found) if found else None
 
     async def _of_policy(self, name: str) -> bytes | None:
         stored = await self._store.policy(self._session.tenant, self._session.policy)

@@ -20,7 +20,7 @@ from typing import Any, Final
 import msgspec
 
 from gateway.asides import file_changes as file_changes_of_hook
-from gateway.calls import Calls
+from gateway.calls import Calls, add_warnings
 from gateway.errors import Conflict, Forbidden, GatewayError, Unavailable, missing
 from gateway.events import Feed
 from gateway.hookbook import HookBook
@@ -30,13 +30,14 @@ from gateway.policies import is_permitted, lowered, now_ms, refusal
 from gateway.records import Principal, Run, Snapshot
 from gateway.scheduling import Scheduler
 from gateway.sessions import Live, Sessions
+from gateway.stops import Stop, Stopped, Stops
 from gateway.stores.interface import AppendAudit, Change, DeleteSnapshot, PutRun, PutSession, PutSnapshot, Store
 from gateway.telemetry import step
 from gateway.trails import Trail
 from gateway.trees import file_changes
 from gateway.turns import PutAway, RunBody, RunGate, Turn, ended_by, error_of, new_record, request_of, to_the_end
 from gateway.uuids import uuid7
-from policy import Decision
+from policy import Decision, PolicyError
 from sandbox.errors import RequestError
 from sandbox.sealing import Keys, open_seal, seal
 from sandbox.session import failure
@@ -69,15 +70,16 @@ class Runs:
         self._trail = trail
         self._keys = keys
         self._feeds: dict[tuple[str, str], Feed] = {}
-        self._queued: dict[tuple[str, str], asyncio.Task[None]] = {}
-        """Started runs that wait for their turn."""
+        self._stops = Stops()
         self._tasks: set[asyncio.Task[Any]] = set()
         self.is_stopping = False
         self.on_turn_end: Callable[[Principal, Live, bool, int, str], Awaitable[None]] | None = None
 
     async def run(self, principal: Principal, session_id: str, body: RunBody) -> Run:
         """Run it and wait for the end. If the caller goes away, so does the run."""
-        return await self._admit(principal, session_id, body, self._feed(principal.tenant, uuid7()))
+        feed = self._feed(principal.tenant, uuid7())
+        with self._stops.beginning(principal.tenant, feed.run_id, session_id) as stop:
+            return await self._admit(principal, session_id, body, feed, stop)
 
     async def start(self, principal: Principal, session_id: str, body: RunBody) -> Run:
         """Begin a run that goes on by itself; its record says how far it is, and `watch` shows it live."""
@@ -85,39 +87,47 @@ class Runs:
         feed = self._feed(principal.tenant, uuid7())
         record = new_record(principal, session, body, feed.run_id, "queued")
         audit = AppendAudit(at=record.created_at, kind="run.queued", actor=principal.name, subject=record.id)
-        await self._store.write(principal.tenant, [PutRun(run=record), audit])
-        feed.put("started", {"id": record.id, "session_id": session_id})
-        task = asyncio.get_running_loop().create_task(self._admit_quietly(principal, session_id, body, feed, record))
-        self._queued[record.tenant, record.id] = task
+        with contextlib.ExitStack() as under_way:
+            stop = under_way.enter_context(self._stops.beginning(record.tenant, record.id, session_id))
+            await self._store.write(principal.tenant, [PutRun(run=record), audit])
+            feed.put("started", {"id": record.id, "session_id": session_id})
+            admitting = self._admit_quietly(principal, body, feed, record, stop, under_way.pop_all())
+        task = asyncio.get_running_loop().create_task(admitting)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         await asyncio.sleep(0)  # it begins: a task that is cancelled before that could not say how it ended
         return record
 
-    async def _admit_quietly(self, principal: Principal, session_id: str, body: RunBody, feed: Feed, record: Run) -> None:
+    async def _admit_quietly(
+        self, principal: Principal, body: RunBody, feed: Feed, record: Run, stop: Stop, under_way: contextlib.ExitStack
+    ) -> None:
         """A started run has nobody to raise to: a refusal becomes its result."""
-        try:
-            await self._admit(principal, session_id, body, feed, told=True)
-        except (Exception, asyncio.CancelledError) as error:
-            if not isinstance(error, (GatewayError, RequestError, asyncio.CancelledError)):
-                _log.exception("the run %s failed", record.id)
-            result = failure(error_of(error))
-            ended = msgspec.structs.replace(record, state="finished", result=result, updated_at=now_ms())
-            with contextlib.suppress(GatewayError):
-                await self._store.write(principal.tenant, [PutRun(run=ended)])
-            feed.end("result", msgspec.to_builtins(ended))
-        finally:
-            self._queued.pop((record.tenant, record.id), None)
+        with under_way:
+            try:
+                await self._admit(principal, record.session_id, body, feed, stop, record)
+            except (Exception, asyncio.CancelledError) as error:
+                if not isinstance(error, (GatewayError, RequestError, PolicyError, asyncio.CancelledError)):
+                    _log.exception("the run %s failed", record.id)
+                result = failure(error_of(error))
+                ended = msgspec.structs.replace(record, state="finished", result=result, updated_at=now_ms())
+                with contextlib.suppress(GatewayError):
+                    await self._store.write(principal.tenant, [PutRun(run=ended)])
+                feed.end("result", msgspec.to_builtins(ended))
 
     def watch(self, tenant: str, run_id: str) -> Feed | None:
         """A run's events as they happen, while it is here."""
         return self._feeds.get((tenant, run_id))
 
-    def _feed(self, tenant: str, run_id: str) -> Feed:
+    def _feed(self, tenant: str, run_id: str, first: int = 1) -> Feed:
+        """A new one, or that of a run that has waited."""
+        known = self._feeds.get((tenant, run_id))
+        if known is not None:
+            known.go_on()
+            return known
         if len(self._feeds) >= FEEDS_MAX:
             for key in [key for key, feed in self._feeds.items() if feed.is_ended][: FEEDS_MAX // 2]:
                 del self._feeds[key]
-        feed = self._feeds[tenant, run_id] = Feed(run_id)
+        feed = self._feeds[tenant, run_id] = Feed(run_id, first)
         return feed
 
     def forget(self, tenant: str) -> None:
@@ -131,50 +141,92 @@ class Runs:
         return found
 
     async def cancel(self, principal: Principal, run_id: str) -> bool:
-        """Stop a run: one that waits for its turn, is under way, or waits for an approval."""
+        """Stop a run: one that waits for its turn, is under way, or waits for an approval. False if its program has ended."""
+        stop = self._stops.get(principal.tenant, run_id)
+        if stop is not None:
+            if await stop.ask():
+                return True
+            if not stop.is_put_away:
+                return False
+            await stop.ended.wait()
         record = await self._store.run(principal.tenant, run_id)
-        feed = self.watch(principal.tenant, run_id)
-        if record is None and feed is None:
+        if record is None and self.watch(principal.tenant, run_id) is None:
             raise missing("run", run_id)
-        if feed is not None and feed.worker is not None:
-            return await feed.worker.cancel(feed.session_id)
-        queued = self._queued.pop((principal.tenant, run_id), None)
-        if queued is not None:
-            return queued.cancel()
         if record is None or record.state != "waiting":
             return False
-        async with self._sessions.held(principal, record.session_id) as live:
-            if live.record.waiting_run != run_id:
-                return False
-            cancelled = failure(ErrorObject(code="CANCELLED", message="the run was cancelled"))
-            await self._end_waiting(live, record, cancelled, principal)
-        return True
+        return await self._cancel_waiting(principal, record) is not None
 
-    async def _admit(self, principal: Principal, session_id: str, body: RunBody, feed: Feed, told: bool = False) -> Run:
-        """Wait for a turn, then for the session. `told` if somebody may look at the run's record meanwhile."""
+    async def cancel_all(self, principal: Principal, session_id: str) -> bool:
+        """Stop whatever the session has under way; whether there was anything. What came last goes first, so that nothing begins
+        because something else was stopped."""
+        waiting = (await self._sessions.get(principal, session_id)).waiting_run
+        found = [*self._stops.of_session(principal.tenant, session_id)]
+        if waiting is not None and waiting not in found:
+            found.insert(0, waiting)
+        return any([await self.cancel(principal, one) for one in reversed(found)])
+
+    async def delete_session(self, principal: Principal, session_id: str) -> None:
+        """Stop whatever the session has under way, and delete it with everything in it."""
+        under_way = self._stops.of_session(principal.tenant, session_id)
+        await self.cancel_all(principal, session_id)
+        for stop in under_way.values():
+            await stop.ended.wait()  # what it writes last goes with the session
+        await self._sessions.delete(principal, session_id)
+
+    async def _cancel_waiting(self, principal: Principal, record: Run) -> Run | None:
+        """The run as it ended; None if it does not wait any more."""
+        async with self._sessions.held(principal, record.session_id) as live:
+            if live.record.waiting_run != record.id:
+                return None
+            return await self._end_waiting(live, record, failure(error_of(Stopped())), principal)
+
+    async def _admit(
+        self, principal: Principal, session_id: str, body: RunBody, feed: Feed, stop: Stop, told: Run | None = None
+    ) -> Run:
+        """Wait for a turn, then for the session. `told` is the run's record if somebody may look at it meanwhile."""
         if self.is_stopping:
             raise Unavailable("STOPPING", "the service is shutting down", "try again")
-        tenant = await self._sessions.tenant(principal.tenant)
         try:
-            async with (
-                self._scheduler.slot(tenant.id, tenant.quotas),
-                self._sessions.opened(principal, session_id) as (live, worker),
-            ):
-                self._queued.pop((tenant.id, feed.run_id), None)
-                if live.record.waiting_run is not None:
-                    hint = "decide its approval, cancel it, or fork the session"
-                    raise Conflict("SESSION_WAITING", f"the run {live.record.waiting_run} of this session waits", hint)
-                gate = await self._sessions.gate_of(live)
-                record = new_record(principal, live.record, body, feed.run_id, "running")
-                if told:
-                    await self._store.write(record.tenant, [PutRun(run=record)])
-                turn = Turn(principal, live, gate, record, body, feed)
-                async with self._audited(turn):
-                    return await self._run(turn, worker)
+            return await self._admitted(principal, session_id, body, feed, stop, told)
         except BaseException as error:
-            if not told:
+            if told is None:
                 feed.end("error", msgspec.to_builtins(error_of(error)))
             raise
+
+    async def _admitted(
+        self, principal: Principal, session_id: str, body: RunBody, feed: Feed, stop: Stop, told: Run | None
+    ) -> Run:
+        turn: Turn | None = None
+        try:
+            with stop.interruptible():
+                tenant = await self._sessions.tenant(principal.tenant)
+                async with (
+                    self._scheduler.slot(tenant.id, tenant.quotas),
+                    self._sessions.opened(principal, session_id) as (live, worker),
+                ):
+                    if live.record.waiting_run is not None:
+                        hint = "decide its approval, cancel it, or fork the session"
+                        raise Conflict("SESSION_WAITING", f"the run {live.record.waiting_run} of this session waits", hint)
+                    gate = await self._sessions.gate_of(live)
+                    record = new_record(principal, live.record, body, feed.run_id, "running")
+                    if told is not None:
+                        await self._store.write(record.tenant, [PutRun(run=record)])
+                    turn = Turn(principal, live, gate, record, body, feed, stop)
+                    async with self._audited(turn):
+                        return await self._run(turn, worker)
+        except Stopped:
+            record = told or new_record(principal, await self._sessions.get(principal, session_id), body, feed.run_id, "queued")
+            return await to_the_end(self._end_stopped(principal, record, feed, is_noted=turn is not None and turn.is_decided))
+
+    async def _end_stopped(self, principal: Principal, record: Run, feed: Feed, *, is_noted: bool) -> Run:
+        """A run that was stopped before its program began. `is_noted`: the audit has it already."""
+        now, result = now_ms(), failure(error_of(Stopped()))
+        ended = msgspec.structs.replace(record, state="finished", result=result, updated_at=now)
+        data = {"session": record.session_id, "status": result.status.value}
+        audit = AppendAudit(at=now, kind="run", actor=principal.name, subject=record.id, data=data)
+        await self._store.write(record.tenant, [PutRun(run=ended), *([] if is_noted else [audit])])
+        feed.end("result", msgspec.to_builtins(ended))
+        return ended
 
     @contextlib.asynccontextmanager
     async def _audited(self, turn: Turn) -> AsyncIterator[None]:
@@ -183,7 +235,8 @@ class Runs:
         try:
             yield
         except BaseException as error:
-            if turn.decision is not None and not turn.is_stored and not isinstance(error, GatewayError):
+            is_ended_elsewhere = turn.is_resumed and turn.stop.is_asked  # by `_end_waiting`
+            if turn.is_decided and not turn.is_stored and not is_ended_elsewhere and not isinstance(error, GatewayError):
                 turn.note("run", turn.record.id, session=turn.record.session_id, status=ended_by(error), decision=turn.decided)
             self._trail.extend(turn.record.tenant, turn.audit)
             raise
@@ -212,21 +265,27 @@ class Runs:
         body = turn.body
         data = {"language": turn.language.value, "code": body.code, "inputs": body.inputs}
         fired = await self._fire(HookEvent.BEFORE_RUN, turn, data, decision, gate=RunGate(turn))
-        for one in await self._hooks.store_files(turn.live.record, fired):
-            await self._sessions.apply(turn.live, one)  # they are there for the run
+        await to_the_end(self._take_files(turn, fired))
         if fired.data == data:
             return False
         turn.body = msgspec.structs.replace(body, code=fired.data["code"], inputs=fired.data["inputs"])
         return True
+
+    async def _take_files(self, turn: Turn, fired: Fired) -> None:
+        """What the hooks wrote is there for the run."""
+        for one in await self._hooks.store_files(turn.live.record, fired):
+            await self._sessions.apply(turn.live, one)
 
     async def _fire(
         self, event: HookEvent, turn: Turn, data: dict[str, Any], decision: Decision, gate: RunGate | None = None
     ) -> Fired:
         session, run_id = turn.live.record, turn.record.id
         with step("hooks", event=event.value):
-            return await self._hooks.fire(
+            fired = await self._hooks.fire(
                 event, session, data, decision.hooks, note=turn.note, target="run", gate=gate, run_id=run_id
             )
+        add_warnings(turn.warnings, fired)
+        return fired
 
     async def _compute(self, turn: Turn, decision: Decision, worker: Worker) -> RunOutcome:
         """The program itself, in the session's worker."""
@@ -234,14 +293,17 @@ class Runs:
         request = request_of(session, turn.body, lowered(session.limits, decision))
         base = await self._sessions.base_of(turn.live) if session.durable else None
         on_output = await self._shown(turn, decision)
-        with turn.feed.at(worker, session.id), step("sandbox.run", language=turn.language.value):
-            return await worker.run(
-                request,
-                on_output=on_output,
-                on_call=self._calls.answering(turn.context(), turn.feed),
-                tools=self._sessions.new_tools(turn.live),
-                freeze=session.durable,
-                base=base,
+        with step("sandbox.run", language=turn.language.value):
+            return await turn.stop.compute(
+                worker,
+                lambda: worker.run(
+                    request,
+                    on_output=on_output,
+                    on_call=self._calls.answering(turn.context(), turn.feed),
+                    tools=self._sessions.new_tools(turn.live),
+                    freeze=session.durable,
+                    base=base,
+                ),
             )
 
     async def _shown(self, turn: Turn, decision: Decision) -> OnOutput | None:
@@ -276,7 +338,7 @@ class Runs:
             return await self._put_away(turn, outcome.result, outcome.recording)
         result = await self._hooks_after(turn, decision, outcome.result)
         more: list[Change] = []
-        diagnostics = [*self._sessions.restarted(turn.live), *result.diagnostics]
+        diagnostics = [*self._sessions.restarted(turn.live), *turn.warnings, *result.diagnostics]
         if turn.body.return_snapshot and result.ok:
             try:
                 saved = await self._saved(turn, worker)
@@ -335,10 +397,13 @@ class Runs:
             await self._sessions.apply(turn.live, one)
 
     async def _put_away(self, turn: Turn, result: RunResult, recording: bytes) -> Run:
-        """Keep the recording; the session is busy until the run goes on or is cancelled."""
+        """Keep the recording; the session takes no run until this one goes on or is cancelled. Its heap is as it was before."""
         session, now = turn.live.record, now_ms()
+        result = msgspec.structs.replace(result, diagnostics=[*turn.warnings, *result.diagnostics])
         record = msgspec.structs.replace(turn.record, state="waiting", result=result, updated_at=now)
-        packed = msgspec.msgpack.encode(PutAway(turn.body, recording))
+        turn.feed.flush()
+        next_event = turn.feed.next + 1  # after `waiting`
+        packed = msgspec.msgpack.encode(PutAway(turn.body, recording, next_event, turn.warnings))
         sealed = seal(packed, self._keys, tenant=session.tenant, purpose=RECORDING)
         snapshot = Snapshot(
             id=record.id,
@@ -352,7 +417,7 @@ class Runs:
         )
         told = {"session": session.id, "status": "waiting_for_approval", "code": record.code_digest, "decision": turn.decided}
         turn.note("run", record.id, **told)
-        waiting = msgspec.structs.replace(session, waiting_run=record.id, head=None, last_used_at=now)
+        waiting = msgspec.structs.replace(session, waiting_run=record.id, last_used_at=now)
         changes: list[Change] = [PutSnapshot(snapshot=snapshot, pack=sealed), PutSession(session=waiting), PutRun(run=record)]
         changes += [change for one in turn.left for change in file_changes(session.id, one, now)]
         await self._store.write(session.tenant, [*changes, *turn.audit])
@@ -363,25 +428,36 @@ class Runs:
 
     async def resume(self, principal: Principal, run_id: str) -> Run:
         """Let a waiting run go on: its approval was decided. It may come to wait again."""
+        while (other := self._stops.get(principal.tenant, run_id)) is not None:
+            await other.ended.wait()  # it is being put away, or another decision has let it go on
         record = await self.get(principal, run_id)
         if record.state != "waiting":
             raise Conflict("RUN_NOT_WAITING", f"the run is {record.state}")
+        try:
+            with self._stops.beginning(principal.tenant, run_id, record.session_id) as stop, stop.interruptible():
+                return await self._resume(principal, record, stop)
+        except Stopped:
+            ended = await to_the_end(self._cancel_waiting(principal, record))
+            return ended or await self.get(principal, run_id)
+
+    async def _resume(self, principal: Principal, record: Run, stop: Stop) -> Run:
         tenant = await self._sessions.tenant(principal.tenant)
         async with (
             self._until_drained(),
             self._scheduler.slot(tenant.id, tenant.quotas),
             self._sessions.held(principal, record.session_id) as live,
         ):
-            if live.record.waiting_run != run_id:
+            if live.record.waiting_run != record.id:
                 raise Conflict("RUN_NOT_WAITING", "the run does not wait any more")
-            packs = await self._store.packs(tenant.id, run_id)
+            packs = await self._store.packs(tenant.id, record.id)
             if not packs:
-                raise missing("run", run_id)
+                raise missing("run", record.id)
             sealed = open_seal(packs[0], self._keys, tenant=tenant.id, purpose=RECORDING)
             kept = msgspec.msgpack.decode(sealed, type=PutAway)
             asker = msgspec.structs.replace(principal, user=record.user)
-            gate, feed = await self._sessions.gate_of(live), self._feed(principal.tenant, run_id)
-            turn = Turn(asker, live, gate, record, kept.body, feed, is_resumed=True)
+            gate, feed = await self._sessions.gate_of(live), self._feed(principal.tenant, record.id, kept.next_event)
+            turn = Turn(asker, live, gate, record, kept.body, feed, stop, is_resumed=True)
+            turn.warnings.extend(kept.warnings)
             async with self._audited(turn):
                 return await self._go_on(turn, kept.recording)
 
@@ -411,15 +487,17 @@ class Runs:
         on_output = await self._shown(turn, decision)
         async with self._sessions.replaced(turn.live) as worker:
             turn.live.tools = opening.tools
-            with turn.feed.at(worker, session.id):
-                outcome = await worker.resume(
+            outcome = await turn.stop.compute(
+                worker,
+                lambda: worker.resume(
                     opening,
                     recording,
                     None,
                     on_output=on_output,
                     on_call=self._calls.answering(turn.context(), turn.feed),
                     freeze=session.durable,
-                )
+                ),
+            )
         return await to_the_end(self._finish(turn, decision, outcome, worker))
 
     async def _end_waiting(self, live: Live, record: Run, result: RunResult, principal: Principal) -> Run:

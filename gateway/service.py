@@ -51,7 +51,8 @@ from gateway.stores.interface import AppendAudit, PutTenant, PutToken, Store
 from gateway.stores.opening import open_store
 from gateway.stores.retention import Retention
 from gateway.stores.walking import walk
-from gateway.tenancy import FIRST_TENANT, Tenancy
+from gateway.tallies import Tally
+from gateway.tenancy import FIRST_TENANT, Tenancy, first_tenant
 from gateway.tokens import SteadyClock, mint
 from gateway.toolfiles import ToolFiles
 from gateway.upkeep import Upkeep
@@ -144,7 +145,7 @@ class Service:
         self.snapshots = Snapshots(store, self.sessions, keys)
         self.workspace = Workspace(self.files, self.sessions)
         self.values = Values(store, self.sessions)
-        self.tenancy = Tenancy(store, self.forget, self.sessions.renew, now)
+        self.tenancy = Tenancy(store, self.policies, self.forget, self.sessions.renew, now)
         self.deployments = Deployments(self.policies, self.catalogue.tools)
         self.registry = open_registries(
             store, self.sessions, self.runs, self.vault, self.egress, now, pods=places.pods, submit=self.lifecycles.submitted
@@ -160,6 +161,7 @@ class Service:
             docker_images=places.docker_images,
         )
         self.upkeep = Upkeep(store, self.sessions, self.registry, self.policies, now)
+        self.tally = self._tallied()
         self._keeping: list[asyncio.Task[None]] = []
         self._resuming: set[asyncio.Task[None]] = set()
 
@@ -169,7 +171,10 @@ class Service:
     ) -> Service:
         """From configuration. The data folder is made if it is not there."""
         folder = Path(configuration.data)
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise ConfigurationError(f"cannot make the data folder {folder}: {error.strerror}") from None
         store = await open_store(configuration.database_url or str(folder), own=True)
         keys = local_keys(folder / "keys")
         equipment = await asyncio.to_thread(load_equipment, configuration.equipment)
@@ -197,6 +202,16 @@ class Service:
             await service.stop(0)
             raise
         return service
+
+    def _tallied(self) -> Tally:
+        tally, workers = Tally(), self.workers
+        tally.gauge("hatchway_runs_queued", "Runs that wait for their turn.", lambda: self.scheduler.waiting)
+        tally.gauge("hatchway_runs_under_way", "Runs that have their turn.", lambda: self.scheduler.running)
+        tally.gauge("hatchway_sessions_live", "Sessions that are in a worker.", lambda: self.sessions.live_count)
+        tally.gauge("hatchway_workers_live", "Workers that are there, spare ones too.", lambda: workers.live)
+        tally.counter("hatchway_workers_lost", "Workers that were killed or died.", lambda: workers.lost)
+        self.store.on_written = tally.written
+        return tally
 
     def _forks(self, session: Session) -> Forks:
         return WorkerForks(functools.partial(self.workers.of, session.tenant), functools.partial(self._uses, session))
@@ -240,6 +255,7 @@ class Service:
                 _log.warning("%d runs of %s were interrupted", found, tenant.id)
             for run in await self.runs.left_waiting(tenant.id):
                 self._go_on(run.tenant, run.id, run.user)
+            self.tally.found([one async for one in self._asked(tenant.id)])
         self._keeping = [asyncio.create_task(one) for one in (self._keep_up(), self._keep_collected())]
 
     async def first_token(self) -> str | None:
@@ -247,10 +263,12 @@ class Service:
         if (await self.store.tenants(limit=1)).items:
             return None
         now = self.clock.now_ms()
-        tenant = Tenant(id=FIRST_TENANT, name="The first tenant", created_at=now, updated_at=now)
         secret, stored = mint(tenant=FIRST_TENANT, name="first admin", role="admin", now_ms=now)
-        await self.store.write(FIRST_TENANT, [PutTenant(tenant=tenant), PutToken(token=stored)])
+        await self.store.write(FIRST_TENANT, [PutTenant(tenant=first_tenant(now)), PutToken(token=stored)])
         return secret
+
+    def _asked(self, tenant: str) -> AsyncIterator[Approval]:
+        return walk(lambda after: self.store.approvals(tenant, pending=True, after=after, limit=200))
 
     def _tenants(self) -> AsyncIterator[Tenant]:
         return walk(lambda after: self.store.tenants(after=after, limit=200))

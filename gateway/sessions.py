@@ -7,9 +7,11 @@ So a worker or the gateway may die at any instant: whatever was acknowledged is 
 A *durable* session's heap is frozen after each run, as a difference to the run before. Any other session's heap is frozen when it
 is evicted; if its worker dies before that, it starts anew with its files, and its next run says so (SESSION_RESTARTED).
 
-Rules: one thing at a time happens in a session (`Live.lock`). INVARIANT: `head` is None unless it is the heap as of the last run:
-an old heap is never joined with newer files. A session whose write failed is closed, so that memory never runs ahead of the
-store.
+A session that was started from a template needs it while it has no heap of its own in the store.
+
+Rules: one thing at a time happens in a session (`Live.lock`). INVARIANT: `head` is None unless it is the heap as of the last run
+that ended: an old heap is never joined with newer files. A run that waits for an approval has changed nothing yet. A session
+whose write failed is closed, so that memory never runs ahead of the store.
 
 Does not know: programs, hooks, HTTP.
 """
@@ -44,6 +46,7 @@ from gateway.trees import file_changes, name_of
 from gateway.uuids import uuid7
 from sandbox.capabilities import Capability
 from sandbox.errors import RequestError, SandboxError
+from sandbox.limits import check as check_limits
 from sandbox.sealing import Keys, open_seal
 from sandbox.session import check_session_id
 from sandbox.snapshots import PURPOSE
@@ -109,6 +112,8 @@ class Sessions:
         self._clock_ms = clock_ms
         self._live: dict[tuple[str, str], Live] = {}
         self._tenants: dict[str, Tenant] = {}
+        self.templating = asyncio.Lock()
+        """Held while a session is made from a template, and while a template is deleted."""
         self.on_start: Callable[[Principal, Session], Awaitable[None]] | None = None
         self.on_end: Callable[[Principal, Live, str], Awaitable[None]] | None = None
         """Told when a session was made, and before one is deleted, by whoever holds it."""
@@ -125,7 +130,7 @@ class Sessions:
             tenant=tenant.id,
             title=asked.title[:200],
             language=asked.language,
-            limits=asked.limits or DEFAULT_LIMITS,
+            limits=check_limits(asked.limits or DEFAULT_LIMITS),
             template=asked.template,
             durable=asked.durable or self._durable,
             policy=(await self._policies.active(tenant.id)).digest,
@@ -138,12 +143,13 @@ class Sessions:
         )
         gate = await self._policies.gate(tenant, record)
         decision = gate.require("session.create", {"language": language_name(record.language)})
-        if asked.template is not None:
-            found = await self.template(tenant.id, asked.template)
-            record = msgspec.structs.replace(record, language=found.language)
-        audit = {"language": record.language.value, "rule": decision.rule, "policy": record.policy, "durable": record.durable}
-        told = AppendAudit(at=now, kind="session.create", actor=principal.name, subject=record.id, data=audit)
-        await self._store.write(tenant.id, [PutSession(session=record, expect=ABSENT), told])
+        async with self.templating if asked.template is not None else contextlib.nullcontext():
+            if asked.template is not None:
+                found = await self.template(tenant.id, asked.template)
+                record = msgspec.structs.replace(record, language=found.language)
+            audit = {"language": record.language.value, "rule": decision.rule, "policy": record.policy, "durable": record.durable}
+            told = AppendAudit(at=now, kind="session.create", actor=principal.name, subject=record.id, data=audit)
+            await self._store.write(tenant.id, [PutSession(session=record, expect=ABSENT), told])
         self._live[tenant.id, record.id] = Live(record)
         self._bound_known()
         if self.on_start is not None:
@@ -278,8 +284,7 @@ class Sessions:
             packs = await self._packs(record.tenant, record.head)
             head = await self._store.snapshot(record.tenant, record.head)
             free_bytes = head.free_bytes if head is not None else 0
-        elif record.template is not None:
-            found = await self.template(record.tenant, record.template)
+        elif (found := await self._template_of(record)) is not None:
             template = found.id
             if not await worker.is_known(found.id):
                 packs = await self._packs(record.tenant, found.id)
@@ -306,6 +311,17 @@ class Sessions:
                 await self._store.write(record.tenant, changes)
         elif tree or packs or template is not None:
             await worker.sync(record.id, [name_of(one) for one in tree], self._fetching(record.tenant))
+
+    async def _template_of(self, record: Session) -> Snapshot | None:
+        """What the session starts from. One that was used, and had a heap of its own, may have outlived it: it starts anew."""
+        if record.template is None:
+            return None
+        try:
+            return await self.template(record.tenant, record.template)
+        except BadRequest:
+            if record.last_used_at > record.created_at:
+                return None
+            raise
 
     def _fetching(self, tenant: str) -> Callable[[Sequence[bytes]], Any]:
         async def fetch(digests: Sequence[bytes]) -> dict[bytes, bytes]:
@@ -411,7 +427,7 @@ class Sessions:
     async def evict(self, live: Live) -> None:
         """Freeze the session into the store and forget it. The caller holds it. A store that fails leaves it where it is."""
         record, worker = live.record, live.worker
-        if worker is not None and record.waiting_run is None and record.head is None and record.last_used_at > record.created_at:
+        if worker is not None and record.head is None and record.last_used_at > record.created_at:
             try:
                 frozen = await worker.freeze(record.id)
                 put, heads = await heap_changes(self._store, self._keys, record, frozen, "idle", self._clock_ms())

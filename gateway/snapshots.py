@@ -3,7 +3,9 @@
 Rules: what a person saves is kept whole, so that nothing else depends on it and it can be carried away as it is: a sealed CBOR
 snapshot, bound to the tenant, that any gateway with the same keys takes back. A restored or forked session is a new session: it
 gets the files and the heap, and the limits and policy that rule here. A fork also gets the values and secrets of its parent, in
-the same write. THREAT[TM-SNAP-TENANT]: opening a seal is the first thing done with bytes from outside.
+the same write. A session whose run waits for an approval is saved and forked as it was before that run. What a session was
+started from stays while the session needs it. THREAT[TM-SNAP-TENANT]: opening a seal is the first thing done with bytes from
+outside.
 """
 
 from __future__ import annotations
@@ -16,9 +18,10 @@ import msgspec
 from gateway.errors import BadRequest, Conflict, GatewayError, missing
 from gateway.policies import now_ms
 from gateway.records import Principal, Record, Session, Snapshot
-from gateway.sessions import CreateSession, Live, Sessions
+from gateway.sessions import CreateSession, Sessions
 from gateway.stores.interface import (
     ABSENT,
+    PAGE_MAX,
     AppendAudit,
     Change,
     DeleteSession,
@@ -59,7 +62,6 @@ class Snapshots:
     async def take(self, principal: Principal, session_id: str, label: str = "", *, template: bool = False) -> Snapshot:
         """Save the session as it is now."""
         async with self._sessions.opened(principal, session_id) as (live, worker):
-            _check_free(live)
             frozen = await worker.freeze(session_id, label=label[:200], parent=None)
             gate = await self._sessions.gate_of(live)
             gate.require("snapshot.take", {"bytes": len(frozen.pack)})
@@ -97,9 +99,24 @@ class Snapshots:
         return found
 
     async def delete(self, principal: Principal, snapshot_id: str) -> None:
-        await self.get(principal, snapshot_id)
-        audit = AppendAudit(at=now_ms(), kind="snapshot.delete", actor=principal.name, subject=snapshot_id)
-        await self._store.write(principal.tenant, [DeleteSnapshot(id=snapshot_id), audit])
+        async with self._sessions.templating:
+            needing = await self._needing(await self.get(principal, snapshot_id))
+            if needing is not None:
+                hint = "delete that session first; one that has a heap of its own in the store does not need it any more"
+                raise Conflict("SNAPSHOT_IN_USE", f"the session {needing} was started from it and still needs it", hint)
+            audit = AppendAudit(at=now_ms(), kind="snapshot.delete", actor=principal.name, subject=snapshot_id)
+            await self._store.write(principal.tenant, [DeleteSnapshot(id=snapshot_id), audit])
+
+    async def _needing(self, found: Snapshot) -> str | None:
+        """A session that would be opened from this snapshot."""
+        names = {found.id}
+        if found.kind == "template":
+            newest = await self._store.template(found.tenant, found.label)
+            names |= {found.label} if newest is not None and newest.id == found.id else set()
+        async for session in walk(lambda after: self._store.sessions(found.tenant, after=after, limit=PAGE_MAX)):
+            if session.head is None and session.template in names:
+                return session.id
+        return None
 
     async def export(self, principal: Principal, snapshot_id: str) -> bytes:
         """The sealed snapshot, as CBOR."""
@@ -149,7 +166,6 @@ class Snapshots:
         if not 1 <= len(names) <= FORKS_MAX or len(set(names)) != len(names):
             raise BadRequest("INVALID_ARGUMENT", f"ask for 1 to {FORKS_MAX} forks, each with an id of its own")
         async with self._sessions.opened(principal, session_id) as (live, worker):
-            _check_free(live)
             gate = await self._sessions.gate_of(live)
             decision = gate.require("session.fork", {"count": len(names)})
             heap = await worker.freeze(session_id)
@@ -253,9 +269,3 @@ def _fork_of(parent: Session, name: str, head: str, principal: Principal) -> Ses
         updated_at=now,
         last_used_at=now,
     )
-
-
-def _check_free(live: Live) -> None:
-    if live.record.waiting_run is not None:
-        hint = "decide its approval or cancel it first"
-        raise Conflict("SESSION_WAITING", f"the run {live.record.waiting_run} of this session waits", hint)

@@ -1,24 +1,28 @@
 """Tenants and their tokens.
 
 Rules: only admins make and delete tenants; operators mint and revoke tokens of their own tenant, never with a role above their
-own. A token's text is answered once and kept nowhere. Deleting a tenant deletes everything of it.
+own. A token's text is answered once and kept nowhere. Deleting a tenant deletes everything of it. What policies could not judge
+(a plan, a fact) is refused here, not when a session is made. Nobody locks the admins out: the tenant of the token that asks is
+not deleted, the last admin's token is not revoked; whoever owns the machine has `hatchway tokens new`.
 """
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Annotated, Any, Final
 
 import msgspec
+from msgspec import Meta
 
-from gateway.errors import BadRequest, Forbidden, GatewayError, missing
-from gateway.policies import now_ms
+from gateway.errors import BadRequest, Conflict, Forbidden, GatewayError, missing
+from gateway.policies import Policies, facts_of, now_ms
 from gateway.records import Principal, Quotas, Record, Role, StoredToken, Tenant, Token
 from gateway.stores.interface import ABSENT, AppendAudit, DeleteTenant, Page, PutTenant, PutToken, Store, Usage
-from gateway.stores.walking import walk
-from gateway.tokens import mint
+from gateway.stores.walking import tenant_ids, walk
+from gateway.tokens import is_valid, mint
+from policy import Policy
 
 _log = logging.getLogger("hatchway.tenancy")
 FIRST_TENANT: Final = "default"
@@ -29,19 +33,37 @@ _TENANT_ID: Final = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 _RANK: Final[dict[Role, int]] = {"runner": 0, "approver": 1, "author": 1, "operator": 2, "admin": 3}
 
 
+Count = Annotated[int, Meta(ge=1, le=1 << 53)]
+
+
+class AskedQuotas(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The quotas to set; those that are not named stay as they are."""
+
+    sessions_max: Count | None = None
+    live_sessions_max: Count | None = None
+    memory_mb: Count | None = None
+    concurrent_runs: Count | None = None
+    queued_runs: Count | None = None
+    storage_bytes: Count | None = None
+    requests_per_min: Count | None = None
+
+    def over(self, quotas: Quotas) -> Quotas:
+        return msgspec.structs.replace(quotas, **_named(self))
+
+
 class CreateTenant(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     id: str
     name: str = ""
     plan: str = "team"
     facts: dict[str, Any] = {}
-    quotas: Quotas = Quotas()
+    quotas: AskedQuotas = AskedQuotas()
 
 
 class UpdateTenant(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     name: str | None = None
     plan: str | None = None
     facts: dict[str, Any] | None = None
-    quotas: Quotas | None = None
+    quotas: AskedQuotas | None = None
 
 
 class CreateToken(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -63,11 +85,13 @@ class Tenancy:
     def __init__(
         self,
         store: Store,
+        policies: Policies,
         forget: Callable[[str], Awaitable[None]],
         renew: Callable[[str], None],
         clock_ms: Callable[[], int] = now_ms,
     ) -> None:
         self._store = store
+        self._policies = policies
         self._forget = forget
         self._renew = renew
         self._clock_ms = clock_ms
@@ -76,8 +100,9 @@ class Tenancy:
         if not _TENANT_ID.fullmatch(asked.id):
             raise BadRequest("INVALID_ARGUMENT", "a tenant's id is a lower-case letter and up to 62 letters, digits, '-' or '_'")
         now = self._clock_ms()
-        fields = {name: getattr(asked, name) for name in CreateTenant.__struct_fields__}
+        fields = {**_named(asked), "quotas": asked.quotas.over(Quotas())}
         tenant = Tenant(**fields, created_at=now, updated_at=now)
+        check_facts(tenant, self._policies.default)
         audit = AppendAudit(at=now, kind="tenant.create", actor=principal.name, subject=tenant.id)
         await self._store.write(tenant.id, [PutTenant(tenant=tenant, expect=ABSENT), audit])
         return tenant
@@ -93,8 +118,12 @@ class Tenancy:
 
     async def update(self, principal: Principal, tenant_id: str, asked: UpdateTenant) -> Tenant:
         found, now = await self.get(tenant_id), self._clock_ms()
-        changed = {name: value for name in UpdateTenant.__struct_fields__ if (value := getattr(asked, name)) is not None}
+        changed = _named(asked)
+        if asked.quotas is not None:
+            changed["quotas"] = asked.quotas.over(found.quotas)
         tenant = msgspec.structs.replace(found, **changed, updated_at=now)
+        if changed.keys() & {"plan", "facts"}:
+            check_facts(tenant, await self._policies.active(tenant_id))
         audit = AppendAudit(
             at=now, kind="tenant.update", actor=principal.name, subject=tenant_id, data={"changed": list(changed)}
         )
@@ -106,6 +135,9 @@ class Tenancy:
         """What is in memory goes first, and once more afterwards: somebody may have asked meanwhile, and a tenant that is made
         anew under this id must find nothing. THREAT[TM-STORE-REMAINS]"""
         await self.get(tenant_id)
+        if any([one.token.id == principal.token_id async for one in self._tokens(tenant_id)]):
+            hint = "make a token for an admin of another tenant, and ask with that"
+            raise Conflict("TENANT_IN_USE", "this tenant holds the token that asks, which would go with it", hint)
         await self._forget(tenant_id)
         await self._store.write(tenant_id, [DeleteTenant()])
         await self._forget(tenant_id)
@@ -123,40 +155,87 @@ class Tenancy:
         await self.get(tenant_id)
         if _RANK[asked.role] > _RANK[principal.role]:
             raise Forbidden("PERMISSION_DENIED", f"the role {principal.role!r} cannot make a token for the role {asked.role!r}")
-        if not 1 <= len(asked.name) <= 200 or (asked.lasts_ms is not None and asked.lasts_ms < 1000):
-            raise BadRequest("INVALID_ARGUMENT", "a token needs a name of up to 200 characters, and lasts at least a second")
-        now = self._clock_ms()
-        expires_at = now + asked.lasts_ms if asked.lasts_ms is not None else None
-        secret, stored = mint(
-            tenant=tenant_id,
-            name=asked.name,
-            role=asked.role,
-            user=asked.user,
-            groups=asked.groups,
-            expires_at=expires_at,
-            now_ms=now,
-        )
-        data = {"role": asked.role, "name": asked.name}
-        audit = AppendAudit(at=now, kind="token.create", actor=principal.name, subject=stored.token.id, data=data)
-        await self._store.write(tenant_id, [PutToken(token=stored), audit])
-        return NewToken(token=stored.token, secret=secret)
+        return await issue(self._store, tenant_id, asked, by=principal.name, now_ms=self._clock_ms())
 
     async def tokens(self, tenant_id: str, after: str | None = None, limit: int = 100) -> Page[Token]:
         page = await self._store.tokens(tenant_id, after=after, limit=limit)
         return Page([one.token for one in page.items], page.next)
 
     async def revoke(self, principal: Principal, tenant_id: str, token_id: str) -> Token:
-        stored = await self._find(tenant_id, token_id)
+        stored, now = await self._find(tenant_id, token_id), self._clock_ms()
         if stored.token.revoked_at is not None:
             return stored.token
-        now = self._clock_ms()
+        if _RANK[stored.token.role] > _RANK[principal.role]:
+            raise Forbidden("PERMISSION_DENIED", f"the role {principal.role!r} cannot revoke a token of {stored.token.role!r}")
+        if stored.token.role == "admin" and not await self._has_admin_beside(token_id, now):
+            raise Conflict("LAST_ADMIN", "this is the last admin's token: nobody could make another", "make another one first")
         revoked = msgspec.structs.replace(stored, token=msgspec.structs.replace(stored.token, revoked_at=now))
         audit = AppendAudit(at=now, kind="token.revoke", actor=principal.name, subject=token_id)
         await self._store.write(tenant_id, [PutToken(token=revoked), audit])
         return revoked.token
 
     async def _find(self, tenant_id: str, token_id: str) -> StoredToken:
-        async for one in walk(lambda after: self._store.tokens(tenant_id, after=after, limit=1000)):
+        async for one in self._tokens(tenant_id):
             if one.token.id == token_id:
                 return one
         raise missing("token", token_id)
+
+    async def _has_admin_beside(self, token_id: str, now: int) -> bool:
+        async for tenant_id in tenant_ids(self._store):
+            async for one in self._tokens(tenant_id):
+                if one.token.role == "admin" and one.token.id != token_id and is_valid(one.token, now):
+                    return True
+        return False
+
+    def _tokens(self, tenant_id: str) -> AsyncIterator[StoredToken]:
+        return walk(lambda after: self._store.tokens(tenant_id, after=after, limit=1000))
+
+
+async def restore_first(store: Store, tenant_id: str, now_ms: int) -> None:
+    """The tenant is there afterwards: the first one is made anew if it was deleted, any other must be there."""
+    if await store.tenant(tenant_id) is None:
+        if tenant_id != FIRST_TENANT:
+            raise missing("tenant", tenant_id)
+        audit = AppendAudit(at=now_ms, kind="tenant.create", actor="hatchway", subject=tenant_id)
+        await store.write(tenant_id, [PutTenant(tenant=first_tenant(now_ms), expect=ABSENT), audit])
+
+
+def first_tenant(now_ms: int) -> Tenant:
+    return Tenant(id=FIRST_TENANT, name="The first tenant", created_at=now_ms, updated_at=now_ms)
+
+
+async def issue(store: Store, tenant_id: str, asked: CreateToken, *, by: str, now_ms: int) -> NewToken:
+    """A new token, and its record in the audit. Whoever calls has seen that it may be made."""
+    if not 1 <= len(asked.name) <= 200 or (asked.lasts_ms is not None and asked.lasts_ms < 1000):
+        raise BadRequest("INVALID_ARGUMENT", "a token needs a name of up to 200 characters, and lasts at least a second")
+    secret, stored = mint(
+        tenant=tenant_id,
+        name=asked.name,
+        role=asked.role,
+        user=asked.user,
+        groups=asked.groups,
+        expires_at=now_ms + asked.lasts_ms if asked.lasts_ms is not None else None,
+        now_ms=now_ms,
+    )
+    data = {"role": asked.role, "name": asked.name}
+    audit = AppendAudit(at=now_ms, kind="token.create", actor=by, subject=stored.token.id, data=data)
+    await store.write(tenant_id, [PutToken(token=stored), audit])
+    return NewToken(token=stored.token, secret=secret)
+
+
+def check_facts(tenant: Tenant, policy: Policy) -> None:
+    """Every session of a tenant whose facts its policy cannot hold would be refused, later and with less to go by."""
+    context = policy.catalog.context
+    for name, value in facts_of(tenant, None).items():
+        field = context.get(name)
+        if field is None:
+            known = ", ".join(sorted(context))
+            raise BadRequest("INVALID_ARGUMENT", f"the policy {policy.name} knows no fact {name[:100]!r}", f"it knows: {known}")
+        if not field.accepts(value):
+            choice = f"one of: {', '.join(field.values)}" if field.values else f"its type in the policy's catalog is {field.kind}"
+            raise BadRequest("INVALID_ARGUMENT", f"{name} cannot be {repr(value)[:100]}", choice)
+
+
+def _named(asked: CreateTenant | UpdateTenant | AskedQuotas) -> dict[str, Any]:
+    """What was given."""
+    return {name: value for name in asked.__struct_fields__ if (value := getattr(asked, name)) is not None}

@@ -19,10 +19,11 @@ from gateway.hooks.events import HookEvent
 from gateway.policies import Gate, is_permitted, language_name, now_ms, refusal
 from gateway.records import Principal, Record, Run, Session
 from gateway.sessions import Live
+from gateway.stops import Stop, Stopped
 from gateway.stores.interface import AppendAudit
-from policy import Decision
+from policy import Decision, PolicyError
 from sandbox.errors import RequestError, SetupError
-from sandbox.wire import ErrorObject, Language, RunRequest, RunStatus, SessionLimits
+from sandbox.wire import Diagnostic, ErrorObject, Language, RunRequest, RunStatus, SessionLimits
 from sandbox.workers.interface import FileChanges
 
 T = TypeVar("T")
@@ -44,17 +45,34 @@ class RunBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class PutAway(msgspec.Struct, frozen=True):
-    """A run that waits, as it is kept: what was to be run, as the hooks left it, and the worker's recording."""
+    """A run that waits, as it is kept: what was to be run, as the hooks left it, and the worker's recording. `next_event` is
+    the number its next event has; `warnings` is what is to be told with its result."""
 
     body: RunBody
     recording: bytes
+    next_event: int = 1
+    warnings: list[Diagnostic] = []
 
 
 class Turn:
     """One run on its way: who, where, under which gate, and what is to be written down about it. `body` is what is run: a hook
     may have rewritten it. `is_resumed`: it has waited for somebody, and goes on."""
 
-    __slots__ = ("audit", "body", "decision", "feed", "gate", "is_resumed", "is_stored", "left", "live", "principal", "record")
+    __slots__ = (
+        "audit",
+        "body",
+        "decision",
+        "feed",
+        "gate",
+        "is_resumed",
+        "is_stored",
+        "left",
+        "live",
+        "principal",
+        "record",
+        "stop",
+        "warnings",
+    )
 
     def __init__(
         self,
@@ -64,6 +82,7 @@ class Turn:
         record: Run,
         body: RunBody,
         feed: Feed,
+        stop: Stop,
         *,
         is_resumed: bool = False,
     ) -> None:
@@ -73,6 +92,7 @@ class Turn:
         self.record = record
         self.body = body
         self.feed = feed
+        self.stop = stop
         self.is_resumed = is_resumed
         self.is_stored = False
         self.decision: Decision | None = None
@@ -80,11 +100,18 @@ class Turn:
         """What is to be written down, and was not yet."""
         self.left: list[FileChanges] = []
         """Files that calls and hooks wrote beside the program, to be stored with the run."""
+        self.warnings: list[Diagnostic] = []
+        """What went wrong beside the program, to be told with its result."""
 
     def stored(self) -> None:
         """The run is in the store, and its audit with it."""
         self.is_stored = True
         self.audit.clear()
+
+    @property
+    def is_decided(self) -> bool:
+        """Has the policy been asked?"""
+        return self.decision is not None
 
     @property
     def language(self) -> Language:
@@ -111,6 +138,7 @@ class Turn:
             gate=self.gate,
             note=self.note,
             left=self.left,
+            warnings=self.warnings,
         )
 
     def note(self, kind: str, subject: str, **data: Any) -> None:
@@ -146,16 +174,18 @@ def error_of(error: BaseException) -> ErrorObject:
     """What a caller may know of it."""
     if isinstance(error, (GatewayError, RequestError)):
         return error.error
+    if isinstance(error, PolicyError):
+        return ErrorObject(code="POLICY_INVALID", message=str(error)[:1000])
     if isinstance(error, SetupError):
         return ErrorObject(code="NOT_READY", message="the language is not ready here yet", hint="see /readyz")
-    if isinstance(error, asyncio.CancelledError):
+    if isinstance(error, (asyncio.CancelledError, Stopped)):
         return ErrorObject(code="CANCELLED", message="the run was cancelled")
     return ErrorObject(code="INTERNAL", message="the run could not be carried out")
 
 
 def ended_by(error: BaseException) -> str:
     """How the audit names a run that was broken off."""
-    status = RunStatus.CANCELLED if isinstance(error, asyncio.CancelledError) else RunStatus.INTERRUPTED
+    status = RunStatus.CANCELLED if isinstance(error, (asyncio.CancelledError, Stopped)) else RunStatus.INTERRUPTED
     return str(status.value)
 
 

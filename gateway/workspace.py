@@ -66,13 +66,14 @@ class Workspace:
 
     async def grep(self, principal: Principal, session_id: str, pattern: str, path_pattern: str | None = None) -> Matches:
         """The contract's: a substring."""
-        permitted = await self._may_read(principal, session_id, "/")
-        return (await self._files.search(principal.tenant, session_id, pattern, path_pattern, permitted=permitted)).matches
+        return (await self.search(principal, session_id, pattern, path_pattern, regex=False)).matches
 
-    async def search(self, principal: Principal, session_id: str, pattern: str, path_pattern: str | None = None) -> Searched:
-        """A regular expression (RE2)."""
+    async def search(
+        self, principal: Principal, session_id: str, pattern: str, path_pattern: str | None = None, *, regex: bool = True
+    ) -> Searched:
+        """A regular expression (RE2) or a substring, and whether everything was looked at."""
         permitted = await self._may_read(principal, session_id, "/")
-        return await self._files.search(principal.tenant, session_id, pattern, path_pattern, regex=True, permitted=permitted)
+        return await self._files.search(principal.tenant, session_id, pattern, path_pattern, regex=regex, permitted=permitted)
 
     async def write(
         self, principal: Principal, session_id: str, path: str, content: bytes, expect: str | None = None

@@ -9,13 +9,15 @@ gateway said that it was not begun.
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from hatchway import targets
 from sandbox.errors import RequestError, SandboxError
 from sandbox.wire import ErrorObject, RunResult
 
@@ -26,10 +28,12 @@ STREAMS: Final = ("stdout", "stderr")
 ATTEMPTS: Final = 4
 PAUSE_SECONDS: Final = 0.1
 PAUSE_SECONDS_MAX: Final = 5.0
+_ADDRESS: Final = re.compile(r"https?://(\[[0-9a-fA-F:.]+\]|[^\s/?#\[\]:]+)(:\d{1,5})?(/[^\s?#]*)?$")
+_GIVE_TOKEN: Final = "set HATCHWAY_TOKEN=hw_…, or give it with --token (in programs: token=); `hatchway serve` shows one at first"
 
 
 class Unreachable(SandboxError):
-    """No answer came from the gateway."""
+    """No answer came from the gateway, or none of its kind."""
 
 
 class Refused(RequestError):
@@ -55,6 +59,9 @@ class Ask:
     headers: Mapping[str, str] = field(default_factory=dict)
     once: bool = False
 
+    def __post_init__(self) -> None:
+        targets.check(self.path)
+
     def sent(self) -> tuple[dict[str, str], bytes | None]:
         """Headers and body."""
         headers = dict(self.headers)
@@ -75,7 +82,10 @@ class Ask:
             raise refused(status, body)
         if self.kind is None:
             return body
-        return msgspec.json.decode(body, type=self.kind) if body else None
+        try:
+            return msgspec.json.decode(body, type=self.kind) if body else None
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise Unreachable(f"what answered {self.method} {self.path} does not speak like a gateway: {error}") from None
 
 
 class RunInfo(msgspec.Struct, frozen=True):
@@ -85,6 +95,8 @@ class RunInfo(msgspec.Struct, frozen=True):
     session_id: str
     state: str
     result: RunResult | None = None
+    language: str = ""
+    created_at: int = 0
 
 
 class SessionInfo(msgspec.Struct, frozen=True):
@@ -138,6 +150,33 @@ class FileInfo(msgspec.Struct, frozen=True):
     size_bytes: int
 
 
+class MatchInfo(msgspec.Struct, frozen=True):
+    """A line in which something was found."""
+
+    path: str
+    line_number: int
+    line: str
+
+
+Matches: TypeAlias = list[MatchInfo]
+Names: TypeAlias = list[str]
+
+
+class SearchInfo(msgspec.Struct, frozen=True):
+    """`complete` is False if a bound was met; `skipped` counts files that were not looked at."""
+
+    matches: Matches
+    complete: bool
+    skipped: int
+
+
+class ValueInfo(msgspec.Struct, frozen=True):
+    """A session's value without its content."""
+
+    key: str
+    updated_at: int = 0
+
+
 class Items(msgspec.Struct, frozen=True):
     items: list[msgspec.Raw]
     next: str | None = None
@@ -176,10 +215,14 @@ def address(url: str | None, token: str | None) -> tuple[str, str]:
     """Where the gateway is and who asks: as given, or HATCHWAY_URL and HATCHWAY_TOKEN."""
     url = url or os.environ.get("HATCHWAY_URL") or "http://127.0.0.1:8484"
     token = token or os.environ.get("HATCHWAY_TOKEN") or ""
-    if not url.startswith(("http://", "https://")):
+    if not _ADDRESS.match(url):
         raise RequestError(
-            "INVALID_ARGUMENT", f"{url[:80]!r} is not the address of a gateway", "it begins with http:// or https://"
+            "INVALID_ARGUMENT", f"{url[:80]!r} is not the address of a gateway", "such as https://gateway.example:8484"
         )
+    if not token:
+        raise RequestError("UNAUTHORIZED", f"a token is needed to ask {url[:80]}, and none was given", _GIVE_TOKEN)
+    if not (token.isascii() and token.isprintable()) or " " in token:
+        raise RequestError("UNAUTHORIZED", "the token has a character that no token has", _GIVE_TOKEN)
     return url.rstrip("/"), token
 
 
@@ -203,7 +246,7 @@ class Watch:
         if event is None:
             return None
         if event.kind == "started":
-            self.ask = Ask("GET", f"/v1/runs/{event.data['id']}/events", once=True)
+            self.ask = Ask("GET", f"/v1/runs/{targets.segment(event.data['id'])}/events", once=True)
         self._number = event.number or self._number
         self.attempts_left = ATTEMPTS
         return event

@@ -7,13 +7,18 @@ import contextvars
 import functools
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
+from hatchway.arguments import Sealed
 from hatchway.box import Sandbox
 from sandbox.capabilities import Registry
 from sandbox.limits import Cancel
 from sandbox.vfs import Vfs
-from sandbox.wire import RunResult
+from sandbox.wire import Language, RunResult
+
+if TYPE_CHECKING:
+    from sandbox.history import History
+    from sandbox.recordings import Recording
 
 T = TypeVar("T")
 
@@ -25,6 +30,14 @@ class AsyncSandbox:
         self._box = Sandbox(**options)
 
     @property
+    def id(self) -> str:
+        return self._box.id
+
+    @property
+    def language(self) -> Language:
+        return self._box.language
+
+    @property
     def files(self) -> Vfs:
         return self._box.files
 
@@ -32,8 +45,32 @@ class AsyncSandbox:
     def registry(self) -> Registry:
         return self._box.registry
 
-    async def run(self, code: str, **options: Any) -> RunResult:
-        cancel = Cancel()
+    @property
+    def record(self) -> bool:
+        return self._box.record
+
+    @record.setter
+    def record(self, record: bool) -> None:
+        self._box.record = record
+
+    @property
+    def recording(self) -> Recording | None:
+        return self._box.recording
+
+    @property
+    def history(self) -> History | None:
+        return self._box.history
+
+    @history.setter
+    def history(self, history: History | None) -> None:
+        self._box.history = history
+
+    @property
+    def snapshot_id(self) -> str | None:
+        return self._box.snapshot_id
+
+    async def run(self, code: str | bytes, *, cancel: Cancel | None = None, **options: Any) -> RunResult:
+        cancel = Cancel() if cancel is None else cancel
         run = functools.partial(self._box.run, code, cancel=cancel, **options)
         running = asyncio.get_running_loop().run_in_executor(None, contextvars.copy_context().run, run)
         try:
@@ -44,26 +81,40 @@ class AsyncSandbox:
                 await asyncio.wait([running])
             raise
 
-    async def fork(self) -> AsyncSandbox:
-        """An independent sandbox that starts with everything this one has."""
-        return self._around(await self._on_thread(self._box.fork))
+    @overload
+    async def fork(self) -> Self: ...
+    @overload
+    async def fork(self, count: int) -> list[Self]: ...
+    async def fork(self, count: int | None = None) -> Self | list[Self]:
+        """An independent sandbox that starts with everything this one has; or `count` of them."""
+        if count is None:
+            return self._around(await self._on_thread(self._box.fork))
+        return [self._around(box) for box in await self._on_thread(lambda: self._box.fork(count))]
 
     async def snapshot(self, **options: Any) -> bytes:
         return await self._on_thread(functools.partial(self._box.snapshot, **options))
 
+    async def save(self, label: str = "") -> str:
+        return await self._on_thread(functools.partial(self._box.save, label))
+
     @classmethod
-    async def restore(cls, blob: bytes, **options: Any) -> AsyncSandbox:
+    async def restore(cls, blob: Sealed, **options: Any) -> Self:
         return cls._around(await cls._on_thread(functools.partial(Sandbox.restore, blob, **options)))
 
     @classmethod
-    def _around(cls, box: Sandbox) -> AsyncSandbox:
+    async def resume(cls, recording: Recording | Sealed, **options: Any) -> tuple[Self, RunResult]:
+        box, result = await cls._on_thread(functools.partial(Sandbox.resume, recording, **options))
+        return cls._around(box), result
+
+    @classmethod
+    def _around(cls, box: Sandbox) -> Self:
         other = cls.__new__(cls)
         other._box = box
         return other
 
     @staticmethod
     async def _on_thread(call: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(None, call)
+        return await asyncio.get_running_loop().run_in_executor(None, contextvars.copy_context().run, call)
 
     def cancel(self) -> bool:
         return self._box.cancel()

@@ -17,8 +17,11 @@ from hatchway.asking import (
     Event,
     FileInfo,
     Items,
+    Matches,
+    Names,
     Refused,
     RunInfo,
+    SearchInfo,
     SessionInfo,
     SnapshotInfo,
     Unreachable,
@@ -26,7 +29,7 @@ from hatchway.asking import (
 )
 from hatchway.client import OnOutput
 from hatchway.verbs import RunOptions, SessionOptions
-from sandbox.wire import RunResult
+from sandbox.wire import Language, RunResult
 
 
 class AsyncClient:
@@ -100,8 +103,24 @@ class AsyncClient:
         """Run a program in a session of its own that is gone afterwards."""
         return asking.result_of(await self.ask(verbs.run_once(code, options)))
 
-    def approvals(self, *, pending: bool = True) -> AsyncIterator[ApprovalInfo]:
-        return self.pages("/v1/approvals", {"pending": "true"} if pending else {}, ApprovalInfo)
+    def runs(self, session_id: str | None = None) -> AsyncIterator[RunInfo]:
+        """The newest first."""
+        return self.pages("/v1/runs", verbs.of_session(session_id), RunInfo)
+
+    async def get_run(self, run_id: str) -> RunInfo:
+        """A run as it is now: whether it waits, and what came of it."""
+        found: RunInfo = await self.ask(verbs.get_run(run_id))
+        return found
+
+    def snapshots(self, session_id: str | None = None) -> AsyncIterator[SnapshotInfo]:
+        """The newest first."""
+        return self.pages("/v1/snapshots", verbs.of_session(session_id), SnapshotInfo)
+
+    async def approvals(self, *, pending: bool = True, run_id: str | None = None) -> AsyncIterator[ApprovalInfo]:
+        """All of them, or those that a run asked for."""
+        async for one in self.pages("/v1/approvals", {"pending": "true"} if pending else {}, ApprovalInfo):
+            if run_id is None or one.run_id == run_id:
+                yield one
 
     async def decide(self, approval_id: str, decision: str, reason: str = "") -> ApprovalInfo:
         """approve, approve_always, reject, reject_always or cancel."""
@@ -151,11 +170,21 @@ class AsyncRemoteFiles:
         return found
 
     async def list(self, path: str = "/") -> list[FileInfo]:
-        pages = self._client.pages(verbs.files_of(self._session_id), {"path": path, "limit": "200"}, FileInfo)
+        pages = self._client.pages(verbs.files_of(self._session_id), verbs.directory(path), FileInfo)
         return [one async for one in pages]
 
     async def delete(self, path: str, *, recursive: bool = False) -> None:
         await self._client.ask(verbs.delete_file(self._session_id, path, recursive))
+
+    async def grep(self, text: str, path: str | None = None) -> Matches:
+        """Lines that hold a text. `path` is a part of the paths to look at."""
+        found: Matches = await self._client.ask(verbs.grep_files(self._session_id, text, path))
+        return found
+
+    async def search(self, pattern: str, path: str | None = None) -> SearchInfo:
+        """Lines that match a regular expression (RE2), and whether all files were looked at."""
+        found: SearchInfo = await self._client.ask(verbs.search_files(self._session_id, pattern, path))
+        return found
 
     async def read_file(self, path: str) -> bytes:
         return await self.read(path)
@@ -163,7 +192,7 @@ class AsyncRemoteFiles:
     async def write_file(self, path: str, data: bytes) -> None:
         await self.write(path, data)
 
-    async def list_dir(self, path: str = "") -> list[str]:  # type: ignore[valid-type]
+    async def list_dir(self, path: str = "") -> Names:
         return [one.name for one in await self.list(path or "/")]
 
     async def mkdir(self, path: str) -> None:
@@ -195,6 +224,11 @@ class AsyncRemoteSandbox:
     @property
     def id(self) -> str:
         return self.info.id
+
+    @property
+    def language(self) -> Language:
+        """What programs are written in here, unless a run says otherwise."""
+        return Language(self.info.language)
 
     async def run(self, code: str, *, on_output: OnOutput | None = None, **options: Unpack[RunOptions]) -> RunResult:
         """Run a program. `on_output` is told what it prints while it runs."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -92,26 +93,26 @@ async def _verify_store(place: str, tenant: str | None, head: tuple[int, str] | 
 
 
 def run_export(options: argparse.Namespace) -> int:
-    if options.output:
-        with open(options.output, "xb") as file:
-            asyncio.run(_export(options, file))
-    else:
-        asyncio.run(_export(options, sys.stdout.buffer))
+    asyncio.run(_export(options))
     return 0
 
 
-async def _export(options: argparse.Namespace, file: Any) -> None:
+async def _export(options: argparse.Namespace) -> None:
     from gateway.audit import export
+    from gateway.errors import missing
     from gateway.stores.opening import open_store
     from gateway.stores.walking import tenant_ids
 
     store = await open_store(options.data, create=False)
     try:
-        names = [options.tenant] if options.tenant else [one async for one in tenant_ids(store)]
-        for name in names:
-            async for line in export(store, name, after=options.after):
-                file.write(line)
-        file.flush()
+        if options.tenant is not None and await store.tenant(options.tenant) is None:
+            raise missing("tenant", options.tenant)
+        names = [options.tenant] if options.tenant is not None else [one async for one in tenant_ids(store)]
+        with open(options.output, "xb") if options.output else contextlib.nullcontext(sys.stdout.buffer) as file:
+            for name in names:
+                async for line in export(store, name, after=options.after):
+                    file.write(line)
+            file.flush()
     finally:
         await store.close()
 

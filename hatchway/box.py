@@ -6,20 +6,35 @@ Python functions are answered the same way, with the contract's code, so that an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, overload
 
 import msgspec
 
-from sandbox.capabilities import Capability, Registry
+from hatchway.arguments import (
+    Limits,
+    Sealed,
+    Tools,
+    check_callable,
+    check_kind,
+    files_of,
+    keys_of,
+    limits_of,
+    mapping_of,
+    registry_of,
+    sealed_of,
+    stdin_of,
+    text_of,
+)
+from sandbox.capabilities import Registry
 from sandbox.errors import RequestError
 from sandbox.generations import VfsLimits
 from sandbox.images import Progress
-from sandbox.limits import Cancel
+from sandbox.limits import Cancel, check
 from sandbox.session import OnOutput, Session, failure, parse_language
 from sandbox.vfs import Vfs
-from sandbox.wire import DEFAULT_LIMITS, DEFAULT_SESSION_ID, Language, RunRequest, RunResult, SessionLimits
+from sandbox.wire import DEFAULT_LIMITS, DEFAULT_SESSION_ID, Language, RunRequest, RunResult
 
 if TYPE_CHECKING:
     from sandbox.history import History
@@ -27,30 +42,9 @@ if TYPE_CHECKING:
     from sandbox.sealing import Keys
     from sandbox.states import SessionState
 
-Limits = SessionLimits | Mapping[str, int] | None
 _TENANT = "local"
 _MANY = 16
 """From so many forks on, writing the memory out once costs less than copying its pages for each."""
-
-
-def _limits(given: Limits, base: SessionLimits) -> SessionLimits | None:
-    """A whole `SessionLimits`, or a mapping with some of the six."""
-    if given is None or isinstance(given, SessionLimits):
-        return given
-    unknown = set(given) - set(SessionLimits.__struct_fields__) if isinstance(given, Mapping) else {type(given).__name__}
-    if unknown:
-        known = ", ".join(SessionLimits.__struct_fields__)
-        raise RequestError("INVALID_ARGUMENT", f"unknown limit {sorted(map(str, unknown))[0]!r}", f"the limits are: {known}")
-    return msgspec.structs.replace(base, **given)
-
-
-def _registry(tools: Mapping[str, Callable[..., Any]] | Registry | None) -> Registry:
-    if isinstance(tools, Registry):
-        return tools
-    registry = Registry()
-    for name, function in (tools or {}).items():
-        registry.register(Capability(name=name, description=(function.__doc__ or "").strip()), function)
-    return registry
 
 
 class Sandbox:
@@ -75,7 +69,7 @@ class Sandbox:
         session_id: str = DEFAULT_SESSION_ID,
         language: str | Language | None = None,
         limits: Limits = None,
-        tools: Mapping[str, Callable[..., Any]] | Registry | None = None,
+        tools: Tools = None,
         files: VfsLimits | None = None,
         metered: bool = False,
         template: str | None = None,
@@ -83,6 +77,8 @@ class Sandbox:
         record: bool = False,
         progress: Progress | None = None,
     ) -> None:
+        check_callable("progress", progress)
+        _check_history(history)
         state = None
         if template is not None:
             from sandbox.templates import templates
@@ -95,9 +91,9 @@ class Sandbox:
         self._session = Session(
             session_id,
             language=chosen if language is None else parse_language(language),
-            limits=_limits(limits, DEFAULT_LIMITS) or DEFAULT_LIMITS,
-            files=files,
-            registry=_registry(tools),
+            limits=limits_of(limits, DEFAULT_LIMITS) or DEFAULT_LIMITS,
+            files=files_of(files),
+            registry=registry_of(tools),
             metered=metered if state is None else state.metered,
             state=state,
         )
@@ -105,6 +101,11 @@ class Sandbox:
     @property
     def id(self) -> str:
         return self._session.id
+
+    @property
+    def language(self) -> Language:
+        """What a program is written in unless a run says otherwise."""
+        return self._session.language
 
     @property
     def files(self) -> Vfs:
@@ -122,7 +123,7 @@ class Sandbox:
         *,
         language: str | Language | None = None,
         inputs: Mapping[str, Any] | None = None,
-        stdin: str = "",
+        stdin: str | bytes = "",
         timeout_ms: int | None = None,
         limits: Limits = None,
         validate_only: bool = False,
@@ -138,27 +139,22 @@ class Sandbox:
         """
         session = self._session
         try:
-            if isinstance(code, bytes):
-                code = text_of(code)
-            if not isinstance(code, str) or not isinstance(stdin, str):
-                raise RequestError("INVALID_ARGUMENT", f"code and stdin must be text, not {type(code).__name__}")
-            if not (inputs is None or isinstance(inputs, Mapping)):
-                raise RequestError(
-                    "INVALID_ARGUMENT", f"inputs must be a mapping of names to values, not {type(inputs).__name__}"
-                )
+            check_callable("on_output", on_output)
+            check_kind("cancel", cancel, Cancel, type(None))
             request = RunRequest(
                 session_id=session.id,
                 language=session.language if language is None else parse_language(language),
-                code=code,
-                inputs=dict(inputs or {}),
+                code=text_of(code),
+                inputs=mapping_of("inputs", inputs),
                 return_snapshot=bool(return_snapshot),
                 validate_only=bool(validate_only),
                 timeout_ms=timeout_ms,
-                limits=_limits(limits, session.limits),
-                stdin=stdin,
+                limits=limits_of(limits, session.limits),
+                stdin=stdin_of(stdin),
                 filename=filename,
-                env=dict(env or {}),
+                env=mapping_of("env", env),
             )
+            _check_history(self.history)
             if return_snapshot and self.history is None:
                 raise RequestError("INVALID_ARGUMENT", "return_snapshot needs a history", "open it with Sandbox(history=…)")
         except RequestError as refused:
@@ -196,17 +192,21 @@ class Sandbox:
 
     def snapshot(self, *, keys: Keys | None = None, tenant: str = _TENANT, label: str = "", policy: str | None = None) -> bytes:
         """Everything this sandbox has, as sealed bytes. Without `keys` they are sealed with this user's own."""
-        from sandbox.sealing import local_keys
         from sandbox.snapshots import Origin, capability_digests, save
 
+        check_kind("tenant", tenant, str)
+        check_kind("label", label, str)
+        check_kind("policy", policy, str, type(None))
         session = self._session
         origin = Origin(session.id, session.limits, capability_digests(session.registry), policy, label)
-        return save(session.freeze(), origin, keys or local_keys(), tenant=tenant)
+        return save(session.freeze(), origin, keys_of(keys), tenant=tenant)
 
     def save(self, label: str = "") -> str:
         """Keep everything this sandbox has in its history, as a child of what was saved before; the new snapshot's id."""
         from sandbox.snapshots import Origin, capability_digests
 
+        check_kind("label", label, str)
+        _check_history(self.history)
         if self.history is None:
             raise RequestError("INVALID_ARGUMENT", "this sandbox has no history", "open it with Sandbox(history=…)")
         session = self._session
@@ -218,24 +218,26 @@ class Sandbox:
     @classmethod
     def restore(
         cls,
-        blob: bytes,
+        blob: Sealed,
         *,
         keys: Keys | None = None,
         tenant: str = _TENANT,
         session_id: str | None = None,
         limits: Limits = None,
-        tools: Mapping[str, Callable[..., Any]] | Registry | None = None,
+        tools: Tools = None,
         files: VfsLimits | None = None,
         strict: bool = False,
         progress: Progress | None = None,
     ) -> Self:
         """A sandbox from a snapshot. The limits and tools given here rule, not those it was taken with; all of those it was
         taken with must be there, and with `strict` no others. Raises `RequestError` with a SNAPSHOT_… code."""
-        from sandbox.sealing import local_keys
         from sandbox.snapshots import check_capabilities, open_snapshot, thaw
 
-        chosen, registry = _limits(limits, DEFAULT_LIMITS) or DEFAULT_LIMITS, _registry(tools)
-        found = open_snapshot(blob, keys or local_keys(), tenant=tenant, memory_mb=chosen.memory_mb, files=files)
+        check_callable("progress", progress)
+        check_kind("tenant", tenant, str)
+        chosen, registry, files = limits_of(limits, DEFAULT_LIMITS) or DEFAULT_LIMITS, registry_of(tools), files_of(files)
+        sealed = sealed_of("a snapshot", blob)
+        found = open_snapshot(sealed, keys_of(keys), tenant=tenant, memory_mb=check(chosen).memory_mb, files=files)
         check_capabilities(found.manifest, registry, strict=strict)
         session = Session(
             session_id or found.manifest.session_id,
@@ -251,25 +253,27 @@ class Sandbox:
     @classmethod
     def resume(
         cls,
-        recording: Recording | bytes,
+        recording: Recording | Sealed,
         *,
         answer: Any = msgspec.UNSET,
         keys: Keys | None = None,
         tenant: str = _TENANT,
         limits: Limits = None,
-        tools: Mapping[str, Callable[..., Any]] | Registry | None = None,
+        tools: Tools = None,
         on_output: OnOutput | None = None,
         progress: Progress | None = None,
     ) -> tuple[Self, RunResult]:
         """Let a run go on that was put away waiting for an approval, here or in another process. The waiting call gets `answer`
         (an exception if it is refused), or is made now, with `tools`. Gives the sandbox it runs in, and the result."""
         from sandbox.recordings import Recording, resume
-        from sandbox.sealing import local_keys
 
-        if isinstance(recording, bytes):
-            recording = Recording.open(recording, keys or local_keys(), tenant=tenant)
-        chosen = _limits(limits, recording.journal.limits)
-        done = resume(recording, answer=answer, registry=_registry(tools), limits=chosen, on_output=on_output)
+        check_callable("on_output", on_output)
+        check_callable("progress", progress)
+        check_kind("tenant", tenant, str)
+        if not isinstance(recording, Recording):
+            recording = Recording.open(sealed_of("a recording", recording), keys_of(keys), tenant=tenant)
+        chosen = limits_of(limits, recording.journal.limits)
+        done = resume(recording, answer=answer, registry=registry_of(tools), limits=chosen, on_output=on_output)
         box = cls._around(done.session, progress)
         box.record, box.recording = True, done.recording
         return box, done.result
@@ -296,8 +300,8 @@ class Sandbox:
         self.close()
 
 
-def text_of(code: bytes) -> str:
-    try:
-        return code.decode()
-    except UnicodeDecodeError as error:
-        raise RequestError("INVALID_ARGUMENT", f"the code is not valid UTF-8 at byte {error.start}") from None
+def _check_history(history: object) -> None:
+    if history is not None:
+        from sandbox.history import History
+
+        check_kind("history", history, History)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import sys
 from types import ModuleType
@@ -30,8 +31,10 @@ _STATUS_EXIT = {
 _LANGUAGE_OF_SUFFIX = {
     ".py": "python",
     ".js": "javascript",
+    ".cjs": "javascript",
     ".mjs": "javascript",
     ".ts": "typescript",
+    ".cts": "typescript",
     ".mts": "typescript",
     ".sh": "shell",
     ".bash": "shell",
@@ -43,6 +46,7 @@ _LATE = {
     "hook": ("hatchway.hooks_command", "show step by step what a hook would do"),
     "audit": ("hatchway.audit_command", "verify or export the audit log"),
     "secrets": ("hatchway.secrets_command", "rotate the keys of tenants' secrets"),
+    "tokens": ("hatchway.tokens_command", "make a token while the gateway is stopped"),
     "mcp": ("hatchway.mcp_command", "serve a gateway to agents over MCP"),
     "remote": ("hatchway.remote_command", "use a gateway: run programs, files, forks, snapshots, approvals"),
 }
@@ -121,13 +125,19 @@ def _add_run(commands: Any) -> None:
         description="Run a file, or code given with -c, in a fresh sandbox. Standard input goes to the program.",
         epilog="examples:\n  hatchway run -c 'import pandas as pd; print(pd.Series([1,2,3]).sum())'\n"
         "  hatchway run -c 'echo hi | tr a-z A-Z' --language shell\n  hatchway run app.ts --file data.json --timeout-ms 10000\n"
-        "  hatchway run -c 'x * 2' --input x=21 --json\n"
+        "  hatchway run -c 'x * 2' --input x=21 --json\n  hatchway run app.py --timeout-ms 10000 -- --verbose data.csv\n"
         "  hatchway run app.py --policy acme.hatch --fact tenant=acme --fact session.role=lead\n"
         "under a policy a gateway's rules hold: whether the program may run and with which limits, which tools it may call\n"
         "(tools.fetch_json, …), where it may connect, which files --file and --get may copy, what hooks do; refused: status 126",
     )
     run.add_argument(
         "path", nargs="?", metavar="FILE", help="the program; its ending tells the language; - reads it from standard input"
+    )
+    run.add_argument(
+        "arguments",
+        nargs="*",
+        metavar="ARGUMENT",
+        help="what the program finds in sys.argv, process.argv or $1 …; -- begins them too",
     )
     run.add_argument("-c", "--code", metavar="CODE", help="the program itself")
     run.add_argument("-l", "--language", metavar="L", help="python (default), javascript, typescript or shell")
@@ -182,8 +192,12 @@ def _add_images(commands: Any) -> None:
 def main(arguments: list[str] | None = None) -> int:
     from sandbox.errors import RequestError, SandboxError
 
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        return dispatch(sys.argv[1:] if arguments is None else arguments)
+        status = dispatch(sys.argv[1:] if arguments is None else arguments)
+        sys.stdout.flush()
+        return status
     except RequestError as error:
         complain(str(error), error.error.hint)
         return 2
@@ -196,10 +210,22 @@ def main(arguments: list[str] | None = None) -> int:
         complain(f"this command needs the package {missing.name}", "pip install 'hatchway[gateway]'")
         return 2
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more when it ends
+        _silence()
         return 141
+    except OSError as error:
+        _silence()
+        complain(f"{error.filename}: {error.strerror}" if error.filename else f"cannot read or write: {error.strerror or error}")
+        return 1
     except KeyboardInterrupt:
         return 130
+
+
+def _silence() -> None:
+    """If nothing more can be written, let it go to nowhere: the interpreter flushes once more when it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def dispatch(words: list[str]) -> int:
@@ -217,7 +243,10 @@ def dispatch(words: list[str]) -> int:
         options = late_parser(module).parse_args(words)
         return int(module.run(options))
     parser = build_parser()
-    options = parser.parse_args(words)
+    own, after = split_arguments(words)
+    options = parser.parse_args(own)
+    if after is not None:
+        options.arguments = [*options.arguments, *after]
     if options.version:
         from hatchway import __version__
 
@@ -227,6 +256,14 @@ def dispatch(words: list[str]) -> int:
         parser.print_help()
         return 0
     return int(globals()[f"run_{options.function}"](options))
+
+
+def split_arguments(words: list[str]) -> tuple[list[str], list[str] | None]:
+    """The command's own words, and of `run` those behind `--`, which are the program's."""
+    if words[:1] != ["run"] or "--" not in words:
+        return words, None
+    place = words.index("--")
+    return words[:place], words[place + 1 :]
 
 
 def run_run(options: argparse.Namespace) -> int:

@@ -28,15 +28,18 @@ from hatchway.asking import (
     Event,
     FileInfo,
     Items,
+    Matches,
+    Names,
     Refused,
     RunInfo,
+    SearchInfo,
     SessionInfo,
     SnapshotInfo,
     Unreachable,
     Watch,
 )
 from hatchway.verbs import RunOptions, SessionOptions
-from sandbox.wire import RunResult
+from sandbox.wire import Language, RunResult
 
 OnOutput = Callable[[int, bytes], None]
 """Told 0 for standard output or 1 for standard error, and what was written, as `Sandbox.run` tells it."""
@@ -113,8 +116,24 @@ class Client:
         """Run a program in a session of its own that is gone afterwards."""
         return asking.result_of(self.ask(verbs.run_once(code, options)))
 
-    def approvals(self, *, pending: bool = True) -> Iterator[ApprovalInfo]:
-        return self.pages("/v1/approvals", {"pending": "true"} if pending else {}, ApprovalInfo)
+    def runs(self, session_id: str | None = None) -> Iterator[RunInfo]:
+        """The newest first."""
+        return self.pages("/v1/runs", verbs.of_session(session_id), RunInfo)
+
+    def get_run(self, run_id: str) -> RunInfo:
+        """A run as it is now: whether it waits, and what came of it."""
+        found: RunInfo = self.ask(verbs.get_run(run_id))
+        return found
+
+    def snapshots(self, session_id: str | None = None) -> Iterator[SnapshotInfo]:
+        """The newest first."""
+        return self.pages("/v1/snapshots", verbs.of_session(session_id), SnapshotInfo)
+
+    def approvals(self, *, pending: bool = True, run_id: str | None = None) -> Iterator[ApprovalInfo]:
+        """All of them, or those that a run asked for."""
+        for one in self.pages("/v1/approvals", {"pending": "true"} if pending else {}, ApprovalInfo):
+            if run_id is None or one.run_id == run_id:
+                yield one
 
     def decide(self, approval_id: str, decision: str, reason: str = "") -> ApprovalInfo:
         """approve, approve_always, reject, reject_always or cancel."""
@@ -164,10 +183,20 @@ class RemoteFiles:
         return found
 
     def list(self, path: str = "/") -> list[FileInfo]:
-        return list(self._client.pages(verbs.files_of(self._session_id), {"path": path, "limit": "200"}, FileInfo))
+        return list(self._client.pages(verbs.files_of(self._session_id), verbs.directory(path), FileInfo))
 
     def delete(self, path: str, *, recursive: bool = False) -> None:
         self._client.ask(verbs.delete_file(self._session_id, path, recursive))
+
+    def grep(self, text: str, path: str | None = None) -> Matches:
+        """Lines that hold a text. `path` is a part of the paths to look at."""
+        found: Matches = self._client.ask(verbs.grep_files(self._session_id, text, path))
+        return found
+
+    def search(self, pattern: str, path: str | None = None) -> SearchInfo:
+        """Lines that match a regular expression (RE2), and whether all files were looked at."""
+        found: SearchInfo = self._client.ask(verbs.search_files(self._session_id, pattern, path))
+        return found
 
     def read_file(self, path: str) -> bytes:
         return self.read(path)
@@ -175,7 +204,7 @@ class RemoteFiles:
     def write_file(self, path: str, data: bytes) -> None:
         self.write(path, data)
 
-    def list_dir(self, path: str = "") -> list[str]:  # type: ignore[valid-type]
+    def list_dir(self, path: str = "") -> Names:
         return [one.name for one in self.list(path or "/")]
 
     def mkdir(self, path: str) -> None:
@@ -207,6 +236,11 @@ class RemoteSandbox:
     @property
     def id(self) -> str:
         return self.info.id
+
+    @property
+    def language(self) -> Language:
+        """What programs are written in here, unless a run says otherwise."""
+        return Language(self.info.language)
 
     def run(self, code: str, *, on_output: OnOutput | None = None, **options: Unpack[RunOptions]) -> RunResult:
         """Run a program. `on_output` is told what it prints while it runs."""

@@ -47,7 +47,8 @@ _SESSION: Final = "local"
 _NOBODY: Final = "a local run has nobody to ask: run it through a gateway (hatchway remote run)"
 
 
-def run(options: argparse.Namespace, body: RunBody, limits: dict[str, int]) -> RunResult:
+def run(options: argparse.Namespace, body: RunBody, limits: dict[str, int]) -> tuple[RunResult, bool]:
+    """The result, and whether all files were copied that were asked for."""
     for name in ("template", "metered"):
         if getattr(options, name):
             raise RequestError("INVALID_ARGUMENT", f"--{name} does not go together with --policy")
@@ -60,10 +61,10 @@ def run(options: argparse.Namespace, body: RunBody, limits: dict[str, int]) -> R
     except ConfigurationError as error:
         raise RequestError("INVALID_ARGUMENT", str(error), f"hatchway policy check {options.policy}") from None
     except GatewayError as refused:
-        return failure(refused.error)
+        return failure(refused.error), True
 
 
-async def _run(options: argparse.Namespace, body: RunBody, limits: dict[str, int]) -> RunResult:
+async def _run(options: argparse.Namespace, body: RunBody, limits: dict[str, int]) -> tuple[RunResult, bool]:
     facts = dict(parse_pair("--fact", pair, "--fact tenant=acme") for pair in options.fact)
     if not facts.get("tenant", TENANT):
         raise RequestError("INVALID_ARGUMENT", "--fact tenant= names nobody", "for example --fact tenant=acme")
@@ -80,10 +81,9 @@ async def _run(options: argparse.Namespace, body: RunBody, limits: dict[str, int
             host, _, guest = pair.partition(":")
             await service.workspace.write(principal, _SESSION, guest or Path(host).name, _read(Path(host)))
         result = await _watch(service, principal, body, live=not options.json)
-        for pair in options.get:
-            await _get(service, principal, pair)
+        copied = [await _get(service, principal, pair) for pair in options.get]
         await service.sessions.delete(principal, _SESSION)
-        return result
+        return result, all(copied)
 
 
 @asynccontextmanager
@@ -143,7 +143,7 @@ def _read(host: Path) -> bytes:
         raise RequestError("INVALID_ARGUMENT", f"cannot copy {host} into the sandbox: {error.strerror}") from None
 
 
-async def _get(service: Service, principal: Principal, pair: str) -> None:
+async def _get(service: Service, principal: Principal, pair: str) -> bool:
     guest, _, host = pair.partition(":")
     try:
         _, data = await service.workspace.read_bytes(principal, _SESSION, guest)
@@ -152,3 +152,6 @@ async def _get(service: Service, principal: Principal, pair: str) -> None:
         complain(f"cannot copy {guest} out of the sandbox: {refused}", refused.error.hint)
     except OSError as error:
         complain(f"cannot copy {guest} out of the sandbox: {error}")
+    else:
+        return True
+    return False

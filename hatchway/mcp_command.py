@@ -1,7 +1,9 @@
 """`hatchway mcp`: a gateway as an MCP server, for agents.
 
 Rules: every tool is one verb of the gateway, under the token's tenant and policy; nothing is possible here that the API does not
-allow. A refusal is the tool's error with the contract's code. Imports happen inside of functions: every command reads this file.
+allow. A refusal is the tool's error with the contract's code; an argument that a tool does not have is refused. Standard error is
+silent unless something is wrong with the server itself, or --verbose was given. Imports happen inside of functions: every command
+reads this file.
 """
 
 from __future__ import annotations
@@ -16,12 +18,16 @@ from hatchway.parsers import add_parser
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
+    from mcp.server.mcpserver.tools import Tool
 
+    from hatchway.asking import RunInfo
     from hatchway.async_client import AsyncClient, AsyncRemoteSandbox
+    from hatchway.verbs import RunOptions
 
 _INSTRUCTIONS = (
     "Run Python, JavaScript, TypeScript and shell in sandboxes that keep their state. Make a session once, run programs in it; "
-    "files are under /workspace. Fork a session to try something without losing what you have; save a snapshot to return to it."
+    "files are under /workspace. Fork a session to try something without losing what you have; save a snapshot to return to it. "
+    "A run whose status is waiting_for_approval waits for a person: tell them the approval's id, and look at the run later."
 )
 
 
@@ -37,12 +43,13 @@ def add_command(commands: Any) -> None:
     mcp.add_argument("--url", metavar="URL", help="the gateway (default HATCHWAY_URL, or http://127.0.0.1:8484)")
     mcp.add_argument("--token", metavar="TOKEN", help="an API token (default HATCHWAY_TOKEN, which others cannot see)")
     mcp.add_argument("--http", type=int, metavar="PORT", help="serve streamable HTTP on this port of localhost instead of stdio")
+    mcp.add_argument("--verbose", action="store_true", help="write a line to standard error for every request")
 
 
 def run(options: argparse.Namespace) -> int:
     from hatchway.async_client import AsyncClient
 
-    server = build(AsyncClient(options.url, options.token))
+    server = build(AsyncClient(options.url, options.token), verbose=options.verbose)
     if options.http is None:
         server.run("stdio")
     else:
@@ -50,15 +57,15 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def build(client: AsyncClient) -> MCPServer[Any]:
+def build(client: AsyncClient, *, verbose: bool = False) -> MCPServer[Any]:
     """The server, with the gateway's verbs as tools."""
     from mcp.server import MCPServer
 
-    server: MCPServer[Any] = MCPServer("hatchway", instructions=_INSTRUCTIONS)
     tools = Tools(client)
-    for function in (
+    functions = (
         tools.create_session,
         tools.run_code,
+        tools.get_run,
         tools.read_file,
         tools.write_file,
         tools.list_files,
@@ -66,9 +73,25 @@ def build(client: AsyncClient) -> MCPServer[Any]:
         tools.save_snapshot,
         tools.restore_snapshot,
         tools.delete_session,
-    ):
-        server.add_tool(_told(function))
-    return server
+    )
+    return MCPServer(
+        "hatchway",
+        instructions=_INSTRUCTIONS,
+        tools=[_strict(_told(function)) for function in functions],
+        log_level="INFO" if verbose else "WARNING",
+    )
+
+
+def _strict(function: Callable[..., Awaitable[Any]]) -> Tool:
+    """The tool, which refuses arguments it does not have: an agent that is not told believes that they were heeded."""
+    from mcp.server.mcpserver.tools import Tool
+
+    tool = Tool.from_function(function)
+    arguments = tool.fn_metadata.arg_model
+    arguments.model_config["extra"] = "forbid"
+    arguments.model_rebuild(force=True)
+    tool.parameters = arguments.model_json_schema(by_alias=True)
+    return tool
 
 
 def _told(function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
@@ -100,22 +123,46 @@ class Tools:
         return await self._client.session(session_id)
 
     async def create_session(
-        self, language: str = "python", template: str | None = None, durable: bool = False
+        self,
+        language: str = "python",
+        template: str | None = None,
+        durable: bool = False,
+        session_id: str | None = None,
     ) -> dict[str, Any]:
-        """Make a session. Variables, functions and files stay in it from run to run. Answers its id."""
-        made = await self._client.sandbox(language=language, template=template, durable=durable)
+        """Make a session. Variables, functions and files stay in it from run to run. Answers its id, which is session_id if you
+        give one that is free."""
+        made = await self._client.sandbox(id=session_id, language=language, template=template, durable=durable)
         return {"session_id": made.id, "language": language}
 
     async def run_code(
         self, code: str, session_id: str | None = None, language: str | None = None, timeout_ms: int | None = None
     ) -> dict[str, Any]:
         """Run a program (python, javascript, typescript or shell). Without session_id it runs in a session of its own that is
-        gone afterwards. The value of the last expression is the result; what it printed is stdout."""
+        gone afterwards. The value of the last expression is the result; what it printed is stdout. If the status is
+        waiting_for_approval, a person must decide one of the approvals named; get_run shows what came of it."""
+        from hatchway import verbs
+
+        asked: RunOptions = {"language": language, "timeout_ms": timeout_ms}
         if session_id is None:
-            done = await self._client.run(code, language=language, timeout_ms=timeout_ms)
-        else:
-            done = await (await self._session(session_id)).run(code, language=language, timeout_ms=timeout_ms)
-        told: dict[str, Any] = {"status": done.status.value, "result": done.result, "stdout": done.stdout, "stderr": done.stderr}
+            return await self._shown(await self._client.ask(verbs.run_once(code, asked)))
+        return await self._shown(await self._client.ask(verbs.run_in(session_id, code, asked)))
+
+    async def get_run(self, run_id: str) -> dict[str, Any]:
+        """Look at a run: whether it waits for an approval, is under way or is finished, and what came of it."""
+        return await self._shown(await self._client.get_run(run_id))
+
+    async def _shown(self, run: RunInfo) -> dict[str, Any]:
+        told: dict[str, Any] = {"run_id": run.id, "state": run.state}
+        if run.state == "waiting":
+            found = self._client.approvals(run_id=run.id)
+            told["approvals"] = [
+                {"approval_id": one.id, "call": one.capability, "arguments": one.arguments, "approver": one.approver}
+                async for one in found
+            ]
+        done = run.result
+        if done is None:
+            return told
+        told |= {"status": done.status.value, "result": done.result, "stdout": done.stdout, "stderr": done.stderr}
         if done.error is not None:
             told["error"] = {"code": done.error.code, "message": done.error.message, "hint": done.error.hint}
         if done.displays:

@@ -14,10 +14,12 @@ from typing import Any
 
 import msgspec
 
-from hatchway.box import Sandbox, text_of
+from hatchway import program_arguments
+from hatchway.arguments import text_of
+from hatchway.box import Sandbox
 from hatchway.cli import _LANGUAGE_OF_SUFFIX, _STATUS_EXIT, complain, paint, show_progress
 from sandbox.errors import RequestError
-from sandbox.session import parse_language
+from sandbox.session import failure, parse_language
 from sandbox.vfs import VfsError
 from sandbox.wire import DEFAULT_LIMITS, RunResult
 
@@ -31,33 +33,53 @@ _SUFFIX_OF_MIME = {
 
 
 def run(options: argparse.Namespace) -> int:
+    try:
+        result, copied = _run(options)
+    except RequestError as refused:
+        if not options.json:
+            raise
+        say(msgspec.json.encode(failure(refused.error)).decode())
+        return 2
+    if options.json:
+        say(msgspec.json.encode(result).decode())
+    else:
+        _show(result, options)
+    saved = not options.displays or _save_displays(result, Path(options.displays))
+    return exit_status(result) or int(not (copied and saved))
+
+
+def exit_status(result: RunResult) -> int:
+    """The program's own, or what tells how it was ended."""
+    return _STATUS_EXIT.get(result.status.value, result.exit_code) if result.error else result.exit_code
+
+
+def _run(options: argparse.Namespace) -> tuple[RunResult, bool]:
+    """The result, and whether all files were copied that were asked for."""
+    if options.path is None and options.code is None and options.arguments:
+        options.path = options.arguments.pop(0)
     code, told, filename = read_program(options)
     language = None if options.template and options.path is None and not options.language else told
     limits = _limits(options)
     if options.fact and not options.policy:
         raise RequestError("INVALID_ARGUMENT", "--fact is told to a policy, and there is none", "add --policy FILE")
-    if options.policy:
-        result = _run_governed(options, code, told, filename, limits)
-    else:
-        result = _run_freely(options, code, language, filename, limits)
     if options.displays:
-        _save_displays(result, Path(options.displays))
-    if options.json:
-        print(msgspec.json.encode(result).decode())
-    else:
-        _show(result, options)
-    return _STATUS_EXIT.get(result.status.value, result.exit_code) if result.error else result.exit_code
+        _make_folder(Path(options.displays))
+    if options.policy:
+        return _run_governed(options, code, told, filename, limits)
+    return _run_freely(options, code, language, filename, limits)
 
 
 def _run_freely(
     options: argparse.Namespace, code: str | bytes, language: str | None, filename: str | None, limits: dict[str, int]
-) -> RunResult:
+) -> tuple[RunResult, bool]:
     with Sandbox(
         language=language, limits=limits, metered=options.metered, template=options.template, progress=show_progress
     ) as box:
         for pair in options.file:
             host, _, guest = pair.partition(":")
             _put(box, Path(host), guest or Path(host).name)
+        if options.arguments and not options.check:
+            program_arguments.give(box, box.language, filename or ("-" if options.path else "-c"), options.arguments)
         result = box.run(
             code,
             inputs=dict(parse_input(pair) for pair in options.input),
@@ -66,30 +88,39 @@ def _run_freely(
             filename=filename,
             on_output=None if options.json else write_output,
         )
-        _get_files(box, options.get)
-        return result
+        return result, _get_files(box, options.get)
 
 
 def _run_governed(
     options: argparse.Namespace, code: str | bytes, language: str, filename: str | None, limits: dict[str, int]
-) -> RunResult:
+) -> tuple[RunResult, bool]:
     from gateway.runs import RunBody
     from hatchway import governed
 
+    if options.arguments:
+        raise RequestError("INVALID_ARGUMENT", "arguments of the program do not go together with --policy", "use --input")
     body = RunBody(
-        code=text_of(code) if isinstance(code, bytes) else code,
+        code=text_of(code),
         language=parse_language(language),
         inputs=dict(parse_input(pair) for pair in options.input),
-        stdin=_stdin(options),
+        stdin=read_stdin(options),
         validate_only=options.check,
         filename=filename,
     )
     return governed.run(options, body, limits)
 
 
-def _stdin(options: argparse.Namespace) -> str:
+def _stdin(options: argparse.Namespace) -> bytes:
     """What the program reads: ours, unless a person types there or the program itself came from it."""
-    return "" if options.path == "-" or sys.stdin is None or sys.stdin.isatty() else sys.stdin.read()
+    return b"" if options.path == "-" or sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read()
+
+
+def read_stdin(options: argparse.Namespace) -> str:
+    """The same for a gateway, whose requests are text."""
+    try:
+        return _stdin(options).decode()
+    except UnicodeDecodeError as error:
+        raise RequestError("INVALID_ARGUMENT", f"standard input is not valid UTF-8 at byte {error.start}", "use --file") from None
 
 
 def read_program(options: argparse.Namespace) -> tuple[str | bytes, str, str | None]:
@@ -101,6 +132,8 @@ def read_program(options: argparse.Namespace) -> tuple[str | bytes, str, str | N
     if options.path == "-":
         return sys.stdin.buffer.read(), options.language or "python", None
     path = Path(options.path)
+    if path.is_dir():
+        raise RequestError("INVALID_ARGUMENT", f"{options.path} is a directory", "give the file of a program")
     language = options.language or _LANGUAGE_OF_SUFFIX.get(path.suffix)
     if language is None:
         raise RequestError("INVALID_ARGUMENT", f"cannot tell the language of {path.name!r}", "add --language")
@@ -152,13 +185,17 @@ def _put(box: Sandbox, host: Path, guest: str) -> None:
         raise RequestError("INVALID_ARGUMENT", f"cannot write {guest} in the sandbox: {error}") from None
 
 
-def _get_files(box: Sandbox, pairs: list[str]) -> None:
+def _get_files(box: Sandbox, pairs: list[str]) -> bool:
+    """Were all of them there, and could be written?"""
+    complete = True
     for pair in pairs:
         guest, _, host = pair.partition(":")
         try:
             Path(host or Path(guest).name).write_bytes(box.files.read_file(guest))
         except (OSError, VfsError) as error:
             complain(f"cannot copy {guest} out of the sandbox: {error}")
+            complete = False
+    return complete
 
 
 def write_output(stream: int, data: bytes) -> None:
@@ -167,8 +204,30 @@ def write_output(stream: int, data: bytes) -> None:
     target.flush()
 
 
-def _save_displays(result: RunResult, folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
+def say(text: str) -> None:
+    """A line on stdout, in UTF-8 like the programs' own output, whatever the terminal's encoding."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write((text + "\n").encode("utf-8", "backslashreplace"))
+    sys.stdout.buffer.flush()
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RequestError("INVALID_ARGUMENT", f"displays cannot be saved in {folder}: {error.strerror}") from None
+
+
+def _save_displays(result: RunResult, folder: Path) -> bool:
+    try:
+        _write_displays(result, folder)
+    except OSError as error:
+        complain(f"displays cannot be saved in {folder}: {error.strerror}")
+        return False
+    return True
+
+
+def _write_displays(result: RunResult, folder: Path) -> None:
     for number, display in enumerate(result.displays, 1):
         suffix = _SUFFIX_OF_MIME.get(display.mime, ".txt")
         data = base64.b64decode(display.data) if display.mime in ("image/png", "image/jpeg") else display.data.encode()
@@ -179,7 +238,7 @@ def show_result(result: RunResult) -> None:
     """The result on stdout; what went wrong, where and what would help, on stderr."""
     if result.result is not None:
         text = result.result if isinstance(result.result, str) else msgspec.json.encode(result.result).decode()
-        print(text)
+        say(text)
     for diagnostic in result.diagnostics:
         colour = {"error": "red", "warning": "yellow"}.get(diagnostic.severity.value, "dim")
         place = f" (line {diagnostic.span.line}, column {diagnostic.span.column})" if diagnostic.span else ""

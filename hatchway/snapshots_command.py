@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from hatchway.box import Sandbox
     from sandbox.history import History
     from sandbox.recordings import Recording
-    from sandbox.snapshots import Manifest, Snapshot
+    from sandbox.snapshots import Snapshot
 
 
 def add_command(commands: Any) -> None:
@@ -89,6 +88,23 @@ def _read(path: Path) -> bytes:
         raise RequestError("INVALID_ARGUMENT", f"cannot read {path}: {error.strerror}") from None
 
 
+def _write(path: Path, blob: bytes) -> None:
+    from sandbox.errors import RequestError
+
+    try:
+        path.write_bytes(blob)
+    except OSError as error:
+        raise RequestError("INVALID_ARGUMENT", f"cannot write {path}: {error.strerror}") from None
+
+
+def _check_place(output: str | None) -> None:
+    """Before a program runs: what it leaves could be written there."""
+    from sandbox.errors import RequestError
+
+    if output is not None and not (Path(output).parent.is_dir() and not Path(output).is_dir()):
+        raise RequestError("INVALID_ARGUMENT", f"cannot write {output}: there is no such folder, or it is one itself")
+
+
 def _find(name: str) -> Snapshot:
     """A snapshot from a file or from the history."""
     from sandbox.limits import MOST
@@ -132,6 +148,7 @@ def _run_program(box: Sandbox, options: argparse.Namespace) -> bool:
 def run_save(options: argparse.Namespace) -> int:
     from hatchway.cli import complain
 
+    _check_place(options.output)
     box, parent = _start(options, record=False)
     with box:
         if not _run_program(box, options):
@@ -139,7 +156,7 @@ def run_save(options: argparse.Namespace) -> int:
             return 1
         if options.output:
             blob = box.snapshot(label=options.label)
-            Path(options.output).write_bytes(blob)
+            _write(Path(options.output), blob)
             print(f"{options.output}: {len(blob) / 1e3:.0f} kB", file=sys.stderr)
             return 0
         from sandbox.snapshots import Origin
@@ -155,6 +172,7 @@ def run_record(options: argparse.Namespace) -> int:
     from hatchway.cli import complain
     from sandbox.sealing import local_keys
 
+    _check_place(options.output)
     box, _ = _start(options, record=True)
     with box:
         _run_program(box, options)
@@ -162,7 +180,7 @@ def run_record(options: argparse.Namespace) -> int:
             complain("there is nothing to record", "give a FILE or -c CODE")
             return 2
         blob = box.recording.seal(local_keys())
-    Path(options.output).write_bytes(blob)
+    _write(Path(options.output), blob)
     print(f"{options.output}: {len(box.recording.journal.events)} entries, {len(blob) / 1e3:.0f} kB", file=sys.stderr)
     return 0
 
@@ -225,6 +243,8 @@ def run_diff(options: argparse.Namespace) -> int:
 def run_log(options: argparse.Namespace) -> int:
     import msgspec
 
+    from hatchway.inspecting import age, size
+
     entries = _history().log()
     if options.json:
         print(msgspec.json.encode([dataclasses.asdict(entry) for entry in entries]).decode())
@@ -235,8 +255,8 @@ def run_log(options: argparse.Namespace) -> int:
         facts = (
             entry.id[:12],
             f"{parent:12}",
-            f"{_age(entry.created_at):>8}",
-            f"{_size(entry.own_bytes):>9}",
+            f"{age(entry.created_at):>8}",
+            f"{size(entry.own_bytes):>9}",
             entry.language.value,
         )
         print("  ".join(facts) + label)
@@ -250,8 +270,10 @@ def run_rm(options: argparse.Namespace) -> int:
 
 
 def run_gc(options: argparse.Namespace) -> int:
+    from hatchway.inspecting import size
+
     count, freed = _history().collect()
-    print(f"deleted {count} pages and chunks, {_size(freed)}")
+    print(f"deleted {count} pages and chunks, {size(freed)}")
     return 0
 
 
@@ -263,111 +285,15 @@ def run_rotate_keys(options: argparse.Namespace) -> int:
 
 
 def run_inspect(options: argparse.Namespace) -> int:
+    from hatchway import inspecting
     from sandbox.sealing import purpose_of
 
     path = Path(options.snapshot)
-    if path.is_file():
-        blob = _read(path)
-        if purpose_of(blob) == "recording":
-            return _inspect_recording(options.snapshot, options.json)
-        facts = _facts_of_file(blob)
+    if not path.is_file():
+        facts = inspecting.facts_of_saved(_history(), options.snapshot)
+    elif purpose_of(blob := _read(path)) == "recording":
+        facts = inspecting.facts_of_recording(_open_recording(options.snapshot))
     else:
-        history = _history()
-        snapshot_id = history.find(options.snapshot)
-        facts = _facts(history.manifest(snapshot_id), snapshot_id)
-        facts["ancestry"] = history.ancestry(snapshot_id)[1:]
-    return _print(facts, options.json)
-
-
-def _facts_of_file(blob: bytes) -> dict[str, Any]:
-    """The facts in a sealed file. Nothing of it is unpacked, so that a snapshot of other images can be looked at too."""
-    from sandbox.sealing import local_keys, open_seal
-    from sandbox.snapshots import PURPOSE, Pack, decode_manifest, decode_record, id_of
-
-    body = decode_record(open_seal(blob, local_keys(), purpose=PURPOSE), Pack, "snapshot")
-    facts = _facts(decode_manifest(body.manifest), id_of(body.manifest))
-    facts["size"] = {"sealed": len(blob), "manifest": len(body.manifest), "pages and files, compressed": sum(map(len, body.data))}
-    facts["difference to"] = body.base.hex() if body.base else None
-    return facts
-
-
-def _facts(manifest: Manifest, snapshot_id: str) -> dict[str, Any]:
-    import msgspec
-
-    from sandbox.filetrees import FileRecord
-
-    files = [record for record in manifest.files.nodes if isinstance(record, FileRecord)]
-    guests = {
-        name: {
-            "pages": len(guest.pages) // 4,
-            "memory bytes": guest.memory_bytes,
-            "open files": sum(1 for one in guest.descriptors if one.ino and one.preopen is None),
-            "wasm": guest.wasm.hex(),
-            "image": guest.image.hex(),
-        }
-        for name, guest in manifest.guests.items()
-    }
-    return {
-        "id": snapshot_id,
-        "format": f"{manifest.format} version {manifest.version}",
-        "label": manifest.label,
-        "session": manifest.session_id,
-        "language": manifest.language.value,
-        "created": time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(manifest.created_at / 1000)),
-        "age": _age(manifest.created_at),
-        "parent": manifest.parent.hex() if manifest.parent else None,
-        "policy": manifest.policy,
-        "capabilities": sorted(manifest.capabilities),
-        "limits": msgspec.to_builtins(manifest.limits),
-        "files": {"count": len(files), "bytes": sum(record.size for record in files)},
-        "guests": guests,
-    }
-
-
-def _inspect_recording(path: str, as_json: bool) -> int:
-    recording = _open_recording(path)
-    journal, ending = recording.journal, recording.ending
-    facts = {
-        "format": "hatchway-recording",
-        "language": journal.language.value,
-        "status": ending.status.value,
-        "entries": len(journal.events),
-        "waiting for": journal.pending[1:].decode("utf-8", "replace") if journal.pending else None,
-        "calls": {
-            str(n): f"{asked['name']}({asked['args']}, {asked['kwargs']}) -> {reply}"
-            for n, (asked, reply) in recording.calls().items()
-        },
-        "memory": ending.memory.hex(),
-        "files": ending.files.hex(),
-        "stdout bytes": len(ending.stdout),
-    }
-    return _print(facts, as_json)
-
-
-def _print(facts: dict[str, Any], as_json: bool) -> int:
-    import msgspec
-
-    if as_json:
-        print(msgspec.json.encode(facts).decode())
-        return 0
-    for name, value in facts.items():
-        if isinstance(value, dict):
-            print(f"{name}:")
-            for key, item in value.items():
-                shown = ", ".join(f"{k} {v}" for k, v in item.items()) if isinstance(item, dict) else item
-                print(f"  {key:28} {shown}")
-        elif value not in (None, "", []):
-            print(f"{name:14} {', '.join(value) if isinstance(value, list) else value}")
+        facts = inspecting.facts_of_file(blob)
+    inspecting.show(facts, options.json)
     return 0
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{count / 1e3:.0f} kB"
-
-
-def _age(created_at_ms: int) -> str:
-    seconds = max(0, int(time.time() - created_at_ms / 1000))
-    for name, size in (("d", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds // size} {name}"
-    return f"{seconds} s"

@@ -7,9 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, TypedDict
-from urllib.parse import quote
 
-from hatchway.asking import ApprovalInfo, Ask, FileInfo, Items, RetentionInfo, RunInfo, SessionInfo, SnapshotInfo
+from hatchway import targets
+from hatchway.asking import (
+    ApprovalInfo,
+    Ask,
+    FileInfo,
+    Items,
+    MatchInfo,
+    RetentionInfo,
+    RunInfo,
+    SearchInfo,
+    SessionInfo,
+    SnapshotInfo,
+)
 from sandbox.session import parse_language
 from sandbox.wire import Language, SessionLimits
 
@@ -42,17 +53,12 @@ class SessionOptions(TypedDict, total=False):
     facts: Mapping[str, Any] | None
 
 
-def _part(text: str) -> str:
-    return quote(text, safe="")
-
-
 def _session(session_id: str, rest: str = "") -> str:
-    return f"/v1/sessions/{_part(session_id)}{rest}"
+    return f"/v1/sessions/{targets.segment(session_id)}{rest}"
 
 
 def _file(session_id: str, path: str) -> str:
-    inner = path.removeprefix("/workspace").strip("/")
-    return _session(session_id, "/files/" + quote(inner, safe="/"))
+    return _session(session_id, "/files" + targets.segments(path))
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,12 +103,17 @@ def stream_in(session_id: str, code: str, options: RunOptions) -> Ask:
 
 
 def get_run(run_id: str) -> Ask:
-    return Ask("GET", f"/v1/runs/{_part(run_id)}", kind=RunInfo)
+    return Ask("GET", f"/v1/runs/{targets.segment(run_id)}", kind=RunInfo)
+
+
+def of_session(session_id: str | None) -> dict[str, str]:
+    """Which runs or snapshots of the tenant are listed: a session's, or all."""
+    return {} if session_id is None else {"session_id": session_id}
 
 
 def decide(approval_id: str, decision: str, reason: str) -> Ask:
     body = {"decision": decision, "reason": reason}
-    return Ask("POST", f"/v1/approvals/{_part(approval_id)}/decide", json=body, kind=ApprovalInfo)
+    return Ask("POST", f"/v1/approvals/{targets.segment(approval_id)}/decide", json=body, kind=ApprovalInfo)
 
 
 def fork(session_id: str, count: int) -> Ask:
@@ -114,7 +125,7 @@ def save(session_id: str, label: str, template: bool) -> Ask:
 
 
 def carry_away(snapshot_id: str) -> Ask:
-    return Ask("GET", f"/v1/snapshots/{_part(snapshot_id)}/content")
+    return Ask("GET", f"/v1/snapshots/{targets.segment(snapshot_id)}/content")
 
 
 def bring_in(blob: bytes) -> Ask:
@@ -122,25 +133,42 @@ def bring_in(blob: bytes) -> Ask:
 
 
 def forget_snapshot(snapshot_id: str) -> Ask:
-    return Ask("DELETE", f"/v1/snapshots/{_part(snapshot_id)}")
+    return Ask("DELETE", f"/v1/snapshots/{targets.segment(snapshot_id)}")
 
 
 def restore(snapshot_id: str, session_id: str | None) -> Ask:
     body = {"session_id": session_id}
-    return Ask("POST", f"/v1/snapshots/{_part(snapshot_id)}/restore", json=body, kind=SessionInfo)
+    return Ask("POST", f"/v1/snapshots/{targets.segment(snapshot_id)}/restore", json=body, kind=SessionInfo)
 
 
 def secrets_of(session_id: str | None) -> str:
     """Where secrets are: a session's, or the tenant's."""
-    return _session(session_id, "/secrets") if session_id else "/v1/secrets"
+    return "/v1/secrets" if session_id is None else _session(session_id, "/secrets")
 
 
 def set_secret(session_id: str | None, name: str, value: str) -> Ask:
-    return Ask("PUT", f"{secrets_of(session_id)}/{_part(name)}", json={"value": value})
+    return Ask("PUT", f"{secrets_of(session_id)}/{targets.name(name)}", json={"value": value})
 
 
 def delete_secret(session_id: str | None, name: str) -> Ask:
-    return Ask("DELETE", f"{secrets_of(session_id)}/{_part(name)}")
+    return Ask("DELETE", f"{secrets_of(session_id)}/{targets.name(name)}")
+
+
+def values_of(session_id: str) -> str:
+    """Where a session's values are."""
+    return _session(session_id, "/values")
+
+
+def get_value(session_id: str, key: str) -> Ask:
+    return Ask("GET", f"{values_of(session_id)}/{targets.name(key)}")
+
+
+def set_value(session_id: str, key: str, value: bytes) -> Ask:
+    return Ask("PUT", f"{values_of(session_id)}/{targets.name(key)}", content=value, headers=_BYTES)
+
+
+def delete_value(session_id: str, key: str) -> Ask:
+    return Ask("DELETE", f"{values_of(session_id)}/{targets.name(key)}")
 
 
 def retention() -> Ask:
@@ -165,13 +193,31 @@ def files_of(session_id: str) -> str:
     return _session(session_id, "/files")
 
 
+def directory(path: str) -> dict[str, str]:
+    """Which directory is listed there."""
+    return {"path": targets.path(path), "limit": "200"}
+
+
 def stat_file(session_id: str, path: str) -> Ask:
-    return Ask("GET", _session(session_id, "/stat"), query={"path": path})
+    return Ask("GET", _session(session_id, "/stat"), query={"path": targets.path(path)})
 
 
 def make_directory(session_id: str, path: str) -> Ask:
-    return Ask("POST", _session(session_id, "/directories"), json={"path": path}, kind=FileInfo)
+    return Ask("POST", _session(session_id, "/directories"), json={"path": targets.path(path)}, kind=FileInfo)
 
 
 def delete_file(session_id: str, path: str, recursive: bool) -> Ask:
     return Ask("DELETE", _file(session_id, path), query={"recursive": "true"} if recursive else {})
+
+
+def grep_files(session_id: str, text: str, path: str | None) -> Ask:
+    return Ask("GET", _session(session_id, "/grep"), query=_pattern(text, path), kind=list[MatchInfo])
+
+
+def search_files(session_id: str, pattern: str, path: str | None) -> Ask:
+    return Ask("GET", _session(session_id, "/search"), query=_pattern(pattern, path), kind=SearchInfo)
+
+
+def _pattern(text: str, path: str | None) -> dict[str, str]:
+    """`path` is a part of the paths to look at, not one of them."""
+    return {"pattern": text, **({} if path is None else {"path": path})}

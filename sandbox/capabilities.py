@@ -21,18 +21,18 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from sandbox.admission import Admission, RateExceeded
+from sandbox.declarations import ApprovalPolicy, Capability, CapabilityLimits, check_declaration
 from sandbox.errors import RequestError, Stop
 from sandbox.idempotency import Answers, KeyRefused
 from sandbox.lanes import Job, LanesExhausted, start
 from sandbox.limits import MOST, Run
 from sandbox.schemas import Arguments, Mismatch, check_value, compile_schema, schemas_of
-from sandbox.wire import CallStatus, ErrorObject, ExternalCallRecord, RunStatus, SideEffect
+from sandbox.wire import CallStatus, ErrorObject, ExternalCallRecord, RunStatus
 
 if TYPE_CHECKING:
     import asyncio
 
-ApprovalPolicy = str | dict[str, dict[str, str]]
-"""`"none"`, `"manual"` or `{"auto": {"rule": …}}`."""
+__all__ = ["ApprovalPolicy", "Calls", "Capability", "CapabilityLimits", "Registry", "ToolCallContext", "ToolError", "declare"]
 
 IDEMPOTENCY_KEY = "idempotency_key"
 """The keyword argument by which a program names a call of a capability that is not idempotent, so that it happens once only."""
@@ -41,25 +41,6 @@ _CALL_STATUS = {"PERMISSION_DENIED": CallStatus.DENIED, "TIMEOUT_TOOL": CallStat
 _STOPPED_STATUS = {RunStatus.TIMEOUT: CallStatus.TIMEOUT, RunStatus.WAITING_FOR_APPROVAL: CallStatus.APPROVAL_PENDING}
 _SMALL_BYTES = 4096
 _MESSAGE_CHARS_MAX = 4000
-
-
-class CapabilityLimits(msgspec.Struct, frozen=True, kw_only=True):
-    timeout_ms: int = 5000
-    max_request_bytes: int = 1 << 20
-    max_response_bytes: int = 1 << 20
-    concurrency: int = 16
-    rate_per_min: int | None = None
-
-
-class Capability(msgspec.Struct, frozen=True, kw_only=True):
-    name: str
-    description: str = ""
-    input_schema: dict[str, Any] = msgspec.field(default_factory=lambda: {"type": "array"})
-    output_schema: dict[str, Any] = {}
-    side_effect: SideEffect = SideEffect.NONE
-    limits: CapabilityLimits = CapabilityLimits()
-    approval_policy: ApprovalPolicy = "none"
-    idempotent: bool = True
 
 
 class ToolCallContext(msgspec.Struct, frozen=True):
@@ -74,8 +55,16 @@ class _Named(msgspec.Struct):
     name: str
 
 
+class _Answered(msgspec.Struct):
+    """What a guest was told."""
+
+    value: Any = None
+    error: ErrorObject | None = None
+
+
 _decode_call = msgspec.json.Decoder(ToolCallContext).decode
 _decode_name = msgspec.json.Decoder(_Named).decode
+_decode_answer = msgspec.json.Decoder(_Answered).decode
 _encode = msgspec.json.Encoder().encode
 _encode_sorted = msgspec.json.Encoder(order="sorted").encode
 
@@ -101,7 +90,7 @@ class Entry:
         loop: asyncio.AbstractEventLoop | None = None,
         is_inline: bool = False,
     ) -> None:
-        _check_limits(capability.limits)
+        check_declaration(capability)
         self.capability = capability
         self.function = function
         self.loop = loop
@@ -111,15 +100,6 @@ class Entry:
         self.admission = Admission(capability.limits.concurrency, capability.limits.rate_per_min)
         keyed = not capability.idempotent and IDEMPOTENCY_KEY not in capability.input_schema.get("properties", ())
         self.answers = Answers() if keyed else None
-
-
-def _check_limits(limits: CapabilityLimits) -> None:
-    for name in CapabilityLimits.__struct_fields__:
-        value = getattr(limits, name)
-        if name == "rate_per_min" and value is None:
-            continue
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise RequestError("INVALID_ARGUMENT", f"limits.{name} must be a whole number of at least 1, not {value!r}")
 
 
 class Registry:
@@ -139,9 +119,15 @@ class Registry:
         """`loop` is where an async function runs; without it, on an event loop of its own. It must run on another thread than
         the programs that call the function. `inline` promises that a sync function never blocks or keeps to the run's deadline
         by itself: it is then called on the program's own thread, which costs less, and nothing ends it."""
+        if not isinstance(capability, Capability):
+            raise RequestError(
+                "INVALID_ARGUMENT", f"a capability is declared by a Capability, not by {type(capability).__name__}"
+            )
         name = capability.name
         if not (isinstance(name, str) and name.isascii() and name.isidentifier()):
             raise RequestError("INVALID_TOOL_NAME", f"{name!r} is not an identifier", "use ASCII letters, digits and underscores")
+        if not callable(function):
+            raise RequestError("INVALID_ARGUMENT", f"{name!r} must be a function, not {type(function).__name__}")
         if inline and inspect.iscoroutinefunction(function):
             raise RequestError("INVALID_ARGUMENT", f"{name!r} is async: it cannot be called inline")
         self._entries[name] = Entry(capability, function, loop, inline)
@@ -238,6 +224,29 @@ class Calls:
         status = _CALL_STATUS.get(code, CallStatus.ERROR)
         self._record(entry.capability, started_ns, request_digest, status, ErrorObject(code=code, message=message))
         return _reply_error(code, message)
+
+    def recall(self, body: bytes, reply: bytes) -> None:
+        """A call that was made when this run was run before, and has its answer from then: it counts, and has its record."""
+        self._run.start_call()
+        try:
+            answered = _decode_answer(reply)
+            asked = _decode_call(body)
+        except (ValueError, RecursionError):
+            return
+        failed = answered.error
+        if failed is not None and failed.code == "UNKNOWN_TOOL":
+            return
+        entry = self._registry.entry(asked.name)
+        capability = Capability(name=asked.name) if entry is None else entry.capability
+        request = body if len(body) > capability.limits.max_request_bytes else _encode_sorted(asked)
+        self._record(
+            capability,
+            time.monotonic_ns(),
+            hashlib.sha3_256(request).hexdigest(),
+            CallStatus.OK if failed is None else _CALL_STATUS.get(failed.code, CallStatus.ERROR),
+            failed,
+            digest(answered.value) if failed is None else None,
+        )
 
     def _answer(self, entry: Entry, asked: ToolCallContext | None, request_digest: str) -> tuple[Any, bytes]:
         """What the function gives, and the message that says so."""

@@ -22,9 +22,10 @@ from sandbox.contents import BLOCK_BYTES, Contents
 from sandbox.errors import RequestError
 from sandbox.generations import Checkpoint, VfsLimits
 from sandbox.inodes import Device, Directory, File, MountedFile, Node, Symlink
-from sandbox.paths import name_too_long
+from sandbox.paths import DEPTH_MAX, name_too_long
 from sandbox.resolve import ROOT
 from sandbox.sealing import corrupt
+from sandbox.vfs import TMP_INO, WORKSPACE_INO
 
 DIGEST_BYTES = 32
 _INO_MAX = 1 << 53
@@ -104,6 +105,28 @@ def write_tree(files: Checkpoint, standard: Checkpoint, keep: Callable[[bytes], 
         else:
             records.append(StandardRecord(*common))
     return TreeRecord(tree_digest(standard), files.next_ino, records)
+
+
+def sizes_of_files(tree: TreeRecord) -> dict[str, int]:
+    """Every name of a file, as programs see it, with its size. For people: a tree that leads nowhere loses names."""
+    files = {record.ino: record.size for record in tree.nodes if isinstance(record, FileRecord)}
+    named: dict[int, tuple[int, str]] = {WORKSPACE_INO: (ROOT, "workspace"), TMP_INO: (ROOT, "tmp")}
+    found: list[tuple[int, str, int]] = []
+    for record in tree.nodes:
+        if isinstance(record, DirectoryRecord):
+            for name, ino in zip(record.entries[::2], record.entries[1::2], strict=False):
+                if isinstance(name, str) and isinstance(ino, int):
+                    named.setdefault(ino, (record.ino, name))
+                    found.append((record.ino, name, ino))
+    sizes: dict[str, int] = {}
+    for parent, name, ino in found:
+        if ino in files:
+            parts, above = [name], parent
+            while above != ROOT and above in named and len(parts) <= DEPTH_MAX:
+                above, part = named[above]
+                parts.append(part)
+            sizes["/" + "/".join(reversed(parts))] = files[ino]
+    return sizes
 
 
 def blocks_of_files(files: Checkpoint, standard: Checkpoint) -> Iterator[bytes | bytearray]:

@@ -69,7 +69,11 @@ def default_path() -> Path:
 
 
 class History:
-    def __init__(self, path: Path, keys: Keys, *, tenant: str = LOCAL_TENANT, store: Images = images) -> None:
+    def __init__(self, path: str | Path, keys: Keys, *, tenant: str = LOCAL_TENANT, store: Images = images) -> None:
+        if not isinstance(path, str | Path) or not isinstance(keys, Keys):
+            kinds = f"{type(path).__name__} and {type(keys).__name__}"
+            raise RequestError("INVALID_ARGUMENT", f"a history is opened with a path and Keys, not with {kinds}")
+        path = Path(path)
         self._keys = keys
         self._tenant = tenant
         self._images = store
@@ -137,6 +141,16 @@ class History:
 
     def _seal(self, data: bytes) -> bytes:
         return seal(data, self._keys, tenant=self._tenant, purpose=_PURPOSE)
+
+    def stored_bytes(self, digests: set[bytes]) -> int:
+        """What these chunks take here, compressed and sealed."""
+        listed, total = list(digests), 0
+        for start in range(0, len(listed), _BATCH):
+            batch = listed[start : start + _BATCH]
+            marks = ", ".join("?" * len(batch))
+            query = f"SELECT coalesce(sum(length(data)), 0) FROM chunks WHERE digest IN ({marks})"
+            total += int(self._database.execute(query, batch).fetchone()[0])
+        return total
 
     def find(self, name: str) -> str:
         """The id that starts with `name`, or the newest snapshot with that label."""

@@ -40,6 +40,8 @@ JOURNAL_BYTES_MAX: Final = 256 << 20
 Event = tuple[int, int | bytes, bytes]
 """Kind, what was answered, and for a message what was asked: opcode and body."""
 Answer = Callable[[int, bytes], bytes]
+Recall = Callable[[int, bytes, bytes], None]
+"""Told of a message that the tape answered: opcode, body and the answer."""
 
 
 class Divergence(RequestError):
@@ -107,16 +109,19 @@ class Tape:
     def world(self, run: Run, stdin: bytes, ahead_ns: int) -> TapedWorld:
         return TapedWorld(self, run, stdin, ahead_ns)
 
-    def listen(self, answer: Answer) -> Answer:
-        """`answer`, with the tape in between."""
+    def listen(self, answer: Answer, recall: Recall) -> Answer:
+        """`answer`, with the tape in between. What the tape answers in its place is told to `recall`."""
 
         def taped(opcode: int, body: bytes) -> bytes:
             if opcode == _DONE:
                 self.reported = body
                 return answer(opcode, body)
             asked = bytes([opcode]) + body
+            was_asked = False
 
             def live() -> bytes:
+                nonlocal was_asked
+                was_asked = True
                 try:
                     return answer(opcode, body)
                 except Stop as stop:
@@ -126,6 +131,8 @@ class Tape:
 
             reply = self.answer(MESSAGE, live, asked)
             assert isinstance(reply, bytes)
+            if not was_asked:
+                recall(opcode, body, reply)
             return reply
 
         return taped

@@ -9,21 +9,30 @@ Knows no files and no links.
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
 from typing import Final, NewType
 
 from sandbox.errnos import EILSEQ, EINVAL, ENAMETOOLONG, VfsError
+from sandbox.errors import RequestError
 
 NAME_BYTES_MAX: Final = 255
 PATH_BYTES_MAX: Final = 4096
 DEPTH_MAX: Final = 100
 WORKSPACE: Final = "/workspace"
 
+AnyPath = str | PurePosixPath
+"""What the host may write for a path."""
+
 StorePath = NewType("StorePath", str)
 """Already normalised. Normalising twice is wrong: it would turn the file `/workspace` inside the workspace into its root."""
 
 
-def check_text(path: str) -> str:
-    """The path itself, once its characters and its length are acceptable."""
+def check_text(path: AnyPath) -> str:
+    """The path's text, once its characters and its length are acceptable."""
+    if not isinstance(path, str):
+        if not isinstance(path, PurePosixPath):
+            raise RequestError("INVALID_ARGUMENT", f"a path must be text or a PurePosixPath, not {type(path).__name__}")
+        path = str(path)
     try:
         size = len(path) if path.isascii() else len(path.encode("utf-8"))
     except UnicodeEncodeError:
@@ -72,7 +81,7 @@ def normalize_store_path(path: str) -> StorePath:
     ``""``, ``/`` and ``/workspace`` are the root; ``/workspace/x`` is ``/x``; a relative path hangs under the root even when it
     begins with ``workspace/``; ``/workspacefoo`` is an ordinary name. `..` stops at the root.
     """
-    check_text(path)
+    path = check_text(path)
     parts = split_components(path)
     if path.startswith("/") and parts and parts[0] == WORKSPACE[1:]:
         parts = parts[1:]

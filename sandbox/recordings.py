@@ -64,6 +64,9 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     ending: Ending
 
 
+msgspec.json.Decoder(_Stored)  # described before there are threads: see `sandbox.workers.descriptions`
+
+
 @dataclass(frozen=True, slots=True)
 class Recording:
     """A run, ready to be replayed."""
@@ -93,7 +96,7 @@ class Recording:
     @classmethod
     def open(
         cls,
-        blob: bytes,
+        blob: bytes | bytearray | memoryview,
         keys: Keys,
         *,
         tenant: str = LOCAL_TENANT,
@@ -179,6 +182,9 @@ def replay(
     `changes` gives other answers to capability calls, by their numbers in the journal: then nothing is compared after the first
     of them, and the answer is what would have happened.
     """
+    _check_recording(recording)
+    if not isinstance(changes, Mapping | None):
+        raise RequestError("INVALID_ARGUMENT", f"changes must be a mapping of numbers to answers, not {type(changes).__name__}")
     journal, ending = recording.journal, recording.ending
     stopped = _stop_of(ending)
     answers = {number: _reply(recording, number, value) for number, value in (changes or {}).items()}
@@ -211,6 +217,7 @@ def resume(
 ) -> Replayed:
     """Let a run that waits go on. It is replayed to its waiting call, which then gets `answer`, or is made anew if there is none:
     whoever approved it made sure that it is not refused again. It may come to wait again: `recording.is_waiting` tells."""
+    _check_recording(recording)
     journal = recording.journal
     if journal.pending is None:
         raise RequestError("INVALID_ARGUMENT", "the run does not wait for anything")
@@ -265,11 +272,19 @@ def _reply(recording: Recording, number: int, value: Any) -> bytes:
     return _encode_reply(value)
 
 
+def _check_recording(recording: Recording) -> None:
+    if not isinstance(recording, Recording):
+        raise RequestError("INVALID_ARGUMENT", f"a recording must be a Recording, not {type(recording).__name__}")
+
+
 def _encode_reply(value: Any) -> bytes:
     if isinstance(value, Exception):
-        code = getattr(value, "code", "TOOL_ERROR")
+        code = str(getattr(value, "code", "TOOL_ERROR"))
         return msgspec.json.encode({"error": {"code": code, "message": str(value)}})
-    return msgspec.json.encode({"value": value})
+    try:
+        return msgspec.json.encode({"value": value})
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise RequestError("INVALID_ARGUMENT", f"an answer must be plain JSON or an exception: {error}") from None
 
 
 def _compare(recorded: Ending, played: Ending, number: int) -> None:

@@ -15,7 +15,7 @@ import msgspec
 from sandbox.errors import RequestError
 from sandbox.journal import MESSAGE, MONOTONIC, Event, Tape
 from sandbox.sealing import corrupt
-from sandbox.session import Session
+from sandbox.session import Session, stdin_bytes
 from sandbox.states import SessionState
 from sandbox.wire import Language, RunRequest, RunResult, SessionLimits
 
@@ -42,7 +42,7 @@ class Journal(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
             language=request.language,
             image=bytes.fromhex(tape.image),
             request=tape.request or b"",
-            stdin=request.stdin.encode("utf-8", "replace"),
+            stdin=stdin_bytes(request),
             limits=session.limits_of(request),
             free_bytes=tape.free_bytes,
             events=tape.events,
@@ -73,7 +73,7 @@ class Journal(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
             inputs={},
             return_snapshot=False,
             validate_only=False,
-            stdin=self.stdin.decode("utf-8", "replace"),
+            stdin=self.stdin.decode("utf-8", "surrogateescape"),
             limits=limits,
         )
 

@@ -46,6 +46,12 @@ class Keys:
     by_id: Mapping[str, bytes] = field(repr=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.by_id, Mapping):
+            raise RequestError("INVALID_ARGUMENT", f"a key ring is a mapping of ids to keys, not {type(self.by_id).__name__}")
+        for key_id, key in self.by_id.items():
+            if not isinstance(key_id, str) or not isinstance(key, bytes):
+                kinds = f"{type(key).__name__} under {type(key_id).__name__}"
+                raise RequestError("INVALID_ARGUMENT", f"a key is bytes under an id that is text, not {kinds}")
         if self.current not in self.by_id:
             raise SetupError(f"the key ring has no key {self.current!r}")
         for key_id, key in self.by_id.items():
@@ -137,7 +143,13 @@ def _authenticated(protected: bytes, purpose: str, tenant: str) -> bytes:
     return cbor.encode(["Encrypt0", protected, cbor.encode(["hatchway", purpose, tenant])])
 
 
+def _check_keys(keys: Keys) -> None:
+    if not isinstance(keys, Keys):
+        raise RequestError("INVALID_ARGUMENT", f"keys must be Keys, not {type(keys).__name__}", "Keys.of(32 bytes) makes a ring")
+
+
 def seal(data: bytes, keys: Keys, *, tenant: str = LOCAL_TENANT, purpose: str) -> bytes:
+    _check_keys(keys)
     key_id = keys.current
     protected = cbor.encode({_ALGORITHM: _A256GCM, _CONTENT_TYPE: f"application/x-hatchway-{purpose}", _KEY_ID: key_id.encode()})
     nonce = secrets.token_bytes(_NONCE_BYTES)
@@ -149,11 +161,12 @@ def seal(data: bytes, keys: Keys, *, tenant: str = LOCAL_TENANT, purpose: str) -
     return b"".join((bytes([_TAG_ENCRYPT0]), head[:-1], cbor.head(2, len(encrypted)), encrypted))
 
 
-def open_seal(blob: bytes, keys: Keys, *, tenant: str = LOCAL_TENANT, purpose: str) -> bytes:
+def open_seal(blob: bytes | bytearray | memoryview, keys: Keys, *, tenant: str = LOCAL_TENANT, purpose: str) -> bytes:
     """What was sealed, if it was sealed for this tenant and purpose by a key of the ring, and is unchanged."""
+    _check_keys(keys)
     from cryptography.exceptions import InvalidTag
 
-    protected, nonce, encrypted, key_id = _parts(blob)
+    protected, nonce, encrypted, key_id = _parts(bytes(blob) if isinstance(blob, bytearray | memoryview) else blob)
     key = keys.by_id.get(key_id)
     if key is None:
         raise corrupt(f"this was sealed with the key {key_id!r}, which is not in the key ring")

@@ -96,6 +96,14 @@ def check_session_id(session_id: object) -> str:
     return session_id
 
 
+def stdin_bytes(request: RunRequest) -> bytes:
+    """What the program reads. A request carries text; bytes that are none stand in it as `surrogateescape` writes them."""
+    try:
+        return request.stdin.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return request.stdin.encode("utf-8", "replace")
+
+
 def parse_language(name: object) -> Language:
     if isinstance(name, Language):
         return name
@@ -304,15 +312,19 @@ class Session:
                 return self._erase_module(body, run)
             raise Trap("the guest sent an unknown message")
 
+        def recall(opcode: int, body: bytes, reply: bytes) -> None:
+            if opcode == _CALL:
+                calls.recall(body, reply)
+
         error, status, outcome = None, None, Outcome()
         try:
             if run.is_cancelled:
                 run.check()
-            message, stdin = self._request(request, code, guest.image.name, run), request.stdin.encode("utf-8", "replace")
+            message, stdin = self._request(request, code, guest.image.name, run), stdin_bytes(request)
             if tape is None:
                 guest.turn(message, run, answer, World(run, stdin, self._ahead_ns))
             else:
-                guest.turn(tape.message(message), run, tape.listen(answer), tape.world(run, stdin, self._ahead_ns))
+                guest.turn(tape.message(message), run, tape.listen(answer, recall), tape.world(run, stdin, self._ahead_ns))
             outcome = _decode_reported(reported)
             error = outcome.error or (_first_error(outcome.diagnostics) if request.validate_only else None)
             if len(reported) != 1 or (error is not None and STATUS_OF_CODE.get(error.code) is RunStatus.RESOURCE_EXHAUSTED):

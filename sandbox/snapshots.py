@@ -89,6 +89,10 @@ class Pack(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True
     data: list[bytes]
 
 
+for _kind in (Manifest, Pack):
+    msgspec.json.Decoder(_kind)  # described before there are threads: see `sandbox.workers.descriptions`
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Who takes a snapshot: facts that are kept with it."""

@@ -6,7 +6,8 @@ Starting from a template costs what starting from an image costs.
 
 Rules: a template is built without capabilities, inputs or an environment of the caller's, so there is nothing of theirs it could
 hold. It belongs to one build of its images: with another it is stale, and must be built again. What stands in the cache is
-authenticated by it. The memory of a template is shared, so sessions are charged only for what they grow over it.
+authenticated by it. INVARIANT: whoever changes which templates there are holds the lock of all of them, and leaves no memory
+behind that none of them names. The memory of a template is shared, so sessions are charged only for what they grow over it.
 
 Does not know: tenants; whoever has several gives each a cache of its own.
 """
@@ -33,6 +34,7 @@ from sandbox.wire import Language, RunRequest, RunResult
 
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _SUFFIX: Final = ".template"
+_LOCK: Final = "templates"
 _ROOMY: Final = VfsLimits(total_bytes=1 << 30, file_bytes=1 << 30, entries_max=100_000)
 
 
@@ -85,10 +87,11 @@ class Templates:
         snapshot = snapshots.take(state, Origin(session_id=_check_name(name), label=name), store=self._images)
         packed = snapshots.pack(snapshot)
         cache = self._images.cache
-        with cache.building(name + _SUFFIX):
+        with cache.building(_LOCK):
             for guest, guest_state in state.guests.items():
                 _store_memory(self._images, _memory_name(snapshot.id, guest), guest_state)
             cache.store(name + _SUFFIX, lambda path: _write(path, packed))
+            self._collect()
         return snapshot.id
 
     def load(self, name: str) -> SessionState:
@@ -152,15 +155,24 @@ class Templates:
         path = cache.find(_check_name(name) + _SUFFIX)
         if path is None:
             return False
-        packed = path.read_bytes()
-        cache.discard(path.name)
-        template_id = _id(packed)
-        if all(_id(other.read_bytes()) != template_id for other in cache.directory.glob(f"*{_SUFFIX}")):
-            for guest in _manifest(packed).guests:
-                cache.discard(_memory_name(template_id, guest))
+        with cache.building(_LOCK):
+            cache.discard(path.name)
+            self._collect()
         with self._lock:
             self._loaded.pop(name, None)
         return True
+
+    def _collect(self) -> None:
+        """Delete memories that no template needs: of one that was removed or built anew, or that a crash left behind. A process
+        that maps one keeps it. While a template cannot be read, nobody knows what it needs, and nothing is deleted."""
+        cache = self._images.cache
+        try:
+            needed = self.cache_names()
+        except RequestError:
+            return
+        for path in cache.directory.glob(_memory_name("*", "*")):
+            if path.name not in needed:
+                cache.discard(path.name)
 
     def cache_names(self) -> set[str]:
         """The files in the cache that templates need."""

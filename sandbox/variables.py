@@ -5,15 +5,17 @@ that runs in a fork, so the session itself is not touched.
 
 Rules: texts are cut, and equal texts mean equal values as far as the language can tell: plain data by its contents, functions and
 classes by their code, generators by where they stand. JavaScript does not list what `let`, `const` and `class` declare, so
-candidates are the identifiers that stand in the memory the session has written.
+candidates are the identifiers that stand in the memory the session has written; a variable is one that has a value and is
+neither a word of the language nor what every object has.
 
 Does not know: snapshots.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -25,7 +27,11 @@ from sandbox.states import GuestState, SessionState
 from sandbox.wire import Language, RunRequest
 
 Variables = dict[str, tuple[str, str]]
-_NAME: Final = re.compile(rb"[A-Za-z_$][A-Za-z0-9_$]{0,63}")
+_LATIN: Final = rb"\xaa\xb5\xba\xc0-\xd6\xd8-\xf6\xf8-\xff"
+_NAME: Final = re.compile(rb"[A-Za-z_$%b][A-Za-z0-9_$\xb7%b]{0,1023}" % (_LATIN, _LATIN))
+_WIDE: Final = re.compile(rb"(?=[\x00-\xff][\x00-\x03]\x00\x80)", re.DOTALL)
+"""The head of an engine's string whose characters have two bytes each: its length, with the highest bit set."""
+_WIDE_HEAD_BYTES: Final = 16
 _CANDIDATES_MAX: Final = 20_000
 _PYTHON: Final = r"""
 def __variables():
@@ -69,7 +75,9 @@ _JAVASCRIPT: Final = r"""
   for (const name of new Set([...Object.keys(globalThis), ...__names])) {
     if (standard.has(name)) continue;
     let value;
-    try { value = (0, eval)(name); } catch { continue; }
+    try { value = (0, eval)(`(${name})`); } catch { continue; }
+    const inherited = name in globalThis && !Object.hasOwn(globalThis, name);
+    if (inherited && value === globalThis[name]) continue;
     let text = '?';
     try { text = show(value).slice(0, 10000); } catch {}
     found[name] = [typeof value, text];
@@ -123,12 +131,31 @@ def _standard(store: Images, metered: bool) -> list[str]:
 
 
 def _candidates(guest: GuestState) -> list[str]:
-    names: set[bytes] = set()
-    for page in guest.changed_pages().values():
-        names.update(_NAME.findall(page))
+    names: set[str] = set()
+    for memory in _stretches(guest.changed_pages()):
+        names.update(name.decode("latin-1") for name in _NAME.findall(memory))
+        names.update(_wide_names(memory))
         if len(names) > _CANDIDATES_MAX:
             break
-    return sorted(name.decode() for name in names)[:_CANDIDATES_MAX]
+    return sorted(names)[:_CANDIDATES_MAX]
+
+
+def _stretches(pages: Mapping[int, bytes]) -> Iterator[bytes]:
+    """Pages that follow each other, in one piece: a name may lie across their border."""
+    numbers = sorted(pages)
+    starts = [number for number in numbers if number - 1 not in pages]
+    for start in starts:
+        yield b"".join(pages[number] for number in itertools.takewhile(pages.__contains__, itertools.count(start)))
+
+
+def _wide_names(memory: bytes) -> Iterator[str]:
+    """Names with characters outside of Latin-1, where the engine keeps them."""
+    for head in _WIDE.finditer(memory):
+        length = int.from_bytes(memory[head.start() : head.start() + 2], "little")
+        start = head.start() + _WIDE_HEAD_BYTES
+        name = memory[start : start + 2 * length].decode("utf-16-le", "replace")
+        if name.replace("$", "_").isidentifier():
+            yield name
 
 
 def _parse_shell(text: str) -> Variables:

@@ -2,8 +2,8 @@
 
 Rules: paths are what people write: `/workspace/x`, and a relative path means `/workspace`. The standard tree is made here;
 guests may write under `/workspace` and `/tmp` only. The host is bound by the same quotas. Host files are shown read-only with
-`mount_file`. All failures are `VfsError`. Knows no descriptors, no guest memory and no tenants. Not thread-safe: one run at a
-time owns it.
+`mount_file`. What the filesystem refuses is a `VfsError`, an argument of the wrong kind a `RequestError`. Knows no descriptors,
+no guest memory and no tenants. Not thread-safe: one run at a time owns it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Final
 
 from sandbox.contents import Contents
 from sandbox.errnos import EACCES, EBUSY, EEXIST, EINVAL, EISDIR, ENOENT, ENOTDIR, ENOTEMPTY, EPERM, EROFS, VfsError
+from sandbox.errors import RequestError
 from sandbox.generations import Checkpoint, VfsLimits
 from sandbox.inodes import (
     CHARACTER_DEVICE,
@@ -29,12 +30,13 @@ from sandbox.inodes import (
     Symlink,
 )
 from sandbox.namespace import ROOT, Namespace
-from sandbox.paths import check_text
+from sandbox.paths import AnyPath, check_text
 
 __all__ = ["Checkpoint", "HostFile", "Stat", "Vfs", "VfsError", "VfsLimits"]
 
 WORKSPACE_INO: Final = 2
 TMP_INO: Final = 3
+Data = str | bytes | bytearray | memoryview
 _DEVICES: Final = ("null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr")
 _KIND_NAMES: Final = {CHARACTER_DEVICE: "device", DIRECTORY: "directory", REGULAR_FILE: "file", SYMBOLIC_LINK: "symlink"}
 # The standard tree looks the same in every session and every replay.
@@ -86,9 +88,10 @@ class Vfs(Namespace):
         vfs.rollback(checkpoint)
         return vfs
 
-    def mount_file(self, path: str, file: HostFile) -> None:
+    def mount_file(self, path: AnyPath, file: HostFile) -> None:
         """Shows a host file at an absolute path of the standard tree, making the directories on the way."""
-        parts = check_text(path).strip("/").split("/")
+        path = check_text(path)
+        parts = path.strip("/").split("/")
         ino = ROOT
         for name in parts[:-1]:
             directory = self.own(ino)
@@ -108,7 +111,7 @@ class Vfs(Namespace):
             raise VfsError(EEXIST, path)
         directory.entries[parts[-1]] = self.add(MountedFile(self.epoch, _EPOCH_NS, file))
 
-    def stat(self, path: str, follow: bool = True) -> Stat:
+    def stat(self, path: AnyPath, follow: bool = True) -> Stat:
         return self._stat(self.lookup(WORKSPACE_INO, check_text(path) or ".", follow))
 
     def _stat(self, ino: int) -> Stat:
@@ -117,26 +120,28 @@ class Vfs(Namespace):
         times = (node.atime_ns, node.mtime_ns, node.ctime_ns)
         return Stat(ino, _KIND_NAMES[node.kind], node.size(), node.nlink, readonly, *times)
 
-    def exists(self, path: str) -> bool:
+    def exists(self, path: AnyPath) -> bool:
         try:
             self.lookup(WORKSPACE_INO, check_text(path) or ".")
         except VfsError:
             return False
         return True
 
-    def read_file(self, path: str) -> bytes:
-        node = self.nodes[self.lookup(WORKSPACE_INO, check_text(path) or ".")]
+    def read_file(self, path: AnyPath) -> bytes:
+        path = check_text(path)
+        node = self.nodes[self.lookup(WORKSPACE_INO, path or ".")]
         if isinstance(node, Directory):
             raise VfsError(EISDIR, path)
         if not isinstance(node, (File, MountedFile)):
             raise VfsError(EINVAL, path)
         return bytes(node.data)
 
-    def write_file(self, path: str, data: bytes, *, readonly: bool = False, parents: bool = True, force: bool = False) -> None:
-        """Creates the file or replaces its contents. Only `force` overwrites a file that is read-only."""
+    def write_file(self, path: AnyPath, data: Data, *, readonly: bool = False, parents: bool = True, force: bool = False) -> None:
+        """Creates the file or replaces its contents; text is written as UTF-8. Only `force` overwrites one that is read-only."""
+        path, data = check_text(path), _bytes_of(data)
         if parents:
             self._make_parents(path)
-        place = self.locate(WORKSPACE_INO, check_text(path), True, creating=True)
+        place = self.locate(WORKSPACE_INO, path, True, creating=True)
         ino = place.ino
         if place.slash:
             raise VfsError(EISDIR, path)
@@ -156,17 +161,17 @@ class Vfs(Namespace):
                 self.charge_bytes(-len(data))
                 raise
         file = self.own_file(ino)
-        file.data = Contents(bytes(data))
+        file.data = Contents(data)
         file.readonly = readonly
         file.mtime_ns = file.ctime_ns = self.clock()
 
     def _make_parents(self, path: str) -> None:
-        head, _, _ = check_text(path).rstrip("/").rpartition("/")
+        head, _, _ = path.rstrip("/").rpartition("/")
         if head:
             self.mkdir(head, parents=True, exist_ok=True)
 
-    def mkdir(self, path: str, *, parents: bool = False, exist_ok: bool = False) -> None:
-        check_text(path)
+    def mkdir(self, path: AnyPath, *, parents: bool = False, exist_ok: bool = False) -> None:
+        path = check_text(path)
         if parents:
             names = path.split("/")
             for end in range(1, len(names)):
@@ -184,14 +189,15 @@ class Vfs(Namespace):
             if not isinstance(self.nodes[self.lookup(WORKSPACE_INO, path)], Directory):
                 raise VfsError(ENOTDIR, path) from None
 
-    def list_dir(self, path: str = "") -> list[str]:
+    def list_dir(self, path: AnyPath = "") -> list[str]:
         """The names in a directory, sorted."""
-        node = self.nodes[self.lookup(WORKSPACE_INO, check_text(path) or ".")]
+        path = check_text(path)
+        node = self.nodes[self.lookup(WORKSPACE_INO, path or ".")]
         if not isinstance(node, Directory):
             raise VfsError(ENOTDIR, path)
         return sorted(node.entries)
 
-    def walk(self, path: str = "") -> Iterator[tuple[str, Stat]]:
+    def walk(self, path: AnyPath = "") -> Iterator[tuple[str, Stat]]:
         """Everything below a directory as (path below it, stat), parents before children, links not followed."""
         start = self.lookup(WORKSPACE_INO, check_text(path) or ".")
         pending = [("", start)]
@@ -206,9 +212,10 @@ class Vfs(Namespace):
                 head = prefix + "/" if prefix else ""
                 pending.extend((head + name, node.entries[name]) for name in sorted(node.entries, reverse=True))
 
-    def remove(self, path: str, recursive: bool = False) -> None:
+    def remove(self, path: AnyPath, recursive: bool = False) -> None:
         """Removes a file, link or empty directory; with `recursive` also a full one, including read-only files in it."""
-        place = self.locate(WORKSPACE_INO, check_text(path), False)
+        path = check_text(path)
+        place = self.locate(WORKSPACE_INO, path, False)
         if not place.ino:
             raise VfsError(ENOENT, path)
         node = self.nodes[place.ino]
@@ -237,22 +244,35 @@ class Vfs(Namespace):
             self.used_entries -= len(directory.entries)
             directory.entries = {}
 
-    def rename(self, old: str, new: str) -> None:
+    def rename(self, old: AnyPath, new: AnyPath) -> None:
         """Moves a file, link or directory, replacing what POSIX lets it replace."""
         self.rename_at(WORKSPACE_INO, check_text(old), WORKSPACE_INO, check_text(new))
 
-    def symlink(self, target: str, path: str) -> None:
+    def symlink(self, target: AnyPath, path: AnyPath) -> None:
         """Makes `path` a symbolic link to `target`."""
         self.make_symlink(check_text(target), WORKSPACE_INO, check_text(path))
 
-    def read_link(self, path: str) -> str:
-        node = self.nodes[self.lookup(WORKSPACE_INO, check_text(path), False)]
+    def read_link(self, path: AnyPath) -> str:
+        path = check_text(path)
+        node = self.nodes[self.lookup(WORKSPACE_INO, path, False)]
         if not isinstance(node, Symlink):
             raise VfsError(EINVAL, path)
         return node.target
 
-    def set_readonly(self, path: str, readonly: bool) -> None:
-        ino = self.lookup(WORKSPACE_INO, check_text(path))
+    def set_readonly(self, path: AnyPath, readonly: bool) -> None:
+        path = check_text(path)
+        ino = self.lookup(WORKSPACE_INO, path)
         if not isinstance(self.nodes[ino], File):
             raise VfsError(EPERM if isinstance(self.nodes[ino], Directory) else EACCES, path)
         self.own_file(ino).readonly = readonly
+
+
+def _bytes_of(data: Data) -> bytes:
+    if isinstance(data, str):
+        try:
+            return data.encode()
+        except UnicodeEncodeError as error:
+            raise RequestError("INVALID_ARGUMENT", f"the text is not valid Unicode at character {error.start}") from None
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise RequestError("INVALID_ARGUMENT", f"a file is written from text or bytes, not from {type(data).__name__}")
+    return bytes(data)

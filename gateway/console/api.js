@@ -75,8 +75,16 @@ export async function pages(path, most = 400, signal = undefined) {
 }
 
 export const seg = encodeURIComponent;
-export const filePath = (session, path) =>
-  `/v1/sessions/${seg(session)}/files/${path.split("/").filter(Boolean).map(seg).join("/")}`;
+
+// A file's address. Its parts are put in order here: a browser would take `..` out of the address itself, and what comes before it.
+export function filePath(session, path) {
+  const parts = [];
+  for (const part of path.split("/")) {
+    if (part === "..") parts.pop();
+    else if (part && part !== ".") parts.push(seg(part));
+  }
+  return `/v1/sessions/${seg(session)}/files/workspace/${parts.join("/")}`;
+}
 
 // Server-sent events, by fetch because EventSource cannot send a token.
 export async function* events(path, signal) {

@@ -27,7 +27,7 @@ export function makeFiles(session, signal) {
 
   async function refresh() {
     try {
-      const { items: found, more } = await pages(`/v1/sessions/${seg(session)}/files?path=${seg(directory)}`, SHOWN_MAX, signal);
+      const { items: found, more } = await pages(`/v1/sessions/${seg(session)}/files?path=${seg(`/workspace${directory}`)}`, SHOWN_MAX, signal);
       found.sort((one, other) => other.is_directory - one.is_directory || one.name.localeCompare(other.name));
       fill(said, more && h("p", { class: "quiet" }, `The first ${found.length} entries are shown.`));
       crumbs();
@@ -135,7 +135,7 @@ export function makeFiles(session, signal) {
 
   async function archive() {
     try {
-      const answer = await raw("GET", `/v1/sessions/${seg(session)}/archive?path=${seg(directory)}`);
+      const answer = await raw("GET", `/v1/sessions/${seg(session)}/archive?path=${seg(`/workspace${directory}`)}`);
       give(await answer.blob(), `${session}.tar`);
     } catch (error) { tell(error); }
   }

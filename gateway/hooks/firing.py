@@ -24,6 +24,7 @@ from gateway.hooks.merging import BadPatch, apply_patch, withhold
 from gateway.hooks.outputs import Allow, Block, Error, Mutate, timed_out
 from gateway.hooks.payloads import HookPayload, Occasion, make_payload
 from gateway.hooks.specs import UserHookSpec
+from sandbox.wire import Diagnostic, Severity
 
 _GRACE_SECONDS: Final = 2.0
 """For what an executor does around a hook's own time; past it the hook counts as timed out."""
@@ -79,6 +80,20 @@ class Fired(msgspec.Struct, frozen=True, kw_only=True):
     outcomes: tuple[Outcome, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
     changes: tuple[Changes, ...] = ()
+
+
+def warnings(fired: Fired) -> list[Diagnostic]:
+    """What whoever asked is told of hooks that failed and are set to warn."""
+    return [
+        Diagnostic(
+            severity=Severity.WARNING,
+            code="HOOK_FAILED",
+            message=f"the hook {one.hook_id} failed: {one.reason}",
+            hint="it went on without it, because the hook's on_error is warn",
+        )
+        for one in fired.outcomes
+        if one.effect == "warned" and one.on_error == "warn"
+    ]
 
 
 class Step(msgspec.Struct, frozen=True):

@@ -44,7 +44,7 @@ class Executor(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
     webhook goes and `secret` the name of the key that signs it.
     """
 
-    type: ExecutorType = "bash"
+    type: ExecutorType = msgspec.field(default_factory=lambda: "bash")  # so that it is always shown
     command: str | None = None
     env: dict[str, str] = {}
     program: str | None = None

@@ -40,7 +40,7 @@ from gateway.http.middleware import (
 from gateway.http.negotiation import CBOR, JSON, decode_body, decode_query, encode, wants_cbor
 from gateway.http.operations import Answer, Call, Chunks, Events, Live, Operation, Raw
 from gateway.http.problems import encode_problem, headers_of, is_ours, problem_of
-from gateway.http.routing import MethodNotAllowed, Routes
+from gateway.http.routing import MethodNotAllowed, Routes, UpgradeRequired
 from gateway.records import Principal
 from gateway.telemetry import Telemetry, step
 
@@ -247,6 +247,8 @@ class Application:
         headers = [(b"content-type", form.encode()), *headers_of(error)]
         if isinstance(error, MethodNotAllowed):
             headers.append((b"allow", ", ".join(error.allowed).encode()))
+        if isinstance(error, UpgradeRequired) and request.scope["http_version"] == "1.1":  # HTTP/2 knows no such header
+            headers += [(b"upgrade", b"websocket"), (b"connection", b"upgrade")]
         await self._send(request, Kept(problem_of(error, request.id).status, headers, body))
 
     async def _stream(self, request: _Request, answer: Events) -> None:
@@ -270,12 +272,19 @@ class Application:
             _log.error("a stream failed", exc_info=failure, extra={"request_id": request.id})
 
     async def _send_chunks(self, request: _Request, answer: Chunks) -> None:
-        """A failure half-way breaks the connection off: nothing else can tell the client that bytes are missing."""
+        """What fails before the first piece is answered like anything else. A failure half-way breaks the connection off: nothing
+        else can tell the client that bytes are missing."""
+        try:
+            piece = await anext(answer.data, None)
+        except Exception as error:
+            await self._send_problem(request, error)
+            return
         await self._send_head(request, 200, [(b"content-type", answer.content_type.encode())], None)
         try:
-            async for piece in answer.data:
+            while piece is not None:
                 async with asyncio.timeout(self._caps.write_deadline_ms / 1000):
                     await request.send({"type": "http.response.body", "body": piece, "more_body": True})
+                piece = await anext(answer.data, None)
         except TimeoutError:
             raise ClientLeft from None
         except Exception as error:

@@ -71,9 +71,11 @@ class Face:
             store,
             service.clock,
             telemetry,
+            tenants=store,
             audit=LoginFailures(store, service.clock),
             cache_ms=configuration.token_cache_ms,
         )
+        service.tally.show(telemetry.registry)
         service.upkeep.on_collected = lambda kind, count: telemetry.forgotten.labels(kind).inc(count)
         table = operations_of(service, self.authenticator, self.admission)
         table += more or []

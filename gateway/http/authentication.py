@@ -19,9 +19,9 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Final, Protocol
 
-from gateway.errors import BadRequest, Forbidden, GatewayError, Unauthorized
+from gateway.errors import BadRequest, Forbidden, GatewayError, Unauthorized, missing
 from gateway.http.operations import ANONYMOUS, Operation
-from gateway.records import Principal, Token
+from gateway.records import Principal, Tenant, Token
 from gateway.telemetry import Telemetry
 from gateway.tokens import MAY, TOKEN, SteadyClock, digest_of_token, is_valid
 
@@ -38,6 +38,12 @@ class TokenPort(Protocol):
     async def token(self, digest: str) -> Token | None: ...
 
 
+class TenantPort(Protocol):
+    """Where tenants are found; a `Store` is one."""
+
+    async def tenant(self, tenant: str) -> Tenant | None: ...
+
+
 class LoginAudit(Protocol):
     """Who is told that somebody was not let in. `count` is how many times since the last report about this address; `tenant` is
     whose token it was, if it has expired or was revoked, and empty if nobody knows it."""
@@ -52,10 +58,12 @@ class Authenticator:
         clock: SteadyClock,
         telemetry: Telemetry,
         *,
+        tenants: TenantPort | None = None,
         audit: LoginAudit | None = None,
         cache_ms: int = 2_000,
     ) -> None:
         self._tokens, self._clock, self._telemetry, self._audit = tokens, clock, telemetry, audit
+        self._tenants = tenants
         self._cache_s = cache_ms / 1000
         self._cache: OrderedDict[str, tuple[Token, float]] = OrderedDict()
         self._failures: OrderedDict[tuple[str, str], tuple[int, float]] = OrderedDict()
@@ -68,7 +76,10 @@ class Authenticator:
         if token is None or not is_valid(token, self._clock.now_ms()):
             await self._failed(address, "" if token is None else token.tenant)
             raise Unauthorized("UNAUTHORIZED", "a valid token is needed", "send  Authorization: Bearer hw_…")
-        return authorize(operation, token, headers.get("hatchway-tenant"))
+        principal = authorize(operation, token, headers.get("hatchway-tenant"))
+        if principal.tenant != token.tenant and self._tenants and await self._tenants.tenant(principal.tenant) is None:
+            raise missing("tenant", principal.tenant)
+        return principal
 
     async def _find(self, header: str) -> Token | None:
         """The token, whether it is valid or not any more."""

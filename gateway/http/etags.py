@@ -20,6 +20,11 @@ _LIST: Final = re.compile(r'\s*(?:\*|(?:W/)?"[\x21\x23-\x7e]*"(?:\s*,\s*(?:W/)?"
 _ONE: Final = re.compile(r'(W/)?("[\x21\x23-\x7e]*")')
 
 
+GUARDS: Final = {"If-Match": "Only if its ETag is this.", "If-None-Match": "`*`: only if it is not there."}
+CHANGED: Final = {412: "It has changed, or is there already."}
+"""What an operation that changes a thing says about both."""
+
+
 def etag_of(digest: str) -> str:
     return f'"{digest}"'
 
@@ -43,6 +48,10 @@ def check(headers: Mapping[str, str], etag: str | None) -> None:
         tags = _tags(unwanted)
         if tags is None or etag in (tag for _, tag in tags):
             raise PreconditionFailed("PRECONDITION_FAILED", "it is there already")
+
+
+def is_guarded(headers: Mapping[str, str]) -> bool:
+    return "if-match" in headers or "if-none-match" in headers
 
 
 def unchanged(headers: Mapping[str, str], etag: str) -> bool:

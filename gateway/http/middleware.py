@@ -150,7 +150,7 @@ def cors_headers(origins: tuple[str, ...], headers: Mapping[str, str]) -> Header
         return []
     return [
         (b"access-control-allow-origin", origin.encode("latin-1")),
-        (b"access-control-expose-headers", b"etag, location, retry-after, x-request-id"),
+        (b"access-control-expose-headers", b"etag, location, retry-after, x-request-id, hatchway-complete, hatchway-skipped"),
         (b"cross-origin-resource-policy", b"cross-origin"),
         (b"vary", b"origin"),
     ]

@@ -143,11 +143,14 @@ def _derived(operation: Operation) -> dict[int, str]:
     if operation.audience != "public":
         made[401] = "No valid token."
         made[403] = "The token's role may not do this."
+        made[404] = "There is no tenant of the name in Hatchway-Tenant."
         made[429] = "Too many requests; Retry-After says when to try again."
     if operation.parameters:
         made[404] = "There is no such thing, or it is another tenant's."
     if operation.body is not None:
         made |= {408: "The body came too slowly.", 413: "The body is too large.", 415: "The body's type is not taken."}
+    if operation.websocket:
+        made[426] = "This is for WebSockets."
     if operation.method == "POST":
         made |= {409: "The first request with this Idempotency-Key is under way.", 422: "Its key was used for another request."}
     return made

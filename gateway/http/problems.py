@@ -17,7 +17,7 @@ from typing import Any, Final
 import msgspec
 
 from gateway.compiling import Finding, RefusedPolicy
-from gateway.errors import GatewayError, TooMany, Unavailable
+from gateway.errors import Conflict, GatewayError, TooMany, Unavailable
 from policy.errors import PolicyError
 from sandbox.errors import RequestError, SetupError
 from sandbox.wire import Diagnostic, ErrorObject, Severity, Span
@@ -88,6 +88,8 @@ def headers_of(error: BaseException) -> list[tuple[bytes, bytes]]:
         return [(b"retry-after", b"%d" % max(1, -(-error.retry_after_ms // 1000)))]
     if isinstance(error, SetupError):
         return [(b"retry-after", b"10")]
+    if isinstance(error, Conflict) and error.code == "IDEMPOTENCY_IN_PROGRESS":
+        return [(b"retry-after", b"1")]
     if isinstance(error, GatewayError) and error.status == 401:
         return [(b"www-authenticate", b'Bearer realm="hatchway"')]
     return []

@@ -32,6 +32,10 @@ class MethodNotAllowed(GatewayError):
         self.allowed = allowed
 
 
+class UpgradeRequired(GatewayError):
+    status = 426
+
+
 class _Node:
     __slots__ = ("children", "name", "operations", "parameter", "rest")
 
@@ -72,6 +76,8 @@ class Routes:
         operation = node.operations.get(method)
         if operation is None and method == "HEAD":
             operation = node.operations.get("GET")
+        if operation is None and method in ("GET", "HEAD") and "WEBSOCKET" in node.operations:
+            raise UpgradeRequired("UPGRADE_REQUIRED", "this is for WebSockets", "ask with  Upgrade: websocket")
         if operation is None:
             raise MethodNotAllowed(sorted({"GET" if key == "WEBSOCKET" else key for key in node.operations}))
         return operation, parameters

@@ -100,6 +100,7 @@ class BaseStore(ABC):
     """A `Store`, but for its engine."""
 
     limits: StoreLimits
+    on_written: Callable[[str, Sequence[Change]], None] | None = None
 
     @abstractmethod
     async def _read(self, steps: Steps[T], *, several: bool) -> T:
@@ -112,6 +113,8 @@ class BaseStore(ABC):
     async def write(self, tenant: str, changes: Sequence[Change]) -> None:
         if changes:
             await self._write(tenant, lambda: checked(apply(tenant, changes, self.limits)))
+            if self.on_written is not None:
+                self.on_written(tenant, changes)
 
     async def _ask(self, steps: Steps[T], *, several: bool = False) -> T:
         return await self._read(checked(steps), several=several)

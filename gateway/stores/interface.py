@@ -17,7 +17,7 @@ Does not know: HTTP, policies, what files mean to guests.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Generic, Protocol, TypeVar
 
 import msgspec
@@ -178,6 +178,8 @@ class WrappedKey(msgspec.Struct, frozen=True, kw_only=True):
 
 class Store(Protocol):
     limits: StoreLimits
+    on_written: Callable[[str, Sequence[Change]], None] | None
+    """Told of every write once it is durable."""
 
     async def write(self, tenant: str, changes: Sequence[Change]) -> None: ...
 

@@ -203,7 +203,12 @@ class Worker(Protocol):
 
 
 class Workers(Protocol):
-    """The pool."""
+    """The pool. `live` workers are there; `lost` is how many were killed or died, so far."""
+
+    @property
+    def live(self) -> int: ...
+    @property
+    def lost(self) -> int: ...
 
     async def start(self) -> Sequence[str]:
         """Make ready; the guests that are."""

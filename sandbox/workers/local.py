@@ -300,7 +300,7 @@ class LocalWorker:
             async with before.lock if before is not None else contextlib.nullcontext():
                 self._put(live)
         return RunOutcome(
-            result=suspended.complete(outcome.result, reply, opening.tools),
+            result=suspended.complete(outcome.result),
             changes=outcome.changes,
             frozen=outcome.frozen,
             recording=outcome.recording,
@@ -367,6 +367,9 @@ def _files(opening: Opening) -> VfsLimits:
 class LocalWorkers:
     """Every tenant's sessions in this process, apart from one another but for the cores they share."""
 
+    lost = 0
+    """None can be lost without this process."""
+
     def __init__(self, *, cores: int | None = None, store: Images = images) -> None:
         describe_records()
         self._slots = Slots(cores or os.cpu_count() or 1)
@@ -379,6 +382,10 @@ class LocalWorkers:
 
     async def refresh(self) -> list[str]:
         return []
+
+    @property
+    def live(self) -> int:
+        return len(self._workers)
 
     async def of(self, tenant: str) -> LocalWorker:
         worker = self._workers.get(tenant)

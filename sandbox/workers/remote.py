@@ -235,6 +235,11 @@ class ProcessWorkers:
         """Workers that are ready for whoever comes."""
         return len(self._spares)
 
+    @property
+    def live(self) -> int:
+        """Processes that are there, spare ones too."""
+        return len(self._processes)
+
     def pid_of(self, tenant: str) -> int | None:
         process = self._of_tenant.get(tenant)
         return process.pid if process is not None else None

@@ -12,14 +12,14 @@ notes are full goes on without any, and can no longer be put away. Does not know
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
 from sandbox import snapshots
-from sandbox.capabilities import Capability, Registry, ToolCallContext, digest
+from sandbox.capabilities import Registry
 from sandbox.errors import RequestError
 from sandbox.generations import VfsLimits
 from sandbox.images import Images
@@ -30,7 +30,7 @@ from sandbox.sealing import corrupt
 from sandbox.session import OnOutput, Session
 from sandbox.snapshots import Origin
 from sandbox.states import SessionState
-from sandbox.wire import CallStatus, ExternalCallRecord, RunRequest, RunResult, SessionLimits, SideEffect
+from sandbox.wire import CallStatus, ExternalCallRecord, RunRequest, RunResult, SessionLimits
 from sandbox.workers.interface import CallReply
 
 FORMAT: Final = "hatchway-suspension"
@@ -149,11 +149,8 @@ class Suspended:
         return Notes(events, message=journal.request, image=journal.image.hex())
 
     def request(self, limits: SessionLimits) -> RunRequest:
-        """The run again. Its program is in the notes; calls made before count."""
-        journal = self.journal
-        allowed = lower(limits, journal.limits)
-        left = max(0, allowed.max_external_calls - len(self.calls))
-        return journal.again(msgspec.structs.replace(allowed, max_external_calls=left))
+        """The run again. Its program is in the notes; calls made before count when they are answered from there."""
+        return self.journal.again(lower(limits, self.journal.limits))
 
     def unshown(self, on_output: OnOutput | None) -> OnOutput | None:
         """`on_output` without what was shown before the run was put away."""
@@ -169,23 +166,9 @@ class Suspended:
 
         return rest
 
-    def complete(self, result: RunResult, reply: CallReply | None, tools: Sequence[Capability]) -> RunResult:
-        """The result with the calls that were answered before this part of the run."""
-        before = [*self.calls, *([self._answered(reply, tools)] if reply is not None else [])]
-        metrics = msgspec.structs.replace(result.metrics, external_calls_count=len(before) + result.metrics.external_calls_count)
-        return msgspec.structs.replace(result, external_calls=[*before, *result.external_calls], metrics=metrics)
-
-    def _answered(self, reply: CallReply, tools: Sequence[Capability]) -> ExternalCallRecord:
-        asked = msgspec.json.decode((self.journal.pending or b" ")[1:], type=ToolCallContext)
-        return ExternalCallRecord(
-            name=asked.name,
-            side_effect=next((tool.side_effect for tool in tools if tool.name == asked.name), SideEffect.NONE),
-            duration_ms=0,
-            status=CallStatus.OK if reply.error is None else CallStatus.DENIED,
-            request_digest=digest(asked),
-            response_digest=digest(reply.value) if reply.error is None else None,
-            error=reply.error,
-        )
+    def complete(self, result: RunResult) -> RunResult:
+        """The result with the times that the calls took which were made before this part of the run."""
+        return msgspec.structs.replace(result, external_calls=[*self.calls, *result.external_calls[len(self.calls) :]])
 
 
 def _encode_reply(reply: CallReply) -> bytes:

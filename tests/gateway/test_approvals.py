@@ -449,3 +449,44 @@ def test_a_capability_that_wants_a_person_by_its_declaration_gets_one() -> None:
             assert other.state == "waiting"
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("durable", [False, True])
+@pytest.mark.parametrize("meanwhile", ["live", "evicted"])
+def test_a_session_whose_run_waits_is_forked_and_saved_as_it_was_before_that_run(durable: bool, meanwhile: str) -> None:
+    async def main() -> None:
+        async with housed(RULES, TESTS, functions=Till().functions) as house:
+            session = (await house.sessions.create(ANN, CreateSession(durable=durable))).id
+            await ask(house, "x = 1; open('a.txt', 'w').write('a')", session)
+            waiting = await ask(house, "x = 2; open('a.txt', 'w').write('b')\n(x, tools.refund(amount=50))", session)
+            if meanwhile == "evicted":
+                await house.sessions.evict(await house.sessions.find(ANN, session))
+            (fork,) = await house.snapshots.fork(ANN, session)
+            saved = await house.snapshots.take(ANN, session)
+            restored = await house.snapshots.restore(ANN, saved.id)
+            for one in (fork.id, restored.id):
+                found = await ask(house, "(x, open('a.txt').read())", one)
+                assert found.result is not None and found.result.result == [1, "a"]
+                assert found.result.diagnostics == []
+            await decide(house, "approve")
+            done = await house.runs.resume(ANN, waiting.id)
+            assert done.result is not None and done.result.result == [2, {"paid": 50}]
+            after = await ask(house, "(x, open('a.txt').read())", session)
+            assert after.result is not None and after.result.result == [2, "b"]
+
+    asyncio.run(main())
+
+
+def test_a_session_whose_waiting_run_is_cancelled_has_its_variables_from_before_it() -> None:
+    async def main() -> None:
+        store, keys, functions = MemoryStore(), Keys.of(secrets.token_bytes(32)), Till().functions
+        async with housed(RULES, TESTS, functions=functions, store=store, keys=keys) as house:
+            session = (await house.sessions.create(ANN, CreateSession(durable=True))).id
+            await ask(house, "x = 1", session)
+            waiting = await ask(house, "x = 2; tools.refund(amount=50)", session)
+        async with housed(RULES, TESTS, functions=functions, store=store, keys=keys) as house:
+            assert await house.runs.cancel(ANN, waiting.id)
+            after = await ask(house, "x", session)
+            assert after.result is not None and (after.result.result, after.result.diagnostics) == (1, [])
+
+    asyncio.run(main())

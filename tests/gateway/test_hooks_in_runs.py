@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gateway.approvals import Decide
 from gateway.errors import Forbidden, GatewayError, TooMany
 from gateway.records import Principal, Run
 from gateway.runs import RunBody
@@ -420,3 +421,33 @@ def test_a_hooks_program_is_read_once_and_again_when_it_was_put_anew() -> None:
                 await run(house, "1", session.id)
 
     asyncio.run(main())
+
+
+def test_a_call_hook_that_fails_and_warns_is_told_once_with_the_result_also_after_a_wait() -> None:
+    async def main() -> None:
+        async def pay(amount: int) -> int:
+            return amount
+
+        functions = {"pay": ({"amount": {"type": "integer", "minimum": 0, "maximum": 100}}, pay)}
+        rules = "allow pay when amount <= 10\nask pay when amount > 10 by anyone within 15m"
+        tests = "pay { amount 1 } => allow pay { amount 50 } => ask"
+        async with housed(rules, tests, functions=functions) as house:
+            broken = {"type": "python", "command": "1 / 0"}
+            for event in ("before_run", "pre_tool_use"):
+                spec = {"id": event, "event": event, "executor": broken, "on_error": "warn", "timeout_ms": 30_000}
+                await house.hooks.put(OPERATOR, spec)
+            done = await run(house, "[tools.pay(amount=1) for _ in range(3)] + [tools.pay(amount=50)]")
+            wanted = [("HOOK_FAILED", "the hook user:before_run"), ("HOOK_FAILED", "the hook user:pre_tool_use")]
+            assert done.state == "waiting" and warned(done) == wanted
+            (asked,) = (await house.store.approvals("acme", pending=True)).items
+            await house.approvals.decide(ANN, asked.id, Decide(decision="approve"))
+            done = await house.runs.resume(ANN, done.id)
+            assert done.result is not None and done.result.result == [1, 1, 1, 50]
+            assert warned(done) == wanted
+
+    asyncio.run(main())
+
+
+def warned(done: Run) -> list[tuple[str, str]]:
+    assert done.result is not None
+    return [(one.code, one.message.split(" failed: ")[0]) for one in done.result.diagnostics if one.code == "HOOK_FAILED"]

@@ -388,3 +388,59 @@ def test_a_caller_who_goes_away_while_the_run_is_stored_leaves_memory_and_store_
             assert stored is not None and stored.head == (await house.sessions.get(ANN, session)).head
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("named_by", ["label", "id"])
+def test_a_snapshot_that_a_session_still_starts_from_is_not_deleted(named_by: str) -> None:
+    async def main() -> None:
+        store, keys = MemoryStore(), Keys.of(secrets.token_bytes(32))
+        async with housed(store=store, keys=keys) as house:
+            origin = await new(house)
+            await run(house, origin, "x = 41")
+            template = await house.snapshots.take(ANN, origin, "tools", template=True)
+            session = await new(house, template="tools" if named_by == "label" else template.id)
+            assert await value(house, session, "x") == 41
+            with pytest.raises(Conflict) as in_use:
+                await house.snapshots.delete(ANN, template.id)
+            assert in_use.value.code == "SNAPSHOT_IN_USE"
+        async with housed(store=store, keys=keys) as house:
+            assert await value(house, session, "x") == 41
+
+    asyncio.run(main())
+
+
+def test_a_snapshot_goes_when_its_sessions_have_heaps_of_their_own_and_they_go_on() -> None:
+    async def main() -> None:
+        store, keys = MemoryStore(), Keys.of(secrets.token_bytes(32))
+        async with housed(store=store, keys=keys) as house:
+            origin = await new(house)
+            await run(house, origin, "x = 41")
+            template = await house.snapshots.take(ANN, origin, "tools", template=True)
+            durable, idle = await new(house, template="tools", durable=True), await new(house, template="tools")
+            for session in (durable, idle):
+                await run(house, session, "x += 1; open('kept.txt', 'w').write('kept')")
+            await house.sessions.evict(await house.sessions.find(ANN, idle))
+            await house.snapshots.delete(ANN, template.id)
+            assert await value(house, idle, "x") == 42
+        async with housed(store=store, keys=keys) as house:
+            assert await value(house, durable, "x") == 42
+            anew = await run(house, idle, "open('kept.txt').read()")
+            assert anew.result is not None and anew.result.result == "kept"
+            assert [one.code for one in anew.result.diagnostics] == ["SESSION_RESTARTED"]
+
+    asyncio.run(main())
+
+
+def test_an_older_template_of_the_same_label_can_be_deleted() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            origin = await new(house)
+            old = await house.snapshots.take(ANN, origin, "tools", template=True)
+            await run(house, origin, "x = 1")
+            newer = await house.snapshots.take(ANN, origin, "tools", template=True)
+            await new(house, template="tools")
+            await house.snapshots.delete(ANN, old.id)
+            with pytest.raises(Conflict):
+                await house.snapshots.delete(ANN, newer.id)
+
+    asyncio.run(main())

@@ -139,6 +139,8 @@ ASKED: dict[str, Asked] = {
     "decide_tool_approval": Asked({"approval_id": ABSENT["approval_id"], "decision": "approve"}),
     "delete_hook": Asked(),
     "put_program": Asked(b"echo theirs"),
+    "get_program": Asked(),
+    "delete_program": Asked(),
     "get_policy": Asked(),
     "get_tenant": Asked(),
     "update_tenant": Asked({"name": "theirs"}),

@@ -173,8 +173,39 @@ def test_an_unknown_tool_names_the_nearest_one(new_box: NewBox) -> None:
 def test_tool_arguments_must_be_json(new_box: NewBox) -> None:
     box = new_box(tools={"take": lambda **_: None})
     failed = js(box, "await tools.take({ f() {} })")
-    assert code_of(failed) == "RUNTIME_ERROR"
-    assert failed.error and "function" in failed.error.message
+    assert code_of(failed) == "INVALID_ARGUMENT" and failed.external_calls == []
+    assert failed.error and "argument.f is a function" in failed.error.message
+    listed = js(box, "await tools.take(1, ['\\ud800'])")
+    assert code_of(listed) == "INVALID_ARGUMENT" and listed.external_calls == []
+    assert listed.error and "arguments[1][0] is text" in listed.error.message
+
+
+def test_refused_results_are_named_by_their_path(box: Sandbox) -> None:
+    for code, named in (("(() => 1)", "the result is a function"), ("({ a: [1, () => 1] })", "result.a[1] is a function")):
+        failed = js(box, code)
+        assert failed.error and failed.error.message.startswith(named)
+
+
+def test_listeners_of_a_program_end_with_it(box: Sandbox) -> None:
+    assert js(box, "process.on('exit', () => console.log('bye')).on('uncaughtException', () => {})").stdout == "bye\n"
+    later = js(box, "throw new Error('x')")
+    assert code_of(later) == "RUNTIME_ERROR" and later.stdout == ""
+
+
+def test_exit_code_of_a_listener_is_the_programs(box: Sandbox) -> None:
+    assert js(box, "process.on('exit', () => { process.exitCode = 7 })").exit_code == 7
+    assert js(box, "process.on('exit', () => process.exit(8)); process.exit(3)").exit_code == 8
+
+
+def test_place_of_an_error_is_not_taken_from_its_message(box: Sandbox) -> None:
+    failed = js(box, "\n\nthrow new Error('at <run>:77:7 (<run>:88:8)')")
+    assert failed.error and failed.error.span and failed.error.span.line == 3
+
+
+def test_place_of_an_error_is_where_its_captured_stack_begins(box: Sandbox) -> None:
+    js(box, "class Refused extends Error { constructor(m) { super(m); Error.captureStackTrace(this, Refused) } }")
+    failed = js(box, "1;\n\nthrow new Refused('no')")
+    assert failed.error and failed.error.span and failed.error.span.line == 3
 
 
 # Standard input

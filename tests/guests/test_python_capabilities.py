@@ -98,3 +98,9 @@ def test_capability_that_is_missing_is_no_call(box: hatchway.Sandbox) -> None:
     assert result.error is not None and (result.error.code, result.metrics.external_calls_count) == ("UNKNOWN_TOOL", 0)
     assert result.error.message == "there is no capability 'slwo'; did you mean 'slow'?"
     assert box.run("try: tools.slwo(1)\nexcept ToolError as error: print(error.code)").stdout == "UNKNOWN_TOOL\n"
+
+
+def test_answers_that_the_program_dropped_take_no_memory() -> None:
+    limits = PATIENT | {"memory_mb": 64, "max_external_calls": 500}
+    with hatchway.Sandbox(tools={"slow": slow, "page": lambda: "x" * 1_000_000}, limits=limits) as box:
+        assert value_of(box.run("kept = [slow(n) for n in range(300)]\nfor _ in range(150): page()\nlen(kept)")) == 300

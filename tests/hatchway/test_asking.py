@@ -97,6 +97,12 @@ def test_a_program_that_may_have_begun_is_not_sent_again(answer: bytes) -> None:
         assert len(script.asked) == 1
 
 
+@pytest.mark.parametrize("body", [b"<html>", b"[]", b'{"id": "s"}', b"\xff"])
+def test_an_answer_of_something_else_is_told_and_not_decoded(body: bytes) -> None:
+    with playing(http(200, body)) as (_, client), pytest.raises(asking.Unreachable, match="does not speak like a gateway"):
+        client.session("s")
+
+
 def test_what_is_safe_to_repeat_is_repeated_under_one_key() -> None:
     with playing(problem(503, "WORKER_LOST"), http(201, SESSION)) as (script, client):
         assert client.sandbox().id == "s"

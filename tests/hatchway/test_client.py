@@ -1,35 +1,18 @@
-"""The clients, the remote command and the MCP server, against a real gateway."""
+"""The clients, against a real gateway."""
 
 from __future__ import annotations
 
 import asyncio
-import json
-import os
-import subprocess
-import sys
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hatchway import AsyncClient, Client
 from hatchway.asking import Ask, Refused, Unreachable
+from sandbox.errors import RequestError
 from sandbox.wire import RunResult
-from tests.gateway.serving import Gateway, serving
-
-
-@pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with serving(tmp_path_factory.mktemp("served") / "data") as gateway:
-        yield gateway
-
-
-@pytest.fixture
-def client(gateway: Gateway) -> Iterator[Client]:
-    with Client(gateway.url, gateway.token) as client:
-        yield client
+from tests.gateway.serving import Gateway
 
 
 def test_a_remote_sandbox_has_the_verbs_of_a_local_one(client: Client) -> None:
@@ -104,6 +87,22 @@ def test_a_directory_with_more_entries_than_a_page_is_listed_whole(client: Clien
         assert [one.name for one in box.files.list("d")] == [str(n) for n in range(1001, 1451)]
 
 
+def test_lines_of_files_runs_and_snapshots_are_found(client: Client) -> None:
+    with client.sandbox(language="shell") as box:
+        assert box.language == "shell"
+        box.files.write("d/a.txt", "one\nt.o\n")
+        assert [(one.path, one.line_number, one.line) for one in box.files.grep("t.o", "d/")] == [("/d/a.txt", 2, "t.o")]
+        assert box.files.grep("t.o", "e/") == []
+        searched = box.files.search("^o.e$")
+        assert searched.complete and [one.line for one in searched.matches] == ["one"]
+        box.run("true")
+        assert box.last_run is not None
+        assert [one.id for one in client.runs(box.id)] == [box.last_run.id]
+        assert client.get_run(box.last_run.id) == next(client.runs(box.id))
+        saved = box.save("kept")
+        assert list(client.snapshots(box.id)) == [saved]
+
+
 def test_many_forks_are_made_at_once(client: Client) -> None:
     with client.sandbox() as box:
         box.run("x = 1")
@@ -123,6 +122,26 @@ def test_a_programs_failure_is_a_result_and_a_refusal_an_error(client: Client) -
 def test_a_gateway_that_is_not_there_is_unreachable() -> None:
     with Client("http://127.0.0.1:9", "hw_x") as client, pytest.raises(Unreachable):
         client.run("1")
+
+
+@pytest.mark.parametrize(
+    "url", ["gateway", "ftp://gateway", "http://", "http://[::1", "http://a b", "http://a:b", "http://a/?x=1"]
+)
+def test_what_is_no_address_is_refused_at_once(url: str) -> None:
+    with pytest.raises(RequestError, match="not the address of a gateway"):
+        Client(url, "hw_x")
+    for good in ("http://127.0.0.1:8484", "https://gateway.example/", "http://[::1]:8484/below"):
+        Client(good, "hw_x").close()
+
+
+@pytest.mark.parametrize("client", [Client, AsyncClient])
+def test_a_client_without_a_token_says_so_before_anything_is_sent(
+    monkeypatch: pytest.MonkeyPatch, client: type[Client | AsyncClient]
+) -> None:
+    monkeypatch.delenv("HATCHWAY_TOKEN", raising=False)
+    with pytest.raises(RequestError, match="a token is needed") as refused:
+        client("http://127.0.0.1:9")
+    assert "HATCHWAY_TOKEN" in (refused.value.error.hint or "")
 
 
 def test_the_wrong_token_is_refused_without_a_word_about_why(gateway: Gateway) -> None:
@@ -147,89 +166,6 @@ def test_the_asynchronous_client_does_the_same(gateway: Gateway) -> None:
                     assert "again" in [one.id async for one in client.sessions()]
             results = await asyncio.gather(*(client.run(f"{n} * {n}") for n in range(4)))
             assert [one.result for one in results] == [0, 1, 4, 9]
-
-    asyncio.run(main())
-
-
-def remote(gateway: Gateway, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, "HATCHWAY_TOKEN": gateway.token, "HATCHWAY_URL": gateway.url}
-    command = [sys.executable, "-m", "hatchway.cli", "remote", *words]
-    return subprocess.run(command, input=stdin, capture_output=True, text=True, env=env, timeout=60, check=False)
-
-
-def test_the_remote_command_runs_programs_in_a_session(gateway: Gateway, tmp_path: Path) -> None:
-    assert remote(gateway, "create", "--id", "notes").stdout == "notes\n"
-    assert remote(gateway, "run", "--session", "notes", "-c", "x = 5; print('hi')").stdout == "hi\n"
-    done = remote(gateway, "run", "--session", "notes", "-c", "exit(x)")
-    assert done.returncode == 5
-    (tmp_path / "data.txt").write_text("data")
-    assert remote(gateway, "put", "notes", str(tmp_path / "data.txt")).stdout == "/data.txt\n"
-    assert remote(gateway, "get", "notes", "data.txt", "-").stdout == "data"
-    assert "notes" in remote(gateway, "sessions").stdout
-    (tmp_path / "app.ts").write_text("const n: number = 3; console.log(n * n)")
-    assert remote(gateway, "run", str(tmp_path / "app.ts")).stdout == "9\n"
-    assert remote(gateway, "run", "-c", "x * 2", "--input", "x=21").stdout == "42\n"
-    assert "cannot read" in remote(gateway, "run", str(tmp_path / "nowhere.py")).stderr
-    assert remote(gateway, "cancel", "notes").stderr == "nothing is under way\n"
-    missing = remote(gateway, "ls", "nowhere")
-    assert missing.returncode == 2 and "session not found" in missing.stderr
-
-
-def test_the_remote_command_shows_what_retention_keeps_and_lets_it_go(gateway: Gateway) -> None:
-    shown = remote(gateway, "retention").stdout
-    assert "  idle sessions          90 days\n" in shown and shown.endswith("would go now\n  nothing\n")
-    assert json.loads(remote(gateway, "--json", "retention", "--collect").stdout)["sessions"] == 0
-
-
-def test_the_remote_command_keeps_secrets_shows_no_value_and_is_audited(gateway: Gateway, client: Client) -> None:
-    client.sandbox(id="with-secrets", language="shell")
-    for where in ([], ["--session", "with-secrets"]):
-        assert remote(gateway, "set-secret", "hooks/signing", *where, stdin="canary-value\n").returncode == 0
-        assert remote(gateway, "secrets", *where).stdout == "hooks/signing\n"
-        assert remote(gateway, "delete-secret", "hooks/signing", *where).returncode == 0
-        assert remote(gateway, "secrets", *where).stdout == ""
-    missing = remote(gateway, "delete-secret", "hooks/signing")
-    assert missing.returncode == 2 and "secret not found" in missing.stderr
-    log = list(client.pages("/v1/audit", {}, dict))
-    kinds = [(one["kind"], one["data"]["session"]) for one in log if one["subject"] == "hooks/signing"]
-    of_both = [(kind, session) for session in ("", "with-secrets") for kind in ("secret.set", "secret.delete")]
-    assert kinds == of_both and "canary-value" not in repr(log)
-
-
-def test_a_snapshot_is_saved_with_a_label(gateway: Gateway, client: Client) -> None:
-    with client.sandbox(id="labelled", language="shell"):
-        saved = remote(gateway, "save", "labelled", "--label", "before the change").stdout.strip()
-        found = client.ask(Ask("GET", f"/v1/snapshots/{saved}", kind=dict))
-        assert found["label"] == "before the change"
-
-
-def test_agents_reach_the_gateway_over_mcp(gateway: Gateway) -> None:
-    from mcp import ClientSession, StdioServerParameters
-    from mcp.client.stdio import stdio_client
-
-    parameters = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "hatchway.cli", "mcp", "--url", gateway.url],
-        env={**os.environ, "HATCHWAY_TOKEN": gateway.token},
-    )
-
-    async def call(session: ClientSession, name: str, **arguments: Any) -> Any:
-        answer = await session.call_tool(name, arguments)
-        assert not answer.is_error, answer
-        return answer.structured_content or json.loads(answer.content[0].text)  # type: ignore[union-attr]
-
-    async def main() -> None:
-        async with stdio_client(parameters) as streams, ClientSession(*streams) as session:
-            await session.initialize()
-            names = {tool.name for tool in (await session.list_tools()).tools}
-            assert {"run_code", "read_file", "fork_session", "save_snapshot"} <= names
-            made = await call(session, "create_session")
-            await call(session, "run_code", code="x = [1]", session_id=made["session_id"])
-            fork = await call(session, "fork_session", session_id=made["session_id"])
-            done = await call(session, "run_code", code="x + [2]", session_id=fork["session_id"])
-            assert done["result"] == [1, 2]
-            refused = await session.call_tool("read_file", {"session_id": "nowhere", "path": "/a"})
-            assert refused.is_error and "session not found" in str(refused.content)
 
     asyncio.run(main())
 

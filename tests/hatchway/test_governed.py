@@ -42,7 +42,7 @@ ACME = ("--fact", "tenant=acme", "--fact", "session.role=lead")
 
 @pytest.fixture(autouse=True)
 def nothing_on_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO())
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_files_go_in_and_out_as_the_policy_says(policy: str, tmp_path: Path, cap
     large.write_text("large" * 10)
     code = "mkdir out; cp small out/copy"
     copies = ["--get", f"out/copy:{tmp_path}/copy", "--get", f"small:{tmp_path}/refused"]
-    assert main(["run", "--policy", policy, *ACME, "--file", str(small), *copies, "-l", "shell", "-c", code]) == 0
+    assert main(["run", "--policy", policy, *ACME, "--file", str(small), *copies, "-l", "shell", "-c", code]) == 1
     assert (tmp_path / "copy").read_text() == "small" and not (tmp_path / "refused").exists()
     assert "cannot copy small out of the sandbox: the policy refuses fs.read" in capsys.readouterr().err
     assert main(["run", "--policy", policy, *ACME, "--file", str(large), "-c", "print('ran')"]) == 126
@@ -134,3 +134,13 @@ def test_a_policy_that_cannot_be_used_runs_nothing(tmp_path: Path, policy: str, 
         assert main(["run", *words, "-c", "print('ran')"]) == 2
         said = capsys.readouterr()
         assert said.out == "" and said.err.startswith("error: ") and "Traceback" not in said.err
+
+
+def test_what_a_gateway_cannot_take_is_refused_before_anything_runs(
+    policy: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", "--policy", policy, *ACME, "-c", "1", "--", "word"]) == 2
+    assert "do not go together with --policy" in capsys.readouterr().err
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"ab\xff")))
+    assert main(["run", "--policy", policy, *ACME, "-c", "1"]) == 2
+    assert "not valid UTF-8 at byte 2" in capsys.readouterr().err

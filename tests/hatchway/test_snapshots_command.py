@@ -15,7 +15,7 @@ from hatchway.cli import main
 
 @pytest.fixture(autouse=True)
 def own_places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
     monkeypatch.setenv("HATCHWAY_KEYS", str(tmp_path / "keys"))
     monkeypatch.setenv("HATCHWAY_HISTORY", str(tmp_path / "history.db"))
 
@@ -57,6 +57,27 @@ def test_a_snapshot_file_is_inspected_and_started_from(capsys: pytest.CaptureFix
     assert "shell" in run(capsys, "snapshot", "inspect", path)
     Path(path).write_bytes(Path(path).read_bytes()[:-1])
     assert "cut off" in run(capsys, "snapshot", "inspect", path, status=2)
+
+
+def test_inspecting_lists_files_and_sizes_of_what_is_in_the_history_and_in_a_file(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    code = "mkdir -p a/b; printf hello > a/b/c; printf 123 > /tmp/t; ln a/b/c twice; for i in $(seq 150); do : > e$i; done"
+    run(capsys, "snapshot", "save", "-l", "shell", "-c", code, "--label", "kept")
+    run(capsys, "snapshot", "save", "-l", "shell", "-c", "x=1", "--from", "kept", "--label", "child")
+    path = str(tmp_path / "x.snap")
+    run(capsys, "snapshot", "save", "-l", "shell", "-c", code, "-o", path)
+    saved, child, filed = (json.loads(run(capsys, "snapshot", "inspect", name, "--json")) for name in ("kept", "child", path))
+    for facts in (saved, child, filed):
+        files = facts["largest files"]
+        assert {"/workspace/a/b/c": 5, "/workspace/twice": 5, "/tmp/t": 3}.items() <= files.items()
+        assert len(files) == 101 and files["53 more"] == 0
+        assert facts["size"]["files"] == 8
+        assert facts["size"]["shell memory"] == facts["guests"]["shell"]["pages"] * 4096
+    sizes = child["size"]
+    assert 0 < sizes["of these not in its parent"] < sizes["pages and files, stored"]
+    assert saved["size"]["of these not in its parent"] == saved["size"]["pages and files, stored"]
+    assert "/workspace/a/b/c" in run(capsys, "snapshot", "inspect", "kept")
 
 
 def test_a_failed_program_is_not_saved(capsys: pytest.CaptureFixture[str]) -> None:

@@ -179,7 +179,7 @@ ATTACKS = [
         NO_HURRY,
         call_flood="while True: tools.ping()",
         call_flood_inside_try="while True:\n try: tools.ping()\n except BaseException: pass",
-        flood_of_unknown="while True:\n try: tools.absent()\n except ToolError: pass",
+        flood_of_unknown='import _host\nwhile True: _host.call(b\'C{"name":"absent","args":[],"kwargs":{}}\')',
     ),
     *attacks(
         JAVASCRIPT,

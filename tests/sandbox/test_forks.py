@@ -103,6 +103,15 @@ def test_a_thousand_forks_answer_correctly_and_differ_in_their_random_numbers(bo
     assert len(seen) == 1000
 
 
+def test_a_generator_that_the_program_made_itself_is_state_that_siblings_share(box: hatchway.Sandbox) -> None:
+    box.run("import numpy, random\nmade = [numpy.random.default_rng().random, random.Random().random]")
+    children = box.fork(2)
+    first, second = [child.run("[float(one()) for one in made]").result for child in children]
+    assert first == second
+    for child in children:
+        child.close()
+
+
 @pytest.mark.parametrize(
     ("language", "code"),
     [("python", "import numpy\nnumpy.random.rand()"), ("javascript", "Math.random()"), ("shell", "echo $RANDOM$RANDOM")],

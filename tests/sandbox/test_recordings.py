@@ -337,3 +337,51 @@ def test_a_waiting_run_is_resumed_in_another_process(new_box: NewBox) -> None:
         [sys.executable, "-c", ELSEWHERE], input=recording.seal(KEYS), cwd=root, capture_output=True, check=True
     )
     assert done.stdout == b"['from elsewhere', True] b'x'\n"
+
+
+COUNTED = """
+first = look()
+second = pay(1)
+third = look()
+"""
+
+
+def test_calls_from_before_a_wait_count_after_it(new_box: NewBox) -> None:
+    bank = Bank()
+    _, recording = recorded(new_box(tools=bank.tools(), limits={"max_external_calls": 2}), COUNTED)
+    box, result = hatchway.Sandbox.resume(recording, answer="yes", tools=bank.tools())
+    with box:
+        assert result.error is not None and result.error.code == "EXTERNAL_CALLS_EXCEEDED"
+        assert bank.looked == 1
+
+
+def test_a_resumed_and_a_replayed_run_have_the_records_of_all_their_calls(new_box: NewBox) -> None:
+    bank = Bank()
+    waiting, recording = recorded(new_box(tools=bank.tools()), COUNTED)
+    box, resumed = hatchway.Sandbox.resume(recording, answer="yes", tools=bank.tools())
+    with box:
+        assert [(call.name, call.status.value) for call in resumed.external_calls] == [
+            ("look", "ok"),
+            ("pay", "ok"),
+            ("look", "ok"),
+        ]
+        assert resumed.metrics.external_calls_count == 3
+        assert box.recording is not None
+        replayed = replay(box.recording).result
+    digests = [(call.request_digest, call.response_digest) for call in resumed.external_calls]
+    assert digests[0] == (waiting.external_calls[0].request_digest, waiting.external_calls[0].response_digest)
+    assert [(call.request_digest, call.response_digest) for call in replayed.external_calls] == digests
+    assert replayed.metrics.external_calls_count == 3
+
+
+def test_a_replayed_call_that_failed_has_the_record_of_its_failure(new_box: NewBox) -> None:
+    def refuse() -> None:
+        raise ToolError("PERMISSION_DENIED", "no")
+
+    code = "for one in (tools.refuse, lambda: tools.unknown()):\n    try: one()\n    except Exception: pass"
+    result, recording = recorded(new_box(tools={"refuse": refuse}), code)
+    again = replay(recording).result
+    assert [(call.name, call.status, call.error) for call in again.external_calls] == [
+        (call.name, call.status, call.error) for call in result.external_calls
+    ]
+    assert again.metrics.external_calls_count == result.metrics.external_calls_count

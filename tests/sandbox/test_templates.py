@@ -143,3 +143,29 @@ def test_pruning_the_cache_can_spare_templates(own: tuple[Images, Templates]) ->
     store.cache.prune(mine.cache_names())
     assert {path.name for path in store.cache.directory.glob("*.mem")} == {n for n in mine.cache_names() if n.endswith(".mem")}
     assert (store.cache.directory / "warm.template").exists()
+
+
+def memories(store: Images) -> set[str]:
+    return {path.name for path in store.cache.directory.glob("*.mem")} & {
+        path.name for path in store.cache.directory.glob("template-*")
+    }
+
+
+def test_a_template_that_is_built_again_leaves_no_memory_behind(own: tuple[Images, Templates]) -> None:
+    store, mine = own
+    for code in ("x=1", "x=2", "x=3"):
+        mine.build("warm", code, language=Language.SHELL)
+    assert memories(store) == {name for name in mine.cache_names() if name.endswith(".mem")}
+    assert mine.remove("warm")
+    assert memories(store) == set()
+
+
+def test_what_a_crash_left_behind_is_collected_and_what_another_template_needs_is_kept(own: tuple[Images, Templates]) -> None:
+    store, mine = own
+    mine.build("one", "x=1", language=Language.SHELL)
+    store.cache.store("template-0123456789abcdef0123-shell.mem", lambda path: path.touch())
+    mine.build("two", "x=2", language=Language.SHELL)
+    assert len(memories(store)) == 2
+    assert mine.remove("two")
+    assert memories(store) == {name for name in mine.cache_names() if name.endswith(".mem")} != set()
+    assert mine.remove("one")

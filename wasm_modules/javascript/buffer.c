@@ -95,3 +95,12 @@ void make_well_formed(char *text, size_t len)
         if (is_surrogate((unsigned char *)text + i, len - i))
             memcpy(text + i, "\xEF\xBF\xBD", 3);
 }
+
+bool is_well_formed(const char *text, size_t len)
+{
+    const char *end = text + len;
+    for (const char *at = text; (at = memchr(at, 0xED, (size_t)(end - at))) != NULL; at++)
+        if (is_surrogate((const unsigned char *)at, (size_t)(end - at)))
+            return false;
+    return true;
+}

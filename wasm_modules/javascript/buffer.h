@@ -28,4 +28,7 @@ void buffer_put_json_string(struct buffer *b, const char *text, size_t len);
 /* Replaces encoded surrogate halves (ED A0..BF xx) by U+FFFD, which has the same length. */
 void make_well_formed(char *text, size_t len);
 
+/* False when the UTF-8 text holds an encoded surrogate half, which is no character. */
+bool is_well_formed(const char *text, size_t len);
+
 #endif

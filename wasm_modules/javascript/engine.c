@@ -144,7 +144,7 @@ enum engine_kind engine_kind(JSValueConst object)
     switch (id) {
     case JS_CLASS_OBJECT: return KIND_PLAIN;
     case JS_CLASS_ARRAY: return KIND_ARRAY;
-    case JS_CLASS_ERROR: return KIND_ERROR;
+    case JS_CLASS_ERROR: case JS_CLASS_DOM_EXCEPTION: return KIND_ERROR;
     case JS_CLASS_DATE: return KIND_DATE;
     case JS_CLASS_REGEXP: return KIND_REGEXP;
     case JS_CLASS_MAP: return KIND_MAP;
@@ -168,6 +168,19 @@ enum engine_kind engine_kind(JSValueConst object)
                    id == JS_CLASS_BOUND_FUNCTION || id == JS_CLASS_C_CLOSURE
                ? KIND_FUNCTION
                : KIND_OTHER;
+}
+
+JSValue engine_stack(JSValueConst error)
+{
+    JSClassID id = JS_GetClassID(error);
+    if (id != JS_CLASS_ERROR && id != JS_CLASS_DOM_EXCEPTION)
+        return JS_UNDEFINED;
+    JSProperty *pr;
+    JSObject *object = JS_VALUE_GET_OBJ(error);
+    JSShapeProperty *prs = find_own_property(&pr, object, JS_ATOM_stack);
+    if (prs && (prs->flags & JS_PROP_TMASK) == JS_PROP_NORMAL)
+        return js_dup(pr->u.value);
+    return id == JS_CLASS_ERROR ? js_dup(object->u.object_data) : JS_UNDEFINED;
 }
 
 size_t engine_allocated_bytes(JSRuntime *rt)

@@ -51,6 +51,10 @@ enum engine_kind {
 };
 enum engine_kind engine_kind(JSValueConst object);
 
+/* The stack of an error without running a getter: what stands in its own property `stack`, else the frames it was made with;
+ * undefined for anything that is no error. */
+JSValue engine_stack(JSValueConst error);
+
 /* Bytes the engine has allocated. */
 size_t engine_allocated_bytes(JSRuntime *rt);
 

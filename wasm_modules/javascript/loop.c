@@ -109,6 +109,14 @@ enum loop_end loop_finish(JSContext *ctx)
     return end;
 }
 
+bool loop_forget(JSContext *ctx, JSValueConst reason)
+{
+    if (rejection_count == 0 || !JS_IsStrictEqual(ctx, rejections[0].reason, reason))
+        return false;
+    forget_rejection(ctx, 0);
+    return true;
+}
+
 void loop_reset(JSContext *ctx)
 {
     while (rejection_count > 0)

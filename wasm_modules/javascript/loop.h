@@ -6,6 +6,8 @@
 #ifndef HATCHWAY_LOOP_H
 #define HATCHWAY_LOOP_H
 
+#include <stdbool.h>
+
 #include "quickjs.h"
 
 enum loop_end {
@@ -23,6 +25,9 @@ enum loop_end loop_await(JSContext *ctx, JSValueConst promise, JSValue *value);
 
 /* Runs until no job and no timer is left. */
 enum loop_end loop_finish(JSContext *ctx);
+
+/* Forgets an unhandled rejection with this reason, which was the last to be reported; false when there is none. */
+bool loop_forget(JSContext *ctx, JSValueConst reason);
 
 /* Drops jobs, timers and remembered rejections. */
 void loop_reset(JSContext *ctx);

@@ -154,6 +154,24 @@ static JSValue ask_host(JSContext *ctx, const struct buffer *message)
     return value;
 }
 
+/* The reply to a call that never left, because its arguments are no JSON. */
+static JSValue refused_call(JSContext *ctx, const struct refusal *why)
+{
+    char message[sizeof why->message + 64];
+    snprintf(message, sizeof message, "arguments of a tool must be plain JSON: %s", why->message);
+    JSValue reply = JS_NewObject(ctx), error = JS_NewObject(ctx);
+    if (JS_IsException(reply) || JS_IsException(error) ||
+        JS_SetPropertyStr(ctx, error, "code", JS_NewString(ctx, "INVALID_ARGUMENT")) < 0 ||
+        JS_SetPropertyStr(ctx, error, "message", JS_NewString(ctx, message)) < 0 ||
+        JS_SetPropertyStr(ctx, error, "hint", JS_NewString(ctx, why->hint)) < 0 ||
+        JS_SetPropertyStr(ctx, reply, "error", JS_DupValue(ctx, error)) < 0) {
+        JS_FreeValue(ctx, reply);
+        reply = JS_EXCEPTION;
+    }
+    JS_FreeValue(ctx, error);
+    return reply;
+}
+
 /* call(name, args, kwargs): the host's reply, {value} or {error: {code, message}}. */
 static JSValue call_tool(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
@@ -164,16 +182,16 @@ static JSValue call_tool(JSContext *ctx, JSValueConst self, int argc, JSValueCon
     JSValue reply = JS_UNDEFINED;
     for (int i = 0; i < 3; i++) {
         buffer_put_text(&message, before[i]);
-        enum serialized status = serialize(ctx, argv[i], i == 1 ? "the list of arguments" : "the argument", &message, &why);
+        enum serialized status = serialize(ctx, argv[i], i == 1 ? "arguments" : "argument", &message, &why);
         if (status == SERIALIZED_REFUSED)
-            reply = JS_ThrowTypeError(ctx, "arguments of a tool must be JSON: %s (%s)", why.message, why.hint);
+            reply = refused_call(ctx, &why);
         else if (status == SERIALIZED_THREW)
             reply = JS_EXCEPTION;
-        if (JS_IsException(reply))
+        if (status != SERIALIZED_OK)
             break;
     }
     buffer_put_text(&message, "}");
-    if (!JS_IsException(reply))
+    if (JS_IsUndefined(reply))
         reply = ask_host(ctx, &message);
     buffer_free(&message);
     return reply;
@@ -197,9 +215,9 @@ static JSValue erase_types(JSContext *ctx, JSValueConst self, int argc, JSValueC
     struct buffer message = {0};
     struct refusal why;
     buffer_put_text(&message, "E{\"path\":");
-    serialize(ctx, argv[0], "the path", &message, &why);
+    serialize(ctx, argv[0], "path", &message, &why);
     buffer_put_text(&message, ",\"source\":");
-    serialize(ctx, argv[1], "the source", &message, &why);
+    serialize(ctx, argv[1], "source", &message, &why);
     buffer_put_text(&message, "}");
     JSValue reply = ask_host(ctx, &message);
     buffer_free(&message);
@@ -229,6 +247,21 @@ static JSValue set_exit_code(JSContext *ctx, JSValueConst self, int argc, JSValu
         return JS_EXCEPTION;
     realm.exit_code = code & 0xFF;
     return JS_UNDEFINED;
+}
+
+/* watchExit(): the program wants to be told when it ends. */
+static JSValue watch_exit(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)ctx, (void)self, (void)argc, (void)argv;
+    realm.exit_watched = true;
+    return JS_UNDEFINED;
+}
+
+/* stack(error): see engine_stack. */
+static JSValue error_stack(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)ctx, (void)self, (void)argc;
+    return engine_stack(argv[0]);
 }
 
 /* evaluate(source, filename): runs a classic script whose second line counts as its first. */
@@ -312,6 +345,8 @@ int natives_install(JSContext *ctx, JSValueConst native)
         JS_CFUNC_DEF("erase", 2, erase_types),
         JS_CFUNC_DEF("exit", 1, exit_program),
         JS_CFUNC_DEF("exitCode", 1, set_exit_code),
+        JS_CFUNC_DEF("watchExit", 0, watch_exit),
+        JS_CFUNC_DEF("stack", 1, error_stack),
         JS_CFUNC_DEF("evaluate", 2, evaluate),
         JS_CFUNC_DEF("requireModule", 1, require_module),
         JS_CFUNC_DEF("forgetModules", 0, forget_modules),

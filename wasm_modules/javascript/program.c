@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine.h"
 #include "realm.h"
 #include "report.h"
 
@@ -332,7 +333,7 @@ static struct position where_parser_stopped(JSContext *ctx, const char *filename
 {
     struct position at = {0, 0};
     JSValue exception = JS_GetException(ctx);
-    JSValue stack = JS_IsError(exception) ? JS_GetProperty(ctx, exception, realm.atoms.stack) : JS_UNDEFINED;
+    JSValue stack = engine_stack(exception);
     const char *text = JS_IsString(stack) ? JS_ToCString(ctx, stack) : NULL;
     if (text)
         at = find_position(text, filename);

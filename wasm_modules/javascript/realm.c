@@ -119,7 +119,6 @@ static void intern_atoms(JSContext *ctx, struct atoms *atoms)
         .value = JS_NewAtom(ctx, "value"),
         .message = JS_NewAtom(ctx, "message"),
         .name = JS_NewAtom(ctx, "name"),
-        .stack = JS_NewAtom(ctx, "stack"),
         .hint = JS_NewAtom(ctx, "hint"),
         .toJSON = JS_NewAtom(ctx, "toJSON"),
         .then = JS_NewAtom(ctx, "then"),

@@ -20,7 +20,7 @@ struct position {
 /* Property names used in every turn, interned once. */
 struct atoms {
     JSAtom code, filename, inputs, validate_only, max_stack_depth, seed, env;
-    JSAtom result, value, message, name, stack, hint, toJSON, then;
+    JSAtom result, value, message, name, hint, toJSON, then;
 };
 
 struct realm {
@@ -37,6 +37,7 @@ struct realm {
     const struct position *importing; /* the import statement being carried out, or that failed */
     unsigned turn; /* number of the running turn */
     bool exiting; /* process.exit was called */
+    bool exit_watched; /* the program listens for its exit */
     int exit_code;
     bool result_set; /* the program assigned the global `result` */
     JSValue result;

@@ -6,19 +6,34 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine.h"
 #include "realm.h"
 
 #define SHOWN_LINE_LIMIT_BYTES 400
 
-/* A string property of an object, or NULL. Free with JS_FreeCString. Never leaves an exception behind. */
-static const char *text_property(JSContext *ctx, JSValueConst object, JSAtom name)
+/* A string, or NULL for anything else; consumes it. Free with JS_FreeCString. Never leaves an exception behind. */
+static const char *text_of(JSContext *ctx, JSValue value)
 {
-    JSValue value = JS_IsObject(object) ? JS_GetProperty(ctx, object, name) : JS_UNDEFINED;
     const char *text = JS_IsString(value) ? JS_ToCString(ctx, value) : NULL;
     if (JS_IsException(value) || JS_HasException(ctx))
         JS_FreeValue(ctx, JS_GetException(ctx));
     JS_FreeValue(ctx, value);
     return text;
+}
+
+static const char *text_property(JSContext *ctx, JSValueConst object, JSAtom name)
+{
+    return text_of(ctx, JS_IsObject(object) ? JS_GetProperty(ctx, object, name) : JS_UNDEFINED);
+}
+
+/* The frames of a stack, after the line or lines that say what happened. */
+static const char *frames_of(const char *stack)
+{
+    static const char frame[] = "\n    at ";
+    if (!stack || !strncmp(stack, frame + 1, sizeof frame - 2))
+        return stack ? stack : "";
+    const char *found = strstr(stack, frame);
+    return found ? found + 1 : "";
 }
 
 struct position find_position(const char *stack, const char *name)
@@ -144,6 +159,16 @@ static bool names_size_limit(const char *message)
     return false;
 }
 
+/* Did the engine throw this SyntaxError for source it was given, by an import or by eval? JSON.parse throws one for data. */
+static bool is_of_source(const char *stack)
+{
+    static const char file[] = "    at /", text[] = "    at <input>:", parse[] = "\n    at parse (native)";
+    if (!strncmp(stack, file, sizeof file - 1) || (realm.importing && !*stack))
+        return true;
+    const char *next = strchr(stack, '\n');
+    return !strncmp(stack, text, sizeof text - 1) && next && strncmp(next, parse, sizeof parse - 1);
+}
+
 /* Chooses the contract's code for an exception. */
 static void choose_code(JSContext *ctx, JSValueConst exception, const char *name, const char *message, const char *stack,
                         bool compiling, char *code, size_t size)
@@ -156,7 +181,7 @@ static void choose_code(JSContext *ctx, JSValueConst exception, const char *name
         chosen = "STACK_OVERFLOW";
     else if (names_size_limit(message))
         chosen = "MEMORY_EXCEEDED";
-    else if (!strcmp(name, "SyntaxError") && (compiling || !strncmp(stack, "    at /", 8) || (realm.importing && !*stack)))
+    else if (!strcmp(name, "SyntaxError") && (compiling || is_of_source(stack)))
         chosen = "SYNTAX_ERROR";
     else if (branded_code(ctx, exception, code, size))
         return;
@@ -202,7 +227,7 @@ void report_exception(JSContext *ctx, JSValueConst exception, bool compiling, bo
     char code[64];
     const char *name = text_property(ctx, exception, realm.atoms.name);
     const char *message = text_property(ctx, exception, realm.atoms.message);
-    const char *stack = text_property(ctx, exception, realm.atoms.stack);
+    const char *stack = text_of(ctx, engine_stack(exception));
     const char *thrown = NULL;
     if (!message) {
         JSValue shown = realm_hook("inspect", 1, &exception);
@@ -218,10 +243,11 @@ void report_exception(JSContext *ctx, JSValueConst exception, bool compiling, bo
         kind = "InternalError";
         text = "out of memory";
     }
-    choose_code(ctx, exception, kind, text, stack ? stack : "", compiling, code, sizeof code);
+    const char *frames = frames_of(stack);
+    choose_code(ctx, exception, kind, text, frames, compiling, code, sizeof code);
     struct position at = {0, 0};
     if (realm.program_name)
-        at = in_code_points(find_position(stack, realm.program_name));
+        at = in_code_points(find_position(frames, realm.program_name));
     if (!at.line && realm.importing)
         at = in_code_points(*realm.importing);
 

@@ -43,12 +43,21 @@ static enum serialized refuse(struct writer *w, const char *is, const char *hint
 {
     char path[160];
     size_t first = w->depth > 4 ? w->depth - 4 : 0;
-    snprintf(path, sizeof path, first ? "%s…" : "%s", w->subject);
+    snprintf(path, sizeof path, "%s%s%s", w->depth ? "" : "the ", w->subject, first ? "…" : "");
     for (size_t i = first; i < w->depth; i++)
         append_step(w, &w->levels[i], path, sizeof path);
     snprintf(w->why->message, sizeof w->why->message, "%s is %s, which is not JSON", path, is);
     w->why->hint = hint;
     return SERIALIZED_REFUSED;
+}
+
+/* Writes a JSON string. `is` names what stands here, should it be no text. */
+static enum serialized put_string(struct writer *w, const char *text, size_t len, const char *is)
+{
+    if (!is_well_formed(text, len))
+        return refuse(w, is, "use text.toWellFormed()");
+    buffer_put_json_string(w->out, text, len);
+    return SERIALIZED_OK;
 }
 
 static enum serialized write_text(struct writer *w, JSValueConst value)
@@ -57,12 +66,13 @@ static enum serialized write_text(struct writer *w, JSValueConst value)
     const char *text = JS_ToCStringLen(w->ctx, &len, value);
     if (!text)
         return SERIALIZED_THREW;
+    enum serialized status = SERIALIZED_OK;
     if (JS_IsString(value))
-        buffer_put_json_string(w->out, text, len);
+        status = put_string(w, text, len, "text with half a surrogate pair");
     else
         buffer_put(w->out, text, len);
     JS_FreeCString(w->ctx, text);
-    return SERIALIZED_OK;
+    return status;
 }
 
 static enum serialized write_number(struct writer *w, JSValueConst value)
@@ -237,8 +247,12 @@ static enum serialized advance(struct writer *w)
             JS_FreeValue(w->ctx, value);
             return SERIALIZED_THREW;
         }
-        buffer_put_json_string(w->out, key, len);
+        enum serialized status = put_string(w, key, len, "under a name with half a surrogate pair");
         JS_FreeCString(w->ctx, key);
+        if (status != SERIALIZED_OK) {
+            JS_FreeValue(w->ctx, value);
+            return status;
+        }
         buffer_put(w->out, ":", 1);
     }
     return write_value(w, value);

@@ -22,7 +22,7 @@ struct refusal {
     const char *hint;
 };
 
-/* Writes `value` to `out`. `subject` names it in a refusal: "the result", "the argument". */
+/* Writes `value` to `out`. `subject` names it in a refusal: "result", which gives "the result" and "result.name". */
 enum serialized serialize(JSContext *ctx, JSValueConst value, const char *subject, struct buffer *out, struct refusal *why);
 
 #endif

@@ -177,7 +177,7 @@ static void report_pending(JSContext *ctx, bool compiling, bool to_stderr, struc
 static void write_result(JSContext *ctx, JSValueConst value, struct outcome *outcome)
 {
     struct refusal why;
-    switch (serialize(ctx, value, "the result", &outcome->result, &why)) {
+    switch (serialize(ctx, value, "result", &outcome->result, &why)) {
     case SERIALIZED_OK:
         return;
     case SERIALIZED_REFUSED:
@@ -187,6 +187,33 @@ static void write_result(JSContext *ctx, JSValueConst value, struct outcome *out
         if (!realm.exiting)
             report_pending(ctx, false, true, outcome);
     }
+}
+
+/* Hands the exception nobody caught to the program's listeners for such. False when none took it: it is pending still, or
+ * what a listener threw is. */
+static bool hand_over(JSContext *ctx)
+{
+    JSValue exception = JS_GetException(ctx);
+    JSValue args[2] = {exception, JS_NewBool(ctx, loop_forget(ctx, exception))};
+    JSValue taken = realm_hook("handOver", 2, args);
+    bool threw = JS_IsException(taken), is_taken = threw ? realm.exiting : JS_ToBool(ctx, taken) > 0;
+    if (!threw && !is_taken)
+        JS_Throw(ctx, exception);
+    else
+        JS_FreeValue(ctx, exception);
+    JS_FreeValue(ctx, taken);
+    return is_taken;
+}
+
+/* Tells the program's listeners that it ends. */
+static void announce_exit(JSContext *ctx, struct outcome *outcome)
+{
+    JSValue code = JS_NewInt32(ctx, outcome->error.len ? 1 : realm.exit_code);
+    realm.exiting = false;
+    JSValue done = realm_hook("announceExit", 1, &code);
+    if (JS_IsException(done) && !realm.exiting && !outcome->error.len)
+        report_pending(ctx, false, true, outcome);
+    JS_FreeValue(ctx, done);
 }
 
 /* Compiles and runs the program of a request. */
@@ -208,6 +235,8 @@ static void run_request(JSContext *ctx, const struct request *request, const cha
     JSValue value = JS_UNDEFINED;
     bool declared;
     enum loop_end end = run_program(ctx, &program, filename, &declared, &value);
+    while (end == LOOP_THREW && hand_over(ctx))
+        end = realm.exiting ? LOOP_EXIT : loop_finish(ctx);
     if (end == LOOP_THREW) {
         report_pending(ctx, false, true, outcome);
     } else if (end == LOOP_STUCK) {
@@ -221,6 +250,8 @@ static void run_request(JSContext *ctx, const struct request *request, const cha
     if (end == LOOP_DONE)
         write_result(ctx, value, outcome);
     JS_FreeValue(ctx, value);
+    if (realm.exit_watched)
+        announce_exit(ctx, outcome);
 }
 
 /* Sends the outcome. A buffer that ran out of memory is replaced by a constant text. */
@@ -271,7 +302,7 @@ int turn(char *text, uint32_t len)
     struct request request = {0};
     struct outcome outcome = {0};
     realm.turn++;
-    realm.exiting = false;
+    realm.exiting = realm.exit_watched = false;
     realm.exit_code = 0;
     realm.result_set = false;
     realm_renew_reserve();

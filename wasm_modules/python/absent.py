@@ -1,13 +1,16 @@
 """What the sandbox does not have: network, processes, threads. Programs that ask for them are told what there is instead, and get
 what works without."""
 
+import _thread
 import concurrent.futures
 import errno
 import hashlib
 import hmac
 import os
+import queue
 import socket
 import subprocess
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -15,6 +18,61 @@ import urllib.request
 NETWORK = "the sandbox has no network; what is outside is reached through capabilities (tools.…)"
 PROCESSES = 'the sandbox has no processes; shell programs run in the same session with language="shell"'
 THREADS = "the sandbox has no threads: call the function, await it, or submit it to a ThreadPoolExecutor, which calls it at once"
+
+FOR_EVER = "this would wait for ever: there are no threads here that could end it"
+
+
+class Lock:
+    """`threading.Lock` where one program runs alone: whoever finds the lock held waits in vain, until the timeout or for ever."""
+
+    __slots__ = ("__weakref__", "_is_held")
+    __module__ = "_thread"
+
+    def __init__(self):
+        self._is_held = False
+
+    def acquire(self, blocking=True, timeout=-1):
+        if timeout != -1:
+            if not blocking:
+                raise ValueError("can't specify a timeout for a non-blocking call")
+            if timeout < 0:
+                raise ValueError("timeout value must be a non-negative number")
+            if timeout > threading.TIMEOUT_MAX:
+                raise OverflowError("timeout value is too large")
+        if not self._is_held:
+            self._is_held = True
+            return True
+        if not blocking:
+            return False
+        if timeout == -1:
+            raise RuntimeError(FOR_EVER)
+        time.sleep(timeout)
+        return False
+
+    def __enter__(self):
+        if self._is_held:
+            raise RuntimeError(FOR_EVER)
+        self._is_held = True
+        return True
+
+    def release(self):
+        if not self._is_held:
+            raise RuntimeError("release unlocked lock")
+        self._is_held = False
+
+    def __exit__(self, kind, value, trace):
+        self.release()
+
+    def locked(self):
+        return self._is_held
+
+    def __reduce__(self):
+        raise TypeError("cannot pickle '_thread.lock' object")
+
+    def __repr__(self):
+        return f"<{'locked' if self._is_held else 'unlocked'} _thread.lock object at {id(self):#x}>"
+
+    acquire_lock, release_lock, locked_lock = acquire, release, locked
 
 
 def no_network(*args, **kwargs):
@@ -68,6 +126,9 @@ def pbkdf2_hmac(hash_name, password, salt, iterations, dklen=None):
 
 
 def install():
+    _thread.allocate_lock = _thread.lock = _thread.LockType = Lock
+    threading.Lock = threading._allocate_lock = threading._LockType = Lock
+    queue.SimpleQueue = queue._PySimpleQueue
     socket.getaddrinfo = socket.gethostbyname = socket.socket.__init__ = no_network
     urllib.request.UnknownHandler.unknown_open = open_unknown
     os.system = os.popen = os.pipe = subprocess.Popen.__init__ = no_processes

@@ -35,6 +35,8 @@ def show_rich(value):
         for mime, item in data.items():
             add_display(mime, item if isinstance(item, (str, bytes)) else encode(item))
         return bool(data)
+    if is_series(value):
+        value = value.to_frame()
     shown = False
     for name, mime in RICH:
         method = getattr(value, name, None)
@@ -57,6 +59,12 @@ def display(*values):
 def is_figure(value):
     module = sys.modules.get("matplotlib.figure")
     return module is not None and isinstance(value, module.Figure)
+
+
+def is_series(value):
+    """A column of a table, which is shown as the table with this column alone."""
+    module = sys.modules.get("pandas")
+    return module is not None and isinstance(value, module.Series)
 
 
 def add_figure(figure):

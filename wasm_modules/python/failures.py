@@ -7,7 +7,7 @@ import linecache
 import sys
 import traceback
 
-from _hatchway.absent import NETWORK, THREADS
+from _hatchway.absent import FOR_EVER, NETWORK, THREADS
 from _hatchway.capabilities import ToolError
 from _hatchway.surroundings import flush_streams, lift_recursion_limit, main, say
 
@@ -18,6 +18,7 @@ ADVICE_ON_SITES = (
     ". Site initialization is disabled, did you forget to add the site-packages directory to sys.path or to enable your virtual "
     "environment?"
 )
+FOR_WANT_OF_THREADS = ("can't start new thread", FOR_EVER)
 CODES = (
     (SyntaxError, "SYNTAX_ERROR"),
     (NameError, "UNKNOWN_TOOL"),
@@ -93,7 +94,7 @@ def hint_of(error, code):
         return "raise limits.max_stack_depth"
     if code == "MEMORY_EXCEEDED":
         return "raise limits.memory_mb"
-    return THREADS if isinstance(error, RuntimeError) and str(error) == "can't start new thread" else None
+    return THREADS if isinstance(error, RuntimeError) and str(error) in FOR_WANT_OF_THREADS else None
 
 
 def code_of(error):

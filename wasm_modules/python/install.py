@@ -5,7 +5,7 @@ What the prelude offers (`tools`, `display`, `ToolError`) stands in `builtins`; 
 """
 
 import _frozen_importlib
-import asyncio
+import _frozen_importlib_external
 import builtins
 import gc
 import importlib
@@ -16,7 +16,7 @@ import types
 
 import _reactor
 from _hatchway import absent, loop, surroundings, turn
-from _hatchway.capabilities import ToolError, Tools, awaited
+from _hatchway.capabilities import ToolError, Tools, awaitable, compile_module, later
 from _hatchway.displays import add_figure, backend, display, displays
 
 # Part of the image: importing them in a session costs nothing, neither time nor memory.
@@ -135,14 +135,14 @@ def drive(source, environ):
 def install():
     builtins.tools = Tools()
     builtins.display = display
-    builtins.__hatchway_awaited__ = awaited
+    builtins.__hatchway_awaitable__ = awaitable
+    builtins.__hatchway_later__ = later
     builtins.ToolError = ToolError
     sys.setrecursionlimit = surroundings.limited_recursion
     _frozen_importlib._find_and_load = surroundings.find_and_load_deeply
+    _frozen_importlib_external.SourceLoader.source_to_code = compile_module
     absent.install()
-    asyncio.events.new_event_loop = loop.Loop
-    asyncio.new_event_loop = loop.Loop
-    asyncio.runners.events.new_event_loop = loop.Loop
+    loop.install()
     canvas = types.ModuleType("_hatchway_backend")
     canvas.__getattr__ = backend
     sys.modules["_hatchway_backend"] = canvas

@@ -1,6 +1,7 @@
 """Plain JSON, in and out: what crosses the border between a program and the host.
 
-Results must be plain JSON: string keys, finite floats, no cycles.
+Results must be plain JSON: string keys, finite floats, no cycles. What is derived from a plain type counts as one, as `json` has
+it: a Counter is an object, a named tuple a list, an IntEnum's member a number.
 """
 
 import json
@@ -16,6 +17,7 @@ def decode(text):
 
 
 SMALL = 1 << 60
+OBJECTS = (dict, frozendict)  # noqa: F821
 
 
 class NotSerializable(Exception):
@@ -30,19 +32,19 @@ def check_plain(value):
         kind = type(item)
         if kind in (str, int, bool, type(None)):
             continue
-        if kind is float:
+        if issubclass(kind, float):
             if not math.isfinite(item):
                 raise NotSerializable(f"a result cannot hold {item!r}")
-        elif kind is dict:
+        elif issubclass(kind, OBJECTS):
             for key in item:
-                if type(key) is not str:
+                if not isinstance(key, str):
                     raise NotSerializable(f"a result's keys must be strings, not {type(key).__name__}")
             pending.extend(item.values())
-        elif kind in (list, tuple):
+        elif issubclass(kind, (list, tuple)):
             pending.extend(item)
         elif is_number(kind):
             pending.append(item.item())
-        else:
+        elif not issubclass(kind, (str, int)):
             raise NotSerializable(f"a result cannot hold an object of type {kind.__name__}")
 
 

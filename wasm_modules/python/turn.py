@@ -17,13 +17,14 @@ import types
 
 import _host
 from _hatchway import surroundings
-from _hatchway.capabilities import AwaitTools, offer
+from _hatchway.capabilities import AwaitAnswers, offer
 from _hatchway.displays import displays, is_artist, is_figure, show_figures, show_rich
 from _hatchway.failures import describe
 from _hatchway.loop import run_coroutine
 from _hatchway.plain import NotSerializable, decode, encode, encode_result
 from _hatchway.surroundings import flush_streams, lift_recursion_limit, limit_recursion, main, renew_stdin, say
 
+BYTE_ORDER_MARK = "\ufeff"
 FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 SCALARS = frozenset((int, str, bool, float, type(None)))
 SOURCES_KEPT = 512
@@ -62,9 +63,9 @@ def compile_program(text, filename):
             return None, compile(text.strip(), filename, "eval", 0, True)
         except SyntaxError:
             pass
-    tree = ast.parse(text, filename, "exec")
+    tree = ast.parse(text.removeprefix(BYTE_ORDER_MARK), filename, "exec")
     if "await" in text:
-        tree = AwaitTools().visit(tree)
+        tree = AwaitAnswers().visit(tree)
     last = None
     if tree.body and isinstance(tree.body[-1], ast.Expr):
         last = compile(ast.Expression(tree.body.pop().value), filename, "eval", FLAGS)
@@ -82,6 +83,7 @@ def has_code(code):
 
 def remember(text, filename):
     """Tracebacks show source lines, also of functions that an earlier run defined."""
+    text = text.removeprefix(BYTE_ORDER_MARK)
     if type(linecache.cache) is not dict:
         linecache.cache = {}
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)

@@ -1,14 +1,18 @@
-"""Approvals: what waits for somebody, and saying yes or no."""
+"""Approvals: what waits for somebody, and saying yes or no.
+
+The tool-approvals of a session are the contract's, with its words beside ours. `Deferred` decides nothing: the call waits on.
+`Unavailable` says that nobody can be asked, which means no.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Literal
 
-from gateway.approvals import Decide
-from gateway.errors import missing
+from gateway.approvals import Choice, Decide
+from gateway.errors import BadRequest, NotFound, missing
 from gateway.http.operations import Call, Operation
 from gateway.http.pagination import Page, PageQuery, make_cursor
-from gateway.records import Approval
+from gateway.records import Approval, Record
 
 if TYPE_CHECKING:
     from gateway.service import Service
@@ -20,10 +24,43 @@ class ApprovalsQuery(PageQuery, frozen=True, kw_only=True):
     pending: bool | None = None
 
 
-class ToolApproval(Decide, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A decision about one of a session's approvals."""
+_CONTRACT: Final[dict[str, Choice]] = {
+    "Allow": "approve",
+    "AllowAlways": "approve_always",
+    "Reject": "reject",
+    "RejectAlways": "reject_always",
+    "Cancelled": "cancel",
+    "Unavailable": "reject",
+}
+_UNAVAILABLE: Final = "nobody is available to decide"
 
-    approval_id: str
+
+class ToolApproval(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A decision about one of a session's approvals; the only one that waits, if no id is given."""
+
+    decision: Literal[
+        "Allow",
+        "AllowAlways",
+        "Reject",
+        "RejectAlways",
+        "Cancelled",
+        "Unavailable",
+        "Deferred",
+        "approve",
+        "approve_always",
+        "reject",
+        "reject_always",
+        "cancel",
+    ]
+    reason: str = ""
+    approval_id: str | None = None
+
+    def said(self) -> Decide | None:
+        """In our words; None if nothing is decided."""
+        if self.decision == "Deferred":
+            return None
+        reason = self.reason or (_UNAVAILABLE if self.decision == "Unavailable" else "")
+        return Decide(decision=_CONTRACT.get(self.decision, self.decision), reason=reason)  # type: ignore[arg-type]
 
 
 def operations(service: Service) -> list[Operation]:
@@ -43,11 +80,9 @@ def operations(service: Service) -> list[Operation]:
 
     async def decide_tool_approval(call: Call) -> Approval:
         asked: ToolApproval = call.body
-        found = await service.store.approval(call.principal.tenant, asked.approval_id)
-        if found is None or found.session_id != call.path["session_id"]:
-            raise missing("approval", asked.approval_id)
-        said = Decide(decision=asked.decision, reason=asked.reason)
-        return await service.decide(call.principal, asked.approval_id, said)
+        found = await _asked_about(service, call.principal.tenant, call.path["session_id"], asked.approval_id)
+        said = asked.said()
+        return found if said is None else await service.decide(call.principal, found.id, said)
 
     path, tag = "/v1/approvals", "approvals"
     one = path + "/{approval_id}"
@@ -60,3 +95,19 @@ def operations(service: Service) -> list[Operation]:
         Operation("POST", "/v1/sessions/{session_id}/tool-approvals", "Decide one of a session's approvals", decide_tool_approval,
                   body=ToolApproval, answer=Approval, audience="anyone", tag=tag, statuses=_SETTLED, finishes=True),
     ]  # fmt: skip
+
+
+async def _asked_about(service: Service, tenant: str, session_id: str, approval_id: str | None) -> Approval:
+    """The session's approval with this id, or the only one that waits."""
+    if approval_id is not None:
+        found = await service.store.approval(tenant, approval_id)
+        if found is None or found.session_id != session_id:
+            raise missing("approval", approval_id)
+        return found
+    waiting = await service.approvals.waiting(tenant, session_id)
+    if not waiting:
+        raise NotFound("APPROVAL_NOT_FOUND", "no approval of this session waits")
+    if len(waiting) > 1:
+        hint = "say which with approval_id: " + ", ".join(one.id for one in waiting)
+        raise BadRequest("INVALID_ARGUMENT", f"{len(waiting)} approvals of this session wait", hint)
+    return waiting[0]

@@ -6,14 +6,13 @@ both win.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
 from gateway.errors import Conflict, NotFound
-from gateway.http.etags import check, etag_of, expectation, unchanged
+from gateway.http.etags import CHANGED, GUARDS, check, etag_of, expectation, is_guarded, unchanged
 from gateway.http.operations import Answer, Call, Chunks, Operation, Raw
 from gateway.http.pagination import Page, PageQuery, make_cursor
 from gateway.records import FileInfo, FileStat, GrepMatch, InitialFile, SessionFile
@@ -98,8 +97,12 @@ def operations(service: Service) -> list[Operation]:
     async def make_directory(call: Call) -> Answer:
         return Answer(await service.workspace.mkdir(call.principal, call.path["session_id"], call.body.path), 201)
 
-    async def grep_files(call: Call) -> list[GrepMatch]:
-        return await service.workspace.grep(call.principal, call.path["session_id"], call.query.pattern, call.query.path)
+    async def grep_files(call: Call) -> Answer:
+        """The contract's answer is a bare list, so headers say what is not in it."""
+        asked: GrepQuery = call.query
+        found = await service.workspace.search(call.principal, call.path["session_id"], asked.pattern, asked.path, regex=False)
+        said = {"hatchway-complete": "true" if found.complete else "false", "hatchway-skipped": str(found.skipped)}
+        return Answer(found.matches, headers=said)
 
     async def search_files(call: Call) -> Searched:
         return await service.workspace.search(call.principal, call.path["session_id"], call.query.pattern, call.query.path)
@@ -112,8 +115,6 @@ def operations(service: Service) -> list[Operation]:
 
     of_session = "/v1/sessions/{session_id}"
     tag: Any = {"tag": "files"}
-    guards = {"If-Match": "Only if its ETag is this.", "If-None-Match": "`*`: only if it is not there."}
-    changed = {412: "It has changed, or is there already."}
     return [
         Operation("GET", of_session + "/files", "List a directory", list_files, query=ListQuery, answer=Page[FileInfo], **tag),
         Operation("GET", of_session + "/files/{path...}", "A file's content", get_file, answer=bytes,
@@ -121,10 +122,10 @@ def operations(service: Service) -> list[Operation]:
                   statuses={304: "You have it.", 409: "It is a directory."},
                   headers={"If-None-Match": "The ETag you have."}, **tag),
         Operation("PUT", of_session + "/files/{path...}", "Write a file", put_file, body=bytes, body_types=("*/*",),
-                  answer=FileInfo, statuses=changed, headers=guards, finishes=True, **tag),
+                  answer=FileInfo, statuses=CHANGED, headers=GUARDS, finishes=True, **tag),
         Operation("DELETE", of_session + "/files/{path...}", "Delete a file or directory", delete_file, query=DeleteQuery,
-                  statuses={409: "It is read-only, or a directory with entries.", **changed}, finishes=True,
-                  headers={"If-Match": "Only if its ETag is this."}, **tag),
+                  statuses={409: "It is read-only, or a directory with entries.", **CHANGED}, finishes=True,
+                  headers={"If-Match": GUARDS["If-Match"]}, **tag),
         Operation("GET", of_session + "/stat", "What is at a path", stat_file, query=PathQuery, answer=FileStat, **tag),
         Operation("GET", of_session + "/file", "A file as JSON, with its encoding", read_file, query=PathQuery,
                   answer=SessionFile, **tag),
@@ -158,12 +159,8 @@ async def _etag(service: Service, call: Call, path: str) -> str | None:
 
 async def _expected(service: Service, call: Call, path: str) -> str | None:
     """What the store must find there."""
-    if not _guarded(call.headers):
+    if not is_guarded(call.headers):
         return None
     etag = await _etag(service, call, path)
     check(call.headers, etag)
     return expectation(etag)
-
-
-def _guarded(headers: Mapping[str, str]) -> bool:
-    return "if-match" in headers or "if-none-match" in headers

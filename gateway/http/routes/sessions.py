@@ -48,15 +48,11 @@ def operations(service: Service) -> list[Operation]:
         return await service.sessions.update(call.principal, call.path["session_id"], title=asked.title, repin=asked.repin)
 
     async def delete_session(call: Call) -> None:
-        await service.sessions.delete(call.principal, call.path["session_id"])
+        await service.runs.delete_session(call.principal, call.path["session_id"])
 
     async def cancel_session(call: Call) -> Cancelled:
-        """What waits for an approval, or what anybody has under way."""
-        session_id = call.path["session_id"]
-        live = await service.sessions.find(call.principal, session_id)
-        if live.record.waiting_run is not None:
-            return Cancelled(await service.runs.cancel(call.principal, live.record.waiting_run))
-        return Cancelled(live.worker is not None and await live.worker.cancel(session_id))
+        """What waits for an approval, and what anybody has queued or under way."""
+        return Cancelled(await service.runs.cancel_all(call.principal, call.path["session_id"]))
 
     async def fork_session(call: Call) -> Answer:
         asked: Fork = call.body or Fork()
@@ -76,5 +72,5 @@ def operations(service: Service) -> list[Operation]:
         Operation("POST", one + "/cancel", "Stop what the session has under way", cancel_session, answer=Cancelled, tag=tag),
         Operation("POST", one + "/fork", "Make sessions that start with all this one has", fork_session, body=Fork,
                   body_optional=True, answer=list[Session], status=201, tag=tag, finishes=True,
-                  statuses={409: "A run of it waits for an approval, or an id is taken."}),
+                  statuses={409: "An id is taken."}),
     ]  # fmt: skip

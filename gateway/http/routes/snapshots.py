@@ -85,8 +85,7 @@ def operations(service: Service) -> list[Operation]:
     tag = "snapshots"
     return [
         Operation("POST", "/v1/sessions/{session_id}/snapshots", "Save a session as it is now", take_snapshot, body=TakeSnapshot,
-                  body_optional=True, answer=Snapshot, status=201, tag=tag, finishes=True,
-                  statuses={409: "A run of it waits for an approval."}),
+                  body_optional=True, answer=Snapshot, status=201, tag=tag, finishes=True),
         Operation("GET", "/v1/snapshots", "List snapshots, the newest first: the log of a session, or the templates",
                   list_snapshots, query=SnapshotsQuery, answer=Page[Snapshot], tag=tag),
         Operation("POST", "/v1/snapshots", "Bring a snapshot in", import_snapshot, query=LabelQuery, body=bytes,
@@ -99,5 +98,6 @@ def operations(service: Service) -> list[Operation]:
                   tag=tag),
         Operation("POST", one + "/restore", "Make a session of a snapshot", restore_snapshot, body=Restore, body_optional=True,
                   answer=Session, status=201, statuses={409: "There is a session with this id."}, tag=tag, finishes=True),
-        Operation("DELETE", one, "Delete a snapshot", delete_snapshot, tag=tag, finishes=True),
+        Operation("DELETE", one, "Delete a snapshot", delete_snapshot, tag=tag, finishes=True,
+                  statuses={409: "A session was started from it and still needs it."}),
     ]  # fmt: skip

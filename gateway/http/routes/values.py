@@ -1,4 +1,7 @@
-"""Values and secrets: small things of a session, and secrets of a tenant. A secret's value is never answered."""
+"""Values and secrets: small things of a session, and secrets of a tenant. A secret's value is never answered.
+
+A value's ETag is the digest of it; `If-Match` and `If-None-Match` guard writes as they do those of files.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from msgspec import Meta
 
-from gateway.errors import missing
-from gateway.http.operations import Call, Operation, Raw
+from gateway.errors import NotFound, missing
+from gateway.http.etags import CHANGED, GUARDS, check, etag_of, expectation, is_guarded, unchanged
+from gateway.http.operations import Answer, Call, Operation, Raw
 from gateway.http.pagination import Page, PageQuery, make_cursor
 from gateway.records import KeyInfo, SecretInfo
+from gateway.stores.changes import digest_of
 
 if TYPE_CHECKING:
     from gateway.service import Service
@@ -25,23 +30,41 @@ def operations(service: Service) -> list[Operation]:
         page = await service.values.page(call.principal, call.path["session_id"], call.query.after, call.query.limit)
         return Page(page.items, make_cursor(page.next))
 
-    async def get_value(call: Call) -> Raw:
-        return Raw(await service.values.get(call.principal, call.path["session_id"], call.path["key"]))
+    async def get_value(call: Call) -> Answer:
+        found = await service.values.get(call.principal, call.path["session_id"], call.path["key"])
+        etag = etag_of(digest_of(found))
+        return Answer(None, 304, {"etag": etag}) if unchanged(call.headers, etag) else Answer(Raw(found), headers={"etag": etag})
 
-    async def put_value(call: Call) -> None:
-        await service.values.put(call.principal, call.path["session_id"], call.path["key"], call.body)
+    async def put_value(call: Call) -> Answer:
+        expect = await expected(call) if is_guarded(call.headers) else None
+        await service.values.put(call.principal, call.path["session_id"], call.path["key"], call.body, expect)
+        return Answer(None, 204, {"etag": etag_of(digest_of(call.body))})
 
     async def delete_value(call: Call) -> None:
-        if not await service.values.delete(call.principal, call.path["session_id"], call.path["key"]):
+        expect = await expected(call) if "if-match" in call.headers else None
+        if not await service.values.delete(call.principal, call.path["session_id"], call.path["key"], expect):
             raise missing("value", call.path["key"])
+
+    async def expected(call: Call) -> str:
+        """What the store must find there, if the caller's guards hold now."""
+        try:
+            etag = etag_of(digest_of(await service.values.get(call.principal, call.path["session_id"], call.path["key"])))
+        except NotFound as absent:
+            if absent.code != "VALUE_NOT_FOUND":
+                raise
+            etag = None
+        check(call.headers, etag)
+        return expectation(etag)
 
     of_session = "/v1/sessions/{session_id}/values"
     return [
         Operation("GET", of_session, "List a session's values", list_values, query=PageQuery, answer=Page[KeyInfo], tag="values"),
-        Operation("GET", of_session + "/{key...}", "A value", get_value, answer=bytes, tag="values"),
+        Operation("GET", of_session + "/{key...}", "A value", get_value, answer=bytes, tag="values",
+                  statuses={304: "You have it."}, headers={"If-None-Match": "The ETag you have."}),
         Operation("PUT", of_session + "/{key...}", "Keep a value", put_value, body=bytes, body_types=("*/*",), tag="values",
-                  finishes=True),
-        Operation("DELETE", of_session + "/{key...}", "Forget a value", delete_value, tag="values", finishes=True),
+                  finishes=True, statuses=CHANGED, headers=GUARDS),
+        Operation("DELETE", of_session + "/{key...}", "Forget a value", delete_value, tag="values", finishes=True,
+                  statuses=CHANGED, headers={"If-Match": GUARDS["If-Match"]}),
         *_secrets(service, ""),
         *_secrets(service, "/sessions/{session_id}"),
     ]  # fmt: skip

@@ -192,7 +192,7 @@ def test_a_program_may_call_only_the_capabilities_its_policy_grants(stage: Stage
     stage.programs.files["policy", "h.py"] = (
         b"import sys\ntry:\n    sys.exit(tools.lookup())\nexcept Exception as e:\n    sys.exit('no tool')"
     )
-    for uses, expected in ((("lookup",), "found"), ((), "the run made more than 0 calls")):
+    for uses, expected in ((("lookup",), "found"), ((), "no tool")):
         (spec,) = from_policy([HookCall("h", "before", "python", "h.py", 2000, "block", uses)], target="db.query")
         assert stage.fire("pre_tool_use", spec).blocked == expected
 

@@ -67,7 +67,7 @@ class Memory:
         self.tokens: dict[str, Token] = {}
         self.keys: dict[tuple[str, str], Idempotency] = {}
         self.quota: dict[str, Quotas] = {}
-        self.failures: list[tuple[str, int]] = []
+        self.failures: list[tuple[str, int, str]] = []
         self.lookups = 0
 
     def add(self, stored: StoredToken) -> None:
@@ -80,8 +80,8 @@ class Memory:
     async def quotas(self, tenant: str) -> Quotas | None:
         return self.quota.get(tenant)
 
-    async def login_failed(self, address: str, count: int) -> None:
-        self.failures.append((address, count))
+    async def login_failed(self, address: str, count: int, tenant: str) -> None:
+        self.failures.append((address, count, tenant))
 
     async def idempotency(self, tenant: str, key: str) -> Idempotency | None:
         return self.keys.get((tenant, key))

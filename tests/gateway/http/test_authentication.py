@@ -134,8 +134,8 @@ def test_failures_are_counted_and_reported_once_a_second_for_each_address() -> N
         for _ in range(50):
             await ask(rig.asgi, "GET", "/v1/notes", authorization="Bearer x")
         await ask(rig.asgi, "GET", "/v1/notes", authorization="Bearer x", address="192.0.2.2")
-        assert rig.memory.failures[0] == ("192.0.2.1", 1)
-        assert ("192.0.2.2", 1) in rig.memory.failures
+        assert rig.memory.failures[0] == ("192.0.2.1", 1, "")
+        assert ("192.0.2.2", 1, "") in rig.memory.failures
         assert len(rig.memory.failures) <= 10
         assert b"hatchway_login_failures_total 51.0" in rig.telemetry.metrics_text()
 

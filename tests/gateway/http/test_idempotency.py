@@ -84,7 +84,7 @@ def test_a_second_request_while_the_first_is_under_way_is_told_so() -> None:
         while rig.notes.running < 1:
             await asyncio.sleep(0)
         two = await ask(rig.asgi, "POST", "/v1/wait", token=token, idempotency_key="k1")
-        assert (two.status, two.code) == (409, "IDEMPOTENCY_IN_PROGRESS")
+        assert (two.status, two.code, two.headers["retry-after"]) == (409, "IDEMPOTENCY_IN_PROGRESS", "1")
         rig.notes.gate.set()
         assert (await one).status == 200
         three = await ask(rig.asgi, "POST", "/v1/wait", token=token, idempotency_key="k1")

@@ -347,3 +347,14 @@ def test_other_content_types_are_refused(server: Process, kind: bytes) -> None:
 def test_the_server_is_well_after_all_of_this(server: Process) -> None:
     assert alive(server)
     assert probe(server)["in_flight"] == 0
+
+
+def test_a_path_for_websockets_asks_whoever_comes_without_one_to_upgrade_and_the_connection_goes_on(server: Process) -> None:
+    with connected(server.port) as sock:
+        sock.sendall(b"GET /v1/streams/x/live HTTP/1.1\r\nHost: h\r\n" + server.bearer + b"\r\n")
+        sock.sendall(GET + CLOSE + b"\r\n")
+        first, _, second = read_all(sock).partition(b"HTTP/1.1 200")
+    head = first.partition(b"\r\n\r\n")[0].lower()
+    assert status_of(first) == 426
+    assert b"\r\nupgrade: websocket" in head and b"\r\nconnection: upgrade" in head
+    assert second.endswith(b"hello")

@@ -69,6 +69,7 @@ def test_it_says_where_it_listens_shows_an_admin_token_once_and_stops_in_order(t
         (("--config", "/nonexistent.toml"), "cannot read"),
         (("--port", "70000"), "65535"),
         (("--host", "192.0.2.1"), "cannot listen"),
+        (("--port", "0", "--data", "/proc/x"), "cannot make the data folder /proc/x"),
         (("--port", "0", "--policy", "/nonexistent.hatch"), "cannot read the policy /nonexistent.hatch"),
         (("--port", "0", "--policy", "wrong.hatch"), "wrong.hatch:2:7: HP020: no capability is called `rum`"),
     ],

@@ -101,6 +101,28 @@ def test_a_run_may_wait_twice_and_calls_are_made_once(play: Play) -> None:
     play(scene)
 
 
+@pytest.mark.parametrize(("most", "code"), [(3, None), (2, "EXTERNAL_CALLS_EXCEEDED")])
+def test_every_call_of_a_run_that_waits_counts_once(play: Play, most: int, code: str | None) -> None:
+    program = "tools.act('one')\ntools.act('two')\ntools.look('three')"
+
+    async def scene(worker: Worker) -> None:
+        limits, tools = msgspec.structs.replace(DEFAULT_LIMITS, max_external_calls=most), ["look", "act"]
+        await worker.open(opening(limits=limits, tools=tools))
+        answer, made = await _ask(worker, program, set())
+        outcome = await run(worker, program, on_call=answer)
+        for _ in range(2):
+            assert outcome.recording is not None, outcome.result
+            outcome = await worker.resume(
+                opening(limits=limits, tools=tools), outcome.recording, CallReply(value=1), on_call=answer
+            )
+        assert (outcome.result.error.code if outcome.result.error else None) == code
+        assert made == ([] if code else ["look three"])
+        assert [call.name for call in outcome.result.external_calls] == ["act", "act", "look"][:most]
+        assert outcome.result.metrics.external_calls_count == 3
+
+    play(scene)
+
+
 def test_a_refused_wait_is_an_error_in_the_program(play: Play) -> None:
     async def scene(worker: Worker) -> None:
         await worker.open(opening(tools=["act"]))

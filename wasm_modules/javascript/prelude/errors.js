@@ -1,4 +1,4 @@
-// errors.js: errors that carry a code of the contract, stack traces without the prelude's own frames, and hints.
+// errors.js: errors that carry a code of the contract, stacks as V8 has them but without the prelude's own frames, and hints.
 // It does not know how errors are shown; inspect.js does that.
 (function (native, hooks) {
   const branded = new WeakMap();
@@ -60,5 +60,34 @@
       .map((line) => line.replace(/^    at <eval> \((.*)\)$/, "    at $1"));
   };
 
+  // The text of `stack` as V8 has it: the error in a line, then the frames. What a program put there stays.
+  const withHead = (error, stack) => {
+    if (typeof stack !== "string" || !(stack === "" || stack.startsWith("    at "))) return stack;
+    return [toText.call(error), ...hooks.frames(stack)].join("\n");
+  };
+  const toText = Error.prototype.toString,
+    capture = Error.captureStackTrace;
+  const { set } = Object.getOwnPropertyDescriptor(Error.prototype, "stack");
+  Object.defineProperty(Error.prototype, "stack", {
+    get() {
+      return withHead(this, native.stack(this));
+    },
+    set,
+    configurable: true,
+    enumerable: false,
+  });
+  const captured = (target, above) => {
+    capture(target, above);
+    const own = Object.getOwnPropertyDescriptor(target, "stack");
+    Object.defineProperty(target, "stack", { ...own, value: withHead(target, own.value) });
+  };
+  Object.defineProperty(captured, "name", { value: "captureStackTrace" });
+  Object.defineProperty(Error, "captureStackTrace", { value: captured, writable: true, configurable: true, enumerable: false });
   Error.stackTraceLimit = 10;
+
+  hooks.domException = (message, name) => {
+    const error = new DOMException(message, name);
+    Object.defineProperty(error, "stack", { value: withHead(error, error.stack), writable: true, configurable: true });
+    return error;
+  };
 });

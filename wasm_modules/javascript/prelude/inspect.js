@@ -300,11 +300,11 @@
         return undefined;
       }
     };
-    const title = typeof own("name") === "string" && own("name") !== "Error" ? own("name") : name;
+    const given = typeof own("name") === "string" && own("name") !== "Error" ? own("name") : name;
+    const title = name === "DOMException" && given !== name ? `${name} [${given}]` : given;
     const message = own("message");
     const head = message === undefined || message === "" ? title : `${title}: ${message}`;
-    const stack = own("stack");
-    const frames = hooks.frames(stack);
+    const frames = hooks.frames(native.stack(error));
     const pad = " ".repeat(state.indent);
     if (frames.length === 0) return state.depth > 0 ? `[${head}]` : head;
     return `${head}\n${frames.join("\n")}`.replaceAll("\n", `\n${pad}`);

@@ -69,22 +69,31 @@
     ),
     memoryUsage: () => ({ rss: 0, heapTotal: 0, heapUsed: 0, external: 0, arrayBuffers: 0 }),
     emitWarning: (warning) => console.error(`Warning: ${warning?.message ?? warning}`),
-    on() {
-      return process;
-    },
-    once() {
-      return process;
-    },
-    off() {
-      return process;
-    },
-    emit: () => false,
-    removeListener() {
-      return process;
-    },
-    listenerCount: () => 0,
   };
   Object.defineProperty(process, Symbol.toStringTag, { value: "process", configurable: true });
+  for (const object of [process, process.stdout, process.stderr])
+    Object.defineProperty(object, "toJSON", { value: () => undefined, writable: true, configurable: true });
+
+  // A program's listeners end with its turn. Signals never come; these do: exit, uncaughtException, unhandledRejection.
+  let listeners = { turn: -1, emitter: undefined };
+  const emitter = () => {
+    if (listeners.turn !== native.turn()) listeners = { turn: native.turn(), emitter: new hooks.EventEmitter() };
+    return listeners.emitter;
+  };
+  for (const name of Object.getOwnPropertyNames(hooks.EventEmitter.prototype)) {
+    if (name === "constructor") continue;
+    process[name] = (...args) => {
+      if (args[0] === "exit") native.watchExit();
+      const answer = emitter()[name](...args);
+      return answer === emitter() ? process : answer;
+    };
+  }
+  hooks.handOver = (error, isRejection) => {
+    if (listeners.turn !== native.turn()) return false;
+    const origin = isRejection ? "unhandledRejection" : "uncaughtException";
+    return emitter().emit(origin, error, origin) || emitter().emit("uncaughtException", error, origin);
+  };
+  hooks.announceExit = (code) => emitter().emit("exit", code);
 
   const promisify =
     (f) =>

@@ -94,7 +94,7 @@
     return 0;
   };
 
-  const notCloneable = (what) => new DOMException(`${what} could not be cloned.`, "DataCloneError");
+  const notCloneable = (what) => hooks.domException(`${what} could not be cloned.`, "DataCloneError");
 
   // Copies a value with its cycles. Containers are filled from a queue, so depth is no matter.
   const structuredClone = (value) => {
@@ -162,7 +162,7 @@
         array instanceof DataView
       )
         throw new TypeError("The data argument must be an integer typed array");
-      if (array.byteLength > 65536) throw new DOMException("The requested length exceeds 65,536 bytes", "QuotaExceededError");
+      if (array.byteLength > 65536) throw hooks.domException("The requested length exceeds 65,536 bytes", "QuotaExceededError");
       native.random(viewBytes(array));
       return array;
     },
@@ -227,7 +227,7 @@
     }
     static timeout(ms) {
       const c = new AbortController();
-      setTimeout(() => c.abort(new DOMException("The operation was aborted due to timeout", "TimeoutError")), ms);
+      setTimeout(() => c.abort(hooks.domException("The operation was aborted due to timeout", "TimeoutError")), ms);
       return c.signal;
     }
     static any(signals) {
@@ -245,7 +245,7 @@
 
   class AbortController {
     signal = new AbortSignal();
-    abort(reason = new DOMException("This operation was aborted", "AbortError")) {
+    abort(reason = hooks.domException("This operation was aborted", "AbortError")) {
       if (this.signal.aborted) return;
       this.signal.aborted = true;
       this.signal.reason = reason;

@@ -1,0 +1,120 @@
+"""What callers of the library hand over, checked before anything is done with it.
+
+Rules: an argument of another kind is refused with the contract's INVALID_ARGUMENT and a sentence that names the argument, what it
+must be and what it was; nobody meets a `TypeError` from further in. Each function gives the argument in the one form that the
+rest uses. Does not know: sessions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import msgspec
+
+from sandbox.capabilities import Capability, Registry
+from sandbox.errors import RequestError
+from sandbox.generations import VfsLimits
+from sandbox.wire import SessionLimits
+
+if TYPE_CHECKING:
+    from sandbox.sealing import Keys
+
+Limits = SessionLimits | Mapping[str, int] | None
+Tools = Mapping[str, Callable[..., Any]] | Registry | None
+Sealed = bytes | bytearray | memoryview
+_BYTES: Final = (bytes, bytearray, memoryview)
+_KIND_NAMES: Final = {str: "text", type(None): "None"}
+T = TypeVar("T")
+
+
+def refused(name: str, expected: str, given: object) -> RequestError:
+    return RequestError("INVALID_ARGUMENT", f"{name} must be {expected}, not {type(given).__name__}")
+
+
+def limits_of(given: Limits, base: SessionLimits) -> SessionLimits | None:
+    """A whole `SessionLimits`, or a mapping with some of the six."""
+    if given is None or isinstance(given, SessionLimits):
+        return given
+    if not isinstance(given, Mapping):
+        raise refused("limits", "SessionLimits or a mapping of some of them", given)
+    unknown = set(given) - set(SessionLimits.__struct_fields__)
+    if unknown:
+        known = ", ".join(SessionLimits.__struct_fields__)
+        raise RequestError("INVALID_ARGUMENT", f"unknown limit {sorted(map(str, unknown))[0]!r}", f"the limits are: {known}")
+    return msgspec.structs.replace(base, **given)
+
+
+def registry_of(tools: Tools) -> Registry:
+    if isinstance(tools, Registry):
+        return tools
+    registry = Registry()
+    for name, function in mapping_of("tools", tools).items():
+        registry.register(Capability(name=name, description=(function.__doc__ or "").strip()), function)
+    return registry
+
+
+def mapping_of(name: str, given: Mapping[Any, Any] | None) -> dict[Any, Any]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise refused(name, "a mapping of names to values", given)
+    return dict(given)
+
+
+def files_of(given: VfsLimits | None) -> VfsLimits | None:
+    if given is None:
+        return None
+    if not isinstance(given, VfsLimits):
+        raise refused("files", "VfsLimits", given)
+    for name in VfsLimits.__slots__:
+        value = getattr(given, name)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            raise RequestError("INVALID_ARGUMENT", f"files.{name} must be a whole number, not {value!r:.80}")
+    return given
+
+
+def text_of(code: str | bytes) -> str:
+    if isinstance(code, str):
+        return code
+    if not isinstance(code, bytes):
+        raise refused("code", "text or UTF-8 bytes", code)
+    try:
+        return code.decode()
+    except UnicodeDecodeError as error:
+        raise RequestError("INVALID_ARGUMENT", f"the code is not valid UTF-8 at byte {error.start}") from None
+
+
+def stdin_of(stdin: str | bytes) -> str:
+    """As a request carries it: bytes that are no text stand in it as `surrogateescape` writes them."""
+    if isinstance(stdin, bytes):
+        return stdin.decode("utf-8", "surrogateescape")
+    if not isinstance(stdin, str):
+        raise refused("stdin", "text or bytes", stdin)
+    return stdin
+
+
+def sealed_of(name: str, blob: Sealed) -> bytes:
+    if not isinstance(blob, _BYTES):
+        raise refused(name, "bytes", blob)
+    return bytes(blob)
+
+
+def keys_of(keys: Keys | None) -> Keys:
+    """Those given, or this user's own."""
+    from sandbox.sealing import Keys, local_keys
+
+    if keys is None:
+        return local_keys()
+    return check_kind("keys", keys, Keys)
+
+
+def check_kind(name: str, given: T, *kinds: type) -> T:
+    if not isinstance(given, kinds):
+        raise refused(name, " or ".join(_KIND_NAMES.get(kind, kind.__name__) for kind in kinds), given)
+    return given
+
+
+def check_callable(name: str, given: Callable[..., Any] | None) -> None:
+    if given is not None and not callable(given):
+        raise refused(name, "a function", given)

@@ -1,0 +1,71 @@
+"""`hatchway tokens`: a token for whoever owns the machine, when no other is left.
+
+Rules: it works on the store itself, so it is for a gateway that is stopped: one that serves the store keeps it (STORE_IN_USE).
+The token's text is printed once, alone on standard output, and kept nowhere. That it was made, and by whom, is in the tenant's
+audit log. The first tenant is made anew if it was deleted; any other must be there. Imports happen inside of functions: every
+command of `hatchway` reads this file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from typing import Any
+
+from hatchway.parsers import add_parser
+
+
+def add_command(commands: Any) -> None:
+    tokens = add_parser(
+        commands,
+        "tokens",
+        help="make a token while the gateway is stopped",
+        description="Tokens for the machine's owner, while the gateway is stopped. When it runs, POST /v1/tokens makes them.",
+        epilog="examples:\n  hatchway tokens new --data ./hatchway-data\n"
+        "  hatchway tokens new --data ./hatchway-data --tenant acme --role operator --name 'after the holidays'",
+    )
+    verbs = tokens.add_subparsers(dest="verb", metavar="VERB", required=True)
+    new = verbs.add_parser("new", help="make a token, and print it once")
+    new.add_argument("--data", required=True, metavar="DIR", help="the gateway's data folder")
+    new.add_argument("--database-url", metavar="URL", help="the store, if it is not in the folder")
+    new.add_argument("--tenant", default="default", metavar="ID", help="whose token (default: default, the first tenant)")
+    new.add_argument(
+        "--role",
+        default="admin",
+        choices=["admin", "operator", "approver", "author", "runner"],
+        help="what it may do (default: admin)",
+    )
+    new.add_argument("--name", default="made at the command line", metavar="TEXT", help="what it is for, as lists show it")
+
+
+def run(options: argparse.Namespace) -> int:
+    from gateway.errors import GatewayError
+
+    try:
+        return asyncio.run(_new(options))
+    except GatewayError as error:
+        hint = f" ({error.error.hint})" if error.error.hint else ""
+        print(f"hatchway: {error.code}: {error}{hint}", file=sys.stderr)
+    except OSError as error:
+        print(f"hatchway: {error}", file=sys.stderr)
+    return 2
+
+
+async def _new(options: argparse.Namespace) -> int:
+    from gateway.stores.opening import open_store
+    from gateway.tenancy import CreateToken, issue, restore_first
+    from gateway.tokens import SteadyClock
+
+    now = SteadyClock().now_ms()
+    store = await open_store(options.database_url or options.data, create=False, own=True)
+    try:
+        await restore_first(store, options.tenant, now)
+        asked = CreateToken(name=options.name, role=options.role)
+        made = await issue(store, options.tenant, asked, by=f"user {os.getuid()} at the command line", now_ms=now)
+    finally:
+        await store.close()
+    print(f"A token for {options.role} of {options.tenant}, shown this once:", file=sys.stderr)
+    print(made.secret)
+    return 0
