@@ -232,7 +232,7 @@ def test_two_checkouts_measured_in_turns_show_a_real_change(tree: Tree, tmp_path
     trees = [tree, Tree(other, sys.executable)]
     done = measure(planned, trees, known, quick=True, peers=False, terminal=terminal, keep=lambda results: None)
     (change,) = compare(done.results[1], done.results[0], known, interleaved=True)
-    assert change.answer == "worse" and change.ratio is not None and 2 < change.ratio.value < 4.5
+    assert change.answer == "worse" and change.ratio is not None and change.ratio.value > 1.5
 
 
 def test_a_run_that_compares_is_not_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
