@@ -30,6 +30,8 @@ ENGINE_SHA256 = "43d2e48272208721a7aaea8e3f02d4b9318f12ef20cc4f5421b59d9a470706e
 GUESTS = ("javascript", "shell")
 
 SHELL_FLAGS = ("-target", "wasm32-wasi", "-O2", "-std=gnu23", "-Wall", "-Wextra", "-D_GNU_SOURCE", "-DNDEBUG")
+HEAP = HERE / "heap.c"
+HEAP_FLAGS = ("-target", "wasm32-wasi", "-O2", "-std=gnu23", "-Wall", "-Wextra", "-Werror", "-fno-builtin")
 SHELL_LINK_FLAGS = ("-mexec-model=reactor", "-Wl,-z,stack-size=1048576", "-Wl,--strip-debug")
 
 Progress = Callable[[str, float], None]
@@ -92,6 +94,7 @@ def plan_javascript() -> Plan:
     include = ("-I", str(engine))
     units = [Unit(here / name, (*javascript.TARGET_FLAGS, *javascript.SOURCE_FLAGS, *include)) for name in javascript.SOURCES]
     units += [Unit(engine / name, (*javascript.TARGET_FLAGS, *javascript.ENGINE_FLAGS)) for name in javascript.ENGINE_SOURCES]
+    units.append(Unit(HEAP, HEAP_FLAGS))
     dependencies = [path for pattern in javascript.DEPENDENCIES for path in sorted(here.glob(pattern))]
     return Plan("javascript", tuple(units), tuple(dependencies), (*javascript.TARGET_FLAGS, *javascript.LINK_FLAGS))
 
@@ -101,9 +104,8 @@ def plan_shell() -> Plan:
     flags = (*SHELL_FLAGS, "-I", str(here))
     sources = sorted(path for path in here.glob("**/*.c") if path.name != "main_native.c")
     dependencies = sorted([*here.glob("**/*.h"), *here.glob("**/*.def")])
-    return Plan(
-        "shell", tuple(Unit(source, flags) for source in sources), tuple(dependencies), (*SHELL_FLAGS[:3], *SHELL_LINK_FLAGS)
-    )
+    units = (*(Unit(source, flags) for source in sources), Unit(HEAP, HEAP_FLAGS))
+    return Plan("shell", units, tuple(dependencies), (*SHELL_FLAGS[:3], *SHELL_LINK_FLAGS))
 
 
 def digest_of(paths: tuple[Path, ...], *more: object) -> str:
