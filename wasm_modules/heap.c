@@ -12,12 +12,16 @@
  * INVARIANT: no two neighbouring chunks are free (those on the lists of small ones count as used), and none before top is.
  * Memory beyond `fresh` was never handed out: it is nought.
  *
+ * The C library has functions of its own that allocate, bound to its own malloc; those are here too, or there would be two heaps.
+ * Whoever else grows memory is found out at once: the end is not where it was left.
+ *
  * Does not know: threads. The same file is built for the host, over an array, to be tested.
  */
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <wchar.h>
 
 #ifdef HEAP_TEST
 enum { TEST_PAGES = 1024 };
@@ -165,6 +169,7 @@ static chunk *from_bins(uint32_t size) {
 /* Makes top larger than `size`. Something is always left of it, so that every chunk has one behind it. */
 static int extend_top(uint32_t size) {
     if (top_size > size) return 0;
+    if (memory_end() > heap_end) __builtin_trap();
     if (memory_grow(((size_t)size - top_size) / PAGE + 1) < 0) return -1;
     top_size += (uint32_t)(memory_end() - heap_end);
     heap_end = memory_end();
@@ -319,3 +324,21 @@ int EXPORT(posix_memalign)(void **to, size_t alignment, size_t n) {
     *to = p;
     return 0;
 }
+
+char *EXPORT(strndup)(const char *s, size_t n) {
+    size_t length = strnlen(s, n);
+    char *copy = EXPORT(malloc)(length + 1);
+    if (!copy) return NULL;
+    copy[length] = '\0';
+    return memcpy(copy, s, length);
+}
+
+char *EXPORT(strdup)(const char *s) { return EXPORT(strndup)(s, strlen(s)); }
+
+#ifndef HEAP_TEST
+wchar_t *wcsdup(const wchar_t *s) {
+    size_t size = (wcslen(s) + 1) * sizeof *s;
+    wchar_t *copy = malloc(size);
+    return copy ? memcpy(copy, s, size) : NULL;
+}
+#endif

@@ -198,7 +198,7 @@ def test_exit_code_of_a_listener_is_the_programs(box: Sandbox) -> None:
 
 
 def test_place_of_an_error_is_not_taken_from_its_message(box: Sandbox) -> None:
-    failed = js(box, "\n\nthrow new Error('at <run>:77:7 (<run>:88:8)')")
+    failed = js(box, "\n\nthrow new Error('at <run 1>:77:7 (<run 1>:88:8)')")
     assert failed.error and failed.error.span and failed.error.span.line == 3
 
 
@@ -206,6 +206,36 @@ def test_place_of_an_error_is_where_its_captured_stack_begins(box: Sandbox) -> N
     js(box, "class Refused extends Error { constructor(m) { super(m); Error.captureStackTrace(this, Refused) } }")
     failed = js(box, "1;\n\nthrow new Refused('no')")
     assert failed.error and failed.error.span and failed.error.span.line == 3
+
+
+@pytest.mark.parametrize("filename", [None, "app.js"])
+def test_error_in_an_earlier_turns_function_is_placed_where_this_program_called_it(box: Sandbox, filename: str | None) -> None:
+    js(box, "function fail() {\n\n\n  throw new Error('x');\n}", filename=filename)
+    failed = js(box, "1;\n  fail();", filename=filename)
+    assert failed.error and failed.error.span and (failed.error.span.line, failed.error.span.column) == (2, 3)
+    assert "  fail();\n  ^\n" in failed.stderr and ":4:" in failed.stderr
+
+
+def test_error_is_placed_in_the_newest_program_of_its_name(box: Sandbox) -> None:
+    for line in range(1, 4):
+        failed = js(box, "\n" * (line - 1) + "const fail = () => missing; fail();", filename="app.js")
+        assert failed.error and failed.error.span and failed.error.span.line == line
+
+
+def test_error_of_a_typescript_programs_earlier_function_is_placed_at_the_call(box: Sandbox) -> None:
+    box.run("function fail(n: number): never {\n\n  throw new Error(`${n}`);\n}", language="typescript")
+    failed = box.run("const n: number = 1;\nfail(n);", language="typescript")
+    assert failed.error and failed.error.span and failed.error.span.line == 2 and "fail(n);\n" in failed.stderr
+
+
+def test_error_of_a_class_is_placed_where_it_was_made_not_in_its_constructor(box: Sandbox) -> None:
+    failed = js(
+        box,
+        "class Refused extends Error {\n  constructor(m) {\n    super(m);\n  }\n}\n"
+        "class Denied extends Refused {}\nconst deny = () => {\n  throw new Denied('no');\n};\ndeny();",
+    )
+    assert failed.error and failed.error.span and failed.error.span.line == 8
+    assert failed.stderr.count("    at ") == 2
 
 
 # Standard input
@@ -225,6 +255,19 @@ def test_place_of_an_error_is_where_its_captured_stack_begins(box: Sandbox) -> N
 def test_standard_input_can_be_read_in_the_usual_ways(box: Sandbox, code: str) -> None:
     assert result_of(box, code, stdin="one\ntwo\n") == ["one", "two"]
     assert result_of(box, f"{{ {code.replace('const l', 'var l').replace('const t', 'var t')} }}", stdin="a\nb\n") == ["a", "b"]
+
+
+def test_input_too_large_for_the_memory_ends_the_run_for_want_of_memory(new_box: NewBox) -> None:
+    box = new_box(limits={"memory_mb": 24, "cpu_ms": 60_000, "wall_ms": 600_000})
+    assert code_of(js(box, "require('fs').readFileSync(0, 'utf8').length", stdin="x" * (20 << 20))) == "MEMORY_EXCEEDED"
+    assert result_of(box, "1 + 1") == 2
+
+
+def test_output_closed_by_a_program_is_there_again_in_the_next_turn(box: Sandbox) -> None:
+    for number in (0, 1, 2):
+        assert js(box, f"require('fs').closeSync({number})").error is None
+    assert js(box, "console.log(require('fs').readFileSync(0, 'utf8'))", stdin="in").stdout == "in\n"
+    assert "Error: x" in js(box, "throw new Error('x')").stderr
 
 
 # Errors
@@ -256,8 +299,8 @@ def test_an_error_inside_a_module_is_placed_where_the_program_called_it(box: San
 def test_stderr_reads_as_in_node(box: Sandbox) -> None:
     failed = js(box, "function f() {\n  throw new TypeError('bad', { cause: 7 });\n}\nf();")
     lines = failed.stderr.splitlines()
-    assert lines[:5] == ["<run>:2", "  throw new TypeError('bad', { cause: 7 });", "            ^", "", "TypeError: bad"]
-    assert lines[5].startswith("    at f (<run>:2:")
+    assert lines[:5] == ["<run 1>:2", "  throw new TypeError('bad', { cause: 7 });", "            ^", "", "TypeError: bad"]
+    assert lines[5].startswith("    at f (<run 1>:2:")
     assert "hatchway:" not in failed.stderr
 
 

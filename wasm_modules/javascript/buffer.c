@@ -14,7 +14,9 @@ void buffer_free(struct buffer *b)
 /* Makes room for `extra` more bytes. Returns false (and marks the buffer failed) when it cannot. */
 static bool reserve(struct buffer *b, size_t extra)
 {
-    if (b->failed || extra > BUFFER_LIMIT_BYTES - b->len) {
+    size_t limit = b->limit ? b->limit : BUFFER_LIMIT_BYTES;
+    if (b->failed || extra > limit - b->len) {
+        b->full |= !b->failed && b->limit;
         b->failed = true;
         return false;
     }

@@ -1,7 +1,8 @@
 /* buffer.h: a growing run of bytes, and JSON text written into it.
  *
  * Rules: every write either succeeds or marks the buffer failed; a failed buffer ignores further writes, so callers
- * check once at the end. A buffer never grows past BUFFER_LIMIT_BYTES. It does not know what the bytes are for.
+ * check once at the end. A buffer never grows past its limit, or past BUFFER_LIMIT_BYTES. It does not know what the
+ * bytes are for.
  */
 #ifndef HATCHWAY_BUFFER_H
 #define HATCHWAY_BUFFER_H
@@ -13,8 +14,8 @@
 
 struct buffer {
     char *bytes;
-    size_t len, size;
-    bool failed;
+    size_t len, size, limit; /* limit 0: BUFFER_LIMIT_BYTES */
+    bool failed, full;       /* full: failed because of the limit */
 };
 
 void buffer_free(struct buffer *b);

@@ -170,7 +170,48 @@ enum engine_kind engine_kind(JSValueConst object)
                : KIND_OTHER;
 }
 
-JSValue engine_stack(JSValueConst error)
+JSValueConst engine_boxed(JSValueConst object)
+{
+    return JS_VALUE_GET_OBJ(object)->u.object_data;
+}
+
+/* Is the function `name` (of `len` bytes) the constructor of a prototype of `object`? */
+static bool is_constructor_of(JSContext *ctx, JSObject *object, const char *name, size_t len)
+{
+    for (JSObject *proto = object->shape->proto; proto; proto = proto->shape->proto) {
+        JSProperty *pr;
+        JSShapeProperty *prs = find_own_property(&pr, proto, JS_ATOM_constructor);
+        if (!prs || (prs->flags & JS_PROP_TMASK) != JS_PROP_NORMAL)
+            continue;
+        const char *own = get_func_name(ctx, pr->u.value);
+        bool same = own && strlen(own) == len && !memcmp(own, name, len);
+        JS_FreeCString(ctx, own);
+        if (same)
+            return true;
+    }
+    return false;
+}
+
+/* The frames after those of the constructors that made `object`. Consumes `frames`. */
+static JSValue skip_constructors(JSContext *ctx, JSObject *object, JSValue frames)
+{
+    static const char at[] = "    at ";
+    const char *text = JS_IsString(frames) ? JS_ToCString(ctx, frames) : NULL, *line = text;
+    while (line && !strncmp(line, at, sizeof at - 1)) {
+        const char *name = line + sizeof at - 1, *end = strchr(name, '\n'), *place = strstr(name, " (");
+        if (!end || !place || place > end || !is_constructor_of(ctx, object, name, (size_t)(place - name)))
+            break;
+        line = end + 1;
+    }
+    if (line != text) {
+        JS_FreeValue(ctx, frames);
+        frames = JS_NewString(ctx, line);
+    }
+    JS_FreeCString(ctx, text);
+    return frames;
+}
+
+JSValue engine_stack(JSContext *ctx, JSValueConst error)
 {
     JSClassID id = JS_GetClassID(error);
     if (id != JS_CLASS_ERROR && id != JS_CLASS_DOM_EXCEPTION)
@@ -180,7 +221,27 @@ JSValue engine_stack(JSValueConst error)
     JSShapeProperty *prs = find_own_property(&pr, object, JS_ATOM_stack);
     if (prs && (prs->flags & JS_PROP_TMASK) == JS_PROP_NORMAL)
         return js_dup(pr->u.value);
-    return id == JS_CLASS_ERROR ? js_dup(object->u.object_data) : JS_UNDEFINED;
+    return id == JS_CLASS_ERROR ? skip_constructors(ctx, object, js_dup(object->u.object_data)) : JS_UNDEFINED;
+}
+
+int engine_rename_source(JSContext *ctx, const char *from, const char *to)
+{
+    JSAtom old = JS_NewAtom(ctx, from), name = JS_NewAtom(ctx, to);
+    int status = old == JS_ATOM_NULL || name == JS_ATOM_NULL ? -1 : 0;
+    struct list_head *el;
+    list_for_each(el, &ctx->rt->gc_obj_list) {
+        JSGCObjectHeader *header = list_entry(el, JSGCObjectHeader, link);
+        if (status < 0 || JS_GC_TYPE(header) != JS_GC_OBJ_TYPE_FUNCTION_BYTECODE)
+            continue;
+        JSFunctionBytecode *b = (JSFunctionBytecode *)header;
+        if (b->filename == old) {
+            JS_FreeAtom(ctx, b->filename);
+            b->filename = JS_DupAtom(ctx, name);
+        }
+    }
+    JS_FreeAtom(ctx, old);
+    JS_FreeAtom(ctx, name);
+    return status;
 }
 
 size_t engine_allocated_bytes(JSRuntime *rt)

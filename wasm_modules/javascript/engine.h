@@ -51,9 +51,15 @@ enum engine_kind {
 };
 enum engine_kind engine_kind(JSValueConst object);
 
-/* The stack of an error without running a getter: what stands in its own property `stack`, else the frames it was made with;
- * undefined for anything that is no error. */
-JSValue engine_stack(JSValueConst error);
+/* What a KIND_BOXED object holds; not to be freed. */
+JSValueConst engine_boxed(JSValueConst object);
+
+/* The stack of an error without running a getter: what stands in its own property `stack`, else the frames it was made with,
+ * from where it was made: without the constructors of its own class. Undefined for anything that is no error. */
+JSValue engine_stack(JSContext *ctx, JSValueConst error);
+
+/* Gives every function whose source is called `from` a source called `to`. Returns 0, or -1 with an exception. */
+int engine_rename_source(JSContext *ctx, const char *from, const char *to);
 
 /* Bytes the engine has allocated. */
 size_t engine_allocated_bytes(JSRuntime *rt);

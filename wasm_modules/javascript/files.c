@@ -40,17 +40,17 @@ static const struct {
     {ENAMETOOLONG, 36, "ENAMETOOLONG", "name too long"},
     {EMFILE, 24, "EMFILE", "too many open files"},
     {ENFILE, 23, "ENFILE", "file table overflow"},
-    {ENOMEM, 12, "ENOMEM", "not enough memory"},
 #ifdef ENOTCAPABLE
     {ENOTCAPABLE, 13, "EACCES", "permission denied"},
 #endif
 };
 
-/* Throws the Error for `number`, as Node words it: "ENOENT: no such file or directory, open '/x'". */
-static JSValue throw_errno(JSContext *ctx, int number, const char *syscall, const char *path)
+JSValue throw_errno(JSContext *ctx, int number, const char *syscall, const char *path)
 {
     const char *code = "EIO", *text = strerror(number);
     int shown = 5;
+    if (number == ENOMEM)
+        return JS_ThrowOutOfMemory(ctx);
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
         if (errors[i].number == number) {
             code = errors[i].code;
@@ -58,13 +58,15 @@ static JSValue throw_errno(JSContext *ctx, int number, const char *syscall, cons
             shown = errors[i].linux_number;
         }
     }
-    JSValue error = JS_NewPlainError(ctx, "%s: %s, %s '%s'", code, text, syscall, path);
+    JSValue error = path ? JS_NewPlainError(ctx, "%s: %s, %s '%s'", code, text, syscall, path)
+                         : JS_NewPlainError(ctx, "%s: %s, %s", code, text, syscall);
     if (JS_IsException(error))
         return error;
     JS_SetPropertyStr(ctx, error, "errno", JS_NewInt32(ctx, -shown));
     JS_SetPropertyStr(ctx, error, "code", JS_NewString(ctx, code));
     JS_SetPropertyStr(ctx, error, "syscall", JS_NewString(ctx, syscall));
-    JS_SetPropertyStr(ctx, error, "path", JS_NewString(ctx, path));
+    if (path)
+        JS_SetPropertyStr(ctx, error, "path", JS_NewString(ctx, path));
     return JS_Throw(ctx, error);
 }
 
@@ -112,7 +114,7 @@ static JSValue read_file(JSContext *ctx, JSValueConst self, int argc, JSValueCon
         close(fd);
     JSValue result;
     if (status)
-        result = throw_errno(ctx, status, syscall, path ? path : "descriptor");
+        result = throw_errno(ctx, status, syscall, path);
     else if (content.len)
         result = JS_NewUint8Array(ctx, (uint8_t *)content.bytes, content.len, resize_bytes, NULL, false);
     else
@@ -154,23 +156,31 @@ static JSValue write_file(JSContext *ctx, JSValueConst self, int argc, JSValueCo
     return result;
 }
 
-/* stat(path, follow): [mode, size, mtime in ms, ctime, atime, links, inode], or null when there is nothing there. */
+/* WASI knows no permissions: files have those that are usual for their kind, so that archives made of them can be read. */
+static mode_t with_permissions(mode_t mode)
+{
+    return mode | (S_ISREG(mode) ? 0644 : S_ISDIR(mode) ? 0755 : S_ISLNK(mode) ? 0777 : 0);
+}
+
+/* stat(path or descriptor, follow): [mode, size, mtime in ms, ctime, atime, links, inode], or null when nothing is there. */
 static JSValue stat_file(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
     (void)self, (void)argc;
     struct stat st;
-    const char *path = JS_ToCString(ctx, argv[0]);
-    if (!path)
+    int32_t fd = -1;
+    bool numbered = JS_IsNumber(argv[0]);
+    const char *path = numbered ? NULL : JS_ToCString(ctx, argv[0]);
+    if (numbered ? JS_ToInt32(ctx, &fd, argv[0]) : !path)
         return JS_EXCEPTION;
-    int failed = JS_ToBool(ctx, argv[1]) > 0 ? stat(path, &st) : lstat(path, &st), number = errno;
+    int failed = numbered ? fstat(fd, &st) : JS_ToBool(ctx, argv[1]) > 0 ? stat(path, &st) : lstat(path, &st), number = errno;
     JSValue result;
     if (failed && (number == ENOENT || number == ENOTDIR)) {
         result = JS_NULL;
     } else if (failed) {
-        result = throw_errno(ctx, number, "stat", path);
+        result = throw_errno(ctx, number, numbered ? "fstat" : "stat", path);
     } else {
         JSValue fields[7] = {
-            JS_NewUint32(ctx, st.st_mode),
+            JS_NewUint32(ctx, with_permissions(st.st_mode)),
             JS_NewInt64(ctx, st.st_size),
             JS_NewFloat64(ctx, (double)st.st_mtim.tv_sec * 1e3 + (double)st.st_mtim.tv_nsec / 1e6),
             JS_NewFloat64(ctx, (double)st.st_ctim.tv_sec * 1e3 + (double)st.st_ctim.tv_nsec / 1e6),

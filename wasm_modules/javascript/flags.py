@@ -25,6 +25,7 @@ SOURCES: Final = (
     "modules.c",
     "natives.c",
     "files.c",
+    "handles.c",
     "prelude.c",
     "realm.c",
     "turn.c",

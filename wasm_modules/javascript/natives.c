@@ -260,8 +260,8 @@ static JSValue watch_exit(JSContext *ctx, JSValueConst self, int argc, JSValueCo
 /* stack(error): see engine_stack. */
 static JSValue error_stack(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
-    (void)ctx, (void)self, (void)argc;
-    return engine_stack(argv[0]);
+    (void)self, (void)argc;
+    return engine_stack(ctx, argv[0]);
 }
 
 /* evaluate(source, filename): runs a classic script whose second line counts as its first. */

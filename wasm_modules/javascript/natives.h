@@ -13,4 +13,10 @@ int natives_install(JSContext *ctx, JSValueConst native);
 /* Adds file access (files.c). */
 int files_install(JSContext *ctx, JSValueConst native);
 
+/* Adds open files, links and times (handles.c). */
+int handles_install(JSContext *ctx, JSValueConst native);
+
+/* Throws the Error for an errno, as Node words it: "ENOENT: no such file or directory, open '/x'". `path` may be NULL. */
+JSValue throw_errno(JSContext *ctx, int number, const char *syscall, const char *path);
+
 #endif

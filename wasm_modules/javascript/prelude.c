@@ -4,6 +4,9 @@
 static const char globals_js[] = {
 #embed "prelude/globals.js"
     , 0};
+static const char timers_js[] = {
+#embed "prelude/timers.js"
+    , 0};
 static const char errors_js[] = {
 #embed "prelude/errors.js"
     , 0};
@@ -34,6 +37,12 @@ static const char buffer_js[] = {
 static const char fs_js[] = {
 #embed "prelude/fs.js"
     , 0};
+static const char descriptors_js[] = {
+#embed "prelude/descriptors.js"
+    , 0};
+static const char text_js[] = {
+#embed "prelude/text.js"
+    , 0};
 static const char events_js[] = {
 #embed "prelude/events.js"
     , 0};
@@ -55,6 +64,7 @@ static const char tools_js[] = {
 
 const struct prelude_file prelude_files[] = {
     {"hatchway:globals", globals_js},
+    {"hatchway:timers", timers_js},
     {"hatchway:errors", errors_js},
     {"hatchway:inspect", inspect_js},
     {"hatchway:format", format_js},
@@ -65,6 +75,8 @@ const struct prelude_file prelude_files[] = {
     {"hatchway:path", path_js},
     {"hatchway:buffer", buffer_js},
     {"hatchway:fs", fs_js},
+    {"hatchway:descriptors", descriptors_js},
+    {"hatchway:text", text_js},
     {"hatchway:events", events_js},
     {"hatchway:assert", assert_js},
     {"hatchway:node", node_js},

@@ -333,7 +333,7 @@ static struct position where_parser_stopped(JSContext *ctx, const char *filename
 {
     struct position at = {0, 0};
     JSValue exception = JS_GetException(ctx);
-    JSValue stack = engine_stack(exception);
+    JSValue stack = engine_stack(ctx, exception);
     const char *text = JS_IsString(stack) ? JS_ToCString(ctx, stack) : NULL;
     if (text)
         at = find_position(text, filename);

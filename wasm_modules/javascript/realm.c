@@ -166,14 +166,17 @@ int realm_open(void)
     loop_install(realm.rt);
     modules_install(realm.rt);
     realm.hooks = JS_NewObjectProto(ctx, JS_NULL);
+    realm.names = JS_NewObjectProto(ctx, JS_NULL);
     JSValue native = JS_NewObjectProto(ctx, JS_NULL);
     int status = JS_SetPropertyFunctionList(ctx, realm.global, globals, 1);
     if (status >= 0)
-        status = timers_install(ctx, realm.global);
+        status = timers_install(ctx, native);
     if (status >= 0)
         status = natives_install(ctx, native);
     if (status >= 0)
         status = files_install(ctx, native);
+    if (status >= 0)
+        status = handles_install(ctx, native);
     for (size_t i = 0; status >= 0 && i < prelude_count; i++)
         status = run_prelude(ctx, &prelude_files[i], native);
     JS_FreeValue(ctx, native);

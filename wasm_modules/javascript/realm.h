@@ -36,6 +36,8 @@ struct realm {
     size_t program_len;
     const struct position *importing; /* the import statement being carried out, or that failed */
     unsigned turn; /* number of the running turn */
+    unsigned run; /* number of the running program, as `<run N>` has it: empty ones do not count */
+    JSValue names; /* the number of the run that had a file name last, by that name */
     bool exiting; /* process.exit was called */
     bool exit_watched; /* the program listens for its exit */
     int exit_code;

@@ -227,7 +227,7 @@ void report_exception(JSContext *ctx, JSValueConst exception, bool compiling, bo
     char code[64];
     const char *name = text_property(ctx, exception, realm.atoms.name);
     const char *message = text_property(ctx, exception, realm.atoms.message);
-    const char *stack = text_of(ctx, engine_stack(exception));
+    const char *stack = text_of(ctx, engine_stack(ctx, exception));
     const char *thrown = NULL;
     if (!message) {
         JSValue shown = realm_hook("inspect", 1, &exception);

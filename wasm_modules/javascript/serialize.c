@@ -160,6 +160,10 @@ static enum serialized write_object(struct writer *w, JSValue object)
         status = refuse(w, "an iterator or weak collection", "use [...iterator]");
         break;
     case KIND_BOXED: {
+        if (JS_IsBigInt(engine_boxed(object))) {
+            status = refuse(w, "a BigInt", "use Number(value) or String(value)");
+            break;
+        }
         JSValue text = JS_JSONStringify(w->ctx, object, JS_UNDEFINED, JS_UNDEFINED);
         status = JS_IsException(text) ? SERIALIZED_THREW : SERIALIZED_OK;
         size_t len;
@@ -281,6 +285,11 @@ enum serialized serialize(JSContext *ctx, JSValueConst value, const char *subjec
     while (w.depth > 0)
         close_level(&w);
     busy = false;
+    if (status == SERIALIZED_OK && out->full) {
+        snprintf(why->message, sizeof why->message, "the %s has more than %zu bytes of JSON", subject, out->limit);
+        why->hint = "write large data to a file";
+        return SERIALIZED_REFUSED;
+    }
     if (status == SERIALIZED_OK && out->failed) {
         JS_ThrowOutOfMemory(ctx);
         return SERIALIZED_THREW;

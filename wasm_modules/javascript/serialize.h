@@ -13,7 +13,7 @@
 
 enum serialized {
     SERIALIZED_OK,
-    SERIALIZED_REFUSED, /* `why` says what is no JSON */
+    SERIALIZED_REFUSED, /* `why` says what is no JSON, or that it is more than the buffer's limit */
     SERIALIZED_THREW,   /* a getter or toJSON threw: the exception is pending */
 };
 

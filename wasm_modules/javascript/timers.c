@@ -13,12 +13,14 @@ struct timer {
     int64_t due_ns, period_ns; /* period 0: runs once */
     uint32_t id;
     int argc;
+    bool is_held;
     JSValue callback; /* undefined once cancelled */
     JSValue *args;
 };
 
 static struct timer *heap;
-static uint32_t heap_len, heap_size, live, last_id;
+static uint32_t heap_len, heap_size, last_id;
+static uint32_t live, held; /* timers that wait, and those among them that are held */
 
 static int64_t now_ns(void)
 {
@@ -79,8 +81,10 @@ static struct timer pop(void)
 
 static void release(JSContext *ctx, struct timer *timer)
 {
-    if (!JS_IsUndefined(timer->callback))
+    if (!JS_IsUndefined(timer->callback)) {
         live--;
+        held -= timer->is_held;
+    }
     JS_FreeValue(ctx, timer->callback);
     for (int i = 0; i < timer->argc; i++)
         JS_FreeValue(ctx, timer->args[i]);
@@ -105,28 +109,29 @@ static void compact(JSContext *ctx)
     }
 }
 
-enum { TIMEOUT, INTERVAL, IMMEDIATE };
+enum { TIMEOUT, INTERVAL, IMMEDIATE, START_ARGS = 4 };
 
-/* setTimeout(callback, delay, …args), setInterval, setImmediate(callback, …args): gives the timer's number. */
-static JSValue set_timer(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv, int kind)
+/* startTimer(number, kind, callback, delay, …args): gives the timer's number, which is a new one where 0 was given. */
+static JSValue start_timer(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
     (void)self;
     double delay_ms = 0;
-    int skip = kind == IMMEDIATE ? 1 : 2;
-    if (!JS_IsFunction(ctx, argv[0]))
-        return JS_ThrowTypeError(ctx, "The callback must be a function");
+    uint32_t id;
+    int32_t kind;
+    if (JS_ToUint32(ctx, &id, argv[0]) || JS_ToInt32(ctx, &kind, argv[1]))
+        return JS_EXCEPTION;
     if (live >= TIMERS_LIMIT)
         return JS_ThrowRangeError(ctx, "too many timers");
     if (kind != IMMEDIATE) {
-        if (argc > 1 && JS_ToFloat64(ctx, &delay_ms, argv[1]))
+        if (!JS_IsUndefined(argv[3]) && JS_ToFloat64(ctx, &delay_ms, argv[3]))
             return JS_EXCEPTION;
         if (!(delay_ms >= 1 && delay_ms <= LONGEST_DELAY_MS))
             delay_ms = 1;
     }
-    struct timer timer = {.id = ++last_id, .callback = JS_UNDEFINED};
+    struct timer timer = {.id = id ? id : ++last_id, .is_held = true, .callback = JS_UNDEFINED};
     timer.due_ns = now_ns() + (int64_t)(delay_ms * NS_PER_MS);
     timer.period_ns = kind == INTERVAL ? (int64_t)(delay_ms * NS_PER_MS) : 0;
-    int extra = argc > skip ? argc - skip : 0;
+    int extra = argc > START_ARGS ? argc - START_ARGS : 0;
     if (extra > TIMER_ARGS_LIMIT)
         return JS_ThrowRangeError(ctx, "too many timer arguments");
     if (extra) {
@@ -134,11 +139,12 @@ static JSValue set_timer(JSContext *ctx, JSValueConst self, int argc, JSValueCon
         if (!timer.args)
             return JS_ThrowOutOfMemory(ctx);
         for (int i = 0; i < extra; i++)
-            timer.args[i] = JS_DupValue(ctx, argv[skip + i]);
+            timer.args[i] = JS_DupValue(ctx, argv[START_ARGS + i]);
         timer.argc = extra;
     }
-    timer.callback = JS_DupValue(ctx, argv[0]);
+    timer.callback = JS_DupValue(ctx, argv[2]);
     live++;
+    held++;
     if (!push(timer)) {
         release(ctx, &timer);
         return JS_ThrowOutOfMemory(ctx);
@@ -146,36 +152,58 @@ static JSValue set_timer(JSContext *ctx, JSValueConst self, int argc, JSValueCon
     return JS_NewUint32(ctx, timer.id);
 }
 
-/* clearTimeout(id) and its relatives: unknown numbers are ignored. */
-static JSValue clear_timer(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+/* The timer that waits under that number, or NULL. */
+static struct timer *find(uint32_t id)
 {
-    (void)self;
-    uint32_t id;
-    if (argc < 1 || !JS_IsNumber(argv[0]) || JS_ToUint32(ctx, &id, argv[0]))
-        return JS_UNDEFINED;
     for (uint32_t i = 0; i < heap_len; i++)
-        if (heap[i].id == id)
-            release(ctx, &heap[i]);
+        if (heap[i].id == id && !JS_IsUndefined(heap[i].callback))
+            return &heap[i];
+    return NULL;
+}
+
+/* stopTimer(number): unknown numbers are ignored. */
+static JSValue stop_timer(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self, (void)argc;
+    uint32_t id;
+    if (JS_ToUint32(ctx, &id, argv[0]))
+        return JS_EXCEPTION;
+    struct timer *timer = find(id);
+    if (timer)
+        release(ctx, timer);
     compact(ctx);
     return JS_UNDEFINED;
 }
 
-int timers_install(JSContext *ctx, JSValueConst global)
+/* holdTimer(number, whether): does the turn wait for that timer? */
+static JSValue hold_timer(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)self, (void)argc;
+    uint32_t id;
+    if (JS_ToUint32(ctx, &id, argv[0]))
+        return JS_EXCEPTION;
+    struct timer *timer = find(id);
+    bool is_held = JS_ToBool(ctx, argv[1]) > 0;
+    if (timer && timer->is_held != is_held) {
+        timer->is_held = is_held;
+        held = is_held ? held + 1 : held - 1;
+    }
+    return JS_UNDEFINED;
+}
+
+int timers_install(JSContext *ctx, JSValueConst native)
 {
     static const JSCFunctionListEntry functions[] = {
-        JS_CFUNC_MAGIC_DEF("setTimeout", 2, set_timer, TIMEOUT),
-        JS_CFUNC_MAGIC_DEF("setInterval", 2, set_timer, INTERVAL),
-        JS_CFUNC_MAGIC_DEF("setImmediate", 1, set_timer, IMMEDIATE),
-        JS_CFUNC_DEF("clearTimeout", 1, clear_timer),
-        JS_CFUNC_DEF("clearInterval", 1, clear_timer),
-        JS_CFUNC_DEF("clearImmediate", 1, clear_timer),
+        JS_CFUNC_DEF("startTimer", START_ARGS, start_timer),
+        JS_CFUNC_DEF("stopTimer", 1, stop_timer),
+        JS_CFUNC_DEF("holdTimer", 2, hold_timer),
     };
-    return JS_SetPropertyFunctionList(ctx, global, functions, sizeof functions / sizeof *functions);
+    return JS_SetPropertyFunctionList(ctx, native, functions, sizeof functions / sizeof *functions);
 }
 
 bool timers_waiting(void)
 {
-    return live > 0;
+    return held > 0;
 }
 
 int timers_run_next(JSContext *ctx)

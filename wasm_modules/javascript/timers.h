@@ -1,7 +1,8 @@
-/* timers.h: setTimeout and its relatives.
+/* timers.h: what setTimeout and its relatives (prelude/timers.js) are made of.
  *
  * Rules: timers run in the order of their due time, then of their creation; they never outlive a turn. Sleeping is one
- * WASI poll, so the host sees and may cut it short. It does not know about promises.
+ * WASI poll, so the host sees and may cut it short. A turn waits for timers that are held only. It does not know about
+ * promises.
  */
 #ifndef HATCHWAY_TIMERS_H
 #define HATCHWAY_TIMERS_H
@@ -12,10 +13,10 @@
 
 #define TIMERS_LIMIT 100000
 
-/* Installs setTimeout, setInterval, setImmediate and the clear functions on `global`. Returns 0, or -1 with an exception. */
-int timers_install(JSContext *ctx, JSValueConst global);
+/* Adds startTimer, stopTimer and holdTimer to `native`. Returns 0, or -1 with an exception. */
+int timers_install(JSContext *ctx, JSValueConst native);
 
-/* True while a timer waits. */
+/* True while a timer waits that is held. */
 bool timers_waiting(void);
 
 /* Sleeps until the next timer is due and runs it. Returns 0, or -1 when its callback threw. */

@@ -20,6 +20,8 @@
 #include "serialize.h"
 
 #define DEFAULT_STACK_DEPTH 256
+#define RESULT_LIMIT_BYTES ((size_t)4 << 20) /* the host refuses more */
+#define RUN_NAME_BYTES 24
 
 struct request {
     const char *code, *filename;
@@ -116,7 +118,8 @@ static JSValue unwrap_completion(JSContext *ctx, JSValue completion)
     return value;
 }
 
-/* Runs a compiled program to its end. On LOOP_DONE *value is the value of its last expression. */
+/* Runs a compiled program to its end. On LOOP_DONE *value is the value of its last expression; of a promise that nothing can
+ * settle any more, and that the program itself does not await, it is undefined. */
 static enum loop_end run_program(JSContext *ctx, struct program *program, const char *filename, bool *declared, JSValue *value)
 {
     *declared = false;
@@ -139,7 +142,7 @@ static enum loop_end run_program(JSContext *ctx, struct program *program, const 
         *value = JS_UNDEFINED;
         end = loop_await(ctx, promise, value);
         JS_FreeValue(ctx, promise);
-        if (end != LOOP_DONE)
+        if (end != LOOP_DONE && end != LOOP_STUCK)
             return end;
     }
     end = loop_finish(ctx);
@@ -177,10 +180,12 @@ static void report_pending(JSContext *ctx, bool compiling, bool to_stderr, struc
 static void write_result(JSContext *ctx, JSValueConst value, struct outcome *outcome)
 {
     struct refusal why;
+    outcome->result.limit = RESULT_LIMIT_BYTES;
     switch (serialize(ctx, value, "result", &outcome->result, &why)) {
     case SERIALIZED_OK:
         return;
     case SERIALIZED_REFUSED:
+        buffer_free(&outcome->result);
         report_plain("RESULT_NOT_SERIALIZABLE", why.message, why.hint, &outcome->error);
         return;
     case SERIALIZED_THREW:
@@ -290,6 +295,43 @@ static void send_outcome(const struct outcome *outcome)
     buffer_free(&message);
 }
 
+/* Writes `<run N>` at the end of `own` and gives its beginning. Every turn does this, and snprintf would cost it microseconds. */
+static const char *number_run(unsigned number, char own[RUN_NAME_BYTES])
+{
+    char *at = own + RUN_NAME_BYTES;
+    *--at = '\0';
+    *--at = '>';
+    do
+        *--at = (char)('0' + number % 10);
+    while (number /= 10);
+    at -= sizeof "<run " - 1;
+    memcpy(at, "<run ", sizeof "<run " - 1);
+    return at;
+}
+
+/* The name of the program of this turn, which tells it from every earlier one in the stacks of errors: `<run N>`, or the name
+ * that was asked for. Code of an earlier run that had that name is called "name (run N)" from now on. `own` is room for one. */
+static const char *name_program(JSContext *ctx, const char *asked, char own[RUN_NAME_BYTES])
+{
+    if (!asked || !*asked)
+        return number_run(realm.run, own);
+    JSValue before = JS_GetPropertyStr(ctx, realm.names, asked);
+    if (JS_IsNumber(before)) {
+        struct buffer renamed = {0};
+        buffer_put_text(&renamed, asked);
+        buffer_put_text(&renamed, " (run ");
+        buffer_put_int(&renamed, JS_VALUE_GET_INT(before));
+        buffer_put(&renamed, ")", sizeof ")");
+        if (!renamed.failed)
+            engine_rename_source(ctx, asked, renamed.bytes);
+        buffer_free(&renamed);
+    }
+    JS_SetPropertyStr(ctx, realm.names, asked, JS_NewInt32(ctx, (int32_t)realm.run));
+    if (JS_HasException(ctx))
+        JS_FreeValue(ctx, JS_GetException(ctx));
+    return asked;
+}
+
 /* Runs the request in the `len` bytes at `text`, which the guest frees. See ../ABI.md. */
 #ifdef __wasm__
 __attribute__((export_name("turn")))
@@ -317,7 +359,9 @@ int turn(char *text, uint32_t len)
         JS_FreeValue(ctx, JS_GetException(ctx));
         report_plain("RUNTIME_ERROR", "the request could not be read", NULL, &outcome.error);
     } else {
-        const char *filename = request.filename && *request.filename ? request.filename : "<run>";
+        char own[RUN_NAME_BYTES];
+        realm.run += request.code_len > 0;
+        const char *filename = name_program(ctx, request.filename, own);
         realm.program_name = filename;
         realm.program_text = request.code;
         realm.program_len = request.code_len;

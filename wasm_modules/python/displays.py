@@ -1,10 +1,15 @@
-"""Displays: figures, tables, images and the like, shown beside a program's output."""
+"""Displays: figures, tables, images and the like, shown beside a program's output.
+
+HTML is always followed by the same object as plain text, for whoever cannot show HTML. What an object shows of itself is the
+program's code: where it fails, that one form of it is left out and stderr says why.
+"""
 
 import base64
 import io
 import sys
 
 from _hatchway.plain import encode
+from _hatchway.surroundings import say
 
 displays = []
 
@@ -28,23 +33,56 @@ def show_rich(value):
     """Adds what the object knows to show of itself; False if that is nothing."""
     if isinstance(value, type):
         return False
-    bundle = getattr(value, "_repr_mimebundle_", None)
-    if callable(bundle):
-        data = bundle()
-        data = data[0] if isinstance(data, tuple) else data
-        for mime, item in data.items():
-            add_display(mime, item if isinstance(item, (str, bytes)) else encode(item))
-        return bool(data)
-    if is_series(value):
-        value = value.to_frame()
-    shown = False
-    for name, mime in RICH:
+    whole = value.to_frame() if is_series(value) else value
+    forms = bundled_forms(value)
+    if forms is None:
+        forms = {mime: form for name, mime in RICH if (form := form_of(whole, name)) is not None}
+    if "text/html" in forms:
+        html, text = forms.pop("text/html"), forms.pop("text/plain", None)
+        forms |= {"text/html": html, "text/plain": text if isinstance(text, str) else plain_text(value)}
+    for mime, form in forms.items():
+        add_display(mime, form)
+    return bool(forms)
+
+
+def bundled_forms(value):
+    """What `_repr_mimebundle_` gives, by MIME type; None if the object has none."""
+    data = call_form(value, "_repr_mimebundle_")
+    data = data[0] if isinstance(data, tuple) and data else data
+    if not isinstance(data, dict):
+        return None
+    forms = {}
+    for mime, form in data.items():
+        try:
+            forms[str(mime)] = form if isinstance(form, (str, bytes)) else encode(form)
+        except (TypeError, ValueError) as error:
+            say(f"{type(value).__name__}._repr_mimebundle_ failed: its {mime} is no JSON: {error}\n")
+    return forms
+
+
+def form_of(value, name):
+    """One form of the object, as text or bytes; None if it has none."""
+    form = call_form(value, name)
+    form = form[0] if isinstance(form, tuple) and form else form
+    return form if isinstance(form, (str, bytes)) else None
+
+
+def call_form(value, name):
+    try:
         method = getattr(value, name, None)
-        data = method() if callable(method) else None
-        if data is not None:
-            add_display(mime, data[0] if isinstance(data, tuple) else data)
-            shown = True
-    return shown
+        return method() if callable(method) else None
+    except MemoryError:
+        raise
+    except Exception as error:
+        say(f"{type(value).__name__}.{name} failed: {type(error).__name__}: {error}\n")
+        return None
+
+
+def plain_text(value):
+    try:
+        return repr(value)
+    except Exception as error:
+        return f"<{type(value).__name__}: {type(error).__name__} in its repr>"
 
 
 def display(*values):

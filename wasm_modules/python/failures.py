@@ -1,4 +1,7 @@
-"""What went wrong and where, as the contract's error object; the traceback goes to stderr as Python writes it."""
+"""What went wrong and where, as the contract's error object; the traceback goes to stderr as Python writes it.
+
+A span points into this turn's program, never into an earlier one's that had the same file name: what counts is whose code runs.
+"""
 
 import builtins
 import difflib
@@ -6,10 +9,11 @@ import gc
 import linecache
 import sys
 import traceback
+import types
 
 from _hatchway.absent import FOR_EVER, NETWORK, THREADS
 from _hatchway.capabilities import ToolError
-from _hatchway.surroundings import flush_streams, lift_recursion_limit, main, say
+from _hatchway.surroundings import flush_streams, lift_recursion_limit, main, mend_streams, say
 
 OURS = ("<hatchway", "<reactor>")
 NAME_MAX = 80
@@ -17,6 +21,10 @@ OF_THE_NETWORK = frozenset(("aiohttp", "boto3", "httpx", "openai", "requests", "
 ADVICE_ON_SITES = (
     ". Site initialization is disabled, did you forget to add the site-packages directory to sys.path or to enable your virtual "
     "environment?"
+)
+IMPORTABLE = (
+    "the standard library, the bundled packages that LIMITATIONS.md lists, and the session's own files can be imported; "
+    "nothing can be installed"
 )
 FOR_WANT_OF_THREADS = ("can't start new thread", FOR_EVER)
 CODES = (
@@ -33,19 +41,33 @@ def column_of(line, byte_offset):
     return len(line.encode()[:byte_offset].decode("utf-8", "replace")) + 1
 
 
-def span_of(error, filename):
-    """Where in this program: the syntax error's place, or the innermost frame's instruction."""
-    if isinstance(error, SyntaxError):
-        if error.filename != filename or not error.lineno:
-            return None
-        span = {"line": error.lineno, "column": max(1, error.offset or 1)}
-        if error.end_lineno and error.end_lineno > 0 and error.end_offset and error.end_offset > 0:
-            span |= {"end_line": error.end_lineno, "end_column": error.end_offset}
-        return span
+def codes_of(program):
+    """The program's code objects, those of its functions and classes too, by identity."""
+    pending = [code for code in program if code is not None]
+    found = {}
+    while pending:
+        code = pending.pop()
+        found[id(code)] = code
+        pending.extend(constant for constant in code.co_consts if type(constant) is types.CodeType)
+    return found
+
+
+def span_of_source(error):
+    """The place of a syntax error in the program itself."""
+    if not error.lineno:
+        return None
+    span = {"line": error.lineno, "column": max(1, error.offset or 1)}
+    if error.end_lineno and error.end_lineno > 0 and error.end_offset and error.end_offset > 0:
+        span |= {"end_line": error.end_lineno, "end_column": error.end_offset}
+    return span
+
+
+def span_of(error, filename, codes):
+    """Where in this program: the instruction of the innermost frame that runs its code."""
     found = None
     step = error.__traceback__
     while step is not None:
-        if step.tb_frame.f_code.co_filename == filename:
+        if id(step.tb_frame.f_code) in codes:
             found = step
         step = step.tb_next
     if found is None:
@@ -65,6 +87,31 @@ def span_of(error, filename):
     }
 
 
+def complete_source(error, filename):
+    """What the compiler finds after parsing comes without the line, and with columns in bytes."""
+    lines = linecache.getlines(filename)
+    if error.text is None and error.lineno and 0 < error.lineno <= len(lines):
+        error.text = line = lines[error.lineno - 1]
+        error.offset = column_of(line, max(0, (error.offset or 1) - 1))
+        if error.end_lineno and 0 < error.end_lineno <= len(lines) and error.end_offset and error.end_offset > 0:
+            error.end_offset = column_of(lines[error.end_lineno - 1], max(0, error.end_offset - 1))
+
+
+def without_stale_lines(shown, filename, codes):
+    """An earlier program of the same file name had other lines than those which are remembered now."""
+    pending, seen = [shown], set()
+    while pending:
+        one = pending.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        for frame in one.stack:
+            if frame.filename == filename and id(frame._code) not in codes:
+                frame._lines = ""
+        pending += [one.__cause__, one.__context__, *(one.exceptions or ())]
+    return shown
+
+
 def without_our_frames(error):
     seen = set()
     while error is not None and id(error) not in seen:
@@ -80,6 +127,20 @@ def without_our_frames(error):
         error = error.__cause__ or error.__context__
 
 
+def hint_of_import(error):
+    name = error.name if type(error.name) is str else ""
+    top, _, below = name.partition(".")
+    if top in OF_THE_NETWORK:
+        return NETWORK
+    if isinstance(error, ModuleNotFoundError):
+        return None if below and top in sys.modules else IMPORTABLE
+    module, wanted = sys.modules.get(name), getattr(error, "name_from", None)
+    if type(module) is not types.ModuleType or type(wanted) is not str or len(wanted) > NAME_MAX:
+        return None
+    near = difflib.get_close_matches(wanted, vars(module), 1)
+    return f"did you mean {near[0]!r}?" if near else None
+
+
 def hint_of(error, code):
     if code == "UNKNOWN_TOOL":
         name = getattr(error, "name", None) or ""
@@ -87,9 +148,7 @@ def hint_of(error, code):
         near = difflib.get_close_matches(name, known, 1) if len(name) <= NAME_MAX else ()  # it takes its time
         return f"did you mean {near[0]!r}?" if near else None
     if isinstance(error, ImportError):
-        if error.name is not None and error.name.partition(".")[0] in OF_THE_NETWORK:
-            return NETWORK
-        return "only the standard library and the bundled packages can be imported; LIMITATIONS.md lists them"
+        return hint_of_import(error)
     if code == "STACK_OVERFLOW":
         return "raise limits.max_stack_depth"
     if code == "MEMORY_EXCEEDED":
@@ -106,31 +165,41 @@ def code_of(error):
     return code
 
 
-def describe(error, filename):
-    """The contract's error object; the traceback goes to stderr as Python writes it."""
+def show(error, filename, codes):
+    """The traceback, to stderr."""
+    lift_recursion_limit()
+    flush_streams()
+    try:
+        mend_streams()
+        shown = without_stale_lines(traceback.TracebackException.from_exception(error, limit=-50), filename, codes)
+        # Python's own advice is for who starts the interpreter.
+        sys.stderr.write("".join(shown.format()).replace(ADVICE_ON_SITES, ""))
+    except Exception:
+        say(f"{type(error).__name__}\n")
+
+
+def describe(error, filename, program):
+    """The contract's error object for what the program raised, or for why it could not be compiled (then `program` is empty)."""
     code = code_of(error)
     if code == "MEMORY_EXCEEDED":
         error.__traceback__ = None
         gc.collect()
         return {"code": code, "message": "the program ran out of memory", "hint": hint_of(error, code)}
     without_our_frames(error)
-    lift_recursion_limit()
-    flush_streams()
+    codes = codes_of(program)
+    is_of_source = isinstance(error, SyntaxError) and not program
+    if is_of_source:
+        error.__traceback__ = None  # the program never ran: its frames are the parser's
+        complete_source(error, filename)
+    show(error, filename, codes)
     try:
-        if isinstance(error, SyntaxError) and error.filename == filename:
-            error.__traceback__ = None  # the program never ran: its frames are the parser's
-        # Python's own advice is for who starts the interpreter.
-        sys.stderr.write("".join(traceback.format_exception(error, limit=-50)).replace(ADVICE_ON_SITES, ""))
-    except Exception:
-        say(f"{type(error).__name__}\n")
-    try:
-        text = error.msg if isinstance(error, SyntaxError) else str(error)
+        text = error.msg if is_of_source else str(error)
     except Exception:
         text = "<the exception's text cannot be shown>"
     name = type(error).__name__
     message = text if isinstance(error, (ToolError, SyntaxError)) else f"{name}: {text}" if text else name
     described = {"code": code, "message": message[:4000].encode("utf-8", "replace").decode()}
-    hint, span = hint_of(error, code), span_of(error, filename)
+    hint, span = hint_of(error, code), span_of_source(error) if is_of_source else span_of(error, filename, codes)
     if hint:
         described["hint"] = hint
     if span:

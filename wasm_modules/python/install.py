@@ -138,7 +138,7 @@ def install():
     builtins.__hatchway_awaitable__ = awaitable
     builtins.__hatchway_later__ = later
     builtins.ToolError = ToolError
-    sys.setrecursionlimit = surroundings.limited_recursion
+    sys.getrecursionlimit, sys.setrecursionlimit = surroundings.own_recursion_limit, surroundings.limited_recursion
     _frozen_importlib._find_and_load = surroundings.find_and_load_deeply
     _frozen_importlib_external.SourceLoader.source_to_code = compile_module
     absent.install()

@@ -4,7 +4,7 @@ import asyncio
 import functools
 import time
 
-from _hatchway.absent import no_processes
+from _hatchway.absent import no_network, no_processes
 from _hatchway.capabilities import awaitable
 
 
@@ -53,6 +53,11 @@ class Loop(asyncio.BaseEventLoop):
 
     async def _make_subprocess_transport(self, *args, **kwargs):
         no_processes()
+
+    async def create_server(self, *args, **kwargs):
+        no_network()
+
+    create_connection = create_datagram_endpoint = create_unix_connection = create_unix_server = create_server
 
 
 session_loop = None

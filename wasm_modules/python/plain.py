@@ -6,6 +6,7 @@ it: a Counter is an object, a named tuple a list, an IntEnum's member a number.
 
 import json
 import math
+import types
 
 encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 scan = json.JSONDecoder().scan_once
@@ -17,11 +18,23 @@ def decode(text):
 
 
 SMALL = 1 << 60
+PLAIN_HINT = (
+    "return plain JSON: None, booleans, numbers, strings, lists, and dicts with string keys "
+    "(numpy and pandas: use .tolist() or .to_dict())"
+)
+AWAIT_HINT = "await it: a program may use await at its top level"
 OBJECTS = (dict, frozendict)  # noqa: F821
 
 
 class NotSerializable(Exception):
-    pass
+    hint = PLAIN_HINT
+
+
+def refusal_of(kind):
+    refused = NotSerializable(f"a result cannot hold an object of type {kind.__name__}")
+    if kind is types.CoroutineType:
+        refused.hint = AWAIT_HINT
+    return refused
 
 
 def check_plain(value):
@@ -45,7 +58,7 @@ def check_plain(value):
         elif is_number(kind):
             pending.append(item.item())
         elif not issubclass(kind, (str, int)):
-            raise NotSerializable(f"a result cannot hold an object of type {kind.__name__}")
+            raise refusal_of(kind)
 
 
 def is_number(kind):
@@ -56,7 +69,7 @@ def is_number(kind):
 def plain_number(value):
     if is_number(type(value)):
         return value.item()
-    raise NotSerializable(f"a result cannot hold an object of type {type(value).__name__}")
+    raise refusal_of(type(value))
 
 
 encode_strictly = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=plain_number).encode

@@ -22,7 +22,7 @@ from _hatchway.displays import displays, is_artist, is_figure, show_figures, sho
 from _hatchway.failures import describe
 from _hatchway.loop import run_coroutine
 from _hatchway.plain import NotSerializable, decode, encode, encode_result
-from _hatchway.surroundings import flush_streams, lift_recursion_limit, limit_recursion, main, renew_stdin, say
+from _hatchway.surroundings import flush_streams, lift_recursion_limit, limit_recursion, main, mend_streams, renew_stdin, say
 
 BYTE_ORDER_MARK = "\ufeff"
 FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
@@ -30,10 +30,6 @@ SCALARS = frozenset((int, str, bool, float, type(None)))
 SOURCES_KEPT = 512
 STATEMENTS = frozenset(("import", "from", "def", "class", "for", "while", "if", "with", "try", "del", "raise", "assert", "async"))
 MISSING = object()
-PLAIN_HINT = (
-    "return plain JSON: None, booleans, numbers, strings, lists, and dicts with string keys "
-    "(numpy and pandas: use .tolist() or .to_dict())"
-)
 NO_MEMORY = (  # made beforehand: when it is needed, there is no room to make it
     b'D{"error":{"code":"MEMORY_EXCEEDED","message":"the program ran out of memory","hint":"raise limits.memory_mb"},'
     b'"exit_code":1}'
@@ -41,6 +37,8 @@ NO_MEMORY = (  # made beforehand: when it is needed, there is no room to make it
 
 sources = []
 count = 0
+program = ()
+"""The running turn's statements and last expression, once they are compiled."""
 
 
 def stores_result(code):
@@ -57,10 +55,13 @@ def is_statement(text):
 
 
 def compile_program(text, filename):
-    """The program as (statements, last expression): code objects, either may be None."""
+    """The program as (statements, last expression): code objects, either may be None. One expression alone may be indented."""
     if "\n" not in text and "await" not in text and not is_statement(text):
         try:
-            return None, compile(text.strip(), filename, "eval", 0, True)
+            code = compile(text.strip(), filename, "eval", 0, True)
+            if text[0].isspace():  # columns count from where the line begins
+                code = compile(f"({text[1:]}\n)", filename, "eval", 0, True)
+            return None, code
         except SyntaxError:
             pass
     tree = ast.parse(text.removeprefix(BYTE_ORDER_MARK), filename, "exec")
@@ -86,7 +87,8 @@ def remember(text, filename):
     text = text.removeprefix(BYTE_ORDER_MARK)
     if type(linecache.cache) is not dict:
         linecache.cache = {}
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    linecache.cache[filename] = (len(text), None, [f"{line}\n" for line in lines], filename)
     sources.append(filename)
     if len(sources) > SOURCES_KEPT:
         linecache.cache.pop(sources.pop(0), None)
@@ -120,8 +122,9 @@ def is_shown(value):
 
 def run_program(request, filename):
     """Runs a program and gives the encoded outcome."""
+    global program
     names = main.__dict__
-    statements, last = compile_program(request["code"], filename)
+    program = statements, last = compile_program(request["code"], filename)
     if request.get("validate_only"):
         return b'D{"result":null}'
     inputs = request.get("inputs")
@@ -132,8 +135,7 @@ def run_program(request, filename):
     before = names.get("result", MISSING)
     value = evaluate(statements, last, names)
     after = names.get("result", MISSING)
-    explicit = after is not before or (after is not MISSING and statements is not None and stores_result(statements))
-    if explicit:
+    if after is not MISSING and (after is not before or (statements is not None and stores_result(statements))):
         value = after
     elif type(value) not in SCALARS and is_shown(value):
         value = None  # shown instead
@@ -161,7 +163,7 @@ def report(outcome):
 
 def take_turn(source):
     """Called by the driver with the bytes of a request, or None if there was no memory for them."""
-    global count
+    global count, program
     if source is None:
         _host.call(NO_MEMORY)
         return
@@ -170,20 +172,22 @@ def take_turn(source):
     filename = request.get("filename") or f"<run {count}>"
     if displays:
         displays.clear()
-    if len(request) > 2 or surroundings.stdin_was_given:
-        make_ready(request)
-    limit_recursion(request.get("max_stack_depth", 256))
     try:
+        if len(request) > 2 or surroundings.stdin_was_given or surroundings.lost_streams:
+            make_ready(request)
+        limit_recursion(request.get("max_stack_depth", 256))
         outcome = run_program(request, filename)
     except BaseException as error:
         outcome = report_failure(error, request["code"], filename)
+    program = ()  # kept any longer, it would have to be saved with the session
     lift_recursion_limit()
     flush_streams()
     _host.call(outcome)
 
 
 def make_ready(request):
-    """Whatever a request may have besides its code."""
+    """Whatever a request may have besides its code, and what the turn before it has broken."""
+    mend_streams()
     renew_stdin("stdin" in request)
     if "seed" in request:
         reseed(request["seed"])
@@ -202,9 +206,9 @@ def report_failure(error, text, filename):
         if isinstance(error, SystemExit):
             return report({"exit_code": exit_code_of(error)})
         if isinstance(error, NotSerializable):
-            described = {"code": "RESULT_NOT_SERIALIZABLE", "message": str(error), "hint": PLAIN_HINT}
+            described = {"code": "RESULT_NOT_SERIALIZABLE", "message": str(error), "hint": error.hint}
         else:
-            described = describe(error, filename)
+            described = describe(error, filename, program)
         return report({"error": described, "exit_code": 1})
     except MemoryError:
         return NO_MEMORY

@@ -18,6 +18,11 @@ static bool eval(anode *n, int64_t *out);
 static bool complain(const char *text, const char *message, const char *where)
 {
     while (isspace((unsigned char)*text)) text++;
+    if (where >= text && where <= text + strlen(text) && is_number_error(message)) {   /* nothing behind the number is shown */
+        size_t before = (size_t)(where - text), n = arith_number_length(where);
+        text = arena_strndup(&sh.tmp, text, before + n);
+        where = text + before;
+    }
     sh_error("%s%s%s: %s (error token is \"%s\")", arith_who ? arith_who : "", arith_who ? ": " : "", text, message,
              where ? where : "");
     return false;
@@ -49,6 +54,18 @@ static bool text_value(const char *s, int64_t *out)
     return ok;
 }
 
+/* The value of n's subscript, or of text when there is one. Messages are about the subscript alone. */
+static bool subscript(anode *n, const char *text, int64_t *out)
+{
+    const char *who = arith_who, *outer = current;
+    arith_who = NULL;
+    current = text ? text : n->sub;
+    bool ok = !text && n->index ? eval(n->index, out) : arith_eval_text(current, out);
+    arith_who = who;
+    current = outer;
+    return ok;
+}
+
 /* Finds the element that n names: its subscript as a key (assoc) or an index. */
 static bool locate(anode *n, slot **s, var **v, char **key, int64_t *index)
 {
@@ -62,8 +79,7 @@ static bool locate(anode *n, slot **s, var **v, char **key, int64_t *index)
         if (!sub && strpbrk(n->sub, "$`\"'\\") && !expand_string(n->sub, 'b', key)) return false;
         return true;
     }
-    if (!sub && n->index) { if (!eval(n->index, index)) return false; }
-    else if (!arith_eval_text(sub ? sub : n->sub, index)) return false;
+    if (!subscript(n, sub, index)) { sh_abandon(1); return false; }
     if (*index < 0) *index += *v && (*v)->flags & V_ARRAY ? arr_next((*v)->u.a) : *v ? 1 : 0;
     if (*index < 0) { sh_error("%s: bad array subscript", n->slot->name); return false; }
     return true;

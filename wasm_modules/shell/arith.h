@@ -24,5 +24,7 @@ struct anode {
 /* Parses text; `params` are the $x of it in order (NULL when the text has none). *error is a message or NULL, *where the error
  * token. */
 anode *arith_tree(arena *a, const char *text, param **params, int nparams, const char **error, const char **where);
+size_t arith_number_length(const char *s);       /* of the number at s, right or wrong */
+bool is_number_error(const char *message);       /* one of those arith_number gives */
 bool arith_number(const char *s, size_t n, int64_t *out, const char **error);   /* 12, 0x1f, 017, 16#ff */
 #endif

@@ -35,6 +35,21 @@ static anode *make(ap *p, int op, anode *a, anode *b)
     return n;
 }
 
+static const char TOO_GREAT[] = "value too great for base", BAD_BASE[] = "invalid arithmetic base";
+static const char BAD_NUMBER[] = "invalid number", BAD_CONSTANT[] = "invalid integer constant";
+
+bool is_number_error(const char *message)
+{
+    return message == TOO_GREAT || message == BAD_BASE || message == BAD_NUMBER || message == BAD_CONSTANT;
+}
+
+size_t arith_number_length(const char *s)
+{
+    size_t k = 0;
+    while (isalnum((unsigned char)s[k]) || s[k] == '#' || s[k] == '@' || s[k] == '_') k++;
+    return k;
+}
+
 bool arith_number(const char *s, size_t n, int64_t *out, const char **error)
 {
     uint64_t base = 10, v = 0;
@@ -44,22 +59,22 @@ bool arith_number(const char *s, size_t n, int64_t *out, const char **error)
         base = 0;
         for (; s + i < hash; i++) {
             if (!isdigit((unsigned char)s[i])) {
-                *error = "invalid number";
+                *error = BAD_NUMBER;
                 return false;
             }
             base = base * 10 + (uint64_t)(s[i] - '0');
             if (base > 64) break;
         }
-        if (base < 2 || base > 64) { *error = "invalid arithmetic base"; return false; }
+        if (base < 2 || base > 64) { *error = BAD_BASE; return false; }
         i = (size_t)(hash - s) + 1;
-        if (i == n) { *error = "invalid integer constant"; return false; }
+        if (i == n) { *error = BAD_CONSTANT; return false; }
     } else if (s[0] == '0' && n > 1 && (s[1] == 'x' || s[1] == 'X')) { base = 16; i = 2; }
     else if (s[0] == '0' && n > 1) { base = 8; i = 1; }
     for (; i < n; i++) {
         char c = s[i];
         unsigned d = isdigit((unsigned char)c) ? (unsigned)(c - '0') : c >= 'a' && c <= 'z' ? (unsigned)(c - 'a') + 10 :
                      c >= 'A' && c <= 'Z' ? (unsigned)(c - 'A') + (base <= 36 ? 10 : 36) : c == '@' ? 62 : c == '_' ? 63 : 99;
-        if (d >= base) { *error = d == 99 ? "invalid number" : "value too great for base"; return false; }
+        if (d >= base) { *error = d == 99 ? BAD_NUMBER : TOO_GREAT; return false; }
         v = v * base + d;
     }
     *out = (int64_t)v;
@@ -111,8 +126,7 @@ static anode *primary(ap *p)
         return n;
     }
     if (isdigit((unsigned char)*p->s)) {
-        size_t k = 0;
-        while (isalnum((unsigned char)p->s[k]) || p->s[k] == '#' || p->s[k] == '@' || p->s[k] == '_') k++;
+        size_t k = arith_number_length(p->s);
         anode *n = make(p, A_NUM, NULL, NULL);
         const char *error;
         if (!arith_number(p->s, k, &n->num, &error)) return fail(p, error, p->tok);
@@ -303,7 +317,7 @@ anode *arith_tree(arena *a, const char *text, param **params, int nparams, const
     if (!*p.s) return NULL;
     anode *n = assignment(&p);
     for (blanks(&p); n && *p.s == ','; blanks(&p)) {
-        p.s++;
+        p.op = p.s++;
         anode *next = assignment(&p);
         n = next ? make(&p, A_COMMA, n, next) : NULL;
     }

@@ -18,101 +18,6 @@ void print_declare(slot *s, var *v)
     out_write(b.s, b.len);
 }
 
-/* ---- name=( ... ) ---- */
-
-static bool add_indexed(slot *s, assign *e, int64_t *next)
-{
-    if (e->has_sub) {
-        int64_t i;
-        if (!arith_eval(e->index, &i)) { sh_abandon(1); return false; }
-        if (i < 0) i += s->top && s->top->flags & V_ARRAY ? arr_next(s->top->u.a) : 0;
-        if (i < 0) { sh_error("%s: bad array subscript", e->raw ? e->raw : s->name); return false; }
-        char *value = expand_one(e->value, X_ASSIGN);
-        if (!value || !var_set_index(s, i, value, e->append)) return false;
-        *next = i + 1;
-        return true;
-    }
-    strlist items = { .a = &sh.tmp };
-    if (!expand_word(e->value, X_WORDS, &items)) return false;
-    for (size_t i = 0; i < items.n; i++) if (!var_set_index(s, (*next)++, items.v[i], 0)) return false;
-    return true;
-}
-
-/* (k v k v) or ([k]=v ...) of an associative array. */
-static bool add_keyed(slot *s, assign *e)
-{
-    strlist flat = { .a = &sh.tmp };
-    for (; e; e = e->next) {
-        if (e->has_sub) {
-            char *key = expand_one(e->key, X_NOTILDE), *value = key ? expand_one(e->value, X_ASSIGN) : NULL;
-            if (value && !*key) { sh_error("[]=%s: bad array subscript", value); continue; }
-            if (!value || !var_set_elem(s, key, value, e->append)) return false;
-        } else if (!expand_word(e->value, X_WORDS & ~X_SPLIT & ~X_GLOB & ~X_BRACE, &flat)) return false;
-    }
-    for (size_t i = 0; i < flat.n; i += 2) if (!var_set_elem(s, flat.v[i], i + 1 < flat.n ? flat.v[i + 1] : "", 0)) return false;
-    return true;
-}
-
-static bool append_items(slot *s, assign *e)
-{
-    strlist items = { .a = &sh.tmp };
-    for (; e; e = e->next) if (!expand_word(e->value, X_WORDS, &items)) return false;
-    int64_t next = s->top && s->top->flags & V_ARRAY ? arr_next(s->top->u.a) : 0;
-    for (size_t i = 0; i < items.n; i++) if (!var_set_index(s, next++, items.v[i], 0)) return false;
-    return true;
-}
-
-/* INVARIANT: the elements are expanded before the old value goes, because they may refer to it: a=("${a[@]}" x). */
-bool assign_array(slot *s, assign *a, bool keep)
-{
-    char *sub;
-    var_deref(&s, &sub);
-    if (check_readonly(s, s->top)) return false;
-    bool is_assoc = s->top && s->top->flags & V_ASSOC;
-    if (a->append && s->top && s->top->flags & V_ARRAY) {   /* the common a+=(x ...): in place, not by copying the array */
-        assign *e = a->elems;
-        while (e && !e->has_sub) e = e->next;
-        if (!e) return append_items(s, a->elems);
-    }
-    slot *work = slot_of(" array");   /* a name no script can use */
-    var *old_work = work->top;
-    if (old_work) chain_remove(work, old_work);
-    var *w = xmalloc(sizeof *w);
-    *w = (var){ .scope = 0, .level = sh.level };
-    chain_insert(work, w);
-    var_make_array(work, w, is_assoc);
-    w->flags |= V_SET;
-    bool append = a->append || keep;
-    if (append && s->top) {
-        var_free(w->flags & V_SET ? NULL : NULL);
-        if (is_assoc) { assoc_free(w->u.h); w->u.h = assoc_copy(s->top->u.h); }
-        else if (s->top->flags & V_ARRAY) { arr_free(w->u.a); w->u.a = arr_copy(s->top->u.a); }
-        else if (s->top->flags & V_SET) arr_set(w->u.a, 0, xstrdup(s->top->str));
-    }
-    if (s->top) w->flags |= s->top->flags & (V_INT | V_LOWER | V_UPPER | V_CAPITAL);
-    bool ok = true;
-    if (is_assoc) ok = add_keyed(work, a->elems);
-    else {
-        int64_t next = append ? arr_next(w->u.a) : 0;
-        for (assign *e = a->elems; e && ok; e = e->next) ok = add_indexed(work, e, &next);
-    }
-    w = work->top;
-    chain_remove(work, w);
-    if (old_work) chain_insert(work, old_work);
-    if (ok) {
-        var *v = var_writable(s, -1);
-        var_clear_value(v);
-        v->flags = (uint16_t)((v->flags & ~(V_ARRAY | V_ASSOC)) | (w->flags & (V_ARRAY | V_ASSOC)) | V_SET);
-        v->u = w->u;
-        if (sh.opt[O_ALLEXPORT]) v->flags |= V_EXPORT;
-        free(w->str);
-        free(w);
-    } else var_free(w);
-    return ok;
-}
-
-/* ---- the builtin ---- */
-
 typedef struct { int on, off; bool global, functions, names_only, print, inherit; const char *who; bool local; } decl;
 
 static int flag_of(char c)
@@ -277,7 +182,7 @@ static int one_name(decl *d, char *arg, assign *array)
     if (array) {
         assign copy = *array;
         copy.append = append;
-        ok = assign_array(s, &copy, false);
+        ok = assign_array(s, &copy);
     } else if (value && d->on & V_NAMEREF) {
         if (!strcmp(value, name) && !make_local) {
             ok = false;
@@ -285,10 +190,16 @@ static int one_name(decl *d, char *arg, assign *array)
         } else if (*value && (!name_len(value) || !strchr("[", value[name_len(value)]))) {
             ok = false;
             b_error(d->who, 1, "`%s': invalid variable name for name reference", value);
-        } else var_put(v, value);
+        } else {
+            var_put(v, value);
+            if (!strcmp(value, name)) {   /* bash finds out twice */
+                b_error(d->who, 0, "warning: %s: circular name reference", name);
+                sh_error("warning: %s: circular name reference", name);
+            }
+        }
     } else if (value && !sub && v->flags & (V_ARRAY | V_ASSOC) && value[0] == '(' && value[strlen(value) - 1] == ')') {
         assign *text = parse_array_text(&sh.tmp, value);
-        if (text) { text->append = append; ok = assign_array(s, text, false); }
+        if (text) { text->append = append; ok = assign_array(s, text); }
         else ok = var_set_slot(s, value, append);
     } else if (value && sub) ok = var_set_elem(s, sub, value, append);
     else if (value) {
@@ -321,8 +232,8 @@ int b_declare(int argc, char **argv)
     if (!strcmp(argv[0], "export")) d.on = V_EXPORT;
     if (!strcmp(argv[0], "readonly")) d.on = V_READONLY;
     bool exporting = argv[0][0] == 'e', freezing = argv[0][0] == 'r';
-    const char *letters = exporting ? "fnp" : freezing ? "aAfp" : "aAcfFgiIlnprtux";
-    bool in_function = false;
+    const char *letters = exporting ? "fnp" : freezing ? "aAfnp" : "aAcfFgiIlnprtux";
+    bool in_function = false, thaw = false;
     for (frame *f = sh.frames; f; f = f->up) if (f->func) { in_function = true; break; }
     if (!strcmp(argv[0], "local") && !in_function) return b_error("local", 1, "can only be used in a function");
     d.local = !exporting && !freezing && in_function;
@@ -340,6 +251,7 @@ int b_declare(int argc, char **argv)
             else if (*c == 'p') d.print = true;
             else if (*c == 'I') d.inherit = true;
             else if (exporting && *c == 'n') { d.on &= ~V_EXPORT; d.off |= V_EXPORT; }
+            else if (freezing && *c == 'n') thaw = true;
             else if (on) d.on |= flag_of(*c);
             else d.off |= flag_of(*c);
         }
@@ -357,6 +269,7 @@ int b_declare(int argc, char **argv)
         return status;
     }
     int status = 0;
+    if (thaw) d.on &= ~V_READONLY;
     for (; i < argc; i++) {
         if (d.local && !strcmp(argv[i], "-")) {
             frame *f = sh.frames;

@@ -1,6 +1,7 @@
 /* b_echo.c - echo and printf. */
 #include "builtins.h"
 #include "lookup.h"
+#include "real.h"
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -35,12 +36,15 @@ int b_echo(int argc, char **argv)
 
 typedef struct { strbuf out; char **argv; int argc, at; int status; bool stop, used, to_variable; } pf;
 
-/* Before a message: what comes before it is seen before it. */
+/* Before a message: the whole lines that come before it are seen before it. */
 static void show_so_far(pf *p)
 {
-    if (p->to_variable || !p->out.len) return;
-    out_write(p->out.s, p->out.len);
-    p->out.len = 0;
+    size_t n = p->out.len;
+    while (n > 0 && p->out.s[n - 1] != '\n') n--;
+    if (p->to_variable || !n) return;
+    out_write(p->out.s, n);
+    p->out.len -= n;
+    memmove(p->out.s, p->out.s + n, p->out.len);
 }
 
 static char *next_arg(pf *p)
@@ -71,14 +75,15 @@ static int64_t arg_int(pf *p, bool is_unsigned)
     return v;
 }
 
-static double arg_double(pf *p)
+static real arg_real(pf *p)
 {
-    char *s = next_arg(p), *end;
-    if (!s || !*s) return 0;
-    if (*s == '\'' || *s == '"') { uint32_t c; utf8_next(s + 1, &c); return (double)c; }
-    double v = strtod(s, &end);
-    if (*end || end == s) { show_so_far(p); b_error("printf", 1, "%s: invalid number", s); p->status = 1; }
-    return v;
+    char *s = next_arg(p), code[24];
+    real r = { 0 };
+    if (!s || !*s) return r;
+    if (*s == '\'' || *s == '"') { uint32_t c; utf8_next(s + 1, &c); real_parse(fmt_int(c, code), &r); return r; }
+    const char *end = real_parse(s, &r);
+    if (*end || end == s) { bad_number(p, s); p->status = 1; }
+    return r;
 }
 
 /* Text with width and precision (in characters). */
@@ -127,7 +132,23 @@ static void format_b(pf *p, const char *s, const char *flags, int width, int pre
     if (stop) p->stop = true;
 }
 
-static void format_number(pf *p, char conv, const char *flags, int width, int precision)
+/* %f and its kin. Zeros that fill the width stand behind the sign. */
+static void format_real(pf *p, char conv, const char *flags, int width, int precision)
+{
+    real r = arg_real(p);
+    strbuf b = { .a = &sh.tmp };
+    real_format(&b, &r, conv, flags, precision);
+    sb_str(&b);
+    if (strchr(flags, '0') && !strchr(flags, '-') && width > 0 && r.kind == REAL_FINITE) {
+        size_t head = strchr("+- ", b.s[0]) ? 1 : 0;
+        if (strchr("aA", conv)) head += 2;
+        sb_add(&p->out, b.s, head);
+        for (size_t n = b.len; n < (size_t)width; n++) sb_putc(&p->out, '0');
+        sb_puts(&p->out, b.s + head);
+    } else padded(p, b.s, b.len, flags, width, -1);
+}
+
+static void format_integer(pf *p, char conv, const char *flags, int width, int precision)
 {
     char spec[32], *q = spec;
     *q++ = '%';
@@ -135,19 +156,12 @@ static void format_number(pf *p, char conv, const char *flags, int width, int pr
     strcpy(q, "*");
     q++;
     if (precision >= 0) { strcpy(q, ".*"); q += 2; }
-    if (strchr("diouxX", conv)) {
-        strcpy(q, "ll");
-        q += 2;
-        *q++ = conv;
-        *q = 0;
-        long long v = arg_int(p, conv != 'd' && conv != 'i');
-        if (precision >= 0) sb_printf(&p->out, spec, width, precision, v); else sb_printf(&p->out, spec, width, v);
-    } else {
-        *q++ = conv;
-        *q = 0;
-        double v = arg_double(p);
-        if (precision >= 0) sb_printf(&p->out, spec, width, precision, v); else sb_printf(&p->out, spec, width, v);
-    }
+    strcpy(q, "ll");
+    q += 2;
+    *q++ = conv;
+    *q = 0;
+    long long v = arg_int(p, conv != 'd' && conv != 'i');
+    if (precision >= 0) sb_printf(&p->out, spec, width, precision, v); else sb_printf(&p->out, spec, width, v);
 }
 
 /* One conversion; s behind the %. Returns what follows it. */
@@ -187,15 +201,10 @@ static const char *conversion(pf *p, const char *s)
         padded(p, b.s, b.len, flags, width, precision);
         break;
     }
-    case 'd': case 'i': case 'o': case 'u': case 'x': case 'X':
-    case 'e':
-    case 'E':
-    case 'f':
-    case 'F':
-    case 'g':
-    case 'G':
-    case 'a':
-    case 'A': format_number(p, c, flags, width, precision); break;
+    case 'd': case 'i': case 'o': case 'u': case 'x': case 'X': format_integer(p, c, flags, width, precision); break;
+    case 'e': case 'f': case 'g': case 'a': case 'E': case 'F': case 'G': case 'A':
+        format_real(p, c, flags, width, precision);
+        break;
     case 'n': { arg = next_arg(p); if (arg && is_name(arg)) var_set_int(arg, (int64_t)p->out.len); break; }
     case '(': {
         const char *close = strchr(s, ')');

@@ -199,11 +199,13 @@ int b_caller(int argc, char **argv)
         b_error("caller", 2, "%s: invalid number", argv[1]);
         return b_usage("caller", "caller [expr]");
     }
+    bool script = !sh.is_command_string && !sh.from_input;
+    if (!f && script && argc == 1) return out_puts("0 NULL\n") ? 1 : 0;
     for (int64_t i = 0; f && i < n; i++) f = f->up;
     if (!f) return 1;
-    const char *source = f->up ? f->up->source : sh.is_command_string ? "environment" : sh.arg0;
-    if (argc == 1) return out_printf("%d %s\n", f->call_line, sh.is_command_string && !f->up ? "NULL" : source) ? 1 : 0;
-    if (!f->up && sh.is_command_string) return 1;
+    const char *source = f->up ? f->up->source : sh.arg0;
+    if (argc == 1) return out_printf("%d %s\n", f->call_line, f->up || script ? source : "NULL") ? 1 : 0;
+    if (!f->up && !script) return 1;
     const char *from = !f->up ? "main" : f->up->func ? f->up->func : "source";
     return out_printf("%d %s %s\n", f->call_line, from, source) ? 1 : 0;
 }

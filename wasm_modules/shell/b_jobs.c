@@ -1,11 +1,23 @@
 /* b_jobs.c - the builtins for background jobs: wait, jobs, disown, suspend. What a job is, background.c knows. */
 #include "background.h"
 #include "builtins.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+static bool known(job *j) { return (j->level == sh.level || j->level == sh.jobs_level) && !j->disowned; }
+
 /* Running, and one that jobs shows here. */
-static bool shown(job *j) { return (j->level == sh.level || j->level == sh.jobs_level) && j->walk && !j->disowned; }
+static bool shown(job *j) { return known(j) && j->walk; }
+
+/* Has ended by itself, and nobody was told so far. */
+static bool ended(job *j) { return known(j) && !j->walk && !j->waited && j->text && !j->killed; }
+
+/* To be shown as running. */
+static bool runs(job *j) { return shown(j) || (ended(j) && job_seems_running(j)); }
+
+/* To be shown as ended. A command string forgets such jobs at once. */
+static bool over(job *j) { return !sh.is_command_string && ended(j) && !runs(j); }
 
 /* The job that an argument names: a process id, or %1 %+ %- %text. NULL: there is none. */
 static job *named(const char *arg)
@@ -91,28 +103,46 @@ int b_suspend(int argc, char **argv)
 
 static void print_job(job *j, char how, char mark)
 {
+    char state[24] = "Running";
+    if (!runs(j)) snprintf(state, sizeof state, j->status ? "Exit %d" : "Done", j->status);
     if (how == 'p') out_printf("%lld\n", (long long)j->pid);
-    else if (how == 'l')
-        out_printf("[%d]%c %lld Running                 %s &\n", j->number, mark, (long long)j->pid, j->text ? j->text : "");
-    else out_printf("[%d]%c  Running                 %s &\n", j->number, mark, j->text ? j->text : "");
+    else if (how == 'l') out_printf("[%d]%c %5lld %-23s %s", j->number, mark, (long long)j->pid, state, j->text ? j->text : "");
+    else out_printf("[%d]%c  %-23s %s", j->number, mark, state, j->text ? j->text : "");
+    if (how != 'p') out_puts(runs(j) ? " &\n" : "\n");
+}
+
+/* The jobs marked + and -: the last two that run. One that has ended takes such a place when it ended after + began. */
+static void marked(job **current, job **previous)
+{
+    *current = *previous = NULL;
+    for (int pass = 0; pass < 2; pass++)
+        for (unsigned i = jobs_begun(); i-- > jobs_first();) {
+            job *j = job_at(i);
+            if (!(pass ? over(j) : runs(j))) continue;
+            if (!*current) *current = j;
+            else if (!*previous && (!pass || j->order > (*current)->begun)) *previous = j;
+        }
 }
 
 int b_jobs(int argc, char **argv)
 {
     opts o = OPTS("jobs [-lnprs] [jobspec ...] or jobs -x command [args]");
     char how = 0;
-    bool none = false;
+    bool none = false, running = false;
     for (int c; (c = next_opt(&o, "lnprs"));) {
         if (c == '?') return 2;
         if (c == 'p' || c == 'l') how = (char)c;
+        if (c == 'r') running = true;
         if (c == 's') none = true;   /* no job is ever stopped */
     }
     if (o.at < argc && !named(argv[o.at])) return b_error("jobs", 1, "%s: no such job", argv[o.at]);
-    job *only = o.at < argc ? named(argv[o.at]) : NULL, *current = named("%+"), *previous = named("%-");
+    job *only = o.at < argc ? named(argv[o.at]) : NULL, *current, *previous;
+    marked(&current, &previous);
     for (unsigned i = jobs_first(); i < jobs_begun(); i++) {
         job *j = job_at(i);
-        if (none || !shown(j) || (only && j != only)) continue;
+        if (none || !(runs(j) || (over(j) && !running)) || (only && j != only)) continue;
         print_job(j, how, j == current ? '+' : j == previous ? '-' : ' ');
+        if (over(j) && how != 'p' && j->level == sh.level) j->waited = true;
     }
     return 0;
 }

@@ -1,5 +1,6 @@
 /* b_read.c - read and mapfile. */
 #include "builtins.h"
+#include "nameref.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +90,16 @@ static bool assign_fields(line_t *l, char **names, int n, const char *ifs)
     return ok;
 }
 
+/* The array that name stands for; circular_back(slot, *inner) when it is filled. */
+static slot *array_slot(const char *name, var **inner)
+{
+    slot *s = slot_of(name);
+    char *sub;
+    *inner = circular_aside(s);
+    if (!*inner) var_deref(&s, &sub);
+    return s;
+}
+
 static bool assign_array(line_t *l, const char *name, const char *ifs)
 {
     strlist items = { .a = &sh.tmp };
@@ -99,13 +110,17 @@ static bool assign_array(line_t *l, const char *name, const char *ifs)
         sl_add(&items, arena_strndup(&sh.tmp, l->text.s + i, end - i));
         i = skip_sep(l, end, ifs);
     }
-    slot *s = slot_of(name);
-    if (check_readonly(s, s->top)) return false;
-    if (s->top && s->top->flags & V_ASSOC) return !b_error("read", 1, "%s: cannot convert associative to indexed array", name);
-    uint16_t keep = s->top ? s->top->flags & (V_EXPORT | V_INT | V_UPPER | V_LOWER) : 0;
-    var_set_list(name, items.v, items.n);
-    s->top->flags |= keep;
-    return true;
+    var *inner;
+    slot *s = array_slot(name, &inner);
+    bool readonly = check_readonly(s, s->top), keyed = s->top && s->top->flags & V_ASSOC;
+    if (!readonly && keyed) b_error("read", 1, "%s: cannot convert associative to indexed array", name);
+    if (!readonly && !keyed) {
+        uint16_t keep = s->top ? s->top->flags & (V_EXPORT | V_INT | V_UPPER | V_LOWER) : 0;
+        var_set_list(s->name, items.v, items.n);
+        s->top->flags |= keep;
+    }
+    circular_back(s, inner);
+    return !readonly && !keyed;
 }
 
 int b_read(int argc, char **argv)
@@ -193,11 +208,14 @@ int b_mapfile(int argc, char **argv)
     io *in = fd_get((int)fd);
     if (!is_name(name)) return b_error(argv[0], 1, "`%s': not a valid identifier", name);
     if (!in) return b_error(argv[0], 1, "%lld: invalid file descriptor: Bad file descriptor", (long long)fd);
-    slot *s = slot_of(name);
-    if (check_readonly(s, s->top)) return 1;
-    char *unused;
-    var_deref(&s, &unused);
-    if (s->top && s->top->flags & V_ASSOC) return b_error(argv[0], 1, "%s: not an indexed array", name);
+    var *inner;
+    slot *s = array_slot(name, &inner);
+    bool keyed = s->top && s->top->flags & V_ASSOC;
+    if (check_readonly(s, s->top) || keyed) {
+        if (keyed) b_error(argv[0], 1, "%s: not an indexed array", name);
+        circular_back(s, inner);
+        return 1;
+    }
     if (!has_origin) var_set_list(s->name, NULL, 0);
     else { var *v = var_writable(s, -1); var_make_array(s, v, 0); }
     char *line = NULL;
@@ -217,5 +235,6 @@ int b_mapfile(int argc, char **argv)
         if (max > 0 && n >= max) break;
     }
     free(line);
+    circular_back(s, inner);
     return sh.unwind ? 1 : 0;
 }

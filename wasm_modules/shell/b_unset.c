@@ -45,6 +45,7 @@ int b_unset(int argc, char **argv)
         if (c == '?') return 2;
         if (c == 'f') functions = true; else if (c == 'v') vars = true; else ref = true;
     }
+    if (functions && vars) return b_error("unset", 1, "cannot simultaneously unset a function and a variable");
     for (int i = o.at; i < argc; i++) {
         size_t n = name_len(argv[i]);
         if (functions) {

@@ -68,6 +68,14 @@ static void run_on(job *j)
     j->order = ++events;
 }
 
+bool job_seems_running(job *j) { return j->walk || j->left_s == slept_s; }
+
+/* An ended job keeps its number until somebody is told of it; in a command string, until the shell could have noticed. */
+static bool holds_number(job *j)
+{
+    return j->walk || (!j->waited && !j->killed && (!sh.is_command_string || job_seems_running(j)));
+}
+
 static job *new_job(void)
 {
     job *j = job_at(jobs_n);
@@ -76,9 +84,9 @@ static job *new_job(void)
     int number = 1;
     for (unsigned i = jobs_first(); i + 1 < jobs_n; i++) {
         job *other = job_at(i);
-        if (other->level == sh.level && (other->walk || !other->waited) && other->number >= number) number = other->number + 1;
+        if (other->level == sh.level && holds_number(other) && other->number >= number) number = other->number + 1;
     }
-    *j = (job){ .pid = SHELL_FIRST_JOB + sh.jobs_next++, .level = sh.level, .number = number };
+    *j = (job){ .pid = SHELL_FIRST_JOB + sh.jobs_next++, .level = sh.level, .number = number, .begun = ++events };
     if (deepest < sh.level) deepest = sh.level;
     sh.last_bg = j->pid;
     sh.has_bg = true;
@@ -99,14 +107,12 @@ int exec_background(node *n)
         *j->walk = (walk){ .root = n, .prog = sh.prog };
         if (sh.prog) sh.prog->refs++;
         waiting++;
+        strbuf b = { 0 };
+        print_node_line(&b, n);
+        j->text = sb_str(&b);
         unsigned mine = jobs_n - 1;
         run_on(j);
-        j = job_at(mine);
-        if (j->walk) {
-            strbuf b = { 0 };
-            print_node_line(&b, n);
-            j->text = sb_str(&b);
-        }
+        job_at(mine)->left_s = slept_s;
     }
     sh.cond_depth = cond;
     sh.status = 0;
@@ -120,7 +126,7 @@ static void pass(double seconds)
     if (seconds <= 0) return;
     slept_s += seconds;
     for (int fd = 1; fd <= 2; fd++) if (fd_get(fd)) io_flush(fd_get(fd));
-    show_output();
+    io_show();
     struct timespec left = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) };
     nanosleep(&left, NULL);
 }
@@ -229,7 +235,7 @@ bool job_kill(int64_t id, bool is_number, int sig)
     for (unsigned i = jobs_first(); !j && !is_number && i < jobs_n; i++) if (job_at(i)->pid == id) j = job_at(i);
     if (j && !j->walk && sig && coprocess_kill(j->pid)) { j->status = 128 + sig; return true; }
     if (!j || !j->walk) return false;
-    if (sig && sig != 17 && sig != 18 && sig != 19 && sig != 20 && !j->running) end_job(j, 128 + sig);
+    if (sig && sig != 17 && sig != 18 && sig != 19 && sig != 20 && !j->running) { end_job(j, 128 + sig); j->killed = true; }
     return true;
 }
 

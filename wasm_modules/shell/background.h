@@ -14,14 +14,17 @@ typedef struct job {
     bool disowned;               /* wait and jobs know it no more */
     struct walk *walk;           /* what it has still to do, NULL when it has ended */
     double due_s;                /* when it goes on */
-    unsigned order;              /* of its last stop, or its end, among all of those */
-    char *text;                  /* the command, while it waits */
+    double left_s;               /* when the shell went on after it had begun */
+    unsigned begun, order;       /* its begin, and its last stop or its end, among all of those */
+    bool killed;
+    char *text;                  /* the command; NULL for one that nobody is told about */
 } job;
 
 unsigned jobs_first(void);                       /* jobs are numbered from 0; those from here to jobs_begun are known */
 unsigned jobs_begun(void);
 job *job_at(unsigned i);
 job *job_find(int64_t id, bool is_number);       /* of this shell: by number or by process id */
+bool job_seems_running(job *j);                  /* it runs, or has ended before the shell could have noticed */
 int job_wait(job *j);                            /* lets time pass until it has ended; its status */
 void jobs_wait_all(void);
 job *job_wait_any(void);                         /* the next to end, NULL when there is none */

@@ -174,7 +174,7 @@ bool assign_one(assign *a, int scope_local)
     if (a->is_array && a->has_sub) { sh_error("%s[%s]: cannot assign list to array member", a->name, a->key->raw); return false; }
     if (a->is_array) {
         if (sh.opt[O_XTRACE]) trace_assign(a, "");
-        return assign_array(a->slot, a, false);
+        return assign_array(a->slot, a);
     }
     char *value = expand_one(a->value, X_ASSIGN);
     if (!value) return false;
@@ -222,7 +222,7 @@ static bool assign_temporarily(assign *a)
 {
     scope_push();
     for (; a; a = a->next) {
-        if (a->is_array) { if (!assign_array(a->slot, a, false)) return false; continue; }
+        if (a->is_array) { if (!assign_array(a->slot, a)) return false; continue; }
         char *value = expand_one(a->value, X_ASSIGN);
         if (!value) return false;
         if (sh.opt[O_XTRACE]) trace_assign(a, value);
@@ -291,6 +291,9 @@ static int run_words(node *n, strlist *argv, int procs)
             sh.scope += outward;
         } else if (!sh.unwind) sh_fail(1);
         if (temp) scope_pop();
+    } else if ((sh.unwind == UW_EXIT || sh.unwind == UW_DISCARD) && !func_find(v[0]) && !builtin_find(v[0])) {
+        status = sh.exit_status;     /* a program's redirections are its own business: the shell goes on */
+        sh.unwind = 0;
     }
     if (save.n) {
         if (!strcmp(v[0], "exec") && argc == 1 && !sh.unwind) { redirect_forget(&save); proc_hold(procs); proc_release(false); }

@@ -42,7 +42,7 @@ static bool is_set(const char *arg)
     }
     if (!strcmp(sub, "@") || !strcmp(sub, "*")) return v->flags & V_ARRAY ? v->u.a->n > 0 : (v->flags & V_SET) != 0;
     int64_t i;
-    if (!arith_eval_text(sub, &i)) return false;
+    if (!arith_eval_text(sub, &i)) { sh_abandon(1); return false; }
     if (!(v->flags & V_ARRAY)) return i == 0 && v->flags & V_SET;
     return arr_get(v->u.a, i < 0 ? i + arr_next(v->u.a) : i) != NULL;
 }
@@ -163,11 +163,11 @@ static int regex_match(const char *text, const char *pattern)
     return 0;
 }
 
-static void trace(cond *c, const char *l, const char *r)
+static void trace(cond *c, bool negated, const char *l, const char *r)
 {
     if (!sh.opt[O_XTRACE]) return;
     strbuf b = { .a = &sh.tmp };
-    sb_puts(&b, "[[ ");
+    sb_puts(&b, negated ? "[[ ! " : "[[ ");
     if (c->kind == C_UNARY) sb_printf(&b, "%s ", c->op);
     if (c->kind == C_WORD) sb_puts(&b, "-n ");
     sb_puts(&b, *l ? l : "''");
@@ -176,17 +176,17 @@ static void trace(cond *c, const char *l, const char *r)
     trace_text(sb_str(&b));
 }
 
-static int leaf(cond *c)
+static int leaf(cond *c, bool negated)
 {
     char *l = expand_one(c->l, 0);
     if (!l) return 1;
-    if (c->kind == C_WORD) { trace(c, l, NULL); return *l == 0; }
-    if (c->kind == C_UNARY) { trace(c, l, NULL); return cond_unary(c->op[1], l, "[["); }
+    if (c->kind == C_WORD) { trace(c, negated, l, NULL); return *l == 0; }
+    if (c->kind == C_UNARY) { trace(c, negated, l, NULL); return cond_unary(c->op[1], l, "[["); }
     bool pattern = !strcmp(c->op, "=") || !strcmp(c->op, "==") || !strcmp(c->op, "!=");
     bool regex = !strcmp(c->op, "=~");
     char *r = expand_one(c->r, pattern ? X_PATTERN : regex ? X_REGEX : 0);
     if (!r) return 1;
-    trace(c, l, r);
+    trace(c, negated, l, r);
     if (regex) return regex_match(l, r);
     if (pattern) {
         bool hit = pattern_match(r, l, PM_EXTGLOB | (sh.shopt[S_NOCASEMATCH] ? PM_NOCASE : 0));
@@ -200,14 +200,17 @@ static int leaf(cond *c)
     return status == 2 ? 1 : status;
 }
 
-int cond_eval(cond *c)
+/* negated: a ! stands right before c. */
+static int evaluate(cond *c, bool negated)
 {
     int a;
     switch (c->kind) {
-    case C_AND: a = cond_eval(c->a); return a || sh.unwind ? a : cond_eval(c->b);
-    case C_OR: a = cond_eval(c->a); return !a || sh.unwind ? a : cond_eval(c->b);
-    case C_NOT: a = cond_eval(c->a); return a == 2 ? 2 : !a;
-    case C_PAREN: return cond_eval(c->a);
-    default: return leaf(c);
+    case C_AND: a = evaluate(c->a, false); return a || sh.unwind ? a : evaluate(c->b, false);
+    case C_OR: a = evaluate(c->a, false); return !a || sh.unwind ? a : evaluate(c->b, false);
+    case C_NOT: a = evaluate(c->a, !negated); return a == 2 ? 2 : !a;
+    case C_PAREN: return evaluate(c->a, false);
+    default: return leaf(c, negated);
     }
 }
+
+int cond_eval(cond *c) { return evaluate(c, false); }

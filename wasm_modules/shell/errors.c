@@ -8,8 +8,7 @@ static const char *script_name(void)
 {
     for (frame *f = sh.frames; f; f = f->up) {
         if (f->is_source) return f->source;
-        if (f->func && strcmp(f->source, "main")) return f->source;
-        if (f->func) break;
+        if (f->func) return f->source;
     }
     return sh.arg0;
 }
@@ -64,7 +63,7 @@ void sh_abandon(int status)
 }
 
 /* What ${x?} and set -u end the shell with: bash has one status for command strings, another for everything else. */
-int sh_fatal_status(void) { return sh.subshells || !sh.is_command_string ? 1 : 127; }
+int sh_fatal_status(void) { return sh.subshells || !sh.is_command_string || sh.opt[O_ERREXIT] ? 1 : 127; }
 
 void sh_exit(int status)
 {
@@ -73,12 +72,19 @@ void sh_exit(int status)
     sh.exit_status = status & 255;
 }
 
+static void write_error(int err)
+{
+    node *n = sh.command_node;
+    const char *who = n && n->kind == N_SIMPLE && n->u.simple.n ? n->u.simple.words[0]->raw : NULL;
+    if (who) b_error(who, 1, "write error: %s", strerror(err)); else sh_error("write error: %s", strerror(err));
+}
+
 int out_write(const char *s, size_t n)
 {
     io *o = fd_get(1);
     if (o && io_write(o, s, n) == 0) return 0;
     int err = o ? errno : EBADF;
-    if (err != EPIPE) sh_error("write error: %s", strerror(err));
+    if (err != EPIPE) write_error(err);
     else if (sh.level) sh_exit(141);
     return -1;
 }
@@ -93,7 +99,7 @@ int out_printf(const char *format, ...)
     int r = o ? io_vprintf(o, format, ap) : -1;
     va_end(ap);
     if (r < 0 && o && errno == EPIPE) { if (sh.level) sh_exit(141); }
-    else if (r < 0) sh_error("write error: %s", strerror(o ? errno : EBADF));
+    else if (r < 0) write_error(o ? errno : EBADF);
     return r;
 }
 

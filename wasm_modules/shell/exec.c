@@ -30,18 +30,10 @@ static void set_pipestatus(int status)
     sh.pipestatus[0] = status;
 }
 
-/* What was written to the host's stdout and stderr is seen soon, also if the next command never ends. */
-void show_output(void)
-{
-    for (int fd = 1; fd <= 2; fd++)
-        if (sh.nfds > fd && sh.fds[fd] && io_fileno(sh.fds[fd]) > 0 && io_fileno(sh.fds[fd]) <= 2) io_flush(sh.fds[fd]);
-}
-
 void after_command(int status, node *n)
 {
-    (void)n;
     if (status == 0 || sh.cond_depth || sh.unwind) return;
-    if (sh.traps[TRAP_ERR]) run_trap(TRAP_ERR);
+    if (sh.traps[TRAP_ERR] && !pipeline_stage(n)) run_trap(TRAP_ERR);
     if (sh.opt[O_ERREXIT] && !sh.unwind) sh_exit(status);
 }
 
@@ -221,7 +213,7 @@ int exec_node(node *n)
     }
     static unsigned ticks;
     int status = n->kind == N_SIMPLE ? exec_simple(n) : exec_compound(n);
-    if (!(++ticks & 63)) show_output();   /* not after each command: a loop of echoes would call the host for every line */
+    if (!(++ticks & 63)) io_show();   /* not after each command: a loop of echoes would call the host for every line */
     sh.eval_depth--;
     if (n->kind != N_SIMPLE) sh.status = status;
     return status;
@@ -255,6 +247,7 @@ static int run_text(const char *text, size_t len, const char *what, int line, io
     syntax_error err = { 0 };
     parser *p = parser_new(text, len, line);
     int status = 0, line_before = sh.line;
+    node *command_before = sh.command_node;
     bool nested = what || (sh.frames && sh.frames->is_source);
     size_t shown = 0;
     sh.trace_level += nested;
@@ -298,7 +291,7 @@ static int run_text(const char *text, size_t len, const char *what, int line, io
     }
     free(err.near_line);
     parser_free(p);
-    if (what) sh.line = line_before;
+    if (what) { sh.line = line_before; sh.command_node = command_before; }
     return status;
 }
 

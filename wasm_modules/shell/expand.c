@@ -34,16 +34,19 @@ static void put(expander *x, const char *s, size_t n, bool quoted)
 void ex_quoted(expander *x, const char *s, size_t n) { put(x, s, n, true); }
 void ex_literal(expander *x, const char *s, size_t n) { put(x, s, n, false); }
 
-/* Text of the field with the quoted characters among `special` behind a backslash. NULL: all punctuation. In sh.tmp. */
+static const char PUNCTUATION[] = "", EVERYTHING[] = "";
+
+/* Text of the field with the quoted characters among `special` behind a backslash, in sh.tmp. */
 static char *escaped(field *f, const char *special)
 {
     strbuf b = { .a = &sh.tmp };
     for (size_t i = 0; i < f->text.len; i++) {
-        char c = f->text.s[i];
-        if (f->mask.s[i] &&
-            (special ? strchr(special, c) != NULL : (unsigned char)c < 0x80 && ispunct((unsigned char)c) && c != '/'))
-            sb_putc(&b, '\\');
-        sb_putc(&b, c);
+        unsigned char c = (unsigned char)f->text.s[i];
+        bool wanted = special == PUNCTUATION  ? c < 0x80 && ispunct(c) && c != '/'
+                      : special == EVERYTHING ? (c & 0xc0) != 0x80
+                                              : strchr(special, c) != NULL;
+        if (f->mask.s[i] && wanted) sb_putc(&b, '\\');
+        sb_putc(&b, (char)c);
     }
     return sb_str(&b);
 }
@@ -51,7 +54,7 @@ static char *escaped(field *f, const char *special)
 static void glob_field(expander *x)
 {
     size_t before = x->out->n;
-    char *pat = escaped(&x->f, NULL);
+    char *pat = escaped(&x->f, PUNCTUATION);
     if (has_glob(pat)) {
         glob_expand(pat, x->out);
         if (x->out->n > before) return;
@@ -253,7 +256,7 @@ char *expand_one(word *w, int flags)
     if (w->flags & W_PLAIN && !(flags & X_REPLACE)) return p->u.lit.text;
     expander x = start(flags & ~(X_SPLIT | X_GLOB | X_BRACE), NULL);
     if (!ex_parts(&x, w->parts, flags)) return NULL;
-    if (flags & X_PATTERN) return escaped(&x.f, NULL);
+    if (flags & X_PATTERN) return escaped(&x.f, sh.opt[O_XTRACE] ? EVERYTHING : PUNCTUATION);   /* [[ ]] is shown like that */
     if (flags & X_REGEX) return escaped(&x.f, ".[]()*+?{}|^$\\");
     if (flags & X_REPLACE) return escaped(&x.f, "&\\");
     return sb_str(&x.f.text);

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 enum { MAX_DIRS = 64 };
-typedef struct { strlist *out; int depth; } walk;
+typedef struct { strlist *out; int depth; bool globbed; } walk;   /* globbed: behind the first component that is a pattern */
 static void step(walk *w, const char *prefix, const char *pat);
 
 static bool is_dir(const char *path, bool follow)
@@ -89,7 +89,12 @@ static void step(walk *w, const char *prefix, const char *pat)
             rest += 2;
             rest += strspn(rest, "/");
         }
-        if (!more && *prefix) sl_add(w->out, (char *)prefix);
+        if (!more && *prefix) {   /* the directory itself, without its slash when a pattern found it */
+            size_t len = strlen(prefix);
+            while (w->globbed && len > 1 && prefix[len - 1] == '/') len--;
+            sl_add(w->out, arena_strndup(&sh.tmp, prefix, len));
+        }
+        w->globbed = true;
         globstar(w, prefix, more ? rest : NULL);
         return;
     }
@@ -107,6 +112,7 @@ static void step(walk *w, const char *prefix, const char *pat)
     }
     strlist names = { .a = &sh.tmp };
     list_matches(prefix, comp, &names);
+    w->globbed = true;
     for (size_t i = 0; i < names.n; i++) {
         char *path = joined(prefix, names.v[i], false);
         if (!more) { sl_add(w->out, path); continue; }
@@ -127,7 +133,7 @@ static bool ignored(const char *path, const char *list)
 void glob_expand(const char *pat, strlist *out)
 {
     strlist found = { .a = &sh.tmp };
-    walk w = { &found, 0 };
+    walk w = { &found, 0, false };
     const char *ignore = var_get("GLOBIGNORE");
     uint8_t dot = sh.shopt[S_DOTGLOB];
     if (ignore && *ignore) sh.shopt[S_DOTGLOB] = 1;

@@ -4,7 +4,8 @@
  * what was written, writing gives unread bytes back with lseek. A memory stream is one growing buffer with a read offset.
  *
  * INVARIANT: every file stream with unwritten bytes and a descriptor above 2 is on the dirty list, so that io_open can flush
- * them before anybody reads the same file by name.
+ * them before anybody reads the same file by name. When something is written to the host's stderr, nothing is unwritten for its
+ * stdout: who reads both sees them in order.
  */
 #include "io.h"
 #include <errno.h>
@@ -19,7 +20,7 @@ enum kind { K_FILE, K_MEM, K_NULL, K_ZERO, K_FULL, K_RANDOM };
 
 struct io {
     enum kind kind;
-    int refs, fd, can_read, can_write, err, reader_gone;
+    int refs, fd, can_read, can_write, err, reader_gone, is_view;
     char *buf;                 /* bytes to read: buf[start..end) */
     size_t start, end, cap;
     char *out;                 /* bytes to write: out[0..out_len) */
@@ -33,7 +34,9 @@ struct io {
 };
 
 static io *dirty;              /* head of the dirty list: session state, empty between commands that flush */
+static io *host_stdout;        /* the stream around descriptor 1 */
 io *(*io_shell_fd)(int n);
+void (*io_no_room)(void);
 
 static void set_dirty(io *s) {
     if (s->is_dirty || s->fd <= 2) return;
@@ -73,6 +76,7 @@ io *io_fd(int fd, int can_read, int can_write) {
     s->fd = fd;
     s->can_read = can_read;
     s->can_write = can_write;
+    if (fd == 1) host_stdout = s;
     return s;
 }
 
@@ -92,7 +96,6 @@ static int device_fd(const char *path) {
 
 io *io_open(const char *path, int flags, int mode) {
     if (!*path) { errno = ENOENT; return NULL; }         /* WASI takes it for the current directory */
-    if (!*path) { errno = ENOENT; return NULL; }         /* WASI would open the working directory */
     if (!strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/self/fd/", 14)) {
         if (!strcmp(path, "/dev/null")) return make(K_NULL);
         if (!strcmp(path, "/dev/zero")) return make(K_ZERO);
@@ -129,6 +132,16 @@ io *io_text(const char *bytes, size_t len) {
     return s;
 }
 
+io *io_view(const char *bytes, size_t len) {
+    io *s = make(K_MEM);
+    if (!s) return NULL;
+    s->buf = (char *)bytes;
+    s->end = s->cap = len;
+    s->can_write = 0;
+    s->is_view = 1;
+    return s;
+}
+
 io *io_null(void) { return make(K_NULL); }
 
 io *io_ref(io *s) {
@@ -140,8 +153,9 @@ void io_unref(io *s) {
     if (!s || --s->refs > 0) return;
     io_flush(s);
     set_clean(s);
+    if (s == host_stdout) host_stdout = NULL;
     if (s->kind == K_FILE && s->fd > 2) close(s->fd);
-    free(s->buf);
+    if (!s->is_view) free(s->buf);
     free(s->out);
     free(s);
 }
@@ -167,10 +181,34 @@ int io_flush(io *s) {
     return write_all(s, s->out, n);
 }
 
+int io_show(void) { return host_stdout ? io_flush(host_stdout) : 0; }
+
 int io_flush_all(void) {
     int status = 0;
     while (dirty) if (io_flush(dirty) < 0) status = -1;
     return status;
+}
+
+static int resize(io *s, size_t cap) {
+    char *grown = realloc(s->buf, cap);
+    if (!grown) return -1;
+    s->buf = grown;
+    s->cap = cap;
+    return 0;
+}
+
+/* Room for at least that many bytes: twice what there was, or less where that is too much. */
+static int grow(io *s, size_t least) {
+    size_t twice = s->cap < 128 ? 256 : s->cap * 2, quarter = s->cap + s->cap / 4;
+    if (twice > s->cap && resize(s, twice > least ? twice : least) == 0) return 0;
+    if (quarter > least && resize(s, quarter) == 0) return 0;
+    return resize(s, least);
+}
+
+/* Data that has no place must not look like data that has ended. */
+static int no_room(io *s) {
+    if (io_no_room) io_no_room();
+    return fail(s, ENOMEM);
 }
 
 /* Puts more bytes behind buf[end) of a file stream; keeps what is unread. Returns how many, 0 at the end, -1 on error. */
@@ -190,13 +228,7 @@ static ssize_t fill(io *s) {
         s->end -= s->start;
         s->start = 0;
     }
-    if (s->end == s->cap) {
-        size_t cap = s->cap ? s->cap * 2 : BUF_SIZE;
-        char *grown = realloc(s->buf, cap);
-        if (!grown) return fail(s, ENOMEM);
-        s->buf = grown;
-        s->cap = cap;
-    }
+    if (s->end == s->cap && grow(s, s->cap + BUF_SIZE) < 0) return no_room(s);
     for (;;) {
         ssize_t n = read(s->fd, s->buf + s->end, s->cap - s->end);
         if (n < 0 && errno == EINTR) continue;
@@ -269,7 +301,7 @@ ssize_t io_getdelim(io *s, char **line, size_t *cap, int delim) {
     if (!*line || *cap < (size_t)n + 1) {
         size_t want = (size_t)n + 1 < 128 ? 128 : (size_t)n + 1 + (size_t)n / 2;
         char *grown = realloc(*line, want);
-        if (!grown) return fail(s, ENOMEM);
+        if (!grown) return no_room(s);
         *line = grown;
         *cap = want;
     }
@@ -287,16 +319,17 @@ static int reserve(io *s, size_t n) {
         s->start = 0;
         if (s->cap - s->end >= n) return 0;
     }
-    size_t cap = s->cap < 256 ? 256 : s->cap;
-    while (cap - s->end < n) {
-        if (cap > (size_t)-1 / 2) return fail(s, ENOMEM);
-        cap *= 2;
+    return s->end + n < n ? -1 : grow(s, s->end + n);
+}
+
+/* A pipe that cannot hold more: if its readers have enough, its writer may stop. */
+static int overflow(io *s, size_t n) {
+    if (s->full) {
+        s->full(s, s->watch);
+        if (s->reader_gone) return fail(s, EPIPE);
+        if (reserve(s, n) == 0) return 0;
     }
-    char *grown = realloc(s->buf, cap);
-    if (!grown) return fail(s, ENOMEM);
-    s->buf = grown;
-    s->cap = cap;
-    return 0;
+    return no_room(s);
 }
 
 static int write_file(io *s, const char *from, size_t n) {
@@ -304,8 +337,8 @@ static int write_file(io *s, const char *from, size_t n) {
         lseek(s->fd, -(off_t)(s->end - s->start), SEEK_CUR);
         s->start = s->end = 0;
     }
-    if (s->fd == 2) return write_all(s, from, n);
-    if (!s->out && !(s->out = malloc(OUT_SIZE))) return fail(s, ENOMEM);
+    if (s->fd == 2) { io_show(); return write_all(s, from, n); }
+    if (!s->out && !(s->out = malloc(OUT_SIZE))) return no_room(s);
     if (n > OUT_SIZE - s->out_len && io_flush(s) < 0) return -1;
     if (n >= OUT_SIZE) return write_all(s, from, n);
     memcpy(s->out + s->out_len, from, n);
@@ -322,7 +355,7 @@ int io_write(io *s, const void *from, size_t n) {
         if (!s->can_write) return fail(s, EBADF);
         if (s->reader_gone) return fail(s, EPIPE);
         if (!n) return 0;
-        if (reserve(s, n) < 0) return -1;
+        if (reserve(s, n) < 0 && overflow(s, n) < 0) return -1;
         memcpy(s->buf + s->end, from, n);
         s->end += n;
         if (s->full && s->end - s->start > s->limit) {

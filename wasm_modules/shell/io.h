@@ -20,6 +20,7 @@ io *io_open(const char *path, int flags,
     int mode); /* open(2); knows /dev/null, /dev/stdin, /dev/stdout, /dev/stderr, /dev/fd/N via the shell; NULL and errno */
 io *io_pipe(void);                                   /* a memory buffer: written at the end, read from the start */
 io *io_text(const char *bytes, size_t len);          /* a read-only buffer holding a copy */
+io *io_view(const char *bytes, size_t len);          /* the same without a copy: the bytes must outlive the stream, and stay */
 io *io_null(void);
 io *io_ref(io *s);
 void io_unref(io *s);                                /* flushes and frees at the last reference; NULL is fine */
@@ -49,5 +50,7 @@ void io_skip(io *s, size_t n);                       /* n of the bytes that io_r
 void io_watch_full(io *s, size_t limit, void (*full)(io *s, void *ctx), void *ctx);
 void io_watch_dry(io *s, int (*dry)(io *s, void *ctx), void *ctx);
 int io_flush_all(void);                              /* every file stream with unwritten bytes, except 0, 1 and 2 */
+int io_show(void);                                   /* what was written for the host's stdout */
+extern void (*io_no_room)(void);  /* set by the shell: a memory stream cannot grow; may not return. After it the write fails */
 extern io *(*io_shell_fd)(int n); /* set by the shell: descriptor N of the running command (borrowed), or NULL */
 #endif

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool quoting(int mode) { return mode == M_DQUOTE || mode == M_HEREDOC || mode == M_ARITH || mode == M_BRACE_DQ; }
-
 /* Index just behind the quoted string, escape or nested $-construct at i; i+1 for any other character. */
 static size_t skip_unit(parser *p, size_t i);
 
@@ -32,7 +30,10 @@ static size_t skip_unit(parser *p, size_t i)
     size_t end;
     if (c == '\\') return i + 2 > p->len ? p->len : i + 2;
     if (c == '\'') { end = i + 1; while (end < p->len && p->src[end] != '\'') end++; return end < p->len ? end + 1 : p->len; }
-    if (c == '"') { end = skip_to(p, i + 1, 0, '"'); return end < p->len ? end + 1 : p->len; }
+    if (c == '"') {
+        for (end = i + 1; end < p->len && p->src[end] != '"';) end = p->src[end] == '\'' ? end + 1 : skip_unit(p, end);
+        return end < p->len ? end + 1 : p->len;
+    }
     if (c == '`') {
         end = i + 1;
         while (end < p->len && p->src[end] != '`') end += p->src[end] == '\\' ? 2 : 1;
@@ -146,8 +147,7 @@ static void read_substring(parser *p, param *pm)
 /* The operator and its operands; pos behind the name and subscript. False: bad substitution. */
 static bool read_operator(parser *p, param *pm, int mode)
 {
-    bool dq = quoting(mode);
-    int plain = dq ? M_BRACE_DQ : M_BRACE;
+    int plain = mode == M_HEREDOC || mode == M_BRACE_DOC ? M_BRACE_DOC : quoting(mode) ? M_BRACE_DQ : M_BRACE;
     char c = p->src[p->pos];
     if (c == '}' || p->pos >= p->len) return true;
     if (c == ':' && p->src[p->pos + 1] && strchr("-=?+", p->src[p->pos + 1])) { pm->colon = 1; c = p->src[++p->pos]; }
@@ -296,7 +296,7 @@ void lex_backquote(parser *p, int mode, part ***tail)
         char c = p->src[p->pos];
         if (c == '\\' && p->pos + 1 < p->len) {
             char n = p->src[p->pos + 1];
-            if (n == '`' || n == '\\' || n == '$' || (n == '"' && (mode == M_DQUOTE || mode == M_BRACE_DQ))) {
+            if (n == '`' || n == '\\' || n == '$' || (n == '"' && (mode == M_DQUOTE || operand_mode(mode)))) {
                 sb_putc(&b, n);
                 p->pos += 2;
                 continue;

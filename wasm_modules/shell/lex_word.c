@@ -66,8 +66,6 @@ static void double_quote(parser *p, part ***tail)
     while (**tail) *tail = &(**tail)->next;
 }
 
-static bool quoting(int mode) { return mode == M_DQUOTE || mode == M_HEREDOC || mode == M_ARITH || mode == M_BRACE_DQ; }
-
 /* A backslash and what follows it; pos at the backslash. */
 static void backslash(parser *p, int mode, part ***tail, strbuf *b)
 {
@@ -82,7 +80,7 @@ static void backslash(parser *p, int mode, part ***tail, strbuf *b)
         p->pos += 1 + (n ? n : 1);
         return;
     }
-    bool special = c == '$' || c == '`' || c == '\\' || (c == '"' && mode != M_HEREDOC) || (c == '}' && mode == M_BRACE_DQ);
+    bool special = c == '$' || c == '`' || c == '\\' || (c == '"' && mode != M_HEREDOC) || (c == '}' && operand_mode(mode));
     if (!special) sb_putc(b, '\\');
     sb_putc(b, c);
     p->pos += 2;
@@ -112,7 +110,7 @@ part *lex_parts(parser *p, int mode, const char *stops)
     while (p->pos < p->len && !p->failed) {
         char c = p->src[p->pos], next = p->pos + 1 < p->len ? p->src[p->pos + 1] : 0;
         if (mode == M_WORD && meta(c) && !parens) {
-            if ((c == '<' || c == '>') && next == '(' && !p->cond_depth) {
+            if ((c == '<' || c == '>') && next == '(') {
                 flush(p, &tail, &b, 0);
                 process_subst(p, &tail);
                 continue;
@@ -132,15 +130,24 @@ part *lex_parts(parser *p, int mode, const char *stops)
         if (c == '\'' && !quoted) { flush(p, &tail, &b, 0); single_quote(p, &tail); continue; }
         if (c == '"' && mode == M_ARITH) { p->pos++; continue; }
         if (c == '"' && mode != M_HEREDOC && mode != M_DQUOTE) { flush(p, &tail, &b, quoted); double_quote(p, &tail); continue; }
-        if (c == '$' && next == '\'' && !quoted) { flush(p, &tail, &b, 0); ansi_quote(p, &tail); continue; }
-        if (c == '$' && next == '"' && !quoted) { flush(p, &tail, &b, 0); p->pos++; double_quote(p, &tail); continue; }
+        if (c == '$' && next == '\'' && (!quoted || mode == M_BRACE_DQ)) {
+            flush(p, &tail, &b, quoted);
+            ansi_quote(p, &tail);
+            continue;
+        }
+        if (c == '$' && next == '"' && (!quoted || operand_mode(mode))) {
+            flush(p, &tail, &b, quoted);
+            p->pos++;
+            double_quote(p, &tail);
+            continue;
+        }
         if (c == '$' && next && (strchr("({[@*#?-$!_", next) || isalnum((unsigned char)next))) {
             flush(p, &tail, &b, quoted);
             lex_dollar(p, mode, &tail);
             continue;
         }
         if (c == '`') { flush(p, &tail, &b, quoted); lex_backquote(p, mode, &tail); continue; }
-        if (c == '\n') p->line++;
+        if (c == '\n' && mode != M_HEREDOC) p->line++;
         sb_putc(&b, c);
         p->pos++;
     }

@@ -139,8 +139,11 @@ static void read_heredoc(parser *p, redir *r)
         r->target = make_word(p, head, p->pos);
         r->target->raw = text;
     } else {
+        int line = p->line;
+        p->line = r->line;       /* what is expanded in the body is reported on the line of the command */
         r->target = sub_word(p, text, M_HEREDOC);
         r->target->raw = text;
+        p->line = line;
     }
     r->target->line = first;
 }
@@ -213,7 +216,7 @@ token *peek(parser *p)
     if (c == '\n') { t->kind = T_NEWLINE; t->end = p->pos + 1; return t; }
     if ((isdigit((unsigned char)c) || c == '{') && descriptor_at(p, t)) return t;
     size_t n = 0;
-    bool process = (c == '<' || c == '>') && p->pos + 1 < p->len && p->src[p->pos + 1] == '(' && !p->cond_depth;
+    bool process = (c == '<' || c == '>') && p->pos + 1 < p->len && p->src[p->pos + 1] == '(';
     int op = process ? -1 : operator_at(p, &n);
     if (op >= 0) { t->kind = op; p->pos += n; t->end = p->pos; return t; }
     t->kind = T_WORD;

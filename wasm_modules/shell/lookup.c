@@ -97,7 +97,7 @@ int run_tool(const tool_entry *e, int argc, char **args)
                .knows = knows_for_tool,
                .getenv = getenv_for_tool,
                .environ = environ_for_tool };
-    show_output();
+    io_show();
     if (!strcmp(e->name, "sleep")) {
         pipeline_idle();
         if (background_sleep(argc, args)) return 0;
@@ -150,19 +150,31 @@ static int not_found(int argc, char **argv)
     return 127;
 }
 
-/* Built-in tools are found where programs usually are: in PATH, if it names one of those directories. */
-static bool tools_in_path(void)
+/* Built-in tools are found where programs usually are: the first of those directories in PATH, NULL when there is none. */
+static const char *tools_in_path(void)
 {
     const char *path = var_get("PATH");
-    if (!path) return false;
+    if (!path) return NULL;
     for (const char *p = path;; p++) {
         size_t n = strcspn(p, ":");
         if ((n == 4 && !strncmp(p, "/bin", 4)) || (n == 8 && !strncmp(p, "/usr/bin", 8)) ||
             (n == 14 && !strncmp(p, "/usr/local/bin", 14)))
-            return true;
+            return p;
         p += n;
-        if (!*p) return false;
+        if (!*p) return NULL;
     }
+}
+
+/* True when a file of this name stands in PATH before the tools do, and the tool is not remembered from an earlier run. */
+static bool tool_hidden(const char *name)
+{
+    const char *path = var_get("PATH"), *tools = tools_in_path(), *remembered = hashed_path(name);
+    if (!tools || tools == path) return false;
+    if (remembered) return !command_path(remembered);
+    arena_mark_t m = arena_mark(&sh.tmp);
+    bool found = find_in_path(name, arena_strndup(&sh.tmp, path, (size_t)(tools - path - 1))) != NULL;
+    arena_release(&sh.tmp, m);
+    return found;
 }
 
 /* True for /bin/ls and the like: the built-in tool answers to the paths where programs usually are. */
@@ -195,7 +207,7 @@ int exec_argv(int argc, char **argv, int flags)
     if (flags & 2) return b_error("builtin", 1, "%s: not a shell builtin", name);
     if (!*name) return not_found(argc, argv);
     const tool_entry *e = tool_find(name);
-    if (e && (flags & 4 || tools_in_path())) {
+    if (e && (flags & 4 || (tools_in_path() && !tool_hidden(name)))) {
         hashed_hit(name);
         return tool_allowed(name, argc, argv) ? run_tool(e, argc, argv) : 1;
     }
@@ -207,13 +219,15 @@ int exec_argv(int argc, char **argv, int flags)
     }
     const char *remembered = strchr(name, '/') ? NULL : hashed_path(name);
     if (remembered && strcmp(remembered, name)) {   /* hash -p PATH NAME */
+        hashed_hit(name);
         argv[0] = (char *)remembered;
         return exec_argv(argc, argv, flags | 1);
     }
     if (!strchr(name, '/')) {
-        if (capability_has(name)) { show_output(); return trial_effect() ? 1 : capability_run(argc, argv); }
+        if (capability_has(name)) { io_show(); return trial_effect() ? 1 : capability_run(argc, argv); }
         char *path = find_in_path(name, NULL);
         if (!path) return not_found(argc, argv);
+        if (!sh.level && sh.opt[O_HASHALL]) { hashed_set(name, path); hashed_hit(name); }
         argv[0] = path;
         return exec_file(path, name, argc, argv);
     }

@@ -75,6 +75,7 @@ int main(int argc, char **argv)
         fclose(f);
     } else {
         sh.is_command_string = false;
+        sh.from_input = true;
         code = slurp(stdin, &len);
     }
     len = strip_nuls(code, len);

@@ -155,7 +155,7 @@ void trace_text(const char *text)
     if (!e || busy) return;
     busy = true;
     const char *ps4 = var_get("PS4");
-    char *prefix = "+ ";
+    char *prefix = ps4 ? "+ " : "";
     uint8_t x = sh.opt[O_XTRACE];
     sh.opt[O_XTRACE] = 0;
     int status = sh.status;

@@ -75,7 +75,8 @@ static bool element(values *o, param *pm, char *sub)
     int64_t i;
     if (sub ? !arith_eval_text(sub, &i) : !arith_eval(pm->index, &i)) { sh_abandon(1); return false; }
     if (i < 0) {
-        int64_t n = v && v->flags & V_ARRAY ? arr_next(v->u.a) : v && v->flags & V_SET ? 1 : 0;
+        int64_t n = v && v->flags & V_ARRAY ? arr_next(v->u.a) : 0;
+        if (i + n < 0 && pm->length) { sh_error("%s]: bad array subscript", pm->key ? pm->key->raw : sub); return false; }
         if (i + n < 0) { sh_error("%s: bad array subscript", pm->name); return true; }
         i += n;
     }
@@ -254,7 +255,8 @@ static void length(param *pm, values *o)
     one(o, n);
 }
 
-static bool unbound(expander *x, param *pm, values *o)
+/* written: pm as the script has it, when pm is what ${!written} stands for. */
+static bool unbound(expander *x, param *pm, param *written, values *o)
 {
     if (o->list && pm->length && sh.opt[O_NOUNSET] && !pm->special &&
         (!o->var || !(o->var->flags & V_SET))) { /* ${#a[@]} of no array at all */
@@ -266,8 +268,9 @@ static bool unbound(expander *x, param *pm, values *o)
         (pm->length && pm->sub == SUB_EXPR) || (pm->op == OP_TRANSFORM && pm->transform == 'a'))
         return false;
     if (pm->special && pm->special != '1' && pm->special != '!') return false;
-    if (pm->sub == SUB_EXPR) sh_error("%s[%s]: unbound variable", pm->name, pm->key->raw);
-    else sh_error("%s%s: unbound variable", pm->special && pm->text && !pm->length && pm->text[0] != '{' ? "$" : "", pm->name);
+    if (written->indirect) sh_error("!%s: unbound variable", written->name);
+    else if (pm->sub == SUB_EXPR) sh_error("%s[%s]: unbound variable", pm->name, pm->key->raw);
+    else sh_error("%s%s: unbound variable", pm->special && pm->text && !pm->length && pm->text[0] != '$' ? "$" : "", pm->name);
     sh_exit(sh_fatal_status());
     x->failed = true;
     return true;
@@ -295,18 +298,16 @@ void expand_param(expander *x, part *p)
         emit(x, &o, p->quoted);
         return;
     }
-    if (pm->indirect) {
-        param *target = indirect(pm);
-        if (!target) {
-            if (sh.unwind) { x->failed = true; return; }
-            const char *name = pm->slot->top->str;
-            if (name) { one(&o, (char *)name); emit(x, &o, p->quoted); }
-            return;
-        }
+    param *target = pm->indirect ? indirect(pm) : pm;
+    if (!target && sh.unwind) { x->failed = true; return; }
+    if (!target) {               /* ${!r} of a nameref: the name it refers to */
+        if (!pm->slot->top->str) return;
+        one(&o, pm->slot->top->str);
+    } else {
         pm = target;
+        if (!resolve(pm, &o)) { sh_fail(1); x->failed = true; return; }
+        if (unbound(x, pm, p->u.param, &o)) return;
     }
-    if (!resolve(pm, &o)) { sh_fail(1); x->failed = true; return; }
-    if (unbound(x, pm, &o)) return;
     if (pm->length) { length(pm, &o); emit(x, &o, p->quoted); return; }
     if (pm->op >= OP_DEFAULT && pm->op <= OP_ALT) { if (substitute(x, pm, p, &o)) return; }
     else if (pm->op && !param_ops(pm, &o)) { if (!sh.unwind) sh_fail(1); x->failed = true; return; }

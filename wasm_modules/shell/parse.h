@@ -27,8 +27,11 @@ enum lex_mode {
     M_HEREDOC,                   /* body of a here-document */
     M_ARITH,                     /* inside $(( )) */
     M_BRACE,                     /* operand in ${...} outside quotes, and patterns everywhere */
-    M_BRACE_DQ                   /* operand in "${...}" */
+    M_BRACE_DQ,                  /* operand in "${...}" */
+    M_BRACE_DOC                  /* operand in ${...} of a here-document */
 };
+static inline bool operand_mode(int mode) { return mode == M_BRACE_DQ || mode == M_BRACE_DOC; }
+static inline bool quoting(int mode) { return mode == M_DQUOTE || mode == M_HEREDOC || mode == M_ARITH || operand_mode(mode); }
 
 typedef struct alias_use { struct alias_use *next; const char *name; size_t tail; } alias_use;
 

@@ -152,6 +152,7 @@ static node *parse_pipeline(parser *p)
         take(p);
         node *n = new_node(p, N_TIME, line);
         if (peek(p)->kind == T_WORD && word_is(p->tok.w, "-p")) { n->posix_time = 1; take(p); }
+        if (peek(p)->kind == T_WORD && word_is(p->tok.w, "--")) { n->posix_time = 1; take(p); }
         int k = peek(p)->kind;
         if (k == T_SEMI || k == T_NEWLINE || k == T_EOF || k == T_AMP || k == T_RPAREN) return n;
         if (!enter(p)) { p->depth--; return n; }

@@ -4,7 +4,7 @@
  * ends by itself. A producer that would go on for ever (yes | head -1) must end when its reader has enough, so:
  *
  *   When the unread output of a stage grows past a limit, the stages behind it are run ON TRIAL, right there inside the
- * producer's write, on a copy of what there is so far. Their output goes into buffers; effects on files are forbidden. If they
+ * producer's write, on what there is so far. Their output goes into buffers; effects on files are forbidden. If they
  * come to an end without asking for more input, what they did becomes true: the buffers are written out, the pipe is closed and
  * the producer stops with EPIPE (141). If they ask for more, or are about to have an effect, everything they did is dropped and
  * the producer goes on, with a limit eight times as high. A trial costs at most the work done so far, so all trials together cost
@@ -78,7 +78,7 @@ static bool trial(pipeline *pl)
     const char *bytes = io_bytes(pl->out, &len);
     if (sh.unwind || !pl->state || len == 0 || len <= pl->tried) return false;
     pl->tried = len;
-    io *copy = io_text(bytes, len);
+    io *copy = io_view(bytes, len);   /* the producer waits in its write: its buffer stays as it is */
     if (!copy) return false;
     swap swaps[16];
     pipeline rest = *pl;
@@ -127,6 +127,12 @@ void pipeline_idle(void)
 {
     pipeline *pl = innermost;
     if (pl && pl->out && pl->running + 1 < pl->n && pl->settled > pl->running) trial(pl);
+}
+
+bool pipeline_stage(node *n)
+{
+    pipeline *pl = innermost;
+    return pl && pl->running < pl->n && pl->stages[pl->running] == n;
 }
 
 bool trial_effect(void)
@@ -194,6 +200,8 @@ int exec_pipeline(node *n)
             debug_trap(pl.stages[i]);
         }
     run_stages(&pl, 0, NULL);
+    node *last = pl.stages[count - 1];
+    if (last->kind == N_SIMPLE) { sh.line = last->line; sh.command_node = last; }
     int status = pl.status[count - 1];
     if (sh.opt[O_PIPEFAIL])
         for (int i = 0; i < count; i++) if (pl.status[i]) status = pl.status[i];

@@ -249,12 +249,13 @@ static void show(pr *p, node *n)
     if (n->redirs) redirs(p, n->redirs);
 }
 
-/* The body of a $( ), s behind the parenthesis. Returns where the closing one is, NULL when it cannot be read. */
+/* The body of a $( ), s behind the parenthesis. Returns where the closing one is, NULL when it cannot be read. The tree is not in
+ * sh.tmp, because the text being written may grow there. */
 static const char *show_subst(pr *p, const char *s)
 {
-    arena_mark_t m = arena_mark(&sh.tmp);
+    arena tree = { 0 };
     size_t used;
-    node *body = parse_subst_text(&sh.tmp, s, &used);
+    node *body = parse_subst_text(&tree, s, &used);
     if (used) {
         pr inner = { .b = p->b, .inside_line = true };
         sb_puts(p->b, "$(");
@@ -262,7 +263,7 @@ static const char *show_subst(pr *p, const char *s)
         join(&inner, "");
         sb_putc(p->b, ')');
     }
-    arena_release(&sh.tmp, m);
+    arena_free(&tree);
     return used ? s + used - 1 : NULL;
 }
 

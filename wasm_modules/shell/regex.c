@@ -16,7 +16,7 @@ regex *regex_compile(const char *pattern, size_t n, int flags, const char **erro
     node *tree = regex_parse(pattern, n, &info);
     if (!tree) { if (info.error) *error = info.error; regex_free(r); return NULL; }
     if (regex_emit(r, tree, &info) < 0) { *error = "Regular expression too big"; regex_free(r); return NULL; }
-    *error = NULL;
+    *error = info.warning;
     return r;
 }
 

@@ -33,7 +33,8 @@ enum {
 typedef struct regex regex;
 typedef struct { ssize_t start, end; } regex_span;   /* -1, -1: the group took no part */
 
-/* NULL and a message in *error (static text, GNU's wording). The caller frees the result with regex_free. */
+/* NULL and a message in *error (static text, GNU's wording), which may be a warning when there is a result. The caller frees it
+ * with regex_free. */
 regex *regex_compile(const char *pattern, size_t n, int flags, const char **error);
 void regex_free(regex *r);
 int regex_groups(const regex *r);                    /* capturing groups, without group 0 */

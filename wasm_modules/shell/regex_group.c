@@ -32,6 +32,37 @@ static int expect_close(parser *s) {
     return 0;
 }
 
+/* How many characters every match of n has; -1 when they differ. */
+static int fixed_length(const node *n) {
+    int sum = 0, one;
+    switch (n->kind) {
+    case N_CHAR: case N_SET: return 1;
+    case N_CAT:
+        for (const node *c = n->first; c; c = c->next) {
+            if ((one = fixed_length(c)) < 0) return -1;
+            sum += one;
+        }
+        return sum;
+    case N_ALT:
+        sum = fixed_length(n->first);
+        for (const node *c = n->first->next; c; c = c->next) if (fixed_length(c) != sum) return -1;
+        return sum;
+    case N_REPEAT:
+        one = fixed_length(n->first);
+        return one < 0 || n->min != n->max ? -1 : one * n->min;
+    case N_GROUP: case N_ATOMIC: return fixed_length(n->first);
+    case N_BACKREF: return -1;
+    default: return 0;
+    }
+}
+
+/* grep -P looks behind for alternatives of one length each. */
+static int can_look_behind(const node *body) {
+    if (body->kind != N_ALT) return fixed_length(body) >= 0;
+    for (const node *c = body->first; c; c = c->next) if (fixed_length(c) < 0) return 0;
+    return 1;
+}
+
 /* Perl's (?...) after the question mark. */
 static node *parse_special_group(parser *s) {
     int saved = s->flags;
@@ -64,6 +95,8 @@ static node *parse_special_group(parser *s) {
         body = regexp_parse_alternatives(s);
         s->flags = saved;
         if (!body || expect_close(s) < 0 || !(n = regexp_wrap(s, N_LOOK, body))) return NULL;
+        if (behind && s->flags & REGEX_ASCII && !can_look_behind(body))
+            return regexp_fail(s, "lookbehind assertion is not fixed length");
         n->behind = behind;
         n->negated = kind == '!';
         s->info->has_looks = 1;

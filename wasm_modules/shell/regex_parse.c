@@ -72,6 +72,16 @@ node *regexp_wrap(parser *s, enum node_kind kind, node *child) {
     return n;
 }
 
+/* regcomp's extended language, of sed and [[ =~ ]]: grep's takes a brace that is no interval for what it is, and so does awk's. */
+static int is_regcomp(const parser *s) {
+    return s->flags & REGEX_EXTENDED && !(s->flags & (REGEX_BRACKET_ESCAPES | REGEX_NEWLINE_ALT));
+}
+
+static int bad_interval(parser *s) {
+    regexp_fail(s, memchr(s->p, '}', (size_t)(s->end - s->p)) ? "Invalid content of \\{\\}" : "Unmatched \\{");
+    return -1;
+}
+
 /* {n}, {n,}, {,m}, {n,m} at s->p, after the brace. 0 when it is no interval (s->p unmoved), -1 on error. */
 static int parse_interval(parser *s, int *min, int *max) {
     const char *p = s->p;
@@ -88,19 +98,13 @@ static int parse_interval(parser *s, int *min, int *max) {
             if (high <= REGEX_MOST_REPEAT) high = high * 10 + *p - '0';
         }
     }
-    int perl = s->flags & REGEX_PERL, basic = !(s->flags & (REGEX_PERL | REGEX_EXTENDED));
-    if (!have_low && (!comma || perl)) {
-        if (basic) { regexp_fail(s, "Invalid preceding regular expression"); return -1; }
-        return 0;
-    }
+    int perl = s->flags & REGEX_PERL, basic = !(s->flags & (REGEX_PERL | REGEX_EXTENDED)), strict = basic || is_regcomp(s);
+    if (!have_low && (!comma || perl)) return strict ? bad_interval(s) : 0;
     if (basic) {
-        if (p + 1 >= s->end || p[0] != '\\' || p[1] != '}') {
-            regexp_fail(s, p >= s->end ? "Unmatched \\{" : "Invalid content of \\{\\}");
-            return -1;
-        }
+        if (p + 1 >= s->end || p[0] != '\\' || p[1] != '}') return bad_interval(s);
         p += 2;
     } else {
-        if (p >= s->end || *p != '}') return 0;
+        if (p >= s->end || *p != '}') return strict ? bad_interval(s) : 0;
         p++;
     }
     if (low > REGEX_MOST_REPEAT || high > REGEX_MOST_REPEAT) { regexp_fail(s, "Regular expression too big"); return -1; }
@@ -151,7 +155,7 @@ static node *parse_atom(parser *s, int first) {
         s->p++;
         if (basic && *s->p == '(') { s->p++; return regexp_parse_group(s); }
         if (basic && *s->p == '{') {
-            if (first) return regexp_make_char(s, regexp_take_char(s));
+            if (first && !(s->flags & REGEX_STRICT)) return regexp_make_char(s, regexp_take_char(s));
             return regexp_fail(s, "Invalid preceding regular expression");
         }
         return s->flags & REGEX_PERL ? regexp_perl_escape(s) : regexp_posix_escape(s);
@@ -216,6 +220,20 @@ static node *repeat(parser *s, node *atom) {
     }
 }
 
+/* Skips a repetition that has nothing to repeat; grep warns of it. 0 when there is none, or it stands for itself as in awk. */
+static int lone_repeat(parser *s) {
+    static const char operators[] = "*+?{";
+    static const char *const warnings[] = {"warning: * at start of expression", "warning: + at start of expression",
+        "warning: ? at start of expression", "warning: {...} at start of expression"};
+    const char *at = *s->p ? strchr(operators, *s->p) : NULL;
+    int min, max;
+    if (!at || s->flags & REGEX_BRACKET_ESCAPES) return 0;
+    if (*at != '{') s->p++;
+    else if (!is_regcomp(s) && take_repeat(s, &min, &max) <= 0) return 0;
+    s->info->warning = warnings[at - operators];
+    return 1;
+}
+
 static node *parse_sequence(parser *s) {
     node *cat = regexp_make(s, N_CAT), **tail;
     if (!cat) return NULL;
@@ -232,12 +250,11 @@ static node *parse_sequence(parser *s) {
         node *atom;
         if (quoting) atom = regexp_make_char(s, regexp_take_char(s));
         else if (first && *s->p == '*' && basic) { atom = regexp_make_char(s, regexp_take_char(s)); }
-        else if (first && s->flags & REGEX_EXTENDED && (*s->p == '*' || *s->p == '+' || *s->p == '?')) {
-            if (s->flags & REGEX_STRICT) return regexp_fail(s, "Invalid preceding regular expression");
-            s->p++;
+        else if (first && s->flags & REGEX_EXTENDED && lone_repeat(s)) {
+            if (is_regcomp(s)) return regexp_fail(s, "Invalid preceding regular expression");
             continue;
-        } else if (*s->p == ')' && !s->open && s->flags & REGEX_EXTENDED && s->flags & REGEX_NEWLINE_ALT)
-            atom = regexp_make_char(s, regexp_take_char(s));       /* grep -E takes it for what it is */
+        } else if (*s->p == ')' && !s->open && s->flags & REGEX_EXTENDED && !(s->flags & REGEX_STRICT))
+            atom = regexp_make_char(s, regexp_take_char(s));       /* only sed minds */
         else if (*s->p == ')' && !s->open && !basic)
             return regexp_fail(s, s->flags & REGEX_PERL ? "unmatched closing parenthesis" : "Unmatched ) or \\)");
         else if (basic && !s->open && s->end - s->p >= 2 && s->p[0] == '\\' && s->p[1] == ')')
@@ -246,6 +263,10 @@ static node *parse_sequence(parser *s) {
         if (!atom) return NULL;
         int anchor = basic && atom->kind == N_ASSERT && first && (atom->value == A_TEXT_START || atom->value == A_LINE_START);
         if (anchor) { *tail = atom; tail = &atom->next; continue; }
+        int bound = s->flags & REGEX_EXTENDED && atom->kind == N_ASSERT && (s->p[-1] == '^' || s->p[-1] == '$');
+        if (bound && is_regcomp(s) && s->p < s->end && *s->p && strchr("*+?{", *s->p))
+            return regexp_fail(s, "Invalid preceding regular expression");
+        if (bound && s->flags & REGEX_BRACKET_ESCAPES) { *tail = atom; tail = &atom->next; first = 1; continue; }
         first = 0;
         if (!quoting && !(atom = repeat(s, atom))) return NULL;
         *tail = atom;

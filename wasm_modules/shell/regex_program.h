@@ -83,7 +83,7 @@ typedef struct {
     int flags, groups, has_backrefs, has_looks, has_lazy, nodes;
     char **names;
     int name_cap;
-    const char *error;
+    const char *error, *warning;
 } regex_tree_info;
 node *regex_parse(const char *p, size_t n, regex_tree_info *info); /* NULL: info->error */
 

@@ -216,10 +216,10 @@ void func_define(const char *name, program *prog, node *def)
                  .def = def,
                  .body = def->u.func.body,
                  .refs = 1,
-                 .source = xstrdup(sh.frames && sh.frames->source       ? sh.frames->source
-                                   : sh.is_command_string               ? "environment"
-                                   : sh.arg0 && strcmp(sh.arg0, "bash") ? sh.arg0
-                                                                        : "main"),
+                 .source = xstrdup(sh.frames && sh.frames->source ? sh.frames->source
+                                   : sh.is_command_string         ? "environment"
+                                   : sh.from_input                ? "main"
+                                                                  : sh.arg0),
                  .exported = s->fn && s->fn->exported };
     if (prog) prog->refs++;
     undo_log_func(s, s->fn);

@@ -10,8 +10,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The interpreter line of a script file: the name of the interpreter without its directory, or NULL. */
-static char *interpreter(const char *text, size_t len)
+enum { BINARY_LOOK = 80 };
+
+/* The interpreter line of a script file: the name of the interpreter without its directory, or NULL. *options becomes the letters
+ * behind it: "e" of #!/bin/bash -e. */
+static char *interpreter(const char *text, size_t len, const char **options)
 {
     if (len < 3 || text[0] != '#' || text[1] != '!') return NULL;
     const char *nl = memchr(text, '\n', len);
@@ -26,7 +29,17 @@ static char *interpreter(const char *text, size_t len)
         if (!word) return NULL;
         base = word;
     }
+    word = strtok_r(NULL, " \t\r", &save);
+    if (word && word[0] == '-' && word[1] != '-') *options = word + 1;
     return base;
+}
+
+/* Bash looks for NULs in the first line of what it is given. */
+static bool is_binary(const char *text, size_t len)
+{
+    size_t n = len < BINARY_LOOK ? len : BINARY_LOOK;
+    const char *nul = memchr(text, 0, n), *newline = memchr(text, '\n', n);
+    return nul && (!newline || nul < newline);
 }
 
 /* All of a stream, malloc'ed; NULL on an error. Not inlined: the buffer must not stay on the stack while the text runs. */
@@ -39,7 +52,7 @@ static __attribute__((noinline)) char *read_stream(io *s, size_t *len)
     if (n < 0) { free(b.s); return NULL; }
     sb_str(&b);
     *len = b.len;
-    if (memchr(b.s, 0, b.len) && !memchr(b.s, 0, b.len < 80 ? b.len : 80)) *len = strip_nuls(b.s, b.len);
+    if (memchr(b.s, 0, b.len) && !is_binary(b.s, b.len)) *len = strip_nuls(b.s, b.len);
     return b.s;
 }
 
@@ -127,7 +140,9 @@ static int new_shell(const char *text, size_t len, int argc, char **argv, bool i
     }
     const char *lvl = var_get("SHLVL");
     int64_t n;
-    if (lvl && parse_int(lvl, &n)) { var_set_int("SHLVL", n + 1); var_export("SHLVL"); }
+    var_set_int("SHLVL", lvl && parse_int(lvl, &n) ? n + 1 : 1);
+    var_export("SHLVL");
+    if (!var_get("PATH")) var_set_plain("PATH", "/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin:.");
     if (!sh.interactive) run_startup_file();
     int status = sh.unwind ? sh.status : text ? exec_text(text, len, NULL, 1) : exec_input();
     sh_syntax.message[0] = 0;    /* an error of that shell, not of this program */
@@ -143,20 +158,21 @@ int exec_file(const char *path, const char *name, int argc, char **argv)
     size_t len;
     char *text = read_file(path, &len);
     if (!text) { sh_error("%s: %s", name, strerror(errno)); return 126; }
-    char *prog = interpreter(text, len);
+    const char *options = NULL;
+    char *prog = interpreter(text, len, &options);
     int status;
     (void)base;
     if (!executable(path, &st)) { sh_error("%s: Permission denied", name); free(text); return 126; }
     if (!prog || !strcmp(prog, "bash") || !strcmp(prog, "sh") || !strcmp(prog, "dash") || !strcmp(prog, "zsh") ||
         !strcmp(prog, "ksh")) {
-        if (len && memchr(text, 0, len < 80 ? len : 80)) {
+        if (is_binary(text, len)) {
             sh_error("%s: cannot execute binary file: Exec format error", name);
             free(text);
             return 126;
         }
         char **args = arena_alloc(&sh.tmp, ((size_t)argc + 1) * sizeof *args);
         memcpy(args, argv, (size_t)argc * sizeof *args);
-        status = new_shell(text, len, argc, args, false, NULL);
+        status = new_shell(text, len, argc, args, false, options);
     } else {
         const tool_entry *e = tool_find(prog);
         if (!e) { sh_error("%s: cannot execute: required file not found", name); status = 127; }
@@ -255,6 +271,11 @@ int b_bash(int argc, char **argv)
         }
         char *text = read_file(argv[i], &len);
         if (!text) { if (fd_get(2)) io_printf(fd_get(2), "%s: %s: %s\n", name, argv[i], strerror(errno)); return 127; }
+        if (is_binary(text, len)) {
+            if (fd_get(2)) io_printf(fd_get(2), "%s: %s: cannot execute binary file\n", argv[i], argv[i]);
+            free(text);
+            return 126;
+        }
         int status = new_shell(text, len, argc - i, argv + i, false, sb_str(&options));
         free(text);
         return status;

@@ -5,10 +5,11 @@
  *   mem.c, text.c                arenas, string buffers; UTF-8, quoting
  *   lexer.c, lex_word.c, lex_param.c   characters to tokens; words; what begins with $     (parse.h)
  *   parser.c, parse_words.c, parse_compound.c, parse_cond.c   the grammar
- *   vars.c, scopes.c, arrays.c   variables; their hiding and undoing; arrays
+ *   vars.c, nameref.c, assign.c, assign_array.c   variables; references; assignment        (nameref.h)
+ *   scopes.c, arrays.c           their hiding and undoing; arrays
  *   special.c, options.c         RANDOM, FUNCNAME ... and start-up values; set -o and shopt
  *   expand.c, brace.c            words to fields
- *   param.c, param_ops.c, transform.c  ${...}: values, operators, @Q and its kin           (param.h)
+ *   param.c, param_ops.c, transform.c, prompt.c  ${...}: values, operators, @Q and its kin (param.h)
  *   arith_parse.c, arith.c       $(( ))                                                   (arith.h)
  *   pattern.c, glob.c            matching; path names
  *   cond.c, test.c               [[ ]]; test and [
@@ -19,7 +20,7 @@
  *   subshell.c, pipeline.c, coprocess.c   ( ), $( ) without fork; a | b without threads; coproc
  *   background.c, walk.c         & without processes: jobs; how commands stop and go on     (background.h, walk.h)
  *   trap.c, errors.c, printer.c  traps; messages; tree back to text
- *   builtins.c, b_*.c            builtin commands by family                               (builtins.h)
+ *   builtins.c, b_*.c, real.c    builtin commands by family; printf's numbers             (builtins.h, real.h)
  *   start.c, json.c, capability.c, turn.c    start-up; the host's side                    (host.h)
  *   main_native.c                the hatchsh program for tests and fuzzing
  *   io.c, tool.c, tools/         streams and tools: they know nothing of the shell
@@ -93,7 +94,7 @@ bool needs_quotes(const char *s);
 size_t decode_escape(const char *s, char mode, strbuf *out, bool *stop);
 char *decode_ansi(arena *a, const char *s, size_t n);  /* the inside of $'...' */
 
-/* ---- variables: vars.c, arrays.c, special.c -------------------------------------------------------------------------------- */
+/* ---- variables: vars.c, assign.c, arrays.c, special.c ---------------------------------------------------------------------- */
 enum { V_EXPORT = 1, V_READONLY = 2, V_INT = 4, V_LOWER = 8, V_UPPER = 16, V_NAMEREF = 32, V_ARRAY = 64, V_ASSOC = 128,
        V_SET = 256, V_TRACE = 512, V_CAPITAL = 1024, V_TEMP = 2048, V_LOCAL_UNSET = 4096 };
 
@@ -306,7 +307,6 @@ int exec_text(const char *text, size_t len, const char *what, int line);  /* par
 int exec_input(void);                                    /* parse and run what is on descriptor 0, command by command */
 int exec_file(const char *path, const char *name, int argc, char **argv);      /* a script in a subshell */
 void after_command(int status, node *n);                 /* errexit and ERR */
-void show_output(void);                                  /* flushes what goes to the host */
 void report_syntax(const syntax_error *e, const char *what);
 /* the array assignment behind argument i of a declaring builtin, or NULL */
 assign *arg_assign(int i);
@@ -362,6 +362,7 @@ void subshell_step_in(sub_state *st, outside *o);
 /* true: we are on trial, the effect must not happen (sh.unwind is set) */
 bool trial_effect(void);
 void pipeline_idle(void);                                /* a producer is about to wait: let its readers look */
+bool pipeline_stage(node *n);                            /* n is what the innermost pipeline runs now */
 
 /* ---- traps and options ----------------------------------------------------------------------------------------------------- */
 enum { TRAP_EXIT, TRAP_ERR = 65, TRAP_DEBUG, TRAP_RETURN, TRAP_MAX };
@@ -448,7 +449,6 @@ typedef struct shell {
     frame *frames;
     program *prog;               /* whose tree is being walked */
     int line;                    /* of the current command */
-    int line_base;
     bool from_input, interactive;  /* the s and i of $- */
     bool is_command_string;      /* -c: syntax errors say "bash: -c: line" */
     uint8_t opt[O_COUNT];
@@ -467,8 +467,7 @@ typedef struct shell {
     bool stack_overflow;
     int64_t pipestatus[64]; int npipestatus;
     int getopts_at;              /* inside a cluster like -abc */
-    const char *command_text;    /* BASH_COMMAND, or NULL: print `command_node` */
-    node *command_node;
+    node *command_node;          /* BASH_COMMAND */
     slot *ifs, *underscore;
     int64_t start_us;
     uint64_t rng;

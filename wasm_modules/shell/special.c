@@ -155,7 +155,7 @@ static void get_stack(slot *s, var *v)
     char buf[24];
     int i = 0;
     fresh_array(v);
-    const char *main_source = sh.is_command_string ? NULL : sh.from_input ? "" : sh.arg0;
+    const char *main_source = sh.is_command_string || sh.from_input ? NULL : sh.arg0;   /* only a script file is on the stack */
     bool in_func = false;
     for (frame *f = sh.frames; f; f = f->up) if (f->func) in_func = true;
     for (frame *f = sh.frames; f; f = f->up, i++) {
@@ -257,7 +257,7 @@ void special_start(void)
                   { "SHLVL", "1", V_EXPORT },
                   { "IFS", " \t\n", 0 },
                   { "PS4", "+ ", 0 },
-                  { "OPTIND", "1", 0 },
+                  { "OPTIND", "1", V_INT },
                   { "OPTERR", "1", 0 },
                   { "BASH", "/bin/bash", 0 },
                   { "BASH_VERSION", "5.2.15(1)-release", 0 },
@@ -288,6 +288,7 @@ void special_start(void)
         if (specials[i].get == get_aliases || specials[i].get == get_hashed) { fresh_assoc(v); continue; }
         if (!(v->flags & V_SET)) var_put(v, "");
         if (!strcmp(s->name, "SHELLOPTS") || !strcmp(s->name, "BASHOPTS")) v->flags |= V_READONLY;
+        if (specials[i].get == get_random || specials[i].get == get_srandom || specials[i].get == get_bashpid) v->flags |= V_INT;
         if (specials[i].get == get_pipestatus || specials[i].get == get_stack || specials[i].get == get_dirstack ||
             specials[i].get == get_arguments) {
             var_clear_value(v);

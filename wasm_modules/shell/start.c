@@ -1,13 +1,15 @@
-/* start.c - bringing the shell up, giving it streams, running a whole program; and prompt strings (PS4, ${x@P}). */
+/* start.c - bringing the shell up, giving it streams, running a whole program. */
 #include "sh.h"
 #include "options.h"
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static io *borrow_fd(int n) { return fd_get(n); }
+
+/* What is only tried can be dropped; anything else would go on with a part of its data. */
+static void no_room(void) { if (sh.in_trial) sh.unwind = UW_TRIAL; else out_of_memory(); }
 
 void shell_start(void)
 {
@@ -22,6 +24,7 @@ void shell_start(void)
     var_set_plain("PWD", sh.cwd);
     var_export("PWD");
     io_shell_fd = borrow_fd;
+    io_no_room = no_room;
 }
 
 void shell_io(io *in, io *out, io *err)
@@ -69,45 +72,4 @@ int shell_run(const char *code, size_t len)
     sh.execution_string = NULL;
     sh.nfirst_args = 0;
     return status & 255;
-}
-
-char *prompt_expand(const char *s)
-{
-    strbuf b = { .a = &sh.tmp };
-    for (; *s; s++) {
-        if (*s != '\\' || !s[1]) { sb_putc(&b, *s); continue; }
-        const char *text = NULL;
-        char buf[128];
-        time_t now = time(NULL);
-        struct tm tm;
-        localtime_r(&now, &tm);
-        switch (*++s) {
-        case 'u': text = "user"; break;
-        case 'h': text = "hatchway"; break;
-        case 'H': text = "hatchway"; break;
-        case 'w': text = sh.cwd; break;
-        case 'W': text = strrchr(sh.cwd, '/'); text = text && text[1] ? text + 1 : sh.cwd; break;
-        case 's': text = sh.arg0; break;
-        case '$': text = "$"; break;
-        case 'n': text = "\n"; break;
-        case 'r': text = "\r"; break;
-        case 'a': text = "\a"; break;
-        case 'e': text = "\033"; break;
-        case '\\': text = "\\"; break;
-        case '[': case ']': text = ""; break;
-        case 'v': text = "5.2"; break;
-        case 'V': text = "5.2.15"; break;
-        case 'j': text = "0"; break;
-        case 't': strftime(buf, sizeof buf, "%H:%M:%S", &tm); text = buf; break;
-        case 'A': strftime(buf, sizeof buf, "%H:%M", &tm); text = buf; break;
-        case 'd': strftime(buf, sizeof buf, "%a %b %d", &tm); text = buf; break;
-        case 'T': strftime(buf, sizeof buf, "%I:%M:%S", &tm); text = buf; break;
-        case '@': strftime(buf, sizeof buf, "%I:%M %p", &tm); text = buf; break;
-        case '#': case '!': text = "1"; break;
-        default: sb_putc(&b, '\\'); sb_putc(&b, *s); continue;
-        }
-        sb_puts(&b, text);
-    }
-    char *out;
-    return expand_string(sb_str(&b), '"', &out) ? out : "";
 }

@@ -22,6 +22,16 @@ static int fail(tst *t, const char *what, const char *arg)
     return 2;
 }
 
+/* [ still has its closing bracket to find instead. */
+static int no_paren(tst *t)
+{
+    const char *found = t->at < t->n ? t->v[t->at] : !strcmp(t->who, "[") ? "]" : NULL;
+    if (!found) return fail(t, "`)' expected", NULL);
+    strbuf b = { .a = &sh.tmp };
+    sb_printf(&b, "`)' expected, found %s", found);
+    return fail(t, sb_str(&b), NULL);
+}
+
 static int parse_or(tst *t);
 
 static int by_count(tst *t, char **v, int n)
@@ -58,7 +68,7 @@ static int parse_primary(tst *t)
         t->at++;
         r = parse_or(t);
         t->depth--;
-        if (t->at >= t->n || strcmp(t->v[t->at], ")")) return fail(t, "`)' expected", NULL);
+        if (t->at >= t->n || strcmp(t->v[t->at], ")")) return no_paren(t);
         t->at++;
         return r;
     }

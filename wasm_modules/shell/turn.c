@@ -70,6 +70,7 @@ void out_of_memory(void)
 {
     free(reserve);
     reserve = NULL;
+    io_show();
     send_outcome(2, "MEMORY_EXCEEDED", "the shell ran out of memory", NULL, false);
     __builtin_trap();
 }

@@ -57,14 +57,23 @@
     setMaxListeners() {
       return this;
     }
-    static once(emitter, name) {
-      return new Promise((resolve, reject) => {
-        emitter.once(name, (...args) => resolve(args));
-        if (name !== "error") emitter.once("error", reject);
-      });
-    }
   }
 
-  EventEmitter.EventEmitter = EventEmitter;
+  // Properties of the class, and so names that can be imported.
+  Object.assign(EventEmitter, {
+    EventEmitter,
+    defaultMaxListeners: 10,
+    once: (emitter, name) =>
+      new Promise((resolve, reject) => {
+        if (typeof emitter.addEventListener === "function")
+          return emitter.addEventListener(name, (event) => resolve([event]), { once: true });
+        const done = (...args) => (emitter.off("error", failed), resolve(args));
+        const failed = (error) => (emitter.off(name, done), reject(error));
+        emitter.once(name, done);
+        if (name !== "error") emitter.once("error", failed);
+      }),
+    listenerCount: (emitter, name) => emitter.listenerCount(name),
+    getEventListeners: (emitter, name) => emitter.listeners(name),
+  });
   hooks.EventEmitter = EventEmitter;
 });

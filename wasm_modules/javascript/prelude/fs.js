@@ -62,7 +62,7 @@
   }
 
   const stat = (path, options, follow, syscall) => {
-    const fields = native.stat(resolve(path), follow);
+    const fields = native.stat(typeof path === "number" ? path : resolve(path), follow);
     if (fields) return new Stats(fields);
     if (options?.throwIfNoEntry === false) return undefined;
     throw missing(syscall, path);
@@ -95,6 +95,10 @@
     return found;
   };
 
+  const writeAll = (fd, bytes) => {
+    for (let done = 0; done < bytes.length;) done += native.writeFrom(fd, bytes.subarray(done), -1);
+  };
+
   const sync = {
     readFile(path, options) {
       const bytes = native.read(typeof path === "number" ? path : path === "/dev/stdin" ? 0 : resolve(path));
@@ -106,10 +110,11 @@
       const flag = options?.flag ?? "w",
         mode = flag.startsWith("a") ? 1 : flag.includes("x") ? 2 : 0;
       const bytes = hooks.asBytes(data, encodingIn(options));
-      if (typeof path === "number") return native.print(path, native.decode(bytes, false));
+      if (typeof path === "number") return writeAll(path, bytes);
       native.write(resolve(path), bytes, mode);
     },
     appendFile(path, data, options) {
+      if (typeof path === "number") return writeAll(path, hooks.asBytes(data, encodingIn(options)));
       native.write(resolve(path), hooks.asBytes(data, encodingIn(options)), 1);
     },
     readdir(path, options) {
@@ -221,9 +226,13 @@
     Dirent,
     promises: { constants: { F_OK: 0, R_OK: 4, W_OK: 2, X_OK: 1 } },
   };
-  for (const [name, method] of Object.entries(sync)) {
+  // Adds each function in its three forms, or without the one that gives a promise.
+  hooks.addFileFunctions = (functions, withPromises) => {
+    for (const [name, method] of Object.entries(functions)) addFunction(name, method, withPromises);
+  };
+  const addFunction = (name, method, withPromises) => {
     fs[`${name}Sync`] = method;
-    fs.promises[name] = async (...args) => method(...args);
+    if (withPromises) fs.promises[name] = async (...args) => method(...args);
     fs[name] = (...args) => {
       const callback = args.pop();
       if (typeof callback !== "function")
@@ -237,7 +246,8 @@
       }
       setImmediate(callback, error, value);
     };
-  }
+  };
+  hooks.addFileFunctions(sync, true);
   fs.existsSync = (path) => {
     try {
       return native.stat(resolve(path), true) !== null;
@@ -246,5 +256,6 @@
     }
   };
   fs.exists = (path, callback) => void setImmediate(callback, fs.existsSync(path));
+  hooks.resolvePath = resolve;
   hooks.fs = fs;
 });

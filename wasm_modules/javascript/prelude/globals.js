@@ -11,6 +11,26 @@
     });
   hooks.define("global", globalThis);
   hooks.define("gc", () => native.collect());
-  for (const name of ["setTimeout", "setInterval", "setImmediate", "clearTimeout", "clearInterval", "clearImmediate"])
-    hooks.define(name, globalThis[name]);
+
+  // What a WeakRef was made for lives until the running job has ended, as the language wants it; the engine lets go at once.
+  let kept = { turn: -1, targets: [] };
+  const later = queueMicrotask;
+  const keep = (target) => {
+    if (kept.turn !== native.turn() || kept.targets.length === 0) {
+      kept = { turn: native.turn(), targets: [] };
+      later(() => (kept.targets = []));
+    }
+    kept.targets.push(target);
+  };
+  const EngineWeakRef = WeakRef;
+  function KeepingWeakRef(target) {
+    if (!new.target) throw new TypeError("Constructor WeakRef requires 'new'");
+    const made = Reflect.construct(EngineWeakRef, [target], new.target);
+    keep(target);
+    return made;
+  }
+  KeepingWeakRef.prototype = EngineWeakRef.prototype;
+  Object.defineProperty(KeepingWeakRef, "name", { value: "WeakRef" });
+  Object.defineProperty(EngineWeakRef.prototype, "constructor", { value: KeepingWeakRef });
+  hooks.define("WeakRef", KeepingWeakRef);
 });

@@ -55,27 +55,29 @@
     }
   };
 
-  const notFound = (message, unsupported) => {
-    const error = Object.assign(new Error(message), { code: "ERR_MODULE_NOT_FOUND" });
+  const notFound = (message, unsupported, code) => {
+    const error = Object.assign(new Error(message), { code });
     if (!unsupported) return error;
     const names = Object.keys(hooks.builtins).join(", ");
     return hooks.brand(error, "UNSUPPORTED_FEATURE", `packages cannot be installed here; built in are ${names}`);
   };
 
-  const resolve = (base, name) => {
+  const resolve = (base, name, code = "ERR_MODULE_NOT_FOUND") => {
     forgetChangedFiles();
     const bare = name.replace(/^node:/, "");
     if (Object.hasOwn(hooks.builtins, bare)) return `node:${bare}`;
-    if (name.startsWith("node:")) throw notFound(`No such built-in module: ${name}`, true);
+    if (name.startsWith("node:")) throw notFound(`No such built-in module: ${name}`, true, "ERR_UNKNOWN_BUILTIN_MODULE");
     const directory = base === "" ? native.cwd() : hooks.path.dirname(hooks.path.resolve(base));
     if (/^(\.\.?(\/|$)|\/|file:)/.test(name)) {
       const path = name.startsWith("file:") ? decodeURIComponent(new URL(name).pathname) : hooks.path.resolve(directory, name);
       const found = findFile(path) ?? (native.stat(path, true) !== null ? packageEntry(path) : undefined);
-      if (found === undefined) throw notFound(`Cannot find module '${path}' imported from ${base || native.programName()}`, false);
+      if (found === undefined)
+        throw notFound(`Cannot find module '${path}' imported from ${base || native.programName()}`, false, code);
       return found;
     }
     const found = findPackage(name, directory);
-    if (found === undefined) throw notFound(`Cannot find package '${name}' imported from ${base || native.programName()}`, true);
+    if (found === undefined)
+      throw notFound(`Cannot find package '${name}' imported from ${base || native.programName()}`, true, code);
     return found;
   };
 
@@ -112,7 +114,7 @@
 
   const makeRequire = (base) => {
     const require = (name) => {
-      const path = resolve(base, `${name}`);
+      const path = resolve(base, `${name}`, "MODULE_NOT_FOUND");
       if (path.startsWith("node:")) return hooks.builtins[path.slice(5)];
       if (cjsCache.has(path)) return cjsCache.get(path).exports;
       const source = read(path);
@@ -125,7 +127,7 @@
         return native.requireModule(path);
       return runCommonJs(path, source);
     };
-    require.resolve = (name) => resolve(base, `${name}`);
+    require.resolve = (name) => resolve(base, `${name}`, "MODULE_NOT_FOUND");
     require.cache = {};
     return require;
   };
@@ -164,7 +166,8 @@
   };
 
   // Programs written for CommonJS look at these; in the session's realm they are ordinary globals.
-  const module = { exports: {}, id: ".", filename: "<run>", children: [] };
+  const module = { exports: {}, id: ".", children: [] };
+  Object.defineProperty(module, "filename", { get: () => native.programName(), enumerable: true, configurable: true });
   hooks.define("module", module);
   hooks.define("exports", module.exports);
   hooks.defineLazy("__filename", () => hooks.path.resolve(native.programName()));

@@ -95,11 +95,11 @@
   };
   hooks.announceExit = (code) => emitter().emit("exit", code);
 
-  const promisify =
-    (f) =>
-    (...args) =>
-      new Promise((resolve, reject) => f(...args, (error, value) => (error ? reject(error) : resolve(value))));
-  promisify.custom = Symbol.for("nodejs.util.promisify.custom");
+  const custom = Symbol.for("nodejs.util.promisify.custom");
+  const promisify = (f) =>
+    f[custom] ??
+    ((...args) => new Promise((resolve, reject) => f(...args, (error, value) => (error ? reject(error) : resolve(value)))));
+  promisify.custom = custom;
 
   const typeTests = {
     isPromise: (v) => v instanceof Promise,
@@ -110,6 +110,18 @@
     isTypedArray: (v) => ArrayBuffer.isView(v) && !(v instanceof DataView),
     isNativeError: (v) => v instanceof Error,
     isProxy: (v) => native.kind(v) === 14,
+  };
+  const COLOURS = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
+  const STYLES = {
+    ...{ reset: [0, 0], bold: [1, 22], dim: [2, 22], italic: [3, 23], underline: [4, 24], inverse: [7, 27], strikethrough: [9, 29] },
+    ...Object.fromEntries(COLOURS.map((name, i) => [name, [30 + i, 39]])),
+    ...Object.fromEntries(COLOURS.map((name, i) => [`bg${name[0].toUpperCase()}${name.slice(1)}`, [40 + i, 49]])),
+    gray: [90, 39],
+  };
+  const unknownStyle = (name) => {
+    throw Object.assign(new TypeError(`The argument 'format' is invalid. Received ${hooks.inspect(name)}`), {
+      code: "ERR_INVALID_ARG_VALUE",
+    });
   };
   const util = {
     inspect: hooks.inspect,
@@ -128,12 +140,24 @@
     inherits: (child, parent) => {
       Object.setPrototypeOf(child.prototype, parent.prototype);
     },
+    // Nothing here is a terminal, and such get no colours unless it is asked for.
+    styleText: (style, text, options) => {
+      if (options?.validateStream !== false) return `${text}`;
+      const codes = [style].flat().map((name) => STYLES[name] ?? unknownStyle(name));
+      return codes.reduceRight((inner, [on, off]) => `\u001b[${on}m${inner}\u001b[${off}m`, `${text}`);
+    },
     stripVTControlCharacters: (text) => text.replace(/\u001b\[[0-9;]*[A-Za-z]/g, ""),
     TextEncoder,
     TextDecoder,
   };
 
   const sleep = (ms, value) => new Promise((resolve) => setTimeout(resolve, ms, value));
+  const soon = (value) => new Promise((resolve) => setImmediate(resolve, value));
+  for (const [f, later] of [
+    [setTimeout, sleep],
+    [setImmediate, soon],
+  ])
+    Object.defineProperty(f, custom, { value: later, configurable: true });
   const os = {
     EOL: "\n",
     platform: () => "wasi",
@@ -166,6 +190,14 @@
       native.random(b);
       return b;
     },
+    timingSafeEqual: (a, b) => {
+      const [left, right] = [hooks.viewBytes(a), hooks.viewBytes(b)];
+      if (left.length !== right.length)
+        throw Object.assign(new RangeError("Input buffers must have the same byte length"), {
+          code: "ERR_CRYPTO_TIMING_SAFE_EQUAL_LENGTH",
+        });
+      return left.reduce((differing, byte, i) => differing | (byte ^ right[i]), 0) === 0;
+    },
     randomInt: (low, high) => {
       if (high === undefined) [low, high] = [0, low];
       const b = new Uint32Array(2);
@@ -188,10 +220,12 @@
     os,
     url,
     timers,
-    "timers/promises": { setTimeout: sleep, setImmediate: (v) => sleep(0, v), scheduler: { wait: sleep } },
+    "timers/promises": { setTimeout: sleep, setImmediate: soon, scheduler: { wait: sleep } },
     buffer: { Buffer },
     crypto: nodeCrypto,
     perf_hooks: { performance },
+    querystring: hooks.querystring,
+    string_decoder: { StringDecoder: hooks.StringDecoder },
     console,
   };
 });

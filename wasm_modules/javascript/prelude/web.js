@@ -188,6 +188,13 @@
     }
   }
 
+  class CustomEvent extends Event {
+    constructor(type, options = {}) {
+      super(type, options);
+      this.detail = options.detail ?? null;
+    }
+  }
+
   class EventTarget {
     #listeners = new Map();
     addEventListener(type, listener, options) {
@@ -227,7 +234,7 @@
     }
     static timeout(ms) {
       const c = new AbortController();
-      setTimeout(() => c.abort(hooks.domException("The operation was aborted due to timeout", "TimeoutError")), ms);
+      setTimeout(() => c.abort(hooks.domException("The operation was aborted due to timeout", "TimeoutError")), ms).unref();
       return c.signal;
     }
     static any(signals) {
@@ -259,6 +266,7 @@
     structuredClone,
     crypto,
     Event,
+    CustomEvent,
     EventTarget,
     AbortSignal,
     AbortController,

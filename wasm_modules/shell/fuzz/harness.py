@@ -9,6 +9,7 @@ Does not know: time budgets, and what is done with what is found.
 from __future__ import annotations
 
 import concurrent.futures
+import fcntl
 import hashlib
 import os
 import re
@@ -44,8 +45,14 @@ def sources() -> list[Path]:
 
 
 def build() -> Path:
-    """The program, compiled where something changed."""
+    """The program, compiled where something changed. Of two that ask at once one waits, and finds it done."""
     WORK.mkdir(parents=True, exist_ok=True)
+    with (WORK / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return _build()
+
+
+def _build() -> Path:
     headers = sorted([*SHELL.glob("*.h"), *SHELL.glob("tools/*.h"), *SHELL.glob("tools/*.def")])
     common = hashlib.sha256(b"".join(path.read_bytes() for path in headers) + repr(FLAGS).encode()).digest()
     objects = {WORK / f"{_digest(common, source)}.o": source for source in sources()}
@@ -53,7 +60,9 @@ def build() -> Path:
         list(pool.map(_compile, objects.items()))
     program = WORK / f"fuzz-{hashlib.sha256(repr(sorted(objects)).encode()).hexdigest()[:16]}"
     if not program.exists():
-        run([compiler(), *SANITIZE, *WRAPPED, "-o", str(program), *map(str, objects), "-lm"])
+        fresh = program.with_suffix(".new")
+        run([compiler(), *SANITIZE, *WRAPPED, "-o", str(fresh), *map(str, objects), "-lm"])
+        fresh.rename(program)
     return program
 
 
@@ -67,7 +76,7 @@ def _compile(job: tuple[Path, Path]) -> None:
         return
     # the driver must not trace itself
     trace = () if source.name == "driver.c" else ("-fsanitize-coverage=trace-pc",)
-    fresh = target.with_suffix(f".{os.getpid()}.new")
+    fresh = target.with_suffix(".new")
     run([compiler(), *FLAGS, *trace, "-I", str(SHELL), "-c", str(source), "-o", str(fresh)])
     fresh.rename(target)
 

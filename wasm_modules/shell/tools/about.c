@@ -43,13 +43,56 @@ static const struct { const char *names, *usage;
     {" stat readlink realpath ", "[OPTION]... FILE..."},
     {" mktemp ", "[OPTION]... [TEMPLATE]"},
     {" printenv ", "[OPTION]... [VARIABLE]..."},
-    {" nproc pwd uname whoami tty arch sync ", "[OPTION]..."},
+    {" nproc pwd uname whoami tty arch ", "[OPTION]..."},
+    {" sync ", "[OPTION] [FILE]..."},
     {" uniq ", "[OPTION]... [INPUT [OUTPUT]]"},
     {" split ", "[OPTION]... [FILE [PREFIX]]"},
     {" bc ", "[options] [file ...]"},
     {" sed ", "[OPTION]... {script-only-if-no-other-script} [input-file]..."},
-    {" base64 base32 ", "[OPTION]... [FILE]"},
+    {" base64 base32 basenc shuf ", "[OPTION]... [FILE]"},
+    {" chgrp ", "[OPTION]... GROUP FILE..."},
+    {" chown ", "[OPTION]... [OWNER][:[GROUP]] FILE..."},
+    {" cmp ", "[OPTION]... FILE1 [FILE2 [SKIP1 [SKIP2]]]"},
+    {" csplit ", "[OPTION]... FILE PATTERN..."},
+    {" dd ", "[OPERAND]..."},
+    {" factor ", "[NUMBER]..."},
+    {" numfmt ", "[OPTION]... [NUMBER]..."},
+    {" file iconv ", "[OPTION...] [FILE...]"},
+    {" fmt ", "[-WIDTH] [OPTION]... [FILE]..."},
+    {" getconf ", "[-v SPEC] VAR"},
+    {" groups ", "[OPTION]... [USERNAME]..."},
+    {" id ", "[OPTION]... [USER]..."},
+    {" install ", "[OPTION]... [-T] SOURCE DEST"},
+    {" link ", "FILE1 FILE2"},
+    {" unlink ", "FILE"},
+    {" locale ", "[OPTION...] NAME"},
+    {" logname ", "[OPTION]"},
+    {" mkfifo ", "[OPTION]... NAME..."},
+    {" nice ", "[OPTION] [COMMAND [ARG]...]"},
+    {" nohup ", "COMMAND [ARG]..."},
+    {" patch ", "[OPTION]... [ORIGFILE [PATCHFILE]]"},
+    {" sdiff ", "[OPTION]... FILE1 FILE2"},
+    {" stdbuf ", "OPTION... COMMAND"},
+    {" strings ", "[option(s)] [file(s)]"},
+    {" stty ", "[-F DEVICE | --file=DEVICE] [SETTING]..."},
+    {" truncate ", "OPTION... FILE..."},
+    {" tsort ", "[OPTION] [FILE]"},
+    {" which ", "[-a] args"},
+    {" zgrep zegrep zfgrep ", "[OPTION]... [-e] PATTERN [FILE]..."},
+    {" rev ", "[options] [file ...]"},
     {" envsubst ", "[OPTION] [SHELL-FORMAT]"},
+};
+
+/* The programs of util-linux give the usage a heading. */
+static const struct { const char *names, *usage;
+} headed[] = {
+    {" column ", "[options] [<file>...]"},
+    {" look ", "[options] <string> [<file>...]"},
+    {" hexdump hd more ", "[options] <file>..."},
+    {" col ", "[options]"},
+    {" colrm ", "[startcol [endcol]]"},
+    {" setsid ", "[options] <program> [arguments ...]"},
+    {" getopt ", "<optstring> <parameters>"},
 };
 
 static int listed(const char *names, const char *name) {
@@ -70,6 +113,9 @@ int tool_about(tool *t, const char *name, const char *option) {
                || io_printf(t->out, "%s%s\nBuilt into the Hatchway shell.\n", name, mark + 2) < 0;
     }
     if (strcmp(option, "--help")) return -1;
+    for (size_t i = 0; i < sizeof headed / sizeof *headed; i++)
+        if (listed(headed[i].names, name))
+            return io_printf(t->out, "\nUsage:\n %s %s\n\nBuilt into the Hatchway shell.\n", name, headed[i].usage) < 0;
     const char *usage = "[OPTION]... [FILE]...";
     for (size_t i = 0; i < sizeof usages / sizeof *usages; i++) if (listed(usages[i].names, name)) usage = usages[i].usage;
     return io_printf(t->out,

@@ -65,23 +65,12 @@ static void set_separator(awk *A, const char *arg) {
     A->vars[VAR_FS] = cell_str(awk_unescape(A, arg));
 }
 
-static int add_program_file(awk *A, buffer *program, const char *path) {
-    int failed = 0;
-    io *from = strcmp(path, "-") ? io_open(path, 0, 0) : io_ref(A->t->in);
-    if (!from) { failed = tool_fail_errno(A->t, 2, "fatal: cannot open source file `%s' for reading", path); return failed; }
-    if (program->n) buffer_putc(program, '\n');
-    buffer_read_all(program, from);
-    io_unref(from);
-    return 0;
-}
-
 int tool_awk(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"field-separator", 1, 'F'}, {"assign", 1, 'v'}, {"file", 1, 'f'}, {"source", 1, 'e'},
         {"include", 1, 'i'}, {"version", 0, 'V'}, {"posix", 0, 'P'}, {"traditional", 0, 'P'}, {"re-interval", 0, 'P'},
         {"sandbox", 0, 'P'}, {"csv", 0, 'k'}, {"characters-as-bytes", 0, 'b'}, {"non-decimal-data", 0, 'n'}, {"lint", 2, 'P'},
         {"bignum", 0, 'P'}, {0, 0, 0}};
-    awk state = {.t = t, .pool = {.t = t}, .split_mode = 'F', .seed_number = 1}, *A = &state;
-    buffer program = {.t = t};
+    awk state = {.t = t, .pool = {.t = t}, .program = {.t = t}, .split_mode = 'F', .seed_number = 1}, *A = &state;
     int have = 0, c;
     tool_opts o;
     A->bytes = tool_is_byte_locale(t);
@@ -92,22 +81,23 @@ int tool_awk(tool *t, int argc, char **argv) {
         case 'F': set_separator(A, o.arg); break;
         case 'v': if ((c = set_option_variable(A, o.arg))) return c; break;
         case 'b': A->bytes = 1; break;
-        case 'f': case 'E': if (add_program_file(A, &program, o.arg)) return 2; have = 1; break;
-        case 'e': if (have) buffer_putc(&program, '\n'); buffer_puts(&program, o.arg); have = 1; break;
+        case 'f': case 'E': if ((c = awk_source_file(A, o.arg))) return c; have = 1; break;
+        case 'e': if ((c = awk_source_text(A, o.arg))) return c; have = 1; break;
         case 'V': io_puts(t->out, "GNU Awk 5.2.1 (Hatchway built-in)\n"); return 0;
         case 'i':
-            if (strcmp(o.arg, "inplace")) { if (add_program_file(A, &program, o.arg)) return 2; }
-            else A->in_place = 1;
+            if (!strcmp(o.arg, "inplace")) A->in_place = 1;
+            else if ((c = awk_source_file(A, o.arg))) return c;
             break;
         case '?': return 1;
         default: break;
     }
     if (!have) {
         if (o.index >= argc) return usage(t);
-        buffer_puts(&program, argv[o.index++]);
+        int bad = awk_source_text(A, argv[o.index++]);
+        if (bad) return bad;
     }
-    buffer_puts(&program, "");
-    int bad = awk_parse(A, program.p, program.n);
+    buffer_puts(&A->program, "");
+    int bad = awk_parse(A, A->program.p, A->program.n);
     if (bad) return bad;
     *amap_at(A, A->vars[VAR_ARGV].arr, "0") = cell_str(astr_new(A, t->name, strlen(t->name)));
     for (int i = o.index; i < argc; i++)

@@ -1,6 +1,6 @@
 /* awk.h - the awk language: POSIX with gawk's common additions.
  *
- * Reading order: awk.c (command line); from program to tree: awk_lex.c, awk_parse.c, awk_statement.c, awk_expression.c; data:
+ * Reading order: awk.c (command line); from program to tree: awk_source.c, awk_lex.c, awk_parse.c, awk_statement.c, awk_expression.c; data:
  * awk_value.c (numbers, strings, arrays), awk_keys.c (the order of for-in), awk_stream.c (files and commands), awk_record.c
  * (records), awk_fields.c (fields); running: awk_eval.c (expressions), awk_exec.c (statements and the main loop), awk_call.c
  * (built-in functions), awk_text.c and awk_replace.c (those of text), awk_format.c (printf).
@@ -10,6 +10,7 @@
 #ifndef HATCH_AWK_H
 #define HATCH_AWK_H
 #include "buffer.h"
+#include "held.h"
 #include "patterns.h"
 #include "pool.h"
 
@@ -97,7 +98,7 @@ struct anode {
     int count;
 };
 
-typedef struct { char *name; int index, params, is_defined; anode *body; char **param_names; } afunc;
+typedef struct { char *name; int index, params, is_defined, warned, line; anode *body; char **param_names; } afunc; /* line: first use */
 typedef struct { anode *pattern, *end, *body; int kind, active; } arule;  /* kind: 0 pattern, B E f(BEGINFILE) e(ENDFILE) */
 
 enum {
@@ -137,12 +138,17 @@ typedef struct astream {
     struct astream *next;
 } astream; /* kind: > a(>>) < |(to command) p(from command) */
 
+typedef struct { int line, first; const char *file; } apart; /* from this line on the program is file's (-e: NULL), from its first */
 typedef struct { const char *text; astr *key; regex *re; int fold; } regex_slot;
 enum { REGEX_CACHE = 64 };
 
 typedef struct awk {
     tool *t;
     pool pool;
+    buffer program;
+    apart *parts;
+    int part_count, program_lines;
+    int line;                          /* of the statement that runs */
     char **var_names;
     cell *vars;
     int var_count, var_cap;
@@ -164,6 +170,7 @@ typedef struct awk {
     astream *input;                    /* the main input */
     int in_place;                      /* -i inplace: what is printed replaces the file that is read */
     io *real_out;                      /* standard output while it is set aside for that */
+    held_out held;
     astream *streams;
     regex_slot cache[REGEX_CACHE];
     unsigned long long seed[2];
@@ -174,6 +181,11 @@ typedef struct awk {
     unsigned char warned[256];         /* characters whose needless backslash was told */
     astr *empty;
 } awk;
+
+/* awk_source.c: 0, or a status after a message */
+int awk_source_text(awk *A, const char *text);
+int awk_source_file(awk *A, const char *path);
+void awk_source_place(awk *A, int line);                /* begins a message: "awk: cmd. line:1: " */
 
 /* awk_lex.c and awk_parse.c */
 int awk_parse(awk *A, const char *text, size_t n);     /* 0, or 2 after a message */
@@ -219,6 +231,8 @@ astream *awk_stream_find(awk *A, astr *name, int kind, int make);
 astream *awk_coprocess_turn(awk *A, astr *name);             /* the stream to read from after |& */
 int awk_stream_close(awk *A, astr *name);                    /* the status, -1 when not open */
 void awk_streams_flush(awk *A);
+void awk_streams_close(awk *A);                              /* all of them, the newest first */
+void awk_out_flush(awk *A);                                  /* what is held back of standard output */
 int awk_run_command(awk *A, astr *command, io *in, io *out); /* with the shell */
 void awk_file_next(awk *A);                                  /* nextfile */
 

@@ -70,12 +70,12 @@ int awk_builtin_takes(int index, int count) {
 }
 
 /* The element that e names, when it is there; NULL otherwise. */
-cell *awk_element(awk *A, anode *e) {
+cell *awk_element(awk *A, anode *e, int make) {
     if (e->kind != E_INDEX) return NULL;
     array *a = awk_eval_array(A, e->a);
     if (!a) return NULL;
     astr *key = awk_subscript(A, e->b);
-    cell *c = amap_get(A, a, key, 0);
+    cell *c = amap_get(A, a, key, make);
     astr_unref(A, key);
     return c;
 }
@@ -177,7 +177,7 @@ static cell string_to_number(awk *A, anode *n) {
 static cell type_of(awk *A, anode *n) {
     const char *name = "untyped";
     anode *e = n->a;
-    cell *c = e->kind == E_VAR ? &A->vars[e->index] : e->kind == E_LOCAL ? &A->locals[e->index] : awk_element(A, e);
+    cell *c = e->kind == E_VAR ? &A->vars[e->index] : e->kind == E_LOCAL ? &A->locals[e->index] : awk_element(A, e, 0);
     if (c && c->type & V_ARRAY) name = "array";
     else if (e->kind != E_INDEX || c) {
         if (c && c->type == V_NONE)
@@ -212,7 +212,7 @@ static cell bits(awk *A, anode *n) {
 
 static cell run_system(awk *A, anode *n) {
     astr *command = awk_eval_string(A, n->a);
-    io_flush(A->t->out);
+    awk_out_flush(A);
     int status = awk_run_command(A, command, NULL, NULL);
     astr_unref(A, command);
     return cell_num(status);
@@ -233,8 +233,8 @@ static cell close_stream(awk *A, anode *n) {
 }
 
 __attribute__((format(printf, 2, 0))) static void warn_range(awk *A, const char *format, double v) {
-    io_flush(A->t->out);
-    io_printf(A->t->err, "%s: cmd. line:1: ", A->t->name);
+    awk_out_flush(A);
+    awk_source_place(A, A->line);
     io_printf(A->t->err, format, v);
     io_putc(A->t->err, '\n');
 }
@@ -276,7 +276,7 @@ cell awk_call_builtin(awk *A, anode *n) {
     case B_TOUPPER: return awk_change_case(A, n, 1);
     case B_SYSTEM: return run_system(A, n);
     case B_CLOSE: return close_stream(A, n);
-    case B_FFLUSH: awk_streams_flush(A); io_flush(A->t->out); return cell_num(0);
+    case B_FFLUSH: awk_streams_flush(A); awk_out_flush(A); return cell_num(0);
     case B_SYSTIME: return cell_num((double)moment_now().tv_sec);
     case B_STRFTIME: return format_time(A, n);
     case B_MKTIME: return make_time(A, n);
@@ -287,7 +287,7 @@ cell awk_call_builtin(awk *A, anode *n) {
     case B_TYPEOF: return type_of(A, n);
     case B_ISARRAY: {
         anode *e = n->a;
-        cell *c = e->kind == E_VAR ? &A->vars[e->index] : e->kind == E_LOCAL ? &A->locals[e->index] : awk_element(A, e);
+        cell *c = e->kind == E_VAR ? &A->vars[e->index] : e->kind == E_LOCAL ? &A->locals[e->index] : awk_element(A, e, 0);
         return cell_num(c && c->type & V_ARRAY ? 1 : 0);
     }
     case B_PATSPLIT: return awk_patsplit(A, n);

@@ -3,7 +3,7 @@
 #define HATCH_AWK_CALL_H
 #include "awk.h"
 
-cell *awk_element(awk *A, anode *e); /* awk_call.c: the element an index names, NULL when it is not there */
+cell *awk_element(awk *A, anode *e, int make); /* awk_call.c: the element an index names, NULL when it is not there */
 
 /* awk_text.c */
 cell awk_length(awk *A, anode *n);

@@ -117,6 +117,16 @@ array *awk_eval_array(awk *A, anode *n) {
     return made;
 }
 
+static void *array_misused(awk *A, anode *n) {
+    const char *name = n->kind == E_LOCAL ? A->locals_of->param_names[n->index] : n->kind == E_VAR ? A->var_names[n->index] : NULL;
+    if (name) return awk_fatal(A, "attempt to use array `%s' in a scalar context", name);
+    if (n->kind != E_INDEX || n->a->kind != E_VAR) return awk_fatal(A, "attempt to use array in a scalar context");
+    astr *key = awk_subscript(A, n->b);
+    awk_fatal(A, "attempt to use array `%s[\"%s\"]' in a scalar context", A->var_names[n->a->index], key->text);
+    astr_unref(A, key);
+    return NULL;
+}
+
 cell *awk_eval_place(awk *A, anode *n, int *special) {
     *special = -1;
     if (n->kind == E_GROUP && n->count == 1) n = n->a;
@@ -150,8 +160,7 @@ cell *awk_eval_place(awk *A, anode *n, int *special) {
     }
     default: return awk_fatal(A, "cannot assign to this expression");
     }
-    if (c->type & V_ARRAY) return awk_fatal(A, "attempt to use array in a scalar context");
-    return c;
+    return c->type & V_ARRAY ? array_misused(A, n) : c;
 }
 
 void awk_place_assigned(awk *A, anode *n, int special) {
@@ -309,14 +318,11 @@ cell awk_eval(awk *A, anode *n) {
     case E_VAR:
         if (n->index == VAR_NF) awk_fields_split(A);
         c = &A->vars[n->index];
-        if (c->type & V_ARRAY) {
-            awk_fatal(A, "attempt to use array `%s' in a scalar context", A->var_names[n->index]);
-            return cell_num(0);
-        }
+        if (c->type & V_ARRAY) { array_misused(A, n); return cell_num(0); }
         return cell_copy(*c);
     case E_LOCAL:
         c = &A->locals[n->index];
-        if (c->type & V_ARRAY) { awk_fatal(A, "attempt to use array in a scalar context"); return cell_num(0); }
+        if (c->type & V_ARRAY) { array_misused(A, n); return cell_num(0); }
         return cell_copy(*c);
     case E_INDEX: {
         int special;

@@ -1,5 +1,6 @@
 /* awk_exec.c - statements, user functions, and the run over rules and records. */
 #include "awk.h"
+#include "awk_call.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,8 +12,8 @@ void *awk_fatal(awk *A, const char *format, ...) {
     va_start(args, format);
     A->fatal = 1;
     A->exit_code = 2;
-    io_flush(A->t->out);
-    io_printf(A->t->err, "%s: cmd. line:1: ", A->t->name);
+    awk_out_flush(A);
+    awk_source_place(A, A->line ? A->line : 1);
     double record = cell_number(&A->vars[VAR_FNR]);
     const cell *file = &A->vars[VAR_FILENAME];
     if (record > 0)
@@ -194,6 +195,7 @@ static int delete_element(awk *A, anode *n) {
 int awk_exec(awk *A, anode *n) {
     int run = RUN_ON;
     if (A->fatal || A->exiting) return RUN_EXIT;
+    A->line = n->line;
     switch (n->kind) {
     case S_BLOCK: for (anode *s = n->a; s && run == RUN_ON; s = s->next) run = awk_exec(A, s); return run;
     case S_EXPR: cell_drop(A, awk_eval(A, n->a)); break;
@@ -270,9 +272,10 @@ cell awk_call_with(awk *A, afunc *f, const cell *args, int n) {
 cell awk_call_function(awk *A, anode *n) {
     afunc *f = n->index < 0 ? function_named(A, n->b) : &A->funcs[n->index];
     if (!f) return cell_num(0);
-    if (n->count > f->params) {
-        awk_fatal(A, "function `%s' called with more arguments than declared", f->name);
-        return cell_num(0);
+    if (n->count > f->params && !f->warned++) {
+        awk_out_flush(A);
+        awk_source_place(A, n->line);
+        io_printf(A->t->err, "warning: function `%s' called with more arguments than declared\n", f->name);
     }
     if (++A->depth > DEEPEST_CALL || tool_too_deep(A->t)) {
         A->depth--;
@@ -282,23 +285,14 @@ cell awk_call_function(awk *A, anode *n) {
     cell *frame = tool_alloc(A->t, ((size_t)f->params + 1) * sizeof *frame);
     int i = 0;
     for (anode *a = n->a; a; a = a->next, i++) {
+        if (i >= f->params) { cell_drop(A, awk_eval(A, a)); continue; }
         cell *c = a->kind == E_VAR ? &A->vars[a->index] : a->kind == E_LOCAL ? &A->locals[a->index] : NULL;
         if (c && c->type & V_ARRAY) { frame[i] = (cell){.type = V_ARRAY, .arr = c->arr}; c->arr->refs++; }
         else if (c && c->type == V_NONE) frame[i] = (cell){.origin = c};
         else if (a->kind == E_INDEX) {
-            /* an element may itself be an array */
-            int special;
-            cell *place = awk_eval_place(A, a, &special);
-            if (place) frame[i] = cell_copy(*place);
-            else if (A->fatal) {
-                A->fatal = 0;
-                A->exit_code = 0;
-                array *arr = awk_eval_array(A, a);
-                if (arr) {
-                    arr->refs++;
-                    frame[i] = (cell){.type = V_ARRAY, .arr = arr};
-                }
-            }
+            cell *element = awk_element(A, a, 1);
+            if (element && element->type & V_ARRAY) element->arr->refs++;
+            if (element) frame[i] = element->type & V_ARRAY ? *element : cell_copy(*element);
         } else frame[i] = awk_eval(A, a);
     }
     return run_frame(A, f, frame);
@@ -356,6 +350,7 @@ int awk_run(awk *A) {
         if (A->rules[i].kind == 'E') end = 1;
         else if (A->rules[i].kind != 'B') main = 1;
     }
+    held_start(&A->held, A->t);
     int run = run_kind(A, 'B');
     while (run != RUN_EXIT && (main || end) && awk_record_next(A)) {
         run = run_record(A);
@@ -366,12 +361,10 @@ int awk_run(awk *A) {
         A->exiting = 0;
         if (!io_failed(A->t->out)) run_kind(A, 'E');
     }
-    while (A->streams) {
-        astr *name = astr_ref(A->streams->name);
-        awk_stream_close(A, name);
-        astr_unref(A, name);
-    }
+    awk_streams_close(A);
     if (A->real_out) awk_file_next(A);       /* an early exit: what was printed is the file */
     if (A->input) io_unref(A->input->s);
+    held_end(&A->held);
+    if (io_failed(A->t->out) && !A->exit_code) A->exit_code = 2;
     return A->exit_code;
 }

@@ -206,7 +206,7 @@ static anode *multiplicative(parser *P) {
         advance(P);
         anode *right = awk_parse_unary(P);
         if (!right) return NULL;
-        if (op != '*' && n->kind == E_NUM && right->kind == E_NUM && right->num == 0)
+        if (op != '*' && right->kind == E_NUM && right->num == 0)
             return error(P, op == '/' ? "error: division by zero attempted" : "error: division by zero attempted in `%'");
         n = awk_node(P, E_BIN, n, right);
         n->op = op;

@@ -7,9 +7,10 @@
 
 void *lex_error(lexer *L, const char *message) {
     if (L->error) return NULL;
-    L->error = 1;
+    L->error = !strncmp(message, "fatal: ", 7) ? 2 : 1;
     if (!strncmp(message, "error: ", 7) || !strncmp(message, "fatal: ", 7)) {
-        tool_fail(L->A->t, 2, "cmd. line:%d: %s", L->line, message);
+        awk_source_place(L->A, L->token_line);
+        io_printf(L->A->t->err, "%s\n", message);
         return NULL;
     }
     /* the line of the program, and a caret under the token */
@@ -18,8 +19,10 @@ void *lex_error(lexer *L, const char *message) {
     while (stop < L->end && *stop && *stop != '\n') stop++;
     if (!strcmp(message, "syntax error") && (L->token == T_EOF || L->token == T_NEWLINE))
         message = "unexpected newline or end of string";
-    tool_fail(L->A->t, 2, "cmd. line:%d: %.*s", L->line, (int)(stop - line), line);
-    tool_fail(L->A->t, 2, "cmd. line:%d: %*s^ %s", L->line, (int)(L->start - line), "", message);
+    awk_source_place(L->A, L->line);
+    io_printf(L->A->t->err, "%.*s\n", (int)(stop - line), line);
+    awk_source_place(L->A, L->line);
+    io_printf(L->A->t->err, "%*s^ %s\n", (int)(L->start - line), "", message);
     return NULL;
 }
 
@@ -48,9 +51,8 @@ static int hex(int c) { return isdigit(c) ? c - '0' : isxdigit(c) ? (c | 32) - '
 /* A backslash before a character that has no special meaning: gone, with a warning once for each character. */
 static void warn_plain(awk *A, int line, char c) {
     if (A->warned[(unsigned char)c]++) return;
-    io_flush(A->t->out);
-    io_printf(A->t->err, "%s: ", A->t->name);
-    if (line) io_printf(A->t->err, "cmd. line:%d: ", line);
+    awk_out_flush(A);
+    if (line) awk_source_place(A, line); else io_printf(A->t->err, "%s: ", A->t->name);
     io_printf(A->t->err, "warning: escape sequence `\\%c' treated as plain `%c'\n", c, c);
 }
 
@@ -105,7 +107,12 @@ static void lex_string(lexer *L) {
             int v = 0, digits = 0;
             for (; digits < 2 && L->p < L->end && hex((unsigned char)*L->p) >= 0; digits++)
                 v = v * 16 + hex((unsigned char)*L->p++);
-            if (!digits) { buffer_putc(&L->text, 'x'); continue; }
+            if (!digits) {
+                awk_source_place(L->A, L->line);
+                io_puts(L->A->t->err, "warning: no hex digits in `\\x' escape sequence\n");
+                buffer_putc(&L->text, 'x');
+                continue;
+            }
             c = (char)v;
             break;
         }
@@ -195,6 +202,7 @@ void lex_next(lexer *L) {
     L->previous = L->token;
     skip_blanks(L);
     L->start = L->p;
+    L->token_line = L->line;
     if (L->p >= L->end || L->error) { L->token = T_EOF; return; }
     char c = *L->p;
     if (c == '\n') { L->p++; L->line++; L->token = T_NEWLINE; return; }

@@ -60,7 +60,7 @@ enum {
 typedef struct {
     awk *A;
     const char *p, *end, *start, *text_start;   /* start: of the token; text_start: of the program */
-    int line, token, previous;
+    int line, token_line, token, previous;
     double num;
     buffer text;                      /* of T_STR, T_REGEX, T_NAME */
     int index;                        /* of T_BUILTIN */

@@ -7,7 +7,7 @@ anode *awk_node(parser *P, int kind, anode *a, anode *b) {
     n->kind = kind;
     n->a = a;
     n->b = b;
-    n->line = P->L.line;
+    n->line = P->L.token_line;
     return n;
 }
 
@@ -31,6 +31,7 @@ int awk_parse_function(parser *P, const char *name, size_t n) {
     }
     memset(&A->funcs[A->func_count], 0, sizeof *A->funcs);
     A->funcs[A->func_count].name = tool_strndup(A->t, name, n);
+    A->funcs[A->func_count].line = P->L.token_line;
     return A->func_count++;
 }
 
@@ -127,12 +128,16 @@ int awk_parse(awk *A, const char *text, size_t n) {
     for (skip_terminators(&P); token(&P) != T_EOF && !P.L.error; skip_terminators(&P)) {
         if ((token(&P) == T_FUNCTION ? function_definition(&P) : rule(&P)) < 0) {
             if (!P.L.error) syntax_error(&P);
-            return 1;
+            return P.L.error;
         }
         P.depth = 0;
     }
-    if (P.L.error) return 1;
+    if (P.L.error) return P.L.error;
     for (int i = 0; i < A->func_count; i++)
-        if (!A->funcs[i].is_defined) return tool_fail(A->t, 2, "cmd. line:1: fatal: function `%s' not defined", A->funcs[i].name);
+        if (!A->funcs[i].is_defined) {
+            awk_source_place(A, A->funcs[i].line);
+            io_printf(A->t->err, "fatal: function `%s' not defined\n", A->funcs[i].name);
+            return 2;
+        }
     return 0;
 }

@@ -179,6 +179,7 @@ static int open_next(awk *A) {
         int standard = !strcmp(path->text, "-") || !strcmp(path->text, "/dev/stdin");
         io *s = NULL;
         if (!standard && path_stat(path->text, &st) == 0 && S_ISDIR(st.st_mode)) {
+            awk_out_flush(A);
             tool_fail(A->t, 0, "warning: command line argument `%s' is a directory: skipped", path->text);
             astr_unref(A, path);
             continue;
@@ -199,6 +200,7 @@ static int open_next(awk *A) {
             if (!told) continue;
         }
         if (!s) {
+            awk_out_flush(A);
             tool_fail(A->t, 2, "fatal: cannot open file `%s' for reading: %s", path->text, strerror(problem));
             A->exit_code = 2;
             A->fatal = 1;

@@ -31,7 +31,7 @@ static anode *print_statement(parser *P) {
         P->no_gt = 0;
         if (!n->b) return NULL;
     }
-    if (n->kind == S_PRINTF && !n->count) return syntax_error(P);
+    if (n->kind == S_PRINTF && !n->count) return error(P, "fatal: printf: no arguments");
     return n;
 }
 

@@ -1,4 +1,8 @@
-/* awk_stream.c - the files and commands that print writes to and getline reads from. */
+/* awk_stream.c - standard output, and the files and commands that print writes to and getline reads from.
+ *
+ * Standard output is held back (held.h). It is written before a command starts that print writes to, before system(), at close()
+ * and fflush(), before a message, and last of all at the end, after the commands.
+ */
 #include "awk.h"
 #include "../utf8.h"
 #include <ctype.h>
@@ -8,13 +12,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
+void awk_out_flush(awk *A) { if (A->held.down && !A->real_out) held_flush(&A->held); }
+
 int awk_run_command(awk *A, astr *command, io *in, io *out) {
     tool sub = *A->t;
     char *words[] = {"bash", "-c", tool_strndup(A->t, command->text, command->n), NULL};
     if (!A->t->run) return 127;
     awk_streams_flush(A);
     sub.in = in ? in : A->t->in;
-    sub.out = out ? out : A->t->out;
+    sub.out = out ? out : A->held.down && !A->real_out ? A->held.down : A->t->out;
     int status = A->t->run(&sub, 3, words);
     A->t->arena = sub.arena;
     return status;
@@ -30,6 +36,7 @@ astream *awk_stream_find(awk *A, astr *name, int kind, int make) {
     s->kind = kind;
     s->rest.t = A->t;
     const char *path = name->text;
+    if (kind == '|') awk_out_flush(A);
     if (kind == '|' || kind == '&') s->s = io_pipe();
     else if (kind == 'p') {
         s->s = io_pipe();
@@ -75,11 +82,22 @@ int awk_stream_close(awk *A, astr *name) {
         astream *s = *link;
         if (s->name->n != name->n || memcmp(s->name->text, name->text, name->n)) { link = &s->next; continue; }
         *link = s->next;
+        awk_out_flush(A);
         status = finish(A, s);
         astr_unref(A, s->name);
         buffer_free(&s->rest);
     }
     return status;
+}
+
+void awk_streams_close(awk *A) {
+    while (A->streams) {
+        astream *s = A->streams;
+        A->streams = s->next;
+        finish(A, s);
+        astr_unref(A, s->name);
+        buffer_free(&s->rest);
+    }
 }
 
 void awk_streams_flush(awk *A) {

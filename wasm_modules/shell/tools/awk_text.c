@@ -29,7 +29,7 @@ cell awk_length(awk *A, anode *n) {
         cell *c = e->kind == E_VAR ? &A->vars[e->index] : &A->locals[e->index];
         if (c->type & V_ARRAY) return cell_num(c->arr->count);
     } else if (e->kind == E_INDEX) {
-        cell *c = awk_element(A, e);
+        cell *c = awk_element(A, e, 0);
         if (c && c->type & V_ARRAY) return cell_num(c->arr->count);
     }
     astr *s = awk_eval_string(A, e);
@@ -86,11 +86,11 @@ cell awk_split(awk *A, anode *n) {
     anode *by = n->count > 2 ? n->a->next->next : NULL;
     if (n->count > 3) seps = awk_eval_array(A, by->next);
     if (to && !A->fatal) {
-        if (by && by->kind == E_REGEX) {
+        if (by && by->kind == E_REGEX && by->str->n) {
             regex *re = awk_eval_regex(A, by);
             if (re) count = awk_split_text(A, s, to, seps, NULL, re);
         } else if (by) {
-            cell fs = awk_eval(A, by);
+            cell fs = by->kind == E_REGEX ? cell_str(astr_ref(by->str)) : awk_eval(A, by);
             count = awk_split_text(A, s, to, seps, &fs, NULL);
             cell_drop(A, fs);
         } else count = awk_split_text(A, s, to, seps, &A->vars[VAR_FS], NULL);

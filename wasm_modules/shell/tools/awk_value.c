@@ -120,7 +120,7 @@ astr *awk_number_string(awk *A, double n, int output) {
         do *--p = (char)('0' + u % 10); while (u /= 10);
         if (i < 0) *--p = '-';
         return astr_new(A, p, (size_t)(text + 32 - p));
-    } else if (n == floor(n) && fabs(n) < 1e300) len = snprintf(text, sizeof text, "%.0f", n);
+    } else if (n == floor(n)) len = snprintf(text, sizeof text, "%.0f", n);
     else {
         cell *f = &A->vars[output ? VAR_OFMT : VAR_CONVFMT];
         const char *format = f->type & V_STR ? f->str->text : "%.6g";

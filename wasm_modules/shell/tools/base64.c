@@ -1,5 +1,6 @@
 /* base64.c - base64, base32 and basenc, both ways. */
 #include "buffer.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,17 +62,51 @@ static int decode(const alphabet *a, const buffer *in, buffer *out, int garbage)
     return count ? -1 : 0;
 }
 
+static const char z85[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#";
+
+/* ZeroMQ's way: four bytes are five digits of base 85. */
+static int z85_encode(tool *t, const buffer *in, buffer *out, size_t wrap) {
+    size_t column = 0;
+    if (in->n % 4) return tool_fail(t, -1, "invalid input (length must be multiple of 4 characters)");
+    for (size_t i = 0; i < in->n; i += 4) {
+        unsigned long v = 0, power = 85ul * 85 * 85 * 85;
+        for (int k = 0; k < 4; k++) v = v << 8 | (unsigned char)in->p[i + (size_t)k];
+        for (; power; power /= 85) put_wrapped(out, z85[v / power % 85], wrap, &column);
+    }
+    if (column && wrap) buffer_putc(out, '\n');
+    return 0;
+}
+
+static int z85_decode(const buffer *in, buffer *out, int garbage) {
+    unsigned long long v = 0;
+    int count = 0;
+    for (size_t i = 0; i < in->n; i++) {
+        const char *at = in->p[i] ? strchr(z85, in->p[i]) : NULL;
+        if (in->p[i] == '\n' || (!at && garbage)) continue;
+        if (!at) return -1;
+        v = v * 85 + (unsigned)(at - z85);
+        if (++count < 5) continue;
+        if (v > 0xffffffffull) return -1;
+        for (int k = 24; k >= 0; k -= 8) buffer_putc(out, (int)(v >> k & 255));
+        v = 0;
+        count = 0;
+    }
+    return count ? -1 : 0;
+}
+
 static int base_main(tool *t, int argc, char **argv, const alphabet *a) {
     static const tool_long longs[] = {{"decode", 0, 'd'}, {"ignore-garbage", 0, 'i'}, {"wrap", 1, 'w'}, {"base64", 0, 1},
-        {"base64url", 0, 2}, {"base32", 0, 3}, {"base32hex", 0, 4}, {"base16", 0, 5}, {"base2msbf", 0, 6}, {0, 0, 0}};
+        {"base64url", 0, 2}, {"base32", 0, 3}, {"base32hex", 0, 4}, {"base16", 0, 5}, {"base2msbf", 0, 6}, {"z85", 0, 7},
+        {0, 0, 0}};
     static const alphabet *const named[] = {&base64, &base64url, &base32, &base32hex, &base16, &base2};
-    int decoding = 0, garbage = 0, c, status = 0;
+    int decoding = 0, garbage = 0, is_z85 = 0, c, status = 0;
     size_t wrap = 76;
     tool_opts o;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "diw:D", longs)) != -1;) switch (c) {
         case 'd': case 'D': decoding = 1; break;
         case 'i': garbage = 1; break;
-        case 1: case 2: case 3: case 4: case 5: case 6: a = named[c - 1]; break;
+        case 1: case 2: case 3: case 4: case 5: case 6: a = named[c - 1]; is_z85 = 0; break;
+        case 7: is_z85 = 1; break;
         case 'w': {
             char *end;
             wrap = strtoul(o.arg, &end, 10);
@@ -80,14 +115,17 @@ static int base_main(tool *t, int argc, char **argv, const alphabet *a) {
         }
         default: return 1;
     }
-    if (!a) { tool_fail(t, 1, "missing encoding type"); return tool_usage(t, 1); }
+    if (!a && !is_z85) { tool_fail(t, 1, "missing encoding type"); return tool_usage(t, 1); }
     if (o.index + 1 < argc) { tool_fail(t, 1, "extra operand %s", tool_cite(t, argv[o.index + 1])); return tool_usage(t, 1); }
     io *from = o.index < argc ? tool_open(t, argv[o.index], 1, &status) : io_ref(t->in);
     if (!from) return 1;
     buffer in = {.t = t}, out = {.t = t};
-    buffer_read_all(&in, from);
+    if (buffer_read_all(&in, from) < 0) { errno = io_failed(from); status = tool_fail_errno(t, 1, "read error"); }
     io_unref(from);
-    if (!decoding) encode(a, &in, &out, wrap);
+    if (status) return status;
+    if (is_z85 && !decoding) { if (z85_encode(t, &in, &out, wrap) < 0) return 1; }
+    else if (is_z85) status = z85_decode(&in, &out, garbage) < 0;
+    else if (!decoding) encode(a, &in, &out, wrap);
     else if (decode(a, &in, &out, garbage) < 0) status = 1;
     if (io_write(t->out, out.p ? out.p : "", out.n) < 0) return 1;
     return status ? tool_fail(t, 1, "invalid input") : 0;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_ORDER = 10000 };
+
 /* The natural functions work in doubles first and are refined to the scale asked for. */
 static num series(bc_state *s, char name, num x) {
     tool *t = s->t;
@@ -107,10 +109,95 @@ static num series(bc_state *s, char name, num x) {
     return num_cut(t, r, want);
 }
 
+/* j(n, x), Bessel's function of whole order: the sum of (-1)^k (x/2)^(2k+n) / (k! (k+n)!). */
+static num bessel(bc_state *s, num order, num x) {
+    tool *t = s->t;
+    long n = (long)num_to_int(order), odd = n % 2 != 0, flip = n < 0 && odd;
+    if (n < 0) n = -n;
+    if (n > MOST_ORDER) return bc_fail(s, "order of Bessel's function too large");
+    size_t deep = s->scale + 10 + 3 * x.whole + (size_t)n;
+    num half, q, term = num_from(t, 1);
+    num_div(t, num_cut(t, x, deep), num_from(t, 2), deep, &half);
+    for (long k = 1; k <= n; k++) {
+        num_div(t, num_mul(t, term, half, deep), num_from(t, k), deep, &q);
+        term = q;
+    }
+    num square = num_cut(t, num_mul(t, half, half, deep), deep), sum = term;
+    square.negative = !num_is_zero(square);
+    for (long k = 1; k < 100000 && !num_is_zero(term); k++) {
+        num_div(t, num_mul(t, term, square, deep), num_from(t, k * (k + n)), deep, &q);
+        term = q;
+        sum = num_add(t, sum, term);
+    }
+    sum = num_cut(t, sum, s->scale);
+    if (flip && !num_is_zero(sum)) sum.negative = !sum.negative;
+    return sum;
+}
+
+/* What a parameter or auto variable hides while its function runs: one value, or the elements of an array. */
+typedef struct { num value; bc_var *elements; } hidden;
+
+static int is_element(const bc_var *v, const char *array) {
+    size_t n = strlen(array);
+    return !strncmp(v->name, array, n) && v->name[n] == '[';
+}
+
+/* Takes the elements of an array out of the variables. */
+static bc_var *take_array(bc_state *s, const char *array) {
+    bc_var *taken = NULL;
+    for (bc_var **link = &s->vars; *link;) {
+        bc_var *v = *link;
+        if (!is_element(v, array)) { link = &v->next; continue; }
+        *link = v->next;
+        v->next = taken;
+        taken = v;
+    }
+    return taken;
+}
+
+static void put_array(bc_state *s, bc_var *elements) {
+    for (bc_var *v = elements, *next; v; v = next) {
+        next = v->next;
+        v->next = s->vars;
+        s->vars = v;
+    }
+}
+
+/* Elements of `from`, found in a list, as elements of `to` among the variables. */
+static void copy_array(bc_state *s, const bc_var *list, const char *from, const char *to) {
+    for (const bc_var *v = list; v; v = v->next)
+        if (is_element(v, from)) bc_variable(s, tool_format(s->t, "%s%s", to, v->name + strlen(from)))->value = v->value;
+}
+
+static hidden hide(bc_state *s, const bc_param *p, num value, const char *array) {
+    hidden h = {0};
+    if (p->kind == SCALAR) {
+        bc_var *v = bc_variable(s, p->name);
+        h.value = v->value;
+        v->value = value;
+        return h;
+    }
+    h.elements = take_array(s, p->name);
+    if (array) copy_array(s, strcmp(array, p->name) ? s->vars : h.elements, array, p->name);
+    return h;
+}
+
+static void unhide(bc_state *s, const bc_param *p, hidden h, const char *array) {
+    if (p->kind == SCALAR) { bc_variable(s, p->name)->value = h.value; return; }
+    bc_var *own = take_array(s, p->name);
+    put_array(s, h.elements);
+    if (p->kind == ARRAY_REF && array) copy_array(s, own, p->name, array);
+}
+
+static int arguments_fit(const bc_func *f, char **names, int n) {
+    if (n != f->params_n) return 0;
+    for (int i = 0; i < n; i++) if ((f->params[i].kind == SCALAR) != !names[i]) return 0;
+    return 1;
+}
+
 num bc_call(bc_state *s, const char *name, num *args, char **names, int n) {
     tool *t = s->t;
     num r = bc_zero(s);
-    (void)names;
     if (!strcmp(name, "sqrt") && n == 1) {
         if (num_sqrt(t, args[0], s->scale, &r) < 0) return bc_fail(s, "Square root of a negative number");
         return r;
@@ -121,27 +208,26 @@ num bc_call(bc_state *s, const char *name, num *args, char **names, int n) {
     while (f && strcmp(f->name, name)) f = f->next;
     if (!f) {
         if (n == 1 && !name[1] && strchr("scale", *name)) return series(s, *name, args[0]);
+        if (n == 2 && !strcmp(name, "j")) return bessel(s, args[0], args[1]);
         return bc_fail(s, tool_format(t, "Function %s not defined.", name));
     }
-    if (n != f->params_n) return bc_fail(s, "Parameter number mismatch");
+    if (!arguments_fit(f, names, n)) return bc_fail(s, "Parameter number mismatch");
     if (++s->depth > 500 || tool_too_deep(t)) { s->depth--; return bc_fail(s, "Function calls nest too deep"); }
-    num *saved = tool_alloc(t, (size_t)(f->params_n + f->autos_n + 1) * sizeof *saved);
-    for (int i = 0; i < f->params_n; i++) { bc_var *v = bc_variable(s, f->params[i]); saved[i] = v->value; v->value = args[i]; }
-    for (int i = 0; i < f->autos_n; i++) {
-        bc_var *v = bc_variable(s, f->autos[i]);
-        saved[f->params_n + i] = v->value;
-        v->value = bc_zero(s);
-    }
-    const char *p = s->p, *end = s->end;
+    hidden *saved = tool_alloc(t, (size_t)(f->params_n + f->autos_n + 1) * sizeof *saved);
+    for (int i = 0; i < f->params_n; i++) saved[i] = hide(s, &f->params[i], args[i], names[i]);
+    for (int i = 0; i < f->autos_n; i++) saved[f->params_n + i] = hide(s, &f->autos[i], bc_zero(s), NULL);
+    const char *p = s->p, *end = s->end, *caller = s->function;
     s->p = f->body;
     s->end = f->body + strlen(f->body);
+    s->function = f->name;
     s->result = bc_zero(s);
     for (bc_space_lines(s); s->p < s->end && !s->error && s->flow == GO && !s->quit; bc_space_lines(s)) bc_statement(s);
     s->flow = GO;
     s->p = p;
     s->end = end;
-    for (int i = f->autos_n - 1; i >= 0; i--) bc_variable(s, f->autos[i])->value = saved[f->params_n + i];
-    for (int i = f->params_n - 1; i >= 0; i--) bc_variable(s, f->params[i])->value = saved[i];
+    s->function = caller;
+    for (int i = f->autos_n - 1; i >= 0; i--) unhide(s, &f->autos[i], saved[f->params_n + i], NULL);
+    for (int i = f->params_n - 1; i >= 0; i--) unhide(s, &f->params[i], saved[i], names[i]);
     s->depth--;
     return s->result;
 }

@@ -30,11 +30,22 @@ static num get_place(bc_state *s, const char *name) {
 static void set_place(bc_state *s, const char *name, num v) {
     if (s->skip) return;
     long long n = num_to_int(v);
-    if (!strcmp(name, "scale")) { if (n < 0 || n > 10000) bc_fail(s, "scale out of range"); else s->scale = (size_t)n; }
+    if (!strcmp(name, "scale")) { s->scale = n < 0 ? 0 : n > 10000 ? 10000 : (size_t)n; }
     else if (!strcmp(name, "ibase")) s->ibase = n < 2 ? 2 : n > 16 ? 16 : (int)n;
     else if (!strcmp(name, "obase")) { if (n < 2) n = 2; s->obase = n > 9999 ? 9999 : (int)n; }
     else if (!strcmp(name, "last")) s->last = v;
     else bc_variable(s, name)->value = v;
+}
+
+/* name[] as an argument; NULL when something else stands here. */
+static char *array_name(bc_state *s) {
+    const char *start = s->p;
+    size_t n = bc_word_length(s);
+    char *name = tool_strndup(s->t, s->p, n);
+    s->p += n;
+    if (n && bc_accept(s, "[") && bc_accept(s, "]")) return name;
+    s->p = start;
+    return NULL;
 }
 
 static num primary(bc_state *s) {
@@ -72,11 +83,13 @@ static num primary(bc_state *s) {
         if (!bc_accept(s, ")")) {
             do {
                 if (count == 16) return bc_fail(s, "too many arguments");
-                args[count++] = bc_expression(s);
+                names[count] = array_name(s);
+                args[count] = names[count] ? bc_zero(s) : bc_expression(s);
+                count++;
             } while (bc_accept(s, ","));
             if (!bc_accept(s, ")")) return bc_fail(s, "syntax error");
         }
-        if (!strcmp(name, "read")) {
+        if (!strcmp(name, "read") && !s->skip) {
             const char *line;
             ssize_t got = io_line(s->t->in, &line, '\n');
             return got > 0 ? num_parse(s->t, line, (size_t)got - (line[got - 1] == '\n'), s->ibase) : bc_zero(s);
@@ -208,7 +221,7 @@ num bc_expression(bc_state *s) {
                 case '%': bad = num_mod(s->t, a, b, s->scale, &r) < 0; break;
                 default: bad = num_pow(s->t, a, b, s->scale, &r) < 0;
                 }
-                if (bad) return bc_fail(s, "Divide by zero");
+                if (bad && !s->skip) return bc_fail(s, "Divide by zero");
                 set_place(s, name, r);
                 return r;
             }

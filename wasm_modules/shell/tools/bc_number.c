@@ -241,23 +241,17 @@ size_t num_digits(num a) {
     return n - i ? n - i : 1;
 }
 
-static void put(buffer *b, int c, size_t *column) {
-    /* bc folds at 70 columns */
-    if (*column == 68) { buffer_puts(b, "\\\n"); *column = 0; }
-    buffer_putc(b, c);
-    ++*column;
-}
+static int digit_width(int base) { return base > 1000 ? 4 : base > 100 ? 3 : 2; }
 
 void num_write(buffer *b, num a, int base) {
-    size_t column = 0;
     if (num_is_zero(a)) { buffer_putc(b, '0'); return; }
-    if (a.negative) put(b, '-', &column);
+    if (a.negative) buffer_putc(b, '-');
     if (base == 10) {
         size_t i = 0;
         while (i < a.whole && !a.d[i]) i++;
-        for (; i < a.whole; i++) put(b, '0' + a.d[i], &column);
-        if (a.scale) put(b, '.', &column);
-        for (i = 0; i < a.scale; i++) put(b, '0' + a.d[a.whole + i], &column);
+        for (; i < a.whole; i++) buffer_putc(b, '0' + a.d[i]);
+        if (a.scale) buffer_putc(b, '.');
+        for (i = 0; i < a.scale; i++) buffer_putc(b, '0' + a.d[a.whole + i]);
         return;
     }
     tool *t = b->t;
@@ -271,18 +265,21 @@ void num_write(buffer *b, num a, int base) {
         whole = q;
     }
     for (int i = n; i-- > 0;) {
-        if (base <= 16) put(b, "0123456789ABCDEF"[digits[i]], &column);
-        else { int width = base > 1000 ? 4 : base > 100 ? 3 : 2; buffer_printf(b, " %0*d", width, digits[i]); }
+        if (base <= 16) buffer_putc(b, "0123456789ABCDEF"[digits[i]]);
+        else buffer_printf(b, " %0*d", digit_width(base), digits[i]);
     }
     if (!a.scale) return;
     num frac = num_sub(t, a, num_cut(t, a, 0)), unit = num_from(t, 1);
     frac.negative = 0;
-    put(b, '.', &column);
+    buffer_putc(b, '.');
+    int first = 1;
     while (num_digits(unit) <= a.scale) {
         frac = num_mul(t, frac, B, frac.scale);
         num d = num_cut(t, frac, 0);
         int v = (int)num_to_int(d);
-        if (base <= 16) put(b, "0123456789ABCDEF"[v], &column); else buffer_printf(b, " %02d", v);
+        if (base <= 16) buffer_putc(b, "0123456789ABCDEF"[v]);
+        else buffer_printf(b, "%s%0*d", first ? "" : " ", digit_width(base), v);
+        first = 0;
         frac = num_sub(t, frac, d);
         unit = num_mul(t, unit, B, 0);
     }

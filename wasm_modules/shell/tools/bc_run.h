@@ -4,11 +4,12 @@
 #include "bc.h"
 
 typedef struct bc_var { char *name; num value; struct bc_var *next; } bc_var;
+typedef struct { char *name; enum { SCALAR, ARRAY, ARRAY_REF } kind; } bc_param;
 typedef struct bc_func {
     char *name;
-    char **params;
+    bc_param *params;
     int params_n;
-    char **autos;
+    bc_param *autos;
     int autos_n;
     char *body;
     struct bc_func *next;
@@ -16,24 +17,32 @@ typedef struct bc_func {
 typedef struct {
     tool *t;
     const char *p, *end;                  /* the text still to be run */
+    const char *text, *text_end;          /* the whole program, for messages */
+    const char *function;                 /* the name of the one that runs, or is read; NULL */
     size_t scale;
-    int ibase, obase, error, skip, depth, status, quit, line_start;
+    int ibase, obase, error, skip, depth, quit;      /* skip: read without effect */
     bc_var *vars;
     bc_func *funcs;
     num last, result;                     /* the last value printed; what a function returns */
     enum { GO, BREAK, CONTINUE, RETURN } flow;
     long steps;
-    int at_top;                           /* the next statement begins a line of the program */
+    int loops;                            /* around what is checked */
+    size_t column, width;                 /* of the output; it is folded at width, 0: never */
 } bc_state;
 
 /* bc_call.c */
-num bc_call(bc_state *s, const char *name, num *args, char **names, int n);
+num bc_call(bc_state *s, const char *name, num *args, char **names, int n); /* names: of arrays among the arguments, else NULL */
+
+/* bc_check.c */
+int bc_check_line(bc_state *s);           /* 1: fine up to s->p, where the line ends; 0 after a message */
+void bc_check_block(bc_state *s);         /* after { up to and with } */
 
 /* bc_expression.c */
 char *bc_place_name(bc_state *s);
 num bc_expression(bc_state *s);
 
 /* bc_text.c */
+void bc_put(bc_state *s, const char *text, size_t n);                /* to standard output, folded */
 num bc_zero(bc_state *s);
 num bc_fail(bc_state *s, const char *message);
 void bc_space(bc_state *s);

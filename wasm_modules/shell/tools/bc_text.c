@@ -8,14 +8,29 @@
 
 num bc_zero(bc_state *s) { return num_from(s->t, 0); }
 
-num bc_fail(bc_state *s, const char *message) {
-    if (!s->error) {
-        s->error = 1;
-        io_flush(s->t->out);
-        if (!strncmp(message, "Runtime", 7) || !strcmp(message, "syntax error"))
-            io_printf(s->t->err, "(standard_in) %d: %s\n", 1, message);
-        else io_printf(s->t->err, "Runtime error (func=(main), adr=%d): %s\n", 3, message);
+void bc_put(bc_state *s, const char *text, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] == '\n') s->column = 0;
+        else if (s->width && ++s->column == s->width - 1) { io_puts(s->t->out, "\\\n"); s->column = 1; }
+        if (io_putc(s->t->out, text[i]) < 0) { s->quit = 1; return; }
     }
+}
+
+static int is_illegal(int c) { return c < 0 || c > 126 || strchr("@$?`~:'\\", c) != NULL; }
+
+num bc_fail(bc_state *s, const char *message) {
+    if (s->error) return bc_zero(s);
+    s->error = 1;
+    io_flush(s->t->out);
+    if (!s->skip) {
+        io_printf(s->t->err, "Runtime error (func=%s, adr=%d): %s\n", s->function ? s->function : "(main)", 3, message);
+        return bc_zero(s);
+    }
+    int line = 1, syntax = !strcmp(message, "syntax error");
+    for (const char *p = s->text; p < s->text_end && p <= s->p; p++) line += *p == '\n';
+    io_printf(s->t->err, "(standard_in) %d: ", line);
+    if (syntax && s->p < s->end && is_illegal(*s->p)) io_printf(s->t->err, "illegal character: %c\n", *s->p);
+    else io_printf(s->t->err, "%s\n", message);
     return bc_zero(s);
 }
 

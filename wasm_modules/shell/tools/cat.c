@@ -107,20 +107,17 @@ int tool_cat(tool *t, int argc, char **argv) {
     return status;
 }
 
-/* Records that end (begin, with before) where the pattern matches, last first. */
+/* Records that end (begin, with before) where the pattern matches, last first. As GNU's, it looks backwards from the end for the
+ * last place where the pattern matches, so that [0-9]* takes one digit at a time. */
 static int reverse_by_regex(tool *t, const buffer *b, regex *re, int before) {
-    size_t *cuts = NULL, n = 0, cap = 0;
+    size_t end = b->n, limit = b->n;                    /* matches may not reach into the separator found last */
     regex_span m;
-    for (size_t at = 0; at < b->n && regex_exec(re, b->p, b->n, at, &m, 1) > 0;) {
-        if (m.end == m.start) { at = (size_t)m.end + 1; continue; }
-        if (n == cap) cuts = tool_realloc(t, cuts, (cap = cap ? cap * 2 : 64) * sizeof *cuts);
-        cuts[n++] = (size_t)(before ? m.start : m.end);
-        at = (size_t)m.end;
-    }
-    size_t end = b->n;
-    while (n-- > 0) {
-        if (end > cuts[n] && io_write(t->out, b->p + cuts[n], end - cuts[n]) < 0) return -1;
-        end = cuts[n];
+    for (size_t at = b->n; at-- > 0;) {
+        if (regex_match_at(re, b->p, limit, at, &m, 1) <= 0 || m.end == m.start) continue;
+        limit = at;
+        size_t cut = (size_t)(before ? m.start : m.end);
+        if (end > cut && io_write(t->out, b->p + cut, end - cut) < 0) return -1;
+        end = cut;
     }
     return end ? io_write(t->out, b->p, end) : 0;
 }

@@ -38,6 +38,7 @@ int tool_cmp(tool *t, int argc, char **argv) {
         }
         default: return 2;
     }
+    if (verbose && silent) { tool_fail(t, 2, "options -l and -s are incompatible"); return tool_usage(t, 2); }
     if (o.index >= argc) { tool_fail(t, 2, "missing operand after '%s'", argv[argc - 1]); return tool_usage(t, 2); }
     const char *names[2] = {argv[o.index], o.index + 1 < argc ? argv[o.index + 1] : "-"};
     for (int i = 0; i < 2 && o.index + 2 + i < argc; i++) skip[i] += strtoull(argv[o.index + 2 + i], NULL, 0);
@@ -85,7 +86,7 @@ int tool_cmp(tool *t, int argc, char **argv) {
             if (verbose && bytes) io_printf(t->out, "%*llu %3o %-4s %3o %s\n", width, at, a, visible(a, one), b, visible(b, two));
             else if (verbose) io_printf(t->out, "%*llu %3o %3o\n", width, at, a, b);
             else {
-                io_printf(t->out, "%s %s differ: %s %llu, line %llu", names[0], names[1], bytes ? "byte" : "byte", at, line);
+                io_printf(t->out, "%s %s differ: byte %llu, line %llu", names[0], names[1], at, line);
                 if (bytes) io_printf(t->out, " is %3o %s %3o %s", a, visible(a, one), b, visible(b, two));
                 io_putc(t->out, '\n');
                 break;
@@ -105,10 +106,15 @@ typedef struct {
     int no_trunc, append, sync, upper, lower, swap, quiet, count_bytes, skip_bytes, seek_bytes, no_error;
 } dd_state;
 
+static int bad_operand(tool *t, const char *arg) {
+    tool_fail(t, 1, "unrecognized operand %s", tool_cite(t, arg));
+    return tool_usage(t, 1);
+}
+
 static int take_operand(tool *t, dd_state *s, char *arg) {
     char *eq = strchr(arg, '=');
     unsigned long long v = 0;
-    if (!eq) return tool_fail(t, 1, "unrecognized operand %s", tool_cite(t, arg));
+    if (!eq) return bad_operand(t, arg);
     size_t n = (size_t)(eq - arg);
     const char *value = eq + 1;
 #define IS(name) (n == strlen(name) && !strncmp(arg, name, n))
@@ -141,7 +147,7 @@ static int take_operand(tool *t, dd_state *s, char *arg) {
         else if (IS("count")) s->count = v;
         else if (IS("skip") || IS("iseek")) s->skip = v;
         else if (IS("seek") || IS("oseek")) s->seek = v;
-        else return tool_fail(t, 1, "unrecognized operand %s", tool_cite(t, arg));
+        else return bad_operand(t, arg);
         if ((IS("bs") || IS("ibs") || IS("obs")) && !v) return tool_fail(t, 1, "invalid number: %s", tool_cite(t, value));
     }
 #undef IS
@@ -150,10 +156,20 @@ static int take_operand(tool *t, dd_state *s, char *arg) {
 
 int tool_dd(tool *t, int argc, char **argv) {
     dd_state s = {.in_size = 512, .out_size = 512, .count = ~0ull};
-    for (int i = 1; i < argc; i++) if (strcmp(argv[i], "--") && take_operand(t, &s, argv[i])) return 1;
+    tool_opts o;
+    tool_opts_start(&o, argc, argv);
+    if (tool_opts_next(t, &o, "", NULL) != -1) return 1;
+    for (int i = o.index; i < argc; i++) if (take_operand(t, &s, argv[i])) return 1;
     if (s.in_size > 64u << 20) return tool_fail(t, 1, "memory exhausted by input buffer of size %llu bytes", s.in_size);
     io *from = s.in ? io_open(s.in, O_RDONLY, 0) : io_ref(t->in);
     if (!from) return tool_fail_errno(t, 1, "failed to open %s", tool_quote(t, s.in));
+    struct stat st;
+    if (s.in && path_stat(s.in, &st) == 0 && S_ISDIR(st.st_mode)) {
+        io_unref(from);
+        tool_fail(t, 1, "error reading %s: Is a directory", tool_quote(t, s.in));
+        io_puts(t->err, "0+0 records in\n0+0 records out\n");
+        return 1;
+    }
     io *to = s.out ? io_open(s.out,
                  O_WRONLY | O_CREAT
                      | (s.append                ? O_APPEND

@@ -80,8 +80,8 @@ int tool_look(tool *t, int argc, char **argv) {
     }
     if (o.index >= argc) { io_puts(t->err, "usage: look [-bdf] [-t char] string [file]\n"); return 2; }
     if (o.index + 1 >= argc) { alphanumeric = fold = 1; }
-    io *from = tool_open(t, o.index + 1 < argc ? argv[o.index + 1] : "/usr/share/dict/words", 2, &status);
-    if (!from) return 2;
+    io *from = input_open(t, o.index + 1 < argc ? argv[o.index + 1] : "/usr/share/dict/words", 1, &status);
+    if (!from) return 1;
     const char *line;
     ssize_t n;
     while ((n = io_line(from, &line, '\n')) > 0)

@@ -60,7 +60,7 @@ int tool_column(tool *t, int argc, char **argv) {
     const char *columns = t->getenv ? t->getenv(t, "COLUMNS") : NULL;
     if (columns && atoi(columns) > 0) s.width = (size_t)atoi(columns);
     tool_opts o;
-    int c;
+    int c, named = 0;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "ts:o:c:xR:N:Ln:eE:JH:O:l:dW:T:", longs)) != -1;)
         switch (c) {
         case 't': s.table = 1; break;
@@ -72,7 +72,7 @@ int tool_column(tool *t, int argc, char **argv) {
         case 'N': s.names = o.arg; break;
         case 'L': s.keep_empty = 1; break;
         case 'J': s.json = s.table = 1; break;
-        case 'n': s.table_name = o.arg; break;
+        case 'n': s.table_name = o.arg; named = 1; break;
         case 'H': s.hide = o.arg; break;
         case 'O': s.order = o.arg; break;
         case 'l': s.most = strtoul(o.arg, NULL, 10); break;
@@ -80,6 +80,8 @@ int tool_column(tool *t, int argc, char **argv) {
         case 'e': case 'E': case 'W': case 'T': break;
         default: return 1;
         }
+    if (!s.table && (s.right || s.names || s.hide || s.order || s.most || named || s.no_heading))
+        return tool_fail(t, 1, "option --table required for all --table-*");
     if (s.json && !s.names) { tool_fail(t, 1, "option --table-columns required for --json"); return 1; }
     int status = for_each_input(t, argc, argv, o.index, gather, &s);
     span_list lines = {0};

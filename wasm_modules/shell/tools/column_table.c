@@ -91,6 +91,7 @@ static int print_json(
 }
 
 int column_table(tool *t, column_state *s, span_list *lines) {
+    if (!lines->n && !s->json) return 0;
     span_list *rows = tool_alloc(t, (lines->n + 2) * sizeof *rows), names = {0};
     size_t count = 0, most = 0, widths[MOST_COLUMNS] = {0}, order[MOST_COLUMNS];
     if (s->names) {

@@ -1,5 +1,6 @@
 /* comm.c - comm: lines of two sorted files side by side; join: lines with equal fields. */
 #include "buffer.h"
+#include "inputs.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,7 @@ int tool_comm(tool *t, int argc, char **argv) {
     held f[2]
         = {{.line = {.t = t}, .previous = {.t = t}, .delim = delim}, {.line = {.t = t}, .previous = {.t = t}, .delim = delim}};
     for (int i = 0; i < 2; i++) {
-        f[i].from = tool_open(t, argv[o.index + i], 1, &status);
+        f[i].from = input_open(t, argv[o.index + i], 1, &status);
         if (!f[i].from) { if (i) io_unref(f[0].from); return 1; }
         advance_line(&f[i]);
     }
@@ -110,6 +111,9 @@ static void cut_fields(const join_state *s, held *h) {
         char *start = p;
         while (p < end && *p != ' ' && *p != '\t') p++;
         if (h->field_n < 256) h->fields[h->field_n++] = (span){start, (size_t)(p - start)};
+        int trailing = p < end;
+        while (p < end && (*p == ' ' || *p == '\t')) p++;
+        if (p == end && trailing && h->field_n < 256) h->fields[h->field_n++] = (span){p, 0};   /* blanks at the end */
     }
 }
 
@@ -257,9 +261,13 @@ int tool_join(tool *t, int argc, char **argv) {
             break;
         case 'e': s.empty = o.arg; break;
         case 'i': s.fold = 1; break;
-        case 'j': s.field[0] = s.field[1] = atoi(o.arg) - 1; break;
-        case '1': s.field[0] = atoi(o.arg) - 1; break;
-        case '2': s.field[1] = atoi(o.arg) - 1; break;
+        case 'j': case '1': case '2': {
+            int field = strspn(o.arg, "0123456789") == strlen(o.arg) ? atoi(o.arg) : 0;
+            if (!field) return tool_fail(t, 1, "invalid field number: %s", tool_cite(t, o.arg));
+            if (c != '2') s.field[0] = field - 1;
+            if (c != '1') s.field[1] = field - 1;
+            break;
+        }
         case 'o': if (take_format(&s, o.arg)) return 1; break;
         case 't':
             if (o.arg[0] && o.arg[1] && strcmp(o.arg, "\\0") && strcmp(o.arg, "\\t"))
@@ -278,12 +286,11 @@ int tool_join(tool *t, int argc, char **argv) {
         } else tool_fail(t, 1, "extra operand %s", tool_cite(t, argv[o.index + 2]));
         return tool_usage(t, 1);
     }
-    if (s.field[0] < 0 || s.field[1] < 0) return tool_fail(t, 1, "invalid field number: %s", tool_cite(t, "0"));
     held *f = tool_alloc(t, 2 * sizeof *f);
     for (int i = 0; i < 2; i++) {
         f[i].line.t = f[i].previous.t = t;
         f[i].delim = s.delim;
-        f[i].from = tool_open(t, argv[o.index + i], 1, &status);
+        f[i].from = input_open(t, argv[o.index + i], 1, &status);
         if (!f[i].from) { if (i) io_unref(f[0].from); return 1; }
     }
     s.names[0] = argv[o.index];

@@ -161,7 +161,10 @@ int for_each_pair(tool *t, char **operands, int n, const char *target_dir, int n
             size_t len = strlen(last);
             struct stat source;
             if (len && last[len - 1] == '/' && !(path_lstat(operands[0], &source) == 0 && S_ISDIR(source.st_mode)))
-                return tool_fail(t, 1, "cannot create regular file %s: Not a directory", tool_quote(t, last));
+                return strcmp(t->name, "mv")
+                           ? tool_fail(t, 1, "cannot create regular file %s: Not a directory", tool_quote(t, last))
+                           : tool_fail(t, 1, "cannot move %s to %s: Not a directory", tool_quote(t, operands[0]),
+                               tool_quote(t, last));
             return each(t, operands[0], last, context);
         }
         if (!is_dir) {

@@ -13,6 +13,7 @@ typedef struct {
     span_list lines;
     size_t at;                            /* the first line that is in no piece yet */
     int files, matched;                   /* matched: a pattern has matched at line at */
+    int open;                             /* the last line has no newline */
 } csplit_state;
 
 /* What one operand says: a line number, /pattern/offset or %pattern%offset. */
@@ -47,8 +48,10 @@ static int write_piece(csplit_state *s, size_t to) {
         if (!out) return tool_fail_errno(s->t, 1, "%s", name);
         for (size_t k = s->at; k < to; k++) {
             io_write(out, s->lines.at[k].p, s->lines.at[k].n);
+            size += s->lines.at[k].n;
+            if (s->open && k + 1 == s->lines.n) break;
             io_putc(out, '\n');
-            size += s->lines.at[k].n + 1;
+            size++;
         }
         io_unref(out);
         if (!s->quiet) io_printf(s->t->out, "%llu\n", size);
@@ -91,7 +94,7 @@ static int fail_at(csplit_state *s, const cut *c, long round, const char *what) 
 static int apply(csplit_state *s, const cut *c, long round, int forever) {
     if (c->kind == 'n') {
         size_t to = (size_t)c->line * (size_t)(round + 1) - 1;
-        if (to > s->lines.n) return forever ? 2 : fail_at(s, c, round, "line number out of range");
+        if (to >= s->lines.n) return fail_at(s, c, round, "line number out of range");
         if (write_piece(s, to)) return 1;
         if (s->suppress && s->at < s->lines.n) s->at++;
         s->matched = 0;
@@ -162,6 +165,7 @@ int tool_csplit(tool *t, int argc, char **argv) {
     buffer b = {.t = t};
     buffer_read_all(&b, from);
     io_unref(from);
+    s.open = b.n && b.p[b.n - 1] != '\n';
     span_split(t, &s.lines, b.p ? b.p : "", b.n, '\n');
     int status = cut_all(&s, argc - o.index - 1, argv + o.index + 1);
     if (status && !s.keep) for (int i = 0; i < s.files; i++) unlink(piece_name(&s, i));

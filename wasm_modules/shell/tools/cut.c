@@ -1,5 +1,6 @@
 /* cut.c - selected bytes, characters or fields of each line. GNU's -c counts bytes. */
 #include "buffer.h"
+#include "inputs.h"
 #include <stdlib.h>
 #include <string.h>
 #include <ctype.h>
@@ -15,7 +16,6 @@ static int order(const void *a, const void *b) {
 
 /* N, N-, N-M, -M separated by commas or blanks, made sorted and disjoint. */
 static int parse_ranges(tool *t, cut_state *s, const char *text) {
-    const char *what = s->mode == 'f' ? "field" : s->mode == 'c' ? "byte/character" : "byte";
     for (const char *p = text;; p++) {
         range r = {1, (size_t)-1};
         char *end = (char *)p;
@@ -41,7 +41,6 @@ static int parse_ranges(tool *t, cut_state *s, const char *text) {
             return tool_usage(t, 1);
         }
         if (r.to < r.from) { tool_fail(t, 1, "invalid decreasing range"); return tool_usage(t, 1); }
-        (void)what;
         s->set.at = tool_realloc(t, s->set.at, (s->set.n + 1) * sizeof(range));
         s->set.at[s->set.n++] = r;
         p = end;
@@ -98,8 +97,19 @@ static int cut_fields(const cut_state *s, const char *line, size_t n, buffer *b)
     }
 }
 
+/* -d with the line's own delimiter: the whole input is one record, its lines are the fields. */
+static int cut_whole(tool *t, io *from, const cut_state *s) {
+    buffer all = {.t = t}, b = {.t = t};
+    if (buffer_read_all(&all, from) < 0 || !all.n) return 0;
+    size_t n = all.n - (all.p[all.n - 1] == s->delim);
+    if (!cut_fields(s, all.p, n, &b)) return 0;
+    buffer_putc(&b, s->delim);
+    return io_write(t->out, b.p, b.n) < 0 ? -1 : 0;
+}
+
 static int cut_stream(tool *t, io *from, const cut_state *s) {
     buffer b = {.t = t};
+    if (s->mode == 'f' && s->tab == s->delim) return cut_whole(t, from, s);
     const char *line;
     ssize_t n;
     while ((n = io_line(from, &line, s->delim)) > 0) {
@@ -153,7 +163,7 @@ int tool_cut(tool *t, int argc, char **argv) {
     if (parse_ranges(t, &s, list)) return 1;
     if (o.index >= argc) return cut_stream(t, t->in, &s) < 0;
     for (int i = o.index; i < argc; i++) {
-        io *from = tool_open(t, argv[i], 1, &status);
+        io *from = input_open(t, argv[i], 1, &status);
         if (!from) continue;
         int failed = cut_stream(t, from, &s);
         io_unref(from);

@@ -349,11 +349,7 @@ int date_parse(tool *t, const char *text, moment now, moment *result) {
             for (end++; isdigit((unsigned char)*end); end++, unit /= 10) result->tv_nsec += unit * (*end - '0');
         }
         while (isspace((unsigned char)*end)) end++;
-        if (!*end) return 0;
-        date_fields(t, s, 0, &r.tm, &offset, &zone);
-        r.has_date = r.has_time = r.has_year = 1;
-        r.nsec = result->tv_nsec;
-        r.p = end;
+        return *end ? -1 : 0;
     }
     for (skip_space(&r); *r.p && !r.failed; skip_space(&r)) {
         if (isdigit((unsigned char)*r.p)) take_number(&r);

@@ -113,7 +113,7 @@ static int diff_files(diff_state *s, const char *a, const char *b, const char *t
     }
     if (!s->text && (is_binary(&left.text) || is_binary(&right.text))) {
         io_printf(s->t->out, s->brief ? "Files %s and %s differ\n" : "Binary files %s and %s differ\n", a, b);
-        return s->brief ? 1 : 2 - 1;
+        return 1;
     }
     int *ids[2];
     hunk_list hunks = {0};
@@ -208,13 +208,19 @@ static int exclude_from(diff_state *s, const char *path) {
     return 0;
 }
 
+static void set_style(diff_state *s, int style) {
+    if (!s->styles || s->mode != style) s->styles++;
+    s->mode = style;
+}
+
 int tool_diff(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"unified", 2, 'U'}, {"context", 2, 'C'}, {"brief", 0, 'q'},
         {"report-identical-files", 0, 's'}, {"side-by-side", 0, 'y'}, {"width", 1, 'W'}, {"recursive", 0, 'r'},
         {"new-file", 0, 'N'}, {"ignore-case", 0, 'i'}, {"ignore-all-space", 0, 'w'}, {"ignore-space-change", 0, 'b'},
         {"ignore-trailing-space", 0, 'Z'}, {"ignore-blank-lines", 0, 'B'}, {"ignore-matching-lines", 1, 'I'}, {"text", 0, 'a'},
         {"label", 1, 'L'}, {"exclude", 1, 'x'}, {"strip-trailing-cr", 0, 1}, {"suppress-common-lines", 0, 2},
-        {"left-column", 0, 3}, {"color", 2, 4}, {"normal", 0, 5}, {"minimal", 0, 'd'}, {"ed", 0, 'e'}, {"rcs", 0, 'n'},
+        {"left-column", 0, 3}, {"color", 2, 4}, {"normal", 0, 5}, {"minimal", 0, 'd'}, {"ed", 0, 'e'},
+        {"forward-ed", 0, 'f'}, {"rcs", 0, 'n'},
         {"show-c-function", 0, 'p'}, {"expand-tabs", 0, 't'}, {"initial-tab", 0, 'T'}, {"ifdef", 1, 'D'}, {"paginate", 0, 'l'},
         {"ignore-tab-expansion", 0, 'E'}, {"line-format", 1, 10}, {"old-line-format", 1, 11}, {"new-line-format", 1, 12},
         {"unchanged-line-format", 1, 13}, {"old-group-format", 1, 14}, {"new-group-format", 1, 15},
@@ -226,15 +232,15 @@ int tool_diff(tool *t, int argc, char **argv) {
     tool_opts o;
     int c;
     for (tool_opts_start(&o, argc, argv);
-         (c = tool_opts_next(t, &o, "uU:cC:qsyW:rNPiwbZBI:aL:x:X:S:denptTD:lE0123456789H", longs)) != -1;) {
+         (c = tool_opts_next(t, &o, "uU:cC:qsyW:rNPiwbZBI:aL:x:X:S:defnptTD:lE0123456789H", longs)) != -1;) {
         switch (c) {
-        case 'u': s.mode = 'u'; break;
-        case 'U': s.mode = 'u'; s.context = o.arg ? strtoul(o.arg, NULL, 10) : 3; break;
-        case 'c': s.mode = 'c'; break;
-        case 'C': s.mode = 'c'; s.context = o.arg ? strtoul(o.arg, NULL, 10) : 3; break;
+        case 'u': set_style(&s, 'u'); break;
+        case 'U': set_style(&s, 'u'); s.context = o.arg ? strtoul(o.arg, NULL, 10) : 3; break;
+        case 'c': set_style(&s, 'c'); break;
+        case 'C': set_style(&s, 'c'); s.context = o.arg ? strtoul(o.arg, NULL, 10) : 3; break;
         case 'q': s.brief = 1; break;
         case 's': s.report_same = 1; break;
-        case 'y': s.mode = 'y'; break;
+        case 'y': set_style(&s, 'y'); break;
         case 'W': s.width = strtoul(o.arg, NULL, 10); break;
         case 'r': s.recursive = 1; break;
         case 'N': s.new_file = 1; break;
@@ -256,9 +262,10 @@ int tool_diff(tool *t, int argc, char **argv) {
         case 2: s.suppress = 1; break;
         case 3: s.left_column = 1; break;
         case 4: s.color = o.arg && !strcmp(o.arg, "always"); break;
-        case 5: s.mode = 0; break;
-        case 'e': s.mode = 'e'; break;
-        case 'n': s.mode = 'n'; break;
+        case 5: set_style(&s, 'N'); break;
+        case 'e': set_style(&s, 'e'); break;
+        case 'f': set_style(&s, 'F'); break;
+        case 'n': set_style(&s, 'n'); break;
         case 't': s.expand_tabs = 1; break;
         case 'T': s.initial_tab = 1; break;
         case 'E': s.tab_expansion = 1; break;
@@ -270,9 +277,9 @@ int tool_diff(tool *t, int argc, char **argv) {
         default: break;
         }
     }
+    if (s.styles > 1) { tool_fail(t, 2, "conflicting output style options"); return tool_usage(t, 2); }
     if (argc - o.index < 2) {
-        if (o.index >= argc) tool_fail(t, 2, "missing operand after '%s'", argv[argc - 1]);
-        else tool_fail(t, 2, "missing operand after '%s'", argv[argc - 1]);
+        tool_fail(t, 2, "missing operand after '%s'", argv[argc - 1]);
         return tool_usage(t, 2);
     }
     if (argc - o.index > 2) { tool_fail(t, 2, "extra operand '%s'", argv[o.index + 2]); return tool_usage(t, 2); }

@@ -9,7 +9,8 @@ typedef struct { const char *name; buffer text; span_list lines; int no_newline,
 
 typedef struct {
     tool *t;
-    int mode;                      /* 0 normal, u c y e n, f: formats of the user's own */
+    int mode;                      /* 0 or N normal, u c y e n, F: forward ed, f: formats of the user's own */
+    int styles;                    /* how many different ones were asked for */
     size_t context, width;
     int brief, report_same, recursive, new_file, new_second, fold, all_space, space_change, trailing, blank_lines, text, strip_cr,
         suppress, left_column, color;

@@ -4,7 +4,8 @@
 #include <string.h>
 
 static const char *color_on(const diff_state *s, int kind) {
-    return !s->color ? "" : kind == '-' ? "\033[31m" : kind == '+' ? "\033[32m" : kind == '@' ? "\033[36m" : "\033[1m";
+    if (!s->color || kind == ' ') return "";
+    return kind == '-' ? "\033[31m" : kind == '+' ? "\033[32m" : kind == '@' ? "\033[36m" : "\033[1m";
 }
 static const char *color_off(const diff_state *s) { return s->color ? "\033[0m" : ""; }
 
@@ -46,7 +47,7 @@ static void print_normal(diff_state *s, diff_file *f[2], const hunk_list *hunks)
 static void put_header(diff_state *s, const char *mark, diff_file *f, int which) {
     if (which < s->label_n) { io_printf(s->t->out, "%s %s\n", mark, s->label[which]); return; }
     buffer b = {.t = s->t};
-    date_format(&b, s->mode == 'c' ? "%Y-%m-%d %H:%M:%S.%N %z" : "%Y-%m-%d %H:%M:%S.%N %z", f->when, 0);
+    date_format(&b, "%Y-%m-%d %H:%M:%S.%N %z", f->when, 0);
     io_printf(s->t->out, "%s%s %s\t%s%s\n", color_on(s, 'h'), mark, f->name, b.p, color_off(s));
     buffer_free(&b);
 }
@@ -133,6 +134,7 @@ static size_t put_cell(diff_state *s, diff_file *f, size_t i, size_t width) {
         int c, n = utf8_decode(l.p + k, l.n - k, &c);
         if (c == '\t') {
             size_t to = column + 8 - column % 8;
+            if (!s->expand_tabs && to < width) { io_putc(s->t->out, '\t'); column = to; }
             if (to > width) to = width;
             while (column < to) { io_putc(s->t->out, ' '); column++; }
         } else {
@@ -148,7 +150,7 @@ static size_t put_cell(diff_state *s, diff_file *f, size_t i, size_t width) {
 
 /* GNU pads the gutter with tabs where they fit. */
 static void pad_to(diff_state *s, size_t from, size_t to) {
-    while (from < to) {
+    while (from < to && !s->expand_tabs) {
         size_t stop = from + 8 - from % 8;
         if (stop > to) break;
         io_putc(s->t->out, '\t');
@@ -158,10 +160,9 @@ static void pad_to(diff_state *s, size_t from, size_t to) {
 }
 
 static void put_pair(diff_state *s, diff_file *f[2], long a, long b, char mark) {
-    size_t half = (s->width + 8) / 16 * 8 - 3 > 0 ? 0 : 0, width = s->width;
-    /* the layout of GNU diff: two halves around a gutter of three columns, aligned on tab stops */
-    size_t offset = (width + 8 + 3) / 2 / 8 * 8;
-    half = offset - 3 < width - offset ? offset - 3 : width - offset;
+    /* the layout of GNU diff: two halves around a gutter of three columns, aligned on tab stops unless they are expanded */
+    size_t width = s->width, tab = s->expand_tabs ? 1 : 8, offset = (width + tab + 3) / 2 / tab * tab;
+    size_t half = offset - 3 < width - offset ? offset - 3 : width - offset;
     size_t column = a >= 0 ? put_cell(s, f[0], (size_t)a, half) : 0;
     if (mark != ' ') {
         pad_to(s, column, (half + offset - 1) / 2);
@@ -199,6 +200,18 @@ static void print_ed(diff_state *s, diff_file *f[2], const hunk_list *hunks) {
     }
 }
 
+/* As ed, but from the top and with the letter first; no editor takes it. */
+static void print_forward_ed(diff_state *s, diff_file *f[2], const hunk_list *hunks) {
+    for (size_t i = 0; i < hunks->n; i++) {
+        hunk h = hunks->at[i];
+        io_printf(s->t->out, "%c%zu", !h.a_n ? 'a' : !h.b_n ? 'd' : 'c', h.a_n ? h.a + 1 : h.a);
+        if (h.a_n > 1) io_printf(s->t->out, " %zu", h.a + h.a_n);
+        io_putc(s->t->out, '\n');
+        for (size_t k = 0; k < h.b_n; k++) put_line(s, "", f[1], h.b + k, ' ');
+        if (h.b_n) io_puts(s->t->out, ".\n");
+    }
+}
+
 /* RCS: as ed, but from the top, with counts instead of ends. */
 static void print_rcs(diff_state *s, diff_file *f[2], const hunk_list *hunks) {
     for (size_t i = 0; i < hunks->n; i++) {
@@ -216,6 +229,7 @@ void diff_print(diff_state *s, diff_file *f[2], const hunk_list *hunks, const ch
     case 'c': print_context(s, f, hunks); break;
     case 'y': print_sides(s, f, hunks); break;
     case 'e': print_ed(s, f, hunks); break;
+    case 'F': print_forward_ed(s, f, hunks); break;
     case 'n': print_rcs(s, f, hunks); break;
     case 'f': diff_print_formatted(s, f, hunks); break;
     default: print_normal(s, f, hunks);

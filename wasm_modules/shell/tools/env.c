@@ -74,6 +74,7 @@ int tool_env(tool *t, int argc, char **argv) {
         for (; *list; list++) if (io_puts(t->out, *list) < 0 || io_putc(t->out, end) < 0) return 1;
         return 0;
     }
+    if (!end) { tool_fail(t, 125, "cannot specify --null (-0) with command"); return tool_usage(t, 125); }
     if (t->knows && !t->knows(t, argv[command]))
         return tool_fail(t, 127, "%s: No such file or directory", tool_cite(t, argv[command]));
     if (!t->run_env) return tool_fail(t, 126, "cannot run %s", argv[command]);

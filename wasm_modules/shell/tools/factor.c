@@ -75,7 +75,10 @@ static int factor_one(tool *t, const char *text) {
 
 int tool_factor(tool *t, int argc, char **argv) {
     int status = 0;
-    if (argc > 1) { for (int i = 1; i < argc; i++) status |= factor_one(t, argv[i]); return status; }
+    tool_opts o;
+    tool_opts_start(&o, argc, argv);
+    if (tool_opts_next(t, &o, "", NULL) != -1) return 1;
+    if (o.index < argc) { for (int i = o.index; i < argc; i++) status |= factor_one(t, argv[i]); return status; }
     const char *line;
     ssize_t n;
     while ((n = io_line(t->in, &line, '\n')) > 0) {

@@ -116,7 +116,19 @@ const char *type_text(const struct stat *st) {
                                    : "socket";
 }
 
+unsigned long long link_count(tool *t, const char *path, const struct stat *st) {
+    if (!S_ISDIR(st->st_mode) || st->st_nlink > 1) return (unsigned long long)st->st_nlink;
+    size_t n;
+    unsigned long long links = 2;
+    char **names = directory_names(t, path, &n);
+    struct stat child;
+    for (size_t i = 0; names && i < n; i++)
+        links += path_lstat(path_join(t, path, names[i]), &child) == 0 && S_ISDIR(child.st_mode);
+    return links;
+}
+
 unsigned long long file_blocks(const struct stat *st) {
+    if (S_ISLNK(st->st_mode)) return 0;                  /* a short target lies in the inode */
     if (st->st_blocks || !st->st_size) return (unsigned long long)st->st_blocks;
     return ((unsigned long long)st->st_size + 4095) / 4096 * 8;
 }

@@ -13,6 +13,8 @@ char **directory_names(tool *t, const char *path, size_t *n); /* sorted by bytes
 void mode_text(const struct stat *st, char to[11]);         /* drwxr-xr-x */
 const char *type_text(const struct stat *st);               /* "regular file", "directory", ... as stat(1) says */
 unsigned long long file_blocks(const struct stat *st);      /* of 512 bytes */
+/* Names a file has. WASI says 1 for directories: each has its name, its own . and a .. in every directory it holds. */
+unsigned long long link_count(tool *t, const char *path, const struct stat *st);
 char *human_size(tool *t, unsigned long long bytes, int si);  /* 1.5K, as ls -h rounds up */
 /* chmod's language: 755, u+x,go=r, a+X, =rw; 0, or -1 when malformed. bits is changed in place. */
 int mode_apply(const char *text, unsigned *bits, int is_dir, unsigned mask);

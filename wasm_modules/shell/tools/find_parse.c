@@ -320,7 +320,11 @@ static fnode *conjunction(find_state *f) {
 }
 
 static fnode *expression(find_state *f) {
-    if (!word(f)) { f->failed = tool_fail(f->t, 1, "invalid expression; empty parentheses are not allowed."); return NULL; }
+    if (!word(f)) {
+        f->failed = tool_fail(f->t, 1,
+            "invalid expression; expected to find a ')' but didn't see one. Perhaps you need an extra predicate after '('");
+        return NULL;
+    }
     fnode *left = conjunction(f);
     while (left && word(f) && strcmp(word(f), ")")) {
         fnode *n = find_make(f, !strcmp(word(f), ",") ? F_COMMA : F_OR);

@@ -93,7 +93,7 @@ static const char *put_directive(find_state *f, buffer *b, const char *p, const 
     case 'S': buffer_puts(b, "1"); break;
     case 'a': date_format(b, STAMP, e->st.st_atim, 0); break;
     case 'c': date_format(b, STAMP, e->st.st_ctim, 0); break;
-    case 'n': buffer_printf(b, "%llu", (unsigned long long)e->st.st_nlink); break;
+    case 'n': buffer_printf(b, "%llu", link_count(b->t, e->path, &e->st)); break;
     case 'l':
         if (S_ISLNK(e->st.st_mode)) {
             ssize_t n = readlink(e->path, target, sizeof target);
@@ -154,7 +154,7 @@ void find_list(find_state *f, io *to, const fentry *e) {
     buffer b = {.t = f->t};
     mode_text(&e->st, mode);
     buffer_printf(&b, "%9llu %6llu %s %3llu %-8s %-8s %8lld ", (unsigned long long)e->st.st_ino, (file_blocks(&e->st) + 1) / 2,
-        mode, (unsigned long long)e->st.st_nlink, user_name(f->t, file_owner(&e->st)), group_name(f->t, file_group(&e->st)),
+        mode, link_count(f->t, e->path, &e->st), user_name(f->t, file_owner(&e->st)), group_name(f->t, file_group(&e->st)),
         (long long)e->st.st_size);
     date_format(&b, (long long)f->now.tv_sec - (long long)e->st.st_mtim.tv_sec > HALF_YEAR_S ? "%b %e  %Y" : "%b %e %H:%M",
         e->st.st_mtim, 0);

@@ -149,7 +149,7 @@ int find_test(find_state *f, fnode *n, fentry *e) {
     }
     case F_USER:
         return n->number == (long long)(n->name[1] == 'u' ? file_owner(&e->st) : file_group(&e->st));
-    case F_LINKS: return compare(n, (long long)e->st.st_nlink);
+    case F_LINKS: return compare(n, (long long)link_count(f->t, e->path, &e->st));
     case F_INUM: return compare(n, (long long)e->st.st_ino);
     case F_LNAME: {
         ssize_t got = S_ISLNK(e->st.st_mode) ? readlink(e->path, target, sizeof target - 1) : -1;
@@ -157,10 +157,11 @@ int find_test(find_state *f, fnode *n, fentry *e) {
         target[got] = '\0';
         return glob_matches(n->text, target, n->fold, 0);
     }
-    case F_ACCESS:
-        return n->name[1] == 'e'   ? (modes_get(&e->st) & 0111) != 0
-               : n->name[1] == 'r' ? (modes_get(&e->st) & 0444) != 0
-                                   : (modes_get(&e->st) & 0222) != 0;
+    case F_ACCESS: {                                     /* asks about what a link leads to */
+        struct stat real;
+        if (path_stat(e->path, &real) < 0) return 0;
+        return (modes_get(&real) & (n->name[1] == 'e' ? 0111u : n->name[1] == 'r' ? 0444u : 0222u)) != 0;
+    }
     case F_TRUE: return 1;
     case F_FALSE: return 0;
     case F_PRUNE: f->pruned = 1; return 1;

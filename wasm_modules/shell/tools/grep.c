@@ -27,6 +27,10 @@ static int is_bare_class(const char *p, size_t n) {
     return n > 4 && p[0] == '[' && p[1] == ':' && p[n - 2] == ':' && p[n - 1] == ']' && !memchr(p + 1, '[', n - 1);
 }
 
+static int ends_in_bracket(const char *p, size_t n) {
+    return (n >= 1 && p[n - 1] == '[') || (n >= 2 && p[n - 2] == '[' && p[n - 1] == '^');
+}
+
 static int compile(grep_state *g) {
     int flags = g->syntax | (g->icase ? REGEX_ICASE : 0) | (g->word ? REGEX_WORD : 0) | (g->whole_line ? REGEX_LINE : 0);
     const char *error;
@@ -37,7 +41,8 @@ static int compile(grep_state *g) {
     if (!(g->syntax & (REGEX_PERL | REGEX_LITERAL)) && is_bare_class(g->pattern.p, g->pattern.n))
         return tool_fail(g->t, 2, "character class syntax is [[:space:]], not [:space:]");
     g->regex = pattern_compile(g->t, g->pattern.p, g->pattern.n, flags, &error);
-    if (!g->regex && !strncmp(error, "Unmatched [", 11)) error = "Invalid regular expression";
+    if (!g->regex && ends_in_bracket(g->pattern.p, g->pattern.n)) error = "Invalid regular expression";
+    if (g->regex && error && g->syntax == REGEX_EXTENDED) tool_fail(g->t, 0, "%s", error);
     return g->regex ? 0 : tool_fail(g->t, 2, "%s", error);
 }
 

@@ -212,7 +212,7 @@ static void search_tree(grep_state *g, const char *path, int depth, int implied)
 
 void grep_path(grep_state *g, const char *path, int depth, int implied) {
     struct stat st;
-    int standard = !strcmp(path, "-") && !depth;
+    int standard = !strcmp(path, "-") && !depth, directory = 0;
     if (!standard && (g->recursive == 1 && depth ? path_lstat : path_stat)(path, &st) == 0) {
         if (depth && S_ISLNK(st.st_mode)) return;
         if (S_ISDIR(st.st_mode)) {
@@ -222,12 +222,11 @@ void grep_path(grep_state *g, const char *path, int depth, int implied) {
             }
             if (g->skip_dirs) return;
             g->failed = 1;
+            directory = 1;
             if (!g->silent) tool_fail(g->t, 2, "%s: Is a directory", path);
-            return;
-        }
-        if (base_excluded(g, path, 0, 0)) return;
+        } else if (base_excluded(g, path, 0, 0)) return;
     }
-    io *from = standard ? io_ref(g->t->in) : io_open(path, O_RDONLY, 0);
+    io *from = standard ? io_ref(g->t->in) : directory ? io_null() : io_open(path, O_RDONLY, 0);
     if (!from) {
         g->failed = 1;
         if (!g->silent) tool_fail_errno(g->t, 2, "%s", path);

@@ -3,6 +3,9 @@
 #define HATCH_INPUTS_H
 #include "../tool.h"
 
+/* As tool_open, but a directory cannot be opened: WASI would read it as empty. */
+io *input_open(tool *t, const char *path, int status, int *failed);
+
 /* Calls each for every operand from first on. A file that cannot be opened is reported and makes the result 1; a nonzero result
  * of each ends the loop and is returned. */
 typedef int input_fn(tool *t, io *from, const char *name, void *context);

@@ -28,6 +28,9 @@ static int install_one(tool *t, const char *from, const char *to, void *context)
     install_state *s = context;
     struct stat st;
     if (path_stat(from, &st) == 0 && S_ISDIR(st.st_mode)) return tool_fail(t, 1, "omitting directory %s", tool_quote(t, from));
+    struct stat old;
+    if (path_stat(from, &st) == 0 && path_stat(to, &old) == 0 && st.st_ino == old.st_ino && st.st_dev == old.st_dev)
+        return tool_fail(t, 1, "%s and %s are the same file", tool_quote(t, from), tool_quote(t, to));
     if (copy_path(t, from, to, &s->copy, 0)) return 1;
     if (s->verbose) io_printf(t->out, "%s -> %s\n", tool_quote(t, from), tool_quote(t, to));
     return modes_set(to, s->bits) < 0 ? tool_fail_errno(t, 1, "cannot change permissions of %s", tool_quote(t, to)) : 0;
@@ -69,7 +72,7 @@ int tool_install(tool *t, int argc, char **argv) {
 
 int tool_link(tool *t, int argc, char **argv) {
     if (argc != 3) {
-        if (argc < 3) tool_fail(t, 1, argc < 2 ? "missing operand" : "missing operand after %s", tool_quote(t, argv[argc - 1]));
+        if (argc < 3) tool_fail(t, 1, argc < 2 ? "missing operand" : "missing operand after %s", tool_cite(t, argv[argc - 1]));
         else tool_fail(t, 1, "extra operand %s", tool_cite(t, argv[3]));
         return tool_usage(t, 1);
     }

@@ -34,7 +34,12 @@ static int link_pair(tool *t, const char *from, const char *to, void *context) {
     }
     if (path_lstat(to, &st) == 0) {
         if (s->k.backup) { if (make_backup(t, to, &s->k)) return 1; }
-        else if (s->k.force && !S_ISDIR(st.st_mode)) unlink(to);
+        else if (s->k.force && !S_ISDIR(st.st_mode)) {
+            struct stat source;
+            if (path_stat(from, &source) == 0 && source.st_ino == st.st_ino && source.st_dev == st.st_dev)
+                return tool_fail(t, 1, "%s and %s are the same file", tool_quote(t, from), tool_quote(t, to));
+            unlink(to);
+        }
     }
     const char *text = s->relative && s->symbolic ? relative_path(t, from, to) : from;
     if ((s->symbolic ? symlink(text, to) : link(from, to)) < 0) {

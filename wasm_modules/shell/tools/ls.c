@@ -38,14 +38,23 @@ static void sort_entries(const ls_state *s, ls_entry *v, ls_entry *scratch, size
     while (i < half) v[k++] = scratch[i++];
 }
 
+/* Whether names alone are not enough. */
+static int needs_stat(const ls_state *s) {
+    return s->format == 'l' || s->indicator || s->blocks || s->inode || s->recursive || s->sort == SORT_TIME
+           || s->sort == SORT_SIZE;
+}
+
 static int fill_entry(tool *t, ls_state *s, ls_entry *e, char *name, char *path, int follow) {
     char target[4096];
     *e = (ls_entry){.name = name, .path = path};
     int failed = follow ? path_stat(path, &e->st) : path_lstat(path, &e->st);
-    if (failed && follow) failed = path_lstat(path, &e->st);
     if (failed) {
-        s->status = tool_fail_errno(t, 2, "cannot access %s", tool_quote(t, path));
-        return -1;
+        int inside = name != path;                          /* an operand that is not there is worse than an entry */
+        if (!inside || needs_stat(s)) {
+            tool_fail_errno(t, 2, "cannot access %s", tool_quote(t, strncmp(path, "./", 2) ? path : path + 2));
+            if (s->status < (inside ? 1 : 2)) s->status = inside ? 1 : 2;
+        }
+        if (!inside || !follow || path_lstat(path, &e->st) < 0) return -1;
     }
     e->ok = 1;
     if (S_ISLNK(e->st.st_mode) && s->format == 'l') {
@@ -131,7 +140,10 @@ int tool_ls(tool *t, int argc, char **argv) {
         if (S_ISLNK(e.st.st_mode) && args[i][strlen(args[i]) - 1] == '/' && path_stat(args[i], &real) == 0) e.st = real;
         if (S_ISDIR(e.st.st_mode) && !s.dirs_as_files) dir[dirs++] = e; else file[files++] = e;
     }
+    s.beside = dir;
+    s.beside_n = dirs;
     if (files && print_entries(t, &s, file, files) < 0) return 2;
+    s.beside_n = 0;
     s.printed = files > 0;
     ls_entry *scratch = tool_alloc(t, (dirs + 1) * sizeof *scratch);
     if (s.sort != SORT_NONE) sort_entries(&s, dir, scratch, dirs);

@@ -15,6 +15,8 @@ typedef struct {
         shell_quote;
     const char *time_style, *ignore[16], *hide;
     int ignores, status, printed;
+    const ls_entry *beside;                /* operands that are listed later, but count for the widths of columns */
+    size_t beside_n;
 } ls_state;
 
 enum { NO_WIDTH = 1000000 };               /* -w0: all in one line */

@@ -3,6 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* As GNU's: without LS_COLORS, colours are for terminals that are known to have them. */
+static int has_colors(tool *t) {
+    static const char *const known[] = {"ansi", "color", "console", "cygwin", "direct", "dtterm", "gnome", "hurd", "konsole",
+        "linux", "mlterm", "putty", "rxvt", "screen", "terminator", "tmux", "vt100", "xterm"};
+    const char *table = t->getenv(t, "LS_COLORS"), *depth = t->getenv(t, "COLORTERM"), *term = t->getenv(t, "TERM");
+    if ((table && *table) || (depth && *depth)) return 1;
+    for (size_t i = 0; term && i < sizeof known / sizeof *known; i++) if (strstr(term, known[i])) return 1;
+    return 0;
+}
+
 int ls_options(tool *t, tool_opts *o, ls_state *s) {
     static const tool_long longs[] = {{"all", 0, 'a'}, {"almost-all", 0, 'A'}, {"author", 0, '1' + 128}, {"escape", 0, 'b'},
         {"block-size", 1, 140}, {"ignore-backups", 0, 'B'}, {"color", 2, 141}, {"directory", 0, 'd'}, {"classify", 2, 'F'},
@@ -18,10 +28,11 @@ int ls_options(tool *t, tool_opts *o, ls_state *s) {
     static const char *const times[] = {"atime|access|use", "ctime|status", "birth|creation", NULL};
     static const char *const styles[] = {"literal", "shell", "shell-always", "shell-escape", "shell-escape-always", "c",
         "c-maybe", "escape", "locale", "clocale", NULL};
+    static const char *const whens[] = {"always|yes|force", "never|no|none", "auto|tty|if-tty", NULL};
     int c;
     while ((c = tool_opts_next(t, o, "aAbBcCdDfFgGhHiI:klLmnNopqQrRsStT:uUvw:xXZ1", longs)) != -1) switch (c) {
-        case 'a': s->all = 1; break;
-        case 'A': s->almost = 1; break;
+        case 'a': s->all = 1; s->almost = 0; break;
+        case 'A': s->almost = 1; s->all = 0; break;
         case 'b': s->escape = 1; break;
         case 'B': if (s->ignores < 16) s->ignore[s->ignores++] = "*~"; break;
         case 'c': s->time = 'c'; if (s->sort == SORT_NAME) s->sort = -1; break;
@@ -55,7 +66,10 @@ int ls_options(tool *t, tool_opts *o, ls_state *s) {
         case '1': if (s->format != 'l') s->format = '1'; break;
         case '1' + 128: s->author = 1; break;
         case 'k': case 'N': case 'T': case 'Z': case 'D': case 140: case 154: break;
-        case 141: s->color = !o->arg || !strcmp(o->arg, "always") || !strcmp(o->arg, "yes"); break;
+        case 141:
+            if (o->arg && (c = tool_choice(t, "--color", o->arg, whens)) < 0) return 1;
+            s->color = (!o->arg || c == 0) && has_colors(t);
+            break;
         case 142: s->indicator = 't'; break;
         case 143:
             s->format = *o->arg == 'l' || *o->arg == 'v'   ? (*o->arg == 'l' ? 'l' : 'C')

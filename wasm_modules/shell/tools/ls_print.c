@@ -71,13 +71,14 @@ static size_t widest(size_t now, const char *text) { size_t n = strlen(text); re
 
 int ls_print_long(tool *t, const ls_state *s, ls_entry *v, size_t n) {
     size_t links = 0, owner = 0, group = 0, size = 0, inode = 0, blocks = 0;
-    for (size_t i = 0; i < n; i++) {
-        links = widest(links, tool_format(t, "%llu", (unsigned long long)v[i].st.st_nlink));
-        owner = widest(owner, s->numeric ? tool_format(t, "%u", file_owner(&v[i].st)) : user_name(t, file_owner(&v[i].st)));
-        group = widest(group, s->numeric ? tool_format(t, "%u", file_group(&v[i].st)) : group_name(t, file_group(&v[i].st)));
-        size = widest(size, size_text(t, s, &v[i].st));
-        inode = widest(inode, tool_format(t, "%llu", (unsigned long long)v[i].st.st_ino));
-        blocks = widest(blocks, ls_blocks_text(t, s, file_blocks(&v[i].st)));
+    for (size_t i = 0; i < n + s->beside_n; i++) {
+        const ls_entry *e = i < n ? &v[i] : &s->beside[i - n];
+        links = widest(links, tool_format(t, "%llu", link_count(t, e->path, &e->st)));
+        owner = widest(owner, s->numeric ? tool_format(t, "%u", file_owner(&e->st)) : user_name(t, file_owner(&e->st)));
+        group = widest(group, s->numeric ? tool_format(t, "%u", file_group(&e->st)) : group_name(t, file_group(&e->st)));
+        size = widest(size, size_text(t, s, &e->st));
+        inode = widest(inode, tool_format(t, "%llu", (unsigned long long)e->st.st_ino));
+        blocks = widest(blocks, ls_blocks_text(t, s, file_blocks(&e->st)));
     }
     buffer b = {.t = t};
     for (size_t i = 0; i < n; i++) {
@@ -87,7 +88,7 @@ int ls_print_long(tool *t, const ls_state *s, ls_entry *v, size_t n) {
         mode_text(&e->st, mode);
         if (s->inode) buffer_printf(&b, "%*llu ", (int)inode, (unsigned long long)e->st.st_ino);
         if (s->blocks) buffer_printf(&b, "%*s ", (int)blocks, ls_blocks_text(t, s, file_blocks(&e->st)));
-        buffer_printf(&b, "%s %*llu ", mode, (int)links, (unsigned long long)e->st.st_nlink);
+        buffer_printf(&b, "%s %*llu ", mode, (int)links, link_count(t, e->path, &e->st));
         if (!s->no_owner)
             buffer_printf(&b, s->numeric ? "%*s " : "%-*s ", (int)owner,
                 s->numeric ? tool_format(t, "%u", file_owner(&e->st)) : user_name(t, file_owner(&e->st)));

@@ -44,6 +44,10 @@ int tool_mkdir(tool *t, int argc, char **argv) {
     if (o.index >= argc) { tool_fail(t, 1, "missing operand"); return tool_usage(t, 1); }
     for (int i = o.index; i < argc; i++) {
         struct stat st;
+        if (!*argv[i]) {                                 /* WASI's C library would take it for the current directory */
+            status = tool_fail(t, 1, "cannot create directory %s: No such file or directory", tool_cite(t, ""));
+            continue;
+        }
         if (parents && make_parents(t, argv[i], verbose) < 0) { status = 1; continue; }
         if (mkdir(argv[i], 0777) < 0) {
             int err = errno;

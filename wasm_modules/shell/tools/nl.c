@@ -103,7 +103,9 @@ int tool_nl(tool *t, int argc, char **argv) {
         case 's': s.separator = o.arg; break;
         case 'w':
             s.width = atoi(o.arg);
-            if (s.width < 1) return tool_fail(t, 1, "invalid line number field width: %s", tool_cite(t, o.arg));
+            if (s.width < 1) 
+                return tool_fail(t, 1, "invalid line number field width: %s%s", tool_cite(t, o.arg),
+                    strcmp(o.arg, "0") ? "" : ": Numerical result out of range");
             break;
         case 'p': s.keep = 1; break;
         case 'd': s.mark[0] = o.arg[0]; s.mark[1] = o.arg[0] && o.arg[1] ? o.arg[1] : ':'; break;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 typedef struct {
-    int from, to, round, header, padding, grouping, delim, invalid, end;      /* end: of a line */
+    int from, to, round, header, padding, grouping, delim, invalid, end, open; /* end: of a line; open: the last has none */
     double from_unit, to_unit;
     const char *suffix, *format;
     struct { int first, last; } fields[32];
@@ -54,7 +54,10 @@ static void print_value(const numfmt_state *s, double v, int decimals, int preci
         put_unit(s, power, b);
         return;
     }
-    if (!power && x != trunc(x)) { buffer_printf(b, "%.0f", v < 0 ? ceil(x) : x < 1 ? 0 : rounded(s, x)); return; }
+    if (!power && x != trunc(x)) {
+        buffer_printf(b, "%.0f", fabs(x) < 10 ? rounded(s, x * 10) / 10 : rounded(s, x));
+        return;
+    }
     /* one decimal below ten, none above; rounding may carry over */
     double shown = fabs(x) < 10 && power ? rounded(s, x * 10) / 10 : rounded(s, x);
     if (fabs(shown) >= base && power < 8) { shown /= base; power++; }
@@ -146,7 +149,12 @@ static int convert_line(tool *t, const numfmt_state *s, const char *line) {
                 buffer_printf(&b, "%*s", (int)(lead + n), value);
             }
             if (status) {
-                if (!s->invalid) return status;
+                if (!s->invalid) {                        /* what came before in the line is out already */
+                    b.n = before;
+                    if (field > 1 && !s->delim) buffer_putc(&b, ' ');
+                    if (b.n) io_write(t->out, b.p, b.n);
+                    return status;
+                }
                 b.n = before;
                 buffer_add(&b, p, lead + n);
                 failed |= s->invalid == 'f';
@@ -157,8 +165,8 @@ static int convert_line(tool *t, const numfmt_state *s, const char *line) {
         if (s->delim && *p) buffer_putc(&b, *p++);
         if (!*p) break;
     }
-    buffer_putc(&b, s->end);
-    return io_write(t->out, b.p, b.n) < 0 ? 1 : failed ? FAILED_LATER : status;
+    if (!s->open) buffer_putc(&b, s->end);
+    return b.n && io_write(t->out, b.p, b.n) < 0 ? 1 : failed ? FAILED_LATER : status;
 }
 
 static int check_format(tool *t, const char *format) {
@@ -209,7 +217,7 @@ int tool_numfmt(tool *t, int argc, char **argv) {
     static const char *const invalids[] = {"abort", "fail", "warn", "ignore", NULL};
     numfmt_state s = {.from_unit = 1, .to_unit = 1, .fields = {{1, 1}}, .field_n = 1, .end = '\n'};
     tool_opts o;
-    int c, status = 0, failed = 0, debug = 0;
+    int c, status = 0, failed = 0, debug = 0, grouping = 0;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "d:z", longs)) != -1;) switch (c) {
         case 'f': if ((c = tool_choice(t, "--from", o.arg, from_scales)) < 0) return 1; s.from = "\0asiI"[c]; break;
         case 't': if ((c = tool_choice(t, "--to", o.arg, to_scales)) < 0) return 1; s.to = "\0siI"[c]; break;
@@ -231,9 +239,11 @@ int tool_numfmt(tool *t, int argc, char **argv) {
         case 'v': if ((c = tool_choice(t, "--invalid", o.arg, invalids)) < 0) return 1; s.invalid = "\0fwi"[c]; break;
         case 'z': s.end = '\0'; break;
         case 'D': debug = 1; break;
-        case 'g': break;
+        case 'g': grouping = 1; break;
         default: return 1;
     }
+    if (grouping && s.format) return tool_fail(t, 1, "--grouping cannot be combined with --format");
+    if (grouping && s.to) return tool_fail(t, 1, "grouping cannot be combined with --to");
     if (debug && !s.from && !s.to && !s.format && !s.padding) tool_fail(t, 0, "no conversion option specified");
     for (int i = o.index; i < argc && !status; i++) {
         status = convert_line(t, &s, argv[i]);
@@ -242,7 +252,8 @@ int tool_numfmt(tool *t, int argc, char **argv) {
     if (o.index < argc) return status ? status : failed;
     const char *line;
     for (ssize_t n; !status && (n = io_line(t->in, &line, (char)s.end)) > 0;) {
-        char *text = tool_strndup(t, line, (size_t)n - (line[n - 1] == (char)s.end));
+        s.open = line[n - 1] != (char)s.end;
+        char *text = tool_strndup(t, line, (size_t)n - !s.open);
         for (char *p = text; s.end != '\n' && *p; p++) if (*p == '\n') *p = ' ';
         if (s.header) { s.header--; io_printf(t->out, "%s\n", text); continue; }
         status = convert_line(t, &s, text);

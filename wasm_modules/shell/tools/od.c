@@ -161,6 +161,23 @@ static int dump(tool *t, od_state *s) {
     return io_write(t->out, b.p, b.n) < 0;
 }
 
+/* -S: texts of at least so many printable characters that a NUL ends. */
+static int dump_strings(tool *t, const od_state *s, size_t least) {
+    buffer b = {.t = t};
+    for (size_t at = 0, start = 0; at < s->data.n; at++) {
+        unsigned char c = (unsigned char)s->data.p[at];
+        if (isprint(c) && c < 127) continue;
+        if (!c && at - start >= least) {
+            put_address(&b, s->radix, s->skip + start);
+            if (s->radix != 'n') buffer_putc(&b, ' ');
+            buffer_add(&b, s->data.p + start, at - start);
+            buffer_putc(&b, '\n');
+        }
+        start = at + 1;
+    }
+    return io_write(t->out, b.p ? b.p : "", b.n) < 0;
+}
+
 void dump_limit(buffer *data, unsigned long long skip, unsigned long long most) {
     if (skip > data->n) skip = data->n;
     data->n -= (size_t)skip;
@@ -170,16 +187,17 @@ void dump_limit(buffer *data, unsigned long long skip, unsigned long long most) 
 
 int tool_od(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"address-radix", 1, 'A'}, {"skip-bytes", 1, 'j'}, {"read-bytes", 1, 'N'},
-        {"format", 1, 't'}, {"output-duplicates", 0, 'v'}, {"width", 2, 'w'}, {"endian", 1, 'E'}, {0, 0, 0}};
+        {"format", 1, 't'}, {"output-duplicates", 0, 'v'}, {"width", 2, 'w'}, {"endian", 1, 'E'}, {"strings", 2, 'S'}, {0, 0, 0}};
     static const struct {
         char letter;
         const char *type;
     } old[] = {{'h', "x2"}, {'a', "a"}, {'b', "o1"}, {'c', "c"}, {'d', "u2"}, {'f', "fF"}, {'i', "dI"}, {'l', "dL"}, {'o', "o2"},
         {'s', "d2"}, {'x', "x2"}};
     od_state s = {.radix = 'o', .most = ~0ull, .width = 16, .data = {.t = t}};
+    unsigned long long strings = 0;
     tool_opts o;
     int c;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "A:j:N:t:vw::abcdfhilosx", longs)) != -1;) switch (c) {
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "A:j:N:t:vw::S:abcdfhilosx", longs)) != -1;) switch (c) {
         case 'E': s.big = *o.arg == 'b'; break;
         case 'A':
             s.radix = *o.arg;
@@ -195,6 +213,10 @@ int tool_od(tool *t, int argc, char **argv) {
         case 'N':
             if (size_parse(o.arg, &s.most) < 0) return tool_fail(t, 1, "invalid -N argument %s", tool_cite(t, o.arg));
             break;
+        case 'S':
+            strings = 3;
+            if (o.arg && size_parse(o.arg, &strings) < 0) return tool_fail(t, 1, "invalid -S argument %s", tool_cite(t, o.arg));
+            break;
         case 't': if (dump_take_types(t, &s, o.arg)) return 1; break;
         case 'v': s.all = 1; break;
         case 'w':
@@ -209,6 +231,7 @@ int tool_od(tool *t, int argc, char **argv) {
     if (!s.n) dump_take_types(t, &s, "o2");
     int status = for_each_input(t, argc, argv, o.index, dump_gather, &s.data);
     if (status && !s.data.n) return status;
+    if (s.skip > s.data.n) return tool_fail(t, 1, "cannot skip past end of combined input");
     dump_limit(&s.data, s.skip, s.most);
-    return dump(t, &s) ? 1 : status;
+    return (strings ? dump_strings(t, &s, (size_t)strings) : dump(t, &s)) ? 1 : status;
 }

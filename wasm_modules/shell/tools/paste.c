@@ -2,6 +2,8 @@
 #include "buffer.h"
 #include "inputs.h"
 #include "../utf8.h"
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 /* The -d list with its escapes; \0 is an empty delimiter, marked by length 0. */
@@ -80,7 +82,7 @@ int tool_paste(tool *t, int argc, char **argv) {
     io **from = tool_alloc(t, (size_t)n * sizeof *from);
     int opened = 0;
     for (int i = 0; i < n; i++) {
-        from[opened] = o.index < argc ? tool_open(t, argv[o.index + i], 1, &status) : io_ref(t->in);
+        from[opened] = o.index < argc ? input_open(t, argv[o.index + i], 1, &status) : io_ref(t->in);
         if (from[opened]) opened++; else if (!serial) break;
     }
     if (!status || serial) {
@@ -117,5 +119,14 @@ int tool_rev(tool *t, int argc, char **argv) {
     tool_opts o;
     tool_opts_start(&o, argc, argv);
     if (tool_opts_next(t, &o, "", NULL) != -1) return 1;
-    return for_each_input(t, argc, argv, o.index, rev_stream, NULL);
+    if (o.index >= argc) return rev_stream(t, t->in, "-", NULL);
+    int status = 0;
+    for (int i = o.index; i < argc && !io_failed(t->out); i++) {
+        io *from = io_open(argv[i], O_RDONLY, 0);
+        if (!from) { status = tool_fail_errno(t, 1, "cannot open %s", argv[i]); continue; }
+        if (rev_stream(t, from, argv[i], NULL)) status = 1;
+        if (io_failed(from)) { errno = io_failed(from); status = tool_fail_errno(t, 1, "%s: 0", argv[i]); }
+        io_unref(from);
+    }
+    return status;
 }

@@ -27,20 +27,37 @@ static int fits(const target *f, const patch_hunk *h, size_t at, size_t fuzz_top
     return 1;
 }
 
-/* Where the hunk applies, nearest to where it should; -1. */
-static long locate(const target *f, const patch_hunk *h, long offset, int most_fuzz, int *fuzz) {
-    long want = (long)h->old_at - (h->old_n ? 1 : 0) + offset;
-    size_t old = 0;
+/* Where the hunk applies with this much fuzz, nearest to where it should; -1. A hunk with less context before its changes than
+ * after them was made at the beginning of a file, and one with less after them at the end: there alone it fits. */
+static long locate_with(const target *f, const patch_hunk *h, long want, long fuzz, long lead, long tail) {
+    long most = lead > tail ? lead : tail, top = fuzz + lead - most, bottom = fuzz + tail - most, old = 0, total = (long)f->lines.n;
     for (size_t i = 0; i < h->n; i++) old += h->lines[i].mark != '+';
-    for (*fuzz = 0; *fuzz <= most_fuzz; ++*fuzz)
-        for (long d = 0; d <= (long)f->lines.n + 1; d++) {
-            for (int sign = 0; sign < (d ? 2 : 1); sign++) {
-                long at = want + (sign ? -d : d);
-                if (at < 0 || (size_t)at > f->lines.n || (size_t)at + old > f->lines.n + (size_t)*fuzz * 2) continue;
-                if (fits(f, h, (size_t)at, (size_t)*fuzz, (size_t)*fuzz)) return at;
-            }
+    if (!old) return want <= total ? want : -1;
+    if (top < 0 && h->old_at <= 1) {
+        if (bottom < 0 && old != total) return -1;
+        return fits(f, h, 0, 0, bottom < 0 ? 0 : (size_t)bottom) ? 0 : -1;
+    }
+    if (top < 0) top = 0;
+    if (bottom < 0) return total >= old && fits(f, h, (size_t)(total - old), (size_t)top, 0) ? total - old : -1;
+    for (long d = 0; d <= total + 1; d++)
+        for (int sign = 0; sign < (d ? 2 : 1); sign++) {
+            long at = want + (sign ? -d : d);
+            if (at >= 0 && at <= total && at + old <= total + bottom && fits(f, h, (size_t)at, (size_t)top, (size_t)bottom))
+                return at;
         }
     return -1;
+}
+
+/* Tries with more and more fuzz. */
+static long locate(const target *f, const patch_hunk *h, long offset, int most_fuzz, int *fuzz) {
+    long want = (long)h->old_at - (h->old_n ? 1 : 0) + offset, lead = 0, tail = 0, at = -1;
+    while (lead < (long)h->n && h->lines[lead].mark == ' ') lead++;
+    while (tail < (long)h->n && h->lines[h->n - 1 - (size_t)tail].mark == ' ') tail++;
+    long most = lead > tail ? lead : tail;
+    if (most > most_fuzz) most = most_fuzz;
+    for (*fuzz = 0; at < 0 && *fuzz <= most; ++*fuzz) at = locate_with(f, h, want, *fuzz, lead, tail);
+    --*fuzz;
+    return at;
 }
 
 static void apply_hunk(tool *t, target *f, const patch_hunk *h, size_t at) {
@@ -74,10 +91,15 @@ static int write_lines(patch_state *s, const char *path, const target *f) {
 
 static void add_reject(buffer *rejects, const patch_hunk *h) {
     buffer_printf(rejects, "@@ -%zu,%zu +%zu,%zu @@\n", h->old_at, h->old_n, h->new_at, h->new_n);
-    for (size_t i = 0; i < h->n; i++) {
-        buffer_putc(rejects, h->lines[i].mark);
-        buffer_add(rejects, h->lines[i].text.p, h->lines[i].text.n);
-        buffer_putc(rejects, '\n');
+    for (size_t i = 0, end; i < h->n; i = end) {          /* of a run of changes, what goes comes first */
+        for (end = i + 1; h->lines[i].mark != ' ' && end < h->n && h->lines[end].mark != ' '; end++) {}
+        for (int pass = 0; pass < 2; pass++)
+            for (size_t k = i; k < end; k++) {
+                if ((h->lines[k].mark == '+') != pass) continue;
+                buffer_putc(rejects, h->lines[k].mark);
+                buffer_add(rejects, h->lines[k].text.p, h->lines[k].text.n);
+                buffer_putc(rejects, '\n');
+            }
     }
 }
 
@@ -113,9 +135,9 @@ static int is_reversed(const patch_state *s, const target *f, const patch_hunk *
 
 /* What to do about a patch that looks applied: 'R' apply it reversed, 'S' skip it, 0 go on. Without a terminal nobody is asked.
  */
-static int settle_reversed(const patch_state *s) {
+static int settle_reversed(const patch_state *s, const char *finding) {
     if (s->force) return 0;
-    io_printf(s->t->out, "%s patch detected!  ", s->reverse ? "Unreversed" : "Reversed (or previously applied)");
+    io_printf(s->t->out, "%s!  ", finding);
     if (s->forward) io_puts(s->t->out, "Skipping patch.\n");
     else if (s->batch) io_puts(s->t->out, s->reverse ? "Ignoring -R.\n" : "Assuming -R.\n");
     else
@@ -142,7 +164,7 @@ static void save_bytes(const char *path, const char *head, const buffer *b) {
     io_unref(to);
 }
 
-typedef struct { int count, failed, ignored, moved, reverse; buffer rejects; } patch_result;
+typedef struct { int count, failed, ignored, moved, reverse; buffer rejects; char *header; } patch_result;
 
 static void apply_all(patch_state *s, patch_text *p, int kind, target *f, patch_result *r) {
     patch_hunk h;
@@ -153,7 +175,8 @@ static void apply_all(patch_state *s, patch_text *p, int kind, target *f, patch_
         if (r->reverse) patch_reverse(&h);
         long at = r->ignored ? -1 : locate(f, &h, offset, s->fuzz, &fuzz);
         if (at < 0 && r->count == 1 && is_reversed(s, f, &h)) {
-            int what = settle_reversed(s);
+            int what = settle_reversed(
+                s, s->reverse ? "Unreversed patch detected" : "Reversed (or previously applied) patch detected");
             if (what == 'R') { r->reverse = !r->reverse; patch_reverse(&h); at = locate(f, &h, offset, s->fuzz, &fuzz); }
             r->ignored = what == 'S';
         }
@@ -185,18 +208,39 @@ static void report_failures(const patch_state *s, const patch_result *r, const c
             r->ignored ? "ignored" : "FAILED");
         if (s->dry) io_puts(s->t->out, "\n"); else io_printf(s->t->out, " -- saving rejects to file %s\n", name);
     }
-    if (!s->dry) save_bytes(name, tool_format(s->t, "--- %s\n+++ %s\n", path, path), &r->rejects);
+    if (!s->dry) save_bytes(name, r->header ? r->header : tool_format(s->t, "--- %s\n+++ %s\n", path, path), &r->rejects);
+}
+
+/* The names of a patched file as the head of its rejects. */
+static char *reject_header(const patch_state *s, const patch_text *p, int kind) {
+    if (kind == PATCH_NORMAL || p->at < 2) return NULL;
+    span old = p->lines.at[p->at - 2], new = p->lines.at[p->at - 1];
+    if (s->reverse) { span swap = old; old = new; new = swap; }
+    return tool_format(s->t, "--- %.*s\n+++ %.*s\n", (int)old.n - 4, old.p + 4, (int)new.n - 4, new.p + 4);
+}
+
+/* A patch that creates a file which is there already is skipped. */
+static int skip_created(patch_state *s, patch_text *p, const char *path, int kind, patch_result *r) {
+    patch_hunk h;
+    int what = settle_reversed(s, tool_format(s->t, "The next patch%s would create the file %s,\nwhich already exists",
+                                      s->reverse ? ", when reversed," : "", path));
+    if (what == 'R') r->reverse = !r->reverse;
+    if (what != 'S') return 0;
+    while (patch_next_hunk(s->t, p, kind, &h)) r->count++;
+    io_printf(s->t->out, "%d out of %d hunk%s ignored\n", r->count, r->count, r->count == 1 ? "" : "s");
+    return 1;
 }
 
 /* All hunks for one file. */
 static int patch_file(patch_state *s, patch_text *p, const char *path, int creates, int deletes, int kind) {
     target f = {0};
     buffer text = {.t = s->t};
-    patch_result r = {.reverse = s->reverse, .rejects = {.t = s->t}};
+    patch_result r = {.reverse = s->reverse, .rejects = {.t = s->t}, .header = reject_header(s, p, kind)};
     io *from = io_open(path, O_RDONLY, 0);
     if (from) { buffer_read_all(&text, from); io_unref(from); }
     f.no_newline = text.n && text.p[text.n - 1] != '\n';
     span_split(s->t, &f.lines, text.p ? text.p : "", text.n, '\n');
+    if (creates && text.n && skip_created(s, p, path, kind, &r)) return 1;
     if (!s->silent) {
         io_printf(s->t->out, "%s file %s", s->dry ? "checking" : "patching", s->output ? s->output : path);
         io_puts(s->t->out, s->output ? tool_format(s->t, " (read from %s)\n", path) : "\n");

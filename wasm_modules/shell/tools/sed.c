@@ -4,15 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int add_script_file(tool *t, buffer *script, const char *path) {
+/* From here on the script is what this -e, or -f file, says. */
+static void begin_part(sed_script *s, buffer *script, const char *file) {
+    if (s->part_count) buffer_putc(script, '\n');
+    s->parts = tool_realloc(s->t, s->parts, ((size_t)s->part_count + 1) * sizeof *s->parts);
+    s->parts[s->part_count++] = (sed_part){script->n, file};
+}
+
+static int add_script_file(sed_script *s, buffer *script, const char *path) {
+    tool *t = s->t;
     io *from = strcmp(path, "-") ? io_open(path, O_RDONLY, 0) : io_ref(t->in);
     if (!from) return tool_fail_errno(t, 4, "couldn't open file %s", path);
     buffer b = {.t = t};
     buffer_read_all(&b, from);
     io_unref(from);
     if (b.n && b.p[b.n - 1] == '\n') b.n--;
-    if (b.n >= 2 && b.p[0] == '#' && b.p[1] == '!') { /* an interpreter line is a comment */ }
-    if (script->n) buffer_putc(script, '\n');
+    begin_part(s, script, path);
     buffer_add(script, b.p, b.n);
     return 0;
 }
@@ -24,16 +31,12 @@ int tool_sed(tool *t, int argc, char **argv) {
         {"follow-symlinks", 0, 'F'}, {"binary", 0, 'b'}, {"version", 0, 'V'}, {0, 0, 0}};
     sed_script s = {.t = t, .wrap = 70, .out = {.to = t->out}};
     buffer script = {.t = t};
-    int have = 0, c;
+    int c;
     tool_opts o;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "bsnrzuEe:f:l:i::", longs)) != -1;) switch (c) {
         case 'n': s.quiet = 1; break;
-        case 'e':
-            if (have) buffer_putc(&script, '\n');
-            buffer_puts(&script, o.arg);
-            have = 1;
-            break;
-        case 'f': if (add_script_file(t, &script, o.arg)) return 4; have = 1; break;
+        case 'e': begin_part(&s, &script, NULL); buffer_puts(&script, o.arg); break;
+        case 'f': if (add_script_file(&s, &script, o.arg)) return 4; break;
         case 'r': case 'E': s.extended = 1; break;
         case 'i': s.in_place = s.separate = 1; s.suffix = o.arg && *o.arg ? o.arg : NULL; break;
         case 'l': s.wrap = atoi(o.arg); break;
@@ -46,7 +49,7 @@ int tool_sed(tool *t, int argc, char **argv) {
         case 'b': case 'd': case 'F': break;
         default: return 1;
     }
-    if (!have) {
+    if (!s.part_count) {
         if (o.index >= argc) {
             io_printf(t->err, "Usage: %s [OPTION]... {script-only-if-no-other-script} [input-file]...\n", t->name);
             return 1;
@@ -54,12 +57,14 @@ int tool_sed(tool *t, int argc, char **argv) {
         buffer_puts(&script, argv[o.index++]);
     }
     buffer_puts(&script, "");
+    s.text = script.p;
     int status = sed_parse(&s, script.p, script.n);
     if (!status) status = sed_finish(&s);
     if (status) {
         for (sed_output *f = s.outputs; f; f = f->next) io_unref(f->to);
         return status;
     }
+    if (s.in_place && o.index >= argc) return tool_fail(t, 4, "no input files");
     static char *standard[] = {"-"};
     return o.index < argc ? sed_run(&s, argv + o.index, argc - o.index) : sed_run(&s, standard, 1);
 }

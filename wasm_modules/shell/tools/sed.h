@@ -28,8 +28,13 @@ typedef struct sed_command {
     io *source;                          /* R */
 } sed_command;
 
+typedef struct { size_t at; const char *file; } sed_part;         /* what one -e or -f gave to the script; file NULL: -e */
+
 typedef struct {
     tool *t;
+    const char *text;                    /* the script, all parts of it */
+    sed_part *parts;
+    int part_count;
     sed_command *commands;
     int count, cap;
     int quiet, extended, separate, in_place, zero, posix, unbuffered, wrap, sandbox, debug;
@@ -37,6 +42,8 @@ typedef struct {
     sed_output *outputs, out;
 } sed_script;
 
+/* Says what is wrong, and in which part of the script: `at` bytes from its beginning. 1 */
+int sed_wrong(sed_script *s, size_t at, int has_column, const char *format, ...) __attribute__((format(printf, 4, 5)));
 int sed_parse(sed_script *s, const char *text, size_t n);       /* 0, or 1 after a message */
 int sed_finish(sed_script *s);                                    /* resolves labels and braces */
 int sed_run(sed_script *s, char **files, int n);                  /* the exit status */

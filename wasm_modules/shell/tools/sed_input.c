@@ -54,17 +54,18 @@ static int open_edit(machine *m) {
     }
 }
 
-/* Opens the next file that can be opened. 0 when there is none. */
-static int open_next(machine *m) {
+/* Opens the next file that can be opened. 0 when there is none. A directory ends the run, unless only the end is looked for. */
+static int open_next(machine *m, int looking) {
     while (m->next_file < m->file_n) {
         struct stat st;
         m->name = m->files[m->next_file++];
         int standard = !strcmp(m->name, "-") && !m->s->in_place;
         if (!standard && path_stat(m->name, &st) == 0 && S_ISDIR(st.st_mode)) {
-            m->status = m->s->in_place ? tool_fail(m->t, 4, "couldn't edit %s: not a regular file", m->name)
-                                       : tool_fail(m->t, 2, "couldn't read %s: Is a directory", m->name);
-            if (!m->s->in_place) m->status = 2;
-            continue;
+            if (m->s->in_place) m->status = tool_fail(m->t, 4, "couldn't edit %s: not a regular file", m->name);
+            if (m->s->in_place || looking) continue;
+            m->quit = 1;
+            m->exit_code = tool_fail(m->t, 4, "read error on %s: Is a directory", m->name);
+            return 0;
         }
         m->in = standard ? io_ref(m->t->in) : io_open(m->name, O_RDONLY, 0);
         if (!m->in) { m->status = tool_fail_errno(m->t, 2, "can't read %s", m->name); continue; }
@@ -87,24 +88,21 @@ static int fetch(machine *m) {
 }
 
 /* Fills ahead, going on to further files unless they are separate. */
-static int look_ahead(machine *m) {
+static int look_ahead(machine *m, int looking) {
     while (!m->have_ahead) {
         if (fetch(m)) return 1;
         if (m->in && m->s->separate) return 0;
         sed_close_input(m);
-        if (!open_next(m)) return 0;
+        if (!open_next(m, looking)) return 0;
     }
     return 1;
 }
 
-int sed_is_last(machine *m) {
-    if (look_ahead(m)) return 0;
-    return 1;
-}
+int sed_is_last(machine *m) { return !look_ahead(m, 1); }
 
 /* The next line into the pattern space (appended after a newline when append). 0 at the end of all input. */
 int sed_read_line(machine *m, int append) {
-    while (!look_ahead(m)) {
+    while (!look_ahead(m, 0)) {
         if (!m->s->separate) return 0;
         if (append) { /* N never crosses into the next file with -s or -i */
             int more = m->next_file < m->file_n;
@@ -112,9 +110,9 @@ int sed_read_line(machine *m, int append) {
             return 0;
         }
         sed_close_input(m);
-        if (!open_next(m)) return 0;
+        if (!open_next(m, 0)) return 0;
     }
-    if (append) buffer_putc(&m->space, m->delim == '\n' ? '\n' : '\n'); else m->space.n = 0;
+    if (append) buffer_putc(&m->space, m->delim); else m->space.n = 0;
     buffer_add(&m->space, m->ahead.p, m->ahead.n);
     m->newline = m->ahead_newline;
     m->have_ahead = 0;

@@ -27,7 +27,7 @@ static int take_address(sed_source *c, sed_addr *a) {
     if (*c->p == '$') { c->p++; a->kind = ADDR_LAST; return 0; }
     int delim = *c->p;
     if (delim == '\\') {
-        if (++c->p >= c->end) return sed_bad(c, "unexpected `,'");
+        if (++c->p >= c->end) return sed_bad(c, "unterminated address regex");
         delim = *c->p;
     } else if (delim != '/') return 0;
     c->p++;
@@ -47,12 +47,11 @@ static int take_second_address(sed_source *c, sed_command *k) {
     sed_skip_blanks(c);
     if (c->p < c->end && (*c->p == '+' || *c->p == '~')) {
         k->a2.kind = *c->p++ == '+' ? ADDR_PLUS : ADDR_MULTIPLE;
-        if (c->p >= c->end || !isdigit((unsigned char)*c->p)) return sed_bad(c, "expected number");
         k->a2.n = sed_take_number(c);
         return 0;
     }
     if (take_address(c, &k->a2)) return 1;
-    if (k->a2.kind == ADDR_NONE) return sed_bad(c, "unexpected `,'");
+    if (k->a2.kind == ADDR_NONE) { c->p += c->p < c->end; return sed_bad(c, "unexpected `,'"); }
     if (k->a2.kind == ADDR_ZERO) k->a2.kind = ADDR_LINE;
     return 0;
 }
@@ -113,7 +112,7 @@ static int take_arguments(sed_source *c, sed_command *k) {
         k->text = take_label(c, 1);
         if (!*k->text) return sed_bad(c, "\":\" lacks a label");
         return 0;
-    case 'b': case 't': case 'T': k->text = take_label(c, 1); return expect_end(c);
+    case 'b': case 't': case 'T': k->text = take_label(c, 1); return 0;
     case 'r': case 'R': case 'w': case 'W':
         if (c->s->sandbox) return sed_bad(c, "e/r/w commands disabled in sandbox mode");
         k->text = sed_take_file_name(c);
@@ -149,6 +148,10 @@ int sed_parse(sed_script *s, const char *text, size_t n) {
         }
         sed_command *k = &s->commands[s->count];
         memset(k, 0, sizeof *k);
+        if (c.end - c.p >= 2 && (*c.p == '+' || *c.p == '~')) {
+            c.p += 2;
+            return sed_bad(&c, "invalid usage of +N or ~N as first address");
+        }
         if (take_address(&c, &k->a1)) return 1;
         sed_skip_blanks(&c);
         if (c.p < c.end && *c.p == ',' && k->a1.kind != ADDR_NONE) {
@@ -170,7 +173,7 @@ int sed_parse(sed_script *s, const char *text, size_t n) {
             k->active = 1;
         }
         if (!strchr("{}=acdDeFgGhHilnNpPqQrRstTvwWxyz:b", k->name)) {
-            return tool_fail(s->t, 1, "-e expression #1, char %d: unknown command: `%c'", (int)(c.p - c.begin), k->name);
+            return sed_wrong(s, (size_t)k->at, 1, "unknown command: `%c'", k->name);
         }
         if (k->a2.kind != ADDR_NONE && strchr("=qQ", k->name) && k->name != '=')
             return sed_bad(&c, "command only uses one address");
@@ -186,7 +189,7 @@ int sed_finish(sed_script *s) {
         sed_command *k = &s->commands[i];
         if (k->name == '{') open[depth++] = i;
         else if (k->name == '}') {
-            if (!depth) return tool_fail(s->t, 1, "-e expression #1, char %d: unexpected `}'", k->at);
+            if (!depth) return sed_wrong(s, (size_t)k->at, 1, "unexpected `}'");
             s->commands[open[--depth]].target = i;
         } else if (strchr("btT", k->name)) {
             k->target = s->count;
@@ -200,5 +203,5 @@ int sed_finish(sed_script *s) {
             if (!found) return tool_fail(s->t, 4, "can't find label for jump to `%s'", k->text);
         }
     }
-    return depth ? tool_fail(s->t, 1, "-e expression #1, char 0: unmatched `{'") : 0;
+    return depth ? sed_wrong(s, (size_t)s->commands[open[depth - 1]].at, 0, "unmatched `{'") : 0;
 }

@@ -43,6 +43,7 @@ void sed_run_shell(machine *m, const char *command, buffer *output) {
     char *words[] = {"bash", "-c", (char *)command, NULL};
     size_t n;
     if (!m->t->run) return;
+    held_flush(&m->held);
     io_flush(sed_target(m)->to);
     sub.in = io_null();
     sub.out = io_pipe();
@@ -141,11 +142,12 @@ void sed_list_space(machine *m, int width) {
         else if (c >= 32 && c < 127) snprintf(piece, sizeof piece, "%c", c);
         else snprintf(piece, sizeof piece, "\\%03o", c);
         size_t n = strlen(piece);
-        if (width > 1 && column + n > (size_t)width - 1) { buffer_puts(&b, "\\\n"); column = 0; }
+        if (width > 0 && column + n > (size_t)width - 1) { buffer_putc(&b, '\\'); buffer_putc(&b, m->delim); column = 0; }
         buffer_puts(&b, piece);
         column += n;
     }
-    buffer_puts(&b, "$\n");
+    buffer_putc(&b, '$');
+    buffer_putc(&b, m->delim);
     sed_put_raw(m, sed_target(m), b.p, b.n);
     buffer_free(&b);
 }

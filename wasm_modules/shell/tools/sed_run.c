@@ -4,6 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A line of sed's own: what = i c F say. */
+static void put_line(machine *m, const char *text, size_t n) {
+    sed_put_raw(m, sed_target(m), text, n);
+    io_putc(sed_target(m)->to, m->delim);
+}
+
 static void append_later(machine *m, const char *text, size_t n, const char *path, io *from) {
     appended *a = tool_alloc(m->t, sizeof *a);
     *a = (appended){text, n, path, from, NULL};
@@ -70,7 +76,7 @@ static int selects(machine *m, sed_command *k) {
     switch (k->a2.kind) {
     case ADDR_LINE: k->end = k->a2.n; break;
     case ADDR_PLUS: k->end = m->line + k->a2.n; break;
-    case ADDR_MULTIPLE: k->end = k->a2.n ? (m->line + k->a2.n - 1) / k->a2.n * k->a2.n : m->line; break;
+    case ADDR_MULTIPLE: k->end = k->a2.n ? (m->line / k->a2.n + 1) * k->a2.n : m->line; break;
     case ADDR_LAST: if (sed_is_last(m)) return 1; k->active = 1; return 1;
     default: k->active = 1; return 1;
     }
@@ -96,12 +102,12 @@ static void run_simple(machine *m, sed_command *k) {
     buffer swap;
     switch (k->name) {
     case 'g': case 'G':
-        if (k->name == 'g') m->space.n = 0; else buffer_putc(&m->space, '\n');
+        if (k->name == 'g') m->space.n = 0; else buffer_putc(&m->space, m->delim);
         buffer_add(&m->space, m->hold.p, m->hold.n);
         m->newline = m->hold_newline;
         break;
     case 'h': case 'H':
-        if (k->name == 'h') m->hold.n = 0; else buffer_putc(&m->hold, '\n');
+        if (k->name == 'h') m->hold.n = 0; else buffer_putc(&m->hold, m->delim);
         buffer_add(&m->hold, m->space.p, m->space.n);
         m->hold_newline = m->newline;
         break;
@@ -118,30 +124,29 @@ static void run_simple(machine *m, sed_command *k) {
     case 'y': sed_transliterate(m, k); break;
     case 'p': sed_put(m, sed_target(m), m->space.p, m->space.n, m->newline); break;
     case 'P': {
-        char *nl = memchr(m->space.p, '\n', m->space.n);
+        char *nl = memchr(m->space.p, m->delim, m->space.n);
         sed_put(m, sed_target(m), m->space.p, nl ? (size_t)(nl - m->space.p) : m->space.n, 1);
         break;
     }
     case '=': {
-        char *n = tool_format(m->t, "%lu\n", m->line);
-        sed_put_raw(m, sed_target(m), n, strlen(n));
+        char *n = tool_format(m->t, "%lu", m->line);
+        put_line(m, n, strlen(n));
         tool_free(m->t, n);
         break;
     }
     case 'F': {
         const char *n = strcmp(m->name, "-") ? m->name : "-";
-        sed_put_raw(m, sed_target(m), n, strlen(n));
-        io_putc(sed_target(m)->to, '\n');
+        put_line(m, n, strlen(n));
         break;
     }
     case 'l': sed_list_space(m, k->number >= 0 ? k->number : m->s->wrap); break;
-    case 'i': sed_put_raw(m, sed_target(m), k->text, k->text_n); break;
+    case 'i': if (k->text_n) put_line(m, k->text, k->text_n - 1); break;
     case 'a': append_later(m, k->text, k->text_n, NULL, NULL); break;
     case 'r': append_later(m, NULL, 0, k->text, NULL); break;
     case 'R': queue_line_of(m, k); break;
     case 'w': sed_put(m, k->output, m->space.p, m->space.n, 1); io_flush(k->output->to); break;
     case 'W': {
-        char *nl = memchr(m->space.p, '\n', m->space.n);
+        char *nl = memchr(m->space.p, m->delim, m->space.n);
         sed_put(m, k->output, m->space.p, nl ? (size_t)(nl - m->space.p) : m->space.n, 1);
         break;
     }
@@ -170,11 +175,11 @@ static int run_command(machine *m, sed_command *k, int *pc) {
     case 't': if (m->replaced) { m->replaced = 0; *pc = k->target; } return NEXT_COMMAND;
     case 'T': if (!m->replaced) *pc = k->target; else m->replaced = 0; return NEXT_COMMAND;
     case 'c':
-        if (k->a2.kind == ADDR_NONE || !k->active || k->negate) sed_put_raw(m, sed_target(m), k->text, k->text_n);
+        if (k->text_n && (k->a2.kind == ADDR_NONE || !k->active || k->negate)) put_line(m, k->text, k->text_n - 1);
         return DELETE_CYCLE;
     case 'd': return DELETE_CYCLE;
     case 'D': {
-        char *nl = memchr(m->space.p, '\n', m->space.n);
+        char *nl = memchr(m->space.p, m->delim, m->space.n);
         if (!nl) return DELETE_CYCLE;
         size_t cut = (size_t)(nl - m->space.p) + 1;
         memmove(m->space.p, m->space.p + cut, m->space.n - cut);
@@ -237,6 +242,8 @@ int sed_run(sed_script *s, char **files, int n) {
     buffer_puts(&m.space, "");
     buffer_puts(&m.hold, "");
     buffer_puts(&m.ahead, "");
+    held_start(&m.held, s->t);
+    s->out.to = s->t->out;
     int restart = 0;
     while (!m.quit && (restart || sed_read_line(&m, 0))) {
         m.replaced = restart ? m.replaced : 0;
@@ -246,20 +253,14 @@ int sed_run(sed_script *s, char **files, int n) {
         if (end == RESTART) restart = 1;
         write_appended(&m);
         if (m.failed_write) break;
-        if (s->unbuffered) io_flush(s->t->out);
-    }
-    if (m.in && m.edit.to && m.quit) {
-        /* q with -i: the rest of the file is kept */
-        const char *text;
-        ssize_t got;
-        if (m.have_ahead) sed_put(&m, &m.edit, m.ahead.p, m.ahead.n, m.ahead_newline);
-        while ((got = io_line(m.in, &text, m.delim)) > 0) io_write(m.edit.to, text, (size_t)got);
+        if (s->unbuffered) held_flush(&m.held);
     }
     if (m.in && !m.edit.to && m.have_ahead && io_seek(m.in, 0, SEEK_CUR) >= 0)
         io_seek(m.in, -(off_t)(m.ahead.n + (size_t)m.ahead_newline), SEEK_CUR);
     sed_close_input(&m);
     for (int i = 0; i < s->count; i++) io_unref(s->commands[i].source);
     for (sed_output *o = s->outputs; o; o = o->next) io_unref(o->to);
-    if (m.failed_write) return 4;
+    held_end(&m.held);
+    if (m.failed_write || io_failed(s->t->out)) return 4;
     return m.quit && m.exit_code ? m.exit_code : m.status;
 }

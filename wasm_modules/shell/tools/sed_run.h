@@ -1,6 +1,7 @@
 /* sed_run.h - the running script: what sed_run.c, sed_input.c and sed_replace.c share. */
 #ifndef HATCH_SED_RUN_H
 #define HATCH_SED_RUN_H
+#include "held.h"
 #include "sed.h"
 
 /* What is to be written at the end of the cycle. */
@@ -25,6 +26,7 @@ typedef struct {
     char *temp;                          /* in-place: the new file, */
     sed_output edit;                     /* ... and the stream to it */
     int failed_write;
+    held_out held;                       /* standard output */
 } machine;
 
 /* sed_input.c */

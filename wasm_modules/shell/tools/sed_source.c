@@ -4,9 +4,28 @@
 #include <fcntl.h>
 #include <string.h>
 
-int sed_bad(sed_source *c, const char *message) {
-    return tool_fail(c->s->t, 1, "-e expression #1, char %d: %s", (int)(c->p - c->begin), message);
+int sed_wrong(sed_script *s, size_t at, int has_column, const char *format, ...) {
+    sed_part none = {0, NULL}, *in = &none;
+    int expressions = 0, line = 1;
+    for (int i = 0; i < s->part_count && s->parts[i].at < at; i++) {
+        in = &s->parts[i];
+        expressions += !in->file;
+    }
+    for (size_t i = in->at; i + 1 < at; i++) line += s->text[i] == '\n';
+    if (in->file) io_printf(s->t->err, "%s: file %s line %d: ", s->t->name, in->file, line);
+    else {
+        io_printf(s->t->err, "%s: -e expression #%d, char %d: ", s->t->name, expressions ? expressions : 1,
+            has_column ? (int)(at - in->at) : 0);
+    }
+    va_list args;
+    va_start(args, format);
+    io_vprintf(s->t->err, format, args);
+    va_end(args);
+    io_putc(s->t->err, '\n');
+    return 1;
 }
+
+int sed_bad(sed_source *c, const char *message) { return sed_wrong(c->s, (size_t)(c->p - c->begin), 1, "%s", message); }
 
 void sed_skip_blanks(sed_source *c) { while (c->p < c->end && isspace((unsigned char)*c->p) && *c->p != '\n') c->p++; }
 
@@ -87,7 +106,7 @@ int sed_take_delimited(sed_source *c, int delim, int pattern, buffer *b) {
     }
 }
 
-/* Replaces character escapes in a pattern; a special character so produced stands for itself. */
+/* Replaces character escapes in a pattern; a special character so produced is special. */
 static void expand_escapes(buffer *from, buffer *to) {
     const char *p = from->p, *end = from->p + from->n;
     buffer_puts(to, "");
@@ -95,7 +114,6 @@ static void expand_escapes(buffer *from, buffer *to) {
         if (*p != '\\' || p + 1 >= end) { buffer_putc(to, *p++); continue; }
         int used, ch = sed_char_escape(p + 1, end, &used);
         if (ch < 0) { buffer_add(to, p, 2); p += 2; continue; }
-        if (strchr("*.[]$/+?(){}|\\", ch) && ch && p[1] != 'c') buffer_putc(to, '\\');
         buffer_putc(to, ch);
         p += 1 + used;
     }

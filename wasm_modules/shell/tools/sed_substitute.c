@@ -68,7 +68,7 @@ int sed_take_substitute(sed_source *c, sed_command *k) {
             if (!(k->output = sed_open_output(c, k->text))) return 4;
             break;
         case '0': case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9':
-            if (k->which) return sed_bad(c, "multiple number options to `s' command");
+            if (k->which) { sed_take_number(c); return sed_bad(c, "multiple number options to `s' command"); }
             k->which = (int)sed_take_number(c);
             if (!k->which) return sed_bad(c, "number option to `s' command may not be zero");
             c->p--;

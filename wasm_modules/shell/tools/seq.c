@@ -15,7 +15,7 @@ static int take_number(tool *t, const char *text, number *n) {
         return tool_usage(t, 1);
     }
     if (n->value != n->value) {
-        tool_fail(t, 1, "invalid 'not-a-number' argument: %s", tool_cite(t, text));
+        tool_fail(t, 1, "invalid %s argument: %s", tool_cite(t, "not-a-number"), tool_cite(t, text));
         return tool_usage(t, 1);
     }
     const char *dot = strchr(text, '.'), *e = strpbrk(text, "eE");

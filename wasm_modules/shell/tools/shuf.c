@@ -1,5 +1,6 @@
 /* shuf.c - lines, words or numbers in random order. */
 #include "buffer.h"
+#include "inputs.h"
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,9 +36,11 @@ int tool_shuf(tool *t, int argc, char **argv) {
         case 'o': output = o.arg; break;
         case 'r': repeat = 1; break;
         case 'z': delim = '\0'; break;
-        case 'R': source = tool_open(t, o.arg, 1, &status); if (!source) return 1; break;
+        case 'R': source = input_open(t, o.arg, 1, &status); if (!source) return 1; break;
         default: return 1;
     }
+    int extra = range ? o.index : o.index + 1;
+    if (!echo && extra < argc) { tool_fail(t, 1, "extra operand %s", tool_cite(t, argv[extra])); return tool_usage(t, 1); }
     span_list items = {0};
     if (range) {
         char *end;
@@ -51,7 +54,7 @@ int tool_shuf(tool *t, int argc, char **argv) {
         }
     } else if (echo) for (int i = o.index; i < argc; i++) span_add(t, &items, argv[i], strlen(argv[i]));
     else {
-        io *from = o.index < argc ? tool_open(t, argv[o.index], 1, &status) : io_ref(t->in);
+        io *from = o.index < argc ? input_open(t, argv[o.index], 1, &status) : io_ref(t->in);
         if (!from) return 1;
         buffer b = {.t = t};
         buffer_read_all(&b, from);

@@ -70,9 +70,10 @@ static int add_key(tool *t, sort_order *o, const char *text) {
 
 static int set_tab(tool *t, sort_order *o, const char *arg) {
     if (!*arg) return tool_fail(t, 2, "empty tab");
-    if (!strcmp(arg, "\\0")) { o->tab = 0; return 0; }
-    if (arg[1]) return tool_fail(t, 2, "multi-character tab %s", tool_cite(t, arg));
-    o->tab = (unsigned char)*arg;
+    int is_nul = !strcmp(arg, "\\0"), tab = is_nul ? 0 : (unsigned char)*arg;
+    if (arg[1] && !is_nul) return tool_fail(t, 2, "multi-character tab %s", tool_cite(t, arg));
+    if (o->tab >= 0 && o->tab != tab) return tool_fail(t, 2, "incompatible tabs");
+    o->tab = tab;
     return 0;
 }
 
@@ -93,10 +94,14 @@ static int parse_options(tool *t, tool_opts *o, sort_order *order, sort_modes *m
     int c;
     while ((c = tool_opts_next(t, o, "bdfghiMnRrVcCk:mo:sS:t:T:uz", longs)) != -1) switch (c) {
         case 'c':
+            if (m->quiet) return tool_fail(t, 2, "options '-cC' are incompatible");
             m->check = 1;
             if (o->arg && (!strncmp(o->arg, "quiet", strlen(o->arg)) || !strncmp(o->arg, "silent", strlen(o->arg)))) m->quiet = 1;
             break;
-        case 'C': m->check = m->quiet = 1; break;
+        case 'C':
+            if (m->check && !m->quiet) return tool_fail(t, 2, "options '-cC' are incompatible");
+            m->check = m->quiet = 1;
+            break;
         case 'k': if (add_key(t, order, o->arg)) return 2; break;
         case 'm': m->merge = 1; break;
         case 'o': m->output = o->arg; break;
@@ -136,14 +141,20 @@ static void inherit(sort_order *o) {
 static int incompatible(tool *t, const sort_order *o) {
     const sort_key *k = o->keys ? o->keys : &o->global;
     for (; k; k = o->keys ? k->next : NULL) {
-        char set[8], *p = set;
+        char set[12], *p = set;
+        int other = k->version || k->random || k->dictionary || k->printable;
+        if (k->numeric + k->general + k->human + k->month + other < 2) continue;
         if (k->dictionary) *p++ = 'd';
+        if (k->fold) *p++ = 'f';
         if (k->general) *p++ = 'g';
         if (k->human) *p++ = 'h';
+        if (k->printable && !k->dictionary) *p++ = 'i';
         if (k->month) *p++ = 'M';
         if (k->numeric) *p++ = 'n';
+        if (k->random) *p++ = 'R';
+        if (k->version) *p++ = 'V';
         *p = '\0';
-        if (p - set > 1) return tool_fail(t, 2, "options '-%s' are incompatible", set);
+        return tool_fail(t, 2, "options '-%s' are incompatible", set);
     }
     return 0;
 }
@@ -155,8 +166,8 @@ int tool_sort(tool *t, int argc, char **argv) {
     tool_opts_start(&o, argc, argv);
     int bad = parse_options(t, &o, &order, &m);
     if (bad) return bad;
-    if (incompatible(t, &order)) return 2;
     inherit(&order);
+    if (incompatible(t, &order)) return 2;
     if (getentropy(&order.salt, sizeof order.salt) < 0) order.salt = 1;
     static char *standard[] = {"-"};
     char **files = o.index < argc ? argv + o.index : standard;
@@ -168,7 +179,8 @@ int tool_sort(tool *t, int argc, char **argv) {
     for (int i = 0; i < count; i++) {
         io *from;
         if (!strcmp(files[i], "-")) from = io_ref(t->in);
-        else if (!(from = io_open(files[i], O_RDONLY, 0))) return tool_fail_errno(t, 2, "cannot read: %s", files[i]);
+        else if (!(from = io_open(files[i], O_RDONLY, 0))) 
+            return tool_fail_errno(t, 2, m.check ? "open failed: %s" : "cannot read: %s", files[i]);
         if (buffer_read_all(&b, from) < 0) {
             errno = io_failed(from);
             tool_fail_errno(t, 2, "read failed: %s", files[i]);

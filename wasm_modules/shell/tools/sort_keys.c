@@ -47,8 +47,7 @@ int sort_key_parse(tool *t, const char *text, sort_key *k) {
     if (position(&p, &k->start_field, &c, &has_char) < 0)
         return tool_fail(t, 2, "invalid number at field start: invalid count at start of %s", tool_cite(t, text));
     if (!k->start_field)
-        return tool_fail(t, 2, "-: invalid field specification %s", tool_cite(t, text)),
-               tool_fail(t, 2, "field number is zero: invalid field specification %s", tool_cite(t, text));
+        return tool_fail(t, 2, "field number is zero: invalid field specification %s", tool_cite(t, text));
     if (has_char && !c) return tool_fail(t, 2, "character offset is zero: invalid field specification %s", tool_cite(t, text));
     k->start_field--;
     k->start_char = has_char ? c - 1 : 0;
@@ -305,11 +304,11 @@ int version_compare(const char *a, size_t an, const char *b, size_t bn) {
     if (!an || !bn) return an ? 1 : bn ? -1 : 0;
     int dot_a = *a == '.', dot_b = *b == '.';
     if (dot_a != dot_b) return dot_a ? -1 : 1;
-    size_t ap = stem(a, an), bp = stem(b, bn);
-    int whole = ap == an && bp == bn;
-    if (!whole || 1) {
-        int order = version_walk(a, ap, b, bp);
-        if (order || whole) return order;
+    if (dot_a) {                                        /* . and .. come before all other hidden names */
+        int plain_a = an == 1 ? 0 : an == 2 && a[1] == '.' ? 1 : 2, plain_b = bn == 1 ? 0 : bn == 2 && b[1] == '.' ? 1 : 2;
+        if (plain_a != plain_b) return plain_a - plain_b;
     }
-    return version_walk(a, an, b, bn);
+    size_t ap = stem(a, an), bp = stem(b, bn);
+    int order = version_walk(a, ap, b, bp);
+    return order || (ap == an && bp == bn) ? order : version_walk(a, an, b, bn);
 }

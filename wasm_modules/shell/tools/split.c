@@ -1,5 +1,6 @@
 /* split.c - cut a file into pieces of so many lines or bytes. */
 #include "buffer.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,22 +108,25 @@ int tool_split(tool *t, int argc, char **argv) {
     unsigned long long lines = 1000, bytes = 0, line_bytes = 0;
     const char *chunks = NULL;
     tool_opts o;
-    int c, status = 0;
+    int c, status = 0, ways = 0;
     if (argc > 1 && argv[1][0] == '-' && argv[1][1] >= '0' && argv[1][1] <= '9') argv[1] = tool_format(t, "-l%s", argv[1] + 1);
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "l:b:C:n:a:dxvet:u", longs)) != -1;) switch (c) {
         case 'l':
+            ways++;
             if (size_parse(o.arg, &lines) < 0 || !lines)
                 return tool_fail(t, 1, "invalid number of lines: %s%s", tool_cite(t, o.arg), is_zero(o.arg) ? OUT_OF_RANGE : "");
             break;
         case 'b':
+            ways++;
             if (size_parse(o.arg, &bytes) < 0 || !bytes)
                 return tool_fail(t, 1, "invalid number of bytes: %s%s", tool_cite(t, o.arg), is_zero(o.arg) ? OUT_OF_RANGE : "");
             break;
         case 'C':
+            ways++;
             if (size_parse(o.arg, &line_bytes) < 0 || !line_bytes)
                 return tool_fail(t, 1, "invalid number of bytes: %s%s", tool_cite(t, o.arg), is_zero(o.arg) ? OUT_OF_RANGE : "");
             break;
-        case 'n': chunks = o.arg; break;
+        case 'n': chunks = o.arg; ways++; break;
         case 'a':
             p.width = atoi(o.arg);
             p.elide = 0;
@@ -142,13 +146,15 @@ int tool_split(tool *t, int argc, char **argv) {
         case 'u': break;
         default: return 1;
     }
+    if (ways > 1) { tool_fail(t, 1, "cannot split in more than one way"); return tool_usage(t, 1); }
     const char *path = o.index < argc ? argv[o.index] : "-";
     if (o.index + 1 < argc) p.prefix = argv[o.index + 1];
     io *from = strcmp(path, "-") ? io_open(path, O_RDONLY, 0) : io_ref(t->in);
     if (!from) return tool_fail_errno(t, 1, "cannot open %s for reading", tool_quote(t, path));
     buffer b = {.t = t};
-    buffer_read_all(&b, from);
+    if (buffer_read_all(&b, from) < 0) { errno = io_failed(from); status = tool_fail_errno(t, 1, "%s", path); }
     io_unref(from);
+    if (status) return status;
     if (chunks) status = split_chunks(&p, &b, chunks);
     else for (size_t at = 0; at < b.n && !status;) {
         size_t end = at;

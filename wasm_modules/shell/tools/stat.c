@@ -37,7 +37,7 @@ static void put_directive(tool *t, buffer *b, int c, const char *path, const str
     case 'U': buffer_puts(b, user_name(t, file_owner(st))); break;
     case 'g': buffer_printf(b, "%u", file_group(st)); break;
     case 'G': buffer_puts(b, group_name(t, file_group(st))); break;
-    case 'h': buffer_printf(b, "%llu", (unsigned long long)st->st_nlink); break;
+    case 'h': buffer_printf(b, "%llu", link_count(t, path, st)); break;
     case 'i': buffer_printf(b, "%llu", (unsigned long long)st->st_ino); break;
     case 'd': case 'D': buffer_printf(b, "%llu", (unsigned long long)st->st_dev); break;
     case 'b': buffer_printf(b, "%llu", file_blocks(st)); break;
@@ -57,6 +57,12 @@ static void put_directive(tool *t, buffer *b, int c, const char *path, const str
     }
 }
 
+/* %.3Y: seconds with that many digits after the point. */
+static void put_fraction(buffer *b, int c, size_t digits, const struct stat *st) {
+    moment when = c == 'X' ? st->st_atim : c == 'Y' ? st->st_mtim : st->st_ctim;
+    if (digits) buffer_printf(b, ".%.*s", (int)digits, tool_format(b->t, "%09ld", (long)when.tv_nsec));
+}
+
 static void put_format(tool *t, buffer *b, const char *p, int escapes, const char *path, const struct stat *st) {
     for (; *p; p++) {
         if (*p == '\\' && escapes && p[1]) {
@@ -67,12 +73,16 @@ static void put_format(tool *t, buffer *b, const char *p, int escapes, const cha
             int left = 0, zero = 0, width = 0;
             for (p++; *p && strchr("-0#+ '", *p); p++) { left |= *p == '-'; zero |= *p == '0'; }
             for (; isdigit((unsigned char)*p); p++) if (width < 10000) width = width * 10 + *p - '0';
-            if (*p == '.') for (p++; isdigit((unsigned char)*p); p++) {}
+            size_t most = (size_t)-1;
+            if (*p == '.')
+                for (most = 0, p++; isdigit((unsigned char)*p); p++) if (most < 10000) most = most * 10 + (size_t)(*p - '0');
             if (*p == 'H' || *p == 'L') p++;
             if (*p == '%') { buffer_putc(b, '%'); continue; }
             if (!*p) break;
             buffer one = {.t = t};
             put_directive(t, &one, *p, path, st);
+            if (strchr("XYZ", *p) && most <= 9) put_fraction(&one, *p, most, st);
+            else if (one.n > most && strchr("nNAFUGxyzwm", *p)) one.n = most;
             if (!left) for (int i = (int)one.n; i < width; i++) buffer_putc(b, zero ? '0' : ' ');
             buffer_add(b, one.p, one.n);
             if (left) for (int i = (int)one.n; i < width; i++) buffer_putc(b, ' ');

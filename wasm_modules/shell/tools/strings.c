@@ -1,15 +1,15 @@
 /* strings.c - strings: the printable runs in a file. */
 #include "od.h"
-#include "inputs.h"
 #include <ctype.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef struct { size_t least; int names, radix; } strings_state;
 
-static int strings_stream(tool *t, io *from, const char *name, void *context) {
-    strings_state *s = context;
+static int strings_stream(tool *t, io *from, const char *name, const strings_state *s) {
     buffer b = {.t = t};
     buffer_read_all(&b, from);
     for (size_t i = 0, start = 0; i <= b.n; i++) {
@@ -44,5 +44,19 @@ int tool_strings(tool *t, int argc, char **argv) {
         case 'a': case 'e': break;
         default: return 1;
     }
-    return for_each_input(t, argc, argv, o.index, strings_stream, &s);
+    if (o.index >= argc) return strings_stream(t, t->in, "{standard input}", &s);
+    int status = 0;
+    for (int i = o.index; i < argc && !io_failed(t->out); i++) {
+        io *from = io_open(argv[i], O_RDONLY, 0);
+        if (!from) { status = tool_fail(t, 1, "'%s': No such file", argv[i]); continue; }
+        struct stat st;
+        if (path_stat(argv[i], &st) == 0 && S_ISDIR(st.st_mode)) {
+            io_unref(from);
+            status = tool_fail(t, 1, "Warning: '%s' is a directory", argv[i]);
+            continue;
+        }
+        if (strings_stream(t, from, argv[i], &s)) status = 1;
+        io_unref(from);
+    }
+    return status;
 }

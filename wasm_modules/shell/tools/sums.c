@@ -1,5 +1,6 @@
 /* sums.c - md5sum and its family, sum and cksum. */
 #include "buffer.h"
+#include "inputs.h"
 #include "hash.h"
 #include <ctype.h>
 #include <errno.h>
@@ -13,13 +14,13 @@ typedef struct {
     const char *label;
 } sum_state;
 
-static int digest_stream(io *from, int kind, char *hex) {
+static int digest_stream(io *from, int kind, size_t bytes, char *hex) {
     hash_state h;
     blake2_state b;
     unsigned char digest[64];
     char block[16384];
     ssize_t n;
-    if (kind == HASH_BLAKE2B) blake2_start(&b, 64); else hash_start(&h, kind);
+    if (kind == HASH_BLAKE2B) blake2_start(&b, bytes); else hash_start(&h, kind);
     while ((n = io_read(from, block, sizeof block)) > 0)
         if (kind == HASH_BLAKE2B) blake2_add(&b, block, (size_t)n);
         else hash_add(&h, block, (size_t)n);
@@ -42,7 +43,7 @@ static int digest_file(tool *t, const sum_state *s, const char *path, char *hex)
         if (s->check && s->ignore_missing && errno == ENOENT) return -2;
         return tool_fail_errno(t, -1, "%s", tool_name(t, path));
     }
-    int failed = digest_stream(from, s->kind, hex);
+    int failed = digest_stream(from, s->kind, s->digits / 2, hex);
     io_unref(from);
     return failed < 0 ? tool_fail(t, -1, "%s: read error", path) : 0;
 }
@@ -68,7 +69,7 @@ static int parse_line(const sum_state *s, char *line, char **hex, char **name) {
 
 static int check_file(tool *t, const sum_state *s, const char *path) {
     int failed = 0, bad = 0, unread = 0, malformed = 0, good = 0;
-    io *from = tool_open(t, path, 1, &failed);
+    io *from = input_open(t, path, 1, &failed);
     const char *view;
     ssize_t n;
     if (!from) return 1;
@@ -106,14 +107,34 @@ static const char *escape_name(tool *t, const char *name) {
     return b.p;
 }
 
+/* -l of b2sum: bits, in the label too unless they are all. */
+static int take_length(tool *t, sum_state *s, const char *text) {
+    unsigned long long bits;
+    if (s->kind != HASH_BLAKE2B) return tool_fail(t, 1, "--length is only supported with --algorithm=blake2b");
+    if (size_parse(text, &bits) < 0 || bits > 512) {
+        tool_fail(t, 1, "invalid length: %s", tool_cite(t, text));
+        if (size_parse(text, &bits) == 0) tool_fail(t, 1, "maximum digest length for %s is 512 bits", tool_cite(t, "BLAKE2b"));
+        return 1;
+    }
+    if (bits % 8) {
+        tool_fail(t, 1, "invalid length: %s", tool_cite(t, text));
+        return tool_fail(t, 1, "length is not a multiple of 8");
+    }
+    if (!bits || bits == 512) return 0;
+    s->digits = (size_t)bits / 4;
+    s->label = tool_format(t, "BLAKE2b-%llu", bits);
+    return 0;
+}
+
 static int sum_main(tool *t, int argc, char **argv, int kind, const char *label, size_t digits) {
     static const tool_long longs[]
         = {{"check", 0, 'c'}, {"binary", 0, 'b'}, {"text", 0, 't'}, {"quiet", 0, 'q'}, {"status", 0, 's'}, {"warn", 0, 'w'},
-            {"strict", 0, 'S'}, {"tag", 0, 'T'}, {"zero", 0, 'z'}, {"ignore-missing", 0, 'm'}, {0, 0, 0}};
+            {"strict", 0, 'S'}, {"tag", 0, 'T'}, {"zero", 0, 'z'}, {"ignore-missing", 0, 'm'}, {"length", 1, 'l'}, {0, 0, 0}};
     sum_state s = {.kind = kind, .label = label, .digits = digits};
     int c, status = 0, binary = 0;
     tool_opts o;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "cbtwz", longs)) != -1;) switch (c) {
+    const char *shorts = kind == HASH_BLAKE2B ? "cbtwzl:" : "cbtwz";
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, shorts, longs)) != -1;) switch (c) {
         case 'c': s.check = 1; break;
         case 'b': binary = 1; break;
         case 't': binary = 0; break;
@@ -124,6 +145,7 @@ static int sum_main(tool *t, int argc, char **argv, int kind, const char *label,
         case 'T': s.tag = 1; break;
         case 'z': s.zero = 1; break;
         case 'm': s.ignore_missing = 1; break;
+        case 'l': if (take_length(t, &s, o.arg)) return 1; break;
         default: return 1;
     }
     static char *standard[] = {"-"};
@@ -135,7 +157,7 @@ static int sum_main(tool *t, int argc, char **argv, int kind, const char *label,
         if (digest_file(t, &s, files[i], hex) < 0) { status = 1; continue; }
         /* a name with a newline or backslash is escaped, and a backslash in front says so */
         const char *name = s.zero ? files[i] : escape_name(t, files[i]), *mark = name == files[i] ? "" : "\\";
-        int failed = s.tag ? io_printf(t->out, "%s%s (%s) = %s", mark, label, name, hex)
+        int failed = s.tag ? io_printf(t->out, "%s%s (%s) = %s", mark, s.label, name, hex)
                            : io_printf(t->out, "%s%s %c%s", mark, hex, binary ? '*' : ' ', name);
         if (failed < 0 || io_putc(t->out, s.zero ? '\0' : '\n') < 0) return 1;
     }
@@ -182,7 +204,7 @@ int tool_sum(tool *t, int argc, char **argv) {
     char **files = o.index < argc ? argv + o.index : standard;
     int count = o.index < argc ? argc - o.index : 1;
     for (int i = 0; i < count; i++) {
-        io *from = files[i] ? tool_open(t, files[i], 1, &status) : io_ref(t->in);
+        io *from = files[i] ? input_open(t, files[i], 1, &status) : io_ref(t->in);
         if (!from) continue;
         uint32_t sum = 0;
         unsigned long long size = 0;
@@ -204,7 +226,8 @@ int tool_sum(tool *t, int argc, char **argv) {
 int tool_cksum(tool *t, int argc, char **argv) {
     int status = 0, c;
     static char *standard[] = {NULL};
-    static const tool_long longs[] = {{"algorithm", 1, 'a'}, {"untagged", 0, 'u'}, {"tag", 0, 't'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"algorithm", 1, 'a'}, {"untagged", 0, 'u'}, {"tag", 0, 't'}, {"length", 1, 'l'},
+        {0, 0, 0}};
     static const struct {
         const char *name, *label;
         int kind;
@@ -214,29 +237,34 @@ int tool_cksum(tool *t, int argc, char **argv) {
         {"blake2b", "BLAKE2b", HASH_BLAKE2B, 128}};
     const char *algorithm = "crc";
     int untagged = 0;
+    static const char *const names[]
+        = {"bsd", "sysv", "crc", "md5", "sha1", "sha224", "sha256", "sha384", "sha512", "blake2b", NULL};
+    const char *length = NULL;
     tool_opts o;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "a:", longs)) != -1;) {
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "a:l:", longs)) != -1;) {
         if (c == '?') return 1;
-        if (c == 'a') algorithm = o.arg; else untagged = c == 'u';
+        if (c == 'a') { if ((c = tool_choice(t, "--algorithm", o.arg, names)) < 0) return 1; algorithm = names[c]; }
+        else if (c == 'l') length = o.arg;
+        else untagged = c == 'u';
     }
     if (!strcmp(algorithm, "bsd") || !strcmp(algorithm, "sysv")) {
         argv[o.index - 1] = !strcmp(algorithm, "bsd") ? "-r" : "-s";
         return tool_sum(t, argc - o.index + 2, argv + o.index - 2);
     }
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) if (!strcmp(kinds[i].name, algorithm)) {
-        char **rest = tool_alloc(t, (size_t)(argc - o.index + 4) * sizeof *rest);
+        char **rest = tool_alloc(t, (size_t)(argc - o.index + 5) * sizeof *rest);
         int n = 0;
         rest[n++] = argv[0];
         if (!untagged) rest[n++] = "--tag";
+        if (length) rest[n++] = tool_format(t, "--length=%s", length);
         rest[n++] = "--";
         for (int k = o.index; k < argc; k++) rest[n++] = argv[k];
         return sum_main(t, n, rest, kinds[i].kind, kinds[i].label, kinds[i].digits);
     }
-    if (strcmp(algorithm, "crc")) return tool_fail(t, 1, "invalid argument %s for '--algorithm'", tool_cite(t, algorithm));
     char **files = o.index < argc ? argv + o.index : standard;
     int count = o.index < argc ? argc - o.index : 1;
     for (int i = 0; i < count; i++) {
-        io *from = files[i] ? tool_open(t, files[i], 1, &status) : io_ref(t->in);
+        io *from = files[i] ? input_open(t, files[i], 1, &status) : io_ref(t->in);
         if (!from) continue;
         uint32_t crc = 0;
         unsigned long long size = 0;

@@ -2,6 +2,7 @@
  * and yes, uuidgen, and what there is not (stty, mkfifo). The sandbox has one user, one processor and no terminal. */
 #include "users.h"
 #include "buffer.h"
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -83,8 +84,25 @@ int tool_tty(tool *t, int argc, char **argv) {
 }
 
 int tool_hostname(tool *t, int argc, char **argv) { (void)argc; (void)argv; return io_puts(t->out, "localhost\n") < 0; }
-int tool_nproc(tool *t, int argc, char **argv) { (void)argc; (void)argv; return io_puts(t->out, "1\n") < 0; }
-int tool_clear(tool *t, int argc, char **argv) { (void)argc; (void)argv; return io_puts(t->out, "\033[H\033[2J\033[3J") < 0; }
+
+int tool_nproc(tool *t, int argc, char **argv) {
+    static const tool_long longs[] = {{"all", 0, 'a'}, {"ignore", 1, 'i'}, {0, 0, 0}};
+    tool_opts o;
+    tool_opts_start(&o, argc, argv);
+    for (int c; (c = tool_opts_next(t, &o, "", longs)) != -1;) if (c == '?') return 1;
+    return io_puts(t->out, "1\n") < 0;
+}
+
+static int has_terminal_name(tool *t) {
+    const char *name = t->getenv ? t->getenv(t, "TERM") : NULL;
+    return name && *name;
+}
+
+int tool_clear(tool *t, int argc, char **argv) {
+    (void)argv;
+    if (argc < 2 && !has_terminal_name(t)) { io_puts(t->err, "TERM environment variable not set.\n"); return 1; }
+    return io_puts(t->out, "\033[H\033[2J\033[3J") < 0;
+}
 
 /* The capabilities scripts ask for, as xterm has them. */
 int tool_tput(tool *t, int argc, char **argv) {
@@ -95,14 +113,13 @@ int tool_tput(tool *t, int argc, char **argv) {
         {"lines", "24\n"}, {"colors", "8\n"}, {"civis", "\033[?25l"}, {"cnorm", "\033[?12l\033[?25h"}, {"home", "\033[H"},
         {"el", "\033[K"}, {"ed", "\033[J"}, {"cr", "\r"}, {"bel", "\a"}, {"sc", "\0337"}, {"rc", "\0338"}};
     int first = 1;
-    if (first < argc && !strcmp(argv[first], "-T")) first += 2;
+    if (first < argc && !strncmp(argv[first], "-T", 2)) first += argv[first][2] ? 1 : 2;
+    else if (!has_terminal_name(t)) { io_puts(t->err, "tput: No value for $TERM and no -T specified\n"); return 2; }
     if (first >= argc) { io_puts(t->err, "usage: tput [-V] [-S] [-T term] capname\n"); return 2; }
     if (first + 1 < argc && (!strcmp(argv[first], "setaf") || !strcmp(argv[first], "setab")))
         return io_printf(t->out, "\033[%c%sm", argv[first][4] == 'f' ? '3' : '4', argv[first + 1]) < 0;
     if (first + 2 < argc && !strcmp(argv[first], "cup"))
-        return io_printf(t->out, "\033[%d;%dH", (int)strlen("") + 1 + (int)(argv[first + 1][0] - '0'),
-                   1 + (int)(argv[first + 2][0] - '0'))
-               < 0;
+        return io_printf(t->out, "\033[%d;%dH", 1 + atoi(argv[first + 1]), 1 + atoi(argv[first + 2])) < 0;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (!strcmp(table[i].name, argv[first])) return io_puts(t->out, table[i].text) < 0;
     io_printf(t->err, "tput: unknown terminfo capability '%s'\n", argv[first]);

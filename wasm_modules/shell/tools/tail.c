@@ -45,11 +45,11 @@ static int tail_one(tool *t, io *from, tail_state *s) {
 
 int tool_tail(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"lines", 1, 'n'}, {"bytes", 1, 'c'}, {"quiet", 0, 'q'}, {"silent", 0, 'q'},
-        {"verbose", 0, 'v'}, {"zero-terminated", 0, 'z'}, {"follow", 2, 'f'}, {"retry", 0, 'f'}, {"pid", 1, 'f'},
-        {"sleep-interval", 1, 'f'}, {0, 0, 0}};
+        {"verbose", 0, 'v'}, {"zero-terminated", 0, 'z'}, {"follow", 2, 'f'}, {"retry", 0, 's'}, {"pid", 1, 's'},
+        {"sleep-interval", 1, 's'}, {0, 0, 0}};
     tail_state s = {.count = 10, .delim = '\n'};
     tool_opts o;
-    int c, status = 0;
+    int c, status = 0, follow = 0, opened = 0;
     if (argc > 1 && (argv[1][0] == '-' || argv[1][0] == '+') && argv[1][1] >= '0' && argv[1][1] <= '9')
         argv[1] = tool_format(t, "-n%s%s", argv[1][0] == '+' ? "+" : "", argv[1] + 1);
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "n:c:qvzfFs:", longs)) != -1;) switch (c) {
@@ -57,7 +57,8 @@ int tool_tail(tool *t, int argc, char **argv) {
         case 'q': s.quiet = 1; s.verbose = 0; break;
         case 'v': s.verbose = 1; s.quiet = 0; break;
         case 'z': s.delim = '\0'; break;
-        case 'f': case 'F': case 's': break;
+        case 'f': case 'F': follow = 1; break;
+        case 's': break;
         default: return 1;
     }
     static char *standard[] = {"-"};
@@ -70,6 +71,7 @@ int tool_tail(tool *t, int argc, char **argv) {
             status = tool_fail_errno(t, 1, "cannot open %s for reading", tool_quote(t, files[i]));
             continue;
         }
+        opened++;
         if (s.verbose || (count > 1 && !s.quiet))
             io_printf(t->out, "%s==> %s <==\n", shown++ ? "\n" : "", strcmp(files[i], "-") ? files[i] : "standard input");
         int failed = tail_one(t, from, &s);
@@ -80,5 +82,6 @@ int tool_tail(tool *t, int argc, char **argv) {
         io_unref(from);
         if (io_failed(t->out)) return 1;
     }
+    if (follow && !opened) tool_fail(t, 1, "no files remaining");
     return status;
 }

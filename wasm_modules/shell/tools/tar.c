@@ -25,7 +25,8 @@ enum {
     O_SHOW,
     O_NUMERIC,
     O_TEST_LABEL,
-    O_OVERWRITE
+    O_OVERWRITE,
+    O_COPY_LINKS
 };
 
 static int usage(tool *t, int status) {
@@ -102,6 +103,7 @@ int tool_tar(tool *t, int argc, char **argv) {
         {"concatenate", 0, 'A'}, {"catenate", 0, 'A'}, {"test-label", 0, O_TEST_LABEL}, {"file", 1, 'f'}, {"directory", 1, 'C'},
         {"gzip", 0, 'z'}, {"gunzip", 0, 'z'}, {"ungzip", 0, 'z'}, {"bzip2", 0, 'j'}, {"xz", 0, 'J'}, {"verbose", 0, 'v'},
         {"to-stdout", 0, 'O'}, {"keep-old-files", 0, 'k'}, {"skip-old-files", 0, O_SKIP_OLD}, {"overwrite", 0, O_OVERWRITE},
+        {"hard-dereference", 0, O_COPY_LINKS},
         {"keep-newer-files", 0, O_KEEP_NEWER}, {"strip-components", 1, O_STRIP}, {"exclude", 1, O_EXCLUDE},
         {"exclude-from", 1, 'X'}, {"exclude-vcs", 0, O_VCS}, {"files-from", 1, 'T'}, {"null", 0, O_NULL},
         {"absolute-names", 0, 'P'}, {"dereference", 0, 'h'}, {"no-recursion", 0, O_NO_RECURSION}, {"recursion", 0, O_NOTHING},
@@ -133,6 +135,7 @@ int tool_tar(tool *t, int argc, char **argv) {
         case O_SKIP_OLD: s.keep = 's'; break;
         case O_KEEP_NEWER: s.keep = 'n'; break;
         case O_OVERWRITE: s.keep = 0; break;
+        case O_COPY_LINKS: s.copy_links = 1; break;
         case 'm': s.touch = 1; break;
         case 'b': s.record_bytes = (size_t)(atoi(o.arg) > 0 ? atoi(o.arg) : RECORD_BLOCKS) * TAR_BLOCK; break;
         case O_STRIP: s.strip = atoi(o.arg); break;

@@ -13,6 +13,7 @@ typedef struct {
     tool *t;
     int mode, gzip, verbose, to_stdout, strip, absolute, deref, no_recursion, touch, remove, ignore_unreadable, numeric, totals;
     int keep;                         /* existing files: 'k' are an error, 's' stay, 'n' stay when newer; 0 are replaced */
+    int copy_links;                   /* --hard-dereference: each name of a file with its content */
     int show_changed;                 /* list names as they would be extracted */
     size_t record_bytes;              /* the archive is filled up to a multiple */
     const char *file, *dir, **exclude, *transform;
@@ -23,6 +24,8 @@ typedef struct {
     buffer data;                      /* the archive */
     char **names;
     int name_n;
+    struct tar_linked *linked;        /* files with several names that are in the archive already */
+    size_t linked_n;
 } tar_state;
 
 typedef struct {

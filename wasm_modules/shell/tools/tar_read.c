@@ -92,13 +92,13 @@ static int compare_member(tar_state *s, const tar_member *m) {
 }
 
 static int extract_member(
-    tar_state *s, const tar_header *h, const char *name, const char *link, const char *content, unsigned long long size) {
+    tar_state *s, const tar_header *h, const char *name, const char *aim, const char *content, unsigned long long size) {
     tool *t = s->t;
     while (*name == '/' && !s->absolute) name++;
     if (!(name = stripped(s, tar_renamed(s, name)))) return 0;
     char *framed = tool_format(t, "/%s/", name);
     if (strstr(framed, "/../")) return tool_fail(t, 2, "%s: Member name contains '..'", name);
-    if (s->verbose > 1) list_member(s, h, name, link, size);
+    if (s->verbose > 1) list_member(s, h, name, aim, size);
     else if (s->verbose) io_printf(s->to_stdout ? t->err : t->out, "%s\n", name);
     if (s->to_stdout) return h->type == '0' || !h->type ? io_write(t->out, content, size) < 0 : 0;
     char *path = s->dir ? path_join(t, s->dir, name) : tool_strdup(t, name);
@@ -120,11 +120,11 @@ static int extract_member(
         if (!S_ISDIR(st.st_mode)) unlink(path);
     }
     if (h->type == '2')
-        return symlink(link, path) < 0 ? tool_fail_errno(t, 2, "%s: Cannot create symlink to %s", name, tool_quote(t, link)) : 0;
+        return symlink(aim, path) < 0 ? tool_fail_errno(t, 2, "%s: Cannot create symlink to %s", name, tool_quote(t, aim)) : 0;
     if (h->type == '1') {
-        char *to = s->dir ? path_join(t, s->dir, link) : tool_strdup(t, link);
-        return linkat(AT_FDCWD, to, AT_FDCWD, path, 0) < 0
-                   ? tool_fail_errno(t, 2, "%s: Cannot hard link to %s", name, tool_quote(t, link))
+        char *to = s->dir ? path_join(t, s->dir, aim) : tool_strdup(t, aim);
+        return link(to, path) < 0
+                   ? tool_fail_errno(t, 2, "%s: Cannot hard link to %s", name, tool_quote(t, aim))
                    : 0;
     }
     io *to = io_open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);

@@ -37,10 +37,21 @@ static void put_owner(tar_state *s, char number[8], char name[32], const char *g
     if (!s->numeric) strncpy(name, known, 31);
 }
 
+typedef struct tar_linked { dev_t device; ino_t inode; const char *name; } tar_linked;
+
+/* The name under which the same file went in before; NULL, and remembered, when it is the first. */
+static const char *linked_name(tar_state *s, const struct stat *st, const char *name) {
+    for (size_t i = 0; i < s->linked_n; i++)
+        if (s->linked[i].inode == st->st_ino && s->linked[i].device == st->st_dev) return s->linked[i].name;
+    s->linked = tool_realloc(s->t, s->linked, (s->linked_n + 1) * sizeof *s->linked);
+    s->linked[s->linked_n++] = (tar_linked){st->st_dev, st->st_ino, name};
+    return NULL;
+}
+
 static int add_path(tar_state *s, const char *path, int depth) {
     struct stat st;
     tool *t = s->t;
-    char target[4096] = "";
+    char link[4096] = "";
     if ((s->deref ? path_stat : path_lstat)(path, &st) < 0) {
         if (s->ignore_unreadable) return tool_fail_errno(t, 0, "%s: Warning: Cannot stat", path);
         return tool_fail_errno(t, 2, "%s: Cannot stat", path);
@@ -55,7 +66,9 @@ static int add_path(tar_state *s, const char *path, int depth) {
     if (is_dir && *name && name[strlen(name) - 1] != '/') name = tool_format(t, "%s/", name);
     if (!*name) name = "./";
     name = tar_renamed(s, name);
-    if (is_link) { ssize_t n = readlink(path, target, sizeof target - 1); if (n >= 0) target[n] = '\0'; }
+    const char *target = link, *twin = NULL;
+    if (is_link) { ssize_t n = readlink(path, link, sizeof link - 1); if (n >= 0) link[n] = '\0'; }
+    else if (!is_dir && st.st_nlink > 1 && !s->copy_links && (twin = linked_name(s, &st, name))) target = twin;
     if (s->verbose) io_printf(s->file && strcmp(s->file, "-") ? t->out : t->err, "%s\n", name);
     tar_header h;
     memset(&h, 0, sizeof h);
@@ -69,7 +82,7 @@ static int add_path(tar_state *s, const char *path, int depth) {
     tar_put_octal(h.mtime, 12, (unsigned long long)(s->has_mtime ? s->mtime.tv_sec : st.st_mtim.tv_sec));
     put_owner(s, h.uid, h.user, s->owner, file_owner(&st), user_name(t, file_owner(&st)));
     put_owner(s, h.gid, h.group, s->group, file_group(&st), group_name(t, file_group(&st)));
-    h.type = is_dir ? '5' : is_link ? '2' : '0';
+    h.type = is_dir ? '5' : is_link ? '2' : twin ? '1' : '0';
     buffer content = {.t = t};
     if (h.type == '0') {
         io *from = io_open(path, O_RDONLY, 0);

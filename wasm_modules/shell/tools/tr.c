@@ -146,6 +146,12 @@ static int translate_map(tool *t, byte_list *a, byte_list *b, int truncate, unsi
     return 0;
 }
 
+/* Whether all that set2 gives is one character. */
+static int is_single(const byte_list *b) {
+    for (size_t i = 1; i < b->n; i++) if (b->at[i] != b->at[0]) return 0;
+    return !b->fill || !b->n || b->at[0] == (unsigned char)(b->fill - 1);
+}
+
 int tool_tr(tool *t, int argc, char **argv) {
     static const tool_long longs[]
         = {{"complement", 0, 'c'}, {"delete", 0, 'd'}, {"squeeze-repeats", 0, 's'}, {"truncate-set1", 0, 't'}, {0, 0, 0}};
@@ -175,6 +181,12 @@ int tool_tr(tool *t, int argc, char **argv) {
     }
     byte_list a = {0}, b = {0};
     if (expand(t, argv[o.index], &a, 0) < 0 || (sets > 1 && expand(t, argv[o.index + 1], &b, 1) < 0)) return 1;
+    if (del && b.fill) return tool_fail(t, 1, "the [c*] construct may appear in string2 only when translating");
+    if (flip && !del && sets > 1 && (a.classes || a.cases) && !is_single(&b)) {
+        tool_fail(t, 1, "when translating with complemented character classes,");
+        io_puts(t->err, "string2 must map all characters in the domain to one\n");
+        return 1;
+    }
     if (flip) complement(t, &a);
     unsigned char map[256], drop[256] = {0}, once[256] = {0};
     for (int i = 0; i < 256; i++) map[i] = (unsigned char)i;

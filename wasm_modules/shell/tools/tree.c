@@ -291,7 +291,7 @@ int tool_tree(tool *t, int argc, char **argv) {
             root.is_dir = S_ISDIR(root.st.st_mode);
             if (!root.is_dir) { root.unread = 1; s.status = 2; }
             grow(t, &s, &root, 0);
-            s.dirs += root.is_dir;
+            s.dirs += root.is_dir && (root.count || root.too_many);   /* an empty root does not count */
         }
         used += root.size;
         if (s.json) draw_json(t, &s, &root, 1, i + 1 == count);

@@ -1,5 +1,6 @@
 /* tsort.c - names in an order that all pairs of the input agree with. */
 #include "buffer.h"
+#include "inputs.h"
 #include <string.h>
 
 typedef struct { span name; int before, done; int *after, after_n, after_cap; } task;
@@ -18,7 +19,12 @@ static void tell_loop(tool *t, const task *tasks, int n, int first) {
 
 int tool_tsort(tool *t, int argc, char **argv) {
     int status = 0, n = 0, cap = 0, left = -1, queue_at = 0, queue_n = 0;
-    io *from = argc > 1 ? tool_open(t, argv[1], 1, &status) : io_ref(t->in);
+    tool_opts o;
+    tool_opts_start(&o, argc, argv);
+    if (tool_opts_next(t, &o, "", NULL) != -1) return 1;
+    if (o.index + 1 < argc) { tool_fail(t, 1, "extra operand %s", tool_cite(t, argv[o.index + 1])); return tool_usage(t, 1); }
+    const char *name = o.index < argc ? argv[o.index] : "-";
+    io *from = input_open(t, name, 1, &status);
     if (!from) return 1;
     buffer b = {.t = t};
     buffer_read_all(&b, from);
@@ -48,7 +54,7 @@ int tool_tsort(tool *t, int argc, char **argv) {
         }
         left = -1;
     }
-    if (left >= 0) return tool_fail(t, 1, "%s: input contains an odd number of tokens", argc > 1 ? argv[1] : "-");
+    if (left >= 0) return tool_fail(t, 1, "%s: input contains an odd number of tokens", name);
     int *queue = tool_alloc(t, ((size_t)n + 1) * sizeof *queue);
     int *order = tool_alloc(t, ((size_t)n + 1) * sizeof *order);
     for (int i = 0; i < n; i++) order[i] = i;
@@ -61,7 +67,7 @@ int tool_tsort(tool *t, int argc, char **argv) {
     for (int i = 0; i < n; i++) if (!tasks[order[i]].before) queue[queue_n++] = order[i];
     for (int printed = 0; printed < n;) {
         if (queue_at == queue_n) {
-            status = tool_fail(t, 1, "%s: input contains a loop:", argc > 1 ? argv[1] : "-");
+            status = tool_fail(t, 1, "%s: input contains a loop:", name);
             int k = 0;
             while (k < n && (tasks[order[k]].done || !tasks[order[k]].before)) k++;
             if (k == n) break;

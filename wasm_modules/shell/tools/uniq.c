@@ -143,6 +143,7 @@ int tool_uniq(tool *t, int argc, char **argv) {
         if (!to) status = tool_fail_errno(t, 1, "%s", argv[o.index + 1]);
     }
     if (!status && run(from, to, &s, t) < 0) status = 1;
+    if (io_failed(from)) status = tool_fail(t, 1, "error reading %s", tool_quote(t, o.index < argc ? argv[o.index] : "-"));
     io_unref(from);
     io_unref(to);
     return status;

@@ -1,12 +1,13 @@
 /* xargs.c - build command lines from standard input and run them. */
 #include "buffer.h"
+#include "inputs.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct {
     tool *t;
-    int delim, argc, max_args, max_lines, trace, no_empty, exit_big;
+    int delim, argc, max_args, max_lines, trace, no_empty, ask;
     const char *replace, *eof;
     char **argv;
     size_t max_chars;
@@ -54,8 +55,12 @@ static int next_item(xargs_state *s, int *line_end) {
 
 static int run(xargs_state *s, char **argv, int argc) {
     if (s->trace) {
-        for (int i = 0; i < argc; i++) io_printf(s->t->err, "%s%s", i ? " " : "", argv[i]);
-        io_putc(s->t->err, '\n');
+        for (int i = 0; i < argc; i++) io_printf(s->t->err, "%s%s", i ? " " : "", tool_name(s->t, argv[i]));
+        if (!s->ask) io_putc(s->t->err, '\n');
+    }
+    if (s->ask) {
+        s->status = tool_fail(s->t, 1, "failed to open /dev/tty for reading: No such device or address");
+        return -1;
     }
     if (s->t->knows && !s->t->knows(s->t, argv[0])) {
         s->status = tool_fail(s->t, 127, "%s: No such file or directory", argv[0]);
@@ -113,7 +118,7 @@ static int run_batches(xargs_state *s) {
             if (count == cap) { cap *= 2; argv = tool_realloc(s->t, argv, ((size_t)s->argc + (size_t)cap + 1) * sizeof *argv); }
             argv[s->argc + count++] = tool_strndup(s->t, s->item.p, s->item.n);
             bytes += s->item.n + 1;
-            lines += end;
+            lines += end || s->delim >= 0;
         }
         int full = (s->max_args && count >= s->max_args) || (s->max_lines && lines >= s->max_lines);
         if ((full || (!more && (count || (!ran && !s->no_empty))))) {
@@ -156,7 +161,7 @@ int tool_xargs(tool *t, int argc, char **argv) {
         case '0': s.delim = 0; break;
         case 'a': {
             int failed = 0;
-            file = tool_open(t, o.arg, 1, &failed);
+            file = input_open(t, o.arg, 1, &failed);
             if (!file) return 1;
             break;
         }
@@ -181,7 +186,8 @@ int tool_xargs(tool *t, int argc, char **argv) {
         case 'r': s.no_empty = 1; break;
         case 's': s.max_chars = strtoul(o.arg, NULL, 10); limited = 1; break;
         case 't': s.trace = 1; break;
-        case 'P': case 'p': case 'x': case 'o': break;
+        case 'p': s.trace = s.ask = 1; break;
+        case 'P': case 'x': case 'o': break;
         default: return 1;
         }
     if (file) t->in = file;

@@ -6,6 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+static int looks_like_number(const char *text) {
+    char *end;
+    if (!strncmp(text, "0o", 2)) return text[2] && !text[2 + strspn(text + 2, "01234567")];
+    if (isalpha((unsigned char)text[strspn(text, "+-.")])) return 0;      /* inf and nan are words here */
+    strtod(text, &end);
+    return end != text && !*end;
+}
+
 /* Whether a string must be quoted to be read back as a string. */
 static int needs_quotes(const jstr *s) {
     static const char *const words[] = {
@@ -14,7 +22,7 @@ static int needs_quotes(const jstr *s) {
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) if (!strcmp(words[i], s->text)) return 1;
     if (strchr("!&*|>'\"%@`#,[]{}", s->text[0])) return 1;
     if ((s->text[0] == '-' || s->text[0] == '?' || s->text[0] == ':') && (s->n == 1 || s->text[1] == ' ')) return 1;
-    if (strspn(s->text, "0123456789+-.eExo_") == s->n && strpbrk(s->text, "0123456789")) return 1;
+    if (looks_like_number(s->text)) return 1;
     for (uint32_t i = 0; i < s->n; i++) {
         unsigned char c = (unsigned char)s->text[i];
         if (c < 32 || c == 127) return 1;

@@ -1,0 +1,205 @@
+"""What only several turns show of the Python guest: its streams, where errors are placed, and what a turn leaves to the next."""
+
+from __future__ import annotations
+
+import base64
+import io
+import tarfile
+import zipfile
+
+import pytest
+
+from hatchway import RunResult, Sandbox
+
+
+def place_of(result: RunResult) -> tuple[int, int] | None:
+    assert result.error is not None
+    span = result.error.span
+    return (span.line, span.column) if span else None
+
+
+# Streams
+
+
+CLOSING_INPUT = ["open(0).read()", "import os; os.close(0)", "import sys; sys.stdin.close()"]
+
+
+@pytest.mark.parametrize("closing", CLOSING_INPUT)
+def test_closed_input_is_there_again_in_the_next_turn(box: Sandbox, closing: str) -> None:
+    assert box.run(closing, stdin="1").error is None
+    assert box.run("1 + 1").result == 2
+    assert box.run("input()", stdin="two").result == "two"
+    assert box.run("try: input()\nexcept EOFError: result = 'nothing'").result == "nothing"
+
+
+@pytest.mark.parametrize("closing", CLOSING_INPUT)
+def test_input_closed_where_there_was_none_is_empty_in_the_next_turn(box: Sandbox, closing: str) -> None:
+    assert box.run(closing).error is None
+    assert box.run("try: input()\nexcept EOFError: result = 'nothing'").result == "nothing"
+
+
+@pytest.mark.parametrize(
+    "closing",
+    [
+        "with open(1, 'w') as f: f.write('')",
+        "import os; os.close(1)",
+        "import sys; sys.stdout.close()",
+        "import sys; del sys.stdout",
+    ],
+)
+def test_closed_output_is_there_again_in_the_next_turn(box: Sandbox, closing: str) -> None:
+    assert box.run(closing).error is None
+    assert box.run("print('é')").stdout == "é\n"
+
+
+@pytest.mark.parametrize("closing", ["open(2, 'w').close()", "import os; os.close(2)", "import sys; sys.stderr.close()"])
+def test_closed_stderr_is_there_again_in_the_next_turn(box: Sandbox, closing: str) -> None:
+    assert box.run(closing).error is None
+    assert "ZeroDivisionError" in box.run("1/0").stderr
+
+
+def test_text_that_could_not_be_written_does_not_come_out_in_the_next_turn(box: Sandbox) -> None:
+    assert box.run("import os; os.close(1)\ntry: print('lost')\nexcept OSError: pass").stdout == ""
+    assert box.run("print('here')").stdout == "here\n"
+
+
+@pytest.mark.parametrize("closing", ["import sys; sys.stderr.close(); 1/0", "import os; os.close(1); print('x'); 1/0"])
+def test_traceback_is_shown_by_a_program_that_closed_a_stream(box: Sandbox, closing: str) -> None:
+    shown = box.run(closing).stderr
+    assert shown.startswith("Traceback") and closing in shown
+
+
+def test_stream_of_the_programs_own_stays_in_its_place(box: Sandbox) -> None:
+    box.run("import io, sys\nsys.stdout = io.StringIO()")
+    assert box.run("print('held')\nsys.stdout.getvalue()").result == "held\n"
+
+
+# Where errors are placed
+
+
+@pytest.mark.parametrize("filename", [None, "app.py"])
+def test_error_in_an_earlier_turns_function_is_placed_where_this_program_called_it(box: Sandbox, filename: str | None) -> None:
+    box.run("def divide(n):\n\n\n    return 1 / n", filename=filename)
+    failed = box.run("n = 0\n  \nx = divide(n)", filename=filename)
+    assert place_of(failed) == (3, 5)
+
+
+def test_lines_of_an_earlier_program_of_the_same_name_are_not_shown_from_this_one(box: Sandbox) -> None:
+    box.run("def divide(n):\n    return 1 / n", filename="app.py")
+    failed = box.run("'first'\n'second'\ndivide(0)", filename="app.py")
+    assert "divide(0)" in failed.stderr and "'second'" not in failed.stderr and "line 2, in divide" in failed.stderr
+
+
+@pytest.mark.parametrize("character", ["\u2028", "\x85", "\x0b", "\x0c", "\x1c"])
+def test_only_line_ends_of_the_language_end_a_line(box: Sandbox, character: str) -> None:
+    failed = box.run(f"text = 'é{character}'\nlong = 'é' + 1")
+    assert place_of(failed) == (2, 8)
+    assert "    long = 'é' + 1\n" in failed.stderr
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_every_line_end_of_the_language_ends_a_line(box: Sandbox, end: str) -> None:
+    failed = box.run(f"x = 1{end}y = 'é' + x")
+    assert place_of(failed) == (2, 5) and "y = 'é' + x\n" in failed.stderr
+
+
+def test_syntax_error_in_evaluated_text_is_placed_at_its_evaluation(box: Sandbox) -> None:
+    failed = box.run("text = '1 +'\neval(text)")
+    assert place_of(failed) == (2, 1)
+    assert failed.error is not None and failed.error.code == "SYNTAX_ERROR" and "<string>, line 1" in failed.error.message
+
+
+def test_syntax_error_in_an_imported_file_names_it(box: Sandbox) -> None:
+    box.files.write_file("/workspace/broken.py", b"x = 1\ny = (\n")
+    failed = box.run("x = 1\nimport broken")
+    assert place_of(failed) == (2, 1)
+    assert failed.error is not None and "broken.py, line 2" in failed.error.message
+
+
+def test_errors_of_the_compiler_show_their_line(box: Sandbox) -> None:
+    failed = box.run("x = 1\n'é'; return x")
+    assert place_of(failed) == (2, 6)
+    assert "    'é'; return x\n         ^^^^^^^^\n" in failed.stderr
+
+
+def test_columns_of_an_indented_expression_count_from_where_the_line_begins(box: Sandbox) -> None:
+    failed = box.run("   [1 / 0]  # never")
+    assert place_of(failed) == (1, 5) and "    [1 / 0]  # never\n     ~~^~~\n" in failed.stderr
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("from math import squrt", "did you mean 'sqrt'?"),
+        ("import helpers", "the session's own files"),
+        ("import requests", "no network"),
+    ],
+)
+def test_failed_import_is_answered_with_what_there_is(box: Sandbox, code: str, said: str) -> None:
+    failed = box.run(code)
+    assert failed.error is not None and failed.error.hint is not None and said in failed.error.hint
+
+
+# Results and displays
+
+
+def test_deleting_result_is_no_result(box: Sandbox) -> None:
+    assert box.run("result = 1").result == 1
+    deleted = box.run("del result")
+    assert deleted.error is None and deleted.result is None
+
+
+def test_coroutine_that_is_not_awaited_is_refused_with_advice(box: Sandbox) -> None:
+    refused = box.run("async def answer(): return 42\nanswer()")
+    assert refused.error is not None and refused.error.code == "RESULT_NOT_SERIALIZABLE"
+    assert refused.error.hint is not None and "await" in refused.error.hint
+    assert box.run("await answer()").result == 42
+
+
+def test_html_is_followed_by_plain_text(box: Sandbox) -> None:
+    shown = box.run("class Note:\n    def _repr_html_(self): return '<b>n</b>'\n    def __repr__(self): return 'n'\nNote()")
+    assert [(one.mime, one.data) for one in shown.displays] == [("text/html", "<b>n</b>"), ("text/plain", "n")]
+
+
+def test_form_of_an_object_that_fails_is_left_out(box: Sandbox) -> None:
+    shown = box.run(
+        "class Odd:\n"
+        "    def _repr_html_(self): raise ValueError('not today')\n"
+        "    def _repr_markdown_(self): return 5\n"
+        "    def _repr_latex_(self): return '$x$'\n"
+        "Odd()"
+    )
+    assert shown.error is None and [(one.mime, one.data) for one in shown.displays] == [("text/latex", "$x$")]
+    assert "Odd._repr_html_ failed: ValueError: not today" in shown.stderr
+
+
+# Files
+
+
+def test_files_in_archives_made_here_can_be_read_elsewhere(box: Sandbox) -> None:
+    made = box.run(
+        "import base64, os, shutil, tarfile, zipfile\n"
+        "os.makedirs('top/inner'); open('top/inner/a.txt', 'w').write('a'); os.symlink('a.txt', 'top/inner/link')\n"
+        "with tarfile.open('/tmp/a.tar', 'w') as t: t.add('top')\n"
+        "with zipfile.ZipFile('/tmp/a.zip', 'w') as z: z.write('top/inner/a.txt')\n"
+        "[base64.b64encode(open(p, 'rb').read()).decode() for p in ('/tmp/a.tar', '/tmp/a.zip')]"
+    )
+    tarred, zipped = (io.BytesIO(base64.b64decode(text)) for text in made.result)
+    with tarfile.open(fileobj=tarred) as archive:
+        modes = {member.name: oct(member.mode) for member in archive}
+    assert modes == {"top": "0o755", "top/inner": "0o755", "top/inner/a.txt": "0o644", "top/inner/link": "0o777"}
+    with zipfile.ZipFile(zipped) as entries:
+        assert oct(entries.infolist()[0].external_attr >> 16) == "0o100644"
+
+
+def test_every_way_to_look_at_a_file_knows_its_permissions(box: Sandbox) -> None:
+    looked = box.run(
+        "import os, pathlib\n"
+        "open('a', 'w').close(); os.symlink('a', 'link')\n"
+        "with open('a') as f: modes = [os.fstat(f.fileno()).st_mode]\n"
+        "with os.scandir() as found: entries = sorted(found, key=lambda one: one.name)\n"
+        "modes += [one.stat(follow_symlinks=False).st_mode for one in entries]\n"
+        "modes += [os.stat('link').st_mode, os.lstat('link').st_mode, pathlib.Path('/tmp').stat().st_mode]\n"
+        "[oct(mode) for mode in modes]"
+    )
+    assert looked.result == ["0o100644", "0o100644", "0o120777", "0o100644", "0o120777", "0o40755"]
