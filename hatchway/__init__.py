@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hatchway.client import Client
     from policy import Policy, PolicyError
     from sandbox.capabilities import Capability, CapabilityLimits, ToolError
+    from sandbox.errnos import VfsError
     from sandbox.errors import RequestError, SandboxError, SetupError, Suspend
     from sandbox.history import History
     from sandbox.recordings import Recording, replay
@@ -52,6 +53,7 @@ __all__ = [
     "Span",
     "Suspend",
     "ToolError",
+    "VfsError",
     "__version__",
     "replay",
 ]
@@ -63,6 +65,7 @@ _HOMES = {
     "hatchway.client": ("Client",),
     "policy": ("Policy", "PolicyError"),
     "sandbox.capabilities": ("Capability", "CapabilityLimits", "ToolError"),
+    "sandbox.errnos": ("VfsError",),
     "sandbox.errors": ("RequestError", "SandboxError", "SetupError", "Suspend"),
     "sandbox.history": ("History",),
     "sandbox.recordings": ("Recording", "replay"),

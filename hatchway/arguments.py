@@ -14,6 +14,7 @@ import msgspec
 
 from sandbox.capabilities import Capability, Registry
 from sandbox.errors import RequestError
+from sandbox.excerpts import excerpt
 from sandbox.generations import VfsLimits
 from sandbox.wire import SessionLimits
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 Limits = SessionLimits | Mapping[str, int] | None
 Tools = Mapping[str, Callable[..., Any]] | Registry | None
 Sealed = bytes | bytearray | memoryview
+LABEL_CHARS_MAX: Final = 200
 _BYTES: Final = (bytes, bytearray, memoryview)
 _KIND_NAMES: Final = {str: "text", type(None): "None"}
 T = TypeVar("T")
@@ -41,7 +43,7 @@ def limits_of(given: Limits, base: SessionLimits) -> SessionLimits | None:
     unknown = set(given) - set(SessionLimits.__struct_fields__)
     if unknown:
         known = ", ".join(SessionLimits.__struct_fields__)
-        raise RequestError("INVALID_ARGUMENT", f"unknown limit {sorted(map(str, unknown))[0]!r}", f"the limits are: {known}")
+        raise RequestError("INVALID_ARGUMENT", f"unknown limit {min(map(excerpt, unknown))}", f"the limits are: {known}")
     return msgspec.structs.replace(base, **given)
 
 
@@ -70,7 +72,7 @@ def files_of(given: VfsLimits | None) -> VfsLimits | None:
     for name in VfsLimits.__slots__:
         value = getattr(given, name)
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise RequestError("INVALID_ARGUMENT", f"files.{name} must be a whole number, not {value!r:.80}")
+            raise RequestError("INVALID_ARGUMENT", f"files.{name} must be a whole number, not {excerpt(value)}")
     return given
 
 
@@ -107,6 +109,15 @@ def keys_of(keys: Keys | None) -> Keys:
     if keys is None:
         return local_keys()
     return check_kind("keys", keys, Keys)
+
+
+def label_of(label: str) -> str:
+    """A snapshot's name for people: one short line."""
+    check_kind("label", label, str)
+    if len(label) > LABEL_CHARS_MAX or not label.isprintable():
+        told = f"a label is one line of at most {LABEL_CHARS_MAX} characters, without control characters"
+        raise RequestError("INVALID_ARGUMENT", told)
+    return label
 
 
 def check_kind(name: str, given: T, *kinds: type) -> T:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from types import TracebackType
 from typing import Any, Self, Unpack, overload
 
@@ -28,21 +28,36 @@ from hatchway.asking import (
     Watch,
 )
 from hatchway.client import OnOutput
+from hatchway.coming import Coming
+from hatchway.trust import Cert, Verify, trusting
 from hatchway.verbs import RunOptions, SessionOptions
 from sandbox.wire import Language, RunResult
 
 
 class AsyncClient:
-    """A connection to a gateway. Without arguments: HATCHWAY_URL and HATCHWAY_TOKEN."""
+    """A connection to a gateway. Without arguments: HATCHWAY_URL and HATCHWAY_TOKEN. `verify` names the authorities whose
+    certificates are believed, `cert` the certificate to show (`hatchway.trust`)."""
 
-    def __init__(self, url: str | None = None, token: str | None = None, *, timeout_seconds: float = 130.0) -> None:
+    def __init__(
+        self,
+        url: str | None = None,
+        token: str | None = None,
+        *,
+        timeout_seconds: float = 130.0,
+        verify: Verify = None,
+        cert: Cert = None,
+    ) -> None:
         import httpx2 as httpx
 
         self.url, token = asking.address(url, token)
         self._errors = (httpx.TransportError,)
         self._not_sent = (httpx.ConnectError, httpx.ConnectTimeout)
         self._http = httpx.AsyncClient(
-            base_url=self.url, headers={"authorization": f"Bearer {token}"}, timeout=timeout_seconds, trust_env=False
+            base_url=self.url,
+            headers={"authorization": f"Bearer {token}"},
+            timeout=timeout_seconds,
+            trust_env=False,
+            verify=trusting(verify, cert),
         )
 
     async def ask(self, ask: Ask) -> Any:
@@ -88,13 +103,19 @@ class AsyncClient:
                     raise Unreachable(f"the stream from {self.url} ended before the run did")
             await asyncio.sleep(asking.pause_before(asking.ATTEMPTS - watch.attempts_left, None))
 
-    async def sandbox(self, **options: Unpack[SessionOptions]) -> AsyncRemoteSandbox:
-        """A new session."""
-        return AsyncRemoteSandbox(self, await self.ask(verbs.create_session(options)))
+    def sandbox(self, **options: Unpack[SessionOptions]) -> Coming[AsyncRemoteSandbox]:
+        """A new session: `await` it, or `async with client.sandbox() as box`."""
+        return self._opened(verbs.create_session(options))
 
-    async def session(self, session_id: str) -> AsyncRemoteSandbox:
+    def session(self, session_id: str) -> Coming[AsyncRemoteSandbox]:
         """A session that is there already."""
-        return AsyncRemoteSandbox(self, await self.ask(verbs.get_session(session_id)))
+        return self._opened(verbs.get_session(session_id))
+
+    def _opened(self, ask: Ask) -> Coming[AsyncRemoteSandbox]:
+        async def opened() -> AsyncRemoteSandbox:
+            return AsyncRemoteSandbox(self, await self.ask(ask))
+
+        return Coming(opened())
 
     def sessions(self) -> AsyncIterator[SessionInfo]:
         return self.pages("/v1/sessions", {}, SessionInfo)
@@ -127,11 +148,14 @@ class AsyncClient:
         found: ApprovalInfo = await self.ask(verbs.decide(approval_id, decision, reason))
         return found
 
-    async def restore(self, snapshot: str | bytes, session_id: str | None = None) -> AsyncRemoteSandbox:
+    def restore(self, snapshot: str | bytes, session_id: str | None = None) -> Coming[AsyncRemoteSandbox]:
         """A session from a snapshot of the gateway, by id, or from one that was carried away."""
-        if isinstance(snapshot, bytes):
-            snapshot = str((await self.ask(verbs.bring_in(snapshot))).id)
-        return AsyncRemoteSandbox(self, await self.ask(verbs.restore(snapshot, session_id)))
+
+        async def restored() -> AsyncRemoteSandbox:
+            name = snapshot if isinstance(snapshot, str) else str((await self.ask(verbs.bring_in(snapshot))).id)
+            return AsyncRemoteSandbox(self, await self.ask(verbs.restore(name, session_id)))
+
+        return Coming(restored())
 
     async def pages(self, path: str, query: Mapping[str, str], kind: Any) -> AsyncIterator[Any]:
         """Every item of a list; for lists this class has no verb for, too."""
@@ -262,13 +286,19 @@ class AsyncRemoteSandbox:
         return asking.result_of(self.last_run)
 
     @overload
-    async def fork(self) -> AsyncRemoteSandbox: ...
+    def fork(self) -> Coming[AsyncRemoteSandbox]: ...
     @overload
-    async def fork(self, count: int) -> list[AsyncRemoteSandbox]: ...
-    async def fork(self, count: int | None = None) -> AsyncRemoteSandbox | list[AsyncRemoteSandbox]:
+    def fork(self, count: int) -> Coroutine[Any, Any, list[AsyncRemoteSandbox]]: ...
+    def fork(self, count: int | None = None) -> Coroutine[Any, Any, Any]:
         """Independent sessions that start with everything this one has: one, or so many."""
-        made = [AsyncRemoteSandbox(self._client, one) for one in await self._client.ask(verbs.fork(self.id, count or 1))]
-        return made[0] if count is None else made
+
+        async def forks() -> list[AsyncRemoteSandbox]:
+            return [AsyncRemoteSandbox(self._client, one) for one in await self._client.ask(verbs.fork(self.id, count or 1))]
+
+        async def only() -> AsyncRemoteSandbox:
+            return (await forks())[0]
+
+        return Coming(only()) if count is None else forks()
 
     async def save(self, label: str = "", *, template: bool = False) -> SnapshotInfo:
         """Keep the session as it is in the gateway."""

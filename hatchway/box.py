@@ -20,6 +20,7 @@ from hatchway.arguments import (
     check_kind,
     files_of,
     keys_of,
+    label_of,
     limits_of,
     mapping_of,
     registry_of,
@@ -29,10 +30,13 @@ from hatchway.arguments import (
 )
 from sandbox.capabilities import Registry
 from sandbox.errors import RequestError
+from sandbox.excerpts import excerpt
 from sandbox.generations import VfsLimits
 from sandbox.images import Progress
 from sandbox.limits import Cancel, check
+from sandbox.native import NativeError
 from sandbox.session import OnOutput, Session, failure, parse_language
+from sandbox.sources import Source
 from sandbox.vfs import Vfs
 from sandbox.wire import DEFAULT_LIMITS, DEFAULT_SESSION_ID, Language, RunRequest, RunResult
 
@@ -43,6 +47,7 @@ if TYPE_CHECKING:
     from sandbox.states import SessionState
 
 _TENANT = "local"
+FORKS_MAX = 100_000
 _MANY = 16
 """From so many forks on, writing the memory out once costs less than copying its pages for each."""
 
@@ -58,7 +63,7 @@ class Sandbox:
 
     record: bool
     recording: Recording | None
-    """The last run, if `record` is set: to be replayed, sealed and kept, or resumed."""
+    """The last run, if `record` is set: to be replayed, sealed and kept, or resumed. None if that run was refused."""
     history: History | None
     snapshot_id: str | None
     """The snapshot this sandbox was last saved as: the parent of the next one."""
@@ -123,7 +128,7 @@ class Sandbox:
         *,
         language: str | Language | None = None,
         inputs: Mapping[str, Any] | None = None,
-        stdin: str | bytes = "",
+        stdin: str | bytes | Source = "",
         timeout_ms: int | None = None,
         limits: Limits = None,
         validate_only: bool = False,
@@ -135,9 +140,12 @@ class Sandbox:
     ) -> RunResult:
         """Run a program in the session; its variables, functions and files stay for the next one.
 
-        `cancel.ask()` ends this run alone, from any thread, also while it waits for another run of the session.
+        `cancel.ask()` ends this run alone, from any thread, also while it waits for another run of the session. A `stdin` that
+        is a `Source` is read as the program asks for it.
         """
-        session = self._session
+        session, source = self._session, None
+        if isinstance(stdin, Source):
+            stdin, source = (stdin.read_all(), None) if self.record else ("", stdin)
         try:
             check_callable("on_output", on_output)
             check_kind("cancel", cancel, Cancel, type(None))
@@ -158,9 +166,11 @@ class Sandbox:
             if return_snapshot and self.history is None:
                 raise RequestError("INVALID_ARGUMENT", "return_snapshot needs a history", "open it with Sandbox(history=…)")
         except RequestError as refused:
+            if self.record:
+                self.recording = None
             return failure(refused.error)
         if not self.record:
-            result = session.run(request, on_output=on_output, progress=self._progress, cancel=cancel)
+            result = session.run(request, on_output=on_output, progress=self._progress, cancel=cancel, source=source)
         else:
             from sandbox.recordings import record
 
@@ -177,12 +187,24 @@ class Sandbox:
         """A sandbox that starts with everything this one has, and is independent of it from then on; or `count` of them."""
         if count is None:
             return self._forked(None)
-        if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-            raise RequestError("INVALID_ARGUMENT", f"the number of forks must be a whole number, not {count!r}")
+        if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= FORKS_MAX:
+            told = f"the number of forks must be a whole number up to {FORKS_MAX}, not {excerpt(count)}"
+            raise RequestError("INVALID_ARGUMENT", told)
         state = self._session.freeze()
         if count >= _MANY:
             state = state.solidify()
-        return [self._forked(state) for _ in range(count)]
+        forks: list[Self] = []
+        try:
+            while len(forks) < count:
+                forks.append(self._forked(state))
+        except BaseException as error:
+            for fork in forks:
+                fork.close()
+            if not isinstance(error, NativeError | OSError | MemoryError):
+                raise
+            told = f"this machine has no room for {count} forks: number {len(forks) + 1} failed ({error}); none was kept"
+            raise RequestError("INVALID_ARGUMENT", told, "ask for fewer, or raise vm.max_map_count") from None
+        return forks
 
     def _forked(self, state: SessionState | None) -> Self:
         child = self._around(self._session.fork(state), self._progress)
@@ -195,7 +217,7 @@ class Sandbox:
         from sandbox.snapshots import Origin, capability_digests, save
 
         check_kind("tenant", tenant, str)
-        check_kind("label", label, str)
+        label_of(label)
         check_kind("policy", policy, str, type(None))
         session = self._session
         origin = Origin(session.id, session.limits, capability_digests(session.registry), policy, label)
@@ -205,7 +227,7 @@ class Sandbox:
         """Keep everything this sandbox has in its history, as a child of what was saved before; the new snapshot's id."""
         from sandbox.snapshots import Origin, capability_digests
 
-        check_kind("label", label, str)
+        label_of(label)
         _check_history(self.history)
         if self.history is None:
             raise RequestError("INVALID_ARGUMENT", "this sandbox has no history", "open it with Sandbox(history=…)")

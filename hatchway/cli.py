@@ -16,10 +16,10 @@ import io
 import os
 import sys
 from types import ModuleType
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 from hatchway import snapshots_command, templates_command
-from hatchway.parsers import add_parser
+from hatchway.parsers import add_parser, add_program
 
 _STATUS_EXIT = {
     "timeout": 124,
@@ -130,23 +130,7 @@ def _add_run(commands: Any) -> None:
         "under a policy a gateway's rules hold: whether the program may run and with which limits, which tools it may call\n"
         "(tools.fetch_json, …), where it may connect, which files --file and --get may copy, what hooks do; refused: status 126",
     )
-    run.add_argument(
-        "path", nargs="?", metavar="FILE", help="the program; its ending tells the language; - reads it from standard input"
-    )
-    run.add_argument(
-        "arguments",
-        nargs="*",
-        metavar="ARGUMENT",
-        help="what the program finds in sys.argv, process.argv or $1 …; -- begins them too",
-    )
-    run.add_argument("-c", "--code", metavar="CODE", help="the program itself")
-    run.add_argument("-l", "--language", metavar="L", help="python (default), javascript, typescript or shell")
-    run.add_argument(
-        "--input", action="append", default=[], metavar="NAME=JSON", help="set a variable before the program starts (repeatable)"
-    )
-    run.add_argument(
-        "--file", action="append", default=[], metavar="HOST[:GUEST]", help="copy a file into /workspace first (repeatable)"
-    )
+    add_program(run)
     run.add_argument(
         "--get",
         action="append",
@@ -162,13 +146,7 @@ def _add_run(commands: Any) -> None:
         metavar="NAME=JSON",
         help="what the policy is told: tenant, plan, user, session.NAME, … (repeatable; with --policy)",
     )
-    run.add_argument("--template", metavar="NAME", help="start from a template (hatchway template build)")
     run.add_argument("--displays", metavar="DIR", help="save figures and other displays there")
-    run.add_argument("--timeout-ms", type=int, metavar="N", help="wall clock limit (default 5000)")
-    for name, text in (("cpu-ms", "CPU time limit (default 2000)"), ("memory-mb", "memory limit (default 64)")):
-        run.add_argument(f"--{name}", type=int, metavar="N", help=text)
-    run.add_argument("--max-output-bytes", type=int, metavar="N", help="limit of stdout and stderr together (default 65536)")
-    run.add_argument("--max-stack-depth", type=int, metavar="N", help="recursion limit (default 256)")
     run.add_argument("--check", action="store_true", help="only check the program, run nothing")
     run.add_argument(
         "--metered", action="store_true", help="count instructions (slower; compiles separate images the first time)"
@@ -244,7 +222,9 @@ def dispatch(words: list[str]) -> int:
         return int(module.run(options))
     parser = build_parser()
     own, after = split_arguments(words)
-    options = parser.parse_args(own)
+    options, unknown = parser.parse_known_args(own)
+    if unknown:
+        refuse_words(options, unknown)
     if after is not None:
         options.arguments = [*options.arguments, *after]
     if options.version:
@@ -258,9 +238,19 @@ def dispatch(words: list[str]) -> int:
     return int(globals()[f"run_{options.function}"](options))
 
 
+def refuse_words(options: argparse.Namespace, unknown: list[str]) -> NoReturn:
+    from sandbox.errors import RequestError
+
+    hint = None
+    if getattr(options, "path", None):
+        hint = f"what is meant for the program stands behind --: hatchway … {options.path} -- {unknown[0]}"
+    raise RequestError("INVALID_ARGUMENT", f"unrecognized arguments: {' '.join(unknown)}", hint)
+
+
 def split_arguments(words: list[str]) -> tuple[list[str], list[str] | None]:
-    """The command's own words, and of `run` those behind `--`, which are the program's."""
-    if words[:1] != ["run"] or "--" not in words:
+    """The command's own words, and where there is a program those behind `--`, which are its own."""
+    runs = words[:1] == ["run"] or words[:2] in (["snapshot", "save"], ["snapshot", "record"])
+    if not runs or "--" not in words:
         return words, None
     place = words.index("--")
     return words[:place], words[place + 1 :]

@@ -38,6 +38,7 @@ from hatchway.asking import (
     Unreachable,
     Watch,
 )
+from hatchway.trust import Cert, Verify, trusting
 from hatchway.verbs import RunOptions, SessionOptions
 from sandbox.wire import Language, RunResult
 
@@ -46,16 +47,29 @@ OnOutput = Callable[[int, bytes], None]
 
 
 class Client:
-    """A connection to a gateway. Without arguments: HATCHWAY_URL and HATCHWAY_TOKEN."""
+    """A connection to a gateway. Without arguments: HATCHWAY_URL and HATCHWAY_TOKEN. `verify` names the authorities whose
+    certificates are believed, `cert` the certificate to show (`hatchway.trust`)."""
 
-    def __init__(self, url: str | None = None, token: str | None = None, *, timeout_seconds: float = 130.0) -> None:
+    def __init__(
+        self,
+        url: str | None = None,
+        token: str | None = None,
+        *,
+        timeout_seconds: float = 130.0,
+        verify: Verify = None,
+        cert: Cert = None,
+    ) -> None:
         import httpx2 as httpx
 
         self.url, token = asking.address(url, token)
         self._errors = (httpx.TransportError,)
         self._not_sent = (httpx.ConnectError, httpx.ConnectTimeout)
         self._http = httpx.Client(
-            base_url=self.url, headers={"authorization": f"Bearer {token}"}, timeout=timeout_seconds, trust_env=False
+            base_url=self.url,
+            headers={"authorization": f"Bearer {token}"},
+            timeout=timeout_seconds,
+            trust_env=False,
+            verify=trusting(verify, cert),
         )
 
     def ask(self, ask: Ask) -> Any:

@@ -33,7 +33,9 @@ from gateway.sessions import CreateSession
 from gateway.stores.interface import PutTenant
 from gateway.stores.memory import MemoryStore
 from hatchway.cli import complain, show_progress
-from hatchway.running import parse_pair, write_output
+from hatchway.programs import parse_pair
+from hatchway.running import write_output
+from hatchway.trees import found, name_of
 from policy import PolicyError
 from sandbox.errors import RequestError
 from sandbox.images import images
@@ -79,7 +81,9 @@ async def _run(options: argparse.Namespace, body: RunBody, limits: dict[str, int
         await service.sessions.create(principal, asked)
         for pair in options.file:
             host, _, guest = pair.partition(":")
-            await service.workspace.write(principal, _SESSION, guest or Path(host).name, _read(Path(host)))
+            for path, place in found(Path(host), guest or name_of(Path(host))):
+                if not path.is_dir():
+                    await service.workspace.write(principal, _SESSION, place, _read(path))
         result = await _watch(service, principal, body, live=not options.json)
         copied = [await _get(service, principal, pair) for pair in options.get]
         await service.sessions.delete(principal, _SESSION)

@@ -118,9 +118,14 @@ def show(facts: dict[str, Any], as_json: bool) -> None:
             print(f"{name}:")
             for key, item in value.items():
                 shown = ", ".join(f"{k} {v}" for k, v in item.items()) if isinstance(item, dict) else item
-                print(f"  {key:28} {shown}")
+                print(f"  {printable(key):28} {printable(str(shown))}")
         elif value not in (None, "", []):
-            print(f"{name:14} {', '.join(value) if isinstance(value, list) else value}")
+            print(f"{name:14} {printable(', '.join(value) if isinstance(value, list) else str(value))}")
+
+
+def printable(text: str) -> str:
+    """On one line, and without what a terminal would obey: labels and names are whatever somebody called a thing."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 
 def size(count: int) -> str:

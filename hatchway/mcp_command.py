@@ -9,11 +9,14 @@ reads this file.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import base64
 import functools
+import json
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
+from hatchway import trust
 from hatchway.parsers import add_parser
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ _INSTRUCTIONS = (
     "files are under /workspace. Fork a session to try something without losing what you have; save a snapshot to return to it. "
     "A run whose status is waiting_for_approval waits for a person: tell them the approval's id, and look at the run later."
 )
+_PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 def add_command(commands: Any) -> None:
@@ -42,24 +46,34 @@ def add_command(commands: Any) -> None:
     )
     mcp.add_argument("--url", metavar="URL", help="the gateway (default HATCHWAY_URL, or http://127.0.0.1:8484)")
     mcp.add_argument("--token", metavar="TOKEN", help="an API token (default HATCHWAY_TOKEN, which others cannot see)")
-    mcp.add_argument("--http", type=int, metavar="PORT", help="serve streamable HTTP on this port of localhost instead of stdio")
+    trust.add_options(mcp, default=None)
+    mcp.add_argument(
+        "--http",
+        type=int,
+        metavar="PORT",
+        help="serve streamable HTTP on this port of localhost instead of stdio; 0 takes a free one",
+    )
     mcp.add_argument("--verbose", action="store_true", help="write a line to standard error for every request")
 
 
 def run(options: argparse.Namespace) -> int:
     from hatchway.async_client import AsyncClient
 
-    server = build(AsyncClient(options.url, options.token), verbose=options.verbose)
+    server = build(AsyncClient(options.url, options.token, verify=options.ca, cert=options.cert), verbose=options.verbose)
     if options.http is None:
         server.run("stdio")
     else:
-        server.run("streamable-http", host="127.0.0.1", port=options.http)
+        from hatchway import mcp_http
+
+        asyncio.run(mcp_http.serve(server, options.http))
     return 0
 
 
 def build(client: AsyncClient, *, verbose: bool = False) -> MCPServer[Any]:
     """The server, with the gateway's verbs as tools."""
     from mcp.server import MCPServer
+
+    from hatchway import __version__
 
     tools = Tools(client)
     functions = (
@@ -77,6 +91,7 @@ def build(client: AsyncClient, *, verbose: bool = False) -> MCPServer[Any]:
     return MCPServer(
         "hatchway",
         instructions=_INSTRUCTIONS,
+        version=__version__,
         tools=[_strict(_told(function)) for function in functions],
         log_level="INFO" if verbose else "WARNING",
     )
@@ -103,7 +118,7 @@ def _told(function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[An
     @functools.wraps(function)
     async def told(*args: Any, **kwargs: Any) -> Any:
         try:
-            return await function(*args, **kwargs)
+            return _pictured(await function(*args, **kwargs))
         except RequestError as refused:
             hint = f" ({refused.error.hint})" if refused.error.hint else ""
             raise ToolError(f"{refused.error.code}: {refused.error.message}{hint}") from None
@@ -111,6 +126,21 @@ def _told(function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[An
             raise ToolError(str(error)) from None
 
     return told
+
+
+def _pictured(told: Any) -> Any:
+    """The answer, with its pictures as pictures: an agent sees them, and their bytes are not in its text."""
+    shown = told.get("displays", ()) if isinstance(told, dict) else ()
+    pictures = [one for one in shown if one["mime"] in _PICTURES]
+    if not pictures:
+        return told
+    from mcp.types import CallToolResult, ImageContent, TextContent
+
+    named = [{"mime": one["mime"], "image": pictures.index(one) + 1} if one in pictures else one for one in shown]
+    told = {**told, "displays": named}
+    text = TextContent(type="text", text=json.dumps(told, ensure_ascii=False, indent=2))
+    images = [ImageContent(type="image", data=one["data"], mime_type=one["mime"]) for one in pictures]
+    return CallToolResult(content=[text, *images], structured_content=told)
 
 
 class Tools:
@@ -138,7 +168,8 @@ class Tools:
         self, code: str, session_id: str | None = None, language: str | None = None, timeout_ms: int | None = None
     ) -> dict[str, Any]:
         """Run a program (python, javascript, typescript or shell). Without session_id it runs in a session of its own that is
-        gone afterwards. The value of the last expression is the result; what it printed is stdout. If the status is
+        gone afterwards. The value of the last expression is the result; what it printed is stdout; figures come as
+        images, which displays counts. If the status is
         waiting_for_approval, a person must decide one of the approvals named; get_run shows what came of it."""
         from hatchway import verbs
 

@@ -11,3 +11,36 @@ def add_parser(commands: Any, name: str, **texts: str) -> argparse.ArgumentParse
     parser: argparse.ArgumentParser = commands.add_parser(name, formatter_class=argparse.RawDescriptionHelpFormatter, **texts)
     parser.set_defaults(function=name)
     return parser
+
+
+def add_program(parser: argparse.ArgumentParser) -> None:
+    """A program and everything it is given (`hatchway.programs`)."""
+    parser.add_argument(
+        "path", nargs="?", metavar="FILE", help="the program; its ending tells the language; - reads it from standard input"
+    )
+    parser.add_argument(
+        "arguments",
+        nargs="*",
+        metavar="ARGUMENT",
+        help="what the program finds in sys.argv, process.argv or $1 …; -- begins them too",
+    )
+    parser.add_argument("-c", "--code", metavar="CODE", help="the program itself")
+    parser.add_argument("-l", "--language", metavar="L", help="python (default), javascript, typescript or shell")
+    parser.add_argument(
+        "--input", action="append", default=[], metavar="NAME=JSON", help="set a variable before the program starts (repeatable)"
+    )
+    parser.add_argument(
+        "--file",
+        action="append",
+        default=[],
+        metavar="HOST[:GUEST]",
+        help="copy a file or a folder into /workspace first (repeatable)",
+    )
+    parser.add_argument("--template", metavar="NAME", help="start from a template (hatchway template build)")
+    parser.add_argument(
+        "--timeout-ms", type=int, metavar="N", help="wall clock limit, waiting for standard input included (default 5000)"
+    )
+    parser.add_argument("--cpu-ms", type=int, metavar="N", help="CPU time limit (default 2000)")
+    parser.add_argument("--memory-mb", type=int, metavar="N", help="memory limit (default 64)")
+    parser.add_argument("--max-output-bytes", type=int, metavar="N", help="limit of stdout and stderr together (default 65536)")
+    parser.add_argument("--max-stack-depth", type=int, metavar="N", help="recursion limit (default 256)")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from hatchway import trust
 from hatchway.parsers import add_parser
 
 _DECISIONS = ["approve", "approve_always", "reject", "reject_always", "cancel"]
@@ -28,7 +29,7 @@ def add_command(commands: Any) -> None:
         "  hatchway remote result RUN\n  hatchway remote set-secret hooks/signing < key.txt\n"
         "  hatchway remote sessions --json\n  hatchway remote retention",
     )
-    _add_common(remote, url=None, token=None, json=False)
+    _add_common(remote, url=None, token=None, json=False, trust=None)
     verbs = _Verbs(remote)
     _add_runs(verbs)
     _add_sessions(verbs)
@@ -39,13 +40,14 @@ def add_command(commands: Any) -> None:
 
 def _add_common(parser: argparse.ArgumentParser, **defaults: Any) -> None:
     """A default is set before the verb only: what stands there is not undone by a verb that says nothing."""
-    told = {name: defaults.get(name, argparse.SUPPRESS) for name in ("url", "token", "json")}
+    told = {name: defaults.get(name, argparse.SUPPRESS) for name in ("url", "token", "json", "trust")}
     parser.add_argument(
         "--url", default=told["url"], metavar="URL", help="the gateway (default HATCHWAY_URL, or http://127.0.0.1:8484)"
     )
     parser.add_argument(
         "--token", default=told["token"], metavar="TOKEN", help="an API token (default HATCHWAY_TOKEN, which others cannot see)"
     )
+    trust.add_options(parser, default=told["trust"])
     parser.add_argument("--json", default=told["json"], action="store_true", help="machine-readable")
 
 
@@ -137,5 +139,5 @@ def run(options: argparse.Namespace) -> int:
     from hatchway import remote_verbs
     from hatchway.client import Client
 
-    with Client(options.url, options.token) as client:
+    with Client(options.url, options.token, verify=options.ca, cert=options.cert) as client:
         return int(getattr(remote_verbs, f"run_{options.verb.replace('-', '_')}")(client, options))

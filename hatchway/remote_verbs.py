@@ -21,7 +21,8 @@ from hatchway.arguments import text_of
 from hatchway.asking import ApprovalInfo, MatchInfo, RunInfo, SecretInfo, ValueInfo
 from hatchway.cli import complain
 from hatchway.client import Client
-from hatchway.running import exit_status, parse_input, read_program, read_stdin
+from hatchway.programs import inputs_of, read_program, read_stdin
+from hatchway.running import exit_status
 from hatchway.verbs import RunOptions
 from sandbox.errors import RequestError
 
@@ -33,13 +34,13 @@ def _show(options: argparse.Namespace, items: Iterable[Any], line: Callable[[Any
 
 
 def run_run(client: Client, options: argparse.Namespace) -> int:
-    program, language, filename = read_program(options)
-    code = text_of(program)
+    program = read_program(options)
+    code = text_of(program.code)
     asked: RunOptions = {
-        "language": language if filename else options.language,
-        "filename": filename,
+        "language": program.language if program.filename else options.language,
+        "filename": program.filename,
         "timeout_ms": options.timeout_ms,
-        "inputs": dict(parse_input(text) for text in options.input),
+        "inputs": inputs_of(options),
         "stdin": read_stdin(options),
     }
     if options.session is None:

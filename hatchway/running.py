@@ -10,19 +10,19 @@ import argparse
 import base64
 import sys
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from hatchway import program_arguments
 from hatchway.arguments import text_of
 from hatchway.box import Sandbox
-from hatchway.cli import _LANGUAGE_OF_SUFFIX, _STATUS_EXIT, complain, paint, show_progress
+from hatchway.cli import _STATUS_EXIT, complain, paint, show_progress
+from hatchway.programs import Program, inputs_of, limits_of, read_program, read_stdin, run_program
 from sandbox.errors import RequestError
 from sandbox.session import failure, parse_language
 from sandbox.vfs import VfsError
-from sandbox.wire import DEFAULT_LIMITS, RunResult
+from sandbox.wire import Display, RunResult
 
+_TEXT = "text/plain"
 _SUFFIX_OF_MIME = {
     "image/png": ".png",
     "image/jpeg": ".jpg",
@@ -57,132 +57,41 @@ def _run(options: argparse.Namespace) -> tuple[RunResult, bool]:
     """The result, and whether all files were copied that were asked for."""
     if options.path is None and options.code is None and options.arguments:
         options.path = options.arguments.pop(0)
-    code, told, filename = read_program(options)
-    language = None if options.template and options.path is None and not options.language else told
-    limits = _limits(options)
+    program = read_program(options)
+    limits = limits_of(options)
     if options.fact and not options.policy:
         raise RequestError("INVALID_ARGUMENT", "--fact is told to a policy, and there is none", "add --policy FILE")
     if options.displays:
         _make_folder(Path(options.displays))
     if options.policy:
-        return _run_governed(options, code, told, filename, limits)
-    return _run_freely(options, code, language, filename, limits)
+        return _run_governed(options, program, limits)
+    return _run_freely(options, program, limits)
 
 
-def _run_freely(
-    options: argparse.Namespace, code: str | bytes, language: str | None, filename: str | None, limits: dict[str, int]
-) -> tuple[RunResult, bool]:
+def _run_freely(options: argparse.Namespace, program: Program, limits: dict[str, int]) -> tuple[RunResult, bool]:
+    language = None if options.template and options.path is None and not options.language else program.language
     with Sandbox(
         language=language, limits=limits, metered=options.metered, template=options.template, progress=show_progress
     ) as box:
-        for pair in options.file:
-            host, _, guest = pair.partition(":")
-            _put(box, Path(host), guest or Path(host).name)
-        if options.arguments and not options.check:
-            program_arguments.give(box, box.language, filename or ("-" if options.path else "-c"), options.arguments)
-        result = box.run(
-            code,
-            inputs=dict(parse_input(pair) for pair in options.input),
-            stdin=_stdin(options),
-            validate_only=options.check,
-            filename=filename,
-            on_output=None if options.json else write_output,
-        )
+        result = run_program(box, program, options, None if options.json else write_output, check=options.check)
         return result, _get_files(box, options.get)
 
 
-def _run_governed(
-    options: argparse.Namespace, code: str | bytes, language: str, filename: str | None, limits: dict[str, int]
-) -> tuple[RunResult, bool]:
+def _run_governed(options: argparse.Namespace, program: Program, limits: dict[str, int]) -> tuple[RunResult, bool]:
     from gateway.runs import RunBody
     from hatchway import governed
 
     if options.arguments:
         raise RequestError("INVALID_ARGUMENT", "arguments of the program do not go together with --policy", "use --input")
     body = RunBody(
-        code=text_of(code),
-        language=parse_language(language),
-        inputs=dict(parse_input(pair) for pair in options.input),
+        code=text_of(program.code),
+        language=parse_language(program.language),
+        inputs=inputs_of(options),
         stdin=read_stdin(options),
         validate_only=options.check,
-        filename=filename,
+        filename=program.filename,
     )
     return governed.run(options, body, limits)
-
-
-def _stdin(options: argparse.Namespace) -> bytes:
-    """What the program reads: ours, unless a person types there or the program itself came from it."""
-    return b"" if options.path == "-" or sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read()
-
-
-def read_stdin(options: argparse.Namespace) -> str:
-    """The same for a gateway, whose requests are text."""
-    try:
-        return _stdin(options).decode()
-    except UnicodeDecodeError as error:
-        raise RequestError("INVALID_ARGUMENT", f"standard input is not valid UTF-8 at byte {error.start}", "use --file") from None
-
-
-def read_program(options: argparse.Namespace) -> tuple[str | bytes, str, str | None]:
-    """Code, language and name."""
-    if (options.path is None) == (options.code is None):
-        raise RequestError("INVALID_ARGUMENT", "give a FILE or -c CODE", "hatchway run app.py, or: hatchway run -c 'print(1)'")
-    if options.code is not None:
-        return options.code, options.language or "python", None
-    if options.path == "-":
-        return sys.stdin.buffer.read(), options.language or "python", None
-    path = Path(options.path)
-    if path.is_dir():
-        raise RequestError("INVALID_ARGUMENT", f"{options.path} is a directory", "give the file of a program")
-    language = options.language or _LANGUAGE_OF_SUFFIX.get(path.suffix)
-    if language is None:
-        raise RequestError("INVALID_ARGUMENT", f"cannot tell the language of {path.name!r}", "add --language")
-    try:
-        return path.read_bytes(), language, path.name
-    except OSError as error:
-        raise RequestError("INVALID_ARGUMENT", f"cannot read {path}: {error.strerror}") from None
-
-
-def _limits(options: argparse.Namespace) -> dict[str, int]:
-    """On the command line a limit may be raised: whoever types it owns the machine."""
-    given = {
-        "wall_ms": options.timeout_ms,
-        "cpu_ms": options.cpu_ms,
-        "memory_mb": options.memory_mb,
-        "max_stdout_bytes": options.max_output_bytes,
-        "max_stack_depth": options.max_stack_depth,
-    }
-    chosen = {name: value for name, value in given.items() if value is not None}
-    if "wall_ms" in chosen and "cpu_ms" not in chosen:
-        chosen["cpu_ms"] = max(DEFAULT_LIMITS.cpu_ms, chosen["wall_ms"])
-    if "cpu_ms" in chosen and "wall_ms" not in chosen:
-        chosen["wall_ms"] = max(DEFAULT_LIMITS.wall_ms, chosen["cpu_ms"])
-    return chosen
-
-
-def parse_input(pair: str) -> tuple[str, Any]:
-    return parse_pair("--input", pair, "--input x=21")
-
-
-def parse_pair(option: str, pair: str, example: str) -> tuple[str, Any]:
-    """NAME=JSON; what is not JSON is a text."""
-    name, equals, value = pair.partition("=")
-    if not equals:
-        hint = f"write {option} name=JSON, for example {example}"
-        raise RequestError("INVALID_ARGUMENT", f"{option} {pair!r} has no value", hint)
-    try:
-        return name, msgspec.json.decode(value)
-    except msgspec.DecodeError:
-        return name, value
-
-
-def _put(box: Sandbox, host: Path, guest: str) -> None:
-    try:
-        box.files.write_file(guest, host.read_bytes())
-    except OSError as error:
-        raise RequestError("INVALID_ARGUMENT", f"cannot copy {host} into the sandbox: {error.strerror}") from None
-    except VfsError as error:
-        raise RequestError("INVALID_ARGUMENT", f"cannot write {guest} in the sandbox: {error}") from None
 
 
 def _get_files(box: Sandbox, pairs: list[str]) -> bool:
@@ -235,7 +144,13 @@ def _write_displays(result: RunResult, folder: Path) -> None:
 
 
 def show_result(result: RunResult) -> None:
-    """The result on stdout; what went wrong, where and what would help, on stderr."""
+    """Texts that were displayed and the result on stdout, on lines of their own; what went wrong, where and what would help,
+    on stderr."""
+    shown = [display.data for display in result.displays if display.mime == _TEXT]
+    if (shown or result.result is not None) and result.stdout and not result.stdout.endswith("\n"):
+        say("")
+    for text in shown:
+        say(text.removesuffix("\n"))
     if result.result is not None:
         text = result.result if isinstance(result.result, str) else msgspec.json.encode(result.result).decode()
         say(text)
@@ -248,10 +163,22 @@ def show_result(result: RunResult) -> None:
             print(f"{paint('hint', 'yellow', sys.stderr)}: {diagnostic.hint}", file=sys.stderr)
 
 
+def count_unseen(displays: list[Display]) -> int:
+    """Those that a terminal does not show. What stands beside a plain text is the same thing in another form."""
+    texts = {number for number, display in enumerate(displays) if display.mime == _TEXT}
+    told = {number + side for number in texts for side in (-1, 1) if _is_text(displays, number + side)}
+    return len(set(range(len(displays))) - texts - told)
+
+
+def _is_text(displays: list[Display], number: int) -> bool:
+    return 0 <= number < len(displays) and displays[number].mime.startswith("text/")
+
+
 def _show(result: RunResult, options: argparse.Namespace) -> None:
     show_result(result)
-    if result.displays and not options.displays:
-        note = f"{len(result.displays)} display(s) not shown; --displays DIR saves them"
+    unseen = count_unseen(result.displays)
+    if unseen and not options.displays:
+        note = f"{unseen} display(s) not shown; --displays DIR saves them"
         print(paint(note, "dim", sys.stderr), file=sys.stderr)
     if options.check and result.ok:
         print("no problems found", file=sys.stderr)

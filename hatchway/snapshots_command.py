@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hatchway.parsers import add_parser
+from hatchway.parsers import add_parser, add_program
 
 if TYPE_CHECKING:
     from hatchway.box import Sandbox
@@ -39,11 +39,8 @@ def add_command(commands: Any) -> None:
         ("record", "run a program and keep all it takes to replay it"),
     ):
         verb = verbs.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
-        verb.add_argument("path", nargs="?", metavar="FILE", help="the program")
-        verb.add_argument("-c", "--code", metavar="CODE", help="the program itself")
-        verb.add_argument("-l", "--language", metavar="L", help="python (default), javascript, typescript or shell")
+        add_program(verb)
         verb.add_argument("--from", dest="start", metavar="SNAPSHOT", help="start from this snapshot instead of a fresh session")
-        verb.add_argument("--template", metavar="NAME", help="start from a template")
         verb.add_argument("--label", default="", metavar="TEXT", help="a name for people")
         verb.add_argument("-o", "--output", metavar="FILE", required=name == "record", help="write it there, not to the history")
     inspect = verbs.add_parser("inspect", help="what is in a snapshot or recording")
@@ -119,41 +116,50 @@ def _find(name: str) -> Snapshot:
 
 def _start(options: argparse.Namespace, *, record: bool) -> tuple[Sandbox, str | None]:
     """The sandbox a program runs in, and the id of the snapshot it starts from."""
+    from hatchway.arguments import limits_of as whole_limits
     from hatchway.box import Sandbox
     from hatchway.cli import show_progress
+    from hatchway.programs import limits_of
     from sandbox.session import Session
     from sandbox.snapshots import thaw
+    from sandbox.wire import DEFAULT_LIMITS
 
+    limits = whole_limits(limits_of(options), DEFAULT_LIMITS) or DEFAULT_LIMITS
     if options.start is None:
-        return Sandbox(language=options.language, template=options.template, record=record, progress=show_progress), None
+        chosen = {"language": options.language, "template": options.template, "limits": limits}
+        return Sandbox(record=record, progress=show_progress, **chosen), None
     found = _find(options.start)
-    box = Sandbox._around(Session(found.manifest.session_id, language=found.manifest.language, state=thaw(found)), show_progress)
+    was = found.manifest
+    session = Session(was.session_id, language=was.language, limits=limits, metered=was.metered, state=thaw(found))
+    box = Sandbox._around(session, show_progress)
     box.record = record
     return box, found.id
 
 
-def _run_program(box: Sandbox, options: argparse.Namespace) -> bool:
-    from hatchway.running import read_program, show_result, write_output
+def _run_program(box: Sandbox, options: argparse.Namespace) -> int | None:
+    """How it ended, as an exit status; None if there is no program."""
+    from hatchway.programs import read_program, run_program
+    from hatchway.running import exit_status, show_result, write_output
 
     if options.path is None and options.code is None:
-        return True
-    code, language, filename = read_program(options)
-    result = box.run(
-        code, language=options.language or (language if options.path else None), filename=filename, on_output=write_output
-    )
+        return None
+    result = run_program(box, read_program(options), options, write_output)
     show_result(result)
-    return result.ok or box.record
+    return exit_status(result)
 
 
 def run_save(options: argparse.Namespace) -> int:
+    from hatchway.arguments import label_of
     from hatchway.cli import complain
 
+    label_of(options.label)
     _check_place(options.output)
     box, parent = _start(options, record=False)
     with box:
-        if not _run_program(box, options):
+        status = _run_program(box, options)
+        if status:
             complain("the program failed; nothing was saved")
-            return 1
+            return status
         if options.output:
             blob = box.snapshot(label=options.label)
             _write(Path(options.output), blob)
@@ -169,27 +175,28 @@ def run_save(options: argparse.Namespace) -> int:
 
 
 def run_record(options: argparse.Namespace) -> int:
+    """A program that failed is recorded like any other, and the exit status is the one it has with `hatchway run`."""
+    from hatchway.arguments import label_of
     from hatchway.cli import complain
-    from sandbox.sealing import local_keys
 
+    label_of(options.label)
     _check_place(options.output)
     box, _ = _start(options, record=True)
     with box:
-        _run_program(box, options)
+        status = _run_program(box, options)
         if box.recording is None:
             complain("there is nothing to record", "give a FILE or -c CODE")
             return 2
-        blob = box.recording.seal(local_keys())
+        blob = box.recording.seal()
     _write(Path(options.output), blob)
     print(f"{options.output}: {len(box.recording.journal.events)} entries, {len(blob) / 1e3:.0f} kB", file=sys.stderr)
-    return 0
+    return status or 0
 
 
 def _open_recording(path: str) -> Recording:
     from sandbox.recordings import Recording
-    from sandbox.sealing import local_keys
 
-    return Recording.open(_read(Path(path)), local_keys())
+    return Recording.open(_read(Path(path)))
 
 
 def run_replay(options: argparse.Namespace) -> int:
@@ -216,14 +223,28 @@ def run_replay(options: argparse.Namespace) -> int:
         print(msgspec.json.encode(done.result).decode())
     else:
         show_result(done.result)
-        same = "what would have happened" if changes else "the same, bit for bit"
-        print(f"{same}: memory {done.recording.ending.memory.hex()[:16]}", file=sys.stderr)
+        memory = f"memory {done.recording.ending.memory.hex()[:16]}"
+        print(f"{_verdict(recording, len(done.recording.journal.events), bool(changes))}: {memory}", file=sys.stderr)
     return 0
+
+
+def _verdict(recording: Recording, played: int, is_changed: bool) -> str:
+    """What a replay that found no difference has shown."""
+    ending = recording.ending
+    if is_changed:
+        return "what would have happened"
+    if not ending.is_from_outside:
+        return "the same, bit for bit"
+    return (
+        f"the recorded run ended with {ending.code} ({ending.message}), which depends on the moment; of its journal {played} of "
+        f"{len(recording.journal.events)} entries were played; memory and files are the same, output and end were not compared"
+    )
 
 
 def run_diff(options: argparse.Namespace) -> int:
     import msgspec
 
+    from hatchway.inspecting import printable
     from sandbox.differences import diff
 
     found = diff(_find(options.old), _find(options.new))
@@ -234,7 +255,7 @@ def run_diff(options: argparse.Namespace) -> int:
     for title, change in groups:
         for sign, names in (("+", change.added), ("-", change.removed), ("~", change.changed)):
             for name in names:
-                print(f"{sign} {title[:-1] if title != 'files' else 'file'} {name}")
+                print(f"{sign} {title[:-1] if title != 'files' else 'file'} {printable(name)}")
     for name, count in found.pages.items():
         print(f"  {count} pages of {name} memory differ")
     return 0
@@ -243,7 +264,7 @@ def run_diff(options: argparse.Namespace) -> int:
 def run_log(options: argparse.Namespace) -> int:
     import msgspec
 
-    from hatchway.inspecting import age, size
+    from hatchway.inspecting import age, printable, size
 
     entries = _history().log()
     if options.json:
@@ -251,7 +272,7 @@ def run_log(options: argparse.Namespace) -> int:
         return 0
     for entry in entries:
         parent = entry.parent[:12] if entry.parent else "-"
-        label = f"  {entry.label}" if entry.label else ""
+        label = f"  {printable(entry.label)}" if entry.label else ""
         facts = (
             entry.id[:12],
             f"{parent:12}",

@@ -28,7 +28,10 @@ def add_command(commands: Any) -> None:
     build.add_argument("--setup", metavar="FILE", help="the setup program")
     build.add_argument("-c", "--code", metavar="CODE", help="the setup program itself")
     build.add_argument("-l", "--language", metavar="L", help="python (default), javascript, typescript or shell")
-    build.add_argument("--file", action="append", default=[], metavar="HOST[:GUEST]", help="copy a file into /workspace first")
+    build.add_argument(
+        "--file", action="append", default=[], metavar="HOST[:GUEST]", help="copy a file or a folder into /workspace first"
+    )
+    build.add_argument("--timeout-ms", type=int, metavar="N", help="how long the setup may take (default 60000)")
     verbs.add_parser("list", help="templates in the cache")
     remove = verbs.add_parser("rm", help="delete a template")
     remove.add_argument("name", metavar="NAME")
@@ -54,9 +57,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _build(options: argparse.Namespace) -> int:
     from hatchway.cli import _LANGUAGE_OF_SUFFIX, complain, show_progress
+    from hatchway.trees import found, name_of
     from sandbox.errors import RequestError
     from sandbox.session import parse_language
-    from sandbox.templates import templates
+    from sandbox.templates import SETUP_TIMEOUT_MS, templates
 
     if (options.setup is None) == (options.code is None):
         raise RequestError("INVALID_ARGUMENT", "give --setup FILE or -c CODE")
@@ -65,8 +69,12 @@ def _build(options: argparse.Namespace) -> int:
     files = {}
     for pair in options.file:
         host, _, guest = pair.partition(":")
-        files[guest or Path(host).name] = _read(Path(host))
-    result = templates.build(options.name, setup, language=parse_language(language), files=files, progress=show_progress)
+        places = found(Path(host), guest or name_of(Path(host)))
+        files.update({place: _read(path) for path, place in places if not path.is_dir()})
+    timeout_ms = SETUP_TIMEOUT_MS if options.timeout_ms is None else options.timeout_ms
+    result = templates.build(
+        options.name, setup, language=parse_language(language), files=files, progress=show_progress, timeout_ms=timeout_ms
+    )
     sys.stderr.write(result.stdout + result.stderr)
     if not result.ok or result.exit_code:
         reason = result.error.message if result.error else f"it exited with status {result.exit_code}"

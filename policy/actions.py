@@ -12,13 +12,14 @@ import difflib
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from policy import checker
 from policy.catalog import CatalogError, load_catalog
 from policy.checker import Checked
 from policy.errors import BundleError, PolicyError
-from policy.loading import Folder, Library
+from policy.loading import Extended, Folder, Library
 from policy.policies import Policy
 
 OK, REFUSED, FAILED = 0, 1, 2
@@ -27,8 +28,12 @@ OK, REFUSED, FAILED = 0, 1, 2
 def perform(name: str, arguments: argparse.Namespace) -> int:
     """Carry out one command; every failure becomes a message and an exit status."""
     action: Callable[[argparse.Namespace], int] = ACTIONS[name]
+    return _attempt(lambda: action(arguments))
+
+
+def _attempt(action: Callable[[], int]) -> int:
     try:
-        return action(arguments)
+        return action()
     except BundleError as error:
         print(f"bundle refused: {error}", file=sys.stderr)
         return REFUSED
@@ -64,14 +69,20 @@ def _library(file: str) -> tuple[str, Library]:
     return place.name, Folder(place.parent)
 
 
-def _judge(file: str, catalog: str | None = None) -> Checked:
+def _judge(file: str, catalog: str | None = None, extra: str = "") -> Checked:
+    """The policy in a file, with `extra` added at its end. Findings name files as the command line did."""
     name, library = _library(file)
-    return checker.check(name, library, load_catalog(Path(catalog).read_bytes()) if catalog else None)
+    types = load_catalog(Path(catalog).read_bytes()) if catalog else None
+    checked = checker.check(name, Extended(name, extra, library) if extra else library, types)
+    folder = os.path.dirname(file)
+    for source in {checked.program.source, *(d.span.source for d in checked.diagnostics if d.span is not None)}:
+        source.path = os.path.join(folder, source.path)
+    return checked
 
 
-def _understood(file: str) -> Checked:
+def _understood(file: str, catalog: str | None, extra: str = "") -> Checked:
     """A policy whose every statement is understood, though its claims and tests may fail."""
-    checked = _judge(file)
+    checked = _judge(file, catalog, extra)
     if checked.evaluator is None:
         raise PolicyError.from_diagnostics(checked.diagnostics)
     return checked
@@ -104,7 +115,7 @@ def check(a: argparse.Namespace) -> int:
 def test(a: argparse.Namespace) -> int:
     from policy import suite
 
-    checked = _understood(a.file)
+    checked = _understood(a.file, a.catalog)
     program = checked.program
     results = [r for r in checked.results if not a.match or a.match in r.case.title]
     for result in results:
@@ -123,14 +134,14 @@ def test(a: argparse.Namespace) -> int:
         failed += 1
     print(f"{len(results)} requests, {failed} failed")
     if a.coverage:
-        found = suite.coverage(program)
+        found = suite.coverage(program, a.match or "")
         for item in found:
             if not item.both:
                 print(f"  {'never hit' if not item.hit else 'never missed'}: {item.rule}")
         both = sum(item.both for item in found)
         print(f"coverage: {both} of {len(found)} rules both hit and missed ({100 * both // max(1, len(found))} %)")
     if a.mutants:
-        tried, survivors = suite.mutants(program)
+        tried, survivors = suite.mutants(program, a.match or "")
         for mutant in survivors:
             line, column = mutant.span.source.position(mutant.span.start)
             print(f"  survives: line {line}:{column}, flipping `{' '.join(mutant.span.text().split())}` in {mutant.rule}")
@@ -139,40 +150,41 @@ def test(a: argparse.Namespace) -> int:
 
 
 def fmt(a: argparse.Namespace) -> int:
+    """Each file by itself: one that cannot be formatted does not keep the others from it."""
+    return max(_attempt(partial(_fmt_one, file, a)) for file in a.files)
+
+
+def _fmt_one(file: str, a: argparse.Namespace) -> int:
     from policy.formatter import format_text
 
-    untidy = 0
-    for file in a.files:
-        if file != "-":
-            _library(file)
-        before = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
-        after = format_text(before, file)
-        if file == "-" and not (a.check or a.diff):
-            sys.stdout.write(after)
-        elif after != before:
-            untidy += 1
-            if a.diff:
-                sys.stdout.writelines(difflib.unified_diff(before.splitlines(True), after.splitlines(True), file, file))
-            elif a.check:
-                print(f"{file}: not formatted")
-            else:
-                Path(file).write_text(after, encoding="utf-8")
-                print(f"{file}: formatted")
-    return REFUSED if untidy and (a.check or a.diff) else OK
+    if file != "-":
+        _library(file)
+    data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    try:
+        before = data.decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise PolicyError(f"{file} is not UTF-8 text: byte {error.start} is 0x{data[error.start]:02x}") from None
+    after = format_text(before, file)
+    if file == "-" and not (a.check or a.diff):
+        sys.stdout.write(after)
+    elif after != before and a.diff:
+        sys.stdout.writelines(difflib.unified_diff(before.splitlines(True), after.splitlines(True), file, file))
+    elif after != before and a.check:
+        print(f"{file}: not formatted")
+    elif after != before:
+        Path(file).write_bytes(after.encode("utf-8"))
+        print(f"{file}: formatted")
+    return REFUSED if after != before and (a.check or a.diff) else OK
 
 
 def explain(a: argparse.Namespace) -> int:
     import msgspec
 
     from policy import explanation as explanations
+    from policy.questions import read_question
 
-    checked = _understood(a.file)
-    attributes: dict[str, object] = {}
-    for pair in a.fields:
-        name, equals, text = pair.partition("=")
-        if not equals:
-            raise PolicyError(f"`{pair}` is not FIELD=VALUE")
-        attributes[name] = _read_value(checked, a.event, name, text)
+    checked = _understood(a.file, a.catalog)
+    attributes = read_question(checked.program.catalog, a.event, a.fields)
     explanation = explanations.explain(checked.program.ir, a.event, attributes)
     if a.json:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(explanation), indent=2).decode() + "\n")
@@ -181,39 +193,11 @@ def explain(a: argparse.Namespace) -> int:
     return OK
 
 
-def _read_value(checked: Checked, event: str, name: str, text: str) -> object:
-    """A field's value from the command line, in the units of the language."""
-    from policy.values import duration_ms, size_bytes
-
-    catalog = checked.program.catalog
-    field = catalog.field(event, name) if event in catalog.capabilities else catalog.context.get(name)
-    try:
-        if field is not None and field.kind == "bool":
-            return {"true": True, "false": False}[text]
-        if field is not None and field.kind in ("int", "size", "duration"):
-            if text.lstrip("-").replace("_", "").isdigit():
-                return int(text)
-            return size_bytes(text) if field.kind == "size" else duration_ms(text)
-    except (KeyError, AssertionError, ValueError):
-        raise PolicyError(f"`{text}` is not a value of `{name}`") from None
-    return text
-
-
 def prove(a: argparse.Namespace) -> int:
     from policy.claims import show
-    from policy.loading import Memory
 
-    name, library = _library(a.file)
-    text = (library.read(name) or b"").decode("utf-8", "replace")
     extra = "".join(f"\nprove {' '.join(claim.split())}" for claim in a.claim)
-
-    class Overlay:
-        def read(self, path: str) -> bytes | None:
-            return Memory({name: text + extra}).read(path) if path == name else library.read(path)
-
-    checked = checker.check(name, Overlay())
-    if checked.evaluator is None:
-        raise PolicyError.from_diagnostics(checked.diagnostics)
+    checked = _understood(a.file, a.catalog, extra)
     for proof in checked.proofs:
         print(f"{'proved' if proof.holds else 'FALSE '} {proof.text}  ({proof.method})")
         if proof.witness is not None:
@@ -236,7 +220,7 @@ def diff(a: argparse.Namespace) -> int:
 
     from policy import difference
 
-    old, new = (_policy(_understood(file)) for file in (a.old, a.new))
+    old, new = (_policy(_understood(file, a.catalog)) for file in (a.old, a.new))
     changes = difference.diff(old, new)
     loosening = [change for change in changes if change.loosens]
     if a.json:
@@ -253,6 +237,12 @@ def diff(a: argparse.Namespace) -> int:
 
 def _policy(checked: Checked) -> Policy:
     return Policy(checked.program.ir, checked.program.catalog, checked.evaluator, checked)
+
+
+def _passed(a: argparse.Namespace) -> Policy:
+    """A policy that may be deployed."""
+    _library(a.file)
+    return Policy.load(a.file, catalog=load_catalog(Path(a.catalog).read_bytes()) if a.catalog else None)
 
 
 def bundle(a: argparse.Namespace) -> int:
@@ -277,7 +267,7 @@ def bundle(a: argparse.Namespace) -> int:
     if not (a.file and a.key and a.output):
         print("bundle needs FILE.hatch, --key and --output (or --verify, or --new-key)", file=sys.stderr)
         return FAILED
-    policy = Policy.load(a.file)
+    policy = _passed(a)
     data = bundles.make_bundle(policy, bundles.read_private_key(Path(a.key).read_bytes()))
     Path(a.output).write_bytes(data)
     print(f"wrote {a.output}: {policy.name} v{policy.version}, digest {policy.digest}")
@@ -287,7 +277,7 @@ def bundle(a: argparse.Namespace) -> int:
 def replay(a: argparse.Namespace) -> int:
     from policy import replays
 
-    policy = Policy.load(a.file)
+    policy = _passed(a)
     with open(a.records, "rb") as lines:
         result = replays.replay(policy, lines)
     for found in result.kept:
@@ -310,6 +300,8 @@ def catalog(a: argparse.Namespace) -> int:
         for field in capability.fields.values():
             more = f" {{ {', '.join(field.values)} }}" if field.values else ""
             print(f"    {field.name}: {field.kind}{more}" + ("" if field.usable else ", optional: not usable in conditions"))
+        for name, why in capability.left_out.items():
+            print(f"    {name}: not usable in conditions: {why}")
     return OK
 
 

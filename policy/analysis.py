@@ -87,20 +87,22 @@ def _place(program: Program, rule: str) -> str:
 def _unsatisfiable(program: Program, findings: Findings, effort: Effort) -> set[str]:
     empty: set[str] = set()
     fields = _all_fields(program)
-    items: list[tuple[str, ir.Expr, str]] = [(r.id, r.guard, r.capabilities[0]) for r in program.ir.rules]
-    items += [(limit.id, limit.guard, limit.capabilities[0]) for limit in program.ir.limits]
-    items += [(f"hook:{hook.name}", hook.guard, (*hook.capabilities, hook.phase)[0]) for hook in program.ir.hooks]
-    for key, guard, event in items:
-        if _plainly_possible(guard):
-            continue
-        universe = Universe(fields[event], [guard])
-        if search(guard, universe, effort=effort)[0] is None:
+    items: list[tuple[str, ir.Expr, tuple[str, ...]]] = [(r.id, r.guard, r.capabilities) for r in program.ir.rules]
+    items += [(limit.id, limit.guard, limit.capabilities) for limit in program.ir.limits]
+    items += [(f"hook:{hook.name}", hook.guard, hook.capabilities or (hook.phase,)) for hook in program.ir.hooks]
+    for key, guard, events in items:
+        if not _plainly_possible(guard) and not _possible(guard, events, fields, effort):
             empty.add(key)
-            core = _core(program, event, program.parts[key], effort)
-            text = " and ".join(" ".join(span.text().split()) for span in core)
-            where = min(core, key=lambda span: span.start) if core else program.spans[key]
+            core = _core(program, events[0], program.parts[key], effort)
+            text = " and ".join(_quoted(part, alone=len(core) == 1) for part in core)
+            where = min((span for _, span in core), key=lambda span: span.start) if core else program.spans[key]
             findings.add("HP040", f"no request satisfies `{text}`", where, "the rule can never apply")
     return empty
+
+
+def _possible(guard: ir.Expr, events: tuple[str, ...], fields: dict[str, dict[str, Field]], effort: Effort) -> bool:
+    """Whether some request about one of `events` satisfies a condition: the range of a field may differ between them."""
+    return any(search(guard, Universe(fields[event], [guard]), effort=effort)[0] is not None for event in events)
 
 
 def _plainly_possible(guard: ir.Expr) -> bool:
@@ -117,7 +119,14 @@ def _all_fields(program: Program) -> dict[str, dict[str, Field]]:
     return {event: {field.name: field for field in fields} for event, fields in program.ir.reads.items()}
 
 
-def _core(program: Program, event: str, parts: list[Part], effort: Effort) -> list[Span]:
+def _quoted(part: Part, *, alone: bool) -> str:
+    """A conjunct as it was written, in parentheses where it is a choice beside others."""
+    expr, span = part
+    text = " ".join(span.text().split())
+    return f"({text})" if isinstance(expr, ir.Any) and not alone and not text.startswith(("(", "not ")) else text
+
+
+def _core(program: Program, event: str, parts: list[Part], effort: Effort) -> list[Part]:
     """The smallest set of conjuncts that cannot hold together: one, else two, else by leaving out what is not needed."""
     # A contradiction leaves nothing to read, so the types come from the catalog rather than from the policy's `reads`.
     universe = Universe(fields_of(program.catalog, event, [expr for expr, _ in parts]), [expr for expr, _ in parts])
@@ -128,13 +137,13 @@ def _core(program: Program, event: str, parts: list[Part], effort: Effort) -> li
     for count in (1, 2):
         for some in combinations(parts[:64], count):
             if fails(some):
-                return [span for _, span in some]
+                return list(some)
     kept = list(parts)
     for part in parts:
         without = tuple(p for p in kept if p is not part)
         if fails(without):
             kept = list(without)
-    return [span for _, span in kept]
+    return kept
 
 
 def _dead(regions: list[Region], universe: Universe, effort: Effort) -> dict[str, str]:
@@ -267,7 +276,7 @@ def _autos(program: Program, empty: set[str], findings: Findings, effort: Effort
         if rule.auto is None or rule.id in empty:
             continue
         both = ir.conj((rule.guard, rule.auto))
-        if search(both, Universe(fields[rule.capabilities[0]], [both]), effort=effort)[0] is None:
+        if not _possible(both, rule.capabilities, fields, effort):
             findings.add(
                 "HP045", "this never holds where the rule applies", program.autos[rule.id], "compare it with the rule's `when`"
             )

@@ -1,7 +1,7 @@
 """What an editor wants to know at a place in a text: meaning, continuations, definitions, uses.
 
 Rules: pure functions over a text that is usually half-written, so they look at words rather than at a syntax tree, and give
-less instead of failing. Offsets are characters.
+less instead of failing. Only a rename, which must be right everywhere, wants a text that can be read. Offsets are characters.
 This file does not know the editor's protocol (`lsp.py`).
 """
 
@@ -11,9 +11,15 @@ import re
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
+from lark import Token
+
 from policy.catalog import EFFECTS, Capability, Catalog, Field
+from policy.diagnostics import Findings
 from policy.limits import EXECUTORS, ON_ERROR, RATE_SCOPES, SETTINGS
-from policy.parser import STATEMENTS, last_statement
+from policy.parser import expressions, parse
+from policy.pieces import STATEMENTS, last_statement
+from policy.sources import Source
+from policy.syntax import Hook, LetDef, Scope, SetDef, Truth, WithinName, atoms_of, offsets
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
 _TOKEN = re.compile(r'"[^"\n]*"|#[^\n]*|[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*|\d[\w/]*|==|!=|<=|>=|=>|\.\.|\.\*|\S')
@@ -79,9 +85,41 @@ def definitions(text: str) -> dict[str, tuple[str, Place]]:
     return {m.group(2): (m.group(1), Place(m.start(2), m.end(2))) for m in _DEFINITION.finditer(text)}
 
 
-def occurrences(text: str, name: str) -> list[Place]:
-    """Every use of a defined name, definition included; not in strings or comments."""
-    return [Place(m.start(), m.end()) for m in _TOKEN.finditer(text) if m.group() == name]
+def references(text: str, offset: int) -> tuple[str, list[Place]] | None:
+    """The set, let or hook whose name stands at an offset, and every place of it: definition and uses, never a value or a
+    field of the same name. None where no such name stands, or where the text cannot be read."""
+    findings = Findings()
+    tree = parse(Source("", text), findings)
+    found: dict[tuple[str, str], list[Place]] = {}
+
+    def note(kind: str, token: Token) -> None:
+        found.setdefault((kind, str(token)), []).append(Place(*offsets(token)))
+
+    defined: set[tuple[str, str]] = set()
+    for item in (inner for outer in tree.items for inner in ((outer, *outer.items) if isinstance(outer, Scope) else (outer,))):
+        for kind, of in (("set", SetDef), ("let", LetDef), ("hook", Hook)):
+            if isinstance(item, of):
+                note(kind, item.name)
+                defined.add((kind, str(item.name)))
+        for atom in (atom for expr in expressions(item) for atom in atoms_of(expr)):
+            if isinstance(atom, WithinName):
+                note("set", atom.name)
+            elif isinstance(atom, Truth):
+                note("let", atom.name)
+    for key, places in found.items():
+        if key in defined and not findings.errors and any(place.start <= offset <= place.end for place in places):
+            return key[1], sorted(places)
+    return None
+
+
+def name_fault(text: str, name: str, catalog: Catalog) -> str | None:
+    """Why a definition cannot take a name, or None."""
+    if not _WORD.fullmatch(name) or name.split(".")[0] in ("allow", "ask", "deny"):
+        return f"`{name}` is not a name"
+    fields = {field for capability in catalog.capabilities.values() for field in capability.fields}
+    if name in definitions(text) or name in fields or name in (*catalog.context, *catalog.capabilities, "true", "false"):
+        return f"`{name}` is already the name of something else"
+    return None
 
 
 def hover(text: str, offset: int, catalog: Catalog) -> tuple[str, Place] | None:

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from policy import ir
-from policy.catalog import Catalog, seal
+from policy.catalog import Catalog, CatalogError, check_name, seal
 from policy.errors import BundleError
 from policy.policies import Policy
 
@@ -112,6 +112,11 @@ def open_bundle(data: bytes, trusted: Iterable[Ed25519PublicKey]) -> Payload:
         raise BundleError(f"the bundle's content is malformed: {error}") from error
     if payload.policy.digest() != payload.policy_sha256 or seal(payload.catalog).digest != payload.policy.catalog_digest:
         raise BundleError("the bundle's parts do not belong together")
+    try:
+        for name in payload.catalog.capabilities:
+            check_name(name)
+    except CatalogError as error:
+        raise BundleError(f"the bundle's catalog cannot be used: {error}") from error
     return payload
 
 

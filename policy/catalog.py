@@ -3,8 +3,8 @@
 A catalog is made from capability definitions (JSON Schemas) and pinned by digest in a policy's header, so a rule never
 changes its meaning because a tool did. The built-in capabilities are part of every catalog.
 Rules: every usable field is bool, enum, bounded int, size, duration, name, path or host, and is required or has a default.
-Schema parts that cannot be decided on (floats, arrays, unions) are left out. A tool's argument never shadows a fact about the
-caller: where names collide the argument is called `args.NAME`.
+A tool's argument never shadows a fact about the caller: where names collide the argument is called `args.NAME`. What is built in
+cannot be redefined, and no capability has a name that rules cannot be about.
 This file does not know rules.
 """
 
@@ -17,55 +17,26 @@ from typing import Any, Literal
 
 import msgspec
 
-from policy.values import INT_MAX, INT_MIN, host_fault, is_host, is_path
+from policy.fields import CatalogError as CatalogError
+from policy.fields import Field as Field
+from policy.fields import Kind, check_field
+from policy.fields import Scalar as Scalar
+from policy.limits import SETTINGS
+from policy.schemas import schema_fields
+from policy.values import host_fault
 
-Kind = Literal["bool", "enum", "int", "size", "duration", "name", "path", "host"]
-Scalar = bool | int | str
+SessionEvent = Literal["session_start", "session_end", "user_prompt_submit", "turn_end"]
+SESSION_EVENTS: tuple[SessionEvent, ...] = ("session_start", "session_end", "user_prompt_submit", "turn_end")
 EFFECTS = ("none", "read", "write", "network", "database", "external_system")
-KINDS: tuple[Kind, ...] = ("bool", "enum", "int", "size", "duration", "name", "path", "host")
 MAX_CAPABILITIES = 10_000
-MAX_FIELDS = 256
-MAX_NAME_CHARS = 4096
-_SAFE_INT = 2**53 - 1
-
-
-class Field(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One attribute of a request. Numbers are in bytes and milliseconds."""
-
-    name: str
-    kind: Kind
-    values: tuple[str, ...] = ()
-    low: int = INT_MIN
-    high: int = INT_MAX
-    required: bool = True
-    default: Scalar | None = None
-    sensitive: bool = False
-    doc: str = ""
-
-    @property
-    def usable(self) -> bool:
-        return self.required or self.default is not None
-
-    def accepts(self, value: object) -> bool:
-        """Whether a concrete value is one this field can hold."""
-        if self.kind == "bool":
-            return value is True or value is False
-        if self.kind in ("int", "size", "duration"):
-            return value.__class__ is int and self.low <= value <= self.high
-        if value.__class__ is not str:
-            return False
-        assert isinstance(value, str)
-        if self.kind == "enum":
-            return value in self.values
-        if self.kind == "host":
-            return is_host(value)
-        if self.kind == "path":
-            return is_path(value)
-        return len(value) <= MAX_NAME_CHARS
+_UNNAMEABLE = ("allow", "ask", "deny", "any")
 
 
 class Capability(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing a guest may ask for. `needs` are limits a permission must come with; `egress` the hosts it talks to."""
+    """One thing a guest may ask for. `needs` are limits a permission must come with; `egress` the hosts it talks to.
+
+    `left_out` are arguments no condition can be about, each with the reason; they are no part of the digest.
+    """
 
     name: str
     effects: tuple[str, ...] = ()
@@ -74,6 +45,7 @@ class Capability(msgspec.Struct, frozen=True, omit_defaults=True):
     egress: tuple[str, ...] = ()
     doc: str = ""
     builtin: bool = False
+    left_out: dict[str, str] = {}
 
 
 class Catalog(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -89,10 +61,6 @@ class Catalog(msgspec.Struct, frozen=True, omit_defaults=True):
     def to_json(self) -> bytes:
         """Canonical bytes: sorted keys, no spaces."""
         return msgspec.json.encode(self, order="sorted")
-
-
-class CatalogError(ValueError):
-    """A definition cannot be used; the message says which and why."""
 
 
 def _field(name: str, kind: Kind, doc: str, **more: Any) -> Field:
@@ -184,7 +152,10 @@ def make_catalog(
     secrets: Mapping[str, Iterable[str]] | None = None,
 ) -> Catalog:
     """A catalog from capability definitions in their wire form (`name`, `input_schema`, `side_effect`, …), sealed."""
-    known = {f.name: f for f in (*_CONTEXT, *context)}
+    known = {f.name: f for f in _CONTEXT}
+    for fact in context:
+        _check_fact(fact, known)
+        known[fact.name] = fact
     tools = {c.name: _mark_builtin(c) for c in _BUILTINS}
     for definition in capabilities:
         tool = from_definition(definition, known)
@@ -193,18 +164,55 @@ def make_catalog(
         tools[tool.name] = tool
         if len(tools) > MAX_CAPABILITIES:
             raise CatalogError(f"more than {MAX_CAPABILITIES} capabilities")
-    hosts = {secret: tuple(sorted(allowed)) for secret, allowed in (secrets or {}).items()}
-    for allowed in hosts.values():
-        for host in allowed:
-            if host_fault(host):
-                raise CatalogError(f"secret host {host!r} is malformed")
+    hosts = {secret: tuple(sorted(_hosts(allowed, f"secret {secret}"))) for secret, allowed in (secrets or {}).items()}
     return seal(Catalog(name, known, tools, hosts))
+
+
+def _hosts(hosts: Iterable[str], owner: str) -> tuple[str, ...]:
+    if isinstance(hosts, str):
+        raise CatalogError(f"{owner}: hosts are a list, not one text")
+    found = tuple(hosts)
+    for host in found:
+        if host_fault(host):
+            raise CatalogError(f"{owner}: host {host!r} is malformed")
+    return found
+
+
+def _check_fact(fact: Field, known: Mapping[str, Field]) -> None:
+    """Raises CatalogError unless `fact` may be added to the facts about a caller."""
+    _check_identifier(fact.name, "fact")
+    if fact.name in known:
+        raise CatalogError(f"the fact {fact.name!r} is defined twice or is built in")
+    if any(fact.name in capability.fields for capability in _BUILTINS):
+        raise CatalogError(f"the fact {fact.name!r} has the name of a built-in capability's field")
+    if not fact.usable:
+        raise CatalogError(f"the fact {fact.name!r} is neither required nor has a default")
+    check_field(fact)
+
+
+def _check_identifier(name: object, what: str) -> str:
+    if not isinstance(name, str) or not name.isascii() or not all(part.isidentifier() for part in name.split(".")):
+        raise CatalogError(f"{what} name {name!r} is not a dotted ASCII identifier")
+    return name
+
+
+def check_name(name: object) -> str:
+    """A name a rule can be about; raises CatalogError. INVARIANT: none is a session event's, which nothing can deny."""
+    checked = _check_identifier(name, "capability")
+    if checked in SESSION_EVENTS:
+        raise CatalogError(f"capability name {checked!r} is the name of a session event")
+    if checked.split(".")[0] in _UNNAMEABLE or checked in ("true", "false"):
+        raise CatalogError(f"capability name {checked!r} is a word of the policy language: no rule could name it")
+    return checked
 
 
 def seal(catalog: Catalog) -> Catalog:
     """The same catalog with its SHA-256 digest filled in."""
-    bare = msgspec.structs.replace(catalog, digest="")
-    return msgspec.structs.replace(bare, digest=hashlib.sha256(bare.to_json()).hexdigest())
+    tools = {
+        name: msgspec.structs.replace(tool, left_out={}) if tool.left_out else tool for name, tool in catalog.capabilities.items()
+    }
+    bare = msgspec.structs.replace(catalog, capabilities=tools, digest="")
+    return msgspec.structs.replace(catalog, digest=hashlib.sha256(bare.to_json()).hexdigest())
 
 
 def load_catalog(data: bytes) -> Catalog:
@@ -227,100 +235,65 @@ def _check_built(catalog: Catalog) -> Catalog:
     for known in _BUILTINS:
         if catalog.capabilities.get(known.name) != _mark_builtin(known):
             raise CatalogError(f"the built-in capability {known.name!r} is missing or altered")
-    for capability in catalog.capabilities.values():
-        for field in (*capability.fields.values(), *catalog.context.values()):
-            if field.default is not None and not field.accepts(field.default):
-                raise CatalogError(f"the default of {field.name!r} is not one of its values")
+    for fact in _CONTEXT:
+        if catalog.context.get(fact.name) != fact:
+            raise CatalogError(f"the built-in fact {fact.name!r} is missing or altered")
+    facts = {fact.name: fact for fact in _CONTEXT}
+    for name, field in catalog.context.items():
+        if name != field.name:
+            raise CatalogError(f"{name!r} and {field.name!r} name one fact")
+        if name not in facts:
+            _check_fact(field, facts)
+    for name, capability in catalog.capabilities.items():
+        if check_name(capability.name) != name:
+            raise CatalogError(f"{name!r} and {capability.name!r} name one capability")
+        _check_promises(capability)
+        for key, field in capability.fields.items():
+            if key != field.name or key in catalog.context:
+                raise CatalogError(f"{name}: the field {key!r} has another name, or the name of a fact")
+            if key.startswith("args.") and not _needs_prefix(key.removeprefix("args."), catalog.context):
+                raise CatalogError(f"{name}: the field {key!r} could be two arguments")
+            check_field(field)
+    for secret, hosts in catalog.secrets.items():
+        _hosts(hosts, f"secret {secret}")
     return seal(catalog)
+
+
+def _check_promises(capability: Capability) -> None:
+    for effect in capability.effects:
+        if effect not in EFFECTS:
+            raise CatalogError(f"{capability.name}: unknown side effect {effect!r}")
+    for need in capability.needs:
+        if need not in SETTINGS:
+            raise CatalogError(f"{capability.name}: unknown limit {need!r}")
+    _hosts(capability.egress, capability.name)
 
 
 def from_definition(definition: Mapping[str, Any], context: Mapping[str, Field]) -> Capability:
     """One capability from its wire form."""
-    name = definition.get("name")
-    if not isinstance(name, str) or not name.isascii() or not all(part.isidentifier() for part in name.split(".")):
-        raise CatalogError(f"capability name {name!r} is not a dotted ASCII identifier")
+    name = check_name(definition.get("name"))
     effects = definition.get("effects", definition.get("side_effect", "none"))
     effects = (effects,) if isinstance(effects, str) else tuple(effects)
-    for effect in effects:
-        if effect not in EFFECTS:
-            raise CatalogError(f"{name}: unknown side effect {effect!r}")
-    egress = tuple(definition.get("egress", ()))
-    for host in egress:
-        if host_fault(host):
-            raise CatalogError(f"{name}: egress host {host!r} is malformed")
-    fields = {
-        (f"args.{field.name}" if field.name in context else field.name): field
-        for field in _schema_fields(name, definition.get("input_schema", {}))
-    }
+    found, left_out = schema_fields(name, definition.get("input_schema", {}))
+    fields = {(f"args.{field.name}" if _needs_prefix(field.name, context) else field.name): field for field in found}
     fields = {key: msgspec.structs.replace(field, name=key) for key, field in fields.items()}
-    return Capability(
-        name, tuple(sorted(set(effects))), fields, tuple(definition.get("needs", ())), egress, definition.get("description", "")
-    )
-
-
-def _schema_fields(name: str, schema: Mapping[str, Any]) -> list[Field]:
-    """Properties, nested objects flattened with dots, walked with an explicit list (schemas come from outside)."""
-    found: list[Field] = []
-    pending: list[tuple[str, Mapping[str, Any], bool]] = [("", schema, True)]
-    while pending:
-        prefix, node, always = pending.pop()
-        required = set(node.get("required", ()))
-        for key, part in sorted(node.get("properties", {}).items()):
-            if not isinstance(part, Mapping) or not key.isascii() or not key.isidentifier():
-                continue
-            path, needed = prefix + key, always and key in required
-            if part.get("type") == "object" and path.count(".") < 4:
-                pending.append((path + ".", part, needed))
-            elif (field := _schema_field(path, part, needed)) is not None:
-                found.append(field)
-            if len(found) + len(pending) > MAX_FIELDS:
-                raise CatalogError(f"{name}: more than {MAX_FIELDS} fields")
-    return sorted(found, key=lambda field: field.name)
-
-
-def _schema_field(name: str, part: Mapping[str, Any], required: bool) -> Field | None:
-    kind = _schema_kind(part)
-    if kind is None:
-        return None
-    default = part.get("default")
-    low, high = -_SAFE_INT, _SAFE_INT
-    if kind in ("int", "size", "duration"):
-        low = int(
-            part.get("minimum", part["exclusiveMinimum"] + 1 if "exclusiveMinimum" in part else (0 if kind != "int" else low))
-        )
-        high = int(part.get("maximum", part["exclusiveMaximum"] - 1 if "exclusiveMaximum" in part else high))
-    field = Field(
+    capability = Capability(
         name,
-        kind,
-        tuple(sorted(part["enum"])) if kind == "enum" else (),
-        low,
-        high,
-        required,
-        None if required else default,
-        bool(part.get("x-sensitive", part.get("writeOnly", False))),
-        str(part.get("description", "")),
+        tuple(sorted(set(effects))),
+        fields,
+        tuple(definition.get("needs", ())),
+        _hosts(definition.get("egress", ()), name),
+        definition.get("description", ""),
+        left_out=left_out,
     )
-    if field.default is not None and not field.accepts(field.default):
-        raise CatalogError(f"the default of {name!r} is not one of its values")
-    return field
+    _check_promises(capability)
+    return capability
 
 
-def _schema_kind(part: Mapping[str, Any]) -> Kind | None:
-    declared = part.get("x-type")
-    if declared in KINDS:
-        return next(kind for kind in KINDS if kind == declared)
-    if part.get("type") == "boolean":
-        return "bool"
-    if part.get("type") == "integer":
-        return "int"
-    if part.get("type", "string") != "string":
-        return None
-    if isinstance(part.get("enum"), list):
-        return "enum" if all(isinstance(v, str) for v in part["enum"]) else None
-    if part.get("type") != "string":
-        return None
-    formats: dict[str, Kind] = {"hostname": "host", "path": "path", "file-path": "path"}
-    return formats.get(str(part.get("format", "")), "name")
+def _needs_prefix(name: str, context: Mapping[str, Field]) -> bool:
+    """Whether an argument is called `args.NAME`. THREAT[TM-POL-003]: what is in an object called `args` is, too; otherwise
+    `args.x` could be either that or an argument `x` that the caller made up."""
+    return name in context or name.startswith("args.")
 
 
 def _mark_builtin(capability: Capability) -> Capability:

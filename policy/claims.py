@@ -7,11 +7,11 @@ This file does not know how conditions are solved.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from policy import ir
-from policy.catalog import Catalog, Field, Scalar
+from policy import interpreter, ir
+from policy.catalog import Capability, Catalog, Field, Scalar
 from policy.cells import Universe
 from policy.decisions import Decision
 from policy.diagnostics import Findings
@@ -22,6 +22,7 @@ from policy.solver import Answer, solve
 from policy.sources import Span
 from policy.values import matches_host
 
+_TALKING = {"network", "external_system"}
 Decide = Callable[[str, dict[str, Scalar]], Decision]
 
 
@@ -182,10 +183,11 @@ def check_secrets(program: Program, findings: Findings) -> None:
         for caller in (*catalog.capabilities.values(), None):
             name = caller.name if caller is not None else "run"
             used = ir.conj((may_use, ir.Lit("name", "in", (secret,)), ir.Lit("caller", "in", (name,))))
+            elsewhere = _elsewhere(caller, hosts) if caller is not None else ""
             if caller is None:
                 # Guest code reaches whatever net.connect permits to the same caller.
                 used = ir.conj((used, may_connect, ir.Lit("host", "host", hosts, True)))
-            elif all(_host_within(host, hosts) for host in caller.egress):
+            elif elsewhere is None:
                 continue
             fields = {**fields_of(catalog, "secret.use", [may_use]), **fields_of(catalog, "net.connect", [may_connect])}
             for capability in ("secret.use", "net.connect"):
@@ -200,15 +202,19 @@ def check_secrets(program: Program, findings: Findings) -> None:
                 )
                 continue
             if answer.witness is not None:
-                other = (
-                    answer.witness.get("host") if caller is None else next(h for h in caller.egress if not _host_within(h, hosts))
-                )
                 findings.add(
                     "HP070",
-                    f"{name} may use `{secret}` and talk to {other}",
-                    _first_grant(program, "secret.use"),
+                    f"{name} may use `{secret}` and talk to {elsewhere or answer.witness.get('host')}",
+                    _first_grant(program, "secret.use", answer.witness),
                     "the secret is meant for " + ", ".join(hosts),
                 )
+
+
+def _elsewhere(caller: Capability, hosts: tuple[str, ...]) -> str | None:
+    """Where a tool may talk to besides `hosts`; a tool that talks and does not say to whom may talk to anybody."""
+    if not caller.egress and not caller.builtin and _TALKING & set(caller.effects):
+        return "any host: its `egress` is not declared"
+    return next((host for host in caller.egress if not _host_within(host, hosts)), None)
 
 
 def _host_within(host: str, allowed: tuple[str, ...]) -> bool:
@@ -217,9 +223,10 @@ def _host_within(host: str, allowed: tuple[str, ...]) -> bool:
     return matches_host(host, allowed)
 
 
-def _first_grant(program: Program, capability: str) -> Span:
+def _first_grant(program: Program, capability: str, witness: Mapping[str, object] | None = None) -> Span:
+    """The first rule that permits anything, or that permits `witness`."""
     for rule in program.ir.rules_for(capability):
-        if rule.verdict != "deny":
+        if rule.verdict != "deny" and (witness is None or interpreter.holds(rule.guard, witness)):
             return program.spans[rule.id]
     return Span(program.source, 0, 0)
 

@@ -35,7 +35,6 @@ def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
     c.add_argument("--json", action="store_true", help="findings as a JSON list")
     c.add_argument("--sarif", action="store_true", help="findings as SARIF 2.1.0, for code scanners")
     c.add_argument("--strict", action="store_true", help="warnings count as errors")
-    c.add_argument("--catalog", metavar="FILE.json", help="use this catalog instead of the one beside the policy")
 
     t = command("test", "run the tests written in a policy", "A policy without tests fails.")
     t.add_argument("file", metavar="FILE.hatch")
@@ -111,6 +110,9 @@ def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
         "The file holds capability definitions with JSON Schemas.",
     )
     k.add_argument("file", nargs="?", metavar="FILE.json", help="without a file: the built-in capabilities")
+
+    for parser in (c, t, e, p, d, b, r):
+        parser.add_argument("--catalog", metavar="FILE.json", help="use this catalog instead of the one beside the policy")
 
     command("lsp", "serve editors over standard input and output (Language Server Protocol)")
 

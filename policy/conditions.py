@@ -10,68 +10,32 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from lark import Token
+from msgspec.structs import replace
 
 from policy import ir, phrasing
 from policy import syntax as s
-from policy.catalog import Capability, Catalog, Field
-from policy.diagnostics import CHECKS, Findings
-from policy.names import mixes_scripts
+from policy.catalog import Field
+from policy.constants import Constants, LetEntry, Targets
 from policy.parser import MAX_DEPTH
-from policy.sources import Source, Span
-from policy.values import INT_MAX, INT_MIN, duration_ms, host_fault, is_path, quantity, size_bytes
+from policy.sources import Span
+from policy.values import INT_MAX, INT_MIN
 
 MAX_ATOMS = 5_000
 MAX_ATOMS_IN_ALL = 50_000
-Targets = tuple[Capability, ...]
 
 
 @dataclass(slots=True)
-class SetEntry:
-    name: Token
-    values: tuple[s.Value, ...]
-    source: Source
-    used: bool = False
+class Conditions(Constants):
+    """The conditions of one policy, lowered one after another."""
 
-
-@dataclass(slots=True)
-class LetEntry:
-    """`needs` has one bit per let this one refers to, directly or not."""
-
-    name: Token
-    expr: s.Expr
-    source: Source
-    index: int
-    needs: int = 0
-    atoms: int = 0
-    depth: int = 0
-    broken: bool = False
-    used: bool = False
-
-
-@dataclass(slots=True)
-class Conditions:
-    catalog: Catalog
-    findings: Findings
-    source: Source
-    sets: dict[str, SetEntry] = field(default_factory=dict)
-    lets: dict[str, LetEntry] = field(default_factory=dict)
-    faults: int = 0
     atoms: int = 0
     _over: bool = False
     _let_cache: dict[tuple[int, int], ir.Expr | None] = field(default_factory=dict)
     _fields: dict[tuple[str, int], Field | None] = field(default_factory=dict)
     _atoms: dict[tuple[str, str, int], ir.Expr | None] = field(default_factory=dict)
 
-    def span(self, token: Token) -> Span:
-        start, end = s.offsets(token)
-        return Span(self.source, start, end)
-
     def span_of(self, expr: s.Expr) -> Span:
-        return Span(self.source, *s.extent(expr))
-
-    def error(self, code: str, message: str, at: Token, hint: str | None = None) -> None:
-        self.faults += 1
-        self.findings.add(code, message, self.span(at), hint)
+        return Span(self.source, *s.written(expr, self.source.text))
 
     def spoiled(self) -> ir.Expr:
         """Stands for a condition that could not be understood; whoever compares `faults` knows not to use it."""
@@ -165,6 +129,7 @@ class Conditions:
         return done[0]
 
     def _atom(self, atom: s.Atom, targets: Targets) -> ir.Expr:
+        self.about = targets
         if isinstance(atom, s.Truth):
             let = self.lets.get(atom.name)
             if let is not None:
@@ -224,6 +189,9 @@ class Conditions:
             return None
         for target in targets:
             other = target.fields.get(token)
+            if other is None and name in target.left_out:
+                self.error("HP021", f"`{name}` of {target.name} cannot be decided on: {target.left_out[name]}", token)
+                return None
             if other is None:
                 self._unknown_field(token, tuple(target.fields), target.name)
                 return None
@@ -244,7 +212,11 @@ class Conditions:
                     "write one rule for each",
                 )
                 return None
-        return first
+        if first is None or len(targets) == 1:
+            return first
+        # A number that some of them can hold says something.
+        fields = [target.fields[name] for target in targets]
+        return replace(first, low=min(field.low for field in fields), high=max(field.high for field in fields))
 
     def _unknown_field(self, token: Token, fields: tuple[str, ...], owner: str) -> None:
         candidates = (*fields, *self.catalog.context, *self.lets)
@@ -290,7 +262,7 @@ class Conditions:
         if field_.kind == "bool":
             self.error("HP030", f"`{field_.name}` is true or false", at, f"write `{field_.name}` or `not {field_.name}`")
             return ir.TRUE
-        texts = [self.text(field_, value) for value in values]
+        texts = [self.constant(field_, value) for value in values]
         kept = tuple(sorted({text for text in texts if text is not None}))
         return ir.Lit(field_.name, "host" if field_.kind == "host" else "in", kept)
 
@@ -345,60 +317,12 @@ class Conditions:
         if not atom.values:
             self.error("HP033", "this set is empty", atom.field, "an empty set matches nothing; write the values")
             return ir.TRUE
-        prefixes = {text for value in atom.values if (text := self.text(field_, value)) is not None}
+        for value in atom.values:
+            if value.kind == "symbol" and value.token in self.sets:
+                hint = f'write the paths themselves, as in `{field_.name} under {{ "/data", "/workspace" }}`'
+                self.error("HP030", f"`{value.token}` is a set, and `under` takes paths", value.token, hint)
+                return ir.TRUE
+        prefixes = {text for value in atom.values if (text := self.constant(field_, value)) is not None}
         if "/" in prefixes or not prefixes:
             return ir.TRUE
         return ir.Lit(field_.name, "under", tuple(sorted(prefixes)))
-
-    def number(self, field_: Field, value: s.Value) -> int | None:
-        """A constant for a numeric field, in bytes or milliseconds, or None after reporting."""
-        wanted = {"int": "number", "size": "size", "duration": "duration"}[field_.kind]
-        if value.kind in ("string", "symbol"):
-            self.error("HP030", f"`{field_.name}` is {phrasing.a(field_.kind)}, not text", value.token, phrasing.example(field_))
-            return None
-        if value.kind != wanted:
-            self.error("HP031", f"`{field_.name}` is {phrasing.a(field_.kind)}", value.token, phrasing.example(field_))
-            return None
-        number = {"number": lambda t: quantity(t)[0], "size": size_bytes, "duration": duration_ms}[value.kind](value.token)
-        if not field_.low <= number <= field_.high:
-            self.error("HP032", f"`{field_.name}` lies in {field_.low:,}..{field_.high:,}", value.token)
-            return None
-        return number
-
-    def text(self, field_: Field, value: s.Value) -> str | None:
-        """A constant for a text-like field, or None after reporting."""
-        if value.kind not in ("string", "symbol"):
-            self.error(
-                "HP030", f"`{field_.name}` is {phrasing.a(field_.kind)}, not a number", value.token, phrasing.comparison(field_)
-            )
-            return None
-        text = str(value.token)[1:-1] if value.kind == "string" else str(value.token)
-        if value.kind == "symbol" and text in self.sets:
-            self.error("HP030", f"`{text}` is a set", value.token, f"write `{field_.name} in {text}`")
-            return None
-        if mixes_scripts(text):
-            self.error("HP026", f"`{text}` mixes letters that look alike", value.token, "type it again in one alphabet")
-            return None
-        if field_.kind == "enum" and text not in field_.values:
-            guess = self.findings.guess(text, field_.values)
-            hint = f"did you mean `{guess}`?" if guess else "values: " + ", ".join(field_.values[:20])
-            self.error("HP023", f"`{field_.name}` is never `{text}`", value.token, hint)
-            return None
-        if field_.kind == "host" and (fault := host_fault(text)):
-            hint = {
-                "HP035": "name the hosts below it",
-                "HP036": "write `*.` in front, as in `*.acme.example`",
-                "HP037": "use a host name",
-                "HP038": "write lower-case labels, as in `api.acme.example`",
-            }[fault]
-            self.error(fault, CHECKS[fault].title[:-1] + f": {text}", value.token, hint)
-            return None
-        if field_.kind == "path" and not is_path(text):
-            self.error(
-                "HP039",
-                f"`{text}` is not an absolute, normalised path",
-                value.token,
-                "as in `/data/acme`, without `..`, `//` or a final `/`",
-            )
-            return None
-        return text

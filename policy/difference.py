@@ -1,27 +1,30 @@
 """What a change of policy changes: every class of request whose verdict or obligations differ, each with a concrete request.
 
-A class is a pair of deciding rules (before, after), or one obligation present on one side only. Each request shown was put to
-both compiled policies.
+A class is a pair of deciding rules (before, after), one obligation present on one side only, one that became weaker, or another
+order of hooks. Each request shown was put to both compiled policies.
 Rules: a change loosens when it permits more: a weaker verdict, a higher or missing limit, a missing rate, approval or hook.
 This file does not know how conditions are solved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from policy import ir
+from policy import interpreter, ir
 from policy.catalog import Catalog, Field
 from policy.cells import Universe
 from policy.claims import show, verdict_is
 from policy.decisions import Decision, HookCall, hook_call
 from policy.errors import PolicyError
 from policy.explanation import value_text
+from policy.narrowing import tighter
 from policy.policies import Policy
 from policy.solver import solve
+from policy.weakening import Weaker, is_on, weakened, weakened_hooks
 
 MAX_CLASSES_PER_CAPABILITY = 200
+_MAX_ORDERED_HOOKS = 64
 _RANK = {"allow": 0, "ask": 1, "deny": 2}
 _VERDICTS: tuple[ir.Verdict, ...] = ("allow", "ask", "deny")
 
@@ -65,13 +68,40 @@ def _event_changes(old: Policy, new: Policy, event: ir.Phase) -> list[Change]:
             if was != now and witness is not None:
                 first, second = old.decide(event, witness), new.decide(event, witness)
                 changes.append(Change(ir.Request(event, witness), first, second, f"{sign} {element}", loosens(first, second)))
+    swapped = [("hooks run in another order", pair) for pair in _swapped(old.ir, new.ir, event)[:1]]
+    for what, condition in (*_unseen(weakened_hooks(old.ir, new.ir, event), changes), *swapped):
+        witness = solve(condition, Universe({**old.catalog.context, **new.catalog.context}, [condition])).witness
+        if witness is not None:
+            first, second = old.decide(event, witness), new.decide(event, witness)
+            changes.append(Change(ir.Request(event, witness), first, second, what, loosens(first, second)))
     return _merged(changes)
+
+
+def _unseen(weaker: Iterable[Weaker], changes: list[Change]) -> Iterator[Weaker]:
+    """Of the obligations that may have become weaker, those that no request shown so far has weakened."""
+    shown = [change.request.attributes for change in changes if change.loosens]
+    for words, condition in weaker:
+        if not any(interpreter.holds(condition, attributes) for attributes in shown):
+            yield words, condition
+
+
+def _swapped(old: ir.Policy, new: ir.Policy, event: str) -> list[ir.Expr]:
+    """For each two hooks that change places: the requests on which both run, before and after."""
+    mine = {hook.name: (place, hook) for place, hook in enumerate(new.hooks) if is_on(hook, event)}
+    kept = [hook for hook in old.hooks if is_on(hook, event) and hook.name in mine][:_MAX_ORDERED_HOOKS]
+    found: list[ir.Expr] = []
+    for index, first in enumerate(kept):
+        for second in kept[index + 1 :]:
+            (place, one), (other_place, other) = mine[first.name], mine[second.name]
+            if place > other_place and first.phase == second.phase == one.phase == other.phase:
+                found.append(ir.All((first.guard, second.guard, one.guard, other.guard)))
+    return found
 
 
 def _hook_elements(policy: ir.Policy, event: str) -> dict[str, ir.Expr]:
     found: dict[str, list[ir.Expr]] = {}
     for hook in policy.hooks:
-        if event in hook.capabilities or hook.phase == event:
+        if is_on(hook, event):
             call = hook_call(hook)
             words = (
                 f"hook {call.name} {call.phase}, {call.executor} {call.program}, {call.timeout_ms} ms, on_error {call.on_error}"
@@ -106,7 +136,7 @@ class _Comparison:
             if change is None:
                 break
             changes.append(change)
-            seen = ir.All((_guard(self.old_rules, change.before.rule), _guard(self.new_rules, change.after.rule)))
+            seen = ir.All((_reach(self.old_rules, change.before.rule), _reach(self.new_rules, change.after.rule)))
             condition = ir.All((condition, ir.complement(seen)))
         return changes
 
@@ -124,6 +154,15 @@ class _Comparison:
                 change = self._find(ir.All((same, differs)), f"{sign} {element}")
                 if change is not None:
                     changes.append(change)
+        for what, condition in _unseen(weakened(self.old.ir, self.new.ir, self.capability, verdict), changes):
+            change = self._find(ir.All((same, condition)), what)
+            if change is not None:
+                changes.append(change)
+        for pair in _swapped(self.old.ir, self.new.ir, self.capability):
+            change = self._find(ir.All((same, pair)), "hooks run in another order")
+            if change is not None:
+                changes.append(change)
+                break
         return _merged(changes)
 
     def _find(self, condition: ir.Expr, what: str) -> Change | None:
@@ -168,8 +207,12 @@ def _lookup(catalog: Catalog, capability: str, name: str) -> Field | None:
     return catalog.field(capability, name) if capability in catalog.capabilities else catalog.context.get(name)
 
 
-def _guard(rules: Iterable[ir.Rule], rule_id: str) -> ir.Expr:
-    return next((rule.guard for rule in rules if rule.id == rule_id), ir.TRUE)
+def _reach(rules: Iterable[ir.Rule], rule_id: str) -> ir.Expr:
+    """Where a rule matches; for the default, where none does."""
+    for rule in rules:
+        if rule.id == rule_id:
+            return rule.guard
+    return ir.All(tuple(ir.complement(rule.guard) for rule in rules))
 
 
 def _elements(policy: ir.Policy, capability: str, verdict: ir.Verdict) -> dict[str, ir.Expr]:
@@ -219,7 +262,7 @@ def loosens(before: Decision, after: Decision) -> bool:
     limits = dict(after.limits)
     if any(limits.get(name, value + 1) > value for name, value in before.limits):
         return True
-    if any(not any(_tighter(rate, old) for rate in after.rates) for old in before.rates):
+    if any(not any(tighter(rate, old) for rate in after.rates) for old in before.rates):
         return True
     for approval in before.approvals:
         if not any(a.approver == approval.approver and a.within_ms <= approval.within_ms for a in after.approvals):
@@ -227,10 +270,6 @@ def loosens(before: Decision, after: Decision) -> bool:
     if after.auto is not None and before.auto is None:
         return True
     return any(not any(_as_strict(hook, old) for hook in after.hooks) for old in before.hooks)
-
-
-def _tighter(rate: ir.Rate, old: ir.Rate) -> bool:
-    return rate.per == old.per and rate.count <= old.count and rate.window_s >= old.window_s
 
 
 def _as_strict(hook: HookCall, old: HookCall) -> bool:

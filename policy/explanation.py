@@ -7,7 +7,7 @@ This file does not know how the answer is printed on a terminal.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from policy import interpreter, ir
@@ -26,12 +26,13 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class RuleTrace:
-    """One rule about the requested capability, with each of its conditions."""
+    """One rule about the requested capability, with each of its conditions, and those of its automatic approval."""
 
     rule: str
     verdict: str
     matched: bool
     conditions: tuple[Condition, ...]
+    auto: tuple[Condition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +46,14 @@ class NearMiss:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
+    """`blocked_by` is the deny that decided; `also_blocked_by` the other denies that apply."""
+
     event: str
     decision: Decision
     rules: tuple[RuleTrace, ...]
     nearest: NearMiss | None
     blocked_by: NearMiss | None
+    also_blocked_by: tuple[NearMiss, ...] = ()
 
     def __str__(self) -> str:
         lines = [f"{self.decision.verdict} {self.event}, by {self.decision.rule}"]
@@ -58,8 +62,13 @@ class Explanation:
         for trace in self.rules:
             lines.append(f"  {'+' if trace.matched else '-'} {trace.rule}")
             lines.extend(f"      {'yes' if c.holds else ' no'}  {c.text}" for c in trace.conditions)
-        if self.blocked_by is not None:
-            lines.append(f"{self.blocked_by.rule} would not apply with: " + " and ".join(self.blocked_by.missing))
+            lines.extend(f"      {'yes' if c.holds else ' no'}  {c.text} (auto)" for c in trace.auto)
+        lines += [f"with {obligation}" for obligation in obligations(self.decision)]
+        for deny in (self.blocked_by, *self.also_blocked_by):
+            if deny is not None:
+                lines.append(
+                    f"{deny.rule} {'would not apply with: ' + ' and '.join(deny.missing) if deny.missing else 'applies'}"
+                )
         if self.nearest is not None:
             if self.nearest.missing:
                 lines.append(
@@ -70,6 +79,17 @@ class Explanation:
         return "\n".join(lines)
 
 
+def obligations(decision: Decision) -> list[str]:
+    """What a permitted request comes with, in words."""
+    words = [f"approval by {a.approver} within {value_text(a.within_ms, 'duration')}" for a in decision.approvals]
+    if decision.auto is not None:
+        words = [f"automatic approval: every `auto when` holds, nobody is asked ({word})" for word in words]
+    words += [f"rate {rate.count} per {rate.window_s} s per {rate.per}" for rate in decision.rates]
+    words += [f"limit {name} {value:_}" for name, value in decision.limits]
+    words += [f"hook {hook.name} {hook.phase}, {hook.executor} {hook.program}" for hook in decision.hooks]
+    return words
+
+
 def explain(policy: ir.Policy, event: str, attributes: Mapping[str, object]) -> Explanation:
     decision = interpreter.decide(policy, event, attributes)
     fields = {field.name: field for field in policy.reads.get(event, ())}
@@ -78,20 +98,32 @@ def explain(policy: ir.Policy, event: str, attributes: Mapping[str, object]) -> 
     values = {name: attributes.get(name, field.default) for name, field in fields.items()}
     rules = policy.rules_for(event)
     traces = tuple(
-        RuleTrace(rule.id, rule.verdict, interpreter.holds(rule.guard, values), conditions(rule.guard, fields, values))
+        RuleTrace(
+            rule.id,
+            rule.verdict,
+            interpreter.holds(rule.guard, values),
+            conditions(rule.guard, fields, values),
+            conditions(rule.auto, fields, values) if rule.auto is not None else (),
+        )
         for rule in rules
     )
-    nearest, blocked = None, None
-    if decision.verdict == "deny":
-        misses = [(distance(rule.guard, values), rule) for rule in rules if rule.verdict != "deny"]
-        if misses:
-            (_, missing), rule = min(misses, key=lambda miss: (miss[0][0], miss[1].verdict))
-            nearest = NearMiss(rule.id, rule.verdict, tuple(describe(lit, fields) for lit in missing))
-        decisive = next((rule for rule in rules if rule.id == decision.rule), None)
-        if decisive is not None:
-            away = distance(ir.negate(decisive.guard), values)[1]
-            blocked = NearMiss(decisive.id, "deny", tuple(describe(lit, fields) for lit in away))
-    return Explanation(event, decision, traces, nearest, blocked)
+    if decision.verdict != "deny":
+        return Explanation(event, decision, traces, None, None)
+    blocks: list[NearMiss] = []
+    for rule, trace in zip(rules, traces, strict=True):
+        if rule.verdict == "deny" and trace.matched:
+            away = distance(ir.negate(rule.guard), values)[1]
+            blocks.append(NearMiss(rule.id, "deny", tuple(describe(lit, fields) for lit in away)))
+    return Explanation(event, decision, traces, _nearest(rules, fields, values), blocks[0] if blocks else None, tuple(blocks[1:]))
+
+
+def _nearest(rules: Iterable[ir.Rule], fields: Mapping[str, Field], values: Mapping[str, object]) -> NearMiss | None:
+    """The rule that permits after the fewest changes. Where several already match, an ask beats an allow."""
+    misses = [(distance(rule.guard, values), rule) for rule in rules if rule.verdict != "deny"]
+    if not misses:
+        return None
+    (_, missing), rule = min(misses, key=lambda miss: (miss[0][0], (miss[1].verdict == "allow") == (miss[0][0] == 0)))
+    return NearMiss(rule.id, rule.verdict, tuple(describe(lit, fields) for lit in missing))
 
 
 def conditions(expr: ir.Expr, fields: Mapping[str, Field], values: Mapping[str, object]) -> tuple[Condition, ...]:

@@ -16,12 +16,12 @@ from typing import Literal, TypeAlias, TypeVar
 
 import msgspec
 
-from policy.catalog import Field
+from policy.catalog import SESSION_EVENTS, Field
 from policy.values import INT_MAX, INT_MIN
 
 Verdict = Literal["allow", "ask", "deny"]
 Phase = Literal["before", "after", "session_start", "session_end", "user_prompt_submit", "turn_end"]
-LIFECYCLE: tuple[Phase, ...] = ("session_start", "session_end", "user_prompt_submit", "turn_end")
+LIFECYCLE: tuple[Phase, ...] = SESSION_EVENTS
 Op = Literal["true", "in", "range", "host", "under"]
 
 

@@ -62,6 +62,19 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
+class Extended:
+    """A library in which one file has more at its end."""
+
+    path: str
+    more: str
+    library: Library
+
+    def read(self, path: str) -> bytes | None:
+        data = self.library.read(path)
+        return data + self.more.encode("utf-8", "replace") if path == self.path and data is not None else data
+
+
+@dataclass(frozen=True, slots=True)
 class Unit:
     source: Source
     tree: s.File
@@ -70,12 +83,16 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """`units` in reading order: what is imported comes before what imports it; the main file is last."""
+    """`units` in reading order: what is imported comes before what imports it; the main file is last.
+
+    Without `typed`, the catalog is not the one the policy names, which could not be read.
+    """
 
     units: tuple[Unit, ...]
     catalog: Catalog
     base: Loaded | None
     broken: bool
+    typed: bool = True
 
     @property
     def main(self) -> Unit:
@@ -94,7 +111,8 @@ def load(path: str, library: Library, findings: Findings, catalog: Catalog | Non
     base: Loaded | None = None
     if header is not None and header.narrows is not None and follow_base:
         base = _base(main, header.narrows, library, findings, catalog)
-    return Loaded(tuple(units), types, base, (findings.errors > errors_before and not typed) or main.tree.header is None)
+    broken = (findings.errors > errors_before and not typed) or main.tree.header is None
+    return Loaded(tuple(units), types, base, broken, typed)
 
 
 def _units(path: str, library: Library, findings: Findings) -> list[Unit]:
@@ -199,6 +217,9 @@ def _same_catalog(unit: Unit, catalog: Catalog, findings: Findings) -> None:
 def _base(main: Unit, token: Token, library: Library, findings: Findings, given: Catalog | None) -> Loaded | None:
     span = Span(main.source, *s.offsets(token))
     path = str(PurePosixPath(main.path).parent / f"{token}.hatch")
+    if main.tree.header is not None and str(main.tree.header.name) == str(token):
+        findings.add("HP012", "a policy cannot narrow itself", span, "name the policy it may not exceed")
+        return None
     if library.read(path) is None:
         findings.add("HP012", f"cannot read {path}", span, "the base stands beside the policy, in a file called after it")
         return None

@@ -13,8 +13,10 @@ from lark import Token
 
 from policy import ir
 from policy import syntax as s
-from policy.catalog import Field, Scalar
-from policy.conditions import Conditions, SetEntry, Targets
+from policy.cases import lower_test
+from policy.catalog import Field
+from policy.conditions import Conditions
+from policy.constants import SetEntry, Targets
 from policy.diagnostics import Findings
 from policy.limits import APPROVAL_MS, EXECUTORS, HOOK_TIMEOUT_MS, ON_ERROR, RATE_SCOPES, SETTINGS
 from policy.loading import Loaded, Unit
@@ -23,6 +25,8 @@ from policy.programs import Part, Program, TestCase
 from policy.sources import Span
 from policy.values import INT_MAX, RATE_UNITS_S, duration_ms, host_fault, is_path, quantity, size_bytes
 from policy.vocabulary import Vocabulary, target_text
+
+_MAX_VERSION = 2**53 - 1
 
 
 def lower(loaded: Loaded, findings: Findings) -> Program:
@@ -34,7 +38,7 @@ class _Lowering:
     def __init__(self, loaded: Loaded, findings: Findings) -> None:
         self.loaded, self.findings = loaded, findings
         self.catalog = loaded.catalog
-        self.conditions = Conditions(loaded.catalog, findings, loaded.main.source)
+        self.conditions = Conditions(loaded.catalog, findings, loaded.main.source, typed=loaded.typed)
         self.words = Vocabulary(loaded.catalog, self.conditions)
         self.rules: list[ir.Rule] = []
         self.limits: list[ir.Limit] = []
@@ -48,6 +52,9 @@ class _Lowering:
         self.ordinals: dict[str, int] = {}
         self.skeletons: dict[str, Token] = {}
         self.prefix = ""
+        self.doubtful = False
+        fields = {name for capability in self.catalog.capabilities.values() for name in capability.fields}
+        self.taken = fields | {*self.catalog.context, *self.catalog.capabilities, "true", "false"}
 
     def run(self) -> Program:
         errors_before = self.conditions.faults
@@ -55,7 +62,7 @@ class _Lowering:
             self._unit(unit)
         self._unused()
         header = self.loaded.main.tree.header
-        name, version = (str(header.name), quantity(header.version)[0]) if header else ("", 0)
+        name, version = (str(header.name), self._version(header)) if header else ("", 0)
         policy = ir.Policy(
             name,
             version,
@@ -71,6 +78,14 @@ class _Lowering:
         return Program(
             policy, self.catalog, self.loaded.main.source, self.tests, self.spans, self.parts, self.autos, self.claim_texts, clean
         )
+
+    def _version(self, header: s.Header) -> int:
+        version = quantity(header.version)[0]
+        if not 0 <= version <= _MAX_VERSION:
+            self.conditions.source = self.loaded.main.source
+            self.error("HP032", f"a version lies in 0..{_MAX_VERSION:_}", header.version)
+            return 0
+        return version
 
     def _unit(self, unit: Unit) -> None:
         self.conditions.source = unit.source
@@ -88,25 +103,25 @@ class _Lowering:
         for item in unit.tree.items:
             if isinstance(item, s.Test):
                 if is_main:
-                    self._test(item)
+                    self.tests += lower_test(item, self.conditions, self.words)
             elif not isinstance(item, s.Import):
                 handlers[type(item)](item)  # type: ignore[operator]
 
     def _declare(self, name: Token) -> bool:
         """Whether a new name may be taken."""
         known = self.conditions.sets.get(name) or self.conditions.lets.get(name)
-        if known is not None or name in self.catalog.context or name in self.catalog.capabilities or name in ("true", "false"):
+        if known is not None or name in self.taken:
             what = "is already defined" if known else "is already the name of a field, a capability or a value"
             self.error("HP025", f"`{name}` {what}", name, "choose another name")
             return False
-        return self._distinct(name)
+        self._distinct(name)
+        return True
 
-    def _distinct(self, name: Token) -> bool:
+    def _distinct(self, name: Token) -> None:
+        """A name that looks like another is a mistake, but known all the same: its uses are none."""
         alike = self.skeletons.setdefault(skeleton(name), name)
         if str(alike) != str(name):
             self.error("HP026", f"`{name}` looks like `{alike}`", name, "choose names a reader can tell apart")
-            return False
-        return True
 
     def _set(self, item: s.SetDef) -> None:
         if self._declare(item.name):
@@ -133,7 +148,10 @@ class _Lowering:
                     )
 
     def _scope(self, item: s.Scope) -> None:
+        before = self.conditions.faults
         outer = self.conditions.conjuncts(item.expr, ())
+        # What stands in a scope nobody understands is checked by itself, but says nothing about other rules.
+        self.doubtful = item.expr is None or self.conditions.faults > before
         for inner in item.items:
             if isinstance(inner, s.Rule):
                 self._rule(inner, outer)
@@ -141,6 +159,7 @@ class _Lowering:
                 self._limit(inner, outer)
             else:
                 self._hook(inner, outer)
+        self.doubtful = False
 
     def _guard(self, key: str, outer: list[Part], when: s.Expr | None, targets: Targets) -> ir.Expr:
         parts = outer + self.conditions.conjuncts(when, targets)
@@ -159,7 +178,7 @@ class _Lowering:
         guard = self._guard(key, outer or [], item.when, targets) if targets else ir.FALSE
         clauses = self._clauses(item, targets, key)
         self.spans[key] = self.words.span_of(item.target, item.effect)
-        if self.conditions.faults == before and targets:
+        if self.conditions.faults == before and targets and not self.doubtful:
             self.rules.append(ir.Rule(key, verdict, _names(targets), guard, *clauses))  # type: ignore[arg-type]
 
     def _clauses(
@@ -210,6 +229,8 @@ class _Lowering:
             self.words.unknown_word(clause.per, RATE_SCOPES, "a rate is counted per")
         if count < 1:
             self.error("HP032", "a rate is at least 1", clause.rate, "use `deny` to forbid")
+        if count > INT_MAX:
+            self.error("HP032", f"a rate is at most {INT_MAX:_}", clause.rate, "without a rate there is no bound")
         return ir.Rate(min(count, INT_MAX), RATE_UNITS_S[unit], str(clause.per))
 
     def _within(self, clause: s.Approver) -> int | None:
@@ -240,11 +261,13 @@ class _Lowering:
             if known.wire in settings:
                 self.error("HP048", f"`{name}` is given twice", name, "keep one of them")
             number = {"number": lambda t: quantity(t)[0], "size": size_bytes, "duration": duration_ms}[value.kind](value.token)
-            if not 0 < number <= INT_MAX:
+            if number <= 0:
                 self.error("HP032", "a limit is positive", value.token, "use `deny` to forbid")
+            elif number > INT_MAX:
+                self.error("HP032", f"a limit is at most {INT_MAX:_} (in bytes or milliseconds)", value.token)
             settings[known.wire] = number
         self.spans[key] = self.words.span_of(item.target, item.settings[0][0])
-        if self.conditions.faults == before and targets:
+        if self.conditions.faults == before and targets and not self.doubtful:
             self.limits.append(ir.Limit(key, _names(targets), guard, tuple(sorted(settings.items()))))
 
     def _hook(self, item: s.Hook, outer: list[Part] | None = None) -> None:
@@ -282,7 +305,7 @@ class _Lowering:
             self.error(
                 "HP052", f"when `{item.name}` fails, {writes[0]} goes ahead unguarded", item.on_error, "write `on_error block`"
             )
-        if self.conditions.faults == before and (targets or item.target is None):
+        if self.conditions.faults == before and (targets or item.target is None) and not self.doubtful:
             phase = cast(ir.Phase, str(item.phase))
             self.hooks.append(ir.Hook(str(item.name), phase, _names(targets), guard, executor, program, timeout, on_error, uses))
 
@@ -314,47 +337,6 @@ class _Lowering:
             self.claims.append(ir.Claim(key, _names(targets), ir.conj(part for part, _ in parts)))
             condition = f" when {self.conditions.span_of(item.when).text()}" if item.when is not None else ""
             self.claim_texts[key] = " ".join(f"no {target_text(item.target)}{condition}".split())
-
-    def _test(self, item: s.Test) -> None:
-        title = str(item.title)[1:-1]
-        caller: dict[str, Scalar] = {}
-        for name, value in item.caller:
-            known = self.catalog.context.get(name)
-            if known is None:
-                guess = self.findings.guess(name, self.catalog.context)
-                self.error("HP021", f"the caller has no field `{name}`", name, f"did you mean `{guess}`?" if guess else None)
-            elif (constant := self._constant(known, value)) is not None:
-                caller[str(name)] = constant
-        for case in item.cases:
-            capability = self.catalog.capabilities.get(case.capability)
-            if capability is None:
-                self.words.unknown_capability(case.capability)
-                continue
-            attributes = dict(caller)
-            for name, value in case.fields:
-                known = self.catalog.field(capability.name, name)
-                if known is None:
-                    guess = self.findings.guess(name, (*capability.fields, *self.catalog.context))
-                    self.error(
-                        "HP021", f"{capability.name} has no field `{name}`", name, f"did you mean `{guess}`?" if guess else None
-                    )
-                elif (constant := self._constant(known, value)) is not None:
-                    attributes[str(name)] = constant
-            span = Span(self.conditions.source, s.offsets(case.capability)[0], s.offsets(case.verdict)[1])
-            self.tests.append(TestCase(title, ir.Request(capability.name, attributes), str(case.verdict), span))
-
-    def _constant(self, known: Field, value: s.Value) -> Scalar | None:
-        if known.kind in ("int", "size", "duration"):
-            return self.conditions.number(known, value)
-        if known.kind == "bool":
-            if value.token not in ("true", "false"):
-                self.error("HP030", f"`{known.name}` is true or false", value.token)
-                return None
-            return str(value.token) == "true"
-        if known.kind == "host" and "*" in value.token:
-            self.error("HP036", "a request names one host", value.token, "write a concrete host")
-            return None
-        return self.conditions.text(known, value)
 
     def _id(self, stem: str) -> str:
         stem = self.prefix + stem

@@ -6,10 +6,12 @@ Importing this file needs the optional extra `lsp` (pygls).
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 from lsprotocol import types as t
+from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 from pygls.workspace import TextDocument
 
@@ -114,10 +116,13 @@ def make_server() -> LanguageServer:
     @server.feature(t.TEXT_DOCUMENT_RENAME)
     def rename(params: t.RenameParams) -> t.WorkspaceEdit | None:
         document = server.workspace.get_text_document(params.text_document.uri)
-        found = assistance.word_at(document.source, _offset(document, params.position))
-        if found is None or found[0] not in assistance.definitions(document.source):
+        found = assistance.references(document.source, _offset(document, params.position))
+        if found is None:
             return None
-        places = assistance.occurrences(document.source, found[0])
+        name, places = found
+        fault = assistance.name_fault(document.source, params.new_name, catalog_of(document.uri))
+        if fault is not None and params.new_name != name:
+            raise JsonRpcInvalidParams(fault)
         return t.WorkspaceEdit(
             changes={document.uri: [t.TextEdit(_range(document, *place), params.new_name) for place in places]}
         )
@@ -148,4 +153,6 @@ def _position(document: TextDocument, offset: int) -> t.Position:
 
 def serve() -> None:
     """Serve one editor over standard input and output until it leaves."""
-    make_server().start_io()
+    # The server closes the streams it is given; the program's own stay open for its last words.
+    with os.fdopen(os.dup(0), "rb") as incoming, os.fdopen(os.dup(1), "wb") as outgoing:
+        make_server().start_io(incoming, outgoing)

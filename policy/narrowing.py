@@ -81,7 +81,7 @@ def _violations(child: ir.Policy, base: ir.Policy, capability: str, may: ir.Expr
         kept = [
             _decisive(child, rule, capability)
             for rule in child.rules_for(capability)
-            if rule.rate is not None and _tighter(rule.rate, rate)
+            if rule.rate is not None and tighter(rule.rate, rate)
         ]
         yield (
             "HP081",
@@ -90,7 +90,7 @@ def _violations(child: ir.Policy, base: ir.Policy, capability: str, may: ir.Expr
         )
     for hook in base.hooks:
         if capability in hook.capabilities:
-            same = [h.guard for h in child.hooks if capability in h.capabilities and _as_strict(h, hook)]
+            same = [h.guard for h in child.hooks if capability in h.capabilities and as_strict(h, hook)]
             yield "HP081", f"the base runs the hook `{hook.name}`", ir.All((both, hook.guard, *map(ir.complement, same)))
     for limit in base.limits:
         if capability not in limit.capabilities:
@@ -108,7 +108,7 @@ def _lifecycle_hooks(program: Program, base: Program, span: Span, findings: Find
     for hook in base.ir.hooks:
         if hook.capabilities:
             continue
-        same = [h.guard for h in program.ir.hooks if h.phase == hook.phase and _as_strict(h, hook)]
+        same = [h.guard for h in program.ir.hooks if h.phase == hook.phase and as_strict(h, hook)]
         missing = ir.All((hook.guard, *map(ir.complement, same)))
         try:
             skipped = solve(missing, Universe(program.catalog.context, [missing]), program.effort).witness is not None
@@ -150,12 +150,12 @@ def _decisive(policy: ir.Policy, rule: ir.Rule, capability: str) -> ir.Expr:
     return ir.All((rule.guard, verdict_is(policy, capability, rule.verdict)))
 
 
-def _tighter(rate: ir.Rate, base: ir.Rate) -> bool:
+def tighter(rate: ir.Rate, base: ir.Rate) -> bool:
     """Never lets through more than `base` does, in any window."""
     return rate.per == base.per and rate.count <= base.count and rate.window_s >= base.window_s
 
 
-def _as_strict(hook: ir.Hook, base: ir.Hook) -> bool:
+def as_strict(hook: ir.Hook, base: ir.Hook) -> bool:
     """The same program at the same moment, failing no more openly."""
     same = (hook.name, hook.phase, hook.executor, hook.program) == (base.name, base.phase, base.executor, base.program)
     return same and (hook.on_error == base.on_error or hook.on_error == "block") and set(hook.uses) <= set(base.uses)

@@ -16,37 +16,25 @@ from importlib import resources
 from typing import Any, cast
 
 from lark import Lark, Token
-from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken
+from lark.exceptions import UnexpectedInput
 from lark.lexer import PatternRE, PatternStr, TerminalDef
 
 from policy import syntax as s
 from policy.builder import Builder
+from policy.complaints import report, report_place
 from policy.diagnostics import Findings
+from policy.pieces import Piece, pieces
 from policy.sources import Source, Span
 
 MAX_TEXT_CHARS = 1_000_000
 MAX_DEPTH = 48
 MAX_SYNTAX_REPORTS = 100
 
-_INVISIBLE = re.compile("[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
-STATEMENTS = ("import", "set", "let", "scope", "allow", "ask", "deny", "limit", "hook", "prove", "test")
-_WORD_OR_MARK = re.compile(r'"[^"\n]*"|#[^\n]*|[A-Za-z_][\w.]*|[{}]|\n|=>|[^\s]')
-_CLAUSES = (
-    "when",
-    "rate",
-    "by",
-    "within",
-    "auto",
-    "because",
-    "timeout",
-    "on_error",
-    "uses",
-    "run",
-    "and",
-    "or",
-    "not",
-    "in",
-    "under",
+# Control, format and filler characters, and carriage returns that end no line: each can hide a rule from a reader.
+_INVISIBLE = re.compile(
+    "\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff]"
 )
 
 
@@ -83,13 +71,27 @@ def parse(source: Source, findings: Findings) -> s.File:
         return s.File(None, ())
     bad = _INVISIBLE.search(source.text)
     if bad:
-        findings.add("HP004", f"invisible character U+{ord(bad.group()):04X}", Span(source, bad.start(), bad.end()), "delete it")
+        hint = "end lines with LF or CRLF" if bad.group() == "\r" else "delete it"
+        findings.add("HP004", f"invisible character U+{ord(bad.group()):04X}", Span(source, bad.start(), bad.end()), hint)
         return s.File(None, ())
     try:
         tree = _parse_whole(source.text)
-    except UnexpectedInput:
+    except UnexpectedInput as error:
+        before = findings.errors
         tree = _parse_pieces(source, findings)
+        if findings.errors == before:
+            # INVARIANT: a text the grammar refuses is never without an error, even if every piece of it reads well alone.
+            at = error.pos_in_stream or 0
+            findings.add("HP001", "the text does not fit together here", Span(source, at, min(at + 1, len(source.text))))
     return _bounded(tree, source, findings)
+
+
+class _Misfit(UnexpectedInput):
+    """No token fits at a place."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__(f"nothing fits at {at}")
+        self.pos_in_stream = at  # type: ignore[assignment]  # Lark's annotation says it is always None
 
 
 def _parse_whole(text: str) -> s.File:
@@ -109,8 +111,10 @@ def _parse_whole(text: str) -> s.File:
             break
         feed(Token(kind, match.group(kind), match.start(kind)))
         at = match.end()
-    if not _SKIPPED.fullmatch(text, at):
-        raise UnexpectedInput(f"nothing fits at {at}")
+    skipped = _SKIPPED.match(text, at)
+    at = skipped.end() if skipped else at
+    if at < len(text):
+        raise _Misfit(at)
     return cast(s.File, feed(Token("$END", "", at), True))
 
 
@@ -135,10 +139,10 @@ def _parse_pieces(source: Source, findings: Findings) -> s.File:
     header: s.Header | None = None
     headed = False
     items: list[s.Item] = []
-    scopes: list[tuple[s.Expr | None, list[s.Rule | s.Limit | s.Hook]]] = []
+    scopes: list[_Open] = []
     reports = 0
-    for piece in _pieces(source.text):
-        headed = headed or piece.kind in ("policy", "unknown")
+    for number, piece in enumerate(pieces(source.text)):
+        headed = headed or piece.kind == "policy" or (piece.misspelt and number == 0)
         if piece.kind == "close":
             if scopes:
                 _close(*scopes.pop(), items)
@@ -146,21 +150,29 @@ def _parse_pieces(source: Source, findings: Findings) -> s.File:
                 findings.add("HP001", "this `}` closes nothing", Span(source, piece.start, piece.end), "delete it")
             continue
         try:
-            node = _parse_piece(source.text, piece)
+            node = _parse_piece(source.text, piece) if not piece.misspelt else None
         except UnexpectedInput as error:
+            node = error
+        if node is None or isinstance(node, UnexpectedInput):
             reports += 1
             if reports <= MAX_SYNTAX_REPORTS:
-                _report(error, source, piece, findings)
+                report(node, source, piece, findings)
             if piece.kind == "scope":
                 scopes.append((None, []))
-            continue
-        if isinstance(node, s.Header):
-            header = node
+        elif isinstance(node, s.Header):
+            _check_header(header, number, source, piece, findings)
+            header = header or node
         elif isinstance(node, s.Scope):
-            scopes.append((node.expr, []))
+            if scopes:
+                hint = "close the outer scope first, and join the two conditions with `and`"
+                report_place(source, piece, "a scope cannot stand in a scope", hint, findings)
+            scopes.append((None if scopes else node.expr, []))
         elif scopes and isinstance(node, (s.Rule, s.Limit, s.Hook)):
             scopes[-1][1].append(node)
         else:
+            if scopes:
+                message = f"`{piece.kind}` cannot stand in a scope"
+                report_place(source, piece, message, "a scope holds rules, limits and hooks; write it outside", findings)
             items.append(node)
     for expr, inner in scopes:
         _close(expr, inner, items)
@@ -171,78 +183,19 @@ def _parse_pieces(source: Source, findings: Findings) -> s.File:
     return s.File(header, tuple(items))
 
 
+def _check_header(before: s.Header | None, number: int, source: Source, piece: Piece, findings: Findings) -> None:
+    if before is not None:
+        report_place(source, piece, "this is a second header", "a file holds one policy; delete one of them", findings)
+    elif number > 0:
+        report_place(source, piece, "the header does not come first", "move it to the beginning", findings)
+
+
+_Open = tuple["s.Expr | None", "list[s.Rule | s.Limit | s.Hook]"]
+
+
 def _close(expr: s.Expr | None, inner: list[s.Rule | s.Limit | s.Hook], items: list[s.Item]) -> None:
     """End a scope; the statements of one whose condition could not be read are kept, so that they are still checked."""
-    if expr is None:
-        items.extend(inner)
-    else:
-        items.append(s.Scope(expr, tuple(inner)))
-
-
-class _Piece:
-    """A stretch of text that should be one statement. `fed` is the last token the parser was given from it."""
-
-    __slots__ = ("end", "fed", "kind", "start")
-
-    def __init__(self, kind: str, start: int, end: int) -> None:
-        self.kind, self.start, self.end = kind, start, end
-        self.fed: Token | None = None
-
-
-def _pieces(text: str) -> Iterator[_Piece]:
-    """Cut at statement keywords that begin a line or follow a brace; linear in the text."""
-    fresh, depth, opened = True, 0, False
-    current: _Piece | None = None
-    last_end, previous = 0, ""
-    for match in _WORD_OR_MARK.finditer(text):
-        word = match.group()
-        if word == "\n":
-            fresh = True
-            continue
-        if word[0] == "#":
-            continue
-        starts = fresh and previous != "=>" and (word in STATEMENTS or (word == "policy" and current is None))
-        if starts:
-            if current is not None:
-                current.end = last_end
-                yield current
-            current = _Piece("scope" if word == "scope" else word, match.start(), match.end())
-            depth, opened = 0, False
-        elif current is None and word != "}":
-            current = _Piece("unknown", match.start(), match.end())
-        fresh = False
-        if word == "{":
-            if current is not None and current.kind == "scope" and not opened and previous != "in" and previous != "under":
-                current.end = match.end()
-                yield current
-                current = None
-            else:
-                depth, opened = depth + 1, True
-            fresh = True
-        elif word == "}":
-            if depth == 0:
-                if current is not None:
-                    current.end = last_end
-                    yield current
-                    current = None
-                yield _Piece("close", match.start(), match.end())
-            else:
-                depth -= 1
-            fresh = True
-        last_end, previous = match.end(), word
-    if current is not None:
-        current.end = last_end
-        yield current
-
-
-def last_statement(text: str, offset: int) -> int:
-    """Where the statement around an offset begins; the offset itself when none has begun."""
-    last: _Piece | None = None
-    for piece in _pieces(text[:offset]):
-        last = piece
-    if last is None or last.kind == "close" or (last.kind == "scope" and text[last.end - 1] == "{"):
-        return offset
-    return last.start
+    items.append(s.Scope(expr, tuple(inner)))
 
 
 def read_tokens(interactive: Any) -> Iterator[Token]:
@@ -250,8 +203,8 @@ def read_tokens(interactive: Any) -> Iterator[Token]:
     yield from interactive.lexer_thread.lex(interactive.parser_state)
 
 
-def _parse_piece(text: str, piece: _Piece) -> Any:
-    start = "header" if piece.kind in ("policy", "unknown") else "item"
+def _parse_piece(text: str, piece: Piece) -> Any:
+    start = "header" if piece.kind == "policy" else "item"
     body = text[piece.start : piece.end] + (" }" if piece.kind == "scope" else "")
     interactive = engine().parse_interactive(body, start=start)
     for token in read_tokens(interactive):
@@ -261,71 +214,6 @@ def _parse_piece(text: str, piece: _Piece) -> Any:
         piece.fed = token
         interactive.feed_token(token)
     return cast(Any, interactive).feed_eof(Token("$END", "", start_pos=piece.end))
-
-
-def _report(error: UnexpectedInput, source: Source, piece: _Piece, findings: Findings) -> None:
-    text = source.text
-    if isinstance(error, UnexpectedCharacters):
-        start = piece.start + (error.pos_in_stream or 0)
-        found, accepted = text[start : start + 1], error.allowed or set()
-        end = start + 1
-        if start >= piece.end:
-            start, end, found = max(piece.start, piece.end - 1), piece.end, "the end of the statement"
-        elif word := re.compile(r"[A-Za-z_][\w.]*").match(text, start):
-            found, end = word.group(), word.end()
-        elif found == '"':
-            findings.add("HP001", "this string is not closed on its line", Span(source, start, start + 1), 'add the closing `"`')
-            return
-    elif isinstance(error, UnexpectedToken) and error.token.type != "$END":
-        start, end = s.offsets(error.token)
-        if error.token is not piece.fed:  # raised by the lexer, which counts from the start of the piece
-            start, end = start + piece.start, end + piece.start
-        found, accepted = str(error.token), error.accepts or error.expected or set()
-    else:
-        assert isinstance(error, (UnexpectedToken, UnexpectedEOF))
-        start, end = max(piece.start, piece.end - 1), piece.end
-        found = "the end of the statement"
-        accepted = (error.accepts if isinstance(error, UnexpectedToken) else None) or set(error.expected or ())
-    words = _describe(accepted)
-    found = found if len(found) <= 40 else found[:40] + "…"
-    if piece.kind == "unknown":
-        guess = findings.guess(found, (*STATEMENTS, "policy"))
-        hint = f"did you mean `{guess}`?" if guess else "a statement begins with " + ", ".join(f"`{w}`" for w in STATEMENTS)
-        findings.add("HP001", f"`{found}` does not begin a statement", Span(source, start, end), hint)
-        return
-    guess = findings.guess(found, [w for w in _CLAUSES if w.upper() in accepted])
-    expected = f"expected {words}" if words else None
-    shown = found if found.startswith("the end") else f"`{found}`"
-    findings.add(
-        "HP001", f"{shown} does not fit here", Span(source, start, end), f"did you mean `{guess}`?" if guess else expected
-    )
-
-
-_SPOKEN = {
-    "NAME": "a name",
-    "STRING": "a string in quotes",
-    "INT": "a number",
-    "SIZE": "a size such as 4MiB",
-    "DUR": "a duration such as 15m",
-    "RATE": "a rate such as 60/min",
-    "CMP": "a comparison",
-    "LBRACE": "`{`",
-    "RBRACE": "`}`",
-    "EFFECT": "`allow`, `ask` or `deny`",
-    "VERDICT": "a verdict",
-    "PHASE": "`before` or `after`",
-    "EVENT": "an event such as session_start",
-    "EQUAL": "`=`",
-    "COMMA": "`,`",
-    "LPAR": "`(`",
-    "RPAR": "`)`",
-    "$END": "the end",
-}
-
-
-def _describe(accepted: set[str]) -> str:
-    words = sorted(_SPOKEN.get(name) or f"`{name.lower()}`" for name in accepted if not name.startswith("__"))
-    return ", ".join(words[:6]) + (" …" if len(words) > 6 else "")
 
 
 def _bounded(tree: s.File, source: Source, findings: Findings) -> s.File:
@@ -353,7 +241,7 @@ def _bounded(tree: s.File, source: Source, findings: Findings) -> s.File:
 
 def expressions(item: s.Item) -> Iterator[s.Expr]:
     """The expressions a statement holds itself (not those of statements inside it)."""
-    if isinstance(item, (s.LetDef, s.Scope)):
+    if isinstance(item, (s.LetDef, s.Scope)) and item.expr is not None:
         yield item.expr
     elif isinstance(item, (s.Rule, s.Limit, s.Hook, s.Prove)) and item.when is not None:
         yield item.when

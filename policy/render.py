@@ -7,8 +7,10 @@ This file does not know where findings come from.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
@@ -34,7 +36,7 @@ def _one(finding: Diagnostic, colour: bool) -> str:
         number, shown, marks = _excerpt(finding.span)
         margin = len(str(number))
         bar = paint(_BLUE, "|")
-        lines.append(" " * margin + paint(_BLUE, "--> ") + finding.location())
+        lines.append(" " * margin + paint(_BLUE, "--> ") + _plain(finding.location()))
         lines.append(" " * margin + f" {bar}")
         lines.append(paint(_BLUE, str(number)) + f" {bar} {shown}")
         lines.append(" " * margin + f" {bar} " + paint(tint, marks))
@@ -48,12 +50,17 @@ def _one(finding: Diagnostic, colour: bool) -> str:
 def _excerpt(span: Span) -> tuple[int, str, str]:
     """Line number, the line (cut around the place if long), and the carets below it."""
     number, column = span.source.position(span.start)
-    line = span.source.line(number)
+    line = span.source.line(number).removesuffix("\r")
     start = column - 1
     width = max(1, min(span.end, span.start + len(line) - start) - span.start)
     cut = max(0, start - _MAX_LINE // 2) if len(line) > _MAX_LINE else 0
     shown = _plain(line[cut : cut + _MAX_LINE]).rstrip()
-    return number, shown, " " * (start - cut) + "^" * min(width, _MAX_LINE)
+    return number, shown, " " * _columns(line[cut:start]) + "^" * min(max(1, _columns(line[start : start + width])), _MAX_LINE)
+
+
+def _columns(text: str) -> int:
+    """How many columns of a terminal a text takes: two for a wide character, none for one that joins the one before it."""
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def _plain(text: str) -> str:
@@ -112,7 +119,7 @@ def to_sarif(diagnostics: Iterable[Diagnostic]) -> bytes:
                 "endColumn": at["end_column"],
             }
             result["locations"] = [
-                {"physicalLocation": {"artifactLocation": {"uri": finding.span.source.path}, "region": region}}
+                {"physicalLocation": {"artifactLocation": {"uri": quote(finding.span.source.path)}, "region": region}}
             ]
         results.append(result)
     log = {

@@ -1,8 +1,8 @@
 """A policy's own tests: running them, what they reach, and which mistakes they would miss.
 
 Rules: a test passes only on the verdict it names (`auto` is an ask approved by rule). A test that leaves out a field the
-decision reads is a mistake, not a denial. Coverage counts a rule as tested when some request matches it and another of its
-capability does not; a mutant is the policy with one condition flipped.
+decision reads is a mistake, not a denial. Coverage counts a rule as tested when some request matches it and, if it has a
+condition, another of its capability does not; a mutant is the policy with one condition, of a rule or of its `auto`, flipped.
 This file does not know how results are printed.
 """
 
@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from policy import interpreter, ir
 from policy.claims import Decide
@@ -28,15 +30,16 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Per rule: was it hit, was it missed by a request to the same capability?"""
+    """Per rule: was it hit, was it missed by a request to the same capability? `always`: it has no condition to miss."""
 
     rule: str
     hit: bool
     missed: bool
+    always: bool = False
 
     @property
     def both(self) -> bool:
-        return self.hit and self.missed
+        return self.hit and (self.missed or self.always)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,8 @@ def check_tests(program: Program, decide: Decide, findings: Findings) -> list[Re
     return results
 
 
-def coverage(program: Program) -> list[Coverage]:
+def coverage(program: Program, match: str = "") -> list[Coverage]:
+    """What the tests reach; with `match`, only those whose title contains it."""
     hit: set[str] = set()
     missed: set[str] = set()
     about: dict[str, list[ir.Rule]] = {}
@@ -100,11 +104,11 @@ def coverage(program: Program) -> list[Coverage]:
         for capability in rule.capabilities:
             about.setdefault(capability, []).append(rule)
     for case in program.tests:
-        values = complete(program.ir, case.request)
+        values = complete(program.ir, case.request) if match in case.title else None
         for rule in about.get(case.request.capability, ()) if values is not None else ():
             if rule.id not in hit or rule.id not in missed:
                 (hit if interpreter.holds(rule.guard, values or {}) else missed).add(rule.id)
-    return [Coverage(rule.id, rule.id in hit, rule.id in missed) for rule in program.ir.rules]
+    return [Coverage(rule.id, rule.id in hit, rule.id in missed, rule.guard == ir.TRUE) for rule in program.ir.rules]
 
 
 def check_coverage(program: Program, findings: Findings, *, each: bool = False) -> list[Coverage]:
@@ -140,33 +144,23 @@ def complete(policy: ir.Policy, request: ir.Request) -> dict[str, object] | None
     return values
 
 
-def mutants(program: Program) -> tuple[int, list[Mutant]]:
-    """How many conditions were flipped, and the flips no test noticed."""
+def mutants(program: Program, match: str = "") -> tuple[int, list[Mutant]]:
+    """How many conditions were flipped, and the flips that no test (whose title contains `match`) noticed."""
     tried, survivors = 0, []
     for position, rule in enumerate(program.ir.rules):
-        cases = [case for case in program.tests if case.request.capability in rule.capabilities]
-        for lit, flipped in _flips(rule.guard):
+        cases = [case for case in program.tests if case.request.capability in rule.capabilities and match in case.title]
+        changes = [(lit, replace(rule, guard=flipped)) for lit, flipped in _flips(rule.guard)]
+        changes += [(lit, replace(rule, auto=flipped)) for lit, flipped in _flips(rule.auto)] if rule.auto is not None else []
+        for lit, changed in changes:
             tried += 1
-            changed = ir.Rule(
-                rule.id,
-                rule.verdict,
-                rule.capabilities,
-                flipped,
-                rule.rate,
-                rule.approver,
-                rule.within_ms,
-                rule.auto,
-                rule.because,
-            )
             # INVARIANT: `reads` stays the original's, so a mutant differs in this condition only.
             rules = (*program.ir.rules[:position], changed, *program.ir.rules[position + 1 :])
-            policy = ir.Policy(
-                program.ir.name, program.ir.version, program.ir.catalog_digest, rules, (), (), (), program.ir.reads
-            )
+            policy = replace(program.ir, rules=rules, limits=(), hooks=(), claims=())
             if all(
                 _verdict_fits(interpreter.decide(policy, c.request.capability, c.request.attributes), c.verdict) for c in cases
             ):
-                survivors.append(Mutant(rule.id, lit, _span_of(program, rule.id, lit)))
+                where = _span_of(program, rule.id, lit) if changed.auto == rule.auto else program.autos[rule.id]
+                survivors.append(Mutant(rule.id, lit, where))
     return tried, survivors
 
 

@@ -148,7 +148,9 @@ class Hook(NamedTuple):
 
 
 class Scope(NamedTuple):
-    expr: Expr
+    """`expr` is absent when the condition could not be read."""
+
+    expr: Expr | None
     items: tuple[Rule | Limit | Hook, ...]
 
 
@@ -186,14 +188,37 @@ def extent(expr: Expr) -> tuple[int, int]:
     return _edge(expr, first=True), _edge(expr, first=False)
 
 
-def _edge(expr: Expr, *, first: bool) -> int:
+def written(expr: Expr, text: str) -> tuple[int, int]:
+    """The extent with what stands around it: `not`, parentheses, the brace that ends a set."""
+    start, end = extent(expr)
+    for node in _path(expr, first=True):
+        if isinstance(node, (Not, Group)):
+            start = max(0, text.rfind("not" if isinstance(node, Not) else "(", 0, start))
+    last, *around = _path(expr, first=False)
+    if isinstance(last, (Within, Under)) and "{" in text[offsets(last.field)[1] : end]:
+        end = text.find("}", end) + 1 or end
+    for node in around:
+        if isinstance(node, Group):
+            end = text.find(")", end) + 1 or end
+    return start, end
+
+
+def _path(expr: Expr, *, first: bool) -> list[Expr]:
+    """From the first or last comparison of an expression outwards to the expression itself."""
+    path = [expr]
     while True:
         if isinstance(expr, (And, Or)):
             expr = expr.items[0] if first else expr.items[-1]
         elif isinstance(expr, (Not, Group)):
             expr = expr.item
         else:
-            break
+            return path[::-1]
+        path.append(expr)
+
+
+def _edge(expr: Expr, *, first: bool) -> int:
+    expr = _path(expr, first=first)[0]
+    assert not isinstance(expr, (Not, Group, And, Or))
     if first:
         return offsets(expr.name if isinstance(expr, Truth) else expr.field)[0]
     match expr:

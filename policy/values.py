@@ -129,8 +129,9 @@ def quantity(text: str) -> tuple[int, str]:
     match = _QUANTITY.match(text)
     assert match is not None
     digits = match.group(1).replace("_", "")
-    # INVARIANT: bounded digits, because int() of a long text is quadratic.
-    return (int(digits) if len(digits) <= 20 else INT_MAX), match.group(2)
+    # INVARIANT: bounded digits, because int() of a long text is quadratic; what has more is out of every range.
+    too_large = INT_MIN - 1 if digits[0] == "-" else INT_MAX + 1
+    return (int(digits) if len(digits) <= 20 else too_large), match.group(2)
 
 
 def size_bytes(text: str) -> int:

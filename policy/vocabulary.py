@@ -13,7 +13,8 @@ from lark import Token
 
 from policy import syntax as s
 from policy.catalog import EFFECTS, Capability, Catalog
-from policy.conditions import Conditions, Targets
+from policy.conditions import Conditions
+from policy.constants import Targets
 from policy.sources import Span
 
 

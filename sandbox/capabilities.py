@@ -23,9 +23,11 @@ import msgspec
 from sandbox.admission import Admission, RateExceeded
 from sandbox.declarations import ApprovalPolicy, Capability, CapabilityLimits, check_declaration
 from sandbox.errors import RequestError, Stop
+from sandbox.excerpts import excerpt
 from sandbox.idempotency import Answers, KeyRefused
 from sandbox.lanes import Job, LanesExhausted, start
 from sandbox.limits import MOST, Run
+from sandbox.plain import objection, why_unencodable
 from sandbox.schemas import Arguments, Mismatch, check_value, compile_schema, schemas_of
 from sandbox.wire import CallStatus, ErrorObject, ExternalCallRecord, RunStatus
 
@@ -125,7 +127,8 @@ class Registry:
             )
         name = capability.name
         if not (isinstance(name, str) and name.isascii() and name.isidentifier()):
-            raise RequestError("INVALID_TOOL_NAME", f"{name!r} is not an identifier", "use ASCII letters, digits and underscores")
+            told = f"{excerpt(name)} is not an identifier"
+            raise RequestError("INVALID_TOOL_NAME", told, "use ASCII letters, digits and underscores")
         if not callable(function):
             raise RequestError("INVALID_ARGUMENT", f"{name!r} must be a function, not {type(function).__name__}")
         if inline and inspect.iscoroutinefunction(function):
@@ -348,16 +351,26 @@ class Calls:
 
 def checked_answer(entry: Entry, value: Any) -> tuple[Any, bytes]:
     """An answer of the right size and shape, as JSON."""
-    reply = _encode({"value": value})
+    try:
+        reply = _encode({"value": value})
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise _not_plain(entry, why_unencodable(error)) from None
     limit = entry.capability.limits.max_response_bytes
     if len(reply) > limit:
         raise ToolError("TOOL_ERROR", f"the answer is larger than {limit} bytes")
+    why = objection(value)
+    if why is not None:
+        raise _not_plain(entry, why)
     if entry.output is not None:
         try:
             check_value(entry.output, msgspec.json.decode(reply)["value"], "the answer")
         except Mismatch as error:
             raise ToolError("TOOL_ERROR", f"{entry.capability.name} gave what its schema does not allow: {error}") from None
     return value, reply
+
+
+def _not_plain(entry: Entry, why: str) -> ToolError:
+    return ToolError("TOOL_ERROR", f"{entry.capability.name} gave an answer that is not plain JSON: {why}")
 
 
 def _end_keyed(entry: Entry, answers: Answers, key: str, job: Job, leave: Callable[[], None]) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from sandbox.errors import RequestError
+from sandbox.excerpts import excerpt
 from sandbox.wire import SideEffect
 
 ApprovalPolicy = str | dict[str, dict[str, str]]
@@ -81,4 +82,4 @@ def rule_of(declared: object) -> str | None:
 
 
 def _refused(name: str, expected: str, given: Any) -> RequestError:
-    return RequestError("INVALID_ARGUMENT", f"{name}: {expected}, not {given!r:.200}")
+    return RequestError("INVALID_ARGUMENT", f"{name}: {expected}, not {excerpt(given)}")

@@ -43,6 +43,7 @@ RIGHTS_READING: Final = RIGHT_READ
 RIGHTS_WRITING: Final = RIGHT_WRITE | RIGHT_DATASYNC | RIGHT_ALLOCATE | RIGHT_FILESTAT_SET_SIZE
 RIGHTS_FILE: Final = RIGHTS_EITHER | RIGHT_SEEK | RIGHT_TELL
 RIGHTS_FOLDER: Final = RIGHTS_EITHER | RIGHTS_PATH | RIGHT_READDIR
+_STREAM_RIGHTS: Final = (RIGHTS_EITHER | RIGHTS_READING, RIGHTS_EITHER | RIGHTS_WRITING, RIGHTS_EITHER | RIGHTS_WRITING)
 
 
 class Descriptor:
@@ -76,7 +77,7 @@ class Descriptor:
 
 def stream(number: int) -> Descriptor:
     """Standard input (0), output (1) or error (2)."""
-    opened = Descriptor(STREAM, 0, RIGHTS_EITHER | (RIGHTS_READING if number == 0 else RIGHTS_WRITING))
+    opened = Descriptor(STREAM, 0, _STREAM_RIGHTS[number])
     opened.stream = number
     return opened
 
@@ -141,6 +142,16 @@ class DescriptorTable:
         self.entries[new] = moved
         del self.entries[old]
         self._lowest = min(old, self._lowest)
+
+    def put_streams_back(self, vfs: Namespace) -> None:
+        """Makes 0, 1 and 2 the standard streams where a program closed them, or has something else under their numbers."""
+        entries = self.entries
+        for number, rights in enumerate(_STREAM_RIGHTS):
+            found = entries.get(number)
+            if found is None or found.kind != STREAM or found.stream != number or found.rights != rights:
+                if found is not None and found.ino:
+                    vfs.release(found.ino)
+                entries[number] = stream(number)
 
     def close_all(self, vfs: Namespace) -> None:
         """The guest is gone: gives back everything it had open."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from sandbox.errors import SandboxError
+
 SUCCESS: Final = 0
 E2BIG: Final = 1
 EACCES: Final = 2
@@ -66,7 +68,7 @@ _TEXTS: Final[dict[int, str]] = {
 }
 
 
-class VfsError(Exception):
+class VfsError(SandboxError):
     """A filesystem operation refused; `errno` is a WASI number, `name` its symbol (`ENOENT`).
 
     Deliberately no `OSError`: its numbers are not the host's and must never be mistaken for them.

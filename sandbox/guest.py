@@ -180,6 +180,7 @@ class Guest:
     def turn(self, request: bytes, run: Run, handler: Handler, world: World) -> None:
         """Run one turn. Raises `Stop` for a limit or a cancel, `GuestExit`, or `Trap`; then the turn has not happened."""
         self.prepare()
+        self._table.put_streams_back(self.vfs)
         try:
             self._take_turn(request, run, world, handler)
         except BaseException:

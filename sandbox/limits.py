@@ -18,11 +18,13 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
 from sandbox.errors import RequestError, Stop
+from sandbox.excerpts import excerpt
 from sandbox.native import Engine
 from sandbox.wire import DEFAULT_LIMITS, RunStatus, SessionLimits
 
 TICK_SECONDS = 0.002
 _PARK_SECONDS = 0.5
+_READY_SECONDS = 0.05
 _TICKS_MAX = 5
 MOST = SessionLimits(
     memory_mb=2048,
@@ -57,7 +59,8 @@ def check(limits: SessionLimits) -> SessionLimits:
         value, most = getattr(limits, name), getattr(MOST, name)
         least = 0 if name in ("max_stdout_bytes", "max_external_calls") else 1
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-            raise RequestError("INVALID_ARGUMENT", f"limits.{name} must be a whole number from {least} to {most}, not {value!r}")
+            told = f"limits.{name} must be a whole number from {least} to {most}, not {excerpt(value)}"
+            raise RequestError("INVALID_ARGUMENT", told)
     return limits
 
 
@@ -146,6 +149,13 @@ class Run:
                 return False
             self._sleep(left_ns)
         return True
+
+    def wait_ready(self, ready: Callable[[float], bool]) -> None:
+        """Wait until `ready(seconds)` says yes, which waits so long itself. Ends by `Stop` like `wait_until`."""
+        self.check()
+        with self.around_waits():
+            while not ready(min(_READY_SECONDS, self.seconds_left())):
+                self.check()
 
     def _sleep(self, at_most_ns: int) -> None:
         """Until someone calls `wake`. INVARIANT: whoever wakes changes what the sleeper looks at first, so none is missed."""

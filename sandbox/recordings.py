@@ -23,13 +23,15 @@ import msgspec
 from sandbox import snapshots
 from sandbox.capabilities import Registry
 from sandbox.errors import RequestError, Stop
+from sandbox.excerpts import excerpt
 from sandbox.filetrees import write_tree
 from sandbox.generations import VfsLimits
 from sandbox.images import Images, Progress, images
 from sandbox.journal import MESSAGE, Divergence, Tape
 from sandbox.limits import MOST, Cancel
+from sandbox.plain import objection, why_unencodable
 from sandbox.reruns import Journal, raise_refusal
-from sandbox.sealing import LOCAL_TENANT, Keys, open_seal, seal
+from sandbox.sealing import LOCAL_TENANT, Keys, local_keys, open_seal, seal
 from sandbox.session import OnOutput, Session
 from sandbox.snapshots import Origin
 from sandbox.states import SessionState
@@ -54,6 +56,11 @@ class Ending(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tr
     stderr: bytes
     memory: bytes
     files: bytes
+
+    @property
+    def is_from_outside(self) -> bool:
+        """Did a clock or a person end the run? Then a replay compares memory and files, not where it had come to by then."""
+        return self.code in _OUTSIDE
 
 
 class _Stored(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -87,17 +94,18 @@ class Recording:
             if kind == MESSAGE and asked[0] == _CALL and isinstance(value, bytes)
         }
 
-    def seal(self, keys: Keys, *, tenant: str = LOCAL_TENANT, store: Images = images) -> bytes:
+    def seal(self, keys: Keys | None = None, *, tenant: str = LOCAL_TENANT, store: Images = images) -> bytes:
+        """As bytes to keep. Without `keys` they are sealed with this user's own."""
         origin = Origin(self.journal.session_id, self.journal.limits, label="start of a recorded run")
         packed = snapshots.pack(snapshots.take(self.start, origin, store=store))
         stored = _Stored(format=FORMAT, version=VERSION, snapshot=packed, journal=self.journal, ending=self.ending)
-        return seal(snapshots.encode_record(stored), keys, tenant=tenant, purpose=PURPOSE)
+        return seal(snapshots.encode_record(stored), keys or local_keys(), tenant=tenant, purpose=PURPOSE)
 
     @classmethod
     def open(
         cls,
         blob: bytes | bytearray | memoryview,
-        keys: Keys,
+        keys: Keys | None = None,
         *,
         tenant: str = LOCAL_TENANT,
         memory_mb: int | None = None,
@@ -105,7 +113,7 @@ class Recording:
         store: Images = images,
     ) -> Recording:
         """`memory_mb` is what the receiver allows; without it, what the recorded run was allowed."""
-        opened = open_seal(blob, keys, tenant=tenant, purpose=PURPOSE)
+        opened = open_seal(blob, keys or local_keys(), tenant=tenant, purpose=PURPOSE)
         stored = snapshots.decode_record(opened, _Stored, PURPOSE)
         if stored.format != FORMAT or stored.version != VERSION:
             raise RequestError("SNAPSHOT_VERSION_MISMATCH", f"the recording has version {stored.version}, not {VERSION}")
@@ -177,7 +185,8 @@ def replay(
     on_output: OnOutput | None = None,
     store: Images = images,
 ) -> Replayed:
-    """Run a recording again. Raises REPLAY_MISMATCH unless it ends exactly as it was recorded.
+    """Run a recording again. Raises REPLAY_MISMATCH unless it ends exactly as it was recorded. Of a run that was ended from
+    outside (`Ending.is_from_outside`) memory and files are compared, and that it was ended so again.
 
     `changes` gives other answers to capability calls, by their numbers in the journal: then nothing is compared after the first
     of them, and the answer is what would have happened.
@@ -190,8 +199,7 @@ def replay(
     answers = {number: _reply(recording, number, value) for number, value in (changes or {}).items()}
     image = journal.image.hex()
     tape = Tape(journal.events, message=journal.request, image=image, live=False, changes=answers, stop=stopped)
-    patient = ending.code not in _OUTSIDE
-    session = _session(recording, registry, patient, store)
+    session = _session(recording, registry, not ending.is_from_outside, store)
     try:
         result = _run(session, recording, tape, on_output)
         raise_refusal(result)
@@ -268,7 +276,8 @@ def _stop_of(ending: Ending) -> Stop | None:
 def _reply(recording: Recording, number: int, value: Any) -> bytes:
     if number not in recording.calls():
         known = ", ".join(map(str, recording.calls())) or "none"
-        raise RequestError("INVALID_ARGUMENT", f"entry {number} of the journal is no capability call", f"calls are: {known}")
+        told = f"entry {excerpt(number)} of the journal is no capability call"
+        raise RequestError("INVALID_ARGUMENT", told, f"calls are: {known}")
     return _encode_reply(value)
 
 
@@ -282,17 +291,21 @@ def _encode_reply(value: Any) -> bytes:
         code = str(getattr(value, "code", "TOOL_ERROR"))
         return msgspec.json.encode({"error": {"code": code, "message": str(value)}})
     try:
-        return msgspec.json.encode({"value": value})
+        reply = msgspec.json.encode({"value": value})
+        why = objection(value)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise RequestError("INVALID_ARGUMENT", f"an answer must be plain JSON or an exception: {error}") from None
+        why = why_unencodable(error)
+    if why is not None:
+        raise RequestError("INVALID_ARGUMENT", f"an answer must be plain JSON or an exception: {why}")
+    return reply
 
 
 def _compare(recorded: Ending, played: Ending, number: int) -> None:
     for name in Ending.__struct_fields__:
         before, after = getattr(recorded, name), getattr(played, name)
-        outside = name in ("status", "code", "message") and recorded.code in _OUTSIDE and played.code in _OUTSIDE
+        outside = name in ("status", "code", "message") and recorded.is_from_outside and played.is_from_outside
         # Output of a run that was ended from outside is what it had come to by then.
-        cut = name in ("stdout", "stderr") and recorded.code in _OUTSIDE
+        cut = name in ("stdout", "stderr") and recorded.is_from_outside
         if before != after and not outside and not cut:
             shown = (before.hex()[:16], after.hex()[:16]) if name in ("memory", "files") else (before, after)
             raise Divergence(number, f"it ended with another {name}: {shown[1]!r:.200}, not {shown[0]!r:.200}")

@@ -14,8 +14,9 @@ import msgspec
 
 from sandbox.errors import RequestError
 from sandbox.journal import MESSAGE, MONOTONIC, Event, Tape
+from sandbox.requests import stdin_bytes
 from sandbox.sealing import corrupt
-from sandbox.session import Session, stdin_bytes
+from sandbox.session import Session
 from sandbox.states import SessionState
 from sandbox.wire import Language, RunRequest, RunResult, SessionLimits
 

@@ -22,12 +22,16 @@ import msgspec
 from sandbox import stacks
 from sandbox.capabilities import Calls, Registry
 from sandbox.errors import RequestError, SandboxError, Stop
+from sandbox.excerpts import excerpt
 from sandbox.generations import VfsLimits
 from sandbox.guest import Guest
 from sandbox.images import Images, Progress, images
 from sandbox.journal import Tape
 from sandbox.limits import Cancel, Run, check, lower
 from sandbox.native import NativeError, Trap
+from sandbox.outcomes import Outcome, first_error, read_outcome
+from sandbox.requests import CodeRefused, check_request, stdin_bytes
+from sandbox.sources import Source
 from sandbox.states import GuestState, SessionState
 from sandbox.vfs import Vfs
 from sandbox.wasi import GuestExit
@@ -36,14 +40,9 @@ from sandbox.wire import (
     DEFAULT_SESSION_ID,
     LANGUAGE_NAMES,
     MAX_CODE_BYTES,
-    MAX_ENV_BYTES,
-    MAX_INPUTS_BYTES,
-    MAX_OUTCOME_BYTES,
-    MAX_RESULT_BYTES,
     SESSION_ID,
     STATUS_OF_CODE,
     Diagnostic,
-    Display,
     ErrorObject,
     Language,
     Metrics,
@@ -53,7 +52,6 @@ from sandbox.wire import (
     SessionLimits,
     SessionMeta,
     Severity,
-    Span,
 )
 from sandbox.worlds import World
 
@@ -69,24 +67,6 @@ _running: contextvars.ContextVar[tuple[Session, ...]] = contextvars.ContextVar("
 """The sessions whose runs are under way around this code, outermost first."""
 
 
-class Outcome(msgspec.Struct):
-    """What a guest reports at the end of a turn (ABI.md)."""
-
-    result: Any = None
-    exit_code: int = 0
-    error: ErrorObject | None = None
-    diagnostics: list[Diagnostic] = []
-    displays: list[Display] = []
-
-
-class _Unread(msgspec.Struct):
-    """The same report, with its result as it came."""
-
-    result: msgspec.Raw = msgspec.Raw(b"null")
-
-
-_decode_outcome = msgspec.json.Decoder(Outcome).decode
-_decode_unread = msgspec.json.Decoder(_Unread).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -96,36 +76,14 @@ def check_session_id(session_id: object) -> str:
     return session_id
 
 
-def stdin_bytes(request: RunRequest) -> bytes:
-    """What the program reads. A request carries text; bytes that are none stand in it as `surrogateescape` writes them."""
-    try:
-        return request.stdin.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return request.stdin.encode("utf-8", "replace")
-
-
 def parse_language(name: object) -> Language:
     if isinstance(name, Language):
         return name
     language = LANGUAGE_NAMES.get(name) if isinstance(name, str) else None
     if language is None:
         known = ", ".join(sorted(set(LANGUAGE_NAMES)))
-        raise RequestError("UNSUPPORTED_FEATURE", f"the language {str(name)[:80]!r} is not known", f"use one of: {known}")
+        raise RequestError("UNSUPPORTED_FEATURE", f"the language {excerpt(name)} is not known", f"use one of: {known}")
     return language
-
-
-def _check_env(env: dict[str, str]) -> None:
-    for name, value in env.items():
-        if not (isinstance(name, str) and name.isidentifier() and name.isascii()):
-            raise RequestError("INVALID_ARGUMENT", f"{str(name)[:80]!r} is not a name of an environment variable")
-        if not isinstance(value, str) or "\0" in value:
-            raise RequestError("INVALID_ARGUMENT", f"the environment variable {name[:80]} must be text without NUL")
-    try:
-        size_bytes = sum(len(name) + len(value.encode()) for name, value in env.items())
-    except UnicodeEncodeError:
-        raise RequestError("INVALID_ARGUMENT", "an environment variable is not valid Unicode") from None
-    if size_bytes > MAX_ENV_BYTES:
-        raise RequestError("INVALID_ARGUMENT", f"env may have {MAX_ENV_BYTES} bytes at most", "use inputs or a file")
 
 
 def failure(error: ErrorObject, **fields: Any) -> RunResult:
@@ -183,10 +141,12 @@ class Session:
         progress: Progress | None = None,
         tape: Tape | None = None,
         cancel: Cancel | None = None,
+        source: Source | None = None,
     ) -> RunResult:
-        """Validate, erase types, take a turn, and say what happened. `tape` records the run, or plays it again."""
+        """Validate, erase types, take a turn, and say what happened. `tape` records the run, or plays it again. `source` is
+        its standard input, in place of the request's, to be read as the program asks; a run on tape cannot have one."""
         if not stacks.is_enough():
-            options = {"on_output": on_output, "progress": progress, "tape": tape, "cancel": cancel}
+            options = {"on_output": on_output, "progress": progress, "tape": tape, "cancel": cancel, "source": source}
             return stacks.on_large_stack(lambda: self.run(request, **options))  # type: ignore[arg-type]
         around = _running.get()
         token = _running.set((*around, self))
@@ -205,7 +165,9 @@ class Session:
                     cancel.attach(run)
                 try:
                     if tape is None:
-                        return self._take_turn(request, code, guest, run, found, None)
+                        return self._take_turn(request, code, guest, run, found, None, source)
+                    if source is not None:
+                        raise RequestError("INVALID_ARGUMENT", "a run on tape has its standard input beforehand")
                     with tape.running(self.vfs, guest, run):
                         return self._take_turn(request, code, guest, run, found, tape)
                 finally:
@@ -219,37 +181,10 @@ class Session:
 
     def _check(self, request: RunRequest) -> tuple[str, list[Diagnostic]]:
         """The code to run, and what is to be said about it already."""
-        code, filename = request.code, request.filename
-        if filename is not None and not (isinstance(filename, str) and 0 < len(filename) <= 4096 and "\0" not in filename):
-            raise RequestError("INVALID_ARGUMENT", f"{filename!r:.80} is not a file name")
-        try:
-            size_bytes = len(code.encode()) + (len(filename.encode()) if filename else 0)
-            inputs_bytes = len(_encode(request.inputs)) if request.inputs else 0
-        except UnicodeEncodeError:
-            raise RequestError("INVALID_ARGUMENT", "the code, its file name or an input is not valid Unicode") from None
-        except (TypeError, OverflowError, RecursionError) as error:
-            raise RequestError("INVALID_ARGUMENT", f"inputs must be plain JSON: {error}") from None
-        if size_bytes > MAX_CODE_BYTES or inputs_bytes > MAX_INPUTS_BYTES:
-            raise RequestError(
-                "INVALID_ARGUMENT", f"code and inputs may each have {MAX_CODE_BYTES} bytes at most", "write large data to a file"
-            )
-        for name in request.inputs:
-            if not (isinstance(name, str) and name.isidentifier() and name.isascii()):
-                raise RequestError("INVALID_ARGUMENT", f"the input {str(name)[:80]!r} is not a variable name")
-        nul = code.find("\0")
-        if nul >= 0:
-            line = code.count("\n", 0, nul) + 1
-            raise _Refused("SYNTAX_ERROR", "the code has a NUL byte", Span(line, nul - code.rfind("\n", 0, nul)))
-        if request.env:
-            _check_env(request.env)
-        if request.limits is not None:
-            check(request.limits)
-        timeout_ms = request.timeout_ms
-        if timeout_ms is not None and (not isinstance(timeout_ms, int) or isinstance(timeout_ms, bool) or timeout_ms < 1):
-            raise RequestError("INVALID_ARGUMENT", f"timeout_ms must be a whole number of at least 1, not {timeout_ms!r}")
+        check_request(request)
         if request.language is Language.TYPESCRIPT:
-            return self._erase(code, request.filename or "<run>")
-        return code, []
+            return self._erase(request.code, request.filename or "<run>")
+        return request.code, []
 
     def _erase(self, code: str, filename: str, seconds_left: float = math.inf) -> tuple[str, list[Diagnostic]]:
         from sandbox.erasers import erase_bounded
@@ -258,7 +193,7 @@ class Session:
         errors = [d for d in erased.diagnostics if d.severity is Severity.ERROR]
         if errors:
             first = errors[0]
-            raise _Refused(first.code or "SYNTAX_ERROR", first.message, first.span, first.hint, errors[1:])
+            raise CodeRefused(first.code or "SYNTAX_ERROR", first.message, first.span, first.hint, errors[1:])
         return erased.code, list(erased.diagnostics)
 
     def _guest(self, language: Language, progress: Progress | None) -> Guest:
@@ -272,7 +207,7 @@ class Session:
             guest = self._guests[name] = Guest(image, self.vfs)
         return guest
 
-    def _request(self, request: RunRequest, code: str, name: str, run: Run) -> bytes:
+    def _request(self, request: RunRequest, code: str, name: str, run: Run, source: Source | None) -> bytes:
         message: dict[str, Any] = {"code": code, "max_stack_depth": run.limits.max_stack_depth}
         if request.inputs:
             message["inputs"] = request.inputs
@@ -280,7 +215,7 @@ class Session:
             message["filename"] = request.filename
         if request.validate_only:
             message["validate_only"] = True
-        if request.stdin:
+        if request.stdin or source is not None:
             message["stdin"] = True
         if request.env:
             message["env"] = request.env
@@ -293,7 +228,14 @@ class Session:
         return _encode(message)
 
     def _take_turn(
-        self, request: RunRequest, code: str, guest: Guest, run: Run, found: list[Diagnostic], tape: Tape | None
+        self,
+        request: RunRequest,
+        code: str,
+        guest: Guest,
+        run: Run,
+        found: list[Diagnostic],
+        tape: Tape | None,
+        source: Source | None = None,
     ) -> RunResult:
         calls = Calls(self.registry, run)
         reported: list[bytes] = []
@@ -320,13 +262,13 @@ class Session:
         try:
             if run.is_cancelled:
                 run.check()
-            message, stdin = self._request(request, code, guest.image.name, run), stdin_bytes(request)
+            message, stdin = self._request(request, code, guest.image.name, run, source), stdin_bytes(request)
             if tape is None:
-                guest.turn(message, run, answer, World(run, stdin, self._ahead_ns))
+                guest.turn(message, run, answer, World(run, stdin if source is None else source, self._ahead_ns))
             else:
                 guest.turn(tape.message(message), run, tape.listen(answer, recall), tape.world(run, stdin, self._ahead_ns))
-            outcome = _decode_reported(reported)
-            error = outcome.error or (_first_error(outcome.diagnostics) if request.validate_only else None)
+            outcome = read_outcome(reported)
+            error = outcome.error or (first_error(outcome.diagnostics) if request.validate_only else None)
             if len(reported) != 1 or (error is not None and STATUS_OF_CODE.get(error.code) is RunStatus.RESOURCE_EXHAUSTED):
                 guest.undo()
             else:
@@ -341,7 +283,7 @@ class Session:
             outcome.exit_code = left.code & 255
         except Trap as trap:
             # A guest that has no way back to its turn reports first and traps then.
-            outcome = _decode_reported(reported) if reported else outcome
+            outcome = read_outcome(reported) if reported else outcome
             error = outcome.error or _trapped(trap)
         done = RunResult(
             status=RunStatus.OK,
@@ -421,17 +363,6 @@ class Session:
             self._guests.clear()
 
 
-class _Refused(RequestError):
-    """A request error that knows its place in the code."""
-
-    def __init__(
-        self, code: str, message: str, span: Span | None, hint: str | None = None, more: list[Diagnostic] | None = None
-    ) -> None:
-        super().__init__(code, message, hint)
-        self.error = ErrorObject(code=code, message=message, hint=hint, span=span)
-        self.more = more or []
-
-
 def _failed(done: RunResult, error: ErrorObject, status: RunStatus | None) -> RunResult:
     """What the run left behind, as that of one that failed."""
     return failure(
@@ -445,32 +376,6 @@ def _failed(done: RunResult, error: ErrorObject, status: RunStatus | None) -> Ru
         displays=done.displays,
         exit_code=done.exit_code,
     )
-
-
-def _decode_reported(reported: list[bytes]) -> Outcome:
-    code, hint = "RESULT_NOT_SERIALIZABLE", "write large data to a file"
-    if not reported:
-        code, hint = "RUNTIME_ERROR", "start a new session"
-        message = "the interpreter gave no report: a program has tampered with it"
-    elif len(reported[0]) > MAX_OUTCOME_BYTES:
-        message = f"result and displays have more than {MAX_OUTCOME_BYTES} bytes of JSON"
-    else:
-        try:
-            # THREAT[TM-LIM-HOSTMEM]: decoded JSON is the host's memory, and many times as large.
-            if len(reported[0]) <= MAX_RESULT_BYTES or len(bytes(_decode_unread(reported[0]).result)) <= MAX_RESULT_BYTES:
-                return _decode_outcome(reported[0])
-            message = f"the result has more than {MAX_RESULT_BYTES} bytes of JSON"
-        except (ValueError, RecursionError) as error:
-            message = f"the result cannot be represented: {error}"
-    return Outcome(error=ErrorObject(code=code, message=message, hint=hint), exit_code=1)
-
-
-def _first_error(found: list[Diagnostic]) -> ErrorObject | None:
-    """A check that found errors has failed with the first of them."""
-    for one in found:
-        if one.severity is Severity.ERROR:
-            return ErrorObject(code=one.code or "SYNTAX_ERROR", message=one.message, hint=one.hint, span=one.span)
-    return None
 
 
 def _trapped(trap: Trap) -> ErrorObject:

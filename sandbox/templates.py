@@ -24,6 +24,7 @@ from typing import Final
 
 from sandbox import snapshots
 from sandbox.errors import RequestError, SandboxError
+from sandbox.excerpts import excerpt
 from sandbox.generations import VfsLimits
 from sandbox.images import Images, Progress, images
 from sandbox.limits import MOST
@@ -32,6 +33,8 @@ from sandbox.snapshots import Manifest, Origin, Pack
 from sandbox.states import GuestState, SessionState
 from sandbox.wire import Language, RunRequest, RunResult
 
+SETUP_TIMEOUT_MS: Final = 60_000
+"""A setup loads and computes, for longer than a program may; one that takes more than this has gone wrong, unless it says so."""
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _SUFFIX: Final = ".template"
 _LOCK: Final = "templates"
@@ -65,6 +68,7 @@ class Templates:
         language: Language = Language.PYTHON,
         files: Mapping[str, bytes] | None = None,
         progress: Progress | None = None,
+        timeout_ms: int = SETUP_TIMEOUT_MS,
     ) -> RunResult:
         """Run `setup` in a new session with `files` in its workspace, and keep what it has become if that went well."""
         _check_name(name)
@@ -73,7 +77,13 @@ class Templates:
             for path, data in (files or {}).items():
                 session.vfs.write_file(path, data)
             request = RunRequest(
-                session_id=session.id, language=language, code=setup, inputs={}, return_snapshot=False, validate_only=False
+                session_id=session.id,
+                language=language,
+                code=setup,
+                inputs={},
+                return_snapshot=False,
+                validate_only=False,
+                timeout_ms=timeout_ms,
             )
             result = session.run(request, progress=progress)
             if result.ok and result.exit_code == 0:
@@ -186,7 +196,7 @@ class Templates:
 def _check_name(name: str) -> str:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise RequestError(
-            "INVALID_ARGUMENT", f"{name!r:.80} is not a template's name", "use lower-case letters, digits, '-' and '_'"
+            "INVALID_ARGUMENT", f"{excerpt(name)} is not a template's name", "use lower-case letters, digits, '-' and '_'"
         )
     return name
 

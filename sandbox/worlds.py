@@ -16,6 +16,7 @@ from typing import Final
 
 from sandbox.images import ENVIRON
 from sandbox.limits import Run
+from sandbox.sources import Source
 
 NOTED_BYTES_MAX: Final = 4096
 
@@ -26,7 +27,7 @@ class World:
     args: Sequence[bytes] = (b"hatchway",)
     environ: Sequence[bytes] = ENVIRON
 
-    def __init__(self, run: Run, stdin: bytes, ahead_ns: int = 0) -> None:
+    def __init__(self, run: Run, stdin: bytes | Source, ahead_ns: int = 0) -> None:
         self.answers: list[int | bytes] = []
         self._noted_bytes = 0
         self._run = run
@@ -73,6 +74,8 @@ class World:
         self._run.write(1, data)
 
     def stdin_read(self, n: int, /) -> bytes:
+        if isinstance(self._stdin, Source):
+            return self._stdin.read(n, self._run)
         data = self._stdin[self._read : self._read + n]
         self._read += len(data)
         return data

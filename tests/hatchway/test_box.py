@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -155,3 +156,27 @@ async def test_async_timeout_ends_the_run() -> None:
             async with asyncio.timeout(0.05):
                 await box.run("while True: pass")
         assert (await box.run("1")).result == 1
+
+
+def test_what_the_filesystem_refuses_is_an_error_of_ours_with_a_name() -> None:
+    with hatchway.Sandbox(language="shell") as box, pytest.raises(hatchway.VfsError, match="ENOENT: no such file") as refused:
+        box.files.read_file("nope")
+    assert isinstance(refused.value, hatchway.SandboxError) and refused.value.name == "ENOENT"
+
+
+def test_a_refused_run_leaves_no_recording_of_the_one_before() -> None:
+    with hatchway.Sandbox(language="shell", record=True) as box:
+        for refused in ({"language": "cobol"}, {"timeout_ms": 0}):
+            box.run("echo hi")
+            assert box.recording is not None
+            assert not box.run("echo hi", **refused).ok  # type: ignore[arg-type]
+            assert box.recording is None
+
+
+def test_a_recording_is_sealed_and_opened_with_the_users_own_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HATCHWAY_KEYS", str(tmp_path / "keys"))
+    with hatchway.Sandbox(language="shell", record=True) as box:
+        box.run("echo hi")
+        assert box.recording is not None
+        opened = hatchway.Recording.open(box.recording.seal())
+    assert opened.journal == box.recording.journal

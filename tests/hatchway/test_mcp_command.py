@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import os
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+import hatchway
 from hatchway import Client
 from tests.gateway.serving import Gateway
 from tests.hatchway.waiting import PROGRAM, finish, open_tenant
@@ -122,6 +124,35 @@ def test_a_run_that_waits_names_its_approval_and_can_be_looked_at(gateway: Gatew
             assert (done["state"], done["status"], done["result"]) == ("finished", "ok", 7) and "approvals" not in done
 
     serve(gateway, tmp_path / "log", play, token=token)
+
+
+def test_a_figure_comes_as_an_image_and_its_bytes_are_in_no_text(gateway: Gateway, tmp_path: Path) -> None:
+    async def play(agent: Agent) -> None:
+        program = "import matplotlib.pyplot as plt\nplt.plot([1, 2]); plt.show()\nplt.plot([2, 1]); plt.show()\n7"
+        answer = await agent.session.call_tool("run_code", {"code": program, "timeout_ms": 60_000})
+        parts: Any = answer.content
+        text, *images = parts
+        assert [(one.type, one.mime_type) for one in images] == [("image", "image/png")] * 2, answer
+        assert all(base64.b64decode(one.data).startswith(b"\x89PNG") for one in images)
+        told: Any = answer.structured_content
+        assert told["displays"] == [{"mime": "image/png", "image": 1}, {"mime": "image/png", "image": 2}] and told["result"] == 7
+        assert json.loads(text.text) == told and images[0].data != images[1].data
+
+    serve(gateway, tmp_path / "log", play)
+
+
+def test_the_server_says_its_version(gateway: Gateway, tmp_path: Path) -> None:
+    parameters = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "hatchway.cli", "mcp", "--url", gateway.url],
+        env={**os.environ, "HATCHWAY_TOKEN": gateway.token},
+    )
+
+    async def main() -> None:
+        async with stdio_client(parameters) as streams, ClientSession(*streams) as session:
+            assert (await session.initialize()).server_info.version == hatchway.__version__
+
+    asyncio.run(main())
 
 
 def test_the_server_is_silent_unless_it_is_asked_to_talk(gateway: Gateway, tmp_path: Path) -> None:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import hatchway
 from hatchway.cli import main
+from sandbox.history import History, default_path
+from sandbox.limits import Cancel
+from sandbox.sealing import local_keys
+from sandbox.snapshots import Origin
 
 
 @pytest.fixture(autouse=True)
@@ -95,11 +101,133 @@ def test_a_run_is_recorded_and_replayed(capsys: pytest.CaptureFixture[str], tmp_
     assert "no capability call" in run(capsys, "snapshot", "replay", path, "--answer", "0=1", status=2)
 
 
+def test_a_program_is_saved_and_recorded_with_all_that_a_run_is_given(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = str(tmp_path / "run.rec")
+    (tmp_path / "data.txt").write_text("from a file")
+    program = tmp_path / "app.py"
+    program.write_text(
+        "import sys\nheld = [input(), n, sys.argv[1:], open('data.txt').read(), sys.getrecursionlimit()]\nprint(held)"
+    )
+    given = (
+        str(program),
+        "--input",
+        "n=21",
+        "--file",
+        str(tmp_path / "data.txt"),
+        "--max-stack-depth",
+        "111",
+        "--",
+        "--flag",
+        "x",
+    )
+    held = "['typed', 21, ['--flag', 'x'], 'from a file'"
+    for words in (("record", "-o", path), ("save", "--label", "held")):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"typed\n")))
+        assert held in run(capsys, "snapshot", *words, *given)
+    replayed = run(capsys, "snapshot", "replay", path)
+    assert held in replayed and "the same, bit for bit" in replayed
+    assert held in run(capsys, "snapshot", "save", "-c", "print(held)", "--from", "held")
+
+
+def test_standard_input_that_is_recorded_comes_from_a_pipe_too(tmp_path: Path) -> None:
+    path = str(tmp_path / "run.rec")
+    record = [sys.executable, "-m", "hatchway.cli", "snapshot", "record", "-c", "print(input())", "-o", path]
+    assert subprocess.run(record, input=b"hello\n", capture_output=True, timeout=120, check=True).stdout == b"hello\n"
+    replay = [sys.executable, "-m", "hatchway.cli", "snapshot", "replay", path]
+    assert subprocess.run(replay, capture_output=True, timeout=120, check=True).stdout == b"hello\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "status"), [("1/0", 1), ("import sys; sys.exit(3)", 3), ("while True: pass", 124), ("x = 1", 0)]
+)
+def test_a_program_that_is_saved_or_recorded_has_the_exit_status_it_has_when_it_is_run(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, code: str, status: int
+) -> None:
+    words = ("-c", code, "--timeout-ms", "300")
+    run(capsys, "run", *words, status=status)
+    run(capsys, "snapshot", "record", *words, "-o", str(tmp_path / "run.rec"), status=status)
+    said = run(capsys, "snapshot", "save", *words, status=status)
+    assert ("nothing was saved" in said) == bool(status)
+    assert run(capsys, "snapshot", "log").count("\n") == (0 if status else 1)
+
+
+def test_a_replay_of_a_run_that_was_ended_from_outside_says_what_was_compared(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = str(tmp_path / "run.rec")
+    run(capsys, "snapshot", "record", "-c", "while True: pass", "--timeout-ms", "200", "-o", path, status=124)
+    said = run(capsys, "snapshot", "replay", path)
+    assert "bit for bit" not in said
+    assert "the recorded run ended with TIMEOUT_WALL (the run took longer than 200 ms)" in said
+    assert "memory and files are the same, output and end were not compared" in said
+
+
+def test_a_run_that_was_cancelled_is_told_as_recorded_whatever_ends_its_replay(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    cancel = Cancel()
+    with hatchway.Sandbox(record=True, limits={"wall_ms": 1000}) as box:
+        box.run("print('begun', flush=True)\nwhile True: pass", cancel=cancel, on_output=lambda stream, data: cancel.ask())
+        assert box.recording is not None and box.recording.ending.code == "CANCELLED"
+        (tmp_path / "run.rec").write_bytes(box.recording.seal())
+    assert "the recorded run ended with CANCELLED" in run(capsys, "snapshot", "replay", str(tmp_path / "run.rec"))
+
+
+def test_what_if_an_answer_of_a_call_had_been_another(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """The example of docs/snapshots.md."""
+    with hatchway.Sandbox(record=True, tools={"ask": lambda question: "yes"}) as box:
+        box.run("answer = ask('may I?')\nprint('the answer was', answer)")
+        assert box.recording is not None
+        (tmp_path / "run.rec").write_bytes(box.recording.seal())
+    path = str(tmp_path / "run.rec")
+    shown = run(capsys, "snapshot", "inspect", path)
+    assert "0                            ask(['may I?'], {}) -> {'value': 'yes'}" in shown
+    said = run(capsys, "snapshot", "replay", path, "--answer", '0="no"')
+    assert "the answer was no" in said and "what would have happened" in said
+
+
+@pytest.mark.parametrize("label", ["two\nlines", "\x1b[31mred", "x" * 201])
+def test_a_label_that_is_no_short_line_is_refused(capsys: pytest.CaptureFixture[str], label: str) -> None:
+    assert "a label is one line" in run(capsys, "snapshot", "save", "-l", "shell", "-c", ":", "--label", label, status=2)
+    with hatchway.Sandbox(language="shell") as box, pytest.raises(hatchway.RequestError, match="a label is one line"):
+        box.snapshot(label=label)
+
+
+def test_a_label_that_somebody_else_gave_does_not_reach_the_terminal_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    with hatchway.Sandbox(language="shell") as box:
+        history = History(default_path(), local_keys())
+        history.save(box._session.freeze(), Origin(label="\x1b[31mred\nsecond line"))
+        history.close()
+    said = run(capsys, "snapshot", "log")
+    assert said.count("\n") == 1 and said.rstrip().endswith("\\x1b[31mred\\nsecond line")
+
+
+def test_a_snapshot_of_a_history_is_restored_in_python(tmp_path: Path) -> None:
+    """The example of docs/snapshots.md."""
+    history = hatchway.History(tmp_path / "h.db", local_keys())
+    with hatchway.Sandbox(language="shell", history=history) as box:
+        box.run("x=5")
+        box.save("start")
+    with hatchway.Sandbox.restore(history.export(history.find("start"))) as again:
+        assert again.run("echo $x").stdout == "5\n"
+    history.close()
+
+
+def test_a_setup_that_never_ends_is_ended(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("template", "build", "test-of-patience", "-l", "shell", "-c", "while :; do :; done")
+    assert "longer than 200 ms" in run(capsys, *words, "--timeout-ms", "200", status=1)
+
+
 def test_a_template_is_built_used_listed_and_removed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     setup = tmp_path / "setup.sh"
-    setup.write_text("greet() { echo hello $1; }\n")
+    setup.write_text("greet() { echo $(cat data/word) $1; }\n")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "word").write_text("hello")
+    given = ("--setup", str(setup), "--file", str(tmp_path / "data"))
     try:
-        assert "is ready" in run(capsys, "template", "build", "test-of-the-command", "--setup", str(setup))
+        assert "is ready" in run(capsys, "template", "build", "test-of-the-command", *given)
         assert "hello you" in run(capsys, "run", "--template", "test-of-the-command", "-c", "greet you")
         assert "test-of-the-command" in run(capsys, "template", "list")
     finally:

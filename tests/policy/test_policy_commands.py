@@ -94,6 +94,132 @@ def test_explain_reads_values_in_the_units_of_the_language(capsys: pytest.Captur
     assert main(["explain", ACME, "fs.write", "bytes"]) == 1
 
 
+EXPLAINED = """policy p v 1
+deny fs.read when session.tainted
+deny fs.read when path under "/etc"
+allow fs.read
+ask fs.read when path under "/etc" by ann within 9m auto when session.mfa rate 5/min per session
+limit fs.read { response 1MiB }
+hook look on before fs.read run python "look.py" timeout 1s on_error block
+test "t" { as { tenant a } fs.read { path "/a" } => deny }
+"""
+
+
+def explained(tmp_path: Path, capsys: pytest.CaptureFixture[str], *fields: str, text: str = EXPLAINED) -> list[str]:
+    file = tmp_path / "p.hatch"
+    file.write_text(text)
+    assert main(["explain", str(file), "fs.read", *fields]) == 0
+    return out(capsys).splitlines()
+
+
+def test_explain_names_every_deny_in_the_way_and_what_would_then_happen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = explained(tmp_path, capsys, "path=/etc/x")
+    assert shown[0] == "deny fs.read, by deny:fs.read#1"
+    assert shown[-3:] == [
+        "deny:fs.read#1 would not apply with: not session.tainted",
+        'deny:fs.read#2 would not apply with: not path under "/etc"',
+        "otherwise ask:fs.read#1 would ask it",
+    ]
+
+
+def test_explain_shows_obligations_and_whether_approval_is_automatic(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = EXPLAINED.replace('deny fs.read when path under "/etc"\n', "")
+    manual = explained(tmp_path, capsys, "path=/etc/x", "session.tainted=false", text=text)
+    assert "with approval by ann within 9m" in manual
+    assert "with rate 5 per 60 s per session" in manual
+    assert "with limit response_bytes 1_048_576" in manual
+    assert "with hook look before, python look.py" in manual
+    assert "       no  session.mfa (auto)" in manual
+    automatic = explained(tmp_path, capsys, "path=/etc/x", "session.tainted=false", "session.mfa=true", text=text)
+    assert "with automatic approval: every `auto when` holds, nobody is asked (approval by ann within 9m)" in automatic
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["fs.raed"], "no capability is called `fs.raed`; did you mean `fs.read`?"),
+        (["fs.read", "session.rsik=3"], "fs.read has no field `session.rsik`; did you mean `session.risk`?"),
+        (["fs.write", "bytes=5MiB junk"], "`5MiB junk` is not a value of `bytes`"),
+        (["fs.write", "bytes=5m"], "`5m` is not a value of `bytes`"),
+        (["fs.write", "session.mfa=yes"], "`yes` is not a value of `session.mfa`"),
+    ],
+)
+def test_explain_refuses_a_question_it_would_have_to_guess_at(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", ACME, *words]) == 1
+    assert said in capsys.readouterr().err
+
+
+def test_findings_name_files_as_the_command_line_did(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [tmp_path / "one folder" / "p.hatch", tmp_path / "two" / "p.hatch"]
+    for file in files:
+        file.parent.mkdir()
+        file.write_text(small("allow fs.reed"))
+    names = [str(file) for file in files]
+    assert main(["check", *names]) == 1
+    shown = out(capsys)
+    assert all(f"--> {name}:2:7" in shown for name in names)
+    assert main(["check", *names, "--json"]) == 1
+    assert {found["file"] for found in json.loads(out(capsys))} == set(names)
+    assert main(["check", *names, "--sarif"]) == 1
+    (run,) = json.loads(out(capsys))["runs"]
+    uris = {r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in run["results"]}
+    assert uris == {name.replace(" ", "%20") for name in names}
+
+
+def test_fmt_goes_on_after_a_file_it_cannot_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    latin, broken, good = (tmp_path / name for name in ("latin.hatch", "broken.hatch", "good.hatch"))
+    latin.write_bytes(b"policy p v 1 # caf\xe9\n")
+    broken.write_text("policy p v 1\nalow run\n")
+    good.write_text("policy p v 1\nallow   run\n")
+    assert main(["fmt", str(latin), str(broken), str(good)]) == 1
+    said = capsys.readouterr().err
+    assert "latin.hatch is not UTF-8 text: byte 18 is 0xe9" in said
+    assert "did you mean `allow`?" in said
+    assert latin.read_bytes() == b"policy p v 1 # caf\xe9\n"
+    assert good.read_text() == "policy p v 1\nallow run\n"
+
+
+def test_fmt_refuses_standard_input_that_is_not_text() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "policy", "fmt", "-"],
+        input=b"policy p v 1 # caf\xe9\n",
+        capture_output=True,
+        cwd=Path(__file__).parent.parent.parent,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"is not UTF-8 text" in done.stderr
+
+
+def test_fmt_leaves_windows_line_ends_of_a_tidy_file_alone(tmp_path: Path) -> None:
+    file = tmp_path / "p.hatch"
+    file.write_bytes(b"policy p v 1\r\nallow run  # why\r\n")
+    assert main(["fmt", "--check", str(file)]) == 0
+    assert main(["fmt", str(file)]) == 0
+    assert file.read_bytes() == b"policy p v 1\r\nallow run  # why\r\n"
+
+
+@pytest.mark.parametrize("command", ["check", "test", "explain", "prove", "diff", "replay", "bundle"])
+def test_every_command_that_judges_takes_a_catalog(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, records, key = tmp_path / "p.hatch", tmp_path / "log.jsonl", str(tmp_path / "k")
+    file.write_text(small("allow db.query when rows <= 5 rate 1/h per tenant"))
+    records.write_text("")
+    assert main(["bundle", "--new-key", key]) == 0
+    words = {
+        "explain": [str(file), "db.query", "rows=1"],
+        "diff": [str(file), str(file)],
+        "replay": [str(file), str(records)],
+        "bundle": [str(file), "--key", key + ".key", "-o", str(tmp_path / "out")],
+    }.get(command, [str(file)])
+    assert main([command, *words]) == 1
+    assert main([command, *words, "--catalog", str(SAMPLES / "tools.catalog.json")]) == 0
+    assert capsys.readouterr().out
+
+
 def test_prove_settles_claims_from_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["prove", ACME]) == 0
     assert "proved narrows platform.base" in out(capsys)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -18,6 +19,7 @@ from policy.parser import grammar_text
 
 lsp_client = pytest.importorskip("pygls.lsp.client")
 from lsprotocol import types as t  # noqa: E402
+from pygls.exceptions import JsonRpcException  # noqa: E402
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -90,9 +92,71 @@ def test_hover_is_silent_in_comments_and_strings() -> None:
     assert assistance.hover(*at(SAMPLE, '"reporting is re|ad-only'), TOOLS) is None
 
 
-def test_occurrences_skip_strings_and_comments() -> None:
-    text = 'set a = { x } # a\nallow db.query when table in a because "a"\n'
-    assert [text[p.start : p.end] for p in assistance.occurrences(text, "a")] == ["a", "a"]
+NAMES_EVERYWHERE = """policy p v 1
+set x = { x, y }  # x
+let good = tenant == x
+hook h on before fs.read when good run python "x" timeout 1s on_error block
+scope good {
+  deny db.query when table in x and table != "x" or not good because "x"
+}
+ask db.query when table in x by x within 5m auto when good
+test "x" { as { tenant x, user good } db.query { table x, rows 1 } => deny }
+"""
+
+
+def renamed(marked: str, name: str) -> str | None:
+    text, offset = at(NAMES_EVERYWHERE, marked)
+    found = assistance.references(text, offset)
+    if found is None:
+        return None
+    for start, end in reversed(found[1]):
+        text = text[:start] + name + text[end:]
+    return text
+
+
+def test_rename_of_a_set_leaves_values_fields_strings_and_comments_alone() -> None:
+    wanted = NAMES_EVERYWHERE.replace("set x", "set z").replace("table in x", "table in z")
+    assert renamed("table in |x by", "z") == wanted
+    assert renamed("set |x =", "z") == wanted
+
+
+def test_rename_of_a_let_follows_it_into_scopes_rules_hooks_and_approvals() -> None:
+    wanted = NAMES_EVERYWHERE.replace("user good", "user GOOD").replace("good", "fine").replace("GOOD", "good")
+    assert renamed("scope go|od {", "fine") == wanted
+
+
+@pytest.mark.parametrize(
+    "marked", ["{ |x, y }", "tenant == |x", "tenant |x, user", "by |x within", "table |!= ", "deny db.qu|ery"]
+)
+def test_word_that_is_no_definition_is_not_renamed(marked: str) -> None:
+    assert renamed(marked, "z") is None
+
+
+def test_text_that_cannot_be_read_is_not_renamed() -> None:
+    assert assistance.references("policy p v 1\nset x = { a }\nalow fs.read\n", 18) is None
+
+
+@pytest.mark.parametrize("name", ["a b", "", "1x", "allow", "good", "h", "table", "fs.read", "tenant", "true", "x-y"])
+def test_definition_cannot_take_a_wrong_or_taken_name(name: str) -> None:
+    assert assistance.name_fault(NAMES_EVERYWHERE, name, TOOLS) is not None
+    assert assistance.name_fault(NAMES_EVERYWHERE, "free_name", TOOLS) is None
+
+
+def test_server_ends_without_complaint_when_told_to() -> None:
+    def framed(message: dict[str, object]) -> bytes:
+        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+
+    talk = [
+        {"id": 1, "method": "initialize", "params": {"capabilities": {}, "processId": None, "rootUri": None}},
+        {"method": "initialized", "params": {}},
+        {"id": 2, "method": "shutdown"},
+        {"method": "exit"},
+    ]
+    for words in ([sys.executable, "-m", "policy", "lsp"], [sys.executable, "-m", "hatchway.cli", "policy", "lsp"]):
+        spoken = b"".join(map(framed, talk))
+        done = subprocess.run(words, input=spoken, capture_output=True, cwd=ROOT, check=False, timeout=60)
+        assert (done.returncode, b"Traceback" in done.stderr) == (0, False), done.stderr
 
 
 def with_server(talk: Callable[[Any, list[t.PublishDiagnosticsParams]], Awaitable[None]]) -> None:
@@ -152,6 +216,8 @@ def test_server_serves_an_editing_session() -> None:
         assert (place.uri, place.range.start) == (uri, t.Position(4, 4))
         edit = await client.text_document_rename_async(t.RenameParams(document, position("and sen|ior"), "elder"))
         assert [e.new_text for e in edit.changes[uri]] == ["elder", "elder"]
+        with pytest.raises(JsonRpcException, match="is already the name of something else"):
+            await client.text_document_rename_async(t.RenameParams(document, position("and sen|ior"), "partners"))
         options = t.FormattingOptions(2, True)
         (formatted,) = await client.text_document_formatting_async(t.DocumentFormattingParams(document, options))
         assert formatted.new_text.startswith("policy acme.prod v 7")

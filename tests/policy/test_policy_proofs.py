@@ -11,6 +11,7 @@ from policy import Policy, UnsettledClaim, compile_policy, ir
 from policy.cells import Cells, Universe
 from policy.difference import diff
 from policy.solver import Effort, search, solve
+from policy.weakening import weakened
 
 
 def refund_policy(*rules: str) -> Policy:
@@ -171,6 +172,65 @@ def test_diff_notices_changed_obligations_and_their_direction(old: str, new: str
     changes = diff(refund_policy(old), refund_policy(new))
     assert changes
     assert any(change.loosens for change in changes) == loosens
+
+
+LIMITED_RUN = "allow run\nlimit run { cpu 1s memory 1MiB output 1KiB }\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            "allow fs.write rate 10/min per session",
+            'allow fs.write\nallow fs.write when path == "/" rate 5/min per session',
+        ),
+        (
+            "allow fs.read\nlimit fs.read { response 2MiB }",
+            'allow fs.read\nlimit fs.read when path == "/" { response 1MiB }',
+        ),
+        (LIMITED_RUN + "limit run { calls 10 }", LIMITED_RUN + "limit run when language == javascript { calls 5 }"),
+        (
+            "ask fs.read by ann within 9m",
+            'ask fs.read by bob within 9m\nask fs.read when path == "/" by ann within 5m',
+        ),
+        (
+            'allow fs.read\nhook h on before fs.read run wasm "h.wasm" timeout 1s on_error block',
+            'allow fs.read\nhook h on before fs.read when path == "/" run wasm "h.wasm" timeout 2s on_error block',
+        ),
+        (
+            'allow fs.read\nhook h on session_start run wasm "h.wasm" timeout 1s on_error block',
+            'allow fs.read\nhook h on session_start when not session.mfa run wasm "h.wasm" timeout 2s on_error block',
+        ),
+    ],
+    ids=["rate", "limit", "limit of a run", "approver", "hook", "hook of an event"],
+)
+def test_diff_notices_an_obligation_that_became_weaker_in_part(old: str, new: str) -> None:
+    changes = [change for change in diff(refund_policy(old), refund_policy(new)) if change.loosens]
+    assert changes
+    for change in changes:
+        assert change.before != change.after
+
+
+def test_obligations_kept_word_for_word_cost_no_search() -> None:
+    rules = [f'allow fs.read when path under "/d/{i}" rate {i + 1}/min per session' for i in range(100)]
+    old = refund_policy(*rules).ir
+    assert list(weakened(old, old, "fs.read", "allow")) == []
+    new = refund_policy(*[rule.replace("rate 5/min", "rate 500/min") for rule in rules]).ir
+    assert [words for words, _ in weakened(old, new, "fs.read", "allow")] == ["weaker: rate 5 per 60 s per session"]
+
+
+def test_diff_shows_denied_and_unmentioned_requests_as_classes_of_their_own() -> None:
+    changes = diff(refund_policy("deny fs.read when session.mfa"), refund_policy("allow fs.read"))
+    assert sorted(change.before.rule for change in changes) == ["default", "deny:fs.read#1"]
+
+
+@pytest.mark.parametrize("moment", ["before fs.read", "session_start"])
+def test_diff_notices_another_order_of_hooks(moment: str) -> None:
+    first, second = (f'hook {n} on {moment} run wasm "{n}.wasm" timeout 1s on_error block' for n in ("one", "two"))
+    (change,) = diff(refund_policy("allow fs.read", first, second), refund_policy("allow fs.read", second, first))
+    assert "hooks run in another order" in change.what
+    assert not change.loosens
+    assert [hook.name for hook in change.after.hooks] == ["two", "one"]
 
 
 def test_diff_notices_a_hook_that_no_longer_runs_at_session_start() -> None:

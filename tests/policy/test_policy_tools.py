@@ -130,10 +130,35 @@ def test_mutant_survives_where_a_condition_is_untested() -> None:
     assert {mutant.span.text() for mutant in survivors} == {"currency == eur"}
 
 
-def test_rule_that_is_only_hit_is_not_covered() -> None:
-    program = judge("policy p v 1\nallow fs.read\n" + 'test "t" { as { tenant a } fs.read { path "/a" } => allow }').program
-    (item,) = coverage(program)
+ONE_READ = 'test "t" { as { tenant a } fs.read { path "/a" } => allow }'
+
+
+def test_rule_with_a_condition_that_is_only_hit_is_not_covered() -> None:
+    (item,) = coverage(judge(f'policy p v 1\nallow fs.read when path under "/a"\n{ONE_READ}').program)
     assert (item.hit, item.missed, item.both) == (True, False, False)
+
+
+def test_rule_without_a_condition_is_covered_once_hit() -> None:
+    checked = judge(f"policy p v 1\nallow fs.read\n{ONE_READ}")
+    (item,) = coverage(checked.program)
+    assert (item.hit, item.missed, item.both) == (True, False, True)
+    assert "HP104" not in [d.code for d in checked.diagnostics]
+    (unhit,) = coverage(judge(small("allow fs.read")).program)
+    assert not unhit.both
+
+
+def test_coverage_and_mutants_of_some_tests_look_at_no_others() -> None:
+    program = judge(THOROUGH).program
+    assert [item.both for item in coverage(program, "no such title")] == [False]
+    assert len(mutants(program, "no such title")[1]) == 2
+
+
+def test_condition_of_an_automatic_approval_is_flipped_too() -> None:
+    ask = "ask fs.read by boss within 5m auto when session.mfa"
+    test = 'test "t" {{ as {{ tenant a, session.mfa true }} fs.read {{ path "/a" }} => {} }}'
+    assert mutants(judge(f"policy p v 1\n{ask}\n{test.format('auto')}").program) == (1, [])
+    tried, (survivor,) = mutants(judge(f"policy p v 1\n{ask}\n{test.format('ask')}").program)
+    assert (tried, survivor.span.text()) == (1, "session.mfa")
 
 
 def schema(**properties: object) -> dict[str, object]:
@@ -220,6 +245,13 @@ def test_text_shows_line_caret_and_hint() -> None:
         "  |                            ^^^^^\n"
         "  = hint: did you mean `amount`?\n"
     )
+
+
+def test_carets_stand_below_the_place_after_wide_characters_and_before_windows_line_ends() -> None:
+    text = 'policy p v 1\r\nallow fs.read because "漢字" whn\r\n'
+    shown = to_text(d for d in judge(text).diagnostics if d.code == "HP001").splitlines()
+    assert shown[3] == '2 | allow fs.read because "漢字" whn'
+    assert shown[4] == "  |                              ^^^"
 
 
 def test_colour_only_when_asked_for() -> None:

@@ -136,10 +136,31 @@ def test_failure_of_a_capability_reaches_program_record_and_result(
 
 def test_values_json_does_not_know_are_written_as_json_can(new_box: NewBox) -> None:
     when = datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC)
-    box = new_box(tools={"now": lambda: {"when": when, "raw": b"ab", "set": {1}, "big": 2**70, "nan": float("nan")}})
+    box = new_box(tools={"now": lambda: {"when": when, "set": {1}, "big": 2**70}})
     result = box.run("tools.now()")
-    assert result.result == {"when": "2026-01-02T00:00:00Z", "raw": "YWI=", "set": [1], "big": 2**70, "nan": None}
+    assert result.result == {"when": "2026-01-02T00:00:00Z", "set": [1], "big": 2**70}
     assert record_of(result) == ("now", "ok", None)
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (float("nan"), "nan is not a number that JSON has"),
+        ({"rows": [[1.0, float("inf")]]}, "inf is not a number that JSON has"),
+        ([0.5] * 1000 + [float("nan")], "nan is not a number that JSON has"),
+        ([b"ab"], "it has bytes, which are not text"),
+        ({1: 2}, "a key must be text, not int"),
+        ({"deep": ({2.5: 2},)}, "a key must be text, not float"),
+        ({"deep": {None: 2}}, "a key must be text"),
+        ([10**5000], "it has a number with too many digits"),
+    ],
+)
+def test_an_answer_that_json_would_change_is_refused_with_the_reason(new_box: NewBox, answer: Any, why: str) -> None:
+    box = new_box(tools={"look": lambda: answer})
+    result = box.run("tools.look()")
+    assert result.error is not None and result.error.code == "TOOL_ERROR"
+    assert result.error.message.endswith(f"look gave an answer that is not plain JSON: {why}")
+    assert record_of(result) == ("look", "error", "TOOL_ERROR")
 
 
 def test_request_over_its_size_is_refused_without_calling(new_box: NewBox) -> None:

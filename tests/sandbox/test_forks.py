@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -137,9 +138,34 @@ def test_fork_gives_as_many_as_asked(new_box: NewBox, count: int) -> None:
         child.close()
 
 
-def test_fork_refuses_a_number_that_is_none(box: hatchway.Sandbox) -> None:
-    with pytest.raises(RequestError, match="whole number"):
-        box.fork(-1)
+@pytest.mark.parametrize("count", [-1, 10**9, pytest.param(10**5000, id="huge"), True, 1.5])
+def test_fork_refuses_a_number_that_is_none_or_senseless(box: hatchway.Sandbox, count: Any) -> None:
+    with pytest.raises(RequestError, match="whole number up to 100000"):
+        box.fork(count)
+
+
+def test_forks_the_machine_has_no_room_for_are_refused_and_none_is_kept() -> None:
+    program = """
+import resource, hatchway
+with hatchway.Sandbox() as box:
+    box.run("x = 1")
+    with open("/proc/self/statm") as sizes:
+        mapped_bytes = int(sizes.read().split()[0]) * resource.getpagesize()
+    probe = box.fork(20)
+    with open("/proc/self/statm") as sizes:
+        fork_bytes = (int(sizes.read().split()[0]) * resource.getpagesize() - mapped_bytes) // 20
+    for fork in probe:
+        fork.close()
+    resource.setrlimit(resource.RLIMIT_AS, (mapped_bytes + 60 * fork_bytes,) * 2)
+    for _ in range(3):
+        try:
+            box.fork(5000)
+        except hatchway.RequestError as refused:
+            print(str(refused).partition(":")[0])
+    print(len(box.fork(20)))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.stdout.splitlines() == ["this machine has no room for 5000 forks"] * 3 + ["20"], done.stderr
 
 
 def test_a_forks_fork_has_what_both_did(new_box: NewBox) -> None:

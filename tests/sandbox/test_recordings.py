@@ -293,6 +293,14 @@ def test_a_refused_call_is_an_error_the_program_can_catch(new_box: NewBox) -> No
     assert resume(recording, answer=ToolError("PERMISSION_DENIED", "no")).result.result == "PERMISSION_DENIED"
 
 
+@pytest.mark.parametrize("answer", [float("nan"), [float("inf")], {"a": b"x"}, {1: 2}, [10**5000], object()])
+def test_a_waiting_call_is_not_answered_with_what_is_no_plain_json(new_box: NewBox, answer: object) -> None:
+    _, recording = recorded(new_box(tools=Bank().tools()), PAYING)
+    with pytest.raises(RequestError, match="an answer must be plain JSON or an exception") as refused:
+        hatchway.Sandbox.resume(recording, answer=answer)
+    assert refused.value.error.code == "INVALID_ARGUMENT"
+
+
 def test_a_run_may_wait_twice_and_what_was_resumed_can_be_replayed(new_box: NewBox) -> None:
     bank = Bank()
     _, recording = recorded(new_box(tools=bank.tools(), language="javascript"), "[await tools.pay(1), await tools.pay(2)]")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import datetime
 from typing import Any
 
 import pytest
@@ -23,6 +25,17 @@ def nested(depth: int) -> Any:
     return value
 
 
+HUGE = 10**5000
+"""More digits than Python is willing to write."""
+
+
+class Unshowable:
+    def __repr__(self) -> str:
+        raise LookupError("no words for it")
+
+    __str__ = __repr__
+
+
 BAD: list[tuple[str, dict[str, Any], str]] = [
     ("unknown language", {"language": "cobol"}, "UNSUPPORTED_FEATURE"),
     ("language of another type", {"language": 5}, "UNSUPPORTED_FEATURE"),
@@ -42,6 +55,22 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("input with a surrogate", {"inputs": {"a": "\ud800"}}, "INVALID_ARGUMENT"),
     ("huge input", {"inputs": {"a": "x" * (11 << 20)}}, "INVALID_ARGUMENT"),
     ("deep input", {"inputs": {"a": nested(100_000)}}, "INVALID_ARGUMENT"),
+    ("input that is a keyword", {"inputs": {"class": 1}}, "INVALID_ARGUMENT"),
+    ("input that is no number", {"inputs": {"a": [1.0, float("nan")]}}, "INVALID_ARGUMENT"),
+    ("input without bounds", {"inputs": {"a": {"b": float("-inf")}}}, "INVALID_ARGUMENT"),
+    ("long input that is no number", {"inputs": {"a": [0.5] * 1000 + [float("nan")]}}, "INVALID_ARGUMENT"),
+    ("input of bytes", {"inputs": {"a": [b"x"]}}, "INVALID_ARGUMENT"),
+    ("input with a key that is no text", {"inputs": {"a": {1: 2}}}, "INVALID_ARGUMENT"),
+    ("input of too many digits", {"inputs": {"a": HUGE}}, "INVALID_ARGUMENT"),
+    ("input named by a huge number", {"inputs": {HUGE: 1}}, "INVALID_ARGUMENT"),
+    ("huge timeout", {"timeout_ms": -HUGE}, "INVALID_ARGUMENT"),
+    ("huge limit", {"limits": {"cpu_ms": HUGE}}, "INVALID_ARGUMENT"),
+    ("limit named by a huge number", {"limits": {HUGE: 1}}, "INVALID_ARGUMENT"),
+    ("language that is a huge number", {"language": HUGE}, "UNSUPPORTED_FEATURE"),
+    ("file name that is a huge number", {"filename": HUGE}, "INVALID_ARGUMENT"),
+    ("variable named by a huge number", {"env": {HUGE: "x"}}, "INVALID_ARGUMENT"),
+    ("variable named by what cannot be shown", {"env": {Unshowable(): "x"}}, "INVALID_ARGUMENT"),
+    ("timeout that cannot be shown", {"timeout_ms": Unshowable()}, "INVALID_ARGUMENT"),
     ("timeout of another type", {"timeout_ms": "5"}, "INVALID_ARGUMENT"),
     ("timeout of zero", {"timeout_ms": 0}, "INVALID_ARGUMENT"),
     ("timeout below zero", {"timeout_ms": -5}, "INVALID_ARGUMENT"),
@@ -65,6 +94,28 @@ def test_bad_input_is_refused_with_the_contracts_code(
     assert (code_of(result), result.status.value) == (expected, "validation_error")
     assert "Traceback" not in result.stderr
     assert box.run("1").result == 1
+
+
+def test_inputs_that_become_plain_json_arrive(box: hatchway.Sandbox) -> None:
+    @dataclasses.dataclass
+    class Point:
+        x: float
+        when: datetime.date
+
+    inputs = {"a": (1, 2.5, None), "p": Point(0.5, datetime.date(2026, 11, 16)), "many": [0.5] * 1000, "big": 10**40}
+    found = box.run("[a, p, sum(many), big]", inputs=inputs).result
+    assert found == [[1, 2.5, None], {"x": 0.5, "when": "2026-11-16"}, 500, 10**40]
+
+
+def test_why_an_input_is_refused_is_told(box: hatchway.Sandbox) -> None:
+    for value, why in [
+        (float("inf"), "a: inf is not a number that JSON has"),
+        (b"x", "a: it has bytes, which are not text"),
+        ({1: 2}, "a: a key must be text, not int"),
+        (HUGE, "it has a number with too many digits"),
+    ]:
+        error = box.run("1", inputs={"a": value}).error
+        assert error is not None and error.message == f"inputs must be plain JSON: {why}"
 
 
 def test_place_of_a_nul_is_told(box: hatchway.Sandbox) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 from typing import Any
 
 import pytest
@@ -26,6 +27,38 @@ def test_stdin_of_the_shell_is_read_and_does_not_carry_over(new_box: NewBox) -> 
     assert box.run("read a; echo $a", stdin="one\ntwo\n").stdout == "one\n"
     assert box.run("cat", stdin="x").stdout == "x"
     assert box.run("cat").stdout == ""
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        "print(open(0).read())",
+        "import os\nos.close(0)",
+        "import os\nos.close(1)",
+        "import os\nos.close(2)",
+        "import os\nfor n in range(3): os.close(n)",
+        "import os\nos.close(1)\nheld = open('taken.txt', 'w')\nassert held.fileno() == 1",
+    ],
+)
+def test_a_program_that_closes_its_streams_leaves_the_next_run_its_own(box: hatchway.Sandbox, spoil: str) -> None:
+    use = "import sys\nprint(input())\nprint('!', file=sys.stderr)"
+    box.run(spoil, stdin="1")
+    again = box.fork()
+    for one in (box, again):
+        done = one.run(use, stdin="a line")
+        assert (code_of(done), done.stdout, done.stderr) == (None, "a line\n", "!\n")
+    again.close()
+
+
+def test_streams_are_put_back_also_for_a_run_that_is_recorded_and_one_that_a_limit_ends(new_box: NewBox) -> None:
+    box = new_box(record=True)
+    box.run("import os\nos.close(0)\nheld = open('taken.txt', 'w')\nos.remove('taken.txt')")
+    assert box.run("print(input())", stdin="a").stdout == "a\n"
+    assert box.recording is not None
+    with contextlib.closing(hatchway.replay(box.recording).session) as played:
+        assert played.vfs.used_bytes == box.files.used_bytes
+    box.run("import os\nos.close(1)\nwhile True: pass", timeout_ms=50)
+    assert box.run("print(input())", stdin="b").stdout == "b\n"
 
 
 def test_streams_are_told_apart_and_heard_in_order(box: hatchway.Sandbox) -> None:
@@ -103,7 +136,7 @@ def test_figures_come_back_as_png(new_box: NewBox) -> None:
 
 def test_tables_and_rich_objects_are_displayed(box: hatchway.Sandbox) -> None:
     table = box.run("import pandas as pd\npd.DataFrame({'a': [1, 2]})")
-    assert table.ok and [d.mime for d in table.displays] == ["text/html"] and "<table" in table.displays[0].data
+    assert table.ok and [d.mime for d in table.displays] == ["text/html", "text/plain"] and "<table" in table.displays[0].data
     code = (
         "class R:\n    def _repr_svg_(self): return '<svg/>'\n    def _repr_markdown_(self): return '*x*'\ndisplay(R(), 'plain')"
     )

@@ -1,0 +1,146 @@
+"""A program as a command line names it: its code, language, arguments, input, files and limits, and how it is run with them.
+
+Rules: host files are read only where a word of the command line names them. The program itself stands in /workspace under its own
+name, as it stands in a folder anywhere else, so that it finds itself and what it imports; a file that --file puts there wins.
+Standard input is read when the program asks for it, unless a person types there or the program itself came from it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from hatchway import program_arguments, trees
+from hatchway.box import Sandbox
+from hatchway.cli import _LANGUAGE_OF_SUFFIX
+from sandbox.errors import RequestError
+from sandbox.session import OnOutput, parse_language
+from sandbox.sources import Source
+from sandbox.vfs import VfsError
+from sandbox.wire import DEFAULT_LIMITS, MAX_CODE_BYTES, Language, RunResult
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """`filename` is that of the file it came from, if it came from one."""
+
+    code: str | bytes
+    language: str
+    filename: str | None = None
+
+
+def read_program(options: argparse.Namespace) -> Program:
+    if (options.path is None) == (options.code is None):
+        raise RequestError("INVALID_ARGUMENT", "give a FILE or -c CODE", "hatchway run app.py, or: hatchway run -c 'print(1)'")
+    if options.code is not None:
+        return Program(options.code, options.language or "python")
+    if options.path == "-":
+        return Program(sys.stdin.buffer.read(), options.language or "python")
+    path = Path(options.path)
+    if path.is_dir():
+        raise RequestError("INVALID_ARGUMENT", f"{options.path} is a directory", "give the file of a program")
+    language = options.language or _LANGUAGE_OF_SUFFIX.get(path.suffix)
+    if language is None:
+        raise RequestError("INVALID_ARGUMENT", f"cannot tell the language of {path.name!r}", "add --language")
+    try:
+        return Program(path.read_bytes(), language, path.name)
+    except OSError as error:
+        raise RequestError("INVALID_ARGUMENT", f"cannot read {path}: {error.strerror}") from None
+
+
+def run_program(
+    box: Sandbox, program: Program, options: argparse.Namespace, on_output: OnOutput | None, *, check: bool = False
+) -> RunResult:
+    """Put everything in its place and run it; with `check` only look at it."""
+    language = parse_language(program.language) if options.path or options.language else box.language
+    recorded, box.record = box.record, False
+    if program.filename is not None:
+        _put_program(box, program.filename, program.code)
+    for pair in options.file:
+        host, _, guest = pair.partition(":")
+        trees.put(box.files, Path(host), guest)
+    if not check:
+        _give_arguments(box, program, language, options)
+    box.record = recorded
+    return box.run(
+        program.code,
+        language=language,
+        inputs=inputs_of(options),
+        stdin=b"" if check else stdin_of(options),
+        validate_only=check,
+        filename=program.filename,
+        on_output=on_output,
+    )
+
+
+def _put_program(box: Sandbox, name: str, code: str | bytes) -> None:
+    if len(code) <= MAX_CODE_BYTES:
+        with contextlib.suppress(VfsError):  # a template has something else under this name, that cannot be replaced
+            box.files.write_file(name, code)
+
+
+def _give_arguments(box: Sandbox, program: Program, language: Language, options: argparse.Namespace) -> None:
+    """Also without any, a program from a file finds its own name, where its language has one beside them."""
+    if options.arguments:
+        program_arguments.give(box, language, program.filename or ("-" if options.path else "-c"), options.arguments)
+    elif program.filename is not None and language is not Language.SHELL:
+        with contextlib.suppress(RequestError):  # limits so small that not even this fits: the program itself will tell
+            program_arguments.give(box, language, program.filename, [])
+
+
+def stdin_of(options: argparse.Namespace) -> bytes | Source:
+    """What the program reads: ours, unless a person types there or the program itself came from it."""
+    if options.path == "-" or sys.stdin is None or sys.stdin.isatty():
+        return b""
+    try:
+        return Source(sys.stdin.fileno())
+    except (OSError, ValueError):  # a stream without a descriptor
+        return sys.stdin.buffer.read()
+
+
+def read_stdin(options: argparse.Namespace) -> str:
+    """The same for a gateway, whose requests are text, whole."""
+    stdin = stdin_of(options)
+    try:
+        return (stdin.read_all() if isinstance(stdin, Source) else stdin).decode()
+    except UnicodeDecodeError as error:
+        raise RequestError("INVALID_ARGUMENT", f"standard input is not valid UTF-8 at byte {error.start}", "use --file") from None
+
+
+def limits_of(options: argparse.Namespace) -> dict[str, int]:
+    """On the command line a limit may be raised: whoever types it owns the machine."""
+    given = {
+        "wall_ms": options.timeout_ms,
+        "cpu_ms": options.cpu_ms,
+        "memory_mb": options.memory_mb,
+        "max_stdout_bytes": options.max_output_bytes,
+        "max_stack_depth": options.max_stack_depth,
+    }
+    chosen = {name: value for name, value in given.items() if value is not None}
+    if "wall_ms" in chosen and "cpu_ms" not in chosen:
+        chosen["cpu_ms"] = max(DEFAULT_LIMITS.cpu_ms, chosen["wall_ms"])
+    if "cpu_ms" in chosen and "wall_ms" not in chosen:
+        chosen["wall_ms"] = max(DEFAULT_LIMITS.wall_ms, chosen["cpu_ms"])
+    return chosen
+
+
+def inputs_of(options: argparse.Namespace) -> dict[str, Any]:
+    return dict(parse_pair("--input", pair, "--input x=21") for pair in options.input)
+
+
+def parse_pair(option: str, pair: str, example: str) -> tuple[str, Any]:
+    """NAME=JSON; what is not JSON is a text."""
+    name, equals, value = pair.partition("=")
+    if not equals:
+        hint = f"write {option} name=JSON, for example {example}"
+        raise RequestError("INVALID_ARGUMENT", f"{option} {pair!r} has no value", hint)
+    try:
+        return name, msgspec.json.decode(value)
+    except msgspec.DecodeError:
+        return name, value

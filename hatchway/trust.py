@@ -1,0 +1,93 @@
+"""Trust: which gateways the clients believe, and how they show who they are, over HTTPS.
+
+    Client("https://gateway.example:8484", verify="ca.pem", cert=("client.pem", "client.key"))
+
+Rules: certificates are always checked, by the usual authorities or by the ones that are named, and then by no other. What is not
+given is taken from HATCHWAY_CA and HATCHWAY_CERT. A client's certificate is one PEM file with its key, or two files: in the
+environment and on the command line these are written CERTIFICATE:KEY. Imports happen inside of functions: every command reads
+this file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
+
+    from sandbox.errors import RequestError
+
+Place: TypeAlias = str | os.PathLike[str]
+Verify: TypeAlias = Union[Place, "SSLContext", None]
+Cert: TypeAlias = Place | tuple[Place, Place] | None
+
+
+def trusting(verify: Verify, cert: Cert) -> SSLContext | bool:
+    """What an HTTP client checks with; True is its own default."""
+    import ssl
+
+    import httpx2 as httpx
+
+    verify = os.environ.get("HATCHWAY_CA") or None if verify is None else verify
+    cert = os.environ.get("HATCHWAY_CERT") or None if cert is None else cert
+    if verify is None and cert is None:
+        return True
+    if isinstance(verify, bool):
+        raise _invalid("verify must name a file with certificates", "certificates are always checked")
+    if isinstance(verify, ssl.SSLContext):
+        context = verify
+    elif verify is None:
+        context = httpx.create_ssl_context(trust_env=False)
+    else:
+        context = _authorities(verify)
+    if cert is not None:
+        _show(context, cert)
+    return context
+
+
+def _authorities(verify: Place) -> SSLContext:
+    import ssl
+
+    try:
+        path = os.fspath(verify)
+        is_folder = os.path.isdir(path)
+        return ssl.create_default_context(capath=path if is_folder else None, cafile=None if is_folder else path)
+    except (OSError, TypeError) as error:  # an ssl.SSLError is an OSError
+        raise _invalid(f"no certificates of authorities in {str(verify)[:200]}: {_why(error)}") from None
+
+
+def _show(context: SSLContext, cert: Cert) -> None:
+    parts: tuple[Any, ...] = cert if isinstance(cert, tuple) else (cert, None)
+    if isinstance(cert, str) and not os.path.exists(cert) and ":" in cert:
+        parts = tuple(cert.split(":", 1))
+    try:
+        certificate, key = parts
+        context.load_cert_chain(certificate, key, password="")
+    except (OSError, TypeError, ValueError) as error:
+        where = " and ".join(str(one)[:200] for one in parts if one is not None)
+        said = f"no certificate with its key in {where}: {_why(error)}"
+        raise _invalid(said, "PEM, not encrypted; two files are written CERTIFICATE:KEY") from None
+
+
+def _invalid(message: str, hint: str | None = None) -> RequestError:
+    from sandbox.errors import RequestError
+
+    return RequestError("INVALID_ARGUMENT", message, hint)
+
+
+def _why(error: Exception) -> str:
+    return getattr(error, "strerror", None) or getattr(error, "reason", None) or str(error) or "it is not PEM"
+
+
+def add_options(parser: argparse.ArgumentParser, **defaults: Any) -> None:
+    parser.add_argument(
+        "--ca",
+        metavar="FILE",
+        help="PEM: the authorities to believe, and no others (default HATCHWAY_CA, or the usual ones)",
+        **defaults,
+    )
+    parser.add_argument(
+        "--cert", metavar="FILE[:KEY]", help="PEM: the certificate to show, with its key (default HATCHWAY_CERT)", **defaults
+    )

@@ -1,0 +1,103 @@
+"""The clients over HTTPS: a private authority is believed when it is named, and a certificate is shown where one is asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from hatchway import AsyncClient, Client
+from hatchway.asking import Unreachable
+from hatchway.cli import main
+from sandbox.errors import RequestError
+from tests.gateway.serving import Gateway, serving
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One certificate that is its own authority: `cert.pem`, `key.pem`, and `both.pem`."""
+    folder = tmp_path_factory.mktemp("tls")
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), False)
+        .sign(key, hashes.SHA256())
+    )
+    certificate = made.public_bytes(serialization.Encoding.PEM)
+    private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    (folder / "cert.pem").write_bytes(certificate)
+    (folder / "key.pem").write_bytes(private)
+    (folder / "both.pem").write_bytes(certificate + private)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def guarded(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """A gateway with a certificate of a private authority, which lets in whoever shows one of the same."""
+    settings = {
+        "HATCHWAY_TLS_CERTIFICATE": str(files / "cert.pem"),
+        "HATCHWAY_TLS_KEY": str(files / "key.pem"),
+        "HATCHWAY_TLS_CLIENT_CA": str(files / "cert.pem"),
+    }
+    with serving(tmp_path_factory.mktemp("guarded") / "data", settings=settings) as gateway:
+        gateway.url = gateway.url.replace("127.0.0.1", "localhost")
+        yield gateway
+
+
+def test_a_named_authority_and_a_shown_certificate_let_a_client_in(guarded: Gateway, files: Path) -> None:
+    pair = (files / "cert.pem", files / "key.pem")
+    for cert in (pair, str(files / "both.pem"), f"{pair[0]}:{pair[1]}"):
+        with Client(guarded.url, guarded.token, verify=files / "cert.pem", cert=cert) as client:
+            assert list(client.sessions()) == []
+
+    async def scenario() -> None:
+        context = ssl.create_default_context(cafile=str(files / "cert.pem"))
+        async with AsyncClient(guarded.url, guarded.token, verify=context, cert=pair) as client:
+            assert [one async for one in client.sessions()] == []
+
+    asyncio.run(scenario())
+
+
+def test_without_them_nothing_is_sent(guarded: Gateway, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hatchway.asking.PAUSE_SECONDS", 0.0)
+    with Client(guarded.url, guarded.token, cert=files / "both.pem") as client, pytest.raises(Unreachable, match="certificate"):
+        list(client.sessions())
+    with Client(guarded.url, guarded.token, verify=files / "cert.pem") as client, pytest.raises(Unreachable):
+        list(client.sessions())
+
+
+def test_the_environment_and_the_command_line_name_them(
+    guarded: Gateway, files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HATCHWAY_URL", guarded.url)
+    monkeypatch.setenv("HATCHWAY_TOKEN", guarded.token)
+    ca, both = str(files / "cert.pem"), str(files / "both.pem")
+    assert main(["remote", "--ca", ca, "--cert", both, "sessions"]) == 0
+    assert main(["remote", "sessions", "--ca", ca, "--cert", both]) == 0
+    monkeypatch.setenv("HATCHWAY_CA", ca)
+    monkeypatch.setenv("HATCHWAY_CERT", both)
+    assert main(["remote", "sessions"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("what", [{"verify": "nowhere.pem"}, {"cert": "nowhere.pem"}, {"cert": ("a", "b")}, {"verify": False}])
+def test_files_that_are_no_certificates_are_refused_by_their_names(what: dict[str, object], tmp_path: Path) -> None:
+    with pytest.raises(RequestError) as refused:
+        Client("https://localhost:1", "hw_x", **what)  # type: ignore[arg-type]
+    assert refused.value.error.code == "INVALID_ARGUMENT"
