@@ -10,7 +10,7 @@ Silence, expiry, a storage error, another policy: all mean no. THREAT[TM-APPR-RE
 before the call is made. THREAT[TM-APPR-SELF]: whoever asked cannot approve, unless the policy says `by anyone`. An expired
 approval stays expired when the clock goes back.
 
-Does not know: how runs are put away and resumed (`gateway.runs`).
+Does not know: how runs are put away (`gateway.waits`) and resumed (`gateway.runs`).
 """
 
 from __future__ import annotations
@@ -112,8 +112,10 @@ class Approvals:
         for wanted in decision.approvals:
             binding = binding_of(asked, policy, wanted.approver)
             found = await self._store.approvals_by_binding(session.tenant, binding)
-            if any(one.verdict == "rejected" and (one.always or one.run_id == asked.run_id) for one in found):
-                raise ToolError("PERMISSION_DENIED", f"{wanted.approver} refused {asked.capability}")
+            refused = [one for one in found if one.verdict == "rejected" and (one.always or one.run_id == asked.run_id)]
+            if refused:
+                because = f": {refused[0].reason}" if refused[0].reason else ""
+                raise ToolError("PERMISSION_DENIED", f"{wanted.approver} refused {asked.capability}{because}")
             good = [
                 one for one in found if one.verdict == "approved" and (one.always or one.uses_left > 0) and one.expires_at > now
             ]

@@ -22,12 +22,11 @@ from gateway.capabilities.invocation import ToolCall, bounded, make, prepare, re
 from gateway.capabilities.sources import Caller
 from gateway.errors import GatewayError
 from gateway.events import Feed
-from gateway.hookbook import HookBook
+from gateway.gates import Gate
+from gateway.hookbook import Blocked, HookBook
 from gateway.hooks.events import HookEvent
 from gateway.hooks.firing import Fired, warnings
-from gateway.policies import Gate
-from gateway.records import Approval, Principal, Run, Session
-from gateway.stores.interface import Change
+from gateway.records import Approval, Principal, Session
 from gateway.telemetry import stepping
 from gateway.uuids import uuid7
 from policy import Decision
@@ -144,9 +143,13 @@ class Calls:
     ) -> Mapping[str, Any]:
         """What the hooks made of it. Files they wrote are stored with the run, like those of `write_text`."""
         name = told["tool_name"]
-        fired = await self._hooks.fire(
-            event, context.session, told, decision.hooks, note=context.note, target=name, gate=gate, run_id=context.run_id
-        )
+        try:
+            fired = await self._hooks.fire(
+                event, context.session, told, decision.hooks, note=context.note, target=name, gate=gate, run_id=context.run_id
+            )
+        except Blocked as blocked:
+            add_warnings(context.warnings, blocked.fired)
+            raise
         context.left.extend(map(file_changes, fired.changes))
         add_warnings(context.warnings, fired)
         return fired.data
@@ -167,14 +170,6 @@ class Calls:
         except Suspend:
             counted.give_back()  # a call that waits was not made: it counts when it is
             raise
-
-    async def withdrawn(self, run: Run, by: str) -> list[Change]:
-        """What must be written about the calls of a run that waits and will not go on."""
-        return await self._approvals.withdrawn(run, by)
-
-    async def undecided(self, tenant: str) -> set[str]:
-        """The runs that wait for somebody."""
-        return await self._approvals.undecided(tenant)
 
     def _note(self, context: CallContext, call: ToolCallContext, reply: CallReply, duration_ms: int) -> None:
         context.note(

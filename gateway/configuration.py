@@ -5,6 +5,7 @@
 Rules: every setting has a default that is safe on a machine of one's own, a unit at the end of its name, and a sentence that says
 what it does; docs/configuration.md is made from those sentences (`python -m gateway.configuration`). A name that is not known in
 the file, or a value of the wrong type anywhere, is an error that names the place: a service with a misspelt limit does not start.
+A name that is not known in the environment is warned of: it may be somebody else's.
 
 Does not know: what the settings are used for.
 """
@@ -12,6 +13,7 @@ Does not know: what the settings are used for.
 from __future__ import annotations
 
 import difflib
+import logging
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +23,10 @@ import msgspec
 from msgspec import Meta
 
 PREFIX: Final = "HATCHWAY_"
+_OTHERS: Final = ("URL", "TOKEN", "CA", "CERT", "MCP_TOKEN", "CACHE", "KEYS", "HISTORY", "MASTER_KEY", "CHROMIUM")
+"""Variables that clients, the library and tests read."""
+_OTHER_PREFIXES: Final = ("HOOK_", "FAULTS", "BENCH_", "TEST_")
+_log: Final = logging.getLogger("hatchway.configuration")
 _DAY_MS: Final = 86_400_000
 
 
@@ -94,7 +100,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         int, _kept("A session that is not durable and that nobody has used for that long is deleted, with its files.")
     ] = 0
     one_shots_kept_ms: Annotated[
-        int, _kept("How long the session of a single run is kept if the run waited for an approval, or was interrupted.")
+        int, _kept("How long the session of a single run is kept if nobody waited for the run, or it waited or was interrupted.")
     ] = _DAY_MS
     unlabelled_snapshots_kept_ms: Annotated[
         int, _kept("How long saved snapshots without a label are kept, if no session starts from them.")
@@ -138,7 +144,9 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     ] = 120_000
     write_deadline_ms: Annotated[int, _count("How long a client may leave what was sent to it unread.", 10)] = 20_000
     heartbeat_ms: Annotated[int, _count("A stream with nothing to say sends a sign of life that often.", 10)] = 15_000
-    drain_deadline_ms: Annotated[int, _count("At shutdown, the time for running work to finish before it is frozen.", 0)] = 10_000
+    drain_deadline_ms: Annotated[
+        int, _count("At shutdown, the time for runs to finish; what still runs then is interrupted. Sessions are frozen.", 0)
+    ] = 10_000
 
     http2: Annotated[bool, Meta(description="Speak HTTP/2 too: by ALPN over TLS, by prior knowledge without.")] = True
     streams_per_connection_max: Annotated[int, _count("Requests at the same time on one HTTP/2 connection.")] = 64
@@ -170,6 +178,8 @@ def load(file: Path | None, environment: Mapping[str, str], **given: Any) -> Con
     """The file, then the environment, then what the command line gave (None means not given); the later wins."""
     values: dict[str, Any] = _read(file) if file is not None else {}
     hints = get_type_hints(Configuration, include_extras=False)
+    for unknown in unknown_names(environment):
+        _log.warning("%s", unknown)
     for name, kind in hints.items():
         text = environment.get(PREFIX + name.upper())
         if text is not None:
@@ -178,12 +188,33 @@ def load(file: Path | None, environment: Mapping[str, str], **given: Any) -> Con
     try:
         made = msgspec.convert(values, Configuration, strict=False)
     except msgspec.ValidationError as error:
-        raise ConfigurationError(f"a setting is wrong: {error}") from None
+        raise ConfigurationError(f"a setting is wrong: {_explained(error, values, hints)}") from None
     if bool(made.tls_certificate) != bool(made.tls_key):
         raise ConfigurationError("tls_certificate and tls_key belong together: one of them is missing")
     if made.tls_client_ca and not made.tls_key:
         raise ConfigurationError("tls_client_ca needs tls_certificate and tls_key")
     return made
+
+
+def unknown_names(environment: Mapping[str, str]) -> list[str]:
+    """What to say about variables that look like settings and are none."""
+    known = [name.upper() for name in Configuration.__struct_fields__]
+    said = []
+    for name in sorted(environment):
+        rest = name.removeprefix(PREFIX)
+        if rest == name or rest in (*known, *_OTHERS) or rest.startswith(_OTHER_PREFIXES):
+            continue
+        near = difflib.get_close_matches(rest, known, 1)
+        said.append(f"{name} is no setting and is ignored" + (f"; did you mean {PREFIX}{near[0]}?" if near else ""))
+    return said
+
+
+def _explained(error: msgspec.ValidationError, values: Mapping[str, Any], hints: Mapping[str, Any]) -> str:
+    """msgspec names the place, and not what could stand there."""
+    for name, kind in hints.items():
+        if get_origin(kind) is Literal and str(error).endswith(f"`$.{name}`"):
+            return f"{name} is one of {', '.join(get_args(kind))}, and not {str(values[name])[:80]!r}"
+    return str(error)
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -215,8 +246,8 @@ def reference() -> str:
         "",
         "Settings come from a TOML file (`hatchway serve --config hatchway.toml`), then from the environment, then from the",
         "command line; the later wins. A name in the file is the name below; in the environment it is written in capitals after",
-        "`HATCHWAY_`: `port = 9000` is `HATCHWAY_PORT=9000`. Lists are separated by commas there. This page is made from",
-        "`gateway/configuration.py`.",
+        "`HATCHWAY_`: `port = 9000` is `HATCHWAY_PORT=9000`. Lists are separated by commas there. A name that is not known is an",
+        "error in the file and a warning in the environment. This page is made from `gateway/configuration.py`.",
         "",
         "| setting | type | default | what it does |",
         "|---|---|---|---|",

@@ -65,7 +65,8 @@ class Decisions:
         arguments: Mapping[str, Any],
         decision: Decision,
         at: int,
-    ) -> None:
+    ) -> dict[str, Any]:
+        """Log a decision. What of its arguments may be shown elsewhere, too, without the facts."""
         shown, masked = self._shown(policy, event, facts, arguments)
         self.recent.append(
             Decided(
@@ -85,6 +86,8 @@ class Decisions:
                 self.differences.append(
                     Difference(at=at, event=event, attributes=shown, verdict=decision.verdict, candidate=other.verdict)
                 )
+        _, fields = self._fields[policy.catalog.digest, event]
+        return {name.removeprefix("args."): shown[name] for name, _ in fields if name in shown}
 
     def before(self, at: int) -> int:
         """How many were made before a time."""

@@ -118,16 +118,20 @@ class Deployments:
         return await self._policies.compiler.diff(old, new)
 
     async def deploy(self, principal: Principal, asked: Deploy) -> Deployed:
-        policy_of(await self._checked(principal, asked.sources, asked.main))
-        tools = list(self._tools(principal.tenant))
+        policy = policy_of(await self._checked(principal, asked.sources, asked.main))
         stored, replayed = await self._policies.activate(
-            principal.tenant, asked.sources, asked.main, principal.name, shadow=asked.shadow, tools=tools
+            principal.tenant, policy, asked.sources, asked.main, principal.name, shadow=asked.shadow
         )
         return Deployed(policy=stored, replayed=replayed)
 
     async def _checked(self, principal: Principal, sources: dict[str, str], main: str) -> Compiled:
-        """What may be put in force: its hooks have their programs with them."""
-        return require_programs(await self._policies.check(sources, main, list(self._tools(principal.tenant))), sources)
+        """What may be put in force: its hooks have their programs with them, and the tenant fits it."""
+        tools = list(self._tools(principal.tenant))
+        compiled = require_programs(await self._policies.check(sources, main, tools), sources)
+        if compiled.policy is None or compiled.catalog is None:
+            return compiled
+        unfit = await self._policies.unfit(principal.tenant, compiled.policy.name, compiled.catalog)
+        return Compiled(findings=[*compiled.findings, *unfit]) if unfit else compiled
 
     async def _compile(self, principal: Principal, sources: dict[str, str], main: str) -> Policy:
         return policy_of(await self._policies.check(sources, main, list(self._tools(principal.tenant))))

@@ -9,12 +9,12 @@
     command = ["notes-mcp"]
 
 Rules: declaring is not permitting: every call is decided by the policy of its session, every connection by `net.connect`, every
-secret by `secret.use`. A server that cannot be reached at the start is tried again when its tools are wanted; the rest works.
+secret by `secret.use`. A mistake in the file is a `ConfigurationError`. Nobody waits for servers: each is connected to in the
+background, and tried again while it cannot be reached; the rest works.
 """
 
 from __future__ import annotations
 
-import logging
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -31,12 +31,10 @@ from gateway.capabilities.sources import Caller
 from gateway.configuration import ConfigurationError
 from gateway.egress import Decide, Egress, EgressRefused
 from gateway.errors import GatewayError
-from gateway.policies import Gate
+from gateway.gates import Gate
 from gateway.vault import Vault
 from sandbox.capabilities import ToolError
 from sandbox.errors import RequestError
-
-_log = logging.getLogger("hatchway.equipment")
 
 
 class Equipment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -106,24 +104,30 @@ async def equip(
     vault: Vault,
     files: Files,
     functions: Sequence[tuple[Any, Callable[..., Any]]] = (),
-) -> None:
-    """Offer everything: built-ins, functions, endpoints, servers."""
+) -> list[ServerSource]:
+    """Offer everything: built-ins, functions, endpoints, servers; those are on their way."""
     secrets = PolicedSecrets(vault)
     await catalogue.add("builtins", BuiltinSource(catalogue.tools, files, egress, decide_for, secrets))
     if functions:
         await catalogue.add("functions", FunctionSource(functions))
-    if equipment.endpoints:
-        await catalogue.add("endpoints", EndpointSource(equipment.endpoints, egress, decide_for, secrets))
-    if equipment.servers:
-        await _connect(catalogue, equipment.servers, egress, secrets)
+    try:
+        if equipment.endpoints:
+            await catalogue.add("endpoints", EndpointSource(equipment.endpoints, egress, decide_for, secrets))
+        return await _connect(catalogue, equipment.servers, egress, secrets) if equipment.servers else []
+    except RequestError as wrong:
+        raise ConfigurationError(f"the equipment cannot be used: {wrong.error.message}") from None
 
 
-async def _connect(catalogue: Catalogue, servers: Sequence[ServerSpec], egress: Egress, secrets: PolicedSecrets) -> None:
+async def _connect(
+    catalogue: Catalogue, servers: Sequence[ServerSpec], egress: Egress, secrets: PolicedSecrets
+) -> list[ServerSource]:
     from gateway.capabilities.channels import connect_to  # a second of imports, which only those pay who have servers
 
-    for spec in servers:
-        try:
-            source = ServerSource(spec, connect_to(spec, egress, None, secrets), keeps_trying=True)
-            await catalogue.add(f"server {spec.name}", source)
-        except (ToolError, RequestError) as error:
-            _log.error("the MCP server %s is not there: %s", spec.name, error)
+    names = [spec.name for spec in servers]
+    for name in names:
+        if names.count(name) > 1:
+            raise RequestError("INVALID_ARGUMENT", f"the server {name!r} is declared twice")
+    sources = [ServerSource(spec, connect_to(spec, egress, None, secrets), keeps_trying=True) for spec in servers]
+    for source in sources:
+        await catalogue.add(f"server {source.spec.name}", source)
+    return sources

@@ -22,6 +22,8 @@ import msgspec
 KEPT_EVENTS: Final = 10_000
 KEPT_BYTES: Final = 4 << 20
 STREAMS: Final = ("stdout", "stderr")
+FEEDS_MAX: Final = 1000
+"""Feeds that are remembered; of those that have ended, half go when there are more."""
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -115,3 +117,29 @@ class Feed:
                 return
             if after + 1 >= self._next:
                 await self._changed.wait()
+
+
+class Feeds:
+    """Those of the runs that are, or were lately, here."""
+
+    def __init__(self) -> None:
+        self._feeds: dict[tuple[str, str], Feed] = {}
+
+    def get(self, tenant: str, run_id: str) -> Feed | None:
+        return self._feeds.get((tenant, run_id))
+
+    def begin(self, tenant: str, run_id: str, first: int = 1) -> Feed:
+        """A new one, or that of a run that has waited."""
+        known = self.get(tenant, run_id)
+        if known is not None:
+            known.go_on()
+            return known
+        if len(self._feeds) >= FEEDS_MAX:
+            for key in [key for key, feed in self._feeds.items() if feed.is_ended][: FEEDS_MAX // 2]:
+                del self._feeds[key]
+        feed = self._feeds[tenant, run_id] = Feed(run_id, first)
+        return feed
+
+    def forget(self, tenant: str) -> None:
+        for key in [key for key in self._feeds if key[0] == tenant]:
+            del self._feeds[key]

@@ -21,6 +21,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Final, TypeAlias
 
+from gateway.archives import members
 from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed, TooLarge
 from gateway.records import NIL_UUID, FileInfo, FileStat, GrepMatch, InitialFile, Session, SessionFile, Tenant
 from gateway.stores import tars
@@ -184,16 +185,17 @@ class Files:
     async def export_tar(
         self, tenant: str, session_id: str, path: str = "/", permitted: Permitted = everything
     ) -> AsyncIterator[bytes]:
-        """The tree below a directory, paths relative to it, one member at a time; without what is not `permitted`."""
-        key = normalize(path)
-        base = "" if key == "/" else key
-        for one in await self._store.tree(tenant, session_id):
-            if one.path.startswith(base + "/") and permitted(one.path):
-                blobs = {} if one.is_directory else await self._store.blobs(tenant, [one.digest])
-                if one.is_directory or one.digest in blobs:
-                    content = blobs.get(one.digest, b"")
-                    yield tars.pack(tars.Member(one.path[len(base) :], one.kind, content, one.is_readonly, one.updated_at))
+        """The tree below a directory, paths relative to it, one member at a time; without what is not `permitted`, and without
+        links that lead out of it."""
+        async for one, content in members(self._store, tenant, session_id, normalize(path), permitted):
+            if content is not None:
+                yield tars.pack(tars.Member(one.path, one.kind, content, one.is_readonly, one.updated_at))
         yield tars.END
+
+    async def links_out(self, tenant: str, session_id: str, path: str = "/", permitted: Permitted = everything) -> int:
+        """How many links `export_tar` leaves out."""
+        found = members(self._store, tenant, session_id, normalize(path), permitted, kinds=("symlink",))
+        return sum([content is None async for _, content in found])
 
     async def import_tar(
         self,
@@ -208,7 +210,7 @@ class Files:
         key = normalize(path)
         base = "" if key == "/" else key
         limits, at = self._store.limits, self._clock_ms()
-        members = await asyncio.to_thread(
+        found = await asyncio.to_thread(
             lambda: list(tars.unpack(archive, members_max=limits.session_files, bytes_max=limits.session_bytes))
         )
         changes: list[Change] = [
@@ -224,12 +226,12 @@ class Files:
                 protect=True,
                 keep=member.kind == "directory",
             )
-            for member in members
+            for member in found
         ]
-        for member in members:
+        for member in found:
             require(_under(base, member.path), len(member.content))
         await self._store.write(tenant, changes)
-        return len(members)
+        return len(found)
 
     async def _put(
         self,

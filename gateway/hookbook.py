@@ -5,7 +5,7 @@ when written, dropped with a note if a later version cannot read them). The poli
 programs are files of the policy, so they are proved, stored and pinned with it; programs of hooks from the API are stored beside
 them. THREAT[TM-HOOK-001]: neither is ever a file of the session: whoever is judged must not write the judge.
 
-A hook that blocks raises `HOOK_BLOCKED`; every outcome is noted for the audit.
+A hook that blocks raises `HOOK_BLOCKED`, with what it says to people as the hint; every outcome is noted for the audit.
 """
 
 from __future__ import annotations
@@ -64,6 +64,15 @@ class _Read:
         self.muted: tuple[str, ...] | None = None
 
 
+class Blocked(Forbidden):
+    """A hook said no."""
+
+    def __init__(self, fired: Fired) -> None:
+        said = fired.outcomes[-1].user_message or None
+        super().__init__("HOOK_BLOCKED", f"the hook {fired.blocked_by} blocked it: {fired.blocked}", said)
+        self.fired = fired
+
+
 class HookBook:
     """`connecting` gives the policy's word on where a tenant's own webhooks may go; those of a policy are its own word."""
 
@@ -82,11 +91,11 @@ class HookBook:
         self._connecting = connecting
         self._read: dict[str, _Read] = {}
         self._kept = _Kept()
-        self._default: tuple[str, Mapping[str, bytes]] = ("", {})
+        self._defaults: dict[str, Mapping[str, bytes]] = {}
 
     def use_default(self, digest: str, programs: Mapping[str, bytes]) -> None:
         """The operator's default policy, which no tenant's store has: its hooks' programs."""
-        self._default = digest, programs
+        self._defaults[digest] = programs
 
     async def specs(self, tenant: str) -> tuple[UserHookSpec, ...]:
         read = self._read.setdefault(tenant, _Read())
@@ -207,7 +216,7 @@ class HookBook:
             return Fired(event=event, data=data)
         executors = Executors(
             forks=self._forks(session),
-            programs=_Programs(self._store, session, self._read.setdefault(session.tenant, _Read()), self._kept, self._default),
+            programs=_Programs(self._store, session, self._read.setdefault(session.tenant, _Read()), self._kept, self._defaults),
             egress=self._egress,
             keys=self._keys(session.tenant) if self._keys else None,
             connecting=functools.partial(self._connecting, session) if self._connecting else None,
@@ -218,7 +227,7 @@ class HookBook:
         for one in fired.outcomes:
             note("hook", one.hook_id, session=session.id, outcome=msgspec.to_builtins(one))
         if fired.blocked is not None:
-            raise Forbidden("HOOK_BLOCKED", f"the hook {fired.blocked_by} blocked it: {fired.blocked}")
+            raise Blocked(fired)
         return fired
 
     async def store_files(self, session: Session, fired: Fired) -> list[FileChanges]:
@@ -261,13 +270,13 @@ class _Programs:
     that); the tenant's own are kept under what was read of it (`_Read`), which goes when one of them is put."""
 
     def __init__(
-        self, store: Store, session: Session, read: _Read, kept: _Kept, default: tuple[str, Mapping[str, bytes]]
+        self, store: Store, session: Session, read: _Read, kept: _Kept, defaults: Mapping[str, Mapping[str, bytes]]
     ) -> None:
         self._store = store
         self._session = session
         self._read = read
         self._kept = kept
-        self._default = default
+        self._defaults = defaults
 
     async def load(self, source: str, name: str) -> bytes | None:
         session = self._session
@@ -277,8 +286,8 @@ class _Programs:
             program = await (self._of_policy(name) if source == "policy" else self._own(name))
             if program is not None:
                 self._kept.put(key, program)
-            elif source == "policy" and session.policy == self._default[0]:
-                return self._default[1].get(name)
+            elif source == "policy" and session.policy in self._defaults:
+                return self._defaults[session.policy].get(name)
         return program
 
     async def _own(self, name: str) -> bytes | None:

@@ -14,9 +14,10 @@ from typing import Any
 from gateway.errors import GatewayError
 from gateway.hookbook import HookBook
 from gateway.hooks.events import HookEvent
+from gateway.lives import Live
 from gateway.policies import now_ms
 from gateway.records import Principal, Session
-from gateway.sessions import Live, Sessions
+from gateway.sessions import Sessions
 from gateway.stores.interface import AppendAudit
 from gateway.trails import Trail
 from policy import HookCall

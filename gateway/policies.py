@@ -4,7 +4,8 @@ Purpose: every decision of the service goes through `Gate.decide`. A tenant has 
 perhaps a candidate in its shadow. A session keeps the policy it was opened with, known by its digest, until it is told otherwise.
 
 Replacing: build, test, prove (`gateway.compiling`, which refuses otherwise), replay the recent decisions, store, and only
-then swap one reference. A policy that cannot be loaded denies everything; nothing falls back to a weaker one.
+then swap one reference. A policy that cannot be loaded denies everything; nothing falls back to a weaker one. A policy whose
+catalog cannot hold the tenant's plan and facts would deny everything, too: it is refused, and says which.
 
 Rules: decisions are logged (`gateway.decisions`); those whose fields had to be masked cannot be replayed and are counted as such.
 Does not know: what happens after a decision (rates are `gateway.rates`, approvals `gateway.approvals`).
@@ -13,27 +14,28 @@ Does not know: what happens after a decision (rates are `gateway.rates`, approva
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 import msgspec
 
-from gateway.compiling import Compiled, Compiler, Finding, policy_of
+from gateway.compiling import Compiled, Compiler, Finding, RefusedPolicy, policy_of
 from gateway.decisions import Decided, Decisions, Difference, newest
 from gateway.errors import Conflict, Forbidden, Unprocessable, missing
-from gateway.rates import NOT_COUNTED, Rates, Taken
+from gateway.facts import facts_of, misfits
+from gateway.gates import Gate
+from gateway.rates import Rates
 from gateway.records import Record, Session, StoredPolicy, Tenant
 from gateway.stores.interface import AppendAudit, PutPolicy, Store
 from gateway.stores.walking import walk
 from gateway.trails import Trail
 from policy import Decision, Policy, builtin_catalog, ir, make_catalog
-from policy import Session as Folded
 from policy.catalog import Catalog, load_catalog
 from policy.replays import Replay, replay
 from sandbox.capabilities import Capability
-from sandbox.wire import Language, SessionLimits
 
 KEPT_POLICIES = 256
 UNHOOKED = frozenset(builtin_catalog().capabilities) - {"run"}
@@ -44,9 +46,6 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-LANGUAGE_IN_POLICIES = {Language.TYPESCRIPT: "typescript"}
-
-
 class Replayed(Record, frozen=True, kw_only=True):
     """Recent decisions put to a new policy. `loosened` are those that would have been refused before and not now."""
 
@@ -55,104 +54,6 @@ class Replayed(Record, frozen=True, kw_only=True):
     loosened: int
     not_replayable: int
     examples: list[dict[str, Any]]
-
-
-def facts_of(tenant: Tenant, session: Session | None) -> dict[str, Any]:
-    """What policies may ask about the caller. Missing facts have the catalog's defaults, which are the cautious ones. Who the
-    tenant is, is no fact that anybody could have set."""
-    facts: dict[str, Any] = {**tenant.facts, "tenant": tenant.id, "plan": tenant.plan}
-    if session is not None:
-        facts |= {"user": session.user, **{f"session.{name}": value for name, value in session.facts.items()}}
-    return facts
-
-
-def language_name(language: Language) -> str:
-    return LANGUAGE_IN_POLICIES.get(language, language.value)
-
-
-class Gate:
-    """A policy as one session meets it."""
-
-    __slots__ = ("_folded", "_note", "_rates", "_trail", "actor", "policy", "session_id")
-
-    def __init__(
-        self,
-        policy: Policy,
-        folded: Folded,
-        session: Session | None,
-        note: Callable[..., None],
-        trail: Callable[[AppendAudit], None],
-        rates: Rates,
-    ) -> None:
-        self.policy = policy
-        self.session_id = session.id if session else ""
-        self.actor = session.user if session else ""
-        self._folded = folded
-        self._note = note
-        self._trail = trail
-        self._rates = rates
-
-    def decide(self, event: str, arguments: Mapping[str, Any]) -> Decision:
-        """Pure but for the log. Facts were folded in when the session was opened."""
-        policy, folded = self.policy, self._folded
-        decision = folded.decide(event, policy.attributes(event, {}, arguments))
-        self._note(policy, self.session_id, event, folded.facts, arguments, decision)
-        return decision
-
-    def permits(self, event: str, arguments: Mapping[str, Any]) -> bool:
-        """Whether `require` would pass, for what is asked thousands of times at once: not logged, not counted."""
-        return is_permitted(self._folded.decide(event, self.policy.attributes(event, {}, arguments)))
-
-    def require(self, event: str, arguments: Mapping[str, Any]) -> Decision:
-        """The decision, if it permits without asking; what would need an approval here is refused. Goes to the audit, too."""
-        decision = self.decide(event, arguments)
-        told = {"event": event, "verdict": decision.verdict, "rule": decision.rule, "policy": self.policy.digest}
-        self._trail(AppendAudit(at=now_ms(), kind="decision", actor=self.actor, subject=self.session_id, data=told))
-        if is_permitted(decision):
-            self.count(event, decision)
-            return decision
-        raise refusal(event, decision)
-
-    def count(self, event: str, decision: Decision) -> Taken:
-        """Count one call under every rate the decision names. Raises `TooMany` if there were too many."""
-        if not decision.rates:
-            return NOT_COUNTED
-        facts = self._folded.facts
-        scopes = {"session": self.session_id, "user": facts.get("user", ""), "tenant": "", "capability": ""}
-        return self._rates.take(
-            (
-                ("" if rate.per == "capability" else facts["tenant"], event, rate.per, rate.count, scopes.get(rate.per, "")),
-                rate.count,
-                rate.window_s,
-            )
-            for rate in decision.rates
-        )
-
-
-def is_permitted(decision: Decision) -> bool:
-    """Without anybody being asked: allowed, or approved by a rule."""
-    return decision.verdict == "allow" or (decision.verdict == "ask" and decision.auto is not None)
-
-
-def refusal(event: str, decision: Decision) -> Forbidden:
-    because = f": {decision.because}" if decision.because else ""
-    hint = f"decided by {decision.rule}; `hatchway policy explain` says why"
-    return Forbidden("PERMISSION_DENIED", f"the policy refuses {event}{because}", hint)
-
-
-def lowered(limits: SessionLimits, decision: Decision) -> SessionLimits:
-    """`limits`, at most as the decision allows."""
-    found = dict(decision.limits)
-    most = {
-        "cpu_ms": found.get("cpu_ms"),
-        "wall_ms": found.get("wall_ms"),
-        "memory_mb": max(1, found["memory_bytes"] >> 20) if "memory_bytes" in found else None,
-        "max_stdout_bytes": found.get("output_bytes"),
-        "max_external_calls": found.get("external_calls"),
-        "max_stack_depth": found.get("stack_depth"),
-    }
-    lower = {name: most_ for name, most_ in most.items() if most_ is not None and most_ < getattr(limits, name)}
-    return msgspec.structs.replace(limits, **lower) if lower else limits
 
 
 class _InForce:
@@ -184,9 +85,18 @@ class Policies:
         self.rates = Rates()
         self._clock_ms = clock_ms
         self.default = default
+        self._defaults = {default.digest: default}
         self._base = base
         self._tenants: dict[str, _InForce] = {}
         self._by_digest: dict[tuple[str, str], Policy] = {}
+
+    def use_default(self, policy: Policy) -> None:
+        """Another default, because there is more to call than there was. Sessions keep the one they were opened with."""
+        before, self.default = self.default, policy
+        self._defaults[policy.digest] = policy
+        for in_force in self._tenants.values():
+            if in_force.active is before:
+                in_force.active = policy
 
     async def gate(self, tenant: Tenant, session: Session | None = None) -> Gate:
         """The gate for a session, under the policy it was opened with; or for the tenant itself, under its active one."""
@@ -196,10 +106,17 @@ class Policies:
             policy = await self._pinned(tenant.id, session.policy)
         folded = policy.open_session(facts_of(tenant, session))
         note, trail = functools.partial(self._note, in_force.lately), functools.partial(self.trail.note, tenant.id)
-        return Gate(policy, folded, session, note, trail, self.rates)
+        return Gate(policy, folded, session, note, trail, self.rates, self._clock_ms)
 
     async def active(self, tenant: str) -> Policy:
         return (await self._in_force(tenant)).active
+
+    @contextlib.asynccontextmanager
+    async def steady(self, tenant: str) -> AsyncIterator[Policy]:
+        """The active one, which nobody replaces meanwhile."""
+        in_force = await self._in_force(tenant)
+        async with in_force.lock:
+            yield in_force.active
 
     async def _in_force(self, tenant: str) -> _InForce:
         found = self._tenants.get(tenant)
@@ -211,9 +128,7 @@ class Policies:
         return found
 
     async def _pinned(self, tenant: str, digest: str) -> Policy:
-        if digest == self.default.digest:
-            return self.default
-        found = self._by_digest.get((tenant, digest))
+        found = self._defaults.get(digest) or self._by_digest.get((tenant, digest))
         if found is None:
             stored = await self._store.policy(tenant, digest)
             if stored is None:
@@ -226,11 +141,13 @@ class Policies:
         key = (stored.tenant, stored.digest)
         if key not in self._by_digest:
             catalog = load_catalog(stored.catalog.encode()) if stored.catalog else None
-            policy = policy_of(await self.compiler.compile(stored.sources, stored.main, catalog))
-            if len(self._by_digest) >= KEPT_POLICIES:
-                self._by_digest.pop(next(iter(self._by_digest)))
-            self._by_digest[key] = policy
+            self._remember(key, policy_of(await self.compiler.compile(stored.sources, stored.main, catalog)))
         return self._by_digest[key]
+
+    def _remember(self, key: tuple[str, str], policy: Policy) -> None:
+        if len(self._by_digest) >= KEPT_POLICIES:
+            self._by_digest.pop(next(iter(self._by_digest)))
+        self._by_digest[key] = policy
 
     def _note(
         self,
@@ -241,8 +158,8 @@ class Policies:
         facts: Mapping[str, Any],
         arguments: Mapping[str, Any],
         decision: Decision,
-    ) -> None:
-        lately.note(policy, session_id, event, facts, arguments, decision, self._clock_ms())
+    ) -> dict[str, Any]:
+        return lately.note(policy, session_id, event, facts, arguments, decision, self._clock_ms())
 
     async def recent(self, tenant: str, limit: int = 100) -> list[Decided]:
         """The newest first."""
@@ -293,15 +210,29 @@ class Policies:
             examples=examples,
         )
 
+    async def unfit(self, tenant: str, name: str, catalog: Catalog) -> list[Finding]:
+        """What a policy with this catalog cannot hold of the tenant's plan and facts: it would refuse every session."""
+        found = await self._store.tenant(tenant)
+        if found is None:
+            raise missing("tenant", tenant)
+        return [_unfit(tenant, message, hint) for message, hint in misfits(found, name, catalog)]
+
+    async def unfit_for_default(self, tenant: str) -> list[Finding]:
+        """The same of the default, if that decides for the tenant."""
+        if await self._store.policies_in(tenant, "active"):
+            return []
+        return await self.unfit(tenant, self.default.name, self.default.catalog)
+
     async def activate(
-        self, tenant: str, sources: Mapping[str, str], main: str, by: str, *, shadow: bool = False, tools: list[Capability]
+        self, tenant: str, policy: Policy, sources: Mapping[str, str], main: str, by: str, *, shadow: bool = False
     ) -> tuple[StoredPolicy, Replayed]:
-        """Put a policy in force, or into the shadow of the one that is. Raises `RefusedPolicy` and changes nothing if it may
-        not be."""
-        policy = policy_of(await self.check(sources, main, tools))
+        """Put a policy, which `check` has made of the sources, in force, or into the shadow of the one that is. Raises
+        `RefusedPolicy` and changes nothing if the tenant does not fit it."""
         rehearsed = await self.rehearse(tenant, policy)
         in_force = await self._in_force(tenant)
         async with in_force.lock:
+            if unfit := await self.unfit(tenant, policy.name, policy.catalog):
+                raise RefusedPolicy(unfit)
             await self._check_new(tenant, policy, sources, in_force.active if shadow else None)
             record = StoredPolicy(
                 digest=policy.digest,
@@ -316,7 +247,7 @@ class Policies:
                 created_by=by,
             )
             await self._put(record, rehearsed)
-            self._by_digest[tenant, policy.digest] = policy
+            self._remember((tenant, policy.digest), policy)
             self._swap(in_force, policy, shadow)
         return record, rehearsed
 
@@ -375,6 +306,11 @@ def _differs(stored: StoredPolicy, policy: Policy, sources: Mapping[str, str]) -
     """In what it decides, or in a program that judges for it."""
     programs = {one.program for one in policy.ir.hooks}
     return stored.digest != policy.digest or any(stored.sources.get(name) != sources.get(name) for name in programs)
+
+
+def _unfit(tenant: str, message: str, hint: str) -> Finding:
+    hint = f"{hint}; an admin changes the tenant's plan and facts (PATCH /v1/tenants/{tenant})"
+    return Finding(code="TENANT_UNFIT", severity="error", message=f"the tenant {tenant} does not fit: {message}", hint=hint)
 
 
 def _is_silent(hook: ir.Hook) -> bool:

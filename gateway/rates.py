@@ -44,6 +44,16 @@ class _Counter:
         self.total += 1
         return current
 
+    def wait_ns(self, now_ns: int, most: int) -> int:
+        """After how long one more may be counted, if nobody else comes first."""
+        width = max(1, self.window_ns // _SLICES)
+        left = self.total
+        for slice_number in sorted(self.slices):
+            left -= self.slices[slice_number]
+            if left < most:
+                return max(0, (slice_number + 1) * width + self.window_ns - now_ns)
+        return self.window_ns
+
     def uncount(self, slice_number: int) -> None:
         if slice_number in self.slices:
             self.slices[slice_number] -= 1
@@ -95,7 +105,7 @@ class Rates:
                     "RATE_EXCEEDED",
                     f"more than {most} calls in {window_s:g} s",
                     "wait, or ask for a higher rate",
-                    retry_after_ms=max(1, window_ns // _SLICES // 1_000_000),
+                    retry_after_ms=counter.wait_ns(now_ns, most) // 1_000_000 + 1,
                 )
             taken.append((counter, slice_number))
         self._counted += 1

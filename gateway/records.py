@@ -130,7 +130,9 @@ class SessionFile(FileInfo, frozen=True, kw_only=True):
     encoding: str = "text"
 
 
-class InitialFile(Record, frozen=True, kw_only=True):
+class InitialFile(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A file as a request brings it. A field that is not known is refused: a misspelt `is_readonly` must not pass for less."""
+
     path: str
     content: str
     encoding: str = "text"

@@ -5,7 +5,8 @@
     run = await service.runs.run(principal, session.id, RunBody(code="1 + 1"))
 
 Rules: parts know each other only through what is passed to them here. Upkeep (eviction, expiry) is done by one task, retention by
-another; no failure ends them. `stop` refuses what is new, finishes what runs, freezes what is live, and closes the store last.
+another; no failure ends them. `stop` refuses what is new, finishes what runs, interrupts what does not end in time, freezes what
+is live, and closes the audit's trail and the store last, when nobody is left who would write.
 
 Does not know: HTTP.
 """
@@ -25,11 +26,14 @@ from typing import Any, Final
 from gateway.approvals import Approvals
 from gateway.approvals import Decide as Said
 from gateway.asides import WorkerForks
-from gateway.baselines import load_base, load_default
+from gateway.baselines import load_base
 from gateway.calls import CallContext, Calls
 from gateway.capabilities.catalogue import Catalogue
+from gateway.capabilities.servers import ServerSource
+from gateway.capabilities.sources import ServerState
 from gateway.compiling import Compiler
 from gateway.configuration import Configuration, ConfigurationError
+from gateway.defaults import DefaultPolicy
 from gateway.deployments import Deployments
 from gateway.egress import Decide, Egress
 from gateway.equipment import Equipment, connecting, equip, guarded, load_equipment
@@ -37,8 +41,9 @@ from gateway.errors import Conflict, GatewayError, TooMany, Unavailable
 from gateway.files import Files
 from gateway.hookbook import HookBook
 from gateway.hooks.jobs import Forks
+from gateway.leftovers import left_waiting, settle_interrupted
 from gateway.lifecycles import Lifecycles
-from gateway.policies import Policies, catalog_of, nothing
+from gateway.policies import Policies, nothing
 from gateway.readiness import NothingToPrepare, ReadinessPort
 from gateway.records import Approval, Principal, Session, Tenant
 from gateway.registry.leases import open_runners
@@ -49,13 +54,12 @@ from gateway.sessions import Sessions
 from gateway.snapshots import Snapshots
 from gateway.stores.interface import AppendAudit, PutTenant, PutToken, Store
 from gateway.stores.opening import open_store
-from gateway.stores.retention import Retention
 from gateway.stores.walking import walk
 from gateway.tallies import Tally
 from gateway.tenancy import FIRST_TENANT, Tenancy, first_tenant
 from gateway.tokens import SteadyClock, mint
 from gateway.toolfiles import ToolFiles
-from gateway.upkeep import Upkeep
+from gateway.upkeep import Upkeep, retention_of
 from gateway.values import Values
 from gateway.vault import MasterKey, Vault, choose_master
 from gateway.workspace import Workspace
@@ -69,6 +73,8 @@ _log = logging.getLogger("hatchway.service")
 _UPKEEP_SECONDS: Final = 5.0
 _FIRST_COLLECT_SECONDS: Final = 60.0
 _COLLECT_SECONDS: Final = 3600.0
+_INTERRUPT_SECONDS: Final = 5.0
+"""For runs that are interrupted to end and be written down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +126,6 @@ class Service:
         self.catalogue = Catalogue()
         self.egress = egress or Egress()
         self.scheduler = Scheduler(slots or 4 * (os.cpu_count() or 1))
-        self._default = default
         self.policies = Policies(store, nothing(), base=base, compiler=Compiler(), clock_ms=now)
         self.sessions = Sessions(
             store,
@@ -136,12 +141,13 @@ class Service:
         self.vault = Vault(store, master or keys)
         self.files = Files(store)
         self.hooks = HookBook(store, self._forks, self.egress, self.vault.signing_keys, self._connecting)
+        self.default = DefaultPolicy(default, self.policies, self.hooks, self.catalogue)
         self.approvals = Approvals(store, now)
         self.calls = Calls(self.catalogue, self.approvals, self.hooks)
-        self.runs = Runs(store, self.sessions, self.scheduler, self.calls, self.hooks, self.policies.trail, keys)
+        self.runs = Runs(store, self.sessions, self.scheduler, self.calls, self.approvals, self.hooks, self.policies.trail, keys)
         self.lifecycles = Lifecycles(self.hooks, self.sessions, self.policies.trail)
         self.sessions.on_start, self.sessions.on_end = self.lifecycles.started, self.lifecycles.ending
-        self.runs.on_turn_end = self.lifecycles.turn_ended
+        self.runs.endings.on_turn_end = self.lifecycles.turn_ended
         self.snapshots = Snapshots(store, self.sessions, keys)
         self.workspace = Workspace(self.files, self.sessions)
         self.values = Values(store, self.sessions)
@@ -164,6 +170,7 @@ class Service:
         self.tally = self._tallied()
         self._keeping: list[asyncio.Task[None]] = []
         self._resuming: set[asyncio.Task[None]] = set()
+        self._servers: list[ServerSource] = []
 
     @classmethod
     async def open(
@@ -207,7 +214,7 @@ class Service:
         tally, workers = Tally(), self.workers
         tally.gauge("hatchway_runs_queued", "Runs that wait for their turn.", lambda: self.scheduler.waiting)
         tally.gauge("hatchway_runs_under_way", "Runs that have their turn.", lambda: self.scheduler.running)
-        tally.gauge("hatchway_sessions_live", "Sessions that are in a worker.", lambda: self.sessions.live_count)
+        tally.gauge("hatchway_sessions_live", "Sessions that are in a worker.", lambda: self.sessions.crowd.count)
         tally.gauge("hatchway_workers_live", "Workers that are there, spare ones too.", lambda: workers.live)
         tally.counter("hatchway_workers_lost", "Workers that were killed or died.", lambda: workers.lost)
         self.store.on_written = tally.written
@@ -243,20 +250,24 @@ class Service:
     ) -> None:
         """Offer what there is to call, put right what a crash left behind, then keep things tidy."""
         files = ToolFiles(self.files)
-        await equip(self.catalogue, equipment or Equipment(), self.egress, self.vault, files, functions)
-        default = await asyncio.to_thread(load_default, self._default, catalog_of(self.catalogue.tools("")))
-        self.policies.default = default.policy
-        self.hooks.use_default(default.policy.digest, default.programs)
+        self._servers = await equip(self.catalogue, equipment or Equipment(), self.egress, self.vault, files, functions)
+        await self.default.find(self._servers)
         async for tenant in self._tenants():
             newest = await self.store.audit(tenant.id, after=(await self.store.audit_head(tenant.id))[0] - 1, limit=1)
             self.clock.seen(newest[0].at if newest else 0)
-            found = await self.runs.settle_interrupted(tenant.id)
+            for unfit in await self.policies.unfit_for_default(tenant.id):
+                _log.error("every session of %s is refused by the default policy: %s", tenant.id, unfit.message)
+            found = await settle_interrupted(self.store, tenant.id)
             if found:
                 _log.warning("%d runs of %s were interrupted", found, tenant.id)
-            for run in await self.runs.left_waiting(tenant.id):
+            for run in await left_waiting(self.store, self.approvals, tenant.id):
                 self._go_on(run.tenant, run.id, run.user)
             self.tally.found([one async for one in self._asked(tenant.id)])
         self._keeping = [asyncio.create_task(one) for one in (self._keep_up(), self._keep_collected())]
+
+    def servers(self) -> dict[str, ServerState]:
+        """How far each MCP server is."""
+        return {one.spec.name: one.state for one in self._servers}
 
     async def first_token(self) -> str | None:
         """A token for the first admin, if there is no tenant yet: shown once, when the service is first started."""
@@ -277,10 +288,10 @@ class Service:
         while True:
             await asyncio.sleep(_UPKEEP_SECONDS)
             with _logged("upkeep"):
-                await self.sessions.evict_idle()
+                await self.sessions.crowd.evict_idle()
                 async for tenant in self._tenants():
                     with _logged(f"upkeep of {tenant.id}"):
-                        await self.sessions.relieve(tenant)
+                        await self.sessions.crowd.relieve(tenant)
                         for expired in await self.approvals.expire(tenant.id):
                             self._go_on(expired.tenant, expired.run_id, expired.requested_by)
 
@@ -294,7 +305,7 @@ class Service:
                 async for tenant in self._tenants():
                     with _logged(f"retention of {tenant.id}"):
                         await self.upkeep.collect(tenant.id)
-                        for run in await self.runs.left_waiting(tenant.id):
+                        for run in await left_waiting(self.store, self.approvals, tenant.id):
                             self._go_on(run.tenant, run.id, run.user)
 
     async def decide(self, principal: Principal, approval_id: str, said: Said) -> Approval:
@@ -328,7 +339,7 @@ class Service:
 
     async def refresh(self) -> None:
         """A language has become ready: new workers have it. Sessions go over to them by way of the store."""
-        await self.sessions.evict_all()
+        await self.sessions.crowd.evict_all()
         await self.workers.refresh()
 
     async def forget(self, tenant: str) -> None:
@@ -342,23 +353,30 @@ class Service:
         await self.registry.forget(tenant)
         await self.runners.forget(tenant)
 
+    async def interrupt(self) -> None:
+        """End the runs that are still under way when the time to finish is over. Whoever waits for one is answered."""
+        await self.runs.interrupt(_INTERRUPT_SECONDS)
+
     async def stop(self, deadline_ms: int = 10_000) -> None:
-        """Refuse what comes, finish or freeze what is here."""
+        """Refuse what comes, finish, interrupt or freeze what is here."""
         for keeping in self._keeping:
             keeping.cancel()
         await asyncio.gather(*self._keeping, return_exceptions=True)
+        await self.default.close()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(deadline_ms / 1000):
                 await self.runs.drain()
+        await self.interrupt()
         await self.registry.close()
         await self.runners.pool.close()
         for task in list(self._resuming):
             task.cancel()
-        await self.sessions.evict_all()
-        await self.policies.trail.close()
+        await self.sessions.crowd.evict_all()
         await self.policies.compiler.close()
         await self.catalogue.close()
         await self.workers.aclose()
+        await self.interrupt()  # a run that no worker would end has lost its worker now, and is written down
+        await self.policies.trail.close()
         await self.store.close()
 
 
@@ -370,22 +388,6 @@ def _logged(what: str) -> Iterator[None]:
         _log.error("%s failed: %s", what, error)
     except Exception:
         _log.exception("%s failed", what)
-
-
-def retention_of(configuration: Configuration) -> Retention:
-    """What is set to 0 is kept for ever."""
-    return Retention(
-        runs_ms=configuration.runs_kept_ms or None,
-        audit_ms=configuration.audit_kept_ms or None,
-        approvals_ms=configuration.approvals_kept_ms or None,
-        idle_sessions_ms=configuration.idle_sessions_kept_ms or None,
-        one_shots_ms=configuration.one_shots_kept_ms or None,
-        unlabelled_snapshots_ms=configuration.unlabelled_snapshots_kept_ms or None,
-        loose_snapshots_ms=configuration.loose_snapshots_kept_ms or None,
-        ended_workers_ms=configuration.ended_workers_kept_ms or None,
-        decisions_ms=configuration.decisions_kept_ms or None,
-        idempotency_ms=configuration.idempotency_ms,
-    )
 
 
 def open_workers(configuration: Configuration) -> Workers:

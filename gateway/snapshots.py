@@ -16,6 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from gateway.errors import BadRequest, Conflict, GatewayError, missing
+from gateway.heaps import origin_of, taken
 from gateway.policies import now_ms
 from gateway.records import Principal, Record, Session, Snapshot
 from gateway.sessions import CreateSession, Sessions
@@ -63,7 +64,7 @@ class Snapshots:
         """Save the session as it is now."""
         async with self._sessions.opened(principal, session_id) as (live, worker):
             frozen = await worker.freeze(session_id, label=label[:200], parent=None)
-            gate = await self._sessions.gate_of(live)
+            gate = (await self._sessions.gate_of(live)).asked_by(principal.name)
             gate.require("snapshot.take", {"bytes": len(frozen.pack)})
             kind = "template" if template else "saved"
             return await self._store_pack(principal, live.record, frozen.id, frozen.pack, label, kind)
@@ -76,21 +77,15 @@ class Snapshots:
             id=snapshot_id,
             tenant=principal.tenant,
             session_id=session.id,
-            parent=await self._newest(principal.tenant, session.id),
+            parent=await origin_of(self._store, session),
             kind=kind,
             label=label[:200],
             language=session.language,
             size_bytes=len(sealed),
             created_at=now_ms(),
         )
-        data = {"session": session.id, "bytes": len(sealed), "kind": kind}
-        audit = AppendAudit(at=found.created_at, kind="snapshot.take", actor=principal.name, subject=found.id, data=data)
-        await self._store.write(principal.tenant, [PutSnapshot(snapshot=found, pack=sealed), audit])
+        await self._store.write(principal.tenant, [PutSnapshot(snapshot=found, pack=sealed), taken(found, principal)])
         return found
-
-    async def _newest(self, tenant: str, session_id: str) -> str | None:
-        page = await self._store.snapshots(tenant, session_id, limit=200)
-        return next((one.id for one in page.items if one.kind in KEPT), None)
 
     async def get(self, principal: Principal, snapshot_id: str) -> Snapshot:
         found = await self._store.snapshot(principal.tenant, snapshot_id)
@@ -135,7 +130,7 @@ class Snapshots:
 
         found = await asyncio.to_thread(verified)
         manifest = found.manifest
-        gate = await self._sessions.tenant_gate(principal.tenant)
+        gate = (await self._sessions.tenant_gate(principal.tenant)).asked_by(principal.name)
         gate.require("snapshot.restore", {"bytes": len(pack), "age": max(0, now_ms() - manifest.created_at)})
         known = await self._store.snapshot(principal.tenant, found.id)
         if known is not None:
@@ -154,7 +149,7 @@ class Snapshots:
     async def restore(self, principal: Principal, snapshot_id: str, session_id: str | None = None) -> Session:
         """A new session with everything the snapshot has."""
         found = await self.get(principal, snapshot_id)
-        gate = await self._sessions.tenant_gate(principal.tenant)
+        gate = (await self._sessions.tenant_gate(principal.tenant)).asked_by(principal.name)
         gate.require("snapshot.restore", {"bytes": found.size_bytes, "age": max(0, now_ms() - found.created_at)})
         made = await self._sessions.create(principal, CreateSession(id=session_id, template=found.id))
         async with self._sessions.opened(principal, made.id):
@@ -166,7 +161,7 @@ class Snapshots:
         if not 1 <= len(names) <= FORKS_MAX or len(set(names)) != len(names):
             raise BadRequest("INVALID_ARGUMENT", f"ask for 1 to {FORKS_MAX} forks, each with an id of its own")
         async with self._sessions.opened(principal, session_id) as (live, worker):
-            gate = await self._sessions.gate_of(live)
+            gate = (await self._sessions.gate_of(live)).asked_by(principal.name)
             decision = gate.require("session.fork", {"count": len(names)})
             heap = await worker.freeze(session_id)
             sealed = seal(heap.pack, self._keys, tenant=principal.tenant, purpose=snapshots.PURPOSE)

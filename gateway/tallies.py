@@ -18,8 +18,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import CounterMetricFamily
 from prometheus_client.registry import Collector
 
+from gateway.gates import language_name
 from gateway.hooks.firing import Effect
-from gateway.policies import language_name
 from gateway.records import Approval, Run
 from gateway.stores.interface import AppendAudit, Change, DeleteSession, DeleteTenant, PutApproval, PutRun
 

@@ -8,6 +8,7 @@ not deleted, the last admin's token is not revoked; whoever owns the machine has
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -17,12 +18,12 @@ import msgspec
 from msgspec import Meta
 
 from gateway.errors import BadRequest, Conflict, Forbidden, GatewayError, missing
-from gateway.policies import Policies, facts_of, now_ms
+from gateway.facts import check_facts
+from gateway.policies import Policies, now_ms
 from gateway.records import Principal, Quotas, Record, Role, StoredToken, Tenant, Token
 from gateway.stores.interface import ABSENT, AppendAudit, DeleteTenant, Page, PutTenant, PutToken, Store, Usage
 from gateway.stores.walking import tenant_ids, walk
 from gateway.tokens import is_valid, mint
-from policy import Policy
 
 _log = logging.getLogger("hatchway.tenancy")
 FIRST_TENANT: Final = "default"
@@ -122,12 +123,14 @@ class Tenancy:
         if asked.quotas is not None:
             changed["quotas"] = asked.quotas.over(found.quotas)
         tenant = msgspec.structs.replace(found, **changed, updated_at=now)
-        if changed.keys() & {"plan", "facts"}:
-            check_facts(tenant, await self._policies.active(tenant_id))
         audit = AppendAudit(
             at=now, kind="tenant.update", actor=principal.name, subject=tenant_id, data={"changed": list(changed)}
         )
-        await self._store.write(tenant_id, [PutTenant(tenant=tenant), audit])
+        is_judged = not changed.keys().isdisjoint(("plan", "facts"))
+        async with self._policies.steady(tenant_id) if is_judged else contextlib.nullcontext() as policy:
+            if policy is not None:
+                check_facts(tenant, policy)
+            await self._store.write(tenant_id, [PutTenant(tenant=tenant), audit])
         self._renew(tenant_id)
         return tenant
 
@@ -221,19 +224,6 @@ async def issue(store: Store, tenant_id: str, asked: CreateToken, *, by: str, no
     audit = AppendAudit(at=now_ms, kind="token.create", actor=by, subject=stored.token.id, data=data)
     await store.write(tenant_id, [PutToken(token=stored), audit])
     return NewToken(token=stored.token, secret=secret)
-
-
-def check_facts(tenant: Tenant, policy: Policy) -> None:
-    """Every session of a tenant whose facts its policy cannot hold would be refused, later and with less to go by."""
-    context = policy.catalog.context
-    for name, value in facts_of(tenant, None).items():
-        field = context.get(name)
-        if field is None:
-            known = ", ".join(sorted(context))
-            raise BadRequest("INVALID_ARGUMENT", f"the policy {policy.name} knows no fact {name[:100]!r}", f"it knows: {known}")
-        if not field.accepts(value):
-            choice = f"one of: {', '.join(field.values)}" if field.values else f"its type in the policy's catalog is {field.kind}"
-            raise BadRequest("INVALID_ARGUMENT", f"{name} cannot be {repr(value)[:100]}", choice)
 
 
 def _named(asked: CreateTenant | UpdateTenant | AskedQuotas) -> dict[str, Any]:

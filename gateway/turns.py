@@ -7,26 +7,26 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Coroutine, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
 from gateway.calls import CallContext
 from gateway.errors import BadRequest, GatewayError
 from gateway.events import Feed
+from gateway.gates import Gate, is_permitted, language_name, refusal
 from gateway.hooks.events import HookEvent
-from gateway.policies import Gate, is_permitted, language_name, now_ms, refusal
+from gateway.lives import Live
+from gateway.policies import now_ms
 from gateway.records import Principal, Record, Run, Session
-from gateway.sessions import Live
+from gateway.results import INTERRUPTED
 from gateway.stops import Stop, Stopped
 from gateway.stores.interface import AppendAudit
 from policy import Decision, PolicyError
 from sandbox.errors import RequestError, SetupError
 from sandbox.wire import Diagnostic, ErrorObject, Language, RunRequest, RunStatus, SessionLimits
 from sandbox.workers.interface import FileChanges
-
-T = TypeVar("T")
 
 
 class RunBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -42,16 +42,6 @@ class RunBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     stdin: str = ""
     filename: str | None = None
     env: dict[str, str] = {}
-
-
-class PutAway(msgspec.Struct, frozen=True):
-    """A run that waits, as it is kept: what was to be run, as the hooks left it, and the worker's recording. `next_event` is
-    the number its next event has; `warnings` is what is to be told with its result."""
-
-    body: RunBody
-    recording: bytes
-    next_event: int = 1
-    warnings: list[Diagnostic] = []
 
 
 class Turn:
@@ -122,6 +112,14 @@ class Turn:
         return self.gate.decide("run", {"language": language_name(self.language), "bytes": size_of(code)})
 
     @property
+    def asked_limits(self) -> SessionLimits | None:
+        """What the request itself asks for, if it does."""
+        body, own = self.body, self.live.record.limits
+        if body.timeout_ms is not None:
+            return msgspec.structs.replace(body.limits or own, wall_ms=body.timeout_ms)
+        return body.limits
+
+    @property
     def decided(self) -> dict[str, str]:
         """What the policy said about the run, for the audit."""
         decision = self.decision
@@ -144,6 +142,12 @@ class Turn:
     def note(self, kind: str, subject: str, **data: Any) -> None:
         self.audit.append(AppendAudit(at=now_ms(), kind=kind, actor=self.principal.name, subject=subject, data=data))
 
+    def ending(self, status: RunStatus, **more: Any) -> AppendAudit:
+        """How the run ended, for the audit: to be written with what it says."""
+        data = {"session": self.record.session_id, "status": status.value, "code": self.record.code_digest, **more}
+        data["decision"] = self.decided
+        return AppendAudit(at=now_ms(), kind="run", actor=self.principal.name, subject=self.record.id, data=data)
+
 
 class RunGate:
     """Asked after every hook that rewrote a run: may it still be run?"""
@@ -154,16 +158,6 @@ class RunGate:
     async def check(self, event: HookEvent, data: Mapping[str, Any]) -> str | None:
         decision = self._turn.decide(data["code"])
         return None if is_permitted(decision) else refusal("run", decision).error.message
-
-
-async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
-    """What was run is stored even if its caller goes away meanwhile: memory and store must agree."""
-    task = asyncio.get_running_loop().create_task(work)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        raise
 
 
 def size_of(code: str) -> int:
@@ -178,15 +172,23 @@ def error_of(error: BaseException) -> ErrorObject:
         return ErrorObject(code="POLICY_INVALID", message=str(error)[:1000])
     if isinstance(error, SetupError):
         return ErrorObject(code="NOT_READY", message="the language is not ready here yet", hint="see /readyz")
+    if isinstance(error, Stopped) and error.ends_as is RunStatus.INTERRUPTED:
+        return INTERRUPTED
     if isinstance(error, (asyncio.CancelledError, Stopped)):
         return ErrorObject(code="CANCELLED", message="the run was cancelled")
     return ErrorObject(code="INTERNAL", message="the run could not be carried out")
 
 
-def ended_by(error: BaseException) -> str:
+def is_refusal(error: Exception) -> bool:
+    """Of a worker: did the program not begin? An answer that was too large to be given is none, nor is a failure."""
+    if isinstance(error, RequestError):
+        return error.error.code != "RESULT_TOO_LARGE"
+    return isinstance(error, (Stopped, SetupError))
+
+
+def ended_by(error: BaseException, stop: Stop) -> RunStatus:
     """How the audit names a run that was broken off."""
-    status = RunStatus.CANCELLED if isinstance(error, (asyncio.CancelledError, Stopped)) else RunStatus.INTERRUPTED
-    return str(status.value)
+    return stop.ends_as if isinstance(error, (asyncio.CancelledError, Stopped)) else RunStatus.INTERRUPTED
 
 
 def new_record(principal: Principal, session: Session, body: RunBody, run_id: str, state: Any) -> Run:

@@ -19,6 +19,7 @@ from typing import Final
 
 import msgspec
 
+from gateway.configuration import Configuration
 from gateway.errors import GatewayError
 from gateway.policies import Policies
 from gateway.records import Principal, Session
@@ -144,3 +145,19 @@ def _left_for_later(name: str) -> Iterator[None]:
         yield
     except (GatewayError, SandboxError) as error:
         _log.warning("%s is old and could not be deleted: %s", name, error)
+
+
+def retention_of(configuration: Configuration) -> Retention:
+    """What is set to 0 is kept for ever."""
+    return Retention(
+        runs_ms=configuration.runs_kept_ms or None,
+        audit_ms=configuration.audit_kept_ms or None,
+        approvals_ms=configuration.approvals_kept_ms or None,
+        idle_sessions_ms=configuration.idle_sessions_kept_ms or None,
+        one_shots_ms=configuration.one_shots_kept_ms or None,
+        unlabelled_snapshots_ms=configuration.unlabelled_snapshots_kept_ms or None,
+        loose_snapshots_ms=configuration.loose_snapshots_kept_ms or None,
+        ended_workers_ms=configuration.ended_workers_kept_ms or None,
+        decisions_ms=configuration.decisions_kept_ms or None,
+        idempotency_ms=configuration.idempotency_ms,
+    )

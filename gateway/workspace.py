@@ -5,6 +5,8 @@ so does everything that reaches many files at once, for each of them: what may n
 not carried away in an archive and not reached through a link; what may not be written is in no archive that is unpacked, and is
 not deleted with the directory it lies in.
 
+The audit names whoever asks, the path and what was done with it (`read`, `list`, `delete` …).
+
 What changes files waits for the session's run under way, is stored first and then carried over to the live session; if that fails
 the session is dropped from memory and thaws from the store. Reading shows what the last finished run left.
 """
@@ -17,7 +19,7 @@ from typing import Any, TypeVar
 
 from gateway.errors import Conflict, missing
 from gateway.files import Files, Permitted, normalize
-from gateway.policies import Gate
+from gateway.gates import Gate
 from gateway.records import FileInfo, FileStat, GrepMatch, InitialFile, Principal, SessionFile
 from gateway.sessions import Sessions
 from gateway.stores.interface import PAGE_MAX, Page, StoredFile
@@ -35,21 +37,21 @@ class Workspace:
         self._sessions = sessions
 
     async def read(self, principal: Principal, session_id: str, path: str) -> SessionFile:
-        permitted = await self._may_read(principal, session_id, path)
+        permitted = await self._may_read(principal, session_id, path, "read")
         found = await self._files.read(principal.tenant, session_id, path, permitted)
         if found is None:
             raise missing("file", path)
         return found
 
     async def read_bytes(self, principal: Principal, session_id: str, path: str) -> tuple[StoredFile, bytes]:
-        permitted = await self._may_read(principal, session_id, path)
+        permitted = await self._may_read(principal, session_id, path, "read")
         found = await self._files.read_bytes(principal.tenant, session_id, path, permitted)
         if found is None:
             raise missing("file", path)
         return found
 
     async def stat(self, principal: Principal, session_id: str, path: str) -> FileStat:
-        permitted = await self._may_read(principal, session_id, path)
+        permitted = await self._may_read(principal, session_id, path, "stat")
         found = await self._files.stat(principal.tenant, session_id, path, permitted)
         if found is None:
             raise missing("file", path)
@@ -59,7 +61,7 @@ class Workspace:
         self, principal: Principal, session_id: str, path: str = "/", *, after: str | None = None, limit: int = PAGE_MAX
     ) -> Page[FileInfo]:
         """A directory's entries that may be read, as far as they are among `limit` entries after the one of the name `after`."""
-        permitted = await self._may_read(principal, session_id, path)
+        permitted = await self._may_read(principal, session_id, path, "list")
         found = await self._files.list(principal.tenant, session_id, path, after=after, limit=limit + 1)
         shown = found[:limit]
         return Page([one for one in shown if permitted(one.path)], shown[-1].name if len(found) > limit else None)
@@ -72,14 +74,14 @@ class Workspace:
         self, principal: Principal, session_id: str, pattern: str, path_pattern: str | None = None, *, regex: bool = True
     ) -> Searched:
         """A regular expression (RE2) or a substring, and whether everything was looked at."""
-        permitted = await self._may_read(principal, session_id, "/")
+        permitted = await self._may_read(principal, session_id, "/", "search")
         return await self._files.search(principal.tenant, session_id, pattern, path_pattern, regex=regex, permitted=permitted)
 
     async def write(
         self, principal: Principal, session_id: str, path: str, content: bytes, expect: str | None = None
     ) -> SessionFile:
         """`expect` is the digest that must be there, or ABSENT."""
-        await self._may(principal, session_id, "fs.write", path, bytes=len(content))
+        await self._may(principal, session_id, "fs.write", path, "write", bytes=len(content))
         async with self._sessions.held(principal, session_id) as live:
             found = await self._files.write_bytes(principal.tenant, session_id, path, content, expect=expect)
             await self._sessions.apply(live, FileChanges(written=[FileEntry(path=found.path, data=content)]))
@@ -87,11 +89,11 @@ class Workspace:
 
     async def seed(self, principal: Principal, session_id: str, file: InitialFile) -> SessionFile:
         """The only way to make a read-only file; overwrites one too."""
-        await self._may(principal, session_id, "fs.write", file.path, bytes=len(file.content))
+        await self._may(principal, session_id, "fs.write", file.path, "seed", bytes=len(file.content))
         return await self._changing(principal, session_id, lambda: self._files.seed(principal.tenant, session_id, file))
 
     async def mkdir(self, principal: Principal, session_id: str, path: str) -> FileInfo:
-        await self._may(principal, session_id, "fs.write", path, bytes=0)
+        await self._may(principal, session_id, "fs.write", path, "mkdir", bytes=0)
         async with self._sessions.held(principal, session_id) as live:
             found = await self._files.mkdir(principal.tenant, session_id, path)
             if found.is_directory and found.path != "/":
@@ -102,30 +104,31 @@ class Workspace:
         self, principal: Principal, session_id: str, path: str, *, recursive: bool = False, expect: str | None = None
     ) -> bool:
         """`expect` is the digest that must be there."""
-        gate = await self._may(principal, session_id, "fs.write", path, bytes=0)
+        gate = await self._may(principal, session_id, "fs.write", path, "delete", bytes=0)
         async with self._sessions.held(principal, session_id) as live:
             if recursive:
                 for below in await self._files.below(principal.tenant, session_id, path):
-                    _require_write(gate, below, 0)
+                    _require_write(gate, "delete", below, 0)
             done = await self._files.delete(principal.tenant, session_id, path, recursive=recursive, expect=expect)
             if done:
                 await self._sessions.apply(live, FileChanges(removed=[str(normalize(path))]))
             return done
 
-    async def export(self, principal: Principal, session_id: str, path: str = "/") -> AsyncIterator[bytes]:
-        """A directory, as tar."""
-        permitted = await self._may_read(principal, session_id, path)
+    async def export(self, principal: Principal, session_id: str, path: str = "/") -> tuple[AsyncIterator[bytes], int]:
+        """A directory, as tar; and how many links are not in it because they lead out."""
+        permitted = await self._may_read(principal, session_id, path, "export")
         found = await self._files.stat(principal.tenant, session_id, path, permitted)
         if found is None:
             raise missing("file", path)
         if not found.is_directory:
             raise Conflict("NOT_A_DIRECTORY", f"not a directory: {path[:200]}", "read a file by itself")
-        return self._files.export_tar(principal.tenant, session_id, path, permitted)
+        skipped = await self._files.links_out(principal.tenant, session_id, path, permitted)
+        return self._files.export_tar(principal.tenant, session_id, path, permitted), skipped
 
     async def take_in(self, principal: Principal, session_id: str, archive: bytes, path: str = "/") -> int:
         """Unpack a tar; how many entries it had."""
-        gate = await self._may(principal, session_id, "fs.write", path, bytes=0)
-        require = functools.partial(_require_write, gate)
+        gate = await self._may(principal, session_id, "fs.write", path, "unpack", bytes=0)
+        require = functools.partial(_require_write, gate, "unpack")
         return await self._changing(
             principal, session_id, lambda: self._files.import_tar(principal.tenant, session_id, archive, path, require)
         )
@@ -137,18 +140,18 @@ class Workspace:
             await self._sessions.resync(live)
             return done
 
-    async def _may_read(self, principal: Principal, session_id: str, path: str) -> Permitted:
+    async def _may_read(self, principal: Principal, session_id: str, path: str, operation: str) -> Permitted:
         """Asks for the path; the answer asks for others that are met on the way."""
-        gate = await self._may(principal, session_id, "fs.read", path)
+        gate = await self._may(principal, session_id, "fs.read", path, operation)
         return lambda key: gate.permits("fs.read", {"path": workspace_path(StorePath(key))})
 
-    async def _may(self, principal: Principal, session_id: str, event: str, path: str, **more: Any) -> Gate:
-        gate = await self._sessions.gate_of(await self._sessions.find(principal, session_id))
-        gate.require(event, {"path": workspace_path(normalize(path)), **more})
+    async def _may(self, principal: Principal, session_id: str, event: str, path: str, operation: str, **more: Any) -> Gate:
+        gate = (await self._sessions.gate_of(await self._sessions.find(principal, session_id))).asked_by(principal.name)
+        gate.require(event, {"path": workspace_path(normalize(path)), **more}, operation)
         return gate
 
 
-def _require_write(gate: Gate, key: str, size: int) -> None:
+def _require_write(gate: Gate, operation: str, key: str, size: int) -> None:
     asked = {"path": workspace_path(StorePath(key)), "bytes": size}
     if not gate.permits("fs.write", asked):
-        gate.require("fs.write", asked)
+        gate.require("fs.write", asked, operation)

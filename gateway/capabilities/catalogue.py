@@ -17,6 +17,10 @@ from sandbox.capabilities import Capability, Entry, ToolError, declaration_diges
 from sandbox.errors import RequestError
 
 ENTRIES_MAX = 100_000
+RESERVED = frozenset(
+    ("session_start", "session_end", "user_prompt_submit", "turn_end", "allow", "ask", "deny", "any", "true", "false")
+)
+"""Names that mean something else in a policy: one of them as a capability could not be spoken of, or would be misread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +149,8 @@ def check_offers(offers: Sequence[Offer]) -> None:
         name = offer.capability.name
         if not (name.isascii() and name.isidentifier()):
             raise RequestError("INVALID_TOOL_NAME", f"{name[:80]!r} is not an identifier")
+        if name in RESERVED:
+            raise RequestError("INVALID_TOOL_NAME", f"{name!r} means something else in policies", "give it another name")
         if name in names:
             raise RequestError("INVALID_ARGUMENT", f"the capability {name!r} is declared twice")
         names.add(name)

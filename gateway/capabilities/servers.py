@@ -2,7 +2,8 @@
 
 How: one task owns the connection to a server, from its first message to its last; calls go through the session it keeps. When the
 connection ends, calls under way fail with TOOL_ERROR, and the next call connects again, but not sooner than a pause that
-doubles with every failure.
+doubles with every failure. One that `keeps_trying` is connected to in the background: nobody waits for it, its tools appear when
+it has been reached, and why it has not been is logged once, until the reason changes.
 
 Rules: a server is not trusted. Its tools' names become identifiers (`prefix_name`; what is no letter, digit or underscore becomes
 `_`), and two that become the same are both left out; so are schemas that cannot be checked safely. How many tools, how long their
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import re
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -23,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from gateway.capabilities.catalogue import check_offers
-from gateway.capabilities.sources import Caller, Function, Offer
+from gateway.capabilities.sources import Caller, Function, Offer, ServerState
 from sandbox.capabilities import Capability, CapabilityLimits, ToolError
 from sandbox.errors import RequestError
 from sandbox.wire import SideEffect
@@ -37,6 +39,8 @@ PAGES_MAX: Final = 32
 _DESCRIPTION_CHARS_MAX: Final = 4000
 _PAUSE_MS: Final = 500
 _PAUSE_MS_MAX: Final = 30_000
+
+_log = logging.getLogger("hatchway.servers")
 
 Connect = Callable[[], AbstractAsyncContextManager[Any]]
 """Opens the pair of streams an MCP session talks through."""
@@ -60,7 +64,7 @@ class ServerSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class ServerSource:
-    """`keeps_trying` is for a server that may be down at the start: its tools appear when it has been reached."""
+    """`keeps_trying` is for a server that may be slow or down at the start. `on_change` is told when there are other tools."""
 
     def __init__(
         self, spec: ServerSpec, connect: Connect, clock_ms: Callable[[], int] | None = None, *, keeps_trying: bool = False
@@ -68,6 +72,9 @@ class ServerSource:
         self.spec = spec
         self._keeps_trying = keeps_trying
         self._trying: asyncio.Task[None] | None = None
+        self._tried = asyncio.Event()
+        self._is_reached = False
+        self.on_change: Callable[[], None] | None = None
         self.diagnostics: list[str] = []
         self._connect = connect
         self._clock_ms = clock_ms or (lambda: time.monotonic_ns() // 1_000_000)
@@ -81,20 +88,31 @@ class ServerSource:
         self._not_before_ms = 0
 
     async def start(self) -> None:
-        """Connect and list the tools. Raises `ToolError` if the server is not to be had, unless it keeps trying."""
-        try:
-            await self._open()
-        except ToolError as error:
-            if not self._keeps_trying:
-                raise
-            self.diagnostics = [error.message]
+        """Connect and list the tools. Raises `ToolError` if the server is not to be had; one that keeps trying only begins to."""
+        if self._keeps_trying:
             self._trying = asyncio.create_task(self._try(), name=f"mcp-{self.spec.name}-trying")
+        else:
+            await self._open()
 
     async def _try(self) -> None:
         while not self.is_connected:
             await asyncio.sleep(max(0, self._not_before_ms - self._clock_ms()) / 1000)
-            with contextlib.suppress(ToolError):
+            try:
                 await self._open()
+            except ToolError as error:
+                if self.diagnostics != [error.message]:
+                    _log.error("%s; it is tried again", error.message)
+                self.diagnostics = [error.message]
+            self._tried.set()
+
+    async def tried(self) -> None:
+        """Until it was reached, or could not be for the first time."""
+        await self._tried.wait()
+
+    @property
+    def state(self) -> ServerState:
+        problem = None if self._is_reached or not self._tried.is_set() else "it cannot be reached"
+        return ServerState(ready=self._is_reached, tools=len(self._offers), problem=problem)
 
     async def close(self) -> None:
         for task in (self._trying, self._attempt):
@@ -104,6 +122,8 @@ class ServerSource:
         owner, self._owner = self._owner, None
         if owner is not None:
             self._leave.set()
+            if not self.is_connected:
+                owner.cancel()  # it waits for a server that may never answer
             await asyncio.gather(owner, return_exceptions=True)
 
     def offers(self) -> Sequence[Offer]:
@@ -131,11 +151,13 @@ class ServerSource:
             raise ToolError("TOOL_ERROR", f"the server {self.spec.name!r} is down; next attempt in {wait_ms} ms")
         self._leave = asyncio.Event()
         opened: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
+        opened.add_done_callback(_look_at)
         self._owner = asyncio.create_task(self._own(opened), name=f"mcp-{self.spec.name}")
         try:
             session = await asyncio.wait_for(asyncio.shield(opened), self.spec.connect_timeout_ms / 1000)
         except Exception as error:
             self._fail()
+            self._is_reached = False
             self._leave.set()
             self._owner.cancel()
             raise ToolError("TOOL_ERROR", f"the server {self.spec.name!r} cannot be reached: {_told(error)}") from None
@@ -152,7 +174,7 @@ class ServerSource:
         try:
             async with self._connected() as (session, ended):
                 self._take(await _list_tools(session))
-                self._session, self._ended = session, ended
+                self._session, self._ended, self._is_reached = session, ended, True
                 opened.set_result(session)
                 waits = [asyncio.ensure_future(event.wait()) for event in (self._leave, ended)]
                 try:
@@ -162,6 +184,7 @@ class ServerSource:
                         one.cancel()
                 if not self._leave.is_set():
                     self._fail()
+                    _log.warning("the connection to the server %r has ended; the next call connects again", self.spec.name)
         except BaseException as error:
             if not opened.done():
                 opened.set_exception(error if isinstance(error, Exception) else ConnectionError("cancelled"))
@@ -200,6 +223,8 @@ class ServerSource:
         offers = [same[0] for same in found.values() if len(same) == 1]
         if [one.capability for one in offers] != [one.capability for one in self._offers]:
             self._offers = offers
+            if self.on_change is not None:
+                self.on_change()
 
     def _offer(self, tool: Tool) -> Offer:
         prefix = self.spec.name if self.spec.prefix is None else self.spec.prefix
@@ -306,7 +331,7 @@ def value_of(result: CallToolResult, is_structured: bool) -> Any:
     return [part.model_dump(mode="json", by_alias=True, exclude_none=True) for part in result.content]
 
 
-def _look_at(attempt: asyncio.Task[Any]) -> None:
+def _look_at(attempt: asyncio.Future[Any]) -> None:
     """Why it failed was told to whoever waited; if nobody did, it is told to the next."""
     if not attempt.cancelled():
         attempt.exception()

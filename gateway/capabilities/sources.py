@@ -42,6 +42,15 @@ class Offer:
     function: Function
 
 
+@dataclass(frozen=True, slots=True)
+class ServerState:
+    """How far an MCP server is. `problem` says why it is not there, in words fit for anybody; the log says more."""
+
+    ready: bool
+    tools: int = 0
+    problem: str | None = None
+
+
 class Source(Protocol):
     """`start` connects to whatever is behind the source and `close` leaves it. `offers` gives the same object as long as nothing
     has changed."""

@@ -5,6 +5,7 @@ import { badge, button, empty, fill, h, keyed, notice, table, trouble } from "./
 import { ago, kindOf, moment, plain, short, until } from "./words.js";
 
 const REFRESH_MS = 2500;
+const ARGUMENTS_SHOWN = 60;
 
 // The number in the navigation; asked for as long as somebody is signed in.
 export function countPending(signal, tell) {
@@ -21,7 +22,7 @@ export function view(_, signal, { recount }) {
   const none = empty("Nothing waits for approval.", "A policy's `ask` rules make calls wait here until somebody decides.");
   const said = h("div");
   const body = h("tbody");
-  const settled = h("section", {}, h("h2", {}, "Decided"), table("Decided approvals", ["Capability", "Verdict", "Asked by", "Decided by", "Reason", "When"], body));
+  const settled = h("section", {}, h("h2", {}, "Decided"), table("Decided approvals", ["Capability", "Arguments", "Verdict", "Asked by", "Decided by", "Reason", "When"], body));
   const element = h("div", {}, h("header", { class: "page" }, h("h1", {}, "Approvals")), said, none, waiting, settled);
   none.hidden = settled.hidden = true;
 
@@ -78,13 +79,21 @@ export function view(_, signal, { recount }) {
   }
 
   function row(one) {
-    return h("tr", {}, h("th", { scope: "row" }, h("code", {}, one.capability)),
+    const given = JSON.stringify(one.arguments, null, 2);
+    return h("tr", {}, h("th", { scope: "row" }, h("code", {}, one.capability)), h("td", {}, folded(given)),
       h("td", {}, badge(plain(one.verdict), kindOf(one.verdict)), one.always && " always"), h("td", {}, one.requested_by ? who(one.requested_by) : "—"),
       h("td", {}, one.decided_by ? who(one.decided_by) : "—"), h("td", {}, one.reason || "—"), h("td", { class: "quiet" }, ago(one.decided_at ?? one.expires_at)));
   }
 
   every(REFRESH_MS, signal, refresh);
   return { element, title: "Approvals" };
+}
+
+// Whole if it is short, else opened by whoever wants it.
+function folded(text) {
+  const line = text.replace(/\s*\n\s*/g, " ");
+  if (line.length <= ARGUMENTS_SHOWN) return h("code", {}, line);
+  return h("details", {}, h("summary", {}, h("code", {}, `${line.slice(0, ARGUMENTS_SHOWN)}…`)), h("pre", { class: "text" }, text));
 }
 
 const who = (name) => (name === account.me?.token_id ? "this token" : short(name));

@@ -90,7 +90,7 @@ export function makeCell(run, code, edit) {
       const cost = [duration(result.metrics.duration_ms), `${bytes(result.metrics.memory_peak_bytes)} memory`];
       if (result.exit_code) cost.push(`exit ${result.exit_code}`);
       head.querySelector(".numbers-of").textContent = cost.join(" · ");
-      fill(extra, problems(result, code), ...result.displays.map(show), resultOf(result), called(result.external_calls));
+      fill(extra, problems(result, code), ...result.displays.filter(isNew).map(show), resultOf(result), called(result.external_calls));
       own.onend?.(result);
     },
   });
@@ -105,6 +105,11 @@ export function makeCell(run, code, edit) {
     if (result.stderr) write("stderr", result.stderr);
   }
   return own;
+}
+
+// A table's text comes behind it, for those who show no HTML.
+function isNew(display, place, all) {
+  return display.mime !== "text/plain" || all[place - 1]?.mime !== "text/html";
 }
 
 function problems(result, code) {

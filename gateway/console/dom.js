@@ -67,8 +67,16 @@ export function options(select, pairs, chosen) {
   return select;
 }
 
+// A sentence in which names stand between backticks.
+export function prose(text) {
+  return String(text).split("`").map((part, index, all) => {
+    if (index % 2 === 0) return part;
+    return index === all.length - 1 ? `\`${part}` : h("code", {}, part);
+  });
+}
+
 export function empty(title, hint, ...more) {
-  return h("div", { class: "empty" }, h("p", {}, h("strong", {}, title)), hint && h("p", {}, hint), more);
+  return h("div", { class: "empty" }, h("p", {}, h("strong", {}, title)), hint && h("p", {}, prose(hint)), more);
 }
 
 export function table(caption, heads, body) {
@@ -92,8 +100,8 @@ export function trouble(error) {
   if (error?.name === "AbortError") return h("span");
   const about = [error.code, error.requestId && `request ${error.requestId}`].filter(Boolean).join(" · ");
   return h("div", { class: "trouble", role: "alert" },
-    h("p", {}, h("strong", {}, error.message || String(error))),
-    error.hint && h("p", {}, "Hint: ", error.hint),
+    h("p", {}, h("strong", {}, prose(error.message || error))),
+    error.hint && h("p", {}, "Hint: ", prose(error.hint)),
     about && h("p", { class: "quiet" }, about));
 }
 

@@ -56,6 +56,7 @@ export function makeEditor({ label, value = "", onchange, tall = false, id }) {
     changed();
   }
 
+  count();
   return {
     element,
     area,

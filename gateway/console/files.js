@@ -80,6 +80,7 @@ export function makeFiles(session, signal) {
       if ((event.ctrlKey || event.metaKey) && event.key === "s") { event.preventDefault(); save(); }
     });
     fill(holder, h("header", {}, title, state, button("Save", () => save(), { class: "small main", title: "Ctrl+S" }), close), editor.element);
+    editor.area.setSelectionRange(0, 0); // it stands behind the text, and the focus would go there
     editor.focus();
   }
 

@@ -1,7 +1,7 @@
 // The policy playground: write, see what is wrong as you type, ask what would be decided, compare, put in force.
 
 import { account, every, get, post } from "./api.js";
-import { ask, badge, button, empty, field, fill, h, keyed, notice, options, table, trouble } from "./dom.js";
+import { ask, badge, button, empty, field, fill, h, keyed, notice, options, prose, table, trouble } from "./dom.js";
 import { makeEditor } from "./editor.js";
 import { ago, bytes, duration, kindOf, plain, short } from "./words.js";
 
@@ -120,8 +120,8 @@ export function view(_, signal) {
       editor.go(one.place);
     };
     const where = one.place ? `${one.place.file === work.file ? "" : `${one.place.file}, `}line ${one.place.line}: ` : "";
-    return h("li", { class: `finding ${one.severity}` }, button(`${where}${one.message}`, go, { class: "link" }),
-      h("span", { class: "quiet" }, ` ${one.code}`), one.hint && h("p", {}, "Hint: ", one.hint));
+    return h("li", { class: `finding ${one.severity}` }, button([where, ...prose(one.message)], go, { class: "link" }),
+      h("span", { class: "quiet" }, ` ${one.code}`), one.hint && h("p", {}, "Hint: ", prose(one.hint)));
   }
 
   function answer(...content) {

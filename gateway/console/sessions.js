@@ -7,10 +7,12 @@ import { LANGUAGES, ago, kindOf, languageName, plain, short } from "./words.js";
 const REFRESH_MS = 3000;
 const WATCHED_MAX = 3; // a browser opens six connections to one host; these streams must leave some
 const SHOWN_MAX = 400;
+const LOOKED_UP_MAX = 24; // sessions whose last run is asked for at a time: those that are not among the newest
 
 export function view(_, signal) {
   let sessions = [];
   let runs = new Map();
+  let known = new Map();
   const watched = new Map();
   const lines = new Map();
   const body = h("tbody");
@@ -32,8 +34,21 @@ export function view(_, signal) {
       fill(said, found.more && h("p", { class: "quiet" }, `The first ${SHOWN_MAX} sessions are shown.`));
       watch();
       draw();
+      await lookUp();
+      draw();
     } catch (error) {
       if (!signal.aborted) fill(said, trouble(error));
+    }
+  }
+
+  // The last run of sessions that are not among the newest, once for each use of them; null if there never was one.
+  async function lookUp() {
+    known = new Map(sessions.filter((one) => runs.has(one.id) || known.get(one.id)?.used === one.last_used_at)
+      .map((one) => [one.id, { used: one.last_used_at, run: runs.get(one.id) ?? known.get(one.id).run }]));
+    const missing = sessions.filter((one) => !known.has(one.id)).slice(0, LOOKED_UP_MAX);
+    for (const one of missing) {
+      const { items: [run] } = await get(`/v1/runs?limit=1&session_id=${seg(one.id)}`, signal);
+      known.set(one.id, { used: one.last_used_at, run: run ?? null });
     }
   }
 
@@ -52,10 +67,11 @@ export function view(_, signal) {
   }
 
   function update(node, one) {
-    const run = runs.get(one.id);
-    const state = one.waiting_run ? "waiting" : run && run.state !== "finished" ? progress(run) : run?.result?.status ?? "new";
+    const run = runs.get(one.id) ?? known.get(one.id)?.run;
+    const state = one.waiting_run ? "waiting" : run === undefined ? "" : run === null ? "new"
+      : run.state !== "finished" ? progress(run) : run.result?.status ?? "finished";
     const [, , stateCell, line, used] = node.children;
-    if (stateCell.textContent !== plain(state)) fill(stateCell, badge(plain(state), state === "new" ? "" : kindOf(state)));
+    if (stateCell.textContent !== plain(state)) fill(stateCell, state && badge(plain(state), state === "new" ? "" : kindOf(state)));
     const text = lines.get(run?.id) ?? lastLine(run?.result);
     if (line.textContent !== text) line.textContent = text;
     used.textContent = ago(one.last_used_at);
@@ -90,8 +106,8 @@ export function view(_, signal) {
     const language = options(h("select"), LANGUAGES, "python");
     const template = h("select");
     const durable = h("input", { type: "checkbox" });
-    const memory = h("input", { type: "number", min: 1, max: 4096, value: "64" });
-    const seconds = h("input", { type: "number", min: 1, max: 600, value: "10" });
+    const memory = h("input", { type: "number", min: 1, max: 2048, value: "64" });
+    const seconds = h("input", { type: "number", min: 1, max: 3600, value: "10" });
     options(template, [["", "none: start empty"]]);
     get("/v1/snapshots?kind=template", signal).then(
       ({ items }) => options(template, [["", "none: start empty"], ...items.map((one) => [one.id, one.label || short(one.id)])]),

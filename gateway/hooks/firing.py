@@ -83,8 +83,13 @@ class Fired(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def warnings(fired: Fired) -> list[Diagnostic]:
-    """What whoever asked is told of hooks that failed and are set to warn."""
-    return [
+    """What whoever asked is told of hooks: what they say to people, and which of them failed and are set to warn."""
+    said = [
+        Diagnostic(severity=Severity.INFO, code="HOOK_MESSAGE", message=message, hint=f"said by the hook {one.hook_id}")
+        for one in fired.outcomes
+        if (message := one.user_message)
+    ]
+    return said + [
         Diagnostic(
             severity=Severity.WARNING,
             code="HOOK_FAILED",

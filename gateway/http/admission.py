@@ -2,8 +2,8 @@
 
 Rules: THREAT[TM-HTTP-FLOOD]: every request takes a place, of all and of its tenant, before its body is read or its operation
 begins, and gives it back when it ends, is cancelled or its client leaves. There is no queue: who finds no place is told so at
-once. Rates are token buckets: a tenant may use a sixth of its minute at once, then as fast as its quota refills. Streams have
-places of their own, because they stay.
+once. Rates are token buckets: a tenant may use its whole minute at once if that is at most 600 requests, of a larger one 600 or a
+sixth, then as fast as its quota refills. Streams have places of their own, because they stay.
 
 Does not know: who may do what.
 """
@@ -24,6 +24,12 @@ from gateway.telemetry import Telemetry
 TENANTS_MAX: Final = 10_000
 QUOTAS_AGE_S: Final = 5.0
 BURST_SHARE: Final = 6
+BURST_WHOLE_MAX: Final = 600
+"""A minute of so many requests may be used at once."""
+
+
+def burst_of(requests_per_min: int) -> float:
+    return max(requests_per_min / BURST_SHARE, float(min(requests_per_min, BURST_WHOLE_MAX)))
 
 
 class QuotaPort(Protocol):
@@ -80,7 +86,7 @@ class Admission:
             tenant.read_s = now_s  # before the await: one question at a time
             tenant.quotas = await self._quotas.quotas(principal.tenant) or Quotas()
         per_s = tenant.quotas.requests_per_min / 60
-        burst = max(1.0, tenant.quotas.requests_per_min / BURST_SHARE)
+        burst = burst_of(tenant.quotas.requests_per_min)
         filled = burst if tenant.tokens < 0 else tenant.tokens + (now_s - tenant.filled_s) * per_s
         tenant.tokens, tenant.filled_s = min(burst, filled), now_s
         if tenant.tokens < 1:
@@ -88,7 +94,7 @@ class Admission:
             wait_ms = int((1 - tenant.tokens) / per_s * 1000) + 1 if per_s > 0 else 60_000
             raise TooMany(
                 "RATE_EXCEEDED",
-                f"more than {tenant.quotas.requests_per_min} requests a minute",
+                f"more than {tenant.quotas.requests_per_min} requests a minute, of which {burst:.0f} may come at once",
                 "wait as Retry-After says, or ask for a higher quota",
                 retry_after_ms=wait_ms,
             )

@@ -137,7 +137,8 @@ class Application:
     async def _perform(self, request: _Request, operation: Operation, path: dict[str, str], principal: Principal) -> Outcome:
         query = decode_query(operation, request.scope["query_string"])
         data = b""
-        if operation.body is not None and has_body(request.headers, request.scope["http_version"]):
+        takes_body = operation.body is not None or operation.method == "POST"
+        if takes_body and has_body(request.headers, request.scope["http_version"]):
             with self.admission.place_of(principal.tenant), step("read body"):
                 caps = self._caps
                 data = await read_body(
@@ -197,6 +198,7 @@ class Application:
         tenant = call.principal.tenant
         kept = await idempotence.begin(tenant, key, digest)
         if kept is not None:
+            kept = idempotency.in_form(kept, call.cbor)
             return Kept(kept.status, [*kept.headers, (b"idempotency-replayed", b"true")], kept.body)
 
         async def perform() -> Outcome:
@@ -279,7 +281,8 @@ class Application:
         except Exception as error:
             await self._send_problem(request, error)
             return
-        await self._send_head(request, 200, [(b"content-type", answer.content_type.encode())], None)
+        more = [(name.encode(), value.encode()) for name, value in answer.headers.items()]
+        await self._send_head(request, 200, [(b"content-type", answer.content_type.encode()), *more], None)
         try:
             while piece is not None:
                 async with asyncio.timeout(self._caps.write_deadline_ms / 1000):

@@ -25,6 +25,7 @@ from gateway.http.authentication import Authenticator
 from gateway.http.frame import Named
 from gateway.http.idempotency import Idempotence
 from gateway.http.operations import Operation
+from gateway.http.previews import preview
 from gateway.http.routes import (
     approvals,
     audit,
@@ -79,7 +80,7 @@ class Face:
         service.upkeep.on_collected = lambda kind, count: telemetry.forgotten.labels(kind).inc(count)
         table = operations_of(service, self.authenticator, self.admission)
         table += more or []
-        table += health.operations(configuration, telemetry, self.admission, service.readiness)
+        table += health.operations(configuration, telemetry, self.admission, service.readiness, servers=service.servers)
         table += openapi.operations(table, _version())
         self.application = Application(
             table,
@@ -89,15 +90,23 @@ class Face:
             admission=self.admission,
             idempotence=Idempotence(store, service.clock, configuration.idempotency_ms),
         )
-        preview = runners.preview(service, self.authenticator, self.admission)
-        mounted = {"console": console.Console(), "preview": preview, **(mounts or {})}
+        shown = preview(service, self.authenticator, self.admission)
+        mounted = {"console": console.Console(), "preview": shown, **(mounts or {})}
         others = [Mount(f"/{name}", app=Named(name, app)) for name, app in mounted.items()]
-        everything = Router([Route("/console", Named("console", mounted["console"])), *others], redirect_slashes=False)
+        door = console.door(self.application)
+        pages = [Route("/console", Named("console", mounted["console"])), Route("/", Named("console", door))]
+        everything = Router([*pages, *others], redirect_slashes=False)
         everything.default = self.application
         """Operations are routed by `routing`: Starlette unescapes a path before it is split. They are the router's default and no
         mount, because a mount at / does not match a path with an escaped line end."""
         self.server = Server(
-            self.application, configuration, telemetry, drain=service.stop, listening=listening, around=everything
+            self.application,
+            configuration,
+            telemetry,
+            drain=service.stop,
+            listening=listening,
+            around=everything,
+            interrupt=service.interrupt,
         )
         self.asgi = self.server.asgi
         """All of it as one application."""

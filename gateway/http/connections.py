@@ -33,7 +33,8 @@ from hypercorn.protocol.h11 import H2ProtocolAssumedError
 from hypercorn.typing import AppWrapper, ConnectionState
 from hypercorn.utils import parse_socket_addr
 
-from gateway.http.framing import StrictH2, StrictH11
+from gateway.http.framing import StrictH11
+from gateway.http.streams import StrictH2
 
 INBOX_MAX: Final = 8
 CLOSE_S: Final = 2.0

@@ -38,6 +38,7 @@ _SHARED: Final = "frame.css"
 """The one file that documents of no origin load: the sandboxed frames that show what a program displays."""
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
+App = Callable[[Any, Receive, Send], Awaitable[None]]
 _ALWAYS: Final = (
     (b"content-security-policy", POLICY.encode()),
     (b"cross-origin-opener-policy", b"same-origin"),
@@ -77,6 +78,19 @@ class Console:
             await _send(send, 304, list(found.headers), None)
         else:
             await _send(send, 200, list(found.headers), found.content, scope["method"] == "HEAD")
+
+
+def door(others: App) -> App:
+    """Whoever looks at / comes to the console; everything else there is for `others`."""
+
+    async def opened(scope: Any, receive: Receive, send: Send) -> None:
+        # Starlette matches `/%0A` too: it unescapes a path, and a line end may follow one.
+        if scope["type"] == "http" and scope["method"] in ("GET", "HEAD") and scope["raw_path"] == b"/":
+            await _send(send, 307, [(b"location", b"/console/")])
+        else:
+            await others(scope, receive, send)
+
+    return opened
 
 
 def _read(path: Path) -> File:

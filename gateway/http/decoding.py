@@ -2,8 +2,9 @@
 
 Rules: THREAT[TM-HTTP-BOMB]: a body's size, the depth and the number of its containers are checked on the bytes; only then is it
 decoded. Duplicate keys, other text encodings than UTF-8, lone surrogates, NaN, and bytes after the end are refused. CBOR is the
-part of RFC 8949 that JSON can say, plus byte strings: no tags, no indefinite lengths, no keys but texts; unlike the stored form
-(`sandbox/cbor.py`), keys may be in any order and there are floats, because clients' encoders write them.
+part of RFC 8949 that JSON can say, plus byte strings: no tags but those of integers too large for 64 bits, no indefinite lengths,
+no keys but texts; unlike the stored form (`sandbox/cbor.py`), keys may be in any order and there are floats, because clients'
+encoders write them. An integer is as large as one in JSON may be.
 
 Does not know: HTTP, types of the operations.
 """
@@ -24,6 +25,8 @@ _STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL
 _NOT_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
 _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 _FLOATS: Final = {25: ">e", 26: ">f", 27: ">d"}
+_LARGE_BYTES_MAX: Final = 1785
+"""4,299 decimal digits: Python reads no longer ones from JSON."""
 _SIMPLE: Final = {20: False, 21: True, 22: None}
 
 
@@ -138,7 +141,7 @@ def decode_cbor(data: bytes, *, depth_max: int, items_max: int) -> Any:
         elif major == 7:
             value = _simple(data, position, short)
         else:
-            _refuse("CBOR tags are not taken")
+            value, position = _large(data, position, number, end)
         while stack:
             top = stack[-1]
             top.left -= 1
@@ -170,6 +173,19 @@ def _number(data: bytes, position: int, short: int, end: int) -> tuple[int, int]
     if after > end:
         _refuse("the CBOR ends too early")
     return int.from_bytes(data[position:after], "big"), after
+
+
+def _large(data: bytes, position: int, tag: int, end: int) -> tuple[int, int]:
+    """An integer as the bytes of its amount: tag 2, or 3 for a negative one."""
+    if tag not in (2, 3) or position >= end or data[position] >> 5 != 2:
+        _refuse("CBOR tags are not taken, but for large integers")
+    length, position = _number(data, position + 1, data[position] & 31, end)
+    if length > end - position:
+        _refuse("a CBOR string is longer than the body")
+    if length > _LARGE_BYTES_MAX:
+        _refuse(f"an integer has more than {_LARGE_BYTES_MAX} bytes")
+    amount = int.from_bytes(data[position : position + length], "big")
+    return amount if tag == 2 else -1 - amount, position + length
 
 
 def _simple(data: bytes, after: int, short: int) -> Any:

@@ -1,7 +1,8 @@
 """Health: whether the service lives, whether it is ready, and what it counts.
 
 `/healthz` answers as long as the process can. `/readyz` is 200 when everything that is wanted is ready, 503 while images are
-being compiled or the service stops, and says how far each language is. `/metrics` is Prometheus' text.
+being compiled or the service stops, and says how far each language is. An MCP server that is not there is shown, and makes
+nothing unready: the rest works. `/metrics` is Prometheus' text.
 
 Rules: these answer even when everything else is refused for being too much; none of them waits for anything.
 """
@@ -12,6 +13,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from gateway.capabilities.sources import ServerState
 from gateway.configuration import Configuration
 from gateway.http.admission import Admission
 from gateway.http.operations import Answer, Call, Operation, Raw
@@ -28,6 +30,7 @@ class Readiness(msgspec.Struct, frozen=True, kw_only=True):
     ready: bool
     stopping: bool = False
     languages: dict[str, LanguageState] = {}
+    servers: dict[str, ServerState] = {}
 
 
 def operations(
@@ -36,6 +39,7 @@ def operations(
     admission: Admission,
     readiness: ReadinessPort,
     healthy: Callable[[], bool] = lambda: True,
+    servers: Callable[[], dict[str, ServerState]] = dict,
 ) -> list[Operation]:
     async def healthz(call: Call) -> Answer:
         return Answer(Health()) if healthy() else Answer(Health("failing"), 503)
@@ -43,7 +47,8 @@ def operations(
     async def readyz(call: Call) -> Answer:
         languages = dict(readiness.languages())
         ready = not admission.draining and all(state.ready for state in languages.values())
-        return Answer(Readiness(ready=ready, stopping=admission.draining, languages=languages), 200 if ready else 503)
+        found = Readiness(ready=ready, stopping=admission.draining, languages=languages, servers=servers())
+        return Answer(found, 200 if ready else 503)
 
     async def metrics(call: Call) -> Raw:
         return Raw(telemetry.metrics_text(), METRICS_TYPE)

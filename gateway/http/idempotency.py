@@ -5,7 +5,8 @@ our side or was refused for being too much, so that it can be tried again.
 
 Rules: a key belongs to a tenant and to one request: method, path, query, content type, body and token. The same key with another
 request is 422. While the first is under way, or if it is not known how it ended, a second is 409. Answers that show a secret, are
-streamed or are too large are not kept: sent again, they are 409, with a hint; the operation is not done twice either.
+streamed or are too large are not kept: sent again, they are 409, with a hint; the operation is not done twice either. Who asks
+again may want the answer in the other form, JSON or CBOR, and gets it.
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ import hashlib
 import re
 from typing import Final, Protocol
 
+import cbor2
 import msgspec
 
 from gateway.errors import BadRequest, Conflict, Unprocessable
+from gateway.http.negotiation import CBOR, JSON, encode
+from gateway.http.problems import CBOR_PROBLEM, JSON_PROBLEM
 from gateway.stores.changes import Change, DeleteIdempotency, PutIdempotency
 from gateway.stores.interface import Idempotency
 from gateway.tokens import SteadyClock
@@ -40,8 +44,20 @@ class Kept(msgspec.Struct, frozen=True, array_like=True):
     body: bytes | None
 
 
+_OTHER_FORMS: Final = {JSON: CBOR, CBOR: JSON, JSON_PROBLEM: CBOR_PROBLEM, CBOR_PROBLEM: JSON_PROBLEM}
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder(Kept).decode
+
+
+def in_form(kept: Kept, cbor: bool) -> Kept:
+    """The answer, in the form that is wanted now."""
+    form = dict(kept.headers).get(b"content-type", b"").decode("latin-1")
+    if form not in _OTHER_FORMS or not kept.body or (form in (CBOR, CBOR_PROBLEM)) == cbor:
+        return kept
+    value = msgspec.json.decode(kept.body) if cbor else cbor2.loads(kept.body)
+    other = _OTHER_FORMS[form].encode()
+    headers = [(name, other if name == b"content-type" else text) for name, text in kept.headers]
+    return Kept(kept.status, headers, encode(value, cbor))
 
 
 def digest_of_request(token_id: str, method: str, target: bytes, content_type: str, body: bytes) -> str:

@@ -144,13 +144,18 @@ async def discard_body(receive: Receive) -> None:
         return
 
 
+_EXPOSED: Final = b", ".join(
+    [b"etag", b"location", b"retry-after", b"x-request-id", b"idempotency-replayed", b"hatchway-complete", b"hatchway-skipped"]
+)
+
+
 def cors_headers(origins: tuple[str, ...], headers: Mapping[str, str]) -> Headers:
     origin = headers.get("origin")
     if origin is None or origin not in origins:
         return []
     return [
         (b"access-control-allow-origin", origin.encode("latin-1")),
-        (b"access-control-expose-headers", b"etag, location, retry-after, x-request-id, hatchway-complete, hatchway-skipped"),
+        (b"access-control-expose-headers", _EXPOSED),
         (b"cross-origin-resource-policy", b"cross-origin"),
         (b"vary", b"origin"),
     ]

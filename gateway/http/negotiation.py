@@ -28,6 +28,8 @@ from gateway.http.operations import Operation
 JSON: Final = "application/json"
 CBOR: Final = "application/cbor"
 PARAMETERS_MAX: Final = 64
+_EMPTY: Final = (b"", b"{}", b"null", b"\xa0", b"\xf6")
+"""What clients send that have nothing to say: in JSON, and in CBOR."""
 _ENUM: Final = re.compile(r"^Invalid enum value .* - at `\$\.(\w+)`$")
 _encoder: Final = msgspec.json.Encoder()
 
@@ -64,6 +66,8 @@ def wants_cbor(accept: str) -> bool:
 def decode_body(operation: Operation, data: bytes, content_type: str, caps: Configuration) -> Any:
     """What the operation's handler gets as `body`."""
     if operation.body is None:
+        if data.strip() not in _EMPTY:
+            raise BadRequest("INVALID_BODY", "this operation takes no body", "send none, or {}")
         return None
     if not data and not content_type and operation.body_optional:
         return None

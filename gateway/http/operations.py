@@ -67,6 +67,7 @@ class Chunks:
 
     data: AsyncIterator[bytes]
     content_type: str = "application/octet-stream"
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

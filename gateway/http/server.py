@@ -5,8 +5,8 @@
     await server.stop()                  # refuses new work, waits, freezes what is left, closes
 
 Rules: at shutdown new connections are not taken, requests on open ones get 503, and running ones have `drain_deadline_ms` to end;
-then `drain(deadline_ms)` is asked to finish or freeze what belongs to no request, in the time that is left. TLS is 1.2 or
-newer.
+then `interrupt` ends what they wait for, so that each of them is answered; then `drain(deadline_ms)` is asked to finish or freeze
+what belongs to no request, in the time that is left. TLS is 1.2 or newer.
 
 Does not know: what is served.
 """
@@ -28,14 +28,17 @@ from gateway.configuration import Configuration, ConfigurationError
 from gateway.http.application import Application
 from gateway.http.connections import Connection, Pressure
 from gateway.http.frame import Frame
-from gateway.http.framing import StrictConfig
+from gateway.http.streams import StrictConfig
 from gateway.telemetry import Telemetry
 
 KEEP_ALIVE_REQUESTS: Final = 1_000_000
 BACKLOG: Final = 512
 TLS_S: Final = 10.0
 LEAST_DRAIN_MS: Final = 1000
+ANSWER_S: Final = 2.0
+"""For requests whose work was interrupted to be answered."""
 _log = logging.getLogger("hatchway.server")
+Interrupt = Callable[[], Awaitable[None]]
 Drain = Callable[[int], Awaitable[None]]
 
 
@@ -48,8 +51,10 @@ class Server:
         drain: Drain | None = None,
         listening: socket.socket | None = None,
         around: Any = None,
+        interrupt: Interrupt | None = None,
     ) -> None:
         self._listening = listening
+        self._interrupt = interrupt
         self.asgi = Frame(application if around is None else around, configuration, telemetry)
         self._application, self._settings, self._telemetry, self._drain = application, configuration, telemetry, drain
         self._connections: dict[Connection, asyncio.Task[Any]] = {}
@@ -114,6 +119,10 @@ class Server:
         began_s = asyncio.get_running_loop().time()
         if self._connections:
             await asyncio.wait(list(self._connections.values()), timeout=deadline_s)
+        if self._connections and self._interrupt is not None:
+            await self._interrupt()
+            if self._connections:
+                await asyncio.wait(list(self._connections.values()), timeout=ANSWER_S)
         for task in list(self._connections.values()):
             task.cancel()
         if self._connections:

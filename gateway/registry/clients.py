@@ -23,7 +23,7 @@ TIMEOUT_MS: Final = 10_000
 
 
 class Unreachable(Exception):
-    """`code` is remote_runtime_timeout, remote_runtime_network_error or remote_runtime_auth_failed (there is no token)."""
+    """`code` is remote_runtime_timeout, remote_runtime_network_error or remote_runtime_token_missing."""
 
     def __init__(self, code: str) -> None:
         super().__init__(code)
@@ -52,7 +52,7 @@ class EgressClient:
     async def _headers(self, accept: str) -> list[tuple[str, str]]:
         token = await self._token()
         if token is None:
-            raise Unreachable("remote_runtime_auth_failed")
+            raise Unreachable("remote_runtime_token_missing")
         return [("Authorization", f"Bearer {token}"), ("Accept", accept)]
 
     async def request(self, method: str, path: str, *, json: Any = None, timeout_ms: int = TIMEOUT_MS) -> Reply:

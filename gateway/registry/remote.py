@@ -55,6 +55,7 @@ _LAST_PAUSE_SECONDS: Final = 2.0
 _SOURCE: Final = RuntimeSource(kind="remote_http", note="a runtime of another gateway; where it is stays here")
 _WORDS: Final = {
     "remote_runtime_auth_failed": "the remote runtime did not let us in",
+    "remote_runtime_token_missing": "the secret with the token for the remote runtime is not there",
     "remote_worker_not_found": "the remote runtime has no such worker",
     "remote_runtime_unsupported": "the remote runtime cannot do this",
     "remote_runtime_http_error": "the remote runtime failed",

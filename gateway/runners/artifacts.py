@@ -1,7 +1,8 @@
 """Artifacts: a file, or a folder as a tar archive, kept under the digest of its contents.
 
 Rules: an archive is the same for the same files (sorted names, no times, no owners), has no links, and is bounded.
-`Blobs` is the port to the gateway's content-addressed store; `MemoryBlobs` is a small one for a single process.
+THREAT[TM-STORE-BESIDE]: a file that is not `Permitted` is not read and not in it. `Blobs` is the port to the
+gateway's content-addressed store; `MemoryBlobs` is a small one for a single process.
 """
 
 from __future__ import annotations
@@ -10,13 +11,19 @@ import hashlib
 import io
 import tarfile
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from gateway.runners.errors import too_large, unknown
 from gateway.runners.wire import Artifact, ArtifactRequest
 
 MAX_ARTIFACT_BYTES = 64 << 20
+Permitted = Callable[[str], bool]
+"""Whether a file below an exported folder may be read, by its path below it."""
+
+
+def everything(name: str) -> bool:
+    return True
 
 
 class Blobs(Protocol):
@@ -81,3 +88,17 @@ async def keep(request: ArtifactRequest, contents: bytes, blobs: Blobs) -> Artif
     return Artifact(
         path=request.path, artifact_id=await blobs.put(contents), metadata={"kind": kind, "size_bytes": len(contents)}
     )
+
+
+def repack(archive: bytes, permitted: Permitted) -> bytes:
+    """The files of a tar archive that somebody else has made, as `pack` has them. Raises `tarfile.TarError`."""
+
+    def found(source: tarfile.TarFile) -> Iterable[tuple[str, bytes]]:
+        for member in source:
+            if member.isfile() and not member.issparse() and permitted(member.name):
+                opened = source.extractfile(member)
+                assert opened is not None
+                yield member.name, opened.read()
+
+    with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as source:
+        return pack(found(source))

@@ -306,6 +306,8 @@ def _become(size_bytes: int) -> int:
         _lower(resource.RLIMIT_CPU, max(1, -(-command["cpu_ms"] // 1000)))
     if command["memory_bytes"] is not None:
         _lower(resource.RLIMIT_DATA, command["memory_bytes"])
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)  # the interpreter ignores them, and what it becomes would inherit that
     try:
         os.execvpe(command["argv"][0], command["argv"], {**os.environ, **command["env"]})
     except OSError as error:

@@ -23,9 +23,10 @@ from typing import Any, Protocol
 import msgspec
 
 from gateway.errors import Forbidden, GatewayError, Unavailable
+from gateway.gates import Gate, is_permitted, refusal
 from gateway.hookbook import HookBook
 from gateway.hooks.events import HookEvent
-from gateway.policies import Gate, Policies, is_permitted, now_ms, refusal
+from gateway.policies import Policies, now_ms
 from gateway.records import Principal, Session
 from gateway.runners.errors import invalid, shown
 from gateway.runners.interface import Finish
@@ -70,7 +71,7 @@ class Governor:
             id=thread_id, tenant=tenant.id, user=principal.user, language=Language.SHELL, policy=digest,
             created_at=now, updated_at=now, last_used_at=now,
         )  # fmt: skip
-        return await policies.gate(tenant, thread), thread
+        return (await policies.gate(tenant, thread)).asked_by(principal.name), thread
 
     async def run(
         self, principal: Principal, thread_id: str, command: Command, on_output: OnOutput | None = None
@@ -100,7 +101,7 @@ class Governor:
 
 def language_of(command: Command) -> str:
     name = command.program.rpartition("/")[2]
-    return "python" if name.startswith("python") else "javascript" if name in ("node", "js") else "shell"
+    return "python" if name.startswith("python") else "javascript" if name in ("node", "nodejs", "js") else "shell"
 
 
 def bounded(command: Command, decision: Decision) -> Command:

@@ -18,11 +18,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from gateway.runners.artifacts import Permitted, everything
 from gateway.runners.errors import busy, invalid, path_required, paused, stale, too_large, unknown, unsupported
 from gateway.runners.outputs import STDERR, STDOUT, OnOutput, Output
 from gateway.runners.wire import (
     DEFAULT_TIMEOUT_MS,
     MAX_ARGUMENTS_BYTES,
+    MAX_FILE_BYTES,
     MAX_OUTPUT_BYTES,
     MAX_TIMEOUT_MS,
     Artifact,
@@ -227,6 +229,8 @@ class RunnerSession(abc.ABC):
     async def write_file(self, request: WriteFile) -> None:
         self._check_open()
         check_path(request.path)
+        if len(request.contents) > MAX_FILE_BYTES:  # it could never be read again
+            raise too_large(f"path {request.path[:200]}", MAX_FILE_BYTES)
         await self._write(request.path, bytes(request.contents))
 
     @abc.abstractmethod
@@ -258,7 +262,8 @@ class RunnerSession(abc.ABC):
         """A connection to an exposed port of this session."""
         raise unsupported("runner port preview is not supported by this provider")
 
-    async def export_artifact(self, request: ArtifactRequest) -> Artifact:
+    async def export_artifact(self, request: ArtifactRequest, permitted: Permitted = everything) -> Artifact:
+        """A file; or a folder, without what is not `permitted` in it."""
         raise unsupported("runner artifact export is not supported by this provider")
 
     async def snapshot(self) -> SnapshotRef | None:

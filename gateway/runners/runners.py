@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from gateway.runners.artifacts import Permitted, everything
 from gateway.runners.errors import invalid, stale
 from gateway.runners.interface import Finish, RunnerSession
 from gateway.runners.outputs import OnOutput
@@ -168,8 +169,8 @@ class Runners:
     async def write_file(self, tenant: str, thread_id: str, request: WriteFile) -> None:
         await (await self.pool.session(tenant, thread_id)).write_file(request)
 
-    async def export(self, tenant: str, thread_id: str, request: ArtifactRequest) -> Artifact:
-        return await (await self.pool.session(tenant, thread_id)).export_artifact(request)
+    async def export(self, tenant: str, thread_id: str, request: ArtifactRequest, permitted: Permitted = everything) -> Artifact:
+        return await (await self.pool.session(tenant, thread_id)).export_artifact(request, permitted)
 
     async def _living(self, tenant: str, thread_id: str) -> RunnerSession:
         await self.pool.lease(tenant, thread_id)

@@ -3,7 +3,8 @@
 Rules: THREAT[TM-STORE-TAR]: an archive is untrusted. It is read in one pass over bytes that are already capped, and refused
 whole at the first thing that is not a file, directory or symbolic link with a path inside: absolute paths and `..`, links that
 lead out, hard links, devices, sparse files, compressed archives, numbers that are negative or too large. Nothing in it is
-followed.
+followed. What is written can be read again: a link to an absolute path inside is written as a relative one, and one that leads
+out is not written.
 
 Does not know: stores, sessions.
 """
@@ -11,13 +12,14 @@ Does not know: stores, sessions.
 from __future__ import annotations
 
 import tarfile
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from gateway.errors import BadRequest, TooLarge
 from sandbox.errnos import VfsError
-from sandbox.paths import DEPTH_MAX, NAME_BYTES_MAX, PATH_BYTES_MAX, normalize_store_path
+from sandbox.paths import DEPTH_MAX, NAME_BYTES_MAX, PATH_BYTES_MAX, WORKSPACE, normalize_store_path
 
 BLOCK: Final = 512
 _HEADER_BYTES_MAX: Final = 64 << 10
@@ -52,6 +54,21 @@ def pack(member: Member) -> bytes:
 
 
 END: Final = b"\0" * (2 * BLOCK)
+
+
+def carried(path: str, target: bytes, base: str = "") -> bytes | None:
+    """The target of a link as an archive of the folder `base` carries it; None if it leads out. Both paths are as a store spells
+    them, `path` below `base`."""
+    try:
+        text = target.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    if text.startswith("/"):
+        top = WORKSPACE + base
+        if text != top and not text.startswith(top + "/"):
+            return None
+        text = "../" * (path.count("/") - 1) + (text[len(top) :].lstrip("/") or ".")
+    return None if _leads_out(path, text) else text.encode()
 
 
 def unpack(data: bytes, *, members_max: int, bytes_max: int) -> Iterator[Member]:
@@ -108,6 +125,8 @@ def _member(header: bytes, kind: bytes, body: bytes, extended: dict[str, str]) -
 def _inside(name: str) -> str:
     if name.startswith("/") or ".." in name.split("/"):
         raise _bad(f"{name[:100]!r} leads out of it")
+    if any(unicodedata.category(character) == "Cc" for character in name):
+        raise _bad(f"the path {name[:100]!r} holds a control character")
     try:
         # Relative on purpose: an entry `workspace/x` is `/workspace/x` in the store.
         return normalize_store_path(name)
@@ -118,14 +137,20 @@ def _inside(name: str) -> str:
 
 
 def _check_link(path: str, target: str) -> None:
-    """The target, seen from the link's folder, stays inside."""
+    if _leads_out(path, target):
+        raise _bad(f"the link {path[:100]!r} leads out of it")
+
+
+def _leads_out(path: str, target: str) -> bool:
+    """Whether the target, seen from the link's folder, does not stay inside."""
     depth = path.count("/") - 1
     if not target or target.startswith("/") or len(target) > PATH_BYTES_MAX:
-        raise _bad(f"the link {path[:100]!r} leads out of it")
+        return True
     for part in target.split("/"):
         depth += -1 if part == ".." else int(part not in ("", "."))
         if depth < 0:
-            raise _bad(f"the link {path[:100]!r} leads out of it")
+            return True
+    return False
 
 
 def _extension(kind: bytes, body: bytes) -> dict[str, str]:

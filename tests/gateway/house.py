@@ -16,8 +16,8 @@ from gateway.capabilities.functions import FunctionSource
 from gateway.compiling import compile_here, policy_of
 from gateway.hookbook import HookBook
 from gateway.lifecycles import Lifecycles
-from gateway.policies import Policies, catalog_of, now_ms
-from gateway.records import Principal, Quotas, Run, Tenant
+from gateway.policies import Policies, Replayed, catalog_of, now_ms
+from gateway.records import Principal, Quotas, Run, StoredPolicy, Tenant
 from gateway.runs import RunBody, Runs
 from gateway.scheduling import Scheduler
 from gateway.sessions import CreateSession, Sessions
@@ -81,11 +81,19 @@ class House:
         self.approvals = Approvals(store)
         self.hooks = HookBook(store, lambda session: WorkerForks(functools.partial(workers.of, session.tenant)))
         self.calls = Calls(catalogue, self.approvals, self.hooks)
-        self.runs = Runs(store, self.sessions, Scheduler(4), self.calls, self.hooks, self.policies.trail, keys)
+        self.runs = Runs(store, self.sessions, Scheduler(4), self.calls, self.approvals, self.hooks, self.policies.trail, keys)
         self.lifecycles = Lifecycles(self.hooks, self.sessions, self.policies.trail)
         self.sessions.on_start, self.sessions.on_end = self.lifecycles.started, self.lifecycles.ending
-        self.runs.on_turn_end = self.lifecycles.turn_ended
+        self.runs.endings.on_turn_end = self.lifecycles.turn_ended
         self.snapshots = Snapshots(store, self.sessions, keys)
+
+
+async def activate(
+    policies: Policies, sources: Mapping[str, str], *, shadow: bool = False, tools: list[Capability] | None = None
+) -> tuple[StoredPolicy, Replayed]:
+    """Deploy a policy, whose main file is p.hatch, for acme."""
+    policy = policy_of(await policies.check(sources, "p.hatch", tools or []))
+    return await policies.activate("acme", policy, sources, "p.hatch", "op", shadow=shadow)
 
 
 def compiled(rules: str, tests: str, tools: list[Capability]) -> Policy:

@@ -13,7 +13,7 @@ from gateway.errors import NotFound
 from gateway.records import Run
 from gateway.runs import RunBody
 from tests.gateway.house import ANN, House, housed, new, run, value
-from tests.gateway.test_approvals import RULES, TESTS, Till, decide, pending
+from tests.gateway.till import RULES, TESTS, Till, decide, pending
 
 FOREVER = "while True: pass"
 
@@ -61,8 +61,8 @@ def test_a_run_that_is_cancelled_before_its_program_begins_does_not_begin_it(ins
             await run(house, session, "x = 1")
             halted = None
             if instant not in ("queued", "held"):
-                part = house.hooks if instant in ("fire", "has") else house.sessions
-                halted = Halted(part, instant)
+                parts: dict[str, Any] = {"fire": house.hooks, "has": house.hooks, "base_of": house.sessions.keeper}
+                halted = Halted(parts.get(instant, house.sessions), instant)
             live = await house.sessions.find(ANN, session)
             if instant == "held":
                 await live.lock.acquire()
@@ -150,7 +150,7 @@ def test_a_run_whose_program_has_ended_cannot_be_cancelled_and_that_is_said() ->
     async def main() -> None:
         async with housed() as house:
             session = await new(house)
-            halted = Halted(house.sessions, "keep")
+            halted = Halted(house.sessions.keeper, "keep")
             started = await house.runs.start(ANN, session, RunBody(code="5"))
             await halted.reached.wait()
             assert not await house.runs.cancel(ANN, started.id)
@@ -166,7 +166,7 @@ def test_a_run_that_is_cancelled_while_it_is_put_away_does_not_wait() -> None:
     async def main() -> None:
         async with housed(RULES, TESTS, functions=Till().functions) as house:
             session = await new(house)
-            halted = Halted(house.runs, "_put_away")
+            halted = Halted(house.runs.endings, "_put_away")
             started = await house.runs.start(ANN, session, RunBody(code="tools.refund(amount=50)"))
             await halted.reached.wait()
             cancelling = asyncio.create_task(house.runs.cancel(ANN, started.id))

@@ -24,11 +24,11 @@ from tests.gateway.house import ANN, EVE, housed, new, run, value
 def test_a_full_house_evicts_the_session_that_was_not_used_for_longest() -> None:
     async def main() -> None:
         async with housed() as house:
-            house.sessions._live_max = 2
+            house.sessions.lives.live_max = 2
             sessions = [await new(house) for _ in range(4)]
             for number, session in enumerate(sessions):
                 await run(house, session, f"x = {number}")
-                assert house.sessions.live_count <= 2
+                assert house.sessions.crowd.count <= 2
             assert [await value(house, session, "x") for session in sessions] == [0, 1, 2, 3]
 
     asyncio.run(main())
@@ -41,10 +41,10 @@ def test_a_tenant_over_its_memory_has_its_resting_sessions_put_into_the_store() 
             for session in sessions:
                 await run(house, session, "x = bytearray(8 << 20)")
             tenant = await house.sessions.tenant("acme")
-            assert await house.sessions.relieve(tenant) == 0
+            assert await house.sessions.crowd.relieve(tenant) == 0
             small = msgspec.structs.replace(tenant, quotas=msgspec.structs.replace(tenant.quotas, memory_mb=20))
-            assert await house.sessions.relieve(small) == 1
-            assert house.sessions.live_count == 2
+            assert await house.sessions.crowd.relieve(small) == 1
+            assert house.sessions.crowd.count == 2
             assert [await value(house, session, "len(x)") for session in sessions] == [8 << 20] * 3
 
     asyncio.run(main())
@@ -53,7 +53,7 @@ def test_a_tenant_over_its_memory_has_its_resting_sessions_put_into_the_store() 
 def test_a_tenant_over_its_quota_does_not_keep_others_out_of_memory() -> None:
     async def main() -> None:
         async with housed() as house:
-            house.sessions._live_max = 1
+            house.sessions.lives.live_max = 1
             session = await new(house)
             await run(house, session, "x = 1")
             acme = await house.sessions.tenant("acme")
@@ -83,7 +83,7 @@ def test_one_session_that_cannot_be_put_away_keeps_no_other_in_memory() -> None:
                 await honest(tenant, changes)
 
             house.store.write = failing  # type: ignore[method-assign]
-            assert await house.sessions.evict_all() == 1
+            assert await house.sessions.crowd.evict_all() == 1
             house.store.write = honest  # type: ignore[method-assign]
             assert [await value(house, session, "x") for session in (stuck, other)] == [7, 7]
 
@@ -93,7 +93,7 @@ def test_one_session_that_cannot_be_put_away_keeps_no_other_in_memory() -> None:
 def test_more_sessions_than_there_is_room_for_run_at_once_and_keep_their_variables() -> None:
     async def main() -> None:
         async with housed() as house:
-            house.sessions._live_max = 2
+            house.sessions.lives.live_max = 2
             sessions = [await new(house) for _ in range(5)]
             for number, session in enumerate(sessions):
                 await run(house, session, f"x = {number}")
@@ -103,7 +103,7 @@ def test_more_sessions_than_there_is_room_for_run_at_once_and_keep_their_variabl
                 assert not all(isinstance(found, TooMany) for found in values)
             worker = await house.sessions._workers.of("acme")
             open_there = [name for name in sessions if await worker.is_open(name)]
-            assert len(open_there) == house.sessions.live_count
+            assert len(open_there) == house.sessions.crowd.count
 
     asyncio.run(main())
 
@@ -111,7 +111,7 @@ def test_more_sessions_than_there_is_room_for_run_at_once_and_keep_their_variabl
 def test_forks_are_made_all_or_none_and_do_not_crowd_the_memory() -> None:
     async def main() -> None:
         async with housed() as house:
-            house.sessions._live_max = 3
+            house.sessions.lives.live_max = 3
             session = await new(house)
             await run(house, session, "x = 5")
             await new(house, id="taken")
@@ -119,7 +119,7 @@ def test_forks_are_made_all_or_none_and_do_not_crowd_the_memory() -> None:
                 await house.snapshots.fork(ANN, session, ["a", "b", "taken"])
             assert await house.store.session("acme", "a") is None and await house.store.session("acme", "b") is None
             forks = await house.snapshots.fork(ANN, session, count=6)
-            assert house.sessions.live_count <= 3
+            assert house.sessions.crowd.count <= 3
             assert [await value(house, fork.id, "x") for fork in forks] == [5] * 6
 
     asyncio.run(main())
@@ -127,13 +127,13 @@ def test_forks_are_made_all_or_none_and_do_not_crowd_the_memory() -> None:
 
 def test_only_so_many_resting_sessions_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
-        monkeypatch.setattr("gateway.sessions.KNOWN_MAX", 10)
+        monkeypatch.setattr("gateway.lives.KNOWN_MAX", 10)
         async with housed() as house:
-            house.sessions._live_max = 2
+            house.sessions.lives.live_max = 2
             names = [await new(house) for _ in range(40)]
             for name in names:
                 assert (await house.sessions.get(ANN, name)).id == name
-            assert len(house.sessions._live) <= 12
+            assert len(house.sessions.lives) <= 12
 
     asyncio.run(main())
 

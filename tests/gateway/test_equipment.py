@@ -4,29 +4,40 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import secrets
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gateway import defaults
+from gateway.capabilities.channels import connect_to
 from gateway.capabilities.endpoints import EndpointSpec
+from gateway.capabilities.servers import ServerSource, ServerSpec
+from gateway.capabilities.sources import ServerState
+from gateway.configuration import Configuration, ConfigurationError
 from gateway.egress import Egress
 from gateway.equipment import Equipment
+from gateway.http.assembly import Face
 from gateway.records import Principal, Quotas, Tenant
 from gateway.runs import RunBody
 from gateway.service import Service
 from gateway.sessions import CreateSession
 from gateway.stores.interface import PutTenant
 from gateway.stores.memory import MemoryStore
+from gateway.telemetry import Telemetry
 from sandbox.sealing import Keys
 from sandbox.workers.local import LocalWorkers
 from tests.gateway.house import ANN, POLICY, TEST
+from tests.gateway.http.asking import ask
 from tests.gateway.web import Web, answer, serve
 
 OPERATOR = Principal(tenant="acme", role="operator", user="op")
 HOST = "partner.example"
+ROUGH = [sys.executable, str(Path(__file__).parent / "capabilities" / "rough_server.py")]
 
 
 @contextlib.asynccontextmanager
@@ -142,5 +153,105 @@ def test_a_tenants_own_webhook_goes_where_the_policy_lets_it(tmp_path: Path, all
                 outcomes = [one.data["outcome"] for one in await service.store.audit("acme", limit=100) if one.kind == "hook"]
                 assert len(web.requests) == allowed
                 assert ("refuses net.connect" in (outcomes[0]["reason"] or "")) is not allowed
+
+    asyncio.run(main())
+
+
+def rough(folder: Path, **answers: Any) -> ServerSpec:
+    """A server `r` with one tool, `r_one`, that answers as the file says when it is started."""
+    said = {"tools/list": {"tools": [{"name": "one", "inputSchema": {"type": "object"}}]}, **answers}
+    (folder / "answers.json").write_text(json.dumps(said))
+    return ServerSpec(name="r", command=[*ROUGH, str(folder / "answers.json")], connect_timeout_ms=600_000)
+
+
+@contextlib.asynccontextmanager
+async def serving(folder: Path, equipment: Equipment, rules: str = "", tests: str = "") -> AsyncIterator[Service]:
+    store = MemoryStore()
+    await store.write("acme", [PutTenant(tenant=Tenant(id="acme", quotas=Quotas(), created_at=1, updated_at=1))])
+    path = folder / "house.hatch"
+    path.write_text(POLICY + rules + TEST.format(more=tests))
+    service = Service(store, LocalWorkers(), Keys.of(secrets.token_bytes(32)), default=str(path))
+    try:
+        await service.start(equipment)
+        yield service
+    finally:
+        await service.stop()
+
+
+@pytest.fixture
+def nobody_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(defaults, "QUICK_SECONDS", 0.0)
+
+
+@pytest.mark.usefixtures("nobody_is_quick")
+def test_a_server_that_says_nothing_keeps_nobody_waiting_and_is_shown(tmp_path: Path) -> None:
+    async def main() -> None:
+        silent = rough(tmp_path, initialize="silence")
+        async with serving(tmp_path, Equipment(servers=[silent])) as service:
+            assert service.servers() == {"r": ServerState(ready=False)}
+            assert await said(service, "1") == 1
+            face = Face(service, Configuration(access_log=False), Telemetry())
+            reply = await ask(face.asgi, "GET", "/readyz")
+            assert (reply.status, reply.json["servers"]) == (200, {"r": {"ready": False, "tools": 0, "problem": None}})
+
+    asyncio.run(main())
+
+
+def test_a_server_that_comes_later_brings_its_tools_to_the_default_policy_and_to_sessions_that_are_there(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with serving(tmp_path, Equipment(servers=[rough(tmp_path, initialize="exit")])) as service:
+            before = await service.sessions.create(ANN, CreateSession())
+            assert service.servers()["r"].problem == "it cannot be reached"
+            rough(tmp_path)
+            while "r_one" not in service.policies.default.catalog.capabilities:
+                await asyncio.sleep(0.01)
+            assert service.servers() == {"r": ServerState(ready=True, tools=1)}
+            listed = "'r_one' in dir(tools)"
+            done = await service.runs.run(ANN, before.id, RunBody(code=listed))
+            assert done.result is not None and done.result.result is True
+            after = await service.sessions.create(ANN, CreateSession())
+            assert after.policy == service.policies.default.digest != before.policy
+
+    asyncio.run(main())
+
+
+@pytest.mark.usefixtures("nobody_is_quick")
+def test_a_default_policy_that_names_a_servers_tool_waits_for_that_server(tmp_path: Path) -> None:
+    async def main() -> None:
+        rules, tests = "allow r_one\n", "r_one {} => allow"
+        async with serving(tmp_path, Equipment(servers=[rough(tmp_path)]), rules, tests) as service:
+            assert "r_one" in service.policies.default.catalog.capabilities
+
+    asyncio.run(main())
+
+
+def test_why_a_server_is_not_there_is_logged_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        absent = ServerSpec(name="absent", command=[str(tmp_path / "nowhere")])
+        source = ServerSource(absent, connect_to(absent), keeps_trying=True)
+        await source.start()
+        await source.tried()
+        while source._failures < 2:
+            await asyncio.sleep(0.01)
+        await source.close()
+
+    asyncio.run(main())
+    assert [one.levelname for one in caplog.records if "'absent' cannot be reached" in one.message] == ["ERROR"]
+
+
+@pytest.mark.parametrize(
+    ("equipment", "wrong"),
+    [
+        (Equipment(servers=[ServerSpec(name="a")]), "needs either a command or a url"),
+        (Equipment(servers=[ServerSpec(name="a", command=["x"]), ServerSpec(name="a", command=["y"])]), "declared twice"),
+        (Equipment(endpoints=[EndpointSpec(name="turn_end", url="https://a.example/")]), "means something else in policies"),
+        (Equipment(endpoints=[EndpointSpec(name="now", url="https://a.example/")]), "is offered by 'builtins' already"),
+    ],
+)
+def test_a_mistake_in_the_equipment_keeps_the_service_from_starting(tmp_path: Path, equipment: Equipment, wrong: str) -> None:
+    async def main() -> None:
+        with pytest.raises(ConfigurationError, match=wrong):
+            async with serving(tmp_path, equipment):
+                pass
 
     asyncio.run(main())

@@ -13,7 +13,7 @@ from gateway.runs import RunBody
 from gateway.stores.memory import MemoryStore
 from sandbox.sealing import Keys
 from tests.gateway.house import ANN, House, housed, new
-from tests.gateway.test_approvals import RULES, TESTS, Till, decide, pending
+from tests.gateway.till import RULES, TESTS, Till, decide, pending
 
 
 def told(*pieces: tuple[int, bytes]) -> list[tuple[str, Any]]:

@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from gateway.approvals import Decide
 from gateway.errors import Forbidden, GatewayError, TooMany
 from gateway.records import Principal, Run
 from gateway.runs import RunBody
 from gateway.sessions import CreateSession
 from gateway.stores.memory import MemoryStore
 from sandbox.wire import RunStatus
-from tests.gateway.house import ANN, House, housed
+from tests.gateway.house import ANN, House, activate, housed
 
 OPERATOR = Principal(tenant="acme", role="operator", user="op")
 TEXT = {"type": "string"}
@@ -89,60 +88,6 @@ def test_a_redacting_hook_that_fails_withholds_the_result() -> None:
     asyncio.run(main())
 
 
-def test_a_hook_before_a_call_changes_its_arguments() -> None:
-    async def main() -> None:
-        seen = []
-
-        async def greet(name: str) -> str:
-            seen.append(name)
-            return f"hello {name}"
-
-        functions = {"greet": ({"name": TEXT}, greet)}
-        async with housed("allow greet", "greet { name x } => allow", functions=functions) as house:
-            patch = json.dumps({"decision": "mutate", "patch": {"arguments": {"name": "Bob"}}})
-            await hook(house, "rename", "pre_tool_use", f"echo '{patch}'", matcher={"tool_name": "greet"})
-            done = await run(house, "tools.greet(name='Eve')")
-            assert done.result is not None and done.result.result == "hello Bob"
-            assert seen == ["Bob"]
-
-    asyncio.run(main())
-
-
-def test_tm_hook_007_a_call_rewritten_into_something_denied_is_not_made() -> None:
-    async def main() -> None:
-        made = []
-
-        async def pay(amount: int) -> int:
-            made.append(amount)
-            return amount
-
-        functions = {"pay": ({"amount": {"type": "integer", "minimum": 0, "maximum": 10000}}, pay)}
-        rules, tests = "allow pay when amount <= 10", "pay { amount 5 } => allow pay { amount 50 } => deny"
-        async with housed(rules, tests, functions=functions) as house:
-            patch = json.dumps({"decision": "mutate", "patch": {"arguments": {"amount": 5000}}})
-            await hook(house, "greedy", "pre_tool_use", f"echo '{patch}'")
-            done = await run(house, "tools.pay(amount=1)")
-            assert done.result is not None and done.result.status is RunStatus.PERMISSION_DENIED
-            assert made == []
-
-    asyncio.run(main())
-
-
-def test_a_hook_after_a_call_redacts_what_the_program_sees() -> None:
-    async def main() -> None:
-        async def lookup(name: str) -> dict[str, str]:
-            return {"name": name, "card": "4711"}
-
-        functions = {"lookup": ({"name": TEXT}, lookup)}
-        async with housed("allow lookup", "lookup { name x } => allow", functions=functions) as house:
-            patch = json.dumps({"decision": "mutate", "patch": {"result": {"name": "ann"}}})
-            await hook(house, "redact", "post_tool_use", f"echo '{patch}'", on_error="block")
-            done = await run(house, "tools.lookup(name='ann')")
-            assert done.result is not None and done.result.result == {"name": "ann"}
-
-    asyncio.run(main())
-
-
 def test_files_of_a_hook_are_there_for_the_run_and_its_fork_is_not() -> None:
     async def main() -> None:
         async with housed() as house:
@@ -197,11 +142,11 @@ def test_a_policys_hook_runs_its_own_stored_program() -> None:
         async with housed() as house:
             text = (
                 "policy hooked v 1\nallow session.create\nallow run\nlimit run { cpu 1s memory 64MiB output 1KiB }\n"
-                'hook lint on before run run shell "hooks/lint.sh" timeout 2s on_error block\n'
+                'hook lint on before run run shell "hooks/lint.sh" timeout 30s on_error block\n'
                 'test "t" { as { tenant acme } run { language python, bytes 1B } => allow }'
             )
             sources = {"p.hatch": text, "hooks/lint.sh": "grep -q forbidden && { echo 'linted' >&2; exit 1; }; exit 0"}
-            await house.policies.activate("acme", sources, "p.hatch", "op", tools=[])
+            await activate(house.policies, sources)
             with pytest.raises(Forbidden, match="linted"):
                 await run(house, "'forbidden'")
             done = await run(house, "1")
@@ -215,12 +160,12 @@ def test_tm_hook_stream_what_a_hook_may_redact_is_not_shown_live() -> None:
         async with housed() as house:
             text = (
                 "policy hooked v 1\nallow session.create\nallow run\nlimit run { cpu 1s memory 64MiB output 1KiB }\n"
-                'hook redact on after run run python "redact.py" timeout 2s on_error block\n'
+                'hook redact on after run run python "redact.py" timeout 30s on_error block\n'
                 'test "t" { as { tenant acme } run { language python, bytes 1B } => allow }'
             )
             patch = {"decision": "mutate", "patch": {"stdout": "gone"}}
             program = f"import json; print(json.dumps({patch!r}))"
-            await house.policies.activate("acme", {"p.hatch": text, "redact.py": program}, "p.hatch", "op", tools=[])
+            await activate(house.policies, {"p.hatch": text, "redact.py": program})
             session = await house.sessions.create(ANN, CreateSession())
             started = await house.runs.start(ANN, session.id, RunBody(code="print('4711')"))
             feed = house.runs.watch("acme", started.id)
@@ -279,7 +224,7 @@ def test_a_rewritten_run_counts_once_towards_its_rate() -> None:
                 "limit run { cpu 1s memory 64MiB output 1KiB }\n"
                 'test "t" { as { tenant acme } run { language python, bytes 1B } => allow }'
             )
-            await house.policies.activate("acme", {"p.hatch": text}, "p.hatch", "op", tools=[])
+            await activate(house.policies, {"p.hatch": text})
             await hook(house, "rewrite", "before_run", "", executor=python({"decision": "mutate", "patch": {"code": "40 + 2"}}))
             done = await run(house, "0")
             done = await run(house, "0", done.session_id)
@@ -319,44 +264,6 @@ def test_a_long_reason_of_a_hook_is_cut_in_the_audit_and_costs_nobody_the_run() 
             assert done.result is not None and done.result.result == 7
             (outcome,) = await audited(house)
             assert len(outcome["reason"]) < 600 and len(outcome["user_message"]) < 600
-
-    asyncio.run(main())
-
-
-def test_files_of_hooks_around_calls_and_of_a_sessions_start_are_kept() -> None:
-    async def main() -> None:
-        async def greet(name: str) -> str:
-            return f"hello {name}"
-
-        functions = {"greet": ({"name": TEXT}, greet)}
-        async with housed("allow greet", "greet { name x } => allow", functions=functions) as house:
-            for event in ("session_start", "pre_tool_use", "post_tool_use", "turn_end"):
-                write = f"open('/workspace/{event}.txt', 'w').write('{event}')"
-                await hook(house, event, event, "", executor=python(before=write))
-            session = await house.sessions.create(ANN, CreateSession())
-            await run(house, "tools.greet(name='ann')", session.id)
-            done = await run(house, "import os\nsorted(os.listdir('/workspace'))", session.id)
-            wanted = ["post_tool_use.txt", "pre_tool_use.txt", "session_start.txt", "turn_end.txt"]
-            assert done.result is not None and done.result.result == wanted
-            assert [one.path for one in await house.store.tree("acme", session.id)] == [f"/{name}" for name in wanted]
-
-    asyncio.run(main())
-
-
-def test_a_hook_that_rewrites_a_call_does_not_make_it_happen_twice() -> None:
-    async def main() -> None:
-        made = []
-
-        async def pay(amount: int) -> int:
-            made.append(amount)
-            return len(made)
-
-        functions = {"pay": ({"amount": {"type": "integer"}}, pay)}
-        async with housed("allow pay", "pay { amount 5 } => allow", functions=functions) as house:
-            patch = {"decision": "mutate", "patch": {"arguments": {"amount": 9}}}
-            await hook(house, "round", "pre_tool_use", "", executor=python(patch))
-            done = await run(house, "[tools.pay(amount=8, idempotency_key='k') for _ in range(2)]")
-            assert done.result is not None and done.result.result == [1, 1] and made == [9]
 
     asyncio.run(main())
 
@@ -405,10 +312,10 @@ def test_a_hooks_program_is_read_once_and_again_when_it_was_put_anew() -> None:
         async with housed(store=store) as house:
             text = (
                 "policy hooked v 1\nallow session.create\nallow run\nlimit run { cpu 1s memory 64MiB output 1KiB }\n"
-                'hook lint on before run run shell "lint.sh" timeout 2s on_error block\n'
+                'hook lint on before run run shell "lint.sh" timeout 30s on_error block\n'
                 'test "t" { as { tenant acme } run { language python, bytes 1B } => allow }'
             )
-            await house.policies.activate("acme", {"p.hatch": text, "lint.sh": "exit 0"}, "p.hatch", "op", tools=[])
+            await activate(house.policies, {"p.hatch": text, "lint.sh": "exit 0"})
             await house.hooks.put_program(OPERATOR, "own.sh", b"exit 0")
             await hook(house, "own", "before_run", "", executor={"type": "bash", "program": "own.sh"})
             session = await house.sessions.create(ANN, CreateSession())
@@ -423,31 +330,33 @@ def test_a_hooks_program_is_read_once_and_again_when_it_was_put_anew() -> None:
     asyncio.run(main())
 
 
-def test_a_call_hook_that_fails_and_warns_is_told_once_with_the_result_also_after_a_wait() -> None:
+def test_what_a_hook_says_to_people_is_told_with_the_run_and_with_a_refusal() -> None:
     async def main() -> None:
-        async def pay(amount: int) -> int:
-            return amount
-
-        functions = {"pay": ({"amount": {"type": "integer", "minimum": 0, "maximum": 100}}, pay)}
-        rules = "allow pay when amount <= 10\nask pay when amount > 10 by anyone within 15m"
-        tests = "pay { amount 1 } => allow pay { amount 50 } => ask"
-        async with housed(rules, tests, functions=functions) as house:
-            broken = {"type": "python", "command": "1 / 0"}
-            for event in ("before_run", "pre_tool_use"):
-                spec = {"id": event, "event": event, "executor": broken, "on_error": "warn", "timeout_ms": 30_000}
-                await house.hooks.put(OPERATOR, spec)
-            done = await run(house, "[tools.pay(amount=1) for _ in range(3)] + [tools.pay(amount=50)]")
-            wanted = [("HOOK_FAILED", "the hook user:before_run"), ("HOOK_FAILED", "the hook user:pre_tool_use")]
-            assert done.state == "waiting" and warned(done) == wanted
-            (asked,) = (await house.store.approvals("acme", pending=True)).items
-            await house.approvals.decide(ANN, asked.id, Decide(decision="approve"))
-            done = await house.runs.resume(ANN, done.id)
-            assert done.result is not None and done.result.result == [1, 1, 1, 50]
-            assert warned(done) == wanted
+        async with housed() as house:
+            told = json.dumps({"decision": "allow", "user_message": "mind the budget"})
+            sorry = json.dumps({"decision": "block", "reason": "no", "user_message": "ask ann first"})
+            await hook(house, "note", "before_run", f"if grep -q secret; then echo '{sorry}'; else echo '{told}'; fi")
+            done = await run(house, "1")
+            assert done.result is not None
+            said = [(one.code, one.severity.value, one.message, one.hint) for one in done.result.diagnostics]
+            assert said == [("HOOK_MESSAGE", "info", "mind the budget", "said by the hook user:note")]
+            with pytest.raises(Forbidden) as refused:
+                await run(house, "secret = 1")
+            assert (refused.value.code, refused.value.error.hint) == ("HOOK_BLOCKED", "ask ann first")
 
     asyncio.run(main())
 
 
-def warned(done: Run) -> list[tuple[str, str]]:
-    assert done.result is not None
-    return [(one.code, one.message.split(" failed: ")[0]) for one in done.result.diagnostics if one.code == "HOOK_FAILED"]
+def test_what_a_hook_that_blocks_a_call_says_to_people_is_told_with_the_run() -> None:
+    async def main() -> None:
+        async def look() -> int:
+            return 1
+
+        async with housed("allow look", "look {} => allow", functions={"look": ({}, look)}) as house:
+            sorry = json.dumps({"decision": "block", "reason": "no", "user_message": "ask ann first"})
+            await hook(house, "guard", "pre_tool_use", f"echo '{sorry}'")
+            done = await run(house, "try:\n    tools.look()\nexcept Exception as error:\n    print(error)")
+            assert done.result is not None and "blocked it: no" in done.result.stdout and "ann" not in done.result.stdout
+            assert ("HOOK_MESSAGE", "ask ann first") in [(one.code, one.message) for one in done.result.diagnostics]
+
+    asyncio.run(main())

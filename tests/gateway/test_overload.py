@@ -37,12 +37,12 @@ class Asker:
 
 
 class Stage:
-    """A server on which `hasty` may ask once in ten seconds, and `other` as often as it likes."""
+    """A server on which `hasty` may ask once a minute, and `other` as often as it likes."""
 
     def __init__(self, rig: Rig) -> None:
         self._rig, self._askers = rig, list[Asker]()
         self.hasty, self.other = rig.token("acme"), rig.token("globex")
-        rig.memory.quota["acme"] = Quotas(requests_per_min=6)
+        rig.memory.quota["acme"] = Quotas(requests_per_min=1)
 
     async def connect(self) -> Asker:
         self._askers.append(Asker(*await asyncio.open_connection("127.0.0.1", self._rig.server.port)))

@@ -11,7 +11,8 @@ import pytest
 from gateway.compiling import Compiler, RefusedPolicy, compile_here, policy_of
 from gateway.deployments import Comparison, Deploy, Deployments, Question, Sources
 from gateway.errors import Conflict, Forbidden, GatewayError, StoreFailed, TooMany, Unavailable, Unprocessable
-from gateway.policies import Policies, facts_of, nothing
+from gateway.facts import facts_of
+from gateway.policies import Policies, nothing
 from gateway.records import Principal, Tenant
 from gateway.runs import RunBody
 from gateway.sessions import CreateSession
@@ -20,7 +21,7 @@ from gateway.stores.memory import MemoryStore
 from gateway.stores.sqlite import SqliteStore
 from gateway.trails import KEPT_MAX, Trail
 from sandbox.wire import Language
-from tests.gateway.house import ANN, housed
+from tests.gateway.house import ANN, activate, housed
 
 OPERATOR = Principal(tenant="acme", role="operator", user="op")
 LIMIT = "limit run { cpu 1s memory 64MiB output 1KiB }\n"
@@ -42,7 +43,7 @@ def test_a_policy_that_is_refused_changes_nothing_and_says_why() -> None:
             before = (await house.policies.active("acme")).digest
             for text in ("policy mine v 1\nallow rnu", policy(ALL, "run { language python, bytes 1B } => deny"), "nonsense"):
                 with pytest.raises(RefusedPolicy) as refused:
-                    await house.policies.activate("acme", {"p.hatch": text}, "p.hatch", "op", tools=[])
+                    await activate(house.policies, {"p.hatch": text})
                 assert any(one.severity == "error" and one.place is not None for one in refused.value.findings)
             assert (await house.policies.active("acme")).digest == before
             assert await house.store.policies_in("acme", "active") == []
@@ -61,7 +62,7 @@ def test_recent_decisions_are_put_to_a_new_policy_before_it_decides() -> None:
             session = await house.sessions.create(ANN, CreateSession())
             for _ in range(3):
                 await house.runs.run(ANN, session.id, RunBody(code="echo", language=Language.SHELL))
-            _, replayed = await house.policies.activate("acme", {"p.hatch": NO_SHELL}, "p.hatch", "op", tools=[])
+            _, replayed = await activate(house.policies, {"p.hatch": NO_SHELL})
             assert (replayed.changed, replayed.loosened) == (3, 0)
             assert replayed.examples[0]["is"] == "deny"
 
@@ -71,7 +72,7 @@ def test_recent_decisions_are_put_to_a_new_policy_before_it_decides() -> None:
 def test_a_policy_in_the_shadow_decides_nothing_and_is_compared() -> None:
     async def main() -> None:
         async with housed() as house:
-            await house.policies.activate("acme", {"p.hatch": NO_SHELL}, "p.hatch", "op", shadow=True, tools=[])
+            await activate(house.policies, {"p.hatch": NO_SHELL}, shadow=True)
             session = await house.sessions.create(ANN, CreateSession())
             done = await house.runs.run(ANN, session.id, RunBody(code="echo hi", language=Language.SHELL))
             assert done.result is not None and done.result.stdout == "hi\n"
@@ -85,7 +86,7 @@ def test_a_stored_policy_is_in_force_after_a_restart() -> None:
     async def main() -> None:
         store = MemoryStore()
         async with housed(store=store) as house:
-            stored, _ = await house.policies.activate("acme", {"p.hatch": NO_SHELL}, "p.hatch", "op", tools=[])
+            stored, _ = await activate(house.policies, {"p.hatch": NO_SHELL})
         async with housed(store=store) as house:
             assert (await house.policies.active("acme")).digest == stored.digest
             assert (await house.policies.active("evil")).digest != stored.digest
@@ -100,13 +101,13 @@ def test_tm_pol_base_a_tenants_policy_must_narrow_the_operators_base() -> None:
             policies = Policies(house.store, nothing(), base=("platform", base))
             try:
                 with pytest.raises(Unprocessable, match="must narrow platform"):
-                    await policies.activate("acme", {"p.hatch": NO_SHELL}, "p.hatch", "op", tools=[])
+                    await activate(policies, {"p.hatch": NO_SHELL})
                 narrow = NO_SHELL.replace("v 1\n", "v 1 narrows platform\n", 1)
                 loose = policy(ALL.replace("1s", "9s"), header=" narrows platform")
                 forged = {"p.hatch": loose, "platform.hatch": base.replace("1s", "99s")}
                 with pytest.raises(RefusedPolicy):
-                    await policies.activate("acme", forged, "p.hatch", "op", tools=[])
-                stored, _ = await policies.activate("acme", {"p.hatch": narrow}, "p.hatch", "op", tools=[])
+                    await activate(policies, forged)
+                stored, _ = await activate(policies, {"p.hatch": narrow})
                 assert (await policies.active("acme")).digest == stored.digest
             finally:
                 await policies.compiler.close()
@@ -221,7 +222,7 @@ def test_rates_are_counted_for_everything_that_is_decided() -> None:
             "run { language python, bytes 1B } => allow session.create { language python } => allow",
         )
         async with housed() as house:
-            await house.policies.activate("acme", {"p.hatch": text}, "p.hatch", "op", tools=[])
+            await activate(house.policies, {"p.hatch": text})
             one, two = [await house.sessions.create(ANN, CreateSession()) for _ in range(2)]
             with pytest.raises(TooMany):
                 await house.sessions.create(ANN, CreateSession())
@@ -253,12 +254,12 @@ def test_what_a_new_policy_looks_at_is_known_of_decisions_that_an_older_one_made
                 ALL + "allow query when rows <= 10",
                 "query { table x, rows 1 } => allow query { table x, rows 11 } => deny run { language shell, bytes 1B } => allow",
             )
-            await house.policies.activate("acme", {"p.hatch": few}, "p.hatch", "op", shadow=True, tools=tools)
+            await activate(house.policies, {"p.hatch": few}, shadow=True, tools=tools)
             session = await house.sessions.create(ANN, CreateSession())
             await house.runs.run(ANN, session.id, RunBody(code="[tools.query(table='orders', rows=n) for n in (1, 500)]"))
             differences = [one for one in await house.policies.differences("acme") if one.event == "query"]
             assert [(one.attributes["rows"], one.candidate) for one in differences] == [(500, "deny")]
-            _, replayed = await house.policies.activate("acme", {"p.hatch": few}, "p.hatch", "op", tools=tools)
+            _, replayed = await activate(house.policies, {"p.hatch": few}, tools=tools)
             changed = [one["attributes"]["rows"] for one in replayed.examples if one["event"] == "query"]
             assert changed == [500]
 
@@ -288,14 +289,14 @@ def test_a_stored_policy_is_not_replaced_by_another_of_its_name_and_version() ->
     async def main() -> None:
         store = MemoryStore()
         async with housed(store=store) as house:
-            stored, _ = await house.policies.activate("acme", {"p.hatch": NO_SHELL}, "p.hatch", "op", tools=[])
+            stored, _ = await activate(house.policies, {"p.hatch": NO_SHELL})
             other = NO_SHELL.replace("shell", "javascript")
             for shadow in (True, False):
                 with pytest.raises(Conflict, match="is there already"):
-                    await house.policies.activate("acme", {"p.hatch": other}, "p.hatch", "op", shadow=shadow, tools=[])
+                    await activate(house.policies, {"p.hatch": other}, shadow=shadow)
             with pytest.raises(Unprocessable, match="its own shadow"):
-                await house.policies.activate("acme", {"p.hatch": NO_SHELL}, "p.hatch", "op", shadow=True, tools=[])
-            await house.policies.activate("acme", {"p.hatch": NO_SHELL}, "p.hatch", "op", tools=[])
+                await activate(house.policies, {"p.hatch": NO_SHELL}, shadow=True)
+            await activate(house.policies, {"p.hatch": NO_SHELL})
         async with housed(store=store) as house:
             assert (await house.policies.active("acme")).digest == stored.digest
 
@@ -307,7 +308,7 @@ def test_of_two_policies_put_in_force_at_once_the_store_and_the_memory_have_the_
         store = await SqliteStore.open(tmp_path / "store.db")
         texts = [policy(ALL, version=version).replace("mine", name) for version, name in enumerate("abcd", 1)]
         async with housed(store=store) as house:
-            deploying = [house.policies.activate("acme", {"p.hatch": one}, "p.hatch", "op", tools=[]) for one in texts]
+            deploying = [activate(house.policies, {"p.hatch": one}) for one in texts]
             await asyncio.gather(*deploying)
             (kept,) = await store.policies_in("acme", "active")
             assert kept.digest == (await house.policies.active("acme")).digest
@@ -320,7 +321,7 @@ def test_a_policy_with_a_hook_that_would_never_run_is_refused() -> None:
     async def main() -> None:
         async with housed() as house:
             desk = Deployments(house.policies, lambda tenant: [])
-            hook = 'hook scan on before {target} run shell "scan.sh" timeout 1s on_error block'
+            hook = 'hook scan on before {target} run shell "scan.sh" timeout 30s on_error block'
             for target, ok in (("fs.*", False), ("net.connect", False), ("any with effects {{ write }}", False), ("run", True)):
                 text = policy(ALL + 'allow fs.read when path under "/workspace"\n' + hook.format(target=target.format()))
                 asked = Sources(sources={"p.hatch": text, "scan.sh": "exit 0"}, main="p.hatch")
@@ -334,13 +335,13 @@ def test_a_policy_with_a_hook_that_would_never_run_is_refused() -> None:
 def test_a_deployed_policys_hook_is_not_replaced_under_its_name_and_version() -> None:
     async def main() -> None:
         async with housed() as house:
-            text = policy(ALL + 'hook lint on before run run shell "lint.sh" timeout 1s on_error block')
+            text = policy(ALL + 'hook lint on before run run shell "lint.sh" timeout 30s on_error block')
             sources = {"p.hatch": text, "lint.sh": "exit 1"}
-            await house.policies.activate("acme", sources, "p.hatch", "op", tools=[])
+            await activate(house.policies, sources)
             with pytest.raises(Conflict, match="other rules or hooks"):
-                await house.policies.activate("acme", {**sources, "lint.sh": "exit 0"}, "p.hatch", "op", tools=[])
+                await activate(house.policies, {**sources, "lint.sh": "exit 0"})
             next_one = {"p.hatch": text.replace("v 1", "v 2"), "lint.sh": "exit 0"}
-            await house.policies.activate("acme", next_one, "p.hatch", "op", tools=[])
+            await activate(house.policies, next_one)
             session = await house.sessions.create(ANN, CreateSession())
             assert (await house.runs.run(ANN, session.id, RunBody(code="7"))).result is not None
 

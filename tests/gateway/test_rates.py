@@ -91,3 +91,21 @@ def test_what_was_not_made_after_all_is_given_back_and_only_once() -> None:
     rates.take([(("refund",), 1, 60.0)])
     with pytest.raises(TooMany):
         rates.take([(("refund",), 1, 60.0)])
+
+
+@pytest.mark.parametrize(("most", "window_s"), [(1, 60), (3, 60), (2, 3600), (1, 1)])
+def test_who_waits_as_long_as_was_said_is_let_in_and_hardly_a_moment_before(most: int, window_s: int) -> None:
+    clock, chance = Clock(), random.Random(most)
+    rates = Rates(clock)
+    for _ in range(most):
+        clock.now_ns += chance.randrange(0, window_s * 10**9 // 100)
+        rates.take([(("run",), most, window_s)])
+    with pytest.raises(TooMany) as refused:
+        rates.take([(("run",), most, window_s)])
+    assert refused.value.retry_after_ms is not None
+    begun = clock.now_ns
+    clock.now_ns = begun + (refused.value.retry_after_ms - 2) * 10**6
+    with pytest.raises(TooMany):
+        rates.take([(("run",), most, window_s)])
+    clock.now_ns = begun + refused.value.retry_after_ms * 10**6
+    rates.take([(("run",), most, window_s)])

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 import pytest
 
 from gateway.errors import Conflict, Forbidden, GatewayError, NotFound, StoreFailed, Unavailable
-from gateway.records import Principal
+from gateway.heaps import CHAIN_MAX
+from gateway.leftovers import settle_interrupted
 from gateway.runs import RunBody
-from gateway.sessions import CHAIN_MAX, CreateSession
-from gateway.stores.interface import PutRun
+from gateway.sessions import CreateSession
+from gateway.stores.interface import Change, PutRun
 from gateway.stores.memory import MemoryStore
 from sandbox.sealing import Keys
 from sandbox.wire import Language
 from sandbox.workers.interface import WorkerLost
-from tests.gateway.house import ANN, EVE, housed, new, run, value
+from tests.gateway.house import ANN, EVE, activate, housed, new, run, value
 
 
 def test_variables_and_files_stay_from_run_to_run() -> None:
@@ -52,8 +54,8 @@ def test_an_evicted_session_thaws_with_everything_it_had() -> None:
         async with housed() as house:
             session = await new(house)
             await run(house, session, "def f(n):\n    yield from range(n)\ng = f(9); next(g); open('a', 'w').write('1')")
-            assert await house.sessions.evict_all() == 1
-            assert house.sessions.live_count == 0
+            assert await house.sessions.crowd.evict_all() == 1
+            assert house.sessions.crowd.count == 0
             assert await value(house, session, "(next(g), open('a').read())") == [1, "1"]
 
     asyncio.run(main())
@@ -204,73 +206,6 @@ def test_a_session_whose_policy_is_gone_runs_nothing_and_can_be_deleted() -> Non
     asyncio.run(main())
 
 
-def test_a_fork_has_heap_files_and_values_and_goes_its_own_way() -> None:
-    async def main() -> None:
-        store, keys = MemoryStore(), Keys.of(secrets.token_bytes(32))
-        async with housed(store=store, keys=keys) as house:
-            session = await new(house)
-            await run(house, session, "x = 1; open('f', 'w').write('1')")
-            one, two = await house.snapshots.fork(ANN, session, count=2)
-            await run(house, one.id, "x = 2; open('f', 'w').write('2')")
-            seen = [await value(house, name, "(x, open('f').read())") for name in (session, one.id, two.id)]
-            assert seen == [[1, "1"], [2, "2"], [1, "1"]]
-            three = (await house.snapshots.fork(ANN, session))[0]
-        async with housed(store=store, keys=keys) as house:
-            assert await value(house, three.id, "(x, open('f').read())") == [1, "1"]
-
-    asyncio.run(main())
-
-
-def test_a_snapshot_is_restored_as_another_session_with_its_files_listed_at_once() -> None:
-    async def main() -> None:
-        async with housed() as house:
-            session = await new(house)
-            await run(house, session, "x = [1, 2]; open('f', 'w').write('1')")
-            saved = await house.snapshots.take(ANN, session, "before")
-            await run(house, session, "x = None; open('f', 'w').write('2')")
-            again = await house.snapshots.restore(ANN, saved.id)
-            assert await value(house, again.id, "(x, open('f').read())") == [[1, 2], "1"]
-            assert [one.path for one in await house.store.tree("acme", again.id)] == ["/f"]
-            found = await house.snapshots.diff(ANN, saved.id, (await house.snapshots.take(ANN, session)).id)
-            assert found.files["changed"] == ["/workspace/f"]
-
-    asyncio.run(main())
-
-
-def test_a_snapshot_carried_away_comes_back_only_to_its_tenant_and_unchanged() -> None:
-    async def main() -> None:
-        async with housed() as house:
-            session = await new(house, language=Language.SHELL)
-            await run(house, session, "x=5", language=Language.SHELL)
-            saved = await house.snapshots.take(ANN, session)
-            blob = await house.snapshots.export(ANN, saved.id)
-            await house.snapshots.delete(ANN, saved.id)
-            with pytest.raises(Exception, match="damaged, or belongs to another tenant"):
-                await house.snapshots.add(EVE, blob)
-            with pytest.raises(Exception, match="damaged"):
-                await house.snapshots.add(ANN, blob[:-1] + bytes([blob[-1] ^ 1]))
-            back = await house.snapshots.add(ANN, blob)
-            again = await house.snapshots.restore(ANN, back.id)
-            done = await run(house, again.id, "echo $x")
-            assert done.result is not None and done.result.stdout == "5\n"
-
-    asyncio.run(main())
-
-
-def test_a_template_starts_many_sessions() -> None:
-    async def main() -> None:
-        async with housed() as house:
-            session = await new(house)
-            await run(house, session, "import json\nhelper = lambda: 7")
-            await house.snapshots.take(ANN, session, "warm", template=True)
-            for _ in range(3):
-                assert await value(house, await new(house, template="warm"), "helper()") == 7
-            with pytest.raises(GatewayError, match="template not found"):
-                await house.sessions.create(EVE, CreateSession(template="warm"))
-
-    asyncio.run(main())
-
-
 def test_a_started_run_is_watched_live_and_can_be_cancelled() -> None:
     async def main() -> None:
         async with housed() as house:
@@ -299,7 +234,7 @@ def test_runs_under_way_when_the_service_died_are_interrupted() -> None:
             await asyncio.gather(*house.runs._tasks)
         await store.write("acme", [PutRun(run=started)])  # as it was when the service died
         async with housed(store=store, keys=keys) as house:
-            assert await house.runs.settle_interrupted("acme") == 1
+            assert await settle_interrupted(house.store, "acme") == 1
             done = await house.runs.get(ANN, started.id)
             assert done.result is not None and done.result.status.value == "interrupted"
 
@@ -341,26 +276,11 @@ def test_a_session_keeps_its_policy_until_it_is_put_under_the_new_one() -> None:
             text = "policy strict v 1\nallow session.create\nallow run when language == shell\n"
             text += "limit run { cpu 1s memory 64MiB output 1KiB }\n"
             text += 'test "t" { as { tenant acme } run { language shell, bytes 1B } => allow }'
-            operator = Principal(tenant="acme", role="operator", user="op")
-            await house.policies.activate("acme", {"p.hatch": text}, "p.hatch", operator.name, tools=[])
+            await activate(house.policies, {"p.hatch": text})
             assert await value(house, session, "1") == 1
             await house.sessions.update(ANN, session, repin=True)
             with pytest.raises(GatewayError, match="refuses run"):
                 await run(house, session, "1")
-
-    asyncio.run(main())
-
-
-def test_a_run_that_asks_for_a_snapshot_gets_one_that_stays() -> None:
-    async def main() -> None:
-        async with housed() as house:
-            session = await new(house)
-            done = await run(house, session, "x = 1", return_snapshot=True)
-            assert done.result is not None and done.result.snapshot_id is not None
-            for number in range(3):
-                await run(house, session, f"x = {number + 2}")
-            again = await house.snapshots.restore(ANN, done.result.snapshot_id)
-            assert await value(house, again.id, "x") == 1
 
     asyncio.run(main())
 
@@ -370,77 +290,23 @@ def test_a_caller_who_goes_away_while_the_run_is_stored_leaves_memory_and_store_
         async with housed() as house:
             session = await new(house, durable=True)
             await run(house, session, "x = 0")
-            honest, reached = house.store.write, asyncio.Event()
+            honest, reached, goes_on = house.store.write, asyncio.Event(), asyncio.Event()
 
-            async def slow(*arguments: Any) -> None:
-                reached.set()
-                await asyncio.sleep(0.05)
-                await honest(*arguments)
+            async def slow(tenant: str, changes: Sequence[Change]) -> None:
+                if any(isinstance(one, PutRun) for one in changes):  # audit records are written meanwhile, too
+                    reached.set()
+                    await goes_on.wait()
+                await honest(tenant, changes)
 
             house.store.write = slow  # type: ignore[method-assign]
             task = asyncio.create_task(run(house, session, "x = 1; open('f', 'w').write('1')"))
             await reached.wait()
             task.cancel()
+            goes_on.set()
             await asyncio.gather(task, return_exceptions=True)
             house.store.write = honest  # type: ignore[method-assign]
             assert await value(house, session, "(x, open('f').read())") == [1, "1"]
             stored = await house.store.session("acme", session)
             assert stored is not None and stored.head == (await house.sessions.get(ANN, session)).head
-
-    asyncio.run(main())
-
-
-@pytest.mark.parametrize("named_by", ["label", "id"])
-def test_a_snapshot_that_a_session_still_starts_from_is_not_deleted(named_by: str) -> None:
-    async def main() -> None:
-        store, keys = MemoryStore(), Keys.of(secrets.token_bytes(32))
-        async with housed(store=store, keys=keys) as house:
-            origin = await new(house)
-            await run(house, origin, "x = 41")
-            template = await house.snapshots.take(ANN, origin, "tools", template=True)
-            session = await new(house, template="tools" if named_by == "label" else template.id)
-            assert await value(house, session, "x") == 41
-            with pytest.raises(Conflict) as in_use:
-                await house.snapshots.delete(ANN, template.id)
-            assert in_use.value.code == "SNAPSHOT_IN_USE"
-        async with housed(store=store, keys=keys) as house:
-            assert await value(house, session, "x") == 41
-
-    asyncio.run(main())
-
-
-def test_a_snapshot_goes_when_its_sessions_have_heaps_of_their_own_and_they_go_on() -> None:
-    async def main() -> None:
-        store, keys = MemoryStore(), Keys.of(secrets.token_bytes(32))
-        async with housed(store=store, keys=keys) as house:
-            origin = await new(house)
-            await run(house, origin, "x = 41")
-            template = await house.snapshots.take(ANN, origin, "tools", template=True)
-            durable, idle = await new(house, template="tools", durable=True), await new(house, template="tools")
-            for session in (durable, idle):
-                await run(house, session, "x += 1; open('kept.txt', 'w').write('kept')")
-            await house.sessions.evict(await house.sessions.find(ANN, idle))
-            await house.snapshots.delete(ANN, template.id)
-            assert await value(house, idle, "x") == 42
-        async with housed(store=store, keys=keys) as house:
-            assert await value(house, durable, "x") == 42
-            anew = await run(house, idle, "open('kept.txt').read()")
-            assert anew.result is not None and anew.result.result == "kept"
-            assert [one.code for one in anew.result.diagnostics] == ["SESSION_RESTARTED"]
-
-    asyncio.run(main())
-
-
-def test_an_older_template_of_the_same_label_can_be_deleted() -> None:
-    async def main() -> None:
-        async with housed() as house:
-            origin = await new(house)
-            old = await house.snapshots.take(ANN, origin, "tools", template=True)
-            await run(house, origin, "x = 1")
-            newer = await house.snapshots.take(ANN, origin, "tools", template=True)
-            await new(house, template="tools")
-            await house.snapshots.delete(ANN, old.id)
-            with pytest.raises(Conflict):
-                await house.snapshots.delete(ANN, newer.id)
 
     asyncio.run(main())

@@ -12,8 +12,7 @@ from gateway.records import Approval
 from gateway.stores.interface import AppendAudit, DeleteSession, DeleteTenant, PutApproval
 from gateway.tallies import Tally
 from sandbox.images import images
-from tests.gateway.http.test_routes import JAVASCRIPT, House, live_in
-from tests.gateway.http.test_routes import pytestmark as needs_javascript
+from tests.gateway.http.house import JAVASCRIPT, House, live_in, needs_javascript
 
 
 def shown(tally: Tally) -> list[str]:

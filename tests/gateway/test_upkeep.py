@@ -15,15 +15,14 @@ from gateway.policies import now_ms
 from gateway.records import Principal
 from gateway.registry.tenants import Registries, open_registries
 from gateway.registry.wire import EMBEDDED_RUNTIME, RunAccepted, SpawnRequest, StopRequest, WorkspaceCompanion
-from gateway.service import retention_of
 from gateway.sessions import ONCE
 from gateway.stores.interface import PutFile, PutSession, PutValue
 from gateway.stores.retention import DAY_MS, Collected, Retention
-from gateway.upkeep import Upkeep
+from gateway.upkeep import Upkeep, retention_of
 from gateway.uuids import uuid7
 from gateway.vault import Vault
 from tests.gateway.house import ANN, House, housed, new, run
-from tests.gateway.test_approvals import RULES, TESTS, Till
+from tests.gateway.till import RULES, TESTS, Till
 
 LATER_MS = 100 * DAY_MS
 SPAWN = SpawnRequest(intent=WorkspaceCompanion(), acceptance=RunAccepted(expected_segments=0))

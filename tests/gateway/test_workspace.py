@@ -19,7 +19,7 @@ from gateway.toolfiles import ToolFiles
 from gateway.values import Values
 from gateway.workspace import Workspace
 from sandbox.wire import Language
-from tests.gateway.house import ANN, EVE, House, housed
+from tests.gateway.house import ANN, BOB, EVE, House, housed
 
 RULES = """
 allow fs.read when path under "/workspace"
@@ -115,7 +115,7 @@ def test_tm_store_beside_protected_files_are_not_reached_by_listing_search_archi
             assert [one.path for one in await files.grep(ANN, session, "word")] == ["/open"]
             found = await files.search(ANN, session, "w.rd")
             assert [one.path for one in found.matches] == ["/open"] and found.complete and found.skipped == 0
-            packed = b"".join([piece async for piece in await files.export(ANN, session)])
+            packed = b"".join([piece async for piece in (await files.export(ANN, session))[0]])
             with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
                 names = tar.getnames()
             assert "open" in names and not [name for name in names if name.startswith("private")]
@@ -179,7 +179,7 @@ def test_an_empty_tree_goes_out_and_in_and_what_is_no_directory_goes_nowhere() -
     async def main() -> None:
         async with housed(RULES, TESTS) as house:
             files, session = await opened(house)
-            packed = b"".join([chunk async for chunk in await files.export(ANN, session)])
+            packed = b"".join([chunk async for chunk in (await files.export(ANN, session))[0]])
             assert await files.take_in(ANN, session, packed) == 0
             await files.write(ANN, session, "f", b"1")
             with pytest.raises(NotFound):
@@ -224,7 +224,7 @@ def test_a_tree_goes_out_and_in_as_tar() -> None:
         async with housed(RULES, TESTS) as house:
             files, session = await opened(house)
             await shell(house, session, "mkdir d; echo 1 > d/a; echo 2 > b")
-            packed = b"".join([chunk async for chunk in await files.export(ANN, session)])
+            packed = b"".join([chunk async for chunk in (await files.export(ANN, session))[0]])
             with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
                 assert {name.strip("/") for name in tar.getnames()} >= {"d/a", "b"}
             other = (await house.sessions.create(ANN, CreateSession())).id
@@ -296,5 +296,23 @@ def test_files_that_a_tool_wrote_are_stored_with_the_run_and_not_without_it() ->
             code = "tools.save(path='/workspace/private/k', text='no')"
             refused = await house.runs.run(ANN, session, RunBody(code=code))
             assert refused.result is not None and refused.result.status.value == "permission_denied"
+
+    asyncio.run(main())
+
+
+def test_the_audit_says_who_did_what_to_which_file() -> None:
+    async def main() -> None:
+        async with housed(RULES, TESTS) as house:
+            files, session = await opened(house)
+            await files.write(BOB, session, "payroll.csv", b"1")
+            await files.read_bytes(BOB, session, "payroll.csv")
+            await files.delete(BOB, session, "payroll.csv")
+            await house.policies.trail.flush()
+            found = [one for one in await house.store.audit("acme", limit=200) if one.data.get("path")]
+            assert [(one.actor, one.data["event"], one.data["operation"], one.data["path"]) for one in found] == [
+                ("bob", "fs.write", "write", "/workspace/payroll.csv"),
+                ("bob", "fs.read", "read", "/workspace/payroll.csv"),
+                ("bob", "fs.write", "delete", "/workspace/payroll.csv"),
+            ]
 
     asyncio.run(main())

@@ -81,9 +81,14 @@ def operations(service: Service) -> list[Operation]:
         expect = await _expected(service, call, path) if "if-match" in call.headers else None
         if await service.workspace.delete(call.principal, session_id, path, recursive=call.query.recursive, expect=expect):
             return
-        await service.workspace.stat(call.principal, session_id, path)
-        hint = None if call.query.recursive else "recursive=true deletes a directory with its entries"
-        raise Conflict("NOT_DELETED", "it is read-only, the root, or a directory with entries", hint)
+        found = await service.workspace.stat(call.principal, session_id, path)
+        if not found.is_directory:
+            raise Conflict("NOT_DELETED", "it is read-only", "nothing but seeding can change it")
+        if found.path == "/":
+            raise Conflict("NOT_DELETED", "the root cannot be deleted")
+        if call.query.recursive:
+            raise Conflict("NOT_DELETED", "something in it is read-only")
+        raise Conflict("NOT_DELETED", "it is a directory with entries", "recursive=true deletes them with it")
 
     async def stat_file(call: Call) -> FileStat:
         return await service.workspace.stat(call.principal, call.path["session_id"], call.query.path)
@@ -108,7 +113,8 @@ def operations(service: Service) -> list[Operation]:
         return await service.workspace.search(call.principal, call.path["session_id"], call.query.pattern, call.query.path)
 
     async def export_files(call: Call) -> Chunks:
-        return Chunks(await service.workspace.export(call.principal, call.path["session_id"], call.query.path), TAR)
+        data, skipped = await service.workspace.export(call.principal, call.path["session_id"], call.query.path)
+        return Chunks(data, TAR, {"hatchway-skipped": str(skipped)})
 
     async def import_files(call: Call) -> Unpacked:
         return Unpacked(await service.workspace.take_in(call.principal, call.path["session_id"], call.body, call.query.path))

@@ -54,7 +54,11 @@ def operations(service: Service) -> list[Operation]:
         return Answer(await service.hooks.put(call.principal, call.body), 201)
 
     async def delete_hook(call: Call) -> None:
-        await service.hooks.delete(call.principal, call.path["hook_id"])
+        """By its whole id, or as it was posted."""
+        asked = call.path["hook_id"]
+        known = {one.id for one in await service.hooks.specs(call.principal.tenant)}
+        whole = f"user:{asked}"
+        await service.hooks.delete(call.principal, whole if asked not in known and whole in known else asked)
 
     async def get_muted(call: Call) -> Muted:
         return Muted(patterns=await service.hooks.muted(call.principal.tenant))

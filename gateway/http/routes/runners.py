@@ -1,10 +1,9 @@
 """Runners: places where commands run, threads bound to them, and the ports of what runs there.
 
 Rules: before anything is done the tenant's policy is asked: `run` for commands (`gateway.runners.governing` shows their whole
-way), `fs.read` and `fs.write` for files, with paths as programs see them (`/workspace/…`). Previews are a mounted application:
-whoever looks is let in here, first, by a token or a ticket.
-THREAT[TM-RUN-PREVIEW]: the token a visitor shows, in a header or as a WebSocket's protocol, never reaches the server that is
-looked at.
+way), `fs.read` and `fs.write` for files, with paths as programs see them (`/workspace/…`). THREAT[TM-STORE-BESIDE]: an exported
+folder is asked about file by file, and what may not be read is not in it. What listens at a port is shown by
+`gateway.http.previews`.
 """
 
 from __future__ import annotations
@@ -12,29 +11,23 @@ from __future__ import annotations
 import asyncio
 import posixpath
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Annotated, Any, Final, Protocol
-from urllib.parse import quote, unquote_to_bytes
+from typing import Annotated, Any, Final
+from urllib.parse import quote
 
 import msgspec
 from msgspec import Meta
 
-from gateway.errors import BadRequest, GatewayError, NotFound
+from gateway.errors import BadRequest
 from gateway.events import STREAMS, Event, Texts
-from gateway.http.admission import Admission
-from gateway.http.authentication import Authenticator
-from gateway.http.frame import passage_of
+from gateway.gates import Gate
 from gateway.http.operations import Answer, Call, Events, Operation, Raw
-from gateway.http.problems import encode_problem, headers_of, problem_of
-from gateway.records import Principal
-from gateway.registry.tickets import MARK, Ticket, Tickets
+from gateway.http.previews import HasPreviews, ticketed, without_tickets
 from gateway.runners import wire
 from gateway.runners.bindings import seen_from
-from gateway.runners.errors import outside, too_large, unknown, unsupported
+from gateway.runners.errors import outside, too_large, unsupported
 from gateway.runners.governing import Governor
-from gateway.runners.governing import Service as Governed
 from gateway.runners.interface import check_path
-from gateway.runners.ports import Receive, Scope, Send, Target, preview_app
-from gateway.runners.runners import Listing, SessionInfo, parse_port
+from gateway.runners.runners import Listing, SessionInfo
 from gateway.runners.wire import (
     MAX_TIMEOUT_MS,
     Artifact,
@@ -50,23 +43,10 @@ from gateway.runners.wire import (
     SnapshotRef,
     WriteFile,
 )
-from gateway.tokens import SteadyClock
-from sandbox.sealing import Keys
 
 _TAG: Final = "runners"
-_BEARER: Final = "hatchway.bearer."
 _JSON_BYTES_MAX: Final = 8 << 20
 _BUSY: Final = {409: "The session is paused, or the command is under way.", 501: "The provider cannot do this."}
-
-
-class HasRunners(Governed, Protocol):
-    """The part of the service that is needed here."""
-
-    @property
-    def keys(self) -> Keys: ...
-
-    @property
-    def clock(self) -> SteadyClock: ...
 
 
 class Select(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -85,11 +65,11 @@ class CommandCancelled(msgspec.Struct, frozen=True):
     cancelled: bool
 
 
-def operations(service: HasRunners) -> list[Operation]:
+def operations(service: HasPreviews) -> list[Operation]:
     return [*_threads(service), *_commands(service), *_files(service)]
 
 
-def _threads(service: HasRunners) -> list[Operation]:
+def _threads(service: HasPreviews) -> list[Operation]:
     async def list_runners(call: Call) -> Listing:
         return await service.runners.list(call.principal.tenant)
 
@@ -103,10 +83,10 @@ def _threads(service: HasRunners) -> list[Operation]:
         asked: Select = call.body
         tenant, thread_id = _thread(call)
         made = await service.runners.select(tenant, thread_id, asked.destination_id, asked.workspace, asked.read_roots)
-        return _shown(made)
+        return without_tickets(made)
 
     async def get_runner_session(call: Call) -> SessionInfo:
-        return _shown(await service.runners.session(*_thread(call)))
+        return without_tickets(await service.runners.session(*_thread(call)))
 
     async def delete_runner_session(call: Call) -> None:
         await service.runners.delete(*_thread(call))
@@ -119,22 +99,22 @@ def _threads(service: HasRunners) -> list[Operation]:
         return taken
 
     async def list_runner_ports(call: Call) -> list[PortPreview]:
-        return _previews(service, call, await service.runners.ports(*_thread(call)))
+        return ticketed(service, *_thread(call), await service.runners.ports(*_thread(call)))
 
     async def expose_runner_port(call: Call) -> list[PortPreview]:
-        return _previews(service, call, await service.runners.ports(*_thread(call), call.body))
+        return ticketed(service, *_thread(call), await service.runners.ports(*_thread(call), call.body))
 
     async def pause_runner_session(call: Call) -> SessionInfo:
-        return _shown(await service.runners.pause(*_thread(call)))
+        return without_tickets(await service.runners.pause(*_thread(call)))
 
     async def resume_runner_session(call: Call) -> SessionInfo:
-        return _shown(await service.runners.resume(*_thread(call)))
+        return without_tickets(await service.runners.resume(*_thread(call)))
 
     async def detach_runner_session(call: Call) -> SessionInfo:
-        return _shown(await service.runners.detach(*_thread(call)))
+        return without_tickets(await service.runners.detach(*_thread(call)))
 
     async def rejoin_runner_session(call: Call) -> SessionInfo:
-        return _shown(await service.runners.rejoin(*_thread(call)))
+        return without_tickets(await service.runners.rejoin(*_thread(call)))
 
     one = "/v1/runners/threads/{thread_id}"
     life: dict[str, Any] = {"answer": SessionInfo, "tag": _TAG, "finishes": True, "statuses": _BUSY}
@@ -159,7 +139,7 @@ def _threads(service: HasRunners) -> list[Operation]:
     ]  # fmt: skip
 
 
-def _commands(service: HasRunners) -> list[Operation]:
+def _commands(service: HasPreviews) -> list[Operation]:
     async def run_command(call: Call) -> CommandResult | Events:
         tenant, thread_id = _thread(call)
         command: Command = call.body
@@ -191,7 +171,7 @@ def _commands(service: HasRunners) -> list[Operation]:
     ]  # fmt: skip
 
 
-def _files(service: HasRunners) -> list[Operation]:
+def _files(service: HasPreviews) -> list[Operation]:
     async def read_runner_file(call: Call) -> Raw:
         tenant, thread_id = _thread(call)
         path = call.query.path
@@ -216,8 +196,12 @@ def _files(service: HasRunners) -> list[Operation]:
     async def export_artifact(call: Call) -> Artifact:
         tenant, thread_id = _thread(call)
         asked: ArtifactRequest = call.body
-        await _may_touch(service, call, "fs.read", asked.path)
-        made = await service.runners.export(tenant, thread_id, asked)
+        gate, seen = await _may_touch(service, call, "fs.read", asked.path)
+
+        def permitted(name: str) -> bool:
+            return gate.permits("fs.read", {"path": posixpath.normpath(f"{seen}/{name}")})
+
+        made = await service.runners.export(tenant, thread_id, asked, permitted)
         url = f"/v1/runners/threads/{quote(thread_id, safe='')}/artifacts/{made.artifact_id}"
         return msgspec.structs.replace(made, url=url)
 
@@ -257,8 +241,9 @@ def _decoded(body: bytes) -> WriteFile:
 # The policy
 
 
-async def _may_touch(service: HasRunners, call: Call, event: str, path: str, **more: Any) -> None:
-    """Asks the policy about the path as programs see it. A path that leads nowhere the thread may go is refused before."""
+async def _may_touch(service: HasPreviews, call: Call, event: str, path: str, **more: Any) -> tuple[Gate, str]:
+    """Asks the policy about the path as programs see it, and gives both. A path that leads nowhere the thread may go is refused
+    before."""
     tenant, thread_id = _thread(call)
     binding = (await service.runners.pool.lease(tenant, thread_id)).binding
     check_path(path)
@@ -270,6 +255,7 @@ async def _may_touch(service: HasRunners, call: Call, event: str, path: str, **m
     seen = full if below is None else posixpath.normpath(f"/workspace/{below}")  # a read root: the policy must name it
     gate, _ = await Governor(service).gate(call.principal, thread_id)
     gate.require(event, {"path": seen, **more})
+    return gate, seen
 
 
 # Streams
@@ -301,100 +287,3 @@ async def _followed(begin: Callable[[Tell], Awaitable[CommandResult]]) -> AsyncI
     finally:
         task.cancel()
         await asyncio.wait((task,))
-
-
-# Previews
-
-
-def _previews(service: HasRunners, call: Call, ports: Any) -> list[PortPreview]:
-    """Under the gateway's own address, with a ticket: nobody outside reaches the session's."""
-    tenant, thread_id = _thread(call)
-    tickets = Tickets(service.keys, service.clock.now_ms)
-    return [PortPreview(port=one.port, url=f"/preview/{tickets.issue(Ticket(tenant, thread_id, one.port))}/") for one in ports]
-
-
-def _shown(info: SessionInfo) -> SessionInfo:
-    """Without tickets: they are given to whoever asks for ports."""
-    ports = [PortPreview(port=one.port, url=f"/preview/{quote(info.thread_id, safe='')}/{one.port}/") for one in info.ports]
-    return msgspec.structs.replace(info, ports=ports)
-
-
-def preview(service: HasRunners, authenticator: Authenticator, admission: Admission) -> Any:
-    """An application to be mounted as `preview`. `/preview/~{ticket}/…` shows the ticket's port to whoever has the ticket,
-    `/preview/{thread}/{port}/…` an exposed port to whoever has a token for runners."""
-    looking = Operation("GET", "/preview", "Look at a port", _nothing, audience="runner", hidden=True, name="preview")
-    shown = preview_app(_resolved, _problem)
-
-    async def admit(scope: Any) -> tuple[Ticket, bytes]:
-        """What may be looked at, and the path there."""
-        parts = scope["raw_path"].split(b"/", 3)
-        if len(parts) < 4:
-            raise _nowhere()
-        first, rest = parts[2:]
-        if first.startswith(MARK.encode()):
-            ticket = Tickets(service.keys, service.clock.now_ms).open(first.decode("ascii", "replace"))
-            await admission.check_rate(Principal(tenant=ticket.tenant, role="runner"))
-            return ticket, rest
-        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        bearer = next((name for name in scope.get("subprotocols", ()) if name.startswith(_BEARER)), None)
-        if bearer is not None:
-            headers.setdefault("authorization", f"Bearer {bearer.removeprefix(_BEARER)}")
-        client = scope.get("client")
-        principal = await authenticator.identify(looking, headers, client[0] if client else "")
-        await admission.check_rate(principal)
-        port, slash, path = rest.partition(b"/")
-        if not slash:
-            raise _nowhere()
-        try:
-            thread_id = unquote_to_bytes(first).decode()
-        except UnicodeDecodeError:
-            raise _nowhere() from None
-        return Ticket(principal.tenant, thread_id, parse_port(port.decode("ascii", "replace"))), path
-
-    async def app(scope: Any, receive: Receive, send: Send) -> None:
-        try:
-            with admission.place():
-                ticket, path = await admit(scope)
-                passage_of(scope).tenant = ticket.tenant
-                session = service.runners.pool.living(ticket.tenant, ticket.thread_id)
-            if session is None:
-                raise unknown("session", ticket.thread_id)
-            query = b"?" + scope["query_string"] if scope.get("query_string") else b""
-            target = Target(session, ticket.port, b"/" + path + query)
-            with admission.stream_of(ticket.tenant):
-                await shown(_seen_by_server(scope, target), receive, send)
-        except GatewayError as error:
-            if scope["type"] == "websocket":
-                await receive()
-                await send({"type": "websocket.close", "code": 1008, "reason": error.code})
-            else:
-                await _problem(error, scope, send)
-
-    return app
-
-
-async def _resolved(scope: Scope) -> Target:
-    target: Target = scope["hatchway.target"]
-    return target
-
-
-def _seen_by_server(scope: Any, target: Target) -> dict[str, Any]:
-    """The request without what is ours. `preview_app` takes care of the other headers."""
-    protocols = [name for name in scope.get("subprotocols", ()) if not name.startswith(_BEARER)]
-    headers = [(name, value) for name, value in scope["headers"] if name.lower() != b"sec-websocket-protocol"]
-    return {**scope, "headers": headers, "subprotocols": protocols, "hatchway.target": target}
-
-
-def _nowhere() -> NotFound:
-    return NotFound("NOT_FOUND", "there is nothing at this path", "/preview/{thread}/{port}/")
-
-
-async def _problem(error: GatewayError, scope: Any, send: Send) -> None:
-    form, body = encode_problem(problem_of(error, passage_of(scope).id), False)
-    headers = [(b"content-type", form.encode()), (b"content-length", b"%d" % len(body))]
-    await send({"type": "http.response.start", "status": error.status, "headers": [*headers, *headers_of(error)]})
-    await send({"type": "http.response.body", "body": body})
-
-
-async def _nothing(call: Call) -> None:
-    return None

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from gateway.errors import Unavailable
 from gateway.events import Event
 from gateway.http.operations import Answer, Call, Events, Live, Operation
 from gateway.http.pagination import Page, PageQuery, make_cursor
 from gateway.http.sse import resume_after
-from gateway.records import InitialFile, Principal, Run
+from gateway.records import InitialFile, Principal, Run, Session
+from gateway.results import INTERRUPTED
 from gateway.runs import RunBody
 from gateway.sessions import ONCE, CreateSession
 from gateway.uuids import uuid7
-from sandbox.wire import Language
+from sandbox.limits import MOST
+from sandbox.wire import DEFAULT_LIMITS, Language
 
 if TYPE_CHECKING:
     from gateway.service import Service
@@ -38,11 +41,12 @@ class RunsQuery(PageQuery, frozen=True, kw_only=True):
 class LiveQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Events after this one."""
 
-    after: int = 0
+    after: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
 class OneShot(RunBody, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A run in a session of its own, which is gone afterwards; if the run waits for an approval, a while after it has ended."""
+    """A run in a session of its own, which is gone afterwards; if the run waits for an approval, is interrupted, or nobody waits
+    for it, a while after it has ended, so that it can be looked at."""
 
     template: str | None = None
     files: list[InitialFile] = []
@@ -67,13 +71,13 @@ def operations(service: Service) -> list[Operation]:
         service.readiness.require(call.body.language or session.language)
         if mode == "wait" and "text/event-stream" not in call.headers.get("accept", ""):
             return Answer(await service.runs.run(call.principal, session_id, call.body))
-        begun = await service.runs.start(call.principal, session_id, call.body)
-        if mode == "async":
-            return Answer(begun, 202, {"location": f"/v1/runs/{begun.id}"})
-        return Events(_events(service, call.principal, begun.id, 0))
+        return await _begin(service, call, session_id, call.body)
 
-    async def run_once(call: Call) -> Run:
-        return await _run_once(service, call.principal, call.body)
+    async def run_once(call: Call) -> Answer | Events:
+        session = await _session_for(service, call.principal, call.body)
+        if call.query.mode == "wait" and "text/event-stream" not in call.headers.get("accept", ""):
+            return Answer(await _run_once(service, call.principal, session, _body_of(call.body)))
+        return await _begin(service, call, session.id, _body_of(call.body))
 
     async def list_runs(call: Call) -> Page[Run]:
         asked: RunsQuery = call.query
@@ -105,8 +109,8 @@ def operations(service: Service) -> list[Operation]:
         Operation("POST", "/v1/sessions/{session_id}/runs", "Run a program in a session", run_in_session, query=RunQuery,
                   body=RunBody, answer=Run, streamed=True, tag=tag,
                   statuses={202: "It is under way.", 409: _WAITING, 503: _NOT_READY}),
-        Operation("POST", "/v1/runs", "Run a program in a fresh session that is gone afterwards", run_once, body=OneShot,
-                  answer=Run, tag=tag, statuses={503: _NOT_READY}),
+        Operation("POST", "/v1/runs", "Run a program in a fresh session that is gone afterwards", run_once, query=RunQuery,
+                  body=OneShot, answer=Run, streamed=True, tag=tag, statuses={202: "It is under way.", 503: _NOT_READY}),
         Operation("GET", "/v1/runs", "List runs, the newest first", list_runs, query=RunsQuery, answer=Page[Run], tag=tag),
         Operation("GET", "/v1/runs/{run_id}", "Look at a run", get_run, answer=Run, tag=tag),
         Operation("POST", "/v1/runs/{run_id}/cancel", "Stop a run", cancel_run, answer=Cancelled, tag=tag),
@@ -134,19 +138,44 @@ async def _events(service: Service, principal: Principal, run_id: str, after: in
     yield Event(0, kind, msgspec.to_builtins(record))
 
 
-async def _run_once(service: Service, principal: Principal, asked: OneShot) -> Run:
-    service.readiness.require(asked.language or Language.PYTHON)
-    fields: dict[str, Any] = {name: getattr(asked, name) for name in RunBody.__struct_fields__}
-    session = await service.sessions.create(
-        principal, CreateSession(id=f"{ONCE}{uuid7()}", language=asked.language or Language.PYTHON, template=asked.template)
-    )
-    is_waiting = False
+async def _begin(service: Service, call: Call, session_id: str, body: RunBody) -> Answer | Events:
+    begun = await service.runs.start(call.principal, session_id, body)
+    if call.query.mode == "async":
+        return Answer(begun, 202, {"location": f"/v1/runs/{begun.id}"})
+    return Events(_events(service, call.principal, begun.id, 0))
+
+
+async def _run_once(service: Service, principal: Principal, session: Session, body: RunBody) -> Run:
+    is_kept = False
+    try:
+        done = await service.runs.run(principal, session.id, body)
+        is_kept = done.state == "waiting"
+        return done
+    except Unavailable as refused:
+        is_kept = refused.code == INTERRUPTED.code
+        raise
+    finally:
+        if not is_kept:
+            await asyncio.shield(service.sessions.delete(principal, session.id))
+
+
+async def _session_for(service: Service, principal: Principal, asked: OneShot) -> Session:
+    """With the limits that the request asks for: under no others could it run for longer than the default."""
+    language = asked.language or Language.PYTHON
+    service.readiness.require(language)
+    limits = asked.limits
+    if limits is None and asked.timeout_ms is not None and asked.timeout_ms > DEFAULT_LIMITS.wall_ms:
+        limits = msgspec.structs.replace(DEFAULT_LIMITS, wall_ms=min(asked.timeout_ms, MOST.wall_ms))
+    wanted = CreateSession(id=f"{ONCE}{uuid7()}", language=language, limits=limits, template=asked.template)
+    session = await service.sessions.create(principal, wanted)
     try:
         for file in asked.files:
             await service.files.seed(principal.tenant, session.id, file)
-        done = await service.runs.run(principal, session.id, RunBody(**fields))
-        is_waiting = done.state == "waiting"
-        return done
-    finally:
-        if not is_waiting:
-            await asyncio.shield(service.sessions.delete(principal, session.id))
+    except BaseException:
+        await asyncio.shield(service.sessions.delete(principal, session.id))
+        raise
+    return session
+
+
+def _body_of(asked: OneShot) -> RunBody:
+    return RunBody(**{name: getattr(asked, name) for name in RunBody.__struct_fields__})

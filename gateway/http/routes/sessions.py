@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from msgspec import Meta
 
+from gateway.errors import BadRequest
 from gateway.http.operations import Answer, Call, Operation
 from gateway.http.pagination import Page, PageQuery, make_cursor
 from gateway.http.routes.runs import Cancelled
+from gateway.http.texts import LINE_MAX, check_line
 from gateway.records import Session
 from gateway.sessions import CreateSession
 
@@ -20,20 +22,22 @@ if TYPE_CHECKING:
 class UpdateSession(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`repin` puts the session under the tenant's active policy."""
 
-    title: Annotated[str, Meta(max_length=200)] | None = None
+    title: Annotated[str, Meta(max_length=LINE_MAX)] | None = None
     repin: bool = False
 
 
 class Fork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Names for the forks, or how many to make."""
+    """Names for the forks, or how many to make; one, if neither is said."""
 
     ids: Annotated[list[str], Meta(min_length=1, max_length=100)] | None = None
-    count: Annotated[int, Meta(ge=1, le=100)] = 1
+    count: Annotated[int, Meta(ge=1, le=100)] | None = None
 
 
 def operations(service: Service) -> list[Operation]:
     async def create_session(call: Call) -> Answer:
-        made = await service.sessions.create(call.principal, call.body or CreateSession())
+        asked: CreateSession = call.body or CreateSession()
+        check_line("title", asked.title)
+        made = await service.sessions.create(call.principal, asked)
         return Answer(made, 201, {"location": f"/v1/sessions/{made.id}"})
 
     async def list_sessions(call: Call) -> Page[Session]:
@@ -45,6 +49,7 @@ def operations(service: Service) -> list[Operation]:
 
     async def update_session(call: Call) -> Session:
         asked: UpdateSession = call.body
+        check_line("title", asked.title or "")
         return await service.sessions.update(call.principal, call.path["session_id"], title=asked.title, repin=asked.repin)
 
     async def delete_session(call: Call) -> None:
@@ -56,7 +61,11 @@ def operations(service: Service) -> list[Operation]:
 
     async def fork_session(call: Call) -> Answer:
         asked: Fork = call.body or Fork()
-        forks = await service.snapshots.fork(call.principal, call.path["session_id"], asked.ids, asked.count)
+        if asked.ids is not None and asked.count not in (None, len(asked.ids)):
+            raise BadRequest(
+                "INVALID_BODY", f"count is {asked.count}, and {len(asked.ids)} ids are named", "leave out one of them"
+            )
+        forks = await service.snapshots.fork(call.principal, call.path["session_id"], asked.ids, asked.count or 1)
         return Answer(forks, 201)
 
     one = "/v1/sessions/{session_id}"

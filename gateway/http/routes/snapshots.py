@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from gateway.errors import BadRequest, Conflict
 from gateway.http.operations import Answer, Call, Operation, Raw
 from gateway.http.pagination import Page, PageQuery, make_cursor
+from gateway.http.texts import LINE_MAX, check_line
 from gateway.records import Session, Snapshot
 from gateway.snapshots import Diff
 
@@ -21,7 +23,7 @@ CBOR = "application/cbor"
 class TakeSnapshot(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`template`: sessions may be started from it by its label."""
 
-    label: Annotated[str, Meta(max_length=200)] = ""
+    label: Annotated[str, Meta(max_length=LINE_MAX)] = ""
     template: bool = False
 
 
@@ -35,7 +37,7 @@ class SnapshotsQuery(PageQuery, frozen=True, kw_only=True):
 
 
 class LabelQuery(msgspec.Struct, frozen=True, kw_only=True):
-    label: Annotated[str, Meta(max_length=200)] = ""
+    label: Annotated[str, Meta(max_length=LINE_MAX)] = ""
 
 
 class DiffQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +49,9 @@ class DiffQuery(msgspec.Struct, frozen=True, kw_only=True):
 def operations(service: Service) -> list[Operation]:
     async def take_snapshot(call: Call) -> Answer:
         asked: TakeSnapshot = call.body or TakeSnapshot()
+        check_line("label", asked.label)
+        if asked.template and not asked.label:
+            raise BadRequest("INVALID_BODY", "a template needs a label", "sessions are started from it by its label")
         made = await service.snapshots.take(call.principal, call.path["session_id"], asked.label, template=asked.template)
         return Answer(made, 201, {"location": f"/v1/snapshots/{made.id}"})
 
@@ -67,7 +72,13 @@ def operations(service: Service) -> list[Operation]:
         return Raw(await service.snapshots.export(call.principal, call.path["snapshot_id"]), CBOR)
 
     async def import_snapshot(call: Call) -> Answer:
-        made = await service.snapshots.add(call.principal, call.body, call.query.label)
+        wanted = call.query.label
+        check_line("label", wanted)
+        made = await service.snapshots.add(call.principal, call.body, wanted)
+        if wanted and made.label != wanted:
+            raise Conflict(
+                "SNAPSHOT_EXISTS", f"it is there already, as {made.id} with the label {made.label!r}", "leave out label"
+            )
         return Answer(made, 201, {"location": f"/v1/snapshots/{made.id}"})
 
     async def restore_snapshot(call: Call) -> Answer:
@@ -90,7 +101,7 @@ def operations(service: Service) -> list[Operation]:
                   list_snapshots, query=SnapshotsQuery, answer=Page[Snapshot], tag=tag),
         Operation("POST", "/v1/snapshots", "Bring a snapshot in", import_snapshot, query=LabelQuery, body=bytes,
                   body_types=(CBOR, "application/octet-stream"), upload=True, answer=Snapshot, status=201, tag=tag, finishes=True,
-                  statuses={422: "It is damaged, or another tenant's."}),
+                  statuses={409: "It is there already, with another label.", 422: "It is damaged, or another tenant's."}),
         Operation("GET", one, "Look at a snapshot", get_snapshot, answer=Snapshot, tag=tag),
         Operation("GET", one + "/content", "Carry a snapshot away: sealed CBOR", export_snapshot, answer=bytes,
                   answer_types=(CBOR,), tag=tag),

@@ -10,6 +10,7 @@ from gateway.http.admission import Admission
 from gateway.http.authentication import Authenticator
 from gateway.http.operations import Answer, Call, Operation
 from gateway.http.pagination import Page, PageQuery, make_cursor
+from gateway.http.texts import check_line
 from gateway.records import Principal, Quotas, Role, Tenant, Token
 from gateway.stores.interface import Usage
 from gateway.tenancy import CreateTenant, CreateToken, NewToken, UpdateTenant
@@ -43,7 +44,9 @@ def operations(service: Service, authenticator: Authenticator, admission: Admiss
         )
 
     async def create_tenant(call: Call) -> Answer:
-        made = await service.tenancy.create(call.principal, call.body)
+        asked: CreateTenant = call.body
+        check_line("name", asked.name)
+        made = await service.tenancy.create(call.principal, asked)
         return Answer(made, 201, {"location": f"/v1/tenants/{made.id}"})
 
     async def list_tenants(call: Call) -> Page[Tenant]:
@@ -54,7 +57,9 @@ def operations(service: Service, authenticator: Authenticator, admission: Admiss
         return await service.tenancy.get(call.path["tenant_id"])
 
     async def update_tenant(call: Call) -> Tenant:
-        changed = await service.tenancy.update(call.principal, call.path["tenant_id"], call.body)
+        asked: UpdateTenant = call.body
+        check_line("name", asked.name or "")
+        changed = await service.tenancy.update(call.principal, call.path["tenant_id"], asked)
         admission.forget(changed.id)
         return changed
 
@@ -67,7 +72,9 @@ def operations(service: Service, authenticator: Authenticator, admission: Admiss
         return await service.tenancy.usage(call.path["tenant_id"])
 
     async def create_token(call: Call) -> Answer:
-        return Answer(await service.tenancy.create_token(call.principal, call.principal.tenant, call.body), 201)
+        asked: CreateToken = call.body
+        check_line("name", asked.name)
+        return Answer(await service.tenancy.create_token(call.principal, call.principal.tenant, asked), 201)
 
     async def list_tokens(call: Call) -> Page[Token]:
         page = await service.tenancy.tokens(call.principal.tenant, call.query.after, call.query.limit)

@@ -25,7 +25,7 @@ from urllib.parse import quote
 import msgspec
 
 from gateway.runners import beneath
-from gateway.runners.artifacts import Blobs, MemoryBlobs, keep, pack
+from gateway.runners.artifacts import Blobs, MemoryBlobs, Permitted, everything, keep, pack
 from gateway.runners.bindings import Root, Roots, check_binding, refusal, seen_from
 from gateway.runners.errors import invalid, outside, path_required, stale, unavailable, unsupported
 from gateway.runners.interface import MAX_COMMANDS, Ending, Provider, RunnerSession, check_path, config_of
@@ -303,7 +303,7 @@ class DockerSession(RunnerSession):
     async def _write(self, path: str, contents: bytes) -> None:
         await asyncio.to_thread(self._roots.write, self._inside(path), contents)
 
-    async def export_artifact(self, request: ArtifactRequest) -> Artifact:
+    async def export_artifact(self, request: ArtifactRequest, permitted: Permitted = everything) -> Artifact:
         self._check_open()
         check_path(request.path)
 
@@ -311,7 +311,7 @@ class DockerSession(RunnerSession):
             path = self._inside(request.path)
             if not request.recursive:
                 return self._roots.read(path)
-            return pack((name, self._roots.read(f"{path}/{name}")) for name in self._roots.files(path))
+            return pack((name, self._roots.read(f"{path}/{name}")) for name in filter(permitted, self._roots.files(path)))
 
         return await keep(request, await asyncio.to_thread(collect), self.provider.blobs)
 

@@ -9,30 +9,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager
-from typing import Any, Protocol
+import tarfile
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import quote
 
 import msgspec
 
 from gateway.egress.errors import EgressError
-from gateway.errors import Forbidden
-from gateway.events import Event
-from gateway.registry.clients import parse_events
-from gateway.runners.artifacts import MAX_ARTIFACT_BYTES, Blobs, MemoryBlobs, keep
+from gateway.runners.artifacts import Blobs, MemoryBlobs, Permitted, everything, keep, repack
 from gateway.runners.bindings import check_binding, seen_from
 from gateway.runners.errors import (
     GatewayError,
-    absent,
     busy,
     invalid,
-    not_a_file,
     outside,
     path_required,
-    read_only,
     stale,
-    too_large,
     unavailable,
     unsupported,
 )
@@ -40,92 +33,24 @@ from gateway.runners.interface import Ending, Provider, RunnerSession, check_pat
 from gateway.runners.manifests import check_manifest
 from gateway.runners.objects import Http
 from gateway.runners.outputs import STDERR, STDOUT, Output
+from gateway.runners.providers.clients import Client, HttpClient, Reply, answer_of, code_of, field_of, id_of, refusal_of, segment
 from gateway.runners.providers.programs import NO_RESULT, Program, dropped_bytes, parse, preparation
 from gateway.runners.secrecy import SecretResolver, check_config, reference
 from gateway.runners.wire import (
-    MAX_FILE_BYTES,
     Artifact,
     ArtifactRequest,
     Binding,
     Command,
     Destination,
     RunnerCapabilities,
-    SecretRef,
     SessionState,
     SnapshotRef,
 )
 
 WORKSPACE = "/workspace"
 _KEYS = ("gateway", "url", "token", "language", "limits", "durable")
-_MAX_ANSWER_BYTES = MAX_ARTIFACT_BYTES + (1 << 20)
-_MAX_ASKED_BYTES = MAX_FILE_BYTES + (1 << 20)
-_MAX_STREAM_BYTES = 64 << 20
-_HEAD_MS = 10_000
 _FIRST_LOOK_SECONDS, _LAST_LOOK_SECONDS = 0.005, 1.0
-_VERBS = ("run", "snapshot", "session")
 _STREAMS = {"stdout": STDOUT, "stderr": STDERR}
-
-
-class Reply(msgspec.Struct, frozen=True):
-    status: int
-    body: bytes
-
-
-class Client(Protocol):
-    """Speaks to one gateway's `/v1`."""
-
-    async def request(
-        self, method: str, path: str, *, json: Any = None, body: bytes | None = None, timeout_ms: int = 30_000
-    ) -> Reply: ...
-
-    def events(self, path: str) -> AbstractAsyncContextManager[AsyncIterator[Event]]:
-        """Server-Sent Events while they come. Whoever follows them must live with their end at any time."""
-        ...
-
-
-class HttpClient:
-    """`Client` over the gateway's guarded HTTP client. The token is asked for at each call and kept nowhere."""
-
-    def __init__(self, url: str, token: SecretRef, http: Http, secrets: SecretResolver) -> None:
-        self._url, self._token, self._http, self._secrets = url.rstrip("/"), token, http, secrets
-
-    async def request(
-        self, method: str, path: str, *, json: Any = None, body: bytes | None = None, timeout_ms: int = 30_000
-    ) -> Reply:
-        headers = {"Authorization": await self._bearer(), "Accept": "*/*"}
-        if json is not None:
-            body, headers["Content-Type"] = msgspec.json.encode(json), "application/json"
-        elif body is not None:
-            headers["Content-Type"] = "application/octet-stream"
-        try:
-            answer = await self._http.request(
-                method,
-                self._url + path,
-                headers=headers,
-                body=body,
-                timeout_ms=timeout_ms,
-                max_response_bytes=_MAX_ANSWER_BYTES,
-                max_request_bytes=_MAX_ASKED_BYTES,
-            )
-        except EgressError as failed:
-            raise unavailable(f"the other gateway cannot be reached ({type(failed).__name__})") from None
-        return Reply(answer.status, answer.body)
-
-    async def _bearer(self) -> str:
-        return "Bearer " + (await self._secrets.resolve(self._token)).decode("ascii", "replace").strip()
-
-    @contextlib.asynccontextmanager
-    async def events(self, path: str) -> AsyncIterator[AsyncIterator[Event]]:
-        headers = [("Authorization", await self._bearer()), ("Accept", "text/event-stream")]
-        try:
-            async with self._http.stream(
-                "GET", self._url + path, headers=headers, head_timeout_ms=_HEAD_MS, max_response_bytes=_MAX_STREAM_BYTES
-            ) as coming:
-                if coming.status != 200:
-                    raise _refusals(coming.status, "run")
-                yield parse_events(coming.chunks())
-        except EgressError as failed:
-            raise unavailable(f"the other gateway cannot be reached ({type(failed).__name__})") from None
 
 
 class Hatchway(Provider):
@@ -179,8 +104,8 @@ class Hatchway(Provider):
         config = config_of(destination, *_KEYS)
         body = {key: config[key] for key in ("language", "limits", "durable") if key in config}
         client = self._client(destination)
-        made = _answer(await client.request("POST", "/v1/sessions", json=body), "session")
-        return self._open(destination, binding, client, str(_field(made, "id")))
+        made = answer_of(await client.request("POST", "/v1/sessions", json=body), "session")
+        return self._open(destination, binding, client, id_of(made))
 
     def _open(self, destination: Destination, binding: Binding | None, client: Client, remote_id: str) -> HatchwaySession:
         if binding is not None:
@@ -196,9 +121,9 @@ class Hatchway(Provider):
         if state.destination_id != destination.id:
             raise stale(state.session_id)
         client = self._client(destination)
-        reply = await client.request("GET", f"/v1/sessions/{quote(state.session_id, safe='')}")
+        reply = await client.request("GET", f"/v1/sessions/{segment(state.session_id)}")
         if reply.status != 404:
-            _answer(reply, state.session_id)
+            answer_of(reply, state.session_id)
             session = self._sessions.get(state.session_id)
             if session is not None and not session.is_closed:
                 return session
@@ -206,21 +131,21 @@ class Hatchway(Provider):
         self._sessions.pop(state.session_id, None)
         if state.snapshot is None or state.snapshot.provider_id != self.id:
             raise stale(state.session_id)
-        target = f"/v1/snapshots/{quote(state.snapshot.snapshot_id, safe='')}/restore"
+        target = f"/v1/snapshots/{segment(state.snapshot.snapshot_id)}/restore"
         reply = await client.request("POST", target, json={})
         if reply.status == 404:
             raise stale(state.session_id)
-        return self._open(destination, binding, client, str(_field(_answer(reply, "snapshot"), "id")))
+        return self._open(destination, binding, client, id_of(answer_of(reply, "snapshot")))
 
     async def discard(self, destination: Destination, state: SessionState) -> None:
         client = self._client(destination)
-        gone = [f"/v1/sessions/{quote(state.session_id, safe='')}"]
+        gone = [f"/v1/sessions/{segment(state.session_id)}"]
         if state.snapshot is not None and state.snapshot.provider_id == self.id:
-            gone.append(f"/v1/snapshots/{quote(state.snapshot.snapshot_id, safe='')}")
+            gone.append(f"/v1/snapshots/{segment(state.snapshot.snapshot_id)}")
         for path in gone:
             reply = await client.request("DELETE", path)
             if reply.status not in (404, 410):
-                _answer(reply, path)
+                answer_of(reply, path)
 
     async def close(self) -> None:
         for session in list(self._sessions.values()):
@@ -248,21 +173,22 @@ class HatchwaySession(RunnerSession):
         if not path:
             raise path_required()
         full = path if path.startswith("/") else f"{self._top}/{path}"
+        full = "/".join(part for part in full.split("/") if part != ".")
         if seen_from(self._top, full) is None or ".." in full.split("/"):
             raise outside(path, self.id)
         return full
 
     async def _call(self, method: str, path: str, what: str, **fields: Any) -> Any:
-        return _answer(await self._ask(method, path, what, **fields), what)
+        return answer_of(await self._ask(method, path, what, **fields), what)
 
     async def _ask(self, method: str, path: str, what: str, **fields: Any) -> Reply:
-        reply = await self._client.request(method, f"/v1/sessions/{quote(self.id)}{path}", **fields)
-        if reply.status == 404 and _code_of(reply) == "SESSION_NOT_FOUND":
+        reply = await self._client.request(method, f"/v1/sessions/{segment(self.id)}{path}", **fields)
+        if reply.status == 404 and code_of(reply) == "SESSION_NOT_FOUND":
             self.is_closed = True  # somebody deleted it there: the next use makes a fresh one
             self.provider._sessions.pop(self.id, None)
             raise stale(self.id)
         if reply.status >= 400:
-            raise _refusals(reply.status, what)
+            raise refusal_of(reply.status, what)
         return reply
 
     async def _execute(self, command: Command, output: Output, ending: Ending) -> int | None:
@@ -275,7 +201,7 @@ class HatchwaySession(RunnerSession):
         async with taking_turn(self._turn, ending) as ours:
             if not ours:
                 return None
-            before = preparation(program, cwd.removesuffix("/."), command.env)
+            before = preparation(program, cwd, command.env)
             if before:
                 done = await self._run(Program(program.language, before, []), command, ending, Output(0))
                 if done["status"] != "ok" or done.get("exit_code"):
@@ -299,16 +225,16 @@ class HatchwaySession(RunnerSession):
         body |= {"filename": program.filename} if program.filename else {}
         body |= {"timeout_ms": command.timeout_ms} if command.timeout_ms else {}
         begun = await self._call("POST", "/runs?mode=async", "run", json=body)
-        one = f"/v1/runs/{quote(str(_field(begun, 'id')), safe='')}"
+        one = f"/v1/runs/{segment(id_of(begun))}"
         following = asyncio.create_task(self._follow(one, output))
         try:
             seen = await self._ended(one, ending, following)
         finally:
             following.cancel()
             await asyncio.wait([following])
-        if _field(seen, "state") == "waiting":
+        if field_of(seen, "state") == "waiting":
             raise busy("the command waits for an approval at the other gateway")
-        _field(_field(seen, "result"), "status")
+        field_of(field_of(seen, "result"), "status")
         return dict(seen["result"])
 
     async def _follow(self, one: str, output: Output) -> None:
@@ -335,8 +261,8 @@ class HatchwaySession(RunnerSession):
                     pause_seconds = min(2 * pause_seconds, _LAST_LOOK_SECONDS)
                 if ending.event.is_set():
                     await self._client.request("POST", f"{one}/cancel")
-                seen = _answer(await self._client.request("GET", one), "run")
-                if _field(seen, "state") in ("finished", "waiting"):
+                seen = answer_of(await self._client.request("GET", one), "run")
+                if field_of(seen, "state") in ("finished", "waiting"):
                     return dict(seen)
         finally:
             asked.cancel()
@@ -347,19 +273,23 @@ class HatchwaySession(RunnerSession):
     async def _write(self, path: str, contents: bytes) -> None:
         await self._call("PUT", f"/files{quote(self._inside(path))}", path, body=contents)
 
-    async def export_artifact(self, request: ArtifactRequest) -> Artifact:
+    async def export_artifact(self, request: ArtifactRequest, permitted: Permitted = everything) -> Artifact:
         self._check_open()
         check_path(request.path)
-        contents = await (self._archive(request.path) if request.recursive else self._read(request.path))
+        contents = await (self._archive(request.path, permitted) if request.recursive else self._read(request.path))
         return await keep(request, contents, self.provider.blobs)
 
-    async def _archive(self, path: str) -> bytes:
-        return (await self._ask("GET", f"/archive?path={quote(self._inside(path), safe='')}", path)).body
+    async def _archive(self, path: str, permitted: Permitted) -> bytes:
+        found = (await self._ask("GET", f"/archive?path={quote(self._inside(path), safe='')}", path)).body
+        try:
+            return await asyncio.to_thread(repack, found, permitted)
+        except tarfile.TarError:
+            raise unavailable("the other gateway gave an archive that cannot be read") from None
 
     async def snapshot(self) -> SnapshotRef | None:
         self._check_open()
         made = await self._call("POST", "/snapshots", "snapshot", json={})
-        self._snapshot = SnapshotRef(provider_id=self.provider.id, snapshot_id=str(_field(made, "id")))
+        self._snapshot = SnapshotRef(provider_id=self.provider.id, snapshot_id=id_of(made))
         return self._snapshot
 
     async def detach(self) -> SessionState:
@@ -369,43 +299,4 @@ class HatchwaySession(RunnerSession):
     async def _close(self) -> None:
         self.provider._sessions.pop(self.id, None)
         if not self.is_detached:
-            await self._client.request("DELETE", f"/v1/sessions/{quote(self.id)}")
-
-
-def _answer(reply: Reply, what: str) -> Any:
-    """What the other gateway says, or our own error for its."""
-    if reply.status < 400:
-        try:
-            return msgspec.json.decode(reply.body) if reply.body.strip() else {}
-        except msgspec.DecodeError:
-            raise unavailable("the other gateway gave an answer that cannot be read") from None
-    raise _refusals(reply.status, what)
-
-
-def _code_of(reply: Reply) -> str:
-    try:
-        said = msgspec.json.decode(reply.body)
-    except msgspec.DecodeError:
-        return ""
-    return str(said.get("code", "")) if isinstance(said, dict) else ""
-
-
-def _field(value: Any, name: str) -> Any:
-    if not isinstance(value, dict) or name not in value:
-        raise unavailable("the other gateway gave an answer that cannot be read")
-    return value[name]
-
-
-def _refusals(status: int, what: str) -> GatewayError:
-    # THREAT[TM-RUN-LEAK]: its words are not repeated; they may name things of that gateway.
-    if status == 404:
-        return absent(what)
-    if status == 403 and what in _VERBS:
-        return Forbidden("PERMISSION_DENIED", f"the other gateway does not let this token do a {what} there")
-    if status == 403:
-        return read_only(what)
-    if status == 413:
-        return too_large(what[:200], MAX_FILE_BYTES)
-    if status in (400, 409, 422):
-        return not_a_file(what, "was refused by the other gateway")
-    return unavailable(f"the other gateway answered {status}")
+            await self._client.request("DELETE", f"/v1/sessions/{segment(self.id)}")

@@ -25,7 +25,7 @@ import asyncssh
 
 from gateway.errors import NotFound
 from gateway.runners import beneath
-from gateway.runners.artifacts import Blobs, MemoryBlobs, keep, pack
+from gateway.runners.artifacts import Blobs, MemoryBlobs, Permitted, everything, keep, pack
 from gateway.runners.bindings import check_binding, host_path_of, refusal, seen_from
 from gateway.runners.errors import (
     invalid,
@@ -33,13 +33,13 @@ from gateway.runners.errors import (
     outside,
     path_required,
     stale,
-    too_large,
     unavailable,
     unsupported,
 )
 from gateway.runners.interface import Ending, Provider, Reader, RunnerSession, Writer, check_path, config_of
 from gateway.runners.manifests import check_manifest, read_entries
 from gateway.runners.outputs import STDERR, STDOUT, Output
+from gateway.runners.providers.channels import Channel
 from gateway.runners.secrecy import NoSecrets, SecretResolver, check_config, reference
 from gateway.runners.wire import (
     MAX_FILE_BYTES,
@@ -75,7 +75,6 @@ _LISTENS = (
 )
 _CONNECT_SECONDS = 20
 _DRAIN_SECONDS = 0.5
-_SLOW_SECONDS = 0.01
 
 
 class Ssh(Provider):
@@ -186,7 +185,7 @@ class SshSession(RunnerSession):
         self._connection, self._workspace, self._read_roots = connection, workspace, read_roots
         self.called = workspace
         """What callers call the workspace."""
-        self._channels: set[_Channel] = set()
+        self._channels: set[Channel] = set()
         self._helper: asyncssh.SSHClientProcess[bytes] | None = None
         self._asking = asyncio.Lock()
 
@@ -206,20 +205,18 @@ class SshSession(RunnerSession):
 
     # The far end
 
-    async def _start(self, line: str, stdin: bytes, output: Output) -> _Channel:
+    async def _start(self, line: str, stdin: bytes, output: Output) -> Channel:
         try:
-            _, channel = await self._connection.create_session(lambda: _Channel(output), line, encoding=None)
+            _, channel = await self._connection.create_session(lambda: Channel(output), line, encoding=None)
         except (OSError, asyncssh.Error):
             raise unavailable("the ssh connection is lost", "a fresh session is made at the next use") from None
-        assert isinstance(channel, _Channel)
+        assert isinstance(channel, Channel)
         self._channels.add(channel)
         channel.give(stdin)
         return channel
 
     async def _far(self, verb: str, root: str, below: str, path: str, contents: bytes = b"") -> bytes:
         """Ask the helper at the far end, which is started once."""
-        if len(contents) > MAX_FILE_BYTES:
-            raise too_large(f"path {path[:200]}", MAX_FILE_BYTES)
         request = {"verb": verb, "root": root, "path": below, "limit": MAX_FILE_BYTES, "size": len(contents)}
         async with self._asking:
             try:
@@ -308,14 +305,15 @@ class SshSession(RunnerSession):
         root, below = self._choose(path, True)
         await self._far("write", root, below, path, contents)
 
-    async def export_artifact(self, request: ArtifactRequest) -> Artifact:
+    async def export_artifact(self, request: ArtifactRequest, permitted: Permitted = everything) -> Artifact:
         self._check_open()
         check_path(request.path)
         if not request.recursive:
             return await keep(request, await self._read(request.path), self.provider.blobs)
         root, below = self._choose(request.path, False)
         listed = (await self._far("files", root, below, request.path)).decode("utf-8", "surrogateescape")
-        found = [(name, await self._read(f"{request.path}/{name}")) for name in listed.split("\0") if name]
+        names = [name for name in listed.split("\0") if name and permitted(name)]
+        found = [(name, await self._read(f"{request.path}/{name}")) for name in names]
         return await keep(request, await asyncio.to_thread(pack, found), self.provider.blobs)
 
     # Ports
@@ -344,59 +342,3 @@ class SshSession(RunnerSession):
         self._connection.close()
         with contextlib.suppress(OSError, asyncssh.Error):
             await self._connection.wait_closed()
-
-
-class _Channel(asyncssh.SSHClientSession[bytes]):
-    """One command at the far end. Its output is read as fast as it is wanted."""
-
-    def __init__(self, output: Output) -> None:
-        self.output: Output | None = output
-        self.ended: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
-        self._finished = asyncio.Event()
-        self._channel: asyncssh.SSHClientChannel[bytes] | None = None
-
-    def connection_made(self, chan: asyncssh.SSHClientChannel[bytes]) -> None:
-        self._channel = chan
-
-    def give(self, stdin: bytes) -> None:
-        assert self._channel is not None
-        with contextlib.suppress(OSError):
-            self._channel.write(stdin)
-            self._channel.write_eof()
-
-    def data_received(self, data: bytes, datatype: int | None) -> None:
-        if self.output is not None:
-            self.output.write(STDOUT if datatype is None else STDERR, data)
-        if (self.output is None or self.output.is_full) and self._channel is not None:
-            self._channel.pause_reading()
-            asyncio.get_running_loop().call_later(_SLOW_SECONDS, self._channel.resume_reading)
-
-    def exit_status_received(self, status: int) -> None:
-        self._end(status)
-
-    def exit_signal_received(self, signal: str, core_dumped: bool, msg: str, lang: str) -> None:
-        numbers = {"HUP": 1, "INT": 2, "QUIT": 3, "ABRT": 6, "KILL": 9, "SEGV": 11, "PIPE": 13, "ALRM": 14, "TERM": 15}
-        self._end(128 + numbers.get(signal, 0))
-
-    def eof_received(self) -> bool:
-        self._finished.set()
-        return False
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._finished.set()
-        self._end(None)
-
-    def _end(self, status: int | None) -> None:
-        if not self.ended.done():
-            self.ended.set_result(status)
-
-    def signal(self, name: str) -> None:
-        if self._channel is not None and not self._channel.is_closing():
-            with contextlib.suppress(OSError, asyncssh.Error):
-                self._channel.send_signal(name)
-
-    async def drained(self, seconds: float) -> bool:
-        """Is all that was written here? If not, something at the far end still holds the stream open."""
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._finished.wait(), seconds)
-        return self._finished.is_set()

@@ -14,6 +14,7 @@ import asyncio
 import hashlib
 import itertools
 import os
+import posixpath
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -22,9 +23,9 @@ from signal import SIGTERM
 from typing import Any
 
 from gateway.runners import beneath
-from gateway.runners.artifacts import Blobs, MemoryBlobs, keep, pack
-from gateway.runners.bindings import Root, Roots, check_binding, host_path_of, refusal
-from gateway.runners.errors import invalid, not_exposed, stale, unavailable, unsupported
+from gateway.runners.artifacts import Blobs, MemoryBlobs, Permitted, everything, keep, pack
+from gateway.runners.bindings import Root, Roots, check_binding, host_path_of, refusal, seen_from
+from gateway.runners.errors import invalid, not_exposed, outside, stale, unavailable, unsupported
 from gateway.runners.interface import Ending, Provider, Reader, RunnerSession, Writer, check_path, config_of
 from gateway.runners.jail import landlock
 from gateway.runners.jail.handle import Jail, JailError
@@ -118,6 +119,8 @@ class UnixLocal(Provider):
         root = config.get("root", str(self.base))
         if not isinstance(root, str) or not root.startswith("/"):
             raise invalid("config.root must be an absolute path")
+        if all(seen_from(base, posixpath.normpath(root)) is None for base in (str(self.base), os.path.realpath(self.base))):
+            raise outside(root, "of this gateway")
         if not isinstance(config.get("network", False), bool):
             raise invalid("config.network must be true or false")
         if config.get("network") and not self.allow_network:
@@ -323,14 +326,15 @@ class UnixLocalSession(RunnerSession):
                 raise refusal(refused, path, self.id) from None
         return found
 
-    async def export_artifact(self, request: ArtifactRequest) -> Artifact:
+    async def export_artifact(self, request: ArtifactRequest, permitted: Permitted = everything) -> Artifact:
         self._check_open()
         check_path(request.path)
 
         def collect() -> bytes:
             if not request.recursive:
                 return self.roots.read(request.path)
-            return pack((name, self.roots.read(f"{request.path}/{name}")) for name in self.roots.files(request.path))
+            names = filter(permitted, self.roots.files(request.path))
+            return pack((name, self.roots.read(f"{request.path}/{name}")) for name in names)
 
         return await keep(request, await asyncio.to_thread(collect), self.provider.blobs)
 

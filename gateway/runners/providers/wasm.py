@@ -20,7 +20,7 @@ from typing import TypeVar
 import msgspec
 
 from gateway.errors import NotFound
-from gateway.runners.artifacts import Blobs, MemoryBlobs, keep, pack
+from gateway.runners.artifacts import Blobs, MemoryBlobs, Permitted, everything, keep, pack
 from gateway.runners.bindings import check_binding, seen_from
 from gateway.runners.errors import GatewayError, absent, invalid, outside, read_only, stale, unavailable, unsupported
 from gateway.runners.interface import Ending, Provider, RunnerSession, check_path, config_of, taking_turn
@@ -296,12 +296,12 @@ class WasmSession(RunnerSession):
                 return {}
             raise
 
-    async def export_artifact(self, request: ArtifactRequest) -> Artifact:
+    async def export_artifact(self, request: ArtifactRequest, permitted: Permitted = everything) -> Artifact:
         self._check_open()
         check_path(request.path)
         place = self._workspace()
         contents = await asyncio.to_thread(
-            lambda: pack(place.files(request.path)) if request.recursive else place.read(request.path)
+            lambda: pack(place.files(request.path, permitted)) if request.recursive else place.read(request.path)
         )
         return await keep(request, contents, self.provider.blobs)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gateway.runners.artifacts import Permitted, everything
 from gateway.runners.errors import (
     GatewayError,
     absent,
@@ -96,12 +97,12 @@ class Workspace:
             raise _refusal(error, path, self.top) from None
         return full
 
-    def files(self, path: str) -> Iterator[tuple[str, bytes]]:
-        """Everything below a directory: path below it, contents."""
+    def files(self, path: str, permitted: Permitted = everything) -> Iterator[tuple[str, bytes]]:
+        """Everything below a directory that is `permitted`: path below it, contents."""
         full = self.path(path)
         try:
             for name, stat in list(self.vfs.walk(full)):
-                if stat.kind == "file" and stat.nlink == 1:
+                if stat.kind == "file" and stat.nlink == 1 and permitted(name):
                     yield name, self.vfs.read_file(f"{full}/{name}")
         except VfsError as error:
             raise _refusal(error, path, self.top) from None

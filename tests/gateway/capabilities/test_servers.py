@@ -17,7 +17,7 @@ from gateway.capabilities.catalogue import Catalogue
 from gateway.capabilities.channels import connect_to
 from gateway.capabilities.invocation import invoke
 from gateway.capabilities.servers import ServerSource, ServerSpec, identifier
-from gateway.capabilities.sources import Caller
+from gateway.capabilities.sources import Caller, ServerState
 from gateway.egress import Egress
 from sandbox.capabilities import CapabilityLimits, ToolCallContext, ToolError
 from sandbox.errors import RequestError
@@ -171,11 +171,15 @@ def test_server_that_is_down_at_the_start_is_tried_until_its_tools_appear(tmp_pa
         spec = rough(tmp_path, initialize="exit")
         one = House(ServerSource(spec, connect_to(spec), keeps_trying=True))
         await one.catalogue.add("r", one.source)
+        assert one.source.state == ServerState(ready=False), "nobody has waited for it"
+        await one.source.tried()
         assert one.catalogue.tools("acme") == [] and "cannot be reached" in one.source.diagnostics[0]
+        assert one.source.state == ServerState(ready=False, problem="it cannot be reached")
         rough(tmp_path)
         while not one.catalogue.tools("acme"):
             await asyncio.sleep(0.01)
         assert one.source.diagnostics == []
+        assert one.source.state == ServerState(ready=True, tools=1)
         await one.source.close()
         rough(tmp_path, initialize="exit")
         again = ServerSource(spec, connect_to(spec), keeps_trying=True)
@@ -202,7 +206,7 @@ def test_server_that_never_answers_times_out_and_serves_the_next_call(tmp_path: 
         assert await one.call("r_one") == "late"
 
     said = ["silence", {"content": [{"type": "text", "text": "late"}]}]
-    run(test, rough(tmp_path, CapabilityLimits(timeout_ms=1500), tools__call=said))
+    run(test, rough(tmp_path, CapabilityLimits(timeout_ms=5000), tools__call=said))
 
 
 def test_tools_whose_names_become_the_same_or_whose_schemas_cannot_be_checked_are_left_out(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_policy_diagnostics_are_shown_as_you_type(desk: Desk) -> None:
     page = desk.open("policies")
     expect(page.locator("#policy")).to_have_value(re.compile("^policy desk.test v 1"))
     page.locator("#policy").fill("policy a.b v 1\nallow session.create\nallow rnu\n")
-    expect(page.locator(".findings .finding.error").first).to_contain_text("no capability is called `rnu`")
+    expect(page.locator(".findings .finding.error").first).to_contain_text("no capability is called rnu")
     expect(page.locator(".under mark.error")).to_have_text("rnu")
     expect(page.get_by_role("button", name="Deploy")).to_be_disabled()
     page.locator(".findings .link").first.click()

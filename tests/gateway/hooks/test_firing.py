@@ -202,7 +202,7 @@ def test_a_slow_hook_does_not_keep_a_quick_one_waiting(stage: Stage) -> None:
     from gateway.hooks.payloads import Occasion
     from gateway.hooks.specs import check_specs
 
-    (slow,) = check_specs([{"event": "pre_tool_use", **bash("while :; do :; done", timeout_ms=5000)}])
+    (slow,) = check_specs([{"event": "pre_tool_use", **bash("while :; do :; done", timeout_ms=30_000)}])
     (quick,) = check_specs([{"event": "pre_tool_use", **bash("true")}])
     occasion = Occasion(event=HookEvent.PRE_TOOL_USE, session_id="s1", data={})
 

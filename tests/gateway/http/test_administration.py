@@ -13,7 +13,9 @@ from gateway.stores.interface import DeleteTenant, PutToken
 from gateway.tokens import mint
 from sandbox.wire import DEFAULT_LIMITS
 from tests.gateway.http.asking import Reply, ask
-from tests.gateway.http.test_routes import House, live_in, pytestmark  # noqa: F401
+from tests.gateway.http.house import House, live_in, needs_javascript
+
+pytestmark = needs_javascript
 
 UNKNOWN = "hw_" + "x" * 43
 

@@ -13,6 +13,7 @@ import cbor2
 import pytest
 
 from gateway.configuration import Configuration
+from gateway.http.admission import burst_of
 from gateway.http.operations import Answer, Call, Operation
 from gateway.records import Quotas
 from tests.gateway.http.asking import Reply, ask
@@ -183,9 +184,10 @@ def test_a_rate_is_held_with_retry_after_and_refills() -> None:
         now = [1000.0]
         rig.admission._clock_s = lambda: now[0]
         token, other = rig.token(), rig.token("globex")
-        replies = [await ask(rig.asgi, "GET", "/v1/notes", token=token) for _ in range(11)]
-        assert [reply.status for reply in replies] == [200] * 10 + [429]
+        replies = [await ask(rig.asgi, "GET", "/v1/notes", token=token) for _ in range(61)]
+        assert [reply.status for reply in replies] == [200] * 60 + [429]
         assert replies[-1].code == "RATE_EXCEEDED"
+        assert "60 requests a minute, of which 60 may come at once" in replies[-1].json["message"]
         assert replies[-1].headers["retry-after"] == "2"
         assert (await ask(rig.asgi, "GET", "/v1/notes", token=other)).status == 200
         now[0] += 1.0
@@ -193,6 +195,13 @@ def test_a_rate_is_held_with_retry_after_and_refills() -> None:
         assert (await ask(rig.asgi, "GET", "/v1/notes", token=token)).status == 429
 
     serve(test)
+
+
+@pytest.mark.parametrize(
+    ("a_minute", "at_once"), [(1, 1), (40, 40), (600, 600), (601, 600), (3600, 600), (6000, 1000), (60_000, 10_000)]
+)
+def test_a_small_quota_may_be_used_at_once_and_of_a_large_one_a_part(a_minute: int, at_once: int) -> None:
+    assert burst_of(a_minute) == at_once
 
 
 def test_an_operation_that_takes_too_long_is_ended_with_503() -> None:

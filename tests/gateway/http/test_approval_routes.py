@@ -11,7 +11,7 @@ import pytest
 
 from sandbox.images import images
 from tests.gateway.http.asking import Reply
-from tests.gateway.http.test_routes import JAVASCRIPT, House, live_in
+from tests.gateway.http.house import JAVASCRIPT, House, live_in
 
 pytestmark = pytest.mark.skipif(not images.is_ready("javascript"), reason="the JavaScript image is not compiled")
 TEXT = (
@@ -40,7 +40,7 @@ async def decide(house: House, session_id: str, decision: str, **more: Any) -> R
 
 
 async def finished(house: House, run_id: str) -> Any:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while (polled := await house.ask("GET", f"/v1/runs/{run_id}")).json["state"] != "finished":
             await asyncio.sleep(0.005)
     return polled.json["result"]

@@ -34,7 +34,8 @@ def test_the_later_source_wins(tmp_path: Path) -> None:
         ("port = ", {}, "not TOML"),
         ("", {"HATCHWAY_PORT": "x"}, "port"),
         ("", {"HATCHWAY_HTTP2": "maybe"}, "http2"),
-        ("", {"HATCHWAY_WORKERS": "threads"}, "workers"),
+        ("", {"HATCHWAY_WORKERS": "threads"}, "workers is one of processes, in-process, and not 'threads'"),
+        ("metrics = 'all'", {}, "metrics is one of open, admin, off"),
         ("tls_key = 'k.pem'", {}, "belong together"),
         ("tls_client_ca = 'c.pem'", {}, "needs"),
     ],
@@ -46,6 +47,17 @@ def test_a_setting_that_cannot_be_meant_is_an_error_that_names_it(
     file.write_text(text)
     with pytest.raises(ConfigurationError, match=message):
         load(file, environment)
+
+
+def test_a_variable_that_looks_like_a_setting_and_is_none_is_warned_of_by_its_name(caplog: pytest.LogCaptureFixture) -> None:
+    others = {"HATCHWAY_TOKEN": "t", "HATCHWAY_CACHE": "/c", "HATCHWAY_HOOK_ID": "h", "PATH": "/bin", "HATCHWAY_PORT": "1"}
+    load(None, others)
+    assert caplog.messages == []
+    assert load(None, {**others, "HATCHWAY_PROT": "9", "HATCHWAY_XYZZY": "1"}).port == 1
+    assert caplog.messages == [
+        "HATCHWAY_PROT is no setting and is ignored; did you mean HATCHWAY_PORT?",
+        "HATCHWAY_XYZZY is no setting and is ignored",
+    ]
 
 
 def test_a_file_that_is_not_there_is_an_error() -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.gateway.http.asking import Reply
-from tests.gateway.http.test_routes import JAVASCRIPT, House, live_in, pytestmark  # noqa: F401
+from tests.gateway.http.house import JAVASCRIPT, House, live_in, needs_javascript
+
+pytestmark = needs_javascript
 
 VALUE = "/v1/sessions/s1/values/colour"
 

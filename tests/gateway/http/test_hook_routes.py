@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from sandbox.images import images
-from tests.gateway.http.test_routes import JAVASCRIPT, House, live_in
+from tests.gateway.http.house import JAVASCRIPT, House, live_in
 
 pytestmark = pytest.mark.skipif(not images.is_ready("javascript"), reason="the JavaScript image is not compiled")
 TEXT = (
     "policy p v 1\nallow session.create\nallow run\nlimit run { cpu 10s wall 30s memory 512MiB output 1MiB calls 10 }\n"
-    'hook lint on before run run shell "hooks/lint.sh" timeout 2s on_error block\n'
-    'hook scan on after run run wasm "scan.wasm" timeout 2s on_error warn\n'
+    'hook lint on before run run shell "hooks/lint.sh" timeout 30s on_error block\n'
+    'hook scan on after run run wasm "scan.wasm" timeout 30s on_error warn\n'
     'test "t" { as { tenant acme } run { language javascript, bytes 1KiB } => allow\n'
     "session.create { language javascript } => allow }\n"
 )

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gateway import readiness
-from gateway.configuration import Configuration
 from gateway.errors import Unavailable
 from gateway.readiness import Images, LanguageState
-from gateway.service import Service
 from sandbox.images import images
 from sandbox.wire import Language
-from tests.gateway.http.test_routes import House
+from tests.gateway.http.house import House, live_in
 
 READY = LanguageState(ready=True, progress=1.0)
 
@@ -28,20 +25,6 @@ def halfway() -> Images:
     made._states = {"shell": READY, "javascript": READY, "python": LanguageState(ready=False, progress=0.4)}
     made._began_s["python"] = 0.0
     return made
-
-
-def live_in(tmp_path: Path, languages: Images, test: Callable[[House], Awaitable[None]]) -> None:
-    async def main() -> None:
-        configuration = Configuration(data=str(tmp_path / "data"), workers="in-process", access_log=False)
-        service = await Service.open(configuration, readiness=languages)
-        try:
-            house = House(service, configuration)
-            await house.furnish()
-            await test(house)
-        finally:
-            await service.stop(1000)
-
-    asyncio.run(main())
 
 
 @pytest.mark.parametrize(
@@ -66,7 +49,7 @@ def test_a_run_in_a_language_that_is_being_compiled_is_told_how_far_it_is(tmp_pa
         assert (await house.ask("GET", "/v1/runs")).json["items"] == [], "nothing was begun"
         assert len((await house.ask("GET", "/v1/sessions")).json["items"]) == 2, "no session was left behind"
 
-    live_in(tmp_path, halfway(), test)
+    live_in(tmp_path, test, halfway())
 
 
 @pytest.mark.skipif(not images.is_ready("javascript"), reason="the JavaScript image is not compiled")
@@ -75,7 +58,7 @@ def test_other_languages_run_meanwhile(tmp_path: Path) -> None:
         ran = await house.ask("POST", "/v1/runs", {"code": "1 + 1", "language": "javascript"})
         assert (ran.status, ran.json["result"]["result"]) == (200, 2)
 
-    live_in(tmp_path, halfway(), test)
+    live_in(tmp_path, test, halfway())
 
 
 def test_a_language_whose_turn_has_not_come_and_one_that_failed_say_so() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ import h2.config
 import h2.connection
 import h2.events
 
-PATIENCE_S = 15.0
+PATIENCE_S = 60.0
 
 
 @contextmanager
@@ -51,6 +52,13 @@ def status_of(answer: bytes) -> int:
 
 def body_of(answer: bytes) -> bytes:
     return answer.split(b"\r\n\r\n", 1)[1]
+
+
+def probe(port: int) -> dict[str, int]:
+    """What the server under test says about itself."""
+    answer = exchange(port, b"GET /v1/probe HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+    found: dict[str, int] = json.loads(body_of(answer))
+    return found
 
 
 def until(condition: Callable[[], Any], what: str = "the condition") -> Any:

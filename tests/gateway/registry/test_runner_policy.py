@@ -16,7 +16,7 @@ from tests.gateway.http.asking import Reply
 from tests.gateway.registry.test_runner_routes import ONE, PLACES, House, live_in
 
 POLICY = """
-policy p v 1
+policy p v {version}
 allow run when language in {{ shell, python }}
   {clause}
 limit run {{ cpu 1s wall {wall} memory 64MiB output {output} calls 10 stack 100 }}
@@ -38,9 +38,11 @@ def _ready() -> None:
         pytest.skip("the shell image is not compiled")
 
 
-async def under(house: House, wall: str = "30s", output: str = "1MiB", clause: str = "", more: str = "", **files: str) -> None:
+async def under(
+    house: House, wall: str = "60s", output: str = "1MiB", clause: str = "", more: str = "", version: int = 1, **files: str
+) -> None:
     """A policy in force."""
-    sources = {"p.hatch": POLICY.format(wall=wall, output=output, clause=clause, more=more), **files}
+    sources = {"p.hatch": POLICY.format(version=version, wall=wall, output=output, clause=clause, more=more), **files}
     made = await house.ask("POST", "/v1/policies", {"sources": sources, "main": "p.hatch"}, role="operator")
     assert made.status == 201, made.body
 
@@ -70,6 +72,7 @@ def test_the_policys_wall_time_and_output_are_a_ceiling_whatever_the_command_ask
         await under(house, wall="1s", output="10KiB")
         done = await house.sh("while :; do :; done", timeout_ms=600_000)
         assert (done.status, done.json["status"]) == (200, "timeout")
+        await under(house, version=2, output="10KiB")
         done = await house.sh("head -c 50000 /dev/zero | tr '\\0' x", "c2", max_output_bytes=1 << 20)
         assert (len(done.json["stdout"]), done.json["exit_code"]) == (10 << 10, 0)
         assert done.json["dropped_bytes"] == 50_000 - (10 << 10)
@@ -134,7 +137,7 @@ def test_a_hook_before_a_run_blocks_a_command(provider: str, tmp_path: Path) -> 
 def test_a_policys_own_hook_judges_commands_too_and_fails_closed(tmp_path: Path) -> None:
     async def test(house: House) -> None:
         await house.bind("wasm")
-        lint = 'hook lint on before run run shell "lint.sh" timeout 2s on_error block'
+        lint = 'hook lint on before run run shell "lint.sh" timeout 30s on_error block'
         await under(house, more=lint, **{"lint.sh": "grep -q good || { echo 'bad' >&2; exit 1; }"})
         assert (await house.sh("echo good", "c1")).json["stdout"] == "good\n"
         assert (await house.sh("echo evil", "c2")).code == "HOOK_BLOCKED"

@@ -14,8 +14,8 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from gateway.configuration import Configuration
-from gateway.errors import GatewayError
 from gateway.http.assembly import Face
+from gateway.http.previews import preview
 from gateway.http.routes import runners as routes
 from gateway.records import Tenant
 from gateway.registry.leases import open_runners
@@ -29,7 +29,7 @@ from gateway.tokens import mint
 from sandbox.images import images
 from sandbox.sealing import Keys
 from tests.gateway.http.asking import Reply, ask
-from tests.gateway.runners.test_ports import SERVER, free_port
+from tests.gateway.runners.test_ports import SERVER, dials, port_of
 
 PLACES = ("wasm", "unix-local")
 ONE = "/v1/runners/threads/t1"
@@ -57,11 +57,11 @@ class House:
             service.store, service.vault, service.egress, service.keys, service.clock.now_ms, local=self.local
         )
 
-        async def preview(scope: Any, receive: Any, send: Any) -> None:
+        async def looked_at(scope: Any, receive: Any, send: Any) -> None:
             await self.preview(scope, receive, send)
 
-        self.face = Face(service, configuration, Telemetry(), more=more, mounts={"preview": preview})
-        self.preview = routes.preview(service, self.face.authenticator, self.face.admission)
+        self.face = Face(service, configuration, Telemetry(), more=more, mounts={"preview": looked_at})
+        self.preview = preview(service, self.face.authenticator, self.face.admission)
         self.asgi: Any = self.face.asgi
         self.is_serving = False
         self.tokens: dict[tuple[str, str], str] = {}
@@ -249,27 +249,18 @@ async def a_server(house: House) -> AsyncIterator[int]:
     """A web server in the session; its port, on which it listens already."""
     await house.bind("unix-local")
     await house.ask("PUT", ONE + "/files?path=s.py", SERVER.encode(), content_type="application/octet-stream")
-    port = free_port()
-    body = {"command_id": "server", "program": "python3", "args": ["s.py", str(port)]}
+    body = {"command_id": "server", "program": "python3", "args": ["s.py"]}
     serving = asyncio.create_task(house.ask("POST", ONE + "/commands", body))
     while (session := house.service.runners.pool.living("acme", "t1")) is None:
         await asyncio.sleep(0.01)
+    port = await port_of(session)
     await session.expose_port(Port(port=port))
-    while not await _dials(session, port):
+    while not await dials(session, port):
         await asyncio.sleep(0.01)
     del session.ports[port]
     yield port
     await house.ask("POST", ONE + "/commands/server/cancel")
     await serving
-
-
-async def _dials(session: Any, port: int) -> bool:
-    try:
-        _, writer = await session.dial(port)
-    except GatewayError:
-        return False
-    writer.close()
-    return True
 
 
 def test_tm_run_preview_a_port_is_seen_by_its_tenant_only_and_gets_no_token(tmp_path: Path) -> None:

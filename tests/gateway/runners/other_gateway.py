@@ -13,8 +13,9 @@ import msgspec
 
 from gateway.errors import GatewayError
 from gateway.events import Event
+from gateway.runners.artifacts import pack
 from gateway.runners.errors import unavailable
-from gateway.runners.providers.gateways import Reply
+from gateway.runners.providers.clients import Reply
 from gateway.runners.providers.workspaces import Workspace
 from sandbox.limits import Cancel
 from sandbox.session import Session, parse_language
@@ -23,7 +24,7 @@ from sandbox.wire import RunRequest, RunResult
 
 
 class OtherGateway:
-    """Implements `gateway.runners.providers.gateways.Client`."""
+    """Implements `gateway.runners.providers.clients.Client`."""
 
     def __init__(self) -> None:
         self.sessions: dict[str, Session] = {}
@@ -57,6 +58,8 @@ class OtherGateway:
             name = uuid.uuid4().hex
             self.snapshots[name] = session.freeze()
             return _reply(201, {"id": name})
+        if parts[4].startswith("archive?path="):
+            return Reply(200, pack(Workspace(session.vfs).files(unquote(parts[4].partition("=")[2]))))
         return self._file(session, method, "/" + unquote(parts[5]), body)
 
     @contextlib.asynccontextmanager

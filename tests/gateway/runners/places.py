@@ -114,7 +114,7 @@ async def write(session: RunnerSession, path: str, contents: bytes) -> None:
     await session.write_file(WriteFile(path=path, contents=Octets(contents)))
 
 
-async def until(condition: Callable[[], bool | Awaitable[bool]], seconds: float = 20) -> None:
+async def until(condition: Callable[[], bool | Awaitable[bool]], seconds: float = 60) -> None:
     """Poll until it holds."""
     async with asyncio.timeout(seconds):
         while True:
@@ -126,7 +126,7 @@ async def until(condition: Callable[[], bool | Awaitable[bool]], seconds: float 
 
 def go(main: Coroutine[Any, Any, T]) -> T:
     async def bounded() -> T:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             return await main
 
     return asyncio.run(bounded())

@@ -20,6 +20,9 @@ from pathlib import Path
 import asyncssh
 import pytest
 
+_ATTEMPTS = 5
+_PATIENCE_S = 60.0
+
 
 @dataclass(frozen=True)
 class Server:
@@ -51,6 +54,27 @@ def serve(folder: Path) -> Iterator[Server]:
     host.write_private_key(str(folder / "host"))
     (folder / "host").chmod(0o600)
     (folder / "authorized").write_bytes(user.export_public_key())
+    if os.geteuid() == 0:
+        Path("/run/sshd").mkdir(exist_ok=True)
+    process, port = _started(program, folder)
+    try:
+        host_key = host.export_public_key().decode().strip()
+        yield Server(port, getpass.getuser(), host_key, user.export_private_key())
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _started(program: str, folder: Path) -> tuple[subprocess.Popen[bytes], int]:
+    """It cannot choose its port itself: if somebody else was faster, another one is tried."""
+    for _ in range(_ATTEMPTS):
+        process, port = _start(program, folder)
+        if _answers(port, process):
+            return process, port
+    raise AssertionError(f"sshd does not answer: {(folder / 'log').read_text()}")
+
+
+def _start(program: str, folder: Path) -> tuple[subprocess.Popen[bytes], int]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -60,25 +84,18 @@ def serve(folder: Path) -> Iterator[Server]:
         "AllowTcpForwarding yes\nX11Forwarding no\n"
         "SetEnv SHLVL=2\n"  # a login shell then reads no start-up files of the user, which can be slow
     )
-    if os.geteuid() == 0:
-        Path("/run/sshd").mkdir(exist_ok=True)
     with (folder / "log").open("wb") as log:
-        process = subprocess.Popen([program, "-D", "-e", "-f", str(folder / "config")], stdout=log, stderr=log)
-    try:
-        _wait(port, process, folder / "log")
-        host_key = host.export_public_key().decode().strip()
-        yield Server(port, getpass.getuser(), host_key, user.export_private_key())
-    finally:
-        process.terminate()
-        process.wait()
+        return subprocess.Popen([program, "-D", "-e", "-f", str(folder / "config")], stdout=log, stderr=log), port
 
 
-def _wait(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        if process.poll() is not None:
-            raise AssertionError(f"sshd ended: {log.read_text()}")
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1) as client:
+def _answers(port: int, process: subprocess.Popen[bytes]) -> bool:
+    """False if it has ended."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while time.monotonic() < deadline and process.poll() is None:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 5) as client:
             if client.recv(4) == b"SSH-":
-                return
-    raise AssertionError("sshd does not answer")
+                return True
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    return False

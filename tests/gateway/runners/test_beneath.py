@@ -52,7 +52,7 @@ def attempt(action: Callable[[], bytes | None]) -> str:
         return refused.kind
 
 
-def collect(action: Callable[[], bytes | None], wanted: set[str], seconds: float = 20) -> set[str]:
+def collect(action: Callable[[], bytes | None], wanted: set[str], seconds: float = 60) -> set[str]:
     """Everything that happens, until all that must happen has."""
     seen: set[str] = set()
     deadline = time.monotonic() + seconds

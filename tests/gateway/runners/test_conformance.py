@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import os
 import secrets
 import socket
 import stat
+import tarfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from gateway.errors import BadRequest, Conflict, Forbidden, GatewayError, NotFound, Unsupported
+from gateway.errors import BadRequest, Conflict, Forbidden, GatewayError, NotFound, TooLarge, Unsupported
 from gateway.runners.wire import (
+    MAX_FILE_BYTES,
     ArtifactRequest,
     Binding,
     Command,
@@ -170,6 +173,24 @@ def test_output_over_the_cap_is_dropped_and_counted(trial: Try) -> None:
             assert done.dropped_bytes > 60_000
         else:
             assert done.dropped_bytes == 300_004 - 1000
+
+    trial(check)
+
+
+def test_what_is_dropped_of_a_command_that_writes_much_is_counted_to_the_last_byte(trial: Try) -> None:
+    async def check(place: Place) -> None:
+        if place.provider.id in ("wasm", "hatchway"):
+            pytest.skip("its own cap on output ends the program")
+        done = await place.sh("head -c 6000000 /dev/zero", max_output_bytes=1000)
+        assert (done.exit_code, len(done.stdout), done.dropped_bytes) == (0, 1000, 6_000_000 - 1000)
+
+    trial(check)
+
+
+def test_a_writer_whose_reader_has_gone_ends_without_a_word(trial: Try) -> None:
+    async def check(place: Place) -> None:
+        done = await place.sh("while echo y; do :; done | head -n 1")
+        assert (done.stdout, done.stderr, done.exit_code) == ("y\n", "", 0)
 
     trial(check)
 
@@ -349,6 +370,29 @@ def test_one_command_id_is_under_way_once(trial: Try) -> None:
             await place.sh("echo twice")
         await place.session.cancel("c")
         await running
+
+    trial(check)
+
+
+def test_a_file_that_could_never_be_read_again_is_not_written(trial: Try) -> None:
+    async def check(place: Place) -> None:
+        with pytest.raises(TooLarge):
+            await write(place.session, "big", bytes(MAX_FILE_BYTES + 1))
+        with pytest.raises(NotFound):
+            await read(place.session, "big")
+
+    trial(check)
+
+
+def test_a_folder_is_exported_without_what_is_not_permitted(trial: Try) -> None:
+    async def check(place: Place) -> None:
+        for name in ("out/a", "out/b/c", "out/hidden/d"):
+            await write(place.session, name, name.encode())
+        asked = ArtifactRequest(path="out", recursive=True)
+        made = await place.session.export_artifact(asked, lambda name: not name.startswith("hidden/"))
+        contents = await place.provider.blobs.get(made.artifact_id)  # type: ignore[attr-defined]
+        with tarfile.open(fileobj=io.BytesIO(contents)) as opened:
+            assert opened.getnames() == ["a", "b/c"]
 
     trial(check)
 

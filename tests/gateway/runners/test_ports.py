@@ -22,11 +22,11 @@ from gateway.runners.ports import Scope, Target, preview_app
 from gateway.runners.providers.unix_local import UnixLocal
 from gateway.runners.runners import parse_port
 from gateway.runners.wire import Command, Destination, Port
-from tests.gateway.runners.places import Servers, a_place, go, run, until, write
+from tests.gateway.runners.places import Servers, a_place, go, read, run, until, write
 
 PLACES = ("unix-local", "ssh")
 SERVER = """
-import base64, hashlib, http.server, sys, time
+import base64, hashlib, http.server, os, time
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -95,14 +95,25 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.wfile.write(bytes([first]) + size + part)
     def log_message(self, *_): pass
 
-http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+listening = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+with open("port.new", "w") as told: told.write(str(listening.server_address[1]))
+os.replace("port.new", "port")
+listening.serve_forever()
 """
 
 
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
+async def port_of(session: RunnerSession) -> int:
+    """Where the server in the session listens, which it has chosen itself."""
+    told = b""
+
+    async def is_told() -> bool:
+        nonlocal told
+        with contextlib.suppress(NotFound):
+            told = await read(session, "port")
+        return bool(told)
+
+    await until(is_told)
+    return int(told)
 
 
 @contextlib.asynccontextmanager
@@ -118,8 +129,9 @@ async def serving(session: RunnerSession) -> AsyncIterator[int]:
         return Target(session, parse_port(port.decode()), b"/" + path + query)
 
     config = Config()
-    mine = free_port()
-    config.bind, config.accesslog, config.errorlog = [f"127.0.0.1:{mine}"], None, None
+    listening = socket.create_server(("127.0.0.1", 0))
+    mine = int(listening.getsockname()[1])
+    config.bind, config.accesslog, config.errorlog = [f"fd://{listening.detach()}"], None, None
     stop = asyncio.Event()
     app: Any = preview_app(resolve)
     task = asyncio.create_task(serve(app, config, shutdown_trigger=stop.wait))
@@ -173,12 +185,10 @@ def preview(request: pytest.FixtureRequest, tmp_path: Path, servers: Servers) ->
             async with a_place(request.param, tmp_path, servers) as place:
                 session = await place.open()
                 await write(session, "server.py", SERVER.encode())
-                port = free_port()
-                running = asyncio.create_task(
-                    session.run(Command(command_id="server", program="python3", args=["server.py", str(port)]))
-                )
+                running = asyncio.create_task(session.run(Command(command_id="server", program="python3", args=["server.py"])))
+                port = await port_of(session)
                 await session.expose_port(Port(port=port))
-                await until(lambda: _dials(session, port))
+                await until(lambda: dials(session, port))
                 if not expose:
                     del session.ports[port]
                 async with serving(session) as mine:
@@ -191,7 +201,7 @@ def preview(request: pytest.FixtureRequest, tmp_path: Path, servers: Servers) ->
     return run_check
 
 
-async def _dials(session: RunnerSession, port: int) -> bool:
+async def dials(session: RunnerSession, port: int) -> bool:
     try:
         _, writer = await session.dial(port)
     except Exception:
@@ -307,10 +317,10 @@ def test_a_server_is_previewed_also_where_a_session_shares_the_machines_network(
         provider = UnixLocal(tmp_path, own_network=False)
         session = await provider.create(Destination(id="d", provider_id="unix-local"))
         await write(session, "server.py", SERVER.encode())
-        port = free_port()
-        running = asyncio.create_task(run(session, "python3", "server.py", str(port)))
+        running = asyncio.create_task(run(session, "python3", "server.py"))
+        port = await port_of(session)
         await session.expose_port(Port(port=port))
-        await until(lambda: _dials(session, port))
+        await until(lambda: dials(session, port))
         await session.cancel("c")
         assert (await running).status == "cancelled"
         await provider.close()

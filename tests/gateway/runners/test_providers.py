@@ -1,28 +1,20 @@
-"""What only one provider does: programs and snapshots of `wasm`, hosts of `ssh`, chained gateways."""
+"""What only one provider does: programs and snapshots of `wasm`, hosts of `ssh`."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
-from gateway.egress.client import Egress
-from gateway.egress.errors import EgressFailed
 from gateway.errors import BadRequest, GatewayError, NotFound, Unavailable, Unsupported
-from gateway.events import Event
 from gateway.runners.artifacts import MemoryBlobs
-from gateway.runners.interface import RunnerSession
-from gateway.runners.providers.gateways import Hatchway, HttpClient
 from gateway.runners.providers.ssh import Ssh
 from gateway.runners.providers.wasm import Wasm, WasmSession
-from gateway.runners.wire import ArtifactRequest, Command, Destination, SecretRef, SessionState
+from gateway.runners.wire import ArtifactRequest, Destination, SessionState
 from sandbox.sealing import Keys
-from tests.gateway.runners.other_gateway import OtherGateway
 from tests.gateway.runners.places import Servers, Vault, a_place, go, read, run, write
 from tests.gateway.runners.sshd import Server
 from tests.gateway.runners.test_beneath import swapping
@@ -245,113 +237,3 @@ async def _status(running: asyncio.Task[Any]) -> str:
 
 
 # hatchway
-
-
-def test_a_session_at_another_gateway_outlives_this_ones(tmp_path: Path) -> None:
-    async def main() -> None:
-        other = OtherGateway()
-        place = Destination(id="d", provider_id="hatchway", config={"gateway": "other"})
-        first = Hatchway(clients={"other": other})
-        session = await first.create(place)
-        await write(session, "f", b"kept")
-        state = await session.detach()
-        await first.close()
-        second = Hatchway(clients={"other": other})
-        again: RunnerSession = await second.resume(place, state)
-        assert (await read(again, "f"), (await run(again, "cat", "f")).stdout) == (b"kept", "kept")
-        await second.close()
-        assert other.sessions == {}
-
-    go(main())
-
-
-def test_a_session_that_the_other_gateway_has_lost_comes_back_from_its_snapshot() -> None:
-    async def main() -> None:
-        other = OtherGateway()
-        place = Destination(id="d", provider_id="hatchway", config={"gateway": "other"})
-        provider = Hatchway(clients={"other": other})
-        session = await provider.create(place)
-        await write(session, "f", b"kept")
-        await session.snapshot()
-        other.sessions.pop(session.id).close()
-        again = await provider.resume(place, session.state)
-        assert again.id != session.id and await read(again, "f") == b"kept"
-        await again.close()
-
-    go(main())
-
-
-def test_the_client_of_another_gateway_sends_its_token_and_keeps_it_out_of_errors() -> None:
-    class Recording:
-        def __init__(self) -> None:
-            self.headers: dict[str, str] = {}
-
-        async def request(self, method: str, url: str, *, headers: Mapping[str, str] | None = None, **_: Any) -> Any:
-            self.headers = dict(headers or {})
-            assert url == "https://b.example/v1/sessions"
-            return type("Answer", (), {"status": 500, "body": b"hunter2 of /srv/other"})()
-
-    async def main() -> None:
-        http = Recording()
-        vault = Vault(t=b"hunter2\n")
-        assert (await HttpClient("https://b.example/", SecretRef("t"), http, vault).request("POST", "/v1/sessions")).status == 500
-        assert http.headers["Authorization"] == "Bearer hunter2"
-        provider = Hatchway(http=http, secrets=vault)
-        config = {"url": "https://b.example", "token": {"id": "t"}}
-        with pytest.raises(Unavailable) as raised:
-            await provider.create(Destination(id="d", provider_id="hatchway", config=config))
-        assert "hunter2" not in str(raised.value) and "/srv" not in str(raised.value)
-        for bad in ({"url": "ftp://x", "token": {"id": "t"}}, {"url": "https://x"}, {"gateway": "unknown"}):
-            with pytest.raises(BadRequest):
-                await provider.create(Destination(id="d", provider_id="hatchway", config=bad))
-
-    go(main())
-
-
-def test_answers_that_are_no_runs_are_refused() -> None:
-    class Odd(OtherGateway):
-        def _run(self, session: Any, asked: dict[str, Any]) -> Any:
-            return msgspec.structs.replace(super()._run(session, asked), body=b"[1]")
-
-    async def main() -> None:
-        provider = Hatchway(clients={"odd": Odd()})
-        session = await provider.create(Destination(id="d", provider_id="hatchway", config={"gateway": "odd"}))
-        with pytest.raises(Unavailable):
-            await run(session, "sh", "-c", "echo")
-        await provider.close()
-
-    go(main())
-
-
-def test_a_gateway_the_guarded_client_must_not_reach_is_not_reached() -> None:
-    async def main() -> None:
-        provider = Hatchway(http=Egress(), secrets=Vault(t=b"hunter2"))
-        for url in ("http://127.0.0.1:80", "http://169.254.169.254", "http://[::1]"):
-            config = {"url": url, "token": {"id": "t"}}
-            with pytest.raises(Unavailable, match="cannot be reached") as raised:
-                await provider.create(Destination(id="d", provider_id="hatchway", config=config))
-            assert "hunter2" not in str(raised.value)
-
-    go(main())
-
-
-def test_a_result_is_whole_although_the_stream_of_its_output_broke() -> None:
-    class Breaking(OtherGateway):
-        @contextlib.asynccontextmanager
-        async def events(self, path: str) -> AsyncIterator[AsyncIterator[Event]]:
-            async def coming() -> AsyncIterator[Event]:
-                yield Event(1, "stdout", "one ")
-                raise EgressFailed("CLOSED", "the connection was lost")
-
-            yield coming()
-
-    async def main() -> None:
-        provider = Hatchway(clients={"odd": Breaking()})
-        session = await provider.create(Destination(id="d", provider_id="hatchway", config={"gateway": "odd"}))
-        told: list[bytes] = []
-        command = Command(command_id="c", program="sh", args=["-c", "printf 'one '; printf two"])
-        done = await session.run(command, on_output=lambda _, data: told.append(data))
-        assert done.stdout == "one two" and b"".join(told) == b"one two"
-        await provider.close()
-
-    go(main())

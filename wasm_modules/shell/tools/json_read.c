@@ -79,6 +79,8 @@ static jv read_string(json_reader *r) {
     return unescape(r, start, p);
 }
 
+enum { EXPONENT_MAX = 999999999 };   /* decNumber's */
+
 /* The text decNumber would print for digits.digits E exponent: jq 1.7 shows literals that way. */
 static jv literal(jctx *C, const char *text, size_t n, double value) {
     char digits[512];
@@ -93,7 +95,10 @@ static jv literal(jctx *C, const char *text, size_t n, double value) {
         if (count < sizeof digits) digits[count++] = *p;
         else return jv_num(value);
     }
-    if (p < end) exponent += atol(p + 1);
+    if (p < end) {
+        long written = strtol(p + 1, NULL, 10);
+        exponent += written > EXPONENT_MAX ? EXPONENT_MAX : written < -EXPONENT_MAX ? -EXPONENT_MAX : written;
+    }
     if (!count) digits[count++] = '0';
     buffer b = {.t = C->t};
     if (negative) buffer_putc(&b, '-');

@@ -1,0 +1,79 @@
+"""Results as the service tells them: of runs it refused, ended or could not keep; and who can raise the limit that a run met.
+
+Rules: pure. A status follows from the code. What a program had said and called before the service ended or undid it stays in its
+result; what it computed does not.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from sandbox.session import failure
+from sandbox.wire import ErrorObject, RunResult, RunStatus, SessionLimits
+from sandbox.workers.interface import RunOutcome
+
+INTERRUPTED: Final = ErrorObject(code="INTERRUPTED", message="the service stopped while this ran", hint="run it again")
+_STATUS_OF_REFUSAL: Final = {
+    "HOOK_BLOCKED": RunStatus.PERMISSION_DENIED,
+    "INTERRUPTED": RunStatus.INTERRUPTED,
+    "QUOTA_EXCEEDED": RunStatus.RESOURCE_EXHAUSTED,
+}
+"""What the service itself says of a run. From a capability, the same codes are its own: a runtime error of the program."""
+_LIMIT_OF_CODE: Final = {
+    "TIMEOUT_WALL": "wall_ms",
+    "TIMEOUT_CPU": "cpu_ms",
+    "MEMORY_EXCEEDED": "memory_mb",
+    "EXTERNAL_CALLS_EXCEEDED": "max_external_calls",
+    "STACK_OVERFLOW": "max_stack_depth",
+}
+
+
+def failed(error: ErrorObject) -> RunResult:
+    """The result of a run that the service refused or ended."""
+    return failure(error, status=_STATUS_OF_REFUSAL.get(error.code))
+
+
+def failed_after(result: RunResult, error: ErrorObject) -> RunResult:
+    """The result of a program that the service ended, or undid."""
+    refused = failed(error)
+    told = [one for one in result.diagnostics if result.error is None or one.code != result.error.code]
+    return msgspec.structs.replace(
+        result,
+        status=refused.status,
+        error=error,
+        result=None,
+        exit_code=refused.exit_code,
+        snapshot_id=None,
+        diagnostics=[*refused.diagnostics, *told],
+    )
+
+
+def interrupted(outcome: RunOutcome) -> RunOutcome:
+    """Of a program that was ended because the service stops. One that came to its end before that did."""
+    if outcome.result.status is not RunStatus.CANCELLED:
+        return outcome
+    return msgspec.structs.replace(outcome, result=failed_after(outcome.result, INTERRUPTED))
+
+
+def hinted(
+    outcome: RunOutcome, asked: SessionLimits | None, own: SessionLimits, most: SessionLimits, *, is_single: bool = False
+) -> RunOutcome:
+    """Who can raise the limit that ended the program: the request, if it `asked` for less than the session has (`own`) and the
+    policy leaves of that (`most`); else whoever opens the session, which is the request if it `is_single`, or whoever writes the
+    policy."""
+    error = outcome.result.error
+    name = _LIMIT_OF_CODE.get(error.code) if error is not None else None
+    if error is None or name is None:
+        return outcome
+    ceiling = getattr(most, name)
+    if asked is not None and getattr(asked, name) < ceiling:
+        return outcome
+    is_policys = ceiling < getattr(own, name)
+    if is_single and not is_policys:
+        return outcome
+    hint = "the policy allows no more" if is_policys else f"a run cannot raise it: open the session with larger limits.{name}"
+    told = [msgspec.structs.replace(one, hint=hint) if one.code == error.code else one for one in outcome.result.diagnostics]
+    result = msgspec.structs.replace(outcome.result, error=msgspec.structs.replace(error, hint=hint), diagnostics=told)
+    return msgspec.structs.replace(outcome, result=result)

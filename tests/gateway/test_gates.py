@@ -1,0 +1,69 @@
+"""What the audit says of decisions: who asked, for what, and how it was decided."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from gateway.records import AuditRecord
+from gateway.runs import RunBody
+from gateway.sessions import CreateSession
+from tests.gateway.house import ANN, BOB, House, housed
+
+RULES = """
+allow fs.read when path under "/workspace"
+allow fs.write when path under "/workspace"
+allow look
+"""
+TESTS = 'fs.read { path "/workspace/a" } => allow fs.write { path "/workspace/a", bytes 1B } => allow look {} => allow'
+
+
+async def decisions(house: House, event: str) -> list[AuditRecord]:
+    await house.policies.trail.flush()
+    found = await house.store.audit("acme", limit=200)
+    return [one for one in found if one.kind == "decision" and one.data["event"] == event]
+
+
+async def nothing(**given: Any) -> None:
+    return None
+
+
+def test_the_audit_names_whoever_asked_and_the_path_and_what_was_done() -> None:
+    async def main() -> None:
+        async with housed(RULES, TESTS, functions={"look": ({}, nothing)}) as house:
+            session = await house.sessions.create(ANN, CreateSession())
+            gate = (await house.sessions.gate_of(await house.sessions.find(ANN, session.id))).asked_by(BOB.name)
+            gate.require("fs.write", {"path": "/workspace/payroll.csv", "bytes": 7}, "delete")
+            (found,) = await decisions(house, "fs.write")
+            assert (found.actor, found.subject) == ("bob", session.id)
+            told = {name: found.data[name] for name in ("path", "bytes", "operation", "verdict")}
+            assert told == {"path": "/workspace/payroll.csv", "bytes": 7, "operation": "delete", "verdict": "allow"}
+
+    asyncio.run(main())
+
+
+def test_a_long_path_is_cut_in_the_audit_as_in_the_log_of_decisions() -> None:
+    async def main() -> None:
+        async with housed(RULES, TESTS, functions={"look": ({}, nothing)}) as house:
+            session = await house.sessions.create(ANN, CreateSession())
+            gate = await house.sessions.gate_of(await house.sessions.find(ANN, session.id))
+            gate.require("fs.read", {"path": "/workspace/" + "x" * 3000})
+            (found,) = await decisions(house, "fs.read")
+            (logged, *_) = await house.policies.recent("acme")
+            assert found.data["path"] == logged.attributes["path"] and found.data["path"].endswith("…")
+
+    asyncio.run(main())
+
+
+def test_what_a_run_uses_and_saves_is_asked_for_by_whoever_runs_it() -> None:
+    async def main() -> None:
+        async with housed(RULES, TESTS, functions={"look": ({}, nothing)}) as house:
+            session = await house.sessions.create(ANN, CreateSession())
+            await house.runs.run(BOB, session.id, RunBody(code="1", return_snapshot=True))
+            await house.snapshots.take(BOB, session.id)
+            await house.snapshots.fork(BOB, session.id)
+            assert [one.actor for one in await decisions(house, "snapshot.take")] == ["bob", "bob"]
+            assert [one.actor for one in await decisions(house, "session.fork")] == ["bob"]
+            assert [one.actor for one in await decisions(house, "session.create")] == ["ann"]
+
+    asyncio.run(main())
