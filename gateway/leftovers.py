@@ -14,7 +14,7 @@ from gateway.approvals import Approvals
 from gateway.policies import now_ms
 from gateway.records import Run
 from gateway.results import INTERRUPTED, failed
-from gateway.stores.interface import PutRun, Store
+from gateway.stores.interface import AppendAudit, PutRun, Store
 from gateway.stores.walking import walk
 
 
@@ -23,8 +23,11 @@ async def settle_interrupted(store: Store, tenant: str) -> int:
     found = 0
     async for record in _unfinished(store, tenant):
         if record.state in ("queued", "running"):
-            ended = msgspec.structs.replace(record, state="finished", result=failed(INTERRUPTED), updated_at=now_ms())
-            await store.write(tenant, [PutRun(run=ended)])
+            now, result = now_ms(), failed(INTERRUPTED)
+            ended = msgspec.structs.replace(record, state="finished", result=result, updated_at=now)
+            told = {"session": record.session_id, "status": result.status.value}
+            audit = AppendAudit(at=now, kind="run", actor=record.user, subject=record.id, data=told)
+            await store.write(tenant, [PutRun(run=ended), audit])
             found += 1
     return found
 

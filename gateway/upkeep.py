@@ -96,8 +96,9 @@ class Upkeep:
         return walk(lambda after: self._store.sessions(tenant, after=after, limit=PAGE_MAX))
 
     async def _is_due(self, session: Session, now: int) -> bool:
-        kept_ms = self.rules.one_shots_ms if _ONE_SHOT.fullmatch(session.id) else self.rules.idle_sessions_ms
-        if kept_ms is None or session.durable or session.waiting_run is not None:
+        is_single = _ONE_SHOT.fullmatch(session.id) is not None
+        kept_ms = self.rules.one_shots_ms if is_single else self.rules.idle_sessions_ms
+        if kept_ms is None or (session.durable and not is_single) or session.waiting_run is not None:
             return False
         if max(session.last_used_at, session.updated_at) + kept_ms > now:
             return False

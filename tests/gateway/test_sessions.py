@@ -237,6 +237,8 @@ def test_runs_under_way_when_the_service_died_are_interrupted() -> None:
             assert await settle_interrupted(house.store, "acme") == 1
             done = await house.runs.get(ANN, started.id)
             assert done.result is not None and done.result.status.value == "interrupted"
+            last = (await store.audit("acme"))[-1]
+            assert (last.kind, last.subject, last.data["status"]) == ("run", started.id, "interrupted")
 
     asyncio.run(main())
 
