@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import datetime
 import ssl
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from hatchway import AsyncClient, Client
 from hatchway.asking import Unreachable
 from hatchway.cli import main
 from sandbox.errors import RequestError
+from tests.gateway.certificates import write_certificate
 from tests.gateway.serving import Gateway, serving
 
 
@@ -25,25 +21,8 @@ from tests.gateway.serving import Gateway, serving
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One certificate that is its own authority: `cert.pem`, `key.pem`, and `both.pem`."""
     folder = tmp_path_factory.mktemp("tls")
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.datetime.now(datetime.UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), False)
-        .sign(key, hashes.SHA256())
-    )
-    certificate = made.public_bytes(serialization.Encoding.PEM)
-    private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    (folder / "cert.pem").write_bytes(certificate)
-    (folder / "key.pem").write_bytes(private)
-    (folder / "both.pem").write_bytes(certificate + private)
+    certificate, private = write_certificate(folder)
+    (folder / "both.pem").write_bytes(certificate.read_bytes() + private.read_bytes())
     return folder
 
 
