@@ -1,17 +1,18 @@
-"""Servers for all tests of a process: OpenSSH's and Docker's own, each started by the first test that needs it."""
+"""Servers for all tests of a process, each started by the first test that needs it (OpenSSH's and Docker's own); and `trial`, every provider in turn."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
 from tests.gateway.runners import dockerd, sshd
 from tests.gateway.runners.dockerd import Daemon
-from tests.gateway.runners.places import Servers
+from tests.gateway.runners.places import NAMES, Check, Servers, Try, a_place, go
 from tests.gateway.runners.sshd import Server
 
 T = TypeVar("T")
@@ -42,3 +43,18 @@ def ssh_server(servers: Servers) -> Callable[[], Server]:
 @pytest.fixture(scope="session")
 def docker_engine(servers: Servers) -> Callable[[], Daemon]:
     return servers.docker
+
+
+@pytest.fixture(params=NAMES)
+def trial(request: pytest.FixtureRequest, tmp_path: Path, servers: Servers) -> Try:
+    """Runs a check in an open session of the provider."""
+
+    def run_check(check: Check) -> None:
+        async def main() -> None:
+            async with a_place(request.param, tmp_path, servers) as place:
+                await place.open()
+                await check(place)
+
+        go(main())
+
+    return run_check

@@ -130,3 +130,8 @@ def go(main: Coroutine[Any, Any, T]) -> T:
             return await main
 
     return asyncio.run(bounded())
+
+
+Check = Callable[[Place], Awaitable[None]]
+Try = Callable[[Check], None]
+"""Runs a check in an open session of a provider."""
