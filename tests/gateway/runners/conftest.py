@@ -1,4 +1,4 @@
-"""Servers for all tests of a process, each started by the first test that needs it (OpenSSH's and Docker's own); and `trial`, every provider in turn."""
+"""Servers for all tests of a process, each started by the first test that needs it; and `trial`, every provider in turn."""
 
 from __future__ import annotations
 
