@@ -19,10 +19,9 @@ import msgspec
 from hatchway import asking, verbs
 from hatchway.arguments import text_of
 from hatchway.asking import ApprovalInfo, MatchInfo, RunInfo, SecretInfo, ValueInfo
-from hatchway.cli import complain
 from hatchway.client import Client
 from hatchway.programs import inputs_of, read_program, read_stdin
-from hatchway.running import exit_status
+from hatchway.running import exit_status, show_result
 from hatchway.verbs import RunOptions
 from sandbox.errors import RequestError
 
@@ -70,12 +69,10 @@ def _show_run(client: Client, options: argparse.Namespace, run: RunInfo, *, is_p
     if not is_printed:
         sys.stdout.write(done.stdout)
         sys.stderr.write(done.stderr)
-    if done.result is not None:
-        print(msgspec.json.encode(done.result).decode())
     if run.state == "waiting":
         _show_waiting(run, waits_for)
-    elif done.error is not None:
-        complain(f"{done.error.code}: {done.error.message}", done.error.hint)
+    else:
+        show_result(done)
     return exit_status(done)
 
 

@@ -40,6 +40,12 @@ def test_the_remote_command_runs_programs_in_a_session(gateway: Gateway, tmp_pat
     assert missing.returncode == 2 and "session not found" in missing.stderr
 
 
+def test_tables_and_hints_are_shown_as_by_a_run_here(gateway: Gateway) -> None:
+    assert remote(gateway, "run", "-c", "import pandas as pd; pd.DataFrame({'a': [1, 2]})").stdout == "   a\n0  1\n1  2\n"
+    failed = remote(gateway, "run", "-c", "1/0").stderr
+    assert failed.endswith("error[RUNTIME_ERROR]: ZeroDivisionError: division by zero (line 1, column 1)\n")
+
+
 def test_the_remote_command_shows_what_retention_keeps_and_lets_it_go(gateway: Gateway) -> None:
     shown = remote(gateway, "retention").stdout
     assert (
