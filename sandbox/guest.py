@@ -71,12 +71,13 @@ class Guest:
     def __init__(self, image: Image, vfs: Vfs, state: GuestState | None = None) -> None:
         self.image = image
         self.vfs = vfs
-        self.own_bytes = image.first_turn_bytes if state is None else 0
-        """Pages the guest has written, when last measured: at every turn of four milliseconds or more."""
         self.fuel_used = 0
         self._table = DescriptorTable.standard(vfs, image.preopens) if state is None else state.table.clone()
         self._packed = state.pages if state is not None and isinstance(state.pages, PackedPages) else None
         """A snapshot's pages, in place of `_pages` until those are saved for the first time."""
+        self.own_bytes = image.first_turn_bytes if state is None else len(self._packed or ()) * PAGE_BYTES
+        """Pages the guest has written, when last measured: at every turn of four milliseconds or more. At first those that it is
+        known to need, or nothing, and then the first turn is measured too."""
         self._pages: dict[int, bytes] = {} if state is None or self._packed is not None else dict(state.pages)
         self._sums = Sums()
         self._saved_bytes = image.size_bytes if state is None else state.memory_bytes
@@ -136,9 +137,9 @@ class Guest:
         """The turn is about to touch files or the outside: remember how they were."""
         self._before = (self.vfs.checkpoint(), self._table.clone())
 
-    def _interrupted(self) -> Stop | int:
+    def _interrupted(self) -> Stop | None:
         run = self._run
-        return (run.overdrawn() or run.ticks_to_next_check()) if run is not None else 1
+        return run.overdrawn() if run is not None else None
 
     def _answer(self, pointer: int, length: int, reply_pointer: int, reply_length: int) -> int:
         """The import `host.call`."""
@@ -275,10 +276,15 @@ class Guest:
         if grown_bytes > 0:
             self._instance.grow(grown_bytes // WASM_PAGE_BYTES)
         if self._packed is not None:
-            spans = self._packed.spans()
-            self._memory.make_own(spans)
-            self._memory.put_spans(spans, self._packed.data)
-            self._memory.put_pages(self._packed.whole_pages)
+            spans, memory = self._packed.spans(), self._memory
+            ranges = memory.make_room((address, length) for address, _, length in spans)
+            places = [(start, memory.view(address, length)) for address, start, length in spans]
+            finish = self._packed.data.put(places, self._instance)
+            try:
+                populate(self._instance, ranges)
+            finally:
+                finish()
+            memory.put_pages(self._packed.whole_pages)
         elif self._pages:
             self._memory.put_pages(self._pages)
 

@@ -334,7 +334,7 @@ def _start(source: Source, prepared: Prepared, files: Checkpoint) -> GuestMemory
         wasi.memory.put_u32(reply_length & 0xFFFFFFFF, 0)
         return 0
 
-    call = Call([answer, *(getattr(wasi, name) for name in SIGNATURES)], lambda: 1)
+    call = Call([answer, *(getattr(wasi, name) for name in SIGNATURES)], lambda: None)
     instance = Instance(prepared, call)
     memory = wasi.memory = GuestMemory(instance)
     instance.watch()

@@ -2,7 +2,7 @@
 
 Purpose: `lower` combines limits (a request may lower a limit, never raise it), `Run` keeps the account of one run (time,
 output, calls) and stops the guest when an account is overdrawn, `Ticker` advances wasmtime's epochs so that a computing guest
-asks its `Run` every few milliseconds.
+asks its `Run` every ten milliseconds, and when the first of its clocks may have run out.
 
 Rules: a limit that ends a run raises `Stop`; it is raised on the guest's own thread, out of a host function or an epoch check.
 The wall clock is monotonic; `cpu_ms` is the CPU clock of the guest's thread. Memory and stack are limited by the engine
@@ -22,10 +22,13 @@ from sandbox.excerpts import excerpt
 from sandbox.native import Engine
 from sandbox.wire import DEFAULT_LIMITS, RunStatus, SessionLimits
 
-TICK_SECONDS = 0.002
-_PARK_SECONDS = 0.5
+_NAP_NS = 10_000_000
+"""A computing guest is asked at least so often: between two questions its thread handles no signal."""
+_AGAIN_SECONDS = 0.002
+"""A guest that should have asked was perhaps busy in the host: the epoch is advanced again after this."""
+_PARK_NAPS = 50
+_NEVER_NS = 1 << 63
 _READY_SECONDS = 0.05
-_TICKS_MAX = 5
 MOST = SessionLimits(
     memory_mb=2048,
     cpu_ms=3_600_000,
@@ -81,6 +84,7 @@ class Run:
         self._cpu_started_ns = time.thread_time_ns()
         self._wall_end_ns = self._started_ns + limits.wall_ms * 1_000_000
         self._cpu_end_ns = self._cpu_started_ns + limits.cpu_ms * 1_000_000
+        self._due_ns = self._started_ns + min(limits.wall_ms * 1_000_000, limits.cpu_ms * 1_000_000, _NAP_NS)
 
     def cancel(self) -> None:
         """From any thread."""
@@ -103,21 +107,24 @@ class Run:
         """On the guest's thread."""
         return time.thread_time_ns() - self._cpu_started_ns
 
+    @property
+    def due_ns(self) -> int:
+        """When the guest has to ask again. Read by the ticker; one that is cancelled is due until it has ended."""
+        return 0 if self._cancelled else self._due_ns
+
     def overdrawn(self) -> Stop | None:
-        """Asked at every tick of a computing guest, on its thread."""
+        """Asked at a tick of a computing guest, on its thread."""
         if self._cancelled:
             return Stop(RunStatus.CANCELLED, "CANCELLED", "the run was cancelled")
-        if time.monotonic_ns() >= self._wall_end_ns:
+        now_ns = time.monotonic_ns()
+        cpu_left_ns = self._cpu_end_ns - time.thread_time_ns()
+        if now_ns >= self._wall_end_ns:
             return self._late()
-        if time.thread_time_ns() >= self._cpu_end_ns:
+        if cpu_left_ns <= 0:
             limit = self.limits.cpu_ms
             return Stop(RunStatus.TIMEOUT, "TIMEOUT_CPU", f"the run used more than {limit} ms of CPU time", "raise limits.cpu_ms")
+        self._due_ns = min(self._wall_end_ns, now_ns + min(cpu_left_ns, _NAP_NS))
         return None
-
-    def ticks_to_next_check(self) -> int:
-        """Far from its end a guest is asked less often: every question needs the interpreter lock."""
-        left_ns = min(self._wall_end_ns - time.monotonic_ns(), self._cpu_end_ns - time.thread_time_ns())
-        return max(1, min(_TICKS_MAX, int(left_ns / (TICK_SECONDS * 2e9))))
 
     def _late(self) -> Stop:
         limit = self.limits.wall_ms
@@ -161,8 +168,10 @@ class Run:
         """Until someone calls `wake`. INVARIANT: whoever wakes changes what the sleeper looks at first, so none is missed."""
         woken = self._woken = self._woken or threading.Event()
         if not self._cancelled:
+            self._due_ns = self._wall_end_ns
             with self.around_waits():
                 woken.wait(at_most_ns / 1e9)
+            self._due_ns = time.monotonic_ns()
             woken.clear()
 
     def wake(self) -> None:
@@ -217,7 +226,11 @@ class Cancel:
 
 
 class Ticker:
-    """Advances the epochs of every engine while guests run. Parks itself when nothing has run for half a second."""
+    """Advances the epochs of every engine when a guest that computes has to ask its run. Parks itself when nothing runs.
+
+    It sleeps until the first run is due, a nap at most. A run is due a nap after it began, or sooner, so that only the short
+    ones and the first after a pause have to wake it: waking a thread costs as much as a small run.
+    """
 
     def __init__(self) -> None:
         self._engines: list[Engine] = []
@@ -228,7 +241,7 @@ class Ticker:
         self._running: set[Run] = set()
         self._lock = threading.Condition()
         self._thread: threading.Thread | None = None
-        self._parked = True
+        self._wakes_ns = _NEVER_NS
 
     def add(self, engine: Engine) -> None:
         with self._lock:
@@ -237,45 +250,49 @@ class Ticker:
     def start(self, run: Run) -> None:
         """A guest begins to compute. Adding to a set is atomic, so the common case takes no lock."""
         self._running.add(run)
-        if self._parked:
-            self._unpark()
+        if run.due_ns < self._wakes_ns:
+            self._wake()
 
     def stop(self, run: Run) -> None:
         self._running.discard(run)
 
     def hurry(self) -> None:
         """Every guest that computes asks now: one of them was cancelled, and epochs are the engine's, not a guest's."""
-        for engine in self._engines:
-            for _ in range(_TICKS_MAX):
-                engine.tick()
+        self._advance()
+        self._wake()
 
-    def _unpark(self) -> None:
+    def _advance(self) -> None:
+        for engine in self._engines:
+            engine.tick()
+
+    def _wake(self) -> None:
         with self._lock:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._tick, name="hatchway-ticker", daemon=True)
+                self._thread = threading.Thread(target=self._keep_time, name="hatchway-ticker", daemon=True)
                 self._thread.start()
-            self._parked = False
             self._lock.notify()
 
-    def _park(self) -> None:
-        # INVARIANT: either `start` sees that we are parked, or we see its run: each writes before it looks.
-        with self._lock:
-            self._parked = True
-            if self._running:
-                self._parked = False
-            while self._parked:
-                self._lock.wait()
+    def _first_due_ns(self) -> int:
+        return min((run.due_ns for run in tuple(self._running)), default=_NEVER_NS)
 
-    def _tick(self) -> None:
-        idle_ticks = 0
+    def _keep_time(self) -> None:
+        idle_naps = 0
         while True:
-            idle_ticks = 0 if self._running else idle_ticks + 1
-            if idle_ticks * TICK_SECONDS > _PARK_SECONDS:
-                self._park()
-                idle_ticks = 0
-            time.sleep(TICK_SECONDS)
-            for engine in self._engines:
-                engine.tick()
+            if self._first_due_ns() <= time.monotonic_ns():
+                self._advance()
+                time.sleep(_AGAIN_SECONDS)
+            idle_naps = 0 if self._running else idle_naps + 1
+            self._sleep(is_parked=idle_naps > _PARK_NAPS)
+
+    def _sleep(self, *, is_parked: bool) -> None:
+        # INVARIANT: either `start` sees until when we sleep, or we see its run: each writes before it looks.
+        with self._lock:
+            now_ns = time.monotonic_ns()
+            self._wakes_ns = _NEVER_NS if is_parked else now_ns + _NAP_NS
+            due_ns = self._first_due_ns()
+            if due_ns > now_ns:
+                self._wakes_ns = min(self._wakes_ns, due_ns)
+                self._lock.wait(None if self._wakes_ns == _NEVER_NS else (self._wakes_ns - now_ns) / 1e9)
 
 
 ticker = Ticker()

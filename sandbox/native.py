@@ -210,13 +210,13 @@ Functions = Sequence[Callable[..., int | None]] | Mapping[int, Callable[..., int
 class Call:
     """What one instance's host functions need: Python functions in table order, and what to do at an epoch tick.
 
-    `interrupt` is asked while the guest computes; it returns in how many ticks to ask again, or an exception to stop the guest
-    with. `raised` carries an exception out through the guest's frames.
+    `interrupt` is asked at every tick at which the guest computes; it returns an exception to stop the guest with, or None.
+    `raised` carries an exception out through the guest's frames.
     """
 
     __slots__ = ("functions", "interrupt", "raised")
 
-    def __init__(self, functions: Functions, interrupt: Callable[[], BaseException | int]) -> None:
+    def __init__(self, functions: Functions, interrupt: Callable[[], BaseException | None]) -> None:
         self.functions = functions
         self.interrupt = interrupt
         self.raised: BaseException | None = None
@@ -255,8 +255,8 @@ def _ask_interrupt(context: int, data: int, delta: Any, kind: Any) -> int:
         stop = _current.call.interrupt()
     except BaseException as error:
         stop = error
-    if isinstance(stop, int):
-        delta[0] = stop
+    if stop is None:
+        delta[0] = 1
         kind[0] = 0
         return 0
     _current.call.raised = stop
@@ -394,7 +394,7 @@ class Instance:
         _lib.wasmtime_store_limiter(self._store, memory_bytes, -1, 1, -1, 1)
 
     def watch(self) -> None:
-        """Ask `Call.interrupt` at the next tick; it says when to be asked again."""
+        """Ask `Call.interrupt` at the next tick, and at each one from then on."""
         _lib.wasmtime_context_set_epoch_deadline(self._context, 1)
 
     def set_fuel(self, fuel: int) -> None:

@@ -20,7 +20,7 @@ def bare_instance(language: str) -> Callable[[], None]:
     from sandbox.native import Call, Instance
 
     prepared = images.get(language).prepared
-    call = Call([_never] * len(IMPORTS), lambda: 1)
+    call = Call([_never] * len(IMPORTS), lambda: None)
 
     def make() -> None:
         Instance(prepared, call).close()

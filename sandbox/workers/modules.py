@@ -160,7 +160,7 @@ def _start(prepared: Prepared, vfs: Vfs, aside: Aside, run: Run, host: _Host) ->
         ticker.start(run)
         instance = None
         try:
-            instance = Instance(prepared, Call(functions, lambda: run.overdrawn() or run.ticks_to_next_check()))
+            instance = Instance(prepared, Call(functions, run.overdrawn))
             instance.limit_memory(run.limits.memory_mb << 20)
             host.instance, host.memory = instance, GuestMemory(instance)
             wasi.memory = host.memory

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Iterator
 
 import msgspec
 import pytest
@@ -210,22 +211,118 @@ def test_wall_limit_ends_a_wait_before_its_own_timeout() -> None:
     assert stopped.value.error.code == "TIMEOUT_WALL"
 
 
-def test_guest_far_from_its_end_is_asked_seldom_and_near_it_at_every_tick() -> None:
-    assert Run(with_limits(wall_ms=60_000, cpu_ms=60_000)).ticks_to_next_check() == 5
-    assert Run(with_limits(wall_ms=1, cpu_ms=60_000)).ticks_to_next_check() == 1
-    assert Run(with_limits(wall_ms=60_000, cpu_ms=1)).ticks_to_next_check() == 1
+class Clock:
+    """An engine that counts its ticks, with a ticker of its own."""
+
+    def __init__(self) -> None:
+        self.ticks = 0
+        self.ticked = threading.Event()
+        self.ticker = limits.Ticker()
+        self.ticker.add(self)  # type: ignore[arg-type]
+        self.started: list[Run] = []
+
+    def tick(self) -> None:
+        self.ticks += 1
+        self.ticked.set()
+
+    def ticks_again(self) -> bool:
+        self.ticked.clear()
+        return self.ticked.wait(30)
+
+    def rests(self) -> bool:
+        self.ticked.clear()
+        return not self.ticked.wait(0.1)
+
+    def start(self, run: Run) -> None:
+        self.started.append(run)
+        self.ticker.start(run)
+
+    def stop(self) -> None:
+        for run in self.started:
+            self.ticker.stop(run)
 
 
-def test_cancel_lets_every_guest_be_asked_at_once_however_far_it_is_from_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Counting:
-        ticks = 0
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
+    made = Clock()
+    monkeypatch.setattr(limits, "ticker", made.ticker)
+    yield made
+    made.stop()
 
-        def tick(self) -> None:
-            self.ticks += 1
 
-    engine, ticker = Counting(), limits.Ticker()
-    ticker.add(engine)  # type: ignore[arg-type]
-    monkeypatch.setattr(limits, "ticker", ticker)
-    run = Run(MOST)
+@pytest.fixture
+def long_naps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A guest far from its end is not asked for an hour."""
+    monkeypatch.setattr(limits, "_NAP_NS", 3_600 * 10**9)
+
+
+@pytest.mark.parametrize("changes", [{"wall_ms": 3}, {"cpu_ms": 3}, {}], ids=["wall", "cpu", "neither"])
+def test_guest_is_due_when_a_clock_of_its_may_have_run_out_and_after_a_nap_otherwise(changes: dict[str, int]) -> None:
+    before_ns = time.monotonic_ns()
+    run = Run(with_limits(**{"wall_ms": 60_000, "cpu_ms": 60_000, **changes}))
+    after_ns, left_ns = time.monotonic_ns(), (3 if changes else 10) * 10**6
+    assert before_ns + left_ns <= run.due_ns <= after_ns + left_ns
+
+
+def test_guest_that_asked_is_due_a_nap_later() -> None:
+    run = Run(with_limits(wall_ms=60_000, cpu_ms=60_000))
+    first_ns = run.due_ns
+    assert _comes_true(lambda: time.monotonic_ns() > first_ns)
+    assert run.overdrawn() is None and run.due_ns > first_ns
+
+
+def test_guest_is_due_no_later_than_its_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Run(with_limits(wall_ms=60_000))
+    end_ns = time.monotonic_ns() + 60_000 * 10**6
+    monkeypatch.setattr(limits.time, "monotonic_ns", lambda: end_ns - 2 * 10**6)
+    assert run.overdrawn() is None and run.due_ns <= end_ns
+
+
+def test_epochs_advance_while_a_guest_computes_and_rest_while_none_does(clock: Clock) -> None:
+    clock.start(Run(MOST))
+    assert clock.ticks_again() and clock.ticks_again()
+    clock.stop()
+    assert any(clock.rests() for _ in range(100))
+    clock.start(Run(MOST))
+    assert clock.ticks_again()
+
+
+@pytest.mark.usefixtures("long_naps")
+def test_guest_with_a_short_deadline_wakes_a_ticker_that_sleeps_for_another_one(clock: Clock) -> None:
+    clock.start(Run(MOST))
+    assert any(clock.rests() for _ in range(100))
+    clock.start(Run(with_limits(wall_ms=1)))
+    assert clock.ticks_again()
+
+
+@pytest.mark.usefixtures("long_naps")
+def test_guest_that_does_not_answer_is_asked_again_and_again(clock: Clock) -> None:
+    clock.start(Run(with_limits(wall_ms=1)))
+    assert clock.ticks_again() and clock.ticks_again() and clock.ticks_again()
+
+
+def test_guest_that_waits_in_the_host_needs_no_tick_before_its_deadline() -> None:
+    run = Sleeping(wall_ms=3_600_000)
+    waiting = threading.Thread(target=lambda: run.wait_for(lambda: run.is_cancelled, timeout_ms=3_600_000))
+    waiting.start()
+    assert run.asleep.wait(30)
+    assert _comes_true(lambda: run.due_ns > time.monotonic_ns() + 3_000_000 * 10**6)
     run.cancel()
-    assert engine.ticks >= run.ticks_to_next_check() > 1
+    waiting.join()
+    assert run.due_ns == 0
+
+
+def _comes_true(condition: Callable[[], bool]) -> bool:
+    until = time.monotonic() + 30
+    while time.monotonic() < until and not condition():
+        time.sleep(0.001)
+    return condition()
+
+
+@pytest.mark.usefixtures("long_naps")
+def test_cancel_lets_every_guest_be_asked_at_once_however_far_it_is_from_its_end(clock: Clock) -> None:
+    run = Run(MOST)
+    clock.start(run)
+    seen = clock.ticks
+    run.cancel()
+    assert clock.ticks > seen and clock.ticks_again()

@@ -171,10 +171,10 @@ LOOP = """(module (memory (export "memory") 1) (func (export "loop") (loop $l br
 def test_epoch_ticks_interrupt_an_endless_loop(tmp_path: Path) -> None:
     asked = 0
 
-    def interrupt() -> BaseException | int:
+    def interrupt() -> BaseException | None:
         nonlocal asked
         asked += 1
-        return TimeoutError() if asked == 3 else 1
+        return TimeoutError() if asked == 3 else None
 
     instance = wat.start(tmp_path, LOOP, interrupt=interrupt)
     stop = threading.Event()
@@ -196,7 +196,7 @@ def test_epoch_ticks_interrupt_an_endless_loop(tmp_path: Path) -> None:
 
 
 def test_interrupt_that_raises_ends_the_loop_too(tmp_path: Path) -> None:
-    def interrupt() -> BaseException | int:
+    def interrupt() -> BaseException | None:
         raise LookupError
 
     instance = wat.start(tmp_path, LOOP, interrupt=interrupt)
@@ -245,7 +245,7 @@ def test_host_functions_of_two_threads_find_their_own_instance(tmp_path: Path) -
             meet.wait()  # both guests are in the middle of a call now
             return mine + n
 
-        instance = Instance(prepared, Call([out], lambda: 1))
+        instance = Instance(prepared, Call([out], lambda: None))
         instance.watch()
         for _ in range(100):
             answers[mine] = instance.call("go", 1)
@@ -279,7 +279,7 @@ def test_start_function_that_traps_is_raised_when_instantiating(tmp_path: Path) 
 def test_metered_engine_counts_and_other_settings_name_other_code(tmp_path: Path) -> None:
     engine = Engine(metered=True)
     assert engine.settings != wat.ENGINE.settings
-    instance = Instance(wat.prepare(tmp_path, ADD, engine=engine), Call([], lambda: 1))
+    instance = Instance(wat.prepare(tmp_path, ADD, engine=engine), Call([], lambda: None))
     instance.watch()
     instance.set_fuel(1000)
     instance.call("add", 1, 2)

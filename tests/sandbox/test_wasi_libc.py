@@ -35,7 +35,7 @@ def run(prepared: Prepared, vfs: Vfs, colour: bytes) -> tuple[int, str]:
     host = FakeHost()
     host.args, host.environ = [b"client", b"argument"], [b"COLOUR=" + colour]
     wasi = Wasi(None, vfs, DescriptorTable.standard(vfs), host)  # type: ignore[arg-type]  # the memory exists only after the instance
-    instance = Instance(prepared, Call([getattr(wasi, name) for name in SIGNATURES], lambda: 1))
+    instance = Instance(prepared, Call([getattr(wasi, name) for name in SIGNATURES], lambda: None))
     wasi.memory = GuestMemory(instance)
     instance.watch()
     code = 0

@@ -70,7 +70,7 @@ def run_in(image: Image, vfs: Vfs, source: str) -> str:
     host = Machine()
     wasi = Wasi(None, vfs, DescriptorTable.standard(vfs), host)  # type: ignore[arg-type]  # the memory exists only after the instance
     functions: list[Callable[..., int]] = [lambda *_: -1, *(getattr(wasi, name) for name in SIGNATURES)]
-    instance = Instance(image.prepared, Call(functions, lambda: 1))
+    instance = Instance(image.prepared, Call(functions, lambda: None))
     wasi.memory = memory = GuestMemory(instance)
     instance.watch()
     program = (_PROLOGUE + textwrap.dedent(source)).encode()

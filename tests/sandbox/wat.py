@@ -25,7 +25,7 @@ def start(
     text: str,
     imports: Sequence[Import] = (),
     functions: Sequence[Callable[..., int | None]] = (),
-    interrupt: Callable[[], BaseException | int] = lambda: 1,
+    interrupt: Callable[[], BaseException | None] = lambda: None,
 ) -> Instance:
     instance = Instance(prepare(folder, text, imports), Call(functions, interrupt))
     instance.watch()
