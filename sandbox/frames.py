@@ -10,6 +10,7 @@ import functools
 import mmap
 import os
 import threading
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from sandbox.sealing import corrupt
@@ -94,17 +95,63 @@ def _compress(data: bytes) -> bytes:
 
 
 class Unpacked:
-    """Data that threads are decompressing. Called, it waits for them and gives it, or raises what is wrong with it."""
+    """Data in frames whose sizes add up. Called, it gives all of it; `put` takes parts of it straight to their places."""
 
-    def __init__(self, whole: memoryview, started: list[Future[None]]) -> None:
-        self._whole = whole
-        self._started = started
+    def __init__(self, frames: list[bytes], sizes: list[int]) -> None:
+        self._frames = frames
+        self._sizes = sizes
+
+    @functools.cached_property
+    def _whole(self) -> memoryview:
+        # Not a bytearray: that would be filled with zeros first.
+        whole = memoryview(mmap.mmap(-1, sum(self._sizes), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
+        self.put([(0, whole)], whole)()
+        return whole
 
     def __call__(self) -> memoryview:
-        for one in self._started:
-            one.result()
-        self._started = []
-        return self._whole
+        return self._whole if self._frames else memoryview(b"")
+
+    def put(self, places: Iterable[tuple[int, memoryview]], owner: object) -> Callable[[], None]:
+        """Begin to fill the places, each with what stands from its position on; they ascend and do not overlap. What is returned
+        does the rest, and raises what is wrong with the data. Threads keep `owner` meanwhile: without it the places are gone."""
+        jobs = list(self._jobs(places))
+        if sum(self._sizes) < HERE_BYTES_MAX:
+            return functools.partial(_decompress_all, jobs, owner)
+        return functools.partial(_wait, [_threads().submit(_decompress, frame, parts, owner) for frame, parts in jobs])
+
+    def _jobs(self, places: Iterable[tuple[int, memoryview]]) -> Iterator[tuple[bytes, list[memoryview | int]]]:
+        """Of each frame that is needed its parts in order: places to fill, and numbers of bytes that nobody wants."""
+        waiting = iter(places)
+        start, place = next(waiting, (0, None))
+        begin = 0
+        for frame, size in zip(self._frames, self._sizes, strict=True):
+            end, at = begin + size, begin
+            parts: list[memoryview | int] = []
+            while place is not None and start < end:
+                if start > at:
+                    parts.append(start - at)
+                parts.append(place[: end - start])
+                at = min(end, start + len(place))
+                if start + len(place) > end:
+                    start, place = end, place[end - start :]
+                else:
+                    start, place = next(waiting, (0, None))
+            if parts:
+                yield frame, [*parts, end - at] if at < end else parts
+            begin = end
+
+
+def _decompress_all(jobs: list[tuple[bytes, list[memoryview | int]]], owner: object) -> None:
+    for frame, parts in jobs:
+        _decompress(frame, parts, owner)
+
+
+def _wait(started: list[Future[None]]) -> None:
+    from concurrent.futures import wait
+
+    wait(started)
+    for one in started:
+        one.result()
 
 
 def decompress(frames: list[bytes], size_bytes: int) -> Unpacked:
@@ -117,39 +164,23 @@ def decompress(frames: list[bytes], size_bytes: int) -> Unpacked:
         raise corrupt("the compressed data is damaged") from None
     if sum(sizes) != size_bytes or not all(0 < size <= FRAME_BYTES_MAX for size in sizes):
         raise corrupt("the compressed data has the wrong size")
-    if not frames:
-        return Unpacked(memoryview(b""), [])
-    # Not a bytearray: that would be filled with zeros here, before the threads that use it have its pages made.
-    whole = memoryview(mmap.mmap(-1, size_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
-    if size_bytes < HERE_BYTES_MAX:
-        _decompress_all(frames, sizes, whole)
-        return Unpacked(whole, [])
-    started, start = [], 0
-    for frame, size in zip(frames, sizes, strict=True):
-        started.append(_threads().submit(_decompress, frame, whole[start : start + size]))
-        start += size
-    return Unpacked(whole, started)
+    return Unpacked(frames, sizes)
 
 
-def _decompress_all(frames: list[bytes], sizes: list[int], whole: memoryview) -> None:
-    start = 0
-    for frame, size in zip(frames, sizes, strict=True):
-        _decompress(frame, whole[start : start + size])
-        start += size
-
-
-def _decompress(frame: bytes, place: memoryview) -> None:
-    """Straight to its place: memory that is allocated once is paid for once."""
+def _decompress(frame: bytes, parts: list[memoryview | int], owner: object) -> None:
+    """Straight to their places: memory that is allocated once is paid for once."""
     import zstandard
 
     try:
         with _contexts.decompressor.stream_reader(frame, read_across_frames=False) as reader:
-            filled = 0
-            while filled < len(place):
-                count = reader.readinto(place[filled:])
-                if not count:
-                    raise corrupt("the compressed data is cut off")
-                filled += count
+            for part in parts:
+                place = part if isinstance(part, memoryview) else memoryview(bytearray(part))
+                filled = 0
+                while filled < len(place):
+                    count = reader.readinto(place[filled:])
+                    if not count:
+                        raise corrupt("the compressed data is cut off")
+                    filled += count
             if reader.readinto(bytearray(1)):
                 raise corrupt("the compressed data has the wrong size")
     except zstandard.ZstdError:

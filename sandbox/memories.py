@@ -12,7 +12,6 @@ Does not know: compression, sealing, files' contents.
 from __future__ import annotations
 
 import hashlib
-import itertools
 import operator
 import struct
 from collections.abc import Callable, Collection, Mapping
@@ -22,6 +21,7 @@ import msgspec
 
 from sandbox.descriptors import DESCRIPTORS_MAX, DEVICE, FILE, FOLDER, RIGHTS_ALL, STREAM, Descriptor, DescriptorTable
 from sandbox.errors import RequestError
+from sandbox.frames import Unpacked
 from sandbox.generations import Checkpoint
 from sandbox.images import ZERO_BLOCKS, Image
 from sandbox.inodes import Device, Directory, File, MountedFile
@@ -78,7 +78,7 @@ def page_numbers(record: GuestRecord) -> tuple[int, ...]:
     if len(record.pages) % 4 or len(record.pages) // 4 * DIGEST_BYTES != len(record.digests):
         raise corrupt("page numbers and digests do not match")
     numbers = struct.unpack(f"<{len(record.pages) // 4}I", record.pages)
-    if any(low >= high for low, high in itertools.pairwise(numbers)):
+    if not all(map(operator.lt, numbers, numbers[1:])):
         raise corrupt("page numbers are not in order")
     if numbers and (numbers[-1] + 1) * PAGE_BYTES > record.memory_bytes:
         raise corrupt("a page lies outside of the memory")
@@ -155,14 +155,15 @@ def _mask(page: bytes, original: tuple[bytes, ...]) -> int:
 
 def read_blocks(
     record: GuestRecord,
+    numbers: tuple[int, ...],
     masks: bytes,
     image: Image,
-    data: Callable[[], memoryview],
+    data: Unpacked,
     position: int,
     find: Callable[[bytes], bytes],
 ) -> PackedPages:
-    """The pages. At `position`, what `data` gives has the blocks the masks stand for; other pages are found by their digest."""
-    numbers = page_numbers(record)
+    """The pages with these numbers, the record's. At `position`, what `data` gives has the blocks the masks stand for; other
+    pages are found by their digest."""
     elsewhere: dict[int, bytes] = {}
     index = masks.find(0)
     while index >= 0:
@@ -178,7 +179,7 @@ def blocks_bytes(record: GuestRecord, masks: bytes) -> int:
     """How much data the masks stand for."""
     if len(masks) * 4 != len(record.pages):
         raise corrupt("masks and page numbers do not match")
-    return sum(mask.bit_count() for mask in masks) * BLOCK_BYTES
+    return int.from_bytes(masks, "little").bit_count() * BLOCK_BYTES
 
 
 def write_table(table: DescriptorTable) -> list[DescriptorRecord]:

@@ -159,38 +159,33 @@ class GuestMemory:
             data = b"".join(run[start : start + _JOINED_PAGES])
             ctypes.memmove(address + start * PAGE_BYTES, data, len(data))
 
-    def _renew(self, first: int, count: int) -> None:
+    def _renew(self, first: int, count: int, flags: int = _MAP_POPULATE) -> None:
         """Pages of zeros in place of the image's: those that are all overwritten need no copy of it."""
         address = self._base + first * PAGE_BYTES
-        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_FIXED | _MAP_POPULATE
+        flags |= mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_FIXED
         got = _libc.mmap(address, count * PAGE_BYTES, mmap.PROT_READ | mmap.PROT_WRITE, flags, -1, 0)
         if got != address:
             raise OSError(ctypes.get_errno(), "cannot map a guest's pages")
 
-    def make_own(self, spans: Iterable[tuple[int, int, int]]) -> None:
-        """Give the guest all the pages that `put_spans` will write to, at once."""
+    def make_room(self, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Let go of the image where spans, as (address, length), will overwrite many whole pages; the pages that they will write
+        to and that are still the image's, as (first, end)."""
         self._refresh()
         ranges: list[tuple[int, int]] = []
-        for address, _, length in spans:
+        for address, length in spans:
             end = address + length
+            if not 0 <= address <= end <= self._size:
+                raise MemoryFault(f"{length} bytes at {address:#x} are outside of the guest's memory")
             first, last = address // PAGE_BYTES, -(-end // PAGE_BYTES)
-            if length >= (_LONG_RUN_PAGES + 1) * PAGE_BYTES and address >= 0 and end <= self._size:
+            if length >= (_LONG_RUN_PAGES + 1) * PAGE_BYTES:
                 whole_first, whole_end = -(-address // PAGE_BYTES), end // PAGE_BYTES
-                self._renew(whole_first, whole_end - whole_first)
+                self._renew(whole_first, whole_end - whole_first, 0)
                 ranges += (first, whole_first), (whole_end, last)
             elif ranges and first <= ranges[-1][1]:
                 ranges[-1] = (ranges[-1][0], last)
             else:
                 ranges.append((first, last))
-        populate(self._instance, [(first, end) for first, end in ranges if 0 <= first < end <= self._size // PAGE_BYTES])
-
-    def put_spans(self, spans: Iterable[tuple[int, int, int]], data: memoryview) -> None:
-        """Overwrite parts, each as an address, a place in `data` and a length."""
-        view, size = self._view, self._size
-        for address, start, length in spans:
-            if not 0 <= address <= address + length <= size:
-                raise MemoryFault(f"{length} bytes at {address:#x} are outside of the guest's memory")
-            view[address : address + length] = data[start : start + length]
+        return [(first, end) for first, end in ranges if first < end]
 
 
 def map_image(instance: Instance, descriptor: int, size_bytes: int) -> None:
@@ -327,8 +322,7 @@ class Kernel:
                 )
             )  # fmt: skip
             count = fcntl.ioctl(self.pagemap, _PAGEMAP_SCAN, arguments)
-            for index in range(count):
-                first, last, _ = _REGION.unpack_from(regions, index * _REGION.size)
+            for first, last, _ in _REGION.iter_unpack(memoryview(regions)[: count * _REGION.size]):
                 yield (first - address) // PAGE_BYTES, (last - address) // PAGE_BYTES
             start = _SCAN_ARGUMENTS.unpack(arguments)[4]
 

@@ -313,9 +313,10 @@ def unpack(
     found = find_images(manifest, store)
     if body.masks.keys() != manifest.guests.keys():
         raise corrupt("pages of a guest are missing")
+    numbers = {}
     for name, guest in manifest.guests.items():
         check_memory(guest, found[name], memory_mb)
-        page_numbers(guest)
+        numbers[name] = page_numbers(guest)
     sizes = chunks_in(manifest)
     held = split_digests(body.chunks)
     if any(one not in sizes for one in held):
@@ -323,14 +324,15 @@ def unpack(
     blocks = {name: blocks_bytes(manifest.guests[name], body.masks[name]) for name in sorted(body.masks)}
     data = decompress(body.data, sum(blocks.values()) + sum(sizes[one] for one in held))
     position = 0
-    pages, chunks = {}, {}
+    pages = {}
     elsewhere = find or _nowhere
     for name, size in blocks.items():
-        pages[name] = read_blocks(manifest.guests[name], body.masks[name], found[name], data, position, elsewhere)
+        pages[name] = read_blocks(manifest.guests[name], numbers[name], body.masks[name], found[name], data, position, elsewhere)
         position += size
-    for one in held:
-        chunks[one] = data()[position : position + sizes[one]].tobytes()
-        position += sizes[one]
+    starts = itertools.accumulate((sizes[one] for one in held), initial=position)
+    places = [(start, memoryview(bytearray(sizes[one]))) for start, one in zip(starts, held, strict=False)]
+    data.put(places, None)()
+    chunks = {one: place.tobytes() for one, (_, place) in zip(held, places, strict=True)}
     for one in sizes.keys() - chunks.keys():
         chunks[one] = elsewhere(one)
     return Snapshot(manifest, body.manifest, found, pages, chunks)

@@ -15,11 +15,12 @@ import functools
 import hashlib
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from sandbox.descriptors import DescriptorTable
+from sandbox.frames import Unpacked
 from sandbox.generations import Checkpoint
 from sandbox.images import Image
 from sandbox.memory import PAGE_BYTES, WASM_PAGE_BYTES
@@ -61,7 +62,7 @@ class PackedPages(Mapping[int, bytes]):
         numbers: Sequence[int],
         masks: bytes,
         image: Image,
-        data: Callable[[], memoryview],
+        data: Unpacked,
         position: int,
         elsewhere: Mapping[int, bytes],
     ) -> None:
@@ -103,7 +104,7 @@ class PackedPages(Mapping[int, bytes]):
         return b"".join(pieces)
 
     def spans(self) -> list[tuple[int, int, int]]:
-        """Where memory differs from the image: address, place in `data` and length, neighbours together. Needs no data yet."""
+        """Where memory differs from the image: address, place in `data` and length, neighbours together."""
         spans: list[tuple[int, int, int]] = []
         position = start = self._position
         address = end = 0
@@ -121,9 +122,9 @@ class PackedPages(Mapping[int, bytes]):
         return spans
 
     @property
-    def data(self) -> memoryview:
-        """What `spans` refer to. Waits until it is there."""
-        return self._data()
+    def data(self) -> Unpacked:
+        """What `spans` refer to."""
+        return self._data
 
     @property
     def whole_pages(self) -> Mapping[int, bytes]:
