@@ -6,11 +6,11 @@ and none gives more than it says. Does not know what the data is.
 
 from __future__ import annotations
 
+import bisect
 import functools
-import mmap
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from sandbox.sealing import corrupt
@@ -72,7 +72,7 @@ class Frames:
 
 
 class _Contexts(threading.local):
-    """zstd's working memory, a megabyte that costs more to get than to use; each thread has its own."""
+    """Working memory, a megabyte or two that cost more to get than to use; each thread has its own."""
 
     @functools.cached_property
     def compressor(self) -> zstandard.ZstdCompressor:
@@ -86,6 +86,14 @@ class _Contexts(threading.local):
 
         return zstandard.ZstdDecompressor()
 
+    @functools.cached_property
+    def _kept(self) -> memoryview:
+        return memoryview(bytearray(PIECE_BYTES_MAX))
+
+    def place(self, size_bytes: int) -> memoryview:
+        """Room for a frame, until this thread asks again."""
+        return self._kept[:size_bytes] if size_bytes <= PIECE_BYTES_MAX else memoryview(bytearray(size_bytes))
+
 
 _contexts = _Contexts()
 
@@ -94,64 +102,71 @@ def _compress(data: bytes) -> bytes:
     return _contexts.compressor.compress(data)
 
 
+Span = tuple[int, int, int]
+"""A part of the data: where it goes, where it starts in the data, and its length."""
+
+
 class Unpacked:
     """Data in frames whose sizes add up. Called, it gives all of it; `put` takes parts of it straight to their places."""
 
     def __init__(self, frames: list[bytes], sizes: list[int]) -> None:
         self._frames = frames
         self._sizes = sizes
+        self.size_bytes = sum(sizes)
 
     @functools.cached_property
     def _whole(self) -> memoryview:
-        # Not a bytearray: that would be filled with zeros first.
-        whole = memoryview(mmap.mmap(-1, sum(self._sizes), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
-        self.put([(0, whole)], whole)()
+        whole = memoryview(bytearray(self.size_bytes))
+        self.put([(0, 0, self.size_bytes)], whole)()
         return whole
 
     def __call__(self) -> memoryview:
-        return self._whole if self._frames else memoryview(b"")
+        return self._whole
 
-    def put(self, places: Iterable[tuple[int, memoryview]], owner: object) -> Callable[[], None]:
-        """Begin to fill the places, each with what stands from its position on; they ascend and do not overlap. What is returned
-        does the rest, and raises what is wrong with the data. Threads keep `owner` meanwhile: without it the places are gone."""
-        jobs = list(self._jobs(places))
-        if sum(self._sizes) < HERE_BYTES_MAX:
-            return functools.partial(_decompress_all, jobs, owner)
-        return functools.partial(_wait, [_threads().submit(_decompress, frame, parts, owner) for frame, parts in jobs])
+    def put(self, spans: Sequence[Span], target: memoryview, owner: object = None) -> Callable[[], None]:
+        """Begin to write spans, in the order of the data, to `target`. What is returned does the rest, and raises what is wrong
+        with the data. Threads keep `owner` meanwhile: without it the target is gone."""
+        jobs = [functools.partial(_decompress, *job, target, owner) for job in self._jobs(spans)]
+        if self.size_bytes < HERE_BYTES_MAX:
+            return functools.partial(_do, jobs)
+        return functools.partial(_finish, [(_threads().submit(job), job) for job in jobs])
 
-    def _jobs(self, places: Iterable[tuple[int, memoryview]]) -> Iterator[tuple[bytes, list[memoryview | int]]]:
-        """Of each frame that is needed its parts in order: places to fill, and numbers of bytes that nobody wants."""
-        waiting = iter(places)
-        start, place = next(waiting, (0, None))
-        begin = 0
+    def _jobs(self, spans: Sequence[Span]) -> Iterator[tuple[bytes, int, int, Sequence[Span]]]:
+        """Each frame that is needed, where it begins and ends in the data, and the spans that are in it at least in part."""
+        end = last = 0
         for frame, size in zip(self._frames, self._sizes, strict=True):
-            end, at = begin + size, begin
-            parts: list[memoryview | int] = []
-            while place is not None and start < end:
-                if start > at:
-                    parts.append(start - at)
-                parts.append(place[: end - start])
-                at = min(end, start + len(place))
-                if start + len(place) > end:
-                    start, place = end, place[end - start :]
-                else:
-                    start, place = next(waiting, (0, None))
-            if parts:
-                yield frame, [*parts, end - at] if at < end else parts
-            begin = end
+            begin, end = end, end + size
+            first = last = bisect.bisect_right(spans, begin, last, key=_end_of)
+            last = max(first, bisect.bisect_left(spans, end, first, key=_start_of))
+            if last > first:
+                yield frame, begin, end, spans[first:last]
+                last -= 1  # it may go on in the next one
 
 
-def _decompress_all(jobs: list[tuple[bytes, list[memoryview | int]]], owner: object) -> None:
-    for frame, parts in jobs:
-        _decompress(frame, parts, owner)
+def _start_of(span: Span) -> int:
+    return span[1]
 
 
-def _wait(started: list[Future[None]]) -> None:
+def _end_of(span: Span) -> int:
+    return span[1] + span[2]
+
+
+def _do(jobs: Sequence[Callable[[], None]]) -> None:
+    for job in jobs:
+        job()
+
+
+def _finish(started: list[tuple[Future[None], Callable[[], None]]]) -> None:
+    """Whoever waits helps: what no thread has begun is done here."""
     from concurrent.futures import wait
 
-    wait(started)
-    for one in started:
-        one.result()
+    try:
+        _do([job for future, job in started if future.cancel()])
+    finally:
+        wait([future for future, _ in started])
+    for future, _ in started:
+        if not future.cancelled():
+            future.result()
 
 
 def decompress(frames: list[bytes], size_bytes: int) -> Unpacked:
@@ -167,21 +182,23 @@ def decompress(frames: list[bytes], size_bytes: int) -> Unpacked:
     return Unpacked(frames, sizes)
 
 
-def _decompress(frame: bytes, parts: list[memoryview | int], owner: object) -> None:
-    """Straight to their places: memory that is allocated once is paid for once."""
+def _decompress(frame: bytes, begin: int, end: int, spans: Sequence[Span], target: memoryview, owner: object) -> None:
+    """Put what the spans want of a frame to its place. It is decompressed beside it first, where memory is warm."""
     import zstandard
 
+    place = _contexts.place(end - begin)
     try:
         with _contexts.decompressor.stream_reader(frame, read_across_frames=False) as reader:
-            for part in parts:
-                place = part if isinstance(part, memoryview) else memoryview(bytearray(part))
-                filled = 0
-                while filled < len(place):
-                    count = reader.readinto(place[filled:])
-                    if not count:
-                        raise corrupt("the compressed data is cut off")
-                    filled += count
+            filled = 0
+            while filled < len(place):
+                count = reader.readinto(place[filled:])
+                if not count:
+                    raise corrupt("the compressed data is cut off")
+                filled += count
             if reader.readinto(bytearray(1)):
                 raise corrupt("the compressed data has the wrong size")
     except zstandard.ZstdError:
         raise corrupt("the compressed data is damaged") from None
+    for address, start, length in spans:
+        low, high = max(start, begin), min(start + length, end)
+        target[address + low - start : address + high - start] = place[low - begin : high - begin]

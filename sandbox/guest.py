@@ -276,15 +276,14 @@ class Guest:
         if grown_bytes > 0:
             self._instance.grow(grown_bytes // WASM_PAGE_BYTES)
         if self._packed is not None:
-            spans, memory = self._packed.spans(), self._memory
-            ranges = memory.make_room((address, length) for address, _, length in spans)
-            places = [(start, memory.view(address, length)) for address, start, length in spans]
-            finish = self._packed.data.put(places, self._instance)
+            spans = self._packed.spans()
+            ranges = self._memory.make_room(spans)
+            finish = self._packed.data.put(spans, self._memory.whole, self._instance)
             try:
                 populate(self._instance, ranges)
             finally:
                 finish()
-            memory.put_pages(self._packed.whole_pages)
+            self._memory.put_pages(self._packed.whole_pages)
         elif self._pages:
             self._memory.put_pages(self._pages)
 

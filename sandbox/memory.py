@@ -167,12 +167,12 @@ class GuestMemory:
         if got != address:
             raise OSError(ctypes.get_errno(), "cannot map a guest's pages")
 
-    def make_room(self, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Let go of the image where spans, as (address, length), will overwrite many whole pages; the pages that they will write
-        to and that are still the image's, as (first, end)."""
+    def make_room(self, spans: Iterable[tuple[int, int, int]]) -> list[tuple[int, int]]:
+        """Let go of the image where spans, as (address, …, length), will overwrite many whole pages; all the pages that they will
+        write to, as (first, end)."""
         self._refresh()
         ranges: list[tuple[int, int]] = []
-        for address, length in spans:
+        for address, _, length in spans:
             end = address + length
             if not 0 <= address <= end <= self._size:
                 raise MemoryFault(f"{length} bytes at {address:#x} are outside of the guest's memory")
@@ -180,12 +180,16 @@ class GuestMemory:
             if length >= (_LONG_RUN_PAGES + 1) * PAGE_BYTES:
                 whole_first, whole_end = -(-address // PAGE_BYTES), end // PAGE_BYTES
                 self._renew(whole_first, whole_end - whole_first, 0)
-                ranges += (first, whole_first), (whole_end, last)
-            elif ranges and first <= ranges[-1][1]:
+            if ranges and first <= ranges[-1][1]:
                 ranges[-1] = (ranges[-1][0], last)
             else:
                 ranges.append((first, last))
-        return [(first, end) for first, end in ranges if first < end]
+        return ranges
+
+    @property
+    def whole(self) -> memoryview:
+        """All of it, as it was when `make_room` looked. Whoever writes to it holds the instance."""
+        return self._view
 
 
 def map_image(instance: Instance, descriptor: int, size_bytes: int) -> None:

@@ -29,7 +29,7 @@ from sandbox import cbor
 from sandbox.capabilities import Registry, digest
 from sandbox.errors import RequestError, SandboxError
 from sandbox.filetrees import FileRecord, TreeRecord, blocks_of_files, check_quotas, chunk_sizes, read_tree, write_tree
-from sandbox.frames import Frames, decompress
+from sandbox.frames import Frames, Unpacked, decompress
 from sandbox.generations import VfsLimits
 from sandbox.images import Image, Images, images
 from sandbox.memories import (
@@ -329,13 +329,17 @@ def unpack(
     for name, size in blocks.items():
         pages[name] = read_blocks(manifest.guests[name], numbers[name], body.masks[name], found[name], data, position, elsewhere)
         position += size
-    starts = itertools.accumulate((sizes[one] for one in held), initial=position)
-    places = [(start, memoryview(bytearray(sizes[one]))) for start, one in zip(starts, held, strict=False)]
-    data.put(places, None)()
-    chunks = {one: place.tobytes() for one, (_, place) in zip(held, places, strict=True)}
+    chunks = dict(zip(held, _split(data, position, [sizes[one] for one in held]), strict=True))
     for one in sizes.keys() - chunks.keys():
         chunks[one] = elsewhere(one)
     return Snapshot(manifest, body.manifest, found, pages, chunks)
+
+
+def _split(data: Unpacked, position: int, sizes: list[int]) -> list[bytes]:
+    """Pieces of these sizes, from `position` on."""
+    whole = memoryview(bytearray(sum(sizes)))
+    data.put([(0, position, len(whole))], whole)()
+    return [whole[end - size : end].tobytes() for size, end in zip(sizes, itertools.accumulate(sizes), strict=True)]
 
 
 def _nowhere(missing: bytes) -> bytes:

@@ -36,17 +36,24 @@ def test_all_of_it_comes_back_however_much_it_is() -> None:
         assert decompress(compressed(DATA[:size]), size)() == DATA[:size]
 
 
-@given(st.lists(st.tuples(st.integers(0, FRAME_BYTES * 2), st.integers(0, FRAME_BYTES * 2)), max_size=6))
-def test_parts_go_to_their_places_across_frames_and_over_gaps(parts: list[tuple[int, int]]) -> None:
-    places, expected, at = [], [], 0
+@given(st.lists(st.tuples(st.integers(0, FRAME_BYTES * 2), st.integers(0, FRAME_BYTES * 2)), max_size=6), st.randoms())
+def test_parts_go_to_their_places_across_frames_and_over_gaps(parts: list[tuple[int, int]], chance: random.Random) -> None:
+    spans, at = [], 0
     for gap, length in parts:
-        at += gap
-        length = max(0, min(length, LARGE - at))
-        places.append((at, memoryview(bytearray(length))))
-        expected.append(DATA[at : at + length])
-        at += length
-    opened().put(places, None)()
-    assert [bytes(place) for _, place in places] == expected
+        start = min(LARGE, at + gap)
+        at = min(LARGE, start + length)
+        spans.append((start, at - start))
+    chance.shuffle(order := list(range(len(spans))))
+    expected, placed, address = bytearray(b"?" * 3 * LARGE), {}, 0
+    for index in order:
+        start, length = spans[index]
+        address += 7
+        placed[index] = (address, start, length)
+        expected[address : address + length] = DATA[start : start + length]
+        address += length
+    target = bytearray(b"?" * 3 * LARGE)
+    opened().put([placed[index] for index in range(len(spans))], memoryview(target))()
+    assert target == expected
 
 
 def test_data_of_another_size_is_not_opened() -> None:
@@ -58,7 +65,7 @@ def test_data_of_another_size_is_not_opened() -> None:
 @pytest.mark.parametrize("size", [1000, FRAME_BYTES])
 def test_frame_that_is_cut_off_is_told_when_the_places_are_filled(size: int) -> None:
     (frame,) = compressed(DATA[:size])
-    finish = decompress([frame[:-1]], size).put([(0, memoryview(bytearray(size)))], None)
+    finish = decompress([frame[:-1]], size).put([(0, 0, size)], memoryview(bytearray(size)))
     with pytest.raises(RequestError) as refused:
         finish()
     assert refused.value.error.code == "SNAPSHOT_CORRUPT"
