@@ -70,6 +70,36 @@ int engine_release_declared(JSContext *ctx, JSValueConst script, JSAtom watched,
     return 0;
 }
 
+/* Where the instruction at `pc` may jump to; NULL when it goes on. */
+static const uint8_t *jump_of(const uint8_t *pc)
+{
+    switch (short_opcode_info(*pc).fmt) {
+    case OP_FMT_label8: return pc + 1 + (int8_t)pc[1];
+    case OP_FMT_label16: return pc + 1 + (int16_t)get_u16(pc + 1);
+    case OP_FMT_label: return pc + 1 + (int32_t)get_u32(pc + 1);
+    case OP_FMT_atom_label_u8: case OP_FMT_atom_label_u16: return pc + 5 + (int32_t)get_u32(pc + 5);
+    default: return NULL;
+    }
+}
+
+bool engine_ends_in_expression(JSValueConst script)
+{
+    if (JS_VALUE_GET_TAG(script) != JS_TAG_FUNCTION_BYTECODE)
+        return false;
+    const JSFunctionBytecode *b = JS_VALUE_GET_PTR(script);
+    /* INVARIANT: a script ends by returning {value: …} of its first variable, which every expression statement stores to. */
+    enum { TAIL = 4 };
+    const uint8_t *pc = b->byte_code_buf, *end = pc + b->byte_code_len, *last[TAIL + 2] = {NULL}, *farthest = NULL;
+    for (; pc < end; pc += short_opcode_info(*pc).size) {
+        const uint8_t *target = jump_of(pc);
+        if (target > farthest)
+            farthest = target;
+        memmove(last, last + 1, sizeof last - sizeof *last);
+        last[TAIL + 1] = pc;
+    }
+    return last[0] && *last[0] == OP_put_loc0 && *last[1] == OP_object && farthest < last[1];
+}
+
 JSValue engine_take_lexical(JSContext *ctx, JSAtom name)
 {
     JSProperty *pr;

@@ -17,6 +17,10 @@
  * `declared` is set when the script declares `watched`. Returns 0, or -1 with an exception. */
 int engine_release_declared(JSContext *ctx, JSValueConst script, JSAtom watched, bool *declared);
 
+/* True when the last statement of a compiled program is an expression: not a declaration, and no expression inside of a loop,
+ * an `if`, a `switch` or a `try`. */
+bool engine_ends_in_expression(JSValueConst script);
+
 /* Removes the top-level lexical binding `name`, if there is one, and returns its value (undefined when it was never
  * initialised); JS_UNINITIALIZED when there is none. */
 JSValue engine_take_lexical(JSContext *ctx, JSAtom name);

@@ -153,9 +153,9 @@ static enum loop_end run_program(JSContext *ctx, struct program *program, const 
     return end;
 }
 
-/* The global `result` when the program set it to something other than a function, else the last expression's value.
- * A declared `result` is moved into the global, so that later turns may assign it. Consumes `last`. */
-static JSValue choose_result(JSContext *ctx, bool declared, JSValue last)
+/* The global `result` when the program set it to something other than a function (then it is `meant`), else the last
+ * expression's value. A declared `result` is moved into the global, so that later turns may assign it. Consumes `last`. */
+static JSValue choose_result(JSContext *ctx, bool declared, JSValue last, bool *meant)
 {
     JSValue lexical = engine_take_lexical(ctx, realm.atoms.result);
     if (!JS_IsUninitialized(lexical)) {
@@ -165,6 +165,7 @@ static JSValue choose_result(JSContext *ctx, bool declared, JSValue last)
     }
     if (!realm.result_set || JS_IsFunction(ctx, realm.result))
         return last;
+    *meant = true;
     JS_FreeValue(ctx, last);
     return JS_DupValue(ctx, realm.result);
 }
@@ -177,7 +178,8 @@ static void report_pending(JSContext *ctx, bool compiling, bool to_stderr, struc
     JS_FreeValue(ctx, exception);
 }
 
-static void write_result(JSContext *ctx, JSValueConst value, struct outcome *outcome)
+/* A value that is no JSON is a failure when it is `meant` as the result. A loop whose body adds to a Map means nothing by it. */
+static void write_result(JSContext *ctx, JSValueConst value, bool meant, struct outcome *outcome)
 {
     struct refusal why;
     outcome->result.limit = RESULT_LIMIT_BYTES;
@@ -186,7 +188,8 @@ static void write_result(JSContext *ctx, JSValueConst value, struct outcome *out
         return;
     case SERIALIZED_REFUSED:
         buffer_free(&outcome->result);
-        report_plain("RESULT_NOT_SERIALIZABLE", why.message, why.hint, &outcome->error);
+        if (meant)
+            report_plain("RESULT_NOT_SERIALIZABLE", why.message, why.hint, &outcome->error);
         return;
     case SERIALIZED_THREW:
         if (!realm.exiting)
@@ -238,7 +241,7 @@ static void run_request(JSContext *ctx, const struct request *request, const cha
     }
     realm_limit_depth(request->max_stack_depth);
     JSValue value = JS_UNDEFINED;
-    bool declared;
+    bool declared, meant = engine_ends_in_expression(program.script);
     enum loop_end end = run_program(ctx, &program, filename, &declared, &value);
     while (end == LOOP_THREW && hand_over(ctx))
         end = realm.exiting ? LOOP_EXIT : loop_finish(ctx);
@@ -251,9 +254,9 @@ static void run_request(JSContext *ctx, const struct request *request, const cha
     }
     realm.importing = NULL;
     program_free(ctx, &program);
-    value = choose_result(ctx, declared, value);
+    value = choose_result(ctx, declared, value, &meant);
     if (end == LOOP_DONE)
-        write_result(ctx, value, outcome);
+        write_result(ctx, value, meant, outcome);
     JS_FreeValue(ctx, value);
     if (realm.exit_watched)
         announce_exit(ctx, outcome);

@@ -110,6 +110,9 @@
           `Expected values to be strictly deep-equal:\n\n${show(a)}\n\nshould equal\n\n${show(b)}\n`,
         );
     },
+    notDeepEqual: (a, b, m) => {
+      if (deepEqual(a, b, false)) fail(m, a, b, "notDeepEqual", "Expected values not to be loosely deep-equal");
+    },
     notDeepStrictEqual: (a, b, m) => {
       if (deepEqual(a, b, true)) fail(m, a, b, "notDeepStrictEqual", "Expected values not to be deep-equal");
     },
@@ -117,6 +120,20 @@
     match: (text, pattern, m) => {
       if (!pattern.test(text))
         fail(m, text, pattern, "match", `The input did not match the regular expression ${pattern}. Input:\n\n${show(text)}\n`);
+    },
+    doesNotMatch: (text, pattern, m) => {
+      if (pattern.test(text))
+        fail(
+          m,
+          text,
+          pattern,
+          "doesNotMatch",
+          `The input was expected to not match the regular expression ${pattern}. Input:\n\n${show(text)}\n`,
+        );
+    },
+    ifError: (error) => {
+      if (error !== null && error !== undefined)
+        fail(undefined, error, null, "ifError", `ifError got unwanted exception: ${error.message ?? show(error)}`);
     },
     throws: (f, expected, m) => {
       try {
@@ -136,7 +153,8 @@
       }
       fail(m, undefined, expected, "rejects", "Missing expected rejection.");
     },
-    doesNotThrow: (f) => f(),
+    doesNotThrow: (f) => void f(),
+    doesNotReject: async (promise) => void (await (typeof promise === "function" ? promise() : promise)),
   });
   assert.strict = assert;
 

@@ -137,67 +137,93 @@
       target.set(part, at);
       return part.length;
     }
-    readUInt8(at = 0) {
-      return this[at];
+    swap16() {
+      return this.#swap(2);
     }
-    readUInt16LE(at = 0) {
-      return this.#view().getUint16(at, true);
+    swap32() {
+      return this.#swap(4);
     }
-    readUInt16BE(at = 0) {
-      return this.#view().getUint16(at);
+    swap64() {
+      return this.#swap(8);
     }
-    readUInt32LE(at = 0) {
-      return this.#view().getUint32(at, true);
-    }
-    readUInt32BE(at = 0) {
-      return this.#view().getUint32(at);
-    }
-    readInt32LE(at = 0) {
-      return this.#view().getInt32(at, true);
-    }
-    readInt32BE(at = 0) {
-      return this.#view().getInt32(at);
-    }
-    readDoubleLE(at = 0) {
-      return this.#view().getFloat64(at, true);
-    }
-    writeUInt8(value, at = 0) {
-      this[at] = value;
-      return at + 1;
-    }
-    writeUInt16LE(value, at = 0) {
-      this.#view().setUint16(at, value, true);
-      return at + 2;
-    }
-    writeUInt16BE(value, at = 0) {
-      this.#view().setUint16(at, value);
-      return at + 2;
-    }
-    writeUInt32LE(value, at = 0) {
-      this.#view().setUint32(at, value, true);
-      return at + 4;
-    }
-    writeUInt32BE(value, at = 0) {
-      this.#view().setUint32(at, value);
-      return at + 4;
-    }
-    writeInt32LE(value, at = 0) {
-      this.#view().setInt32(at, value, true);
-      return at + 4;
-    }
-    writeDoubleLE(value, at = 0) {
-      this.#view().setFloat64(at, value, true);
-      return at + 8;
-    }
-    #view() {
-      return new DataView(this.buffer, this.byteOffset, this.byteLength);
+    #swap(size) {
+      if (this.length % size)
+        throw Object.assign(new RangeError(`Buffer size must be a multiple of ${size * 8}-bits`), {
+          code: "ERR_INVALID_BUFFER_SIZE",
+        });
+      for (let at = 0; at < this.length; at += size) super.subarray(at, at + size).reverse();
+      return this;
     }
     [hooks.inspect.custom]() {
       const shown = Array.from(super.subarray(0, 50), (b) => b.toString(16).padStart(2, "0")).join(" ");
-      return `<Buffer${shown && " "}${shown}${this.length > 50 ? ` ... ${this.length - 50} more byte${this.length > 51 ? "s" : ""}` : ""}>`;
+      return `<Buffer ${shown}${this.length > 50 ? ` ... ${this.length - 50} more byte${this.length > 51 ? "s" : ""}` : ""}>`;
     }
   }
   Object.defineProperty(Buffer.prototype, hooks.inspect.custom, { enumerable: false });
+
+  const outOfRange = (name, range, got) =>
+    Object.assign(new RangeError(`The value of "${name}" is out of range. It must be ${range}. Received ${hooks.inspect(got)}`), {
+      code: "ERR_OUT_OF_RANGE",
+    });
+  const place = (buffer, at, size) => {
+    if (!Number.isInteger(at) || at < 0 || at + size > buffer.length)
+      throw outOfRange("offset", `>= 0 and <= ${buffer.length - size}`, at);
+    return new DataView(buffer.buffer, buffer.byteOffset + at, size);
+  };
+  const add = (name, method) => {
+    for (const alias of new Set([name, name.replace("UInt", "Uint")]))
+      Object.defineProperty(Buffer.prototype, alias, { value: method, writable: true, configurable: true });
+  };
+  // Numbers at a place in a buffer: readInt16LE, writeDoubleBE, ….
+  const NUMBERS = { Int8: 1, UInt8: 1, Int16: 2, UInt16: 2, Int32: 4, UInt32: 4, BigInt64: 8, BigUInt64: 8, Float: 4, Double: 8 };
+  const VIEWED = { Float: "Float32", Double: "Float64" };
+  const bounds = (name, size) => {
+    if (name in VIEWED) return undefined;
+    const [signed, bits] = [!name.includes("U"), BigInt(size * 8)];
+    const [low, high] = signed ? [-(1n << (bits - 1n)), (1n << (bits - 1n)) - 1n] : [0n, (1n << bits) - 1n];
+    return name.startsWith("Big") ? [low, high] : [Number(low), Number(high)];
+  };
+  for (const [name, size] of Object.entries(NUMBERS))
+    for (const order of size > 1 ? ["LE", "BE"] : [""]) {
+      const viewed = VIEWED[name] ?? name.replace("UInt", "Uint"),
+        limits = bounds(name, size);
+      add(`read${name}${order}`, function (at = 0) {
+        return place(this, at, size)[`get${viewed}`](0, order === "LE");
+      });
+      add(`write${name}${order}`, function (value, at = 0) {
+        if (limits && !(value >= limits[0] && value <= limits[1]))
+          throw outOfRange("value", `>= ${limits[0]} and <= ${limits[1]}`, value);
+        place(this, at, size)[`set${viewed}`](0, value, order === "LE");
+        return at + size;
+      });
+    }
+  // Whole numbers of one to six bytes.
+  for (const signed of [true, false])
+    for (const order of ["LE", "BE"]) {
+      const name = signed ? "Int" : "UInt";
+      const bytesOf = (buffer, at, size) => {
+        if (!(size >= 1 && size <= 6)) throw outOfRange("byteLength", ">= 1 and <= 6", size);
+        const { byteOffset } = place(buffer, at, size);
+        const bytes = new Uint8Array(buffer.buffer, byteOffset, size);
+        return { bytes, indexes: order === "LE" ? [...bytes.keys()].reverse() : [...bytes.keys()] };
+      };
+      add(`read${name}${order}`, function (at, size) {
+        const { bytes, indexes } = bytesOf(this, at, size);
+        const value = indexes.reduce((sum, i) => sum * 256 + bytes[i], 0);
+        return signed && value >= 2 ** (8 * size - 1) ? value - 2 ** (8 * size) : value;
+      });
+      add(`write${name}${order}`, function (value, at, size) {
+        const { bytes, indexes } = bytesOf(this, at, size);
+        const [low, high] = signed ? [-(2 ** (8 * size - 1)), 2 ** (8 * size - 1) - 1] : [0, 2 ** (8 * size) - 1];
+        if (!(value >= low && value <= high)) throw outOfRange("value", `>= ${low} and <= ${high}`, value);
+        let left = value < 0 ? value + 2 ** (8 * size) : value;
+        for (const i of indexes.reverse()) {
+          bytes[i] = left % 256;
+          left = Math.floor(left / 256);
+        }
+        return at + size;
+      });
+    }
 
   hooks.encodingOf = encodingOf;
   hooks.asBytes = (data, encoding) => {

@@ -97,6 +97,7 @@
     groupEnd: () => {
       indent = indent.slice(2);
     },
+    clear: () => {}, // there is no screen
   };
   methods.groupCollapsed = methods.group;
 

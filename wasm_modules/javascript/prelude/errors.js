@@ -67,12 +67,13 @@
   };
   const toText = Error.prototype.toString,
     capture = Error.captureStackTrace;
-  const { set } = Object.getOwnPropertyDescriptor(Error.prototype, "stack");
   Object.defineProperty(Error.prototype, "stack", {
     get() {
       return withHead(this, native.stack(this));
     },
-    set,
+    set(value) {
+      Object.defineProperty(this, "stack", { value, writable: true, configurable: true, enumerable: false });
+    },
     configurable: true,
     enumerable: false,
   });

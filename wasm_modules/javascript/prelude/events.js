@@ -72,6 +72,42 @@
         emitter.once(name, done);
         if (name !== "error") emitter.once("error", failed);
       }),
+    // What is emitted, one after the other, for `for await`.
+    on: (emitter, name, { signal } = {}) => {
+      const waiting = [],
+        queue = [];
+      let failure,
+        isOver = false;
+      const next = () => {
+        while (waiting.length && (queue.length || failure || isOver)) {
+          const { resolve, reject } = waiting.shift();
+          if (queue.length) resolve({ value: queue.shift(), done: false });
+          else if (failure) reject(failure.error), (failure = undefined), (isOver = true);
+          else resolve({ value: undefined, done: true });
+        }
+      };
+      const take = (...args) => (queue.push(args), next());
+      const fail = (error) => ((failure = { error }), next());
+      const stop = () => {
+        emitter.off(name, take);
+        emitter.off("error", fail);
+        isOver = true;
+        next();
+        return Promise.resolve({ value: undefined, done: true });
+      };
+      emitter.on(name, take);
+      if (name !== "error") emitter.on("error", fail);
+      const aborted = () =>
+        fail(Object.assign(new Error("The operation was aborted"), { name: "AbortError", code: "ABORT_ERR" }));
+      signal?.addEventListener("abort", aborted, { once: true });
+      return {
+        next: () => new Promise((resolve, reject) => (waiting.push({ resolve, reject }), next())),
+        return: stop,
+        [Symbol.asyncIterator]() {
+          return this;
+        },
+      };
+    },
     listenerCount: (emitter, name) => emitter.listenerCount(name),
     getEventListeners: (emitter, name) => emitter.listeners(name),
   });

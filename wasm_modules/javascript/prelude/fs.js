@@ -220,15 +220,28 @@
     },
   };
 
-  const fs = {
-    constants: { F_OK: 0, R_OK: 4, W_OK: 2, X_OK: 1 },
-    Stats,
-    Dirent,
-    promises: { constants: { F_OK: 0, R_OK: 4, W_OK: 2, X_OK: 1 } },
-  };
+  const access = { F_OK: 0, R_OK: 4, W_OK: 2, X_OK: 1 };
+  const fs = { constants: { ...access }, ...access, Stats, Dirent, promises: { constants: { ...access } } };
+
+  // An error names paths as the program gave them.
+  const asGiven =
+    (method) =>
+    (...args) => {
+      try {
+        return method(...args);
+      } catch (error) {
+        for (const given of args.slice(0, 2)) {
+          const full = typeof given === "string" ? hooks.path.resolve(given) : given;
+          if (full === given || typeof error?.message !== "string") continue;
+          error.message = error.message.replace(`'${full}'`, `'${given}'`);
+          for (const name of ["path", "dest"]) if (error[name] === full) error[name] = given;
+        }
+        throw error;
+      }
+    };
   // Adds each function in its three forms, or without the one that gives a promise.
   hooks.addFileFunctions = (functions, withPromises) => {
-    for (const [name, method] of Object.entries(functions)) addFunction(name, method, withPromises);
+    for (const [name, method] of Object.entries(functions)) addFunction(name, asGiven(method), withPromises);
   };
   const addFunction = (name, method, withPromises) => {
     fs[`${name}Sync`] = method;

@@ -22,12 +22,13 @@
     "arguments",
     "iterator",
   ];
-  const LINE_WIDTH = 80,
-    MAX_ITEMS = 100,
-    MAX_TEXT = 10000;
+  const LINE_WIDTH = 80;
   const BOXES = { bigint: "BigInt", symbol: "Symbol", number: "Number", string: "String", boolean: "Boolean" };
   const CUSTOM = Symbol.for("nodejs.util.inspect.custom");
-  const defaults = { depth: 2, showHidden: false, compact: 3, breakLength: LINE_WIDTH, sorted: false };
+  const defaults = {
+    ...{ depth: 2, showHidden: false, compact: 3, breakLength: LINE_WIDTH, sorted: false },
+    ...{ maxArrayLength: 100, maxStringLength: 10000 },
+  };
 
   const kindOf = (value) => KINDS[native.kind(value)];
   const isIdentifier = (text) => /^[A-Za-z_$][\w$]*$/.test(text);
@@ -120,7 +121,7 @@
       holes = 0;
     };
     let i = 0;
-    for (; i < array.length && items.length < MAX_ITEMS; i++) {
+    for (; i < array.length && items.length < state.options.maxArrayLength; i++) {
       if (!Object.hasOwn(array, i)) {
         holes++;
         if (holes > 100000) {
@@ -139,10 +140,10 @@
     return items;
   };
 
-  const limited = (size, values, each) => {
+  const limited = (state, size, values, each) => {
     const items = [];
     for (const value of values) {
-      if (items.length === MAX_ITEMS) break;
+      if (items.length >= state.options.maxArrayLength) break;
       items.push(each(value));
     }
     if (size > items.length) items.push(more(size - items.length));
@@ -151,7 +152,7 @@
 
   // Lays many short items out in columns, numbers aligned to the right. Gives `items` back when that would not look well.
   const inColumns = (state, items, values) => {
-    const extra = values.length > MAX_ITEMS ? 1 : 0;
+    const extra = values.length > state.options.maxArrayLength ? 1 : 0;
     const count = items.length - extra;
     const lengths = items.slice(0, count).map((t) => t.length + 2);
     const widest = Math.max(...lengths),
@@ -215,16 +216,16 @@
         return {
           open: `${prefix(object, name, "TypedArray", `(${object.length})`)}[`,
           close: "]",
-          list: () => limited(object.length, object, primitive),
+          list: () => limited(state, object.length, object, primitive),
           indexed: true,
         };
       case "map":
         return braces("Map", `(${object.size})`, () =>
-          limited(object.size, Map.prototype.entries.call(object), ([k, v]) => `${show(state, k)} => ${show(state, v)}`),
+          limited(state, object.size, Map.prototype.entries.call(object), ([k, v]) => `${show(state, k)} => ${show(state, v)}`),
         );
       case "set":
         return braces("Set", `(${object.size})`, () =>
-          limited(object.size, Set.prototype.values.call(object), (v) => show(state, v)),
+          limited(state, object.size, Set.prototype.values.call(object), (v) => show(state, v)),
         );
       case "promise":
         return braces("Promise", "", () => {
@@ -311,14 +312,17 @@
   };
 
   const errorKeys = (state, error) => {
-    const keys = ownKeys(state, error, false).filter((k) => k !== "stack" && k !== "message");
+    // The name stands before the message already.
+    const keys = ownKeys(state, error, false).filter((k) => k !== "stack" && k !== "message" && k !== "name");
     for (const hidden of ["cause", "errors"]) if (Object.hasOwn(error, hidden) && !keys.includes(hidden)) keys.push(hidden);
     return keys;
   };
 
   const showPrimitive = (state, value) => {
     if (typeof value !== "string") return primitive(value);
-    if (value.length > MAX_TEXT) return `${quote(value.slice(0, MAX_TEXT))}... ${value.length - MAX_TEXT} more characters`;
+    const most = state.options.maxStringLength;
+    if (value.length > most)
+      return `${quote(value.slice(0, most))}... ${value.length - most} more character${value.length - most > 1 ? "s" : ""}`;
     if (
       state.depth > 0 &&
       value.length > 16 &&
@@ -354,9 +358,16 @@
     return showObject(state, object, kindOf(object));
   };
 
+  // Of these only the brackets are left to show, however deep they are.
+  const isEmpty = (state, object, kind) =>
+    ["plain", "array", "map", "set"].includes(kind) &&
+    !(kind === "array" ? object.length : kind === "plain" ? 0 : object.size) &&
+    ownKeys(state, object, false).length === 0;
+
   const showObject = (state, object, kind) => {
     const oneWord = word(state, object, kind);
-    if (state.depth > state.options.depth && oneWord === null) {
+    const empty = isEmpty(state, object, kind);
+    if (state.depth > state.options.depth && oneWord === null && !empty) {
       const name = className(object);
       return kind === "array" ? "[Array]" : `[${name ?? "Object: null prototype"}${tagOf(object, name)}]`;
     }
@@ -365,7 +376,7 @@
     const skipIndexes = shape.indexed || (kind === "boxed" && typeof object.valueOf() === "string");
     const keys = kind === "error" ? errorKeys(state, object) : ownKeys(state, object, skipIndexes);
     if (oneWord !== null && (keys.length === 0 || state.depth > state.options.depth)) return oneWord;
-    state.shared.lastDepth = state.depth;
+    if (!empty) state.shared.lastDepth = state.depth;
     const items = shape.list();
     for (const name of keys) items.push(errorProperty(inner, object, name, kind));
     const laid = shape.indexed && items.length > 6 && state.options.compact >= 1 ? inColumns(state, items, object) : items;
@@ -379,10 +390,12 @@
     return text.startsWith("[") ? text : `[${name}]: ${text.slice(text.indexOf(": ") + 2)}`;
   };
 
-  // inspect(value, options): options are those of Node that change the text here (depth, showHidden, compact, sorted).
-  hooks.inspect = (value, options) => {
-    const merged = { ...defaults, ...(typeof options === "object" ? options : undefined) };
-    if (merged.depth === null) merged.depth = Infinity;
+  // inspect(value, options), or as it was once: inspect(value, showHidden, depth). There are no colours.
+  hooks.inspect = (value, options, ...old) => {
+    const given = typeof options === "object" ? options : { showHidden: !!options, ...(old.length && { depth: old[0] ?? null }) };
+    const merged = { ...defaults, ...given };
+    for (const name of ["depth", "maxArrayLength", "maxStringLength"])
+      merged[name] ??= given?.[name] === null ? Infinity : defaults[name];
     if (merged.compact === true) merged.compact = 3;
     if (merged.compact === false) merged.compact = 0;
     const shared = { circular: new Map(), lastDepth: 0 };

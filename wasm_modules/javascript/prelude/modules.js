@@ -2,6 +2,7 @@
 // File modules are read once; when any of them changed on disk since, all are read afresh by the next turn that imports.
 (function (native, hooks) {
   const ENDINGS = ["", ".js", ".mjs", ".cjs", ".ts", ".mts", ".json", "/index.js", "/index.mjs", "/index.ts", "/index.json"];
+  const IS_PATH = /^(\.\.?(\/|$)|\/|file:)/;
   let loaded = new Map(); // path → stamp of the file when it was read
   let cjsCache = new Map();
   let checkedTurn = 0;
@@ -62,14 +63,22 @@
     return hooks.brand(error, "UNSUPPORTED_FEATURE", `packages cannot be installed here; built in are ${names}`);
   };
 
+  // Where a relative name or a URL leads; what a query asks for is the same file.
+  const pathOf = (name, directory) =>
+    name.startsWith("file:")
+      ? decodeURIComponent(new URL(name).pathname)
+      : hooks.path.resolve(directory, isFile(hooks.path.resolve(directory, name)) ? name : name.replace(/[?#].*$/s, ""));
+
+  const directoryOf = (base) => (base === "" ? native.cwd() : hooks.path.dirname(hooks.path.resolve(base)));
+
   const resolve = (base, name, code = "ERR_MODULE_NOT_FOUND") => {
     forgetChangedFiles();
     const bare = name.replace(/^node:/, "");
     if (Object.hasOwn(hooks.builtins, bare)) return `node:${bare}`;
     if (name.startsWith("node:")) throw notFound(`No such built-in module: ${name}`, true, "ERR_UNKNOWN_BUILTIN_MODULE");
-    const directory = base === "" ? native.cwd() : hooks.path.dirname(hooks.path.resolve(base));
-    if (/^(\.\.?(\/|$)|\/|file:)/.test(name)) {
-      const path = name.startsWith("file:") ? decodeURIComponent(new URL(name).pathname) : hooks.path.resolve(directory, name);
+    const directory = directoryOf(base);
+    if (IS_PATH.test(name)) {
+      const path = pathOf(name, directory);
       const found = findFile(path) ?? (native.stat(path, true) !== null ? packageEntry(path) : undefined);
       if (found === undefined)
         throw notFound(`Cannot find module '${path}' imported from ${base || native.programName()}`, false, code);
@@ -112,6 +121,17 @@
     return module.exports;
   };
 
+  // What programs delete from it is read again.
+  const cache = new Proxy(Object.create(null), {
+    get: (_, path) => cjsCache.get(path),
+    has: (_, path) => cjsCache.has(path),
+    set: (_, path, module) => !!cjsCache.set(path, module),
+    deleteProperty: (_, path) => (cjsCache.delete(path), true),
+    ownKeys: () => [...cjsCache.keys()],
+    getOwnPropertyDescriptor: (_, path) =>
+      cjsCache.has(path) ? { value: cjsCache.get(path), writable: true, enumerable: true, configurable: true } : undefined,
+  });
+
   const makeRequire = (base) => {
     const require = (name) => {
       const path = resolve(base, `${name}`, "MODULE_NOT_FOUND");
@@ -128,7 +148,7 @@
       return runCommonJs(path, source);
     };
     require.resolve = (name) => resolve(base, `${name}`, "MODULE_NOT_FOUND");
-    require.cache = {};
+    require.cache = cache;
     return require;
   };
 
@@ -153,7 +173,10 @@
     meta.url = path.startsWith("/") ? hooks.builtins.url.pathToFileURL(path).href : `file://${native.cwd()}/${path}`;
     meta.filename = path;
     meta.dirname = path.startsWith("/") ? hooks.path.dirname(path) : native.cwd();
-    meta.resolve = (name) => `file://${resolve(path, name)}`;
+    meta.resolve = (name) => {
+      const found = IS_PATH.test(name) ? pathOf(name, directoryOf(path)) : resolve(path, name);
+      return found.startsWith("node:") ? found : hooks.builtins.url.pathToFileURL(found).href;
+    };
     return meta;
   };
   hooks.fillMeta = (meta, path) => void fill(meta, path);

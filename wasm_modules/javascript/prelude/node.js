@@ -40,7 +40,10 @@
     },
     execArgv: [],
     execPath: "/usr/bin/node",
-    env: environment,
+    env: new Proxy(environment, {
+      set: (target, name, value) => Reflect.set(target, name, `${value}`),
+      defineProperty: (target, name, field) => Reflect.defineProperty(target, name, { ...field, value: `${field.value}` }),
+    }),
     get argv() {
       return ["node", native.programName()];
     },
@@ -151,8 +154,27 @@
     TextDecoder,
   };
 
-  const sleep = (ms, value) => new Promise((resolve) => setTimeout(resolve, ms, value));
-  const soon = (value) => new Promise((resolve) => setImmediate(resolve, value));
+  // A promise that a timer keeps, or a signal breaks.
+  const promised = (start, clear, value, { signal, ref = true } = {}) =>
+    new Promise((resolve, reject) => {
+      const abort = () => {
+        clear(timer);
+        const error = new Error("The operation was aborted", { cause: signal.reason });
+        reject(Object.assign(error, { name: "AbortError", code: "ABORT_ERR" }));
+      };
+      const timer = start(() => {
+        signal?.removeEventListener("abort", abort);
+        resolve(value);
+      });
+      if (!ref) timer.unref();
+      if (signal?.aborted) abort();
+      else signal?.addEventListener("abort", abort, { once: true });
+    });
+  const sleep = (ms, value, options) => promised((done) => setTimeout(done, ms), clearTimeout, value, options);
+  const soon = (value, options) => promised((done) => setImmediate(done), clearImmediate, value, options);
+  async function* ticks(ms, value, options) {
+    for (;;) yield await sleep(ms, value, options);
+  }
   for (const [f, later] of [
     [setTimeout, sleep],
     [setImmediate, soon],
@@ -167,7 +189,8 @@
     hostname: () => "hatchway",
     homedir: () => "/workspace",
     tmpdir: () => "/tmp",
-    cpus: () => [],
+    cpus: () => [{ model: "wasm", speed: 0, times: { user: 0, nice: 0, sys: 0, idle: 0, irq: 0 } }],
+    availableParallelism: () => 1,
     totalmem: () => 0,
     freemem: () => 0,
     uptime: () => 0,
@@ -214,13 +237,17 @@
     "path/posix": hooks.path,
     process,
     util,
+    "util/types": typeTests,
     events: hooks.EventEmitter,
     assert: hooks.assert,
     "assert/strict": hooks.assert,
     os,
     url,
     timers,
-    "timers/promises": { setTimeout: sleep, setImmediate: soon, scheduler: { wait: sleep } },
+    "timers/promises": {
+      ...{ setTimeout: sleep, setImmediate: soon, setInterval: ticks },
+      scheduler: { wait: (ms, options) => sleep(ms, undefined, options), yield: () => soon() },
+    },
     buffer: { Buffer },
     crypto: nodeCrypto,
     perf_hooks: { performance },

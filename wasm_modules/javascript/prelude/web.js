@@ -176,12 +176,18 @@
   };
   hooks.hex = hex;
 
+  const STOPPED = Symbol("stopped");
   class Event {
     constructor(type, options = {}) {
       this.type = `${type}`;
       this.cancelable = !!options.cancelable;
       this.defaultPrevented = false;
       this.target = null;
+      Object.defineProperty(this, STOPPED, { value: false, writable: true });
+    }
+    stopPropagation() {}
+    stopImmediatePropagation() {
+      this[STOPPED] = true;
     }
     preventDefault() {
       if (this.cancelable) this.defaultPrevented = true;
@@ -211,6 +217,7 @@
     dispatchEvent(event) {
       event.target = this;
       for (const { listener, once } of [...(this.#listeners.get(event.type) ?? [])]) {
+        if (event[STOPPED]) return !event.defaultPrevented;
         if (once) this.removeEventListener(event.type, listener);
         if (typeof listener === "function") listener.call(this, event);
         else listener.handleEvent(event);
@@ -275,8 +282,40 @@
 
   // The engine's own object has the time its image was made as timeOrigin, for good.
   const engineNow = performance.now;
+  const clearEntries = (type, name) => {
+    entries.list = listed().filter((e) => e.entryType !== type || (name !== undefined && e.name !== name));
+  };
+  // Marks and measures of the running turn.
+  let entries = { turn: -1, list: [] };
+  const listed = () => {
+    if (entries.turn !== native.turn()) entries = { turn: native.turn(), list: [] };
+    return entries.list;
+  };
+  const enter = (name, entryType, startTime, duration, detail = null) => {
+    const entry = { name: `${name}`, entryType, startTime, duration, detail };
+    listed().push(entry);
+    return entry;
+  };
+  const timeOf = (mark, otherwise) => {
+    if (mark === undefined) return otherwise;
+    if (typeof mark === "number") return mark;
+    const found = listed().findLast((e) => e.entryType === "mark" && e.name === `${mark}`);
+    if (!found) throw hooks.domException(`The "${mark}" performance mark has not been set`, "SyntaxError");
+    return found.startTime;
+  };
   hooks.define("performance", {
     now: () => engineNow(),
+    mark: (name, options) => enter(name, "mark", options?.startTime ?? engineNow(), 0, options?.detail),
+    measure: (name, from, until) => {
+      const { start, end, detail } = typeof from === "object" && from !== null ? from : { start: from, end: until };
+      const began = timeOf(start, 0);
+      return enter(name, "measure", began, timeOf(end, engineNow()) - began, detail);
+    },
+    getEntries: () => [...listed()],
+    getEntriesByName: (name, type) => listed().filter((e) => e.name === name && (type ?? e.entryType) === e.entryType),
+    getEntriesByType: (type) => listed().filter((e) => e.entryType === type),
+    clearMarks: (name) => clearEntries("mark", name),
+    clearMeasures: (name) => clearEntries("measure", name),
     get timeOrigin() {
       return Date.now() - engineNow();
     },
