@@ -22,6 +22,7 @@ from gateway.gates import language_name
 from gateway.hooks.firing import Effect
 from gateway.records import Approval, Run
 from gateway.stores.interface import AppendAudit, Change, DeleteSession, DeleteTenant, PutApproval, PutRun
+from sandbox.wire import RunStatus
 
 _SECONDS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800)
 _EFFECTS: Final = frozenset(get_args(Effect))
@@ -49,6 +50,7 @@ class Tally:
             self._calls.labels(status)
         for effect in _EFFECTS:
             self._hooks.labels(effect)
+        self._of_runs: dict[tuple[str, RunStatus], tuple[Counter, Histogram]] = {}  # asking for labels costs more than counting
         self._asked: dict[tuple[str, str], str] = {}
         self._shown: list[Any] = [self._runs, self._seconds, self._calls, self._hooks]
         self.gauge("hatchway_approvals_pending", "Approvals that nobody has decided yet.", lambda: len(self._asked))
@@ -86,9 +88,16 @@ class Tally:
 
     def _note_run(self, run: Run) -> None:
         if run.state == "finished" and run.result is not None:
-            language = language_name(run.language)
-            self._runs.labels(language, run.result.status.value).inc()
-            self._seconds.labels(language).observe(run.result.metrics.duration_ms / 1000)
+            language, status = language_name(run.language), run.result.status
+            found = self._of_runs.get((language, status))
+            if found is None:
+                found = self._of_runs[language, status] = (
+                    self._runs.labels(language, status.value),
+                    self._seconds.labels(language),
+                )
+            counter, timer = found
+            counter.inc()
+            timer.observe(run.result.metrics.duration_ms / 1000)
 
     def _note_record(self, record: AppendAudit) -> None:
         if record.kind == "call":
