@@ -71,14 +71,18 @@ def decode(data: bytes, start: int = 0, *, depth_max: int = DEPTH_MAX, items_max
                 raise CborError(f"an item of a kind that is not used here ({first:#x})")
             value, position = _SIMPLE[first], position + 1
         else:
-            number, position = _number(data, position, first & 31)
-            if major in (2, 3):
+            number = first & 31
+            if number < 24:
+                position += 1
+            else:
+                number, position = _number(data, position, number)
+            if major == 2 or major == 3:
                 if number > end - position:
                     raise CborError("a string is longer than the data")
                 raw = data[position : position + number]
                 position += number
                 value = raw if major == 2 else _text(raw)
-            elif major in (4, 5):
+            elif major == 4 or major == 5:
                 # Every item takes a byte at least: a count that the rest cannot hold is refused before anything is made.
                 if number * (major - 3) > end - position:
                     raise CborError("an array or map is longer than the data")
@@ -91,13 +95,17 @@ def decode(data: bytes, start: int = 0, *, depth_max: int = DEPTH_MAX, items_max
                     stack.append(opened)
                     continue
                 value = opened.into
-            elif major in (0, 1):
+            elif major < 2:
                 value = number if major == 0 else -1 - number
             else:
                 raise CborError("a tag")
         while stack:
             top = stack[-1]
-            _put(top, value, data[item:position] if top.mapping and top.key is None else b"")
+            top.left -= 1
+            if top.mapping:
+                _put(top, value, data[item:position] if top.key is None else b"")
+            else:
+                top.into.append(value)
             if top.left:
                 break
             value = top.into
@@ -111,10 +119,8 @@ def decode(data: bytes, start: int = 0, *, depth_max: int = DEPTH_MAX, items_max
 
 
 def _put(top: _Open, value: Any, raw: bytes) -> None:
-    top.left -= 1
-    if not top.mapping:
-        top.into.append(value)
-    elif top.key is None:
+    """A map's next key, in the bytes `raw`, or the value of the one before."""
+    if top.key is None:
         if not isinstance(value, (str, int)) or isinstance(value, bool):
             raise CborError("a map has a key that is no string or integer")
         if raw <= top.last:
@@ -126,9 +132,8 @@ def _put(top: _Open, value: Any, raw: bytes) -> None:
 
 
 def _number(data: bytes, position: int, short: int) -> tuple[int, int]:
+    """The number in the bytes after an item's first, which say how many they are, and where they end."""
     position += 1
-    if short < 24:
-        return short, position
     least = _LEAST.get(short)
     if least is None:
         raise CborError("an indefinite or reserved length")

@@ -69,8 +69,11 @@ class Frames:
 
     def feed(self, data: bytes) -> list[Frame]:
         """The frames that `data` completes."""
-        buffer = self._buffer
-        buffer += data
+        buffer: bytes | bytearray = self._buffer
+        if buffer:
+            buffer += data
+        else:
+            buffer = data  # mostly it is one frame, and nothing waits
         found = []
         start = 0
         while len(buffer) - start >= _LENGTH_BYTES:
@@ -82,6 +85,8 @@ class Frames:
                 break
             found.append(decode(bytes(buffer[start + _LENGTH_BYTES : end])))
             start = end
-        if start:
-            del buffer[:start]
+        if buffer is self._buffer:
+            del self._buffer[:start]
+        else:
+            self._buffer += buffer[start:]
         return found
