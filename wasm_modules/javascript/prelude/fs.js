@@ -4,7 +4,8 @@
   const S_IFMT = 0o170000,
     S_IFDIR = 0o040000,
     S_IFREG = 0o100000,
-    S_IFLNK = 0o120000;
+    S_IFLNK = 0o120000,
+    LINKS_MAX = 40;
 
   const resolve = (path) => {
     if (path instanceof URL) path = decodeURIComponent(path.pathname);
@@ -209,9 +210,31 @@
     access(path) {
       if (native.stat(resolve(path), true) === null) throw missing("access", path);
     },
+    // Link by link: what a link leads to may lead through further ones.
     realpath(path) {
-      sync.access(path);
-      return resolve(path);
+      let at = "/",
+        links = 0;
+      for (let parts = resolve(path).split("/"); parts.length;) {
+        const part = parts.shift(),
+          next = hooks.path.join(at, part);
+        const fields = native.stat(next, false);
+        if (fields === null) throw missing("realpath", path);
+        if ((fields[0] & S_IFMT) !== S_IFLNK) {
+          at = next;
+          continue;
+        }
+        if (++links > LINKS_MAX)
+          throw Object.assign(new Error(`ELOOP: too many symbolic links encountered, realpath '${path}'`), {
+            errno: -40,
+            code: "ELOOP",
+            syscall: "realpath",
+            path,
+          });
+        const target = native.readlink(next);
+        if (target.startsWith("/")) at = "/";
+        parts = [...target.split("/"), ...parts];
+      }
+      return at;
     },
     truncate(path, size = 0) {
       const bytes = new Uint8Array(size);
@@ -261,6 +284,8 @@
     };
   };
   hooks.addFileFunctions(sync, true);
+  fs.realpath.native = fs.realpath;
+  fs.realpathSync.native = fs.realpathSync;
   fs.existsSync = (path) => {
     try {
       return native.stat(resolve(path), true) !== null;
