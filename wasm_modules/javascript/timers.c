@@ -21,6 +21,7 @@ struct timer {
 static struct timer *heap;
 static uint32_t heap_len, heap_size, last_id;
 static uint32_t live, held; /* timers that wait, and those among them that are held */
+static int64_t task_ns;     /* when the running callback, or the program, first looked at the clock; 0: not yet */
 
 static int64_t now_ns(void)
 {
@@ -129,7 +130,9 @@ static JSValue start_timer(JSContext *ctx, JSValueConst self, int argc, JSValueC
             delay_ms = 1;
     }
     struct timer timer = {.id = id ? id : ++last_id, .is_held = true, .callback = JS_UNDEFINED};
-    timer.due_ns = now_ns() + (int64_t)(delay_ms * NS_PER_MS);
+    if (!task_ns)
+        task_ns = now_ns();
+    timer.due_ns = task_ns + (int64_t)(delay_ms * NS_PER_MS);
     timer.period_ns = kind == INTERVAL ? (int64_t)(delay_ms * NS_PER_MS) : 0;
     int extra = argc > START_ARGS ? argc - START_ARGS : 0;
     if (extra > TIMER_ARGS_LIMIT)
@@ -216,13 +219,14 @@ int timers_run_next(JSContext *ctx)
         struct timespec ts = {.tv_sec = (time_t)(wait_ns / 1000000000), .tv_nsec = (long)(wait_ns % 1000000000)};
         nanosleep(&ts, NULL);
     }
+    task_ns = now_ns();
     JSValue callback = JS_DupValue(ctx, timer.callback);
     JSValue args[TIMER_ARGS_LIMIT];
     int argc = timer.argc;
     for (int i = 0; i < argc; i++)
         args[i] = JS_DupValue(ctx, timer.args[i]);
     if (timer.period_ns) {
-        timer.due_ns = now_ns() + timer.period_ns;
+        timer.due_ns = task_ns + timer.period_ns;
         if (!push(timer))
             release(ctx, &timer);
     } else {
@@ -243,4 +247,5 @@ void timers_clear(JSContext *ctx)
     for (uint32_t i = 0; i < heap_len; i++)
         release(ctx, &heap[i]);
     heap_len = 0;
+    task_ns = 0;
 }

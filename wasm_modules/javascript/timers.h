@@ -1,7 +1,7 @@
 /* timers.h: what setTimeout and its relatives (prelude/timers.js) are made of.
  *
- * Rules: timers run in the order of their due time, then of their creation; they never outlive a turn. Sleeping is one
- * WASI poll, so the host sees and may cut it short. A turn waits for timers that are held only. It does not know about
+ * Rules: timers run in the order of their due time, then of their creation; they never outlive a turn. Those that one
+ * callback starts count from the same instant, as in Node: their delays alone decide which is first. Sleeping is one WASI poll, so the host sees and may cut it short. A turn waits for timers that are held only. It does not know about
  * promises.
  */
 #ifndef HATCHWAY_TIMERS_H
