@@ -81,19 +81,12 @@ static bool locate(anode *n, slot **s, var **v, char **key, int64_t *index)
     }
     if (!subscript(n, sub, index)) { sh_abandon(1); return false; }
     if (*index < 0) *index += *v && (*v)->flags & V_ARRAY ? arr_next((*v)->u.a) : *v ? 1 : 0;
-    if (*index < 0) { sh_error("%s: bad array subscript", n->slot->name); return false; }
+    if (*index < 0) { sh_report("%s: bad array subscript", n->slot->name); return false; }
     return true;
 }
 
-static bool load(anode *n, int64_t *out)
+static bool load_at(anode *n, slot *s, var *v, char *key, int64_t i, int64_t *out)
 {
-    slot *s = n->slot;
-    var *v = s->top;
-    if (!n->sub && v && !s->special && (v->flags & (V_SET | V_ARRAY | V_ASSOC | V_NAMEREF)) == V_SET)
-        return text_value(v->str, out);
-    char *key;
-    int64_t i;
-    if (!locate(n, &s, &v, &key, &i)) return false;
     const char *text = NULL;
     if (v && key) { pair *p = assoc_find(v->u.h, key); text = p ? p->val : NULL; }
     else if (v && i >= 0) text = v->flags & V_ARRAY ? arr_get(v->u.a, i) : i == 0 ? var_scalar(s, v) : NULL;
@@ -104,6 +97,17 @@ static bool load(anode *n, int64_t *out)
         return false;
     }
     return text_value(text, out);
+}
+
+static bool load(anode *n, int64_t *out)
+{
+    slot *s = n->slot;
+    var *v = s->top;
+    if (!n->sub && v && !s->special && (v->flags & (V_SET | V_ARRAY | V_ASSOC | V_NAMEREF)) == V_SET)
+        return text_value(v->str, out);
+    char *key;
+    int64_t i;
+    return locate(n, &s, &v, &key, &i) && load_at(n, s, v, key, i, out);
 }
 
 static bool store(anode *n, int64_t value)
@@ -155,6 +159,20 @@ static bool compute(int op, int64_t x, int64_t y, int64_t *out, const char *at)
     return false;
 }
 
+/* n->a[...] op= n->b, ++ and -- of an element: its subscript is evaluated once. */
+static bool update_element(anode *n, int64_t *was, int64_t *now)
+{
+    slot *s;
+    var *v;
+    char *key, buf[24];
+    int64_t i, by = n->op == A_PRE_INC || n->op == A_POST_INC ? 1 : -1;
+    bool step = n->op != A_ASSIGN;
+    if (!locate(n->a, &s, &v, &key, &i) || !load_at(n->a, s, v, key, i, was)) return false;
+    if (!step && !eval(n->b, &by)) return false;
+    if (!compute(step ? A_ADD : n->assign_op, *was, by, now, n->at)) return false;
+    return key ? var_set_elem(s, key, fmt_int(*now, buf), 0) : var_set_index(s, i, fmt_int(*now, buf), 0);
+}
+
 /* A chain like 1+2+3+... leans left; it is walked without recursion because only its length bounds it. */
 static bool eval_chain(anode *n, int64_t *out)
 {
@@ -197,7 +215,8 @@ static bool eval(anode *n, int64_t *out)
     case A_NOT: if (!eval(n->a, &x)) return false; *out = !x; return true;
     case A_INV: if (!eval(n->a, &x)) return false; *out = ~x; return true;
     case A_PRE_INC: case A_PRE_DEC: case A_POST_INC: case A_POST_DEC: {
-        if (!load(n->a, &x)) return false;
+        if (n->a->sub ? !update_element(n, &x, &y) : !load(n->a, &x)) return false;
+        if (n->a->sub) { *out = n->op == A_POST_INC || n->op == A_POST_DEC ? x : y; return true; }
         y = (int64_t)((uint64_t)x + (n->op == A_PRE_INC || n->op == A_POST_INC ? 1u : ~(uint64_t)0));
         if (!store(n->a, y)) return false;
         *out = n->op == A_POST_INC || n->op == A_POST_DEC ? x : y;
@@ -225,6 +244,7 @@ static bool eval(anode *n, int64_t *out)
     case A_COND: return eval(n->a, &x) && eval(x ? n->b : n->c, out);
     case A_COMMA: return eval(n->a, &x) && eval(n->b, out);
     case A_ASSIGN:
+        if (n->assign_op && n->a->sub) return update_element(n, &x, out);
         if (n->assign_op) {
             if (!load(n->a, &x) || !eval(n->b, &y) || !compute(n->assign_op, x, y, out, n->at)) return false;
         } else if (!eval(n->b, out)) return false;

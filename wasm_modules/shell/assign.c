@@ -8,7 +8,7 @@
 bool check_readonly(slot *s, var *v)
 {
     if (!v || !(v->flags & V_READONLY)) return false;
-    sh_error("%s: readonly variable", s->name);
+    sh_report("%s: readonly variable", s->name);
     return true;
 }
 
@@ -162,16 +162,16 @@ static bool set_elem(slot *s, const char *key, const char *value, int append)
     if (check_readonly(s, s->top)) return false;
     if (!s->top || !(s->top->flags & V_ASSOC)) {
         int64_t i;
-        if (!*key) { sh_error("%s[%s]: bad array subscript", s->name, key); return false; }
+        if (!*key) { sh_report("%s[%s]: bad array subscript", s->name, key); return false; }
         if (!arith_eval_text(key, &i)) { sh_abandon(1); return false; }
         if (i < 0) {
-            int64_t n = s->top && s->top->flags & V_ARRAY ? arr_next(s->top->u.a) : s->top && s->top->flags & V_SET ? 1 : 0;
-            if (i + n < 0) { sh_error("%s[%s]: bad array subscript", s->name, key); return false; }
+            int64_t n = s->top && s->top->flags & V_ARRAY ? arr_next(s->top->u.a) : s->top ? 1 : 0;
+            if (i + n < 0) { sh_report("%s[%s]: bad array subscript", s->name, key); return false; }
             i += n;
         }
         return var_set_index(s, i, value, append);
     }
-    if (!*key) { sh_error("%s[%s]: bad array subscript", s->name, key); return false; }
+    if (!*key) { sh_report("%s[%s]: bad array subscript", s->name, key); return false; }
     var *v = var_writable(s, -1);
     if (!v->u.h) v->u.h = assoc_new();
     pair *p = assoc_find(v->u.h, key);

@@ -10,7 +10,7 @@ static bool add_indexed(slot *s, assign *e, int64_t *next)
         int64_t i;
         if (!arith_eval(e->index, &i)) { sh_abandon(1); return false; }
         if (i < 0) i += s->top && s->top->flags & V_ARRAY ? arr_next(s->top->u.a) : 0;
-        if (i < 0) { sh_error("%s: bad array subscript", e->raw ? e->raw : s->name); return false; }
+        if (i < 0) { sh_report("%s: bad array subscript", e->raw ? e->raw : s->name); return false; }
         char *value = expand_one(e->value, X_ASSIGN);
         if (!value || !var_set_index(s, i, value, e->append)) return false;
         *next = i + 1;
@@ -29,7 +29,7 @@ static bool add_keyed(slot *s, assign *e, const char *name)
     bool subscripts = e && e->has_sub;
     for (; e; e = e->next) {
         char *key = e->has_sub ? expand_one(e->key, X_NOTILDE) : "";
-        char *value = key ? expand_one(e->value, X_ASSIGN) : NULL;
+        char *value = key ? expand_one(e->value, X_NOTILDE) : NULL;
         if (!value) return false;
         if (!subscripts && e->has_sub) {
             strbuf b = { .a = &sh.tmp };
@@ -37,7 +37,7 @@ static bool add_keyed(slot *s, assign *e, const char *name)
             sl_add(&flat, sb_str(&b));
         } else if (!subscripts) sl_add(&flat, value);
         else if (!e->has_sub) sh_error("%s: %s: must use subscript when assigning associative array", name, value);
-        else if (!*key) sh_error("[]=%s: bad array subscript", value);
+        else if (!*key) sh_report("[]=%s: bad array subscript", value);
         else if (!var_set_elem(s, key, value, e->append)) return false;
     }
     for (size_t i = 0; i < flat.n; i += 2) if (!var_set_elem(s, flat.v[i], i + 1 < flat.n ? flat.v[i + 1] : "", 0)) return false;

@@ -37,6 +37,8 @@ enum param_op {
 
 enum sub_kind { SUB_NONE, SUB_AT, SUB_STAR, SUB_EXPR };
 
+enum { NO_TRANSFORM = 1 };
+
 /* ${...}: example ${!a[@]#*.} has name a, indirect 1, sub SUB_AT, op OP_PREFIX. */
 typedef struct param {
     char *name;                  /* a name, digits, or one of @*#?-$!_ */
@@ -48,7 +50,7 @@ typedef struct param {
     uint8_t indirect;            /* ${!x} */
     uint8_t length;              /* ${#x} */
     uint8_t names;               /* ${!x*} '*' or ${!x@} '@' */
-    uint8_t transform;           /* the letter after @ */
+    uint8_t transform;           /* the letter after @, or NO_TRANSFORM */
     int32_t number;              /* of a positional parameter */
     arith *index;                /* subscript of an indexed array */
     word *key;                   /* the same subscript as a word, for associative arrays */

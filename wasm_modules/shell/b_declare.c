@@ -66,6 +66,8 @@ static int show_functions(decl *d, int argc, char **argv, int at)
         else if (d->off & V_EXPORT) one->exported = 0;
         else if (d->on & V_READONLY) one->readonly = 1;
         else if (d->on & V_TRACE) one->traced = 1;
+        else if (d->names_only && sh.shopt[S_EXTDEBUG])
+            sb_printf(&b, "%s %d %s\n", one->name, one->def->line, one->source);
         else if (d->names_only) sb_printf(&b, "%s\n", one->name);
         else print_function(&b, one);
     }
@@ -118,7 +120,7 @@ static bool set_attributes(decl *d, slot *s, var *v)
     }
     bool had_value = v->flags & V_SET;
     if (d->on & (V_ARRAY | V_ASSOC)) { var_make_array(s, v, d->on & V_ASSOC); if (!had_value) v->flags &= (uint16_t)~V_SET; }
-    if (d->on & CASES) v->flags &= (uint16_t)~CASES;
+    if (d->on & (CASES | V_NAMEREF)) v->flags &= (uint16_t)~CASES;
     v->flags |= (uint16_t)(d->on & ~(V_ARRAY | V_ASSOC | V_READONLY));
     v->flags &= (uint16_t)~(d->off & ~(V_ARRAY | V_ASSOC | V_READONLY));
     return true;
@@ -131,6 +133,16 @@ static void trace_value(const char *name, const char *value)
     sb_printf(&b, "%s=", name);
     if (*value) quote_xtrace(&b, value);
     trace_text(sb_str(&b));
+}
+
+/* True after a message: name=(...) cannot be, because name is the other kind of array. That costs more than the command. */
+static bool wrong_kind(decl *d, slot *s, var *v)
+{
+    bool keyed = d->on & V_ASSOC && v->flags & V_ARRAY, indexed = d->on & V_ARRAY && v->flags & V_ASSOC;
+    if (!keyed && !indexed) return false;
+    sh_error("%s: cannot convert %s array", s->name, keyed ? "indexed to associative" : "associative to indexed");
+    if (!sh.frames) sh_abandon(1);
+    return true;
 }
 
 static int one_name(decl *d, char *arg, assign *array)
@@ -147,10 +159,17 @@ static int one_name(decl *d, char *arg, assign *array)
     }
     if (*eq == '+' && eq[1] == '=') { append = true; eq++; }
     if (*eq == '=') value = eq + 1;
+    bool listed_only = d->who[0] == 'e' || d->who[0] == 'r';
+    if (sub && listed_only) return b_error(d->who, 1, "`%.*s': not a valid identifier", (int)(eq - arg) - append, arg);
     if (!n || (*eq && *eq != '=')) { return b_error(d->who, 1, "`%s': not a valid identifier", arg); }
     char *name = arena_strndup(&sh.tmp, arg, n);
     slot *s = slot_of(name);
     bool make_local = d->local && !d->global;
+    if (!s->top && d->who[0] == 'e' && d->off & V_EXPORT && !value && !array) return 0;
+    if (make_local && s->top && s->top->flags & V_NAMEREF && s->top->scope == sh.scope && !((d->on | d->off) & V_NAMEREF) && !sub) {
+        char *unused;            /* what a reference of this function refers to is meant */
+        if (var_deref(&s, &unused) || s->name != name) make_local = false;
+    }
     var *temp = s->top && s->top->flags & V_TEMP && s->top->scope == sh.scope + 1 ? s->top : NULL;   /* x=1 export x */
     if (!make_local && !(d->on & V_NAMEREF) && !(d->off & V_NAMEREF) && s->top && s->top->flags & V_NAMEREF) {
         char *unused;
@@ -165,6 +184,7 @@ static int one_name(decl *d, char *arg, assign *array)
     int scope = d->global ? 0 : make_local ? sh.scope : -1;
     if (s->top && s->top->flags & V_READONLY && (value || array)) {
         if (d->who[0] == 'e' || d->who[0] == 'r') { check_readonly(s, s->top); return 1; }
+        if (array && !sh.frames) { check_readonly(s, s->top); sh_abandon(1); return 1; }
         return b_error(d->who, 1, "%s: readonly variable", name);
     }
     if (temp && !make_local && d->on & (V_EXPORT | V_READONLY)) {   /* the temporary value comes to stay */
@@ -172,9 +192,16 @@ static int one_name(decl *d, char *arg, assign *array)
         if (!value && !array) value = temp->str;
     }
     var *v = var_writable(s, scope);
+    if (array && wrong_kind(d, s, v)) return 1;
+    if (d->on & V_NAMEREF && v->flags & (V_ARRAY | V_ASSOC))
+        return b_error(d->who, 1, "%s: reference variable cannot be an array", name);
+    const int arrays = V_ARRAY | V_ASSOC;
+    bool was_text = make_local && !d->inherit && d->on & arrays && v->flags & V_SET && !(v->flags & arrays);
+    if (was_text && !array && !value) var_clear_value(v);   /* a local becomes an array without what it was */
     if (temp && scope >= 0 && !make_local) v->flags |= V_EXPORT;
     if (array && !(d->on & (V_ARRAY | V_ASSOC)) && !(v->flags & (V_ARRAY | V_ASSOC))) { var_make_array(s, v, 0); }
     if (!set_attributes(d, s, v)) return 1;
+    if (was_text && !array && !value) v->flags |= V_SET;
     if (sub && !(v->flags & (V_ARRAY | V_ASSOC)) && value) var_make_array(s, v, 0);
     bool ok = true;
     var *hidden = s->top == v ? NULL : s->top;   /* -g in a function that has a local of the same name */
@@ -187,7 +214,10 @@ static int one_name(decl *d, char *arg, assign *array)
         if (!strcmp(value, name) && !make_local) {
             ok = false;
             b_error(d->who, 1, "%s: nameref variable self references not allowed", name);
-        } else if (*value && (!name_len(value) || !strchr("[", value[name_len(value)]))) {
+        } else if (!*value) {
+            ok = false;
+            b_error(d->who, 1, "`': not a valid identifier");
+        } else if (!name_len(value) || !strchr("[", value[name_len(value)])) {
             ok = false;
             b_error(d->who, 1, "`%s': invalid variable name for name reference", value);
         } else {
@@ -235,7 +265,10 @@ int b_declare(int argc, char **argv)
     const char *letters = exporting ? "fnp" : freezing ? "aAfnp" : "aAcfFgiIlnprtux";
     bool in_function = false, thaw = false;
     for (frame *f = sh.frames; f; f = f->up) if (f->func) { in_function = true; break; }
-    if (!strcmp(argv[0], "local") && !in_function) return b_error("local", 1, "can only be used in a function");
+    if (!strcmp(argv[0], "local") && !in_function) {
+        for (i = 1; i < argc; i++) if (arg_assign(i)) assign_array(arg_assign(i)->slot, arg_assign(i));   /* these come first */
+        return b_error("local", 1, "can only be used in a function");
+    }
     d.local = !exporting && !freezing && in_function;
     for (; i < argc && (argv[i][0] == '-' || argv[i][0] == '+') && argv[i][1]; i++) {
         if (!strcmp(argv[i], "--")) { i++; break; }

@@ -108,7 +108,7 @@ int b_cd(int argc, char **argv)
         char *copy = arena_strdup(&sh.tmp, cdpath);
         for (char *save, *dir = strtok_r(copy, ":", &save); dir; dir = strtok_r(NULL, ":", &save)) {
             strbuf b = { .a = &sh.tmp };
-            sb_printf(&b, "%s/%s", dir, to);
+            sb_printf(&b, "%s%s%s", dir, dir[strlen(dir) - 1] == '/' ? "" : "/", to);
             if (change("cd", sb_str(&b), true) == 0) { out_printf("%s\n", sh.cwd); return 0; }
         }
     }

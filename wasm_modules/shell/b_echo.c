@@ -196,6 +196,10 @@ static const char *conversion(pf *p, const char *s)
     case 'q': case 'Q': {
         strbuf b = { .a = &sh.tmp };
         arg = next_arg(p);
+        if (c == 'Q' && arg && precision >= 0) {   /* what is quoted is already cut */
+            arg = arena_strndup(&sh.tmp, arg, (size_t)(utf8_skip(arg, (size_t)precision) - arg));
+            precision = -1;
+        }
         quote_backslash(&b, arg ? arg : "");
         sb_str(&b);
         padded(p, b.s, b.len, flags, width, precision);

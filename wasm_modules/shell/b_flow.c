@@ -45,7 +45,7 @@ int b_exit(int argc, char **argv)
     int64_t n = sh.status;
     if (argc > 1 && !parse_int(argv[1], &n)) { b_error("exit", 2, "%s: numeric argument required", argv[1]); n = 2; }
     else if (argc > 2) { b_error("exit", 1, "too many arguments"); n = 1; }
-    sh_exit((int)(n & 255));
+    sh_leave((int)(n & 255));
     return sh.exit_status;
 }
 
@@ -120,7 +120,10 @@ int b_source(int argc, char **argv)
     sh.frames = &fr;
     sh.depth++;
     if (argc > i + 1) { sh.args = argv + i + 1; sh.nargs = argc - i - 1; sh.own_args = NULL; }
+    char *debug = sh.opt[O_FUNCTRACE] ? NULL : sh.traps[TRAP_DEBUG];   /* not for the file's commands, unless asked for */
+    if (debug) sh.traps[TRAP_DEBUG] = NULL;
     int status = exec_text(text, len, NULL, 1);
+    if (debug && sh.traps[TRAP_DEBUG]) free(debug); else if (debug) sh.traps[TRAP_DEBUG] = debug;
     if (sh.unwind == UW_RETURN) { sh.unwind = 0; status = sh.exit_status; }
     if (sh.traps[TRAP_RETURN] && !sh.unwind) run_trap(TRAP_RETURN);
     if (argc > i + 1 && sh.own_args && sh.own_level == sh.level) {   /* the file has used set --: that stays */
@@ -185,6 +188,7 @@ int b_exec(int argc, char **argv)
         status = b_bash(argc - i, argv + i);
     } else if (!status) status = exec_argv(argc - i, argv + i, 1);
     else if (sh.shopt[S_EXECFAIL] && sh.level == sh.shell_level) return status;
+    else { sh_leave(status); return status; }
     free(sh.traps[TRAP_EXIT]);
     sh.traps[TRAP_EXIT] = NULL;
     sh_exit(status);
@@ -265,8 +269,9 @@ static int list_signals(int argc, char **argv, int i)
         int shown = 0;
         for (int n = 1; n < TRAP_ERR; n++) {
             const char *name = signal_name(n);
-            if (name) out_printf("%2d) SIG%s%s", n, name, ++shown % 5 == 0 || n == TRAP_ERR - 1 ? "\n" : "\t");
+            if (name) out_printf("%2d) SIG%s%s", n, name, ++shown % 5 == 0 ? "\n" : "\t");
         }
+        if (shown % 5) out_puts("\n");
         return 0;
     }
     for (; i < argc; i++) {
@@ -282,12 +287,17 @@ static int list_signals(int argc, char **argv, int i)
 void sh_signal(int sig)
 {
     if (sh.traps[sig] && sig != 9) { if (*sh.traps[sig]) run_trap(sig); return; }
-    if (sig != 17 && sig != 18 && sig != 23 && sig != 28) sh_exit(128 + sig);   /* CHLD CONT URG WINCH */
+    if (sig == 17 || sig == 18 || sig == 23 || sig == 28) return;   /* CHLD CONT URG WINCH */
+    bool heard = sig != 9 && sh.level == sh.shell_level;            /* a subshell just ends */
+    if (heard && sh.traps[TRAP_EXIT]) run_trap(TRAP_EXIT);         /* it sees $? as it is, not the signal */
+    if (!heard) { free(sh.traps[TRAP_EXIT]); sh.traps[TRAP_EXIT] = NULL; }
+    sh_exit(128 + sig);
 }
 
 int b_kill(int argc, char **argv)
 {
     int sig = 15, i = 1, status = 0;
+    if (jobs_fresh) background_begin();
     if (argc < 2) return b_usage("kill", "kill [-s sigspec | -n signum | -sigspec] pid | jobspec ... or kill -l [sigspec]");
     if (!strcmp(argv[1], "-l") || !strcmp(argv[1], "-L")) return list_signals(argc, argv, 2);
     if ((!strcmp(argv[1], "-s") || !strcmp(argv[1], "-n")) && argc > 2) { sig = signal_number(argv[2]); i = 3; }
@@ -315,6 +325,7 @@ int b_kill(int argc, char **argv)
         if (!me && job_kill(pid, false, sig)) continue;
         if (!me) { status = b_error("kill", 1, "(%s) - No such process", argv[i]); continue; }
         if (sig == 0) continue;
+        sh.status = status;          /* a trap runs after the command, and sees its status */
         if (pid == SHELL_PID + sh.shell_level && sh.level > sh.shell_level) signal_for(sh.shell_level, sig); else sh_signal(sig);
     }
     return status;

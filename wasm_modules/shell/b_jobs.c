@@ -57,7 +57,7 @@ int b_wait(int argc, char **argv)
         if (j && pid_var) var_set_int(pid_var, j->pid);
         return sh.unwind ? sh.status : j ? j->status : 127;
     }
-    if (o.at >= argc) { jobs_wait_all(); return 0; }
+    if (o.at >= argc) { jobs_wait_all(); coprocess_waited(-1); return 0; }
     for (int i = o.at; i < argc; i++) {
         int64_t id;
         if (argv[i][0] != '%' && !parse_int(argv[i], &id))
@@ -101,6 +101,17 @@ int b_suspend(int argc, char **argv)
     return b_error(argv[0], 1, "cannot suspend: no job control");
 }
 
+/* fg and bg, which need set -m. In the background a job runs already; in the foreground the shell waits for it. */
+int b_fg(int argc, char **argv)
+{
+    if (!sh.opt[O_MONITOR]) return b_error(argv[0], 1, "no job control");
+    job *j = named(argc > 1 ? argv[1] : "%%");
+    if (!j || (!j->walk && j->waited)) return b_error(argv[0], 1, "%s: no such job", argc > 1 ? argv[1] : "current");
+    if (argv[0][0] == 'b') return b_error("bg", 0, "job %d already in background", j->number);
+    out_printf("%s\n", j->text ? j->text : "");
+    return job_wait(j);
+}
+
 static void print_job(job *j, char how, char mark)
 {
     char state[24] = "Running";
@@ -124,13 +135,26 @@ static void marked(job **current, job **previous)
         }
 }
 
+/* jobs -x: the command, with process ids for the jobs among its words. */
+static int run_with_pids(int argc, char **argv)
+{
+    if (!argc) return 0;
+    for (int i = 0; i < argc; i++) {
+        job *j = argv[i][0] == '%' ? named(argv[i]) : NULL;
+        char pid[24];
+        if (j) argv[i] = arena_strdup(&sh.tmp, fmt_int(j->pid, pid));
+    }
+    return exec_argv(argc, argv, 0);
+}
+
 int b_jobs(int argc, char **argv)
 {
     opts o = OPTS("jobs [-lnprs] [jobspec ...] or jobs -x command [args]");
     char how = 0;
     bool none = false, running = false;
-    for (int c; (c = next_opt(&o, "lnprs"));) {
+    for (int c; (c = next_opt(&o, "lnprsx"));) {
         if (c == '?') return 2;
+        if (c == 'x') return run_with_pids(argc - o.at, argv + o.at);
         if (c == 'p' || c == 'l') how = (char)c;
         if (c == 'r') running = true;
         if (c == 's') none = true;   /* no job is ever stopped */

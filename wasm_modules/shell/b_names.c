@@ -69,7 +69,7 @@ static bool describe(const char *name, char how, bool functions, bool all, bool 
             if (how == 't') out_puts("alias\n");
             else if (how == 'v') {
                 strbuf b = { .a = &sh.tmp };
-                quote_single(&b, text);
+                quote_plain(&b, text);
                 out_printf("alias %s=%s\n", name, sb_str(&b));
             } else out_printf("%s is aliased to `%s'\n", name, text);
             if (!all) return true;
@@ -173,7 +173,7 @@ int b_builtin(int argc, char **argv)
 static void print_alias(const char *name, const char *text)
 {
     strbuf b = { .a = &sh.tmp };
-    quote_single(&b, text);
+    quote_plain(&b, text);
     out_printf("alias %s=%s\n", name, sb_str(&b));
 }
 

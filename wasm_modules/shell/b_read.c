@@ -1,6 +1,7 @@
 /* b_read.c - read and mapfile. */
 #include "builtins.h"
 #include "nameref.h"
+#include "slow.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,24 +114,30 @@ static bool assign_array(line_t *l, const char *name, const char *ifs)
     var *inner;
     slot *s = array_slot(name, &inner);
     bool readonly = check_readonly(s, s->top), keyed = s->top && s->top->flags & V_ASSOC;
-    if (!readonly && keyed) b_error("read", 1, "%s: cannot convert associative to indexed array", name);
+    if (!readonly && keyed) b_error("read", 1, "%s: not an indexed array", name);
     if (!readonly && !keyed) {
-        uint16_t keep = s->top ? s->top->flags & (V_EXPORT | V_INT | V_UPPER | V_LOWER) : 0;
-        var_set_list(s->name, items.v, items.n);
+        enum { CHANGES = V_INT | V_UPPER | V_LOWER | V_CAPITAL };
+        uint16_t keep = s->top ? s->top->flags & (V_EXPORT | CHANGES) : 0;
+        var_set_list(s->name, items.v, keep & CHANGES ? 0 : items.n);
         s->top->flags |= keep;
+        for (size_t k = 0; keep & CHANGES && k < items.n; k++) var_set_index(s, (int64_t)k, items.v[k], 0);
     }
     circular_back(s, inner);
     return !readonly && !keyed;
 }
+
+enum { TIMED_OUT = 128 + 14 };
 
 int b_read(int argc, char **argv)
 {
     opts o =
         OPTS("read [-ers] [-a array] [-d delim] [-i text] [-n nchars] [-N nchars] [-p prompt] [-t timeout] [-u fd] [name ...]");
     how h = { .delim = '\n', .count = -1 };
+    if (jobs_fresh) background_begin();
     char *array = NULL;
     int64_t fd = 0;
     bool timeout_zero = false;
+    double timeout_s = 0;
     for (int c; (c = next_opt(&o, "ersa:d:i:n:N:p:t:u:"));) {
         switch (c) {
         case '?': return 2;
@@ -144,6 +151,7 @@ int b_read(int argc, char **argv)
             double t = strtod(o.arg, &end);
             if (*end || t < 0) return b_error("read", 1, "%s: invalid timeout specification", o.arg);
             timeout_zero = t == 0;
+            timeout_s = t;
             break;
         }
         case 'u':
@@ -158,8 +166,10 @@ int b_read(int argc, char **argv)
         size_t n = name_len(argv[i]);
         if (!n || (argv[i][n] && argv[i][n] != '[')) return b_error("read", 1, "`%s': not a valid identifier", argv[i]);
     }
+    if (array && !is_name(array)) return b_error("read", 1, "`%s': not a valid identifier", array);
     line_t l = { { .a = &sh.tmp }, { .a = &sh.tmp } };
-    bool complete = read_line(&h, &l);
+    bool late = timeout_s > 0 && slow_beyond(h.in, timeout_s);
+    bool complete = !late && read_line(&h, &l);
     if (sh.unwind) return 1;
     sb_str(&l.text);
     sb_str(&l.mask);
@@ -172,7 +182,7 @@ int b_read(int argc, char **argv)
         ok = assign_name(argv[o.at], l.text.s);
         for (int i = o.at + 1; i < argc && ok; i++) ok = assign_name(argv[i], "");
     } else ok = assign_fields(&l, argv + o.at, argc - o.at, ifs);
-    return !ok ? 1 : !complete;
+    return late ? TIMED_OUT : !ok ? 1 : !complete;
 }
 
 int b_mapfile(int argc, char **argv)
@@ -182,6 +192,7 @@ int b_mapfile(int argc, char **argv)
     bool trim = false, has_origin = false;
     int delim = '\n';
     char *callback = NULL;
+    if (jobs_fresh) background_begin();
     for (int c; (c = next_opt(&o, "d:n:O:s:tu:C:c:"));) {
         int64_t v = 0;
         if (c == '?') return 2;

@@ -76,6 +76,8 @@ int b_shift(int argc, char **argv)
     if (argc > 2) { b_error("shift", 1, "too many arguments"); sh_abandon(1); return 1; }
     if (argc > 1 && !parse_int(argv[1], &n)) return b_error("shift", 1, "%s: numeric argument required", argv[1]);
     if (n < 0) return b_error("shift", 1, "%s: shift count out of range", argv[1]);
+    if (n > sh.nargs && sh.shopt[option_find(shopt_options, "shift_verbose")->index])
+        b_error("shift", 1, "%lld: shift count out of range", (long long)n);
     if (n > sh.nargs) return 1;
     sh.args += n;
     sh.nargs -= (int)n;
@@ -115,7 +117,11 @@ int b_shopt(int argc, char **argv)
     for (int i = o.at; i < argc; i++) {
         const option *x = option_find(table, argv[i]);
         if (!x) { status = b_error("shopt", 1, "%s: invalid %soption name", argv[i], set_o ? "" : "shell "); continue; }
-        if (set || unset) { values[x->index] = set; continue; }
+        if (set || unset) {
+            values[x->index] = set;
+            if (!strncmp(x->name, "compat", 6)) var_set("BASH_COMPAT", set ? x->name + 6 : "");
+            continue;
+        }
         if (!values[x->index]) status = 1;
         if (quiet) continue;
         if (print)

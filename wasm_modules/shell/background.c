@@ -1,4 +1,7 @@
-/* background.c - commands followed by &: they run at once up to the first sleep, and go on when that time has come.
+/* background.c - commands followed by &: they run up to the first sleep, and go on when that time has come.
+ *
+ * As with processes, the shell itself is a little quicker: what it does next by itself (an echo) comes before the job. The job
+ * begins when the shell starts something else, reads or waits, or after HEAD_START commands. Inside a function it begins at once.
  *
  * A job is a walk over its commands that can stop (walk.c). One that reaches a sleep of its own keeps its state aside and leaves;
  * the others go on meanwhile. They get their turn whenever the shell itself would wait: in wait, in sleep, and at the end.
@@ -12,15 +15,18 @@
 #include <string.h>
 #include <time.h>
 
-enum { JOBS_KEPT = 256, GRACE_S = 1 };
+enum { JOBS_KEPT = 256, GRACE_S = 1, HEAD_START = 64 };
 
 static job jobs[JOBS_KEPT];
 static unsigned jobs_n;          /* jobs begun; the last JOBS_KEPT are known */
 static unsigned events;          /* counts stops and ends, to tell which came first */
 static int waiting;              /* jobs that have something left to do */
 static int deepest = -1;         /* the deepest subshell level that may have jobs */
+unsigned jobs_fresh;             /* jobs that have not begun yet */
+static int head_start;           /* commands the shell has run since the last of them was made */
 static double slept_s;           /* how long everything has slept so far: the time that jobs go by */
 
+double time_slept(void) { return slept_s; }
 unsigned jobs_begun(void) { return jobs_n; }
 unsigned jobs_first(void) { return jobs_n > JOBS_KEPT ? jobs_n - JOBS_KEPT : 0; }
 job *job_at(unsigned i) { return &jobs[i % JOBS_KEPT]; }
@@ -28,6 +34,8 @@ job *job_at(unsigned i) { return &jobs[i % JOBS_KEPT]; }
 static void forget_walk(job *j)
 {
     if (!j->walk) return;
+    jobs_fresh -= j->fresh;
+    j->fresh = false;
     walk_free(j->walk);
     j->walk = NULL;
     waiting--;
@@ -44,6 +52,8 @@ static void end_job(job *j, int status)
 static void run_on(job *j)
 {
     walk *w = j->walk;
+    jobs_fresh -= j->fresh;
+    j->fresh = false;
     if (!w->root && !w->n) { end_job(j, w->status); return; }   /* it slept, and that was all */
     frame fr = { 0 };
     program *prog = sh.prog;
@@ -95,6 +105,35 @@ static job *new_job(void)
 
 void job_add(int status) { new_job()->status = status; }
 
+/* The job begins later, with the state that it finds now. */
+static void put_off(job *j)
+{
+    int status = sh.status;
+    sub_state *st = subshell_enter();
+    walk_surround();
+    j->walk->state = state_keep();
+    j->walk->status = status;
+    subshell_leave(st, 0);
+    j->due_s = slept_s;
+    j->order = ++events;
+    j->fresh = true;
+    jobs_fresh++;
+    head_start = 0;
+}
+
+void background_begin(void)
+{
+    for (unsigned i = jobs_first(); jobs_fresh && i < jobs_n && !sh.unwind; i++) {
+        job *j = job_at(i);
+        if (j->fresh && j->level == sh.level) run_on(j);
+    }
+}
+
+void background_tick(void)
+{
+    if (++head_start > HEAD_START) background_begin();
+}
+
 int exec_background(node *n)
 {
     int cond = sh.cond_depth;
@@ -111,7 +150,7 @@ int exec_background(node *n)
         print_node_line(&b, n);
         j->text = sb_str(&b);
         unsigned mine = jobs_n - 1;
-        run_on(j);
+        if (sh.frames) run_on(j); else put_off(j);
         job_at(mine)->left_s = slept_s;
     }
     sh.cond_depth = cond;
@@ -224,8 +263,11 @@ void background_finish(void)
 
 job *job_find(int64_t id, bool is_number)
 {
-    for (unsigned i = jobs_n; i-- > jobs_first();)
-        if (job_at(i)->level == sh.level && (is_number ? job_at(i)->number == id : job_at(i)->pid == id)) return job_at(i);
+    for (unsigned i = jobs_n; i-- > jobs_first();) {
+        job *j = job_at(i);
+        if (j->level != sh.level && j->level != sh.jobs_level) continue;
+        if (is_number ? j->number == id : j->pid == id) return j;
+    }
     return NULL;
 }
 

@@ -71,27 +71,6 @@ int b_bind(int argc, char **argv)
     return 0;
 }
 
-int b_fc(int argc, char **argv)
-{
-    opts o = OPTS("fc [-e ename] [-lnr] [first] [last] or fc -s [pat=rep] [command]");
-    bool list = false;
-    for (int c; (c = next_opt(&o, "e:lnrs"));) { if (c == '?') return 2; list |= c == 'l'; }
-    return list ? 0 : b_error("fc", 1, "no command found");
-}
-
-int b_history(int argc, char **argv)
-{
-    opts o = OPTS("history [-c] [-d offset] [n] or history -anrw [filename] or history -ps arg [arg...]");
-    int64_t n;
-    bool taken = false;
-    for (int c; (c = next_opt(&o, "acd:nprsw"));) { if (c == '?') return 2; taken = true; }
-    if (taken || o.at >= argc) return 0;
-    if (!parse_int(argv[o.at], &n)) return b_error("history", 1, "%s: numeric argument required", argv[o.at]);
-    return argc - o.at > 1 ? b_error("history", 1, "too many arguments") : 0;
-}
-
-int b_fg(int argc, char **argv) { (void)argc; return b_error(argv[0], 1, "no job control"); }
-
 int b_test(int argc, char **argv)
 {
     if (argv[0][0] == '[' && !argv[0][1]) {

@@ -36,6 +36,8 @@ int exec_function(func *f, int argc, char **argv)
     if (sh.bare_stage) { sh.bare_stage = false; sh.subshells++; }
     func_ref(f);
     if (f->prog) sh.prog = f->prog;
+    int line_base = sh.line_base;
+    sh.line_base = 0;
     sh.frames = &fr;
     sh.args = argv + 1;
     sh.nargs = argc - 1;
@@ -64,6 +66,7 @@ int exec_function(func *f, int argc, char **argv)
     sh.loop_depth = loops;
     sh.frames = fr.up;
     sh.line = line;
+    sh.line_base = line_base;
     func_unref(f);
     return status;
 }
@@ -87,7 +90,7 @@ static assign *expand_elements(assign *a, bool keyed)
     copy->elems = NULL;
     for (assign *e = a->elems; e; e = e->next) {
         strlist items = { .a = &sh.tmp };
-        char *value = e->has_sub ? expand_one(e->value, X_ASSIGN) : NULL;
+        char *value = e->has_sub ? expand_one(e->value, keyed ? X_NOTILDE : X_ASSIGN) : NULL;
         if (e->has_sub ? !value : !expand_word(e->value, keyed ? 0 : X_WORDS, &items)) return NULL;
         if (value) sl_add(&items, value);
         for (size_t i = 0; i < items.n; i++, tail = &(*tail)->next) {
@@ -185,15 +188,15 @@ bool assign_one(assign *a, int scope_local)
     var *v = var_deref(&s, &sub);
     if (v && v->flags & V_ASSOC) {
         char *key = expand_one(a->key, X_NOTILDE);
-        if (key && !*key) { sh_error("%s[%s]: bad array subscript", a->name, a->key->raw); return false; }
+        if (key && !*key) { sh_report("%s[%s]: bad array subscript", a->name, a->key->raw); return false; }
         return key && var_set_elem(s, key, value, a->append);
     }
     int64_t i;
-    if (!*a->key->raw) { sh_error("%s[]: bad array subscript", a->name); return false; }
+    if (!*a->key->raw) { sh_report("%s[]: bad array subscript", a->name); return false; }
     if (!arith_eval(a->index, &i)) { sh_abandon(1); return false; }
     if (i < 0) {
-        int64_t n = v && v->flags & V_ARRAY ? arr_next(v->u.a) : v && v->flags & V_SET ? 1 : 0;
-        if (i + n < 0) { sh_error("%s[%s]: bad array subscript", a->name, a->key->raw); return false; }
+        int64_t n = v && v->flags & V_ARRAY ? arr_next(v->u.a) : v ? 1 : 0;
+        if (i + n < 0) { sh_report("%s[%s]: bad array subscript", a->name, a->key->raw); return false; }
         i += n;
     }
     return var_set_index(s, i, value, a->append);
@@ -226,7 +229,11 @@ static bool assign_temporarily(assign *a)
         char *value = expand_one(a->value, X_ASSIGN);
         if (!value) return false;
         if (sh.opt[O_XTRACE]) trace_assign(a, value);
-        if (a->slot->top && a->slot->top->flags & V_READONLY) { check_readonly(a->slot, a->slot->top); continue; }
+        if (a->slot->top && a->slot->top->flags & V_READONLY) {
+            check_readonly(a->slot, a->slot->top);
+            if (sh.unwind) return false;
+            continue;
+        }
         if (a->append) {
             const char *old = var_get(a->name);
             strbuf b = { .a = &sh.tmp };
@@ -235,6 +242,53 @@ static bool assign_temporarily(assign *a)
         }
         temp_assign(a->slot, value);
     }
+    return true;
+}
+
+/* The assignment that an argument looks like, or NULL: under set -k it belongs in front of the command. */
+static assign *keyword(word *w)
+{
+    size_t n = name_len(w->raw);
+    if (w->as || !n || w->raw[n] != '=') return NULL;
+    assign *a = arena_alloc(&sh.tmp, sizeof *a);
+    a->name = arena_strndup(&sh.tmp, w->raw, n);
+    a->slot = slot_of(a->name);
+    a->value = parse_word_text(&sh.tmp, w->raw + n + 1, 'w');
+    return a->value ? a : NULL;
+}
+
+/* set -k: the command with all its assignments in front, in sh.tmp. */
+static node *with_keywords(node *n)
+{
+    node *copy = arena_alloc(&sh.tmp, sizeof *copy);
+    *copy = *n;
+    copy->u.simple.words = arena_alloc(&sh.tmp, (size_t)n->u.simple.n * sizeof(word *));
+    copy->u.simple.n = 0;
+    copy->u.simple.assigns = NULL;
+    assign **tail = &copy->u.simple.assigns;
+    for (assign *a = n->u.simple.assigns; a; a = a->next, tail = &(*tail)->next) {
+        *tail = arena_alloc(&sh.tmp, sizeof **tail);
+        **tail = *a;
+    }
+    for (int i = 0; i < n->u.simple.n; i++) {
+        assign *a = i ? keyword(n->u.simple.words[i]) : NULL;
+        if (a) { *tail = a; tail = &a->next; }
+        else copy->u.simple.words[copy->u.simple.n++] = n->u.simple.words[i];
+    }
+    return copy;
+}
+
+/* In posix mode, what stands in front of a special builtin stays assigned. */
+static bool assigns_to_stay(const char *name)
+{
+    if (!sh.opt[O_POSIX]) return false;
+    const builtin *b = builtin_find(name);
+    return b && b->flags & B_SPECIAL;
+}
+
+static bool assign_for_good(assign *a)
+{
+    for (; a; a = a->next) if (!assign_one(a, 0)) return false;
     return true;
 }
 
@@ -267,12 +321,12 @@ static int run_words(node *n, strlist *argv, int procs)
     int status = 1;
     char **v = sl_end(argv);
     int argc = (int)argv->n;
-    bool temp = n->u.simple.assigns != NULL;
+    bool stay = n->u.simple.assigns && assigns_to_stay(v[0]), temp = n->u.simple.assigns && !stay;
     assign **assigns = arg_assigns;
     int assigns_n = arg_assigns_n;
     if (sh.opt[O_XTRACE] && !temp) trace_words(argc, v);
     if (!n->redirs || redirect(n->redirs, &save)) {
-        if (!temp || assign_temporarily(n->u.simple.assigns)) {
+        if (temp ? assign_temporarily(n->u.simple.assigns) : !stay || assign_for_good(n->u.simple.assigns)) {
             arg_assigns = assigns;
             arg_assigns_n = assigns_n;
             if (sh.opt[O_XTRACE] && temp) trace_words(argc, v);
@@ -306,21 +360,26 @@ int exec_simple(node *n)
 {
     arena_mark_t m = arena_mark(&sh.tmp);
     int procs = proc_mark(), status;
+    node *run;
     strlist argv = { .a = &sh.tmp };
     assign **assigns = arg_assigns;
     int assigns_n = arg_assigns_n;
-    sh.line = n->line;
-    if (sh.traps[TRAP_DEBUG]) { debug_trap(n); if (sh.unwind) { arena_release(&sh.tmp, m); return sh.status; } }
-    if (!sh.in_trap[TRAP_DEBUG] && !sh.in_trap[TRAP_ERR]) sh.command_node = n;
+    sh.line = n->line + sh.line_base;
+    if (sh.traps[TRAP_DEBUG]) {
+        bool run_it = debug_trap(n);
+        if (sh.unwind || !run_it) { arena_release(&sh.tmp, m); return run_it ? sh.status : 0; }
+    }
+    if (!sh.running_traps) sh.command_node = n;
     sh.had_subst = false;
+    if (jobs_fresh) background_tick();
     if (n->u.simple.n == 0) {
         status = only_assignments(n);
         if (sh.underscore->top && sh.underscore->top->level == sh.level) var_put(sh.underscore->top, "");
-    } else if (!expand_args(n, &argv)) status = sh.unwind ? sh.exit_status : 1;
-    else if (argv.n == 0) status = only_assignments(n);
+    } else if (!expand_args(run = sh.opt[O_KEYWORD] ? with_keywords(n) : n, &argv)) status = sh.unwind ? sh.exit_status : 1;
+    else if (argv.n == 0) status = only_assignments(run);
     else {
         char *last = argv.v[argv.n - 1];
-        status = run_words(n, &argv, procs);
+        status = run_words(run, &argv, procs);
         if (sh.underscore->top)
             var_put(sh.underscore->top && sh.underscore->top->level == sh.level ? sh.underscore->top
                                                                                 : var_writable(sh.underscore, -1),

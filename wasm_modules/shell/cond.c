@@ -36,10 +36,7 @@ static bool is_set(const char *arg)
     char *sub = arena_strndup(&sh.tmp, arg + n + 1, len - n - 2), *unused;
     var *v = var_deref(&s, &unused);
     if (!v) return false;
-    if (v->flags & V_ASSOC) {
-        if (assoc_find(v->u.h, sub)) return true;
-        return (!strcmp(sub, "@") || !strcmp(sub, "*")) && v->u.h && v->u.h->n > 0;
-    }
+    if (v->flags & V_ASSOC) return assoc_find(v->u.h, sub) != NULL;
     if (!strcmp(sub, "@") || !strcmp(sub, "*")) return v->flags & V_ARRAY ? v->u.a->n > 0 : (v->flags & V_SET) != 0;
     int64_t i;
     if (!arith_eval_text(sub, &i)) { sh_abandon(1); return false; }
@@ -60,8 +57,12 @@ int cond_unary(char op, const char *arg, const char *who)
     case 't': return 1;          /* there are no terminals here */
     case 'h': case 'L': return !(lstat(arg, &st) == 0 && S_ISLNK(st.st_mode));
     }
-    if (!strncmp(arg, "/dev/fd/", 8)) { if (!fd_get(atoi(arg + 8))) return 1; return !strchr("aerwp", op); }
-    if (!strcmp(arg, "/dev/stdin") || !strcmp(arg, "/dev/stdout") || !strcmp(arg, "/dev/stderr")) return !strchr("aerw", op);
+    int fd = !strncmp(arg, "/dev/fd/", 8)    ? atoi(arg + 8)
+             : !strcmp(arg, "/dev/stdin")  ? 0
+             : !strcmp(arg, "/dev/stdout") ? 1
+             : !strcmp(arg, "/dev/stderr") ? 2
+                                           : -1;
+    if (fd >= 0) { io *s = fd_get(fd); return !s || (op == 'p' ? !io_is_pipe(s) : !strchr("aerw", op)); }
     if (!strcmp(arg, "/dev/null") || !strcmp(arg, "/dev/zero") || !strcmp(arg, "/dev/urandom") || !strcmp(arg, "/dev/random"))
         return !strchr("aecrw", op);
     io_flush_all();

@@ -45,7 +45,7 @@ static int dry(io *s, void *ctx)
 
 void coprocess_finish(void) { if (now.body && !now.ran) turn(); }
 
-void coprocess_waited(int64_t pid) { if (now.name && pid == now.pid) unset_variables(); }
+void coprocess_waited(int64_t pid) { if (now.name && (pid < 0 || pid == now.pid)) unset_variables(); }
 
 bool coprocess_kill(int64_t pid)
 {

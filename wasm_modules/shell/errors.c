@@ -32,6 +32,15 @@ void sh_error(const char *format, ...)
     va_end(ap);
 }
 
+void sh_report(const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    verror(NULL, format, ap);
+    va_end(ap);
+    if (sh.opt[O_ERREXIT] && !sh.unwind) sh_leave(sh.status ? sh.status : 1);
+}
+
 int b_error(const char *who, int status, const char *format, ...)
 {
     va_list ap;

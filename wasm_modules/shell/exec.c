@@ -1,5 +1,7 @@
 /* exec.c - walking the tree: lists, and-or, groups, functions' definitions; errexit; running text. */
 #include "sh.h"
+#include "tool.h"
+#include "history.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +14,7 @@ enum { MAX_EVAL_DEPTH = 1200, MAX_STACK = 700 << 10 };
 #else
 enum { MAX_EVAL_DEPTH = 1200, MAX_STACK = 6 << 20 };
 #endif
+enum { TIMED_OUT = 124 };        /* the status of what timeout(1) stops */
 char *stack_base;
 
 static bool stack_is_short(void)
@@ -34,14 +37,17 @@ void after_command(int status, node *n)
 {
     if (status == 0 || sh.cond_depth || sh.unwind) return;
     if (sh.traps[TRAP_ERR] && !pipeline_stage(n)) run_trap(TRAP_ERR);
-    if (sh.opt[O_ERREXIT] && !sh.unwind) sh_exit(status);
+    if (sh.opt[O_ERREXIT] && !sh.unwind) sh_leave(status);
 }
 
-void debug_trap(node *n)
+bool debug_trap(node *n)
 {
-    if (!sh.traps[TRAP_DEBUG] || sh.in_trap[TRAP_DEBUG]) return;
+    if (!sh.traps[TRAP_DEBUG] || sh.in_trap[TRAP_DEBUG]) return true;
     sh.command_node = n;
-    run_trap(TRAP_DEBUG);
+    int status = run_trap(TRAP_DEBUG);
+    if (!sh.shopt[S_EXTDEBUG] || !status || sh.unwind) return true;
+    if (status == 2 && sh.frames) { sh.unwind = UW_RETURN; sh.before_return = sh.status; sh.exit_status = 0; }
+    return false;
 }
 
 int exec_list(node *n)
@@ -125,8 +131,8 @@ void trace_arith(arith *a)
 static int exec_arith(node *n)
 {
     int64_t v;
-    sh.line = n->line;
-    debug_trap(n);
+    sh.line = n->line + sh.line_base;
+    if (!debug_trap(n)) return 0;
     if (sh.opt[O_XTRACE]) trace_arith(n->u.arith);
     const char *who = arith_who;
     arith_who = "((";
@@ -150,14 +156,15 @@ static int exec_inner(node *n)
 {
     int status = 0;
     bool shown = n->kind == N_SUBSHELL || n->kind == N_COND || n->kind == N_ARITH;
-    if (shown && !sh.in_trap[TRAP_DEBUG] && !sh.in_trap[TRAP_ERR]) sh.command_node = n;
+    if (shown && !sh.running_traps) sh.command_node = n;
     switch (n->kind) {
     case N_LIST: return exec_list(n);
     case N_AND: case N_OR: return exec_and_or(n);
     case N_GROUP: return exec_node(n->u.pair.a);
     case N_SUBSHELL:
-        sh.line = n->line;
+        sh.line = n->line + sh.line_base;
         status = subshell_run(n->u.pair.a, 0);
+        if (n->end_line && !sh.line_base) sh.line = n->end_line;   /* its failure is reported where it ends */
         break;
     case N_NOT:
         sh.cond_depth++;
@@ -169,8 +176,8 @@ static int exec_inner(node *n)
     case N_FUNC: return define_function(n);
     case N_COPROC: return coprocess_start(n->u.coproc.name, n->u.coproc.body);
     case N_COND: {
-        sh.line = n->line;
-        debug_trap(n);
+        sh.line = n->line + sh.line_base;
+        if (!debug_trap(n)) return 0;
         arena_mark_t m = arena_mark(&sh.tmp);
         status = cond_eval(n->u.cond);
         arena_release(&sh.tmp, m);
@@ -191,7 +198,7 @@ int exec_compound(node *n)
     arena_mark_t m = arena_mark(&sh.tmp);
     int procs = proc_mark(), status = 1;
     redir_save save;
-    sh.line = n->line;
+    sh.line = n->line + sh.line_base;
     if (redirect(n->redirs, &save)) status = exec_inner(n);
     else if (sh.unwind != UW_TRIAL) { sh.status = status; if (!sh.unwind) after_command(status, n); }
     redirect_undo(&save);
@@ -204,6 +211,7 @@ int exec_node(node *n)
 {
     if (!n || sh.unwind) return sh.status;
     if (sh.opt[O_NOEXEC]) return 0;
+    if (tool_time_is_up()) { sh_exit(TIMED_OUT); return TIMED_OUT; }
     if (++sh.eval_depth > MAX_EVAL_DEPTH || stack_is_short()) {
         sh.eval_depth--;
         sh_error("maximum evaluation depth exceeded (%d)", sh.eval_depth);
@@ -231,7 +239,8 @@ void report_syntax(const syntax_error *e, const char *what)
     if (e->at_eof && !e->quoted_eof) line = e->eof_line;
     io_printf(err, "%s: %s%sline %d: %s\n", name, prefix ? prefix : "", prefix ? ": " : "", line, e->message);
     if (!e->at_eof && e->near_line && !e->in_cond)
-        io_printf(err, "%s: %s%sline %d: `%s'\n", name, prefix ? prefix : "", prefix ? ": " : "", line, e->near_line);
+        io_printf(err, "%s: %s%sline %d: %s`%s'\n", name, prefix ? prefix : "", prefix ? ": " : "", line,
+                  e->cited ? "syntax error: " : "", e->near_line);
 }
 
 /* The status with which a text ends that cannot be parsed. Bash gives up on [[ ]] without touching $?. */
@@ -241,22 +250,46 @@ static int syntax_status(const syntax_error *e, bool inner)
     return e->in_cond && !e->at_eof && !inner ? sh.status : 2;
 }
 
+/* An interactive shell runs PROMPT_COMMAND, a text or an array of them, before it reads a command. */
+static void run_prompt_command(void)
+{
+    slot *s = slot_find("PROMPT_COMMAND");
+    var *v = s ? var_top(s) : NULL;
+    int status = sh.status;
+    size_t n = !v ? 0 : v->flags & V_ARRAY ? v->u.a->n : (v->flags & V_SET) != 0;
+    for (size_t i = 0; i < n && !sh.unwind; i++) {
+        char *text = xstrdup(v->flags & V_ARRAY ? v->u.a->e[i].val : v->str);
+        exec_text(text, strlen(text), "PROMPT_COMMAND", sh.line);
+        free(text);
+        v = var_top(s);
+        if (!v || (v->flags & V_ARRAY && v->u.a->n < n)) break;
+    }
+    sh.status = status;
+}
+
+/* What ran last stays until the next: an EXIT trap may ask for its BASH_COMMAND. */
+static program *last_program;
+
 /* in: the stream that text is the unread rest of, when the commands may read from it too. */
 static int run_text(const char *text, size_t len, const char *what, int line, io *in)
 {
     syntax_error err = { 0 };
     parser *p = parser_new(text, len, line);
-    int status = 0, line_before = sh.line;
+    int status = 0, line_before = sh.line, base_before = sh.line_base;
+    sh.line_base = 0;
     node *command_before = sh.command_node;
     bool nested = what || (sh.frames && sh.frames->is_source);
     size_t shown = 0;
     sh.trace_level += nested;
     for (;;) {
+        if (sh.interactive && !nested && !sh.is_command_string) run_prompt_command();
         program *prog = parse_next(p, &err);
         if (sh.opt[O_VERBOSE] && !what && fd_get(2) && parser_offset(p) > shown) {
             io_write(fd_get(2), text + shown, parser_offset(p) - shown);
             if (text[parser_offset(p) - 1] != '\n') io_putc(fd_get(2), '\n');
         }
+        if (prog && sh.opt[O_HISTORY] && !nested && parser_offset(p) > shown)
+            history_record(text + shown, parser_offset(p) - shown);
         shown = parser_offset(p);
         if (!prog && err.message[0] && err.in_array &&
             !err.in_subst) { /* a bad name=( ) costs the line it is on, not the script */
@@ -273,7 +306,8 @@ static int run_text(const char *text, size_t len, const char *what, int line, io
         sh.prog = prog;
         status = exec_node(prog->root);
         sh.prog = outer;
-        program_unref(prog);
+        program_unref(what ? prog : last_program);
+        if (!what) last_program = prog;
         if (in && fd_get(0) != in) break;           /* exec < file: the script goes on there */
         if (in) { io_bytes(in, &unread); if (unread < parser_left(p)) parser_skip(p, parser_left(p) - unread); }
         if (sh.unwind == UW_DISCARD && !sh.stack_overflow) { sh.unwind = 0; status = sh.status = sh.exit_status; continue; }
@@ -281,6 +315,7 @@ static int run_text(const char *text, size_t len, const char *what, int line, io
         if (sh.opt[O_ONECMD]) { sh_exit(status); break; }
     }
     sh.trace_level -= nested;
+    sh.line_base = base_before;
     if (err.message[0]) {
         report_syntax(&err, what);
         status = sh.status = syntax_status(&err, what != NULL);

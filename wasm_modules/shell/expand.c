@@ -208,7 +208,7 @@ bool ex_parts(expander *x, part *p, int flags)
                 if (p->quoted) x->f.started = true;
                 break;
             }
-            sh_error("%s: bad substitution", p->u.lit.text);
+            sh_report("%s: bad substitution", p->u.lit.text);
             sh_fail(1);
             x->failed = true;
             break;

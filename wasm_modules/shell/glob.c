@@ -29,8 +29,9 @@ static int match_flags(void) { return PM_EXTGLOB * (sh.shopt[S_EXTGLOB] != 0) | 
 static bool hidden_ok(const char *name, const char *comp)
 {
     if (name[0] != '.') return true;
-    if (!strcmp(name, ".") || !strcmp(name, "..")) return false;
-    if (sh.shopt[S_DOTGLOB]) return true;
+    bool self = !strcmp(name, ".") || !strcmp(name, "..");
+    if (self && sh.shopt[S_GLOBSKIPDOTS]) return false;
+    if (sh.shopt[S_DOTGLOB] && !self) return true;
     if (comp[0] == '.' || (comp[0] == '\\' && comp[1] == '.')) return true;
     return sh.shopt[S_EXTGLOB] && comp[0] && comp[1] == '(' && strchr("@+?*", comp[0]) && (comp[2] == '.' || strstr(comp, "|."));
 }

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { BUF_SIZE = 32768, OUT_SIZE = 16384 };
@@ -399,6 +400,12 @@ off_t io_seek(io *s, off_t offset, int whence) {
 }
 
 int io_fileno(io *s) { return s->kind == K_FILE ? s->fd : -1; }
+
+int io_is_pipe(io *s) {
+    struct stat st;
+    return s->kind == K_MEM || (s->kind == K_FILE && fstat(s->fd, &st) == 0 && S_ISFIFO(st.st_mode));
+}
+
 int io_failed(io *s) { return s->err; }
 int io_fail(io *s, int err) { return fail(s, err); }
 void io_close_reader(io *s) { s->reader_gone = 1; }

@@ -38,6 +38,7 @@ int io_vprintf(io *s, const char *format, va_list args);
 int io_flush(io *s);
 off_t io_seek(io *s, off_t offset, int whence);      /* files and read-only buffers; -1 otherwise */
 int io_fileno(io *s);                                /* the descriptor of a file stream, or -1 */
+int io_is_pipe(io *s);                               /* a memory buffer, as pipes and here-documents are, or a FIFO */
 int io_failed(io *s);                                /* the sticky errno of the first failed operation, 0 if none */
 int io_fail(io *s, int err);                            /* remembers the error, as a write that fails does; -1 */
 void io_close_reader(io *s);                         /* further writes to this pipe give EPIPE */

@@ -168,9 +168,10 @@ static bool read_operator(parser *p, param *pm, int mode)
     case '@':
         pm->op = OP_TRANSFORM;
         pm->transform = (uint8_t)p->src[p->pos];
-        if (!isalpha(pm->transform)) return false;
-        p->pos++;
-        return p->src[p->pos] == '}';
+        if (isalpha(pm->transform)) p->pos++;
+        if (p->src[p->pos] == '}' && isalpha(pm->transform)) return true;
+        pm->transform = NO_TRANSFORM;   /* an error only when there is a value to transform */
+        return skip_balanced(p, '{', '}');
     case '/': {
         char n = p->src[p->pos];
         pm->op = n == '/' ? OP_REPLACE_ALL : n == '#' ? OP_REPLACE_HEAD : n == '%' ? OP_REPLACE_TAIL : OP_REPLACE;
@@ -326,6 +327,7 @@ void lex_backquote(parser *p, int mode, part ***tail)
     if (!q.failed && peek(&q)->kind != T_EOF) unexpected(&q, peek(&q));
     free(q.spliced);
     x->u.cmd = body;
+    if (body && !q.failed && !sh.validate_only) number_from(body, (int)lines);
     if (q.failed && sh.validate_only) p->failed = true;
     else if (q.failed) {
         strbuf message = { .a = p->a };

@@ -106,6 +106,7 @@ part *lex_parts(parser *p, int mode, const char *stops)
     strbuf b = { .a = &scratch };
     arena_mark_t m = arena_mark(&scratch);
     int quoted = quoting(mode), parens = 0;
+    bool apart = false;          /* "${x-'}'}": between single quotes, which stay, a brace closes nothing */
     if (!enter(p)) { p->depth--; return NULL; }
     while (p->pos < p->len && !p->failed) {
         char c = p->src[p->pos], next = p->pos + 1 < p->len ? p->src[p->pos + 1] : 0;
@@ -118,7 +119,11 @@ part *lex_parts(parser *p, int mode, const char *stops)
             break;
         }
         if (mode == M_REGEX && !parens && (c == ' ' || c == '\t' || c == '\n')) break;
-        if (stops && c && strchr(stops, c) && !parens) break;
+        if (stops && c && strchr(stops, c) && !parens && !apart) break;
+        if (c == '\'' && mode == M_BRACE_DQ) {
+            apart = !apart;
+            if (apart && !memchr(p->src + p->pos + 1, '\'', p->len - p->pos - 1)) { eof_looking_for(p, '\'', p->pos); break; }
+        }
         if (mode == M_WORD && next == '(' && c && strchr("?*+@!", c) && (sh.shopt[S_EXTGLOB] || p->cond_depth)) {
             parens++;
             sb_add(&b, p->src + p->pos, 2);

@@ -84,6 +84,7 @@ static int knows_for_tool(tool *t, const char *name)
 int run_tool(const tool_entry *e, int argc, char **args)
 {
     io *closed = NULL;
+    if (jobs_fresh) background_begin();
     /* A tool may reorder and rewrite its arguments; the words of the tree are not its own. */
     char **argv = arena_alloc(&sh.tmp, ((size_t)argc + 1) * sizeof *argv);
     for (int i = 0; i < argc; i++) argv[i] = arena_strdup(&sh.tmp, args[i]);

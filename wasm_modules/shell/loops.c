@@ -68,7 +68,7 @@ static int exec_for(node *n)
     arena_mark_t m = arena_mark(&sh.tmp);
     strlist items = { .a = &sh.tmp };
     int status = 0;
-    sh.line = n->line;
+    sh.line = n->line + sh.line_base;
     if (!n->u.loop.slot) {
         sh_error("`%s': not a valid identifier", n->u.loop.var);
         arena_release(&sh.tmp, m);
@@ -79,8 +79,8 @@ static int exec_for(node *n)
     } else for (int i = 0; i < sh.nargs; i++) sl_add(&items, arena_strdup(&sh.tmp, sh.args[i]));
     sh.loop_depth++;
     for (size_t i = 0; i < items.n; i++) {
-        sh.line = n->line;
-        debug_trap(n);
+        sh.line = n->line + sh.line_base;
+        if (!debug_trap(n)) continue;
         if (sh.opt[O_XTRACE]) trace_for(n);
         slot *s = n->u.loop.slot;
         if (s->top && s->top->flags & V_NAMEREF)
@@ -111,7 +111,7 @@ static int exec_cfor(node *n)
 {
     int64_t v;
     int status = 0;
-    sh.line = n->line;
+    sh.line = n->line + sh.line_base;
     if (!step(n->u.cfor.init, &v)) return 1;
     sh.loop_depth++;
     for (;;) {
@@ -119,7 +119,7 @@ static int exec_cfor(node *n)
         if (n->u.cfor.test && v == 0) break;
         status = exec_node(n->u.cfor.body);
         if (leave_loop()) break;
-        sh.line = n->line;
+        sh.line = n->line + sh.line_base;
         if (!step(n->u.cfor.step, &v)) { status = 1; break; }
     }
     sh.loop_depth--;
@@ -191,7 +191,7 @@ static int exec_select(node *n)
         int64_t k;
         var_set("REPLY", line);
         bool ok = parse_int(line, &k) && k >= 1 && (size_t)k <= items.n;
-        var_set(n->u.loop.var, ok ? items.v[k - 1] : "");
+        if (!var_set(n->u.loop.var, ok ? items.v[k - 1] : "")) { status = 1; break; }
         status = exec_node(n->u.loop.body);
         if (leave_loop()) break;
     }
@@ -204,8 +204,8 @@ static int exec_select(node *n)
 static int exec_case(node *n)
 {
     arena_mark_t m = arena_mark(&sh.tmp);
-    sh.line = n->line;
-    debug_trap(n);
+    sh.line = n->line + sh.line_base;
+    if (!debug_trap(n)) { arena_release(&sh.tmp, m); return 0; }
     char *subject = expand_one(n->u.kase.subject, 0);
     int status = 0, flags = (sh.shopt[S_EXTGLOB] ? PM_EXTGLOB : 0) | (sh.shopt[S_NOCASEMATCH] ? PM_NOCASE : 0);
     bool run_next = false;

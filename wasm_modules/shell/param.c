@@ -76,8 +76,8 @@ static bool element(values *o, param *pm, char *sub)
     if (sub ? !arith_eval_text(sub, &i) : !arith_eval(pm->index, &i)) { sh_abandon(1); return false; }
     if (i < 0) {
         int64_t n = v && v->flags & V_ARRAY ? arr_next(v->u.a) : 0;
-        if (i + n < 0 && pm->length) { sh_error("%s]: bad array subscript", pm->key ? pm->key->raw : sub); return false; }
-        if (i + n < 0) { sh_error("%s: bad array subscript", pm->name); return true; }
+        if (i + n < 0 && pm->length) { sh_report("%s]: bad array subscript", pm->key ? pm->key->raw : sub); return false; }
+        if (i + n < 0) { sh_report("%s: bad array subscript", pm->name); return true; }
         i += n;
     }
     if (!v) return true;
@@ -189,7 +189,8 @@ static void emit(expander *x, values *o, bool quoted)
         return;
     }
     bool star = o->list == '*';
-    if (star && quoted) { ex_value(x, join(o, x->ifs), true); return; }
+    bool blanks = x->flags & X_HEREDOC && !o->slot;   /* $* of a here-document does not look at IFS */
+    if (star && quoted) { ex_value(x, join(o, blanks ? " " : x->ifs), true); return; }
     if (!(x->flags & X_SPLIT)) {
         if (o->n) ex_value(x, join(o, star || !quoted ? (star ? x->ifs : " ") : " "), quoted);
         else if (star && quoted) x->f.started = true;
@@ -211,7 +212,7 @@ static bool substitute(expander *x, param *pm, part *p, values *o)
         if (o->list && o->n > 1) unset = false;
     }
     if (pm->op == OP_ALT) {
-        if (unset) { if (p->quoted && !o->list) x->f.started = true; return true; }
+        if (unset) { if (p->quoted && (o->list != '@' || o->n)) x->f.started = true; return true; }
     } else if (!unset) return false;
     if (pm->op == OP_ALT || pm->op == OP_DEFAULT) {
         if (p->quoted && !pm->arg->parts) x->f.started = true;
@@ -222,8 +223,8 @@ static bool substitute(expander *x, param *pm, part *p, values *o)
     char *text = expand_one(pm->arg, p->quoted ? X_NOTILDE : 0);
     if (!text) { x->failed = true; return true; }
     if (pm->op == OP_ERROR) {
-        bool element = pm->sub == SUB_EXPR;
-        sh_error("%s%s%s%s: %s", pm->name, element ? "[" : "", element ? pm->key->raw : "", element ? "]" : "",
+        const char *sub = pm->sub == SUB_EXPR ? pm->key->raw : pm->sub == SUB_AT ? "@" : pm->sub == SUB_STAR ? "*" : NULL;
+        sh_error("%s%s%s%s: %s", pm->name, sub ? "[" : "", sub ? sub : "", sub ? "]" : "",
                  *text       ? text
                  : pm->colon ? "parameter null or not set"
                              : "parameter not set");
@@ -276,6 +277,14 @@ static bool unbound(expander *x, param *pm, param *written, values *o)
     return true;
 }
 
+/* x="${@:2}" and other operators on a list in an assignment: bash joins what they give as it joins $*. Without quotes it does so
+ * only after removing a prefix or suffix, and for @Q and its kin. */
+static bool joined_by_ifs(const expander *x, const param *pm, bool quoted)
+{
+    if (!(x->flags & X_ASSIGN) || x->flags & X_SPLIT || !pm->op || (pm->op >= OP_DEFAULT && pm->op <= OP_ALT)) return false;
+    return quoted || (pm->op >= OP_PREFIX && pm->op <= OP_SUFFIX_LONG) || pm->op == OP_TRANSFORM;
+}
+
 void expand_param(expander *x, part *p)
 {
     param *pm = p->u.param;
@@ -311,5 +320,6 @@ void expand_param(expander *x, part *p)
     if (pm->length) { length(pm, &o); emit(x, &o, p->quoted); return; }
     if (pm->op >= OP_DEFAULT && pm->op <= OP_ALT) { if (substitute(x, pm, p, &o)) return; }
     else if (pm->op && !param_ops(pm, &o)) { if (!sh.unwind) sh_fail(1); x->failed = true; return; }
+    if (o.list == '@' && joined_by_ifs(x, pm, p->quoted)) o.list = '*';
     emit(x, &o, p->quoted);
 }

@@ -98,7 +98,7 @@ static char *replace(const char *s, const char *pat, const char *rep, int op)
     uint32_t cp;
     while (*s || !any) {
         ssize_t n = longest_match(pat, s, fixed, flags);
-        if (n >= 0 && (n > 0 || !*s || !any)) {
+        if (n >= 0) {
             add_replacement(&b, rep, s, (size_t)n);
             any = true;
             s += n;
@@ -147,9 +147,12 @@ static bool substring(param *pm, values *o)
     bool ok = arith_eval(pm->off, &off) && (!pm->len || arith_eval(pm->len, &len));
     arith_who = who;
     if (!ok) return false;
-    if (!o->list) {
+    bool text = o->n && o->var && !(o->var->flags & (V_ARRAY | V_ASSOC));   /* also as ${x[@]:1} */
+    if (!o->list || text) {
         int64_t count = (int64_t)utf8_count(o->v[0]);
         if (off < 0) off += count;
+        if (o->list && (off < 0 || off > count)) { o->n = 0; return true; }
+        o->list = 0;
         if (off < 0 || off > count) { o->v[0] = ""; return true; }
         int64_t end = !pm->len ? count : len < 0 ? count + len : off + (len > count - off ? count - off : len);
         if (end < off) {
@@ -171,6 +174,11 @@ static bool substring(param *pm, values *o)
         o->n = ++n;
         if (off < 0) off += (int64_t)n;
         if (off < 0) { o->n = 0; return true; }
+        first = (uint64_t)off > n ? n : (size_t)off;
+    } else if (o->var && o->var->flags & V_ASSOC) {   /* counted from 1 */
+        if (off < 0) off += (int64_t)n + 1;
+        if (off < 0) { o->n = 0; return true; }
+        off -= off > 0;
         first = (uint64_t)off > n ? n : (size_t)off;
     } else {
         int64_t top = o->index ? (n ? o->index[n - 1] + 1 : 0) : (int64_t)n;

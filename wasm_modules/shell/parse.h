@@ -89,6 +89,9 @@ node *parse_list(parser *p, bool to_line_end);
 node *parse_subst(parser *p);                            /* after "$(": up to and with the closing parenthesis */
 node *new_node(parser *p, int kind, int line);
 bool word_is(word *w, const char *text);
+/* lines.c */
+void number_printed(node *body);                         /* the body of $(...): its lines, from 0, as bash prints it */
+void number_from(node *body, int first_line);            /* the body of backquotes that began on this line: its lines, from 0 */
 /* parse_words.c */
 bool is_redir(int kind);
 redir *parse_redir(parser *p);                           /* NULL when the next token is none */

@@ -1,5 +1,6 @@
 /* parse_compound.c - compound commands: if, loops, case, groups, functions. */
 #include "parse_compound.h"
+#include <stdlib.h>
 #include <string.h>
 
 /* Takes the reserved word or fails. */
@@ -124,7 +125,11 @@ static node *parse_for(parser *p, int kind)
         char *text = double_paren(p);
         n->kind = N_CFOR;
         if (!text || !split_cfor(p, text, n)) {
-            syntax_fail(p, at, p->pos, "syntax error: arithmetic expression required");
+            int parts = 0;
+            for (const char *c = text; c && *c; c++) parts += *c == ';';
+            syntax_fail(p, at, p->pos, parts > 2 ? "syntax error: `;' unexpected" : "syntax error: arithmetic expression required");
+            p->err->cited = true;
+            if (text) { free(p->err->near_line); p->err->near_line = xstrndup(p->src + at, p->pos - at); }
             return n;
         }
         if (peek(p)->kind == T_SEMI) take(p);
@@ -245,6 +250,7 @@ static node *parse_paren(parser *p)
     n->u.pair.a = body(p);
     if (p->failed) return n;
     if (peek(p)->kind != T_RPAREN) { unexpected(p, peek(p)); return n; }
+    n->end_line = p->tok.line;
     take(p);
     return n;
 }

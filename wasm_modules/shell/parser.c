@@ -49,6 +49,14 @@ static bool expand_alias(parser *p, word *w)
     return true;
 }
 
+/* The token where a command begins. An alias goes before a reserved word of its name. */
+static token *command_token(parser *p)
+{
+    token *t = peek(p);
+    while (t->kind == T_WORD && expand_alias(p, t->w)) t = peek(p);
+    return t;
+}
+
 /* ---- simple commands ---- */
 
 static bool declares(word *w)
@@ -117,6 +125,7 @@ static node *parse_simple(parser *p)
 node *parse_command(parser *p)
 {
     if (!enter(p)) { p->depth--; return NULL; }
+    command_token(p);
     node *n = parse_compound(p);
     if (!n && !p->failed) n = parse_simple(p);
     if (n && n->kind != N_SIMPLE && n->kind != N_FUNC && !p->failed) parse_redirs(p, n);
@@ -136,7 +145,7 @@ static void merge_stderr(parser *p, node *n)
 
 static node *parse_pipeline(parser *p)
 {
-    token *t = peek(p);
+    token *t = command_token(p);
     int line = t->line;
     if (t->kind == T_WORD && word_is(t->w, "!")) {
         take(p);
@@ -199,7 +208,7 @@ static node *parse_and_or(parser *p)
 static bool ends_list(parser *p)
 {
     static const char *const words[] = { "then", "else", "elif", "fi", "do", "done", "esac", "}" };
-    token *t = peek(p);
+    token *t = command_token(p);
     if (t->kind == T_EOF || t->kind == T_RPAREN || t->kind == T_DSEMI || t->kind == T_SEMI_AND || t->kind == T_DSEMI_AND)
         return true;
     if (t->kind != T_WORD) return false;
@@ -267,6 +276,7 @@ node *parse_subst(parser *p)
             p->err->eof_line = p->err->end_line + (p->len > 0 && p->src[p->len - 1] != '\n');
         } else unexpected(p, t);
     }
+    if (body && !p->failed && !sh.validate_only) number_printed(body);
     p->have = have;
     p->tok = saved;
     p->cond_depth = cond_depth;

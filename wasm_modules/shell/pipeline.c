@@ -15,6 +15,7 @@
  * when waiting longer would exhaust memory: there an effect may happen twice.
  */
 #include "sh.h"
+#include "slow.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,6 +162,7 @@ static int run_stage(pipeline *pl, node *stage, io *in, io *out)
 static void run_stages(pipeline *pl, int from, io *in)
 {
     io *owned = NULL;
+    int before = sh.status;
     pl->settled = pl->n;
     pl->outer = innermost;
     innermost = pl;
@@ -168,9 +170,10 @@ static void run_stages(pipeline *pl, int from, io *in)
         bool last = i == pl->n - 1;
         io *out = last ? NULL : io_pipe();
         pl->running = i;
+        sh.status = before;
         pl->out = out;
         pl->tried = 0;
-        if (out) io_watch_full(out, FIRST_LIMIT, full, pl);
+        if (out) slow_begin(out, FIRST_LIMIT, full, pl);
         if (last && sh.shopt[S_LASTPIPE] && !sh.in_trial && !sh.opt[O_MONITOR]) {
             io *was = io_ref(fd_get(0));
             if (owned) fd_set_io(0, io_ref(owned));
@@ -179,7 +182,7 @@ static void run_stages(pipeline *pl, int from, io *in)
         } else {
             pl->status[i] = run_stage(pl, pl->stages[i], owned ? owned : in, out);
         }
-        if (out) io_watch_full(out, (size_t)-1, NULL, NULL);
+        if (out) slow_end(out);
         io_unref(owned);
         owned = out;
     }
@@ -191,17 +194,18 @@ static void run_stages(pipeline *pl, int from, io *in)
 int exec_pipeline(node *n)
 {
     int count = n->u.list.n;
+    if (jobs_fresh) background_begin();
     pipeline pl = { .stages = n->u.list.items, .n = count, .status = xmalloc((size_t)count * sizeof(int)) };
     memset(pl.status, 0, (size_t)count * sizeof(int));
     if (sh.traps[TRAP_DEBUG] && !sh.opt[O_FUNCTRACE])
         for (int i = 0; i < count; i++) {
             if (pl.stages[i]->kind != N_SIMPLE) continue;
-            sh.line = pl.stages[i]->line;
+            sh.line = pl.stages[i]->line + sh.line_base;
             debug_trap(pl.stages[i]);
         }
     run_stages(&pl, 0, NULL);
     node *last = pl.stages[count - 1];
-    if (last->kind == N_SIMPLE) { sh.line = last->line; sh.command_node = last; }
+    if (last->kind == N_SIMPLE) { sh.line = last->line + sh.line_base; if (!sh.running_traps) sh.command_node = last; }
     int status = pl.status[count - 1];
     if (sh.opt[O_PIPEFAIL])
         for (int i = 0; i < count; i++) if (pl.status[i]) status = pl.status[i];

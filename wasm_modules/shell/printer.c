@@ -41,6 +41,7 @@ static void word_text(pr *p, const char *raw)
 static void redirs(pr *p, redir *r)
 {
     static const char *const ops[] = { "<", ">", ">>", ">|", "<>", "<&", ">&", "&>", "&>>", "<<", "<<<" };
+    if (r) p->after_doc = false;
     for (; r; r = r->next) {
         sb_putc(p->b, ' ');
         bool reads = r->kind == R_IN || r->kind == R_HEREDOC || r->kind == R_HERESTR || r->kind == R_DUP_IN;
@@ -131,11 +132,20 @@ static void show_case(pr *p, node *n)
     sb_puts(p->b, "esac");
 }
 
+/* A condition and the word behind it. */
+static void condition(pr *p, node *n, const char *word)
+{
+    show(p, n);
+    if (n->kind == N_LIST) join(p, "");
+    char last = p->b->len ? p->b->s[p->b->len - 1] : 0;
+    if (last != '\n' && last != '&') sb_putc(p->b, ';');
+    sb_printf(p->b, " %s", word);
+}
+
 static void show_if(pr *p, node *n)
 {
     sb_puts(p->b, "if ");
-    show(p, n->u.iff.cond);
-    sb_puts(p->b, "; then");
+    condition(p, n->u.iff.cond, "then");
     block(p, n->u.iff.then);
     if (n->u.iff.other) { sb_puts(p->b, "else"); block(p, n->u.iff.other); }
     sb_puts(p->b, "fi");
@@ -185,9 +195,10 @@ static void show_list(pr *p, node *n)
         if (item->background) join(p, " &");
         if (i + 1 >= n->u.list.n) continue;
         if (item->background) { sb_putc(p->b, ' '); continue; }
+        bool documents = p->ndocs > 0;
         join(p, "");
-        if (!p->after_doc) sb_putc(p->b, ';');
-        p->after_doc = false;
+        if (!documents && !p->after_doc) sb_putc(p->b, ';');
+        if (!documents) p->after_doc = false;   /* as bash: the separator behind the one that here-documents took is left out */
         if (p->inside_line) sb_putc(p->b, ' '); else newline(p);
     }
 }
@@ -221,8 +232,7 @@ static void show_inner(pr *p, node *n)
     case N_IF: show_if(p, n); break;
     case N_WHILE: case N_UNTIL:
         sb_puts(p->b, n->kind == N_WHILE ? "while " : "until ");
-        show(p, n->u.pair.a);
-        sb_puts(p->b, "; do");
+        condition(p, n->u.pair.a, "do");
         block(p, n->u.pair.b);
         sb_puts(p->b, "done");
         break;

@@ -48,7 +48,9 @@ static const char *plain(char letter)
     case 'v': return "5.2";
     case 'V': return "5.2.15";
     case 'j': return "0";
-    case '#': case '!': return "1";
+    case '#': return sh.is_command_string ? "0" : "1";
+    case '!': return "1";
+    case 'l': return "tty";
     default: return NULL;
     }
 }

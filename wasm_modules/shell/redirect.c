@@ -1,5 +1,6 @@
 /* redirect.c - descriptors: the table of streams, redirections and their undoing, process substitution. */
 #include "sh.h"
+#include "slow.h"
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -176,7 +177,7 @@ static bool redirect_one(redir *r, redir_save *save)
     if (r->kind == R_DUP_IN || r->kind == R_DUP_OUT) {
         if (!duplicate(r, save, fd)) return false;
     } else if (r->kind == R_HEREDOC || r->kind == R_HERESTR) {
-        char *text = expand_one(r->target, r->kind == R_HEREDOC ? X_NOTILDE : 0);
+        char *text = expand_one(r->target, r->kind == R_HEREDOC ? X_NOTILDE | X_HEREDOC : 0);
         if (!text) return false;
         strbuf b = { .a = &sh.tmp };
         sb_puts(&b, text);
@@ -203,7 +204,7 @@ bool redirect(redir *r, redir_save *save)
 
 /* ---- process substitution: <(...) runs first, >(...) when the command that writes to it is done ---- */
 
-typedef struct { int fd; node *body; io *in, *out, *err; int level; program *prog; } proc;
+typedef struct { int fd; node *body; io *in, *out, *err; int level, line; program *prog; } proc;
 static proc *procs;
 static int nprocs, procs_cap;
 static proc *held;               /* those of exec > >(...), which live as long as the descriptor */
@@ -218,22 +219,24 @@ static void stop_writer(io *s, void *ctx) { (void)ctx; io_close_reader(s); }
 char *proc_subst(node *body, int is_output)
 {
     int fd = 63;
+    if (jobs_fresh) background_begin();
     while (fd > 10 && fd_get(fd)) fd--;
     io *pipe = io_pipe();
     if (nprocs == procs_cap) {
         procs_cap = procs_cap ? procs_cap * 2 : 4;
         procs = xrealloc(procs, (size_t)procs_cap * sizeof *procs);
     }
-    proc p = { .fd = fd, .body = is_output ? body : NULL, .in = is_output ? io_ref(pipe) : NULL };
+    proc p = { .fd = fd, .line = sh.line, .body = is_output ? body : NULL, .in = is_output ? io_ref(pipe) : NULL };
     if (is_output) { p.out = io_ref(fd_get(1)); p.err = io_ref(fd_get(2)); }
     else if (body) {
         sub_state *st = subshell_enter();
         fd_set_io(1, io_ref(pipe));
-        io_watch_full(pipe, MAX_PROC_BYTES, stop_writer, NULL);
+        sh.line_base = sh.line;
+        slow_begin(pipe, MAX_PROC_BYTES, stop_writer, NULL);
         int status = exec_node(body);
         sh.last_bg = 4300 + nprocs;
         subshell_leave(st, status);
-        io_watch_full(pipe, (size_t)-1, NULL, NULL);
+        slow_end(pipe);
     }
     fd_set_io(fd, pipe);
     procs[nprocs++] = p;
@@ -249,6 +252,7 @@ static void run_reader(proc p)
         int saved_status = sh.status, unwind = sh.unwind;
         sub_state *st = subshell_enter();
         sh.unwind = 0;
+        sh.line_base = p.line;
         fd_set_io(0, io_ref(p.in));
         if (p.out) fd_set_io(1, io_ref(p.out));
         if (p.err) fd_set_io(2, io_ref(p.err));

@@ -33,6 +33,7 @@ void regex_free(regex *r) {
     free(r->work.frames);
     free(r->work.memo);
     free(r->work.caps);
+    free(r->work.calls);
     free(r);
 }
 

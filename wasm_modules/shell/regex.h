@@ -6,7 +6,8 @@
  * after a fixed number of steps.
  *
  * Reading order: regex_parse.c (pattern to tree), regex_sets.c (sets of characters), regex_program.c (tree to instructions),
- * regex_dfa.c (fast yes/no and end of match), regex_search.c (captures), regex.c (the pattern as a whole).
+ * regex_dfa.c (fast yes/no and end of match), regex_assert.c (^, $, \b), regex_search.c (captures), regex.c (the pattern as a
+ * whole).
  */
 #ifndef HATCH_REGEX_H
 #define HATCH_REGEX_H
@@ -27,6 +28,7 @@ enum {
     REGEX_LINE = 1024,         /* grep -x */
     REGEX_STRICT = 8192,       /* sed: a repetition needs something to repeat, and a BRE only one of them */
     REGEX_ASCII = 4096,        /* \w \d \s and [:classes:] know ASCII only: grep -P */
+    REGEX_UNGREEDY = 16384,    /* Perl's U: x* takes as little as it can, x*? as much */
     REGEX_LONGEST = 2048       /* leftmost-longest also for Perl patterns */
 };
 

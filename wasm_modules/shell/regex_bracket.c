@@ -28,6 +28,15 @@ int regexp_perl_char_escape(parser *s) {
         for (int i = 0; i < 3 && s->p < s->end && *s->p >= '0' && *s->p <= '7'; i++) v = v * 8 + *s->p++ - '0';
         return v;
     }
+    case 'o': {
+        int v = 0;
+        const char *p = s->p + 1;
+        if (p >= s->end || *p != '{') return -1;
+        for (p++; p < s->end && *p >= '0' && *p <= '7' && v <= 0x10FFFF; p++) v = v * 8 + *p - '0';
+        if (p >= s->end || *p != '}') return -1;
+        s->p = p + 1;
+        return v;
+    }
     case 'u': case 'x': {
         int v = 0, digits = 0;
         const char *p = s->p + 1;

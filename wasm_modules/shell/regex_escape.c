@@ -4,23 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static node *backref(parser *s, int group) {
-    if (group > s->info->groups)
-        return regexp_fail(s, s->flags & REGEX_PERL ? "reference to non-existent subpattern" : "Invalid back reference");
-    node *n = regexp_make(s, N_BACKREF);
-    if (!n) return NULL;
-    n->value = group;
-    n->fold = (s->flags & REGEX_ICASE) != 0;
-    s->info->has_backrefs = 1;
-    return n;
-}
-
-node *regexp_named_backref(parser *s, const char *name, size_t n) {
-    for (int g = 1; g <= s->info->groups; g++)
-        if (g < s->info->name_cap && s->info->names[g] && strlen(s->info->names[g]) == n && !memcmp(s->info->names[g], name, n))
-            return backref(s, g);
-    int g = atoi(name);
-    return g > 0 ? backref(s, g) : regexp_fail(s, "reference to non-existent subpattern");
+/* What the escapes \R and \X stand for, written out: any end of a line, any character with the marks that follow it. */
+static node *spelled_out(parser *s, const char *pattern) {
+    parser inner = {.p = pattern, .begin = pattern, .end = pattern + strlen(pattern), .info = s->info,
+        .flags = s->flags & ~(REGEX_FREE_SPACING | REGEX_ASCII), .depth = s->depth};
+    s->p++;
+    return regexp_parse_alternatives(&inner);
 }
 
 node *regexp_perl_escape(parser *s) {
@@ -40,7 +29,9 @@ node *regexp_perl_escape(parser *s) {
         regex_set_add(s->info->m, set, '\n', '\n');
         return regexp_set_node(s, set, 1);
     }
-    if (c == 'R' || c == 'v') {
+    if (c == 'R') return spelled_out(s, "(?>\\r\\n|[\\n-\\r\\x{85}\\x{2028}\\x{2029}])");
+    if (c == 'X') return spelled_out(s, "(?>\\r\\n|(?s:.)[\\x{300}-\\x{36f}\\x{200d}\\x{fe0f}\\x{1f3fb}-\\x{1f3ff}]*)");
+    if (c == 'v') {
         s->p++;
         regex_set *set = regexp_make_set(s);
         if (!set) return NULL;
@@ -58,18 +49,19 @@ node *regexp_perl_escape(parser *s) {
         const char *p = s->p;
         for (; p < s->end && *p >= '0' && *p <= '9' && g < 1000; p++) g = g * 10 + *p - '0';
         s->p = p;
-        return backref(s, g);
+        return regexp_backref(s, g);
     }
     if ((c == 'k' || c == 'g') && s->p + 1 < s->end && strchr("<{'", s->p[1])) {
         char close = s->p[1] == '<' ? '>' : s->p[1] == '{' ? '}' : '\'';
         const char *name = s->p + 2, *stop = memchr(name, close, (size_t)(s->end - name));
         if (!stop) return regexp_fail(s, "malformed back reference");
         s->p = stop + 1;
+        if (c == 'g' && close != '}') return regexp_call(s, name, (size_t)(stop - name));
         return regexp_named_backref(s, name, (size_t)(stop - name));
     }
     if (c == 'g' && s->p + 1 < s->end && s->p[1] >= '1' && s->p[1] <= '9') {
         s->p += 2;
-        return backref(s, s->p[-1] - '0');
+        return regexp_backref(s, s->p[-1] - '0');
     }
     int v = regexp_perl_char_escape(s);
     if (v < 0) v = regexp_take_char(s);
@@ -89,7 +81,7 @@ node *regexp_posix_escape(parser *s) {
     case '`': s->p++; return regexp_make_assert(s, A_TEXT_START);
     case '\'': s->p++; return regexp_make_assert(s, A_TEXT_END);
     }
-    if (c >= '1' && c <= '9' && !(s->flags & REGEX_BRACKET_ESCAPES)) { s->p++; return backref(s, c - '0'); }
+    if (c >= '1' && c <= '9' && !(s->flags & REGEX_BRACKET_ESCAPES)) { s->p++; return regexp_backref(s, c - '0'); }
     if (s->flags & REGEX_BRACKET_ESCAPES) {
         static const char from[] = "abfnrtv", to[] = "\a\b\f\n\r\t\v";
         const char *at = strchr(from, c);

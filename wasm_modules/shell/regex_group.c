@@ -20,7 +20,7 @@ static int add_name(parser *s, const char *name, size_t n, int group) {
     return 0;
 }
 
-static int expect_close(parser *s) {
+int regexp_expect_close(parser *s) {
     int basic = !(s->flags & (REGEX_PERL | REGEX_EXTENDED));
     if (basic ? s->end - s->p < 2 || s->p[0] != '\\' || s->p[1] != ')' : s->p >= s->end || *s->p != ')') {
         regexp_fail(s, s->flags & REGEX_PERL ? "missing closing parenthesis"
@@ -51,7 +51,7 @@ static int fixed_length(const node *n) {
         one = fixed_length(n->first);
         return one < 0 || n->min != n->max ? -1 : one * n->min;
     case N_GROUP: case N_ATOMIC: return fixed_length(n->first);
-    case N_BACKREF: return -1;
+    case N_BACKREF: case N_CALL: case N_COND: return -1;
     default: return 0;
     }
 }
@@ -75,18 +75,25 @@ static node *parse_special_group(parser *s) {
         if (s->p < s->end) s->p++;
         return regexp_make(s, N_EMPTY);
     }
-    if (c == ':') {
+    if (regexp_has_call(s)) {
+        const char *name = s->p + (c == '&') + 2 * (c == 'P');
+        s->p = (const char *)memchr(name, ')', (size_t)(s->end - name)) + 1;
+        return regexp_call(s, name, (size_t)(s->p - 1 - name));
+    }
+    if (c == '(') { s->p++; return regexp_parse_condition(s); }
+    if (c == ':' || c == '|') {
         s->p++;
+        s->reset = c == '|';
         body = regexp_parse_alternatives(s);
         s->flags = saved;
-        return body && expect_close(s) == 0 ? regexp_wrap(s, N_GROUP, body) : NULL;
+        return body && regexp_expect_close(s) == 0 ? regexp_wrap(s, N_GROUP, body) : NULL;
     }
     if (c == '>') {
         s->p++;
         body = regexp_parse_alternatives(s);
         s->flags = saved;
         s->info->has_looks = 1;
-        return body && expect_close(s) == 0 ? regexp_wrap(s, N_ATOMIC, body) : NULL;
+        return body && regexp_expect_close(s) == 0 ? regexp_wrap(s, N_ATOMIC, body) : NULL;
     }
     int behind = c == '<' && s->p + 1 < s->end && (s->p[1] == '=' || s->p[1] == '!');
     if (c == '=' || c == '!' || behind) {
@@ -94,7 +101,7 @@ static node *parse_special_group(parser *s) {
         s->p += 1 + behind;
         body = regexp_parse_alternatives(s);
         s->flags = saved;
-        if (!body || expect_close(s) < 0 || !(n = regexp_wrap(s, N_LOOK, body))) return NULL;
+        if (!body || regexp_expect_close(s) < 0 || !(n = regexp_wrap(s, N_LOOK, body))) return NULL;
         if (behind && s->flags & REGEX_ASCII && !can_look_behind(body))
             return regexp_fail(s, "lookbehind assertion is not fixed length");
         n->behind = behind;
@@ -119,7 +126,7 @@ static node *parse_special_group(parser *s) {
         s->p = name_end + 1;
         body = regexp_parse_alternatives(s);
         s->flags = saved;
-        if (!body || expect_close(s) < 0 || !(n = regexp_wrap(s, N_GROUP, body))) return NULL;
+        if (!body || regexp_expect_close(s) < 0 || !(n = regexp_wrap(s, N_GROUP, body))) return NULL;
         n->value = group;
         return n;
     }
@@ -131,18 +138,39 @@ static node *parse_special_group(parser *s) {
         case 's': bit = REGEX_DOT_ALL; break;
         case 'm': bit = REGEX_MULTILINE; break;
         case 'x': bit = REGEX_FREE_SPACING; break;
+        case 'U': bit = REGEX_UNGREEDY; break;
         case '-': on = 0; continue;
         case ')': s->p++; return regexp_make(s, N_EMPTY); /* holds to the end of the enclosing group, which restores the flags */
         case ':':
             s->p++;
             body = regexp_parse_alternatives(s);
             s->flags = saved;
-            return body && expect_close(s) == 0 ? regexp_wrap(s, N_GROUP, body) : NULL;
+            return body && regexp_expect_close(s) == 0 ? regexp_wrap(s, N_GROUP, body) : NULL;
         default: return regexp_fail(s, "unrecognized character after (? or (?-");
         }
         if (on) s->flags |= bit; else s->flags &= ~bit;
     }
     return regexp_fail(s, "missing closing parenthesis");
+}
+
+/* (*FAIL), (*SKIP) and the like, after the parenthesis. Those that only set options of the whole pattern change nothing here. */
+static node *parse_verb(parser *s) {
+    static const struct {
+        const char *name;
+        enum node_kind kind;
+        int value;
+    } verbs[] = {{"*FAIL)", N_FAIL, 0}, {"*F)", N_FAIL, 0}, {"*SKIP)", N_VERB, VERB_SKIP}, {"*PRUNE)", N_VERB, VERB_PRUNE},
+        {"*COMMIT)", N_VERB, VERB_COMMIT}, {"*UTF)", N_EMPTY, 0}, {"*UCP)", N_EMPTY, 0}};
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+        size_t n = strlen(verbs[i].name);
+        if ((size_t)(s->end - s->p) < n || memcmp(s->p, verbs[i].name, n)) continue;
+        s->p += n;
+        s->info->has_looks = 1;
+        node *verb = regexp_make(s, verbs[i].kind);
+        if (verb) verb->value = verbs[i].value;
+        return verb;
+    }
+    return regexp_fail(s, "(*VERB) not recognized or malformed");
 }
 
 node *regexp_parse_group(parser *s) {
@@ -153,14 +181,17 @@ node *regexp_parse_group(parser *s) {
         s->open++;
         result = parse_special_group(s);
         s->open--;
+    } else if (s->flags & REGEX_PERL && s->p + 1 < s->end && *s->p == '*' && s->p[1] >= 'A' && s->p[1] <= 'Z') {
+        result = parse_verb(s);
     } else {
         int saved = s->flags, group = ++s->info->groups;
         s->open++;
         node *body = regexp_parse_alternatives(s);
         s->open--;
         s->flags = saved;
-        result = body && expect_close(s) == 0 ? regexp_wrap(s, N_GROUP, body) : NULL;
+        result = body && regexp_expect_close(s) == 0 ? regexp_wrap(s, N_GROUP, body) : NULL;
         if (result) result->value = group;
+        if (group - s->before <= 9) s->closed |= 1u << (group - s->before);
     }
     s->depth--;
     return result;

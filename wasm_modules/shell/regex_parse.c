@@ -205,8 +205,9 @@ static node *repeat(parser *s, node *atom) {
         n->first = atom;
         n->min = min;
         n->max = max;
+        n->lazy = (s->flags & REGEX_UNGREEDY) != 0;
         if (s->flags & REGEX_PERL && s->p < s->end) {
-            if (*s->p == '?') { n->lazy = 1; s->p++; s->info->has_lazy = 1; }
+            if (*s->p == '?') { n->lazy = !n->lazy; s->p++; s->info->has_lazy = 1; }
             else if (*s->p == '+') {
                 s->p++;
                 s->info->has_looks = 1;
@@ -276,24 +277,37 @@ static node *parse_sequence(parser *s) {
 }
 
 node *regexp_parse_alternatives(parser *s) {
+    int reset = s->reset, base = s->info->groups;
+    unsigned closed_before = s->closed, closed = 0;
+    s->reset = 0;
     node *one = parse_sequence(s);
     if (!one) return NULL;
+    int most = s->info->groups;
     node *alt = NULL, **tail = NULL;
     for (;;) {
         int basic = !(s->flags & (REGEX_PERL | REGEX_EXTENDED));
-        if (s->p < s->end && *s->p == '\n' && s->flags & REGEX_NEWLINE_ALT && !s->open) s->p++;
-        else if (basic ? s->end - s->p >= 2 && s->p[0] == '\\' && s->p[1] == '|' : s->p < s->end && *s->p == '|')
+        closed |= s->closed;
+        if (s->p < s->end && *s->p == '\n' && s->flags & REGEX_NEWLINE_ALT && !s->open) {
+            s->p++;
+            s->before = s->info->groups;
+            closed_before = 0;
+        } else if (basic ? s->end - s->p >= 2 && s->p[0] == '\\' && s->p[1] == '|' : s->p < s->end && *s->p == '|')
             s->p += basic ? 2 : 1;
         else break;
         if (!alt) {
             if (!(alt = regexp_wrap(s, N_ALT, one))) return NULL;
             tail = &one->next;
         }
+        s->closed = closed_before;
+        if (reset) s->info->groups = base;
         node *next = parse_sequence(s);
         if (!next) return NULL;
+        if (s->info->groups > most) most = s->info->groups;
         *tail = next;
         tail = &next->next;
     }
+    s->info->groups = most;
+    s->closed = closed;
     return alt ? alt : one;
 }
 
@@ -323,6 +337,7 @@ node *regex_parse(const char *p, size_t n, regex_tree_info *info) {
         info->error = info->flags & REGEX_PERL ? "unmatched closing parenthesis" : "Unmatched ) or \\)";
         return NULL;
     }
+    if (tree && info->most_reference > info->groups) return regexp_fail(&s, "reference to non-existent subpattern");
     if (!tree || !(info->flags & (REGEX_WORD | REGEX_LINE))) return tree;
     int line = info->flags & REGEX_LINE;
     node *before = regexp_make_assert(&s, line ? A_TEXT_START : A_NO_WORD_BEFORE),

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct { regex *r; int cap, failed, depth; } emitter;
+typedef struct { regex *r; int cap, failed, depth, *begins; } emitter; /* begins: of groups that are called, where they are */
 
 static int emit(emitter *e, int op, int x, int y) {
     regex *r = e->r;
@@ -125,6 +125,15 @@ static void emit_body(emitter *e, const node *n, int op, int flag) {
     e->r->code[at].flag = (unsigned char)flag;
 }
 
+static void emit_condition(emitter *e, const node *n) {
+    int at = emit(e, OP_COND, n->value, 0);
+    emit_node(e, n->first);
+    int jump = emit(e, OP_JUMP, 0, 0);
+    if (!e->failed) e->r->code[at].y = e->r->length;
+    if (n->first->next) emit_node(e, n->first->next);
+    if (!e->failed) e->r->code[jump].x = e->r->length;
+}
+
 static void emit_node(emitter *e, const node *n) {
     if (e->failed || ++e->depth > 2000) { e->failed = 1; return; }
     int at;
@@ -137,15 +146,21 @@ static void emit_node(emitter *e, const node *n) {
     case N_ALT: emit_alt(e, n); break;
     case N_REPEAT: emit_repeat(e, n); break;
     case N_GROUP:
+        at = e->r->length;
+        if (e->begins && n->value && e->begins[n->value] < 0) e->begins[n->value] = at;
         if (n->value) emit(e, OP_SAVE, n->value * 2, 0);
         emit_node(e, n->first);
         if (n->value) emit(e, OP_SAVE, n->value * 2 + 1, 0);
+        if (e->begins && n->value) emit(e, OP_RETURN, n->value, 0);
         break;
     case N_ASSERT: emit(e, OP_ASSERT, n->value, 0); e->r->has_asserts = 1; break;
     case N_BACKREF: at = emit(e, OP_BACKREF, n->value, 0); if (!e->failed) e->r->code[at].flag = n->fold ? 4 : 0; break;
     case N_LOOK: emit_body(e, n, OP_LOOK, (n->negated ? 1 : 0) | (n->behind ? 2 : 0)); break;
     case N_ATOMIC: emit_body(e, n, OP_ATOMIC, 0); break;
     case N_KEEP: emit(e, OP_KEEP, 0, 0); break;
+    case N_CALL: emit(e, OP_CALL, 0, n->value); break;
+    case N_VERB: emit(e, OP_VERB, n->value, 0); break;
+    case N_COND: emit_condition(e, n); break;
     }
     e->depth--;
 }
@@ -170,7 +185,7 @@ static int find_first(regex *r) {
         case OP_SPLIT: stack[top++] = i->y; stack[top++] = i->x; break;
         case OP_JUMP: stack[top++] = i->x; break;
         case OP_LOOK: stack[top++] = i->x; break;
-        case OP_BACKREF: case OP_MATCH: r->any_first = 1; break;
+        case OP_BACKREF: case OP_MATCH: case OP_CALL: case OP_COND: r->any_first = 1; break;
         case OP_FAIL: break;
         case OP_ATOMIC: r->any_first = 1; break;
         default: stack[top++] = pc + 1;
@@ -200,11 +215,38 @@ static int find_prefix(regex *r) {
     return 0;
 }
 
+size_t regex_candidate(const regex *r, const char *text, size_t n, size_t at) {
+    if (r->any_first) return at;
+    if (r->prefix_length > 1 && at < n) {
+        while (at + r->prefix_length <= n) {
+            const char *p = memchr(text + at, r->prefix[0], n - at - r->prefix_length + 1);
+            if (!p) return n + 1;
+            at = (size_t)(p - text);
+            if (!memcmp(p, r->prefix, r->prefix_length)) return at;
+            at++;
+        }
+        return n + 1;
+    }
+    if (r->only_first >= 0) {
+        const char *p = at < n ? memchr(text + at, r->only_first, n - at) : NULL;
+        return p ? (size_t)(p - text) : n + 1;
+    }
+    while (at < n && !r->first[(unsigned char)text[at]]) at++;
+    return at < n ? at : n + 1;
+}
+
 int regex_emit(regex *r, node *tree, regex_tree_info *info) {
     emitter e = {.r = r};
+    r->has_calls = info->has_calls;
+    if (r->has_calls) {
+        e.begins = regex_alloc(&r->memory, ((size_t)info->groups + 1) * sizeof *e.begins);
+        if (!e.begins) return -1;
+        for (int g = 1; g <= info->groups; g++) e.begins[g] = -1;
+    }
     emit_node(&e, tree);
     emit(&e, OP_MATCH, 0, 0);
     if (e.failed) return -1;
+    for (int i = 0; i < r->length; i++) if (r->code[i].op == OP_CALL) r->code[i].x = e.begins[r->code[i].y];
     r->groups = info->groups;
     r->names = info->names;
     r->simple = !info->has_backrefs && !info->has_looks;

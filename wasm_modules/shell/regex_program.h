@@ -9,7 +9,8 @@ enum {
     REGEX_MOST_CODE = 60000,
     REGEX_DEEPEST = 200,
     REGEX_MOST_REPEAT = 32767,
-    REGEX_MOST_STEPS = 20000000
+    REGEX_MOST_STEPS = 20000000,
+    REGEX_MOST_CALLS = 1 << 16
 };
 
 /* Memory of one regex: blocks freed together. On failure the flag is set and the caller unwinds. */
@@ -52,7 +53,24 @@ void regex_set_add(regex_memory *m, regex_set *s, int low, int high);
 void regex_set_class(regex_set *s, int cls, int negated);
 void regex_set_finish(regex_set *s, int invert, int fold);         /* after the last addition */
 
-enum node_kind { N_EMPTY, N_CHAR, N_SET, N_CAT, N_ALT, N_REPEAT, N_GROUP, N_ASSERT, N_BACKREF, N_LOOK, N_ATOMIC, N_KEEP, N_FAIL };
+enum node_kind {
+    N_EMPTY,
+    N_CHAR,
+    N_SET,
+    N_CAT,
+    N_ALT,
+    N_REPEAT,
+    N_GROUP,
+    N_ASSERT,
+    N_BACKREF,
+    N_LOOK,
+    N_ATOMIC,
+    N_KEEP,
+    N_FAIL,
+    N_CALL,                    /* runs group value here; 0: the whole pattern */
+    N_VERB,                    /* going back over it ends the attempt; value: enum verb_kind */
+    N_COND                     /* the first child when group value took part (0: never), else the second, if there is one */
+};
 enum assert_kind {
     A_TEXT_START,
     A_TEXT_END,
@@ -67,6 +85,8 @@ enum assert_kind {
     A_NO_WORD_AFTER
 };
 
+enum verb_kind { VERB_PRUNE, VERB_SKIP, VERB_COMMIT };   /* the next attempt: one further, from here, none */
+
 typedef struct node node;
 struct node {
     enum node_kind kind;
@@ -80,7 +100,8 @@ struct node {
 
 typedef struct {
     regex_memory *m;
-    int flags, groups, has_backrefs, has_looks, has_lazy, nodes;
+    int flags, groups, has_backrefs, has_looks, has_lazy, has_calls, nodes;
+    int most_reference;                                            /* the highest group that is referred to */
     char **names;
     int name_cap;
     const char *error, *warning;
@@ -101,6 +122,10 @@ enum op {
     OP_CHECK,
     OP_KEEP,
     OP_FAIL,
+    OP_VERB,
+    OP_COND,
+    OP_CALL,
+    OP_RETURN,
     OP_MATCH
 };
 typedef struct {
@@ -108,13 +133,14 @@ typedef struct {
     int x, y;
     const regex_set *set;
 } instruction; /* SPLIT: x first, y second; LOOK, ATOMIC: body at pc+1 up to
-                  MATCH, then x; flag bits: 1 negated, 2 behind, 4 fold */
+                  MATCH, then x; COND: on when group x took part, else y; CALL: group y, which begins at x; RETURN: from
+                  group x; flag bits: 1 negated, 2 behind, 4 fold */
 struct regex_dfa;
 struct regex {
     regex_memory memory;
     instruction *code;
     int length, groups, marks, flags, simple;    /* simple: no back-references, looks, atomics: the DFA and memo are allowed */
-    int longest, has_asserts, anchored, splits;
+    int longest, has_asserts, has_calls, anchored, splits;
     char **names;
     unsigned char first[256];                    /* possible first bytes */
     int any_first;                               /* may match empty: every position is a candidate */
@@ -130,9 +156,15 @@ struct regex {
         uint32_t *memo;
         size_t memo_cap;
         ssize_t *caps;
+        void *calls;
+        size_t call_cap;
     } work; /* search buffers, kept between calls */
 };
 int regex_emit(regex *r, node *tree, regex_tree_info *info); /* 0, -1: too big or no memory */
+/* The next place at or after at where a match could begin; n + 1 when there is none. */
+size_t regex_candidate(const regex *r, const char *text, size_t n, size_t at);
+
+/* regex_assert.c */
 int regex_assert_holds(int kind, const char *text, size_t n, size_t at);
 
 /* regex_dfa.c. Results: >= 0 position, -1 no match, -2 the automaton cannot say. */

@@ -13,7 +13,9 @@
 typedef struct {
     int pc, slot;
     ssize_t value;
-} frame; /* slot < 0: resume at pc, position value; else restore a capture or mark */
+} frame; /* slot -1: resume at pc, position value; SLOT_VERB: the attempt is over; else restore a capture or mark */
+
+enum { SLOT_VERB = -2 };
 
 typedef struct {
     regex *r;
@@ -25,42 +27,9 @@ typedef struct {
     int use_memo, depth;
     size_t memo_from;
     int *split_number;
+    size_t next;                                            /* where the next attempt begins, when a verb says so; else 0 */
+    size_t calls;                                           /* records in use: see call_group */
 } machine;
-
-static int char_before(const char *text, size_t at) {
-    if (!at) return -1;
-    size_t i = at - 1;
-    while (i > 0 && at - i < 4 && ((unsigned char)text[i] & 0xC0) == 0x80) i--;
-    int c, n = utf8_decode(text + i, at - i, &c);
-    return i + (size_t)n == at ? c : -1;
-}
-
-static int char_after(const char *text, size_t n, size_t at) {
-    if (at >= n) return -1;
-    int c;
-    utf8_decode(text + at, n - at, &c);
-    return c;
-}
-
-int regex_assert_holds(int kind, const char *text, size_t n, size_t at) {
-    switch (kind) {
-    case A_TEXT_START: return at == 0;
-    case A_TEXT_END: return at == n;
-    case A_TEXT_END_NL: return at == n || (at + 1 == n && text[at] == '\n');
-    case A_LINE_START: return at == 0 || text[at - 1] == '\n';
-    case A_LINE_END: return at == n || text[at] == '\n';
-    }
-    int before = regex_is_word(char_before(text, at)), after = regex_is_word(char_after(text, n, at));
-    switch (kind) {
-    case A_WORD_EDGE: return before != after;
-    case A_NOT_EDGE: return before == after;
-    case A_WORD_START: return !before && after;
-    case A_WORD_END: return before && !after;
-    case A_NO_WORD_BEFORE: return !before;
-    case A_NO_WORD_AFTER: return !after;
-    }
-    return 0;
-}
 
 static int push(machine *m, size_t *top, int pc, int slot, ssize_t value) {
     regex *r = m->r;
@@ -89,6 +58,52 @@ static int same_text(const machine *m, size_t a, size_t b, size_t n, int fold) {
     for (size_t i = 0; i < n; i++)
         if (utf8_lower((unsigned char)m->text[a + i] & 127) != utf8_lower((unsigned char)m->text[b + i] & 127)) return 0;
     return 1;
+}
+
+/* A group that another place of the pattern runs, (?1): where to go on, where it began, and the captures to have again then. */
+typedef struct { int group, back, up; size_t at; ssize_t caps[]; } call_record;
+
+static call_record *record_at(const machine *m, size_t i) {
+    size_t size = sizeof(call_record) + (size_t)m->slots * sizeof(ssize_t);
+    return (call_record *)((char *)m->r->work.calls + i * size);
+}
+
+/* The slot that names the innermost running call, -1 when there is none. */
+static int call_slot(const machine *m) { return m->slots - 1; }
+
+/* Begins a call. -1: too deep, or it would call itself for ever without reading. */
+static int call_group(machine *m, size_t *top, const instruction *i, int back, size_t at) {
+    regex *r = m->r;
+    ssize_t up = m->caps[call_slot(m)];
+    if (up >= 0 && record_at(m, (size_t)up)->group == i->y && record_at(m, (size_t)up)->at == at) return -1;
+    if (m->calls == r->work.call_cap) {
+        size_t cap = r->work.call_cap ? r->work.call_cap * 2 : 16;
+        if (cap > REGEX_MOST_CALLS) return -1;
+        void *grown = realloc(r->work.calls, cap * (sizeof(call_record) + (size_t)m->slots * sizeof(ssize_t)));
+        if (!grown) return -1;
+        r->work.calls = grown;
+        r->work.call_cap = cap;
+    }
+    call_record *c = record_at(m, m->calls);
+    *c = (call_record){.group = i->y, .back = back, .up = (int)up, .at = at};
+    memcpy(c->caps, m->caps, (size_t)m->slots * sizeof *c->caps);
+    if (push(m, top, 0, call_slot(m), up) < 0) return -1;
+    m->caps[call_slot(m)] = (ssize_t)m->calls++;
+    return 0;
+}
+
+/* Ends the running call when it is of this group: the place to go on at, -1 when it is not, -2 when memory ran out. */
+static int return_from(machine *m, size_t *top, int group) {
+    ssize_t now = m->caps[call_slot(m)];
+    if (now < 0 || record_at(m, (size_t)now)->group != group) return -1;
+    const call_record *c = record_at(m, (size_t)now);
+    for (int slot = 0; slot < m->slots; slot++) {
+        ssize_t was = slot == call_slot(m) ? c->up : c->caps[slot];
+        if (m->caps[slot] == was) continue;
+        if (push(m, top, 0, slot, m->caps[slot]) < 0) return -2;
+        m->caps[slot] = was;
+    }
+    return c->back;
 }
 
 static int run(machine *m, int pc, size_t at, size_t base, size_t *matched_end, int longest);
@@ -194,7 +209,31 @@ static int run(machine *m, int pc, size_t at, size_t base, size_t *matched_end, 
             break;
         }
         case OP_FAIL: break;
+        case OP_VERB:
+            if (push(m, &top, i->x, SLOT_VERB, (ssize_t)at) < 0) return -1;
+            pc++;
+            continue;
+        case OP_COND: {
+            int taken = i->x && m->caps[i->x * 2] >= 0 && m->caps[i->x * 2 + 1] >= 0;
+            pc = taken ? pc + 1 : i->y;
+            continue;
+        }
+        case OP_CALL:
+            if (call_group(m, &top, i, pc + 1, at) < 0) return -1;
+            pc = i->x;
+            continue;
+        case OP_RETURN: {
+            int back = return_from(m, &top, i->x);
+            if (back == -2) return -1;
+            pc = back < 0 ? pc + 1 : back;
+            continue;
+        }
         case OP_MATCH:
+            if (m->r->has_calls && pc == m->r->length - 1) {
+                int back = return_from(m, &top, 0);
+                if (back == -2) return -1;
+                if (back >= 0) { pc = back; continue; }
+            }
             if (m->end != (size_t)-1 && at != m->end) break;
             if (!longest) { *matched_end = at; return 1; }
             if (!found || at > *matched_end) {
@@ -209,7 +248,12 @@ static int run(machine *m, int pc, size_t at, size_t base, size_t *matched_end, 
         for (;;) {
             if (top == base) return found;
             frame *f = &((frame *)m->r->work.frames)[--top];
-            if (f->slot < 0) { pc = f->pc; at = (size_t)f->value; break; }
+            if (f->slot == -1) { pc = f->pc; at = (size_t)f->value; break; }
+            if (f->slot == SLOT_VERB) {
+                m->next = f->pc == VERB_COMMIT ? n + 1 : f->pc == VERB_SKIP ? (size_t)f->value : 0;
+                return found;
+            }
+            if (f->slot == call_slot(m) && f->value < m->caps[f->slot]) m->calls = (size_t)m->caps[f->slot];
             m->caps[f->slot] = f->value;
         }
     }
@@ -240,7 +284,10 @@ static int start_memo(machine *m, size_t start) {
     return 0;
 }
 
-static void clear_caps(machine *m) { for (int i = 0; i < m->slots; i++) m->caps[i] = -1; }
+static void clear_caps(machine *m) {
+    for (int i = 0; i < m->slots; i++) m->caps[i] = -1;
+    m->calls = m->next = 0;
+}
 
 /* One attempt at start. In longest programs tells the end by the DFA first, when it can. */
 static int attempt(machine *m, size_t start, size_t *end) {
@@ -285,32 +332,11 @@ static int fill(machine *m, size_t start, size_t end, regex_span *spans, int cou
 }
 
 static int prepare(machine *m, regex *r, const char *text, size_t n) {
-    *m = (machine){.r = r, .text = text, .n = n, .slots = (r->groups + 1) * 2 + r->marks};
+    *m = (machine){.r = r, .text = text, .n = n, .slots = (r->groups + 1) * 2 + r->marks + 1};
     if (!r->work.caps && !(r->work.caps = malloc(2 * (size_t)m->slots * sizeof(ssize_t)))) return -1;
     m->caps = r->work.caps;
     m->best = r->work.caps + m->slots;
     return 0;
-}
-
-/* The next place at or after at where a match could begin; n + 1 when there is none. */
-static size_t candidate(const regex *r, const char *text, size_t n, size_t at) {
-    if (r->any_first) return at;
-    if (r->prefix_length > 1 && at < n) {
-        while (at + r->prefix_length <= n) {
-            const char *p = memchr(text + at, r->prefix[0], n - at - r->prefix_length + 1);
-            if (!p) return n + 1;
-            at = (size_t)(p - text);
-            if (!memcmp(p, r->prefix, r->prefix_length)) return at;
-            at++;
-        }
-        return n + 1;
-    }
-    if (r->only_first >= 0) {
-        const char *p = at < n ? memchr(text + at, r->only_first, n - at) : NULL;
-        return p ? (size_t)(p - text) : n + 1;
-    }
-    while (at < n && !r->first[(unsigned char)text[at]]) at++;
-    return at < n ? at : n + 1;
 }
 
 /* Whether at lies within a multi-byte character, where nothing may begin. */
@@ -326,22 +352,23 @@ int regex_exec(regex *r, const char *text, size_t n, size_t start, regex_span *s
     machine m;
     if (start > n || prepare(&m, r, text, n) < 0) return start > n ? 0 : -1;
     if (r->literal) {
-        size_t at = candidate(r, text, n, start);
+        size_t at = regex_candidate(r, text, n, start);
         if (at > n || at + r->literal_length > n) return 0;
         clear_caps(&m);
         if (!r->groups) return fill(&m, at, at + r->literal_length, spans, count);
     }
     int checked = 0;
-    for (size_t at = start; (at = candidate(r, text, n, at)) <= n; at++) {
+    for (size_t at = start; (at = regex_candidate(r, text, n, at)) <= n; at++) {
         if (r->anchored && at) return 0;
         if (r->any_first && at > start && inside_character(text, n, at)) continue;
         size_t end;
         int found = attempt(&m, at, &end);
         if (found > 0) return fill(&m, at, end, spans, count);
         if (found < 0) return -1;
+        if (m.next > at + 1) at = m.next - 1;
         /* after a few failures it pays to know whether there is any match at all */
         if (r->simple && ++checked == 4 && !r->anchored && regex_dfa_any(r, text, n, at + 1) == -1) return 0;
-        if (at == n) break;
+        if (at >= n) break;
     }
     return 0;
 }
@@ -357,11 +384,11 @@ int regex_match_at(regex *r, const char *text, size_t n, size_t start, regex_spa
 
 int regex_test(regex *r, const char *text, size_t n) {
     if (r->literal) {
-        size_t at = candidate(r, text, n, 0);
+        size_t at = regex_candidate(r, text, n, 0);
         return at <= n && at + r->literal_length <= n;
     }
     if (r->simple) {
-        size_t at = candidate(r, text, n, 0);
+        size_t at = regex_candidate(r, text, n, 0);
         if (at > n) return 0;
         if (r->has_asserts || r->any_first) at = 0;
         ssize_t end = regex_dfa_any(r, text, n, at);

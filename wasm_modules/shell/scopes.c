@@ -201,6 +201,7 @@ void func_ref(func *f) { f->refs++; }
 void func_unref(func *f)
 {
     if (!f || --f->refs > 0) return;
+    if (sh.running_traps) sh.command_node = NULL;   /* it may lie in this function's tree */
     program_unref(f->prog);
     free(f->name);
     free(f->source);

@@ -70,6 +70,8 @@ static bool not_exported(slot *s, var *v)
     return !s->special && (!(v->flags & V_EXPORT) || v->flags & (V_ARRAY | V_ASSOC));
 }
 
+static bool is_exported(slot *s, var *v) { return !s->special && v->flags & V_EXPORT; }
+
 /* Makes the current subshell look like a new shell: only exported variables and functions stay. */
 static void forget_unexported(void)
 {
@@ -84,32 +86,61 @@ static void forget_unexported(void)
         if (stay) continue;
         while (v[i]->top) { var *top = v[i]->top; chain_remove(v[i], top); undo_log_var(v[i], top->scope, top); }
     }
+    n = slots_all(&v, is_exported);   /* an environment has texts, and no attributes of theirs */
+    for (size_t i = 0; i < n; i++)
+        if (v[i]->top->flags & ~(V_EXPORT | V_SET | V_TEMP)) var_writable(v[i], -1)->flags &= V_EXPORT | V_SET | V_TEMP;
+    if (!var_get("PWD")) var_set_plain("PWD", sh.cwd);
+    var_export("PWD");
     func **f;
     n = funcs_all(&f);
     for (size_t i = 0; i < n; i++) if (!f[i]->exported) func_unset(f[i]->name);
     var_set_plain("IFS", " \t\n");
-    memset(sh.opt, 0, sizeof sh.opt);
-    sh.opt[O_BRACEEXPAND] = sh.opt[O_HASHALL] = sh.opt[O_COMMENTS] = 1;
-    sh.shopt[S_EXTGLOB] = sh.shopt[S_NULLGLOB] = sh.shopt[S_DOTGLOB] = sh.shopt[S_GLOBSTAR] = sh.shopt[S_NOCASEMATCH] =
-        sh.shopt[S_NOCASEGLOB] = sh.shopt[S_EXPAND_ALIASES] = 0;
+    options_start();
     sh.cond_depth = 0;
 }
 
-/* BASH_ENV names a file to be run first, if there is one. */
-static void run_startup_file(void)
+/* How a new shell is started: option letters, then, behind a blank, names with their signs; and the file it reads first. */
+typedef struct { const char *options, *rc_file; bool login, no_profile, no_rc; } start;
+
+/* Runs a file that need not be there. False when it is not. */
+static bool run_if_there(const char *name)
 {
-    const char *name = var_get("BASH_ENV");
     char *path, *text = NULL;
     size_t len;
     if (name && *name && expand_string(name, '"', &path)) text = read_file(path, &len);
-    if (text) exec_text(text, len, NULL, 1);
+    if (!text) return false;
+    frame fr = { .up = sh.frames, .source = arena_strdup(&sh.tmp, path), .call_line = 0, .is_source = true };
+    sh.frames = &fr;
+    exec_text(text, len, NULL, 1);
+    if (sh.unwind == UW_RETURN) sh.unwind = 0;
+    sh.frames = fr.up;
     free(text);
+    return true;
+}
+
+/* The profile of a login shell; what an interactive one reads; for any other, what BASH_ENV names. */
+static void run_startup_files(const start *how, const char *name)
+{
+    if (how->login && !how->no_profile && !run_if_there("$HOME/.bash_profile") && !run_if_there("$HOME/.bash_login"))
+        run_if_there("$HOME/.profile");
+    if (!sh.interactive) { if (strcmp(name, "sh")) run_if_there(var_get("BASH_ENV")); }
+    else if (!how->login && !how->no_rc) run_if_there(how->rc_file ? how->rc_file : "$HOME/.bashrc");
+}
+
+/* What an interactive shell has and others have not. */
+static void become_interactive(void)
+{
+    sh.shopt[S_EXPAND_ALIASES] = 1;
+    sh.opt[O_HISTEXPAND] = sh.opt[O_HISTORY] = sh.opt[O_EMACS] = 1;
+    if (!var_get("PS1")) var_set_plain("PS1", "\\s-\\v\\$ ");
+    if (!var_get("PS2")) var_set_plain("PS2", "> ");
 }
 
 /* Runs text as a new shell would, or what is on its input when text is NULL: argv[0] becomes $0. */
-static int new_shell(const char *text, size_t len, int argc, char **argv, bool is_command, const char *options)
+static int new_shell(const char *text, size_t len, int argc, char **argv, bool is_command, const start *how)
 {
     if (sh.depth >= sh.max_depth) { sh_error("%s: maximum shell nesting level exceeded (%d)", argv[0], sh.max_depth); return 1; }
+    if (jobs_fresh) background_begin();
     sub_state *st = subshell_enter();
     forget_unexported();
     sh.arg0 = arena_strdup(&sh.tmp, argv[0]);
@@ -121,7 +152,10 @@ static int new_shell(const char *text, size_t len, int argc, char **argv, bool i
     sh.frames = NULL;
     sh.is_command_string = is_command;
     sh.from_input = !text;
+    const char *options = how->options;
     sh.interactive = options && memchr(options, 'i', strcspn(options, " "));
+    if (sh.interactive) become_interactive();
+    sh.shopt[option_find(shopt_options, "login_shell")->index] = how->login;
     sh.subshells = 0;
     sh.parent_traps = NULL;
     sh.shell_level = sh.level;
@@ -143,7 +177,7 @@ static int new_shell(const char *text, size_t len, int argc, char **argv, bool i
     var_set_int("SHLVL", lvl && parse_int(lvl, &n) ? n + 1 : 1);
     var_export("SHLVL");
     if (!var_get("PATH")) var_set_plain("PATH", "/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin:.");
-    if (!sh.interactive) run_startup_file();
+    run_startup_files(how, argv[0]);
     int status = sh.unwind ? sh.status : text ? exec_text(text, len, NULL, 1) : exec_input();
     sh_syntax.message[0] = 0;    /* an error of that shell, not of this program */
     return subshell_leave(st, status);
@@ -172,7 +206,7 @@ int exec_file(const char *path, const char *name, int argc, char **argv)
         }
         char **args = arena_alloc(&sh.tmp, ((size_t)argc + 1) * sizeof *args);
         memcpy(args, argv, (size_t)argc * sizeof *args);
-        status = new_shell(text, len, argc, args, false, options);
+        status = new_shell(text, len, argc, args, false, &(start){ .options = options });
     } else {
         const tool_entry *e = tool_find(prog);
         if (!e) { sh_error("%s: cannot execute: required file not found", name); status = 127; }
@@ -191,27 +225,45 @@ int exec_file(const char *path, const char *name, int argc, char **argv)
 
 static bool is_long_option(const char *s)
 {
-    static const char *const names[] = { "debug",     "debugger", "init-file",    "login",  "noediting",
-                                         "noprofile", "norc",     "pretty-print", "rcfile", "restricted" };
+    static const char *const names[] = { "debug", "debugger", "noediting", "pretty-print", "restricted" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) if (!strcmp(s, names[i])) return true;
     return false;
+}
+
+static void usage(io *to, const char *name)
+{
+    io_printf(to, "Usage:\t%s [GNU long option] [option] ...\n\t%s [GNU long option] [option] script-file ...\n", name, name);
+    io_puts(
+        to,
+        "GNU long options:\n\t--debug\n\t--debugger\n\t--dump-po-strings\n\t--dump-strings\n\t--help\n\t--init-file\n\t--login\n"
+        "\t--noediting\n\t--noprofile\n\t--norc\n\t--posix\n\t--pretty-print\n\t--rcfile\n\t--restricted\n\t--verbose\n\t--"
+        "version\n"
+        "Shell options:\n\t-ilrsD or -c command or -O shopt_option\t\t(invocation only)\n\t-abefhkmnptuvxBCEHPT or -o option\n");
 }
 
 static int bad_option(const char *name, const char *option, size_t n)
 {
     io *e = fd_get(2);
     if (!e) return 2;
-    io_printf(
-        e,
-        "%s: %.*s: invalid option\nUsage:\t%s [GNU long option] [option] ...\n\t%s [GNU long option] [option] script-file ...\n",
-        name, (int)n, option, name, name);
-    io_puts(
-        e,
-        "GNU long options:\n\t--debug\n\t--debugger\n\t--dump-po-strings\n\t--dump-strings\n\t--help\n\t--init-file\n\t--login\n"
-        "\t--noediting\n\t--noprofile\n\t--norc\n\t--posix\n\t--pretty-print\n\t--rcfile\n\t--restricted\n\t--verbose\n\t--"
-        "version\n"
-        "Shell options:\n\t-ilrsD or -c command or -O shopt_option\t\t(invocation only)\n\t-abefhkmnptuvxBCEHPT or -o option\n");
+    io_printf(e, "%s: %.*s: invalid option\n", name, (int)n, option);
+    usage(e, name);
     return 2;
+}
+
+static int show_help(const char *name)
+{
+    io *o = fd_get(1);
+    if (!o) return 1;
+    io_puts(o, "GNU bash, version 5.2.15(1)-release-(x86_64-pc-linux-gnu)\n");
+    usage(o, name);
+    io_printf(o,
+              "Type `%s -c \"help set\"' for more information about shell options.\n"
+              "Type `%s -c help' for more information about shell builtin commands.\n"
+              "Use the `bashbug' command to report bugs.\n\n"
+              "bash home page: <http://www.gnu.org/software/bash>\n"
+              "General help using GNU software: <http://www.gnu.org/gethelp/>\n",
+              name, name);
+    return 0;
 }
 
 static int unknown_option(const char *name, char kind, const char *option)
@@ -228,8 +280,19 @@ int b_bash(int argc, char **argv)
     bool command = false, from_stdin = false;
     strbuf options = { .a = &sh.tmp }, names = { .a = &sh.tmp };
     char *name = argv[0];
-    for (; i < argc && (argv[i][0] == '-' || argv[i][0] == '+') && argv[i][1]; i++) {
-        if (!strcmp(argv[i], "--")) { i++; break; }
+    start how = { .login = name[0] == '-' };
+    for (; i < argc && (argv[i][0] == '-' || argv[i][0] == '+'); i++) {
+        if (!strcmp(argv[i], "--") || !strcmp(argv[i], "-")) { i++; break; }
+        if (!argv[i][1]) break;
+        if (!strcmp(argv[i], "--help")) return show_help(name);
+        if (!strcmp(argv[i], "--rcfile") || !strcmp(argv[i], "--init-file")) {
+            if (++i < argc) { how.rc_file = argv[i]; continue; }
+            if (fd_get(2)) io_printf(fd_get(2), "%s: %s: option requires an argument\n", name, argv[i - 1]);
+            return 2;
+        }
+        if (!strcmp(argv[i], "--login")) { how.login = true; continue; }
+        if (!strcmp(argv[i], "--noprofile")) { how.no_profile = true; continue; }
+        if (!strcmp(argv[i], "--norc")) { how.no_rc = true; continue; }
         if (!strcmp(argv[i], "--version")) {
             return out_puts("GNU bash, version 5.2.15(1)-release (x86_64-pc-linux-gnu)\n"
                             "Copyright (C) 2022 Free Software Foundation, Inc.\n"
@@ -244,6 +307,7 @@ int b_bash(int argc, char **argv)
         for (char *c = letters; *c; c++) {
             if (*c == 'c' && sign == '-') command = true;
             else if (*c == 's') from_stdin = true;
+            else if (*c == 'l') how.login = sign == '-';
             else if (*c == 'o' || *c == 'O') {
                 if (++i >= argc) return 0;
                 const option *known = option_find(*c == 'o' ? set_options : shopt_options, argv[i]);
@@ -255,12 +319,13 @@ int b_bash(int argc, char **argv)
         }
     }
     if (names.len) { sb_putc(&options, ' '); sb_puts(&options, sb_str(&names)); }
+    how.options = sb_str(&options);
     if (command) {
         if (i >= argc) { io_printf(fd_get(2), "%s: -c: option requires an argument\n", name); return 2; }
         char *text = argv[i++];
-        if (i < argc) return new_shell(text, strlen(text), argc - i, argv + i, true, sb_str(&options));
+        if (i < argc) return new_shell(text, strlen(text), argc - i, argv + i, true, &how);
         char *only[2] = { name, NULL };
-        return new_shell(text, strlen(text), 1, only, true, sb_str(&options));
+        return new_shell(text, strlen(text), 1, only, true, &how);
     }
     if (i < argc && !from_stdin) {
         size_t len;
@@ -276,13 +341,13 @@ int b_bash(int argc, char **argv)
             free(text);
             return 126;
         }
-        int status = new_shell(text, len, argc - i, argv + i, false, sb_str(&options));
+        int status = new_shell(text, len, argc - i, argv + i, false, &how);
         free(text);
         return status;
     }
     char **args = arena_alloc(&sh.tmp, ((size_t)(argc - i) + 2) * sizeof *args);
     args[0] = name;
     for (int k = i; k < argc; k++) args[k - i + 1] = argv[k];
-    return new_shell(NULL, 0, argc - i + 1, args, false, sb_str(&options));
+    return new_shell(NULL, 0, argc - i + 1, args, false, &how);
 }
 

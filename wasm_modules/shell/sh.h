@@ -4,6 +4,7 @@
  *   sh.h, ast.h                  data structures
  *   mem.c, text.c                arenas, string buffers; UTF-8, quoting
  *   lexer.c, lex_word.c, lex_param.c   characters to tokens; words; what begins with $     (parse.h)
+ *   lines.c                      where the lines of $(...) count from
  *   parser.c, parse_words.c, parse_compound.c, parse_cond.c   the grammar
  *   vars.c, nameref.c, assign.c, assign_array.c   variables; references; assignment        (nameref.h)
  *   scopes.c, arrays.c           their hiding and undoing; arrays
@@ -16,9 +17,11 @@
  *   exec.c, loops.c              walking the tree; if for while case
  *   command.c, lookup.c          simple commands; what a name stands for
  *   hashed.c, script.c           remembered paths (hashed.h); script files and bash itself
+ *   history.c                    the history list: history, fc                            (history.h)
  *   redirect.c                   descriptors, process substitution
  *   subshell.c, pipeline.c, coprocess.c   ( ), $( ) without fork; a | b without threads; coproc
  *   background.c, walk.c         & without processes: jobs; how commands stop and go on     (background.h, walk.h)
+ *   slow.c                       what comes late from a pipe: read -t                     (slow.h)
  *   trap.c, errors.c, printer.c  traps; messages; tree back to text
  *   builtins.c, b_*.c, real.c    builtin commands by family; printf's numbers             (builtins.h, real.h)
  *   start.c, json.c, capability.c, turn.c    start-up; the host's side                    (host.h)
@@ -220,6 +223,7 @@ typedef struct {
     bool at_eof, quoted_eof;
     int eof_line;
     char *near_line;
+    bool cited;                  /* near_line is no line but the construct itself, and reported as an error of its own */
     bool silent;                 /* bash gives up without a word: [[ ]] */
     bool in_cond, in_array, in_subst;    /* inside [[ ]], name=( ), $( ): these have exit statuses of their own (exec.c) */
 } syntax_error;
@@ -247,7 +251,7 @@ void print_node_line(strbuf *b, node *n);                          /* one comman
 
 /* ---- expansion ------------------------------------------------------------------------------------------------------------- */
 enum { X_SPLIT = 1, X_GLOB = 2, X_ASSIGN = 4, X_PATTERN = 8, X_NOTILDE = 16, X_REGEX = 32, X_BRACE = 64, X_ARGSPLIT = 128,
-       X_REPLACE = 256 };
+       X_REPLACE = 256, X_HEREDOC = 512 };
 #define X_WORDS (X_SPLIT | X_GLOB | X_BRACE)
 bool expand_word(word *w, int flags, strlist *out);      /* to fields; false when an expansion failed (sh.unwind is set) */
 char *expand_one(word *w, int flags);                    /* to one string in sh.tmp, no splitting; NULL on failure */
@@ -319,6 +323,9 @@ bool is_program_too(const char *builtin);                /* echo, test ...: also
 bool tool_allowed(const char *name, int argc, char **argv);  /* false on trial, for a tool that changes files */
 #define SHELL_FIRST_JOB 4300
 int exec_background(node *n);                            /* n & (background.c) */
+extern unsigned jobs_fresh;                              /* jobs that have not begun yet */
+void background_begin(void);                             /* those of this shell begin: it starts a program, reads or waits */
+void background_tick(void);                              /* the shell runs a command while there are some */
 /* sleep, while jobs wait for their time; false: nobody does, sleep yourself */
 bool background_sleep(int argc, char **argv);
 void background_finish(void);                            /* the subshell ends: its jobs get what is left of a second */
@@ -326,12 +333,12 @@ void job_add(int status);                                /* one that has run to 
 int coprocess_start(const char *name, node *body);       /* coproc NAME body */
 void coprocess_finish(void);                             /* runs it, if nobody has read from it yet */
 void coprocess_drop(void);
-void coprocess_waited(int64_t pid);                      /* somebody waited for it: its variables go */
+void coprocess_waited(int64_t pid);                      /* somebody waited for it, or for all (-1): its variables go */
 bool coprocess_kill(int64_t pid);                        /* false when it is none */
 bool job_kill(int64_t id, bool is_number, int sig);      /* false when there is no such job any more */
 void job_forget_all(void);
 int b_bash(int argc, char **argv);
-void debug_trap(node *n);
+bool debug_trap(node *n);                                /* false: under extdebug, the trap says not to run the command */
 
 typedef struct { int fd; io *old; } saved_fd;
 typedef struct { saved_fd *v; int n, cap; int proc_mark; } redir_save;
@@ -367,6 +374,8 @@ bool pipeline_stage(node *n);                            /* n is what the innerm
 /* ---- traps and options ----------------------------------------------------------------------------------------------------- */
 enum { TRAP_EXIT, TRAP_ERR = 65, TRAP_DEBUG, TRAP_RETURN, TRAP_MAX };
 int run_trap(int which);                                 /* keeps $?; nothing when unset */
+/* sh_exit, after the EXIT trap was run here: it sees locals and redirections */
+void sh_leave(int status);
 int signal_number(const char *name);                     /* -1 unknown; accepts SIGINT, INT, 2, EXIT ... */
 const char *signal_name(int n);
 enum { O_ALLEXPORT, O_BRACEEXPAND, O_EMACS, O_ERREXIT, O_ERRTRACE, O_FUNCTRACE, O_HASHALL, O_HISTEXPAND, O_HISTORY, O_IGNOREEOF,
@@ -394,6 +403,8 @@ bool capability_has(const char *name);
 
 /* ---- errors ---------------------------------------------------------------------------------------------------------------- */
 void sh_error(const char *format, ...) __attribute__((format(printf, 1, 2)));     /* "bash: line 3: message" */
+/* the same, of what set -e ends the shell for wherever it happens: a readonly variable, a bad subscript or substitution */
+void sh_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* "bash: line 3: cd: message" */
 int b_error(const char *who, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int b_usage(const char *who, const char *usage);
@@ -449,12 +460,14 @@ typedef struct shell {
     frame *frames;
     program *prog;               /* whose tree is being walked */
     int line;                    /* of the current command */
+    int line_base;               /* what the lines of the tree that runs count from: inside $(...), the line of its command */
     bool from_input, interactive;  /* the s and i of $- */
     bool is_command_string;      /* -c: syntax errors say "bash: -c: line" */
     uint8_t opt[O_COUNT];
     uint8_t shopt[S_COUNT];
     char *traps[TRAP_MAX];       /* malloc'ed; "" ignores */
     bool in_trap[TRAP_MAX];
+    int running_traps;           /* how many traps are being run: BASH_COMMAND stays that of the command they interrupted */
     char **parent_traps;         /* in a subshell that has set none of its own: what `trap` shows */
     io **fds; int nfds;
     char *cwd;

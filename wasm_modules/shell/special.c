@@ -186,6 +186,9 @@ static void get_arguments(slot *s, var *v)
         if (count) arr_set(v->u.a, at++, xstrdup(fmt_int(f->argc, buf)));
         else for (int i = f->argc; i-- > 0;) arr_set(v->u.a, at++, xstrdup(f->argv[i]));
     }
+    static bool known;           /* bash notes what it was started with when first asked outside of functions */
+    if (!sh.frames || sh.shopt[S_EXTDEBUG]) known = true;
+    if (!known) return;
     if (count) arr_set(v->u.a, at, xstrdup(fmt_int(sh.nfirst_args, buf)));
     else for (int i = sh.nfirst_args; i-- > 0;) arr_set(v->u.a, at++, xstrdup(sh.first_args[i]));
 }
@@ -199,6 +202,7 @@ static void get_execution_string(slot *s, var *v)
     free(text);
 }
 
+static arena names_given;        /* $0 as BASH_ARGV0 made it; kept, for subshells have it too */
 static void get_arg0(slot *s, var *v) { (void)s; var_put(v, sh.arg0 ? sh.arg0 : ""); v->flags |= V_SET; }
 static void set_path(slot *s, var *v) { (void)s; (void)v; if (hashed_all()) hashed_forget_all(); }
 static void set_optind(slot *s, var *v) { (void)s; (void)v; sh.getopts_at = 0; }
@@ -212,6 +216,24 @@ static void set_locale(slot *s, var *v)
     const char *locale = NULL;
     for (size_t i = 0; i < 3 && !(locale && *locale); i++) locale = var_get(names[i]);
     sh.byte_locale = !locale || !*locale || !strcmp(locale, "C") || !strcmp(locale, "POSIX");
+}
+
+static void set_arg0(slot *s, var *v) { (void)s; if (v && v->str) sh.arg0 = arena_strdup(&names_given, v->str); }
+static void set_posix(slot *s, var *v) { (void)s; sh.opt[O_POSIX] = v && v->flags & V_SET; }
+
+/* BASH_COMPAT, as 4.2 or 42: the option compat42 follows it. */
+static void set_compat(slot *s, var *v)
+{
+    (void)s;
+    const char *text = v && v->flags & V_SET && v->str ? v->str : "";
+    size_t n = strlen(text);
+    bool dotted = n == 3 && text[1] == '.', known = !n;
+    char name[] = { 'c', 'o', 'm', 'p', 'a', 't', n ? text[0] : 0, dotted ? text[2] : n == 2 ? text[1] : 0, 0 };
+    int version = (name[6] - '0') * 10 + name[7] - '0';
+    if (n && (dotted || n == 2) && version >= 31 && version <= 52) known = true;
+    if (!known) { sh_error("BASH_COMPAT: %s: compatibility value out of range", text); name[6] = 0; }
+    for (const option *o = shopt_options; o->name; o++)
+        if (!strncmp(o->name, "compat", 6)) sh.shopt[o->index] = !strcmp(o->name, name);
 }
 
 static void ignore_set(slot *s, var *v) { (void)s; (void)v; }
@@ -242,7 +264,9 @@ static const special specials[] = { { "RANDOM", get_random, set_random },
                                     { "LANG", NULL, set_locale },
                                     { "BASH_ALIASES", get_aliases, set_aliases },
                                     { "BASH_CMDS", get_hashed, set_hashed },
-                                    { "BASH_ARGV0", get_arg0, ignore_set } };
+                                    { "BASH_ARGV0", get_arg0, set_arg0 },
+                                    { "BASH_COMPAT", NULL, set_compat },
+                                    { "POSIXLY_CORRECT", NULL, set_posix } };
 
 void special_start(void)
 {
@@ -283,7 +307,7 @@ void special_start(void)
     for (size_t i = 0; i < sizeof specials / sizeof *specials; i++) {
         slot *s = slot_of(specials[i].name);
         s->special = &specials[i];
-        if (specials[i].set == set_locale) continue;
+        if (specials[i].set == set_locale || specials[i].set == set_compat || specials[i].set == set_posix) continue;
         var *v = var_writable(s, -1);
         if (specials[i].get == get_aliases || specials[i].get == get_hashed) { fresh_assoc(v); continue; }
         if (!(v->flags & V_SET)) var_put(v, "");

@@ -56,6 +56,7 @@ int shell_run(const char *code, size_t len)
     if (sh.unwind == UW_EXIT || sh.unwind == UW_DISCARD || sh.unwind == UW_RETURN) status = sh.exit_status;
     sh.unwind = 0;
     sh.status = status;
+    if (jobs_fresh) background_begin();
     if (sh.traps[TRAP_EXIT]) {
         run_trap(TRAP_EXIT);
         if (sh.unwind == UW_EXIT) status = sh.exit_status;

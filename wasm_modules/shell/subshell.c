@@ -81,6 +81,7 @@ int subshell_leave(sub_state *st, int status)
     if (sh.unwind != UW_TRIAL) {
         sh.unwind = 0;
         sh.status = status;
+        if (jobs_fresh) background_begin();
         if (sh.traps[TRAP_EXIT]) {
             run_trap(TRAP_EXIT);
             if (sh.unwind == UW_EXIT) status = sh.exit_status;
@@ -144,6 +145,7 @@ void subshell_step_in(sub_state *st, outside *o)
 
 int subshell_run(node *body, int background)
 {
+    if (jobs_fresh) background_begin();
     sub_state *st = subshell_enter();
     if (background) {
         fd_set_io(0, io_null());
@@ -213,12 +215,14 @@ char *command_subst(node *body, size_t *len)
         io_unref(file);
         return text;
     }
+    if (jobs_fresh) background_begin();
     io *pipe = io_pipe();
     int line = sh.line, jobs_level = sh.jobs_level;
     sub_state *st = subshell_enter();
     sh.jobs_level = jobs_level;
     fd_set_io(1, io_ref(pipe));
     sh.trace_level++;
+    sh.line_base = line;
     if (!sh.shopt[S_INHERIT_ERREXIT] && !sh.opt[O_POSIX]) sh.opt[O_ERREXIT] = 0;
     int status = exec_node(body);
     status = subshell_leave(st, status);

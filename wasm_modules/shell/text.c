@@ -218,6 +218,13 @@ size_t decode_escape(const char *s, char mode, strbuf *out, bool *stop)
         else sb_putc(out, (char)v);
         return i;
     }
+    if (*s == 'x' && s[1] == '{' && mode == '\'') {   /* \x{41} */
+        size_t i = 2;
+        uint32_t v = 0;
+        for (; hex_digit(s[i]) >= 0; i++) v = v * 16 + (uint32_t)hex_digit(s[i]);
+        if (v & 0xff) sb_putc(out, (char)v); else *stop = true;
+        return i + (s[i] == '}');
+    }
     if (*s == 'x' || *s == 'u' || *s == 'U') {
         size_t max = *s == 'x' ? 2 : *s == 'u' ? 4 : 8, i = 1;
         uint32_t v = 0;

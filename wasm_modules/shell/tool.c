@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define TOOL(name) tool_fn tool_##name;
 #define TOOL_AS(name, fn) tool_fn fn;
@@ -143,6 +144,40 @@ int tool_call(tool *t, const tool_entry *e, int argc, char **argv) {
     return io_failed(t->out) == EPIPE ? 141 : status;
 }
 
+static tool_limit *limits;       /* the innermost one; empty whenever no timeout runs */
+
+static double now_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+void tool_limit_begin(tool_limit *l, double seconds) {
+    *l = (tool_limit){.outer = limits, .until_s = now_s() + seconds};
+    if (limits && limits->until_s < l->until_s) l->until_s = limits->until_s;
+    limits = l;
+}
+
+int tool_limit_end(tool_limit *l) {
+    limits = l->outer;
+    return l->is_up;
+}
+
+double tool_time_left(void) {
+    if (!limits) return 1e12;
+    double left = limits->until_s - now_s();
+    if (left > 0) return left;
+    limits->is_up = 1;
+    return 0;
+}
+
+int tool_time_is_up(void) {
+    enum { CALLS_PER_LOOK = 64 };
+    static unsigned calls;
+    if (!limits) return 0;
+    return limits->is_up || (!(++calls % CALLS_PER_LOOK) && tool_time_left() <= 0);
+}
+
 static void message(tool *t, int err, const char *format, va_list args) {
     io_flush(t->out);
     io_printf(t->err, "%s: ", t->name);
@@ -169,7 +204,13 @@ int tool_fail_errno(tool *t, int status, const char *format, ...) {
 }
 
 int tool_usage(tool *t, int status) {
-    io_printf(t->err, "Try '%s --help' for more information.\n", t->name);
+    static const struct {
+        const char *name, *format;
+    } own[] = {{"gunzip", "Try `%s --help' for more information.\n"}, {"gzip", "Try `%s --help' for more information.\n"},
+        {"tar", "Try '%s --help' or 'tar --usage' for more information.\n"}};
+    const char *format = "Try '%s --help' for more information.\n";
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) if (!strcmp(own[i].name, t->name)) format = own[i].format;
+    io_printf(t->err, format, t->name);
     return status;
 }
 
@@ -185,18 +226,6 @@ char *tool_format(tool *t, const char *format, ...) {
     return text;
 }
 
-const char *tool_quote(tool *t, const char *s) {
-    size_t extra = 2;
-    for (const char *p = s; *p; p++) extra += *p == '\'' ? 4 : 1;
-    char *quoted = tool_alloc(t, extra + 1), *to = quoted;
-    *to++ = '\'';
-    for (const char *p = s; *p; p++) {
-        if (*p == '\'') { memcpy(to, "'\\''", 4); to += 4; } else *to++ = *p;
-    }
-    *to = '\'';
-    return quoted;
-}
-
 int tool_is_byte_locale(tool *t) {
     static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
     for (int i = 0; i < 3; i++) {
@@ -204,11 +233,6 @@ int tool_is_byte_locale(tool *t) {
         if (value && *value) return !strcmp(value, "C") || !strcmp(value, "POSIX");
     }
     return 0;
-}
-
-const char *tool_cite(tool *t, const char *s) {
-    if (tool_is_byte_locale(t)) return tool_format(t, "'%s'", s);
-    return tool_format(t, "\342\200\230%s\342\200\231", s);
 }
 
 int tool_choice(tool *t, const char *option, const char *word, const char *const *valid) {
@@ -234,10 +258,6 @@ int tool_choice(tool *t, const char *option, const char *word, const char *const
     }
     tool_usage(t, 1);
     return -1;
-}
-
-const char *tool_name(tool *t, const char *path) {
-    return !*path || strpbrk(path, " \t\n'\"\\$`!*?[](){}<>|&;#~") ? tool_quote(t, path) : path;
 }
 
 int path_stat(const char *path, struct stat *st) {
@@ -291,7 +311,13 @@ static int next_long(tool *t, tool_opts *o, const char *text, const tool_long *l
         if (found && found->value != l->value) ambiguous = 1;
         if (!found) found = l;
     }
-    if (ambiguous) { tool_fail(t, 0, "option '--%s' is ambiguous", text); return bad_option(t); }
+    if (ambiguous) {
+        io_flush(t->out);
+        io_printf(t->err, "%s: option '--%s' is ambiguous; possibilities:", t->name, text);
+        for (const tool_long *l = longs; l->name; l++) if (!strncmp(l->name, text, n)) io_printf(t->err, " '--%s'", l->name);
+        io_putc(t->err, '\n');
+        return bad_option(t);
+    }
     if (!found) { tool_fail(t, 0, "unrecognized option '--%.*s'", (int)n, text); return bad_option(t); }
     o->arg = NULL;
     if (equals && !found->has_arg) {

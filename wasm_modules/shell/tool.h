@@ -48,6 +48,14 @@ char *tool_strdup(tool *t, const char *s);
 char *tool_strndup(tool *t, const char *s, size_t n);
 void tool_arena_free(tool *t);                         /* the caller's: after the tool returned */
 
+/* The time that a command has under timeout(1); limits nest, the tightest counts. A limit lives where timeout runs, and ends with
+ * it. What may run long looks at tool_time_is_up now and then, and returns as if it had been stopped. */
+typedef struct tool_limit { struct tool_limit *outer; double until_s; int is_up; } tool_limit;
+void tool_limit_begin(tool_limit *l, double seconds);
+int tool_limit_end(tool_limit *l);                     /* whether the time was used up */
+double tool_time_left(void);                           /* seconds; a lot when there is no limit */
+int tool_time_is_up(void);                             /* cheap: the clock is asked only sometimes */
+
 /* "name: message", with ": strerror(errno)" for tool_fail_errno; both return status so that a tool can write
  *     return tool_fail(t, 2, "invalid option -- '%c'", c);                                                     */
 int tool_fail(tool *t, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));

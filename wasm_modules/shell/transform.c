@@ -51,7 +51,7 @@ static char *assignment(slot *s, var *v, const char *value)
     attribute_letters(v, letters);
     if (*letters) sb_printf(&b, "declare -%s ", letters);
     sb_puts(&b, s->name);
-    if (v->flags & (V_ARRAY | V_ASSOC)) { sb_putc(&b, '='); array_text(&b, v); }
+    if (v->flags & (V_ARRAY | V_ASSOC)) { if (v->flags & V_SET) { sb_putc(&b, '='); array_text(&b, v); } }
     else if (value) { sb_putc(&b, '='); quote_single(&b, value); }
     return sb_str(&b);
 }
@@ -110,7 +110,7 @@ bool param_transform(param *pm, values *o)
     bool array = o->var && o->var->flags & (V_ARRAY | V_ASSOC);
     if (!strchr("UuLQEPAKak", how)) {
         if (!o->n) return true;
-        sh_error("%s: bad substitution", pm->text);
+        sh_report("%s: bad substitution", pm->text);
         sh_exit(sh_fatal_status());
         return false;
     }
@@ -155,6 +155,7 @@ bool param_transform(param *pm, values *o)
         o->list = 0;
         return true;
     }
+    if (how == 'A' && pm->special) { o->n = 0; return true; }   /* nothing would assign it */
     if ((how == 'K' || how == 'k') && array && o->list) { key_values(o, how); return true; }
     char **v = arena_alloc(&sh.tmp, (o->n + 1) * sizeof(char *));
     for (size_t i = 0; i < o->n; i++) v[i] = transform_one(how, o->v[i]);

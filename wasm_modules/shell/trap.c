@@ -42,16 +42,32 @@ int run_trap(int which)
     text = xstrdup(text);
     int status = sh.status, line = sh.line, n = sh.npipestatus;
     if (which == TRAP_EXIT) { free(sh.traps[which]); sh.traps[which] = NULL; }
+    int conditions = sh.cond_depth;
+    sh.cond_depth = 0;
     sh.in_trap[which] = true;
+    sh.running_traps++;
     int ran = exec_text(text, strlen(text),
                         which == TRAP_EXIT  ? "exit trap"
                         : which == TRAP_ERR ? "error trap"
                                             : "trap",
-                        which == TRAP_EXIT ? 1 : line);
+                        which < TRAP_ERR ? 1 : line);
     sh.in_trap[which] = false;
+    sh.running_traps--;
+    sh.cond_depth = conditions;
     free(text);
     sh.line = line;
     sh.npipestatus = n;
     if (sh.unwind != UW_EXIT) sh.status = status;
     return ran;
+}
+
+void sh_leave(int status)
+{
+    sh_exit(status);
+    if (sh.unwind != UW_EXIT || !sh.traps[TRAP_EXIT]) return;
+    sh.unwind = 0;
+    sh.status = sh.exit_status;
+    if (jobs_fresh) background_begin();
+    run_trap(TRAP_EXIT);
+    if (sh.unwind != UW_EXIT) sh_exit(status);
 }

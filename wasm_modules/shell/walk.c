@@ -73,6 +73,7 @@ static void state_resume(state *st)
     sh.subshells = st->sh.subshells;
     sh.shell_level = st->sh.shell_level;
     sh.line = st->sh.line;
+    sh.line_base = st->sh.line_base;
     sh.byte_locale = st->sh.byte_locale;
     sh.cond_depth = 0;
     if (strcmp(sh.cwd, st->sh.cwd) && chdir(st->sh.cwd) == 0) { sh.cwd = xstrdup(st->sh.cwd); sh.cwd_level = sh.level; }
@@ -132,7 +133,7 @@ static double stop_at(walk *w, node *n)
     arena_mark_t m = arena_mark(&sh.tmp);
     strlist argv = { .a = &sh.tmp };
     double seconds = -1;
-    sh.line = n->line;
+    sh.line = n->line + sh.line_base;
     if (!expand_words(n->u.simple.words, n->u.simple.n, &argv)) w->status = sh.exit_status;
     else if ((seconds = sleep_seconds((int)argv.n, sl_end(&argv))) < 0) w->status = sh.status = exec_argv((int)argv.n, argv.v, 5);
     else {
@@ -311,25 +312,29 @@ double walk_go(walk *w)
     return -1;
 }
 
+void walk_surround(void)
+{
+    fd_set_io(0, io_null());
+    for (int i = 0; i < TRAP_MAX; i++) if (sh.traps[i] && !*sh.traps[i]) { free(sh.traps[i]); sh.traps[i] = NULL; }
+}
+
 /* The walk's surroundings, as it left them or as a background command finds them. */
 void walk_enter(walk *w, frame *fr)
 {
     if (w->state) {
         state_resume(w->state);
         sh.status = w->status;
-    } else {
-        fd_set_io(0, io_null());
-        for (int i = 0; i < TRAP_MAX; i++) if (sh.traps[i] && !*sh.traps[i]) { free(sh.traps[i]); sh.traps[i] = NULL; }
-    }
+    } else walk_surround();
     sh.prog = w->prog;
     for (int i = 0; i < w->n; i++) sh.loop_depth += is_loop(w->steps[i].n) && w->steps[i].at > 0;
     if (w->root && may_call(w->root)) call(w, w->root);
     if (!w->fn) return;
-    *fr = (frame){ .up = w->state ? NULL : sh.frames, .func = w->fn->name, .source = w->fn->source, .call_line = sh.line };
+    *fr = (frame){ .up = w->root ? sh.frames : NULL, .func = w->fn->name, .source = w->fn->source, .call_line = sh.line };
     sh.frames = fr;
-    if (!w->state) { sh.args = w->args + 1; sh.nargs = 0; while (sh.args[sh.nargs]) sh.nargs++; }
+    if (w->root) { sh.args = w->args + 1; sh.nargs = 0; while (sh.args[sh.nargs]) sh.nargs++; }
     sh.own_args = NULL;
     if (w->fn->prog) sh.prog = w->fn->prog;
+    sh.line_base = 0;
     sh.depth++;
     scope_push();
 }

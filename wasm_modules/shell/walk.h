@@ -22,6 +22,7 @@ typedef struct walk {
     int status;
 } walk;
 
+void walk_surround(void);                        /* in a subshell just entered: what a background command finds changed */
 void walk_enter(walk *w, frame *fr);             /* in a subshell just entered: its surroundings, as it left them */
 double walk_go(walk *w);                         /* until it ends (-1) or sleeps (the seconds) */
 void walk_free(walk *w);

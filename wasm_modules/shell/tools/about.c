@@ -5,16 +5,24 @@
 
 static const struct { const char *names, *version;
 } packages[] = {
-    {" grep egrep fgrep ", "%s (GNU grep) 3.8"},
+    {" grep ", "%s (GNU grep) 3.8"},
+    {" egrep fgrep ", "grep (GNU grep) 3.8"},
     {" find xargs ", "%s (GNU findutils) 4.9.0"},
-    {" diff cmp sdiff ", "%s (GNU diffutils) 3.8"},
+    {" diff cmp diff3 sdiff ", "%s (GNU diffutils) 3.8"},
     {" tar ", "%s (GNU tar) 1.34"},
     {" sed ", "%s (GNU sed) 4.9"},
-    {" gzip gunzip zcat ", "%s 1.12"},
+    {" gzip ", "%s 1.12"},
+    {" gunzip zcat zcmp zdiff zless zmore ", "%s (gzip) 1.12"},
+    {" uncompress ", "gunzip (gzip) 1.12"},
+    {" zgrep zegrep zfgrep ", "zgrep (gzip) 1.12"},
+    {" dd ", "%s (coreutils) 9.1"},
+    {" free pgrep pidof pkill ps uptime w ", "%s from procps-ng 4.0.2"},
     {" bc ", "%s 1.07.1"},
     {" patch ", "GNU %s 2.7.6"},
-    {" column hexdump getopt colrm rev hd setsid more ", "%s from util-linux 2.38.1"},
-    {" which tree file strings xxd less iconv envsubst ", "%s (Hatchway built-in)"},
+    {" col column hexdump fallocate flock getopt colrm look mountpoint rev hd setsid more whereis ", "%s from util-linux 2.38.1"},
+    {" bunzip2 bzcat bzip2 cal clear dc dos2unix envsubst file getconf getent hostname iconv less locale nawk strings time tree "
+     "unix2dos unzip which xxd zip zipinfo ",
+        "%s (Hatchway built-in)"},
 };
 
 static const struct { const char *names, *usage;
@@ -81,6 +89,18 @@ static const struct { const char *names, *usage;
     {" zgrep zegrep zfgrep ", "[OPTION]... [-e] PATTERN [FILE]..."},
     {" rev ", "[options] [file ...]"},
     {" envsubst ", "[OPTION] [SHELL-FORMAT]"},
+    {" pathchk ", "[OPTION]... NAME..."},
+    {" diff3 ", "[OPTION]... MYFILE OLDFILE YOURFILE"},
+    {" shred ", "[OPTION]... FILE..."},
+    {" getent ", "[OPTION...] database [key ...]"},
+    {" hostid ", "[OPTION]"},
+    {" users ", "[OPTION]... [FILE]"},
+    {" who ", "[OPTION]... [ FILE | ARG1 ARG2 ]"},
+    {" zcmp zdiff ", "[OPTION]... FILE1 [FILE2]"},
+    {" dc ", "[OPTION] [file ...]"},
+    {" cal ", "[general options] [-jy] [[month] year]"},
+    {" zip ", "[-options] zipfile list"},
+    {" unzip zipinfo ", "[-opts[modifiers]] file[.zip] [list] [-x xlist] [-d exdir]"},
 };
 
 /* The programs of util-linux give the usage a heading. */
@@ -93,6 +113,12 @@ static const struct { const char *names, *usage;
     {" colrm ", "[startcol [endcol]]"},
     {" setsid ", "[options] <program> [arguments ...]"},
     {" getopt ", "<optstring> <parameters>"},
+    {" fallocate ", "[options] <filename>"},
+    {" flock ", "[options] <file>|<directory> <command> [<argument>...]"},
+    {" mountpoint ", "[-qd] </path/to/directory>"},
+    {" whereis ", "[options] [-BMS <dir>... -f] <name>"},
+    {" free ps uptime w ", "[options]"},
+    {" pgrep pkill ", "[options] <pattern>"},
 };
 
 static int listed(const char *names, const char *name) {
@@ -109,6 +135,7 @@ int tool_about(tool *t, const char *name, const char *option) {
         for (size_t i = 0; i < sizeof packages / sizeof *packages; i++)
             if (listed(packages[i].names, name)) line = packages[i].version;
         const char *mark = strstr(line, "%s");
+        if (!mark) return io_printf(t->out, "%s\nBuilt into the Hatchway shell.\n", line) < 0;
         return io_write(t->out, line, (size_t)(mark - line)) < 0
                || io_printf(t->out, "%s%s\nBuilt into the Hatchway shell.\n", name, mark + 2) < 0;
     }

@@ -77,10 +77,11 @@ int tool_awk(tool *t, int argc, char **argv) {
     A->empty = astr_new(A, "", 0);
     A->record = astr_ref(A->empty);
     make_variables(A);
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "+F:v:f:e:E:i:VPbnrSOtM", longs)) != -1;) switch (c) {
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "+F:v:f:e:E:i:VPbknrSOtM", longs)) != -1;) switch (c) {
         case 'F': set_separator(A, o.arg); break;
         case 'v': if ((c = set_option_variable(A, o.arg))) return c; break;
         case 'b': A->bytes = 1; break;
+        case 'k': A->split_mode = 'C'; break;
         case 'f': case 'E': if ((c = awk_source_file(A, o.arg))) return c; have = 1; break;
         case 'e': if ((c = awk_source_text(A, o.arg))) return c; have = 1; break;
         case 'V': io_puts(t->out, "GNU Awk 5.2.1 (Hatchway built-in)\n"); return 0;

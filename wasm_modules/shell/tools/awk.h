@@ -3,7 +3,7 @@
  * Reading order: awk.c (command line); from program to tree: awk_source.c, awk_lex.c, awk_parse.c, awk_statement.c, awk_expression.c; data:
  * awk_value.c (numbers, strings, arrays), awk_keys.c (the order of for-in), awk_stream.c (files and commands), awk_record.c
  * (records), awk_fields.c (fields); running: awk_eval.c (expressions), awk_exec.c (statements and the main loop), awk_call.c
- * (built-in functions), awk_text.c and awk_replace.c (those of text), awk_format.c (printf).
+ * (built-in functions), awk_text.c and awk_replace.c (those of text), awk_random.c (rand), awk_format.c (printf).
  *
  * A fatal error sets A->fatal; everything unwinds through ordinary returns. No state outlives the call.
  */
@@ -13,6 +13,7 @@
 #include "held.h"
 #include "patterns.h"
 #include "pool.h"
+#include <stdint.h>
 
 typedef struct { int refs; size_t n; char text[]; } astr;
 
@@ -142,6 +143,12 @@ typedef struct { int line, first; const char *file; } apart; /* from this line o
 typedef struct { const char *text; astr *key; regex *re; int fold; } regex_slot;
 enum { REGEX_CACHE = 64 };
 
+enum { AWK_RANDOM_DEGREE = 63, AWK_RANDOM_TABLE = 512 };
+typedef struct {
+    uint32_t state[AWK_RANDOM_DEGREE], table[AWK_RANDOM_TABLE], last;
+    int front, rear, is_seeded;
+} awk_random;
+
 typedef struct awk {
     tool *t;
     pool pool;
@@ -164,7 +171,7 @@ typedef struct awk {
     astr *record;                      /* $0 */
     cell *fields;
     int nf, fields_cap, split_done, record_stale,
-        split_mode; /* record_stale: $0 must be rebuilt from fields; split_mode: by 'F'S, F'P'AT, 'W'idths */
+        split_mode; /* record_stale: $0 must be rebuilt from fields; split_mode: by 'F'S, F'P'AT, 'W'idths, 'C'SV */
     char **files;
     int file_count, next_arg, used_file;
     astream *input;                    /* the main input */
@@ -173,8 +180,8 @@ typedef struct awk {
     held_out held;
     astream *streams;
     regex_slot cache[REGEX_CACHE];
-    unsigned long long seed[2];
-    double seed_number, last_seed_number;
+    awk_random random;
+    double seed_number;
     int fatal, exit_code;
     int leaving;                       /* RUN_NEXT or RUN_NEXTFILE, on the way out of a function that said so */
     int bytes;                         /* a character is a byte: -b, or the C locale */
@@ -264,6 +271,10 @@ void awk_keys_sort(awk *A, array *a, astr **keys, int n, const char *how); /* ho
 /* awk_text.c */
 size_t awk_chars(const awk *A, const char *text, size_t n);              /* how many characters */
 size_t awk_char_offset(const awk *A, const char *text, size_t n, size_t chars); /* where, in bytes, the first chars end */
+
+/* awk_random.c */
+void awk_random_seed(awk_random *r, double seed);
+double awk_random_next(awk_random *r);               /* from 0 up to, but not, 1 */
 
 /* awk_call.c, awk_format.c */
 const char *awk_builtin_name(int index);

@@ -80,29 +80,10 @@ cell *awk_element(awk *A, anode *e, int make) {
     return c;
 }
 
-static double next_random(awk *A) {
-    unsigned long long a = A->seed[0], b = A->seed[1];
-    A->seed[0] = b;
-    a ^= a << 23;
-    A->seed[1] = a ^ b ^ (a >> 17) ^ (b >> 26);
-    return (double)((A->seed[1] + b) >> 11) / 9007199254740992.0;
-}
-
-static void seed_random(awk *A, double n) {
-    unsigned long long x = (unsigned long long)(long long)n + 0x9E3779B97F4A7C15ull;
-    for (int i = 0; i < 2; i++) {
-        x += 0x9E3779B97F4A7C15ull;
-        unsigned long long z = x;
-        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
-        z = (z ^ z >> 27) * 0x94D049BB133111EBull;
-        A->seed[i] = z ^ z >> 31;
-    }
-}
-
 static cell seed(awk *A, anode *n) {
     double old = A->seed_number;
     A->seed_number = n->a ? awk_eval_number(A, n->a) : (double)moment_now().tv_sec;
-    seed_random(A, A->seed_number);
+    awk_random_seed(&A->random, A->seed_number);
     return cell_num(old);
 }
 
@@ -174,11 +155,18 @@ static cell string_to_number(awk *A, anode *n) {
     return cell_num(v);
 }
 
+static int is_missing_field(awk *A, anode *n) {
+    double i = awk_eval_number(A, n->a);
+    awk_fields_split(A);
+    return i > A->nf;
+}
+
 static cell type_of(awk *A, anode *n) {
     const char *name = "untyped";
     anode *e = n->a;
     cell *c = e->kind == E_VAR ? &A->vars[e->index] : e->kind == E_LOCAL ? &A->locals[e->index] : awk_element(A, e, 0);
     if (c && c->type & V_ARRAY) name = "array";
+    else if (e->kind == E_FIELD && is_missing_field(A, e)) name = "unassigned";
     else if (e->kind != E_INDEX || c) {
         if (c && c->type == V_NONE)
             return cell_str(astr_new(A, e->kind == E_INDEX ? "unassigned" : "untyped", e->kind == E_INDEX ? 10 : 7));
@@ -194,11 +182,26 @@ static cell type_of(awk *A, anode *n) {
     return cell_str(astr_new(A, name, strlen(name)));
 }
 
+/* and, or, xor, compl and the shifts know no negative numbers. */
+static int refuse_negative(awk *A, int function, int position, double v) {
+    const char *name = awk_builtin_name(function);
+    if (!(v < 0)) return 0;
+    if (function == B_LSHIFT || function == B_RSHIFT || function == B_COMPL)
+        awk_fatal(A, "%s(%f): negative value%s not allowed", name, v, function == B_COMPL ? " is" : "s are");
+    else awk_fatal(A, "%s: argument %d negative value %g is not allowed", name, position, v);
+    return 1;
+}
+
 static cell bits(awk *A, anode *n) {
-    unsigned long long v = (unsigned long long)awk_eval_number(A, n->a);
+    int position = 1;
+    double first = awk_eval_number(A, n->a);
+    if (refuse_negative(A, n->index, position, first)) return cell_num(0);
+    unsigned long long v = (unsigned long long)first;
     if (n->index == B_COMPL) return cell_num((double)(~v & 0x1FFFFFFFFFFFFFull));
     for (anode *e = n->a->next; e; e = e->next) {
-        unsigned long long w = (unsigned long long)awk_eval_number(A, e);
+        double next = awk_eval_number(A, e);
+        if (refuse_negative(A, n->index, ++position, next)) return cell_num(0);
+        unsigned long long w = (unsigned long long)next;
         switch (n->index) {
         case B_AND: v &= w; break;
         case B_OR: v |= w; break;
@@ -261,7 +264,9 @@ cell awk_call_builtin(awk *A, anode *n) {
         return cell_num(v < 0 ? -(double)NAN : sqrt(v));
     }
     case B_INT: return cell_num(trunc(awk_eval_number(A, n->a)));
-    case B_RAND: if (!A->seed[0] && !A->seed[1]) seed_random(A, 0); return cell_num(next_random(A));
+    case B_RAND:
+        if (!A->random.is_seeded) awk_random_seed(&A->random, A->seed_number);
+        return cell_num(awk_random_next(&A->random));
     case B_SRAND: return seed(A, n);
     case B_LENGTH: return awk_length(A, n);
     case B_SUBSTR: return awk_substr(A, n);

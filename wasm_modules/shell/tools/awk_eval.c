@@ -334,7 +334,7 @@ cell awk_eval(awk *A, anode *n) {
         if (i < 0) { awk_fatal(A, "attempt to access field %d", (int)i); return cell_num(0); }
         if (i < 1) return cell_input(astr_ref(awk_record_text(A)));
         c = awk_field_get(A, i > 1e9 ? 1000000000 : (int)i, 0);
-        return c ? cell_copy(*c) : (cell){0};
+        return c ? cell_copy(*c) : cell_str(astr_ref(A->empty));      /* unlike a variable never set, it is no number */
     }
     case E_GROUP:
         if (n->count > 1) { awk_fatal(A, "syntax error: list used as a value"); return cell_num(0); }

@@ -135,11 +135,32 @@ static void split_pattern(awk *A, const char *p, size_t n) {
     astr_unref(A, pattern);
 }
 
+/* --csv: commas part the fields; between quotes they do not, and two quotes stand for one. */
+static void split_csv(awk *A, const char *p, size_t n) {
+    const char *end = p + n;
+    buffer b = {.t = A->t};
+    while (n) {
+        int quoted = p < end && *p == '"';
+        b.n = 0;
+        buffer_puts(&b, "");
+        for (p += quoted; p < end && (quoted || *p != ','); p++) {
+            if (*p != '"' || !quoted) { buffer_putc(&b, *p); continue; }
+            if (p + 1 < end && p[1] == '"') buffer_putc(&b, *p++);
+            else quoted = 0;
+        }
+        add_field(A, NULL, b.p, b.n, NULL, 0);
+        if (p >= end) break;
+        p++;
+    }
+    buffer_free(&b);
+}
+
 void awk_fields_split(awk *A) {
     if (A->split_done) return;
     A->split_done = 1;
     A->nf = 0;
     if (A->split_mode == 'W') split_widths(A, A->record->text, A->record->n);
+    else if (A->split_mode == 'C') split_csv(A, A->record->text, A->record->n);
     else if (A->split_mode == 'P') split_pattern(A, A->record->text, A->record->n);
     else {
         astr *fs = cell_string(A, &A->vars[VAR_FS], 0), *rs = cell_string(A, &A->vars[VAR_RS], 0);

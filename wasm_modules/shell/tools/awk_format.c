@@ -29,7 +29,6 @@ static void put_number(buffer *b, const char *format, const spec *s, double v, i
     (void)format;
     /* a double beyond 64 bits still prints all its digits */
     int huge = is_integer && fabs(v) >= 9.2e18;
-    if (is_integer && (v != v || isinf(v))) { is_integer = 0; letter = 'f'; }
     snprintf(f, sizeof f, "%%%.*s*.*%s%c", s->flag_n, s->flags, is_integer && !huge ? "ll" : "",
         huge            ? 'f'
         : letter == 'i' ? 'd'
@@ -66,6 +65,15 @@ static void put_char(awk *A, buffer *b, cell *c, const spec *s) {
     astr_unref(A, text);
 }
 
+/* The width or precision that an argument gives, behind the *: the next one, or the one that a count as in *2$ names. */
+static int take_star(const char **p, cell *args, int n, int *used) {
+    size_t digits = strspn(*p, "0123456789");
+    int at;
+    if (digits && (*p)[digits] == '$') { at = atoi(*p) - 1; *p += digits + 1; }
+    else at = (*used)++;
+    return at >= 0 && at < n ? (int)cell_number(&args[at]) : 0;
+}
+
 astr *awk_format_text(awk *A, astr *format, cell *args, int n) {
     buffer b = {.t = A->t};
     const char *p = format->text, *end = format->text + format->n;
@@ -94,16 +102,15 @@ astr *awk_format_text(awk *A, astr *format, cell *args, int n) {
         }
         if (p < end && *p == '*') {
             p++;
-            s.width = used < n ? (int)cell_number(&args[used]) : 0;
-            used++;
+            s.width = take_star(&p, args, n, &used);
             if (s.width < 0) { s.left = 1; if (s.flag_n < 7) s.flags[s.flag_n++] = '-'; s.width = -s.width; }
         } else for (; p < end && isdigit((unsigned char)*p); p++) if (s.width < WIDEST) s.width = s.width * 10 + *p - '0';
         if (s.width > WIDEST) s.width = WIDEST;
         if (p < end && *p == '.') {
             p++;
             s.precision = 0;
-            if (p < end && *p == '*') { p++; s.precision = used < n ? (int)cell_number(&args[used]) : 0; used++;
-            } else
+            if (p < end && *p == '*') { p++; s.precision = take_star(&p, args, n, &used); }
+            else
                 for (; p < end && isdigit((unsigned char)*p); p++)
                     if (s.precision < WIDEST) s.precision = s.precision * 10 + *p - '0';
         }
@@ -128,7 +135,11 @@ astr *awk_format_text(awk *A, astr *format, cell *args, int n) {
         } else {
             double v = cell_number(c);
             int is_integer = strchr("diouxX", letter) != NULL;
-            if (is_integer && !isinf(v) && v == v) v = trunc(v);
+            if (isinf(v) || v != v) {
+                buffer_puts(&b, isinf(v) ? v < 0 ? "-inf" : "+inf" : signbit(v) ? "-nan" : "+nan");
+                continue;
+            }
+            if (is_integer) v = trunc(v);
             if (letter == 'u' && v >= 0) letter = 'd';
             if (fabs(v) >= 9.2e18 && strchr("uoxX", letter)) { letter = 'g'; is_integer = 0; }   /* no bits to show */
             put_number(&b, percent, &s, v, is_integer, letter);

@@ -57,19 +57,30 @@ anode *awk_parse_regex(parser *P) {
     return n;
 }
 
+static int is_special(const awk *A, const char *name) {
+    for (int i = 0; i < VAR_SPECIAL; i++) if (!strcmp(A->var_names[i], name)) return 1;
+    return 0;
+}
+
 static int function_definition(parser *P) {
     advance(P);
     if (token(P) != T_NAME && token(P) != T_FUNC_NAME) return syntax_error(P), -1;
     int index = awk_parse_function(P, P->L.text.p, P->L.text.n), count = 0, cap = 0;
     char **params = NULL;
-    if (P->A->funcs[index].is_defined)
-        return error(P, tool_format(P->A->t, "function name `%s' previously defined", P->A->funcs[index].name)), -1;
+    if (P->A->funcs[index].is_defined || is_special(P->A, P->A->funcs[index].name))
+        return error(P, tool_format(P->A->t, "error: function name `%s' previously defined", P->A->funcs[index].name)), -1;
     advance(P);
     if (!expect(P, CH('('))) return -1;
     for (skip_newlines(P); token(P) != CH(')');) {
         if (token(P) != T_NAME) return syntax_error(P), -1;
         if (count == cap) params = tool_realloc(P->A->t, params, (size_t)(cap = cap ? cap * 2 : 8) * sizeof *params);
         params[count++] = tool_strndup(P->A->t, P->L.text.p, P->L.text.n);
+        if (is_special(P->A, params[count - 1]))
+            return error(P, tool_format(P->A->t, "error: function `%s': cannot use special variable `%s' as a function parameter",
+                P->A->funcs[index].name, params[count - 1])), -1;
+        if (!strcmp(params[count - 1], P->A->funcs[index].name))
+            return error(P, tool_format(P->A->t, "error: function `%s': cannot use function name as parameter name",
+                params[count - 1])), -1;
         for (int i = 0; i < count - 1; i++)
             if (!strcmp(params[i], params[count - 1]))
                 return error(P, tool_format(P->A->t, "error: function `%s': parameter #%d, `%s', duplicates parameter #%d",

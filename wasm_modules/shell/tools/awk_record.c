@@ -90,7 +90,32 @@ static int read_by_regex(awk *A, astream *s, astr **record, regex *re, int parag
     }
 }
 
+/* --csv: a line whose quotes are not closed goes on in the next one. */
+static int read_csv(awk *A, astream *s, astr **record) {
+    size_t seen = 0;
+    int quoted = 0;
+    for (;;) {
+        for (; s->at + seen < s->rest.n; seen++) {
+            char c = s->rest.p[s->at + seen];
+            if (c == '"') quoted = !quoted;
+            if (c != '\n' || quoted) continue;
+            size_t n = seen && s->rest.p[s->at + seen - 1] == '\r' ? seen - 1 : seen;
+            *record = astr_new(A, s->rest.p + s->at, n);
+            s->at += seen + 1;
+            set_rt(A, "\n", 1);
+            return 1;
+        }
+        if (more(s)) continue;
+        if (!seen) return io_failed(s->s) ? -1 : 0;
+        *record = astr_new(A, s->rest.p + s->at, seen);
+        s->at = s->rest.n;
+        set_rt(A, "", 0);
+        return 1;
+    }
+}
+
 int awk_record_read(awk *A, astream *s, astr **record) {
+    if (A->split_mode == 'C') return read_csv(A, s, record);
     astr *rs = cell_string(A, &A->vars[VAR_RS], 0);
     int result;
     if (rs->n == 1) result = read_by_char(A, s, record, rs->text[0]);
@@ -158,6 +183,7 @@ static int open_next(awk *A) {
         if (A->next_arg >= count) {
             if (A->used_file) return 0;
             A->used_file = 1;
+            name_file(A, astr_new(A, "-", 1));
             A->input = tool_alloc(A->t, sizeof *A->input);
             A->input->s = io_ref(A->t->in);
             A->input->rest.t = A->t;

@@ -19,20 +19,51 @@ static void put_wrapped(buffer *b, char c, size_t wrap, size_t *column) {
     ++*column;
 }
 
-static void encode(const alphabet *a, const buffer *in, buffer *out, size_t wrap) {
-    unsigned long long x = 0;
-    int bits = 0;
-    size_t column = 0, count = 0, mask = ((size_t)1 << a->bits) - 1;
+typedef struct { const alphabet *a; size_t wrap, column, count; unsigned long long x; int bits; } encoder;
+
+static void encode_some(encoder *e, const buffer *in, buffer *out) {
+    size_t mask = ((size_t)1 << e->a->bits) - 1;
     for (size_t i = 0; i < in->n; i++) {
-        x = x << 8 | (unsigned char)in->p[i];
-        for (bits += 8; bits >= a->bits; count++) {
-            bits -= a->bits;
-            put_wrapped(out, a->letters[x >> bits & mask], wrap, &column);
+        e->x = e->x << 8 | (unsigned char)in->p[i];
+        for (e->bits += 8; e->bits >= e->a->bits; e->count++) {
+            e->bits -= e->a->bits;
+            put_wrapped(out, e->a->letters[e->x >> e->bits & mask], e->wrap, &e->column);
         }
     }
-    if (bits) { put_wrapped(out, a->letters[x << (a->bits - bits) & mask], wrap, &column); count++; }
-    for (; count % (size_t)a->unit; count++) put_wrapped(out, '=', wrap, &column);
-    if (column && wrap) buffer_putc(out, '\n');
+}
+
+static void encode_end(encoder *e, buffer *out) {
+    size_t mask = ((size_t)1 << e->a->bits) - 1;
+    if (e->bits) { put_wrapped(out, e->a->letters[e->x << (e->a->bits - e->bits) & mask], e->wrap, &e->column); e->count++; }
+    for (; e->count % (size_t)e->a->unit; e->count++) put_wrapped(out, '=', e->wrap, &e->column);
+    if (e->column && e->wrap) buffer_putc(out, '\n');
+}
+
+/* Each byte with its bits in the other order: base2lsbf is base2msbf of that. */
+static void mirror_bits(buffer *b) {
+    for (size_t i = 0; i < b->n; i++) {
+        unsigned in = (unsigned char)b->p[i], out = 0;
+        for (int k = 0; k < 8; k++) out |= (in >> k & 1) << (7 - k);
+        b->p[i] = (char)out;
+    }
+}
+
+/* Block by block, so that what reads the output may stop an input without end. */
+static int encode_stream(tool *t, const alphabet *a, io *from, size_t wrap, int mirrored) {
+    char block[12288];
+    encoder e = {.a = a, .wrap = wrap};
+    buffer out = {.t = t};
+    ssize_t n;
+    while ((n = io_read(from, block, sizeof block)) > 0) {
+        buffer in = {.t = t, .p = block, .n = (size_t)n};
+        if (mirrored) mirror_bits(&in);
+        encode_some(&e, &in, &out);
+        if (io_write(t->out, out.p, out.n) < 0) return 1;
+        out.n = 0;
+    }
+    if (n < 0) { errno = io_failed(from); return tool_fail_errno(t, 1, "read error"); }
+    encode_end(&e, &out);
+    return out.n && io_write(t->out, out.p, out.n) < 0;
 }
 
 /* 0, or -1 at the first character that does not belong; what came before is decoded. */
@@ -97,9 +128,10 @@ static int z85_decode(const buffer *in, buffer *out, int garbage) {
 static int base_main(tool *t, int argc, char **argv, const alphabet *a) {
     static const tool_long longs[] = {{"decode", 0, 'd'}, {"ignore-garbage", 0, 'i'}, {"wrap", 1, 'w'}, {"base64", 0, 1},
         {"base64url", 0, 2}, {"base32", 0, 3}, {"base32hex", 0, 4}, {"base16", 0, 5}, {"base2msbf", 0, 6}, {"z85", 0, 7},
+        {"base2lsbf", 0, 8},
         {0, 0, 0}};
     static const alphabet *const named[] = {&base64, &base64url, &base32, &base32hex, &base16, &base2};
-    int decoding = 0, garbage = 0, is_z85 = 0, c, status = 0;
+    int decoding = 0, garbage = 0, is_z85 = 0, mirrored = 0, c, status = 0;
     size_t wrap = 76;
     tool_opts o;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "diw:D", longs)) != -1;) switch (c) {
@@ -107,6 +139,7 @@ static int base_main(tool *t, int argc, char **argv, const alphabet *a) {
         case 'i': garbage = 1; break;
         case 1: case 2: case 3: case 4: case 5: case 6: a = named[c - 1]; is_z85 = 0; break;
         case 7: is_z85 = 1; break;
+        case 8: a = &base2; is_z85 = 0; mirrored = 1; break;
         case 'w': {
             char *end;
             wrap = strtoul(o.arg, &end, 10);
@@ -119,14 +152,19 @@ static int base_main(tool *t, int argc, char **argv, const alphabet *a) {
     if (o.index + 1 < argc) { tool_fail(t, 1, "extra operand %s", tool_cite(t, argv[o.index + 1])); return tool_usage(t, 1); }
     io *from = o.index < argc ? tool_open(t, argv[o.index], 1, &status) : io_ref(t->in);
     if (!from) return 1;
+    if (!decoding && !is_z85) {
+        status = encode_stream(t, a, from, wrap, mirrored);
+        io_unref(from);
+        return status;
+    }
     buffer in = {.t = t}, out = {.t = t};
     if (buffer_read_all(&in, from) < 0) { errno = io_failed(from); status = tool_fail_errno(t, 1, "read error"); }
     io_unref(from);
     if (status) return status;
     if (is_z85 && !decoding) { if (z85_encode(t, &in, &out, wrap) < 0) return 1; }
     else if (is_z85) status = z85_decode(&in, &out, garbage) < 0;
-    else if (!decoding) encode(a, &in, &out, wrap);
     else if (decode(a, &in, &out, garbage) < 0) status = 1;
+    if (mirrored && decoding) mirror_bits(&out);
     if (io_write(t->out, out.p ? out.p : "", out.n) < 0) return 1;
     return status ? tool_fail(t, 1, "invalid input") : 0;
 }

@@ -155,9 +155,10 @@ static bc_param *name_list(bc_state *s, int *n) {
 /* After the word define. What is wrong is told as of reading, not of running. */
 static void define(bc_state *s) {
     s->skip++;
-    bc_accept_word(s, "void");
+    int is_void = bc_accept_word(s, "void");
     size_t n = bc_word_length(s);
     bc_func *f = tool_alloc(s->t, sizeof *f);
+    f->is_void = is_void;
     f->name = tool_strndup(s->t, s->p, n);
     s->p += n;
     if (!n || !bc_accept(s, "(")) bc_fail(s, "syntax error");
@@ -202,23 +203,8 @@ void bc_statement(bc_state *s) {
         s->result = s->p < s->end && !strchr(";\n}", *s->p) ? bc_expression(s) : bc_zero(s);
         s->flow = RETURN;
     } else {
-        /* an assignment prints nothing, anything else does */
-        const char *start = s->p;
-        int assigns = 0;
-        if (bc_word_length(s)) {
-            int error = s->error;
-            s->skip++;
-            bc_place_name(s);
-            s->skip--;
-            bc_space(s);
-            s->error = error;
-            if (s->p < s->end)
-                assigns = (*s->p == '=' && !(s->p + 1 < s->end && s->p[1] == '='))
-                          || (strchr("+-*/%^", *s->p) && s->p + 1 < s->end && s->p[1] == '=');
-        }
-        s->p = start;
         num v = bc_expression(s);
-        if (!s->error && !assigns) { print_number(s, v); bc_put(s, "\n", 1); s->last = v; }
+        if (!s->error && !s->silent) { print_number(s, v); bc_put(s, "\n", 1); s->last = v; }
     }
     s->depth--;
 }
@@ -232,6 +218,8 @@ static void run_line(bc_state *s) {
     if (bc_accept_word(s, "define")) define(s);
     else if (bc_check_line(s) && !s->quit) {
         const char *stop = s->p;
+        /* the end of the input does not end a line */
+        if (stop >= s->end && stop > s->text && stop[-1] != '\n') { bc_fail(s, "syntax error"); return; }
         s->p = start;
         for (bc_space_lines(s); s->p < stop && !s->error && !s->quit; bc_space_lines(s)) {
             bc_statement(s);

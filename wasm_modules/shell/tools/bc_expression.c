@@ -31,7 +31,7 @@ static void set_place(bc_state *s, const char *name, num v) {
     if (s->skip) return;
     long long n = num_to_int(v);
     if (!strcmp(name, "scale")) { s->scale = n < 0 ? 0 : n > 10000 ? 10000 : (size_t)n; }
-    else if (!strcmp(name, "ibase")) s->ibase = n < 2 ? 2 : n > 16 ? 16 : (int)n;
+    else if (!strcmp(name, "ibase")) s->ibase = n < 2 ? 2 : n > 36 ? 36 : (int)n;
     else if (!strcmp(name, "obase")) { if (n < 2) n = 2; s->obase = n > 9999 ? 9999 : (int)n; }
     else if (!strcmp(name, "last")) s->last = v;
     else bc_variable(s, name)->value = v;
@@ -48,6 +48,11 @@ static char *array_name(bc_state *s) {
     return NULL;
 }
 
+static int is_void(bc_state *s, const char *name) {
+    for (bc_func *f = s->funcs; f; f = f->next) if (!strcmp(f->name, name)) return f->is_void;
+    return 0;
+}
+
 static num primary(bc_state *s) {
     bc_space(s);
     if (s->error) return bc_zero(s);
@@ -57,13 +62,13 @@ static num primary(bc_state *s) {
         num v = bc_expression(s);
         return bc_accept(s, ")") && !bc_peek(s, "--") && !bc_peek(s, "++") ? v : bc_fail(s, "syntax error");
     }
-    if (isdigit((unsigned char)c) || c == '.' || (c >= 'A' && c <= 'F')) {
+    if (isdigit((unsigned char)c) || c == '.' || (c >= 'A' && c <= 'Z')) {
         const char *start = s->p;
         buffer b = {.t = s->t};
         int dots = 0;
         for (; s->p < s->end; s->p++) {
             if (s->end - s->p >= 2 && s->p[0] == '\\' && s->p[1] == '\n') { s->p++; continue; }
-            if (*s->p == '.' ? dots++ > 0 : !(isdigit((unsigned char)*s->p) || (*s->p >= 'A' && *s->p <= 'F'))) break;
+            if (*s->p == '.' ? dots++ > 0 : !(isdigit((unsigned char)*s->p) || (*s->p >= 'A' && *s->p <= 'Z'))) break;
             buffer_putc(&b, *s->p);
         }
         if (s->end - s->p >= 2 && (!memcmp(s->p, "--", 2) || !memcmp(s->p, "++", 2)))
@@ -94,7 +99,10 @@ static num primary(bc_state *s) {
             ssize_t got = io_line(s->t->in, &line, '\n');
             return got > 0 ? num_parse(s->t, line, (size_t)got - (line[got - 1] == '\n'), s->ibase) : bc_zero(s);
         }
-        return s->skip ? bc_zero(s) : bc_call(s, name, args, names, count);
+        if (s->skip) return bc_zero(s);
+        num r = bc_call(s, name, args, names, count);
+        s->void_call = is_void(s, name);
+        return r;
     }
     char *name = bc_place_name(s);
     if (bc_peek(s, "++") || bc_peek(s, "--")) {
@@ -110,6 +118,7 @@ static num primary(bc_state *s) {
 static num unary(bc_state *s) {
     if (++s->depth > 800 || tool_too_deep(s->t)) { s->depth--; return bc_fail(s, "expression nests too deep"); }
     num v;
+    int void_call = 0;
     if (bc_peek(s, "++") || bc_peek(s, "--")) {
         int up = *s->p == '+';
         s->p += 2;
@@ -118,7 +127,13 @@ static num unary(bc_state *s) {
         v = up ? num_add(s->t, v, num_from(s->t, 1)) : num_sub(s->t, v, num_from(s->t, 1));
         set_place(s, name, v);
     } else if (bc_accept(s, "-")) { v = unary(s); v.negative = !v.negative && !num_is_zero(v); }
-    else v = primary(s);
+    else {
+        s->void_call = 0;
+        v = primary(s);
+        void_call = s->void_call;
+    }
+    s->silent = void_call;
+    s->void_call = 0;
     s->depth--;
     return v;
 }
@@ -161,14 +176,17 @@ static num sum(bc_state *s) {
     }
 }
 
+static num assignment(bc_state *s);
+
 static num relation(bc_state *s) {
     static const char *const ops[] = {"<=", ">=", "==", "!=", "<", ">"};
-    num a = sum(s);
+    num a = assignment(s);
     for (;;) {
         int op = -1;
         for (int i = 0; i < 6; i++) if (bc_accept(s, ops[i])) { op = i; break; }
         if (op < 0 || s->error) return a;
-        num b = sum(s);
+        num b = assignment(s);
+        s->silent = 0;
         int order = num_compare(a, b), yes = op == 0   ? order <= 0
                                              : op == 1 ? order >= 0
                                              : op == 2 ? order == 0
@@ -181,7 +199,11 @@ static num relation(bc_state *s) {
 
 static num logical(bc_state *s, int level) {
     if (level == 2) {
-        if (!bc_peek(s, "!=") && bc_accept(s, "!")) return num_from(s->t, num_is_zero(logical(s, 2)));
+        if (!bc_peek(s, "!=") && bc_accept(s, "!")) {
+            num v = num_from(s->t, num_is_zero(logical(s, 2)));
+            s->silent = 0;
+            return v;
+        }
         return relation(s);
     }
     num a = logical(s, level + 1);
@@ -189,15 +211,15 @@ static num logical(bc_state *s, int level) {
         num b = logical(s, level + 1);
         int x = !num_is_zero(a), y = !num_is_zero(b);
         a = num_from(s->t, level ? x && y : x || y);
+        s->silent = 0;
     }
     return a;
 }
 
-/* Assignment when a place and an assignment operator stand here, else the rest. */
-num bc_expression(bc_state *s) {
+/* Assignment when a place and an assignment operator stand here, else a sum: it binds more than comparisons do. */
+static num assignment(bc_state *s) {
     const char *start = s->p;
     if (s->error) return bc_zero(s);
-    if (++s->steps > 50000000) return bc_fail(s, "too many steps");
     if (bc_word_length(s)) {
         char *name = bc_place_name(s);
         bc_space(s);
@@ -205,13 +227,14 @@ num bc_expression(bc_state *s) {
             char op = *s->p;
             if (op == '=' && !(s->p + 1 < s->end && s->p[1] == '=')) {
                 s->p++;
-                num v = bc_expression(s);
+                num v = assignment(s);
                 set_place(s, name, v);
+                s->silent = 1;
                 return get_place(s, name);
             }
             if (strchr("+-*/%^", op) && s->p + 1 < s->end && s->p[1] == '=') {
                 s->p += 2;
-                num b = bc_expression(s), a = get_place(s, name), r = bc_zero(s);
+                num b = assignment(s), a = get_place(s, name), r = bc_zero(s);
                 int bad = 0;
                 switch (op) {
                 case '+': r = num_add(s->t, a, b); break;
@@ -223,11 +246,18 @@ num bc_expression(bc_state *s) {
                 }
                 if (bad && !s->skip) return bc_fail(s, "Divide by zero");
                 set_place(s, name, r);
+                s->silent = 1;
                 return r;
             }
         }
         if (s->error) return bc_zero(s);
         s->p = start;
     }
+    return sum(s);
+}
+
+num bc_expression(bc_state *s) {
+    if (s->error) return bc_zero(s);
+    if (++s->steps > 50000000) return bc_fail(s, "too many steps");
     return logical(s, 0);
 }

@@ -26,7 +26,7 @@ num num_from(tool *t, long long v) {
     return r;
 }
 
-static int digit(char c) { return isdigit((unsigned char)c) ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : 0; }
+static int digit(char c) { return isdigit((unsigned char)c) ? c - '0' : c >= 'A' && c <= 'Z' ? c - 'A' + 10 : 0; }
 
 num num_parse(tool *t, const char *text, size_t n, int base) {
     const char *dot = memchr(text, '.', n);

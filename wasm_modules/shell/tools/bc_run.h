@@ -12,6 +12,7 @@ typedef struct bc_func {
     bc_param *autos;
     int autos_n;
     char *body;
+    int is_void;
     struct bc_func *next;
 } bc_func;
 typedef struct {
@@ -26,6 +27,7 @@ typedef struct {
     num last, result;                     /* the last value printed; what a function returns */
     enum { GO, BREAK, CONTINUE, RETURN } flow;
     long steps;
+    int silent, void_call;                /* the expression just read is an assignment, or a call of a void function */
     int loops;                            /* around what is checked */
     size_t column, width;                 /* of the output; it is folded at width, 0: never */
 } bc_state;

@@ -31,10 +31,10 @@ static void show(buffer *b, unsigned char c, int tabs) {
 
 static int copy_plain(tool *t, io *from) {
     char block[16384];
-    ssize_t n;
-    while ((n = io_read(from, block, sizeof block)) > 0)
+    ssize_t n = 0;
+    while (!tool_time_is_up() && (n = io_read(from, block, sizeof block)) > 0)
         if (io_write(t->out, block, (size_t)n) < 0) return -1;
-    return (int)n;
+    return n < 0 ? -1 : 0;
 }
 
 static int copy_lines(tool *t, io *from, cat_state *s) {

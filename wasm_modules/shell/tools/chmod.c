@@ -31,7 +31,10 @@ static int change(tool *t, const chmod_state *s, const char *path, int depth) {
         for (size_t i = 0; names && i < n; i++) {
             struct stat link;
             char *child = path_join(t, path, names[i]);
-            if (path_lstat(child, &link) == 0 && !S_ISLNK(link.st_mode)) status |= change(t, s, child, depth + 1);
+            if (path_lstat(child, &link) < 0) continue;
+            if (!S_ISLNK(link.st_mode)) status |= change(t, s, child, depth + 1);
+            else if (s->verbose)
+                io_printf(t->out, "neither symbolic link %s nor referent has been changed\n", tool_quote(t, child));
         }
     }
     return status;
@@ -58,6 +61,7 @@ int tool_chmod(tool *t, int argc, char **argv) {
         if (!strcmp(w, "recursive")) s.recursive = 1;
         else if (!strcmp(w, "verbose")) s.verbose = 1;
         else if (!strcmp(w, "changes")) s.changes = 1;
+        else if (!strcmp(w, "preserve-root") || !strcmp(w, "no-preserve-root")) continue;
         else if (!strcmp(w, "quiet") || !strcmp(w, "silent")) s.quiet = 1;
         else if (!strncmp(w, "reference=", 10)) {
             struct stat st;
@@ -108,6 +112,11 @@ int tool_mktemp(tool *t, int argc, char **argv) {
     const char *template = o.index < argc ? argv[o.index] : NULL;
     if (o.index + 1 < argc) { tool_fail(t, 1, "too many templates"); return tool_usage(t, 1); }
     if (!template) { template = "tmp.XXXXXXXXXX"; in_tmp = 1; }
+    if (in_tmp && template[0] == '/' && !named_by_t)
+        return tool_fail(t, 1, "invalid template, %s; with --tmpdir, it may not be absolute", tool_cite(t, template));
+    if (strchr(suffix, '/')) return tool_fail(t, 1, "invalid suffix %s, contains directory separator", tool_cite(t, suffix));
+    if (*suffix && *template && template[strlen(template) - 1] != 'X')
+        return tool_fail(t, 1, "with --suffix, template %s must end in X", tool_cite(t, template));
     if (in_tmp && strchr(template, '/') && template[0] != '/' && named_by_t)
         return tool_fail(t, 1, "invalid template, %s, contains directory separator", tool_cite(t, template));
     const char *last_x = strrchr(template, 'X');
@@ -226,7 +235,10 @@ int tool_readlink(tool *t, int argc, char **argv) {
         default: return 1;
     }
     if (o.index >= argc) { tool_fail(t, 1, "missing operand"); return tool_usage(t, 1); }
-    if (argc - o.index > 1) newline = 1;
+    if (argc - o.index > 1 && !newline) {
+        tool_fail(t, 0, "ignoring --no-newline with multiple arguments");
+        newline = 1;
+    }
     for (int i = o.index; i < argc; i++) {
         char target[4096], *r = target;
         if (mode >= 0) r = path_real(t, argv[i], mode);

@@ -82,6 +82,8 @@ int tool_column(tool *t, int argc, char **argv) {
         }
     if (!s.table && (s.right || s.names || s.hide || s.order || s.most || named || s.no_heading))
         return tool_fail(t, 1, "option --table required for all --table-*");
+    if (s.table && s.across && !s.json)
+        return tool_fail(t, 1, "mutually exclusive arguments: --table --fillrows");
     if (s.json && !s.names) { tool_fail(t, 1, "option --table-columns required for --json"); return 1; }
     int status = for_each_input(t, argc, argv, o.index, gather, &s);
     span_list lines = {0};

@@ -93,6 +93,9 @@ typedef struct {
     buffer key_before[2];
 } join_state;
 
+/* With -z a newline is part of a line, and blank. */
+static int is_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
+
 static void cut_fields(const join_state *s, held *h) {
     char *p = h->line.p, *end = h->line.p + h->line.n;
     h->field_n = 0;
@@ -106,13 +109,13 @@ static void cut_fields(const join_state *s, held *h) {
         }
     }
     for (;;) {
-        while (p < end && (*p == ' ' || *p == '\t')) p++;
+        while (p < end && is_blank(*p)) p++;
         if (p >= end) return;
         char *start = p;
-        while (p < end && *p != ' ' && *p != '\t') p++;
+        while (p < end && !is_blank(*p)) p++;
         if (h->field_n < 256) h->fields[h->field_n++] = (span){start, (size_t)(p - start)};
         int trailing = p < end;
-        while (p < end && (*p == ' ' || *p == '\t')) p++;
+        while (p < end && is_blank(*p)) p++;
         if (p == end && trailing && h->field_n < 256) h->fields[h->field_n++] = (span){p, 0};   /* blanks at the end */
     }
 }

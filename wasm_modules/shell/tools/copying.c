@@ -29,10 +29,10 @@ static int copy_bytes(tool *t, const char *from, const char *to, const struct st
     io *in = io_open(from, O_RDONLY, 0);
     if (!in) return tool_fail_errno(t, 1, "cannot open %s for reading", tool_quote(t, from));
     struct stat old;
-    int existed = path_stat(to, &old) == 0;
-    io *out = io_open(to, O_WRONLY | O_CREAT | O_TRUNC, (int)(modes_get(st) & 0777));
-    if (!out && o->force && existed && unlink(to) == 0)
-        out = io_open(to, O_WRONLY | O_CREAT | O_TRUNC, (int)(modes_get(st) & 0777));
+    int existed = path_stat(to, &old) == 0, flags = O_WRONLY | O_CREAT | (o->attributes_only ? 0 : O_TRUNC);
+    int mode = o->plain_mode ? 0666 : (int)(modes_get(st) & 0777);
+    io *out = io_open(to, flags, mode);
+    if (!out && o->force && existed && unlink(to) == 0) out = io_open(to, flags, mode);
     if (!out) {
         int err = errno;
         io_unref(in);
@@ -40,16 +40,16 @@ static int copy_bytes(tool *t, const char *from, const char *to, const struct st
         return tool_fail_errno(t, 1, "cannot create regular file %s", tool_quote(t, to));
     }
     char block[32768];
-    ssize_t n;
+    ssize_t n = 0;
     int status = 0;
-    while ((n = io_read(in, block, sizeof block)) > 0)
+    while (!o->attributes_only && (n = io_read(in, block, sizeof block)) > 0)
         if (io_write(out, block, (size_t)n) < 0) { status = tool_fail_errno(t, 1, "error writing %s", tool_quote(t, to)); break; }
     if (n < 0) status = tool_fail_errno(t, 1, "error reading %s", tool_quote(t, from));
     if (!status && io_flush(out) < 0) status = tool_fail_errno(t, 1, "error writing %s", tool_quote(t, to));
     io_unref(in);
     io_unref(out);
     if (o->preserve) { modes_set(to, modes_get(st)); keep_times(to, st, 0); }
-    else if (!existed && (modes_get(st) & 0111)) modes_set(to, modes_get(st) & ~modes_umask_get());
+    else if (!existed && !o->plain_mode && (modes_get(st) & 0111)) modes_set(to, modes_get(st) & ~modes_umask_get());
     return status;
 }
 

@@ -5,6 +5,7 @@
 
 typedef struct {
     int recursive, preserve, keep_links, follow_args, no_clobber, update, force, verbose, ask, link, symlink, remove_destination;
+    int plain_mode, attributes_only;                /* a new file gets the usual mode; no bytes are copied */
     int backup;                                     /* 0 none, 1 simple ~, 2 numbered */
     const char *suffix;
 } copy_options;

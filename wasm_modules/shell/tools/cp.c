@@ -9,10 +9,29 @@ static int copy_pair(tool *t, const char *from, const char *to, void *context) {
     return copy_path(t, from, path_strip(t, to), context, 0);
 }
 
-static int backup_kind(const char *word) {
-    if (!word) return 1;
-    if (!strcmp(word, "numbered") || !strcmp(word, "t")) return 2;
-    return strcmp(word, "none") && strcmp(word, "off") ? 1 : 0;
+/* --backup=WORD into o; 0, or 1 after a message. */
+static int set_backup(tool *t, copy_options *o, const char *word) {
+    static const char *const kinds[] = {"none|off", "simple|never", "existing|nil", "numbered|t", NULL};
+    static const int codes[] = {0, 1, 1, 2};
+    int kind = word ? tool_choice(t, "backup type", word, kinds) : 1;
+    if (kind < 0) return 1;
+    o->backup = codes[kind];
+    return 0;
+}
+
+/* A list of what to preserve, or not to, into o; 0, or 1 after a message. */
+static int set_preserved(tool *t, copy_options *o, const char *option, const char *list, int keep) {
+    static const char *const kinds[] = {"mode", "timestamps", "ownership", "links", "context", "xattr", "all", NULL};
+    for (const char *p = list; p;) {
+        size_t n = strcspn(p, ",");
+        int kind = tool_choice(t, option, tool_strndup(t, p, n), kinds);
+        if (kind < 0) return 1;
+        if (kind == 6) { o->preserve = keep; if (keep) o->keep_links = 1; }
+        if (keep && kind < 2) o->preserve = 1;
+        if (!keep && (kind == 0 || kind == 6)) o->plain_mode = 1;
+        p = p[n] ? p + n + 1 : NULL;
+    }
+    return 0;
 }
 
 /* cp --parents SOURCE DIR: DIR/SOURCE with the directories in between. */
@@ -40,12 +59,13 @@ int tool_cp(tool *t, int argc, char **argv) {
         {"no-preserve", 1, '2'}, {"target-directory", 1, 't'}, {"no-target-directory", 0, 'T'}, {"update", 2, 'u'},
         {"verbose", 0, 'v'}, {"link", 0, 'l'}, {"symbolic-link", 0, 's'}, {"backup", 2, '3'}, {"suffix", 1, 'S'},
         {"parents", 0, '4'}, {"remove-destination", 0, '5'}, {"reflink", 2, '6'}, {"sparse", 1, '6'},
-        {"strip-trailing-slashes", 0, '6'}, {"one-file-system", 0, 'x'}, {0, 0, 0}};
+        {"strip-trailing-slashes", 0, '6'}, {"one-file-system", 0, 'x'}, {"copy-contents", 0, '6'},
+        {"attributes-only", 0, '7'}, {"context", 2, '6'}, {0, 0, 0}};
     copy_options k = {0};
     const char *dir = NULL;
     int plain = 0, parents = 0, c, deref = 0;
     tool_opts o;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "abdfHilLnpPrRsS:t:Tuvx", longs)) != -1;) switch (c) {
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "abdfHilLnpPrRsS:t:TuvxZ", longs)) != -1;) switch (c) {
         case 'a': k.recursive = k.preserve = k.keep_links = 1; break;
         case 'b': k.backup = 1; break;
         case 'd': k.keep_links = 1; break;
@@ -55,7 +75,11 @@ int tool_cp(tool *t, int argc, char **argv) {
         case 'l': k.link = 1; break;
         case 'L': deref = 1; k.keep_links = 0; break;
         case 'n': k.no_clobber = 1; k.ask = 0; break;
-        case 'p': case '1': k.preserve = 1; break;
+        case '1':
+            if (o.arg && set_preserved(t, &k, "--preserve", o.arg, 1)) return 1;
+            if (!o.arg) k.preserve = 1;
+            break;
+        case 'p': k.preserve = 1; break;
         case 'P': k.keep_links = 1; break;
         case 'r': case 'R': k.recursive = 1; if (!deref) k.keep_links = 1; break;
         case 's': k.symlink = 1; break;
@@ -64,10 +88,12 @@ int tool_cp(tool *t, int argc, char **argv) {
         case 'T': plain = 1; break;
         case 'u': k.update = 1; break;
         case 'v': k.verbose = 1; break;
-        case '3': k.backup = backup_kind(o.arg); break;
+        case '3': if (set_backup(t, &k, o.arg)) return 1; break;
         case '4': parents = 1; break;
         case '5': k.remove_destination = 1; break;
-        case '2': case '6': case 'x': break;
+        case '2': if (set_preserved(t, &k, "--no-preserve", o.arg, 0)) return 1; break;
+        case '7': k.attributes_only = 1; break;
+        case '6': case 'x': case 'Z': break;
         default: return 1;
     }
     if (parents && argc - o.index >= 2 && !dir)
@@ -129,7 +155,7 @@ static int move_pair(tool *t, const char *from, const char *to, void *context) {
 int tool_mv(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"force", 0, 'f'}, {"interactive", 0, 'i'}, {"no-clobber", 0, 'n'},
         {"target-directory", 1, 't'}, {"no-target-directory", 0, 'T'}, {"update", 2, 'u'}, {"verbose", 0, 'v'},
-        {"backup", 2, '3'}, {"suffix", 1, 'S'}, {"strip-trailing-slashes", 0, '6'}, {0, 0, 0}};
+        {"backup", 2, '3'}, {"suffix", 1, 'S'}, {"strip-trailing-slashes", 0, '6'}, {"context", 2, '6'}, {0, 0, 0}};
     copy_options k = {0};
     const char *dir = NULL;
     int plain = 0, c;
@@ -144,7 +170,7 @@ int tool_mv(tool *t, int argc, char **argv) {
         case 'T': plain = 1; break;
         case 'u': k.update = 1; break;
         case 'v': k.verbose = 1; break;
-        case '3': k.backup = backup_kind(o.arg); break;
+        case '3': if (set_backup(t, &k, o.arg)) return 1; break;
         case '6': break;
         default: return 1;
     }

@@ -1,9 +1,12 @@
 /* cut.c - selected bytes, characters or fields of each line. GNU's -c counts bytes. */
 #include "buffer.h"
 #include "inputs.h"
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <ctype.h>
 
 typedef struct { size_t from, to; } range;
 typedef struct { range *at; size_t n; } range_list;
@@ -14,18 +17,33 @@ static int order(const void *a, const void *b) {
     return x->from < y->from ? -1 : x->from > y->from;
 }
 
+/* The number at p; -1 after saying that it is too large. */
+static int take_position(tool *t, const cut_state *s, const char *p, char **end, size_t *to) {
+    errno = 0;
+    unsigned long long v = strtoull(p, end, 10);
+    if (errno || v == ULLONG_MAX) {
+        char *number = tool_strndup(t, p, (size_t)(*end - p));
+        tool_fail(t, 1, s->mode == 'f' ? "field number %s is too large" : "byte/character offset %s is too large",
+            tool_cite(t, number));
+        tool_usage(t, 1);
+        return -1;
+    }
+    *to = v >= SIZE_MAX ? SIZE_MAX - 1 : (size_t)v;
+    return 0;
+}
+
 /* N, N-, N-M, -M separated by commas or blanks, made sorted and disjoint. */
 static int parse_ranges(tool *t, cut_state *s, const char *text) {
     for (const char *p = text;; p++) {
         range r = {1, (size_t)-1};
         char *end = (char *)p;
         int left = isdigit((unsigned char)*p), right = 0;
-        if (left) r.from = strtoul(p, &end, 10);
+        if (left && take_position(t, s, p, &end, &r.from) < 0) return 1;
         if (*end == '-') {
             p = end + 1;
             right = isdigit((unsigned char)*p);
             end = (char *)p;
-            if (right) r.to = strtoul(p, &end, 10);
+            if (right && take_position(t, s, p, &end, &r.to) < 0) return 1;
             if (!left && !right) { tool_fail(t, 1, "invalid range with no endpoint: -"); return tool_usage(t, 1); }
         } else r.to = r.from;
         if (*end && *end != ',' && !isspace((unsigned char)*end)) {

@@ -127,7 +127,11 @@ static int diff_files(diff_state *s, const char *a, const char *b, const char *t
         if (s->mode == 'y') diff_print(s, f, &hunks, title);
         return 0;
     }
-    if (s->brief) { io_printf(s->t->out, "Files %s and %s differ\n", a, b); return 1; }
+    if (s->brief) {
+        const char *first = s->label_n > 0 ? s->label[0] : a, *second = s->label_n > 1 ? s->label[1] : b;
+        io_printf(s->t->out, "Files %s and %s differ\n", first, second);
+        return 1;
+    }
     diff_print(s, f, &hunks, title);
     buffer_free(&left.text);
     buffer_free(&right.text);
@@ -221,7 +225,8 @@ int tool_diff(tool *t, int argc, char **argv) {
         {"label", 1, 'L'}, {"exclude", 1, 'x'}, {"strip-trailing-cr", 0, 1}, {"suppress-common-lines", 0, 2},
         {"left-column", 0, 3}, {"color", 2, 4}, {"normal", 0, 5}, {"minimal", 0, 'd'}, {"ed", 0, 'e'},
         {"forward-ed", 0, 'f'}, {"rcs", 0, 'n'},
-        {"show-c-function", 0, 'p'}, {"expand-tabs", 0, 't'}, {"initial-tab", 0, 'T'}, {"ifdef", 1, 'D'}, {"paginate", 0, 'l'},
+        {"show-c-function", 0, 'p'}, {"show-function-line", 1, 'F'}, {"expand-tabs", 0, 't'}, {"initial-tab", 0, 'T'},
+        {"ifdef", 1, 'D'}, {"paginate", 0, 'l'},
         {"ignore-tab-expansion", 0, 'E'}, {"line-format", 1, 10}, {"old-line-format", 1, 11}, {"new-line-format", 1, 12},
         {"unchanged-line-format", 1, 13}, {"old-group-format", 1, 14}, {"new-group-format", 1, 15},
         {"unchanged-group-format", 1, 16}, {"changed-group-format", 1, 17}, {"tabsize", 1, 18}, {"speed-large-files", 0, 'H'},
@@ -232,7 +237,7 @@ int tool_diff(tool *t, int argc, char **argv) {
     tool_opts o;
     int c;
     for (tool_opts_start(&o, argc, argv);
-         (c = tool_opts_next(t, &o, "uU:cC:qsyW:rNPiwbZBI:aL:x:X:S:defnptTD:lE0123456789H", longs)) != -1;) {
+         (c = tool_opts_next(t, &o, "uU:cC:qsyW:rNPiwbZBI:aL:x:X:S:defnpF:tTD:lE0123456789H", longs)) != -1;) {
         switch (c) {
         case 'u': set_style(&s, 'u'); break;
         case 'U': set_style(&s, 'u'); s.context = o.arg ? strtoul(o.arg, NULL, 10) : 3; break;
@@ -252,6 +257,12 @@ int tool_diff(tool *t, int argc, char **argv) {
         case 'I':
             if (!(s.ignore = pattern_compile(t, o.arg, strlen(o.arg), 0, &error))) return tool_fail(t, 2, "%s: %s", o.arg, error);
             break;
+        case 'p': case 'F': {
+            const char *title = c == 'p' ? "^[[:alpha:]$_]" : o.arg;
+            if (!(s.function = pattern_compile(t, title, strlen(title), 0, &error)))
+                return tool_fail(t, 2, "%s: %s", title, error);
+            break;
+        }
         case 'a': s.text = 1; break;
         case 'L': if (s.label_n < 2) s.label[s.label_n++] = o.arg; break;
         case 'x': if (s.exclude_n < 32) s.exclude[s.exclude_n++] = o.arg; break;
@@ -277,6 +288,7 @@ int tool_diff(tool *t, int argc, char **argv) {
         default: break;
         }
     }
+    if (s.function && !s.mode) s.mode = 'c';
     if (s.styles > 1) { tool_fail(t, 2, "conflicting output style options"); return tool_usage(t, 2); }
     if (argc - o.index < 2) {
         tool_fail(t, 2, "missing operand after '%s'", argv[argc - 1]);

@@ -14,7 +14,7 @@ typedef struct {
     size_t context, width;
     int brief, report_same, recursive, new_file, new_second, fold, all_space, space_change, trailing, blank_lines, text, strip_cr,
         suppress, left_column, color;
-    regex *ignore;
+    regex *ignore, *function;      /* function: -p and -F, lines that title what follows them */
     const char *label[2], *exclude[32], *starting;
     int label_n, exclude_n;
     buffer options;                /* as given, for the titles of -r */

@@ -38,7 +38,7 @@ static void put_line_as(diff_state *s, const char *format, diff_file *f, size_t 
 typedef struct { size_t from, n; } lines_of;
 
 static void put_lines(diff_state *s, int kind, diff_file *f, lines_of g) {
-    const char *format = s->line_format[kind] ? s->line_format[kind] : "%L";
+    const char *format = s->line_format[kind] ? s->line_format[kind] : "%l\n";
     for (size_t i = 0; i < g.n; i++) put_line_as(s, format, f, g.from + i);
 }
 
@@ -72,9 +72,10 @@ static void put_group(diff_state *s, const char *format, diff_file *f[2], lines_
 }
 
 void diff_print_formatted(diff_state *s, diff_file *f[2], const hunk_list *hunks) {
-    const char *old = s->group_format[0] ? s->group_format[0] : "%<", *new = s->group_format[1] ? s->group_format[1] : "%>";
-    const char *same = s->group_format[2] ? s->group_format[2] : "%=";
-    const char *changed = s->group_format[3] ? s->group_format[3] : tool_format(s->t, "%s%s", old, new);
+    const char *changed = s->group_format[3], *same = s->group_format[2] ? s->group_format[2] : "%=";
+    const char *old = s->group_format[0] ? s->group_format[0] : changed ? changed : "%<";
+    const char *new = s->group_format[1] ? s->group_format[1] : changed ? changed : "%>";
+    if (!changed) changed = tool_format(s->t, "%s%s", old, new);
     size_t a = 0, b = 0;
     for (size_t i = 0; i <= hunks->n; i++) {
         hunk h = i < hunks->n ? hunks->at[i] : (hunk){f[0]->lines.n, 0, f[1]->lines.n, 0};

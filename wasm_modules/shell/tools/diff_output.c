@@ -1,6 +1,7 @@
 /* diff_output.c - the formats of diff: normal, unified, context, side by side, ed. */
 #include "diff.h"
 #include "../utf8.h"
+#include <ctype.h>
 #include <string.h>
 
 static const char *color_on(const diff_state *s, int kind) {
@@ -15,7 +16,7 @@ static void put_line(diff_state *s, const char *mark, diff_file *f, size_t i, in
     if (s->initial_tab && n && mark[n - 1] == ' ' && n > 1) n--;
     io_puts(s->t->out, color_on(s, kind));
     io_write(s->t->out, mark, n);
-    if (s->initial_tab) io_putc(s->t->out, '\t');
+    if (s->initial_tab && n) io_putc(s->t->out, '\t');
     for (size_t k = 0; s->expand_tabs && k < l.n; k++) {
         if (l.p[k] != '\t') { io_putc(s->t->out, l.p[k]); column++; continue; }
         do io_putc(s->t->out, ' '); while (++column % 8);
@@ -64,6 +65,20 @@ static void put_unified_range(diff_state *s, char mark, size_t from, size_t n) {
     else io_printf(s->t->out, "%c%zu,%zu", mark, n ? from + 1 : from, n);
 }
 
+/* The title of a hunk whose first line is from: the last line before it that -p or -F looks for. */
+static void put_function(diff_state *s, const diff_file *f, size_t from) {
+    enum { MOST = 40 };
+    if (!s->function) return;
+    while (from > 0 && regex_test(s->function, f->lines.at[from - 1].p, f->lines.at[from - 1].n) <= 0) from--;
+    if (!from) return;
+    const char *p = f->lines.at[from - 1].p, *end = p + f->lines.at[from - 1].n;
+    while (p < end && isspace((unsigned char)*p)) p++;
+    if (end - p > MOST) end = p + MOST;
+    while (end > p && isspace((unsigned char)end[-1])) end--;
+    io_putc(s->t->out, ' ');
+    io_write(s->t->out, p, (size_t)(end - p));
+}
+
 static void print_unified(diff_state *s, diff_file *f[2], const hunk_list *hunks) {
     put_header(s, "---", f[0], 0);
     put_header(s, "+++", f[1], 1);
@@ -77,7 +92,9 @@ static void print_unified(diff_state *s, diff_file *f[2], const hunk_list *hunks
         put_unified_range(s, '-', a0, a1 - a0);
         io_putc(s->t->out, ' ');
         put_unified_range(s, '+', b0, b1 - b0);
-        io_printf(s->t->out, " @@%s\n", color_off(s));
+        io_printf(s->t->out, " @@%s", color_off(s));
+        put_function(s, f[0], a0);
+        io_putc(s->t->out, '\n');
         size_t at = a0;
         for (; i <= last; i++) {
             hunk h = hunks->at[i];
@@ -105,7 +122,9 @@ static void print_context(diff_state *s, diff_file *f[2], const hunk_list *hunks
         size_t before = first.a < s->context ? first.a : s->context, tail = f[0]->lines.n - (end.a + end.a_n),
                after = tail < s->context ? tail : s->context;
         size_t from[2] = {first.a - before, first.b - before}, to[2] = {end.a + end.a_n + after, end.b + end.b_n + after};
-        io_puts(s->t->out, "***************\n");
+        io_puts(s->t->out, "***************");
+        put_function(s, f[0], from[0]);
+        io_putc(s->t->out, '\n');
         for (int side = 0; side < 2; side++) {
             int any = 0;
             for (size_t k = i; k <= last; k++) any |= side ? hunks->at[k].b_n > 0 : hunks->at[k].a_n > 0;
@@ -159,6 +178,8 @@ static void pad_to(diff_state *s, size_t from, size_t to) {
     for (; from < to; from++) io_putc(s->t->out, ' ');
 }
 
+static int ends_line(const diff_file *f, size_t i) { return !f->no_newline || i + 1 < f->lines.n; }
+
 static void put_pair(diff_state *s, diff_file *f[2], long a, long b, char mark) {
     /* the layout of GNU diff: two halves around a gutter of three columns, aligned on tab stops unless they are expanded */
     size_t width = s->width, tab = s->expand_tabs ? 1 : 8, offset = (width + tab + 3) / 2 / tab * tab;
@@ -167,13 +188,14 @@ static void put_pair(diff_state *s, diff_file *f[2], long a, long b, char mark) 
     if (mark != ' ') {
         pad_to(s, column, (half + offset - 1) / 2);
         column = (half + offset - 1) / 2;
-        io_putc(s->t->out, mark);
+        int left_ends = a >= 0 && ends_line(f[0], (size_t)a), right_ends = b >= 0 && ends_line(f[1], (size_t)b);
+        io_putc(s->t->out, mark != '|' || left_ends == right_ends ? mark : left_ends ? '/' : '\\');
         column++;
     }
     if (b >= 0 && mark != '(') {
         if (f[1]->lines.at[b].n) { pad_to(s, column, offset); put_cell(s, f[1], (size_t)b, half); }
     }
-    io_putc(s->t->out, '\n');
+    if ((a >= 0 && ends_line(f[0], (size_t)a)) || (b >= 0 && ends_line(f[1], (size_t)b))) io_putc(s->t->out, '\n');
 }
 
 static void print_sides(diff_state *s, diff_file *f[2], const hunk_list *hunks) {

@@ -1,4 +1,4 @@
-/* du.c - du: what files take up, directory by directory; df: the one file system there is. */
+/* du.c - du: what files take up, directory by directory. */
 #include "buffer.h"
 #include "dates.h"
 #include "files.h"
@@ -82,17 +82,29 @@ static int take_threshold(tool *t, du_state *s, const char *arg) {
     return 0;
 }
 
+/* -X: patterns from a file, one per line. */
+static int read_excludes(tool *t, du_state *s, const char *path) {
+    int failed = 0;
+    const char *line;
+    io *from = tool_open(t, path, 1, &failed);
+    if (!from) return failed;
+    for (ssize_t n; s->excludes < DU_GLOBS && (n = io_line(from, &line, '\n')) > 0;)
+        s->exclude[s->excludes++] = tool_strndup(t, line, (size_t)n - (line[n - 1] == '\n'));
+    io_unref(from);
+    return 0;
+}
+
 int tool_du(tool *t, int argc, char **argv) {
-    static const tool_long longs[]
-        = {{"all", 0, 'a'}, {"summarize", 0, 's'}, {"human-readable", 0, 'h'}, {"si", 0, 128}, {"apparent-size", 0, 129},
-            {"total", 0, 'c'}, {"max-depth", 1, 'd'}, {"bytes", 0, 'b'}, {"null", 0, '0'}, {"kibibytes", 0, 'k'},
-            {"block-size", 1, 'B'}, {"exclude", 1, 130}, {"threshold", 1, 't'}, {"separate-dirs", 0, 'S'}, {"inodes", 0, 131},
-            {"dereference", 0, 'L'}, {"time", 2, 132}, {"one-file-system", 0, 'x'}, {"count-links", 0, 'l'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"all", 0, 'a'}, {"summarize", 0, 's'}, {"human-readable", 0, 'h'}, {"si", 0, 128},
+        {"apparent-size", 0, 129}, {"total", 0, 'c'}, {"max-depth", 1, 'd'}, {"bytes", 0, 'b'}, {"null", 0, '0'},
+        {"kibibytes", 0, 'k'}, {"block-size", 1, 'B'}, {"exclude", 1, 130}, {"threshold", 1, 't'}, {"separate-dirs", 0, 'S'},
+        {"inodes", 0, 131}, {"dereference", 0, 'L'}, {"time", 2, 132}, {"one-file-system", 0, 'x'}, {"count-links", 0, 'l'},
+        {"exclude-from", 1, 'X'}, {"dereference-args", 0, 'D'}, {"no-dereference", 0, 'P'}, {"time-style", 1, 133}, {0, 0, 0}};
     du_state s = {.depth = 1000000, .end = '\n', .unit = 1024};
     amount total = {0, 0};
     int c, summarize = 0, deepest = -1;
     tool_opts o;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "ashcd:b0kmxLPHDlSB:t:", longs)) != -1;) switch (c) {
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "ashcd:b0kmxLPHDlSB:t:X:", longs)) != -1;) switch (c) {
         case 'a': s.all = 1; break;
         case 's': s.depth = 0; summarize = 1; break;
         case 'h': s.human = 1; break;
@@ -102,7 +114,7 @@ int tool_du(tool *t, int argc, char **argv) {
         case 'd':
             s.depth = deepest = atoi(o.arg);
             if (strspn(o.arg, "0123456789") != strlen(o.arg)) {
-                tool_fail(t, 1, "invalid maximum depth %s", tool_quote(t, o.arg));
+                tool_fail(t, 1, "invalid maximum depth %s", tool_cite(t, o.arg));
                 return tool_usage(t, 1);
             }
             break;
@@ -115,6 +127,7 @@ int tool_du(tool *t, int argc, char **argv) {
         case 'S': s.separate = 1; break;
         case 'L': s.follow = 1; break;
         case 130: if (s.excludes < DU_GLOBS) s.exclude[s.excludes++] = o.arg; break;
+        case 'X': if (read_excludes(t, &s, o.arg)) return 1; break;
         case 131: s.inodes = 1; break;
         case 132: s.time = 1; break;
         case '?': return 1;
@@ -138,15 +151,4 @@ int tool_du(tool *t, int argc, char **argv) {
     }
     if (s.total) print_size(t, &s, total, "total");
     return s.status;
-}
-
-/* There is one file system and its size is the host's business: what is known is what lies in it. */
-int tool_df(tool *t, int argc, char **argv) {
-    int human = 0;
-    for (int i = 1; i < argc; i++) if (argv[i][0] == '-' && strchr(argv[i], 'h')) human = 1;
-    io_puts(t->out, human ? "Filesystem      Size  Used Avail Use% Mounted on\n"
-                          : "Filesystem     1K-blocks  Used Available Use% Mounted on\n");
-    return io_puts(
-               t->out, human ? "sandbox            -     -     -    - /\n" : "sandbox                -     -         -    - /\n")
-           < 0;
 }

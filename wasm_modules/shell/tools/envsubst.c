@@ -27,12 +27,24 @@ static int listed(const char *format, const char *name, size_t n) {
     return 0;
 }
 
+/* -v: the variables that format refers to, one per line. */
+static int print_names(tool *t, const char *format) {
+    const char *end = format + strlen(format), *name;
+    size_t n, step;
+    for (const char *p = format; p < end; p += step ? step : 1) {
+        step = *p == '$' ? reference(p, end, &name, &n) : 0;
+        if (step && (io_write(t->out, name, n) < 0 || io_putc(t->out, '\n') < 0)) return 1;
+    }
+    return 0;
+}
+
 int tool_envsubst(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"variables", 0, 'v'}, {0, 0, 0}};
     tool_opts o;
-    int c;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "v", longs)) != -1;) if (c == '?') return 1;
+    int c, names = 0;
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "v", longs)) != -1;) if (c == '?') return 1; else names = 1;
     const char *format = o.index < argc ? argv[o.index] : NULL;
+    if (names) return print_names(t, format ? format : "");
     buffer in = {.t = t}, out = {.t = t};
     buffer_read_all(&in, t->in);
     for (const char *p = in.p, *end = p + in.n; p < end;) {

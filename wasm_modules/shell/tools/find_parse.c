@@ -49,7 +49,8 @@ static fnode *take_exec(find_state *f, fnode *n) {
         if (!strcmp(w, ";")) break;
         if (!strcmp(w, "+") && f->at > start && !strcmp(f->argv[f->at - 1], "{}")) { n->plus = 1; break; }
     }
-    if (f->at >= f->argc || f->at == start) { f->failed = tool_fail(f->t, 1, "missing argument to `%s'", n->name); return NULL; }
+    if (f->at == start && f->at < f->argc) { f->failed = tool_fail(f->t, 1, "invalid argument `;' to `%s'", n->name); return NULL; }
+    if (f->at >= f->argc) { f->failed = tool_fail(f->t, 1, "missing argument to `%s'", n->name); return NULL; }
     n->argc = f->at++ - start;
     if (n->plus) n->argc--;
     f->acts = 1;
@@ -240,6 +241,10 @@ static fnode *primary(find_state *f) {
             if (take_number(f, n->text, n, 1) == 0) break;
             bad = strspn(n->text, "+-0123456789") == strlen(n->text) || !*n->text;
             if (bad) break;
+            if (!strpbrk(n->text, "0123456789")) {
+                f->failed = tool_fail(f->t, 1, "Invalid argument `%s' to -size", n->text);
+                return NULL;
+            }
             f->failed = tool_fail(f->t, 1, "invalid -size type `%c'", n->text[strlen(n->text) - 1]);
             return NULL;
         case F_TIME: case F_LINKS: case F_INUM: case F_ID: bad = take_number(f, n->text, n, 0) < 0; break;

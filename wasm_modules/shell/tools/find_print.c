@@ -39,7 +39,7 @@ static void put_time(find_state *f, buffer *b, struct timespec t, int letter) {
     (void)f;
     if (letter == '@') buffer_printf(b, "%lld.%09ld0", (long long)t.tv_sec, (long)t.tv_nsec);
     else if (letter == 'S') { date_format(b, "%S.%N0", t, 0); }
-    else if (letter == 'T') { date_format(b, "%H:%M:%S.%N0", t, 0); }
+    else if (letter == 'T' || letter == 'X') { date_format(b, "%H:%M:%S.%N0", t, 0); }
     else if (letter == '+') { date_format(b, "%Y-%m-%d+%H:%M:%S.%N0", t, 0); }
     else { char format[3] = {'%', (char)letter, 0}; date_format(b, format, t, 0); }
 }
@@ -58,6 +58,7 @@ static const char *put_directive(find_state *f, buffer *b, const char *p, const 
         const char *last = path_last(e->path);
         size_t n = (size_t)(last - e->path);
         while (n > 1 && e->path[n - 1] == '/') n--;
+        if (!strcmp(e->path, "/")) break;
         if (last == e->path) buffer_putc(b, '.');
         else buffer_add(b, e->path, n);
         break;

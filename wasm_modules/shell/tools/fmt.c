@@ -176,8 +176,8 @@ int tool_fmt(tool *t, int argc, char **argv) {
     if (argc > 1 && argv[1][0] == '-' && isdigit((unsigned char)argv[1][1])) argv[1] = tool_format(t, "-w%s", argv[1] + 1);
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "w:g:suctp:", longs)) != -1;) switch (c) {
         case 'w':
+            if (!isdigit((unsigned char)*o.arg)) return tool_fail(t, 1, "invalid width: %s", tool_cite(t, o.arg));
             s.width = strtoul(o.arg, NULL, 10);
-            if (!s.width) return tool_fail(t, 1, "invalid width: %s", tool_cite(t, o.arg));
             break;
         case 'g': s.goal = strtoul(o.arg, NULL, 10); break;
         case 's': s.split_only = 1; break;

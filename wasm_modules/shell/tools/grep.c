@@ -116,7 +116,11 @@ static int parse_options(grep_state *g, tool_opts *o) {
         case 'V': tool_about(g->t, g->t->name, "--version"); return -1;
         case 129: g->color = !o->arg ? 0 : !strcmp(o->arg, "always"); break;
         case 130: g->label = o->arg; break;
-        case 131: g->text = !strcmp(o->arg, "text"); g->skip_binary = !strcmp(o->arg, "without-match"); break;
+        case 131:
+            g->text = !strcmp(o->arg, "text");
+            g->skip_binary = !strcmp(o->arg, "without-match");
+            if (!g->text && !g->skip_binary && strcmp(o->arg, "binary")) return tool_fail(g->t, 2, "unknown binary-files type");
+            break;
         case 'I': g->skip_binary = 1; break;
         case 132: case 133: case 134:
             if (g->globs < GREP_GLOBS) {
@@ -139,15 +143,22 @@ static int parse_options(grep_state *g, tool_opts *o) {
 /* GREP_COLORS, such as ms=01;32:fn=35: the colours it names take the place of the usual ones. */
 static void read_colors(grep_state *g) {
     static const char *const usual[COLORS]
-        = {[COLOR_MATCH] = "01;31", [COLOR_NAME] = "35", [COLOR_NUMBER] = "32", [COLOR_OFFSET] = "32", [COLOR_SEPARATOR] = "36"};
+        = {[COLOR_MATCH] = "01;31", [COLOR_CONTEXT_MATCH] = "01;31", [COLOR_NAME] = "35", [COLOR_NUMBER] = "32",
+            [COLOR_OFFSET] = "32", [COLOR_SEPARATOR] = "36", [COLOR_SELECTED] = "", [COLOR_CONTEXT] = ""};
     static const char *const names[COLORS]
-        = {[COLOR_MATCH] = "ms", [COLOR_NAME] = "fn", [COLOR_NUMBER] = "ln", [COLOR_OFFSET] = "bn", [COLOR_SEPARATOR] = "se"};
+        = {[COLOR_MATCH] = "ms", [COLOR_CONTEXT_MATCH] = "mc", [COLOR_NAME] = "fn", [COLOR_NUMBER] = "ln",
+            [COLOR_OFFSET] = "bn", [COLOR_SEPARATOR] = "se", [COLOR_SELECTED] = "sl", [COLOR_CONTEXT] = "cx"};
     memcpy(g->colors, usual, sizeof usual);
+    const char *old = g->t->getenv ? g->t->getenv(g->t, "GREP_COLOR") : NULL;
+    if (old && *old) {
+        tool_fail(g->t, 0, "warning: GREP_COLOR='%s' is deprecated; use GREP_COLORS='mt=%s'", old, old);
+        g->colors[COLOR_MATCH] = g->colors[COLOR_CONTEXT_MATCH] = old;
+    }
     const char *p = g->t->getenv ? g->t->getenv(g->t, "GREP_COLORS") : NULL;
     while (p && *p) {
         size_t n = strcspn(p, ":"), key = strcspn(p, "=:");
         for (int i = 0; i < COLORS && key == 2 && key < n; i++)
-            if (!memcmp(p, names[i], 2) || (i == COLOR_MATCH && !memcmp(p, "mt", 2)))
+            if (!memcmp(p, names[i], 2) || (i <= COLOR_CONTEXT_MATCH && !memcmp(p, "mt", 2)))
                 g->colors[i] = tool_strndup(g->t, p + 3, n - 3);
         p += n + (p[n] == ':');
     }
@@ -179,6 +190,7 @@ static int grep_main(tool *t, int argc, char **argv, int syntax) {
     if (g.patterns) g.no_patterns = 0;
     if (g.color) read_colors(&g);
     if (!g.no_patterns && compile(&g)) return 2;
+    if ((!g.most || (g.no_patterns && !g.invert)) && g.list != 'L') return 1;      /* nothing can be found */
     int count = argc - o.index;
     if (!g.names) g.names = count > 1 || (g.recursive && count != 1) ? 1 : g.recursive ? 2 : 0;
     if (!count) {

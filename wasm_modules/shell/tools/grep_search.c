@@ -12,7 +12,7 @@ typedef struct { char *text; size_t n, cap; unsigned long number; unsigned long 
 typedef struct {
     grep_state *g;
     const char *name;
-    int show_name, binary, stopped;
+    int show_name, binary, stopped, width;                    /* width: of numbers with -T, that they stand in line */
     kept_line *ring;
     size_t ring_n, ring_at;
     unsigned long number, last_printed, selected, after_left;
@@ -35,7 +35,7 @@ static void put_name(grep_state *g, const char *name) {
     color_off(g);
 }
 
-static void put_prefix(search *s, unsigned long number, unsigned long long offset, char mark) {
+static void put_prefix(search *s, unsigned long number, unsigned long long offset, char mark, size_t length) {
     grep_state *g = s->g;
     io *out = g->t->out;
     if (s->show_name) {
@@ -44,47 +44,63 @@ static void put_prefix(search *s, unsigned long number, unsigned long long offse
     }
     if (g->numbers) {
         color_on(g, COLOR_NUMBER);
-        io_printf(out, g->tab ? "%2lu" : "%lu", number);
+        io_printf(out, "%*lu", s->width, number);
         color_off(g);
         put_mark(g, mark);
     }
     if (g->offsets) {
         color_on(g, COLOR_OFFSET);
-        io_printf(out, "%llu", offset);
+        io_printf(out, "%*llu", s->width, offset);
         color_off(g);
         put_mark(g, mark);
     }
-    if (g->tab && (s->show_name || g->numbers || g->offsets)) io_putc(out, '\t');
+    if (g->tab && length && (s->show_name || g->numbers || g->offsets)) io_putc(out, '\t');
 }
 
-static int put_colored(search *s, const char *line, size_t n) {
+static void put_painted(grep_state *g, int color, const char *text, size_t n) {
+    int plain = !*g->colors[color];
+    if (!plain) color_on(g, color);
+    io_write(g->t->out, text, n);
+    if (!plain) color_off(g);
+}
+
+/* A line in colours; what it is selected for, or with -v what it is not selected for, in those of matches. */
+static void put_colored(search *s, const char *line, size_t n, char mark) {
+    grep_state *g = s->g;
+    int selected = mark == ':', around = selected ? COLOR_SELECTED : COLOR_CONTEXT;
     regex_span m;
-    size_t at = 0;
-    io *out = s->g->t->out;
-    while (at <= n && regex_exec(s->g->regex, line, n, at, &m, 1) > 0) {
-        if (m.start == m.end) {
-            if ((size_t)m.end >= n) break;
-            io_write(out, line + at, (size_t)m.end + 1 - at);
-            at = (size_t)m.end + 1;
-            continue;
-        }
-        io_write(out, line + at, (size_t)m.start - at);
-        color_on(s->g, COLOR_MATCH);
-        io_write(out, line + m.start, (size_t)(m.end - m.start));
-        color_off(s->g);
-        at = (size_t)m.end;
+    size_t from = 0;
+    for (size_t at = 0; selected != g->invert && at <= n && regex_exec(g->regex, line, n, at, &m, 1) > 0;) {
+        if (m.end <= m.start) { at = (size_t)m.start + 1; continue; }
+        if (*g->colors[around]) color_on(g, around);
+        io_write(g->t->out, line + from, (size_t)m.start - from);
+        put_painted(g, selected ? COLOR_MATCH : COLOR_CONTEXT_MATCH, line + m.start, (size_t)(m.end - m.start));
+        at = from = (size_t)m.end;
     }
-    return at < n ? io_write(out, line + at, n - at) : 0;
+    if (from < n) put_painted(g, around, line + from, n - from);
+}
+
+static void put_separator(grep_state *g) {
+    color_on(g, COLOR_SEPARATOR);
+    io_puts(g->t->out, g->separator);
+    color_off(g);
+    io_putc(g->t->out, '\n');
+}
+
+/* Before the line of this number: tells it from the last one printed, when there are lines between them. */
+static void put_gap(search *s, unsigned long number) {
+    grep_state *g = s->g;
+    int gap = s->last_printed ? number > s->last_printed + 1 : g->printed_any;
+    if (gap && g->context && g->separator) put_separator(g);
+    s->last_printed = number;
+    g->printed_any = 1;
 }
 
 static int put_line(search *s, const char *line, size_t n, unsigned long number, unsigned long long offset, char mark) {
     grep_state *g = s->g;
-    if (s->last_printed && number > s->last_printed + 1 && g->context && g->separator) io_printf(g->t->out, "%s\n", g->separator);
-    else if (!s->last_printed && g->printed_any && g->context && g->separator) io_printf(g->t->out, "%s\n", g->separator);
-    s->last_printed = number;
-    g->printed_any = 1;
-    put_prefix(s, number, offset, mark);
-    if (g->color && mark == ':' && !g->invert) put_colored(s, line, n); else io_write(g->t->out, line, n);
+    put_gap(s, number);
+    put_prefix(s, number, offset, mark, n);
+    if (g->color) put_colored(s, line, n, mark); else io_write(g->t->out, line, n);
     return io_putc(g->t->out, g->delim);
 }
 
@@ -93,7 +109,7 @@ static int put_matches(search *s, const char *line, size_t n) {
     regex_span m;
     for (size_t at = 0; at <= n && regex_exec(g->regex, line, n, at, &m, 1) > 0;) {
         if (m.end <= m.start) { at = (size_t)m.end + 1; if (m.end < m.start) at = (size_t)m.start + 1; continue; }
-        put_prefix(s, s->number, s->offset + (unsigned long long)m.start, ':');
+        put_prefix(s, s->number, s->offset + (unsigned long long)m.start, ':', (size_t)(m.end - m.start));
         color_on(g, COLOR_MATCH);
         io_write(g->t->out, line + m.start, (size_t)(m.end - m.start));
         color_off(g);
@@ -138,6 +154,7 @@ static int select_line(search *s, const char *line, size_t n) {
         return -1;
     }
     if (g->only) {
+        put_gap(s, s->number);
         if (!g->invert && put_matches(s, line, n) < 0) return -1;
     } else {
         if (g->before && flush_kept(s) < 0) return -1;
@@ -210,6 +227,14 @@ static void search_tree(grep_state *g, const char *path, int depth, int implied)
         grep_path(g, implied && depth == 0 ? names[i] : path_join(g->t, path, names[i]), depth + 1, 0);
 }
 
+enum { WIDEST_NUMBER = 19 };                              /* of an offset in a stream whose length is not known */
+
+static int digits(unsigned long long n) {
+    int count = 1;
+    while (n /= 10) count++;
+    return count;
+}
+
 void grep_path(grep_state *g, const char *path, int depth, int implied) {
     struct stat st;
     int standard = !strcmp(path, "-") && !depth, directory = 0;
@@ -235,6 +260,7 @@ void grep_path(grep_state *g, const char *path, int depth, int implied) {
     search s = {.g = g,
         .name = standard ? g->label ? g->label : "(standard input)" : path,
         .show_name = g->names == 1 || (g->names == 2 && depth)};
+    if (g->tab) s.width = standard ? WIDEST_NUMBER : digits((unsigned long long)st.st_size);
     search_stream(&s, from);
     io_unref(from);
     io *out = g->t->out;

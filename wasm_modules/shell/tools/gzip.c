@@ -1,5 +1,6 @@
 /* gzip.c - gzip, gunzip, zcat. */
 #include "deflate.h"
+#include "dates.h"
 #include "files.h"
 #include "../modes.h"
 #include <errno.h>
@@ -9,7 +10,7 @@
 #include <unistd.h>
 
 typedef struct {
-    int decompress, to_stdout, keep, force, level, quiet, test, verbose, recursive, list, no_name;
+    int decompress, to_stdout, keep, force, level, quiet, test, verbose, recursive, list, no_name, restore_name;
     const char *suffix;
 } gzip_state;
 
@@ -56,6 +57,28 @@ static size_t deflated(const char *p, size_t n) {
     return p[3] & 8 && n > 10 ? rest - strnlen(p + 10, n - 10) - 1 : rest;
 }
 
+/* The name that the header of compressed data keeps; NULL when there is none. */
+static const char *header_name(tool *t, const buffer *in) {
+    enum { HEADER_BYTES = 10, HAS_EXTRA = 4, HAS_NAME = 8 };
+    size_t at = HEADER_BYTES;
+    if (in->n < HEADER_BYTES + 2 || !(in->p[3] & HAS_NAME)) return NULL;
+    if (in->p[3] & HAS_EXTRA) at += 2 + (unsigned char)in->p[10] + ((size_t)(unsigned char)in->p[11] << 8);
+    const char *end = at < in->n ? memchr(in->p + at, 0, in->n - at) : NULL;
+    return end && end > in->p + at ? tool_strndup(t, in->p + at, (size_t)(end - in->p - at)) : NULL;
+}
+
+static unsigned little32(const char *p) {
+    return (unsigned char)p[0] | (unsigned)(unsigned char)p[1] << 8 | (unsigned)(unsigned char)p[2] << 16
+           | (unsigned)(unsigned char)p[3] << 24;
+}
+
+/* -lv: the method, the check sum and the time of the file. */
+static void put_details(tool *t, const buffer *in) {
+    buffer when = {.t = t};
+    date_format(&when, "%b %e %H:%M", (moment){.tv_sec = (time_t)little32(in->p + 4)}, 0);
+    io_printf(t->out, "defla %08x %s ", little32(in->p + in->n - 8), when.p);
+}
+
 static int gzip_file(tool *t, gzip_state *s, const char *path) {
     struct stat st;
     size_t n = strlen(path), k = strlen(s->suffix);
@@ -95,7 +118,7 @@ static int gzip_file(tool *t, gzip_state *s, const char *path) {
         return 2;
     }
     buffer in = {.t = t}, out = {.t = t};
-    const char *error;
+    const char *error, *kept = s->decompress && s->restore_name ? NULL : "";
     int garbage = 0;
     buffer_read_all(&in, from);
     io_unref(from);
@@ -104,6 +127,8 @@ static int gzip_file(tool *t, gzip_state *s, const char *path) {
         gzip_bytes(in.p ? in.p : "", in.n, &out, s->level, s->no_name ? NULL : path_last(path),
             s->no_name ? 0 : (unsigned long)st.st_mtim.tv_sec);
     else if ((garbage = gunzip_bytes(t, in.p, in.n, &out, &error)) < 0) return bad_data(t, path, error);
+    if (!kept && (kept = header_name(t, &in)))
+        target = tool_format(t, "%.*s%s", (int)(path_last(path) - path), path, path_last(kept));
     io *to = io_open(target, O_WRONLY | O_CREAT | O_TRUNC, 0666);
     if (!to) return tool_fail_errno(t, 1, "%s", target);
     io_write(to, out.p, out.n);
@@ -124,7 +149,7 @@ static int gzip_file(tool *t, gzip_state *s, const char *path) {
     return garbage ? trailing(t, s, path) : 0;
 }
 
-typedef struct { size_t in, out, data; int files; } list_totals;
+typedef struct { size_t in, out, data; int files, verbose; } list_totals;
 
 static int gzip_list(tool *t, const char *path, list_totals *sum) {
     size_t n = strlen(path);
@@ -137,7 +162,10 @@ static int gzip_list(tool *t, const char *path, list_totals *sum) {
     buffer_read_all(&in, from);
     io_unref(from);
     if (gunzip_bytes(t, in.p, in.n, &out, &error) < 0) return bad_data(t, path, error);
-    if (!sum->files++) io_puts(t->out, "         compressed        uncompressed  ratio uncompressed_name\n");
+    if (!sum->files++)
+        io_printf(t->out, "%s         compressed        uncompressed  ratio uncompressed_name\n",
+            sum->verbose ? "method  crc     date  time  " : "");
+    if (sum->verbose && in.n >= 18) put_details(t, &in);
     io_printf(t->out, "%19zu %19zu %5.1f%% %.*s\n", in.n, out.n,
         out.n ? 100.0 - 100.0 * (double)deflated(in.p, in.n) / (double)out.n : 0.0,
         (int)(n > 3 && !strcmp(path + n - 3, ".gz") ? n - 3 : n), path);
@@ -168,12 +196,13 @@ static int gzip_main(tool *t, int argc, char **argv, int decompress, int to_stdo
         case 'r': s.recursive = 1; break;
         case 'S': s.suffix = o.arg; break;
         case 'n': s.no_name = 1; break;
-        case 'N': break;
+        case 'N': s.restore_name = 1; break;
         case 'l': s.list = 1; break;
         case 'V': io_puts(t->out, "gzip 1.12\n"); return 0;
         case '?': return 1;
         default: s.level = c - '0';
     }
+    sum.verbose = s.verbose;
     if (o.index >= argc) return gzip_stream(t, &s, t->in, "stdin");
     for (int i = o.index; i < argc; i++) {
         int r = s.list                 ? gzip_list(t, argv[i], &sum)
@@ -183,7 +212,7 @@ static int gzip_main(tool *t, int argc, char **argv, int decompress, int to_stdo
         if (io_failed(t->out)) return 1;
     }
     if (s.list && argc - o.index > 1)
-        io_printf(t->out, "%19zu %19zu %5.1f%% (totals)\n", sum.in, sum.out,
+        io_printf(t->out, "%*s%19zu %19zu %5.1f%% (totals)\n", sum.verbose ? 28 : 0, "", sum.in, sum.out,
             sum.out ? 100.0 - 100.0 * (double)sum.data / (double)sum.out : 0.0);
     return status;
 }

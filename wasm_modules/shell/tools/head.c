@@ -15,6 +15,22 @@ static int take_count(tool *t, head_state *s, const char *arg, int bytes) {
     return 0;
 }
 
+/* The old way to say it, after the dash: a number, then letters c, b, k, m (bytes, blocks of them), l (lines), q, v, z. */
+static int take_old(tool *t, head_state *s, const char *arg) {
+    size_t digits = strspn(arg, "0123456789");
+    const char *unit = "";
+    for (const char *p = arg + digits; *p; p++) switch (*p) {
+        case 'c': s->bytes = 1; unit = ""; break;
+        case 'b': case 'k': case 'm': s->bytes = 1; unit = *p == 'b' ? "b" : *p == 'k' ? "K" : "M"; break;
+        case 'l': s->bytes = 0; break;
+        case 'q': s->quiet = 1; s->verbose = 0; break;
+        case 'v': s->verbose = 1; s->quiet = 0; break;
+        case 'z': s->delim = '\0'; break;
+        default: return tool_fail(t, -1, "invalid trailing option -- %c", *p);
+    }
+    return take_count(t, s, tool_format(t, "%.*s%s", (int)digits, arg, unit), s->bytes);
+}
+
 static int head_all_but(tool *t, io *from, head_state *s) {
     buffer b = {.t = t};
     if (buffer_read_all(&b, from) < 0) return -1;
@@ -58,7 +74,9 @@ int tool_head(tool *t, int argc, char **argv) {
     tool_opts o;
     int c, status = 0;
     if (argc > 1 && argv[1][0] == '-' && argv[1][1] >= '0' && argv[1][1] <= '9') {
-        argv[1] = tool_format(t, "-n%s", argv[1] + 1);
+        if (take_old(t, &s, argv[1] + 1) < 0) return 1;
+        argc--;
+        argv++;
     }
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "n:c:qvz", longs)) != -1;) switch (c) {
         case 'n': case 'c': if (take_count(t, &s, o.arg, c == 'c') < 0) return 1; break;

@@ -6,7 +6,7 @@
 #include <strings.h>
 
 enum { UTF8, ASCII, LATIN1, UTF16, UTF16LE, UTF16BE, UTF32LE, UTF32BE };
-typedef struct { int from, to, ignore, translit; buffer in; } iconv_state;
+typedef struct { int from, to, ignore, quiet, translit; buffer in; } iconv_state; /* quiet: -c, what is left out is no failure */
 
 static int encoding(const char *name) {
     static const struct {
@@ -120,7 +120,7 @@ static int convert(tool *t, iconv_state *s) {
                 status = tool_fail(t, 1, "illegal input sequence at position %zu", (size_t)(p - (const unsigned char *)s->in.p));
                 break;
             }
-            status = 1;
+            status = !s->quiet;
         } else if (c > 127 && encode(s->to, c, &(buffer){.t = t}) < 0)
             for (const char *q = plainer(c); *q; q++) encode(s->to, *q, &out);
         p += n;
@@ -145,7 +145,7 @@ int tool_iconv(tool *t, int argc, char **argv) {
             s.translit |= strstr(o.arg, "//TRANSLIT") != NULL;
             s.ignore |= strstr(o.arg, "//IGNORE") != NULL;
             break;
-        case 'c': s.ignore = 1; break;
+        case 'c': s.ignore = s.quiet = 1; break;
         case 'l':
             return io_puts(t->out, "ASCII// ISO-8859-1// UTF-16// UTF-16BE// UTF-16LE// UTF-32BE// UTF-32LE// UTF-8//\n") < 0;
         case '?': return 1;

@@ -39,12 +39,12 @@ static int install_one(tool *t, const char *from, const char *to, void *context)
 int tool_install(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"directory", 0, 'd'}, {"mode", 1, 'm'}, {"verbose", 0, 'v'}, {"owner", 1, 'o'},
         {"group", 1, 'g'}, {"target-directory", 1, 't'}, {"no-target-directory", 0, 'T'}, {"compare", 0, 'C'},
-        {"preserve-timestamps", 0, 'p'}, {"strip", 0, 's'}, {0, 0, 0}};
+        {"preserve-timestamps", 0, 'p'}, {"strip", 0, 's'}, {"backup", 2, 'b'}, {"suffix", 1, 'S'}, {0, 0, 0}};
     install_state s = {.bits = 0755, .copy = {.force = 1, .remove_destination = 1}};
     int directories = 0, leading = 0, c, status = 0, no_target = 0;
     const char *target = NULL;
     tool_opts o;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "dm:vo:g:t:TCDpsbc", longs)) != -1;) switch (c) {
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "dm:vo:g:t:TCDpsbcS:", longs)) != -1;) switch (c) {
         case 'd': directories = 1; break;
         case 'D': leading = 1; break;
         case 'm':
@@ -55,6 +55,8 @@ int tool_install(tool *t, int argc, char **argv) {
         case 't': target = o.arg; break;
         case 'T': no_target = 1; break;
         case 'p': s.copy.preserve = 1; break;
+        case 'b': s.copy.backup = 1; break;
+        case 'S': s.copy.suffix = o.arg; s.copy.backup = 1; break;
         case '?': return 1;
     }
     if (o.index >= argc) { tool_fail(t, 1, "missing file operand"); return tool_usage(t, 1); }
@@ -93,13 +95,16 @@ int tool_unlink(tool *t, int argc, char **argv) {
 /* chown [OWNER][:[GROUP]] FILE..., chgrp GROUP FILE... */
 static int give(tool *t, int argc, char **argv, int group_only) {
     static const tool_long longs[] = {{"recursive", 0, 'R'}, {"verbose", 0, 'v'}, {"silent", 0, 'f'}, {"quiet", 0, 'f'},
-        {"no-dereference", 0, 'h'}, {"changes", 0, 'c'}, {"reference", 1, 'r'}, {0, 0, 0}};
+        {"no-dereference", 0, 'h'}, {"changes", 0, 'c'}, {"reference", 1, 'r'}, {"from", 1, 'F'}, {"dereference", 0, 'd'},
+        {"preserve-root", 0, 'd'}, {"no-preserve-root", 0, 'd'}, {0, 0, 0}};
     tool_opts o;
-    int c, status = 0, like = 0;
+    int c, status = 0, like = 0, verbose = 0;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "RvfhcHLP", longs)) != -1;) {
         if (c == '?') return 1;
         like |= c == 'r';
+        verbose |= c == 'v';
     }
+    const char *given = o.index < argc && !like ? argv[o.index] : "";
     if (argc - o.index < 2 - like) {
         if (o.index >= argc) tool_fail(t, 1, "missing operand");
         else tool_fail(t, 1, "missing operand after %s", tool_cite(t, argv[o.index]));
@@ -112,6 +117,8 @@ static int give(tool *t, int argc, char **argv, int group_only) {
         char uid[16], gid[16];
         snprintf(uid, sizeof uid, "%u", user_id());
         snprintf(gid, sizeof gid, "%u", group_id());
+        if (!strcmp(user, "root") && strcmp(uid, "0"))
+            return tool_fail(t, 1, "changing ownership of %s: Operation not permitted", tool_quote(t, argv[o.index]));
         if (*user && strcmp(user, user_name(t, user_id())) && strcmp(user, uid))
             return tool_fail(t, 1, "invalid user: %s", tool_cite(t, whole));
         if (*group && strcmp(group, group_name(t, group_id())) && strcmp(group, gid))
@@ -120,6 +127,8 @@ static int give(tool *t, int argc, char **argv, int group_only) {
     for (int i = o.index; i < argc; i++) {
         struct stat st;
         if (path_lstat(argv[i], &st) < 0) status = tool_fail_errno(t, 1, "cannot access %s", tool_quote(t, argv[i]));
+        else if (verbose)
+            io_printf(t->out, "%s of %s retained as %s\n", group_only ? "group" : "ownership", tool_quote(t, argv[i]), given);
     }
     return status;
 }

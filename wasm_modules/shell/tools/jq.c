@@ -112,17 +112,19 @@ static int long_option(jq *q, options *o, char **argv, int left) {
     if (!strcmp(name, "tab")) { o->out.style.tab = 1; return 0; }
     if (!strcmp(name, "seq")) { o->out.seq = q->reader.seq = 1; return 0; }
     if (!strcmp(name, "stream")) { q->stream = 1; return 0; }
-    if (!strcmp(name, "unbuffered") || !strcmp(name, "stream-errors")) return 0;
+    if (!strcmp(name, "stream-errors")) { q->stream = q->stream_errors = 1; return 0; }
+    if (!strcmp(name, "unbuffered")) return 0;
     if (!strcmp(name, "raw-output0")) { o->out.raw = o->out.raw_zero = 1; return 0; }
     if (!strcmp(name, "args")) { o->positional_mode = 1; return 0; }
     if (!strcmp(name, "jsonargs")) { o->positional_mode = 2; return 0; }
     if (!strcmp(name, "indent") && left >= 1) {
         int n = atoi(argv[1]);
-        if (n < 0 || n > 7) return tool_fail(q->t, -1, "--indent takes a number between -1 and 7");
+        if (n < -1 || n > 7) return tool_fail(q->t, -1, "--indent takes a number between -1 and 7");
         o->out.style.indent = n;
-        o->out.style.tab = 0;
+        o->out.style.tab = n < 0;
         return 1;
     }
+    if (!strcmp(name, "indent")) return tool_fail(q->t, -1, "--indent takes one parameter");
     if (!strcmp(name, "from-file") && left >= 1) { o->program_file = argv[1]; return 1; }
     if ((!strcmp(name, "arg") || !strcmp(name, "argjson") || !strcmp(name, "slurpfile") || !strcmp(name, "rawfile")) && left < 2)
         return tool_fail(q->t, -1, "--%s takes two parameters (e.g. --%s varname %s)", name, name,
@@ -173,7 +175,10 @@ static int parse_options(jq *q, options *o, int argc, char **argv) {
             else if (o->positional_mode == 1) o->positional = jv_push(&q->C, o->positional, jv_cstr(&q->C, a));
             else if (o->positional_mode == 2) {
                 jv v;
-                if (parse_json_text(q, a, &v) < 0) return tool_fail(q->t, 2, "invalid JSON text passed to --jsonargs");
+                if (parse_json_text(q, a, &v) < 0) {
+                    tool_fail(q->t, 2, "invalid JSON text passed to --jsonargs");
+                    return use_help(q->t);
+                }
                 o->positional = jv_push(&q->C, o->positional, v);
             } else q->files[q->file_count++] = a;
             continue;
@@ -217,11 +222,9 @@ static int report_error(jq *q) {
         return 5;
     }
     jv *mark = e.kind == J_OBJECT ? jv_find(e, "__jq", 4) : NULL;
-    int unknown = q->null_input && !q->reader.begin;
+    int unknown = (q->null_input && !q->reader.begin) || q->exhausted;
     const char *where = unknown ? "<unknown>" : q->file_name ? q->file_name : "<stdin>";
-    int line = 0;
-    for (const char *p = q->reader.begin; p && p < q->reader.end && (p < q->reader.p || p[-1] != '\n'); p++) line += *p == '\n';
-    char *at = unknown ? tool_format(q->t, "(at %s)", where) : tool_format(q->t, "(at %s:%d)", where, line);
+    char *at = unknown ? tool_format(q->t, "(at %s)", where) : tool_format(q->t, "(at %s:%d)", where, jq_input_line(q));
     if (mark) io_printf(q->t->err, "%s: error %s: break\n", q->t->name, at);
     else if (e.kind == J_STRING) io_printf(q->t->err, "%s: error %s: %s\n", q->t->name, at, e.s->text);
     else {
@@ -258,7 +261,7 @@ int tool_jq(tool *t, int argc, char **argv) {
     json_start(&q->C, t);
     q->t = t;
     q->text.t = t;
-    q->error = q->env = q->pending = jv_null();
+    q->error = q->env = q->pending = q->stream_fault = jv_null();
     options o = {.out = {.o = {print_out}, .style = {.indent = 2}, .to = t->out, .held = {.t = t}},
         .args = jv_object(&q->C),
         .positional = jv_array(&q->C, 0)};

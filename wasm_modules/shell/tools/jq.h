@@ -106,9 +106,11 @@ struct jq {
     json_reader reader;
     buffer text;
     char **files;
-    int file_count, next_file, raw_input, slurp, null_input, reading, input_failed, stream;
+    int file_count, next_file, raw_input, slurp, null_input, reading, input_failed, stream, stream_errors;
+    int exhausted;                                     /* more was asked for after a value that the end of input had ended */
     size_t raw_at;
     const char *file_name;
+    jv stream_fault;                                   /* what is wrong after the events that are pending; null: nothing */
     jv pending;                                        /* events of --stream not handed out yet */
     unsigned seed_line;
     struct { char *key; void *re; } regexes[32];
@@ -132,6 +134,7 @@ jv jq_error(jq *q, jv message);                        /* sets the error; J_INVA
 jv jq_errorf(jq *q, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int jq_raise(jq *q, jv message);                       /* the same; RUN_ERROR */
 jv jq_error_text(jq *q, jv v);                            /* v borrowed, cut short as in messages */
+jv jq_path_error_text(jq *q, jv v);                       /* the same for messages about paths, which show more */
 
 jv jq_slice_key(jq *q, jv from, jv to);                /* {"start": from, "end": to} */
 jv jq_index(jq *q, jv v, jv key);                      /* .[key] */
@@ -141,11 +144,14 @@ jv jq_setpath(jq *q, jv v, jv path, uint32_t at, jv to); /* path borrowed */
 jv jq_delpaths(jq *q, jv v, jv paths);
 jv jq_path_array(jq *q, jpath *p);
 jv jq_input(jq *q, int *more);                         /* the next input; *more 0 at the end */
+int jq_input_line(jq *q);                              /* how many lines of the input have been read */
 jv jq_format(jq *q, const char *name, jv v);            /* @name */
 jv jq_tostring(jq *q, jv v);
 jv jq_fn_match(jq *q, jv in, jv *args);                    /* _match(re; flags; test) */
 jv jq_fn_flatten(jq *q, jv in, jv *args);
 jv jq_refuse(jq *q, jv v, const char *what);            /* "KIND (VALUE) WHAT" as the error */
+jv jq_refuse_two(jq *q, jv a, jv b, const char *what);  /* "KIND (VALUE) and KIND (VALUE) WHAT" */
+jv jq_not_iterable(jq *q, jv v);                        /* "Cannot iterate over KIND (VALUE)" */
 jv jq_finish(jq *q, buffer *b, jv v);                   /* the text in b, which is freed; v is dropped */
 jv jq_fn_format(jq *q, jv in, jv *args);
 jfunc *jq_text_func(const char *name, int arity), *jq_time_func(const char *name, int arity),

@@ -6,22 +6,29 @@
 
 enum { CONTAINER_DEEPEST = 1500 };                  /* how deep objects are merged; each level is a C call */
 
-jv jq_error_text(jq *q, jv v) {
+enum { DOTS = 3 };
+
+static jv cut_text(jq *q, jv v, size_t most) {
     jv s = json_text(&q->C, v);
-    enum { MOST = 14, CUT = 11 };
-    if (s.s->n <= MOST) return s;
+    if (s.s->n <= most) return s;
     /* not inside a character */
-    size_t n = CUT;
+    size_t n = most - DOTS;
     while (n && ((unsigned char)s.s->text[n] & 0xC0) == 0x80) n--;
     jv cut = jv_format(&q->C, "%.*s...", (int)n, s.s->text);
     jv_drop(&q->C, s);
     return cut;
 }
 
-static jv cannot(jq *q, jv a, jv b, const char *what) {
+jv jq_error_text(jq *q, jv v) { return cut_text(q, v, 14); }
+jv jq_path_error_text(jq *q, jv v) { return cut_text(q, v, 29); }
+
+jv jq_refuse_two(jq *q, jv a, jv b, const char *what) {
     jv x = jq_error_text(q, a), y = jq_error_text(q, b);
-    jq_errorf(q, "%s (%s) and %s (%s) cannot be %s", jv_kind_name(a), x.s->text, jv_kind_name(b), y.s->text, what);
-    jv_drop(&q->C, x); jv_drop(&q->C, y); jv_drop(&q->C, a); jv_drop(&q->C, b);
+    jq_errorf(q, "%s (%s) and %s (%s) %s", jv_kind_name(a), x.s->text, jv_kind_name(b), y.s->text, what);
+    jv_drop(&q->C, x);
+    jv_drop(&q->C, y);
+    jv_drop(&q->C, a);
+    jv_drop(&q->C, b);
     return jv_of(J_INVALID);
 }
 
@@ -29,6 +36,14 @@ jv jq_refuse(jq *q, jv v, const char *what) {
     jv x = jq_error_text(q, v);
     jq_errorf(q, "%s (%s) %s", jv_kind_name(v), x.s->text, what);
     jv_drop(&q->C, x);
+    jv_drop(&q->C, v);
+    return jv_of(J_INVALID);
+}
+
+jv jq_not_iterable(jq *q, jv v) {
+    jv text = jq_error_text(q, v);
+    jq_errorf(q, "Cannot iterate over %s (%s)", jv_kind_name(v), text.s->text);
+    jv_drop(&q->C, text);
     jv_drop(&q->C, v);
     return jv_of(J_INVALID);
 }
@@ -94,8 +109,9 @@ jv jq_arith(jq *q, int op, jv a, jv b) {
     if (jv_is_number(a) && jv_is_number(b)) {
         double x = jv_number(a), y = jv_number(b);
         if ((op == '/' || op == '%') && (op == '/' ? y == 0 : !(fabs(y) >= 1) && y == y))
-            return cannot(
-                q, a, b, op == '/' ? "divided because the divisor is zero" : "divided (remainder) because the divisor is zero");
+            return jq_refuse_two(q, a, b,
+                op == '/' ? "cannot be divided because the divisor is zero"
+                          : "cannot be divided (remainder) because the divisor is zero");
         jv_drop(&q->C, a);
         jv_drop(&q->C, b);
         switch (op) {
@@ -119,19 +135,19 @@ jv jq_arith(jq *q, int op, jv a, jv b) {
         if (b.kind == J_NULL) return a;
         if (a.kind == b.kind && (a.kind == J_STRING || a.kind == J_ARRAY)) return jv_concat(&q->C, a, b);
         if (a.kind == J_OBJECT && b.kind == J_OBJECT) return merge(q, a, b, 0);
-        return cannot(q, a, b, "added");
+        return jq_refuse_two(q, a, b, "cannot be added");
     case '-':
         if (a.kind == J_ARRAY && b.kind == J_ARRAY) return subtract(q, a, b);
-        return cannot(q, a, b, "subtracted");
+        return jq_refuse_two(q, a, b, "cannot be subtracted");
     case '*': {
         if (a.kind == J_STRING && jv_is_number(b)) { double n = jv_number(b); jv_drop(&q->C, b); return repeat_text(q, a, n); }
         if (b.kind == J_STRING && jv_is_number(a)) { double n = jv_number(a); jv_drop(&q->C, a); return repeat_text(q, b, n); }
         if (a.kind == J_OBJECT && b.kind == J_OBJECT) return merge(q, a, b, 1);
-        return cannot(q, a, b, "multiplied");
+        return jq_refuse_two(q, a, b, "cannot be multiplied");
     }
     case '/':
         if (a.kind == J_STRING && b.kind == J_STRING) return split_text(q, a, b);
-        return cannot(q, a, b, "divided");
+        return jq_refuse_two(q, a, b, "cannot be divided");
     }
-    return cannot(q, a, b, "divided");
+    return jq_refuse_two(q, a, b, "cannot be divided (remainder)");
 }

@@ -116,7 +116,7 @@ static int inputs(jq *q, jout *k) {
 
 static int reject_path(jq *q, jout *self, jv v, jpath *p) {
     (void)self; (void)p;
-    jv text = jq_error_text(q, v);
+    jv text = jq_path_error_text(q, v);
     jq_errorf(q, "Invalid path expression with result %s", text.s->text);
     jv_drop(&q->C, text);
     jv_drop(&q->C, v);

@@ -225,7 +225,7 @@ OUTLINE static int eval_function(jq *q, jnode *n, jenv *e, jv in, jout *k) {
 }
 
 OUTLINE static int not_a_path(jq *q, jv v) {
-    jv text = jq_error_text(q, v);
+    jv text = jq_path_error_text(q, v);
     jq_errorf(q, "Invalid path expression with result %s", text.s->text);
     jv_drop(&q->C, text);
     jv_drop(&q->C, v);

@@ -96,18 +96,18 @@ static jv encode64(jq *q, jv v) {
 static jv decode64(jq *q, jv v) {
     buffer b = {.t = q->t};
     unsigned x = 0;
-    int bits = 0, any = 0;
+    int bits = 0, letters = 0;
     for (uint32_t i = 0; i < v.s->n; i++) {
         char c = v.s->text[i];
         const char *at = c ? strchr(letters64, c) : NULL;
         if (c == '=') break;
         if (!at) { if (isspace((unsigned char)c)) continue; buffer_free(&b); return jq_refuse(q, v, "is not valid base64 data"); }
-        any = 1;
+        letters++;
         x = x << 6 | (unsigned)(at - letters64);
         bits += 6;
         if (bits >= 8) { bits -= 8; buffer_putc(&b, (char)(x >> bits & 255)); }
     }
-    if (any && !b.n) { buffer_free(&b); return jq_refuse(q, v, "is not valid base64 data"); }
+    if (letters % 4 == 1) { buffer_free(&b); return jq_refuse(q, v, "trailing base64 byte found"); }
     /* what is no UTF-8 becomes replacement characters */
     buffer clean = {.t = q->t};
     for (size_t i = 0; i < b.n;) {

@@ -55,6 +55,7 @@ static jv fn_has(jq *q, jv in, jv *args) {
     jv key = args[0];
     int yes;
     if (in.kind == J_OBJECT && key.kind == J_STRING) yes = jv_find_key(in, key.s) != NULL;
+    else if (in.kind == J_NULL) yes = 0;
     else if (in.kind == J_ARRAY && jv_is_number(key)) yes = jv_number(key) >= 0 && jv_number(key) < in.a->n;
     else {
         jq_errorf(
@@ -162,6 +163,13 @@ static jv fn_sort(jq *q, jv in, jv *args) {
 }
 
 static jv fn_unique(jq *q, jv in, jv *args) {
+    if (in.kind < J_ARRAY) return jq_not_iterable(q, in);
+    if (in.kind == J_OBJECT) {
+        jv keys = jv_array(&q->C, in.o->n);
+        for (uint32_t i = 0; i < in.o->n; i++)
+            keys = jv_push(&q->C, keys, jv_push(&q->C, jv_array(&q->C, 1), jv_copy(in.o->at[i].value)));
+        return jq_refuse_two(q, in, keys, "cannot be sorted, as they are not both arrays");
+    }
     in = fn_sort(q, in, args);
     if (in.kind == J_INVALID) return in;
     uint32_t kept = 0;
@@ -174,7 +182,7 @@ static jv fn_unique(jq *q, jv in, jv *args) {
 }
 
 static jv extreme(jq *q, jv in, int sign) {
-    if (in.kind != J_ARRAY) return jq_refuse(q, in, "cannot be iterated over");
+    if (in.kind != J_ARRAY) return jq_refuse_two(q, in, jv_copy(in), "cannot be iterated over");
     jv best = jv_null();
     for (uint32_t i = 0; i < in.a->n; i++) {
         int order = i ? jv_compare(&q->C, in.a->at[i], best) * sign : 1;
@@ -190,7 +198,7 @@ static jv fn_max(jq *q, jv in, jv *args) { (void)args; return extreme(q, in, 1);
 static jv fn_reverse(jq *q, jv in, jv *args) {
     (void)args;
     if (in.kind == J_NULL) return jv_array(&q->C, 0);
-    if (in.kind == J_STRING && !in.s->n) { jv_drop(&q->C, in); return jv_array(&q->C, 0); }
+    if ((in.kind == J_STRING && !in.s->n) || (in.kind == J_OBJECT && !in.o->n)) { jv_drop(&q->C, in); return jv_array(&q->C, 0); }
     if (in.kind == J_STRING || in.kind == J_OBJECT) {
         jq_errorf(q, "Cannot index %s with number", jv_kind_name(in));
         jv_drop(&q->C, in);
@@ -227,7 +235,7 @@ static jv flatten(jq *q, jv made, jv in, double depth) {
 jv jq_fn_flatten(jq *q, jv in, jv *args) {
     double depth = args ? jv_number(args[0]) : 1e9;
     if (args) jv_drop(&q->C, args[0]);
-    if (in.kind < J_ARRAY) return jq_refuse(q, in, "cannot be iterated over");
+    if (in.kind < J_ARRAY) return jq_not_iterable(q, in);
     if (depth < 0) { jv_drop(&q->C, in); return jq_errorf(q, "flatten depth must not be negative"); }
     jv made = flatten(q, jv_array(&q->C, 0), in, depth);
     jv_drop(&q->C, in);
@@ -259,23 +267,23 @@ static jv fn_error1(jq *q, jv in, jv *args) { jv_drop(&q->C, in); return jq_erro
 static jv fn_from_entries(jq *q, jv in, jv *args) {
     (void)args;
     jctx *C = &q->C;
-    if (in.kind != J_ARRAY) return jq_refuse(q, in, "cannot be iterated over");
+    if (in.kind != J_ARRAY) return jq_not_iterable(q, in);
     jv made = jv_object(C);
     for (uint32_t i = 0; i < in.a->n; i++) {
         jv e = in.a->at[i], *k = NULL, *v = NULL;
         static const char *const key_names[] = {"key", "Key", "name", "Name", "k", "K"}, *const value_names[]
                                                                                          = {"value", "Value", "v", "V"};
-        if (e.kind != J_OBJECT) {
+        if (e.kind != J_OBJECT && e.kind != J_NULL) {
             jv_drop(C, made);
             jq_errorf(q, "Cannot index %s with string \"key\"", jv_kind_name(e));
             jv_drop(C, in);
             return jv_of(J_INVALID);
         }
-        for (size_t j = 0; j < 6 && !k; j++) {
+        for (size_t j = 0; j < 6 && !k && e.kind == J_OBJECT; j++) {
             k = jv_find(e, key_names[j], (uint32_t)strlen(key_names[j]));
             if (k && !jv_true(*k)) k = NULL;
         }
-        for (size_t j = 0; j < 4 && !v; j++) v = jv_find(e, value_names[j], (uint32_t)strlen(value_names[j]));
+        for (size_t j = 0; j < 4 && !v && e.kind == J_OBJECT; j++) v = jv_find(e, value_names[j], (uint32_t)strlen(value_names[j]));
         jv name = k ? jv_copy(*k) : jv_null();
         if (name.kind != J_STRING) {
             jv text = jq_error_text(q, name);
@@ -293,7 +301,7 @@ static jv fn_from_entries(jq *q, jv in, jv *args) {
 static jv fn_transpose(jq *q, jv in, jv *args) {
     (void)args;
     jctx *C = &q->C;
-    if (in.kind != J_ARRAY) return jq_refuse(q, in, "cannot be iterated over");
+    if (in.kind != J_ARRAY) return jq_not_iterable(q, in);
     uint32_t most = 0;
     for (uint32_t i = 0; i < in.a->n; i++) {
         jv row = in.a->at[i];

@@ -25,13 +25,7 @@ jv jqc_collect(jq *q, jnode *n, jenv *e, jv in, int *run) {
 
 int jqc_map(jq *q, jnode *n, jenv *e, jv in, jout *k) {
     uint32_t count = in.kind == J_ARRAY ? in.a->n : in.kind == J_OBJECT ? in.o->n : 0;
-    if (in.kind < J_ARRAY) {
-        jv text = jq_error_text(q, in);
-        jq_errorf(q, "Cannot iterate over %s (%s)", jv_kind_name(in), text.s->text);
-        jv_drop(&q->C, text);
-        jv_drop(&q->C, in);
-        return RUN_ERROR;
-    }
+    if (in.kind < J_ARRAY) { jq_not_iterable(q, in); return RUN_ERROR; }
     call_out c = {.o = {push_out}, .held = jv_array(&q->C, count)};
     int run = RUN_ON;
     for (uint32_t i = 0; i < count && run == RUN_ON; i++) {
@@ -99,18 +93,19 @@ static void sort_pairs(jq *q, jv *at, jv *scratch, uint32_t n) {
 
 int jqc_order_by(jq *q, jnode *n, jenv *e, jv in, jout *k) {
     jctx *C = &q->C;
-    if (in.kind != J_ARRAY) {
-        jv text = jq_error_text(q, in);
-        jq_errorf(q,
-            n->op == F_SORT_BY || n->op == F_UNIQUE_BY ? "%s (%s) cannot be sorted, as it is not an array"
-            : n->op == F_GROUP_BY                      ? "%s (%s) cannot be grouped, as it is not an array"
-                                                       : "Cannot iterate over %s (%s)",
-            jv_kind_name(in), text.s->text);
-        jv_drop(C, text);
-        jv_drop(C, in);
+    int run = RUN_ON;
+    if (in.kind < J_ARRAY) { jq_not_iterable(q, in); return RUN_ERROR; }
+    if (in.kind == J_OBJECT) {
+        jv keys = jv_array(C, in.o->n);
+        for (uint32_t i = 0; i < in.o->n; i++) {
+            jv key = jqc_collect(q, n->args[0], e, jv_copy(in.o->at[i].value), &run);
+            if (run != RUN_ON) { jv_drop(C, keys); jv_drop(C, in); return run; }
+            keys = jv_push(C, keys, key);
+        }
+        int least = n->op == F_MIN_BY || n->op == F_MAX_BY;
+        jq_refuse_two(q, in, keys, least ? "cannot be iterated over" : "cannot be sorted, as they are not both arrays");
         return RUN_ERROR;
     }
-    int run = RUN_ON;
     jv pairs = keyed(q, n->args[0], e, in, &run);
     jv_drop(C, in);
     if (run != RUN_ON) return run;

@@ -42,9 +42,8 @@ static jv fn_halt(jq *q, jv in, jv *args) {
 }
 static jv fn_halt_error1(jq *q, jv in, jv *args) {
     if (!jv_is_number(args[0])) {
-        jv_drop(&q->C, in);
         jv_drop(&q->C, args[0]);
-        return jq_errorf(q, "halt_error/1: number required");
+        return jq_refuse(q, in, "halt_error/1: number required");
     }
     q->halted = 1;
     q->halt_code = (int)jv_number(args[0]);
@@ -65,9 +64,7 @@ static jv fn_input_filename(jq *q, jv in, jv *args) {
 static jv fn_input_line_number(jq *q, jv in, jv *args) {
     (void)args;
     jv_drop(&q->C, in);
-    double n = 0;
-    for (const char *p = q->reader.begin; p && p < q->reader.end && (p < q->reader.p || p[-1] != '\n'); p++) n += *p == '\n';
-    return jv_num(n);
+    return jv_num(jq_input_line(q));
 }
 
 jfunc *jq_outside_func(const char *name, int arity) {

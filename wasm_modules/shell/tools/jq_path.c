@@ -66,7 +66,7 @@ jv jq_index(jq *q, jv v, jv key) {
         if (i >= 0 && i < v.a->n) r = jv_copy(v.a->at[(uint32_t)i]);
     } else if (key.kind == J_OBJECT && (v.kind == J_ARRAY || v.kind == J_STRING || v.kind == J_NULL)) {
         double from, to;
-        if (slice_ends(key, &from, &to) < 0) {
+        if (v.kind != J_NULL && slice_ends(key, &from, &to) < 0) {
             jv_drop(C, v);
             jv_drop(C, key);
             return jq_errorf(q, "Array/string slice indices must be integers");
@@ -200,9 +200,9 @@ static jv delete_element(jq *q, jv v, jv key) {
         jv_drop(C, v);
         return made;
     }
-    if (v.kind == J_OBJECT) jq_errorf(q, "Cannot delete field at object index of %s", jv_kind_name(key));
-    else if (v.kind == J_ARRAY) jq_errorf(q, "Cannot delete field at array index of array");
-    else jq_errorf(q, "Cannot delete field at %s index of %s", key.kind == J_STRING ? "object" : "array", jv_kind_name(v));
+    if (v.kind == J_OBJECT) jq_errorf(q, "Cannot delete %s field of object", jv_kind_name(key));
+    else if (v.kind == J_ARRAY) jq_errorf(q, "Cannot delete %s element of array", jv_kind_name(key));
+    else jq_errorf(q, "Cannot delete %s of %s", key.kind == J_STRING ? "field" : "element", jv_kind_name(v));
     jv_drop(C, v);
     return jv_of(J_INVALID);
 }
@@ -223,7 +223,11 @@ jv jq_delpaths(jq *q, jv v, jv paths) {
     paths = jv_own(&q->C, paths);
     jv_sort(&q->C, paths.a->at, paths.a->n);
     for (uint32_t i = paths.a->n; i-- > 0 && v.kind != J_INVALID;) {
-        if (paths.a->at[i].kind != J_ARRAY) { jv_drop(&q->C, v); v = jq_errorf(q, "Path must be specified as an array"); break; }
+        if (paths.a->at[i].kind != J_ARRAY) {
+            jv_drop(&q->C, v);
+            v = jq_errorf(q, "Path must be specified as array, not %s", jv_kind_name(paths.a->at[i]));
+            break;
+        }
         if (!paths.a->at[i].a->n) { jv_drop(&q->C, v); v = jv_null(); continue; }
         v = delete_path(q, v, paths.a->at[i], 0);
     }

@@ -86,7 +86,7 @@ static const struct { const char *name; int arity; const char *text;
     {"gsub", 2, "def gsub($re; str): sub($re; str; \"g\");"},
     {"indices", 1,
         "def indices($i): if type == \"array\" and ($i|type) == \"array\" then .[$i] elif type == \"array\" then .[[$i]] elif "
-        "type == \"null\" then null else _strindices($i) end;"},
+        "type == \"string\" and ($i|type) == \"string\" then _strindices($i) else .[$i] end;"},
     {"index", 1, "def index($i): indices($i) | .[0];"},
     {"rindex", 1, "def rindex($i): indices($i) | .[-1:][0];"},
     {"tostream", 0,

@@ -24,13 +24,28 @@ static jv capture_value(jq *q, jv in, regex_span g, const char *name, size_t bas
     return o;
 }
 
+/* What Oniguruma says where our engine says error. */
+static const char *failure_of(const char *error) {
+    static const char *const said[][2] = {{"missing closing parenthesis", "end pattern with unmatched parenthesis"},
+        {"unmatched closing parenthesis", "unmatched close parenthesis"},
+        {"quantifier does not follow a repeatable item", "target of repeat operator is not specified"},
+        {"missing terminating ] for character class", "premature end of char-class"},
+        {"Invalid range end", "empty range in char class"}, {"\\ at end of pattern", "end pattern at escape"},
+        {"reference to non-existent subpattern", "invalid backref number/name"},
+        {"Invalid character class name", "invalid POSIX bracket type"},
+        {"unrecognized character after (? or (?-", "undefined group option"},
+        {"lookbehind assertion is not fixed length", "invalid pattern in look-behind"}};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) if (!strcmp(said[i][0], error)) return said[i][1];
+    return error;
+}
+
 static regex *compiled(jq *q, jv pattern, int flags) {
     char *key = tool_format(q->t, "%d/%s", flags, pattern.s->text);
     unsigned h = jstr_hash(pattern.s) % 32;
     if (q->regexes[h].key && !strcmp(q->regexes[h].key, key)) { tool_free(q->t, key); return q->regexes[h].re; }
     const char *error;
     regex *re = pattern_compile(q->t, pattern.s->text, pattern.s->n, flags, &error);
-    if (!re) { jq_errorf(q, "%s (at offset 0) is not a valid regex: %s", pattern.s->text, error); return NULL; }
+    if (!re) { jq_errorf(q, "Regex failure: %s", failure_of(error)); return NULL; }
     q->regexes[h].key = key;
     q->regexes[h].re = re;
     return re;
@@ -92,13 +107,12 @@ jv jq_fn_match(jq *q, jv in, jv *args) {
         jq_errorf(q, "%s (%s) cannot be matched, as it is not a string", jv_kind_name(in), text.s->text);
         jv_drop(&q->C, text);
     } else if (pattern.kind != J_STRING) {
-        jv text = jq_error_text(q, pattern);
-        jq_errorf(q, "%s (%s) cannot be matched, as it is not a string", jv_kind_name(pattern), text.s->text);
-        jv_drop(&q->C, text);
+        jq_refuse(q, jv_copy(pattern), "is not a string");
+    } else if (flags.kind != J_STRING && flags.kind != J_NULL) {
+        jq_refuse(q, jv_copy(flags), "is not a string");
     } else {
         int f = parse_flags(flags, &global, &no_empty);
-        if (f < 0 || (flags.kind != J_STRING && flags.kind != J_NULL))
-            jq_errorf(q, "%s is not a valid modifier string", flags.kind == J_STRING ? flags.s->text : "flags");
+        if (f < 0) jq_errorf(q, "%s is not a valid modifier string", flags.s->text);
         else {
             regex *re = compiled(q, pattern, f);
             if (re && test) {

@@ -52,7 +52,7 @@ static jv fn_tonumber(jq *q, jv in, jv *args) {
 
 static jv fn_fromjson(jq *q, jv in, jv *args) {
     (void)args;
-    return in.kind == J_STRING ? parse_whole(q, in) : jq_refuse(q, in, "cannot be parsed as JSON");
+    return in.kind == J_STRING ? parse_whole(q, in) : jq_refuse(q, in, "only strings can be parsed");
 }
 
 static jv change_case(jq *q, jv in, int upper) {
@@ -88,9 +88,10 @@ static jv fn_implode(jq *q, jv in, jv *args) {
     for (uint32_t i = 0; i < in.a->n; i++) {
         char bytes[4];
         if (!jv_is_number(in.a->at[i])) {
+            jv bad = jv_copy(in.a->at[i]);
             buffer_free(&b);
             jv_drop(&q->C, in);
-            return jq_errorf(q, "Unicode codepoint must be numeric");
+            return jq_refuse(q, bad, "can't be imploded, unicode codepoint needs to be numeric");
         }
         buffer_add(&b, bytes, (size_t)utf8_encode((int)jv_number(in.a->at[i]), bytes));
     }
@@ -155,27 +156,28 @@ static jv fn_split1(jq *q, jv in, jv *args) {
 }
 
 static jv fn_join(jq *q, jv in, jv *args) {
-    if (in.kind != J_ARRAY) { jv_drop(&q->C, args[0]); return jq_refuse(q, in, "cannot be iterated over"); }
+    if (in.kind < J_ARRAY) { jv_drop(&q->C, args[0]); return jq_not_iterable(q, in); }
     jv by = args[0];
-    if (!in.a->n) { jv_drop(&q->C, in); jv_drop(&q->C, by); return jv_cstr(&q->C, ""); }
+    uint32_t count = in.kind == J_ARRAY ? in.a->n : in.o->n;
+    if (!count) { jv_drop(&q->C, in); jv_drop(&q->C, by); return jv_cstr(&q->C, ""); }
     buffer b = {.t = q->t};
-    for (uint32_t i = 0; i < in.a->n; i++) {
-        jv x = in.a->at[i];
+    for (uint32_t i = 0; i < count; i++) {
+        jv x = in.kind == J_ARRAY ? in.a->at[i] : in.o->at[i].value;
         if (i && by.kind == J_STRING) buffer_add(&b, by.s->text, by.s->n);
         else if (i && by.kind != J_NULL) {
+            jv so_far = jv_text(&q->C, b.p ? b.p : "", b.n);
             buffer_free(&b);
             jv_drop(&q->C, in);
-            return jq_refuse(q, by, "cannot be used as a separator");
+            return jq_refuse_two(q, so_far, by, "cannot be added");
         }
         if (x.kind == J_STRING) buffer_add(&b, x.s->text, x.s->n);
         else if (x.kind == J_NULL) { /* nothing */ }
         else if (x.kind < J_STRING) { jv s = json_text(&q->C, x); buffer_add(&b, s.s->text, s.s->n); jv_drop(&q->C, s); }
         else {
-            jv so_far = jv_text(&q->C, b.p ? b.p : "", b.n), t1 = jq_error_text(q, so_far), t2 = jq_error_text(q, x);
-            jq_errorf(q, "string (%s) and %s (%s) cannot be added", t1.s->text, jv_kind_name(x), t2.s->text);
-            jv_drop(&q->C, t1); jv_drop(&q->C, t2); jv_drop(&q->C, so_far); jv_drop(&q->C, in); jv_drop(&q->C, by);
+            jv so_far = jv_text(&q->C, b.p ? b.p : "", b.n), bad = jv_copy(x);
             buffer_free(&b);
-            return jv_of(J_INVALID);
+            jv_drop(&q->C, in); jv_drop(&q->C, by);
+            return jq_refuse_two(q, so_far, bad, "cannot be added");
         }
     }
     jv_drop(&q->C, by);

@@ -103,6 +103,8 @@ static jv format_time(jq *q, jv in, jv *args, int utc, const char *name) {
 static jv fn_strftime(jq *q, jv in, jv *args) { return format_time(q, in, args, 1, "strftime"); }
 static jv fn_strflocaltime(jq *q, jv in, jv *args) { return format_time(q, in, args, 0, "strflocaltime"); }
 
+enum { NO_WEEKDAY = 8, NO_YEARDAY = 367 };                   /* what jq shows when the text had no date */
+
 static jv fn_strptime(jq *q, jv in, jv *args) {
     struct tm tm;
     if (in.kind != J_STRING || args[0].kind != J_STRING) {
@@ -112,7 +114,6 @@ static jv fn_strptime(jq *q, jv in, jv *args) {
             q, bad_input ? "strptime/1 requires string inputs and arguments" : "strptime/1 requires string inputs and arguments");
     }
     memset(&tm, 0, sizeof tm);
-    tm.tm_mday = 0;
     /* libc's strptime knows no %Z names but UTC; a trailing Z is the common case */
     const char *end = strptime(in.s->text, args[0].s->text, &tm);
     if (!end || *end) {
@@ -122,10 +123,15 @@ static jv fn_strptime(jq *q, jv in, jv *args) {
     }
     jv_drop(&q->C, in);
     jv_drop(&q->C, args[0]);
+    tm.tm_wday = NO_WEEKDAY;
+    tm.tm_yday = NO_YEARDAY;
     if (tm.tm_mday) {
-        struct tm copy = tm;
-        double s = (double)date_seconds(q->t, &copy, 1);
-        return broken_down(q, s, 1);
+        struct tm copy = tm, real;
+        long offset;
+        const char *zone;
+        date_fields(q->t, date_seconds(q->t, &copy, 1), 1, &real, &offset, &zone);
+        tm.tm_wday = real.tm_wday;
+        tm.tm_yday = real.tm_yday;
     }
     double values[] = {tm.tm_year + 1900, tm.tm_mon, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, tm.tm_wday, tm.tm_yday};
     jv a = jv_array(&q->C, 8);

@@ -81,8 +81,10 @@ typedef struct {
     int depth, cap;
     jv *keys;
     int seq, at_end;
+    int keep, loose; /* keep: after an error what was open stays on the stack; loose: no separator followed the last value */
 } json_reader;
 void json_reader_start(json_reader *r, jctx *C, const char *text, size_t n);
+void json_reader_abandon(json_reader *r);                      /* drops what keep has left */
 jv json_next(json_reader *r);                                 /* J_INVALID at the end; with r->error set, on malformed text */
 void json_explain(json_reader *r); /* after an error: makes error, line, column and at_end what jq says */
 jv json_fault_text(json_reader *r);                            /* "MESSAGE at line N, column N" */

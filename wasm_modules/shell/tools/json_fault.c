@@ -18,7 +18,7 @@ typedef struct { level *at; int depth, next; } scan;              /* next: the k
 
 /* A word between separators; NULL when it is fine. */
 static const char *judge_word(scan *s, const char *p, size_t n) {
-    const char *want = *p == 't' ? "true" : *p == 'f' ? "false" : *p == 'n' && (n != 3 || memcmp(p, "nan", 3)) ? "null" : NULL;
+    const char *want = *p == 't' ? "true" : *p == 'f' ? "false" : *p == 'n' && n > 1 && p[1] == 'u' ? "null" : NULL;
     if (want) { if (n != strlen(want) || memcmp(p, want, n)) return "Invalid literal"; }
     else {
         size_t i = *p == '-' || *p == '+', digits = 0;

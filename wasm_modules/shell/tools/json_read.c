@@ -203,11 +203,15 @@ static int push(json_reader *r, jv v) {
     return 0;
 }
 
-static jv abandon(json_reader *r) {
+void json_reader_abandon(json_reader *r) {
     while (r->depth) {
         jv_drop(r->C, r->keys[--r->depth]);
         jv_drop(r->C, r->stack[r->depth]);
     }
+}
+
+static jv abandon(json_reader *r) {
+    if (!r->keep) json_reader_abandon(r);
     r->p = r->end;
     json_explain(r);
     return jv_of(J_INVALID);
@@ -246,6 +250,7 @@ jv json_next(json_reader *r) {
         if (c == '{' || c == '[') {
             r->p++;
             if (push(r, c == '{' ? jv_object(C) : jv_array(C, 0)) < 0) return abandon(r);
+            r->loose = 0;
             skip_space(r);
             if (r->p < r->end && *r->p == (c == '{' ? '}' : ']')) { r->p++; v = r->stack[--r->depth]; }
             else { if (c == '{' && read_key(r) < 0) return abandon(r); continue; }
@@ -279,8 +284,10 @@ jv json_next(json_reader *r) {
                 jv_drop(C, key);
             }
             skip_space(r);
+            r->loose = 1;
             if (r->p >= r->end) { fail(r, "Unfinished JSON term", r->end); return abandon(r); }
             c = *r->p++;
+            r->loose = c != ',';
             if (c == ',') {
                 if (top->kind == J_OBJECT && read_key(r) < 0) return abandon(r);
                 break;

@@ -1,6 +1,7 @@
 /* json_write.c - from values to text, without recursion; numbers print as the shortest text that reads back the same. */
 #include "json.h"
 #include "../utf8.h"
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ void json_number(buffer *b, double n) {
         buffer_add(b, p, (size_t)(text + 30 - p));
         return;
     }
-    int precision = 15;
+    int precision = fabs(n) < DBL_MIN ? 1 : 15;         /* a number below the normal ones has fewer digits */
     for (; precision <= 17; precision++) {
         snprintf(text, sizeof text, "%.*e", precision - 1, n);
         if (strtod(text, NULL) == n) break;

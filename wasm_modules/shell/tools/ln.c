@@ -33,8 +33,14 @@ static int link_pair(tool *t, const char *from, const char *to, void *context) {
         if (S_ISDIR(st.st_mode)) return tool_fail(t, 1, "%s: hard link not allowed for directory", from);
     }
     if (path_lstat(to, &st) == 0) {
+        if (s->k.ask) {
+            const char *line;
+            io_printf(t->err, "%s: replace %s? ", t->name, tool_quote(t, to));
+            ssize_t n = io_line(t->in, &line, '\n');
+            if (n <= 0 || (*line != 'y' && *line != 'Y')) return 1;
+        }
         if (s->k.backup) { if (make_backup(t, to, &s->k)) return 1; }
-        else if (s->k.force && !S_ISDIR(st.st_mode)) {
+        else if ((s->k.force || s->k.ask) && !S_ISDIR(st.st_mode)) {
             struct stat source;
             if (path_stat(from, &source) == 0 && source.st_ino == st.st_ino && source.st_dev == st.st_dev)
                 return tool_fail(t, 1, "%s and %s are the same file", tool_quote(t, from), tool_quote(t, to));
@@ -44,6 +50,7 @@ static int link_pair(tool *t, const char *from, const char *to, void *context) {
     const char *text = s->relative && s->symbolic ? relative_path(t, from, to) : from;
     if ((s->symbolic ? symlink(text, to) : link(from, to)) < 0) {
         const char *kind = s->symbolic ? "symbolic link" : "hard link";
+        if (!*text) return tool_fail_errno(t, 1, "failed to create %s %s -> ''", kind, tool_quote(t, to));
         return errno == EEXIST || s->symbolic
                    ? tool_fail_errno(t, 1, "failed to create %s %s", kind, tool_quote(t, to))
                    : tool_fail_errno(t, 1, "failed to create %s %s => %s", kind, tool_quote(t, to), tool_quote(t, from));
@@ -55,14 +62,14 @@ static int link_pair(tool *t, const char *from, const char *to, void *context) {
 int tool_ln(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"symbolic", 0, 's'}, {"force", 0, 'f'}, {"no-dereference", 0, 'n'}, {"relative", 0, 'r'},
         {"verbose", 0, 'v'}, {"target-directory", 1, 't'}, {"no-target-directory", 0, 'T'}, {"backup", 2, 'b'},
-        {"suffix", 1, 'S'}, {"interactive", 0, 'i'}, {"logical", 0, 'L'}, {"physical", 0, 'P'}, {0, 0, 0}};
+        {"suffix", 1, 'S'}, {"interactive", 0, 'i'}, {"logical", 0, 'L'}, {"physical", 0, 'P'}, {"directory", 0, 'd'}, {0, 0, 0}};
     ln_state s = {0};
     const char *dir = NULL;
     int plain = 0, c;
     tool_opts o;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "sfnrvt:TbS:iLP", longs)) != -1;) switch (c) {
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "sfnrvt:TbS:iLPdF", longs)) != -1;) switch (c) {
         case 's': s.symbolic = 1; break;
-        case 'f': s.k.force = 1; break;
+        case 'f': s.k.force = 1; s.k.ask = 0; break;
         case 'n': s.no_deref = 1; break;
         case 'r': s.relative = 1; break;
         case 'v': s.k.verbose = 1; break;
@@ -70,13 +77,14 @@ int tool_ln(tool *t, int argc, char **argv) {
         case 'T': plain = 1; break;
         case 'b': s.k.backup = 1; break;
         case 'S': s.k.suffix = o.arg; s.k.backup = 1; break;
-        case 'i': case 'L': case 'P': break;
+        case 'i': s.k.ask = 1; break;
+        case 'L': case 'P': case 'd': case 'F': break;
         default: return 1;
     }
     int n = argc - o.index;
     struct stat st;
     if (n == 1 && !dir) {
-        const char *last = path_last(path_strip(t, argv[o.index]));
+        const char *last = path_join(t, ".", path_last(path_strip(t, argv[o.index])));
         return link_pair(t, argv[o.index], last, &s);
     }
     if (n == 2 && s.no_deref && !dir && path_lstat(argv[argc - 1], &st) == 0 && S_ISLNK(st.st_mode)) plain = 1;

@@ -10,7 +10,7 @@
 static int compare(const ls_state *s, const ls_entry *a, const ls_entry *b) {
     int order = 0;
     if (s->dirs_first) {
-        order = S_ISDIR(b->st.st_mode) - S_ISDIR(a->st.st_mode);
+        order = b->leads_to_dir - a->leads_to_dir;
         if (order) return order;
     }
     if (s->sort == SORT_TIME) {
@@ -57,6 +57,9 @@ static int fill_entry(tool *t, ls_state *s, ls_entry *e, char *name, char *path,
         if (!inside || !follow || path_lstat(path, &e->st) < 0) return -1;
     }
     e->ok = 1;
+    e->leads_to_dir = S_ISDIR(e->st.st_mode);
+    struct stat real;
+    if (s->dirs_first && S_ISLNK(e->st.st_mode)) e->leads_to_dir = path_stat(path, &real) == 0 && S_ISDIR(real.st_mode);
     if (S_ISLNK(e->st.st_mode) && s->format == 'l') {
         ssize_t n = readlink(path, target, sizeof target - 1);
         if (n >= 0) e->target = tool_strndup(t, target, (size_t)n);

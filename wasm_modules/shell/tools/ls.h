@@ -6,13 +6,15 @@
 #include "dates.h"
 #include <sys/stat.h>
 
-typedef struct { char *name, *path, *target; struct stat st; int ok; } ls_entry;
+typedef struct { char *name, *path, *target; struct stat st; int ok, leads_to_dir; } ls_entry;
 
 typedef struct {
     int all, almost, dirs_as_files, recursive, reverse, sort, time, format, human, si, kilo, inode, blocks, numeric, no_owner,
         no_group;
     int indicator, follow, follow_args, dirs_first, quote, escape, hide_control, color, zero, full_time, author, width,
-        shell_quote;
+        shell_quote, no_tabs;
+    unsigned long long unit_bytes;         /* --block-size, 0 for none */
+    const char *unit;                      /* its name, shown behind the size; "" when it was a number */
     const char *time_style, *ignore[16], *hide;
     int ignores, status, printed;
     const ls_entry *beside;                /* operands that are listed later, but count for the widths of columns */

@@ -46,13 +46,23 @@ static void put_name(const ls_state *s, buffer *b, const char *name, const struc
     buffer_puts(b, suffix_of(s, st, ok));
 }
 
+/* In units of --block-size, rounded up; kB is written with a small k. */
+static char *in_units(tool *t, const ls_state *s, unsigned long long bytes) {
+    char *text = tool_format(t, "%llu%s", (bytes + s->unit_bytes - 1) / s->unit_bytes, s->unit);
+    char *kilo = strstr(text, "KB");
+    if (kilo) *kilo = 'k';
+    return text;
+}
+
 static char *size_text(tool *t, const ls_state *s, const struct stat *st) {
     unsigned long long n = (unsigned long long)st->st_size;
-    return s->human || s->si ? human_size(t, n, s->si) : tool_format(t, "%llu", n);
+    if (s->human || s->si) return human_size(t, n, s->si);
+    return s->unit_bytes ? in_units(t, s, n) : tool_format(t, "%llu", n);
 }
 
 char *ls_blocks_text(tool *t, const ls_state *s, unsigned long long blocks) {
-    return s->human || s->si ? human_size(t, blocks * 512, s->si) : tool_format(t, "%llu", (blocks + 1) / 2);
+    if (s->human || s->si) return human_size(t, blocks * 512, s->si);
+    return s->unit_bytes ? in_units(t, s, blocks * 512) : tool_format(t, "%llu", (blocks + 1) / 2);
 }
 
 static void put_time(tool *t, const ls_state *s, buffer *b, const struct stat *st) {
@@ -159,7 +169,7 @@ static int print_columns(tool *t, const ls_state *s, char **cells, size_t n, int
             size_t next = across ? i + 1 : i + rows;
             int last = c + 1 == best || next >= n;
             if (io_puts(t->out, cells[i]) < 0) return -1;
-            if (!last) pad(t, start + columns_of(cells[i]), start + wide[c], s->width >= NO_WIDTH);
+            if (!last) pad(t, start + columns_of(cells[i]), start + wide[c], s->width >= NO_WIDTH || s->no_tabs);
             start += wide[c];
         }
         if (io_putc(t->out, '\n') < 0) return -1;

@@ -28,7 +28,7 @@ static int make_parents(tool *t, const char *path, int verbose) {
 }
 
 int tool_mkdir(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"parents", 0, 'p'}, {"mode", 1, 'm'}, {"verbose", 0, 'v'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"parents", 0, 'p'}, {"mode", 1, 'm'}, {"verbose", 0, 'v'}, {"context", 2, 'Z'}, {0, 0, 0}};
     int parents = 0, verbose = 0, c, status = 0;
     const char *mode = NULL;
     tool_opts o;

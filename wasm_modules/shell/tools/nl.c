@@ -8,8 +8,9 @@
 typedef struct {
     char style[3];
     regex *pattern[3];
-    long number, step;
-    int width, justify, join, section, blanks, keep;
+    long start, number, step;
+    long join;
+    int width, justify, section, blanks, keep;
     const char *separator;
     char mark[4];
 } nl_state;
@@ -38,7 +39,7 @@ static int nl_stream(tool *t, io *from, const char *name, void *context) {
         while (m && (size_t)(marks + 1) * m <= n && !memcmp(line + (size_t)marks * m, s->mark, m)) marks++;
         if (marks && marks <= 3 && (size_t)marks * m == n) {
             s->section = marks == 3 ? 0 : marks == 2 ? 1 : 2;
-            if (!s->keep) s->number = s->step * 0 + (s->keep ? s->number : 1);
+            if (!s->keep) s->number = s->start;
             if (io_putc(t->out, '\n') < 0) return 1;
             continue;
         }
@@ -71,13 +72,20 @@ static int take_style(tool *t, nl_state *s, int section, const char *arg) {
     return 0;
 }
 
+/* The number an option gives; 0, or 1 after saying that what is invalid. */
+static int take_number(tool *t, const char *arg, long *to, const char *what) {
+    char *end;
+    *to = strtol(arg, &end, 10);
+    return end != arg && !*end ? 0 : tool_fail(t, 1, "invalid %s: %s", what, tool_cite(t, arg));
+}
+
 int tool_nl(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"body-numbering", 1, 'b'}, {"header-numbering", 1, 'h'}, {"footer-numbering", 1, 'f'},
         {"starting-line-number", 1, 'v'}, {"line-increment", 1, 'i'}, {"join-blank-lines", 1, 'l'}, {"number-format", 1, 'n'},
         {"number-separator", 1, 's'}, {"number-width", 1, 'w'}, {"no-renumber", 0, 'p'}, {"section-delimiter", 1, 'd'},
         {0, 0, 0}};
     nl_state s = {.style = {'n', 't', 'n'},
-        .number = 1,
+        .start = 1,
         .step = 1,
         .width = 6,
         .justify = 'r',
@@ -91,9 +99,9 @@ int tool_nl(tool *t, int argc, char **argv) {
         case 'b': if (take_style(t, &s, 1, o.arg)) return 1; break;
         case 'h': if (take_style(t, &s, 0, o.arg)) return 1; break;
         case 'f': if (take_style(t, &s, 2, o.arg)) return 1; break;
-        case 'v': s.number = atol(o.arg); break;
-        case 'i': s.step = atol(o.arg); break;
-        case 'l': s.join = atoi(o.arg); break;
+        case 'v': if (take_number(t, o.arg, &s.start, "starting line number")) return 1; break;
+        case 'i': if (take_number(t, o.arg, &s.step, "line number increment")) return 1; break;
+        case 'l': if (take_number(t, o.arg, &s.join, "line number of blank lines")) return 1; break;
         case 'n':
             if (strcmp(o.arg, "ln") && strcmp(o.arg, "rn") && strcmp(o.arg, "rz")) {
                 tool_fail(t, 1, "invalid line numbering format: %s", tool_cite(t, o.arg));
@@ -111,5 +119,6 @@ int tool_nl(tool *t, int argc, char **argv) {
         case 'd': s.mark[0] = o.arg[0]; s.mark[1] = o.arg[0] && o.arg[1] ? o.arg[1] : ':'; break;
         default: return 1;
     }
+    s.number = s.start;
     return for_each_input(t, argc, argv, o.index, nl_stream, &s);
 }

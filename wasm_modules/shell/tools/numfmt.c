@@ -142,7 +142,7 @@ static int convert_line(tool *t, const numfmt_state *s, const char *line) {
             char *text = tool_strndup(t, p + lead, n);
             size_t before = b.n;
             status |= convert(t, s, text, &b);
-            if (lead && !s->padding && field > 1) {
+            if (lead && !s->padding) {
                 /* keep the column: white space counts as padding */
                 char *value = tool_strndup(t, b.p + before, b.n - before);
                 b.n = before;

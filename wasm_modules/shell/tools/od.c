@@ -7,9 +7,23 @@
 #include <string.h>
 
 int dump_gather(tool *t, io *from, const char *name, void *context) {
-    (void)t;
+    enum { WINDOW = 65536 };
+    dump_source *d = context;
+    char block[16384];
+    ssize_t n = 0;
     (void)name;
-    return buffer_read_all(context, from) < 0;
+    while (d->most && !io_failed(t->out)) {
+        unsigned long long room = d->most < sizeof block ? d->most + d->skip : sizeof block;
+        n = io_read(from, block, room < sizeof block ? (size_t)room : sizeof block);
+        if (n <= 0) break;
+        size_t drop = d->skip < (size_t)n ? (size_t)d->skip : (size_t)n, take = (size_t)n - drop;
+        if (take > d->most) take = (size_t)d->most;
+        d->skip -= drop;
+        d->most -= take;
+        buffer_add(d->to, block + drop, take);
+        if (d->full && d->to->n >= WINDOW && d->full(d->context)) return 1;
+    }
+    return n < 0;
 }
 
 /* -t argument: a c d[124 8] f[48] o[1248] u[1248] x[1248], each with an optional z. */
@@ -116,25 +130,27 @@ static void put_address(buffer *b, int radix, unsigned long long at) {
     else if (radix == 'd') buffer_printf(b, "%07llu", at);
 }
 
-static int dump(tool *t, od_state *s) {
+/* Prints the lines that have come, whole ones only unless it is the end. */
+static int dump(od_state *s, int end) {
+    tool *t = s->t;
     buffer b = {.t = t};
     const unsigned char *p = (const unsigned char *)s->data.p;
-    size_t n = s->data.n;
-    int starred = 0, widest[16];
+    size_t n = end ? s->data.n : s->data.n / s->width * s->width, at = s->shown;
+    int widest[16];
     /* all formats line up on the widest, per the largest unit */
     double per_byte = 0;
     for (int i = 0; i < s->n; i++) { double w = (field_width(s->f[i]) + 1.0) / s->f[i].size; if (w > per_byte) per_byte = w; }
     for (int i = 0; i < s->n; i++) widest[i] = (int)(per_byte * s->f[i].size + 0.5);
-    for (size_t at = 0; at < n; at += s->width) {
+    for (; at < n; at += s->width) {
         size_t len = n - at < s->width ? n - at : s->width;
         if (!s->all && at && len == s->width && !memcmp(p + at, p + at - s->width, s->width)) {
-            if (!starred) buffer_puts(&b, "*\n");
-            starred = 1;
+            if (!s->starred) buffer_puts(&b, "*\n");
+            s->starred = 1;
             continue;
         }
-        starred = 0;
+        s->starred = 0;
         for (int i = 0; i < s->n; i++) {
-            if (!i) put_address(&b, s->radix, s->skip + at);
+            if (!i) put_address(&b, s->radix, s->base + at);
             else
                 for (int k = 0; k < (s->radix == 'n' ? 0 : s->radix == 'x' ? 6 : 7); k++) buffer_putc(&b, ' ');
             for (size_t k = 0; k < s->width; k += (size_t)s->f[i].size) {
@@ -157,9 +173,20 @@ static int dump(tool *t, od_state *s) {
         }
         if (b.n > 16384) { if (io_write(t->out, b.p, b.n) < 0) return 1; b.n = 0; }
     }
-    if (s->radix != 'n') { put_address(&b, s->radix, s->skip + n); buffer_putc(&b, '\n'); }
-    return io_write(t->out, b.p, b.n) < 0;
+    if (end && s->radix != 'n') { put_address(&b, s->radix, s->base + n); buffer_putc(&b, '\n'); }
+    if (!end && n) {                                 /* the last line stays, for the next to be compared with */
+        size_t gone = n - s->width;
+        s->data.n -= gone;
+        memmove(s->data.p, s->data.p + gone, s->data.n);
+        s->base += gone;
+        s->shown = s->width;
+    }
+    int failed = b.n && io_write(t->out, b.p, b.n) < 0;
+    buffer_free(&b);
+    return failed;
 }
+
+static int dump_window(void *context) { return dump(context, 0); }
 
 /* -S: texts of at least so many printable characters that a NUL ends. */
 static int dump_strings(tool *t, const od_state *s, size_t least) {
@@ -168,7 +195,7 @@ static int dump_strings(tool *t, const od_state *s, size_t least) {
         unsigned char c = (unsigned char)s->data.p[at];
         if (isprint(c) && c < 127) continue;
         if (!c && at - start >= least) {
-            put_address(&b, s->radix, s->skip + start);
+            put_address(&b, s->radix, s->base + start);
             if (s->radix != 'n') buffer_putc(&b, ' ');
             buffer_add(&b, s->data.p + start, at - start);
             buffer_putc(&b, '\n');
@@ -176,13 +203,6 @@ static int dump_strings(tool *t, const od_state *s, size_t least) {
         start = at + 1;
     }
     return io_write(t->out, b.p ? b.p : "", b.n) < 0;
-}
-
-void dump_limit(buffer *data, unsigned long long skip, unsigned long long most) {
-    if (skip > data->n) skip = data->n;
-    data->n -= (size_t)skip;
-    if (data->p) memmove(data->p, data->p + skip, data->n);
-    if (data->n > most) data->n = (size_t)most;
 }
 
 int tool_od(tool *t, int argc, char **argv) {
@@ -193,7 +213,8 @@ int tool_od(tool *t, int argc, char **argv) {
         const char *type;
     } old[] = {{'h', "x2"}, {'a', "a"}, {'b', "o1"}, {'c', "c"}, {'d', "u2"}, {'f', "fF"}, {'i', "dI"}, {'l', "dL"}, {'o', "o2"},
         {'s', "d2"}, {'x', "x2"}};
-    od_state s = {.radix = 'o', .most = ~0ull, .width = 16, .data = {.t = t}};
+    od_state s = {.t = t, .radix = 'o', .width = 16, .data = {.t = t}};
+    dump_source source = {.to = &s.data, .most = ~0ull};
     unsigned long long strings = 0;
     tool_opts o;
     int c;
@@ -207,11 +228,11 @@ int tool_od(tool *t, int argc, char **argv) {
         case 'j':
             if (size_parse(o.arg, &s.skip) < 0) {
                 if (!strncmp(o.arg, "0x", 2)) s.skip = strtoull(o.arg, NULL, 16);
-                else return tool_fail(t, 1, "invalid -j argument %s", tool_cite(t, o.arg));
+                else return tool_fail(t, 1, "invalid -j argument '%s'", o.arg);
             }
             break;
         case 'N':
-            if (size_parse(o.arg, &s.most) < 0) return tool_fail(t, 1, "invalid -N argument %s", tool_cite(t, o.arg));
+            if (size_parse(o.arg, &source.most) < 0) return tool_fail(t, 1, "invalid -N argument %s", tool_cite(t, o.arg));
             break;
         case 'S':
             strings = 3;
@@ -221,7 +242,7 @@ int tool_od(tool *t, int argc, char **argv) {
         case 'v': s.all = 1; break;
         case 'w':
             s.width = o.arg ? strtoul(o.arg, NULL, 10) : 32;
-            if (!s.width) return tool_fail(t, 1, "invalid -w argument");
+            if (!s.width) tool_fail(t, 0, "warning: invalid width 0; using %zu instead", s.width = 2);
             break;
         case '?': return 1;
         default:
@@ -229,9 +250,11 @@ int tool_od(tool *t, int argc, char **argv) {
                 if (old[i].letter == c && dump_take_types(t, &s, old[i].type)) return 1;
     }
     if (!s.n) dump_take_types(t, &s, "o2");
-    int status = for_each_input(t, argc, argv, o.index, dump_gather, &s.data);
+    s.base = source.skip = s.skip;
+    if (!strings) { source.full = dump_window; source.context = &s; }
+    int status = for_each_input(t, argc, argv, o.index, dump_gather, &source);
+    if (io_failed(t->out)) return 1;
     if (status && !s.data.n) return status;
-    if (s.skip > s.data.n) return tool_fail(t, 1, "cannot skip past end of combined input");
-    dump_limit(&s.data, s.skip, s.most);
-    return (strings ? dump_strings(t, &s, (size_t)strings) : dump(t, &s)) ? 1 : status;
+    if (source.skip) return tool_fail(t, 1, "cannot skip past end of combined input");
+    return (strings ? dump_strings(t, &s, (size_t)strings) : dump(&s, 1)) ? 1 : status;
 }

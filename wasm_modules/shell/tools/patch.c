@@ -79,7 +79,7 @@ static void apply_hunk(tool *t, target *f, const patch_hunk *h, size_t at) {
 }
 
 static int write_lines(patch_state *s, const char *path, const target *f) {
-    io *to = io_open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    io *to = strcmp(path, "-") ? io_open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666) : io_ref(s->t->out);
     if (!to) return tool_fail_errno(s->t, 2, "Can't create file %s", path);
     for (size_t i = 0; i < f->lines.n; i++) {
         io_write(to, f->lines.at[i].p, f->lines.at[i].n);
@@ -219,11 +219,12 @@ static char *reject_header(const patch_state *s, const patch_text *p, int kind) 
     return tool_format(s->t, "--- %.*s\n+++ %.*s\n", (int)old.n - 4, old.p + 4, (int)new.n - 4, new.p + 4);
 }
 
-/* A patch that creates a file which is there already is skipped. */
-static int skip_created(patch_state *s, patch_text *p, const char *path, int kind, patch_result *r) {
+/* A patch that creates a file which is there already is skipped, and so is one that deletes a file which is not. */
+static int skip_pointless(patch_state *s, patch_text *p, const char *path, int creates, int kind, patch_result *r) {
     patch_hunk h;
-    int what = settle_reversed(s, tool_format(s->t, "The next patch%s would create the file %s,\nwhich already exists",
-                                      s->reverse ? ", when reversed," : "", path));
+    int what = settle_reversed(s, tool_format(s->t, "The next patch%s would %s the file %s,\nwhich %s",
+                                      s->reverse ? ", when reversed," : "", creates ? "create" : "delete", path,
+                                      creates ? "already exists" : "does not exist"));
     if (what == 'R') r->reverse = !r->reverse;
     if (what != 'S') return 0;
     while (patch_next_hunk(s->t, p, kind, &h)) r->count++;
@@ -240,16 +241,23 @@ static int patch_file(patch_state *s, patch_text *p, const char *path, int creat
     if (from) { buffer_read_all(&text, from); io_unref(from); }
     f.no_newline = text.n && text.p[text.n - 1] != '\n';
     span_split(s->t, &f.lines, text.p ? text.p : "", text.n, '\n');
-    if (creates && text.n && skip_created(s, p, path, kind, &r)) return 1;
+    int pointless = creates ? text.n > 0 : deletes && !from;
+    if (pointless && skip_pointless(s, p, path, creates, kind, &r)) return 1;
+    int to_standard = s->output && !strcmp(s->output, "-");
+    io *messages = to_standard ? s->t->err : s->t->out;
     if (!s->silent) {
-        io_printf(s->t->out, "%s file %s", s->dry ? "checking" : "patching", s->output ? s->output : path);
-        io_puts(s->t->out, s->output ? tool_format(s->t, " (read from %s)\n", path) : "\n");
+        io_printf(messages, "%s file %s", s->dry ? "checking" : "patching", s->output ? s->output : path);
+        io_puts(messages, s->output ? tool_format(s->t, " (read from %s)\n", path) : "\n");
     }
     apply_all(s, p, kind, &f, &r);
     const char *out = s->output ? s->output : path;
+    if (r.failed && !from && !creates && !s->dry) {
+        io_printf(s->t->err, "%s: **** Can't reopen file %s : No such file or directory\n", s->t->name, path);
+        return 2;
+    }
     if (r.failed) report_failures(s, &r, path, out);
     if (s->dry || r.ignored) return r.failed > 0;
-    if (from && !s->no_mismatch_backup && (s->backup || r.failed || r.moved))
+    if (from && !to_standard && !s->no_mismatch_backup && (s->backup || r.failed || r.moved))
         save_bytes(tool_format(s->t, "%s%s", out, s->suffix ? s->suffix : ".orig"), "", &text);
     if (!f.lines.n && !r.failed && (deletes || s->remove_empty)) { unlink(out); return 0; }
     if (creates) make_parents(s->t, out);
@@ -292,7 +300,8 @@ static int run(patch_state *s, patch_text *p) {
     size_t header = 0;                                    /* where the text that leads up to a file begins */
     while (p->at < p->lines.n) {
         if (begins_file(p, &kind)) {
-            char *old = patch_name(s->t, p->lines.at[p->at], s->strip), *new = patch_name(s->t, p->lines.at[p->at + 1], s->strip);
+            const char *old = patch_name(s->t, p->lines.at[p->at], s->strip);
+            const char *new = patch_name(s->t, p->lines.at[p->at + 1], s->strip);
             int creates = !strcmp(s->reverse ? new : old, "/dev/null"), deletes = !strcmp(s->reverse ? old : new, "/dev/null");
             int old_missing = patch_is_epoch(s->t, p->lines.at[p->at]),
                 new_missing = patch_is_epoch(s->t, p->lines.at[p->at + 1]);
@@ -301,7 +310,8 @@ static int run(patch_state *s, patch_text *p) {
             p->at += 2;
             if (p->at < p->lines.n && patch_line_starts(p->lines.at[p->at], s->reverse ? "@@ -1 +0,0" : "@@ -0,0")) creates = 1;
             const char *path = s->file ? s->file : choose_name(old, new);
-            if (!path && creates) path = strcmp(new, "/dev/null") && !s->reverse ? new : old;
+            if (!path && (creates || deletes)) path = strcmp(new, "/dev/null") && s->reverse == deletes ? new : old;
+            if (path && !*path) path = NULL;
             r = path ? patch_file(s, p, path, creates, deletes, kind) : skip_file(s, p, header, kind);
             header = p->at;
         } else if (s->file && is_normal_command(p->lines.at[p->at])) r = patch_file(s, p, s->file, 0, 0, PATCH_NORMAL);

@@ -9,7 +9,7 @@ typedef struct { span_list lines; size_t at; } patch_text;
 enum { PATCH_UNIFIED, PATCH_CONTEXT, PATCH_NORMAL };
 
 int patch_line_starts(span line, const char *text);
-char *patch_name(tool *t, span line, int strip); /* of a "--- name<tab>date" line; strip as -p, -1 for the last part */
+const char *patch_name(tool *t, span line, int strip); /* of a "--- name<tab>date" line; strip as -p, -1 for the last part */
 int patch_is_epoch(tool *t, span line);          /* its date is the beginning of time: there is no such file */
 int patch_next_hunk(tool *t, patch_text *p, int kind, patch_hunk *h); /* 0 when there is none at the cursor */
 void patch_reverse(patch_hunk *h);

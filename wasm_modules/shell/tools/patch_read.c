@@ -11,17 +11,17 @@ static void add_line(tool *t, patch_hunk *h, char mark, span text) {
 
 int patch_line_starts(span s, const char *text) { size_t n = strlen(text); return s.n >= n && !memcmp(s.p, text, n); }
 
-/* The path of a "--- name<tab>date" line with -p applied. */
-char *patch_name(tool *t, span line, int strip) {
+/* The path of a "--- name<tab>date" line with -p applied; empty when it has not so many parts. */
+const char *patch_name(tool *t, span line, int strip) {
     size_t n = line.n - 4;
     char *name = tool_strndup(t, line.p + 4, n), *tab = strchr(name, '\t');
     if (tab) *tab = '\0';
     else { char *end = name + strlen(name); while (end > name && (end[-1] == ' ' || end[-1] == '\r')) *--end = '\0'; }
     if (!strcmp(name, "/dev/null")) return name;
-    if (strip < 0) return (char *)path_last(name);
+    if (strip < 0) return path_last(name);
     for (; strip > 0; strip--) {
         char *slash = strchr(name, '/');
-        if (!slash) return name;
+        if (!slash) return "";
         while (*slash == '/') slash++;
         name = slash;
     }

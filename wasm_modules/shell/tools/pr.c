@@ -133,8 +133,7 @@ static void put_merged(pr_state *s, const pr_file *files, size_t first, size_t r
         s->margin += numbers;
         for (size_t c = 0; c < n; c++) {
             int there = first + r < files[c].lines.n;
-            if (there) put_cell(s, c, width, files[c].lines.at[first + r], 0);
-            else if (s->join && c) put_text(s, s->separator, gap);
+            put_cell(s, c, width, there ? files[c].lines.at[first + r] : (span){"", 0}, 0);
         }
         s->margin = margin;
         end_row(s);
@@ -147,7 +146,7 @@ static int put_pages(pr_state *s, const pr_file *files, size_t count) {
     size_t body = plain ? s->length : s->length - EXTREMITIES, total = 0, page = 0, per = s->merge ? 1 : s->columns;
     for (size_t i = 0; i < count; i++) if (files[i].lines.n > total) total = files[i].lines.n;
     if (s->double_space) body = body / 2 ? body / 2 : 1;
-    if (s->bare && per == 1) body = total ? total : 1;
+    if (s->bare && per == 1 && s->first_page <= 1) body = total ? total : 1;
     for (size_t first = 0; first < total; first += body * per) {
         size_t some = total - first < body * per ? total - first : body * per, begin = s->out.n, rows = 0;
         if (++page < s->first_page) continue;
@@ -243,7 +242,7 @@ int tool_pr(tool *t, int argc, char **argv) {
     pr_file *files = tool_alloc(t, (count + 1) * sizeof *files);
     for (size_t i = 0; i < count; i++) opened += read_file(&s, names[i], &files[opened], &status) == 0;
     if (s.merge) s.columns = opened;
-    if (!s.columns || !s.length || !s.expand_to || s.columns > s.width || s.digits < 1 || s.digits > 40)
+    if (!s.columns || !s.length || !s.expand_to || s.columns * 2 > s.width || s.digits < 1 || s.digits > 40)
         return opened ? tool_fail(t, 1, "page width too narrow") : status;
     if (s.merge) return opened && put_pages(&s, files, opened) ? 1 : status;
     for (size_t i = 0; i < opened; i++) if (put_pages(&s, &files[i], 1)) return 1;

@@ -1,6 +1,7 @@
 /* rm.c - remove files and trees. Nothing is ever asked for: there is no terminal; -i and -I read the answer from standard input.
  */
 #include "files.h"
+#include "../modes.h"
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,13 +22,9 @@ static int remove_path(tool *t, const char *path, const rm_state *s, int depth) 
         return tool_fail_errno(t, 1, "cannot remove %s", tool_quote(t, path));
     }
     if (!S_ISDIR(st.st_mode)) {
-        if (s->ask
-            && !confirmed(t,
-                S_ISLNK(st.st_mode) ? "remove symbolic link"
-                : st.st_size        ? "remove regular file"
-                                    : "remove regular empty file",
-                path))
-            return 0;
+        const char *guarded = !S_ISLNK(st.st_mode) && !(modes_get(&st) & 0222) ? "write-protected " : "";
+        const char *kind = S_ISLNK(st.st_mode) ? "symbolic link" : st.st_size ? "regular file" : "regular empty file";
+        if (s->ask && !confirmed(t, tool_format(t, "remove %s%s", guarded, kind), path)) return 0;
         if (unlink(path) < 0) return tool_fail_errno(t, 1, "cannot remove %s", tool_quote(t, path));
         if (s->verbose) io_printf(t->out, "removed %s\n", tool_quote(t, path));
         return 0;
@@ -65,6 +62,7 @@ static int refused(tool *t, const char *path, int preserve_root) {
 int tool_rm(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"force", 0, 'f'}, {"recursive", 0, 'r'}, {"verbose", 0, 'v'}, {"interactive", 2, 'i'},
         {"dir", 0, 'd'}, {"one-file-system", 0, 'o'}, {"preserve-root", 2, 'P'}, {"no-preserve-root", 0, 'N'}, {0, 0, 0}};
+    static const char *const whens[] = {"never|no|none", "once", "always|yes", NULL};
     rm_state s = {0};
     int c, status = 0, preserve = 1;
     tool_opts o;
@@ -73,9 +71,11 @@ int tool_rm(tool *t, int argc, char **argv) {
         case 'r': case 'R': s.recursive = 1; break;
         case 'v': s.verbose = 1; break;
         case 'i':
+            c = o.arg ? tool_choice(t, "--interactive", o.arg, whens) : 2;
+            if (c < 0) return 1;
             s.force = 0;
-            s.ask = !o.arg || !strcmp(o.arg, "always");
-            s.once = o.arg && !strcmp(o.arg, "once");
+            s.ask = c == 2;
+            s.once = c == 1;
             break;
         case 'I': s.once = 1; s.force = 0; break;
         case 'd': s.dirs = 1; break;

@@ -29,7 +29,7 @@ int tool_sed(tool *t, int argc, char **argv) {
         {"regexp-extended", 0, 'E'}, {"in-place", 2, 'i'}, {"line-length", 1, 'l'}, {"separate", 0, 's'}, {"null-data", 0, 'z'},
         {"zero-terminated", 0, 'z'}, {"posix", 0, 'p'}, {"unbuffered", 0, 'u'}, {"debug", 0, 'd'}, {"sandbox", 0, 'S'},
         {"follow-symlinks", 0, 'F'}, {"binary", 0, 'b'}, {"version", 0, 'V'}, {0, 0, 0}};
-    sed_script s = {.t = t, .wrap = 70, .out = {.to = t->out}};
+    sed_script s = {.t = t, .wrap = 70, .out = {.to = t->out}, .standard = {.to = t->out}};
     buffer script = {.t = t};
     int c;
     tool_opts o;

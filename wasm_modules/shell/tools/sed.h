@@ -14,7 +14,8 @@ typedef struct sed_output { const char *path; io *to; int missing_newline; struc
 
 typedef struct sed_command {
     sed_addr a1, a2;
-    int negate, name, active, at;        /* at: where in the script it stands, for messages */
+    int negate, name, active, closed;    /* closed: of a range, that it will not begin again */
+    int at;                              /* where in the script it stands, for messages */
     unsigned long end;                   /* of an active range that ends at a line number */
     char *text;                          /* a i c: text; b t T :: label; r R: file name */
     size_t text_n;
@@ -39,7 +40,7 @@ typedef struct {
     int count, cap;
     int quiet, extended, separate, in_place, zero, posix, unbuffered, wrap, sandbox, debug;
     const char *suffix;
-    sed_output *outputs, out;
+    sed_output *outputs, out, standard;  /* out: what is printed; standard: w /dev/stdout */
 } sed_script;
 
 /* Says what is wrong, and in which part of the script: `at` bytes from its beginning. 1 */

@@ -14,7 +14,7 @@ sed_output *sed_target(machine *m) { return m->s->in_place && m->edit.to ? &m->e
 void sed_put(machine *m, sed_output *o, const char *text, size_t n, int newline) {
     if (o->missing_newline) { io_putc(o->to, m->delim); o->missing_newline = 0; }
     if (io_write(o->to, text, n) < 0) m->failed_write = 1;
-    if (newline) io_putc(o->to, m->delim); else if (n) o->missing_newline = 1;
+    if (newline) io_putc(o->to, m->delim); else o->missing_newline = 1;
 }
 
 /* Text that carries its own newlines: a i c = l. */
@@ -54,6 +54,21 @@ static int open_edit(machine *m) {
     }
 }
 
+/* With -s and -i every file is as if it were the only one. */
+static void begin_separately(machine *m) {
+    m->line = 0;
+    m->hold.n = 0;
+    m->hold_newline = 1;
+    for (int i = 0; i < m->s->count; i++) {
+        sed_command *k = &m->s->commands[i];
+        k->active = k->a1.kind == ADDR_ZERO;
+        k->closed = 0;
+        io_unref(k->source);
+        k->source = NULL;
+    }
+    if (m->s->out.missing_newline) sed_put_raw(m, &m->s->out, "", 0);
+}
+
 /* Opens the next file that can be opened. 0 when there is none. A directory ends the run, unless only the end is looked for. */
 static int open_next(machine *m, int looking) {
     while (m->next_file < m->file_n) {
@@ -70,7 +85,7 @@ static int open_next(machine *m, int looking) {
         m->in = standard ? io_ref(m->t->in) : io_open(m->name, O_RDONLY, 0);
         if (!m->in) { m->status = tool_fail_errno(m->t, 2, "can't read %s", m->name); continue; }
         if (m->s->in_place && open_edit(m) < 0) { io_unref(m->in); m->in = NULL; m->status = 4; return 0; }
-        if (m->s->separate) m->line = 0;
+        if (m->s->separate) begin_separately(m);
         return 1;
     }
     return 0;

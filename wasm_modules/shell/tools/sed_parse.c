@@ -169,7 +169,8 @@ int sed_parse(sed_script *s, const char *text, size_t n) {
         k->name = (unsigned char)*c.p++;
         k->at = (int)(c.p - c.begin);
         if (k->a1.kind == ADDR_ZERO) {
-            if (k->a2.kind != ADDR_REGEX) return sed_bad(&c, "invalid usage of line address 0");
+            int first_of_all = k->name == 'r' && k->a2.kind == ADDR_NONE && !s->posix;
+            if (k->a2.kind != ADDR_REGEX && !first_of_all) return sed_bad(&c, "invalid usage of line address 0");
             k->active = 1;
         }
         if (!strchr("{}=acdDeFgGhHilnNpPqQrRstTvwWxyz:b", k->name)) {

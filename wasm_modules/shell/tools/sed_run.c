@@ -59,29 +59,42 @@ static int address_hits(machine *m, const sed_addr *a) {
     }
 }
 
-/* Whether the command applies to this line; keeps track of ranges. */
-static int selects(machine *m, sed_command *k) {
-    if (k->a1.kind == ADDR_NONE) return 1;
-    if (k->a2.kind == ADDR_NONE) return address_hits(m, &k->a1);
-    if (k->active) {
-        switch (k->a2.kind) {
-        case ADDR_REGEX: if (regex_hits(m, k->a2.regex)) k->active = 0; return 1;
-        case ADDR_LAST: if (sed_is_last(m)) k->active = 0; return 1;
-        default:
-            if (m->line >= k->end) k->active = 0;
-            return m->line <= k->end;
-        }
-    }
-    if (!address_hits(m, &k->a1)) return 0;
+/* A range that began at a line number is over for good. */
+static void end_range(sed_command *k) {
+    k->active = 0;
+    k->closed = k->a1.kind == ADDR_LINE || k->a1.kind == ADDR_ZERO;
+}
+
+/* Whether a range that is not active begins here. One that begins at a line number also does when that line went by while the
+ * command was not reached; of one whose last line went by too, at most the first line counts. */
+static int begins_range(machine *m, sed_command *k) {
+    int numbered = k->a1.kind == ADDR_LINE;
+    if (numbered ? k->closed || m->line < k->a1.n : !address_hits(m, &k->a1)) return 0;
+    k->active = 1;
     switch (k->a2.kind) {
     case ADDR_LINE: k->end = k->a2.n; break;
     case ADDR_PLUS: k->end = m->line + k->a2.n; break;
     case ADDR_MULTIPLE: k->end = k->a2.n ? (m->line / k->a2.n + 1) * k->a2.n : m->line; break;
-    case ADDR_LAST: if (sed_is_last(m)) return 1; k->active = 1; return 1;
-    default: k->active = 1; return 1;
+    case ADDR_LAST: if (sed_is_last(m)) end_range(k); return 1;
+    default: return 1;
     }
-    k->active = k->end > m->line;
-    return 1;
+    if (m->line < k->end) return 1;
+    end_range(k);
+    return !numbered || m->line <= k->end || m->line == k->a1.n;
+}
+
+/* Whether the command applies to this line; keeps track of ranges. */
+static int selects(machine *m, sed_command *k) {
+    if (k->a1.kind == ADDR_NONE) return 1;
+    if (k->a2.kind == ADDR_NONE) return address_hits(m, &k->a1);
+    if (!k->active) return begins_range(m, k);
+    switch (k->a2.kind) {
+    case ADDR_REGEX: if (regex_hits(m, k->a2.regex)) end_range(k); return 1;
+    case ADDR_LAST: if (sed_is_last(m)) end_range(k); return 1;
+    default:
+        if (m->line >= k->end) end_range(k);
+        return m->line <= k->end || k->a2.kind != ADDR_LINE;
+    }
 }
 
 static void queue_line_of(machine *m, sed_command *k) {
@@ -125,7 +138,7 @@ static void run_simple(machine *m, sed_command *k) {
     case 'p': sed_put(m, sed_target(m), m->space.p, m->space.n, m->newline); break;
     case 'P': {
         char *nl = memchr(m->space.p, m->delim, m->space.n);
-        sed_put(m, sed_target(m), m->space.p, nl ? (size_t)(nl - m->space.p) : m->space.n, 1);
+        sed_put(m, sed_target(m), m->space.p, nl ? (size_t)(nl - m->space.p) : m->space.n, nl || m->newline);
         break;
     }
     case '=': {
@@ -144,10 +157,10 @@ static void run_simple(machine *m, sed_command *k) {
     case 'a': append_later(m, k->text, k->text_n, NULL, NULL); break;
     case 'r': append_later(m, NULL, 0, k->text, NULL); break;
     case 'R': queue_line_of(m, k); break;
-    case 'w': sed_put(m, k->output, m->space.p, m->space.n, 1); io_flush(k->output->to); break;
+    case 'w': sed_put(m, k->output, m->space.p, m->space.n, m->newline); io_flush(k->output->to); break;
     case 'W': {
         char *nl = memchr(m->space.p, m->delim, m->space.n);
-        sed_put(m, k->output, m->space.p, nl ? (size_t)(nl - m->space.p) : m->space.n, 1);
+        sed_put(m, k->output, m->space.p, nl ? (size_t)(nl - m->space.p) : m->space.n, nl || m->newline);
         break;
     }
     case 'e': {
@@ -162,7 +175,7 @@ static void run_simple(machine *m, sed_command *k) {
         if (!sed_substitute(m, k)) break;
         if (k->eval) sed_run_space(m);
         if (k->print) sed_put(m, sed_target(m), m->space.p, m->space.n, m->newline);
-        if (k->output) { sed_put(m, k->output, m->space.p, m->space.n, 1); }
+        if (k->output) sed_put(m, k->output, m->space.p, m->space.n, m->newline);
         break;
     }
 }
@@ -187,9 +200,10 @@ static int run_command(machine *m, sed_command *k, int *pc) {
         return RESTART;
     }
     case 'n':
-        if (sed_is_last(m) && !(m->s->separate && m->next_file < m->file_n)) {
-            if (m->s->posix) return STOP;
-            m->quit = 1;
+        if (sed_is_last(m)) {
+            int more = m->s->separate && m->next_file < m->file_n;
+            if (!more && m->s->posix) return STOP;
+            m->quit = !more;
             return END_CYCLE;
         }
         if (!m->s->quiet) sed_put(m, sed_target(m), m->space.p, m->space.n, m->newline);
@@ -200,10 +214,10 @@ static int run_command(machine *m, sed_command *k, int *pc) {
         write_appended(m);
         if (!sed_read_line(m, 1)) {
             if (!(m->s->separate && m->next_file < m->file_n)) m->quit = 1;
-            return m->s->posix ? DELETE_CYCLE : END_CYCLE;
+            return m->s->posix || (m->t->getenv && m->t->getenv(m->t, "POSIXLY_CORRECT")) ? DELETE_CYCLE : END_CYCLE;
         }
         return NEXT_COMMAND;
-    case 'q': m->quit = 1; m->exit_code = k->number; return END_CYCLE;
+    case 'q': m->quit = m->at_q = 1; m->exit_code = k->number; return END_CYCLE;
     case 'Q': m->quit = 1; m->exit_code = k->number; return STOP;
     default: run_simple(m, k); return NEXT_COMMAND;
     }
@@ -227,6 +241,15 @@ static int run_cycle(machine *m) {
     return END_CYCLE;
 }
 
+/* What 0r says comes before the first line. */
+static void begin_file(machine *m) {
+    for (int i = 0; i < m->s->count; i++) {
+        sed_command *k = &m->s->commands[i];
+        if (k->name == 'r' && k->a1.kind == ADDR_ZERO && k->a2.kind == ADDR_NONE) append_later(m, NULL, 0, k->text, NULL);
+    }
+    write_appended(m);
+}
+
 int sed_run(sed_script *s, char **files, int n) {
     machine m = {.s = s,
         .t = s->t,
@@ -243,15 +266,17 @@ int sed_run(sed_script *s, char **files, int n) {
     buffer_puts(&m.hold, "");
     buffer_puts(&m.ahead, "");
     held_start(&m.held, s->t);
-    s->out.to = s->t->out;
+    s->out.to = s->standard.to = s->t->out;
     int restart = 0;
     while (!m.quit && (restart || sed_read_line(&m, 0))) {
         m.replaced = restart ? m.replaced : 0;
+        if (!restart && m.line == 1) begin_file(&m);
         restart = 0;
         int end = run_cycle(&m);
         if (end == END_CYCLE && !s->quiet) sed_put(&m, sed_target(&m), m.space.p, m.space.n, m.newline);
+        if (m.quit && end == END_CYCLE && m.at_q) sed_put_raw(&m, sed_target(&m), "", 0);
         if (end == RESTART) restart = 1;
-        write_appended(&m);
+        if (end != STOP) write_appended(&m);
         if (m.failed_write) break;
         if (s->unbuffered) held_flush(&m.held);
     }

@@ -20,7 +20,7 @@ typedef struct {
     int newline;                         /* whether the line in the pattern space ended with the delimiter */
     int hold_newline;
     unsigned long line;
-    int replaced, quit, exit_code;
+    int replaced, quit, exit_code, at_q; /* at_q: quit by q, which ends the last line with a newline */
     appended *queue, **queue_end;
     regex *last;
     char *temp;                          /* in-place: the new file, */

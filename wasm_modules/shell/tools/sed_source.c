@@ -138,7 +138,7 @@ unsigned long sed_take_number(sed_source *c) {
 
 sed_output *sed_open_output(sed_source *c, const char *path) {
     sed_script *s = c->s;
-    if (!strcmp(path, "/dev/stdout")) return &s->out;
+    if (!strcmp(path, "/dev/stdout")) return &s->standard;
     for (sed_output *o = s->outputs; o; o = o->next) if (!strcmp(o->path, path)) return o;
     sed_output *o = tool_alloc(s->t, sizeof *o);
     o->path = path;

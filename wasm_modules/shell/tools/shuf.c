@@ -39,6 +39,7 @@ int tool_shuf(tool *t, int argc, char **argv) {
         case 'R': source = input_open(t, o.arg, 1, &status); if (!source) return 1; break;
         default: return 1;
     }
+    if (echo && range) { tool_fail(t, 1, "cannot combine -e and -i options"); return tool_usage(t, 1); }
     int extra = range ? o.index : o.index + 1;
     if (!echo && extra < argc) { tool_fail(t, 1, "extra operand %s", tool_cite(t, argv[extra])); return tool_usage(t, 1); }
     span_list items = {0};

@@ -88,7 +88,7 @@ static int parse_options(tool *t, tool_opts *o, sort_order *order, sort_modes *m
         {"numeric-sort", 0, 'n'}, {"random-sort", 0, 'R'}, {"random-source", 1, 'Z'}, {"reverse", 0, 'r'},
         {"version-sort", 0, 'V'}, {"check", 2, 'c'}, {"key", 1, 'k'}, {"merge", 0, 'm'}, {"output", 1, 'o'}, {"stable", 0, 's'},
         {"buffer-size", 1, 'S'}, {"field-separator", 1, 't'}, {"temporary-directory", 1, 'T'}, {"unique", 0, 'u'},
-        {"zero-terminated", 0, 'z'}, {"parallel", 1, 'Z'}, {"sort", 1, '1'}, {0, 0, 0}};
+        {"zero-terminated", 0, 'z'}, {"parallel", 1, 'Z'}, {"batch-size", 1, 'Z'}, {"sort", 1, '1'}, {0, 0, 0}};
     static const char *const sorts[] = {"general-numeric", "human-numeric", "month", "numeric", "random", "version", NULL};
     static const char letters[] = "ghMnRV";
     int c;

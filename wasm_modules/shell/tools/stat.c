@@ -70,8 +70,8 @@ static void put_format(tool *t, buffer *b, const char *p, int escapes, const cha
             const char *at = strchr(from, *++p);
             buffer_putc(b, at ? to[at - from] : *p);
         } else if (*p == '%' && p[1]) {
-            int left = 0, zero = 0, width = 0;
-            for (p++; *p && strchr("-0#+ '", *p); p++) { left |= *p == '-'; zero |= *p == '0'; }
+            int left = 0, zero = 0, width = 0, alternate = 0;
+            for (p++; *p && strchr("-0#+ '", *p); p++) { left |= *p == '-'; zero |= *p == '0'; alternate |= *p == '#'; }
             for (; isdigit((unsigned char)*p); p++) if (width < 10000) width = width * 10 + *p - '0';
             size_t most = (size_t)-1;
             if (*p == '.')
@@ -80,6 +80,7 @@ static void put_format(tool *t, buffer *b, const char *p, int escapes, const cha
             if (*p == '%') { buffer_putc(b, '%'); continue; }
             if (!*p) break;
             buffer one = {.t = t};
+            if (alternate && *p == 'a') buffer_putc(&one, '0');
             put_directive(t, &one, *p, path, st);
             if (strchr("XYZ", *p) && most <= 9) put_fraction(&one, *p, most, st);
             else if (one.n > most && strchr("nNAFUGxyzwm", *p)) one.n = most;
@@ -91,8 +92,8 @@ static void put_format(tool *t, buffer *b, const char *p, int escapes, const cha
 }
 
 int tool_stat(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {
-        {"format", 1, 'c'}, {"printf", 1, 'p'}, {"dereference", 0, 'L'}, {"file-system", 0, 'f'}, {"terse", 0, 't'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"format", 1, 'c'}, {"printf", 1, 'p'}, {"dereference", 0, 'L'}, {"file-system", 0, 'f'},
+        {"terse", 0, 't'}, {"cached", 1, 128}, {0, 0, 0}};
     static const char full[]
         = "  File: %\001\n  Size: %-10s\tBlocks: %-10b IO Block: %-6o %F\nDevice: %d\tInode: %-11i Links: %h\nAccess: (%04a/%A)  "
           "Uid: (%5u/%8U)   Gid: (%5g/%8G)\nAccess: %x\nModify: %y\nChange: %z\n Birth: %w\n";
@@ -104,6 +105,7 @@ int tool_stat(tool *t, int argc, char **argv) {
         case 'p': format = o.arg; escapes = 1; break;
         case 'L': follow = 1; break;
         case 't': terse = 1; break;
+        case 128: break;
         case 'f': break;
         default: return 1;
     }

@@ -68,7 +68,7 @@ static int parse_line(const sum_state *s, char *line, char **hex, char **name) {
 }
 
 static int check_file(tool *t, const sum_state *s, const char *path) {
-    int failed = 0, bad = 0, unread = 0, malformed = 0, good = 0;
+    int failed = 0, bad = 0, unread = 0, malformed = 0, good = 0, missing = 0, number = 0;
     io *from = input_open(t, path, 1, &failed);
     const char *view;
     ssize_t n;
@@ -76,15 +76,21 @@ static int check_file(tool *t, const sum_state *s, const char *path) {
     while ((n = io_line(from, &view, '\n')) > 0) {
         char *line = tool_strndup(t, view, (size_t)n - (view[n - 1] == '\n')), *hex, *name, actual[136];
         if (*line == '#') continue;
-        if (parse_line(s, line, &hex, &name) < 0) { malformed++; continue; }
+        number++;
+        if (parse_line(s, line, &hex, &name) < 0) {
+            malformed++;
+            if (s->warn) tool_fail(t, 0, "%s: %d: improperly formatted %s checksum line", path, number, s->label);
+            continue;
+        }
         int got = digest_file(t, s, name, actual);
-        if (got == -2) continue;
+        if (got == -2) { missing++; continue; }
         if (got < 0) { unread++; if (!s->status_only) io_printf(t->out, "%s: FAILED open or read\n", name); continue; }
         for (char *p = hex; *p; p++) *p = (char)tolower((unsigned char)*p);
         if (!strcmp(hex, actual)) { good++; if (!s->quiet && !s->status_only) io_printf(t->out, "%s: OK\n", name); }
         else { bad++; if (!s->status_only) io_printf(t->out, "%s: FAILED\n", name); }
     }
     io_unref(from);
+    if (missing && !good && !bad && !unread) return tool_fail(t, 1, "%s: no file was verified", path);
     if (!good && !bad && !unread)
         return tool_fail(t, 1, "%s: no properly formatted checksum lines found", strcmp(path, "-") ? path : "'standard input'");
     if (!s->status_only) {
@@ -227,7 +233,8 @@ int tool_cksum(tool *t, int argc, char **argv) {
     int status = 0, c;
     static char *standard[] = {NULL};
     static const tool_long longs[] = {{"algorithm", 1, 'a'}, {"untagged", 0, 'u'}, {"tag", 0, 't'}, {"length", 1, 'l'},
-        {0, 0, 0}};
+        {"check", 0, 'c'}, {"quiet", 0, 1}, {"status", 0, 1}, {"warn", 0, 1}, {"strict", 0, 1}, {"ignore-missing", 0, 1},
+        {"zero", 0, 'z'}, {"debug", 0, 2}, {0, 0, 0}};
     static const struct {
         const char *name, *label;
         int kind;
@@ -236,13 +243,18 @@ int tool_cksum(tool *t, int argc, char **argv) {
         {"sha256", "SHA256", HASH_SHA256, 64}, {"sha384", "SHA384", HASH_SHA384, 96}, {"sha512", "SHA512", HASH_SHA512, 128},
         {"blake2b", "BLAKE2b", HASH_BLAKE2B, 128}};
     const char *algorithm = "crc";
-    int untagged = 0;
+    char **passed = tool_alloc(t, ((size_t)argc + 1) * sizeof *passed);
+    int untagged = 0, check = 0, passed_n = 0;                       /* options that are the digests' own */
     static const char *const names[]
         = {"bsd", "sysv", "crc", "md5", "sha1", "sha224", "sha256", "sha384", "sha512", "blake2b", NULL};
     const char *length = NULL;
     tool_opts o;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "a:l:", longs)) != -1;) {
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "a:l:czw", longs)) != -1;) {
         if (c == '?') return 1;
+        if (c == 1 || c == 'w') { passed[passed_n++] = argv[o.index - 1]; continue; }
+        if (c == 'z') { passed[passed_n++] = "-z"; continue; }
+        if (c == 2) continue;
+        if (c == 'c') { check = 1; continue; }
         if (c == 'a') { if ((c = tool_choice(t, "--algorithm", o.arg, names)) < 0) return 1; algorithm = names[c]; }
         else if (c == 'l') length = o.arg;
         else untagged = c == 'u';
@@ -252,10 +264,12 @@ int tool_cksum(tool *t, int argc, char **argv) {
         return tool_sum(t, argc - o.index + 2, argv + o.index - 2);
     }
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) if (!strcmp(kinds[i].name, algorithm)) {
-        char **rest = tool_alloc(t, (size_t)(argc - o.index + 5) * sizeof *rest);
+        char **rest = tool_alloc(t, (size_t)(argc - o.index + passed_n + 6) * sizeof *rest);
         int n = 0;
         rest[n++] = argv[0];
-        if (!untagged) rest[n++] = "--tag";
+        if (!untagged && !check) rest[n++] = "--tag";
+        if (check) rest[n++] = "-c";
+        for (int k = 0; k < passed_n; k++) rest[n++] = passed[k];
         if (length) rest[n++] = tool_format(t, "--length=%s", length);
         rest[n++] = "--";
         for (int k = o.index; k < argc; k++) rest[n++] = argv[k];

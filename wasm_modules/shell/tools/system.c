@@ -8,13 +8,23 @@
 
 int tool_yes(tool *t, int argc, char **argv) {
     buffer line = {.t = t}, block = {.t = t};
-    int first = argc > 1 && !strcmp(argv[1], "--") ? 2 : 1;
+    tool_opts o;
+    tool_opts_start(&o, argc, argv);
+    if (tool_opts_next(t, &o, "+", NULL) != -1) return 1;
+    int first = o.index;
     for (int i = first; i < argc; i++) { if (i > first) buffer_putc(&line, ' '); buffer_puts(&line, argv[i]); }
     if (argc <= first) buffer_putc(&line, 'y');
     buffer_putc(&line, '\n');
     while (block.n < 4096) buffer_add(&block, line.p, line.n);
-    while (io_write(t->out, block.p, block.n) == 0) {}
+    while (!tool_time_is_up() && io_write(t->out, block.p, block.n) == 0) {}
     return 1;
+}
+
+/* For tools without operands: 0, or status after a message about the first one. */
+static int extra_operand(tool *t, int argc, char **argv, int first, int status) {
+    if (first >= argc) return 0;
+    tool_fail(t, status, "extra operand %s", tool_cite(t, argv[first]));
+    return tool_usage(t, status);
 }
 
 int tool_uname(tool *t, int argc, char **argv) {
@@ -32,6 +42,7 @@ int tool_uname(tool *t, int argc, char **argv) {
         if (c == '?') return 1;
         if (c == 'a') all = 1; else if (n < 15) want[n++] = (char)c;
     }
+    if (extra_operand(t, argc, argv, o.index, 1)) return 1;
     if (!n && !all) want[n++] = 's';
     int any = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -41,24 +52,40 @@ int tool_uname(tool *t, int argc, char **argv) {
 }
 
 int tool_id(tool *t, int argc, char **argv) {
-    static const tool_long longs[]
-        = {{"user", 0, 'u'}, {"group", 0, 'g'}, {"groups", 0, 'G'}, {"name", 0, 'n'}, {"real", 0, 'r'}, {0, 0, 0}};
-    int what = 0, name = 0, c;
+    static const tool_long longs[] = {{"user", 0, 'u'}, {"group", 0, 'g'}, {"groups", 0, 'G'}, {"name", 0, 'n'}, {"real", 0, 'r'},
+        {"zero", 0, 'z'}, {"context", 0, 'Z'}, {0, 0, 0}};
+    int what = 0, name = 0, real = 0, end = '\n', c;
     tool_opts o;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "ugGnra", longs)) != -1;) {
-        if (c == '?') return 1;
-        if (c == 'n') name = 1;
-        else if (c != 'r' && c != 'a') what = c;
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "ugGnrazZ", longs)) != -1;) switch (c) {
+        case '?': return 1;
+        case 'n': name = 1; break;
+        case 'r': real = 1; break;
+        case 'z': end = '\0'; break;
+        case 'a': break;
+        case 'Z': return tool_fail(t, 1, "--context (-Z) works only on an SELinux-enabled kernel");
+        default:
+            if (what && what != c) return tool_fail(t, 1, "cannot print \"only\" of more than one choice");
+            what = c;
     }
-    unsigned u = user_id(), g = group_id();
-    if (o.index < argc && strcmp(argv[o.index], user_name(t, u)))
-        return tool_fail(t, 1, "%s: no such user", tool_cite(t, argv[o.index]));
-    if (what == 'u') return (name ? io_printf(t->out, "%s\n", user_name(t, u)) : io_printf(t->out, "%u\n", u)) < 0;
-    if (what) return (name ? io_printf(t->out, "%s\n", group_name(t, g)) : io_printf(t->out, "%u\n", g)) < 0;
-    if (name) return tool_fail(t, 1, "cannot print only names or real IDs in default format");
-    return io_printf(
-               t->out, "uid=%u(%s) gid=%u(%s) groups=%u(%s)\n", u, user_name(t, u), g, group_name(t, g), g, group_name(t, g))
-           < 0;
+    if (!what && (name || real)) return tool_fail(t, 1, "cannot print only names or real IDs in default format");
+    if (!what && !end) return tool_fail(t, 1, "option --zero not permitted in default format");
+    int status = 0, many = argc - o.index > 1;
+    for (int i = o.index; i == o.index || i < argc; i++) {
+        const char *who = i < argc ? argv[i] : user_name(t, user_id());
+        int root = i < argc && !strcmp(who, "root");
+        if (!root && strcmp(who, user_name(t, user_id()))) {
+            status = tool_fail(t, 1, "%s: no such user", tool_cite(t, who));
+            continue;
+        }
+        unsigned u = root ? 0 : user_id(), g = root ? 0 : group_id();
+        const char *group = root ? "root" : group_name(t, g);
+        if (what == 'u') io_puts(t->out, name ? who : tool_format(t, "%u", u));
+        else if (what) io_puts(t->out, name ? group : tool_format(t, "%u", g));
+        else io_printf(t->out, "uid=%u(%s) gid=%u(%s) groups=%u(%s)", u, who, g, group, g, group);
+        if (io_putc(t->out, end) < 0) return 1;
+        if (many && what == 'G' && !end) io_putc(t->out, '\0');
+    }
+    return status;
 }
 
 int tool_whoami(tool *t, int argc, char **argv) {
@@ -66,12 +93,21 @@ int tool_whoami(tool *t, int argc, char **argv) {
     return io_printf(t->out, "%s\n", user_name(t, user_id())) < 0;
 }
 
-int tool_arch(tool *t, int argc, char **argv) { (void)argc; (void)argv; return io_puts(t->out, "x86_64\n") < 0; }
-int tool_groups(tool *t, int argc, char **argv) {
-    (void)argc;
-    (void)argv;
-    return io_printf(t->out, "%s\n", group_name(t, group_id())) < 0;
+int tool_arch(tool *t, int argc, char **argv) {
+    return extra_operand(t, argc, argv, 1, 1) || io_puts(t->out, "x86_64\n") < 0;
 }
+
+int tool_groups(tool *t, int argc, char **argv) {
+    int status = 0;
+    if (argc < 2) return io_printf(t->out, "%s\n", group_name(t, group_id())) < 0;
+    for (int i = 1; i < argc; i++) {
+        int root = !strcmp(argv[i], "root");
+        if (!root && strcmp(argv[i], user_name(t, user_id()))) status = tool_fail(t, 1, "%s: no such user", tool_cite(t, argv[i]));
+        else io_printf(t->out, "%s : %s\n", argv[i], root ? "root" : group_name(t, group_id()));
+    }
+    return status;
+}
+
 int tool_logname(tool *t, int argc, char **argv) {
     (void)argc;
     (void)argv;
@@ -79,17 +115,29 @@ int tool_logname(tool *t, int argc, char **argv) {
 }
 
 int tool_tty(tool *t, int argc, char **argv) {
-    if (argc < 2 || strncmp(argv[1], "-", 1)) io_puts(t->out, "not a tty\n");
+    static const tool_long longs[] = {{"silent", 0, 's'}, {"quiet", 0, 's'}, {0, 0, 0}};
+    tool_opts o;
+    int c, silent = 0;
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "s", longs)) != -1;) {
+        if (c == '?') return 2;
+        silent = 1;
+    }
+    if (extra_operand(t, argc, argv, o.index, 2)) return 2;
+    if (!silent) io_puts(t->out, "not a tty\n");
     return 1;
 }
 
-int tool_hostname(tool *t, int argc, char **argv) { (void)argc; (void)argv; return io_puts(t->out, "localhost\n") < 0; }
+int tool_hostname(tool *t, int argc, char **argv) {
+    if (argc > 1 && argv[1][0] != '-') return tool_fail(t, 1, "you must be root to change the host name");
+    return io_puts(t->out, "localhost\n") < 0;
+}
 
 int tool_nproc(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"all", 0, 'a'}, {"ignore", 1, 'i'}, {0, 0, 0}};
     tool_opts o;
     tool_opts_start(&o, argc, argv);
     for (int c; (c = tool_opts_next(t, &o, "", longs)) != -1;) if (c == '?') return 1;
+    if (extra_operand(t, argc, argv, o.index, 1)) return 1;
     return io_puts(t->out, "1\n") < 0;
 }
 
@@ -110,12 +158,21 @@ int tool_tput(tool *t, int argc, char **argv) {
         const char *name, *text;
     } table[] = {{"bold", "\033[1m"}, {"dim", "\033[2m"}, {"smul", "\033[4m"}, {"rmul", "\033[24m"}, {"rev", "\033[7m"},
         {"smso", "\033[7m"}, {"rmso", "\033[27m"}, {"sgr0", "\033(B\033[m"}, {"clear", "\033[H\033[2J\033[3J"}, {"cols", "80\n"},
-        {"lines", "24\n"}, {"colors", "8\n"}, {"civis", "\033[?25l"}, {"cnorm", "\033[?12l\033[?25h"}, {"home", "\033[H"},
+        {"lines", "24\n"}, {"civis", "\033[?25l"}, {"cnorm", "\033[?12l\033[?25h"}, {"home", "\033[H"},
         {"el", "\033[K"}, {"ed", "\033[J"}, {"cr", "\r"}, {"bel", "\a"}, {"sc", "\0337"}, {"rc", "\0338"}};
     int first = 1;
     if (first < argc && !strncmp(argv[first], "-T", 2)) first += argv[first][2] ? 1 : 2;
     else if (!has_terminal_name(t)) { io_puts(t->err, "tput: No value for $TERM and no -T specified\n"); return 2; }
+    const char *terminal = first > 1 ? (argv[1][2] ? argv[1] + 2 : argc > 2 ? argv[2] : "") : t->getenv(t, "TERM");
+    int many = strstr(terminal, "256color") != NULL, none = !strcmp(terminal, "dumb");
     if (first >= argc) { io_puts(t->err, "usage: tput [-V] [-S] [-T term] capname\n"); return 2; }
+    if (!strcmp(argv[first], "colors")) return io_puts(t->out, none ? "-1\n" : many ? "256\n" : "8\n") < 0;
+    if (none && strcmp(argv[first], "cols") && strcmp(argv[first], "lines")) return 1;
+    if (first + 1 < argc && many && (!strcmp(argv[first], "setaf") || !strcmp(argv[first], "setab")) && atoi(argv[first + 1]) > 7) {
+        int color = atoi(argv[first + 1]), back = argv[first][4] == 'b';
+        if (color < 16) return io_printf(t->out, "\033[%d%dm", back ? 10 : 9, color - 8) < 0;
+        return io_printf(t->out, "\033[%d;5;%dm", back ? 48 : 38, color) < 0;
+    }
     if (first + 1 < argc && (!strcmp(argv[first], "setaf") || !strcmp(argv[first], "setab")))
         return io_printf(t->out, "\033[%c%sm", argv[first][4] == 'f' ? '3' : '4', argv[first + 1]) < 0;
     if (first + 2 < argc && !strcmp(argv[first], "cup"))

@@ -14,6 +14,25 @@ static int take_count(tool *t, tail_state *s, const char *arg, int bytes) {
     return 0;
 }
 
+/* Whether the first word may be an option of the old kind, such as -5 or +3c: only with at most one file. */
+static int may_be_old(int argc, char **argv) {
+    if (argc < 2 || (argv[1][0] != '-' && argv[1][0] != '+')) return 0;
+    int operand = argc == 3 && !(argv[2][0] == '-' && argv[2][1]), marked = argc <= 4 && argc > 2 && !strcmp(argv[2], "--");
+    return argc == 2 || operand || marked;
+}
+
+/* +N or -N, a unit (b: 512 bytes, c: bytes, l: lines), then f. 1 when it is one, 0 when not, -1 after a message. */
+static int take_old(tool *t, tail_state *s, const char *arg, int *follow) {
+    const char *p = arg + 1;
+    size_t digits = strspn(p, "0123456789");
+    char unit = p[digits] && strchr("bcl", p[digits]) ? p[digits] : 0;
+    const char *rest = p + digits + (unit != 0);
+    if (!digits || strcmp(rest, *rest == 'f' ? "f" : "")) return 0;
+    *follow = *rest == 'f';
+    char *count = tool_format(t, "%s%.*s%s", *arg == '+' ? "+" : "", (int)digits, p, unit == 'b' ? "b" : "");
+    return take_count(t, s, count, unit == 'b' || unit == 'c') < 0 ? -1 : 1;
+}
+
 /* Where the part to print begins in b. */
 static size_t find_start(const buffer *b, const tail_state *s) {
     if (s->bytes) return s->count >= b->n ? 0 : b->n - (size_t)s->count;
@@ -50,16 +69,19 @@ int tool_tail(tool *t, int argc, char **argv) {
     tail_state s = {.count = 10, .delim = '\n'};
     tool_opts o;
     int c, status = 0, follow = 0, opened = 0;
-    if (argc > 1 && (argv[1][0] == '-' || argv[1][0] == '+') && argv[1][1] >= '0' && argv[1][1] <= '9')
-        argv[1] = tool_format(t, "-n%s%s", argv[1][0] == '+' ? "+" : "", argv[1] + 1);
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "n:c:qvzfFs:", longs)) != -1;) switch (c) {
+    int old = may_be_old(argc, argv) ? take_old(t, &s, argv[1], &follow) : 0;
+    if (old < 0) return 1;
+    argc -= old;
+    argv += old;
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "n:c:qvzfFs:0123456789", longs)) != -1;) switch (c) {
         case 'n': case 'c': if (take_count(t, &s, o.arg, c == 'c') < 0) return 1; break;
         case 'q': s.quiet = 1; s.verbose = 0; break;
         case 'v': s.verbose = 1; s.quiet = 0; break;
         case 'z': s.delim = '\0'; break;
         case 'f': case 'F': follow = 1; break;
         case 's': break;
-        default: return 1;
+        case '?': return 1;
+        default: return tool_fail(t, 1, "option used in invalid context -- %c", c);
     }
     static char *standard[] = {"-"};
     char **files = o.index < argc ? argv + o.index : standard;

@@ -9,6 +9,9 @@ enum {
     O_EXCLUDE,
     O_NO_RECURSION,
     O_NOTHING,
+    O_WILDCARDS,
+    O_BACKUPS,
+    O_FULL_TIME,
     O_DELETE,
     O_TRANSFORM,
     O_MTIME,
@@ -41,7 +44,7 @@ static char **spell_out(tool *t, int *argc, char **argv) {
     words[n++] = argv[0];
     for (const char *p = argv[1]; *p; p++) {
         words[n++] = tool_format(t, "-%c", *p);
-        if (!strchr("fCTXbHK", *p)) continue;
+        if (!strchr("fCTXbHKN", *p)) continue;
         if (next >= *argc) {
             tool_fail(t, BAD_OPTION, "Old option '%c' requires an argument.", *p);
             return NULL;
@@ -86,6 +89,15 @@ static int set_mtime(tar_state *s, const char *text) {
     return tool_fail(s->t, 2, "Invalid date: %s", text);
 }
 
+/* -N: what is older than a date, or than a file when it begins with / or ., is left out. */
+static int set_newer(tar_state *s, const char *word) {
+    struct stat st;
+    s->has_newer = 1;
+    if ((*word == '/' || *word == '.') && path_stat(word, &st) == 0) { s->newer = st.st_mtim; return 0; }
+    if (date_parse(s->t, word, moment_now(), &s->newer) == 0) return 0;
+    return tool_fail(s->t, 2, "Substituting %s for unknown date format %s", "-9223372036854775808", tool_cite(s->t, word));
+}
+
 static int run(tar_state *s) {
     int status;
     switch (s->mode) {
@@ -97,23 +109,42 @@ static int run(tar_state *s) {
     }
 }
 
+/* Known to tar; what is written is ustar with long names as GNU has them, which all of these programs read. */
+static int is_format(const char *word) {
+    static const char *const known[] = {"v7", "oldgnu", "gnu", "ustar", "pax", "posix"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) if (!strcmp(word, known[i])) return 1;
+    return 0;
+}
+
 int tool_tar(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"create", 0, 'c'}, {"extract", 0, 'x'}, {"get", 0, 'x'}, {"list", 0, 't'},
         {"append", 0, 'r'}, {"update", 0, 'u'}, {"diff", 0, 'd'}, {"compare", 0, 'd'}, {"delete", 0, O_DELETE},
         {"concatenate", 0, 'A'}, {"catenate", 0, 'A'}, {"test-label", 0, O_TEST_LABEL}, {"file", 1, 'f'}, {"directory", 1, 'C'},
         {"gzip", 0, 'z'}, {"gunzip", 0, 'z'}, {"ungzip", 0, 'z'}, {"bzip2", 0, 'j'}, {"xz", 0, 'J'}, {"verbose", 0, 'v'},
         {"to-stdout", 0, 'O'}, {"keep-old-files", 0, 'k'}, {"skip-old-files", 0, O_SKIP_OLD}, {"overwrite", 0, O_OVERWRITE},
-        {"hard-dereference", 0, O_COPY_LINKS},
-        {"keep-newer-files", 0, O_KEEP_NEWER}, {"strip-components", 1, O_STRIP}, {"exclude", 1, O_EXCLUDE},
-        {"exclude-from", 1, 'X'}, {"exclude-vcs", 0, O_VCS}, {"files-from", 1, 'T'}, {"null", 0, O_NULL},
-        {"absolute-names", 0, 'P'}, {"dereference", 0, 'h'}, {"no-recursion", 0, O_NO_RECURSION}, {"recursion", 0, O_NOTHING},
-        {"preserve-permissions", 0, 'p'}, {"same-permissions", 0, 'p'}, {"auto-compress", 0, 'a'}, {"owner", 1, O_OWNER},
-        {"group", 1, O_GROUP}, {"mode", 1, O_MODE}, {"mtime", 1, O_MTIME}, {"touch", 0, 'm'}, {"sort", 1, O_NOTHING},
-        {"numeric-owner", 0, O_NUMERIC}, {"format", 1, 'H'}, {"no-same-owner", 0, O_NOTHING}, {"same-owner", 0, O_NOTHING},
-        {"no-same-permissions", 0, O_NOTHING}, {"warning", 1, O_NOTHING}, {"wildcards", 0, O_NOTHING}, {"anchored", 0, O_NOTHING},
-        {"full-time", 0, O_NOTHING}, {"occurrence", 2, O_NOTHING}, {"transform", 1, O_TRANSFORM}, {"xform", 1, O_TRANSFORM},
-        {"show-transformed-names", 0, O_SHOW}, {"remove-files", 0, O_REMOVE}, {"ignore-failed-read", 0, O_IGNORE_FAILED},
-        {"totals", 2, O_TOTALS}, {"blocking-factor", 1, 'b'}, {"no-wildcards", 0, O_NOTHING}, {0, 0, 0}};
+        {"hard-dereference", 0, O_COPY_LINKS}, {"keep-newer-files", 0, O_KEEP_NEWER}, {"strip-components", 1, O_STRIP},
+        {"exclude", 1, O_EXCLUDE}, {"exclude-from", 1, 'X'}, {"exclude-vcs", 0, O_VCS}, {"files-from", 1, 'T'},
+        {"null", 0, O_NULL}, {"absolute-names", 0, 'P'}, {"dereference", 0, 'h'}, {"no-recursion", 0, O_NO_RECURSION},
+        {"recursion", 0, O_NOTHING}, {"preserve-permissions", 0, 'p'}, {"same-permissions", 0, 'p'}, {"auto-compress", 0, 'a'},
+        {"owner", 1, O_OWNER}, {"group", 1, O_GROUP}, {"mode", 1, O_MODE}, {"mtime", 1, O_MTIME}, {"touch", 0, 'm'},
+        {"sort", 1, O_NOTHING}, {"numeric-owner", 0, O_NUMERIC}, {"format", 1, 'H'}, {"no-same-owner", 0, O_NOTHING},
+        {"same-owner", 0, O_NOTHING}, {"no-same-permissions", 0, O_NOTHING}, {"warning", 1, O_NOTHING},
+        {"wildcards", 0, O_WILDCARDS}, {"anchored", 0, O_NOTHING}, {"full-time", 0, O_FULL_TIME}, {"occurrence", 2, O_NOTHING},
+        {"transform", 1, O_TRANSFORM}, {"xform", 1, O_TRANSFORM}, {"show-transformed-names", 0, O_SHOW},
+        {"remove-files", 0, O_REMOVE}, {"ignore-failed-read", 0, O_IGNORE_FAILED}, {"totals", 2, O_TOTALS},
+        {"blocking-factor", 1, 'b'}, {"no-wildcards", 0, O_NOTHING}, {"newer", 1, 'N'}, {"after-date", 1, 'N'},
+        {"newer-mtime", 1, 'N'}, {"exclude-backups", 0, O_BACKUPS}, {"posix", 0, O_NOTHING}, {"one-file-system", 0, O_NOTHING},
+        {"acls", 0, O_NOTHING}, {"no-acls", 0, O_NOTHING}, {"xattrs", 0, O_NOTHING}, {"no-xattrs", 0, O_NOTHING},
+        {"selinux", 0, O_NOTHING}, {"no-selinux", 0, O_NOTHING}, {"keep-directory-symlink", 0, O_NOTHING},
+        {"unlink-first", 0, O_NOTHING}, {"recursive-unlink", 0, O_NOTHING}, {"overwrite-dir", 0, O_NOTHING},
+        {"no-overwrite-dir", 0, O_NOTHING}, {"no-anchored", 0, O_NOTHING}, {"no-ignore-case", 0, O_NOTHING},
+        {"verify", 0, O_NOTHING}, {"force-local", 0, O_NOTHING}, {"utc", 0, O_NOTHING}, {"seek", 0, O_NOTHING},
+        {"no-seek", 0, O_NOTHING}, {"no-auto-compress", 0, O_NOTHING}, {"show-stored-names", 0, O_NOTHING},
+        {"delay-directory-restore", 0, O_NOTHING}, {"no-delay-directory-restore", 0, O_NOTHING}, {"no-null", 0, O_NOTHING},
+        {"read-full-records", 0, O_NOTHING}, {"same-order", 0, O_NOTHING}, {"preserve-order", 0, O_NOTHING},
+        {"check-device", 0, O_NOTHING}, {"no-check-device", 0, O_NOTHING}, {"sparse", 0, O_NOTHING},
+        {"show-omitted-dirs", 0, O_NOTHING}, {"no-quote-chars", 0, O_NOTHING}, {"wildcards-match-slash", 0, O_NOTHING},
+        {"no-wildcards-match-slash", 0, O_NOTHING}, {"check-links", 0, O_NOTHING}, {"checkpoint", 2, O_NOTHING}, {0, 0, 0}};
     static const char *const vcs[]
         = {".git", ".gitignore", ".gitmodules", ".gitattributes", ".svn", "CVS", ".hg", ".hgignore", ".bzr"};
     tar_state s = {.t = t, .data = {.t = t}, .record_bytes = RECORD_BLOCKS * TAR_BLOCK};
@@ -122,12 +153,13 @@ int tool_tar(tool *t, int argc, char **argv) {
     tool_opts o;
     if (argc > 1 && argv[1][0] != '-' && !(argv = spell_out(t, &argc, argv))) return usage(t, 2);
     for (tool_opts_start(&o, argc, argv);
-         (c = tool_opts_next(t, &o, "cxtrudAf:C:zvOkT:PhpajJSomb:X:H:R", longs)) != -1;) switch (c) {
+         (c = tool_opts_next(t, &o, "cxtrudAf:C:zvOkT:PhpajJSomb:X:H:RN:BUWls", longs)) != -1;) switch (c) {
         case 'c': case 'x': case 't': case 'r': case 'd': case 'A': case O_DELETE: case O_TEST_LABEL: s.mode = c; break;
-        case 'u': s.mode = 'r'; break;
+        case 'u': s.mode = 'r'; s.update = 1; break;
         case 'f': s.file = o.arg; break;
         case 'C': s.dir = s.dir && *o.arg != '/' ? tool_format(t, "%s/%s", s.dir, o.arg) : o.arg; break;
-        case 'z': s.gzip = 1; break;
+        case 'z': s.packing = TAR_GZIP; break;
+        case 'j': s.packing = TAR_BZIP2; break;
         case 'a': by_name = 1; break;
         case 'v': s.verbose++; break;
         case 'O': s.to_stdout = 1; break;
@@ -154,14 +186,22 @@ int tool_tar(tool *t, int argc, char **argv) {
         case O_IGNORE_FAILED: s.ignore_unreadable = 1; break;
         case O_NULL: mark = 0; break;
         case O_TOTALS: s.totals = 1; break;
-        case 'T': from_file = o.arg; break;
+        case 'N': if (set_newer(&s, o.arg)) return 2; break;
+        case O_BACKUPS: exclude(&s, ".#*"); exclude(&s, "*~"); exclude(&s, "#*#"); break;
+        case O_WILDCARDS: s.wildcards = 1; break;
+        case O_FULL_TIME: s.full_time = 1; break;
+        case 'H':
+            if (!is_format(o.arg)) { tool_fail(t, 2, "%s: Invalid archive format", o.arg); return usage(t, 2); }
+            break;
+        case 'T': from_file = o.arg; s.has_list = 1; break;
         case 'P': s.absolute = 1; break;
         case 'h': s.deref = 1; break;
-        case 'j': case 'J': return tool_fail(t, 2, "only gzip compression is supported");
+        case 'J': return tool_fail(t, 2, "only gzip and bzip2 compression are supported");
         case '?': return BAD_OPTION;
         default: break;
     }
-    if (by_name) s.gzip |= s.file && (strstr(s.file, ".gz") || strstr(s.file, ".tgz"));
+    if (by_name && s.file && (strstr(s.file, ".gz") || strstr(s.file, ".tgz"))) s.packing = TAR_GZIP;
+    if (by_name && s.file && (strstr(s.file, ".bz2") || strstr(s.file, ".tbz"))) s.packing = TAR_BZIP2;
     if (!s.mode) {
         tool_fail(t, 2, "You must specify one of the '-Acdtrux', '--delete' or '--test-label' options");
         return usage(t, 2);

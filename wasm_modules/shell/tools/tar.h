@@ -9,9 +9,15 @@
 
 enum { TAR_BLOCK = 512 };
 
+enum { TAR_GZIP = 1, TAR_BZIP2 };
+
 typedef struct {
     tool *t;
-    int mode, gzip, verbose, to_stdout, strip, absolute, deref, no_recursion, touch, remove, ignore_unreadable, numeric, totals;
+    int wildcards, full_time;
+    int update;                       /* append only what is newer than in the archive */
+    int has_list;                     /* -T: names come from a file, which may be empty */
+    int packing;                                     /* how the archive is compressed: TAR_GZIP, TAR_BZIP2, 0 not at all */
+    int mode, verbose, to_stdout, strip, absolute, deref, no_recursion, touch, remove, ignore_unreadable, numeric, totals;
     int keep;                         /* existing files: 'k' are an error, 's' stay, 'n' stay when newer; 0 are replaced */
     int copy_links;                   /* --hard-dereference: each name of a file with its content */
     int show_changed;                 /* list names as they would be extracted */
@@ -19,8 +25,8 @@ typedef struct {
     const char *file, *dir, **exclude, *transform;
     int exclude_n;
     const char *owner, *group, *set_mode;
-    moment mtime;
-    int has_mtime;
+    moment mtime, newer;              /* to store; the oldest that is stored */
+    int has_mtime, has_newer;
     buffer data;                      /* the archive */
     char **names;
     int name_n;

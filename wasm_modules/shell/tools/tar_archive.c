@@ -1,5 +1,6 @@
 /* tar_archive.c - the archive as a whole: headers in the ustar format with GNU long names and pax paths, members one by one,
- * names that are wanted or not, gzip. */
+ * names that are wanted or not, gzip and bzip2. */
+#include "bzip.h"
 #include "deflate.h"
 #include "files.h"
 #include "patterns.h"
@@ -54,7 +55,8 @@ int tar_wanted(tar_state *s, const char *name, int *seen) {
     for (int i = 0; i < s->name_n; i++) {
         char *want = path_strip(s->t, s->names[i]);
         size_t n = strlen(want);
-        if ((!strncmp(name, want, n) && (!name[n] || name[n] == '/')) || glob_matches(want, path_strip(s->t, name), 0, 0)) {
+        if ((!strncmp(name, want, n) && (!name[n] || name[n] == '/')) 
+            || (s->wildcards && glob_matches(want, path_strip(s->t, name), 0, 0))) {
             seen[i] = 1;
             return 1;
         }
@@ -158,10 +160,11 @@ int tar_store(tar_state *s) {
     for (int i = 0; i < 1024; i++) buffer_putc(&s->data, 0);
     while (s->data.n % s->record_bytes) buffer_putc(&s->data, 0);
     buffer out = {.t = s->t};
-    if (s->gzip) gzip_bytes(s->data.p, s->data.n, &out, 6, NULL, 0);
+    if (s->packing == TAR_GZIP) gzip_bytes(s->data.p, s->data.n, &out, 6, NULL, 0);
+    if (s->packing == TAR_BZIP2) bzip_bytes(s->t, s->data.p, s->data.n, &out);
     io *to = !s->file || !strcmp(s->file, "-") ? io_ref(s->t->out) : io_open(s->file, O_WRONLY | O_CREAT | O_TRUNC, 0666);
     if (!to) return tool_fail_errno(s->t, 2, "%s: Cannot open", s->file);
-    int failed = s->gzip ? io_write(to, out.p, out.n) : io_write(to, s->data.p, s->data.n);
+    int failed = s->packing ? io_write(to, out.p, out.n) : io_write(to, s->data.p, s->data.n);
     io_unref(to);
     return failed < 0 ? 2 : 0;
 }
@@ -170,10 +173,10 @@ int tar_load(tar_state *s) {
     io *from = !s->file || !strcmp(s->file, "-") ? io_ref(s->t->in) : io_open(s->file, O_RDONLY, 0);
     if (!from) {
         int code = errno;
-        const char *child = s->gzip ? " (child)" : "";
+        const char *child = s->packing ? " (child)" : "";
         io_flush(s->t->out);
         io_printf(s->t->err, "%s%s: %s: Cannot open: %s\n", s->t->name, child, s->file, strerror(code));
-        if (s->gzip) {
+        if (s->packing) {
             io_printf(s->t->err, "%s%s: Error is not recoverable: exiting now\n", s->t->name, child);
             tool_fail(s->t, 2, "Child returned status 2");
         }
@@ -185,6 +188,11 @@ int tar_load(tar_state *s) {
         buffer out = {.t = s->t};
         const char *error;
         if (gunzip_bytes(s->t, s->data.p, s->data.n, &out, &error) < 0) return tool_fail(s->t, 2, "%s", error);
+        buffer_free(&s->data);
+        s->data = out;
+    } else if (s->data.n >= 4 && !memcmp(s->data.p, "BZh", 3)) {
+        buffer out = {.t = s->t};
+        if (bunzip_bytes(s->t, s->data.p, s->data.n, &out) < 0) return tool_fail(s->t, 2, "bzip2 data is damaged");
         buffer_free(&s->data);
         s->data = out;
     }

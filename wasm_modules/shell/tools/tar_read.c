@@ -25,7 +25,8 @@ static void list_member(tar_state *s, const tar_header *h, const char *name, con
         mode_text(&st, mode);
         if (h->type == '1') mode[0] = 'h';
         buffer when = {.t = s->t};
-        date_format(&when, "%Y-%m-%d %H:%M", (moment){(time_t)tar_get_octal(h->mtime, 12), 0}, 0);
+        date_format(
+            &when, s->full_time ? "%Y-%m-%d %H:%M:%S" : "%Y-%m-%d %H:%M", (moment){(time_t)tar_get_octal(h->mtime, 12), 0}, 0);
         char *owner = owner_text(s, h), *length = tool_format(s->t, "%llu", size);
         int pad = 19 - (int)strlen(owner) - (int)strlen(length);
         io_printf(s->t->out, "%s %s%*s%s %s ", mode, owner, pad > 1 ? pad : 1, "", length, when.p);
@@ -159,6 +160,13 @@ int tar_read(tar_state *s) {
     }
     if (more == -1) return tar_failed(s);
     if (more < 0) return 2;
-    for (int i = 0; i < s->name_n; i++) if (!seen[i]) status = tool_fail(s->t, 2, "%s: Not found in archive", s->names[i]);
+    for (int i = 0, warned = 0; i < s->name_n; i++) {
+        if (seen[i]) continue;
+        if (!s->wildcards && strpbrk(s->names[i], "*?[") && !warned++) {
+            tool_fail(s->t, 0, "Pattern matching characters used in file names");
+            tool_fail(s->t, 0, "Use --wildcards to enable pattern matching, or --no-wildcards to suppress this warning");
+        }
+        status = tool_fail(s->t, 2, "%s: Not found in archive", s->names[i]);
+    }
     return status == 2 ? tar_failed(s) : status;
 }

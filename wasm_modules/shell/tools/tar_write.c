@@ -48,27 +48,22 @@ static const char *linked_name(tar_state *s, const struct stat *st, const char *
     return NULL;
 }
 
-static int add_path(tar_state *s, const char *path, int depth) {
-    struct stat st;
+/* Whether the archive does not hold the name yet, or holds an older one. */
+static int is_newer(tar_state *s, const char *name, long long mtime) {
+    tar_member m;
+    for (size_t at = 0; tar_next(s, &at, &m) > 0;)
+        if (!strcmp(m.name, name) && (long long)tar_get_octal(m.h->mtime, 12) >= mtime) return 0;
+    return 1;
+}
+
+/* One file, link or directory without what is in it, under the name it has in the archive. */
+static int add_member(tar_state *s, const char *path, const char *name, const struct stat *st) {
     tool *t = s->t;
     char link[4096] = "";
-    if ((s->deref ? path_stat : path_lstat)(path, &st) < 0) {
-        if (s->ignore_unreadable) return tool_fail_errno(t, 0, "%s: Warning: Cannot stat", path);
-        return tool_fail_errno(t, 2, "%s: Cannot stat", path);
-    }
-    if (tar_excluded(s, path)) return 0;
-    int is_dir = S_ISDIR(st.st_mode), is_link = S_ISLNK(st.st_mode), status = 0;
-    const char *name = path;
-    if (!s->absolute && *name == '/') {
-        while (*name == '/') name++;
-        if (!depth) tool_fail(t, 0, "Removing leading `/' from member names");
-    }
-    if (is_dir && *name && name[strlen(name) - 1] != '/') name = tool_format(t, "%s/", name);
-    if (!*name) name = "./";
-    name = tar_renamed(s, name);
+    int is_dir = S_ISDIR(st->st_mode), is_link = S_ISLNK(st->st_mode);
     const char *target = link, *twin = NULL;
     if (is_link) { ssize_t n = readlink(path, link, sizeof link - 1); if (n >= 0) link[n] = '\0'; }
-    else if (!is_dir && st.st_nlink > 1 && !s->copy_links && (twin = linked_name(s, &st, name))) target = twin;
+    else if (!is_dir && st->st_nlink > 1 && !s->copy_links && (twin = linked_name(s, st, name))) target = twin;
     if (s->verbose) io_printf(s->file && strcmp(s->file, "-") ? t->out : t->err, "%s\n", name);
     tar_header h;
     memset(&h, 0, sizeof h);
@@ -76,12 +71,12 @@ static int add_path(tar_state *s, const char *path, int depth) {
     if (strlen(target) > 100) put_long(s, 'K', target);
     memcpy(h.name, name, strlen(name) < 100 ? strlen(name) : 100);
     memcpy(h.link, target, strlen(target) < 100 ? strlen(target) : 100);
-    unsigned bits = modes_get(&st);
+    unsigned bits = modes_get(st);
     if (s->set_mode) mode_apply(s->set_mode, &bits, is_dir, 0);
     tar_put_octal(h.mode, 8, bits);
-    tar_put_octal(h.mtime, 12, (unsigned long long)(s->has_mtime ? s->mtime.tv_sec : st.st_mtim.tv_sec));
-    put_owner(s, h.uid, h.user, s->owner, file_owner(&st), user_name(t, file_owner(&st)));
-    put_owner(s, h.gid, h.group, s->group, file_group(&st), group_name(t, file_group(&st)));
+    tar_put_octal(h.mtime, 12, (unsigned long long)(s->has_mtime ? s->mtime.tv_sec : st->st_mtim.tv_sec));
+    put_owner(s, h.uid, h.user, s->owner, file_owner(st), user_name(t, file_owner(st)));
+    put_owner(s, h.gid, h.group, s->group, file_group(st), group_name(t, file_group(st)));
     h.type = is_dir ? '5' : is_link ? '2' : twin ? '1' : '0';
     buffer content = {.t = t};
     if (h.type == '0') {
@@ -94,6 +89,29 @@ static int add_path(tar_state *s, const char *path, int depth) {
     tar_put_header(s, &h);
     if (content.n) { buffer_add(&s->data, content.p, content.n); tar_pad(s); }
     buffer_free(&content);
+    return 0;
+}
+
+static int add_path(tar_state *s, const char *path, int depth) {
+    struct stat st;
+    tool *t = s->t;
+    if ((s->deref ? path_stat : path_lstat)(path, &st) < 0) {
+        if (s->ignore_unreadable) return tool_fail_errno(t, 0, "%s: Warning: Cannot stat", path);
+        return tool_fail_errno(t, 2, "%s: Cannot stat", path);
+    }
+    if (tar_excluded(s, path)) return 0;
+    int is_dir = S_ISDIR(st.st_mode), status = 0;
+    const char *name = path;
+    if (!s->absolute && *name == '/') {
+        while (*name == '/') name++;
+        if (!depth) tool_fail(t, 0, "Removing leading `/' from member names");
+    }
+    if (is_dir && *name && name[strlen(name) - 1] != '/') name = tool_format(t, "%s/", name);
+    if (!*name) name = "./";
+    name = tar_renamed(s, name);
+    if (s->has_newer && !is_dir && st.st_mtim.tv_sec < s->newer.tv_sec) return 0;
+    if (!s->update || is_newer(s, name, st.st_mtim.tv_sec)) status = add_member(s, path, name, &st);
+    if (status) return status;
     if (is_dir && !s->no_recursion && depth < 300 && !tool_too_deep(t)) {
         size_t n;
         char **names = directory_names(t, path, &n);
@@ -120,7 +138,7 @@ static void drop_end(buffer *data) {
 int tar_create(tar_state *s, int append) {
     char saved[4096];
     int status = 0;
-    if (!s->name_n && !append) {
+    if (!s->name_n && !append && !s->has_list) {
         tool_fail(s->t, 2, "Cowardly refusing to create an empty archive");
         return 1;
     }

@@ -33,7 +33,8 @@ static int parse_stamp(tool *t, const char *s, moment *to) {
 int tool_touch(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {
         {"no-create", 0, 'c'}, {"date", 1, 'd'}, {"reference", 1, 'r'}, {"time", 1, 'T'}, {"no-dereference", 0, 'h'}, {0, 0, 0}};
-    int create = 1, which = 0, nofollow = 0, fixed = 0, c, status = 0;
+    static const char *const kinds[] = {"atime|access|use", "mtime|modify", NULL};
+    int create = 1, which = 0, stamped = 0, nofollow = 0, fixed = 0, c, status = 0;
     moment times[2] = {{0, UTIME_NOW}, {0, UTIME_NOW}};
     const char *text = NULL;
     struct stat st;
@@ -54,12 +55,16 @@ int tool_touch(tool *t, int argc, char **argv) {
         case 't':
             if (parse_stamp(t, o.arg, &times[0]) < 0) return tool_fail(t, 1, "invalid date format %s", tool_cite(t, o.arg));
             times[1] = times[0];
-            fixed = 1;
+            fixed = stamped = 1;
             break;
-        case 'T': which |= *o.arg == 'm' ? 2 : 1; break;
+        case 'T':
+            if ((c = tool_choice(t, "--time", o.arg, kinds)) < 0) return 1;
+            which |= c == 1 ? 2 : 1;
+            break;
         default: return 1;
     }
     if (o.index >= argc) { tool_fail(t, 1, "missing file operand"); return tool_usage(t, 1); }
+    if (text && stamped) { tool_fail(t, 1, "cannot specify times from more than one source"); return tool_usage(t, 1); }
     if (text) {
         moment base = fixed ? times[1] : moment_now();
         if (date_parse(t, text, base, &times[0]) < 0) return tool_fail(t, 1, "invalid date format %s", tool_cite(t, text));
@@ -91,7 +96,8 @@ int tool_touch(tool *t, int argc, char **argv) {
 int tool_truncate(tool *t, int argc, char **argv) {
     static const tool_long longs[]
         = {{"no-create", 0, 'c'}, {"size", 1, 's'}, {"reference", 1, 'r'}, {"io-blocks", 0, 'o'}, {0, 0, 0}};
-    int create = 1, op = 0, c, status = 0;
+    enum { BLOCK_BYTES = 4096 };
+    int create = 1, op = 0, blocks = 0, c, status = 0;
     unsigned long long size = 0;
     const char *size_text = NULL, *reference = NULL;
     tool_opts o;
@@ -100,7 +106,7 @@ int tool_truncate(tool *t, int argc, char **argv) {
         case 'c': create = 0; break;
         case 's': size_text = o.arg; break;
         case 'r': reference = o.arg; break;
-        case 'o': break;
+        case 'o': blocks = 1; break;
         default: return 1;
     }
     if (!size_text && !reference) {
@@ -116,6 +122,7 @@ int tool_truncate(tool *t, int argc, char **argv) {
         const char *p = size_text;
         if (*p && strchr("+-<>/%", *p)) op = *p++;
         if (size_parse(p, &size) < 0) return tool_fail(t, 1, "Invalid number: %s", tool_cite(t, size_text));
+        if (blocks) size *= BLOCK_BYTES;
     }
     for (int i = o.index; i < argc; i++) {
         int fd = open(argv[i], O_WRONLY | (create ? O_CREAT : 0), 0666);

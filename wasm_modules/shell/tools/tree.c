@@ -191,12 +191,10 @@ static void draw_json(tool *t, tree_state *s, const branch *b, int depth, int la
     if (b->target) { io_puts(t->out, ",\"target\":"); put_json_text(t->out, b->target); }
     put_details(t, s, b, 1);
     if (depth > 1) { if (b->is_dir) s->dirs++; else s->files++; }
-    if (b->is_dir) {
-        io_puts(t->out, ",\"contents\":[");
-        if (b->count) io_putc(t->out, '\n');
+    if (b->count) {
+        io_puts(t->out, ",\"contents\":[\n");
         for (size_t i = 0; i < b->count; i++) draw_json(t, s, &b->children[i], depth + 1, i + 1 == b->count);
-        if (b->count) io_printf(t->out, "%*s", depth * 2, "");
-        io_putc(t->out, ']');
+        io_printf(t->out, "%*s]", depth * 2, "");
     }
     io_puts(t->out, last ? "}\n" : "},\n");
 }

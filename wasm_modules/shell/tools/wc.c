@@ -44,8 +44,7 @@ static size_t count_text(scan *s, const char *p, size_t n, int last) {
             if (c < 0 && !last && n - i < 4) return n - i;
         }
         if (c >= 0) s->n.chars++;
-        if (c < 0) { if (!s->in_word) s->n.words++; s->in_word = 1; }
-        else count_char(s, c);
+        if (c >= 0) count_char(s, c);
         i += (size_t)len;
     }
     return 0;

@@ -1,7 +1,7 @@
 /* xargs.c - build command lines from standard input and run them. */
 #include "buffer.h"
-#include "inputs.h"
 #include <ctype.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +10,7 @@ typedef struct {
     int delim, argc, max_args, max_lines, trace, no_empty, ask;
     const char *replace, *eof;
     char **argv;
+    io *inherited;               /* what commands read: nothing, unless -a leaves standard input to them */
     size_t max_chars;
     int status;
     buffer item;
@@ -67,7 +68,7 @@ static int run(xargs_state *s, char **argv, int argc) {
         return -1;
     }
     tool sub = *s->t;
-    sub.in = io_null();
+    sub.in = s->inherited ? io_ref(s->inherited) : io_null();
     if (!sub.in) tool_oom();
     int status = s->t->run ? s->t->run(&sub, argc, argv) : 127;
     s->t->arena = sub.arena;
@@ -107,6 +108,7 @@ static int run_batches(xargs_state *s) {
         int end;
         more = next_item(s, &end);
         if (more && s->eof && !strcmp(s->item.p, s->eof)) more = 0;
+        if (more && s->item.n + 1 > s->max_chars) return tool_fail(s->t, 1, "argument line too long");
         if (more && count && bytes + s->item.n + 1 > s->max_chars) {
             argv[s->argc + count] = NULL;
             if (run(s, argv, s->argc + count) < 0) return s->status;
@@ -133,64 +135,111 @@ static int run_batches(xargs_state *s) {
     return s->status;
 }
 
-static int escape(const char *arg) {
-    if (arg[0] != '\\' || !arg[1]) return (unsigned char)arg[0];
-    switch (arg[1]) {
-    case 'n': return '\n';
-    case 't': return '\t';
-    case '0': return strtol(arg + 1, NULL, 8) & 255;
-    case 'r': return '\r';
-    case '\\': return '\\';
-    case 'x': return strtol(arg + 2, NULL, 16) & 255;
+/* -d: one character, or an escape for one; -1 after a message. */
+static int parse_delimiter(tool *t, const char *arg) {
+    static const char letters[] = "abfnrtv0123456789x\\";
+    if (*arg && !arg[1]) return (unsigned char)*arg;
+    if (*arg != '\\' || !arg[1]) {
+        tool_fail(t, 1,
+            "Invalid input delimiter specification %s: the delimiter must be either a single character or an escape sequence "
+            "starting with \\.",
+            arg);
+        return -1;
     }
-    return (unsigned char)arg[1];
+    const char *at = strchr(letters, arg[1]);
+    if (!at || (*at == arg[1] && at - letters < 7 && arg[2])) {
+        tool_fail(t, 1, "Invalid escape sequence %s in input delimiter specification.", arg);
+        return -1;
+    }
+    if (at - letters < 7) return "\a\b\f\n\r\t\v"[at - letters];
+    if (arg[1] == '\\') return '\\';
+    return (int)(strtol(arg[1] == 'x' ? arg + 2 : arg + 1, NULL, arg[1] == 'x' ? 16 : 8) & 255);
+}
+
+/* A count of at least 1 for an option; 0 after a message. */
+static int parse_count(tool *t, int option, const char *text) {
+    char *end;
+    long n = strtol(text, &end, 10);
+    if (*end || end == text) { tool_fail(t, 0, "invalid number \"%s\" for -%c option", text, option); return tool_usage(t, 0); }
+    if (n < 1) { tool_fail(t, 0, "value %s for -%c option should be >= 1", text, option); return tool_usage(t, 0); }
+    return n > 1000000000 ? 1000000000 : (int)n;
+}
+
+/* -I, -L and -n exclude each other: the last one stays. */
+static void exclude(tool *t, int given, const char *old, const char *now) {
+    if (given)
+        tool_fail(t, 0, "warning: options --%s and %s are mutually exclusive, ignoring previous --%s value", old, now, old);
+}
+
+static void set_replace(xargs_state *s, const char *text) {
+    exclude(s->t, s->max_args, "max-args", "--replace/-I/-i");
+    exclude(s->t, s->max_lines, "max-lines", "--replace/-I/-i");
+    s->max_args = s->max_lines = 0;
+    s->replace = text;
+}
+
+static void set_lines(xargs_state *s, int lines, const char *option) {
+    exclude(s->t, s->max_args, "max-args", option);
+    exclude(s->t, s->replace != NULL, "replace", option);
+    s->max_args = 0;
+    s->replace = NULL;
+    s->max_lines = lines;
+}
+
+static void set_args(xargs_state *s, int args) {
+    exclude(s->t, s->max_lines, "max-lines", "--max-args/-n");
+    s->max_lines = 0;
+    if (s->replace && args == 1) return;         /* one argument is what -I takes anyway */
+    exclude(s->t, s->replace != NULL, "replace", "--max-args/-n");
+    s->replace = NULL;
+    s->max_args = args;
 }
 
 int tool_xargs(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"null", 0, '0'}, {"arg-file", 1, 'a'}, {"delimiter", 1, 'd'}, {"eof", 2, 'e'},
         {"replace", 2, 'i'}, {"max-lines", 2, 'l'}, {"max-args", 1, 'n'}, {"max-procs", 1, 'P'}, {"interactive", 0, 'p'},
         {"no-run-if-empty", 0, 'r'}, {"max-chars", 1, 's'}, {"verbose", 0, 't'}, {"exit", 0, 'x'}, {"open-tty", 0, 'o'},
-        {0, 0, 0}};
+        {"show-limits", 0, 128}, {"process-slot-var", 1, 128}, {0, 0, 0}};
     static char *echo[] = {"echo", NULL};
     xargs_state s = {.t = t, .delim = -1, .max_chars = 128 * 1024, .item = {.t = t}};
     tool_opts o;
     io *standard = t->in, *file = NULL;
-    int c, limited = 0;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "+0a:d:E:e::I:i::L:l::n:P:prs:tx", longs)) != -1;)
+    int c, number, limited = 0;
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "+0a:d:E:e::I:i::L:l::n:oP:prs:tx", longs)) != -1;)
         switch (c) {
         case '0': s.delim = 0; break;
         case 'a': {
-            int failed = 0;
-            file = input_open(t, o.arg, 1, &failed);
-            if (!file) return 1;
+            if (file) io_unref(file);
+            file = io_open(o.arg, O_RDONLY, 0);
+            if (!file) return tool_fail_errno(t, 1, "Cannot open input file %s", tool_cite(t, o.arg));
             break;
         }
-        case 'd': s.delim = escape(o.arg); break;
+        case 'd':
+            if ((s.delim = parse_delimiter(t, o.arg)) < 0) return 1;
+            break;
         case 'E': case 'e': s.eof = o.arg; break;
-        case 'I': s.replace = o.arg; break;
-        case 'i': s.replace = o.arg ? o.arg : "{}"; break;
-        case 'L': s.max_lines = atoi(o.arg); break;
-        case 'l': s.max_lines = o.arg ? atoi(o.arg) : 1; break;
+        case 'I': set_replace(&s, o.arg); break;
+        case 'i': set_replace(&s, o.arg ? o.arg : "{}"); break;
+        case 'L': case 'l':
+            if (o.arg && !(number = parse_count(t, c, o.arg))) return 1;
+            set_lines(&s, o.arg ? number : 1, c == 'L' ? "-L" : "--max-lines/-l");
+            break;
         case 'n':
-            if (strspn(o.arg, "0123456789") != strlen(o.arg) || !*o.arg) {
-                tool_fail(t, 1, "invalid number \"%s\" for -n option", o.arg);
-                return tool_usage(t, 1);
-            }
-            s.max_args = atoi(o.arg);
-            if (s.max_args < 1) {
-                tool_fail(t, 1, "value %s for -n option should be >= 1", o.arg);
-                return tool_usage(t, 1);
-            }
-            if (s.max_args > 1) s.replace = NULL; /* the later of -I and -n wins, but one argument is what -I takes anyway */
+            if (!(number = parse_count(t, c, o.arg))) return 1;
+            set_args(&s, number);
             break;
         case 'r': s.no_empty = 1; break;
-        case 's': s.max_chars = strtoul(o.arg, NULL, 10); limited = 1; break;
+        case 's':
+            if (!(number = parse_count(t, c, o.arg))) return 1;
+            s.max_chars = (size_t)number;
+            limited = 1;
+            break;
         case 't': s.trace = 1; break;
         case 'p': s.trace = s.ask = 1; break;
-        case 'P': case 'x': case 'o': break;
+        case 'P': case 'x': case 'o': case 128: break;
         default: return 1;
         }
-    if (file) t->in = file;
+    if (file) { t->in = file; s.inherited = standard; }
     s.argv = o.index < argc ? argv + o.index : echo;
     s.argc = o.index < argc ? argc - o.index : 1;
     for (int i = 0; limited && i < s.argc; i++) {

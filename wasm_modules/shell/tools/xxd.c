@@ -2,11 +2,21 @@
 #include "od.h"
 #include "inputs.h"
 #include <ctype.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int reverse_hex(tool *t, buffer *data, int plain) {
+/* The dump, to standard output or to the second operand. */
+static int finish(tool *t, const buffer *b, const char *output) {
+    io *to = output && strcmp(output, "-") ? io_open(output, O_WRONLY | O_CREAT | O_TRUNC, 0666) : io_ref(t->out);
+    if (!to) return tool_fail_errno(t, 3, "%s", output);
+    int status = io_write(to, b->p ? b->p : "", b->n) < 0 || io_flush(to) < 0;
+    io_unref(to);
+    return status;
+}
+
+static int reverse_hex(tool *t, buffer *data, int plain, const char *output) {
     buffer b = {.t = t};
     span_list lines = {0};
     span_split(t, &lines, data->p ? data->p : "", data->n, '\n');
@@ -29,7 +39,19 @@ static int reverse_hex(tool *t, buffer *data, int plain) {
             if (high < 0) high = d; else { buffer_putc(&b, high << 4 | d); high = -1; }
         }
     }
-    return io_write(t->out, b.p ? b.p : "", b.n) < 0;
+    return finish(t, &b, output);
+}
+
+/* xxd takes whole words where others take letters: -ps, -plain, -cols. */
+static void shorten_options(int argc, char **argv) {
+    static const struct {
+        const char *word;
+        char *letter;
+    } words[] = {{"-ps", "-p"}, {"-plain", "-p"}, {"-postscript", "-p"}, {"-cols", "-c"}, {"-len", "-l"}, {"-seek", "-s"},
+        {"-skip", "-s"}, {"-groupsize", "-g"}, {"-bits", "-b"}, {"-include", "-i"}, {"-revert", "-r"}, {"-reverse", "-r"},
+        {"-autoskip", "-a"}, {"-uppercase", "-u"}, {"-capitalize", "-C"}, {"-name", "-n"}};
+    for (int i = 1; i < argc && argv[i][0] == '-'; i++)
+        for (size_t k = 0; k < sizeof words / sizeof *words; k++) if (!strcmp(argv[i], words[k].word)) argv[i] = words[k].letter;
 }
 
 int tool_xxd(tool *t, int argc, char **argv) {
@@ -39,8 +61,9 @@ int tool_xxd(tool *t, int argc, char **argv) {
     int from_end = 0, skip_zeros = 0, capital = 0, decimal = 0, zeros = 0;
     unsigned long long offset = 0;
     tool_opts o;
-    for (int i = 1; i < argc; i++) if (!strcmp(argv[i], "-ps")) argv[i] = "-p";
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "pruibec:g:l:s:ao:CdEnR:", NULL)) != -1;) switch (c) {
+    const char *given_name = NULL;
+    shorten_options(argc, argv);
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "pruibec:g:l:s:ao:CdEn:R:", NULL)) != -1;) switch (c) {
         case 'p': plain = 1; break;
         case 'r': reverse = 1; break;
         case 'u': upper = 1; break;
@@ -55,25 +78,33 @@ int tool_xxd(tool *t, int argc, char **argv) {
         case 'a': skip_zeros = 1; break;
         case 'C': capital = 1; break;
         case 'd': decimal = 1; break;
-        case 'E': case 'R': case 'n': break;
+        case 'n': given_name = o.arg; break;
+        case 'E': case 'R': break;
         default: return 1;
     }
     buffer data = {.t = t}, b = {.t = t};
+    dump_source source = {.to = &data, .skip = from_end || reverse ? 0 : skip, .most = from_end || reverse ? ~0ull : most};
     int status = for_each_input(t,
         argc < o.index + 1   ? argc
         : o.index + 1 < argc ? o.index + 1
                              : argc,
-        argv, o.index, dump_gather, &data);
+        argv, o.index, dump_gather, &source);
     if (status) return 2;
-    if (reverse) return reverse_hex(t, &data, plain);
-    if (from_end) skip = skip < data.n ? data.n - skip : 0;
-    dump_limit(&data, skip, most);
+    const char *output = o.index + 1 < argc ? argv[o.index + 1] : NULL;
+    if (reverse) return reverse_hex(t, &data, plain, output);
+    if (from_end) {
+        skip = skip < data.n ? data.n - skip : 0;
+        data.n -= (size_t)skip;
+        if (data.n) memmove(data.p, data.p + skip, data.n);
+        if (data.n > most) data.n = (size_t)most;
+    }
     if (!columns) columns = plain ? 30 : bits ? 6 : include ? 12 : 16;
     if (!group) group = bits ? 1 : little ? 4 : 2;
     const unsigned char *p = (const unsigned char *)data.p;
     const char *hex = upper ? "%02X" : "%02x";
     if (include) {
-        char *name = o.index < argc && strcmp(argv[o.index], "-") ? tool_strdup(t, argv[o.index]) : NULL;
+        if (!given_name && o.index < argc && strcmp(argv[o.index], "-")) given_name = argv[o.index];
+        char *name = given_name ? tool_strdup(t, given_name) : NULL;
         for (char *c = name; c && *c; c++) if (!isalnum((unsigned char)*c)) *c = '_';
         for (char *c = name; capital && c && *c; c++) *c = (char)toupper((unsigned char)*c);
         if (name) buffer_printf(&b, "unsigned char %s%s[] = {\n", isdigit((unsigned char)*name) ? "__" : "", name);
@@ -83,7 +114,7 @@ int tool_xxd(tool *t, int argc, char **argv) {
         if (name)
             buffer_printf(&b, "};\nunsigned int %s%s%s = %zu;\n", isdigit((unsigned char)*name) ? "__" : "", name,
                 capital ? "_LEN" : "_len", data.n);
-        return io_write(t->out, b.p ? b.p : "", b.n) < 0;
+        return finish(t, &b, output);
     }
     for (size_t at = 0; at < data.n; at += columns) {
         size_t len = data.n - at < columns ? data.n - at : columns, line = b.n;
@@ -110,5 +141,5 @@ int tool_xxd(tool *t, int argc, char **argv) {
         for (size_t k = 0; k < len; k++) buffer_putc(&b, isprint(p[at + k]) && p[at + k] < 127 ? p[at + k] : '.');
         buffer_putc(&b, '\n');
     }
-    return io_write(t->out, b.p ? b.p : "", b.n) < 0;
+    return finish(t, &b, output);
 }

@@ -1,5 +1,6 @@
 /* zgrep.c - zgrep, zegrep, zfgrep: grep over files that may be compressed; zless and zmore: zcat under other names. */
 #include "deflate.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@ static io *open_plain(tool *t, const char *path) {
     buffer packed = {.t = t}, plain = {.t = t};
     const char *error;
     io *from = strcmp(path, "-") ? io_open(path, O_RDONLY, 0) : io_ref(t->in);
-    if (!from) { io_printf(t->err, "gzip: "); tool_fail_errno(t, 2, "%s", path); return NULL; }
+    if (!from) { io_printf(t->err, "gzip: %s: %s\n", path, strerror(errno)); return NULL; }
     buffer_read_all(&packed, from);
     io_unref(from);
     int is_packed = packed.n > 2 && !memcmp(packed.p, "\037\213", 2);
