@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benches import page, specification
 from benches import plan as plans
-from benches.comparison import compare
+from benches.comparison import LEAST_ROUNDS, compare
 from benches.discovery import Found, find
 from benches.harness import Scenario
 from benches.measuring import measure, rounds_of
@@ -24,7 +24,7 @@ from benches.profiles import show as show_profile
 from benches.publishing import LATEST, Keeper, publish
 from benches.report import Terminal
 from benches.results import Results
-from benches.rounds import Tree
+from benches.rounds import NoCheckout, Tree
 
 _EPILOG = f"""\
 measuring:
@@ -172,15 +172,21 @@ def _write(chosen: argparse.Namespace, results: Results, scenarios: dict[str, Sc
 
 
 def _measure(chosen: argparse.Namespace, scenarios: dict[str, Scenario], found: Found, terminal: Terminal) -> int:
-    base = None
-    if chosen.compare is not None and not chosen.compare.is_dir():
-        try:
+    base, trees = None, [Tree.here()]
+    try:
+        if chosen.compare is not None and chosen.compare.is_dir():
+            trees.append(Tree.at(chosen.compare.resolve()))
+        elif chosen.compare is not None:
             base = Results.load(chosen.compare)
-        except (OSError, ValueError) as error:
-            print(f"cannot read {chosen.compare}: {error}", file=sys.stderr)
-            return 2
-    trees = [Tree.here(), *([Tree.at(chosen.compare.resolve())] if chosen.compare is not None and base is None else [])]
+    except NoCheckout as error:
+        print(f"cannot compare: {error}", file=sys.stderr)
+        return 2
+    except (OSError, ValueError) as error:
+        print(f"cannot read {chosen.compare}: {error}", file=sys.stderr)
+        return 2
     rounds = {name: rounds_of(one, quick=chosen.quick, comparing=len(trees) > 1) for name, one in scenarios.items()}
+    if base is not None and not _can_tell(base, rounds, terminal):
+        return 2
     plan = plans.make(scenarios, rounds, quick=chosen.quick, peers=chosen.peers, trees=len(trees), minutes=chosen.minutes)
     terminal.show_plan(plan)
     if chosen.peers:
@@ -205,6 +211,19 @@ def _measure(chosen: argparse.Namespace, scenarios: dict[str, Scenario], found: 
     missed = any(not verdict.met for result in here.scenarios.values() for verdict in result.verdicts)
     worse = any(change.answer == "worse" for change in changes)
     return int(failed or (chosen.strict and (missed or worse)))
+
+
+def _can_tell(base: Results, rounds: dict[str, int], terminal: Terminal) -> bool:
+    """Says before anything is measured which scenarios will get no answer. False if none will."""
+    of_base = {name: max((len(row.rounds) for row in one.rows.values()), default=0) for name, one in base.scenarios.items()}
+    silent = [name for name, planned in rounds.items() if min(planned, of_base.get(name, 0)) < LEAST_ROUNDS]
+    if not silent:
+        return True
+    why = f"a change is told from noise by {LEAST_ROUNDS} rounds, and there are fewer here (--quick: one) or in the base"
+    is_vain = len(silent) == len(rounds)
+    told = "nothing could be compared" if is_vain else f"no answer about {', '.join(silent)}"
+    terminal.progress_line(f"{told}: {why}; two checkouts (--compare FOLDER) get as many as it takes")
+    return not is_vain
 
 
 def _whole(chosen: argparse.Namespace, here: Results) -> Results:

@@ -59,9 +59,10 @@ class Terminal:
         self._err.flush()
 
     def show_plan(self, plan: Plan) -> None:
-        scenarios = len({step.scenario for step in plan.steps})
+        scenarios, rounds = len({step.scenario for step in plan.steps}), len(plan.steps)
+        counted = f"{scenarios} scenario{'s' * (scenarios != 1)} in {rounds} round{'s' * (rounds != 1)}"
         about = f"about {plan.planned_s / 60:.1f} minutes"
-        self.progress_line(f"{scenarios} scenarios in {len(plan.steps)} rounds: {about}; less where medians settle sooner")
+        self.progress_line(f"{counted}: {about}; less where medians settle sooner")
 
     def show_machine(self, results: Results) -> None:
         machine = results.machine

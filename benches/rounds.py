@@ -33,8 +33,19 @@ from typing import Any
 from benches.plan import hard_limit_s
 
 ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("benches", "gateway", "hatchway", "policy", "sandbox", "wasm_modules")
+_ROUNDS = "benches/rounds.py"
+_WHERE = """
+import importlib.util, json, sys
+found = {name: importlib.util.find_spec(name) for name in sys.argv[1:]}
+print(json.dumps({name: spec.origin or list(spec.submodule_search_locations)[0] for name, spec in found.items()}))
+"""
 _CLEAN_UP_S = 20.0
 Progress = Callable[[str, float], None]
+
+
+class NoCheckout(ValueError):
+    """A folder that cannot be measured: it is no checkout, or other code would answer for it."""
 
 
 class OutOfTime(BaseException):
@@ -54,8 +65,30 @@ class Tree:
 
     @classmethod
     def at(cls, root: Path) -> Tree:
+        """Another checkout. Raises `NoCheckout` unless its own code would be measured there: where a package is missing, the
+        one that is installed would answer in its place."""
+        missing = [name for name in PACKAGES if not (root / name / "__init__.py").is_file()]
+        if missing or not (root / _ROUNDS).is_file():
+            raise NoCheckout(f"{root} is not a checkout of Hatchway: there is no {missing[0] if missing else _ROUNDS}")
         own = root / ".venv" / "bin" / "python"
-        return cls(root, str(own) if own.exists() else sys.executable)
+        tree = cls(root, str(own) if own.exists() else sys.executable)
+        for name, place in tree.imported().items():
+            if not place.is_relative_to(root):
+                raise NoCheckout(f"{name} of {root} cannot be measured: its Python takes it from {place}")
+        return tree
+
+    @property
+    def environ(self) -> dict[str, str]:
+        return {**os.environ, "PYTHONPATH": str(self.root)}
+
+    def imported(self) -> dict[str, Path]:
+        """Where a round takes each of our packages from."""
+        asked = subprocess.run(
+            [self.python, "-c", _WHERE, *PACKAGES], cwd=self.root, env=self.environ, capture_output=True, text=True, check=False
+        )
+        if asked.returncode:
+            raise NoCheckout(f"{self.python} does not start in {self.root}: {asked.stderr.strip()[-500:]}")
+        return {name: Path(place).resolve() for name, place in json.loads(asked.stdout).items()}
 
 
 def run_round(
@@ -64,12 +97,11 @@ def run_round(
     """Measure one scenario once, in a new process. Always answers; `failure` says what went wrong."""
     command = [tree.python, "-m", "benches.rounds", name, *(["--quick"] if quick else []), *(["--peers"] if peers else [])]
     command += ["--seconds", f"{seconds:.1f}"] if seconds < math.inf else []
-    environ = {**os.environ, "PYTHONPATH": str(tree.root)}
     with tempfile.TemporaryFile() as errors:
         child = subprocess.Popen(
             command,
             cwd=tree.root,
-            env=environ,
+            env=tree.environ,
             stdout=subprocess.PIPE,
             stderr=errors,
             stdin=subprocess.DEVNULL,

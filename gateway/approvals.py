@@ -7,8 +7,9 @@ nothing.
 
 Rules: an approval is bound to the capability as it was declared, canonical arguments, session and policy digest (`binding_of`).
 Silence, expiry, a storage error, another policy: all mean no. THREAT[TM-APPR-REPLAY]: the use is taken in the store, atomically,
-before the call is made. THREAT[TM-APPR-SELF]: whoever asked cannot approve, unless the policy says `by anyone`. An expired
-approval stays expired when the clock goes back.
+before the call is made. THREAT[TM-APPR-SELF]: whoever asked cannot approve, unless the policy says `by anyone`; nor does what
+somebody approved for others answer a call of their own. When a run has ended nobody is asked about it any more, and a yes that it
+has not used is taken back. An expired approval stays expired when the clock goes back.
 
 Does not know: how runs are put away (`gateway.waits`) and resumed (`gateway.runs`).
 """
@@ -16,7 +17,7 @@ Does not know: how runs are put away (`gateway.waits`) and resumed (`gateway.run
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -41,6 +42,8 @@ DECLARED_BY = "approver"
 DECLARED_WITHIN_MS = 900_000
 """Who decides, and for how long, about a capability that wants an approval by its own declaration."""
 
+_ENDED = "the run was ended"
+Write = Callable[[Sequence[Change]], Awaitable[None]]
 Choice = Literal["approve", "approve_always", "reject", "reject_always", "cancel"]
 
 
@@ -116,9 +119,7 @@ class Approvals:
             if refused:
                 because = f": {refused[0].reason}" if refused[0].reason else ""
                 raise ToolError("PERMISSION_DENIED", f"{wanted.approver} refused {asked.capability}{because}")
-            good = [
-                one for one in found if one.verdict == "approved" and (one.always or one.uses_left > 0) and one.expires_at > now
-            ]
+            good = [one for one in found if _is_usable(one, now) and _is_others(one, asked.requested_by)]
             if good:
                 usable.append(good[0])
                 continue
@@ -182,10 +183,9 @@ class Approvals:
             _check_may_decide(principal, found)
         elif principal.name != found.requested_by and principal.role not in ("admin", "operator"):
             raise Forbidden("PERMISSION_DENIED", "only whoever asked, or an operator, can cancel this")
-        if found.verdict is None and found.expires_at <= now:
-            found = await self._settle(found, "expired", "", False, "", now)
-        if found.verdict is not None:
-            raise Conflict("APPROVAL_DECIDED", f"this was {found.verdict} already", "ask again by running the program again")
+        over = found.verdict or ("expired" if found.expires_at <= now else None)  # `expire` writes that down
+        if over is not None:
+            raise Conflict("APPROVAL_DECIDED", f"this was {over} already", "ask again by running the program again")
         verdict = {"approve": "approved", "reject": "rejected", "cancel": "cancelled"}[said.decision.removesuffix("_always")]
         return await self._settle(found, verdict, principal.name, said.decision.endswith("_always"), said.reason[:1000], now)
 
@@ -194,11 +194,34 @@ class Approvals:
         await self._store.write(found.tenant, [put, audit])
         return put.approval
 
-    async def withdrawn(self, run: Run, by: str) -> list[Change]:
-        """What must be written when a run that waits will not go on: nobody is asked about it any more."""
+    async def withdrawing(self, run: Run, asked: Sequence[str], by: str, write: Write) -> None:
+        """Write the end of a run together with this: nobody is asked about it any more, and what was approved for it and not
+        used is used up. `asked` are the ids of its approvals."""
+        while True:
+            withdrawn = await self._withdrawn(run, asked, by)
+            try:
+                await write(withdrawn)
+                return
+            except Conflict as conflict:
+                if not withdrawn or not conflict.code.startswith("APPROVAL_"):
+                    raise
+                # one of its approvals was decided at this moment
+
+    async def _withdrawn(self, run: Run, asked: Sequence[str], by: str) -> list[Change]:
         now = self._now()
         pending = [one async for one in self._pending(run.tenant) if one.run_id == run.id]
-        return [change for one in pending for change in _settling(one, "cancelled", by, False, "the run was ended", now)]
+        changes: list[Change] = []
+        for one in pending:
+            changes += _settling(one, "cancelled", by, False, _ENDED, now)
+        for approval_id in asked:
+            found = await self._store.approval(run.tenant, approval_id)
+            if found is not None and not found.always and found.run_id == run.id and _is_usable(found, now):
+                data = {"capability": found.capability, "run": run.id, "reason": _ENDED}
+                changes += [
+                    UseApproval(id=found.id),
+                    AppendAudit(at=now, kind="approval.withdrawn", actor=by, subject=found.id, data=data),
+                ]
+        return changes
 
     async def undecided(self, tenant: str) -> set[str]:
         """The runs that somebody is still asked about."""
@@ -233,6 +256,15 @@ def _settling(found: Approval, verdict: Verdict, by: str, always: bool, reason: 
     data = {"capability": found.capability, "verdict": verdict, "always": always, "reason": reason}
     put = PutApproval(approval=settled, expect_pending=True)
     return put, AppendAudit(at=now, kind="approval.decided", actor=by, subject=found.id, data=data)
+
+
+def _is_usable(one: Approval, now: int) -> bool:
+    return one.verdict == "approved" and (one.always or one.uses_left > 0) and one.expires_at > now
+
+
+def _is_others(one: Approval, asking: str) -> bool:
+    """THREAT[TM-APPR-SELF]: did somebody else decide it than who asks now?"""
+    return one.approver == ANYONE or one.decided_by != asking
 
 
 def _has_lapsed(one: Approval, now: int) -> bool:

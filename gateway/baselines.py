@@ -16,6 +16,7 @@ import msgspec
 from gateway.compiling import compile_here, policy_of
 from gateway.configuration import ConfigurationError
 from gateway.errors import GatewayError
+from gateway.records import StoredPolicy
 from policy import Policy, PolicyError
 from policy.catalog import Catalog
 from policy.loading import Folder
@@ -39,6 +40,25 @@ def load_default(path: str, catalog: Catalog) -> Default:
     except PolicyError as error:
         raise ConfigurationError(f"the policy {main} is refused: {error}") from None
     return Default(policy, _programs_of(policy, main))
+
+
+def record_of_default(policy: Policy, tenant: str, read_at: int, *, is_active: bool) -> StoredPolicy:
+    """A default as a tenant may read it: like a policy of its own, but the operator's."""
+    loaded = policy.checked.loaded if policy.checked is not None else None
+    units = [*(loaded.base.units if loaded.base is not None else ()), *loaded.units] if loaded is not None else []
+    return StoredPolicy(
+        digest=policy.digest,
+        tenant=tenant,
+        name=policy.name,
+        version=policy.version,
+        main=loaded.main.path if loaded is not None else "",
+        sources={one.path: one.source.text for one in units},
+        catalog=policy.catalog.to_json().decode(),
+        state="active" if is_active else "retired",
+        owner="operator",
+        created_at=read_at,
+        created_by="the operator",
+    )
 
 
 def _programs_of(policy: Policy, main: Path) -> dict[str, bytes]:

@@ -3,8 +3,10 @@
     prepare → decide → hooks before → decide again → rate → approval → make the call → hooks after → note → answer
 
 Rules: every call is decided by the policy of the session, also one that a hook rewrote (THREAT[TM-HOOK-007]); the approval is
-bound to what is really called. A failure on the way is an answer to the program, never an exception out of here. Only a
-suspension ends the run. Every call is noted for the audit with digests of what was asked and answered, never with the values.
+bound to what is really called. A call that waited is made as the hooks before it left it: they are not told of it twice, unless
+it is another policy or declaration by now. A failure on the way is an answer to the program, never an exception out of here.
+Only a suspension ends the run. Every call is noted for the audit with digests of what was asked and answered, never with the
+values.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
+
+import msgspec
 
 from gateway.approvals import Approvals, Asked, Asking, owed
 from gateway.asides import file_changes
@@ -30,6 +34,7 @@ from gateway.records import Approval, Principal, Session
 from gateway.telemetry import stepping
 from gateway.uuids import uuid7
 from policy import Decision
+from policy.decisions import UNKNOWN
 from sandbox.capabilities import Capability, ToolCallContext, ToolError, digest
 from sandbox.errors import RequestError, Suspend
 from sandbox.wire import Diagnostic, ErrorObject
@@ -40,10 +45,23 @@ _WARNINGS_MAX: Final = 20
 """Of hooks, in one run; the audit has them all."""
 
 
+class HeldCall(msgspec.Struct, frozen=True):
+    """A call that waits, as the hooks before it left it. `asked` is the digest of what the program asked for, `policy` and
+    `declaration` are those it was judged under; `arguments` is the JSON of what hooks rewrote, if they did."""
+
+    name: str
+    asked: str
+    policy: str
+    declaration: str
+    tool_call_id: str
+    arguments: bytes | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallContext:
     """On whose behalf, in which run, under which gate. `note` writes for the audit; `left` are files that calls wrote, to be
-    stored with the run; `warnings` is what whoever asked for it is told with its result."""
+    stored with the run; `warnings` is what whoever asked for it is told with its result. `held` are calls that wait, and
+    `approvals` the ids of what was ever asked for the run."""
 
     principal: Principal
     session: Session
@@ -52,10 +70,26 @@ class CallContext:
     note: Callable[..., None]
     left: list[FileChanges] = field(default_factory=list)
     warnings: list[Diagnostic] = field(default_factory=list)
+    held: list[HeldCall] = field(default_factory=list)
+    approvals: list[str] = field(default_factory=list)
 
     def caller(self, capability: str) -> Caller:
         """As the capability that is called sees it."""
         return Caller(self.session.tenant, self.session.id, self, capability)
+
+    def take_held(self, asked: ToolCallContext, call: ToolCall) -> HeldCall | None:
+        """The call as it was put away, if this is the one."""
+        same = (call.name, digest(asked), self.gate.policy.digest, call.declaration)
+        for one in self.held:
+            if (one.name, one.asked, one.policy, one.declaration) == same:
+                self.held.remove(one)
+                return one
+        return None
+
+    def hold(self, asked: ToolCallContext, call: ToolCall, tool_call_id: str, *, is_rewritten: bool) -> None:
+        arguments = msgspec.json.encode(call.arguments) if is_rewritten else None
+        policy = self.gate.policy.digest
+        self.held.append(HeldCall(call.name, digest(asked), policy, call.declaration, tool_call_id, arguments))
 
 
 class Calls:
@@ -77,6 +111,7 @@ class Calls:
             with step("call", capability=name):
                 reply, asking = await self._answer(context, call)
             self._note(context, call, reply, (time.monotonic_ns() - started_ns) // 1_000_000)
+            context.approvals.extend(one.id for one in asking if one.id not in context.approvals)
             if feed is not None:
                 _tell(feed, name, reply, asking)
             return reply
@@ -103,12 +138,21 @@ class Calls:
         """The whole way of a call."""
         call = prepare(self._catalogue, context.caller(asked.name), asked)
         decision = _decide(context, call)
-        told = {"tool_name": call.name, "tool_call_id": uuid7(), "arguments": dict(call.arguments)}
-        rewritten = await self._hooks_before(context, decision, call, told)
+        held = context.take_held(asked, call)
+        call_id = uuid7() if held is None else held.tool_call_id
+        told = {"tool_name": call.name, "tool_call_id": call_id, "arguments": dict(call.arguments)}
+        if held is None:
+            rewritten = await self._hooks_before(context, decision, call, told)
+        else:
+            rewritten = self._as_held(call, held)
         if rewritten is not None:
             call = rewritten
             decision = _decide(context, call)  # THREAT[TM-HOOK-007]: a rewritten call is a new request
-        await self._permit(context, call, decision)
+        try:
+            await self._permit(context, call, decision)
+        except Suspend:
+            context.hold(asked, call, call_id, is_rewritten=rewritten is not None)
+            raise
         value, failed = None, None
         try:
             value = await make(self._catalogue, bounded(call, decision.limits))
@@ -122,16 +166,19 @@ class Calls:
         """The call as the hooks left it, if one rewrote it. Raises if one blocks."""
         gate = _CallGate(context, self._catalogue, call)
         fired = await self._fire(HookEvent.PRE_TOOL_USE, context, decision, told, gate)
-        if fired["arguments"] == told["arguments"]:
+        return rewrite(self._catalogue, call, fired.data["arguments"]) if fired.rewrote else None
+
+    def _as_held(self, call: ToolCall, held: HeldCall) -> ToolCall | None:
+        if held.arguments is None:
             return None
-        return rewrite(self._catalogue, call, fired["arguments"])
+        return rewrite(self._catalogue, call, msgspec.json.decode(held.arguments))
 
     async def _hooks_after(
         self, context: CallContext, decision: Decision, told: dict[str, Any], value: Any, failed: ToolError | None
     ) -> Any:
         """The answer as the hooks left it. Raises `ToolError` for a failure, theirs or the call's."""
         ended = {**told, "result": value, "error": failed.message if failed else None, "success": failed is None}
-        fired = await self._fire(HookEvent.POST_TOOL_USE, context, decision, ended)
+        fired = (await self._fire(HookEvent.POST_TOOL_USE, context, decision, ended)).data
         if fired["error"] is None:
             return fired["result"]
         if failed is not None and fired["error"] == failed.message:
@@ -140,7 +187,7 @@ class Calls:
 
     async def _fire(
         self, event: HookEvent, context: CallContext, decision: Decision, told: dict[str, Any], gate: _CallGate | None = None
-    ) -> Mapping[str, Any]:
+    ) -> Fired:
         """What the hooks made of it. Files they wrote are stored with the run, like those of `write_text`."""
         name = told["tool_name"]
         try:
@@ -152,7 +199,7 @@ class Calls:
             raise
         context.left.extend(map(file_changes, fired.changes))
         add_warnings(context.warnings, fired)
-        return fired.data
+        return fired
 
     async def _permit(self, context: CallContext, call: ToolCall, decision: Decision) -> None:
         """Count the decision's rates and take its approval. Raises if there is none to be had."""
@@ -217,6 +264,9 @@ class _CallGate:
 def _decide(context: CallContext, call: ToolCall) -> Decision:
     """What the policy and the capability's own declaration say. Raises if it is no."""
     decision = context.gate.decide(call.name, call.arguments)
+    if decision.rule == UNKNOWN.rule:
+        remedy = "put the session under the active policy, or one in force that knows it"
+        raise ToolError("PERMISSION_DENIED", f"the session's policy does not know {call.name}, which came later: {remedy}")
     if decision.verdict == "deny":
         because = f": {decision.because}" if decision.because else ""
         raise ToolError("PERMISSION_DENIED", f"the policy refuses {call.name}{because}")

@@ -26,6 +26,7 @@ PREFIX: Final = "HATCHWAY_"
 _OTHERS: Final = ("URL", "TOKEN", "CA", "CERT", "MCP_TOKEN", "CACHE", "KEYS", "HISTORY", "MASTER_KEY", "CHROMIUM")
 """Variables that clients, the library and tests read."""
 _OTHER_PREFIXES: Final = ("HOOK_", "FAULTS", "BENCH_", "TEST_")
+DATABASES: Final = ("postgresql://", "postgres://")
 _log: Final = logging.getLogger("hatchway.configuration")
 _DAY_MS: Final = 86_400_000
 
@@ -189,6 +190,9 @@ def load(file: Path | None, environment: Mapping[str, str], **given: Any) -> Con
         made = msgspec.convert(values, Configuration, strict=False)
     except msgspec.ValidationError as error:
         raise ConfigurationError(f"a setting is wrong: {_explained(error, values, hints)}") from None
+    if made.database_url and not made.database_url.startswith(DATABASES):
+        # Not what was given: a URL may hold a password.
+        raise ConfigurationError(f"database_url begins with {' or '.join(DATABASES)}; for the embedded store, set data")
     if bool(made.tls_certificate) != bool(made.tls_key):
         raise ConfigurationError("tls_certificate and tls_key belong together: one of them is missing")
     if made.tls_client_ca and not made.tls_key:

@@ -4,7 +4,8 @@ Theory: a policy can only speak of what its catalog knows, and MCP servers may b
 them: quick ones are waited for, so that the default is the one it was before the service was started anew; slow ones only if it
 cannot be read without them.
 
-Rules: sessions keep the default they were opened with. A default that cannot be read again stays as it is, and the log says why.
+Rules: sessions keep the default they were opened with, also after a start that reads another one (`gateway.pins`). A default
+that cannot be read again stays as it is, and the log says why; it also names what a server offers under a name that is taken.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class DefaultPolicy:
         self._hooks = hooks
         self._catalogue = catalogue
         self._known: list[Capability] = []
+        self._hidden: dict[str, list[str]] = {}
         self._learning: asyncio.Task[None] | None = None
 
     async def find(self, servers: Sequence[ServerSource]) -> None:
@@ -65,7 +67,7 @@ class DefaultPolicy:
     async def _load(self) -> None:
         tools = self._catalogue.tools("")
         default = await asyncio.to_thread(load_default, self._path, catalog_of(tools))
-        self._policies.use_default(default.policy)
+        self._policies.use_default(default.policy, default.programs)
         self._hooks.use_default(default.policy.digest, default.programs)
         self._known = tools
 
@@ -74,9 +76,17 @@ class DefaultPolicy:
             self._learning = asyncio.get_running_loop().create_task(self._learn())
 
     async def _learn(self) -> None:
+        self._tell_hidden()
         while self._catalogue.tools("") != self._known:
             try:
                 await self._load()
             except ConfigurationError as error:
                 _log.error("there is something new to call, but the default policy stays as it is: %s", error)
                 return
+
+    def _tell_hidden(self) -> None:
+        """Of a server that comes late, nobody could refuse a name that is taken."""
+        before, self._hidden = self._hidden, self._catalogue.hidden()
+        for source, names in self._hidden.items():
+            if before.get(source) != names:
+                _log.warning("the %s offers what others offered first, and is not asked for it: %s", source, ", ".join(names))

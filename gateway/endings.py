@@ -10,11 +10,12 @@ audit never says of a run what was not stored with it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import msgspec
 
+from gateway.approvals import Write
 from gateway.errors import GatewayError
 from gateway.heaps import origin_of, saved, taken
 from gateway.leaving import to_the_end
@@ -22,9 +23,11 @@ from gateway.lives import Live
 from gateway.openings import restarted
 from gateway.policies import now_ms
 from gateway.records import Principal, Run, Session
-from gateway.results import failed, failed_after
+from gateway.results import failed, failed_after, unshown
 from gateway.runhooks import RunHooks
-from gateway.sessions import ONCE, Sessions
+from gateway.seals import Seals
+from gateway.sessions import Sessions
+from gateway.singles import is_single
 from gateway.stores.interface import Change, DeleteSnapshot, PutRun, PutSession, PutSnapshot, Store
 from gateway.telemetry import step
 from gateway.trees import file_changes
@@ -32,7 +35,7 @@ from gateway.turns import Turn
 from gateway.waits import Waits
 from policy import Decision
 from sandbox.sealing import Keys
-from sandbox.wire import Diagnostic, RunStatus, Severity
+from sandbox.wire import Diagnostic, RunResult, RunStatus, Severity
 from sandbox.workers.interface import RunOutcome, Worker
 
 
@@ -44,7 +47,7 @@ class Endings:
         self._sessions = sessions
         self._hooks = hooks
         self._waits = waits
-        self._keys = keys
+        self._seals = Seals(store, keys)
         self.on_turn_end: Callable[[Principal, Live, bool, int, str], Awaitable[None]] | None = None
 
     async def end(self, turn: Turn, decision: Decision, outcome: RunOutcome, worker: Worker) -> Run:
@@ -60,7 +63,7 @@ class Endings:
 
     async def _written(self, turn: Turn, decision: Decision, outcome: RunOutcome, worker: Worker) -> Run:
         if outcome.recording is not None:
-            return await self._put_away(turn, outcome, outcome.recording)
+            return await self._put_away(turn, decision, outcome.result, outcome.recording)
         record = await self._finish(turn, decision, outcome, worker)
         result = record.result
         if self.on_turn_end is not None and result is not None:
@@ -73,8 +76,7 @@ class Endings:
         before, record = turn.live.record, turn.record
         try:
             record, changes = await self._concluded(turn, decision, outcome, worker)
-            with step("store.write"):
-                await self._sessions.keeper.keep(turn.live, outcome.changes, outcome.frozen, [*turn.audit, *changes])
+            await self._keep(turn, outcome, record, changes)
             turn.stored()
         except BaseException as error:
             await self._sessions.lives.drop(turn.live)
@@ -86,6 +88,23 @@ class Endings:
         else:
             await self._apply_left(turn)
         return record
+
+    async def _keep(self, turn: Turn, outcome: RunOutcome, record: Run, changes: list[Change]) -> None:
+        """All that the run did and left, in one write."""
+
+        async def write(withdrawn: Sequence[Change]) -> None:
+            with step("store.write"):
+                more = [*turn.audit, *changes, *withdrawn]
+                await self._sessions.keeper.keep(turn.live, outcome.changes, outcome.frozen, more)
+
+        await self._withdrawing(turn, record, write)
+
+    async def _withdrawing(self, turn: Turn, record: Run, write: Write) -> None:
+        """If somebody was asked about the run, nobody is any more, in the same write."""
+        if turn.is_resumed or turn.approvals:
+            await self._waits.approvals.withdrawing(record, turn.approvals, turn.principal.name, write)
+        else:
+            await write(())
 
     async def _concluded(self, turn: Turn, decision: Decision, outcome: RunOutcome, worker: Worker) -> tuple[Run, list[Change]]:
         """The run as the hooks left it, and everything that is to be stored with its files and heap."""
@@ -120,13 +139,17 @@ class Endings:
             changes += [DeleteSnapshot(id=record.id), PutSession(session=msgspec.structs.replace(session, waiting_run=None))]
         for result in (bare if record.result is None else failed_after(record.result, refused.error), bare):
             ended = msgspec.structs.replace(record, state="finished", result=result, updated_at=now_ms())
+
+            async def write(withdrawn: Sequence[Change], ended: Run = ended) -> None:
+                await self._store.write(ended.tenant, [PutRun(run=ended), *changes, *withdrawn])
+
             try:
-                await self._store.write(record.tenant, [PutRun(run=ended), *changes])
+                await self._withdrawing(turn, ended, write)
             except GatewayError:
                 continue  # its output may be what there is no room for
             turn.stored()
             turn.feed.end("result", msgspec.to_builtins(ended))
-            if not session.id.startswith(ONCE):
+            if not is_single(session.id):
                 hint = f"{refused.error.hint or 'it was undone'}; the run {record.id} has what it said"
                 refused.error = msgspec.structs.replace(refused.error, hint=hint)
             return
@@ -137,13 +160,17 @@ class Endings:
         session = turn.live.record
         frozen = await worker.freeze(session.id)
         turn.gate.require("snapshot.take", {"bytes": len(frozen.pack)})
-        return saved(session, frozen, self._keys, now_ms(), await origin_of(self._store, session))
+        sealed = await self._seals.seal(session.tenant, frozen.pack)
+        return saved(session, frozen, sealed, now_ms(), await origin_of(self._store, session))
 
-    async def _put_away(self, turn: Turn, outcome: RunOutcome, recording: bytes) -> Run:
-        """It waits for an approval. The live session is as it was before the run, also one that was made anew to go on with."""
+    async def _put_away(self, turn: Turn, decision: Decision, result: RunResult, recording: bytes) -> Run:
+        """It waits for an approval. The live session is as it was before the run, also one that was made anew to go on with.
+        THREAT[TM-HOOK-STREAM]: what it has said so far, and a hook may redact, is in the recording only."""
         if turn.is_resumed:
             await self._sessions.resync(turn.live)
-        record = await self._waits.put_away(turn, outcome.result, recording)
+        if await self._hooks.may_redact(turn, decision):
+            result = unshown(result)
+        record = await self._waits.put_away(turn, result, recording)
         await self._apply_left(turn)
         return record
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from gateway.capabilities.catalogue import Catalogue
 from gateway.capabilities.endpoints import EndpointSource, EndpointSpec
 from gateway.capabilities.functions import FunctionSource
 from gateway.capabilities.servers import ServerSource, ServerSpec
-from gateway.capabilities.sources import Caller
+from gateway.capabilities.sources import Caller, ServerState
 from gateway.configuration import ConfigurationError
 from gateway.egress import Decide, Egress, EgressRefused
 from gateway.errors import GatewayError
@@ -118,6 +119,17 @@ async def equip(
         raise ConfigurationError(f"the equipment cannot be used: {wrong.error.message}") from None
 
 
+def states(catalogue: Catalogue, servers: Sequence[ServerSource]) -> dict[str, ServerState]:
+    """How far each server is, by its name."""
+    hidden = catalogue.hidden()
+    return {one.spec.name: replace(one.state, hidden=len(hidden.get(_source_name(one), ()))) for one in servers}
+
+
+def _source_name(server: ServerSource) -> str:
+    """What the catalogue calls it."""
+    return f"server {server.spec.name}"
+
+
 async def _connect(
     catalogue: Catalogue, servers: Sequence[ServerSpec], egress: Egress, secrets: PolicedSecrets
 ) -> list[ServerSource]:
@@ -129,5 +141,5 @@ async def _connect(
             raise RequestError("INVALID_ARGUMENT", f"the server {name!r} is declared twice")
     sources = [ServerSource(spec, connect_to(spec, egress, None, secrets), keeps_trying=True) for spec in servers]
     for source in sources:
-        await catalogue.add(f"server {source.spec.name}", source)
+        await catalogue.add(_source_name(source), source)
     return sources

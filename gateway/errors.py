@@ -102,8 +102,9 @@ _CODES = {
     "session": "SESSION_NOT_FOUND",
     "file": "FILE_NOT_FOUND",
 }
+_HINTS = {"session": "make it first, or look which there are"}
 
 
 def missing(kind: str, name: str) -> NotFound:
     """There is no such thing, for whoever asks: `missing("session", "s1")`."""
-    return NotFound(_CODES.get(kind, f"{kind.upper()}_NOT_FOUND"), f"{kind} not found: {name[:200]}")
+    return NotFound(_CODES.get(kind, f"{kind.upper()}_NOT_FOUND"), f"{kind} not found: {name[:200]}", _HINTS.get(kind))

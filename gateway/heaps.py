@@ -17,12 +17,12 @@ import msgspec
 from gateway.errors import TooLarge
 from gateway.lives import Live, Lives
 from gateway.records import Principal, Session, Snapshot
+from gateway.seals import Seals
 from gateway.stores.interface import AppendAudit, Change, DeleteSnapshot, PutSession, PutSnapshot, Store
 from gateway.stores.lasting import KEPT
 from gateway.trees import file_changes
 from sandbox.errors import SandboxError
-from sandbox.sealing import Keys, seal
-from sandbox.snapshots import PURPOSE
+from sandbox.sealing import Keys
 from sandbox.workers.interface import FileChanges, Frozen
 
 CHAIN_MAX: Final = 8
@@ -37,7 +37,7 @@ class Keeper:
 
     def __init__(self, store: Store, keys: Keys, lives: Lives, clock_ms: Callable[[], int]) -> None:
         self._store = store
-        self._keys = keys
+        self._seals = Seals(store, keys)
         self._lives = lives
         self._clock_ms = clock_ms
 
@@ -90,7 +90,7 @@ class Keeper:
         else:
             page = await self._store.snapshots(record.tenant, record.id, limit=200)
             older = [one.id for one in page.items if one.kind in ("run", "idle")]
-        sealed = seal(frozen.pack, self._keys, tenant=record.tenant, purpose=PURPOSE)
+        sealed = await self._seals.seal(record.tenant, frozen.pack)
         snapshot = Snapshot(
             id=frozen.id,
             tenant=record.tenant,
@@ -107,9 +107,8 @@ class Keeper:
         return PutSnapshot(snapshot=snapshot, pack=sealed), [DeleteSnapshot(id=one) for one in older]
 
 
-def saved(record: Session, frozen: Frozen, keys: Keys, now: int, parent: str | None) -> PutSnapshot:
+def saved(record: Session, frozen: Frozen, sealed: bytes, now: int, parent: str | None) -> PutSnapshot:
     """The session's heap, whole, as a snapshot that stays."""
-    sealed = seal(frozen.pack, keys, tenant=record.tenant, purpose=PURPOSE)
     snapshot = Snapshot(
         id=frozen.id,
         tenant=record.tenant,

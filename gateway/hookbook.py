@@ -10,6 +10,7 @@ A hook that blocks raises `HOOK_BLOCKED`, with what it says to people as the hin
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import functools
 import logging
@@ -27,10 +28,20 @@ from gateway.hooks.firing import Fired, Gate, fire
 from gateway.hooks.jobs import Forks
 from gateway.hooks.matchers import is_muted
 from gateway.hooks.payloads import Occasion
-from gateway.hooks.specs import InvalidHooks, UserHookSpec, build_specs, check_specs, from_policy
+from gateway.hooks.specs import (
+    COMMAND_BYTES_MAX,
+    PROGRAM_NAMES,
+    InvalidHooks,
+    UserHookSpec,
+    build_specs,
+    check_specs,
+    from_policy,
+    is_program_name,
+)
+from gateway.pins import Pins
 from gateway.policies import now_ms
 from gateway.records import Principal, Record, RegistryEntry, Session
-from gateway.stores.interface import AppendAudit, DeleteEntry, PutEntry, Store
+from gateway.stores.interface import ABSENT, AppendAudit, DeleteEntry, PutEntry, Store
 from gateway.trees import file_changes
 from policy import HookCall
 from sandbox.workers.interface import FileChanges
@@ -44,6 +55,9 @@ PROGRAMS_AT_ONCE: Final = 8
 KEPT_BYTES_MAX: Final = 32 << 20
 KEPT_MAX: Final = 1000
 HOOKS_MAX: Final = 64
+IDS_MAX: Final = 1000
+"""How many ids are tried for a hook that has none."""
+_WASM: Final = b"\0asm"
 Note = Callable[..., None]
 
 
@@ -92,6 +106,8 @@ class HookBook:
         self._read: dict[str, _Read] = {}
         self._kept = _Kept()
         self._defaults: dict[str, Mapping[str, bytes]] = {}
+        self._changing = asyncio.Lock()
+        """Held while something is written because of what else there is."""
 
     def use_default(self, digest: str, programs: Mapping[str, bytes]) -> None:
         """The operator's default policy, which no tenant's store has: its hooks' programs."""
@@ -108,21 +124,37 @@ class HookBook:
         return read.specs
 
     async def put(self, principal: Principal, raw: Mapping[str, Any]) -> UserHookSpec:
-        """Add a hook, or replace the one with its id. Every mistake is reported at once."""
-        known = {one.id for one in await self.specs(principal.tenant)}
-        if "id" not in raw:
-            free = (f"{raw.get('event', 'hook')}_{number}" for number in range(HOOKS_MAX + 1))
-            raw = {**raw, "id": next(one for one in free if f"user:{one}" not in known)}
+        """Add a hook, or replace the one with its id. One without an id never replaces another. Every mistake is reported at
+        once."""
+        async with self._changing:
+            if raw.get("id") is not None:
+                return await self._put(principal, raw)
+            for number in range(IDS_MAX):
+                try:
+                    return await self._put(principal, {**raw, "id": f"{raw.get('event', 'hook')}_{number}"}, is_new=True)
+                except Conflict:
+                    continue
+            raise Conflict("HOOK_EXISTS", "no id is free that could be given to it", "say which id it shall have")
+
+    async def _put(self, principal: Principal, raw: Mapping[str, Any], *, is_new: bool = False) -> UserHookSpec:
+        """Raises `Conflict` if it `is_new` and its id is taken."""
         try:
             (spec,) = check_specs([dict(raw)])
         except InvalidHooks as invalid:
             raise Unprocessable("INVALID_HOOK", str(invalid), "see docs/hooks.md") from None
+        known = {one.id for one in await self.specs(principal.tenant)}
+        if is_new and spec.id in known:
+            raise Conflict("HOOK_EXISTS", f"there is a hook {spec.id}")
         if spec.id not in known and len(known) >= HOOKS_MAX:
             raise BadRequest("QUOTA_EXCEEDED", f"a tenant may have {HOOKS_MAX} hooks")
+        program = spec.executor.program
+        if program is not None and await self._store.entry(principal.tenant, PROGRAM, program) is None:
+            hint = f"keep it first: PUT /v1/hooks/programs/{program}"
+            raise Unprocessable("INVALID_HOOK", f"hooks[0].executor.program: no program {program!r} is stored", hint)
         now = now_ms()
         body = {**raw, "id": spec.id.removeprefix("user:")}
         entry = RegistryEntry(tenant=principal.tenant, kind=SPEC, id=spec.id, body=body, created_at=now, updated_at=now)
-        await self._write(principal, PutEntry(entry=entry), "hook.put", spec.id)
+        await self._write(principal, PutEntry(entry=entry, expect=ABSENT if is_new else None), "hook.put", spec.id)
         return spec
 
     async def delete(self, principal: Principal, hook_id: str) -> None:
@@ -156,8 +188,12 @@ class HookBook:
         return tuple(patterns)
 
     async def put_program(self, principal: Principal, name: str, data: bytes) -> ProgramInfo:
-        if len(data) > PROGRAM_BYTES_MAX:
-            raise BadRequest("QUOTA_EXCEEDED", f"a program may have {PROGRAM_BYTES_MAX} bytes")
+        """What no hook could name, or run, is refused."""
+        if not is_program_name(name):
+            raise BadRequest("INVALID_ARGUMENT", f"a program's name {PROGRAM_NAMES}")
+        most = PROGRAM_BYTES_MAX if data.startswith(_WASM) else COMMAND_BYTES_MAX
+        if len(data) > most:
+            raise BadRequest("QUOTA_EXCEEDED", f"a script may have {COMMAND_BYTES_MAX} bytes, a wasm module {PROGRAM_BYTES_MAX}")
         now = now_ms()
         body = {"base64": base64.b64encode(data).decode()}
         entry = RegistryEntry(tenant=principal.tenant, kind=PROGRAM, id=name, body=body, created_at=now, updated_at=now)
@@ -181,11 +217,12 @@ class HookBook:
         return _program_of(found)
 
     async def delete_program(self, principal: Principal, name: str) -> None:
-        await self.program(principal.tenant, name)
-        users = [one.id for one in await self.specs(principal.tenant) if one.executor.program == name]
-        if users:
-            raise Conflict("HOOK_PROGRAM_IN_USE", f"the hook {users[0]} runs this program", "remove the hook first")
-        await self._write(principal, DeleteEntry(kind=PROGRAM, id=name), "hook.program.delete", name)
+        async with self._changing:
+            await self.program(principal.tenant, name)
+            users = [one.id for one in await self.specs(principal.tenant) if one.executor.program == name]
+            if users:
+                raise Conflict("HOOK_PROGRAM_IN_USE", f"the hook {users[0]} runs this program", "remove the hook first")
+            await self._write(principal, DeleteEntry(kind=PROGRAM, id=name), "hook.program.delete", name)
 
     async def _write(self, principal: Principal, change: Any, kind: str, subject: str) -> None:
         audit = AppendAudit(at=now_ms(), kind=kind, actor=principal.name, subject=subject)
@@ -286,8 +323,6 @@ class _Programs:
             program = await (self._of_policy(name) if source == "policy" else self._own(name))
             if program is not None:
                 self._kept.put(key, program)
-            elif source == "policy" and session.policy in self._defaults:
-                return self._defaults[session.policy].get(name)
         return program
 
     async def _own(self, name: str) -> bytes | None:
@@ -295,8 +330,13 @@ class _Programs:
         return _program_of(found) if found else None
 
     async def _of_policy(self, name: str) -> bytes | None:
-        stored = await self._store.policy(self._session.tenant, self._session.policy)
-        text = stored.sources.get(name) if stored else None
+        tenant, digest = self._session.tenant, self._session.policy
+        if digest in self._defaults:
+            return self._defaults[digest].get(name)
+        stored = await self._store.policy(tenant, digest)
+        if stored is None:
+            return await Pins(self._store).program(tenant, digest, name)
+        text = stored.sources.get(name)
         if text is None:
             return None
         return base64.b64decode(text) if name.endswith(".wasm") else text.encode()

@@ -1,7 +1,8 @@
-"""What a service that stopped or died has left behind: runs that were under way, and runs that could go on.
+"""What a service that stopped or died has left behind: runs that were under way, runs that could go on, and forks.
 
 Rules: a run that was under way when the service died is over, and says so; only a service that starts can know. A run that waits
-though everything about it is decided is to be let go on, whenever it is found.
+though everything about it is decided is to be let go on, whenever it is found. Of several forks that were asked for at once, and
+were not all made, none stays but what somebody has used.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from gateway.approvals import Approvals
 from gateway.policies import now_ms
 from gateway.records import Run
 from gateway.results import INTERRUPTED, failed
-from gateway.stores.interface import AppendAudit, PutRun, Store
+from gateway.snapshots import FORK_BEGUN
+from gateway.stores.interface import AppendAudit, Change, DeleteEntry, DeleteSession, PutRun, Store
 from gateway.stores.walking import walk
 
 
@@ -29,6 +31,25 @@ async def settle_interrupted(store: Store, tenant: str) -> int:
             audit = AppendAudit(at=now, kind="run", actor=record.user, subject=record.id, data=told)
             await store.write(tenant, [PutRun(run=ended), audit])
             found += 1
+    return found
+
+
+async def settle_forks(store: Store, tenant: str) -> int:
+    """Delete the sessions of forks that were broken off; how many there were."""
+    found = 0
+    async for begun in walk(lambda after: store.entries(tenant, FORK_BEGUN, after=after, limit=200)):
+        changes: list[Change] = [DeleteEntry(kind=FORK_BEGUN, id=begun.id)]
+        for name in begun.body["ids"]:
+            fork = await store.session(tenant, name)
+            if fork is None or fork.created_at != fork.last_used_at:
+                continue
+            told = {"reason": "the fork was broken off"}
+            changes += [
+                DeleteSession(session_id=name),
+                AppendAudit(at=now_ms(), kind="session.delete", actor=fork.user, subject=name, data=told),
+            ]
+            found += 1
+        await store.write(tenant, changes)
     return found
 
 

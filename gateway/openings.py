@@ -1,33 +1,42 @@
 """Sessions on their way from the store into a worker.
 
-Rules: a session is opened from its heap in the store (`head`), else from the template it was made from, else anew; its files are
-then made like the store's. One that was used and has no heap any more starts anew with its files, and its next run says so
-(SESSION_RESTARTED).
+Rules: a session is opened from its heap in the store (`head`), else from the template it was made from, else anew; its files
+are then made like the store's. A snapshot or template is taken to start from only where there is all to call that its
+programs had: `fit` says so. THREAT[TM-SNAP-LADDER]: its memory is charged to whoever starts from it. One that was used and
+has no heap any more starts anew with its files, and its next run says so (SESSION_RESTARTED).
 
 Does not know: whether there is room for it (`gateway.crowds`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from gateway.errors import BadRequest
 from gateway.lives import Live
 from gateway.records import Session, Snapshot
+from gateway.seals import Seals
 from gateway.stores.interface import Store, StoredFile
 from gateway.stores.lasting import KEPT
 from gateway.trees import file_changes, name_of
-from sandbox.sealing import Keys, open_seal
-from sandbox.snapshots import PURPOSE
+from sandbox.capabilities import Capability, stand_in
+from sandbox.sealing import Keys
+from sandbox.snapshots import capability_digests, check_capabilities, read_manifest
 from sandbox.wire import Diagnostic, Severity
 from sandbox.workers.interface import Opening, Worker
+
+KEPT_MAX: Final = 256
+"""Snapshots of which is remembered what they were taken with."""
 
 
 class Openings:
     def __init__(self, store: Store, keys: Keys, clock_ms: Callable[[], int]) -> None:
         self._store = store
-        self._keys = keys
+        self._seals = Seals(store, keys)
         self._clock_ms = clock_ms
+        self._taken_with: dict[tuple[str, str], Mapping[str, str]] = {}
 
     async def open(self, live: Live, worker: Worker) -> None:
         """Open it in `worker`, with `live.tools`. If this is broken off, it is opened again when it is next used."""
@@ -85,6 +94,25 @@ class Openings:
             raise BadRequest("TEMPLATE_NOT_FOUND", f"template not found: {name[:200]}", hint)
         return found
 
+    async def fit(self, found: Snapshot, tools: Sequence[Capability], *, strict: bool = False) -> None:
+        """Raises `RequestError` if what it was taken with cannot all be called here; with `strict` also if there is more."""
+        key = (found.tenant, found.id)
+        taken = self._taken_with.get(key)
+        if taken is None:
+            (pack,) = await self._packs(found.tenant, found.id)
+            taken = (await asyncio.to_thread(read_manifest, pack)).capabilities
+            while len(self._taken_with) >= KEPT_MAX:
+                del self._taken_with[next(iter(self._taken_with))]
+            self._taken_with[key] = taken
+        known, bare = capability_digests(tools), capability_digests(map(stand_in, tools))
+        # Older snapshots say of a capability only its name and what it does to the outside, not its schemas.
+        taken = {name: known[name] if one == bare.get(name) else one for name, one in taken.items()}
+        check_capabilities(taken, tools, strict=strict)
+
+    def forget(self, tenant: str) -> None:
+        for key in [key for key in self._taken_with if key[0] == tenant]:
+            del self._taken_with[key]
+
     async def _template_of(self, record: Session) -> Snapshot | None:
         """What the session starts from. One that was used, and had a heap of its own, may have outlived it: it starts anew."""
         if record.template is None:
@@ -98,7 +126,7 @@ class Openings:
 
     async def _packs(self, tenant: str, snapshot_id: str) -> list[bytes]:
         sealed = await self._store.packs(tenant, snapshot_id)
-        return [open_seal(one, self._keys, tenant=tenant, purpose=PURPOSE) for one in sealed]
+        return [await self._seals.open(tenant, one) for one in sealed]
 
 
 def restarted(live: Live) -> list[Diagnostic]:

@@ -22,14 +22,16 @@ from typing import Any
 
 import msgspec
 
+from gateway.baselines import record_of_default
 from gateway.compiling import Compiled, Compiler, Finding, RefusedPolicy, policy_of
 from gateway.decisions import Decided, Decisions, Difference, newest
 from gateway.errors import Conflict, Forbidden, Unprocessable, missing
 from gateway.facts import facts_of, misfits
 from gateway.gates import Gate
+from gateway.pins import Pins
 from gateway.rates import Rates
 from gateway.records import Record, Session, StoredPolicy, Tenant
-from gateway.stores.interface import AppendAudit, PutPolicy, Store
+from gateway.stores.interface import AppendAudit, Page, PutPolicy, Store
 from gateway.stores.walking import walk
 from gateway.trails import Trail
 from policy import Decision, Policy, builtin_catalog, ir, make_catalog
@@ -38,6 +40,8 @@ from policy.replays import Replay, replay
 from sandbox.capabilities import Capability
 
 KEPT_POLICIES = 256
+AFTER_DEFAULT = "-"
+"""The place in a list of policies after the default: no store has such a one."""
 UNHOOKED = frozenset(builtin_catalog().capabilities) - {"run"}
 """What is decided beside programs and their calls: no hook runs around it."""
 
@@ -54,6 +58,14 @@ class Replayed(Record, frozen=True, kw_only=True):
     loosened: int
     not_replayable: int
     examples: list[dict[str, Any]]
+
+
+class PolicyGone(Forbidden):
+    """It may come back: a service that is started anew may know it."""
+
+    def __init__(self) -> None:
+        hint = "update the session to the active policy"
+        super().__init__("PERMISSION_DENIED", "the policy this session was opened with is gone", hint)
 
 
 class _InForce:
@@ -86,14 +98,20 @@ class Policies:
         self._clock_ms = clock_ms
         self.default = default
         self._defaults = {default.digest: default}
+        self._programs: dict[str, Mapping[str, bytes]] = {}
+        self.pins = Pins(store)
+        self._read_at = {default.digest: clock_ms()}
         self._base = base
         self._tenants: dict[str, _InForce] = {}
         self._by_digest: dict[tuple[str, str], Policy] = {}
 
-    def use_default(self, policy: Policy) -> None:
-        """Another default, because there is more to call than there was. Sessions keep the one they were opened with."""
+    def use_default(self, policy: Policy, programs: Mapping[str, bytes]) -> None:
+        """Another default, because there is more to call than there was. Sessions keep the one they were opened with. `programs`
+        are those of its hooks."""
         before, self.default = self.default, policy
         self._defaults[policy.digest] = policy
+        self._programs[policy.digest] = programs
+        self._read_at[policy.digest] = self._clock_ms()
         for in_force in self._tenants.values():
             if in_force.active is before:
                 in_force.active = policy
@@ -104,6 +122,9 @@ class Policies:
         policy = in_force.active
         if session is not None and session.policy and session.policy != policy.digest:
             policy = await self._pinned(tenant.id, session.policy)
+        if session is not None and policy.digest in self._defaults and not self.pins.has(tenant.id, policy.digest):
+            record = self._default_record(tenant.id, policy.digest, is_active=False)
+            await self.pins.keep(record, policy, self._programs.get(policy.digest, {}))
         folded = policy.open_session(facts_of(tenant, session))
         note, trail = functools.partial(self._note, in_force.lately), functools.partial(self.trail.note, tenant.id)
         return Gate(policy, folded, session, note, trail, self.rates, self._clock_ms)
@@ -131,10 +152,10 @@ class Policies:
         found = self._defaults.get(digest) or self._by_digest.get((tenant, digest))
         if found is None:
             stored = await self._store.policy(tenant, digest)
-            if stored is None:
-                hint = "update the session to the active policy"
-                raise Forbidden("PERMISSION_DENIED", "the policy this session was opened with is gone", hint)
-            found = await self._compiled(stored)
+            found = await (self.pins.policy(tenant, digest) if stored is None else self._compiled(stored))
+            if found is None:
+                raise PolicyGone
+            self._remember((tenant, digest), found)
         return found
 
     async def _compiled(self, stored: StoredPolicy) -> Policy:
@@ -289,8 +310,44 @@ class Policies:
         if lately.shadow is not None and lately.shadow.digest == policy.digest:
             lately.shadow = None
 
+    async def record(self, tenant: str, digest: str) -> StoredPolicy:
+        """One of the tenant's policies, or a default that decides for it or for sessions of it."""
+        found = await self._store.policy(tenant, digest)
+        if found is None and digest in self._defaults:
+            found = self._default_record(tenant, digest, is_active=digest == (await self.active(tenant)).digest)
+        if found is None:
+            found = await self.pins.record(tenant, digest)
+        if found is None:
+            raise missing("policy", digest)
+        return found
+
+    async def records(self, tenant: str, name: str | None, after: str | None, limit: int) -> Page[StoredPolicy]:
+        """The default first, if that is in force; then what the store has."""
+        default = None if after is not None else await self._default_in_force(tenant, name)
+        after = None if after == AFTER_DEFAULT else after
+        if default is None:
+            return await self._store.policies(tenant, name, after=after, limit=limit)
+        rest = await self._store.policies(tenant, name, limit=max(1, limit - 1))
+        if limit == 1:
+            return Page([default], AFTER_DEFAULT if rest.items else None)
+        return Page([default, *rest.items], rest.next)
+
+    async def _default_in_force(self, tenant: str, name: str | None) -> StoredPolicy | None:
+        active = await self.active(tenant)
+        if active is not self.default or name not in (None, active.name):
+            return None
+        return self._default_record(tenant, active.digest, is_active=True)
+
+    def _default_record(self, tenant: str, digest: str, *, is_active: bool) -> StoredPolicy:
+        return record_of_default(self._defaults[digest], tenant, self._read_at[digest], is_active=is_active)
+
+    async def collect(self, tenant: str) -> None:
+        """Forget defaults of before that no session of the tenant needs."""
+        await self.pins.collect(tenant, self._defaults)
+
     def forget(self, tenant: str) -> None:
         self._tenants.pop(tenant, None)
+        self.pins.forget(tenant)
         for key in [key for key in self._by_digest if key[0] == tenant]:
             del self._by_digest[key]
 

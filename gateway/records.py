@@ -36,9 +36,11 @@ class Quotas(Record, frozen=True, kw_only=True):
 
 
 class Tenant(Record, frozen=True, kw_only=True):
-    """`plan`, and `facts` such as a region, are what policies may ask about."""
+    """`plan`, and `facts` such as a region, are what policies may ask about. `birth` is random: a tenant that is made anew under
+    an id is another one. Those that are older than births have none."""
 
     id: str
+    birth: str = ""
     name: str = ""
     plan: str = "team"
     facts: dict[str, Any] = {}
@@ -239,7 +241,8 @@ class AuditRecord(Record, frozen=True, kw_only=True):
 
 
 class StoredPolicy(Record, frozen=True, kw_only=True):
-    """A policy as it was deployed: its sources by file name. `state` says whether it decides, only watches, or is history."""
+    """A policy as it was deployed: its sources by file name. `state` says whether it decides, only watches, or is history. One
+    whose `owner` is the operator is the default that decides for tenants without an active one; it is in no tenant's store."""
 
     digest: str
     tenant: str
@@ -249,6 +252,7 @@ class StoredPolicy(Record, frozen=True, kw_only=True):
     sources: dict[str, str]
     catalog: str | None = None
     state: Literal["active", "shadow", "retired"]
+    owner: Literal["tenant", "operator"] = "tenant"
     created_at: int
     created_by: str = ""
 

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from sandbox.session import failure
-from sandbox.wire import ErrorObject, RunResult, RunStatus, SessionLimits
+from sandbox.wire import Diagnostic, ErrorObject, RunResult, RunStatus, SessionLimits, Severity
 from sandbox.workers.interface import RunOutcome
 
 INTERRUPTED: Final = ErrorObject(code="INTERRUPTED", message="the service stopped while this ran", hint="run it again")
@@ -48,6 +48,36 @@ def failed_after(result: RunResult, error: ErrorObject) -> RunResult:
         snapshot_id=None,
         diagnostics=[*refused.diagnostics, *told],
     )
+
+
+def unshown(result: RunResult) -> RunResult:
+    """A result without anything that the program, or whom it called, has said."""
+    calls = [msgspec.structs.replace(one, error=None) for one in result.external_calls]
+    return msgspec.structs.replace(result, stdout="", stderr="", result=None, displays=[], external_calls=calls)
+
+
+def withheld(result: RunResult, reason: str) -> RunResult:
+    """The result of a run whose hook could not look at it. Output that other hooks have given it stays."""
+    refused = failed(ErrorObject(code="HOOK_BLOCKED", message=reason))
+    return msgspec.structs.replace(
+        unshown(result),
+        status=refused.status,
+        stdout=result.stdout,
+        stderr=result.stderr,
+        result=result.result,
+        error=refused.error,
+        exit_code=refused.exit_code,
+        diagnostics=refused.diagnostics,
+    )
+
+
+def reworded(result: RunResult, error: ErrorObject, message: str) -> RunResult:
+    """A failure in a hook's words: nothing else of the result repeats the program's."""
+    said = msgspec.structs.replace(error, message=message, hint=None)
+    again = Diagnostic(severity=Severity.ERROR, code=said.code, message=message, span=said.span)
+    others = [one for one in result.diagnostics if one.severity is not Severity.ERROR]
+    calls = unshown(result).external_calls
+    return msgspec.structs.replace(result, error=said, diagnostics=[again, *others], external_calls=calls)
 
 
 def interrupted(outcome: RunOutcome) -> RunOutcome:

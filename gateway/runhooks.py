@@ -16,11 +16,12 @@ from gateway.hookbook import HookBook
 from gateway.hooks.events import HookEvent
 from gateway.hooks.firing import Fired
 from gateway.leaving import to_the_end
+from gateway.results import reworded, withheld
 from gateway.sessions import Sessions
 from gateway.telemetry import step
 from gateway.turns import RunGate, Turn
 from policy import Decision
-from sandbox.wire import ErrorObject, RunResult, RunStatus
+from sandbox.wire import RunResult
 
 
 class RunHooks:
@@ -34,7 +35,7 @@ class RunHooks:
         data = {"language": turn.language.value, "code": body.code, "inputs": body.inputs}
         fired = await self._fire(HookEvent.BEFORE_RUN, turn, data, decision, gate=RunGate(turn))
         await to_the_end(self._take_files(turn, fired))
-        if fired.data == data:
+        if not fired.rewrote:
             return False
         turn.body = msgspec.structs.replace(body, code=fired.data["code"], inputs=fired.data["inputs"])
         return True
@@ -60,13 +61,15 @@ class RunHooks:
         }
         fired = await self._fire(HookEvent.AFTER_RUN, turn, data, decision)
         turn.left.extend(map(file_changes, fired.changes))
-        if fired.data == data:
+        if fired.withheld is None and not fired.rewrote:
             return result
         changed = {name: fired.data[name] for name in ("stdout", "stderr", "result")}
-        if fired.data["error"] != data["error"]:
-            changed["error"] = ErrorObject(code="HOOK_BLOCKED", message=str(fired.data["error"]))
-            changed["status"] = RunStatus.PERMISSION_DENIED
-        return msgspec.structs.replace(result, displays=[], **changed)
+        result = msgspec.structs.replace(result, displays=[], **changed)
+        if fired.withheld is not None:
+            return withheld(result, fired.data["error"])
+        if result.error is not None and fired.data["error"] != result.error.message:
+            return reworded(result, result.error, fired.data["error"])
+        return result
 
     async def _fire(
         self, event: HookEvent, turn: Turn, data: dict[str, Any], decision: Decision, gate: RunGate | None = None

@@ -33,12 +33,13 @@ from gateway.records import Principal, Run
 from gateway.results import INTERRUPTED, failed, hinted, interrupted
 from gateway.runhooks import RunHooks
 from gateway.scheduling import Scheduler
-from gateway.sessions import ONCE, Sessions
+from gateway.sessions import Sessions
+from gateway.singles import is_single
 from gateway.stops import Program, Stop, Stopped, Stops
 from gateway.stores.interface import AppendAudit, PutRun, Store
 from gateway.telemetry import step
 from gateway.trails import Trail
-from gateway.turns import RunBody, Turn, ended_by, error_of, is_refusal, new_record, request_of
+from gateway.turns import RunBody, Turn, begun, ended_by, error_of, is_refusal, new_record, request_of
 from gateway.uuids import uuid7
 from gateway.waits import Waits
 from policy import Decision, PolicyError
@@ -126,7 +127,9 @@ class Runs:
         """A run's events as they happen, while it is here."""
         return self._feeds.get(tenant, run_id)
 
-    def forget(self, tenant: str) -> None:
+    async def forget(self, tenant: str, within_s: float) -> None:
+        """The tenant is deleted: its runs end, those that wait for their turn too."""
+        await self._stops.end(tenant, within_s)
         self._feeds.forget(tenant)
 
     async def get(self, principal: Principal, run_id: str) -> Run:
@@ -203,8 +206,10 @@ class Runs:
                         hint = "decide its approval, cancel it, or fork the session"
                         raise Conflict("SESSION_WAITING", f"the run {live.record.waiting_run} of this session waits", hint)
                     gate = (await self._sessions.gate_of(live)).asked_by(principal.name)
-                    record = new_record(principal, live.record, body, feed.run_id, "running")
-                    if told is not None:
+                    if told is None:
+                        record = new_record(principal, live.record, body, feed.run_id, "running")
+                    else:
+                        record = begun(told, live.record)
                         await self._store.write(record.tenant, [PutRun(run=record)])
                     turn = Turn(principal, live, gate, record, body, feed, stop)
                     async with self._audited(turn):
@@ -284,8 +289,8 @@ class Runs:
             if turn.stop.ends_as is RunStatus.INTERRUPTED:
                 return interrupted(outcome)
             session = turn.live.record
-            most, is_single = lowered(session.limits, decision), session.id.startswith(ONCE)
-            return hinted(outcome, turn.asked_limits, session.limits, most, is_single=is_single)
+            most = lowered(session.limits, decision)
+            return hinted(outcome, turn.asked_limits, session.limits, most, is_single=is_single(session.id))
         except Exception as error:
             if not is_refusal(error):
                 await self._sessions.lives.drop(turn.live)
@@ -326,6 +331,8 @@ class Runs:
             feed = self._feeds.begin(tenant.id, record.id, kept.next_event)
             turn = Turn(asker, live, gate, record, kept.body, feed, stop, is_resumed=True)
             turn.warnings.extend(kept.warnings)
+            turn.held.extend(kept.held)
+            turn.approvals.extend(kept.approvals)
             async with self._audited(turn):
                 return await self._go_on(turn, kept.recording)
 

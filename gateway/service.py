@@ -36,18 +36,19 @@ from gateway.configuration import Configuration, ConfigurationError
 from gateway.defaults import DefaultPolicy
 from gateway.deployments import Deployments
 from gateway.egress import Decide, Egress
-from gateway.equipment import Equipment, connecting, equip, guarded, load_equipment
-from gateway.errors import Conflict, GatewayError, TooMany, Unavailable
+from gateway.equipment import Equipment, connecting, equip, guarded, load_equipment, states
+from gateway.errors import GatewayError
 from gateway.files import Files
 from gateway.hookbook import HookBook
 from gateway.hooks.jobs import Forks
-from gateway.leftovers import left_waiting, settle_interrupted
+from gateway.leftovers import left_waiting, settle_forks, settle_interrupted
 from gateway.lifecycles import Lifecycles
 from gateway.policies import Policies, nothing
 from gateway.readiness import NothingToPrepare, ReadinessPort
 from gateway.records import Approval, Principal, Session, Tenant
 from gateway.registry.leases import open_runners
 from gateway.registry.tenants import open_registries
+from gateway.resumptions import Resumptions
 from gateway.runs import Runs
 from gateway.scheduling import Scheduler
 from gateway.sessions import Sessions
@@ -64,7 +65,6 @@ from gateway.values import Values
 from gateway.vault import MasterKey, Vault, choose_master
 from gateway.workspace import Workspace
 from sandbox.capabilities import Capability
-from sandbox.errors import SandboxError
 from sandbox.sealing import Keys, local_keys
 from sandbox.wire import ErrorObject
 from sandbox.workers.interface import CallReply, OnCall, Workers
@@ -145,6 +145,7 @@ class Service:
         self.approvals = Approvals(store, now)
         self.calls = Calls(self.catalogue, self.approvals, self.hooks)
         self.runs = Runs(store, self.sessions, self.scheduler, self.calls, self.approvals, self.hooks, self.policies.trail, keys)
+        self.resumptions = Resumptions(self.runs)
         self.lifecycles = Lifecycles(self.hooks, self.sessions, self.policies.trail)
         self.sessions.on_start, self.sessions.on_end = self.lifecycles.started, self.lifecycles.ending
         self.runs.endings.on_turn_end = self.lifecycles.turn_ended
@@ -169,7 +170,6 @@ class Service:
         self.upkeep = Upkeep(store, self.sessions, self.registry, self.policies, now)
         self.tally = self._tallied()
         self._keeping: list[asyncio.Task[None]] = []
-        self._resuming: set[asyncio.Task[None]] = set()
         self._servers: list[ServerSource] = []
 
     @classmethod
@@ -260,14 +260,16 @@ class Service:
             found = await settle_interrupted(self.store, tenant.id)
             if found:
                 _log.warning("%d runs of %s were interrupted", found, tenant.id)
+            if broken := await settle_forks(self.store, tenant.id):
+                _log.warning("%d forks of %s were broken off, and are deleted", broken, tenant.id)
             for run in await left_waiting(self.store, self.approvals, tenant.id):
-                self._go_on(run.tenant, run.id, run.user)
+                self.resumptions.go_on(run.tenant, run.id, run.user)
             self.tally.found([one async for one in self._asked(tenant.id)])
         self._keeping = [asyncio.create_task(one) for one in (self._keep_up(), self._keep_collected())]
 
     def servers(self) -> dict[str, ServerState]:
         """How far each MCP server is."""
-        return {one.spec.name: one.state for one in self._servers}
+        return states(self.catalogue, self._servers)
 
     async def first_token(self) -> str | None:
         """A token for the first admin, if there is no tenant yet: shown once, when the service is first started."""
@@ -293,7 +295,7 @@ class Service:
                     with _logged(f"upkeep of {tenant.id}"):
                         await self.sessions.crowd.relieve(tenant)
                         for expired in await self.approvals.expire(tenant.id):
-                            self._go_on(expired.tenant, expired.run_id, expired.requested_by)
+                            self.resumptions.go_on(expired.tenant, expired.run_id, expired.requested_by)
 
     async def _keep_collected(self) -> None:
         """By itself: it may take minutes, for which nothing else should wait."""
@@ -305,37 +307,15 @@ class Service:
                 async for tenant in self._tenants():
                     with _logged(f"retention of {tenant.id}"):
                         await self.upkeep.collect(tenant.id)
+                        await self.policies.collect(tenant.id)
                         for run in await left_waiting(self.store, self.approvals, tenant.id):
-                            self._go_on(run.tenant, run.id, run.user)
+                            self.resumptions.go_on(run.tenant, run.id, run.user)
 
     async def decide(self, principal: Principal, approval_id: str, said: Said) -> Approval:
         """Settle an approval and let its run go on."""
         settled = await self.approvals.decide(principal, approval_id, said)
-        self._go_on(settled.tenant, settled.run_id, settled.requested_by)
+        self.resumptions.go_on(settled.tenant, settled.run_id, settled.requested_by)
         return settled
-
-    def _go_on(self, tenant: str, run_id: str, requested_by: str) -> None:
-        task = asyncio.get_running_loop().create_task(self._resume(tenant, run_id, requested_by))
-        self._resuming.add(task)
-        task.add_done_callback(self._resuming.discard)
-
-    async def _resume(self, tenant: str, run_id: str, requested_by: str) -> None:
-        """Every decision lets the run go on: an approval to its call, a refusal to an error the program sees."""
-        requester = Principal(tenant=tenant, role="runner", user=requested_by)
-        pause_s = 0.5
-        while True:
-            try:
-                await self.runs.resume(requester, run_id)
-                return
-            except Conflict:
-                return  # it was cancelled, or another decision has let it go on
-            except (TooMany, Unavailable) as error:
-                _log.warning("the run %s cannot go on yet: %s", run_id, error)
-            except (GatewayError, SandboxError) as error:
-                _log.error("the run %s could not go on: %s", run_id, error)
-                return
-            await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, 30.0)
 
     async def refresh(self) -> None:
         """A language has become ready: new workers have it. Sessions go over to them by way of the store."""
@@ -343,15 +323,16 @@ class Service:
         await self.workers.refresh()
 
     async def forget(self, tenant: str) -> None:
-        """Nothing of the tenant stays in memory."""
+        """Nothing of the tenant stays in memory: what gives it something to do goes first, the audit's last records last."""
+        await self.registry.forget(tenant)
+        await self.runs.forget(tenant, _INTERRUPT_SECONDS)
         await self.sessions.forget(tenant)
         await self.workers.forget(tenant)
-        self.runs.forget(tenant)
+        await self.runners.forget(tenant)
         self.vault.forget(tenant)
         self.policies.forget(tenant)
         self.hooks.forget(tenant)
-        await self.registry.forget(tenant)
-        await self.runners.forget(tenant)
+        await self.policies.trail.flush()
 
     async def interrupt(self) -> None:
         """End the runs that are still under way when the time to finish is over. Whoever waits for one is answered."""
@@ -369,8 +350,7 @@ class Service:
         await self.interrupt()
         await self.registry.close()
         await self.runners.pool.close()
-        for task in list(self._resuming):
-            task.cancel()
+        self.resumptions.close()
         await self.sessions.crowd.evict_all()
         await self.policies.compiler.close()
         await self.catalogue.close()

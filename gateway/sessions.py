@@ -29,7 +29,7 @@ from typing import Any, Final
 import msgspec
 
 from gateway.crowds import Crowd
-from gateway.errors import Forbidden, GatewayError, Unavailable, missing
+from gateway.errors import Forbidden, GatewayError, NotFound, TooMany, Unavailable, missing
 from gateway.gates import Gate, language_name
 from gateway.heaps import Keeper
 from gateway.lives import Live, Lives
@@ -47,8 +47,11 @@ from sandbox.session import check_session_id
 from sandbox.wire import DEFAULT_LIMITS, Language, SessionLimits
 from sandbox.workers.interface import FileChanges, Worker, WorkerLost, Workers
 
-ONCE: Final = "once-"
-"""What the ids of sessions for a single run begin with."""
+SINGLES_LOOKED_AT_MAX: Final = 100
+"""How many single runs, the oldest, are asked whether they have ended when there is no room for another session."""
+
+GOES_ON: Final = "the session goes on from its last acknowledged run"
+STARTS_ANEW: Final = "its files are as its last acknowledged run left them, its variables are gone; durable sessions keep them"
 
 
 class CreateSession(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -94,7 +97,8 @@ class Sessions:
         self.on_end: Callable[[Principal, Live, str], Awaitable[None]] | None = None
         """Told when a session was made, and before one is deleted, by whoever holds it."""
 
-    async def create(self, principal: Principal, asked: CreateSession) -> Session:
+    async def create(self, principal: Principal, asked: CreateSession, *, strict: bool = False) -> Session:
+        """`strict`: what it is started from was taken with exactly what there is to call here."""
         tenant = await self.tenant(principal.tenant)
         if asked.facts and principal.role not in ("admin", "operator"):
             # THREAT[TM-POL-FACTS]: policies believe facts; whoever is judged must not make them.
@@ -119,17 +123,49 @@ class Sessions:
         )
         gate = (await self._policies.gate(tenant, record)).asked_by(principal.name)
         decision = gate.require("session.create", {"language": language_name(record.language)})
-        async with self.templating if asked.template is not None else contextlib.nullcontext():
-            if asked.template is not None:
-                found = await self._openings.template(tenant.id, asked.template)
-                record = msgspec.structs.replace(record, language=found.language)
-            audit = {"language": record.language.value, "rule": decision.rule, "policy": record.policy, "durable": record.durable}
-            told = AppendAudit(at=now, kind="session.create", actor=principal.name, subject=record.id, data=audit)
-            await self._store.write(tenant.id, [PutSession(session=record, expect=ABSENT), told])
+        while True:
+            try:
+                record = await self._put_new(principal, record, decision.rule, strict=strict)
+                break
+            except TooMany:
+                if not await self.make_room(principal, 1):
+                    raise
         self.lives.put(record)
         if self.on_start is not None:
             await self.on_start(principal, record)
         return record
+
+    async def _put_new(self, principal: Principal, record: Session, rule: str, *, strict: bool) -> Session:
+        async with self.templating if record.template is not None else contextlib.nullcontext():
+            if record.template is not None:
+                found = await self._openings.template(record.tenant, record.template)
+                await self._openings.fit(found, self._tools(record.tenant), strict=strict)
+                record = msgspec.structs.replace(record, language=found.language)
+            audit = {"language": record.language.value, "rule": rule, "policy": record.policy, "durable": record.durable}
+            told = AppendAudit(at=record.created_at, kind="session.create", actor=principal.name, subject=record.id, data=audit)
+            await self._store.write(record.tenant, [PutSession(session=record, expect=ABSENT), told])
+        return record
+
+    async def make_room(self, principal: Principal, count: int) -> bool:
+        """Whether the tenant may have so many sessions more. What single runs have left behind for whoever wants to read it goes
+        first, the oldest first, if nobody is at it."""
+        tenant = await self.tenant(principal.tenant)
+        over = (await self._store.usage(tenant.id)).sessions + count - tenant.quotas.sessions_max
+        if over <= 0:
+            return True
+        for single in await self._store.singles(tenant.id, limit=SINGLES_LOOKED_AT_MAX):
+            live = self.lives.get(tenant.id, single.id)
+            if live is None or not live.lock.locked():
+                with contextlib.suppress(NotFound):  # somebody else was faster
+                    over -= await self.delete(principal, single.id, "room", only_if=self._has_ended)
+            if over <= 0:
+                return True
+        return False
+
+    async def _has_ended(self, single: Session) -> bool:
+        """One that has no run yet is being made."""
+        runs = (await self._store.runs(single.tenant, single.id, limit=1)).items
+        return single.waiting_run is None and bool(runs) and runs[0].state == "finished"
 
     async def tenant(self, tenant: str) -> Tenant:
         found = self._tenants.get(tenant)
@@ -219,8 +255,7 @@ class Sessions:
                 if isinstance(lost, RequestError) and lost.error.code != "SESSION_NOT_FOUND":
                     raise
                 await self.lives.drop(live)
-                hint = "the session goes on from its last acknowledged run"
-                raise Unavailable("WORKER_LOST", f"the worker died: {lost}", hint) from None
+                raise Unavailable("WORKER_LOST", _why(lost), GOES_ON if live.record.durable else STARTS_ANEW) from None
 
     async def gate_of(self, live: Live) -> Gate:
         if live.gate is None:
@@ -242,7 +277,7 @@ class Sessions:
             with step("session.open"):
                 await self._openings.open(live, worker)
         except WorkerLost as lost:
-            raise Unavailable("WORKER_LOST", f"no worker could be had: {lost}", "try again") from None
+            raise Unavailable("WORKER_LOST", _why(lost), "try again") from None
         live.worker = worker
         return worker
 
@@ -273,7 +308,7 @@ class Sessions:
             live.worker = worker
         except WorkerLost as lost:
             live.worker = None
-            raise Unavailable("WORKER_LOST", f"the worker died: {lost}", "the run still waits; resume it again") from None
+            raise Unavailable("WORKER_LOST", _why(lost), "the run still waits; resume it again") from None
 
     async def resync(self, live: Live) -> None:
         """Make a live session's files like the store's."""
@@ -298,5 +333,10 @@ class Sessions:
     async def forget(self, tenant: str) -> None:
         """Drop every session of a tenant; runs under way are cancelled."""
         self._tenants.pop(tenant, None)
+        self._openings.forget(tenant)
         for live in self.lives.of(tenant):
             await self.lives.drop(live)
+
+
+def _why(lost: WorkerLost | RequestError) -> str:
+    return str(lost) if isinstance(lost, WorkerLost) else "the worker does not know the session any more"

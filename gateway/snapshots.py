@@ -1,11 +1,11 @@
 """Snapshots over the API: save, list, carry away, bring back, fork, compare, and make templates of.
 
 Rules: what a person saves is kept whole, so that nothing else depends on it and it can be carried away as it is: a sealed CBOR
-snapshot, bound to the tenant, that any gateway with the same keys takes back. A restored or forked session is a new session: it
-gets the files and the heap, and the limits and policy that rule here. A fork also gets the values and secrets of its parent, in
-the same write. A session whose run waits for an approval is saved and forked as it was before that run. What a session was
-started from stays while the session needs it. THREAT[TM-SNAP-TENANT]: opening a seal is the first thing done with bytes from
-outside.
+snapshot, bound to the tenant and its birth, that any gateway with the same keys and tenant takes back. A restored or forked
+session is a new session: it gets the files and the heap, and the limits and policy that rule here. A fork also gets the values
+and secrets of its parent, in the same write. A session whose run waits for an approval is saved and forked as it was before
+that run. What a session was started from stays while the session needs it. THREAT[TM-SNAP-TENANT]: opening a seal is the first
+thing done with bytes from outside.
 """
 
 from __future__ import annotations
@@ -18,15 +18,18 @@ import msgspec
 from gateway.errors import BadRequest, Conflict, GatewayError, missing
 from gateway.heaps import origin_of, taken
 from gateway.policies import now_ms
-from gateway.records import Principal, Record, Session, Snapshot
+from gateway.records import Principal, Record, RegistryEntry, Session, Snapshot
+from gateway.seals import Seals
 from gateway.sessions import CreateSession, Sessions
 from gateway.stores.interface import (
     ABSENT,
     PAGE_MAX,
     AppendAudit,
     Change,
+    DeleteEntry,
     DeleteSession,
     DeleteSnapshot,
+    PutEntry,
     PutFile,
     PutSecret,
     PutSession,
@@ -38,12 +41,16 @@ from gateway.stores.lasting import KEPT
 from gateway.stores.walking import walk
 from gateway.uuids import uuid7
 from sandbox import differences, snapshots
+from sandbox.errors import RequestError
 from sandbox.limits import MOST
-from sandbox.sealing import Keys, open_seal, seal
+from sandbox.sealing import Keys
 from sandbox.session import check_session_id
+from sandbox.wire import SessionLimits
 from sandbox.workers.interface import Frozen
 
 FORKS_MAX: Final = 100
+FORK_BEGUN: Final = "fork_begun"
+"""An entry that is there while the forks it names are written, one after the other (`gateway.leftovers` looks for them)."""
 
 
 class Diff(Record, frozen=True, kw_only=True):
@@ -58,7 +65,7 @@ class Snapshots:
     def __init__(self, store: Store, sessions: Sessions, keys: Keys) -> None:
         self._store = store
         self._sessions = sessions
-        self._keys = keys
+        self._seals = Seals(store, keys)
 
     async def take(self, principal: Principal, session_id: str, label: str = "", *, template: bool = False) -> Snapshot:
         """Save the session as it is now."""
@@ -72,7 +79,7 @@ class Snapshots:
     async def _store_pack(
         self, principal: Principal, session: Session, snapshot_id: str, pack: bytes, label: str, kind: Any
     ) -> Snapshot:
-        sealed = seal(pack, self._keys, tenant=principal.tenant, purpose=snapshots.PURPOSE)
+        sealed = await self._seals.seal(principal.tenant, pack)
         found = Snapshot(
             id=snapshot_id,
             tenant=principal.tenant,
@@ -121,7 +128,7 @@ class Snapshots:
 
     async def add(self, principal: Principal, blob: bytes, label: str = "") -> Snapshot:
         """Take a sealed snapshot in. One that is damaged, or another tenant's, is refused before it is parsed."""
-        pack = open_seal(blob, self._keys, tenant=principal.tenant, purpose=snapshots.PURPOSE)
+        pack = await self._seals.open(principal.tenant, blob)
 
         def verified() -> snapshots.Snapshot:
             found = snapshots.unpack(pack, memory_mb=MOST.memory_mb)
@@ -146,14 +153,28 @@ class Snapshots:
         )
         return await self._store_pack(principal, session, found.id, pack, label or manifest.label, "saved")
 
-    async def restore(self, principal: Principal, snapshot_id: str, session_id: str | None = None) -> Session:
-        """A new session with everything the snapshot has."""
+    async def restore(
+        self,
+        principal: Principal,
+        snapshot_id: str,
+        session_id: str | None = None,
+        *,
+        limits: SessionLimits | None = None,
+        strict: bool = False,
+    ) -> Session:
+        """A new session with everything the snapshot has. Raises `RequestError` and makes none if its memory is over the
+        session's limits, or not all its capabilities are here, or with `strict` more than those."""
         found = await self.get(principal, snapshot_id)
         gate = (await self._sessions.tenant_gate(principal.tenant)).asked_by(principal.name)
         gate.require("snapshot.restore", {"bytes": found.size_bytes, "age": max(0, now_ms() - found.created_at)})
-        made = await self._sessions.create(principal, CreateSession(id=session_id, template=found.id))
-        async with self._sessions.opened(principal, made.id):
-            return made  # its files are in the store from now on
+        asked = CreateSession(id=session_id, template=found.id, limits=limits)
+        made = await self._sessions.create(principal, asked, strict=strict)
+        try:
+            async with self._sessions.opened(principal, made.id):
+                return made  # its files are in the store from now on
+        except (GatewayError, RequestError):
+            await self._sessions.delete(principal, made.id)
+            raise
 
     async def fork(self, principal: Principal, session_id: str, ids: list[str] | None = None, count: int = 1) -> list[Session]:
         """New sessions that start with everything this one has now: all of them, or none."""
@@ -163,25 +184,36 @@ class Snapshots:
         async with self._sessions.opened(principal, session_id) as (live, worker):
             gate = (await self._sessions.gate_of(live)).asked_by(principal.name)
             decision = gate.require("session.fork", {"count": len(names)})
+            await self._sessions.make_room(principal, len(names))
             heap = await worker.freeze(session_id)
-            sealed = seal(heap.pack, self._keys, tenant=principal.tenant, purpose=snapshots.PURPOSE)
+            sealed = await self._seals.seal(principal.tenant, heap.pack)
             belongings = await self._belongings(live.record)
             told = {"parent": session_id, "rule": decision.rule}
-            forks: list[Session] = []
+            forks = [_fork_of(live.record, name, f"{name}-{heap.id[:32]}", principal) for name in names]
+            first, last = _begin_and_end(forks)
             try:
-                for name in names:
-                    fork = _fork_of(live.record, name, f"{name}-{heap.id[:32]}", principal)
-                    await self._put_fork(principal, fork, belongings, sealed, heap, told)
-                    forks.append(fork)
+                for number, fork in enumerate(forks):
+                    beside = [*(first if number == 0 else ()), *(last if number == len(forks) - 1 else ())]
+                    await self._put_fork(principal, fork, belongings, sealed, heap, told, beside)
             except GatewayError:
-                await self._store.write(principal.tenant, [DeleteSession(session_id=one.id) for one in forks])
+                if number:
+                    await self._store.write(
+                        principal.tenant, [*(DeleteSession(session_id=one.id) for one in forks[:number]), *last]
+                    )
                 raise
             for fork in forks:
                 await self._sessions.adopt(fork, worker)
             return forks
 
     async def _put_fork(
-        self, principal: Principal, fork: Session, belongings: list[Any], sealed: bytes, origin: Frozen, told: dict[str, Any]
+        self,
+        principal: Principal,
+        fork: Session,
+        belongings: list[Any],
+        sealed: bytes,
+        origin: Frozen,
+        told: dict[str, Any],
+        beside: list[Change],
     ) -> None:
         """The fork with files, values and secrets, and its heap, so that nothing is lost if the worker dies."""
         assert fork.head is not None
@@ -200,7 +232,7 @@ class Snapshots:
         changes += [msgspec.structs.replace(one, session_id=fork.id) for one in belongings]
         changes.append(PutSnapshot(snapshot=heap, pack=sealed))
         changes.append(AppendAudit(at=fork.created_at, kind="session.fork", actor=principal.name, subject=fork.id, data=told))
-        await self._store.write(principal.tenant, changes)
+        await self._store.write(principal.tenant, [*changes, *beside])
 
     async def _belongings(self, session: Session) -> list[Any]:
         """Files, values and secrets of a session as changes that would make them again."""
@@ -241,13 +273,24 @@ class Snapshots:
         )
 
     async def _loaded(self, principal: Principal, snapshot_id: str) -> snapshots.Snapshot:
-        blob = await self.export(principal, snapshot_id)
-        pack = open_seal(blob, self._keys, tenant=principal.tenant, purpose=snapshots.PURPOSE)
+        pack = await self._seals.open(principal.tenant, await self.export(principal, snapshot_id))
         return await asyncio.to_thread(snapshots.unpack, pack, memory_mb=MOST.memory_mb)
 
 
 def _change(change: differences.Change) -> dict[str, list[str]]:
     return {"added": change.added, "removed": change.removed, "changed": change.changed}
+
+
+def _begin_and_end(forks: list[Session]) -> tuple[list[Change], list[Change]]:
+    """What is written with the first and with the last of several forks, so that a start in between knows of them."""
+    if len(forks) == 1:
+        return [], []
+    one = forks[0]
+    ids = [fork.id for fork in forks]
+    entry = RegistryEntry(
+        tenant=one.tenant, kind=FORK_BEGUN, id=uuid7(), body={"ids": ids}, created_at=one.created_at, updated_at=one.created_at
+    )
+    return [PutEntry(entry=entry)], [DeleteEntry(kind=FORK_BEGUN, id=entry.id)]
 
 
 def _fork_of(parent: Session, name: str, head: str, principal: Principal) -> Session:

@@ -53,6 +53,15 @@ class Stops:
         own = {run_id: stop for (owner, run_id), stop in self._under_way.items() if owner == tenant}
         return {run_id: stop for run_id, stop in own.items() if stop.session_id == session_id}
 
+    async def end(self, tenant: str, within_s: float) -> None:
+        """Ask those of a tenant to end, what came last first, and wait until that is written; but no longer than this."""
+        stops = [stop for (owner, _), stop in self._under_way.items() if owner == tenant]
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                await asyncio.gather(*(stop.ask() for stop in reversed(stops)))
+                for stop in stops:
+                    await stop.ended.wait()
+
     async def ended(self) -> None:
         """Until nothing is under way any more."""
         while self._under_way:

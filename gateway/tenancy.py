@@ -2,17 +2,22 @@
 
 Rules: only admins make and delete tenants; operators mint and revoke tokens of their own tenant, never with a role above their
 own. A token's text is answered once and kept nowhere. Deleting a tenant deletes everything of it. What policies could not judge
-(a plan, a fact) is refused here, not when a session is made. Nobody locks the admins out: the tenant of the token that asks is
-not deleted, the last admin's token is not revoked; whoever owns the machine has `hatchway tokens new`.
+(a plan, a fact) is refused here, not when a session is made. THREAT[TM-STORE-REMAINS]: a tenant that is made under the id of one
+that was deleted is another tenant: it is made when nothing of that one is left in this process, and has another `birth`, so that
+what was carried away from the first does not open in the second. Nobody locks the admins out: the tenant of the token that asks
+is not deleted, the last admin's token is not revoked; whoever owns the machine has `hatchway tokens new`.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import re
+import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Annotated, Any, Final
+from weakref import WeakValueDictionary
 
 import msgspec
 from msgspec import Meta
@@ -30,6 +35,7 @@ FIRST_TENANT: Final = "default"
 """The operator's own: made at the first start, with the first admin's token."""
 SYSTEM_TENANT: Final = "_system"
 """Whose audit has what belongs to no tenant, when the first one was deleted. Nobody can make a tenant of this name."""
+_BIRTH_BYTES: Final = 16
 _TENANT_ID: Final = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 _RANK: Final[dict[Role, int]] = {"runner": 0, "approver": 1, "author": 1, "operator": 2, "admin": 3}
 
@@ -53,7 +59,11 @@ class AskedQuotas(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class CreateTenant(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """With `birth` it is to be the tenant that has this id and birth at another gateway with the same keys: it takes in the
+    snapshots that were carried away there."""
+
     id: str
+    birth: Annotated[str, Meta(pattern="^([0-9a-f]{32})?$")] | None = None
     name: str = ""
     plan: str = "team"
     facts: dict[str, Any] = {}
@@ -96,17 +106,28 @@ class Tenancy:
         self._forget = forget
         self._renew = renew
         self._clock_ms = clock_ms
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self.on_deleted: Callable[[Principal, str], Awaitable[None]] | None = None
+        """Told when a tenant is gone from the store, before one of its id can be made: whoever was let in is seen out."""
 
     async def create(self, principal: Principal, asked: CreateTenant) -> Tenant:
         if not _TENANT_ID.fullmatch(asked.id):
             raise BadRequest("INVALID_ARGUMENT", "a tenant's id is a lower-case letter and up to 62 letters, digits, '-' or '_'")
-        now = self._clock_ms()
-        fields = {**_named(asked), "quotas": asked.quotas.over(Quotas())}
-        tenant = Tenant(**fields, created_at=now, updated_at=now)
-        check_facts(tenant, self._policies.default)
-        audit = AppendAudit(at=now, kind="tenant.create", actor=principal.name, subject=tenant.id)
-        await self._store.write(tenant.id, [PutTenant(tenant=tenant, expect=ABSENT), audit])
-        return tenant
+        async with self._alone(asked.id):
+            now = self._clock_ms()
+            fields = {"birth": new_birth(), **_named(asked), "quotas": asked.quotas.over(Quotas())}
+            tenant = Tenant(**fields, created_at=now, updated_at=now)
+            check_facts(tenant, self._policies.default)
+            audit = AppendAudit(at=now, kind="tenant.create", actor=principal.name, subject=tenant.id)
+            await self._store.write(tenant.id, [PutTenant(tenant=tenant, expect=ABSENT), audit])
+            return tenant
+
+    def _alone(self, tenant_id: str) -> asyncio.Lock:
+        """Nobody else makes or deletes a tenant of this id meanwhile."""
+        lock = self._locks.get(tenant_id)
+        if lock is None:
+            lock = self._locks[tenant_id] = asyncio.Lock()
+        return lock
 
     async def get(self, tenant_id: str) -> Tenant:
         found = await self._store.tenant(tenant_id)
@@ -137,12 +158,18 @@ class Tenancy:
     async def delete(self, principal: Principal, tenant_id: str) -> None:
         """What is in memory goes first, and once more afterwards: somebody may have asked meanwhile, and a tenant that is made
         anew under this id must find nothing. THREAT[TM-STORE-REMAINS]"""
+        async with self._alone(tenant_id):
+            await self._delete(principal, tenant_id)
+
+    async def _delete(self, principal: Principal, tenant_id: str) -> None:
         await self.get(tenant_id)
         if any([one.token.id == principal.token_id async for one in self._tokens(tenant_id)]):
             hint = "make a token for an admin of another tenant, and ask with that"
             raise Conflict("TENANT_IN_USE", "this tenant holds the token that asks, which would go with it", hint)
         await self._forget(tenant_id)
         await self._store.write(tenant_id, [DeleteTenant()])
+        if self.on_deleted is not None:
+            await self.on_deleted(principal, tenant_id)
         await self._forget(tenant_id)
         _log.info("the tenant %s was deleted by %s", tenant_id, principal.name)
         try:
@@ -200,11 +227,17 @@ async def restore_first(store: Store, tenant_id: str, now_ms: int) -> None:
         if tenant_id != FIRST_TENANT:
             raise missing("tenant", tenant_id)
         audit = AppendAudit(at=now_ms, kind="tenant.create", actor="hatchway", subject=tenant_id)
-        await store.write(tenant_id, [PutTenant(tenant=first_tenant(now_ms), expect=ABSENT), audit])
+        again = first_tenant(now_ms, birth=new_birth())
+        await store.write(tenant_id, [PutTenant(tenant=again, expect=ABSENT), audit])
 
 
-def first_tenant(now_ms: int) -> Tenant:
-    return Tenant(id=FIRST_TENANT, name="The first tenant", created_at=now_ms, updated_at=now_ms)
+def first_tenant(now_ms: int, birth: str = "") -> Tenant:
+    """In a store that never had a tenant it has no birth: there was none before it."""
+    return Tenant(id=FIRST_TENANT, birth=birth, name="The first tenant", created_at=now_ms, updated_at=now_ms)
+
+
+def new_birth() -> str:
+    return secrets.token_hex(_BIRTH_BYTES)
 
 
 async def issue(store: Store, tenant_id: str, asked: CreateToken, *, by: str, now_ms: int) -> NewToken:

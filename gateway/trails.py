@@ -4,15 +4,18 @@ Purpose: a run, a snapshot, an approval write their audit records together with 
 refusal, has nothing to go with: it is gathered here and written with others, a moment later.
 
 Rules: nothing is dropped. THREAT[TM-AUDIT-LOSS]: when records cannot be written they are kept, and when there are too many of
-them whatever would need another one is refused. `close` writes what is left.
+them whatever would need another one is refused. `close` writes what is left. Where writing fails it is tried again, for each
+tenant after pauses that double; the log says so once for each reason, and when it is over.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Final
 
 from gateway.errors import BadRequest, GatewayError, NotFound, TooLarge, Unavailable
@@ -21,13 +24,25 @@ from gateway.stores.interface import AppendAudit, Store
 KEPT_MAX: Final = 10_000
 _BATCH: Final = 500
 _PAUSE_SECONDS: Final = 0.05
+_PAUSE_SECONDS_MAX: Final = 30.0
 _log = logging.getLogger("hatchway.audit")
 
 
+@dataclass(slots=True)
+class _Waiting:
+    """A tenant's records. `said` is what the log says of why they cannot be written."""
+
+    records: list[AppendAudit] = field(default_factory=list)
+    pause_s: float = _PAUSE_SECONDS
+    due_at: float = 0.0
+    said: str = ""
+
+
 class Trail:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
-        self._waiting: dict[str, list[AppendAudit]] = defaultdict(list)
+        self._clock = clock
+        self._waiting: dict[str, _Waiting] = defaultdict(_Waiting)
         self._count = 0
         self._task: asyncio.Task[None] | None = None
         self._writing = asyncio.Lock()
@@ -36,7 +51,7 @@ class Trail:
         """Raises `Unavailable` when no more can be kept."""
         if self._count >= KEPT_MAX:
             raise Unavailable("AUDIT_UNAVAILABLE", "the audit log cannot be written", "free space for the store")
-        self._waiting[tenant].append(record)
+        self._waiting[tenant].records.append(record)
         self._count += 1
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._write_soon())
@@ -48,18 +63,29 @@ class Trail:
     async def _write_soon(self) -> None:
         while self._count:
             await asyncio.sleep(_PAUSE_SECONDS)
-            await self.flush()
+            await self.flush(only_due=True)
 
-    async def flush(self) -> None:
-        """Write what has gathered; what cannot be written stays."""
+    async def flush(self, *, only_due: bool = False) -> None:
+        """Write what has gathered, but for what is `only_due` later; what cannot be written stays."""
         async with self._writing:
-            for tenant in list(self._waiting):
+            for tenant, waiting in list(self._waiting.items()):
+                if only_due and waiting.due_at > self._clock():
+                    continue
                 try:
-                    await self._flush(tenant, self._waiting[tenant])
+                    await self._flush(tenant, waiting.records)
                 except GatewayError as error:
-                    _log.error("audit records of %s cannot be written: %s", tenant, error)
-                if not self._waiting[tenant]:
+                    self._put_off(tenant, waiting, str(error))
+                if not waiting.records:
                     del self._waiting[tenant]
+                    if waiting.said:
+                        _log.warning("audit records of %s are written again", tenant)
+
+    def _put_off(self, tenant: str, waiting: _Waiting, why: str) -> None:
+        waiting.pause_s = min(2 * waiting.pause_s, _PAUSE_SECONDS_MAX)
+        waiting.due_at = self._clock() + waiting.pause_s
+        if waiting.said != why:
+            waiting.said = why
+            _log.error("audit records of %s cannot be written: %s", tenant, why)
 
     async def _flush(self, tenant: str, waiting: list[AppendAudit]) -> None:
         size = _BATCH

@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
-from gateway.calls import CallContext
+from gateway.calls import CallContext, HeldCall
 from gateway.errors import BadRequest, GatewayError
 from gateway.events import Feed
 from gateway.gates import Gate, is_permitted, language_name, refusal
@@ -35,7 +36,7 @@ class RunBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     code: str
     language: Language | None = None
     inputs: dict[str, Any] = {}
-    timeout_ms: int | None = None
+    timeout_ms: Annotated[int, Meta(ge=1)] | None = None
     limits: SessionLimits | None = None
     return_snapshot: bool = False
     validate_only: bool = False
@@ -49,11 +50,13 @@ class Turn:
     may have rewritten it. `is_resumed`: it has waited for somebody, and goes on."""
 
     __slots__ = (
+        "approvals",
         "audit",
         "body",
         "decision",
         "feed",
         "gate",
+        "held",
         "is_resumed",
         "is_stored",
         "left",
@@ -92,6 +95,10 @@ class Turn:
         """Files that calls and hooks wrote beside the program, to be stored with the run."""
         self.warnings: list[Diagnostic] = []
         """What went wrong beside the program, to be told with its result."""
+        self.held: list[HeldCall] = []
+        """Calls that wait, as hooks left them."""
+        self.approvals: list[str] = []
+        """What somebody was asked for it, and perhaps still is."""
 
     def stored(self) -> None:
         """The run is in the store, and its audit with it."""
@@ -137,6 +144,8 @@ class Turn:
             note=self.note,
             left=self.left,
             warnings=self.warnings,
+            held=self.held,
+            approvals=self.approvals,
         )
 
     def note(self, kind: str, subject: str, **data: Any) -> None:
@@ -209,6 +218,12 @@ def new_record(principal: Principal, session: Session, body: RunBody, run_id: st
         created_at=now,
         updated_at=now,
     )
+
+
+def begun(queued: Run, session: Session) -> Run:
+    """A run whose turn has come. Lists are ordered by `created_at`, so it stays what was told; the session may have gone over to
+    another policy meanwhile."""
+    return msgspec.structs.replace(queued, state="running", policy=session.policy, updated_at=now_ms())
 
 
 def request_of(session: Session, body: RunBody, limits: SessionLimits) -> RunRequest:

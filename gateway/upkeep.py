@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Final
 
@@ -26,14 +25,14 @@ from gateway.records import Principal, Session
 from gateway.registry.books import WORKER, WorkerRecord
 from gateway.registry.tenants import Registries
 from gateway.registry.wire import EMBEDDED_RUNTIME
-from gateway.sessions import ONCE, Sessions
+from gateway.sessions import Sessions
+from gateway.singles import is_single
 from gateway.stores.interface import PAGE_MAX, AppendAudit, Store
 from gateway.stores.retention import Collected, Retention, collect
 from gateway.stores.walking import walk
 from sandbox.errors import SandboxError
 
 SHOWN_MAX: Final = 100
-_ONE_SHOT: Final = re.compile(re.escape(ONCE) + r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _log = logging.getLogger("hatchway.upkeep")
 
 
@@ -96,9 +95,9 @@ class Upkeep:
         return walk(lambda after: self._store.sessions(tenant, after=after, limit=PAGE_MAX))
 
     async def _is_due(self, session: Session, now: int) -> bool:
-        is_single = _ONE_SHOT.fullmatch(session.id) is not None
-        kept_ms = self.rules.one_shots_ms if is_single else self.rules.idle_sessions_ms
-        if kept_ms is None or (session.durable and not is_single) or session.waiting_run is not None:
+        is_for_once = is_single(session.id)
+        kept_ms = self.rules.one_shots_ms if is_for_once else self.rules.idle_sessions_ms
+        if kept_ms is None or (session.durable and not is_for_once) or session.waiting_run is not None:
             return False
         if max(session.last_used_at, session.updated_at) + kept_ms > now:
             return False

@@ -9,12 +9,15 @@ Does not know: how a run goes on (`gateway.runs`).
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
 from gateway.approvals import Approvals
-from gateway.errors import Conflict, missing
+from gateway.calls import HeldCall
+from gateway.errors import NotFound, missing
 from gateway.events import Feeds
 from gateway.lives import Live
 from gateway.policies import now_ms
@@ -22,6 +25,7 @@ from gateway.records import Principal, Run, Snapshot
 from gateway.stores.interface import AppendAudit, Change, DeleteSnapshot, PutRun, PutSession, PutSnapshot, Store
 from gateway.trees import file_changes
 from gateway.turns import RunBody, Turn
+from sandbox.errors import RequestError
 from sandbox.sealing import Keys, open_seal, seal
 from sandbox.wire import Diagnostic, RunResult, RunStatus
 
@@ -30,18 +34,20 @@ RECORDING: Final = "recording"
 
 class PutAway(msgspec.Struct, frozen=True):
     """A run that waits, as it is kept: what was to be run, as the hooks left it, and the worker's recording. `next_event` is
-    the number its next event has; `warnings` is what is to be told with its result."""
+    the number its next event has; `warnings` is what is to be told with its result; `held` and `approvals` as in `Turn`."""
 
     body: RunBody
     recording: bytes
     next_event: int = 1
     warnings: list[Diagnostic] = []
+    held: list[HeldCall] = []
+    approvals: list[str] = []
 
 
 class Waits:
     def __init__(self, store: Store, approvals: Approvals, feeds: Feeds, keys: Keys) -> None:
         self._store = store
-        self._approvals = approvals
+        self.approvals = approvals
         self._feeds = feeds
         self._keys = keys
 
@@ -52,7 +58,7 @@ class Waits:
         record = msgspec.structs.replace(turn.record, state="waiting", result=result, updated_at=now)
         turn.feed.flush()
         next_event = turn.feed.next + 1  # after `waiting`
-        packed = msgspec.msgpack.encode(PutAway(turn.body, recording, next_event, turn.warnings))
+        packed = msgspec.msgpack.encode(PutAway(turn.body, recording, next_event, turn.warnings, turn.held, turn.approvals))
         sealed = seal(packed, self._keys, tenant=session.tenant, purpose=RECORDING)
         snapshot = Snapshot(
             id=record.id,
@@ -81,6 +87,12 @@ class Waits:
         opened = open_seal(packs[0], self._keys, tenant=record.tenant, purpose=RECORDING)
         return msgspec.msgpack.decode(opened, type=PutAway)
 
+    async def _asked(self, record: Run) -> list[str]:
+        """A run can be ended whose recording cannot be read any more."""
+        with contextlib.suppress(NotFound, RequestError):
+            return (await self.take_up(record)).approvals
+        return []
+
     async def end(self, live: Live, record: Run, result: RunResult, principal: Principal) -> Run:
         """It will not go on. Whoever calls holds the session."""
         now = now_ms()
@@ -88,12 +100,12 @@ class Waits:
         session = msgspec.structs.replace(live.record, waiting_run=None)
         audit = AppendAudit(at=now, kind="run", actor=principal.name, subject=record.id, data={"status": result.status.value})
         changes: list[Change] = [PutRun(run=ended), DeleteSnapshot(id=record.id), PutSession(session=session), audit]
-        while True:
-            try:
-                await self._store.write(record.tenant, [*changes, *await self._approvals.withdrawn(record, principal.name)])
-                break
-            except Conflict:
-                continue  # one of its approvals was decided at this moment
+        asked = await self._asked(record)
+
+        async def write(withdrawn: Sequence[Change]) -> None:
+            await self._store.write(record.tenant, [*changes, *withdrawn])
+
+        await self.approvals.withdrawing(record, asked, principal.name, write)
         live.record = session
         feed = self._feeds.get(record.tenant, record.id)
         if feed is not None:

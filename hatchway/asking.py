@@ -29,6 +29,7 @@ ATTEMPTS: Final = 4
 PAUSE_SECONDS: Final = 0.1
 PAUSE_SECONDS_MAX: Final = 5.0
 _ADDRESS: Final = re.compile(r"https?://(\[[0-9a-fA-F:.]+\]|[^\s/?#\[\]:]+)(:\d{1,5})?(/[^\s?#]*)?$")
+_TENANT: Final = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 _GIVE_TOKEN: Final = "set HATCHWAY_TOKEN=hw_…, or give it with --token (in programs: token=); `hatchway serve` shows one at first"
 
 
@@ -170,16 +171,13 @@ class SearchInfo(msgspec.Struct, frozen=True):
     skipped: int
 
 
-class ValueInfo(msgspec.Struct, frozen=True):
-    """A session's value without its content."""
-
-    key: str
-    updated_at: int = 0
-
-
 class Items(msgspec.Struct, frozen=True):
     items: list[msgspec.Raw]
     next: str | None = None
+
+
+Page: TypeAlias = Items | list[msgspec.Raw]
+"""A page of a list, or all of a short one."""
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -226,6 +224,16 @@ def address(url: str | None, token: str | None) -> tuple[str, str]:
     return url.rstrip("/"), token
 
 
+def credentials(token: str, tenant: str | None) -> dict[str, str]:
+    """Headers of every request: who asks, and of which tenant, as given or HATCHWAY_TENANT. Only an admin has a choice there;
+    without a name it is the token's own."""
+    tenant = tenant or os.environ.get("HATCHWAY_TENANT") or ""
+    if tenant and not _TENANT.fullmatch(tenant):
+        hint = "up to 63 of a-z, 0-9, '-' and '_', and a letter first"
+        raise RequestError("INVALID_ARGUMENT", f"{tenant[:80]!a} is not the id of a tenant", hint)
+    return {"authorization": f"Bearer {token}", **({"hatchway-tenant": tenant} if tenant else {})}
+
+
 class Watch:
     """A run that is watched: what to ask for, and what came. When the stream breaks, `ask` goes on where it was, if the gateway
     has said which run it is."""
@@ -250,6 +258,11 @@ class Watch:
         self._number = event.number or self._number
         self.attempts_left = ATTEMPTS
         return event
+
+    def may_begin_again(self, status: int, body: bytes) -> bool:
+        """It was refused. Whether it may be asked for once more: the gateway said that nothing was begun."""
+        self.attempts_left -= 1
+        return self.attempts_left > 0 and self.ask.may_repeat(status, body)
 
     def broke(self) -> bool:
         """The stream broke off. Whether it can be taken up again."""

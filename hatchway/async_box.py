@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 from hatchway.arguments import Sealed
 from hatchway.box import Sandbox
 from sandbox.capabilities import Registry
+from sandbox.files import Files
 from sandbox.limits import Cancel
-from sandbox.vfs import Vfs
 from sandbox.wire import Language, RunResult
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class AsyncSandbox:
         return self._box.language
 
     @property
-    def files(self) -> Vfs:
+    def files(self) -> Files:
         return self._box.files
 
     @property

@@ -10,15 +10,15 @@ from typing import Any, Self, Unpack, overload
 
 import msgspec
 
-from hatchway import asking, verbs
+from hatchway import asking, operations, verbs
 from hatchway.asking import (
     ApprovalInfo,
     Ask,
     Event,
     FileInfo,
-    Items,
     Matches,
     Names,
+    Page,
     Refused,
     RunInfo,
     SearchInfo,
@@ -29,20 +29,23 @@ from hatchway.asking import (
 )
 from hatchway.client import OnOutput
 from hatchway.coming import Coming
+from hatchway.operation_table import operation_named
 from hatchway.trust import Cert, Verify, trusting
 from hatchway.verbs import RunOptions, SessionOptions
 from sandbox.wire import Language, RunResult
 
 
 class AsyncClient:
-    """A connection to a gateway. Without arguments: HATCHWAY_URL and HATCHWAY_TOKEN. `verify` names the authorities whose
-    certificates are believed, `cert` the certificate to show (`hatchway.trust`)."""
+    """A connection to a gateway. Without arguments: HATCHWAY_URL and HATCHWAY_TOKEN. `tenant` is whose things an admin asks about
+    (HATCHWAY_TENANT; others have one tenant). `verify` names the authorities whose certificates are believed, `cert` the
+    certificate to show (`hatchway.trust`)."""
 
     def __init__(
         self,
         url: str | None = None,
         token: str | None = None,
         *,
+        tenant: str | None = None,
         timeout_seconds: float = 130.0,
         verify: Verify = None,
         cert: Cert = None,
@@ -54,10 +57,10 @@ class AsyncClient:
         self._not_sent = (httpx.ConnectError, httpx.ConnectTimeout)
         self._http = httpx.AsyncClient(
             base_url=self.url,
-            headers={"authorization": f"Bearer {token}"},
+            headers=asking.credentials(token, tenant),
             timeout=timeout_seconds,
             trust_env=False,
-            verify=trusting(verify, cert),
+            verify=trusting(self.url, verify, cert),
         )
 
     async def ask(self, ask: Ask) -> Any:
@@ -87,7 +90,11 @@ class AsyncClient:
             try:
                 async with self._http.stream(watch.ask.method, watch.ask.path, **sent) as answer:
                     if answer.status_code >= 400:
-                        raise asking.refused(answer.status_code, await answer.aread())
+                        body = await answer.aread()
+                        if not watch.may_begin_again(answer.status_code, body):
+                            raise asking.refused(answer.status_code, body)
+                        await asyncio.sleep(asking.pause_before(0, answer.headers.get("retry-after")))
+                        continue
                     async for line in answer.aiter_lines():
                         event = watch.read(line)
                         if event is None:
@@ -157,14 +164,30 @@ class AsyncClient:
 
         return Coming(restored())
 
+    async def do(self, operation_name: str, /, **arguments: Any) -> Any:
+        """An operation of `operation_table` by its name, such as `do("tokens create", name="ci")`. Answers as the gateway does,
+        in plain values: every item of a list, bytes of what is carried away."""
+        operation = operation_named(operation_name)
+        ask = operations.request(operation, arguments)
+        if operation.answers != "list":
+            return await self.ask(ask)
+        found = self.pages(ask.path, ask.query, Any)
+        most = operations.wanted(operation, arguments)
+        items: list[Any] = []
+        async for one in found:
+            items.append(one)
+            if len(items) == most:
+                break
+        return items
+
     async def pages(self, path: str, query: Mapping[str, str], kind: Any) -> AsyncIterator[Any]:
         """Every item of a list; for lists this class has no verb for, too."""
         cursor: str | None = None
         while True:
-            page: Items = await self.ask(verbs.page(path, query, cursor))
-            for item in page.items:
+            page: Page = await self.ask(verbs.page(path, query, cursor))
+            for item in page if isinstance(page, list) else page.items:
                 yield msgspec.json.decode(item, type=kind)
-            cursor = page.next
+            cursor = None if isinstance(page, list) else page.next
             if cursor is None:
                 return
 

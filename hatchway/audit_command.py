@@ -45,12 +45,15 @@ def add_command(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from gateway.errors import GatewayError
+    from hatchway.cli import complain
 
     try:
         return run_verify(options) if options.verb == "verify" else run_export(options)
-    except (GatewayError, OSError) as error:
-        print(f"hatchway: {error}", file=sys.stderr)
-        return 2
+    except GatewayError as error:
+        complain(str(error), error.error.hint)
+    except OSError as error:
+        complain(str(error))
+    return 2
 
 
 def run_verify(options: argparse.Namespace) -> int:

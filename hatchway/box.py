@@ -31,13 +31,13 @@ from hatchway.arguments import (
 from sandbox.capabilities import Registry
 from sandbox.errors import RequestError
 from sandbox.excerpts import excerpt
+from sandbox.files import Files
 from sandbox.generations import VfsLimits
 from sandbox.images import Progress
 from sandbox.limits import Cancel, check
 from sandbox.native import NativeError
 from sandbox.session import OnOutput, Session, failure, parse_language
 from sandbox.sources import Source
-from sandbox.vfs import Vfs
 from sandbox.wire import DEFAULT_LIMITS, DEFAULT_SESSION_ID, Language, RunRequest, RunResult
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ class Sandbox:
         progress: Progress | None = None,
     ) -> None:
         check_callable("progress", progress)
+        check_kind("metered", metered, bool)
         _check_history(history)
         state = None
         if template is not None:
@@ -113,9 +114,10 @@ class Sandbox:
         return self._session.language
 
     @property
-    def files(self) -> Vfs:
-        """The session's filesystem: read_file, write_file, list_dir, … with paths as programs see them."""
-        return self._session.vfs
+    def files(self) -> Files:
+        """The session's filesystem: read_file, write_file, list_dir, … with paths as programs see them. Whoever is not part of
+        the run under way waits for its end."""
+        return Files(self._session)
 
     @property
     def registry(self) -> Registry:
@@ -260,7 +262,7 @@ class Sandbox:
         chosen, registry, files = limits_of(limits, DEFAULT_LIMITS) or DEFAULT_LIMITS, registry_of(tools), files_of(files)
         sealed = sealed_of("a snapshot", blob)
         found = open_snapshot(sealed, keys_of(keys), tenant=tenant, memory_mb=check(chosen).memory_mb, files=files)
-        check_capabilities(found.manifest, registry, strict=strict)
+        check_capabilities(found.manifest.capabilities, registry, strict=strict)
         session = Session(
             session_id or found.manifest.session_id,
             language=found.manifest.language,

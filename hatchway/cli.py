@@ -11,6 +11,7 @@ cancelled, 126 if its policy refused it.
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib
 import io
 import os
@@ -48,7 +49,7 @@ _LATE = {
     "secrets": ("hatchway.secrets_command", "rotate the keys of tenants' secrets"),
     "tokens": ("hatchway.tokens_command", "make a token while the gateway is stopped"),
     "mcp": ("hatchway.mcp_command", "serve a gateway to agents over MCP"),
-    "remote": ("hatchway.remote_command", "use a gateway: run programs, files, forks, snapshots, approvals"),
+    "remote": ("hatchway.remote_command", "use a gateway: run programs, files, snapshots, approvals, policies, tenants"),
 }
 """Commands whose modules are imported only when they are asked for: they would slow down every `hatchway run`."""
 
@@ -109,6 +110,7 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+@functools.cache
 def late_parser(*modules: ModuleType) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="hatchway")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
@@ -174,7 +176,8 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         status = dispatch(sys.argv[1:] if arguments is None else arguments)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # it is, where whoever started us has closed it
+            sys.stdout.flush()
         return status
     except RequestError as error:
         complain(str(error), error.error.hint)
@@ -218,7 +221,9 @@ def dispatch(words: list[str]) -> int:
         return bench_main(words[1:])
     if words[:1] and words[0] in _LATE:
         module = importlib.import_module(_LATE[words[0]][0])
-        options = late_parser(module).parse_args(words)
+        options, unknown = late_parser(module).parse_known_args(words)
+        if unknown:
+            refuse_words(options, unknown)
         return int(module.run(options))
     parser = build_parser()
     own, after = split_arguments(words)
@@ -241,8 +246,9 @@ def dispatch(words: list[str]) -> int:
 def refuse_words(options: argparse.Namespace, unknown: list[str]) -> NoReturn:
     from sandbox.errors import RequestError
 
-    hint = None
-    if getattr(options, "path", None):
+    said = (options.command, getattr(options, "verb", None), getattr(options, "action", None))
+    hint = f"hatchway {' '.join(word for word in said if word)} --help shows what there is"
+    if getattr(options, "arguments", None) is not None and options.path:
         hint = f"what is meant for the program stands behind --: hatchway … {options.path} -- {unknown[0]}"
     raise RequestError("INVALID_ARGUMENT", f"unrecognized arguments: {' '.join(unknown)}", hint)
 
@@ -279,9 +285,19 @@ def run_template(options: argparse.Namespace) -> int:
 def run_completion(options: argparse.Namespace) -> int:
     from hatchway.completion import script
 
-    parsers = [build_parser(), late_parser(*(importlib.import_module(module) for module, _ in _LATE.values()))]
-    print(script(parsers, options.shell))
+    print(script(_all_parsers(), options.shell))
     return 0
+
+
+def _all_parsers() -> list[tuple[str, argparse.ArgumentParser]]:
+    """Parsers by what is typed before their words."""
+    from benches.__main__ import parser as bench_parser
+    from policy.commands import add_commands
+
+    policy = argparse.ArgumentParser()
+    add_commands(policy.add_subparsers())
+    late = late_parser(*(importlib.import_module(module) for module, _ in _LATE.values()))
+    return [("", build_parser()), ("", late), ("policy", policy), ("bench", bench_parser())]
 
 
 def run_images(options: argparse.Namespace) -> int:

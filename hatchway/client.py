@@ -14,6 +14,7 @@ pause that grows or that the gateway asked for. `async_client` is the same for a
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
@@ -21,15 +22,15 @@ from typing import Any, Self, Unpack, overload
 
 import msgspec
 
-from hatchway import asking, verbs
+from hatchway import asking, operations, verbs
 from hatchway.asking import (
     ApprovalInfo,
     Ask,
     Event,
     FileInfo,
-    Items,
     Matches,
     Names,
+    Page,
     Refused,
     RunInfo,
     SearchInfo,
@@ -38,6 +39,7 @@ from hatchway.asking import (
     Unreachable,
     Watch,
 )
+from hatchway.operation_table import operation_named
 from hatchway.trust import Cert, Verify, trusting
 from hatchway.verbs import RunOptions, SessionOptions
 from sandbox.wire import Language, RunResult
@@ -47,14 +49,16 @@ OnOutput = Callable[[int, bytes], None]
 
 
 class Client:
-    """A connection to a gateway. Without arguments: HATCHWAY_URL and HATCHWAY_TOKEN. `verify` names the authorities whose
-    certificates are believed, `cert` the certificate to show (`hatchway.trust`)."""
+    """A connection to a gateway. Without arguments: HATCHWAY_URL and HATCHWAY_TOKEN. `tenant` is whose things an admin asks about
+    (HATCHWAY_TENANT; others have one tenant). `verify` names the authorities whose certificates are believed, `cert` the
+    certificate to show (`hatchway.trust`)."""
 
     def __init__(
         self,
         url: str | None = None,
         token: str | None = None,
         *,
+        tenant: str | None = None,
         timeout_seconds: float = 130.0,
         verify: Verify = None,
         cert: Cert = None,
@@ -66,10 +70,10 @@ class Client:
         self._not_sent = (httpx.ConnectError, httpx.ConnectTimeout)
         self._http = httpx.Client(
             base_url=self.url,
-            headers={"authorization": f"Bearer {token}"},
+            headers=asking.credentials(token, tenant),
             timeout=timeout_seconds,
             trust_env=False,
-            verify=trusting(verify, cert),
+            verify=trusting(self.url, verify, cert),
         )
 
     def ask(self, ask: Ask) -> Any:
@@ -99,7 +103,11 @@ class Client:
             try:
                 with self._http.stream(watch.ask.method, watch.ask.path, **sent) as answer:
                     if answer.status_code >= 400:
-                        raise asking.refused(answer.status_code, answer.read())
+                        body = answer.read()
+                        if not watch.may_begin_again(answer.status_code, body):
+                            raise asking.refused(answer.status_code, body)
+                        time.sleep(asking.pause_before(0, answer.headers.get("retry-after")))
+                        continue
                     for line in answer.iter_lines():
                         event = watch.read(line)
                         if event is None:
@@ -160,14 +168,24 @@ class Client:
             snapshot = str(self.ask(verbs.bring_in(snapshot)).id)
         return RemoteSandbox(self, self.ask(verbs.restore(snapshot, session_id)))
 
+    def do(self, operation_name: str, /, **arguments: Any) -> Any:
+        """An operation of `operation_table` by its name, such as `do("tokens create", name="ci")`. Answers as the gateway does,
+        in plain values: every item of a list, bytes of what is carried away."""
+        operation = operation_named(operation_name)
+        ask = operations.request(operation, arguments)
+        if operation.answers != "list":
+            return self.ask(ask)
+        found = self.pages(ask.path, ask.query, Any)
+        return list(itertools.islice(found, operations.wanted(operation, arguments)))
+
     def pages(self, path: str, query: Mapping[str, str], kind: Any) -> Iterator[Any]:
         """Every item of a list; for lists this class has no verb for, too."""
         cursor: str | None = None
         while True:
-            page: Items = self.ask(verbs.page(path, query, cursor))
-            for item in page.items:
+            page: Page = self.ask(verbs.page(path, query, cursor))
+            for item in page if isinstance(page, list) else page.items:
                 yield msgspec.json.decode(item, type=kind)
-            cursor = page.next
+            cursor = None if isinstance(page, list) else page.next
             if cursor is None:
                 return
 

@@ -1,40 +1,103 @@
-"""Tab-completion scripts, made from the command's own parser so that they cannot fall behind it."""
+"""Tab-completion scripts, made from the commands' own parsers so that they cannot fall behind them.
+
+Rules: a place is the commands and verbs that were typed, such as `remote tokens create`; what is offered there are its verbs, its
+options and what a word of it may be. After an option that takes one of a few words, these. File names are offered where no verb
+is expected. Words that are neither are passed over, so options may stand anywhere.
+"""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
+
+Places = dict[str, list[str]]
 
 
-def _words(parsers: list[argparse.ArgumentParser]) -> dict[str, list[str]]:
-    """Words by the command they follow: '' for the top level."""
-    words: dict[str, list[str]] = {"": []}
-    for action in (action for parser in parsers for action in parser._actions):
-        if isinstance(action, argparse._SubParsersAction):
-            for name, sub in action.choices.items():
-                words[""] += [name] if name not in words[""] else []
-                words[name] = [word for a in sub._actions for word in (a.option_strings or a.choices or [])]
-        else:
-            words[""].extend(action.option_strings)
-    return words
+def places(parsers: Iterable[tuple[str, argparse.ArgumentParser]]) -> tuple[Places, Places, set[str]]:
+    """Words by place, words by place and option, and the places where a verb is expected."""
+    words: Places = {"": []}
+    values: Places = {}
+    expecting: set[str] = set()
+    waiting = list(parsers)
+    while waiting:
+        place, parser = waiting.pop(0)
+        offered = words.setdefault(place, [])
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                expecting.add(place)
+                waiting += [(f"{place} {name}".strip(), sub) for name, sub in action.choices.items()]
+                offered += action.choices
+            elif action.option_strings:
+                offered += action.option_strings
+                values.update(
+                    (f"{place} {name}", list(map(str, action.choices))) for name in action.option_strings if action.choices
+                )
+            else:
+                offered += map(str, action.choices or [])
+    return {place: list(dict.fromkeys(offered)) for place, offered in words.items()}, values, expecting
 
 
-def script(parsers: list[argparse.ArgumentParser], shell: str) -> str:
-    words = _words(parsers)
+def script(parsers: Iterable[tuple[str, argparse.ArgumentParser]], shell: str) -> str:
+    words, values, expecting = places(parsers)
     if shell == "fish":
-        lines = [f"complete -c hatchway -n __fish_use_subcommand -a {name}" for name in words[""] if not name.startswith("-")]
-        for name, options in words.items():
-            lines += [f"complete -c hatchway -n '__fish_seen_subcommand_from {name}' -a '{o}'" for o in options if name]
-        return "\n".join(lines)
-    cases = "\n".join(f'    {name}) words="{" ".join(options)}" ;;' for name, options in words.items() if name)
-    bash = (
+        return _fish(words, values, expecting)
+    bash = _bash(words, values, expecting)
+    return f"autoload -U +X bashcompinit && bashcompinit\n{bash}" if shell == "zsh" else bash
+
+
+def _bash(words: Places, values: Places, expecting: set[str]) -> str:
+    def cases(table: Places, more: str = "") -> str:
+        return "\n".join(f'    {_quoted(place)}) offered="{" ".join(offered)}"{more} ;;' for place, offered in table.items())
+
+    known = "|".join(_quoted(place) for place in words if place)
+    return (
         "_hatchway() {\n"
-        f'  local words="{" ".join(words[""])}"\n'
-        '  case "${COMP_WORDS[1]}" in\n'
-        f"{cases}\n"
+        '  local place="" offered="" files=yes word i\n'
+        "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
+        '    word="${COMP_WORDS[i]}"\n'
+        f'    case "${{place:+$place }}$word" in {known}) place="${{place:+$place }}$word" ;; esac\n'
+        "  done\n"
+        '  case "$place" in\n'
+        f"{cases(words)}\n"
         "  esac\n"
-        '  [ "$COMP_CWORD" -eq 1 ] && words="' + " ".join(words[""]) + '"\n'
-        '  COMPREPLY=($(compgen -W "$words" -- "${COMP_WORDS[COMP_CWORD]}") $(compgen -f -- "${COMP_WORDS[COMP_CWORD]}"))\n'
+        f'  case "$place" in {"|".join(map(_quoted, sorted(expecting)))}) files= ;; esac\n'
+        '  case "$place ${COMP_WORDS[COMP_CWORD-1]}" in\n'
+        f"{cases(values, ' files=')}\n"
+        "  esac\n"
+        '  COMPREPLY=($(compgen -W "$offered" -- "${COMP_WORDS[COMP_CWORD]}"))\n'
+        '  [ -n "$files" ] && COMPREPLY+=($(compgen -f -- "${COMP_WORDS[COMP_CWORD]}"))\n'
+        "  return 0\n"
         "}\n"
         "complete -o filenames -F _hatchway hatchway"
     )
-    return f"autoload -U +X bashcompinit && bashcompinit\n{bash}" if shell == "zsh" else bash
+
+
+def _quoted(place: str) -> str:
+    return f'"{place}"' if not place or " " in place else place
+
+
+def _fish(words: Places, values: Places, expecting: set[str]) -> str:
+    known = " ".join(f"'{place}'" for place in words if place)
+    lines = [
+        f"set -g __hatchway_places {known}",
+        "function __hatchway_at",
+        "  set -l place",
+        "  set -l typed (commandline -opc)",
+        "  for word in $typed[2..-1]",
+        "    if contains -- (string join ' ' $place $word) $__hatchway_places",
+        "      set place $place $word",
+        "    end",
+        "  end",
+        '  test "$place" = "$argv[1]"; and begin; test (count $argv) -eq 1; or test "$typed[-1]" = "$argv[2]"; end',
+        "end",
+    ]
+    lines += [f"complete -c hatchway -f -n \"__hatchway_at '{place}'\"" for place in sorted(expecting)]
+    lines += [
+        f"complete -c hatchway -n \"__hatchway_at '{place}'\" -a '{' '.join(offered)}'"
+        for place, offered in words.items()
+        if offered
+    ]
+    for place, offered in values.items():
+        where, _, option = place.rpartition(" ")
+        lines.append(f"complete -c hatchway -n \"__hatchway_at '{where}' '{option}'\" -a '{' '.join(offered)}'")
+    return "\n".join(lines)

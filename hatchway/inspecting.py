@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
+from hatchway.printing import printable
 from hatchway.running import say
 from sandbox.filetrees import FileRecord, sizes_of_files
 from sandbox.history import History
@@ -121,11 +122,6 @@ def show(facts: dict[str, Any], as_json: bool) -> None:
                 print(f"  {printable(key):28} {printable(str(shown))}")
         elif value not in (None, "", []):
             print(f"{name:14} {printable(', '.join(value) if isinstance(value, list) else str(value))}")
-
-
-def printable(text: str) -> str:
-    """On one line, and without what a terminal would obey: labels and names are whatever somebody called a thing."""
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 
 def size(count: int) -> str:

@@ -21,7 +21,6 @@ from hatchway.parsers import add_parser
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
-    from mcp.server.mcpserver.tools import Tool
 
     from hatchway.asking import RunInfo
     from hatchway.async_client import AsyncClient, AsyncRemoteSandbox
@@ -46,6 +45,7 @@ def add_command(commands: Any) -> None:
     )
     mcp.add_argument("--url", metavar="URL", help="the gateway (default HATCHWAY_URL, or http://127.0.0.1:8484)")
     mcp.add_argument("--token", metavar="TOKEN", help="an API token (default HATCHWAY_TOKEN, which others cannot see)")
+    mcp.add_argument("--tenant", metavar="ID", help="whose things, for an admin (default HATCHWAY_TENANT, or its own)")
     trust.add_options(mcp, default=None)
     mcp.add_argument(
         "--http",
@@ -59,7 +59,8 @@ def add_command(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     from hatchway.async_client import AsyncClient
 
-    server = build(AsyncClient(options.url, options.token, verify=options.ca, cert=options.cert), verbose=options.verbose)
+    client = AsyncClient(options.url, options.token, tenant=options.tenant, verify=options.ca, cert=options.cert)
+    server = build(client, verbose=options.verbose)
     if options.http is None:
         server.run("stdio")
     else:
@@ -74,6 +75,7 @@ def build(client: AsyncClient, *, verbose: bool = False) -> MCPServer[Any]:
     from mcp.server import MCPServer
 
     from hatchway import __version__
+    from hatchway.mcp_arguments import StrictTool
 
     tools = Tools(client)
     functions = (
@@ -92,21 +94,9 @@ def build(client: AsyncClient, *, verbose: bool = False) -> MCPServer[Any]:
         "hatchway",
         instructions=_INSTRUCTIONS,
         version=__version__,
-        tools=[_strict(_told(function)) for function in functions],
+        tools=[StrictTool.from_function(_told(function)) for function in functions],
         log_level="INFO" if verbose else "WARNING",
     )
-
-
-def _strict(function: Callable[..., Awaitable[Any]]) -> Tool:
-    """The tool, which refuses arguments it does not have: an agent that is not told believes that they were heeded."""
-    from mcp.server.mcpserver.tools import Tool
-
-    tool = Tool.from_function(function)
-    arguments = tool.fn_metadata.arg_model
-    arguments.model_config["extra"] = "forbid"
-    arguments.model_rebuild(force=True)
-    tool.parameters = arguments.model_json_schema(by_alias=True)
-    return tool
 
 
 def _told(function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:

@@ -13,6 +13,13 @@ def add_parser(commands: Any, name: str, **texts: str) -> argparse.ArgumentParse
     return parser
 
 
+def at_least_one(text: str) -> int:
+    """How many of something."""
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of things: it must be 1 or more")
+    return int(text)
+
+
 def add_program(parser: argparse.ArgumentParser) -> None:
     """A program and everything it is given (`hatchway.programs`)."""
     parser.add_argument(

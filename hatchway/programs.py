@@ -25,6 +25,8 @@ from sandbox.sources import Source
 from sandbox.vfs import VfsError
 from sandbox.wire import DEFAULT_LIMITS, MAX_CODE_BYTES, Language, RunResult
 
+_ENDINGS = {Language.PYTHON: "\npass", Language.JAVASCRIPT: "\nvoid 0", Language.TYPESCRIPT: "\nvoid 0"}
+
 
 @dataclass(frozen=True, slots=True)
 class Program:
@@ -67,9 +69,10 @@ def run_program(
         trees.put(box.files, Path(host), guest)
     if not check:
         _give_arguments(box, program, language, options)
+    code = program.code if check or getattr(options, "json", False) else _code_of(box, program, language)
     box.record = recorded
     return box.run(
-        program.code,
+        code,
         language=language,
         inputs=inputs_of(options),
         stdin=b"" if check else stdin_of(options),
@@ -77,6 +80,31 @@ def run_program(
         filename=program.filename,
         on_output=on_output,
     )
+
+
+def _code_of(box: Sandbox, program: Program, language: Language) -> str | bytes:
+    """As of a file, unless it has a mistake that would be found in what is added to it."""
+    code = as_file(program, language)
+    if code is program.code:
+        return code
+    checked = box.run(code, language=language, validate_only=True, filename=program.filename)
+    return program.code if _is_behind(checked, program.code) else code
+
+
+def as_file(program: Program, language: Language) -> str | bytes:
+    """The code of a program from a file, so that its last expression is no result: where files are run, none is shown. What the
+    program assigns to `result` is one. Whoever asks for JSON asks for the result as well, and gets it."""
+    ending = _ENDINGS.get(language)
+    if program.filename is None or ending is None:
+        return program.code
+    return program.code + ending if isinstance(program.code, str) else program.code + ending.encode()
+
+
+def _is_behind(result: RunResult, code: str | bytes) -> bool:
+    """Is this a mistake that was found behind the last line of `code`?"""
+    lines = code.count("\n") if isinstance(code, str) else code.count(b"\n")
+    span = result.error.span if result.error is not None else None
+    return span is not None and span.line > lines + 1
 
 
 def _put_program(box: Sandbox, name: str, code: str | bytes) -> None:

@@ -1,8 +1,9 @@
-"""`hatchway remote`: a gateway from the command line. What each verb does is in `remote_verbs`.
+"""`hatchway remote`: a gateway from the command line. Verbs are rows of `operation_table`, or functions of `remote_verbs` where
+more than one request is made or a person is asked.
 
-Rules: where it is and who asks come from --url and HATCHWAY_TOKEN (or --token). Output is for people; --json is for programs.
-These options may stand before the verb or after it. The exit status of `run` and `result` is that of `hatchway run`: 126 for one
-that waits. Imports happen inside of functions: every command reads this file.
+Rules: where it is and who asks come from --url and HATCHWAY_TOKEN (or --token), whose things an admin means from --tenant.
+Output is for people; --json is for programs. These options may stand before the verb or after it. The exit status of `run` and
+`result` is that of `hatchway run`: 126 for one that waits.
 """
 
 from __future__ import annotations
@@ -11,59 +12,117 @@ import argparse
 from typing import Any
 
 from hatchway import trust
-from hatchway.parsers import add_parser
+from hatchway.operation_table import LANGUAGES, OPERATIONS
+from hatchway.parsers import add_parser, at_least_one
 
 _DECISIONS = ["approve", "approve_always", "reject", "reject_always", "cancel"]
-_RUNS_SHOWN = 50
+_COMMON = ("url", "token", "tenant", "json", "trust")
+_GROUPS = {
+    "snapshots": "list, carry away, bring in and compare snapshots",
+    "policy": "deploy, check, compare and explain policies, and see what was decided",
+    "tenants": "list, make, change and delete tenants",
+    "tokens": "list, mint and revoke tokens",
+    "capabilities": "list and look at what programs may call",
+    "hooks": "list, add, remove and mute hooks, and keep their programs",
+    "audit": "read, check and carry away the audit log",
+    "runtimes": "list, add and remove runtimes of workers",
+    "workers": "list, spawn, talk to and stop workers",
+    "runners": "list, bind, use and stop runners",
+}
 
 
 def add_command(commands: Any) -> None:
     remote = add_parser(
         commands,
         "remote",
-        help="use a gateway: run programs, files, forks, snapshots, approvals",
+        help="use a gateway: run programs, files, forks, snapshots, approvals, policies, tenants",
         description="Use a gateway. Where it is: --url or HATCHWAY_URL; who asks: HATCHWAY_TOKEN or --token.",
-        epilog="examples:\n  hatchway remote run -c 'print(1 + 1)'\n  hatchway remote create --id notes --durable\n"
+        epilog="examples:\n  hatchway remote run -c 'print(1 + 1)'\n  hatchway remote create notes --durable\n"
         "  hatchway remote run --session notes -c 'x = 1'\n  hatchway remote put notes data.csv\n"
         "  hatchway remote grep notes TODO\n  hatchway remote approvals\n  hatchway remote decide APPROVAL approve\n"
         "  hatchway remote result RUN\n  hatchway remote set-secret hooks/signing < key.txt\n"
-        "  hatchway remote sessions --json\n  hatchway remote retention",
+        "  hatchway remote --tenant acme policy deploy acme.hatch\n"
+        "  hatchway remote --tenant acme tokens create ci --role runner\n"
+        "  hatchway remote audit tail -n 20\n  hatchway remote sessions --json\n  hatchway remote retention",
     )
-    _add_common(remote, url=None, token=None, json=False, trust=None)
+    _add_common(remote, url=None, token=None, tenant=None, json=False, trust=None)
     verbs = _Verbs(remote)
     _add_runs(verbs)
     _add_sessions(verbs)
     _add_files(verbs)
     _add_approvals(verbs)
     _add_small_things(verbs)
+    verbs.add_rest()
+    tail = verbs.add("audit tail", "the newest records of the audit log, the oldest of them first")
+    tail.add_argument("-n", "--limit", type=at_least_one, default=20, metavar="N", help="so many (default 20)")
 
 
 def _add_common(parser: argparse.ArgumentParser, **defaults: Any) -> None:
     """A default is set before the verb only: what stands there is not undone by a verb that says nothing."""
-    told = {name: defaults.get(name, argparse.SUPPRESS) for name in ("url", "token", "json", "trust")}
+    told = {name: defaults.get(name, argparse.SUPPRESS) for name in _COMMON}
     parser.add_argument(
         "--url", default=told["url"], metavar="URL", help="the gateway (default HATCHWAY_URL, or http://127.0.0.1:8484)"
     )
     parser.add_argument(
         "--token", default=told["token"], metavar="TOKEN", help="an API token (default HATCHWAY_TOKEN, which others cannot see)"
     )
+    parser.add_argument(
+        "--tenant", default=told["tenant"], metavar="ID", help="whose things, for an admin (default HATCHWAY_TENANT, or its own)"
+    )
     trust.add_options(parser, default=told["trust"])
     parser.add_argument("--json", default=told["json"], action="store_true", help="machine-readable")
 
 
 class _Verbs:
-    """The verbs of the command."""
+    """The verbs of the command, some of them in groups."""
 
     def __init__(self, remote: argparse.ArgumentParser) -> None:
+        self._common = argparse.ArgumentParser(add_help=False)
+        _add_common(self._common)
         self._verbs = remote.add_subparsers(dest="verb", metavar="VERB", required=True)
+        self._groups: dict[str, Any] = {}
+        self._left = list(OPERATIONS)
 
     def add(self, name: str, about: str, *words: str) -> argparse.ArgumentParser:
         """A verb and the words it cannot be without."""
-        verb = self._verbs.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")
-        _add_common(verb)
+        group, _, last = name.rpartition(" ")
+        among = self._group(group) if group else self._verbs
+        verb = self._made(among, last, about)
         for word in words:
             verb.add_argument(word, metavar=word.upper())
+        verb.set_defaults(operation=name)
         return verb
+
+    def _made(self, among: Any, name: str, about: str) -> argparse.ArgumentParser:
+        made: argparse.ArgumentParser = among.add_parser(
+            name, help=about, description=about[0].upper() + about[1:] + ".", parents=[self._common]
+        )
+        return made
+
+    def add_rows(self, *names: str) -> None:
+        """These rows of the table."""
+        from hatchway.remote_operations import add_arguments
+
+        for name in names:
+            add_arguments(self.add(name, OPERATIONS[name].about), OPERATIONS[name])
+            self._left.remove(name)
+
+    def add_rest(self) -> None:
+        """The rows that were not named yet."""
+        self.add_rows(*list(self._left))
+
+    def _group(self, name: str) -> Any:
+        """A group by itself does what its `list` does."""
+        if name not in self._groups:
+            from hatchway.remote_operations import add_arguments
+
+            about, listing = _GROUPS[name], OPERATIONS.get(f"{name} list")
+            group = self._made(self._verbs, name, about)
+            if listing is not None:
+                add_arguments(group, listing)
+                group.set_defaults(operation=listing.name)
+            self._groups[name] = group.add_subparsers(dest="action", metavar="VERB", required=listing is None)
+        return self._groups[name]
 
 
 def _add_runs(verbs: _Verbs) -> None:
@@ -73,29 +132,26 @@ def _add_runs(verbs: _Verbs) -> None:
     run_.add_argument("-l", "--language", metavar="L", help="python, javascript, typescript or shell")
     run_.add_argument("--session", metavar="ID", help="a session that is there already")
     run_.add_argument("--input", action="append", default=[], metavar="NAME=JSON", help="set a variable first (repeatable)")
-    run_.add_argument("--timeout-ms", type=int, metavar="N", help="wall clock limit")
-    runs = verbs.add("runs", "list runs, the newest first")
-    runs.add_argument("--session", metavar="ID", help="a session's (default: all)")
-    runs.add_argument("-n", "--limit", type=int, default=_RUNS_SHOWN, metavar="N", help=f"so many (default {_RUNS_SHOWN})")
+    run_.add_argument("--timeout-ms", type=at_least_one, metavar="N", help="wall clock limit")
+    verbs.add_rows("runs")
     verbs.add("result", "what a run printed and what came of it, or what it waits for", "run")
 
 
 def _add_sessions(verbs: _Verbs) -> None:
-    verbs.add("sessions", "list sessions")
+    verbs.add_rows("sessions")
     create = verbs.add("create", "make a session")
-    create.add_argument("--id", metavar="ID")
-    create.add_argument("--language", metavar="L")
-    create.add_argument("--template", metavar="NAME")
+    create.add_argument("session", nargs="?", metavar="SESSION", help="its id (default: a new one)")
+    create.add_argument("--id", metavar="SESSION", help="the same")
+    create.add_argument("--language", choices=LANGUAGES, metavar="L", help="python (default), javascript, typescript or shell")
+    create.add_argument("--template", metavar="NAME", help="start from a template")
     create.add_argument("--durable", action="store_true", help="keep its variables even if the service dies")
     verbs.add("fork", "fork a session", "session")
     verbs.add("cancel", "stop what a session has under way", "session")
-    verbs.add("delete", "delete a session", "session")
+    verbs.add_rows("delete")
     save = verbs.add("save", "save a snapshot", "session")
     save.add_argument("--label", default="", metavar="TEXT", help="a name for it; one without is not kept for ever")
-    snapshots = verbs.add("snapshots", "list snapshots, the newest first")
-    snapshots.add_argument("--session", metavar="ID", help="a session's (default: all that are kept)")
     verbs.add("restore", "a session from a snapshot", "snapshot")
-    verbs.add("delete-snapshot", "delete a snapshot", "snapshot")
+    verbs.add_rows(*(name for name in OPERATIONS if "snapshot" in name.split(" ")[0]))
 
 
 def _add_files(verbs: _Verbs) -> None:
@@ -103,7 +159,8 @@ def _add_files(verbs: _Verbs) -> None:
     verbs.add("get", "copy a file here, or to standard output with -", "session", "path").add_argument(
         "to", nargs="?", metavar="FILE"
     )
-    verbs.add("put", "copy a file into a session", "session", "file").add_argument("path", nargs="?", metavar="PATH")
+    put = verbs.add("put", "copy a file into a session; - reads standard input", "session", "file")
+    put.add_argument("path", nargs="?", metavar="PATH", help="where to (default: its name); PATH/ is a directory to put it into")
     rm = verbs.add("rm", "delete a file or a directory", "session", "path")
     rm.add_argument("-r", "--recursive", action="store_true", help="a directory with its entries")
     grep = verbs.add("grep", "lines of a session's files that hold a text; status 1 if there is none", "session", "text")
@@ -120,10 +177,10 @@ def _add_approvals(verbs: _Verbs) -> None:
 
 
 def _add_small_things(verbs: _Verbs) -> None:
-    verbs.add("values", "list the keys of a session's values", "session")
+    verbs.add_rows("values")
     verbs.add("get-value", "write a value to standard output", "session", "key")
     verbs.add("set-value", "keep a value; it is read from standard input", "session", "key")
-    verbs.add("delete-value", "forget a value", "session", "key")
+    verbs.add_rows("delete-value")
     secrets = [
         verbs.add("secrets", "list secrets: names, never values"),
         verbs.add("set-secret", "keep a secret; its value is read from standard input", "name"),
@@ -136,8 +193,15 @@ def _add_small_things(verbs: _Verbs) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from hatchway import remote_verbs
+    from hatchway import remote_hints, remote_operations, remote_verbs
     from hatchway.client import Client
+    from sandbox.errors import RequestError
 
-    with Client(options.url, options.token, verify=options.ca, cert=options.cert) as client:
-        return int(getattr(remote_verbs, f"run_{options.verb.replace('-', '_')}")(client, options))
+    name: str = options.operation
+    try:
+        with Client(options.url, options.token, tenant=options.tenant, verify=options.ca, cert=options.cert) as client:
+            if name in OPERATIONS:
+                return remote_operations.run(client, OPERATIONS[name], options)
+            return int(getattr(remote_verbs, f"run_{name.replace('-', '_').replace(' ', '_')}")(client, options))
+    except RequestError as error:
+        raise remote_hints.spoken(error, name) from None

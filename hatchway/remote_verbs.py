@@ -1,4 +1,4 @@
-"""The verbs of `hatchway remote`: each asks the gateway and shows what it answered.
+"""The verbs of `hatchway remote` that are more than a row of `operation_table`: each asks the gateway and shows what it answered.
 
 Rules: a verb is a function `run_VERB(client, options)` that answers the exit status. With --json only JSON goes to standard
 output, an object a line; what is copied goes there as it is. A run that waits says which run it is, and for which approvals.
@@ -7,8 +7,9 @@ output, an object a line; what is copied goes there as it is. A run that waits s
 from __future__ import annotations
 
 import argparse
+import bisect
+import contextlib
 import getpass
-import itertools
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -16,14 +17,17 @@ from typing import Any
 
 import msgspec
 
-from hatchway import asking, verbs
+from hatchway import asking, targets, verbs
 from hatchway.arguments import text_of
-from hatchway.asking import ApprovalInfo, MatchInfo, RunInfo, SecretInfo, ValueInfo
+from hatchway.asking import ApprovalInfo, Ask, FileInfo, MatchInfo, Refused, RunInfo, SecretInfo, Unreachable
 from hatchway.client import Client
+from hatchway.printing import printable, show_table
 from hatchway.programs import inputs_of, read_program, read_stdin
-from hatchway.running import exit_status, show_result
+from hatchway.remote_operations import read_bytes, write_bytes
+from hatchway.running import exit_status, show_result, write_output
 from hatchway.verbs import RunOptions
-from sandbox.errors import RequestError
+from sandbox.errors import RequestError, SandboxError
+from sandbox.wire import RunResult
 
 
 def _show(options: argparse.Namespace, items: Iterable[Any], line: Callable[[Any], str]) -> int:
@@ -42,34 +46,89 @@ def run_run(client: Client, options: argparse.Namespace) -> int:
         "inputs": inputs_of(options),
         "stdin": read_stdin(options),
     }
-    if options.session is None:
-        return _show_run(client, options, client.ask(verbs.run_once(code, asked)))
-    if options.json:
-        return _show_run(client, options, client.ask(verbs.run_in(options.session, code, asked)))
-    box = client.session(options.session)
-    box.run(code, on_output=_write, **asked)
-    assert box.last_run is not None
-    return _show_run(client, options, box.last_run, is_printed=True)
+    alone = options.session is None
+    ask = verbs.stream_once(code, asked) if alone else verbs.stream_in(options.session, code, asked)
+    watched = Watched(client, is_alone=alone, is_shown=not options.json)
+    return _show_run(client, options, watched.run(ask), watched)
+
+
+class Watched:
+    """A run whose output is shown as it comes. Whoever interrupts the command, or stops reading it, cancels the run; a session of
+    its own goes with the run, unless something is still to be read there."""
+
+    def __init__(self, client: Client, *, is_alone: bool, is_shown: bool) -> None:
+        self._client, self._is_alone, self._is_shown = client, is_alone, is_shown
+        self._begun: dict[str, str] = {}
+        self._said = ["", ""]
+
+    def run(self, ask: Ask) -> RunInfo:
+        try:
+            for event in self._client.watch(ask):
+                if event.kind == "started":
+                    self._begun = event.data
+                elif event.kind in asking.STREAMS:
+                    self._tell(asking.STREAMS.index(event.kind), event.data)
+                elif event.kind == "error":
+                    raise asking.failed(event.data)
+                elif asking.is_last(event):
+                    return msgspec.convert(event.data, RunInfo)
+        except (KeyboardInterrupt, OSError):  # or nobody reads what it writes any more
+            self._cancel()
+            raise
+        raise Unreachable("the stream ended before the run did")
+
+    def _tell(self, stream: int, text: str) -> None:
+        self._said[stream] += text
+        if self._is_shown:
+            write_output(stream, text.encode("utf-8", "replace"))
+
+    def end(self, run: RunInfo) -> None:
+        """Show what was not told while it ran: all of it, where a hook had to look at it first."""
+        is_whole = self._show_rest(asking.result_of(run)) if self._is_shown else True
+        if not is_whole:
+            print(f"some of its output was not shown; all of it: hatchway remote result {run.id}", file=sys.stderr)
+        elif run.state == "finished":
+            self._forget()
+
+    def _show_rest(self, done: RunResult) -> bool:
+        """Whether all that was written has now been shown."""
+        texts = (done.stdout, done.stderr)
+        for stream, text in enumerate(texts):
+            if text.startswith(self._said[stream]):
+                write_output(stream, text[len(self._said[stream]) :].encode("utf-8", "replace"))
+        return all(text.startswith(said) for text, said in zip(texts, self._said, strict=True))
+
+    def _cancel(self) -> None:
+        with contextlib.suppress(SandboxError):
+            if self._begun:
+                self._client.ask(verbs.cancel_run(self._begun["id"]))
+        self._forget()
+
+    def _forget(self) -> None:
+        with contextlib.suppress(SandboxError):
+            if self._is_alone and self._begun:
+                self._client.ask(verbs.delete_session(self._begun["session_id"]))
 
 
 def run_result(client: Client, options: argparse.Namespace) -> int:
     return _show_run(client, options, client.get_run(options.run))
 
 
-def _show_run(client: Client, options: argparse.Namespace, run: RunInfo, *, is_printed: bool = False) -> int:
-    """`is_printed`: its output was shown while it ran."""
+def _show_run(client: Client, options: argparse.Namespace, run: RunInfo, watched: Watched | None = None) -> int:
+    """`watched` has shown of its output what there was to see."""
     done = asking.result_of(run)
     waits_for = list(client.approvals(run_id=run.id)) if run.state == "waiting" else []
+    if watched is None and not options.json:
+        for stream, text in enumerate((done.stdout, done.stderr)):
+            write_output(stream, text.encode("utf-8", "replace"))
+    elif watched is not None:
+        watched.end(run)
     if options.json:
         told = {**msgspec.to_builtins(done), "run_id": run.id, "session_id": run.session_id}
         if run.state == "waiting":
             told["approvals"] = [one.id for one in waits_for]
         print(msgspec.json.encode(told).decode())
-        return exit_status(done)
-    if not is_printed:
-        sys.stdout.write(done.stdout)
-        sys.stderr.write(done.stderr)
-    if run.state == "waiting":
+    elif run.state == "waiting":
         _show_waiting(run, waits_for)
     else:
         show_result(done)
@@ -89,27 +148,11 @@ def _question(one: ApprovalInfo) -> str:
     return f"{one.capability}({one.arguments})  for {one.requested_by}, by {one.approver}"
 
 
-def _write(stream: int, data: bytes) -> None:
-    """Output as it comes."""
-    target = sys.stderr if stream else sys.stdout
-    target.write(data.decode("utf-8", "replace"))
-    target.flush()
-
-
-def run_runs(client: Client, options: argparse.Namespace) -> int:
-    def line(one: RunInfo) -> str:
-        status = one.result.status.value if one.result is not None else ""
-        return f"{one.id}  {one.state:9} {status:22} {one.language:12} {one.session_id}"
-
-    return _show(options, itertools.islice(client.runs(options.session), max(options.limit, 0)), line)
-
-
-def run_sessions(client: Client, options: argparse.Namespace) -> int:
-    return _show(options, client.sessions(), lambda one: f"{one.id:40} {one.language:12} {one.title}")
-
-
 def run_create(client: Client, options: argparse.Namespace) -> int:
-    made = client.sandbox(id=options.id, language=options.language, template=options.template, durable=options.durable)
+    if options.id and options.session and options.id != options.session:
+        raise RequestError("INVALID_ARGUMENT", f"two ids are given: {options.session} and {options.id}", "leave out --id")
+    named = options.session or options.id
+    made = client.sandbox(id=named, language=options.language, template=options.template, durable=options.durable)
     return _show(options, [made.info], lambda one: one.id)
 
 
@@ -124,54 +167,44 @@ def run_cancel(client: Client, options: argparse.Namespace) -> int:
     return 1
 
 
-def run_delete(client: Client, options: argparse.Namespace) -> int:
-    client.session(options.session).close()
-    return 0
-
-
 def run_save(client: Client, options: argparse.Namespace) -> int:
     return _show(options, [client.session(options.session).save(options.label)], lambda one: one.id)
 
 
-def run_snapshots(client: Client, options: argparse.Namespace) -> int:
-    found = client.snapshots(options.session)
-    return _show(options, found, lambda one: f"{one.id}  {one.size_bytes:>10}  {one.session_id:40} {one.label}")
-
-
 def run_restore(client: Client, options: argparse.Namespace) -> int:
-    return _show(options, [client.restore(options.snapshot).info], lambda one: one.id)
-
-
-def run_delete_snapshot(client: Client, options: argparse.Namespace) -> int:
-    client.ask(verbs.forget_snapshot(options.snapshot))
-    return 0
+    try:
+        made = client.restore(options.snapshot)
+    except Refused as refused:
+        labelled = [one.id for one in client.snapshots() if one.label == options.snapshot] if refused.status == 404 else []
+        if not labelled:
+            raise
+        hint = f"a snapshot is named by its id; this is the label of {', '.join(labelled[:3])}"
+        raise RequestError(refused.error.code, refused.error.message, hint) from None
+    return _show(options, [made.info], lambda one: one.id)
 
 
 def run_ls(client: Client, options: argparse.Namespace) -> int:
     found = client.session(options.session).files.list(options.path)
-    return _show(options, found, lambda one: f"{one.size_bytes:>10}  {one.path}{'/' if one.is_directory else ''}")
+    if not found and targets.path(options.path) != targets.path("/"):
+        at: FileInfo = client.ask(verbs.stat_file(options.session, options.path))
+        found = [] if at.is_directory else [at]
+    return _show(options, found, lambda one: f"{one.size_bytes:>10}  {printable(one.path)}{'/' if one.is_directory else ''}")
 
 
 def run_get(client: Client, options: argparse.Namespace) -> int:
     data = client.session(options.session).files.read(options.path)
-    if options.to == "-":
-        sys.stdout.buffer.write(data)
-        return 0
-    target = Path(options.to or Path(options.path).name)
-    try:
-        target.write_bytes(data)
-    except OSError as error:
-        raise RequestError("INVALID_ARGUMENT", f"cannot write {target}: {error.strerror}") from None
+    write_bytes(options.to or Path(options.path).name, data)
     return 0
 
 
 def run_put(client: Client, options: argparse.Namespace) -> int:
-    source = Path(options.file)
-    try:
-        data = source.read_bytes()
-    except OSError as error:
-        raise RequestError("INVALID_ARGUMENT", f"cannot read {source}: {error.strerror}") from None
-    made = client.session(options.session).files.write(options.path or source.name, data)
+    name = "" if options.file == "-" else Path(options.file).name
+    path = options.path or ""
+    if not path or path.endswith("/"):
+        path += name
+    if not path or path.endswith("/"):
+        raise RequestError("INVALID_ARGUMENT", "what standard input says has no name", "put SESSION - PATH")
+    made = client.session(options.session).files.write(path, read_bytes(options.file))
     return _show(options, [made], lambda one: one.path)
 
 
@@ -206,10 +239,6 @@ def run_decide(client: Client, options: argparse.Namespace) -> int:
     return _show(options, [decided], lambda one: f"{one.id} {one.verdict}")
 
 
-def run_values(client: Client, options: argparse.Namespace) -> int:
-    return _show(options, client.pages(verbs.values_of(options.session), {}, ValueInfo), lambda one: one.key)
-
-
 def run_get_value(client: Client, options: argparse.Namespace) -> int:
     sys.stdout.buffer.write(client.ask(verbs.get_value(options.session, options.key)))
     return 0
@@ -217,11 +246,6 @@ def run_get_value(client: Client, options: argparse.Namespace) -> int:
 
 def run_set_value(client: Client, options: argparse.Namespace) -> int:
     client.ask(verbs.set_value(options.session, options.key, sys.stdin.buffer.read()))
-    return 0
-
-
-def run_delete_value(client: Client, options: argparse.Namespace) -> int:
-    client.ask(verbs.delete_value(options.session, options.key))
     return 0
 
 
@@ -239,6 +263,22 @@ def run_set_secret(client: Client, options: argparse.Namespace) -> int:
 def run_delete_secret(client: Client, options: argparse.Namespace) -> int:
     client.ask(verbs.delete_secret(options.session, options.name))
     return 0
+
+
+def run_audit_tail(client: Client, options: argparse.Namespace) -> int:
+    def is_beyond(number: int) -> bool:
+        """Whether nothing comes after this record."""
+        return not client.ask(verbs.page("/v1/audit", {"limit": "1"}, str(number))).items
+
+    newest = 1
+    while not is_beyond(newest):
+        newest *= 2
+    newest = bisect.bisect_left(range(newest), True, key=is_beyond)
+    found = list(client.pages("/v1/audit", {"limit": "200", "cursor": str(max(0, newest - options.limit))}, dict[str, Any]))
+    if not options.json:
+        show_table(found[-options.limit :], ("sequence", "at", "kind", "actor", "subject", "data"))
+        return 0
+    return _show(options, found[-options.limit :], str)
 
 
 def run_retention(client: Client, options: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ import msgspec
 from hatchway.arguments import text_of
 from hatchway.box import Sandbox
 from hatchway.cli import _STATUS_EXIT, complain, paint, show_progress
-from hatchway.programs import Program, inputs_of, limits_of, read_program, read_stdin, run_program
+from hatchway.programs import Program, as_file, inputs_of, limits_of, read_program, read_stdin, run_program
 from sandbox.errors import RequestError
 from sandbox.session import failure, parse_language
 from sandbox.vfs import VfsError
@@ -83,9 +83,10 @@ def _run_governed(options: argparse.Namespace, program: Program, limits: dict[st
 
     if options.arguments:
         raise RequestError("INVALID_ARGUMENT", "arguments of the program do not go together with --policy", "use --input")
+    language = parse_language(program.language)
     body = RunBody(
-        code=text_of(program.code),
-        language=parse_language(program.language),
+        code=text_of(program.code if options.check or options.json else as_file(program, language)),
+        language=language,
         inputs=inputs_of(options),
         stdin=read_stdin(options),
         validate_only=options.check,
@@ -109,15 +110,17 @@ def _get_files(box: Sandbox, pairs: list[str]) -> bool:
 
 def write_output(stream: int, data: bytes) -> None:
     target = (sys.stdout, sys.stderr)[stream]
-    target.buffer.write(data)
-    target.flush()
+    if target is not None:  # it is, where whoever started us has closed it
+        target.buffer.write(data)
+        target.flush()
 
 
 def say(text: str) -> None:
     """A line on stdout, in UTF-8 like the programs' own output, whatever the terminal's encoding."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write((text + "\n").encode("utf-8", "backslashreplace"))
-    sys.stdout.buffer.flush()
+    if sys.stdout is not None:
+        sys.stdout.flush()
+        sys.stdout.buffer.write((text + "\n").encode("utf-8", "backslashreplace"))
+        sys.stdout.buffer.flush()
 
 
 def _make_folder(folder: Path) -> None:
@@ -154,7 +157,7 @@ def show_result(result: RunResult) -> None:
     if result.result is not None:
         text = result.result if isinstance(result.result, str) else msgspec.json.encode(result.result).decode()
         say(text)
-    for diagnostic in result.diagnostics:
+    for diagnostic in result.diagnostics if sys.stderr is not None else ():
         colour = {"error": "red", "warning": "yellow"}.get(diagnostic.severity.value, "dim")
         place = f" (line {diagnostic.span.line}, column {diagnostic.span.column})" if diagnostic.span else ""
         label = paint(f"{diagnostic.severity.value}[{diagnostic.code}]", colour, sys.stderr)
@@ -176,6 +179,8 @@ def _is_text(displays: list[Display], number: int) -> bool:
 
 def _show(result: RunResult, options: argparse.Namespace) -> None:
     show_result(result)
+    if sys.stderr is None:
+        return
     unseen = count_unseen(result.displays)
     if unseen and not options.displays:
         note = f"{unseen} display(s) not shown; --displays DIR saves them"

@@ -11,7 +11,6 @@ import argparse
 import asyncio
 import getpass
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -37,16 +36,19 @@ def add_command(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from gateway.errors import GatewayError
+    from hatchway.cli import complain
     from sandbox.errors import SandboxError
 
     if options.new_master and options.tenant:
-        print("hatchway: a new master key is for all tenants; leave --tenant out", file=sys.stderr)
+        complain("a new master key is for all tenants", "leave --tenant out")
         return 2
     try:
         return asyncio.run(_rotate(options))
-    except (GatewayError, SandboxError, OSError) as error:
-        print(f"hatchway: {error}", file=sys.stderr)
-        return 2
+    except GatewayError as error:
+        complain(str(error), error.error.hint)
+    except (SandboxError, OSError) as error:
+        complain(str(error))
+    return 2
 
 
 async def _rotate(options: argparse.Namespace) -> int:

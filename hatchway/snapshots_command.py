@@ -244,7 +244,7 @@ def _verdict(recording: Recording, played: int, is_changed: bool) -> str:
 def run_diff(options: argparse.Namespace) -> int:
     import msgspec
 
-    from hatchway.inspecting import printable
+    from hatchway.printing import printable
     from sandbox.differences import diff
 
     found = diff(_find(options.old), _find(options.new))
@@ -264,7 +264,8 @@ def run_diff(options: argparse.Namespace) -> int:
 def run_log(options: argparse.Namespace) -> int:
     import msgspec
 
-    from hatchway.inspecting import age, printable, size
+    from hatchway.inspecting import age, size
+    from hatchway.printing import printable
 
     entries = _history().log()
     if options.json:

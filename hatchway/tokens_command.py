@@ -22,7 +22,7 @@ def add_command(commands: Any) -> None:
         commands,
         "tokens",
         help="make a token while the gateway is stopped",
-        description="Tokens for the machine's owner, while the gateway is stopped. When it runs, POST /v1/tokens makes them.",
+        description="Tokens for the machine's owner, while the gateway is stopped. When it runs: hatchway remote tokens create.",
         epilog="examples:\n  hatchway tokens new --data ./hatchway-data\n"
         "  hatchway tokens new --data ./hatchway-data --tenant acme --role operator --name 'after the holidays'",
     )
@@ -42,14 +42,14 @@ def add_command(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from gateway.errors import GatewayError
+    from hatchway.cli import complain
 
     try:
         return asyncio.run(_new(options))
     except GatewayError as error:
-        hint = f" ({error.error.hint})" if error.error.hint else ""
-        print(f"hatchway: {error.code}: {error}{hint}", file=sys.stderr)
+        complain(f"{error.code}: {error}", error.error.hint)
     except OSError as error:
-        print(f"hatchway: {error}", file=sys.stderr)
+        complain(str(error))
     return 2
 
 

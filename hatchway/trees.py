@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sandbox.errors import RequestError
-from sandbox.vfs import Vfs, VfsError
+from sandbox.files import Files
+from sandbox.vfs import VfsError
 
 
-def put(files: Vfs, host: Path, guest: str = "") -> None:
+def put(files: Files, host: Path, guest: str = "") -> None:
     """A file or a folder of ours, in the sandbox under `guest` or its own name."""
     name = guest or name_of(host)
     try:

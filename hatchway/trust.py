@@ -24,8 +24,9 @@ Verify: TypeAlias = Union[Place, "SSLContext", None]
 Cert: TypeAlias = Place | tuple[Place, Place] | None
 
 
-def trusting(verify: Verify, cert: Cert) -> SSLContext | bool:
-    """What an HTTP client checks with; True is its own default."""
+def trusting(url: str, verify: Verify, cert: Cert) -> SSLContext | bool:
+    """What an HTTP client checks with; True is its own default. Where nothing is to be checked, nobody is believed: reading the
+    usual authorities takes longer than many a request."""
     import ssl
 
     import httpx2 as httpx
@@ -33,7 +34,7 @@ def trusting(verify: Verify, cert: Cert) -> SSLContext | bool:
     verify = os.environ.get("HATCHWAY_CA") or None if verify is None else verify
     cert = os.environ.get("HATCHWAY_CERT") or None if cert is None else cert
     if verify is None and cert is None:
-        return True
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if url.startswith("http:") else True
     if isinstance(verify, bool):
         raise _invalid("verify must name a file with certificates", "certificates are always checked")
     if isinstance(verify, ssl.SSLContext):

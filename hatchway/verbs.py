@@ -13,8 +13,8 @@ from hatchway.asking import (
     ApprovalInfo,
     Ask,
     FileInfo,
-    Items,
     MatchInfo,
+    Page,
     RetentionInfo,
     RunInfo,
     SearchInfo,
@@ -86,7 +86,7 @@ def cancel_session(session_id: str) -> Ask:
 
 
 def page(path: str, query: Mapping[str, str], cursor: str | None) -> Ask:
-    return Ask("GET", path, query={**query, **({"cursor": cursor} if cursor else {})}, kind=Items)
+    return Ask("GET", path, query={**query, **({"cursor": cursor} if cursor else {})}, kind=Page)
 
 
 def run_once(code: str, options: RunOptions) -> Ask:
@@ -100,6 +100,14 @@ def run_in(session_id: str, code: str, options: RunOptions) -> Ask:
 def stream_in(session_id: str, code: str, options: RunOptions) -> Ask:
     body = {"code": code, **_given(options)}
     return Ask("POST", _session(session_id, "/runs"), json=body, query={"mode": "stream"}, once=True)
+
+
+def stream_once(code: str, options: RunOptions) -> Ask:
+    return Ask("POST", "/v1/runs", json={"code": code, **_given(options)}, query={"mode": "stream"}, once=True)
+
+
+def cancel_run(run_id: str) -> Ask:
+    return Ask("POST", f"/v1/runs/{targets.segment(run_id)}/cancel", kind=dict[str, bool])
 
 
 def get_run(run_id: str) -> Ask:
@@ -199,7 +207,7 @@ def directory(path: str) -> dict[str, str]:
 
 
 def stat_file(session_id: str, path: str) -> Ask:
-    return Ask("GET", _session(session_id, "/stat"), query={"path": targets.path(path)})
+    return Ask("GET", _session(session_id, "/stat"), query={"path": targets.path(path)}, kind=FileInfo)
 
 
 def make_directory(session_id: str, path: str) -> Ask:

@@ -21,6 +21,7 @@ from typing import Final
 
 import msgspec
 
+from sandbox import stacks
 from sandbox.descriptors import DescriptorTable
 from sandbox.errors import Stop
 from sandbox.generations import Checkpoint
@@ -44,6 +45,9 @@ _FIRST_TURN_BYTES_MAX: Final = 2 << 20
 """A first program that wrote more says nothing about what others will write."""
 _FULL_SHARE: Final = 0.75
 """A guest that has used more of its memory has none left: what it asks for last is often large."""
+_LAST_BYTES: Final = 1 << 20
+"""Of the memory allowed, what a turn leaves to the next ones, or an eighth of it, or half of what it finds: enough for a program
+that frees some, also after several have taken all they could get."""
 _U32: Final = 0xFFFFFFFF
 _EFFECTLESS: Final = frozenset({"clock_time_get", "clock_res_get", "random_get", "sched_yield", "fd_write", "proc_exit"})
 
@@ -228,6 +232,8 @@ class Guest:
         self._run, self._handler, self._wasi.host = run, handler, world
         instance = self._instance
         limit_bytes = self._free_bytes + (run.limits.memory_mb << 20)
+        left_bytes = limit_bytes - self._saved_bytes
+        limit_bytes -= _LAST_BYTES if left_bytes >= 8 * _LAST_BYTES else self._last_bytes(run, left_bytes)
         if limit_bytes != self._limit_bytes:
             instance.limit_memory(limit_bytes)
             self._limit_bytes = limit_bytes
@@ -243,7 +249,7 @@ class Guest:
                         RunStatus.RESOURCE_EXHAUSTED,
                         "MEMORY_EXCEEDED",
                         "the guest has no memory left for another run",
-                        "raise limits.memory_mb",
+                        "start a new session",
                     )
                 self._memory.write(address, request)
                 instance.call("turn", address, len(request))
@@ -261,6 +267,10 @@ class Guest:
                 self._run, self._handler = None, _refuse
                 if self.image.metered:
                     self.fuel_used = (1 << 62) - instance.fuel()
+
+    @staticmethod
+    def _last_bytes(run: Run, left_bytes: int) -> int:
+        return min(_LAST_BYTES, (run.limits.memory_mb << 20) // 8, max(0, left_bytes) // 2)
 
     def _save(self) -> None:
         self._sums.forget(self._dirty.update(self._pages))
@@ -309,6 +319,11 @@ class Guest:
         self.own_bytes = 0
         self._start()
         self._fill()
+        if self._journal:
+            # Not only runs need the state: whoever asks for it may have no stack for a guest.
+            self._replay() if stacks.is_enough() else stacks.on_large_stack(self._replay)
+
+    def _replay(self) -> None:
         for request, memory_mb, answers in self._journal:
             run = Run(msgspec.structs.replace(MOST, memory_mb=memory_mb))
             self._take_turn(request, run, Repeated(run, answers), _ignore)

@@ -29,6 +29,7 @@ _AGAIN_SECONDS = 0.002
 _PARK_NAPS = 50
 _NEVER_NS = 1 << 63
 _READY_SECONDS = 0.05
+_QUEUE_SECONDS = 0.01
 MOST = SessionLimits(
     memory_mb=2048,
     cpu_ms=3_600_000,
@@ -115,7 +116,7 @@ class Run:
     def overdrawn(self) -> Stop | None:
         """Asked at a tick of a computing guest, on its thread."""
         if self._cancelled:
-            return Stop(RunStatus.CANCELLED, "CANCELLED", "the run was cancelled")
+            return _cancelled()
         now_ns = time.monotonic_ns()
         cpu_left_ns = self._cpu_end_ns - time.thread_time_ns()
         if now_ns >= self._wall_end_ns:
@@ -223,6 +224,32 @@ class Cancel:
         self._run = run
         if self._asked:
             run.cancel()
+
+    def check(self) -> None:
+        """Before the run has begun: raises `Stop` if it is not to begin any more."""
+        if self._asked:
+            raise _cancelled()
+
+
+class Queued:
+    """A session's lock for a run that may be cancelled: then it does not wait for the lock any longer."""
+
+    __slots__ = ("_cancel", "_lock")
+
+    def __init__(self, lock: threading.Lock, cancel: Cancel) -> None:
+        self._lock, self._cancel = lock, cancel
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(False):
+            while not self._lock.acquire(timeout=_QUEUE_SECONDS):
+                self._cancel.check()
+
+    def __exit__(self, *exc: object) -> None:
+        self._lock.release()
+
+
+def _cancelled() -> Stop:
+    return Stop(RunStatus.CANCELLED, "CANCELLED", "the run was cancelled")
 
 
 class Ticker:

@@ -93,11 +93,14 @@ def check_memory(record: GuestRecord, image: Image, memory_mb: int) -> None:
     """Refuse a memory that the receiver's limit does not allow, before it is allocated."""
     if record.memory_bytes % WASM_PAGE_BYTES or not image.size_bytes <= record.memory_bytes <= 1 << 32:
         raise corrupt("the memory has an impossible size")
-    grown = record.memory_bytes - image.size_bytes
-    if grown > memory_mb << 20:
-        raise RequestError(
-            "MEMORY_EXCEEDED", f"the snapshot needs {grown >> 20} MB of memory, more than the limit", "raise limits.memory_mb"
-        )
+    check_grown(record.memory_bytes - image.size_bytes, memory_mb)
+
+
+def check_grown(grown_bytes: int, memory_mb: int) -> None:
+    """What a snapshot's memory has grown over its image is within a limit."""
+    if grown_bytes > memory_mb << 20:
+        message = f"the snapshot needs {grown_bytes >> 20} MB of memory, more than the limit"
+        raise RequestError("MEMORY_EXCEEDED", message, "raise limits.memory_mb")
 
 
 def digests_of(pages: Mapping[int, bytes], sums: Sums | None = None) -> bytes:

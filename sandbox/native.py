@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Any
 
 WASMTIME_VERSION = "49"
-MAX_WASM_STACK_BYTES = 1 << 20
-"""Native stack a guest may use. Threads have 8 MiB by default; `Instance.call` refuses smaller ones being made by us (see
-Call)."""
+MAX_WASM_STACK_BYTES = 4 << 20
+"""Native stack a guest may use: so much that CPython, which measures its own stack in the guest's memory, notices first. Threads
+have 8 MiB by default, and `sandbox.stacks` sees to it that a guest runs on no smaller one than this and the host need."""
 
 
 class ByteVec(ctypes.Structure):
@@ -51,6 +51,7 @@ DECLARATIONS: dict[str, tuple[Any, list[Any]]] = {
     "wasm_config_new": (c_void_p, []),
     "wasmtime_config_epoch_interruption_set": (None, [c_void_p, c_bool]),
     "wasmtime_config_consume_fuel_set": (None, [c_void_p, c_bool]),
+    "wasmtime_config_async_stack_size_set": (None, [c_void_p, c_uint64]),
     "wasmtime_config_max_wasm_stack_set": (None, [c_void_p, c_size_t]),
     "wasmtime_config_native_unwind_info_set": (None, [c_void_p, c_bool]),
     "wasm_engine_new_with_config": (c_void_p, [c_void_p]),
@@ -149,6 +150,7 @@ class Engine:
         config = _lib.wasm_config_new()
         _lib.wasmtime_config_epoch_interruption_set(config, True)
         _lib.wasmtime_config_consume_fuel_set(config, metered)
+        _lib.wasmtime_config_async_stack_size_set(config, MAX_WASM_STACK_BYTES)  # nothing uses it, but it must not be less
         _lib.wasmtime_config_max_wasm_stack_set(config, MAX_WASM_STACK_BYTES)
         _lib.wasmtime_config_native_unwind_info_set(config, False)
         self.metered = metered
@@ -156,8 +158,9 @@ class Engine:
 
     @property
     def settings(self) -> str:
-        """What compiled code depends on, besides the wasm itself: part of every cache key."""
-        return f"wasmtime-{WASMTIME_VERSION} epochs fuel={int(self.metered)} stack={MAX_WASM_STACK_BYTES} unwind=0"
+        """What compiled code depends on, besides the wasm itself: part of every cache key. The stack's size is none of it: code
+        is told where its stack ends when it is called. Its number here is part of a name and stays, or all is compiled anew."""
+        return f"wasmtime-{WASMTIME_VERSION} epochs fuel={int(self.metered)} stack=1048576 unwind=0"
 
     def tick(self) -> None:
         _lib.wasmtime_engine_increment_epoch(self._pointer)
@@ -201,6 +204,11 @@ class _Current(threading.local):
 
 
 _current = _Current()
+
+
+def is_calling() -> bool:
+    """Is there a guest on this thread's stack?"""
+    return _current.call is not None
 
 
 Functions = Sequence[Callable[..., int | None]] | Mapping[int, Callable[..., int]]

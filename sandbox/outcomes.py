@@ -1,16 +1,36 @@
 """Outcomes: what a guest reports at the end of a turn, read with care.
 
 Rules: a report is a program's word as much as its interpreter's: whatever it is, reading it gives an outcome, if need be one that
-says what is wrong with it. Does not know: turns, sessions.
+says what is wrong with it. What only the host can know (that a run was cancelled, denied, late) it does not take from a report.
+Does not know: turns, sessions.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Final
 
 import msgspec
 
-from sandbox.wire import MAX_OUTCOME_BYTES, MAX_RESULT_BYTES, Diagnostic, Display, ErrorObject, Severity
+from sandbox.wire import (
+    MAX_OUTCOME_BYTES,
+    MAX_RESULT_BYTES,
+    STATUS_OF_CODE,
+    Diagnostic,
+    Display,
+    ErrorObject,
+    ExternalCallRecord,
+    Language,
+    Severity,
+)
+
+_GUESTS_CODES: Final = frozenset({
+    "SYNTAX_ERROR", "TYPE_ERROR", "UNKNOWN_TOOL", "UNSUPPORTED_FEATURE", "RESULT_NOT_SERIALIZABLE", "INVALID_ARGUMENT",
+    "MEMORY_EXCEEDED", "STACK_OVERFLOW", "TOOL_ERROR", "RUNTIME_ERROR",
+})  # fmt: skip
+"""What an interpreter finds out by itself."""
+_NO_EXPORT: Final = "does not provide an export named '"
+_HOSTS_CODES: Final = (STATUS_OF_CODE.keys() | {"INTERNAL", "JOURNAL_EXCEEDED"}) - _GUESTS_CODES
 
 
 class Outcome(msgspec.Struct):
@@ -45,11 +65,31 @@ def read_outcome(reported: list[bytes]) -> Outcome:
         try:
             # THREAT[TM-LIM-HOSTMEM]: decoded JSON is the host's memory, and many times as large.
             if len(reported[0]) <= MAX_RESULT_BYTES or len(bytes(_decode_unread(reported[0]).result)) <= MAX_RESULT_BYTES:
-                return _decode_outcome(reported[0])
+                outcome = _decode_outcome(reported[0])
+                if outcome.exit_code:
+                    outcome.exit_code &= 255
+                return outcome
             message = f"the result has more than {MAX_RESULT_BYTES} bytes of JSON"
         except (ValueError, RecursionError) as error:
             message = f"the result cannot be represented: {error}"
     return Outcome(error=ErrorObject(code=code, message=message, hint=hint), exit_code=1)
+
+
+def vouched(error: ErrorObject, calls: Iterable[ExternalCallRecord]) -> ErrorObject:
+    """THREAT[TM-ISO-FORGE]: an error with a code of the host's is the host's only if a call of this run was answered with it:
+    programs make errors of any code, and whoever reads a result acts on what it says."""
+    if error.code not in _HOSTS_CODES or any(call.error is not None and call.error.code == error.code for call in calls):
+        return error
+    return msgspec.structs.replace(error, code="RUNTIME_ERROR")
+
+
+def advised(error: ErrorObject, language: Language) -> ErrorObject:
+    """Types are erased without knowing other files, so an interface that is imported like a value is looked for."""
+    _, missing, name = error.message.partition(_NO_EXPORT)
+    if language is not Language.TYPESCRIPT or not missing or error.hint is not None:
+        return error
+    name = name.partition("'")[0]
+    return msgspec.structs.replace(error, hint=f"if {name} is a type, import it as one: import {{ type {name} }} from …")
 
 
 def first_error(found: list[Diagnostic]) -> ErrorObject | None:

@@ -9,12 +9,12 @@ Does not know: tenants, policy, HTTP.
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
-import math
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -27,9 +27,9 @@ from sandbox.generations import VfsLimits
 from sandbox.guest import Guest
 from sandbox.images import Images, Progress, images
 from sandbox.journal import Tape
-from sandbox.limits import Cancel, Run, check, lower
+from sandbox.limits import Cancel, Queued, Run, check, lower
 from sandbox.native import NativeError, Trap
-from sandbox.outcomes import Outcome, first_error, read_outcome
+from sandbox.outcomes import Outcome, advised, first_error, read_outcome, vouched
 from sandbox.requests import CodeRefused, check_request, stdin_bytes
 from sandbox.sources import Source
 from sandbox.states import GuestState, SessionState
@@ -61,7 +61,9 @@ _IMAGE_OF = {
     Language.TYPESCRIPT: "javascript",
     Language.SHELL: "shell",
 }
+_TYPESCRIPT = Language.TYPESCRIPT
 _DONE, _CALL, _NAMES, _ERASE = b"DCNE"
+_OVERFLOW_HINT = "nest calls and data less deeply: this stack has one size, whatever limits.max_stack_depth is"
 OnOutput = Callable[[int, bytes], None]
 _running: contextvars.ContextVar[tuple[Session, ...]] = contextvars.ContextVar("hatchway_running", default=())
 """The sessions whose runs are under way around this code, outermost first."""
@@ -153,11 +155,13 @@ class Session:
         try:
             if self in around and self._run is not None:
                 raise RequestError("INVALID_ARGUMENT", f"the session {self.id!r} cannot run a program from within its own run")
-            with self._lock:
+            with self._lock if cancel is None else Queued(self._lock, cancel):
                 if self._closed:
                     raise RequestError("SESSION_NOT_FOUND", f"the session {self.id!r} is closed")
                 self.last_used_at = time.time_ns() // 1_000_000
-                code, found = self._check(request)
+                check_request(request)
+                if request.language is _TYPESCRIPT:
+                    _prepare_erasing(request.code)
                 guest = self._guest(request.language, progress)
                 guest.prepare()
                 run = self._run = Run(self.limits_of(request), on_output=on_output)
@@ -165,31 +169,27 @@ class Session:
                     cancel.attach(run)
                 try:
                     if tape is None:
-                        return self._take_turn(request, code, guest, run, found, None, source)
+                        return self._take_turn(request, guest, run, None, source)
                     if source is not None:
                         raise RequestError("INVALID_ARGUMENT", "a run on tape has its standard input beforehand")
                     with tape.running(self.vfs, guest, run):
-                        return self._take_turn(request, code, guest, run, found, tape)
+                        return self._take_turn(request, guest, run, tape)
                 finally:
                     self._run = None
         except RequestError as refused:
             return failure(refused.error, diagnostics=refused.more)
+        except Stop as stop:
+            return failure(stop.error, status=stop.status)
         except (SandboxError, NativeError) as broken:
             return failure(ErrorObject(code="INTERNAL", message=str(broken)), status=RunStatus.INTERRUPTED)
         finally:
             _running.reset(token)
 
-    def _check(self, request: RunRequest) -> tuple[str, list[Diagnostic]]:
-        """The code to run, and what is to be said about it already."""
-        check_request(request)
-        if request.language is Language.TYPESCRIPT:
-            return self._erase(request.code, request.filename or "<run>")
-        return request.code, []
-
-    def _erase(self, code: str, filename: str, seconds_left: float = math.inf) -> tuple[str, list[Diagnostic]]:
+    def _erase(self, code: str, filename: str, run: Run) -> tuple[str, list[Diagnostic]]:
+        """The code without types, and what is to be said about it. Takes the run's time, and ends by `Stop` like it."""
         from sandbox.erasers import erase_bounded
 
-        erased = erase_bounded(code, filename, seconds_left)
+        erased = erase_bounded(code, filename, run.check)
         errors = [d for d in erased.diagnostics if d.severity is Severity.ERROR]
         if errors:
             first = errors[0]
@@ -230,10 +230,8 @@ class Session:
     def _take_turn(
         self,
         request: RunRequest,
-        code: str,
         guest: Guest,
         run: Run,
-        found: list[Diagnostic],
         tape: Tape | None,
         source: Source | None = None,
     ) -> RunResult:
@@ -258,10 +256,13 @@ class Session:
             if opcode == _CALL:
                 calls.recall(body, reply)
 
-        error, status, outcome = None, None, Outcome()
+        error, status, outcome, code = None, None, Outcome(), request.code
+        found: list[Diagnostic] = []
         try:
             if run.is_cancelled:
                 run.check()
+            if request.language is _TYPESCRIPT:
+                code, found = self._erase(code, request.filename or "<run>", run)
             message, stdin = self._request(request, code, guest.image.name, run, source), stdin_bytes(request)
             if tape is None:
                 guest.turn(message, run, answer, World(run, stdin if source is None else source, self._ahead_ns))
@@ -269,6 +270,8 @@ class Session:
                 guest.turn(tape.message(message), run, tape.listen(answer, recall), tape.world(run, stdin, self._ahead_ns))
             outcome = read_outcome(reported)
             error = outcome.error or (first_error(outcome.diagnostics) if request.validate_only else None)
+            if error is not None:
+                error = advised(vouched(error, calls.records), request.language)
             if len(reported) != 1 or (error is not None and STATUS_OF_CODE.get(error.code) is RunStatus.RESOURCE_EXHAUSTED):
                 guest.undo()
             else:
@@ -284,7 +287,7 @@ class Session:
         except Trap as trap:
             # A guest that has no way back to its turn reports first and traps then.
             outcome = read_outcome(reported) if reported else outcome
-            error = outcome.error or _trapped(trap)
+            error = vouched(outcome.error or _trapped(trap), calls.records)
         done = RunResult(
             status=RunStatus.OK,
             result=outcome.result,
@@ -310,10 +313,9 @@ class Session:
             asked = msgspec.json.decode(body, type=dict[str, str])
             if len(asked["source"]) > MAX_CODE_BYTES:
                 raise RequestError("INVALID_ARGUMENT", "the imported file is too large")
-            code, _ = self._erase(asked["source"], asked["path"], run.seconds_left())
+            code, _ = self._erase(asked["source"], asked["path"], run)
             return _encode({"code": code})
         except RequestError as refused:
-            run.check()
             return _encode({"error": refused.error})
         except (ValueError, KeyError, RecursionError):
             return _encode({"error": {"code": "INVALID_ARGUMENT", "message": "a malformed message"}})
@@ -321,6 +323,13 @@ class Session:
     def limits_of(self, request: RunRequest) -> SessionLimits:
         """What a run of `request` may use."""
         return lower(self.limits, request.limits, request.timeout_ms)
+
+    @contextlib.contextmanager
+    def files_held(self) -> Iterator[Vfs]:
+        """The filesystem, while no program uses it. Waits for the run under way, unless the caller is part of that run."""
+        is_within = self._run is not None and self in _running.get()
+        with contextlib.nullcontext() if is_within else self._lock:
+            yield self.vfs
 
     def freeze(self) -> SessionState:
         """The session as it is now. Waits for the run under way."""
@@ -363,6 +372,12 @@ class Session:
             self._guests.clear()
 
 
+def _prepare_erasing(code: str) -> None:
+    from sandbox.erasers import prepare
+
+    prepare(code)
+
+
 def _failed(done: RunResult, error: ErrorObject, status: RunStatus | None) -> RunResult:
     """What the run left behind, as that of one that failed."""
     return failure(
@@ -380,7 +395,7 @@ def _failed(done: RunResult, error: ErrorObject, status: RunStatus | None) -> Ru
 
 def _trapped(trap: Trap) -> ErrorObject:
     if trap.overflow:
-        return ErrorObject(code="STACK_OVERFLOW", message="the program recursed too deeply", hint="raise limits.max_stack_depth")
+        return ErrorObject(code="STACK_OVERFLOW", message="the program recursed too deeply", hint=_OVERFLOW_HINT)
     reason = str(trap).strip().splitlines()[-1].strip() if str(trap).strip() else "no reason given"
     return ErrorObject(code="RUNTIME_ERROR", message=f"the guest broke off: {reason}")
 

@@ -19,14 +19,14 @@ import hashlib
 import itertools
 import re
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 import msgspec
 
 from sandbox import cbor
-from sandbox.capabilities import Registry, digest
+from sandbox.capabilities import Capability, digest
 from sandbox.errors import RequestError, SandboxError
 from sandbox.filetrees import FileRecord, TreeRecord, blocks_of_files, check_quotas, chunk_sizes, read_tree, write_tree
 from sandbox.frames import Frames, Unpacked, decompress
@@ -282,6 +282,11 @@ def pack(snapshot: Snapshot, base: Manifest | None = None) -> bytes:
     )
 
 
+def read_manifest(packed: bytes) -> Manifest:
+    """What is in authenticated bytes, without the pages themselves."""
+    return decode_manifest(decode_record(packed, Pack, "snapshot").manifest)
+
+
 def find_images(manifest: Manifest, store: Images) -> dict[str, Image]:
     """The images the snapshot's guests started from, if this machine's are the same."""
     found = {}
@@ -365,7 +370,7 @@ def thaw(snapshot: Snapshot, *, files: VfsLimits | None = None, store: Images = 
     return SessionState(manifest.language, tree, manifest.monotonic_ns, guests, manifest.metered)
 
 
-def capability_digests(registry: Registry) -> dict[str, str]:
+def capability_digests(registry: Iterable[Capability]) -> dict[str, str]:
     """What programs rely on, of each capability: its name, its schemas and what it does to the outside."""
     return {
         one.name: digest({"input": one.input_schema, "output": one.output_schema, "side_effect": one.side_effect})
@@ -373,9 +378,9 @@ def capability_digests(registry: Registry) -> dict[str, str]:
     }
 
 
-def check_capabilities(manifest: Manifest, registry: Registry, *, strict: bool = False) -> None:
-    """The receiver offers what the snapshot was taken with: at least that, or with `strict` exactly that."""
-    taken, offered = manifest.capabilities, capability_digests(registry)
+def check_capabilities(taken: Mapping[str, str], registry: Iterable[Capability], *, strict: bool = False) -> None:
+    """The receiver offers what a snapshot was taken with, as its manifest says: at least that, or with `strict` exactly that."""
+    offered = capability_digests(registry)
     missing = sorted(taken.keys() - offered.keys())
     changed = sorted(name for name in taken.keys() & offered.keys() if taken[name] != offered[name])
     further = sorted(offered.keys() - taken.keys()) if strict else []

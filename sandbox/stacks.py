@@ -5,7 +5,8 @@ that much is really there; on a smaller stack the process dies. A Python stack t
 the entry of a callback nobody can catch it. Embedders make threads with small stacks, and call from deep recursions; so a run
 that starts in such a place moves to a thread of ours.
 
-Rules: the size of a thread's stack is asked once per thread. The caller's context variables come along. Knows no guests.
+Rules: the size of a thread's stack is asked once per thread. A stack with a guest on it already has no room for another: a
+listener that runs a program does so on another thread. The caller's context variables come along. Knows no guests.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ import threading
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from sandbox.native import MAX_WASM_STACK_BYTES
+from sandbox.native import MAX_WASM_STACK_BYTES, is_calling
 
-_NEEDED_BYTES: Final = 3 * MAX_WASM_STACK_BYTES
-"""The guest's own, as much again for the host functions it calls at its deepest, and for what the caller has used already."""
+_NEEDED_BYTES: Final = MAX_WASM_STACK_BYTES + (2 << 20)
+"""The guest's own, and what the host functions need that it calls at its deepest, and what the caller has used already."""
 _NEEDED_FRAMES: Final = 150
+_USED_FRAMES_MAX: Final = 850
+"""A caller that is deeper in calls may have used more native stack than is allowed for."""
 _THREAD_BYTES: Final = 8 << 20
 _ATTRIBUTES_BYTES: Final = 128
 
@@ -52,12 +55,13 @@ def is_enough() -> bool:
     enough: bool | None = getattr(_known, "enough", None)
     if enough is None:
         enough = _known.enough = stack_bytes() >= _NEEDED_BYTES
-    return enough and _has_frames()
+    return enough and not is_calling() and _has_frames()
 
 
 def _has_frames() -> bool:
     try:
-        sys._getframe(sys.getrecursionlimit() - _NEEDED_FRAMES)
+        limit = sys.getrecursionlimit() - _NEEDED_FRAMES
+        sys._getframe(limit if limit < _USED_FRAMES_MAX else _USED_FRAMES_MAX)
     except ValueError:  # the stack is not that deep
         return True
     return False

@@ -1,8 +1,8 @@
 """Reads TypeScript with tree-sitter so that the tree says what TypeScript means.
 
-Purpose: the grammar lacks a few things the language has (long names after `as`, type arguments of template tags, `in` and
-`out`, members that start with `<`). Before parsing, they are replaced in a copy of the text of the same length, so every
-offset stays true.
+Purpose: the grammar lacks a few things the language has (a carriage return as the end of a line, long names after `as`, type
+arguments of template tags, `in` and `out`, members that start with `<`). Before parsing, they are replaced in a copy of the text
+of the same length, so every offset stays true.
 
 Rules: only the copy changes; who uses the tree reads words from the original. Does not know what is done with the tree.
 """
@@ -21,13 +21,14 @@ MAX_ARGUMENTS_BYTES: Final = 10_000
 _MEMBER_ON_NEW_LINE: Final = re.compile(
     rb"((?:[\w\])}'\"]|(?<!=)>)[ \t\r]*)\n(?=(?:\s|/\*(?:[^*]|\*(?!/))*\*/|//[^\n]*\n)*<[A-Za-z_$\s])"
 )
+_LONE_RETURN: Final = re.compile(rb"\r(?!\n)")
 _LONG_NAME: Final = re.compile(rb"\b(?:as|satisfies)\s+[\w$]+\.[\w$]+(\.[\w$.]+)")
 _VARIANCE: Final = re.compile(rb"(?:(?<=[<,])|(?<=\*/))\s*(?:in\s+out|in|out)\s+(?=[A-Za-z_$])")
 
 
 def read(text: bytes) -> Tree:
     """The tree of a program; it has errors when the program has."""
-    joined = _join_names(text)
+    joined = _join_names(_LONE_RETURN.sub(b"\n", text) if b"\r" in text else text)
     tree = _parser("typescript").parse(joined)
     return _parser("typescript").parse(_simplify(joined)) if tree.root_node.has_error else tree
 

@@ -20,6 +20,8 @@ from sandbox.wire import Diagnostic, Severity, Span
 MAX_TREE_DEPTH: Final = 2_000
 MAX_DIAGNOSTICS: Final = 20
 
+_BEGINNINGS: Final = frozenset({"let", "const", "var", "function", "class", "interface", "type", "enum", "import", "export"})
+"""A statement of one line that begins like this and is not understood at the end of the source has not ended."""
 LINE_ENDS: Final = frozenset("\n\r\u2028\u2029")
 
 #: Nodes that are types and nothing else wherever they stand.
@@ -163,9 +165,17 @@ class Eraser:
         """Only the first place where the parser lost its way is worth telling."""
         if _is_type_keyword(node):
             return False
-        word = self.text[node.start_byte : node.end_byte].split(maxsplit=1)
+        if self.diagnostics:
+            return False
+        lost = self.text[node.start_byte : node.end_byte]
+        word = lost.split(maxsplit=1)
         shown = word[0][:20].decode("utf-8", "replace") if word else "end of input"
-        if not self.diagnostics:
+        if shown in _BEGINNINGS and node.end_byte >= len(self.text.rstrip()) and len(lost.strip().splitlines()) == 1:
+            span = span_of(self.text, node.end_byte, node.end_byte)
+            self.diagnostics.append(
+                Diagnostic(severity=Severity.ERROR, code="SYNTAX_ERROR", message="unexpected end of input", span=span)
+            )
+        else:
             self.complain("SYNTAX_ERROR", f"unexpected {_quoted(shown)}", node)
         return False
 

@@ -3,7 +3,7 @@
 Rules: paths are what people write: `/workspace/x`, and a relative path means `/workspace`. The standard tree is made here;
 guests may write under `/workspace` and `/tmp` only. The host is bound by the same quotas. Host files are shown read-only with
 `mount_file`. What the filesystem refuses is a `VfsError`, an argument of the wrong kind a `RequestError`. Knows no descriptors,
-no guest memory and no tenants. Not thread-safe: one run at a time owns it.
+no guest memory and no tenants. Not thread-safe: one run at a time owns it, and others go through `sandbox.files`.
 """
 
 from __future__ import annotations
@@ -139,8 +139,19 @@ class Vfs(Namespace):
     def write_file(self, path: AnyPath, data: Data, *, readonly: bool = False, parents: bool = True, force: bool = False) -> None:
         """Creates the file or replaces its contents; text is written as UTF-8. Only `force` overwrites one that is read-only."""
         path, data = check_text(path), _bytes_of(data)
-        if parents:
-            self._make_parents(path)
+        head, _, _ = path.rstrip("/").rpartition("/")
+        if not parents or not head or self.exists(head):
+            self._write_file(path, data, readonly, force)
+            return
+        before = self.checkpoint()
+        try:
+            self.mkdir(head, parents=True, exist_ok=True)
+            self._write_file(path, data, readonly, force)
+        except VfsError:
+            self.rollback(before)  # without the folders that were made for it
+            raise
+
+    def _write_file(self, path: str, data: bytes, readonly: bool, force: bool) -> None:
         place = self.locate(WORKSPACE_INO, path, True, creating=True)
         ino = place.ino
         if place.slash:
@@ -164,11 +175,6 @@ class Vfs(Namespace):
         file.data = Contents(data)
         file.readonly = readonly
         file.mtime_ns = file.ctime_ns = self.clock()
-
-    def _make_parents(self, path: str) -> None:
-        head, _, _ = path.rstrip("/").rpartition("/")
-        if head:
-            self.mkdir(head, parents=True, exist_ok=True)
 
     def mkdir(self, path: AnyPath, *, parents: bool = False, exist_ok: bool = False) -> None:
         path = check_text(path)

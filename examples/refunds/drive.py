@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 from hatchway import Client
@@ -84,6 +85,7 @@ def walk_through(url: str, token: str, port: int) -> None:
         admin.ask(Ask("POST", "/v1/tenants", json={"id": "shop"}))
         agent, finance = (mint(admin, role, user) for role, user in (("operator", "agent"), ("approver", "fiona")))
     with Client(url, agent) as client:
+        wait_for_tools(client)
         text = (HERE / "policy.hatch").read_text().replace("8999", str(port))
         sources = {"policy.hatch": text, "hooks/redact.py": (HERE / "hooks" / "redact.py").read_text()}
         deployed = client.ask(Ask("POST", "/v1/policies", json={"sources": sources}, kind=dict))
@@ -102,6 +104,15 @@ def walk_through(url: str, token: str, port: int) -> None:
         print("and a refund of 900:", denied.status.value, "-", denied.error.message if denied.error else "")
         verdict = client.ask(Ask("GET", "/v1/audit/verify", kind=dict))
         print("the audit log has", verdict["records"], "records; whole:", not verdict["findings"])
+
+
+def wait_for_tools(client: Client) -> None:
+    """Nobody waits for an MCP server when a gateway starts; a policy that names its tools is deployed when they are known."""
+    for _ in range(600):
+        if "orders_refund" in {one["name"] for one in client.ask(Ask("GET", "/v1/capabilities", kind=list))}:
+            return
+        time.sleep(0.1)
+    raise SystemExit("the orders server did not start within a minute")
 
 
 def mint(admin: Client, role: str, user: str) -> str:

@@ -106,6 +106,16 @@ class Catalogue:
         self._held[tenant, capability.name] = held
         return held
 
+    def hidden(self) -> dict[str, list[str]]:
+        """By shared source: the names it offers that were another's first. They are called there, and not here."""
+        found: dict[str, list[str]] = {}
+        taken: set[str] = set()
+        for name, source in self._shared.items():
+            offered = self._index(source).keys()
+            found[name] = sorted(offered & taken)
+            taken |= offered
+        return {name: names for name, names in found.items() if names}
+
     def _sources(self, tenant: str | None) -> Iterator[tuple[str, Source]]:
         yield from self._shared.items()
         for own in self._own.values() if tenant is None else (self._own.get(tenant, {}),):

@@ -39,7 +39,13 @@ async def fill(secrets: Secrets, caller: Caller, headers: Mapping[str, str], hos
 
 def masked(text: str, values: list[str]) -> str:
     """THREAT[TM-CAP-SECRET]: a program that has a secret sent to a server which answers with it."""
-    found = {form for value in values if len(value) >= _MASKED_CHARS_MIN for form in (value, json.dumps(value)[1:-1])}
+    found = {form for value in values if len(value) >= _MASKED_CHARS_MIN for form in _forms(value)}
     for form in sorted(found, key=len, reverse=True):
         text = text.replace(form, MASK)
     return text
+
+
+def _forms(value: str) -> set[str]:
+    """As it is, as JSON has it, and as Python's `repr` does, among other quotes or none."""
+    escaped = repr(value + "'\"")[1:-4]
+    return {value, json.dumps(value)[1:-1], escaped, escaped.replace("\\'", "'")}

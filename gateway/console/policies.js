@@ -169,8 +169,9 @@ export function view(_, signal) {
       const { items } = await get("/v1/policies?limit=50", signal);
       const rank = { active: 0, shadow: 1, retired: 2 };
       items.sort((one, other) => rank[one.state] - rank[other.state] || other.created_at - one.created_at);
-      options(stored, [["", items.length ? "Load…" : "The operator's default is in force"], ["starter", "a small starter"],
-        ...items.map((one) => [one.digest, `${one.name} v ${one.version} (${one.state})`])], "");
+      const state = (one) => one.owner === "operator" ? "the operator's default, in force" : one.state;
+      options(stored, [["", "Load…"], ["starter", "a small starter"],
+        ...items.map((one) => [one.digest, `${one.name} v ${one.version} (${state(one)})`])], "");
       stored.items = items;
       return items;
     } catch (error) { fill(verdict, trouble(error)); return []; }

@@ -3,6 +3,8 @@
 Rules: the connection goes to the address it is given and to no other; TLS and `Host` name the host. Headers that frame a message
 are ours to write. An answer is read only as far as it is allowed to be long, counted as it comes over the wire and again when it
 is decompressed; the one who reads sets the time limit around all of it. Nothing is kept for the next exchange.
+THREAT[TM-CAP-SECRET]: no message has a header's value, for that may be a secret; nor what a server sent that cannot be read, for
+it may have sent that back.
 
 Does not know: DNS, which addresses are allowed, redirects.
 """
@@ -10,6 +12,7 @@ Does not know: DNS, which addresses are allowed, redirects.
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 import zlib
 from collections.abc import AsyncIterator, Iterable
@@ -31,6 +34,8 @@ _OURS: Final = frozenset(
         "accept-encoding", "proxy-authorization", "proxy-connection",
     )
 )  # fmt: skip
+_NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_VALUE: Final = re.compile(r"(?:[!-~]+(?:[ \t]+[!-~]+)*)?")
 _WBITS: Final = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 
 Headers = list[tuple[str, str]]
@@ -46,6 +51,11 @@ def check_headers(headers: Iterable[tuple[str, str]]) -> Headers:
             raise EgressRefused("HEADER_INVALID", f"the header {name!r} is written by the client itself")
         if any(c in "\r\n\0" for c in name + value):
             raise EgressRefused("HEADER_INVALID", f"the header {name[:80]!r} has a line break")
+        if not _NAME.fullmatch(name):
+            raise EgressRefused("HEADER_INVALID", f"{name[:80]!r} cannot be a header's name")
+        if not _VALUE.fullmatch(value):
+            message = f"the value of the header {name[:80]!r} begins or ends with a blank, or has a control character"
+            raise EgressRefused("HEADER_INVALID", message)
         checked.append((name, value))
     return checked
 
@@ -97,8 +107,8 @@ class Exchange:
         while True:
             try:
                 event = self._connection.next_event()
-            except h11.RemoteProtocolError as error:
-                raise EgressFailed("ANSWER_INVALID", f"the server's answer is not valid HTTP: {error}") from None
+            except h11.RemoteProtocolError:
+                raise EgressFailed("ANSWER_INVALID", "the server's answer is not valid HTTP") from None
             if event is not h11.NEED_DATA:
                 return event  # type: ignore[return-value]
             try:
@@ -129,7 +139,7 @@ def _inflater(encoding: str | None) -> zlib._Decompress | None:
     if name == "identity":
         return None
     if name not in _WBITS:
-        raise EgressFailed("ANSWER_INVALID", f"the server sent the encoding {name[:40]!r}, which was not asked for")
+        raise EgressFailed("ANSWER_INVALID", "the server sent an encoding that was not asked for")
     return zlib.decompressobj(_WBITS[name])
 
 
@@ -179,6 +189,6 @@ def _request_bytes(connection: h11.Connection, target: Target, method: str, head
         request = h11.Request(method=method, target=target.path, headers=[*ours, *headers])
         parts = [connection.send(request), connection.send(h11.Data(data=body)) if body else b""]
         parts.append(connection.send(h11.EndOfMessage()))
-    except h11.LocalProtocolError as error:
-        raise EgressRefused("HEADER_INVALID", f"this cannot be sent as HTTP: {error}") from None
+    except h11.LocalProtocolError:
+        raise EgressRefused("HEADER_INVALID", "this cannot be sent as HTTP") from None
     return b"".join(part or b"" for part in parts)

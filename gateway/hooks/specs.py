@@ -34,6 +34,7 @@ SPECS_MAX: Final = 64
 _NAME: Final = re.compile(r"[A-Za-z0-9_.\-]{1,64}")
 _ENV_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _PROGRAM: Final = re.compile(r"(?!.*(?:^|/)\.\.?(?:/|$))[A-Za-z0-9_.\-][A-Za-z0-9_./\-]{0,254}")
+PROGRAM_NAMES: Final = "must be a relative path of letters, digits, '_', '-' and '.', without '..'"
 _INTERPRETED: Final = ("bash", "shell", "python", "javascript")
 
 
@@ -79,6 +80,10 @@ class InvalidHooks(Unprocessable):
     def __init__(self, mistakes: Sequence[Mistake]) -> None:
         super().__init__("INVALID_HOOKS", "\n".join(str(one) for one in mistakes))
         self.mistakes = tuple(mistakes)
+
+
+def is_program_name(name: str) -> bool:
+    return _PROGRAM.fullmatch(name) is not None
 
 
 def check_specs(raw: object, *, source: str = "user") -> tuple[UserHookSpec, ...]:
@@ -216,8 +221,8 @@ class _Reading:
             self.wrong("executor.command", f"may have {COMMAND_BYTES_MAX} bytes at most")
         if executor.command is not None and (not executor.command.strip() or "\0" in executor.command):
             self.wrong("executor.command", "must be a program, without NUL bytes")
-        if executor.program is not None and not _PROGRAM.fullmatch(executor.program):
-            self.wrong("executor.program", "must be a relative path of letters, digits, '_', '-' and '.', without '..'")
+        if executor.program is not None and not is_program_name(executor.program):
+            self.wrong("executor.program", PROGRAM_NAMES)
         self._check_env(executor.env)
 
     def _check_url(self, url: str | None) -> None:

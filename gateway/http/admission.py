@@ -10,6 +10,7 @@ Does not know: who may do what.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
 from collections import OrderedDict
@@ -23,6 +24,7 @@ from gateway.telemetry import Telemetry
 
 TENANTS_MAX: Final = 10_000
 QUOTAS_AGE_S: Final = 5.0
+_LOOK_S: Final = 0.005
 BURST_SHARE: Final = 6
 BURST_WHOLE_MAX: Final = 600
 """A minute of so many requests may be used at once."""
@@ -130,6 +132,14 @@ class Admission:
         """After a change of its quotas: the next request asks again."""
         if found := self._tenants.get(name):
             found.read_s = float("-inf")
+
+    async def quiet(self, name: str, within_s: float, but: int = 0) -> None:
+        """Until none of a tenant's requests is on its way, but for so many; or no longer than this."""
+        tenant = self._find(name)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                while tenant.in_flight > but:
+                    await asyncio.sleep(_LOOK_S)
 
     def _find(self, name: str) -> _Tenant:
         tenant = self._tenants.get(name)

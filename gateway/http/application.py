@@ -15,11 +15,11 @@ import asyncio
 import contextlib
 import logging
 import re
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from gateway.configuration import Configuration
-from gateway.errors import GatewayError, Unavailable
+from gateway.errors import GatewayError, Unauthorized, Unavailable
 from gateway.http import idempotency, sse, websocket
 from gateway.http.admission import Admission
 from gateway.http.authentication import Authenticator
@@ -41,6 +41,7 @@ from gateway.http.negotiation import CBOR, JSON, decode_body, decode_query, enco
 from gateway.http.operations import Answer, Call, Chunks, Events, Live, Operation, Raw
 from gateway.http.problems import encode_problem, headers_of, is_ours, problem_of
 from gateway.http.routing import MethodNotAllowed, Routes, UpgradeRequired
+from gateway.http.watching import Watch
 from gateway.records import Principal
 from gateway.telemetry import Telemetry, step
 
@@ -55,13 +56,14 @@ _LARGE: Final = 64 << 10
 class _Request:
     """One request on its way: what is known so far, and what was sent."""
 
-    __slots__ = ("body_read", "cbor", "extra", "headers", "id", "is_begun", "passage", "receive", "scope", "send")
+    __slots__ = ("body_read", "cbor", "extra", "headers", "id", "is_begun", "operation", "passage", "receive", "scope", "send")
 
     def __init__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         self.scope, self.receive, self.send = scope, receive, send
         self.passage = passage_of(scope)
         self.id = self.passage.id
         self.headers: dict[str, str] = {}
+        self.operation: Operation
         self.cbor = False
         self.extra: Headers = []
         self.is_begun = False
@@ -131,7 +133,7 @@ class Application:
             return await self._perform(request, operation, path, principal)
 
     async def _identify(self, request: _Request, operation: Operation) -> Principal:
-        client = request.scope.get("client")
+        client, request.operation = request.scope.get("client"), operation
         return await self._authenticator.identify(operation, request.headers, client[0] if client else "")
 
     async def _perform(self, request: _Request, operation: Operation, path: dict[str, str], principal: Principal) -> Outcome:
@@ -148,6 +150,7 @@ class Application:
                     deadline_s=(caps.upload_deadline_ms if operation.upload else caps.body_deadline_ms) / 1000,
                 )
             request.body_read = True
+            await self._authenticator.confirm(operation, request.headers)  # it may have taken minutes to arrive
         content_type = request.headers.get("content-type", "")
         if len(data) > _LARGE:
             body = await asyncio.to_thread(decode_body, operation, data, content_type, self._caps)
@@ -253,15 +256,23 @@ class Application:
             headers += [(b"upgrade", b"websocket"), (b"connection", b"upgrade")]
         await self._send(request, Kept(problem_of(error, request.id).status, headers, body))
 
+    @contextlib.contextmanager
+    def _open(self, request: _Request) -> Iterator[Watch]:
+        """A stream, in one of its tenant's places, for as long as who opened it may have it."""
+        watching = self._authenticator.watching(request.operation, request.headers)
+        with self.admission.stream_of(request.passage.tenant), self._telemetry.streams.track_inprogress(), watching as watch:
+            yield watch
+
     async def _stream(self, request: _Request, answer: Events) -> None:
         headers = [(b"content-type", sse.CONTENT_TYPE.encode()), (b"x-accel-buffering", b"no")]
         try:
-            with self.admission.stream_of(request.passage.tenant), self._telemetry.streams.track_inprogress():
+            with self._open(request) as watch:
                 await self._send_head(request, 200, headers, None)
                 await request.send({"type": "http.response.body", "body": sse.GREETING, "more_body": True})
                 failure = await sse.send_events(
                     answer.events,
                     request.send,
+                    watch,
                     heartbeat_s=self._caps.heartbeat_ms / 1000,
                     write_deadline_s=self._caps.write_deadline_ms / 1000,
                     telemetry=self._telemetry,
@@ -287,8 +298,9 @@ class Application:
             while piece is not None:
                 async with asyncio.timeout(self._caps.write_deadline_ms / 1000):
                     await request.send({"type": "http.response.body", "body": piece, "more_body": True})
+                await self._authenticator.confirm(request.operation, request.headers)
                 piece = await anext(answer.data, None)
-        except TimeoutError:
+        except (TimeoutError, Unauthorized):
             raise ClientLeft from None
         except Exception as error:
             _log.error("an answer broke off", exc_info=error, extra={"request_id": request.id})
@@ -327,12 +339,13 @@ class Application:
         if connected["type"] != "websocket.connect":
             raise ClientLeft
         try:
-            with self.admission.stream_of(request.passage.tenant), self._telemetry.streams.track_inprogress():
+            with self._open(request) as watch:
                 await request.send({"type": "websocket.accept", "subprotocol": protocol})
                 failure = await websocket.converse(
                     live,
                     request.receive,
                     request.send,
+                    watch,
                     cbor=protocol == "hatchway.cbor",
                     caps=self._caps,
                     telemetry=self._telemetry,

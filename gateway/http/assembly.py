@@ -12,7 +12,7 @@ import contextlib
 import socket
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from starlette.routing import Mount, Route, Router
 
@@ -44,7 +44,7 @@ from gateway.http.routes import (
 )
 from gateway.http.server import Server
 from gateway.readiness import NothingToPrepare
-from gateway.records import Quotas, Tenant
+from gateway.records import Principal, Quotas, Tenant
 from gateway.stores.interface import ABSENT, AppendAudit, PutTenant, Store
 from gateway.telemetry import Telemetry
 from gateway.tenancy import FIRST_TENANT, SYSTEM_TENANT
@@ -52,6 +52,8 @@ from gateway.tokens import SteadyClock
 
 if TYPE_CHECKING:
     from gateway.service import Service
+
+_SEE_OUT_S: Final = 10.0
 
 
 class Face:
@@ -76,6 +78,7 @@ class Face:
             audit=LoginFailures(store, service.clock),
             cache_ms=configuration.token_cache_ms,
         )
+        service.tenancy.on_deleted = self._see_out
         service.tally.show(telemetry.registry)
         service.upkeep.on_collected = lambda kind, count: telemetry.forgotten.labels(kind).inc(count)
         table = operations_of(service, self.authenticator, self.admission)
@@ -90,7 +93,7 @@ class Face:
             admission=self.admission,
             idempotence=Idempotence(store, service.clock, configuration.idempotency_ms),
         )
-        shown = preview(service, self.authenticator, self.admission)
+        shown = preview(service, self.authenticator, self.admission, configuration.heartbeat_ms)
         mounted = {"console": console.Console(), "preview": shown, **(mounts or {})}
         others = [Mount(f"/{name}", app=Named(name, app)) for name, app in mounted.items()]
         door = console.door(self.application)
@@ -110,6 +113,13 @@ class Face:
         )
         self.asgi = self.server.asgi
         """All of it as one application."""
+
+    async def _see_out(self, principal: Principal, tenant: str) -> None:
+        """A tenant was deleted: nobody is let in with its tokens, its streams end, and what was on its way has ended. Whoever
+        asks for the deletion may do so in the tenant's name."""
+        self.authenticator.forget()
+        self.admission.forget(tenant)
+        await self.admission.quiet(tenant, _SEE_OUT_S, but=int(principal.tenant == tenant))
 
 
 def operations_of(service: Service, authenticator: Authenticator, admission: Admission) -> list[Operation]:

@@ -4,24 +4,27 @@ Rules: THREAT[TM-HTTP-TOKEN]: unknown, malformed, expired and revoked tokens get
 one lookup. The token itself is never kept, compared or logged; lookups go by its digest, which says nothing about it. Time
 comes from a clock that never goes back. Roles other than admin belong to one tenant; an admin acts on a tenant by naming it in
 `Hatchway-Tenant`. Failures are counted, and reported to an audit port at most once a second for each address; a failure with a
-token that was some tenant's once is that tenant's, all others are nobody's.
+token that was some tenant's once is that tenant's, all others are nobody's. Who stays is confirmed again and again (`confirm`,
+`watching`): a token that is revoked or expires while its body arrives or its stream is open is as good as none.
 
 Does not know: how tokens are stored, what operations do.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import logging
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
-from typing import Final, Protocol
+from collections.abc import Iterator, Mapping
+from typing import Final, Protocol, get_args
 
 from gateway.errors import BadRequest, Forbidden, GatewayError, Unauthorized, missing
 from gateway.http.operations import ANONYMOUS, Operation
-from gateway.records import Principal, Tenant, Token
+from gateway.http.watching import Watch
+from gateway.records import Principal, Role, Tenant, Token
 from gateway.telemetry import Telemetry
 from gateway.tokens import MAY, TOKEN, SteadyClock, digest_of_token, is_valid
 
@@ -67,6 +70,7 @@ class Authenticator:
         self._cache_s = cache_ms / 1000
         self._cache: OrderedDict[str, tuple[Token, float]] = OrderedDict()
         self._failures: OrderedDict[tuple[str, str], tuple[int, float]] = OrderedDict()
+        self._watches: set[Watch] = set()
 
     async def identify(self, operation: Operation, headers: Mapping[str, str], address: str) -> Principal:
         """Who calls, if they may call this operation."""
@@ -75,11 +79,29 @@ class Authenticator:
         token = await self._find(headers.get("authorization", ""))
         if token is None or not is_valid(token, self._clock.now_ms()):
             await self._failed(address, "" if token is None else token.tenant)
-            raise Unauthorized("UNAUTHORIZED", "a valid token is needed", "send  Authorization: Bearer hw_…")
+            raise _no_token()
         principal = authorize(operation, token, headers.get("hatchway-tenant"))
         if principal.tenant != token.tenant and self._tenants and await self._tenants.tenant(principal.tenant) is None:
             raise missing("tenant", principal.tenant)
         return principal
+
+    async def confirm(self, operation: Operation, headers: Mapping[str, str]) -> None:
+        """Whoever was let in: are they still? As cheap as may be, for it is asked over and over."""
+        if operation.audience == "public":
+            return
+        token = await self._find(headers.get("authorization", ""))
+        if token is None or not is_valid(token, self._clock.now_ms()):
+            raise _no_token()
+
+    @contextlib.contextmanager
+    def watching(self, operation: Operation, headers: Mapping[str, str]) -> Iterator[Watch]:
+        """For a stream of whoever was let in, while it is open."""
+        watch = Watch(lambda: self.confirm(operation, headers))
+        self._watches.add(watch)
+        try:
+            yield watch
+        finally:
+            self._watches.discard(watch)
 
     async def _find(self, header: str) -> Token | None:
         """The token, whether it is valid or not any more."""
@@ -101,9 +123,12 @@ class Authenticator:
         return token if shaped else None
 
     def forget(self, token_id: str | None = None) -> None:
-        """After a revocation: the next request asks the store. Without an id, everything is forgotten."""
+        """After a revocation: the next request asks the store, and so does every open stream, now. Without an id, everything is
+        forgotten."""
         for digest in [digest for digest, (token, _) in self._cache.items() if token_id in (None, token.id)]:
             del self._cache[digest]
+        for watch in self._watches:
+            watch.stir()
 
     async def _failed(self, address: str, tenant: str) -> None:
         self._telemetry.login_failures.inc()
@@ -122,9 +147,15 @@ class Authenticator:
             self._failures.popitem(last=False)
 
 
+def _no_token() -> Unauthorized:
+    return Unauthorized("UNAUTHORIZED", "a valid token is needed", "send  Authorization: Bearer hw_…")
+
+
 def authorize(operation: Operation, token: Token, named: str | None) -> Principal:
-    if token.role not in MAY[operation.audience]:
-        raise Forbidden("FORBIDDEN", f"the role {token.role!r} may not do this", f"it is for: {operation.audience}")
+    allowed = MAY[operation.audience]
+    if token.role not in allowed:
+        roles = [role for role in reversed(get_args(Role)) if role in allowed]
+        raise Forbidden("FORBIDDEN", f"the role {token.role!r} may not do this", f"it is for: {', '.join(roles)}")
     tenant = token.tenant
     if named is not None:
         if not TENANT.fullmatch(named):

@@ -223,7 +223,7 @@ class Connection(TCPServer):
             async with requests:
                 self.protocol = Protocol(self.app, self.config, self.context, requests, *self._ends())
                 await self.protocol.initiate()
-                self._wait_for_request()
+                self._wait_for_request(is_first=True)
                 await self._read_data()
         except* OSError:
             pass
@@ -279,10 +279,15 @@ class Connection(TCPServer):
                 await self.protocol.handle(RawData(data))
         await self.protocol.handle(Closed())
 
-    def _wait_for_request(self) -> None:
-        wait_s = 0.0 if self.context.terminated.is_set() else self.config.keep_alive_timeout
+    def _wait_for_request(self, *, is_first: bool = False) -> None:
+        """Whoever comes while the server stops is told so, once."""
+        wait_s = self.config.keep_alive_timeout if is_first or not self.context.terminated.is_set() else 0.0
         self._stop_timer()
         self._timer = self.loop.call_later(wait_s, self.close_idle)
+
+    @property
+    def is_answering(self) -> bool:
+        return self._requests.running > 0
 
     def _watch(self) -> None:
         self._stop_timer()

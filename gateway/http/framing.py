@@ -6,9 +6,10 @@ disagree about where a request ends is how requests are smuggled. Its protocol c
     StrictBuffer   h11's receive buffer: a head or trailer that holds a line not ended by CR LF, a bare CR, a NUL or a folded
                    line, or is too long, is refused before h11 joins and strips it
     StrictH11      refuses Content-Length with Transfer-Encoding, Transfer-Encoding in HTTP/1.0, and targets that are no paths.
-                   Declines `Upgrade: h2c`: it is answered in HTTP/1.1, as RFC 9110 lets a server do, because some clients
-                   offer it always. WebSockets are not compressed (a compressed frame grows before it can be measured), and take
-                   no data before they are accepted
+                   Takes methods as they are written: `get` is none. Declines `Upgrade: h2c`: it is answered in HTTP/1.1, as
+                   RFC 9110 lets a server do, because some clients offer it always. WebSockets are not compressed (a compressed
+                   frame grows before it can be measured), take no data before they are accepted, and say why they close on a
+                   frame that is broken
 HTTP/2 is in `gateway.http.streams`. THREAT[TM-HTTP-SMUGGLE].
 """
 
@@ -28,7 +29,9 @@ from hypercorn.events import Closed, RawData
 from hypercorn.protocol.events import Body, Data, EndBody, Request, Response, StreamClosed
 from hypercorn.protocol.h11 import STREAM_ID, H2ProtocolAssumedError, H11Protocol, H11WSConnection
 from hypercorn.protocol.http_stream import HTTPStream
-from hypercorn.protocol.ws_stream import ASGIWebsocketState, WSStream
+from hypercorn.protocol.ws_stream import ASGIWebsocketState, FrameTooLargeError, WSStream
+from wsproto.events import CloseConnection, Message, Ping
+from wsproto.frame_protocol import CloseReason
 
 from gateway.errors import GatewayError
 from gateway.http.problems import JSON_PROBLEM, problem_of
@@ -183,7 +186,7 @@ class StrictH11(H11Protocol):
                 stream_id=STREAM_ID,
                 headers=headers,
                 http_version=request.http_version.decode(),
-                method=request.method.decode("ascii").upper(),
+                method=request.method.decode("ascii"),
                 raw_path=request.target,
                 state=self.connection_state,
             )
@@ -193,8 +196,9 @@ class StrictH11(H11Protocol):
 
 
 class StrictWSStream(WSStream):
-    """Ends the connection when it has refused: Hypercorn answers 400, or closes with 1009, and then leaves both it and the
-    application waiting; of a message that is too large it goes on to keep what comes."""
+    """Ends the connection when it has refused, and says why: Hypercorn answers 400, or closes with 1009, and then leaves both it
+    and the application waiting; of a message that is too large it goes on to keep what comes; on a broken frame it leaves without
+    a word."""
 
     async def handle(self, event: Any) -> None:
         early = isinstance(event, Body | Data) and not self.closed and not self.handshake.accepted
@@ -202,6 +206,30 @@ class StrictWSStream(WSStream):
             await self._send_error_response(400)
         elif not early:
             await super().handle(event)
-        is_too_large = not self.closed and self.buffer.length > self.buffer.max_length
-        if is_too_large or early or (self.closed and self.app_put is None and isinstance(event, Request)):
+        if early or (self.closed and self.app_put is None and isinstance(event, Request)):
             await self.send(StreamClosed(stream_id=self.stream_id))
+
+    async def _handle_events(self) -> None:
+        for event in self.connection.events():
+            goodbye: CloseConnection | None = None
+            if isinstance(event, CloseConnection):
+                goodbye = event.response()  # theirs, or about a frame that was broken; ours, if it was sent, is not sent again
+            elif isinstance(event, Message) and not await self._take(event):
+                goodbye = CloseConnection(code=CloseReason.MESSAGE_TOO_BIG)
+            elif isinstance(event, Ping):
+                await self._send_wsproto_event(event.response())
+            if goodbye is not None:
+                await self._send_wsproto_event(goodbye)
+                return await self.send(StreamClosed(stream_id=self.stream_id))
+
+    async def _take(self, piece: Message[Any]) -> bool:
+        """A piece of a message, handed on with the last one. False if it has become too large."""
+        assert self.app_put is not None
+        try:
+            self.buffer.extend(piece)
+        except FrameTooLargeError:
+            return False
+        if piece.message_finished:
+            await self.app_put(self.buffer.to_message())
+            self.buffer.clear()
+        return True

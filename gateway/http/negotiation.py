@@ -24,6 +24,7 @@ from gateway.configuration import Configuration
 from gateway.errors import BadRequest, UnsupportedMedia
 from gateway.http.decoding import decode_cbor, decode_json
 from gateway.http.operations import Operation
+from gateway.http.routing import BAD_ESCAPE
 
 JSON: Final = "application/json"
 CBOR: Final = "application/cbor"
@@ -31,6 +32,7 @@ PARAMETERS_MAX: Final = 64
 _EMPTY: Final = (b"", b"{}", b"null", b"\xa0", b"\xf6")
 """What clients send that have nothing to say: in JSON, and in CBOR."""
 _ENUM: Final = re.compile(r"^Invalid enum value .* - at `\$\.(\w+)`$")
+_INTEGER: Final = re.compile(r"-?[0-9]+")
 _encoder: Final = msgspec.json.Encoder()
 
 
@@ -111,8 +113,14 @@ def _hint(said: str, kind: Any) -> str | None:
     wanted = msgspec.inspect.type_info(kind)
     assert isinstance(wanted, msgspec.inspect.StructType)
     offered = next(field.type for field in wanted.fields if field.name == found[1])
-    values = [_values(one) for one in (offered.types if isinstance(offered, msgspec.inspect.UnionType) else (offered,))]
+    values = [_values(one) for one in _choices(offered)]
     return "there are: " + ", ".join(str(value) for one in values for value in one) if any(values) else None
+
+
+def _choices(kind: msgspec.inspect.Type) -> tuple[msgspec.inspect.Type, ...]:
+    if isinstance(kind, msgspec.inspect.Metadata):
+        kind = kind.type
+    return kind.types if isinstance(kind, msgspec.inspect.UnionType) else (kind,)
 
 
 def _values(kind: msgspec.inspect.Type) -> list[Any]:
@@ -141,13 +149,25 @@ def decode_query(operation: Operation, raw: bytes) -> Any:
                 known = ", ".join(kind.__struct_fields__)
                 raise BadRequest("INVALID_ARGUMENT", f"there is no query parameter {key[:60]!r}", f"there are: {known}")
             values[key] = _unescape(text)
+            if key in _whole(kind) and not _INTEGER.fullmatch(values[key]):
+                raise BadRequest("INVALID_ARGUMENT", f"the query parameter {key!r} is a whole number")
     try:
         return msgspec.convert(values, kind, strict=False)
     except msgspec.ValidationError as error:
         raise BadRequest("INVALID_ARGUMENT", f"a query parameter does not fit: {error}"[:500], _hint(str(error), kind)) from None
 
 
+@lru_cache(256)
+def _whole(kind: type) -> frozenset[str]:
+    """Which parameters are whole numbers: to be lenient about `true` is to be lenient about `1.0`, too."""
+    found = msgspec.inspect.type_info(kind)
+    assert isinstance(found, msgspec.inspect.StructType)
+    return frozenset(field.name for field in found.fields if msgspec.inspect.IntType in map(type, _choices(field.type)))
+
+
 def _unescape(raw: bytes) -> str:
+    if BAD_ESCAPE.search(raw):
+        raise BadRequest("INVALID_URL", "the query has a % without two hexadecimal digits", "write %25 for a percent sign")
     try:
         text = unquote_to_bytes(raw.replace(b"+", b" ")).decode()
     except UnicodeDecodeError:

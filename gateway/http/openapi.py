@@ -40,7 +40,7 @@ _SENT_EVENT: Final = {
 _ABOUT: Final = (
     "Runs untrusted code for many tenants. JSON by default; `application/cbor` both ways on request. "
     "Failures are RFC 9457 problems. Every POST takes an `Idempotency-Key`. "
-    "Lists are pages. Tokens go into `Authorization: Bearer hw_…`."
+    "Lists that grow are pages. Tokens go into `Authorization: Bearer hw_…`."
 )
 
 

@@ -1,12 +1,15 @@
 """Previews: the ports of what runs at a runner's, shown under the gateway's own address.
 
-Rules: a mounted application; whoever looks is let in here, first, by a token or a ticket. THREAT[TM-RUN-PREVIEW]: the token a
+Rules: a mounted application; whoever looks is let in here, first, by a token or a ticket, and looked at again for as long as the
+connection is open (`gateway.http.watching`). THREAT[TM-RUN-PREVIEW]: the token a
 visitor shows, in a header or as a WebSocket's protocol, never reaches the server that is looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Final, Protocol
 from urllib.parse import quote, unquote_to_bytes
 
@@ -18,19 +21,29 @@ from gateway.http.authentication import Authenticator
 from gateway.http.frame import passage_of
 from gateway.http.operations import Call, Operation
 from gateway.http.problems import encode_problem, headers_of, problem_of
+from gateway.http.watching import Watch, watched
 from gateway.records import Principal
-from gateway.registry.tickets import MARK, Ticket, Tickets
+from gateway.registry.tickets import MARK, Ticket, Tickets, refused
 from gateway.runners.errors import unknown
 from gateway.runners.governing import Service as Governed
+from gateway.runners.interface import RunnerSession
 from gateway.runners.ports import Receive, Scope, Send, Target, preview_app
 from gateway.runners.runners import SessionInfo, parse_port
-from gateway.runners.wire import (
-    PortPreview,
-)
+from gateway.runners.wire import PortPreview
 from gateway.tokens import SteadyClock
 from sandbox.sealing import Keys
 
 _BEARER: Final = "hatchway.bearer."
+
+
+@dataclass(frozen=True, slots=True)
+class _Looking:
+    """Somebody who was let in, and for how long."""
+
+    tenant: str
+    session: RunnerSession
+    port: int
+    watching: contextlib.AbstractContextManager[Watch]
 
 
 class HasPreviews(Governed, Protocol):
@@ -43,34 +56,40 @@ class HasPreviews(Governed, Protocol):
     def clock(self) -> SteadyClock: ...
 
 
-def ticketed(service: HasPreviews, tenant: str, thread_id: str, ports: Sequence[PortPreview]) -> list[PortPreview]:
+def ticketed(service: HasPreviews, ticket: Ticket) -> PortPreview:
     """Under the gateway's own address, with a ticket: nobody outside reaches the session's."""
-    tickets = Tickets(service.keys, service.clock.now_ms)
-    return [PortPreview(port=one.port, url=f"/preview/{tickets.issue(Ticket(tenant, thread_id, one.port))}/") for one in ports]
+    return PortPreview(port=ticket.port, url=f"/preview/{Tickets(service.keys, service.clock.now_ms).issue(ticket)}/")
 
 
-def without_tickets(info: SessionInfo) -> SessionInfo:
-    """They are given to whoever asks for ports."""
-    ports = [PortPreview(port=one.port, url=f"/preview/{quote(info.thread_id, safe='')}/{one.port}/") for one in info.ports]
-    return msgspec.structs.replace(info, ports=ports)
+def without_tickets(thread_id: str, ports: Iterable[PortPreview]) -> list[PortPreview]:
+    """Tickets are given to whoever exposes a port; these addresses are for a token."""
+    return [PortPreview(port=one.port, url=f"/preview/{quote(thread_id, safe='')}/{one.port}/") for one in ports]
 
 
-def preview(service: HasPreviews, authenticator: Authenticator, admission: Admission) -> Any:
+def addressed(info: SessionInfo) -> SessionInfo:
+    """A session as its tenant sees it, with addresses of the gateway."""
+    return msgspec.structs.replace(info, ports=without_tickets(info.thread_id, info.ports))
+
+
+def preview(service: HasPreviews, authenticator: Authenticator, admission: Admission, heartbeat_ms: int) -> Any:
     """An application to be mounted as `preview`. `/preview/~{ticket}/…` shows the ticket's port to whoever has the ticket,
     `/preview/{thread}/{port}/…` an exposed port to whoever has a token for runners."""
     looking = Operation("GET", "/preview", "Look at a port", _nothing, audience="runner", hidden=True, name="preview")
     shown = preview_app(_resolved, _problem)
 
-    async def admit(scope: Any) -> tuple[Ticket, bytes]:
-        """What may be looked at, and the path there."""
-        parts = scope["raw_path"].split(b"/", 3)
-        if len(parts) < 4:
-            raise _nowhere()
-        first, rest = parts[2:]
-        if first.startswith(MARK.encode()):
-            ticket = Tickets(service.keys, service.clock.now_ms).open(first.decode("ascii", "replace"))
-            await admission.check_rate(Principal(tenant=ticket.tenant, role="runner"))
-            return ticket, rest
+    async def by_ticket(text: str) -> _Looking:
+        async def look() -> Ticket:
+            return tickets.open(text)
+
+        tickets = Tickets(service.keys, service.clock.now_ms)
+        ticket = await look()
+        await admission.check_rate(Principal(tenant=ticket.tenant, role="runner"))
+        session = service.runners.pool.living(ticket.tenant, ticket.thread_id)
+        if session is None or session.ports.id_of(ticket.port) != ticket.exposure_id:
+            raise refused()
+        return _Looking(ticket.tenant, session, ticket.port, contextlib.nullcontext(Watch(look)))
+
+    async def by_token(scope: Any, first: bytes, port: bytes) -> _Looking:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         bearer = next((name for name in scope.get("subprotocols", ()) if name.startswith(_BEARER)), None)
         if bearer is not None:
@@ -78,32 +97,46 @@ def preview(service: HasPreviews, authenticator: Authenticator, admission: Admis
         client = scope.get("client")
         principal = await authenticator.identify(looking, headers, client[0] if client else "")
         await admission.check_rate(principal)
-        port, slash, path = rest.partition(b"/")
-        if not slash:
-            raise _nowhere()
         try:
             thread_id = unquote_to_bytes(first).decode()
         except UnicodeDecodeError:
             raise _nowhere() from None
-        return Ticket(principal.tenant, thread_id, parse_port(port.decode("ascii", "replace"))), path
+        session = service.runners.pool.living(principal.tenant, thread_id)
+        if session is None:
+            raise unknown("session", thread_id)
+        watching = authenticator.watching(looking, headers)
+        return _Looking(principal.tenant, session, parse_port(port.decode("ascii", "replace")), watching)
+
+    async def admit(scope: Any) -> tuple[_Looking, bytes]:
+        """What may be looked at, and the path there."""
+        parts = scope["raw_path"].split(b"/", 3)
+        if len(parts) < 4:
+            raise _nowhere()
+        first, rest = parts[2:]
+        if first.startswith(MARK.encode()):
+            return await by_ticket(first.decode("ascii", "replace")), rest
+        port, slash, path = rest.partition(b"/")
+        if not slash:
+            raise _nowhere()
+        return await by_token(scope, first, port), path
 
     async def app(scope: Any, receive: Receive, send: Send) -> None:
+        passage = passage_of(scope)
         try:
             with admission.place():
-                ticket, path = await admit(scope)
-                passage_of(scope).tenant = ticket.tenant
-                session = service.runners.pool.living(ticket.tenant, ticket.thread_id)
-            if session is None:
-                raise unknown("session", ticket.thread_id)
+                found, path = await admit(scope)
+                passage.tenant = found.tenant
             query = b"?" + scope["query_string"] if scope.get("query_string") else b""
-            target = Target(session, ticket.port, b"/" + path + query)
-            with admission.stream_of(ticket.tenant):
-                await shown(_seen_by_server(scope, target), receive, send)
+            target = Target(found.session, found.port, b"/" + path + query)
+            with admission.stream_of(found.tenant), found.watching as watch:
+                watch.also(found.session.ports.looking_at(found.port))
+                await watched(shown, _seen_by_server(scope, target), receive, send, watch, heartbeat_ms / 1000)
         except GatewayError as error:
             if scope["type"] == "websocket":
-                await receive()
+                if not passage.status:
+                    await receive()
                 await send({"type": "websocket.close", "code": 1008, "reason": error.code})
-            else:
+            elif not passage.status:  # otherwise only closing the connection is honest
                 await _problem(error, scope, send)
 
     return app

@@ -2,8 +2,8 @@
 
 Rules: THREAT[TM-HTTP-PATH]: the path is cut at its slashes first and unescaped after, segment by segment, so that `%2F` never
 makes a new segment and `%2e%2e` is only a name. A segment that is `.` or `..`, escaped or not, empty, holds a NUL, a control
-character or bytes that are not UTF-8, is refused, whatever the operation. Only the rest of a path (`{path...}`) may hold an
-escaped slash and an empty last segment: it is a file's path, which has a normaliser of its own.
+character, bytes that are not UTF-8 or an escape that is none, is refused, whatever the operation. Only the rest of a path
+(`{path...}`) may hold an escaped slash and an empty last segment: it is a file's path, which has a normaliser of its own.
 
 How: a tree of segments; literal ones are looked for before parameters. Matching costs one lookup a segment, however many
 operations there are.
@@ -11,6 +11,7 @@ operations there are.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final
 from urllib.parse import unquote_to_bytes
@@ -19,6 +20,7 @@ from gateway.errors import BadRequest, GatewayError, NotFound
 from gateway.http.operations import Operation
 
 SEGMENTS_MAX: Final = 128
+BAD_ESCAPE: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 _CONTROL: Final = frozenset(map(chr, (*range(32), 127)))
 
 
@@ -116,6 +118,8 @@ def _name(node: _Node, name: str, operation: Operation) -> None:
 
 
 def _unescape(raw: bytes, last: bool) -> str:
+    if BAD_ESCAPE.search(raw):
+        raise BadRequest("INVALID_URL", "the path has a % without two hexadecimal digits", "write %25 for a percent sign")
     try:
         text = unquote_to_bytes(raw).decode() if b"%" in raw else raw.decode("ascii")
     except UnicodeDecodeError:

@@ -4,9 +4,10 @@
     await server.start()                 # listens; `server.port` is the real one
     await server.stop()                  # refuses new work, waits, freezes what is left, closes
 
-Rules: at shutdown new connections are not taken, requests on open ones get 503, and running ones have `drain_deadline_ms` to end;
-then `interrupt` ends what they wait for, so that each of them is answered; then `drain(deadline_ms)` is asked to finish or freeze
-what belongs to no request, in the time that is left. TLS is 1.2 or newer.
+Rules: at shutdown whatever is asked anew gets 503, `/readyz` too, so that whoever sends requests here learns it; running requests
+have `drain_deadline_ms` to end; then `interrupt` ends what they wait for, so that each of them is answered; then
+`drain(deadline_ms)` is asked to finish or freeze what belongs to no request, in the time that is left. Only then are new
+connections not taken any more. TLS is 1.2 or newer.
 
 Does not know: what is served.
 """
@@ -18,7 +19,7 @@ import contextlib
 import logging
 import socket
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final
 
 from hypercorn.app_wrappers import ASGIWrapper
@@ -112,23 +113,20 @@ class Server:
         assert self._listener is not None
         deadline_s = self._settings.drain_deadline_ms / 1000
         self._application.admission.draining = True
-        self._listener.close()
         await self._context.terminated.set()
         for connection in list(self._connections):
             connection.close_idle()
         began_s = asyncio.get_running_loop().time()
-        if self._connections:
-            await asyncio.wait(list(self._connections.values()), timeout=deadline_s)
-        if self._connections and self._interrupt is not None:
+        left = await _unended(self._connections.values(), deadline_s)
+        if left and self._interrupt is not None:
             await self._interrupt()
-            if self._connections:
-                await asyncio.wait(list(self._connections.values()), timeout=ANSWER_S)
-        for task in list(self._connections.values()):
-            task.cancel()
-        if self._connections:
-            await asyncio.wait(list(self._connections.values()), timeout=TLS_S)
+            left = await _unended(left, ANSWER_S)
+        await _cancel(left)
         left_s = deadline_s - (asyncio.get_running_loop().time() - began_s)
         await self._drain_rest(max(LEAST_DRAIN_MS, int(left_s * 1000)))
+        self._listener.close()
+        await _unended((task for one, task in self._connections.items() if one.is_answering), ANSWER_S)
+        await _cancel(self._connections.values())
 
     async def _drain_rest(self, deadline_ms: int) -> None:
         if self._drain is None:
@@ -141,6 +139,19 @@ class Server:
     async def serve_until(self, stop: asyncio.Event) -> None:
         await stop.wait()
         await self.stop()
+
+
+async def _unended(tasks: Iterable[asyncio.Task[Any]], within_s: float) -> set[asyncio.Task[Any]]:
+    """Those that have not ended by then."""
+    left = set(tasks)
+    return (await asyncio.wait(left, timeout=within_s))[1] if left else left
+
+
+async def _cancel(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    left = set(tasks)
+    for task in left:
+        task.cancel()
+    await _unended(left, TLS_S)
 
 
 def listen(settings: Configuration) -> socket.socket:

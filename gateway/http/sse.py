@@ -21,6 +21,7 @@ from gateway.errors import BadRequest
 from gateway.events import Event
 from gateway.http.negotiation import encode
 from gateway.http.problems import is_ours, problem_of
+from gateway.http.watching import Watch
 from gateway.telemetry import Telemetry
 
 CONTENT_TYPE: Final = "text/event-stream; charset=utf-8"
@@ -46,16 +47,21 @@ def frame(event: Event) -> bytes:
     return number + b"event: " + event.kind.encode() + b"\ndata: " + encode(event.data, False) + b"\n\n"
 
 
-async def beating(events: AsyncIterator[Event], heartbeat_s: float) -> AsyncIterator[Event | None]:
-    """The events, and None whenever there was none for a while. The source is not disturbed by the waiting."""
+async def beating(events: AsyncIterator[Event], heartbeat_s: float, watch: Watch) -> AsyncIterator[Event | None]:
+    """The events, and None whenever there was none for a while. The source is not disturbed by the waiting. Before each of them,
+    and at once when there is a reason to, `watch` looks whether there may be more."""
     following: asyncio.Future[Event] | None = None
+    stirred = watch.stirred
     try:
         while True:
             if following is None:
                 following = asyncio.ensure_future(anext(events))
-            done, _ = await asyncio.wait((following,), timeout=heartbeat_s)
-            if not done:
-                yield None
+            done, _ = await asyncio.wait((following, stirred), timeout=heartbeat_s, return_when=asyncio.FIRST_COMPLETED)
+            stirred = watch.stirred  # before the look: what stirs it from now on is a reason for the next one
+            await watch.check()
+            if following not in done:
+                if not done:
+                    yield None
                 continue
             try:
                 event = following.result()
@@ -76,18 +82,21 @@ async def beating(events: AsyncIterator[Event], heartbeat_s: float) -> AsyncIter
 async def send_events(
     events: AsyncIterator[Event],
     send: Send,
+    watch: Watch,
     *,
     heartbeat_s: float,
     write_deadline_s: float,
     telemetry: Telemetry,
     request_id: str,
 ) -> BaseException | None:
-    """Sends until the source ends, the client leaves (we are cancelled) or reads too slowly. The answer's head is sent already.
+    """Sends until the source ends, the client leaves (we are cancelled) or reads too slowly, or `watch` says that it may not go
+    on. The answer's head is sent already.
 
-    An error of the source is told as a last `error` event, because the status is long gone; it is returned to be logged.
+    An error of the source, or of the watch, is told as a last `error` event, because the status is long gone; it is returned to
+    be logged.
     """
     failure: BaseException | None = None
-    source = beating(events, heartbeat_s)
+    source = beating(events, heartbeat_s, watch)
     try:
         async for event in source:
             data = _HEARTBEAT if event is None else frame(event)

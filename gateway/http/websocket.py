@@ -8,8 +8,8 @@ to programs); pings of a client are answered. Messages are capped before they ar
 most one message of a client is being handled at a time, so a client that sends faster than it is served waits. A client that
 reads too slowly is dropped. Why a connection was closed is said with a code of its own:
 
-    1000 the source ended      1008 a refused message       1009 a message too large      1011 our mistake
-    1012 the service stops     4008 reads too slowly
+    1000 the source ended      1008 a refused message, or a token that holds no longer
+    1009 a message too large   1011 our mistake      1012 the service stops      4008 reads too slowly
 
 Does not know: where events come from.
 """
@@ -31,6 +31,7 @@ from gateway.http.negotiation import encode
 from gateway.http.operations import Live
 from gateway.http.problems import is_ours, problem_of
 from gateway.http.sse import beating
+from gateway.http.watching import Watch
 from gateway.telemetry import Telemetry
 
 PROTOCOLS: Final = ("hatchway.json", "hatchway.cbor")
@@ -51,11 +52,19 @@ def protocol_of(offered: list[str]) -> str | None:
 
 
 async def converse(
-    live: Live, receive: Receive, send: Send, *, cbor: bool, caps: Configuration, telemetry: Telemetry, request_id: str
+    live: Live,
+    receive: Receive,
+    send: Send,
+    watch: Watch,
+    *,
+    cbor: bool,
+    caps: Configuration,
+    telemetry: Telemetry,
+    request_id: str,
 ) -> BaseException | None:
     """Runs an accepted WebSocket to its end. Returns a mistake of ours, to be logged."""
-    sender = asyncio.ensure_future(_send_events(live, send, cbor, caps, telemetry))
-    receiver = asyncio.ensure_future(_receive_messages(live, receive, caps))
+    sender = asyncio.ensure_future(_send_events(live, send, watch, cbor, caps, telemetry))
+    receiver = asyncio.ensure_future(_receive_messages(live, receive, watch, caps))
     failure: BaseException | None = None
     code, reason = 1000, ""
     try:
@@ -78,8 +87,8 @@ async def converse(
     return failure
 
 
-async def _send_events(live: Live, send: Send, cbor: bool, caps: Configuration, telemetry: Telemetry) -> None:
-    source = beating(live.events, caps.heartbeat_ms / 1000)
+async def _send_events(live: Live, send: Send, watch: Watch, cbor: bool, caps: Configuration, telemetry: Telemetry) -> None:
+    source = beating(live.events, caps.heartbeat_ms / 1000, watch)
     try:
         async for event in source:
             data = encode(_ALIVE if event is None else event, cbor)
@@ -95,11 +104,12 @@ async def _send_events(live: Live, send: Send, cbor: bool, caps: Configuration, 
         await source.aclose()  # type: ignore[attr-defined]
 
 
-async def _receive_messages(live: Live, receive: Receive, caps: Configuration) -> None:
+async def _receive_messages(live: Live, receive: Receive, watch: Watch, caps: Configuration) -> None:
     while True:
         message = await receive()
         if message["type"] == "websocket.disconnect":
             return
+        await watch.check()
         if live.receive is None:
             raise _Closing(1008, "this stream takes no messages")
         await live.receive(_decode(message, live.message, caps))

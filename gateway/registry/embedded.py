@@ -25,7 +25,7 @@ from gateway.records import Principal
 from gateway.registry.books import PAGE_MAX, Book, Bounds, Said, WorkerRecord
 from gateway.registry.errors import UnknownWorker
 from gateway.registry.ids import embedded_host_id
-from gateway.registry.lanes import WAITING_MAX, Lane, Waiting
+from gateway.registry.lanes import WAITING_MAX, Lane, Lanes, Waiting
 from gateway.registry.projections import capabilities, host, runtime_summary, worker_summary
 from gateway.registry.runtimes import Runtime
 from gateway.registry.spawning import WORKERS_MAX, Spawner
@@ -59,7 +59,6 @@ from gateway.registry.words import (
 from gateway.stores.interface import AppendAudit, Store
 
 INPUT_BYTES_MAX: Final = 256 << 10
-_CLOSE_SECONDS: Final = 1.0
 _OUTPUT_CHARS: Final = 16 << 10
 _log = logging.getLogger("hatchway.registry")
 
@@ -79,7 +78,7 @@ class EmbeddedRuntime(Runtime):
         self._turns, self._clock_ms = turns, clock_ms
         self._book = Book(store, clock_ms, bounds)
         self._spawner = Spawner(self.runtime_id, self._book, turns, clock_ms, workers_max)
-        self._lanes: dict[tuple[str, str], Lane] = {}
+        self._lanes = Lanes()
         self.is_stopped = False
 
     # Looking
@@ -203,18 +202,19 @@ class EmbeddedRuntime(Runtime):
                 await self._turn(tenant, worker_id, lane, waiting)
             except GatewayError as error:
                 _log.error("a turn of %s could not be written down: %s", worker_id, error)
-        asyncio.get_running_loop().call_soon(self._forget_lane, (tenant, worker_id))
+        asyncio.get_running_loop().call_soon(self._lanes.drop_idle, tenant, worker_id)
 
     async def _turn(self, tenant: str, worker_id: str, lane: Lane, waiting: Waiting) -> None:
         record = await self._book.find(tenant, worker_id)
-        if record is None or waiting.sequence not in record.pending:
+        if record is None or lane.is_gone or waiting.sequence not in record.pending:
             return
+        session_id = record.session_id
 
         def on_output(stream: str, text: str) -> None:
             lane.pass_by(Event(0, "output", {"sequence": waiting.sequence, "stream": stream, "text": text[:_OUTPUT_CHARS]}))
 
         try:
-            run = await self._turns.run(waiting.principal, record.session_id, waiting.content, on_output, lane.stop)
+            run = await self._turns.run(waiting.principal, session_id, waiting.content, on_output, lane.stop)
             status, run_id = run.result.status.value if run.result is not None else "interrupted", run.id
             content = told_of(run)
         except GatewayError as error:
@@ -224,8 +224,8 @@ class EmbeddedRuntime(Runtime):
             status, run_id, content = "refused", "", told("SESSION", "")
         data = {"sequence": waiting.sequence, "status": status, "run_id": run_id}
         async with lane.held():
-            record = await self._book.find(tenant, worker_id)
-            if record is not None:
+            record = None if lane.is_gone else await self._book.find(tenant, worker_id)
+            if record is not None and record.session_id == session_id:
                 await self._finish(
                     tenant, record, lane, waiting.sequence, [Said(role="worker", content=content), Said("turn", data)]
                 )
@@ -326,15 +326,17 @@ class EmbeddedRuntime(Runtime):
             if not 0 <= after < record.next_event:
                 # A cursor of another worker, or one that somebody made up.
                 raise BadRequest("embedded_runtime_wrong_identity", "the cursor is not one of this worker's", "begin at 0")
-        return self._stream(principal.tenant, worker_id, after)
+        return self._stream(principal.tenant, worker_id, record.session_id, after)
 
-    async def _stream(self, tenant: str, worker_id: str, after: int) -> AsyncIterator[Event]:
-        lane = self._lane(tenant, worker_id)
+    async def _stream(self, tenant: str, worker_id: str, session_id: str, after: int) -> AsyncIterator[Event]:
+        """THREAT[TM-STORE-REMAINS]: of the worker in that session, and of none that has its id later: a tenant that is made anew
+        has a first worker, too, and somebody else may have made it so."""
+        lane = self._lanes.find(tenant, worker_id)
         with lane.watching() as watcher:
             while True:
                 watcher.changed.clear()
                 record = await self._book.find(tenant, worker_id)
-                if record is None or lane.is_gone:
+                if record is None or lane.is_gone or record.session_id != session_id:
                     return
                 lane.newest = max(lane.newest, record.next_event - 1)
                 if after + 1 < record.first_event:
@@ -354,7 +356,7 @@ class EmbeddedRuntime(Runtime):
     @contextlib.asynccontextmanager
     async def _held(self, principal: Principal, worker_id: str) -> AsyncIterator[tuple[Lane, WorkerRecord]]:
         """The worker, with nobody else at it. Inputs that nobody will finish any more are settled first."""
-        lane = self._lane(principal.tenant, worker_id)
+        lane = self._lanes.find(principal.tenant, worker_id)
         try:
             async with lane.held():
                 record = await self._book.find(principal.tenant, worker_id)
@@ -364,7 +366,7 @@ class EmbeddedRuntime(Runtime):
                     record = await self._settle(principal.tenant, record, lane)
                 yield lane, record
         finally:
-            self._forget_lane((principal.tenant, worker_id))
+            self._lanes.drop_idle(principal.tenant, worker_id)
 
     async def _settle(self, tenant: str, record: WorkerRecord, lane: Lane) -> WorkerRecord:
         """The gateway stopped while these had not ended."""
@@ -374,22 +376,11 @@ class EmbeddedRuntime(Runtime):
         lane.written(record.next_event - 1)
         return record
 
-    def _lane(self, tenant: str, worker_id: str) -> Lane:
-        return self._lanes.setdefault((tenant, worker_id), Lane())
-
-    def _forget_lane(self, key: tuple[str, str]) -> None:
-        lane = self._lanes.get(key)
-        if lane is not None and lane.is_idle:
-            del self._lanes[key]
+    async def forget(self, tenant: str) -> None:
+        """The tenant is deleted: its turns end, its streams too, and nothing more is written about its workers."""
+        await self._lanes.forget(tenant)
 
     async def close(self) -> None:
         """Nothing new; what is under way gets a moment. What is not done by then is settled at the next start."""
         self.is_stopped = True
-        for lane in self._lanes.values():
-            lane.queue.clear()
-        tasks = [lane.task for lane in self._lanes.values() if lane.task is not None and not lane.task.done()]
-        if tasks:
-            _, late = await asyncio.wait(tasks, timeout=_CLOSE_SECONDS)
-            for task in late:
-                task.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
+        await self._lanes.close()

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,6 +21,7 @@ from gateway.records import Principal
 
 WAITING_MAX: Final = 16
 PASSING_MAX: Final = 1000
+_END_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,5 +95,48 @@ class Lane:
             watcher.changed.set()
 
     def gone(self) -> None:
+        """The worker is no more: what waits is dropped, the turn under way is asked to end, and whoever watches is woken."""
         self.is_gone = True
+        self.queue.clear()
+        self.stop.set()
         self.written(self.newest)
+
+
+class Lanes:
+    """Those of the workers that are being used, by tenant and worker."""
+
+    def __init__(self) -> None:
+        self._lanes: dict[tuple[str, str], Lane] = {}
+
+    def find(self, tenant: str, worker_id: str) -> Lane:
+        return self._lanes.setdefault((tenant, worker_id), Lane())
+
+    def drop_idle(self, tenant: str, worker_id: str) -> None:
+        lane = self._lanes.get((tenant, worker_id))
+        if lane is not None and lane.is_idle:
+            del self._lanes[tenant, worker_id]
+
+    async def forget(self, tenant: str) -> None:
+        """Those of a tenant that is deleted are gone; what was being written is written when this returns."""
+        lanes = [self._lanes.pop(key) for key in list(self._lanes) if key[0] == tenant]
+        for lane in lanes:
+            lane.gone()
+        await _ended(lanes)
+        for lane in lanes:
+            async with lane.held():
+                pass
+
+    async def close(self) -> None:
+        """Nothing begins any more; what is under way gets a moment."""
+        for lane in self._lanes.values():
+            lane.queue.clear()
+        await _ended(self._lanes.values())
+
+
+async def _ended(lanes: Iterable[Lane]) -> None:
+    tasks = [lane.task for lane in lanes if lane.task is not None and not lane.task.done()]
+    if tasks:
+        _, late = await asyncio.wait(tasks, timeout=_END_SECONDS)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)

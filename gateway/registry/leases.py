@@ -26,7 +26,8 @@ from gateway.egress import Egress
 from gateway.errors import GatewayError
 from gateway.records import RegistryEntry
 from gateway.registry.blobs import StoredBlobs
-from gateway.runners.interface import Provider
+from gateway.runners.errors import removed
+from gateway.runners.interface import Provider, RunnerSession
 from gateway.runners.pool import MAX_DESTINATIONS, Lease, Pool
 from gateway.runners.providers.gateways import Hatchway
 from gateway.runners.providers.unix_local import UnixLocal
@@ -105,6 +106,14 @@ class StoredRunners(Runners):
     ) -> SessionInfo:
         await self._load(tenant)
         return await super().select(tenant, thread_id, destination_id, workspace, read_roots)
+
+    async def _session(self, tenant: str, thread_id: str) -> RunnerSession:
+        """What lives goes on; nothing is started at a destination that was removed since the thread was bound to it."""
+        if self.pool.living(tenant, thread_id) is None:
+            destination = (await self.pool.lease(tenant, thread_id)).binding.destination
+            if await self._store.entry(tenant, DESTINATION, destination.id) is None:
+                raise removed(destination.id)
+        return await super()._session(tenant, thread_id)
 
     async def forget(self, tenant: str) -> None:
         """Its sessions end. Its folders go when the store has forgotten the tenant, not before."""

@@ -143,8 +143,11 @@ class Registries:
             await asyncio.gather(*(one.beat() for one in remotes), return_exceptions=True)
 
     async def forget(self, tenant: str) -> None:
-        """Nothing of the tenant stays in memory."""
+        """Nothing of the tenant stays in memory, and its streams end. THREAT[TM-STORE-REMAINS]: workers of all tenants are in one
+        runtime, and a tenant that is made anew under this id has workers of the same ids."""
         self._registries.pop(tenant, None)
+        self._opening.pop(tenant, None)
+        await self._embedded.forget(tenant)
 
     async def close(self) -> None:
         if self._beating is not None:

@@ -5,9 +5,9 @@
 A browser that opens a page cannot send a header. So whoever exposes a port gets an address that says, sealed, whose port it is
 and until when it may be looked at.
 
-Rules: THREAT[TM-RUN-TICKET]: a ticket is sealed with the gateway's keys for one tenant and one purpose; it can be neither made
-nor changed outside. It lasts an hour, opens one port of one thread, and nothing else. Every other one is refused with the same
-words.
+Rules: THREAT[TM-RUN-TICKET]: a ticket is sealed with the gateway's keys for this one purpose; it can be neither made nor changed
+outside, and shows nobody whose it is. It lasts an hour, opens one exposure of a port (`gateway.runners.exposures`) and nothing
+else; whoever opens one looks whether that exposure is still there. Every other one is refused with the same words (`refused`).
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ LASTS_MS: Final = 3_600_000
 TICKET_CHARS_MAX: Final = 1024
 MARK: Final = "~"
 _PURPOSE: Final = "port-preview"
+_ISSUER: Final = "~gateway"
+"""In the place of a tenant, none of which can be called so: whose port it is stands inside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class Ticket:
     tenant: str
     thread_id: str
     port: int
+    exposure_id: str
 
 
 class Tickets:
@@ -42,23 +45,25 @@ class Tickets:
         self._keys, self._clock_ms = keys, clock_ms
 
     def issue(self, ticket: Ticket) -> str:
-        said = msgspec.json.encode([ticket.thread_id, ticket.port, self._clock_ms() + LASTS_MS])
-        sealed = seal(said, self._keys, tenant=ticket.tenant, purpose=_PURPOSE)
-        return f"{MARK}{_encode(ticket.tenant.encode())}.{_encode(sealed)}"
+        until_ms = self._clock_ms() + LASTS_MS
+        said = msgspec.json.encode([ticket.tenant, ticket.thread_id, ticket.port, ticket.exposure_id, until_ms])
+        return MARK + _encode(seal(said, self._keys, tenant=_ISSUER, purpose=_PURPOSE))
 
     def open(self, text: str) -> Ticket:
         try:
             if len(text) > TICKET_CHARS_MAX or not text.startswith(MARK):
                 raise ValueError
-            owner, _, sealed = text[1:].partition(".")
-            tenant = _decode(owner).decode()
-            said = open_seal(_decode(sealed), self._keys, tenant=tenant, purpose=_PURPOSE)
-            thread_id, port, until_ms = msgspec.json.decode(said, type=tuple[str, int, int])
+            said = open_seal(_decode(text[1:]), self._keys, tenant=_ISSUER, purpose=_PURPOSE)
+            tenant, thread_id, port, exposure_id, until_ms = msgspec.json.decode(said, type=tuple[str, str, int, str, int])
             if self._clock_ms() >= until_ms:
                 raise ValueError
         except (ValueError, binascii.Error, RequestError, msgspec.DecodeError):
-            raise Unauthorized("UNAUTHORIZED", "a valid ticket is needed", "expose the port again for a new one") from None
-        return Ticket(tenant, thread_id, port)
+            raise refused() from None
+        return Ticket(tenant, thread_id, port, exposure_id)
+
+
+def refused() -> Unauthorized:
+    return Unauthorized("UNAUTHORIZED", "a valid ticket is needed", "expose the port again for a new one")
 
 
 def _encode(raw: bytes) -> str:

@@ -15,9 +15,17 @@ an exception from below or the value of a secret. A workspace is named by its se
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from gateway.errors import BadRequest, Conflict, Forbidden, GatewayError, NotFound, TooLarge, Unavailable, Unsupported
 
 _SHOWN = 200
+_SETTINGS = {
+    "unix-local": "runners_folder",
+    "docker": "runners_folder and runners_docker_images",
+    "ssh": "runners_ssh_hosts",
+}
+"""What an operator sets to offer a provider that is not always there."""
 
 
 def shown(text: str) -> str:
@@ -61,8 +69,11 @@ def unavailable(message: str, hint: str | None = None) -> Unavailable:
     return Unavailable("RUNNER_UNAVAILABLE", message, hint)
 
 
-def unknown_provider(provider_id: str) -> BadRequest:
-    return BadRequest("RUNNER_UNKNOWN_PROVIDER", f"runner provider {shown(provider_id)} is not known")
+def unknown_provider(provider_id: str, known: Iterable[str] = ()) -> BadRequest:
+    """`known` are those that are offered here."""
+    setting = _SETTINGS.get(provider_id)
+    hint = f"it is offered where the operator sets {setting}" if setting else f"use: {', '.join(known)}"
+    return BadRequest("RUNNER_UNKNOWN_PROVIDER", f"runner provider {shown(provider_id)} is not known", hint)
 
 
 def unknown(kind: str, name: str) -> NotFound:
@@ -73,8 +84,18 @@ def stale(session_id: str) -> NotFound:
     return NotFound("RUNNER_STALE", f"runner session {shown(session_id)} is no more", "a fresh one is made at the next use")
 
 
+def removed(destination_id: str) -> NotFound:
+    hint = "bind the thread to another one"
+    return NotFound("RUNNER_NOT_FOUND", f"runner destination {shown(destination_id)} was removed", hint)
+
+
 def busy(message: str) -> Conflict:
     return Conflict("RUNNER_BUSY", message)
+
+
+def in_use(command_id: str) -> Conflict:
+    hint = "wait for it, cancel it, or give this one another command_id"
+    return Conflict("RUNNER_BUSY", f"command {shown(command_id)} is under way already", hint)
 
 
 def paused(session_id: str) -> Conflict:
@@ -97,6 +118,7 @@ __all__ = [
     "GatewayError",
     "absent",
     "busy",
+    "in_use",
     "invalid",
     "not_a_file",
     "not_exposed",
@@ -104,6 +126,7 @@ __all__ = [
     "path_required",
     "paused",
     "read_only",
+    "removed",
     "secret_in_config",
     "shown",
     "stale",

@@ -76,7 +76,11 @@ class Governor:
     async def run(
         self, principal: Principal, thread_id: str, command: Command, on_output: OnOutput | None = None
     ) -> CommandResult:
-        """The whole way of a command."""
+        """The whole way of a command. Its id is nobody else's on this way, also while hooks see it or its session is made."""
+        with self._service.runners.claiming(principal.tenant, thread_id, command.command_id):
+            return await self._run(principal, thread_id, command, on_output)
+
+    async def _run(self, principal: Principal, thread_id: str, command: Command, on_output: OnOutput | None) -> CommandResult:
         gate, thread = await self.gate(principal, thread_id)
         turn = _Turn(self._service, principal, thread, gate)
         decision = turn.decide(command)

@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from gateway.runners.artifacts import Permitted, everything
-from gateway.runners.errors import busy, invalid, path_required, paused, stale, too_large, unknown, unsupported
+from gateway.runners.errors import busy, in_use, invalid, path_required, paused, stale, too_large, unknown, unsupported
+from gateway.runners.exposures import Exposures
 from gateway.runners.outputs import STDERR, STDOUT, OnOutput, Output
 from gateway.runners.wire import (
     DEFAULT_TIMEOUT_MS,
@@ -47,10 +48,10 @@ from gateway.runners.wire import (
 GRACE_MS = 2_000
 MAX_PATH_BYTES = 4096
 MAX_NAME = 120
-MAX_PORTS = 64
 _LOST_AFTER_MS = 15_000
 MAX_COMMANDS = 64
 _MAX_FINISHED = 64
+_LEAST = {"timeout_ms": 1, "max_output_bytes": 0, "cpu_ms": 1, "memory_bytes": 1}
 
 
 class Reader(Protocol):
@@ -107,7 +108,7 @@ class RunnerSession(abc.ABC):
     def __init__(self, provider: Provider, destination: Destination, session_id: str) -> None:
         self.provider, self.destination, self.id = provider, destination, session_id
         self.is_paused = self.is_detached = self.is_closed = False
-        self.ports: dict[int, Port] = {}
+        self.ports = Exposures()
         self._running: dict[str, Running] = {}
         self._finished: OrderedDict[str, CommandResult] = OrderedDict()
 
@@ -194,15 +195,19 @@ class RunnerSession(abc.ABC):
         if not command.program:
             raise invalid("program is required")
         check_name("command_id", command.command_id)
-        if command.command_id in self._running or len(self._running) >= MAX_COMMANDS:
-            raise busy(f"command {command.command_id} is under way already, or too many are")
+        if command.command_id in self._running:
+            raise in_use(command.command_id)
+        if len(self._running) >= MAX_COMMANDS:
+            raise busy(f"a session runs at most {MAX_COMMANDS} commands at a time")
         for name, _ in command.env:
             if not name or "=" in name:
                 raise invalid("an env name must not be empty or contain '='")
         if command.cwd is not None:
             check_path(command.cwd)
-        for limit in (command.timeout_ms, command.max_output_bytes, command.cpu_ms, command.memory_bytes):
-            _cap(limit, 0, 0)
+        for name, least in _LEAST.items():
+            asked = getattr(command, name)
+            if asked is not None and asked < least:
+                raise invalid(f"{name} must be at least {least}, not {asked}")
         texts = [command.program, *command.args, *(text for pair in command.env for text in pair)]
         if sum(map(_size_bytes, [*texts, command.stdin])) > MAX_ARGUMENTS_BYTES:
             raise too_large("the command with its arguments, env and stdin", MAX_ARGUMENTS_BYTES)
@@ -246,13 +251,7 @@ class RunnerSession(abc.ABC):
         self._check_open()
         if not self.provider.capabilities.port_preview:
             raise unsupported("runner port preview is not supported by this provider")
-        if not 1 <= request.port <= 65535:
-            raise invalid(f"port must be from 1 to 65535, not {request.port}")
-        if request.label is not None and len(request.label) > MAX_NAME:
-            raise invalid(f"a label has at most {MAX_NAME} characters")
-        if len(self.ports) >= MAX_PORTS and request.port not in self.ports:
-            raise busy(f"a session exposes at most {MAX_PORTS} ports")
-        self.ports[request.port] = request
+        self.ports.add(request)
         return PortPreview(port=request.port, url=self._port_url(request.port))
 
     def _port_url(self, port: int) -> str | None:
@@ -329,11 +328,7 @@ class RunnerSession(abc.ABC):
 
 
 def _cap(asked: int | None, default: int, most: int) -> int:
-    if asked is None:
-        return default
-    if asked < 0:
-        raise invalid("a limit must not be negative")
-    return min(asked, most)
+    return default if asked is None else min(asked, most)
 
 
 def _size_bytes(text: str) -> int:

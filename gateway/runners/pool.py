@@ -92,7 +92,7 @@ class Pool:
         """Its provider, if it is known and would serve the destination."""
         provider = self.providers(tenant).get(destination.provider_id)
         if provider is None:
-            raise unknown_provider(destination.provider_id)
+            raise unknown_provider(destination.provider_id, self.providers(tenant))
         check_name("a destination's id", destination.id)
         check_config(destination.config)
         provider.validate_destination(destination)

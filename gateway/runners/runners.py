@@ -7,13 +7,14 @@ by the first verb that needs a place; asking about it makes nothing. Who may do 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from gateway.runners.artifacts import Permitted, everything
-from gateway.runners.errors import invalid, stale
+from gateway.runners.errors import in_use, invalid, stale
 from gateway.runners.interface import Finish, RunnerSession
 from gateway.runners.outputs import OnOutput
 from gateway.runners.pool import Pool
@@ -63,6 +64,7 @@ class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
 class Runners:
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
+        self._claimed: set[tuple[str, str, str]] = set()
 
     async def list(self, tenant: str) -> Listing:
         providers = [
@@ -105,7 +107,7 @@ class Runners:
         )
 
     async def snapshot(self, tenant: str, thread_id: str) -> SnapshotRef | None:
-        taken = await (await self.pool.session(tenant, thread_id)).snapshot()
+        taken = await (await self._session(tenant, thread_id)).snapshot()
         await self.pool.remember(tenant, thread_id)
         return taken
 
@@ -116,11 +118,21 @@ class Runners:
         """The tenant is deleted."""
         await self.pool.forget(tenant)
 
-    async def ports(self, tenant: str, thread_id: str, expose: Port | None = None) -> Sequence[PortPreview]:
-        """The exposed ports; with `expose`, one more."""
-        if expose is not None:
-            await (await self.pool.session(tenant, thread_id)).expose_port(expose)
+    async def ports(self, tenant: str, thread_id: str) -> Sequence[PortPreview]:
+        """The exposed ports."""
         return (await self.session(tenant, thread_id)).ports
+
+    async def expose(self, tenant: str, thread_id: str, port: Port) -> tuple[PortPreview, str]:
+        """One more; and the id of its exposure, which a ticket is for."""
+        session = await self._session(tenant, thread_id)
+        made = await session.expose_port(port)
+        exposure_id = session.ports.id_of(made.port)
+        assert exposure_id is not None
+        return made, exposure_id
+
+    async def withdraw(self, tenant: str, thread_id: str, port: int) -> None:
+        """It cannot be looked at any more, and tickets for it are worth nothing."""
+        (await self._living(tenant, thread_id)).ports.withdraw(port)
 
     async def pause(self, tenant: str, thread_id: str) -> SessionInfo:
         await (await self._living(tenant, thread_id)).pause()
@@ -137,10 +149,22 @@ class Runners:
 
     async def rejoin(self, tenant: str, thread_id: str) -> SessionInfo:
         """Back to a session that was let go; a stale one is replaced by a fresh one."""
-        await (await self.pool.session(tenant, thread_id)).rejoin()
+        await (await self._session(tenant, thread_id)).rejoin()
         return await self.session(tenant, thread_id)
 
     # What a session can do
+
+    @contextlib.contextmanager
+    def claiming(self, tenant: str, thread_id: str, command_id: str) -> Iterator[None]:
+        """The command's id is taken, from when somebody asks for the command until it has ended or was refused."""
+        key = (tenant, thread_id, command_id)
+        if key in self._claimed:
+            raise in_use(command_id)
+        self._claimed.add(key)
+        try:
+            yield
+        finally:
+            self._claimed.discard(key)
 
     async def run(
         self,
@@ -152,7 +176,7 @@ class Runners:
         *,
         streams: bool = True,
     ) -> CommandResult:
-        session = await self.pool.session(tenant, thread_id)
+        session = await self._session(tenant, thread_id)
         return await session.run(command, on_output=on_output, finish=finish, streams=streams)
 
     async def wait(self, tenant: str, thread_id: str, command_id: str, on_output: OnOutput | None = None) -> CommandResult:
@@ -164,13 +188,17 @@ class Runners:
         return await living.cancel(command_id) if living is not None else False
 
     async def read_file(self, tenant: str, thread_id: str, request: ReadFile) -> FileContents:
-        return await (await self.pool.session(tenant, thread_id)).read_file(request)
+        return await (await self._session(tenant, thread_id)).read_file(request)
 
     async def write_file(self, tenant: str, thread_id: str, request: WriteFile) -> None:
-        await (await self.pool.session(tenant, thread_id)).write_file(request)
+        await (await self._session(tenant, thread_id)).write_file(request)
 
     async def export(self, tenant: str, thread_id: str, request: ArtifactRequest, permitted: Permitted = everything) -> Artifact:
-        return await (await self.pool.session(tenant, thread_id)).export_artifact(request, permitted)
+        return await (await self._session(tenant, thread_id)).export_artifact(request, permitted)
+
+    async def _session(self, tenant: str, thread_id: str) -> RunnerSession:
+        """The thread's session, which is made if there is none."""
+        return await self.pool.session(tenant, thread_id)
 
     async def _living(self, tenant: str, thread_id: str) -> RunnerSession:
         await self.pool.lease(tenant, thread_id)
@@ -187,7 +215,7 @@ def _status(session: RunnerSession | None) -> str:
 
 
 def _ports(session: RunnerSession) -> list[PortPreview]:
-    return [PortPreview(port=port, url=session._port_url(port)) for port in sorted(session.ports)]
+    return [PortPreview(port=port, url=session._port_url(port)) for port in session.ports]
 
 
 def parse_port(value: Any) -> int:

@@ -137,8 +137,13 @@ class BaseStore(ABC):
     async def session(self, tenant: str, session_id: str) -> Session | None:
         return await self._ask(one(SESSIONS, (tenant,), session_id, reading.to_session))
 
-    async def sessions(self, tenant: str, *, after: str | None = None, limit: int = 100) -> Page[Session]:
+    async def sessions(self, tenant: str, *, after: str | None = None, limit: int = 100, singles: bool = True) -> Page[Session]:
+        if not singles:
+            return await self._ask(reading.lasting_sessions(tenant, after, limit), several=True)
         return await self._ask(page(SESSIONS, (tenant,), reading.to_session, after=after, limit=limit))
+
+    async def singles(self, tenant: str, *, after: str | None = None, limit: int = 100) -> Page[Session]:
+        return await self._ask(reading.single_sessions(tenant, after, limit))
 
     async def file(self, tenant: str, session_id: str, path: str) -> StoredFile | None:
         return await self._ask(one(FILES, (tenant, session_id), path, reading.to_file))

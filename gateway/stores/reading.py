@@ -29,6 +29,7 @@ from gateway.records import (
     Tenant,
     Token,
 )
+from gateway.singles import ONCE, PAST_ONCE, is_single
 from gateway.stores.interface import PAGE_MAX, Idempotency, Page, StoredFile, Usage, WrappedKey
 from gateway.stores.operations import Get, Row, Scan, Steps
 from gateway.stores.tables import (
@@ -111,12 +112,15 @@ def page(
     after: str | None,
     limit: int,
     reverse: bool = False,
+    within: tuple[Row, Row] | None = None,
 ) -> Steps[Page[T]]:
+    """`within`: only what comes after the first place and before the second."""
     columns = (order or table.key)[len(prefix) :]
     kinds = [table.sql.c[name].type.python_type for name in columns]
     limit = max(0, min(limit, PAGE_MAX))
-    start = None if after is None else _decode_cursor(after, kinds)
-    rows = yield Scan(table, prefix, order, after=start, limit=limit + 1, reverse=reverse)
+    first, until = within or (None, None)
+    start = first if after is None else _decode_cursor(after, kinds)
+    rows = yield Scan(table, prefix, order, after=start, until=until, limit=limit + 1, reverse=reverse)
     more = len(rows) > limit
     if more and limit == 0:
         return Page([], after)
@@ -138,6 +142,27 @@ def _decode_cursor(cursor: str, kinds: Sequence[type]) -> Row:
     except (ValueError, TypeError, binascii.Error, msgspec.DecodeError, RecursionError):
         raise BadRequest("INVALID_CURSOR", "this is not a cursor of this list", "use `next` of the page before") from None
     return tuple(place)
+
+
+def lasting_sessions(tenant: str, after: str | None, limit: int) -> Steps[Page[Session]]:
+    """All but those of single runs, of which there may be thousands in a row: they are passed over in longer and longer steps."""
+    size = limit = max(0, min(limit, PAGE_MAX))
+    found: list[Session] = []
+    while True:
+        part = yield from page(SESSIONS, (tenant,), to_session, after=after, limit=size)
+        found += [one for one in part.items if not is_single(one.id)]
+        if len(found) > limit:
+            return Page(found[:limit], _encode_cursor([found[limit - 1].id]))
+        after = part.next
+        if after is None or len(found) == limit:
+            return Page(found, after)
+        size = min(4 * size, PAGE_MAX)
+
+
+def single_sessions(tenant: str, after: str | None, limit: int) -> Steps[Page[Session]]:
+    within = (ONCE,), (PAST_ONCE,)
+    named = yield from page(SESSIONS, (tenant,), to_session, after=after, limit=limit, within=within)
+    return Page([one for one in named.items if is_single(one.id)], named.next)
 
 
 def usage(tenant: str, session_id: str | None) -> Steps[Usage]:

@@ -50,9 +50,12 @@ class Switchboard:
         self.line: Line | None = None
         self.calls = 0
         """How many are under way: then the session's program waits."""
+        self.tools: Sequence[Capability] = ()
+        """What the registry it made last stands in for."""
         self._loop = loop
 
     def registry(self, tools: Sequence[Capability]) -> Registry:
+        self.tools = tools
         registry = Registry()
         for tool in tools:
             registry.register(stand_in(tool), functools.partial(self._call, tool.name), loop=self._loop)

@@ -21,6 +21,7 @@ from sandbox.errors import RequestError
 from sandbox.generations import VfsLimits
 from sandbox.images import Images
 from sandbox.limits import MOST
+from sandbox.memories import check_grown
 from sandbox.sealing import corrupt
 from sandbox.snapshots import Manifest, Origin, Snapshot
 from sandbox.states import SessionState
@@ -79,12 +80,12 @@ class Heaps:
             return name in self._templates
 
     def keep_template(self, name: str, state: SessionState) -> SessionState:
-        """The same state, made for many sessions. Its memory is shared, so it is not charged to them."""
+        """The same state, made for many sessions. Its memory is shared, and charged to each of them all the same."""
         guests = {}
         for guest, frozen in state.guests.items():
             descriptor = os.memfd_create("hatchway-template", os.MFD_CLOEXEC)
             frozen.write_memory(descriptor)
-            guests[guest] = frozen.over(descriptor, frozen.memory_bytes)
+            guests[guest] = frozen.over(descriptor, frozen.image.root.size_bytes)
         solid = SessionState(state.language, state.files, 0, guests, state.metered)
         with self._lock:
             self._templates[name] = solid
@@ -93,13 +94,16 @@ class Heaps:
                 self._templates.popitem(last=False)
         return solid
 
-    def template(self, name: str) -> SessionState:
+    def template(self, name: str, memory_mb: int) -> SessionState:
+        """THREAT[TM-SNAP-LADDER]: a session may hold no more memory because it began with some."""
         with self._lock:
             state = self._templates.get(name)
             if state is None:
                 raise RequestError("TEMPLATE_UNKNOWN", f"the worker does not have the template {name!r:.80}")
             self._templates.move_to_end(name)
-            return state
+        for guest in state.guests.values():
+            check_grown(guest.memory_bytes - guest.image.root.size_bytes, memory_mb)
+        return state
 
 
 def with_free(state: SessionState, free_bytes: int) -> SessionState:

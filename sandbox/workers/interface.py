@@ -57,7 +57,7 @@ class FileChanges(msgspec.Struct, frozen=True, kw_only=True):
 class Opening(msgspec.Struct, frozen=True, kw_only=True):
     """How a session starts. `packs` is its heap: a whole pack and the differences that follow it, oldest first; none means fresh.
     With `template` the packs are kept under that name and later openings need not send them (`is_known`). `free_bytes` is what
-    the `Frozen` of the last pack said: memory of a template is not charged, also after the session was put away."""
+    the `Frozen` of the last pack said: memory of it that is not charged, because it was not when the session was put away."""
 
     session_id: str
     language: Language

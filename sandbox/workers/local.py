@@ -151,9 +151,7 @@ class LocalWorker:
         if template is not None:
             if opening.packs:
                 heaps.keep_template(template, heaps.thaw(opening.packs, MOST.memory_mb, files))
-            state = heaps.template(template)
-            free = [guest.image.free_bytes - guest.image.root.size_bytes for guest in state.guests.values()]
-            return state, max(free, default=0)
+            return heaps.template(template, opening.limits.memory_mb), 0
         if opening.packs:
             allowed_mb = opening.limits.memory_mb + (opening.free_bytes >> 20)
             return with_free(heaps.thaw(opening.packs, allowed_mb, files), opening.free_bytes), opening.free_bytes
@@ -312,7 +310,7 @@ class LocalWorker:
 
     def _freeze(self, live: _Live, label: str, parent: str | None, base: str | None) -> Frozen:
         session = live.session
-        origin = Origin(session.id, session.limits, capability_digests(session.registry), label=label, parent=parent)
+        origin = Origin(session.id, session.limits, capability_digests(live.switchboard.tools), label=label, parent=parent)
         return msgspec.structs.replace(self._heaps.freeze(session.freeze(), origin, base), free_bytes=live.free_bytes)
 
     async def fork(self, session_id: str, new_id: str) -> None:
@@ -324,7 +322,7 @@ class LocalWorker:
             def fork() -> _Live:
                 state = with_free(live.session.freeze(), live.free_bytes)
                 child = live.session.fork(state, new_id)
-                child.registry = switchboard.registry(list(live.session.registry))
+                child.registry = switchboard.registry(live.switchboard.tools)
                 return _Live(child, switchboard, live.free_bytes)
 
             self._put(await self._compute(fork))

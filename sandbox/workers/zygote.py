@@ -158,23 +158,25 @@ class Zygote:
         return True
 
     def _spawn(self, number: int, end: socket.socket) -> None:
-        ours, theirs = socket.socketpair()
+        pairs = [socket.socketpair() for _ in range(erasing.PARSERS)]
+        ours, theirs = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         try:
             pid = os.fork()
         except OSError as error:
-            for one in (end, ours, theirs):
+            for one in (end, *ours, *theirs):
                 one.close()
             self._tell(spawned=number, pid=0, why=error.strerror)
             return
         if pid == 0:
             self._become_worker(end, theirs)
-        end.close()
-        theirs.close()
+        for one in (end, *theirs):
+            one.close()
         if self._cgroups is not None:
             self._cgroups.add(pid, self._options.memory_bytes)
         self._watch(pid)
-        self._parsers[ours.fileno()] = ours
-        self._poll.register(ours.fileno(), select.POLLIN)
+        for one in ours:
+            self._parsers[one.fileno()] = one
+            self._poll.register(one.fileno(), select.POLLIN)
         self._tell(spawned=number, pid=pid)
 
     def _watch(self, pid: int) -> None:
@@ -202,7 +204,7 @@ class Zygote:
             self._watch(pid)
         end.close()
 
-    def _become_worker(self, end: socket.socket, parsing: socket.socket) -> NoReturn:
+    def _become_worker(self, end: socket.socket, parsing: Sequence[socket.socket]) -> NoReturn:
         status = 70
         try:
             try:
@@ -219,13 +221,13 @@ class Zygote:
         finally:
             os._exit(status)
 
-    def _prepare(self, end: socket.socket, parsing: socket.socket) -> None:
+    def _prepare(self, end: socket.socket, parsing: Sequence[socket.socket]) -> None:
         """Close what is not the worker's, and open what can only be opened outside of the jail."""
         tracking = kernel()
         opened = {one for one in (tracking.itself, tracking.pagemap, tracking.faults) if one is not None}
-        jail.close_files(self._kept | opened | {end.fileno(), parsing.fileno()})
+        jail.close_files(self._kept | opened | {end.fileno(), *(one.fileno() for one in parsing)})
         self._serve.prepare()
-        erasers.use(erasing.Asker(parsing))
+        erasers.use([erasing.Asker(one) for one in parsing])
 
     def _become_parser(self, end: socket.socket) -> NoReturn:
         status = 70

@@ -192,4 +192,5 @@ def _furnish_runners(alpha: Caller) -> dict[str, str]:
         "thread_id": "alpha-thread",
         "command_id": "alpha-command",
         "artifact_id": artifact,
+        "port": "8000",
     }

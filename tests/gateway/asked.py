@@ -33,6 +33,7 @@ ABSENT = {
     "thread_id": "alpha-nothread",
     "command_id": "absent-command",
     "artifact_id": "e" * 64,
+    "port": "8001",
 }
 """Names of what nobody has, by path parameter."""
 SHARED = {"get_capability", "docs_file"}
@@ -140,6 +141,7 @@ ASKED: dict[str, Asked] = {
     "snapshot_runner_session": Asked(),
     "list_runner_ports": Asked(),
     "expose_runner_port": Asked({"port": 8000}),
+    "withdraw_runner_port": Asked(),
     "pause_runner_session": Asked(),
     "resume_runner_session": Asked(),
     "detach_runner_session": Asked(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,12 @@ import pytest
 
 from gateway.approvals import Approvals, Decide
 from gateway.errors import Conflict, Forbidden, GatewayError
-from gateway.records import Principal
+from gateway.records import Approval, Principal, Run
+from gateway.runs import RunBody
+from gateway.stores.interface import Change
 from gateway.stores.sqlite import SqliteStore
 from sandbox.wire import RunStatus
-from tests.gateway.house import ANN, BOB, EVE, declared, housed
+from tests.gateway.house import ANN, BOB, EVE, House, declared, housed
 from tests.gateway.till import INTEGER, RULES, TESTS, Till, ask, decide, pending
 
 
@@ -138,6 +140,99 @@ def test_tm_appr_self_whoever_asks_cannot_approve_unless_the_policy_says_anyone(
             await decide(house, "approve", requester)
             run = await house.runs.resume(ANN, run.id)
             assert run.result is not None and run.result.result is True
+
+    asyncio.run(main())
+
+
+BOB_RUNS = Principal(tenant="acme", role="runner", user="bob")
+
+
+def test_tm_appr_self_what_somebody_approved_for_others_answers_no_call_of_their_own() -> None:
+    async def main() -> None:
+        till = Till()
+        async with housed(RULES, TESTS, functions=till.functions) as house:
+            run = await ask(house, "tools.refund(amount=50)")
+            await decide(house, "approve_always")
+            await house.runs.resume(ANN, run.id)
+            own = await house.runs.run(BOB_RUNS, run.session_id, RunBody(code="tools.refund(amount=50)"))
+            assert own.state == "waiting" and till.paid == [50]
+            with pytest.raises(Forbidden):
+                await decide(house, "approve")
+            assert await house.runs.cancel(BOB_RUNS, own.id)
+            await ask(house, "tools.refund(amount=50)", run.session_id)
+            assert till.paid == [50, 50]
+
+    asyncio.run(main())
+
+
+def test_a_yes_that_a_cancelled_run_has_not_used_is_taken_back() -> None:
+    async def main() -> None:
+        till = Till()
+        async with housed(RULES, TESTS, functions=till.functions) as house:
+            run = await ask(house, "tools.refund(amount=50)")
+            yes = await decide(house, "approve")
+            assert await house.runs.cancel(ANN, run.id)
+            for who in (BOB_RUNS, ANN):
+                again = await house.runs.run(who, run.session_id, RunBody(code="tools.refund(amount=50)"))
+                assert again.state == "waiting" and till.paid == []
+                assert await house.runs.cancel(ANN, again.id)
+            audit = await house.store.audit("acme", limit=200)
+            assert [one.actor for one in audit if one.kind == "approval.withdrawn" and one.subject == yes.id] == ["ann"]
+
+    asyncio.run(main())
+
+
+TWO = "ask refund by finance within 15m\nask refund by anyone within 15m\n"
+
+
+@pytest.mark.parametrize(("first", "meanwhile"), [("approve", "nothing"), ("nothing", "nothing"), ("nothing", "decided")])
+def test_nobody_is_asked_about_a_run_that_has_ended(first: str, meanwhile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two people are asked, one of them refuses: the other one's question is taken back, and so is their yes."""
+
+    async def main() -> None:
+        till = Till()
+        async with housed(TWO, "refund { amount 50 } => ask", functions={"refund": till.functions["refund"]}) as house:
+            run = await ask(house, "tools.refund(amount=50)")
+            asked = {one.approver: one for one in await pending(house)}
+            if first == "approve":
+                await house.approvals.decide(BOB, asked["anyone"].id, Decide(decision="approve"))
+            await house.approvals.decide(BOB, asked["finance"].id, Decide(decision="reject"))
+            if meanwhile == "decided":
+                decide_first(house, asked["anyone"], monkeypatch)
+            run = await house.runs.resume(ANN, run.id)
+            assert run.state == "finished" and run.result is not None and till.paid == []
+            assert run.result.status is RunStatus.PERMISSION_DENIED
+            assert await pending(house) == []
+            found = await house.store.approval("acme", asked["anyone"].id)
+            assert found is not None and (found.verdict == "cancelled" or found.uses_left == 0)
+
+    asyncio.run(main())
+
+
+def decide_first(house: House, asked: Approval, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody decides it after the end of the run was prepared and before it is written."""
+    withdrawn = house.approvals._withdrawn
+
+    async def late(run: Run, ids: Sequence[str], by: str) -> list[Change]:
+        monkeypatch.undo()
+        changes = await withdrawn(run, ids, by)
+        await house.approvals.decide(BOB, asked.id, Decide(decision="approve"))
+        return changes
+
+    monkeypatch.setattr(house.approvals, "_withdrawn", late)
+
+
+def test_a_decision_that_comes_too_late_leaves_the_run_to_go_on_when_it_expires() -> None:
+    async def main() -> None:
+        till, now = Till(), [0]
+        async with housed(RULES, TESTS, functions=till.functions) as house:
+            run = await ask(house, "tools.refund(amount=50)")
+            (found,) = await pending(house)
+            house.approvals = house.calls._approvals = Approvals(house.store, lambda: now[0])
+            now[0] = found.expires_at + 1
+            with pytest.raises(Conflict, match="expired"):
+                await decide(house, "approve")
+            assert [(one.run_id, one.verdict) for one in await house.approvals.expire("acme")] == [(run.id, "expired")]
 
     asyncio.run(main())
 

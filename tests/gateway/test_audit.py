@@ -6,7 +6,9 @@ import argparse
 import asyncio
 import contextlib
 import io
+import itertools
 import json
+import logging
 import sqlite3
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -15,7 +17,7 @@ from typing import Any
 import pytest
 
 from gateway import audit
-from gateway.errors import BadRequest, TooLarge
+from gateway.errors import BadRequest, StoreFailed, TooLarge
 from gateway.records import AuditRecord
 from gateway.stores.interface import AppendAudit, PutTenant, Store, TrimAudit
 from gateway.stores.memory import MemoryStore
@@ -248,5 +250,60 @@ def test_a_record_that_cannot_be_kept_is_written_bare_and_holds_up_nothing() -> 
         assert [(one.kind, one.data) for one in await store.audit("t1")] == [
             ("a", {}), ("b", {"omitted": "AUDIT_TOO_LARGE"}), ("c", {}),
         ]  # fmt: skip
+
+    asyncio.run(main())
+
+
+class Refusing:
+    """A store that refuses while it has a reason to."""
+
+    def __init__(self, *reasons: str) -> None:
+        self.reasons = list(reasons)
+        self.asked = 0
+        self.written: list[str] = []
+
+    async def write(self, tenant: str, changes: list[AppendAudit]) -> None:
+        self.asked += 1
+        if self.reasons:
+            raise StoreFailed("STORE_FULL", self.reasons.pop(0))
+        self.written += [one.subject for one in changes]
+
+
+def test_a_store_that_refuses_the_audit_is_in_the_log_once_for_each_reason(caplog: pytest.LogCaptureFixture) -> None:
+    store = Refusing("the disk is full", "the disk is full", "the disk is full", "the disk is gone", "the disk is full")
+
+    async def main() -> None:
+        trail = Trail(store)  # type: ignore[arg-type]
+        for number in range(6):
+            trail._waiting["acme"].records.append(AppendAudit(at=1, kind="x", subject=str(number)))
+            trail._count += 1
+            await trail.flush()
+        assert store.written == ["0", "1", "2", "3", "4", "5"]
+
+    with caplog.at_level(logging.WARNING, "hatchway.audit"):
+        asyncio.run(main())
+    said = [one.getMessage().partition(": ")[2] or one.getMessage() for one in caplog.records]
+    assert said == ["the disk is full", "the disk is gone", "the disk is full", "audit records of acme are written again"]
+
+
+def test_a_store_that_refuses_the_audit_is_asked_after_pauses_that_double_and_others_do_not_wait() -> None:
+    store, now = Refusing(*["full"] * 4), [0.0]
+
+    async def main() -> None:
+        trail = Trail(store, lambda: now[0])  # type: ignore[arg-type]
+        trail._waiting["acme"].records.append(AppendAudit(at=1, kind="x", subject="late"))
+        asked_at = []
+        while store.reasons:
+            before = store.asked
+            await trail.flush(only_due=True)
+            asked_at += [now[0]] * (store.asked - before)
+            now[0] += 1 / 64
+        first, second, third = (later - earlier for earlier, later in itertools.pairwise(asked_at))
+        assert first < second < third and 1.5 < third / second < 2.5
+        trail._waiting["beta"].records.append(AppendAudit(at=1, kind="x", subject="other"))
+        await trail.flush(only_due=True)
+        assert store.written == ["other"]
+        await trail.flush()
+        assert store.written == ["other", "late"]
 
     asyncio.run(main())

@@ -205,7 +205,7 @@ def test_a_run_that_was_decided_about_just_before_a_stop_goes_on_after_the_start
 
         after = Service(store, LocalWorkers(), keys, default=str(policy))
         await after.start(functions=functions)
-        await asyncio.gather(*after._resuming)
+        await after.resumptions.settled()
         ended = await after.runs.get(ANN, waiting.id)
         assert ended.result is not None and ended.result.result == 50 and paid == [50]
         await after.stop()

@@ -260,6 +260,8 @@ def test_answer_that_is_not_http_fails(said: bytes) -> None:
         ({"X": "a\r\nHost: internal"}, "GET", None, "HEADER_INVALID"),
         ({"X\r\n": "a"}, "GET", None, "HEADER_INVALID"),
         ({"X y": "a"}, "GET", None, "HEADER_INVALID"),
+        ({"": "a"}, "GET", None, "HEADER_INVALID"),
+        ({"X": "a\x01b"}, "GET", None, "HEADER_INVALID"),
         ({}, "CONNECT", None, "METHOD_REFUSED"),
         ({}, "GET /x HTTP/1.1\r\nA: b", None, "METHOD_REFUSED"),
         ({}, "POST", b"x" * 2000, "REQUEST_TOO_LARGE"),
@@ -273,6 +275,35 @@ def test_request_that_would_be_more_than_one_or_too_large_is_refused(
             egress = Egress(allow_private=[web.service], max_request_bytes=1000)
             error = await outcome_of(fetch(egress, web.url, method, headers=headers, body=body))
             assert isinstance(error, EgressRefused) and error.code == code and not web.requests
+
+    asyncio.run(main())
+
+
+SECRET = "canary'q\"z\\n-5ecret"
+BAD_VALUES = [f"{SECRET} ", f" {SECRET}", f"{SECRET}\x01", f"{SECRET}\x0b", f"{SECRET}\n", f"{SECRET}é"]
+
+
+@pytest.mark.parametrize("value", BAD_VALUES)
+def test_tm_cap_secret_a_header_that_cannot_be_sent_is_named_and_its_value_is_not_shown(value: str) -> None:
+    async def main() -> None:
+        async with serve(lambda request: answer(b"no")) as web:
+            error = await outcome_of(fetch(Egress(allow_private=[web.service]), web.url, headers={"X-Key": value}))
+            assert isinstance(error, EgressRefused) and error.code == "HEADER_INVALID" and not web.requests
+            assert "'X-Key'" in str(error) and "canary" not in str(error) and "5ecret" not in str(error)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    "said",
+    [f"HTTP/1.1 200 OK\r\n\x00{SECRET}\r\n\r\n".encode(), answer(b"x", Content_Encoding=SECRET)],
+    ids=["not HTTP", "encoding"],
+)
+def test_tm_cap_secret_a_server_that_sends_back_what_it_was_sent_is_not_repeated(said: bytes) -> None:
+    async def main() -> None:
+        async with serve(lambda request: said) as web:
+            error = await outcome_of(fetch(Egress(allow_private=[web.service]), web.url))
+            assert isinstance(error, EgressFailed) and "canary" not in str(error)
 
     asyncio.run(main())
 

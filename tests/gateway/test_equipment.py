@@ -7,7 +7,7 @@ import contextlib
 import json
 import secrets
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from gateway.sessions import CreateSession
 from gateway.stores.interface import PutTenant
 from gateway.stores.memory import MemoryStore
 from gateway.telemetry import Telemetry
+from sandbox.capabilities import Capability
 from sandbox.sealing import Keys
 from sandbox.workers.local import LocalWorkers
 from tests.gateway.house import ANN, POLICY, TEST
@@ -165,17 +166,23 @@ def rough(folder: Path, **answers: Any) -> ServerSpec:
 
 
 @contextlib.asynccontextmanager
-async def serving(folder: Path, equipment: Equipment, rules: str = "", tests: str = "") -> AsyncIterator[Service]:
+async def serving(
+    folder: Path, equipment: Equipment, rules: str = "", tests: str = "", *, functions: Sequence[Any] = ()
+) -> AsyncIterator[Service]:
     store = MemoryStore()
     await store.write("acme", [PutTenant(tenant=Tenant(id="acme", quotas=Quotas(), created_at=1, updated_at=1))])
     path = folder / "house.hatch"
     path.write_text(POLICY + rules + TEST.format(more=tests))
     service = Service(store, LocalWorkers(), Keys.of(secrets.token_bytes(32)), default=str(path))
     try:
-        await service.start(equipment)
+        await service.start(equipment, functions)
         yield service
     finally:
         await service.stop()
+
+
+async def answering_no(**arguments: Any) -> bool:
+    return False
 
 
 @pytest.fixture
@@ -192,7 +199,8 @@ def test_a_server_that_says_nothing_keeps_nobody_waiting_and_is_shown(tmp_path: 
             assert await said(service, "1") == 1
             face = Face(service, Configuration(access_log=False), Telemetry())
             reply = await ask(face.asgi, "GET", "/readyz")
-            assert (reply.status, reply.json["servers"]) == (200, {"r": {"ready": False, "tools": 0, "problem": None}})
+            shown = {"r": {"ready": False, "tools": 0, "hidden": 0, "problem": None}}
+            assert (reply.status, reply.json["servers"]) == (200, shown)
 
     asyncio.run(main())
 
@@ -209,10 +217,32 @@ def test_a_server_that_comes_later_brings_its_tools_to_the_default_policy_and_to
             listed = "'r_one' in dir(tools)"
             done = await service.runs.run(ANN, before.id, RunBody(code=listed))
             assert done.result is not None and done.result.result is True
+            done = await service.runs.run(ANN, before.id, RunBody(code="tools.r_one()"))
+            assert done.result is not None and done.result.error is not None
+            assert "does not know r_one, which came later: put the session under the active policy" in done.result.error.message
             after = await service.sessions.create(ANN, CreateSession())
             assert after.policy == service.policies.default.digest != before.policy
 
     asyncio.run(main())
+
+
+def test_a_name_that_a_late_server_cannot_have_is_counted_and_logged_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        late = Equipment(servers=[rough(tmp_path, initialize="exit")])
+        tools = {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in ("one", "two")]}
+        async with serving(tmp_path, late, functions=[(Capability(name="r_one", input_schema={}), answering_no)]) as service:
+            rough(tmp_path, **{"tools/list": tools})
+            while "r_two" not in service.policies.default.catalog.capabilities:
+                await asyncio.sleep(0.01)
+            assert service.servers() == {"r": ServerState(ready=True, tools=2, hidden=1)}
+            await service.default._learn()
+
+    asyncio.run(main())
+    assert [one.message for one in caplog.records if "offered first" in one.message] == [
+        "the server r offers what others offered first, and is not asked for it: r_one"
+    ]
 
 
 @pytest.mark.usefixtures("nobody_is_quick")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from typing import Any
 
 from gateway.approvals import Decide
 from gateway.records import Run
 from gateway.sessions import CreateSession
 from sandbox.wire import RunStatus
-from tests.gateway.house import ANN, housed
-from tests.gateway.test_hooks_in_runs import OPERATOR, TEXT, hook, python, run
+from tests.gateway.house import ANN, BOB, activate, housed
+from tests.gateway.test_hooks_in_runs import OPERATOR, TEXT, audited, hook, python, run
 
 
 def test_a_hook_before_a_call_changes_its_arguments() -> None:
@@ -101,6 +102,71 @@ def test_a_hook_that_rewrites_a_call_does_not_make_it_happen_twice() -> None:
             await hook(house, "round", "pre_tool_use", "", executor=python(patch))
             done = await run(house, "[tools.pay(amount=8, idempotency_key='k') for _ in range(2)]")
             assert done.result is not None and done.result.result == [1, 1] and made == [9]
+
+    asyncio.run(main())
+
+
+STAMP = """import json, sys
+call = json.load(sys.stdin)["data"]
+print(json.dumps({"decision": "mutate", "patch": {"arguments": {"mark": call["tool_call_id"]}}}))
+"""
+
+
+def stamped(made: list[str]) -> dict[str, Any]:
+    async def pay(mark: str) -> str:
+        made.append(mark)
+        return mark
+
+    return {"pay": ({"mark": {"type": "string"}}, pay)}
+
+
+def test_an_approved_call_is_made_as_the_hooks_left_it_and_asked_once() -> None:
+    async def main() -> None:
+        made: list[str] = []
+        rules = "ask pay by finance within 15m"
+        async with housed(rules, 'pay { mark "a" } => ask', functions=stamped(made)) as house:
+            await hook(house, "stamp", "pre_tool_use", "", executor={"type": "python", "command": STAMP})
+            await hook(house, "seen", "post_tool_use", "", executor={"type": "python", "command": SEEN})
+            waiting = await run(house, "[tools.pay(mark=''), tools.pay(mark='')]")
+            asked = []
+            for _ in range(2):
+                (found,) = (await house.store.approvals("acme", pending=True)).items
+                asked.append(found.arguments["mark"])
+                await house.approvals.decide(BOB, found.id, Decide(decision="approve"))
+                done = await house.runs.resume(ANN, waiting.id)
+            assert done.state == "finished" and made == asked and len(set(asked)) == 2
+            assert done.result is not None and done.result.result == [[one, one] for one in asked]
+            outcomes = [one["hook_id"] for one in await audited(house)]
+            assert outcomes == ["user:stamp", "user:seen"] * 2
+
+    asyncio.run(main())
+
+
+SEEN = """import json, sys
+call = json.load(sys.stdin)["data"]
+print(json.dumps({"decision": "mutate", "patch": {"result": [call["result"], call["tool_call_id"]]}}))
+"""
+
+
+def test_hooks_are_told_of_a_waiting_call_again_if_the_session_went_over_to_another_policy() -> None:
+    async def main() -> None:
+        made: list[str] = []
+        rules = "ask pay by finance within 15m"
+        async with housed(rules, 'pay { mark "a" } => ask', functions=stamped(made)) as house:
+            waiting = await run(house, "tools.pay(mark='')")
+            (found,) = (await house.store.approvals("acme", pending=True)).items
+            await house.approvals.decide(BOB, found.id, Decide(decision="approve"))
+            text = (
+                "policy strict v 1\nallow session.create\nallow run\nlimit run { cpu 1s memory 64MiB output 1KiB }\nallow pay\n"
+                'hook no on before pay run shell "no.sh" timeout 30s on_error block\n'
+                'test "t" { as { tenant acme } run { language python, bytes 1B } => allow }'
+            )
+            tools = house.catalogue.tools("acme")
+            await activate(house.policies, {"p.hatch": text, "no.sh": "echo never >&2; exit 1"}, tools=tools)
+            await house.sessions.update(OPERATOR, waiting.session_id, repin=True)
+            done = await house.runs.resume(ANN, waiting.id)
+            assert done.result is not None and done.result.error is not None
+            assert "never" in done.result.error.message and made == []
 
     asyncio.run(main())
 

@@ -13,8 +13,10 @@ from gateway.records import Principal, Run
 from gateway.runs import RunBody
 from gateway.sessions import CreateSession
 from gateway.stores.memory import MemoryStore
-from sandbox.wire import RunStatus
+from sandbox.capabilities import ToolError
+from sandbox.wire import CallStatus, RunStatus
 from tests.gateway.house import ANN, House, activate, housed
+from tests.gateway.till import RULES, TESTS, Till, decide
 
 OPERATOR = Principal(tenant="acme", role="operator", user="op")
 TEXT = {"type": "string"}
@@ -84,6 +86,83 @@ def test_a_redacting_hook_that_fails_withholds_the_result() -> None:
             done = await run(house, "print('card 4711')\n'4711'")
             assert done.result is not None and done.result.status is RunStatus.PERMISSION_DENIED
             assert "4711" not in str(done.result)
+
+    asyncio.run(main())
+
+
+async def refuse(text: str) -> None:
+    raise ToolError("NO", f"there is no {text}")
+
+
+REFUSING = {"find": ({"text": TEXT}, refuse)}
+FAILS = "try:\n  tools.find(text='canary')\nexcept Exception: pass\nraise ValueError('card canary')"
+
+
+def test_a_failure_that_is_withheld_is_told_nowhere_in_the_result() -> None:
+    async def main() -> None:
+        async with housed("allow find\n", 'find { text "a" } => allow', functions=REFUSING) as house:
+            await hook(house, "redact", "after_run", "echo not json", on_error="block")
+            done = await run(house, FAILS)
+            assert done.result is not None and done.result.error is not None and "canary" not in str(done.result)
+            assert [one.message for one in done.result.diagnostics] == [done.result.error.message]
+            assert [(one.name, one.status) for one in done.result.external_calls] == [("find", CallStatus.ERROR)]
+
+    asyncio.run(main())
+
+
+def test_a_hook_after_a_run_rewords_its_failure_and_nothing_else_repeats_it() -> None:
+    async def main() -> None:
+        async with housed("allow find\n", 'find { text "a" } => allow', functions=REFUSING) as house:
+            patch = {"decision": "mutate", "patch": {"error": "a card", "stderr": ""}}
+            await hook(house, "redact", "after_run", "", executor=python(patch), on_error="block")
+            done = await run(house, FAILS)
+            assert done.result is not None and done.result.error is not None and "canary" not in str(done.result)
+            assert (done.result.status, done.result.error.message) == (RunStatus.RUNTIME_ERROR, "a card")
+            assert [one.message for one in done.result.diagnostics] == ["a card"]
+            fine = await run(house, "5")
+            assert fine.result is not None and (fine.result.status, fine.result.error) == (RunStatus.OK, None)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("event", "code", "patch"), [("after_run", "1", {"result": True}), ("before_run", "x", {"inputs": {"x": True}})]
+)
+def test_a_hook_may_put_in_what_python_finds_equal(event: str, code: str, patch: dict[str, Any]) -> None:
+    async def main() -> None:
+        async with housed() as house:
+            await hook(house, "rewrite", event, "", executor=python({"decision": "mutate", "patch": patch}))
+            session = await house.sessions.create(ANN, CreateSession())
+            done = await house.runs.run(ANN, session.id, RunBody(code=code, inputs={"x": 1}))
+            assert done.result is not None and done.result.result is True
+
+    asyncio.run(main())
+
+
+def test_tm_hook_stream_what_a_hook_may_redact_is_not_shown_while_the_run_waits() -> None:
+    async def main() -> None:
+        till = Till()
+        async with housed(RULES, TESTS, functions=till.functions) as house:
+            patch = {"decision": "mutate", "patch": {"stdout": "gone", "stderr": ""}}
+            await hook(house, "redact", "after_run", "", executor=python(patch), on_error="block")
+            code = "import sys\nprint('canary')\nprint('canary', file=sys.stderr)\ndisplay('canary')\ntools.refund(amount=50)"
+            waiting = await run(house, code)
+            feed = house.runs.watch("acme", waiting.id)
+            assert feed is not None
+            shown = [waiting, await house.runs.get(ANN, waiting.id), [event async for event in feed.events()]]
+            assert waiting.state == "waiting" and "canary" not in str(shown)
+            await decide(house, "approve")
+            done = await house.runs.resume(ANN, waiting.id)
+            assert done.result is not None and done.result.stdout == "gone" and till.paid == [50]
+
+    asyncio.run(main())
+
+
+def test_what_no_hook_may_redact_is_shown_while_the_run_waits() -> None:
+    async def main() -> None:
+        async with housed(RULES, TESTS, functions=Till().functions) as house:
+            waiting = await run(house, "print('canary')\ntools.refund(amount=50)")
+            assert waiting.result is not None and waiting.result.stdout == "canary\n"
 
     asyncio.run(main())
 

@@ -7,12 +7,15 @@ import hashlib
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from gateway.errors import StoreFailed
 from gateway.hooks.events import HookEvent
 from gateway.records import Run
+from gateway.runs import RunBody
 from gateway.trees import file_changes
+from sandbox.wire import DEFAULT_LIMITS
 from sandbox.workers import local
 from sandbox.workers.interface import FileChanges, FileEntry
 from tests.gateway.house import ANN, House, housed, new, run, value
@@ -192,5 +195,35 @@ def test_a_resumed_run_whose_resumer_leaves_still_waits_and_its_session_has_what
             assert here == stored == {"/new": hashlib.sha256(b"news").hexdigest()}
             assert await house.runs.cancel(ANN, waiting.id)
             assert await value(house, session, "(x, open('new').read())") == [1, "news"]
+
+    asyncio.run(main())
+
+
+def test_a_run_that_is_watched_goes_on_without_whoever_watched_it() -> None:
+    async def main() -> None:
+        asked, goes_on = asyncio.Event(), asyncio.Event()
+
+        async def answer() -> int:
+            asked.set()
+            await goes_on.wait()
+            return 7
+
+        async with housed("allow answer", "answer {} => allow", functions={"answer": ({}, answer)}) as house:
+            patient = msgspec.structs.replace(DEFAULT_LIMITS, wall_ms=30_000)
+            started = await house.runs.start(ANN, await new(house, limits=patient), RunBody(code="tools.answer()"))
+            feed = house.runs.watch("acme", started.id)
+            assert feed is not None
+
+            async def watch() -> list[str]:
+                return [event.kind async for event in feed.events()]
+
+            leaving, staying = asyncio.create_task(watch()), asyncio.create_task(watch())
+            await asked.wait()
+            leaving.cancel()
+            await asyncio.wait((leaving,))
+            goes_on.set()
+            assert (await staying)[-1] == "result" and leaving.cancelled()
+            done = await house.runs.get(ANN, started.id)
+            assert done.result is not None and done.result.result == 7
 
     asyncio.run(main())

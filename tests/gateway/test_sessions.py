@@ -13,9 +13,10 @@ import pytest
 from gateway.errors import Conflict, Forbidden, GatewayError, NotFound, StoreFailed, Unavailable
 from gateway.heaps import CHAIN_MAX
 from gateway.leftovers import settle_interrupted
+from gateway.pins import KIND
 from gateway.runs import RunBody
 from gateway.sessions import CreateSession
-from gateway.stores.interface import Change, PutRun
+from gateway.stores.interface import Change, DeleteEntry, PutRun
 from gateway.stores.memory import MemoryStore
 from sandbox.sealing import Keys
 from sandbox.wire import Language
@@ -92,23 +93,26 @@ def test_another_session_starts_anew_with_its_files_and_says_so_once() -> None:
     asyncio.run(main())
 
 
-def test_a_worker_that_dies_costs_its_run_and_nothing_acknowledged() -> None:
+@pytest.mark.parametrize("durable", [True, False])
+def test_a_worker_that_dies_costs_its_run_and_nothing_acknowledged(durable: bool) -> None:
     async def main() -> None:
         async with housed() as house:
-            session = await new(house, durable=True)
-            await run(house, session, "x = 1")
+            session = await new(house, durable=durable)
+            await run(house, session, "x = 1; open('kept', 'w').write('1')")
             worker = await house.sessions._workers.of("acme")
             honest = worker.run
 
             async def dying(*arguments: Any, **options: Any) -> Any:
-                raise WorkerLost("killed")
+                raise WorkerLost("the worker was lost: killed")
 
             worker.run = dying  # type: ignore[method-assign]
             with pytest.raises(Unavailable) as lost:
                 await run(house, session, "x = 2")
-            assert lost.value.code == "WORKER_LOST"
+            assert (lost.value.code, str(lost.value)) == ("WORKER_LOST", "the worker was lost: killed")
+            says_they_are_gone = "its variables are gone" in str(lost.value.error.hint)
             worker.run = honest  # type: ignore[method-assign]
-            assert await value(house, session, "x") == 1
+            assert await value(house, session, "('x' in globals(), open('kept').read())") == [not says_they_are_gone, "1"]
+            assert says_they_are_gone is not durable
 
     asyncio.run(main())
 
@@ -197,6 +201,7 @@ def test_a_session_whose_policy_is_gone_runs_nothing_and_can_be_deleted() -> Non
         store, keys = MemoryStore(), Keys.of(secrets.token_bytes(32))
         async with housed('deny net.connect when host == "evil.example"', store=store, keys=keys) as house:
             session = await new(house)
+            await store.write("acme", [DeleteEntry(kind=KIND, id=house.policies.default.digest)])
         async with housed(store=store, keys=keys) as house:
             with pytest.raises(Forbidden, match="is gone"):
                 await run(house, session, "1")

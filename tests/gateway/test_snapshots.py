@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from typing import Any
 
+import msgspec
 import pytest
 
 from gateway.errors import Conflict, GatewayError
+from gateway.leftovers import settle_forks
+from gateway.records import Principal, Session
 from gateway.sessions import CreateSession
 from gateway.stores.memory import MemoryStore
+from sandbox.capabilities import stand_in
+from sandbox.errors import RequestError
 from sandbox.sealing import Keys
-from sandbox.wire import Language
+from sandbox.snapshots import capability_digests
+from sandbox.wire import DEFAULT_LIMITS, Language
+from sandbox.workers import local
 from tests.gateway.house import ANN, EVE, housed, new, run, value
 
 
@@ -148,5 +156,157 @@ def test_an_older_template_of_the_same_label_can_be_deleted() -> None:
             await house.snapshots.delete(ANN, old.id)
             with pytest.raises(Conflict):
                 await house.snapshots.delete(ANN, newer.id)
+
+    asyncio.run(main())
+
+
+GROW = "kept.append(bytearray(b'x') * (24 << 20)); sum(map(len, kept))"
+
+
+@pytest.mark.parametrize("by", ["restored", "template"])
+def test_tm_snap_ladder_a_session_holds_no_more_memory_because_it_began_with_some(by: str) -> None:
+    async def main() -> None:
+        limits = msgspec.structs.replace(DEFAULT_LIMITS, memory_mb=64, wall_ms=60_000, cpu_ms=60_000)
+        async with housed() as house:
+            session = await new(house, limits=limits)
+            await run(house, session, "kept = []")
+            held = 0
+            for _ in range(4):
+                done = await run(house, session, GROW)
+                assert done.result is not None
+                if done.result.error is not None:
+                    assert done.result.error.code == "MEMORY_EXCEEDED"
+                    break
+                held = done.result.result
+                saved = await house.snapshots.take(ANN, session, "step", template=by == "template")
+                if by == "template":
+                    session = await new(house, template="step", limits=limits)
+                else:
+                    session = (await house.snapshots.restore(ANN, saved.id, limits=limits)).id
+            assert 0 < held <= 64 << 20
+            assert await value(house, session, "sum(map(len, kept))") == held
+
+    asyncio.run(main())
+
+
+def test_a_snapshot_that_is_over_the_limits_is_not_restored_and_leaves_no_session() -> None:
+    async def main() -> None:
+        large = msgspec.structs.replace(DEFAULT_LIMITS, memory_mb=256, wall_ms=60_000, cpu_ms=60_000)
+        async with housed() as house:
+            session = await new(house, limits=large)
+            await run(house, session, "kept = bytearray(b'x') * (100 << 20)")
+            saved = await house.snapshots.take(ANN, session)
+            with pytest.raises(RequestError) as refused:
+                await house.snapshots.restore(ANN, saved.id, "again")
+            assert refused.value.error.code == "MEMORY_EXCEEDED"
+            assert await house.store.session("acme", "again") is None
+            again = await house.snapshots.restore(ANN, saved.id, "again", limits=large)
+            assert await value(house, again.id, "len(kept)") == 100 << 20
+
+    asyncio.run(main())
+
+
+async def look(**given: Any) -> int:
+    return 1
+
+
+TEXT = {"type": "string"}
+ONE, OTHER, MORE = ({"look": ({"at": TEXT}, look)}, {"look": ({"at": {"type": "integer"}}, look)}, {"see": ({"at": TEXT}, look)})
+
+
+@pytest.mark.parametrize(
+    ("here", "strict", "refused"),
+    [
+        (ONE, True, None),
+        ({**ONE, **MORE}, False, None),
+        ({**ONE, **MORE}, True, "'see' was not there"),
+        (OTHER, False, "'look' is declared differently"),
+        (MORE, False, "'look' is missing"),
+    ],
+)
+def test_a_snapshot_is_restored_only_where_there_is_what_it_was_taken_with(here: Any, strict: bool, refused: str | None) -> None:
+    async def main() -> None:
+        store, keys = MemoryStore(), Keys.of(secrets.token_bytes(32))
+        async with housed(store=store, keys=keys, functions=ONE) as house:
+            session = await new(house)
+            await run(house, session, "look = tools.look")
+            saved = await house.snapshots.take(ANN, session)
+            await house.snapshots.take(ANN, session, "warm", template=True)
+        async with housed(store=store, keys=keys, functions=here) as house:
+            if refused is None:
+                await house.snapshots.restore(ANN, saved.id, "again", strict=strict)
+                await new(house, template="warm")
+                return
+            with pytest.raises(RequestError, match=refused) as error:
+                await house.snapshots.restore(ANN, saved.id, "again", strict=strict)
+            assert error.value.error.code == "SNAPSHOT_CAPABILITY_MISMATCH"
+            assert await house.store.session("acme", "again") is None
+            if not strict:
+                with pytest.raises(RequestError, match=refused):
+                    await new(house, template="warm")
+
+    asyncio.run(main())
+
+
+def test_an_older_snapshot_which_says_less_of_its_capabilities_is_restored(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        async with housed(functions=ONE) as house:
+            session = await new(house)
+            await run(house, session, "x = 1")
+            monkeypatch.setattr(local, "capability_digests", lambda tools: capability_digests(map(stand_in, tools)))
+            saved = await house.snapshots.take(ANN, session)
+            again = await house.snapshots.restore(ANN, saved.id, strict=True)
+            assert await value(house, again.id, "x") == 1
+
+    asyncio.run(main())
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@pytest.mark.parametrize("reached", [1, 3])
+def test_of_forks_that_were_broken_off_none_stays_but_what_was_used(reached: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        store, keys, names = MemoryStore(), Keys.of(secrets.token_bytes(32)), [f"f{number}" for number in range(5)]
+        async with housed(store=store, keys=keys) as house:
+            session = await new(house, durable=True)
+            await run(house, session, "x = 1")
+            put_fork = house.snapshots._put_fork
+
+            async def until(principal: Principal, fork: Session, *rest: Any) -> None:
+                if fork.id == names[reached]:
+                    raise Killed
+                await put_fork(principal, fork, *rest)
+
+            monkeypatch.setattr(house.snapshots, "_put_fork", until)
+            with pytest.raises(Killed):
+                await house.snapshots.fork(ANN, session, names)
+            monkeypatch.undo()
+            there = [name for name in names if await store.session("acme", name)]
+            assert there == names[:reached]
+            if reached > 1:
+                await run(house, "f1", "x = 7")
+        assert await settle_forks(store, "acme") == (1 if reached == 1 else 2)
+        assert await settle_forks(store, "acme") == 0
+        async with housed(store=store, keys=keys) as house:
+            left = [name for name in names if await store.session("acme", name)]
+            assert left == ([] if reached == 1 else ["f1"])
+            forks = await house.snapshots.fork(ANN, session, [name for name in names if name not in left])
+            assert await settle_forks(store, "acme") == 0
+            assert [await value(house, fork.id, "x") for fork in forks] == [1] * len(forks)
+
+    asyncio.run(main())
+
+
+def test_forks_of_which_one_cannot_be_made_are_none() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            session, taken = await new(house), await new(house, id="f2")
+            await run(house, session, "x = 1")
+            with pytest.raises(Conflict):
+                await house.snapshots.fork(ANN, session, ["f0", "f1", taken, "f3"])
+            assert [name for name in ("f0", "f1", "f2", "f3") if await house.store.session("acme", name)] == ["f2"]
+            assert await settle_forks(house.store, "acme") == 0 and await house.store.session("acme", "f2") is not None
 
     asyncio.run(main())

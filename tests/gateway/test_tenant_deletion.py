@@ -55,19 +55,24 @@ def test_nothing_of_a_tenant_is_left_on_disk_or_in_memory_when_it_was_deleted(tm
         admin = Tenant(gateway, gateway.token)
         tenant = make_tenant(admin, gateway, "acme")
         leave_traces(tenant)
+        (carried,) = [one["id"] for one in tenant.done("GET", "/v1/snapshots")["items"]]
+        status, blob = tenant.ask("GET", f"/v1/snapshots/{carried}/content")
+        assert status == 200
         assert on_disk(data), "the search finds what is there"
         admin.done("DELETE", "/v1/tenants/acme")
         assert on_disk(data) == []
         assert tenant.ask("GET", "/v1/sessions")[0] == 401
         again = make_tenant(admin, gateway, "acme")
-        for path in ("/v1/sessions", "/v1/secrets", "/v1/snapshots", "/v1/runs", "/v1/policies"):
+        for path in ("/v1/sessions", "/v1/secrets", "/v1/snapshots", "/v1/runs"):
             assert again.done("GET", path)["items"] == [], path
+        assert [one["owner"] for one in again.done("GET", "/v1/policies")["items"]] == ["operator"]
         assert again.ask("GET", "/v1/sessions/s1/files/kept")[0] == 404
         status, _ = again.ask("POST", "/v1/sessions", {"id": "s3", "template": CANARY})
         assert status == 400
         again.done("POST", "/v1/sessions", {"id": "s1"}, {"Idempotency-Key": CANARY})
         ran = again.done("POST", "/v1/sessions/s1/runs", {"code": "import os; ('x' in globals(), os.listdir())"})
         assert ran["result"]["result"] == [False, []] and ran["result"]["diagnostics"] == []
+        assert again.ask("POST", "/v1/snapshots", blob, {"Content-Type": "application/cbor"})[0] == 422
         verdicts = [one["kind"] for one in again.done("GET", "/v1/audit")["items"]]
         assert verdicts[0] == "tenant.create"
         for connection in (admin, tenant, again):

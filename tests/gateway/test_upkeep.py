@@ -15,7 +15,7 @@ from gateway.policies import now_ms
 from gateway.records import Principal
 from gateway.registry.tenants import Registries, open_registries
 from gateway.registry.wire import EMBEDDED_RUNTIME, RunAccepted, SpawnRequest, StopRequest, WorkspaceCompanion
-from gateway.sessions import ONCE
+from gateway.singles import ONCE
 from gateway.stores.interface import PutFile, PutSession, PutValue
 from gateway.stores.retention import DAY_MS, Collected, Retention
 from gateway.upkeep import Upkeep, retention_of

@@ -55,6 +55,61 @@ def test_figures_left_open_are_shown_and_closed() -> None:
     assert second.result == [] and second.displays == []
 
 
+PLOTS = [
+    "plt.hist(x)",
+    "plt.plot(x); plt.xticks(rotation=45)",
+    "plt.boxplot(x)",
+    "plt.violinplot(x)",
+    "plt.hist2d(x, x)",
+    "plt.subplots(2, 2)",
+    "table.hist()",
+    "table.plot(subplots=True)",
+    "pd.plotting.scatter_matrix(table)",
+    "figure, axes = plt.subplots(); axes.plot(x); figure",
+]
+
+
+def test_last_line_that_plots_is_shown_once_and_no_result() -> None:
+    with hatchway.Sandbox(limits=GENEROUS) as box:
+        box.run("import matplotlib.pyplot as plt, pandas as pd\nx = [1, 2, 2, 3]\ntable = pd.DataFrame({'a': x, 'b': x})")
+        for code in PLOTS:
+            result = box.run(code)
+            assert (code, result.error, result.result) == (code, None, None)
+            assert [display.mime for display in result.displays] == ["image/png"], code
+
+
+def test_figure_that_pyplot_does_not_keep_is_shown_where_it_is_the_result() -> None:
+    with hatchway.Sandbox(limits=GENEROUS) as box:
+        box.run("import matplotlib.pyplot as plt\nfigure, axes = plt.subplots()\naxes.plot([1, 2])")
+        later = box.run("axes.set_title('later')\nfigure")
+        own = box.run("from matplotlib.figure import Figure\nown = Figure()\nown.subplots().plot([1, 2])\nown, 5")
+    assert [[display.mime for display in one.displays] for one in (later, own)] == [["image/png"], ["image/png"]]
+
+
+def test_program_that_fails_or_leaves_shows_its_figures_and_closes_them() -> None:
+    with hatchway.Sandbox(limits=GENEROUS) as box:
+        for ending in ("1 / 0", "raise SystemExit(3)"):
+            ended = box.run(f"import matplotlib.pyplot as plt\nplt.plot([1, 2])\n{ending}")
+            assert [display.mime for display in ended.displays] == ["image/png"] and ended.exit_code != 0
+        assert box.run("plt.get_fignums()").result == []
+
+
+def test_program_from_a_file_is_named_like_it() -> None:
+    with hatchway.Sandbox() as box:
+        named = box.run("import sys\n[sys.argv, __file__]", filename="app.py")
+        box.run("sys.argv = ['app.py', 'word']")
+        given = box.run("sys.argv", filename="app.py")
+    assert (named.result, given.result) == ([["app.py"], "/workspace/app.py"], ["app.py", "word"])
+
+
+def test_traceback_of_a_broken_module_names_it_and_not_how_it_is_imported() -> None:
+    with hatchway.Sandbox() as box:
+        box.files.write_file("broken.py", "def f(:\n")
+        failed = box.run("import broken")
+    assert failed.error is not None and failed.error.code == "SYNTAX_ERROR"
+    assert "broken.py" in failed.stderr and "importlib" not in failed.stderr
+
+
 def test_series_is_shown_as_a_table_is() -> None:
     with hatchway.Sandbox(limits=GENEROUS) as box:
         result = box.run("import pandas as pd\npd.Series([1.5, 2.5], name='weight')")

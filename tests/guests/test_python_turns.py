@@ -133,9 +133,14 @@ def test_columns_of_an_indented_expression_count_from_where_the_line_begins(box:
         ("from math import squrt", "did you mean 'sqrt'?"),
         ("import helpers", "the session's own files"),
         ("import requests", "no network"),
+        ("import IPython", "no notebook"),
+        ("x = 1\n%matplotlib inline", "no notebook"),
+        ("!pip install httpx", "nothing can be installed"),
+        ("!ls -l", 'language="shell"'),
+        ("{1, 2}", '.to_dict("records")'),
     ],
 )
-def test_failed_import_is_answered_with_what_there_is(box: Sandbox, code: str, said: str) -> None:
+def test_failure_is_answered_with_what_there_is(box: Sandbox, code: str, said: str) -> None:
     failed = box.run(code)
     assert failed.error is not None and failed.error.hint is not None and said in failed.error.hint
 

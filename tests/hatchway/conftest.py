@@ -8,12 +8,25 @@ import pytest
 
 from hatchway import Client
 from tests.gateway.serving import Gateway, serving
+from tests.hatchway.commanding import Command
 
 
 @pytest.fixture(scope="session")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     with serving(tmp_path_factory.mktemp("served") / "data") as gateway:
         yield gateway
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(monkeypatch, capsys)
+
+
+@pytest.fixture
+def remote(gateway: Gateway, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """`hatchway remote`, of an admin."""
+    environment = {"HATCHWAY_TOKEN": gateway.token, "HATCHWAY_URL": gateway.url}
+    return Command(monkeypatch, capsys, "remote", environment=environment)
 
 
 @pytest.fixture

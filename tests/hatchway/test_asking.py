@@ -126,9 +126,34 @@ def test_a_stream_that_breaks_off_before_its_run_is_known_is_not_begun_again() -
         assert len(script.asked) == 2
 
 
+def test_a_stream_is_asked_for_again_only_if_its_program_was_not_begun() -> None:
+    begun = events((1, "started", {"id": "r1"}), (2, "result", RUN))
+    with playing(http(200, SESSION), problem(503, "NOT_READY"), problem(429, "BUSY"), begun) as (script, client):
+        assert [event.kind for event in client.session("s").stream("...")] == ["started", "result"]
+        assert len(script.asked) == 4
+    with playing(http(200, SESSION), problem(503, "WORKER_LOST")) as (script, client):
+        with pytest.raises(RequestError, match="WORKER_LOST"):
+            list(client.session("s").stream("..."))
+        assert len(script.asked) == 2
+
+
+def test_the_tenant_that_is_named_goes_with_every_request_and_is_an_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = Script(http(200, SESSION), http(200, SESSION), http(200, SESSION))
+    for tenant, known, sent in (("acme", "other", "acme"), (None, "other", "other"), (None, "", "")):
+        monkeypatch.setenv("HATCHWAY_TENANT", known)
+        with Client(script.url, "hw_x", tenant=tenant) as client:
+            client.session("s")
+        assert (f"hatchway-tenant: {sent}\r\n" if sent else "\r\n") in script.asked[-1]
+        assert ("hatchway-tenant" in script.asked[-1]) == bool(sent)
+    script.close()
+    for wrong in ("Acme", "a b", "a\r\nx: y", "é"):
+        with pytest.raises(RequestError, match="is not the id of a tenant"):
+            AsyncClient("http://127.0.0.1:9", "hw_x", tenant=wrong)
+
+
 def test_the_asynchronous_client_takes_up_a_stream_too() -> None:
     first = events((1, "started", {"id": "r1"}), whole=False)
-    script = Script(http(200, SESSION), first, events((2, "result", RUN)))
+    script = Script(http(200, SESSION), problem(503, "STOPPING"), first, events((2, "result", RUN)))
 
     async def main() -> list[str]:
         async with AsyncClient(script.url, "hw_x") as client:

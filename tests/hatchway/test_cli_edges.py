@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.hatchway.commanding import Command
+
 
 def hatchway(
     *words: str, stdin: bytes = b"", cwd: Path | None = None, stdout: str | None = None, **env: str
@@ -32,9 +34,9 @@ def hatchway(
         (("run", "."), ". is a directory"),
     ],
 )
-def test_a_place_that_cannot_be_used_is_said_in_one_line(words: tuple[str, ...], said: str) -> None:
-    done = hatchway(*words)
-    first, *hint = done.stderr.decode().splitlines()
+def test_a_place_that_cannot_be_used_is_said_in_one_line(command: Command, words: tuple[str, ...], said: str) -> None:
+    done = command(*words)
+    first, *hint = done.stderr.splitlines()
     assert said in first and len(hint) <= 1
     assert done.returncode == 2
 
@@ -57,9 +59,9 @@ def test_binary_standard_input_arrives_byte_for_byte() -> None:
     assert done.stdout.decode().strip() == bytes(range(256)).hex()
 
 
-def test_a_file_that_cannot_be_fetched_makes_the_command_fail(tmp_path: Path) -> None:
-    done = hatchway("run", "-c", "1", "--get", "nope.txt", cwd=tmp_path)
-    assert b"cannot copy nope.txt" in done.stderr and done.stdout == b"1\n" and done.returncode == 1
+def test_a_file_that_cannot_be_fetched_makes_the_command_fail(command: Command, tmp_path: Path) -> None:
+    done = command("run", "-c", "1", "--get", "nope.txt", cwd=tmp_path)
+    assert "cannot copy nope.txt" in done.stderr and done.stdout == "1\n" and done.returncode == 1
 
 
 @pytest.mark.parametrize(
@@ -70,11 +72,11 @@ def test_a_file_that_cannot_be_fetched_makes_the_command_fail(tmp_path: Path) ->
         (("-c", "1", "--timeout-ms", "0"), "INVALID_ARGUMENT"),
     ],
 )
-def test_a_refused_run_is_json_if_json_was_asked_for(words: tuple[str, ...], code: str) -> None:
-    done = hatchway("run", "--json", *words)
+def test_a_refused_run_is_json_if_json_was_asked_for(command: Command, words: tuple[str, ...], code: str) -> None:
+    done = command("run", "--json", *words)
     result = json.loads(done.stdout)
     assert (result["status"], result["error"]["code"]) == ("validation_error", code)
-    assert (done.stderr, done.returncode) == (b"", 2)
+    assert (done.stderr, done.returncode) == ("", 2)
 
 
 PROGRAMS = {
@@ -87,17 +89,17 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_program_finds_its_arguments_whatever_stands_in_them(tmp_path: Path, name: str) -> None:
+def test_a_program_finds_its_arguments_whatever_stands_in_them(command: Command, tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text(PROGRAMS[name])
     words = ["two words", "it's $HOME `x`", "--json", ""]
-    done = hatchway("run", name, "--timeout-ms", "20000", "--", *words, cwd=tmp_path)
+    done = command("run", name, "--timeout-ms", "20000", "--", *words, cwd=tmp_path)
     listed = {"py": f"{words}", "sh": ",".join(words) + ","}.get(
         name.rpartition(".")[2], json.dumps(words, separators=(",", ":"))
     )
-    assert done.stdout.decode().replace(" 5\n", "5\n") == f"{listed}5\n", done.stderr
-    plain = hatchway("run", name, "one", cwd=tmp_path)
-    assert b"one" in plain.stdout and b"2" in plain.stdout
+    assert done.stdout.replace(" 5\n", "5\n") == f"{listed}5\n", done.stderr
+    plain = command("run", name, "one", cwd=tmp_path)
+    assert "one" in plain.stdout and "2" in plain.stdout
 
 
-def test_code_on_the_command_line_has_arguments_too() -> None:
-    assert hatchway("run", "-c", "import sys; sys.argv", "--", "a").stdout == b'["-c","a"]\n'
+def test_code_on_the_command_line_has_arguments_too(command: Command) -> None:
+    assert command("run", "-c", "import sys; sys.argv", "--", "a").stdout == '["-c","a"]\n'

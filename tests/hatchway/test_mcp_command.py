@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from mcp import ClientSession, StdioServerParameters
+from mcp.client import Client as McpClient
 from mcp.client.stdio import stdio_client
 
 import hatchway
-from hatchway import Client
+from hatchway import AsyncClient, Client, mcp_command
 from tests.gateway.serving import Gateway
 from tests.hatchway.waiting import PROGRAM, finish, open_tenant
 
@@ -23,7 +24,7 @@ from tests.hatchway.waiting import PROGRAM, finish, open_tenant
 class Agent:
     """Calls tools."""
 
-    def __init__(self, session: ClientSession) -> None:
+    def __init__(self, session: ClientSession | McpClient) -> None:
         self.session = session
 
     async def call(self, name: str, /, **arguments: Any) -> Any:
@@ -48,14 +49,27 @@ def serve(gateway: Gateway, log: Path, play: Callable[[Agent], Awaitable[None]],
     async def main() -> None:
         with log.open("w") as errors:
             async with stdio_client(parameters, errlog=errors) as streams, ClientSession(*streams) as session:
-                await session.initialize()
+                assert (await session.initialize()).server_info.version == hatchway.__version__
                 await play(Agent(session))
 
     asyncio.run(main())
     return log.read_text()
 
 
-def test_agents_reach_the_gateway_over_mcp(gateway: Gateway, tmp_path: Path) -> None:
+def connect(gateway: Gateway, play: Callable[[Agent], Awaitable[None]], *, token: str = "") -> None:
+    """The same without a process: what tools do is not a matter of how the server is reached."""
+
+    async def main() -> None:
+        async with (
+            AsyncClient(gateway.url, token or gateway.token) as client,
+            McpClient(mcp_command.build(client)) as session,
+        ):
+            await play(Agent(session))
+
+    asyncio.run(main())
+
+
+def test_agents_reach_the_gateway_over_mcp_and_are_told_its_version(gateway: Gateway, tmp_path: Path) -> None:
     async def play(agent: Agent) -> None:
         names = {tool.name for tool in (await agent.session.list_tools()).tools}
         assert {"run_code", "get_run", "read_file", "fork_session", "save_snapshot"} <= names
@@ -70,7 +84,7 @@ def test_agents_reach_the_gateway_over_mcp(gateway: Gateway, tmp_path: Path) -> 
     serve(gateway, tmp_path / "log", play)
 
 
-def test_tm_client_path_an_agents_paths_and_ids_reach_nothing_but_files(gateway: Gateway, tmp_path: Path) -> None:
+def test_tm_client_path_an_agents_paths_and_ids_reach_nothing_but_files(gateway: Gateway) -> None:
     async def play(agent: Agent) -> None:
         await agent.call("create_session", session_id="agents", language="shell")
         for path in ("../../../audit", "/workspace/../../../me", "../../agents"):
@@ -84,29 +98,32 @@ def test_tm_client_path_an_agents_paths_and_ids_reach_nothing_but_files(gateway:
         assert "INVALID_ARGUMENT" in await agent.refused("get_run", run_id="../audit")
         await agent.call("delete_session", session_id="agents")
 
-    serve(gateway, tmp_path / "log", play)
+    connect(gateway, play)
 
 
-def test_an_agent_may_name_its_session_and_is_told_when_it_cannot(gateway: Gateway, tmp_path: Path) -> None:
+def test_an_agent_may_name_its_session_and_is_told_when_it_cannot(gateway: Gateway) -> None:
     async def play(agent: Agent) -> None:
         assert (await agent.call("create_session", session_id="mine", language="shell"))["session_id"] == "mine"
         assert "SESSION_EXISTS" in await agent.refused("create_session", session_id="mine")
         await agent.call("delete_session", session_id="mine")
 
-    serve(gateway, tmp_path / "log", play)
+    connect(gateway, play)
 
 
-def test_an_argument_that_a_tool_does_not_have_is_refused(gateway: Gateway, tmp_path: Path) -> None:
+def test_an_argument_that_does_not_fit_is_refused_in_words_of_ours(gateway: Gateway) -> None:
     async def play(agent: Agent) -> None:
         told = await agent.refused("create_session", name="mine")
-        assert "name" in told and "not permitted" in told
+        assert "INVALID_ARGUMENT: name is no argument of this tool (there are: language, " in told
+        told = await agent.refused("write_file", session_id="mine", path=5)
+        assert "path does not fit: " in told and "text is missing" in told
+        assert "pydantic" not in told and "http" not in told
         for tool in (await agent.session.list_tools()).tools:
             assert tool.input_schema["additionalProperties"] is False
 
-    serve(gateway, tmp_path / "log", play)
+    connect(gateway, play)
 
 
-def test_a_run_that_waits_names_its_approval_and_can_be_looked_at(gateway: Gateway, tmp_path: Path) -> None:
+def test_a_run_that_waits_names_its_approval_and_can_be_looked_at(gateway: Gateway) -> None:
     token = open_tenant(gateway, "agents")
 
     async def play(agent: Agent) -> None:
@@ -123,10 +140,10 @@ def test_a_run_that_waits_names_its_approval_and_can_be_looked_at(gateway: Gatew
             done = await agent.call("get_run", run_id=waits["run_id"])
             assert (done["state"], done["status"], done["result"]) == ("finished", "ok", 7) and "approvals" not in done
 
-    serve(gateway, tmp_path / "log", play, token=token)
+    connect(gateway, play, token=token)
 
 
-def test_a_figure_comes_as_an_image_and_its_bytes_are_in_no_text(gateway: Gateway, tmp_path: Path) -> None:
+def test_a_figure_comes_as_an_image_and_its_bytes_are_in_no_text(gateway: Gateway) -> None:
     async def play(agent: Agent) -> None:
         program = "import matplotlib.pyplot as plt\nplt.plot([1, 2]); plt.show()\nplt.plot([2, 1]); plt.show()\n7"
         answer = await agent.session.call_tool("run_code", {"code": program, "timeout_ms": 60_000})
@@ -138,21 +155,7 @@ def test_a_figure_comes_as_an_image_and_its_bytes_are_in_no_text(gateway: Gatewa
         assert told["displays"] == [{"mime": "image/png", "image": 1}, {"mime": "image/png", "image": 2}] and told["result"] == 7
         assert json.loads(text.text) == told and images[0].data != images[1].data
 
-    serve(gateway, tmp_path / "log", play)
-
-
-def test_the_server_says_its_version(gateway: Gateway, tmp_path: Path) -> None:
-    parameters = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "hatchway.cli", "mcp", "--url", gateway.url],
-        env={**os.environ, "HATCHWAY_TOKEN": gateway.token},
-    )
-
-    async def main() -> None:
-        async with stdio_client(parameters) as streams, ClientSession(*streams) as session:
-            assert (await session.initialize()).server_info.version == hatchway.__version__
-
-    asyncio.run(main())
+    connect(gateway, play)
 
 
 def test_the_server_is_silent_unless_it_is_asked_to_talk(gateway: Gateway, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.gateway.serving import Gateway
+from tests.hatchway.commanding import Command
 
 
 @contextlib.contextmanager
@@ -64,9 +65,6 @@ def test_a_token_of_ones_own_is_used_and_not_repeated(gateway: Gateway) -> None:
 
 
 @pytest.mark.parametrize("port", ["70000", "-1"])
-def test_a_port_that_is_none_is_refused(gateway: Gateway, port: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "hatchway.cli", "mcp", "--url", gateway.url, "--http", port],
-        capture_output=True, text=True, timeout=60, env={**os.environ, "HATCHWAY_TOKEN": gateway.token},
-    )  # fmt: skip
+def test_a_port_that_is_none_is_refused(command: Command, port: str) -> None:
+    done = command("mcp", "--url", "http://127.0.0.1:9", "--http", port, HATCHWAY_TOKEN="hw_x")
     assert done.returncode == 2 and "cannot listen" in done.stderr and "Traceback" not in done.stderr

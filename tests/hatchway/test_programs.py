@@ -104,6 +104,42 @@ def test_a_program_finds_its_name_and_its_own_file(
     assert run(capsys, str(tmp_path / name)) == (said, "")
 
 
+@pytest.mark.parametrize(
+    ("name", "code", "said"),
+    [
+        ("csv.py", 'import sys\nsys.stdout.write("a,b\\n1,2\\n")', "a,b\n1,2\n"),
+        ("set.py", "print('done')\nset()", "done\n"),
+        ("own.py", "result = [1]\n5", "[1]\n"),
+        ("map.js", "console.log('done')\nnew Map()", "done\n"),
+        ("own.ts", "globalThis.result = [1] as number[]; 5 // no newline", "[1]\n"),
+    ],
+)
+def test_the_last_expression_of_a_file_is_no_result(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str, code: str, said: str
+) -> None:
+    (tmp_path / name).write_text(code)
+    assert run(capsys, str(tmp_path / name)) == (said, "")
+
+
+def test_whoever_asks_for_json_gets_the_last_expression_of_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("x + 1")
+    out, _ = run(capsys, str(tmp_path / "app.py"), "--input", "x=4", "--json")
+    assert '"result":5' in out
+
+
+def test_a_mistake_at_the_end_of_a_file_is_shown_where_it_is(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("if 1:\n")
+    out, said = run(capsys, str(tmp_path / "app.py"), status=1)
+    assert out == "" and "line 1" in said and "pass" not in said
+
+
+@pytest.mark.parametrize(("code", "status"), [("print(1); 5", 0), ("print(1); 1 / 0", 1)])
+def test_output_that_nobody_takes_is_left_out(monkeypatch: pytest.MonkeyPatch, code: str, status: int) -> None:
+    monkeypatch.setattr("sys.stdout", None)
+    monkeypatch.setattr("sys.stderr", None)
+    assert main(["run", "-c", code]) == status
+
+
 def test_a_file_that_is_copied_in_stands_in_the_programs_place(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text("print(open('app.py').read())")
     (tmp_path / "other").write_text("another")

@@ -94,7 +94,7 @@ def test_a_store_that_is_served_is_left_alone(
 def test_a_folder_without_a_store_gets_one_clear_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tokens", "new", "--data", str(tmp_path / "nothing")]) == 2
     shown = capsys.readouterr()
-    assert shown.err.startswith("hatchway: ") and len(shown.err.splitlines()) == 1
+    assert shown.err.startswith("error: ") and len(shown.err.splitlines()) == 1
     assert not (tmp_path / "nothing").exists()
 
 

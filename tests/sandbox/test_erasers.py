@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import resource
+import socket
+import threading
+from collections.abc import Iterator
 
 import pytest
 
 import hatchway
-from sandbox.erasers import HERE_BYTES_MAX, erase_bounded
+from sandbox import erasers
+from sandbox.erasers import HERE_BYTES_MAX, LARGE_BYTES, Check, Parsers, erase_bounded
 from sandbox.typescript import erase
+from sandbox.workers.erasing import _HEAD, _LENGTH, Asker
+from tests.conftest import NewBox
+from tests.sandbox.outcomes import code_of
 
 BOMBS = {
     "type arguments": "f<T," * 20_000,
@@ -61,3 +68,101 @@ def test_imported_file_that_attacks_the_parser_is_an_error_of_the_program(box: h
     late = box.run("import './bomb.ts'; 1", language="ts", timeout_ms=100)
     assert late.error is not None and late.error.code == "TIMEOUT_WALL"
     assert box.run("1", language="ts").result == 1
+
+
+def test_source_that_is_parsed_for_longer_than_the_run_may_take_ends_it_and_counts(box: hatchway.Sandbox) -> None:
+    late = box.run("var x: number = 1;\n" * 200_000, language="ts", timeout_ms=100)
+    assert (code_of(late), late.status.value) == ("TIMEOUT_WALL", "timeout")
+    assert late.metrics.duration_ms >= 100
+    assert box.run("var y: number = 1;\n" * 150 + "y", language="ts").result == 1
+
+
+class Patient:
+    """A parser that never ends by itself."""
+
+    def __init__(self) -> None:
+        self.begun = threading.Event()
+        self.asked = 0
+
+    def prepare(self) -> None:
+        pass
+
+    def ask(self, request: bytes, seconds: float, check: Check) -> bytes | None:
+        self.asked += 1
+        self.begun.set()
+        while True:
+            check()
+
+
+def test_run_is_cancelled_while_its_source_is_parsed(new_box: NewBox, monkeypatch: pytest.MonkeyPatch) -> None:
+    parser, results = Patient(), list[hatchway.RunResult]()
+    monkeypatch.setattr(erasers, "_parsers", Parsers([parser, Patient()][::-1]))
+    box = new_box(limits={"wall_ms": 120_000, "cpu_ms": 120_000})
+    thread = threading.Thread(target=lambda: results.append(box.run("let x: number = 1;\n" * 200, language="ts")))
+    thread.start()
+    assert parser.begun.wait(60)
+    assert box.cancel() is True
+    thread.join()
+    assert [code_of(result) for result in results] == ["CANCELLED"]
+
+
+class GivenUpError(Exception):
+    pass
+
+
+def given_up() -> None:
+    raise GivenUpError
+
+
+def test_large_sources_leave_a_parser_for_small_ones() -> None:
+    parsers = [Patient(), Patient()]
+    pool, leave = Parsers(parsers), threading.Event()
+
+    def until_left() -> None:
+        if leave.wait(0.001):
+            raise GivenUpError
+
+    def parse_large() -> None:
+        with pytest.raises(GivenUpError):
+            pool.ask(b"x" * (LARGE_BYTES + 1), 60, until_left)
+
+    large = threading.Thread(target=parse_large)
+    large.start()
+    assert parsers[1].begun.wait(60)
+    with pytest.raises(GivenUpError):
+        pool.ask(b"x" * (LARGE_BYTES + 1), 60, given_up)
+    assert parsers[0].asked == 0
+    with pytest.raises(GivenUpError):
+        pool.ask(b"small", 60, given_up)
+    assert parsers[0].asked == 1
+    leave.set()
+    large.join()
+
+
+@pytest.fixture
+def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        yield ours, theirs
+
+
+@pytest.mark.parametrize("unwanted", [_LENGTH.pack(-1), _LENGTH.pack(3) + b"old"])
+def test_worker_that_gives_a_source_up_says_so_and_gets_the_next_answer(
+    ends: tuple[socket.socket, socket.socket], unwanted: bytes
+) -> None:
+    ours, theirs = ends
+
+    def serve() -> None:
+        for request in (b"first", b"second"):
+            assert theirs.recv(_HEAD.size + len(request), socket.MSG_WAITALL)[_HEAD.size :] == request
+            if request == b"first":
+                assert _HEAD.unpack(theirs.recv(_HEAD.size, socket.MSG_WAITALL))[0] == 0
+            theirs.sendall(unwanted if request == b"first" else _LENGTH.pack(3) + b"new")
+
+    server = threading.Thread(target=serve)
+    server.start()
+    asker = Asker(ours)
+    with pytest.raises(GivenUpError):
+        asker.ask(b"first", 60, given_up)
+    assert asker.ask(b"second", 60, lambda: None) == b"new"
+    server.join()

@@ -28,7 +28,11 @@ def kind_of(ctype: Any) -> tuple[str, int]:
     return ("pointer" if is_pointer else "integer"), ctypes.sizeof(ctype)
 
 
-@pytest.mark.parametrize("name", sorted(native.DECLARATIONS))
+UNBOUND = {"wasmtime_config_async_stack_size_set"}
+"""What the library has, and its package no declaration of."""
+
+
+@pytest.mark.parametrize("name", sorted(native.DECLARATIONS.keys() - UNBOUND))
 def test_declaration_agrees_with_the_packages_bindings(name: str) -> None:
     result, arguments = native.DECLARATIONS[name]
     theirs = getattr(bindings, f"_{name}")

@@ -6,6 +6,7 @@ import pytest
 
 import hatchway
 from sandbox.wire import Span
+from tests.conftest import NewBox
 from tests.sandbox.outcomes import code_of
 
 PYTHON, JAVASCRIPT, SHELL, TYPESCRIPT = "python", "javascript", "shell", "type_script"
@@ -89,3 +90,25 @@ def test_exit_that_a_program_asks_for_is_no_error(
 ) -> None:
     result = box.run(code, language=language)
     assert (result.status.value, result.exit_code, result.stderr, result.error) == ("ok", exit_code, stderr, None)
+
+
+def test_exit_keeps_what_the_program_did(box: hatchway.Sandbox) -> None:
+    box.run("import os, posix\nx = 1\nopen('made', 'w').write('x')\nos._exit(0)")
+    box.run("y = 2\nposix._exit(0)")
+    assert (box.run("[x, y]").result, box.files.exists("made")) == ([1, 2], True)
+
+
+def test_session_whose_programs_took_all_memory_can_free_it(new_box: NewBox) -> None:
+    box = new_box(limits={"memory_mb": 8, "wall_ms": 60_000, "cpu_ms": 60_000})
+    for name, piece in (("pages", "bytearray(1 << 16)"), ("more", "object()"), ("most", "object()")):
+        filled = box.run(f"{name} = []\ntry:\n    while True: {name}.append({piece})\nexcept MemoryError: pass")
+        assert filled.ok, filled.error
+    assert box.run("1 + 1").result == 2
+    assert box.run("del pages, more, most").ok
+    assert box.run("len(bytearray(4 << 20))").result == 4 << 20
+
+
+def test_native_stack_that_runs_out_is_not_said_to_be_a_limit(box: hatchway.Sandbox) -> None:
+    result = box.run("x = []\nfor _ in range(100000): x = [x]\ndel x")
+    assert code_of(result) == "STACK_OVERFLOW" and result.error is not None
+    assert result.error.hint is not None and "less deeply" in result.error.hint

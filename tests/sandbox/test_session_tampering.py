@@ -89,6 +89,35 @@ def test_sabotage_of_the_interpreter_is_contained(new_box: NewBox, code: str) ->
     assert other.run("3").result == 3
 
 
+HOSTS_CODES = [
+    "WAITING_FOR_APPROVAL", "PERMISSION_DENIED", "CANCELLED", "TIMEOUT_WALL", "TIMEOUT_TOOL", "EXTERNAL_CALLS_EXCEEDED",
+    "SNAPSHOT_CORRUPT", "SESSION_NOT_FOUND", "INTERNAL",
+]  # fmt: skip
+
+
+def test_tm_iso_forge_program_that_makes_an_error_of_the_hosts_has_one_of_its_own(box: hatchway.Sandbox) -> None:
+    for code in HOSTS_CODES:
+        result = box.run(f"raise ToolError({code!r}, 'made up')")
+        assert (code_of(result), result.status.value) == ("RUNTIME_ERROR", "runtime_error")
+
+
+def test_error_that_a_capability_answered_keeps_its_code(new_box: NewBox) -> None:
+    def refuse() -> None:
+        raise hatchway.ToolError("PERMISSION_DENIED", "not you")
+
+    box = new_box(tools={"refuse": refuse})
+    for language, code in ((PYTHON, "refuse()"), (JAVASCRIPT, "await tools.refuse()")):
+        result = box.run(code, language=language)
+        assert (code_of(result), result.status.value) == ("PERMISSION_DENIED", "permission_denied")
+    assert code_of(box.run("raise ToolError('PERMISSION_DENIED', 'the run before was told so')")) == "RUNTIME_ERROR"
+    assert code_of(box.run("raise ToolError('OUT_OF_STOCK', 'a code of its own')")) == "OUT_OF_STOCK"
+
+
+def test_exit_code_that_a_program_reports_is_one(box: hatchway.Sandbox) -> None:
+    box.run(instead_of_reporting("_host.call(b'D{\"exit_code\":70000}')"))
+    assert box.run("1").exit_code == 70000 & 255
+
+
 @pytest.mark.parametrize(
     ("code", "said"),
     [

@@ -7,6 +7,7 @@ import threading
 import pytest
 
 import hatchway
+from sandbox.limits import Cancel
 from tests.conftest import NewBox
 from tests.sandbox.outcomes import code_of
 
@@ -57,6 +58,53 @@ def test_two_runs_of_one_session_never_interleave(box: hatchway.Sandbox) -> None
     log = box.run("log").result
     assert sorted(n for _, n in log) == sorted([*range(8)] * 2)
     assert [log[i] for i in range(0, 16, 2)] == [["in", n] for _, n in log[1::2]]
+
+
+def test_run_that_is_cancelled_while_it_waits_is_answered_while_the_other_goes_on(new_box: NewBox) -> None:
+    begun, release = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        begun.set()
+        release.wait(60)
+
+    box = new_box(limits={"wall_ms": 120_000}, tools={"wait": wait})
+    cancel, results = Cancel(), list[hatchway.RunResult]()
+    first = threading.Thread(target=lambda: box.run("wait()"))
+    second = threading.Thread(target=lambda: results.append(box.run("x = 1", cancel=cancel)))
+    first.start()
+    assert begun.wait(60)
+    second.start()
+    cancel.ask()
+    second.join()
+    is_still_running = first.is_alive()
+    release.set()
+    first.join()
+    assert is_still_running
+    assert [(code_of(result), result.status.value) for result in results] == [("CANCELLED", "cancelled")]
+    assert code_of(box.run("x")) == "UNKNOWN_TOOL"
+
+
+def test_host_that_writes_a_file_during_a_run_keeps_it_when_the_run_is_undone(box: hatchway.Sandbox) -> None:
+    writer = threading.Thread(target=lambda: box.files.write_file("host.txt", b"kept"))
+
+    def listen(stream: int, data: bytes) -> None:
+        writer.start()
+        writer.join(0.2)
+
+    result = box.run("open('own.txt', 'w').write('x')\nprint(1)\nwhile True: pass", timeout_ms=500, on_output=listen)
+    writer.join()
+    assert code_of(result) == "TIMEOUT_WALL"
+    assert (box.files.list_dir(), box.files.read_file("host.txt")) == (["host.txt"], b"kept")
+
+
+def test_capability_and_listener_use_the_files_of_the_run_they_belong_to(new_box: NewBox) -> None:
+    heard: list[list[str]] = []
+    box = new_box(tools={"save": lambda: box.files.write_file("tool.txt", b"by the tool")})
+    result = box.run(
+        "save()\nprint(1)\nopen('tool.txt').read()", on_output=lambda stream, data: heard.append(box.files.list_dir())
+    )
+    assert (result.result, heard) == ("by the tool", [["tool.txt"]])
+    assert [path for path, _ in box.files.walk()] == ["tool.txt"]
 
 
 def test_closing_ends_the_run_under_way(box: hatchway.Sandbox) -> None:

@@ -42,7 +42,7 @@ print(sorted(set(codes)), len(codes))
 """
 
 
-@pytest.mark.parametrize("stack_kb", [128, 256, 1024])
+@pytest.mark.parametrize("stack_kb", [128, 1024, 6144])
 def test_guests_that_recurse_on_small_stacks_leave_the_process_alive(stack_kb: int) -> None:
     """In a process of its own: a stack that is too small ends it without a word."""
     ended = subprocess.run(
@@ -72,6 +72,43 @@ with hatchway.Sandbox() as box:
 def test_caller_that_is_deep_in_a_recursion_of_its_own_is_served_or_refused_and_never_crashed() -> None:
     ended = subprocess.run([sys.executable, "-c", DEEP], capture_output=True, text=True, check=False, timeout=120)
     assert (ended.returncode, ended.stdout) == (0, "['1\\n', 'too deep'] 1\n"), ended.stderr
+
+
+CROWDED = """
+import threading
+import hatchway
+
+FREED_DEEP = "class Last:\\n  def __del__(self): print(1)\\nx = Last()\\nfor _ in range(8000): x = [x]\\ndel x\\n'freed'"
+PATIENT = {"cpu_ms": 20000, "wall_ms": 60000}
+found = []
+
+def run_within(level):
+    with hatchway.Sandbox(limits=PATIENT) as box:
+        result = box.run(FREED_DEEP, on_output=lambda *_: run_within(level - 1) if level else None)
+        found.append(result.result)
+
+def restore():
+    with hatchway.Sandbox(limits=PATIENT) as box:
+        box.run("x = int\\nfor _ in range(10000): x = (x,)")
+        for _ in range(3):
+            box.run("kept = 6 if isinstance(5.5, x) else 5")
+        box.run("while True: pass", timeout_ms=50)
+        with box.fork() as fork:
+            found.append(fork.run("kept").result)
+
+for stack_bytes, work in ((8 << 20, lambda: run_within(5)), (256 << 10, restore)):
+    threading.stack_size(stack_bytes)
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+print(found)
+"""
+
+
+def test_stack_with_a_guest_on_it_or_without_room_is_left_alone_by_other_guests() -> None:
+    """A listener that runs programs while one is deep in its stack, and a fork that has to run turns again."""
+    ended = subprocess.run([sys.executable, "-c", CROWDED], capture_output=True, text=True, check=False, timeout=120)
+    assert (ended.returncode, ended.stdout) == (0, f"{['freed'] * 6 + [5]}\n"), ended.stderr
 
 
 def on_thread_of(stack_bytes: int, found: list[object]) -> None:

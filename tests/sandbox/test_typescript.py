@@ -66,6 +66,7 @@ ERASED = [
 
 #: Programs whose lines would run together if a blanked type left nothing behind; the value of each is said.
 RUNS: list[tuple[str, Any]] = [
+    ("let a: number = 1 // one\rlet b: string = 'x'\rb", "x"),
     ("const a = 1\ninterface Foo {}\n;(function () {})()\na", 1),
     ("const a = [5]\ntype T = 1\n[a[0]]", [5]),
     ("const g: any = 3\nconst v = g as any\n(7)", 7),
@@ -140,6 +141,27 @@ def test_what_cannot_be_erased_is_named_with_its_place(source: str, line: int, c
     assert (diagnostic.code, diagnostic.severity.value) == ("UNSUPPORTED_FEATURE", "error")
     assert diagnostic.hint
     assert diagnostic.span and (diagnostic.span.line, diagnostic.span.column) == (line, column)
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "column", "message"),
+    [
+        ("let x:", 1, 7, "unexpected end of input"),
+        ("let x: number = 1;\nlet y:\n", 2, 7, "unexpected end of input"),
+        ("const a = (1", 1, 13, "unexpected end of input"),
+        ("let x = 5 5", 1, 9, "unexpected '5'"),
+    ],
+)
+def test_mistake_is_told_where_it_is(source: str, line: int, column: int, message: str) -> None:
+    first = erase(source).diagnostics[0]
+    assert first.span is not None and (first.span.line, first.span.column, first.message) == (line, column, message)
+
+
+def test_missing_import_of_typescript_may_be_a_type(new_box: NewBox) -> None:
+    box = new_box()
+    box.files.write_file("m.ts", "export interface Point { x: number }")
+    failed = box.run("import { Point } from './m'\nlet p: Point = { x: 1 }", language="typescript")
+    assert failed.error is not None and failed.error.hint is not None and "import { type Point }" in failed.error.hint
 
 
 @pytest.mark.parametrize("source", SYNTAX_ERRORS)

@@ -48,6 +48,9 @@ def test_writing_refuses_what_is_not_a_file() -> None:
     assert refused(vfs.write_file, "d", b"") == "EISDIR"
     assert refused(vfs.write_file, "f/g", b"") == "ENOTDIR"
     assert refused(vfs.write_file, "no/g", b"", parents=False) == "ENOENT"
+    entries = vfs.used_entries
+    assert refused(vfs.write_file, "x/" * 200 + "y", b"") is not None
+    assert (vfs.exists("x"), vfs.used_entries) == (False, entries)
     assert refused(vfs.write_file, "g/", b"") == "EISDIR"
     assert refused(vfs.write_file, "", b"") == "ENOENT"
     assert refused(vfs.write_file, "a\0b", b"") == "EINVAL"

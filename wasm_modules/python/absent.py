@@ -8,6 +8,7 @@ import functools
 import hashlib
 import hmac
 import os
+import posix
 import queue
 import socket
 import stat
@@ -190,6 +191,11 @@ def no_processes(*args, **kwargs):
     raise OSError(errno.ENOTSUP, PROCESSES)
 
 
+def leave(status):
+    """`os._exit`: a program that leaves its interpreter ends, and the interpreter stays for the next one."""
+    raise SystemExit(status)
+
+
 def open_unknown(self, request):
     """Without TLS nothing opens https addresses, and the library calls them unknown."""
     raise urllib.error.URLError(NETWORK if request.type in ("https", "ftp") else f"unknown url type: {request.type}")
@@ -238,6 +244,7 @@ def install():
     queue.SimpleQueue = queue._PySimpleQueue
     socket.getaddrinfo = socket.gethostbyname = socket.socket.__init__ = no_network
     urllib.request.UnknownHandler.unknown_open = open_unknown
+    os._exit = posix._exit = leave
     os.system = os.popen = os.pipe = subprocess.Popen.__init__ = no_processes
     concurrent.futures.ThreadPoolExecutor.submit = submit
     time.thread_time, time.thread_time_ns = time.process_time, time.process_time_ns

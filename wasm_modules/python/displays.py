@@ -6,13 +6,16 @@ program's code: where it fails, that one form of it is left out and stderr says 
 
 import base64
 import io
+import itertools
 import sys
 
-from _hatchway.plain import encode
+from _hatchway.plain import SCALARS, encode
 from _hatchway.surroundings import say
 
 displays = []
 
+LOOKED_AT = 16  # of what a tuple or dict holds; a list holds artists alone, or none
+NESTED = 3
 RICH = (
     ("_repr_png_", "image/png"),
     ("_repr_jpeg_", "image/jpeg"),
@@ -99,6 +102,12 @@ def is_figure(value):
     return module is not None and isinstance(value, module.Figure)
 
 
+def is_managed(figure):
+    """Is it one of pyplot's, which are shown when the program ends?"""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    return pyplot is not None and any(one.canvas.figure is figure for one in pyplot._pylab_helpers.Gcf.figs.values())
+
+
 def is_series(value):
     """A column of a table, which is shown as the table with this column alone."""
     module = sys.modules.get("pandas")
@@ -109,6 +118,17 @@ def add_figure(figure):
     target = io.BytesIO()
     figure.savefig(target, format="png", bbox_inches="tight")
     add_display("image/png", target.getvalue())
+
+
+def show_left_figures():
+    """Those of a program that failed: they are its output as much as what it printed."""
+    try:
+        show_figures()
+    except MemoryError:
+        raise
+    except Exception as error:
+        say(f"a figure could not be shown: {type(error).__name__}: {error}\n")
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 def show_figures(*args, **kwargs):
@@ -139,8 +159,27 @@ def backend(name):
     return getattr(module, name)
 
 
-def is_artist(value):
-    """What plotting calls return: not a result anyone wants as JSON."""
-    if isinstance(value, (list, tuple)) and value:
-        value = value[0]
-    return type(value).__module__.startswith(("matplotlib.", "seaborn."))
+def show_plotted(value):
+    """Is it what plotting calls return, which is no result anyone wants as JSON? A figure that pyplot would not show is shown."""
+    found = False
+    level = [value]
+    for _ in range(NESTED):
+        below = []
+        for one in level:
+            kind = type(one)
+            if kind in SCALARS:
+                continue
+            if kind is dict:
+                below += itertools.islice(one.values(), LOOKED_AT)
+            elif isinstance(one, (list, tuple)):
+                below += itertools.islice(one, 1 if kind is list else LOOKED_AT)
+            elif kind.__module__ == "numpy" and kind.__name__ == "ndarray" and one.dtype.hasobject:
+                below += one.ravel()[:1].tolist()
+            elif kind.__module__.startswith("seaborn."):
+                found = True
+            if kind.__module__.startswith("matplotlib."):
+                found = True
+                if is_figure(one) and not is_managed(one):
+                    add_figure(one)
+        level = below
+    return found

@@ -11,11 +11,11 @@ import sys
 import traceback
 import types
 
-from _hatchway.absent import FOR_EVER, NETWORK, THREADS
+from _hatchway.absent import FOR_EVER, NETWORK, PROCESSES, THREADS
 from _hatchway.capabilities import ToolError
 from _hatchway.surroundings import flush_streams, lift_recursion_limit, main, mend_streams, say
 
-OURS = ("<hatchway", "<reactor>")
+OURS = ("<hatchway", "<reactor>", "<frozen importlib.")
 NAME_MAX = 80
 OF_THE_NETWORK = frozenset(("aiohttp", "boto3", "httpx", "openai", "requests", "ssl", "_ssl", "urllib3", "websockets"))
 ADVICE_ON_SITES = (
@@ -26,6 +26,8 @@ IMPORTABLE = (
     "the standard library, the bundled packages that LIMITATIONS.md lists, and the session's own files can be imported; "
     "nothing can be installed"
 )
+NOTEBOOK = "this is no notebook, and needs none: display() is there, and figures are shown when the program ends"
+NATIVE_OVERFLOW = "Stack overflow (used"
 FOR_WANT_OF_THREADS = ("can't start new thread", FOR_EVER)
 CODES = (
     (SyntaxError, "SYNTAX_ERROR"),
@@ -132,6 +134,8 @@ def hint_of_import(error):
     top, _, below = name.partition(".")
     if top in OF_THE_NETWORK:
         return NETWORK
+    if top == "IPython":
+        return NOTEBOOK
     if isinstance(error, ModuleNotFoundError):
         return None if below and top in sys.modules else IMPORTABLE
     module, wanted = sys.modules.get(name), getattr(error, "name_from", None)
@@ -139,6 +143,16 @@ def hint_of_import(error):
         return None
     near = difflib.get_close_matches(wanted, vars(module), 1)
     return f"did you mean {near[0]!r}?" if near else None
+
+
+def hint_of_source(error):
+    """Notebooks have commands of their own, which are no Python."""
+    line = error.text.strip() if type(error.text) is str else ""
+    if line.startswith("%"):
+        return NOTEBOOK
+    if line.startswith("!"):
+        return IMPORTABLE if line[1:].lstrip().startswith(("pip", "conda", "python -m pip", "uv ")) else PROCESSES
+    return None
 
 
 def hint_of(error, code):
@@ -150,7 +164,10 @@ def hint_of(error, code):
     if isinstance(error, ImportError):
         return hint_of_import(error)
     if code == "STACK_OVERFLOW":
-        return "raise limits.max_stack_depth"
+        is_native = str(error).startswith(NATIVE_OVERFLOW)
+        return "nest calls through C code less deeply" if is_native else "raise limits.max_stack_depth"
+    if isinstance(error, SyntaxError):
+        return hint_of_source(error)
     if code == "MEMORY_EXCEEDED":
         return "raise limits.memory_mb"
     return THREADS if isinstance(error, RuntimeError) and str(error) in FOR_WANT_OF_THREADS else None

@@ -163,8 +163,10 @@ def preload():
     import matplotlib.pyplot as plt
     import numpy as np
     import pandas as pd
+    import tqdm
     from sklearn.linear_model import LinearRegression
 
+    tqdm.tqdm.monitor_interval = 0  # its monitor is a thread
     np.linalg.inv(np.eye(4) @ np.eye(4))
     LinearRegression().fit(np.eye(4), np.arange(4.0))
     repr(pd.DataFrame({"a": [1.5, 2.5], "b": ["x", "y"]}).describe())

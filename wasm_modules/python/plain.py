@@ -17,10 +17,11 @@ def decode(text):
     return scan(text, 0)[0]
 
 
+SCALARS = frozenset((int, str, bool, float, type(None)))
 SMALL = 1 << 60
 PLAIN_HINT = (
     "return plain JSON: None, booleans, numbers, strings, lists, and dicts with string keys "
-    "(numpy and pandas: use .tolist() or .to_dict())"
+    '(numpy: .tolist(); pandas: .to_dict("records") of a table, .tolist() of a column)'
 )
 AWAIT_HINT = "await it: a program may use await at its top level"
 OBJECTS = (dict, frozendict)  # noqa: F821

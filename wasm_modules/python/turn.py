@@ -18,15 +18,14 @@ import types
 import _host
 from _hatchway import surroundings
 from _hatchway.capabilities import AwaitAnswers, offer
-from _hatchway.displays import displays, is_artist, is_figure, show_figures, show_rich
+from _hatchway.displays import displays, show_figures, show_left_figures, show_plotted, show_rich
 from _hatchway.failures import describe
 from _hatchway.loop import run_coroutine
-from _hatchway.plain import NotSerializable, decode, encode, encode_result
+from _hatchway.plain import SCALARS, NotSerializable, decode, encode, encode_result
 from _hatchway.surroundings import flush_streams, lift_recursion_limit, limit_recursion, main, mend_streams, renew_stdin, say
 
 BYTE_ORDER_MARK = "\ufeff"
 FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-SCALARS = frozenset((int, str, bool, float, type(None)))
 SOURCES_KEPT = 512
 STATEMENTS = frozenset(("import", "from", "def", "class", "for", "while", "if", "with", "try", "del", "raise", "assert", "async"))
 MISSING = object()
@@ -117,7 +116,7 @@ async def evaluate_awaiting(statements, last, names):
 
 def is_shown(value):
     """Is the value something to look at? Then it has been shown."""
-    return is_artist(value) or (type(value).__module__ != "builtins" and (is_figure(value) or show_rich(value)))
+    return show_plotted(value) or (type(value).__module__ != "builtins" and show_rich(value))
 
 
 def run_program(request, filename):
@@ -196,7 +195,15 @@ def make_ready(request):
     if "env" in request:
         os.environ.update(request["env"])
     if "filename" in request:
-        main.__file__ = os.path.abspath(request["filename"])
+        name_program(request["filename"])
+
+
+def name_program(filename):
+    """The program finds the name of its file; words behind it were given to it beforehand."""
+    main.__file__ = os.path.abspath(filename)
+    words = getattr(sys, "argv", None)
+    if type(words) is not list or len(words) < 2:
+        sys.argv = [filename]
 
 
 def report_failure(error, text, filename):
@@ -204,11 +211,14 @@ def report_failure(error, text, filename):
     try:
         remember(text, filename)
         if isinstance(error, SystemExit):
-            return report({"exit_code": exit_code_of(error)})
+            outcome = {"exit_code": exit_code_of(error)}
+            show_left_figures()
+            return report(outcome)
         if isinstance(error, NotSerializable):
             described = {"code": "RESULT_NOT_SERIALIZABLE", "message": str(error), "hint": error.hint}
         else:
             described = describe(error, filename, program)
+            show_left_figures()
         return report({"error": described, "exit_code": 1})
     except MemoryError:
         return NO_MEMORY

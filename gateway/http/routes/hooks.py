@@ -26,7 +26,7 @@ HookBody = Annotated[
             "required": ["event", "executor"],
             "additionalProperties": False,
             "properties": {
-                "id": {"type": "string", "description": "Default: the event and a number.", "maxLength": 80},
+                "id": {"type": ["string", "null"], "description": "Default: the event and a number.", "maxLength": 80},
                 "event": {"$ref": _SCHEMAS + "HookEvent"},
                 "matcher": {"$ref": _SCHEMAS + "Matcher"},
                 "executor": {"$ref": _SCHEMAS + "Executor"},

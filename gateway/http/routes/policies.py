@@ -10,7 +10,6 @@ from msgspec import Meta
 from gateway.compiling import Changed
 from gateway.decisions import Decided, Difference
 from gateway.deployments import Checked, Comparison, Deploy, Deployed, Explained, Question, Sources
-from gateway.errors import missing
 from gateway.http.operations import Answer, Call, Operation
 from gateway.http.pagination import Page, PageQuery, make_cursor
 from gateway.records import StoredPolicy
@@ -46,14 +45,11 @@ def operations(service: Service) -> list[Operation]:
 
     async def list_policies(call: Call) -> Page[StoredPolicy]:
         asked: PoliciesQuery = call.query
-        page = await service.store.policies(call.principal.tenant, asked.name, after=asked.after, limit=asked.limit)
+        page = await service.policies.records(call.principal.tenant, asked.name, asked.after, asked.limit)
         return Page(page.items, make_cursor(page.next))
 
     async def get_policy(call: Call) -> StoredPolicy:
-        found = await service.store.policy(call.principal.tenant, call.path["digest"])
-        if found is None:
-            raise missing("policy", call.path["digest"])
-        return found
+        return await service.policies.record(call.principal.tenant, call.path["digest"])
 
     async def list_decisions(call: Call) -> list[Decided]:
         return await service.policies.recent(call.principal.tenant, call.query.limit)

@@ -21,13 +21,14 @@ from gateway.errors import BadRequest
 from gateway.events import STREAMS, Event, Texts
 from gateway.gates import Gate
 from gateway.http.operations import Answer, Call, Events, Operation, Raw
-from gateway.http.previews import HasPreviews, ticketed, without_tickets
+from gateway.http.previews import HasPreviews, addressed, ticketed, without_tickets
+from gateway.registry.tickets import Ticket
 from gateway.runners import wire
 from gateway.runners.bindings import seen_from
 from gateway.runners.errors import outside, too_large, unsupported
 from gateway.runners.governing import Governor
 from gateway.runners.interface import check_path
-from gateway.runners.runners import Listing, SessionInfo
+from gateway.runners.runners import Listing, SessionInfo, parse_port
 from gateway.runners.wire import (
     MAX_TIMEOUT_MS,
     Artifact,
@@ -83,10 +84,10 @@ def _threads(service: HasPreviews) -> list[Operation]:
         asked: Select = call.body
         tenant, thread_id = _thread(call)
         made = await service.runners.select(tenant, thread_id, asked.destination_id, asked.workspace, asked.read_roots)
-        return without_tickets(made)
+        return addressed(made)
 
     async def get_runner_session(call: Call) -> SessionInfo:
-        return without_tickets(await service.runners.session(*_thread(call)))
+        return addressed(await service.runners.session(*_thread(call)))
 
     async def delete_runner_session(call: Call) -> None:
         await service.runners.delete(*_thread(call))
@@ -99,22 +100,26 @@ def _threads(service: HasPreviews) -> list[Operation]:
         return taken
 
     async def list_runner_ports(call: Call) -> list[PortPreview]:
-        return ticketed(service, *_thread(call), await service.runners.ports(*_thread(call)))
+        return without_tickets(call.path["thread_id"], await service.runners.ports(*_thread(call)))
 
-    async def expose_runner_port(call: Call) -> list[PortPreview]:
-        return ticketed(service, *_thread(call), await service.runners.ports(*_thread(call), call.body))
+    async def expose_runner_port(call: Call) -> PortPreview:
+        made, exposure_id = await service.runners.expose(*_thread(call), call.body)
+        return ticketed(service, Ticket(*_thread(call), made.port, exposure_id))
+
+    async def withdraw_runner_port(call: Call) -> None:
+        await service.runners.withdraw(*_thread(call), parse_port(call.path["port"]))
 
     async def pause_runner_session(call: Call) -> SessionInfo:
-        return without_tickets(await service.runners.pause(*_thread(call)))
+        return addressed(await service.runners.pause(*_thread(call)))
 
     async def resume_runner_session(call: Call) -> SessionInfo:
-        return without_tickets(await service.runners.resume(*_thread(call)))
+        return addressed(await service.runners.resume(*_thread(call)))
 
     async def detach_runner_session(call: Call) -> SessionInfo:
-        return without_tickets(await service.runners.detach(*_thread(call)))
+        return addressed(await service.runners.detach(*_thread(call)))
 
     async def rejoin_runner_session(call: Call) -> SessionInfo:
-        return without_tickets(await service.runners.rejoin(*_thread(call)))
+        return addressed(await service.runners.rejoin(*_thread(call)))
 
     one = "/v1/runners/threads/{thread_id}"
     life: dict[str, Any] = {"answer": SessionInfo, "tag": _TAG, "finishes": True, "statuses": _BUSY}
@@ -130,8 +135,10 @@ def _threads(service: HasPreviews) -> list[Operation]:
         Operation("POST", one + "/snapshot", "Take a snapshot of a session", snapshot_runner_session, answer=SnapshotRef,
                   tag=_TAG, finishes=True, statuses=_BUSY),
         Operation("GET", one + "/ports", "List exposed ports", list_runner_ports, answer=list[PortPreview], tag=_TAG),
-        Operation("POST", one + "/ports", "Expose a port to previews", expose_runner_port, body=Port, answer=list[PortPreview],
-                  tag=_TAG, statuses=_BUSY),
+        Operation("POST", one + "/ports", "Expose a port to previews; its address, with a ticket", expose_runner_port, body=Port,
+                  answer=PortPreview, tag=_TAG, statuses=_BUSY),
+        Operation("DELETE", one + "/ports/{port}", "Withdraw a port from previews", withdraw_runner_port, tag=_TAG,
+                  finishes=True),
         Operation("POST", one + "/pause", "Pause a session", pause_runner_session, **life),
         Operation("POST", one + "/resume", "Let a paused session go on", resume_runner_session, **life),
         Operation("POST", one + "/detach", "Let a session go on by itself", detach_runner_session, **life),

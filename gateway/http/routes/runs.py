@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from gateway.errors import Unavailable
+from gateway.errors import NotFound, Unavailable
 from gateway.events import Event
 from gateway.http.operations import Answer, Call, Events, Live, Operation
 from gateway.http.pagination import Page, PageQuery, make_cursor
@@ -16,8 +17,8 @@ from gateway.http.sse import resume_after
 from gateway.records import InitialFile, Principal, Run, Session
 from gateway.results import INTERRUPTED
 from gateway.runs import RunBody
-from gateway.sessions import ONCE, CreateSession
-from gateway.uuids import uuid7
+from gateway.sessions import CreateSession
+from gateway.singles import single_id
 from sandbox.limits import MOST
 from sandbox.wire import DEFAULT_LIMITS, Language
 
@@ -156,7 +157,8 @@ async def _run_once(service: Service, principal: Principal, session: Session, bo
         raise
     finally:
         if not is_kept:
-            await asyncio.shield(service.sessions.delete(principal, session.id))
+            with contextlib.suppress(NotFound):  # another session may have needed its room by now
+                await asyncio.shield(service.sessions.delete(principal, session.id))
 
 
 async def _session_for(service: Service, principal: Principal, asked: OneShot) -> Session:
@@ -166,7 +168,7 @@ async def _session_for(service: Service, principal: Principal, asked: OneShot) -
     limits = asked.limits
     if limits is None and asked.timeout_ms is not None and asked.timeout_ms > DEFAULT_LIMITS.wall_ms:
         limits = msgspec.structs.replace(DEFAULT_LIMITS, wall_ms=min(asked.timeout_ms, MOST.wall_ms))
-    wanted = CreateSession(id=f"{ONCE}{uuid7()}", language=language, limits=limits, template=asked.template)
+    wanted = CreateSession(id=single_id(), language=language, limits=limits, template=asked.template)
     session = await service.sessions.create(principal, wanted)
     try:
         for file in asked.files:

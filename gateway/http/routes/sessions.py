@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from gateway.service import Service
 
 
+class SessionsQuery(PageQuery, frozen=True, kw_only=True):
+    """`singles`: also the sessions of single runs (`POST /v1/runs`) that are still kept."""
+
+    singles: bool = False
+
+
 class UpdateSession(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`repin` puts the session under the tenant's active policy."""
 
@@ -41,7 +47,8 @@ def operations(service: Service) -> list[Operation]:
         return Answer(made, 201, {"location": f"/v1/sessions/{made.id}"})
 
     async def list_sessions(call: Call) -> Page[Session]:
-        page = await service.store.sessions(call.principal.tenant, after=call.query.after, limit=call.query.limit)
+        asked: SessionsQuery = call.query
+        page = await service.store.sessions(call.principal.tenant, after=asked.after, limit=asked.limit, singles=asked.singles)
         return Page(page.items, make_cursor(page.next))
 
     async def get_session(call: Call) -> Session:
@@ -73,7 +80,7 @@ def operations(service: Service) -> list[Operation]:
     return [
         Operation("POST", "/v1/sessions", "Make a session", create_session, body=CreateSession, body_optional=True,
                   answer=Session, status=201, statuses={409: "There is one with this id."}, tag=tag, finishes=True),
-        Operation("GET", "/v1/sessions", "List sessions", list_sessions, query=PageQuery, answer=Page[Session], tag=tag),
+        Operation("GET", "/v1/sessions", "List sessions", list_sessions, query=SessionsQuery, answer=Page[Session], tag=tag),
         Operation("GET", one, "Look at a session", get_session, answer=Session, tag=tag),
         Operation("PATCH", one, "Rename a session, or put it under the active policy", update_session, body=UpdateSession,
                   answer=Session, tag=tag, finishes=True),

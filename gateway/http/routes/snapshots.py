@@ -13,6 +13,7 @@ from gateway.http.pagination import Page, PageQuery, make_cursor
 from gateway.http.texts import LINE_MAX, check_line
 from gateway.records import Session, Snapshot
 from gateway.snapshots import Diff
+from sandbox.wire import SessionLimits
 
 if TYPE_CHECKING:
     from gateway.service import Service
@@ -28,7 +29,11 @@ class TakeSnapshot(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class Restore(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`limits` are the new session's. `strict`: refuse also if there is more to call here than it was taken with."""
+
     session_id: str | None = None
+    limits: SessionLimits | None = None
+    strict: bool = False
 
 
 class SnapshotsQuery(PageQuery, frozen=True, kw_only=True):
@@ -82,8 +87,10 @@ def operations(service: Service) -> list[Operation]:
         return Answer(made, 201, {"location": f"/v1/snapshots/{made.id}"})
 
     async def restore_snapshot(call: Call) -> Answer:
-        wanted = call.body.session_id if call.body is not None else None
-        made = await service.snapshots.restore(call.principal, call.path["snapshot_id"], wanted)
+        asked: Restore = call.body or Restore()
+        made = await service.snapshots.restore(
+            call.principal, call.path["snapshot_id"], asked.session_id, limits=asked.limits, strict=asked.strict
+        )
         return Answer(made, 201, {"location": f"/v1/sessions/{made.id}"})
 
     async def diff_snapshots(call: Call) -> Diff:
@@ -108,7 +115,8 @@ def operations(service: Service) -> list[Operation]:
         Operation("GET", one + "/diff", "What changed from this one to another", diff_snapshots, query=DiffQuery, answer=Diff,
                   tag=tag),
         Operation("POST", one + "/restore", "Make a session of a snapshot", restore_snapshot, body=Restore, body_optional=True,
-                  answer=Session, status=201, statuses={409: "There is a session with this id."}, tag=tag, finishes=True),
+                  answer=Session, status=201, tag=tag, finishes=True,
+                  statuses={409: "There is a session with this id.", 422: "A capability it was taken with is not here as then."}),
         Operation("DELETE", one, "Delete a snapshot", delete_snapshot, tag=tag, finishes=True,
                   statuses={409: "A session was started from it and still needs it."}),
     ]  # fmt: skip

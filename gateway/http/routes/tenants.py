@@ -65,7 +65,6 @@ def operations(service: Service, authenticator: Authenticator, admission: Admiss
 
     async def delete_tenant(call: Call) -> None:
         await service.tenancy.delete(call.principal, call.path["tenant_id"])
-        authenticator.forget()
 
     async def get_usage(call: Call) -> Usage:
         await service.tenancy.get(call.path["tenant_id"])
@@ -88,8 +87,8 @@ def operations(service: Service, authenticator: Authenticator, admission: Admiss
     tenants, tokens = "/v1/tenants", "/v1/tokens"
     one = tenants + "/{tenant_id}"
     return [
-        Operation("GET", "/v1/me", "Whose token this is, and what is left of its quotas", who_am_i, answer=Me, audience="anyone",
-                  tag="tenants"),
+        Operation("GET", "/v1/me", "Whose token this is, its quotas, and what of them is used", who_am_i, answer=Me,
+                  audience="anyone", tag="tenants"),
         Operation("POST", tenants, "Make a tenant", create_tenant, body=CreateTenant, answer=Tenant, status=201, audience="admin",
                   tag="tenants", finishes=True, statuses={409: "There is one with this id."}),
         Operation("GET", tenants, "List tenants", list_tenants, query=PageQuery, answer=Page[Tenant], audience="admin",

@@ -345,8 +345,8 @@ def _request(language: Language, code: str, stdin: str = "", filename: str | Non
 def _exit_code(done: RunResult, output: Output, ending: Ending) -> int | None:
     if done.status is RunStatus.TIMEOUT:
         ending.ask("timeout")
-    elif done.status is RunStatus.INTERRUPTED:
-        return None
+    elif done.status in (RunStatus.INTERRUPTED, RunStatus.CANCELLED):
+        return None  # `ending` says why; stderr is what the program wrote
     elif done.error is not None and done.error.code == NO_RESULT:
         return 0
     elif done.error is not None and not done.stderr:

@@ -91,6 +91,10 @@ def test_tm_cap_secret_is_sent_to_its_host_only_and_never_comes_back() -> None:
 
 def test_secret_is_found_in_an_answer_also_as_json_writes_it() -> None:
     assert masked('{"a": "x\\"y\\u00e9z", "b": "x"yéz"}', ['x"yéz']) == '{"a": "[secret]", "b": "[secret]"}'
+    for kind in (str, str.encode):
+        for more in ("", "'", '"', "\\n"):
+            secret = "x'y\"z\\n" + more
+            assert "y" not in masked(repr(kind(f" {secret}: {more}")), [secret])
     assert masked("abc", ["abc"]) == "abc"  # too short to be told from other text
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
 from gateway.hooks.events import DATA_FIELDS, HookEvent
+from gateway.hooks.executors.webhooks import _AGAIN
 from gateway.hooks.matchers import Matcher
 from gateway.hooks.outputs import _Answer
 from gateway.hooks.payloads import HookPayload
@@ -31,3 +33,8 @@ WORDS = [
 @pytest.mark.parametrize("word", sorted(set(WORDS) - {"type"}))
 def test_a_word_of_hooks_is_documented(word: str) -> None:
     assert f"`{word}" in TEXT or f'"{word}"' in TEXT or f" {word}" in TEXT or f"{{{word}," in TEXT
+
+
+def test_the_answers_after_which_a_webhook_is_asked_again_are_documented() -> None:
+    (sentence,) = (one for one in TEXT.split(". ") if "are tried again" in one)
+    assert {int(word) for word in re.findall(r"\b[45]\d\d\b", sentence)} == _AGAIN and "5xx" not in sentence

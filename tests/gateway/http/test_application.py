@@ -115,6 +115,8 @@ def test_head_is_answered_like_get() -> None:
         ("limit=0", "limit"),
         ("limit=201", "limit"),
         ("limit=x", "limit"),
+        ("limit=1.0", "limit"),
+        ("limit=%201", "limit"),
         ("limit=1&limit=2", "twice"),
         ("other=1", "there is no query parameter"),
         ("cursor=%ff", "UTF-8"),

@@ -51,6 +51,17 @@ def test_a_text_for_people_is_one_line_that_is_not_long_wherever_it_is_given(tex
     live_in(tmp_path, test)
 
 
+@pytest.mark.parametrize("target", ["/v1/runs", "/v1/sessions/s1/runs"])
+def test_a_time_that_no_program_could_have_is_refused_by_the_name_it_was_given(target: str, tmp_path: Path) -> None:
+    async def test(house: House) -> None:
+        await house.ask("POST", "/v1/sessions", {"id": "s1"})
+        refused = await house.ask("POST", target, {"code": "1", "timeout_ms": 0})
+        assert (refused.status, refused.code) == (400, "INVALID_ARGUMENT")
+        assert "timeout_ms" in refused.json["detail"] and "wall_ms" not in refused.json["detail"]
+
+    live_in(tmp_path, test)
+
+
 def test_ids_and_a_count_of_forks_that_disagree_are_refused(tmp_path: Path) -> None:
     async def test(house: House) -> None:
         await house.ask("POST", "/v1/sessions", {"id": "s1", **JAVASCRIPT})

@@ -81,6 +81,7 @@ async def belongings(house: House) -> dict[str, str]:
         "thread_id": "canary-thread",
         "command_id": "canary-command",
         "artifact_id": "0" * 64,
+        "port": "8000",
     }
 
 
@@ -99,7 +100,7 @@ def test_tm_http_oracle_every_operation_shows_another_tenants_things_exactly_lik
         theirs = await belongings(house)
         absent = {name: "f" * 8 + value[8:] if len(value) > 8 else "nobody" for name, value in theirs.items()}
         absent |= {"path": theirs["path"], "key": theirs["key"], "name": "nobody-secret"}
-        absent |= {"runtime_id": theirs["runtime_id"], "worker_id": "worker-0000ffff"}
+        absent |= {"runtime_id": theirs["runtime_id"], "worker_id": "worker-0000ffff", "port": theirs["port"]}
         kept_before = await house.service.store.usage("acme")
         table = [one for one in house.face.application.routes.operations if one.audience not in ("public", "admin")]
         table.sort(key=lambda one: bool(one.parameters))  # lists first, while globex has nothing of those names itself
@@ -141,12 +142,14 @@ def test_every_operation_is_closed_to_the_roles_it_is_not_for(tmp_path: Path, ro
             ("session_id", "run_id", "path", "key", "name", "snapshot_id", "token_id", "hook_id", "approval_id", "digest"), "x"
         )
         names |= dict.fromkeys(("runtime_id", "worker_id", "host_id", "destination_id"), "x")
-        names |= dict.fromkeys(("thread_id", "command_id", "artifact_id"), "x") | {"tenant_id": "acme"}
+        names |= dict.fromkeys(("thread_id", "command_id", "artifact_id", "port"), "x") | {"tenant_id": "acme"}
         for operation in house.face.application.routes.operations:
             if operation.audience == "public" or operation.websocket or role in MAY[operation.audience]:
                 continue
             reply = await call_as_globex(house, operation, names, role)
             assert (reply.status, reply.code) == (403, "FORBIDDEN"), operation.name
+            offered = reply.json["hint"].removeprefix("it is for: ").split(", ")
+            assert set(offered) == MAY[operation.audience], "every role that may is named"
 
     live_in(tmp_path, test)
 

@@ -104,6 +104,12 @@ def test_a_malformed_request_line_is_refused(server: Process, line: bytes) -> No
     assert status_of(exchange(server.port, line + b"\r\nHost: h\r\n" + CLOSE + b"\r\n")) == 400
 
 
+@pytest.mark.parametrize("method", [b"get", b"Get", b"FETCH"])
+def test_a_method_is_taken_as_it_is_written(server: Process, method: bytes) -> None:
+    answer = exchange(server.port, method + b" /v1/nothing HTTP/1.1\r\nHost: h\r\n" + CLOSE + b"\r\n")
+    assert status_of(answer) == 405
+
+
 def test_an_unknown_http_version_is_not_served(server: Process) -> None:
     answer = exchange(server.port, b"GET /v1/nothing HTTP/3.7\r\nHost: h\r\n" + CLOSE + b"\r\n")
     assert status_of(answer) == 400
@@ -149,6 +155,11 @@ def test_a_url_over_the_cap_is_refused(server: Process) -> None:
         b"//v1/nothing",
         b"/v1/./nothing",
         b"/v1/tenants/%2e",
+        b"/v1/files/%zz",
+        b"/v1/files/a%2",
+        b"/v1/nothing#x",
+        b"/v1/notes?limit=%zz",
+        b"/v1/notes?limit=1#x",
     ],
 )
 def test_tm_http_path_tricks_in_a_path_are_refused(server: Process, path: bytes) -> None:
@@ -343,6 +354,24 @@ def test_tm_http_bomb_cbor_is_a_bad_request(server: Process, name: str) -> None:
 )
 def test_other_content_types_are_refused(server: Process, kind: bytes) -> None:
     assert status_of(post(server, b'{"text":"a"}', kind)) == 415
+
+
+@pytest.mark.parametrize(
+    ("target", "coding", "status"),
+    [
+        (b"POST /v1/echo", b"gzip", 415),
+        (b"PUT /v1/files/packed", b"gzip, br", 415),
+        (b"POST /v1/echo", b"Identity", 200),
+    ],
+)
+def test_a_body_that_is_packed_is_refused_and_not_taken_for_what_is_in_it(
+    server: Process, target: bytes, coding: bytes, status: int
+) -> None:
+    head = target + b" HTTP/1.1\r\nHost: h\r\n" + server.bearer + b"Content-Type: application/json\r\n"
+    body = b"Content-Encoding: " + coding + b"\r\nContent-Length: 12\r\n" + CLOSE + b'\r\n{"text":"a"}'
+    answer = exchange(server.port, head + body)
+    assert status_of(answer) == status
+    assert status == 200 or json.loads(body_of(answer))["code"] == "UNSUPPORTED_CODING"
 
 
 def test_the_server_is_well_after_all_of_this(server: Process) -> None:

@@ -109,6 +109,39 @@ def test_a_policy_that_is_refused_comes_back_with_every_reason_and_its_place(tmp
     live_in(tmp_path, test)
 
 
+def test_the_operators_default_is_read_like_a_policy_while_it_is_in_force(tmp_path: Path) -> None:
+    async def test(house: House) -> None:
+        async def listed(query: str = "") -> list[tuple[str, str, str]]:
+            found, cursor = [], ""
+            while True:
+                page = (await house.ask("GET", f"/v1/policies?limit=1{query}{cursor}", role="author")).json
+                found += [(one["name"], one["state"], one["owner"]) for one in page["items"]]
+                if page["next"] is None:
+                    return found
+                cursor = f"&cursor={page['next']}"
+
+        (default,) = (await house.ask("GET", "/v1/policies", role="author")).json["items"]
+        digest = (await house.ask("POST", "/v1/sessions", {"id": "s1"})).json["policy"]
+        shown = await house.ask("GET", f"/v1/policies/{digest}", role="author")
+        assert (default["digest"], shown.json) == (digest, default)
+        checked = {"sources": default["sources"], "main": default["main"]}
+        assert (await house.ask("POST", "/v1/policies/check", checked, role="author")).json["digest"] == digest
+        text = "policy mine v 1\nallow session.create\n"
+        text += 'test "t" { as { tenant acme } session.create { language python } => allow }\n'
+        own = {"main": "p.hatch", "sources": {"p.hatch": text}}
+        assert (await house.ask("POST", "/v1/policies", {**own, "shadow": True}, role="author")).status == 201
+        operators = (default["name"], "active", "operator")
+        assert await listed() == [operators, ("mine", "shadow", "tenant")]
+        assert await listed("&name=mine") == [("mine", "shadow", "tenant")]
+        assert (await house.ask("POST", "/v1/policies", own, role="author")).status == 201
+        assert await listed() == [("mine", "active", "tenant")]
+        history = (await house.ask("GET", f"/v1/policies/{digest}", role="author")).json
+        assert (history["state"], history["owner"]) == ("retired", "operator")
+        assert (await house.ask("GET", "/v1/policies/zz", role="author")).code == "POLICY_NOT_FOUND"
+
+    live_in(tmp_path, test)
+
+
 def test_a_token_is_minted_used_and_revoked_at_once(tmp_path: Path) -> None:
     async def test(house: House) -> None:
         minted = await house.ask("POST", "/v1/tokens", {"name": "ci", "role": "runner"})

@@ -20,6 +20,7 @@ from tests.gateway.http.rig import Rig, running
 from tests.gateway.http.wire import H2Client, connected, exchange, status_of
 
 GET = b"GET /v1/nothing HTTP/1.1\r\nHost: h\r\n"
+READY = b"GET /readyz HTTP/1.1\r\nHost: h\r\n\r\n"
 CLOSE = b"Connection: close\r\n\r\n"
 
 
@@ -120,11 +121,16 @@ def test_shutdown_finishes_what_runs_and_refuses_what_comes() -> None:
     async def main() -> None:
         rig = rig_of(drain_deadline_ms=60_000)
         drained: list[int] = []
+        interrupted: list[bool] = []
 
         async def drain(deadline_ms: int) -> None:
+            assert status_of(await request(port, READY)) == 503, "also while runs that nobody waits for come to their end"
             drained.append(deadline_ms)
 
-        rig.server = Server(rig.application, rig.configuration, rig.telemetry, drain)
+        async def interrupt() -> None:
+            interrupted.append(True)
+
+        rig.server = Server(rig.application, rig.configuration, rig.telemetry, drain, interrupt=interrupt)
         await rig.server.start()
         port = rig.server.port
         bearer = f"Authorization: Bearer {rig.token()}\r\n".encode()
@@ -137,16 +143,20 @@ def test_shutdown_finishes_what_runs_and_refuses_what_comes() -> None:
         stopping = asyncio.create_task(rig.server.stop())
         assert await idle_reader.read() == b"", "an idle connection is closed"
         idle_writer.close()
-        with pytest.raises(OSError):
-            await asyncio.open_connection("127.0.0.1", port)
-        assert (await ask(rig.asgi, "GET", "/v1/nothing")).code == "STOPPING"
-        assert (await ask(rig.asgi, "GET", "/readyz")).status == 503
+        refused, readiness = await request(port, GET + b"\r\n"), await request(port, READY)
+        assert status_of(refused) == 503 and b"STOPPING" in refused and b"\r\nretry-after: " in refused.lower()
+        assert status_of(readiness) == 503 and b'"stopping":true' in readiness
         assert not stopping.done()
+        _, silent = await asyncio.open_connection("127.0.0.1", port)
         rig.notes.gate.set()
         answer = await running_one
         assert status_of(answer) == 200
         await stopping
         assert len(drained) == 1 and 0 < drained[0] <= 60_000
+        assert not interrupted, "who comes late does not shorten the time of those who were there"
+        silent.close()
+        with pytest.raises(OSError):
+            await asyncio.open_connection("127.0.0.1", port)
 
     asyncio.run(main())
 

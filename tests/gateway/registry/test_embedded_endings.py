@@ -67,7 +67,7 @@ def test_a_worker_goes_on_after_the_gateway_died_and_says_what_was_interrupted()
             assert await turn(first, worker, "var x = 41; x") == ("ok", "41")
             sequence = await say(first, worker, "console.log('go'); while (true) {}")
             await until(first, worker, "output")
-            lost = first._lanes["acme", worker].task  # what a dead process does not finish
+            lost = first._lanes.find("acme", worker).task  # what a dead process does not finish
             assert lost is not None
             lost.cancel()
             async with housed(store=house.store, keys=house.keys) as again:

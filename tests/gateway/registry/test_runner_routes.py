@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from websockets.asyncio.client import connect
-from websockets.exceptions import InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from gateway.configuration import Configuration
 from gateway.http.assembly import Face
 from gateway.http.previews import preview
 from gateway.http.routes import runners as routes
-from gateway.records import Tenant
+from gateway.records import Principal, Tenant
 from gateway.registry.leases import open_runners
-from gateway.registry.tickets import Ticket, Tickets
+from gateway.registry.tickets import Tickets
 from gateway.runners.providers.unix_local import UnixLocal
 from gateway.runners.wire import Port
 from gateway.service import Service
@@ -61,7 +63,7 @@ class House:
             await self.preview(scope, receive, send)
 
         self.face = Face(service, configuration, Telemetry(), more=more, mounts={"preview": looked_at})
-        self.preview = preview(service, self.face.authenticator, self.face.admission)
+        self.preview = preview(service, self.face.authenticator, self.face.admission, configuration.heartbeat_ms)
         self.asgi: Any = self.face.asgi
         self.is_serving = False
         self.tokens: dict[tuple[str, str], str] = {}
@@ -212,7 +214,12 @@ def test_bindings_and_destinations_outlive_the_gateway(tmp_path: Path) -> None:
         listed = (await house.ask("GET", "/v1/runners")).json
         assert ([one["id"] for one in listed["destinations"]], listed["threads"]) == (["box"], ["t1"])
         assert (await house.sh("echo again")).json["stdout"] == "again\n"
+        assert (await house.ask("PUT", "/v1/runners/threads/t2", {"destination_id": "box"})).status == 200
         assert (await house.ask("DELETE", "/v1/runners/destinations/box", role="operator")).status == 204
+        assert (await house.sh("echo still")).json["stdout"] == "still\n", "what lives goes on"
+        refused = await house.ask("POST", "/v1/runners/threads/t2/commands", {"command_id": "c", "program": "true"})
+        assert (refused.status, refused.json["message"]) == (404, "runner destination box was removed")
+        assert (await house.ask("DELETE", "/v1/runners/threads/t2")).status == 204
 
     live_in(tmp_path, first)
     live_in(tmp_path, second)
@@ -257,7 +264,7 @@ async def a_server(house: House) -> AsyncIterator[int]:
     await session.expose_port(Port(port=port))
     while not await dials(session, port):
         await asyncio.sleep(0.01)
-    del session.ports[port]
+    session.ports.withdraw(port)
     yield port
     await house.ask("POST", ONE + "/commands/server/cancel")
     await serving
@@ -287,21 +294,61 @@ def test_tm_run_preview_a_port_is_seen_by_its_tenant_only_and_gets_no_token(tmp_
 def test_tm_run_ticket_opens_one_port_for_an_hour_and_cannot_be_made(tmp_path: Path) -> None:
     async def test(house: House) -> None:
         async with a_server(house) as port:
-            url = (await house.ask("POST", ONE + "/ports", {"port": port})).json[0]["url"]
+            made = (await house.ask("POST", ONE + "/ports", {"port": port})).json
+            url, text = made["url"], made["url"].split("/")[2]
+            assert made["port"] == port and b"acme" not in base64.urlsafe_b64decode(text[1:] + "==="), (
+                "it does not say whose it is"
+            )
             seen = await ask(house.asgi, "GET", url + "page")
             assert (seen.status, seen.body.partition(b"\n")[0]) == (200, b"/page")
             tickets = Tickets(house.service.keys, house.service.clock.now_ms)
-            opened = tickets.open(url.split("/")[2])
-            assert opened == Ticket("acme", "t1", port)
+            opened = tickets.open(text)
+            assert (opened.tenant, opened.thread_id, opened.port) == ("acme", "t1", port)
             late = Tickets(house.service.keys, lambda: house.service.clock.now_ms() - 3_600_001)
             strange = Tickets(Keys.of(b"k" * 32), house.service.clock.now_ms)
-            moved = "~" + "Z2xvYmV4" + url.split("/")[2][url.split("/")[2].index(".") :]  # the same, for globex
-            for text in (late.issue(opened), strange.issue(opened), moved, url.split("/")[2][:-2], "~", "~a.b", "~" + "x" * 5000):
-                assert (await ask(house.asgi, "GET", f"/preview/{text}/")).status == 401, text
-            other = tickets.issue(Ticket("acme", "t1", port ^ 1))
-            assert (await ask(house.asgi, "GET", f"/preview/{other}/")).status == 403
-            await house.ask("DELETE", ONE)
-            assert (await ask(house.asgi, "GET", url)).status == 404
+            others = [replace(opened, **one) for one in ({"port": port ^ 1}, {"exposure_id": ""}, {"tenant": "globex"})]
+            made_up = [late.issue(opened), strange.issue(opened), *map(tickets.issue, others)]
+            for bad in (*made_up, text[:-2], "~", "~a.b", "~" + "x" * 5000):
+                assert_refused(await ask(house.asgi, "GET", f"/preview/{bad}/"))
+
+    live_in(tmp_path, test)
+
+
+def assert_refused(said: Reply) -> None:
+    """With the words for every ticket that opens nothing."""
+    assert (said.status, said.json["message"]) == (401, "a valid ticket is needed"), said.body
+
+
+def test_tm_run_ticket_is_for_one_exposure_and_not_for_what_is_called_the_same_later(tmp_path: Path) -> None:
+    async def test(house: House) -> None:
+        async def expose() -> str:
+            url: str = (await house.ask("POST", ONE + "/ports", {"port": 8000})).json["url"]
+            assert (await ask(house.asgi, "GET", url)).code == "RUNNER_UNAVAILABLE", "it is let in; nothing listens"
+            return url
+
+        await house.bind("unix-local")
+        first = await expose()
+        assert (await house.ask("GET", ONE + "/ports")).json == [{"port": 8000, "url": "/preview/t1/8000/"}], "no new ticket"
+        await expose()
+        assert (await ask(house.asgi, "GET", first)).status == 503, "exposed once more, it is the same exposure"
+        assert (await house.ask("DELETE", ONE + "/ports/8000")).status == 204
+        assert (await house.ask("GET", ONE + "/ports")).json == []
+        assert (await house.ask("DELETE", ONE + "/ports/8000")).code == "RUNNER_NOT_FOUND"
+        assert (await house.ask("DELETE", ONE + "/ports/x")).status == 400
+        assert_refused(await ask(house.asgi, "GET", first))
+        second = await expose()
+        assert_refused(await ask(house.asgi, "GET", first))
+        assert (await house.ask("DELETE", ONE)).status == 204
+        assert_refused(await ask(house.asgi, "GET", second))
+        await house.bind("unix-local")
+        third = await expose()
+        assert_refused(await ask(house.asgi, "GET", second))
+        await house.service.tenancy.delete(Principal(tenant="default", role="admin"), "acme")
+        assert_refused(await ask(house.asgi, "GET", third))
+        await house.furnish()  # a tenant of that id, anew
+        await house.bind("unix-local")
+        await expose()
+        assert_refused(await ask(house.asgi, "GET", third))
 
     live_in(tmp_path, test)
 
@@ -309,7 +356,7 @@ def test_tm_run_ticket_opens_one_port_for_an_hour_and_cannot_be_made(tmp_path: P
 def test_tm_run_preview_websockets_are_let_in_by_token_or_ticket(tmp_path: Path) -> None:
     async def test(house: House) -> None:
         async with a_server(house) as port:
-            ticket = (await house.ask("POST", ONE + "/ports", {"port": port})).json[0]["url"]
+            ticket = (await house.ask("POST", ONE + "/ports", {"port": port})).json["url"]
             await house.face.server.start()
             house.is_serving = True
             base = house.face.server.url.replace("http", "ws")
@@ -322,6 +369,21 @@ def test_tm_run_preview_websockets_are_let_in_by_token_or_ticket(tmp_path: Path)
                     assert stream.subprotocol is None  # the server in the session was offered none of ours
             with pytest.raises(InvalidStatus):
                 await connect(f"{base}/preview/t1/{port}/")
+            token_id = (await house.ask("GET", "/v1/me")).json["token_id"]
+            async with connect(f"{base}/preview/t1/{port}/", subprotocols=[bearer]) as stream:
+                assert await stream.recv() == "hello"
+                assert (await house.ask("DELETE", f"/v1/tokens/{token_id}", role="operator")).status == 200
+                with pytest.raises(ConnectionClosed) as closed:
+                    await stream.recv()
+                assert closed.value.rcvd is not None and closed.value.rcvd.code == 1008
+            async with connect(base + ticket) as stream:
+                assert await stream.recv() == "hello"
+                house.service.runners.pool.living("acme", "t1").ports.withdraw(port)
+                await stream.send("abc")
+                with pytest.raises(ConnectionClosed) as closed:
+                    await stream.recv()
+                assert closed.value.rcvd is not None and closed.value.rcvd.code == 1008
+            house.tokens["acme", "runner"] = house.tokens["acme", "operator"]  # `a_server` has something left to ask
 
     live_in(tmp_path, test)
 

@@ -136,7 +136,11 @@ def test_a_timeout_ends_the_command_and_the_session_goes_on(trial: Try) -> None:
     async def check(place: Place) -> None:
         done = await place.sh("echo begun; while :; do :; done", timeout_ms=400)
         assert (done.status, done.exit_code) == ("timeout", None)
+        assert done.stderr == "", "that is what the program wrote, and it wrote nothing"
         assert (await place.sh("echo on")).stdout == "on\n"
+        for limit in ("timeout_ms", "cpu_ms", "memory_bytes"):
+            with pytest.raises(BadRequest, match=rf"^{limit} must be at least 1, not 0$"):
+                await place.sh("echo no", **{limit: 0})
 
     trial(check)
 
@@ -253,7 +257,7 @@ def test_one_command_id_is_under_way_once(trial: Try) -> None:
     async def check(place: Place) -> None:
         running = asyncio.create_task(place.sh("while :; do :; done"))
         await until(lambda: place.session.command_ids == ["c"])
-        with pytest.raises(Conflict):
+        with pytest.raises(Conflict, match=r"^command c is under way already$"):
             await place.sh("echo twice")
         await place.session.cancel("c")
         await running

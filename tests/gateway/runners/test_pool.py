@@ -93,8 +93,10 @@ def test_a_failed_start_is_tried_again_and_never_replaced_by_another_place() -> 
 def test_an_unknown_provider_and_a_relative_workspace_fail_when_a_thread_is_bound() -> None:
     async def main() -> None:
         runners = await bound()
-        with pytest.raises(BadRequest, match=r"^runner provider nowhere is not known$"):
-            await runners.add("acme", Destination(id="d", provider_id="nowhere"))
+        for name, hint in (("nowhere", "use: wasm"), ("unix-local", "it is offered where the operator sets runners_folder")):
+            with pytest.raises(BadRequest, match=rf"^runner provider {name} is not known$") as refused:
+                await runners.add("acme", Destination(id="d", provider_id=name))
+            assert refused.value.error.hint == hint
         lost = Binding(destination=Destination(id="d", provider_id="nowhere"), workspace="/workspace")
         with pytest.raises(BadRequest, match="is not known"):
             await runners.pool.bind("acme", "t2", lost)
@@ -227,8 +229,11 @@ def test_the_verbs_say_what_a_thread_has_and_does(tmp_path: Path) -> None:
         assert (await runners.resume("acme", "t1")).status == "running"
         assert (await runners.detach("acme", "t1")).status == "detached"
         assert (await runners.rejoin("acme", "t1")).status == "running"
-        [port] = await runners.ports("acme", "t1", Port(port=8080))
-        assert port.url == "http://127.0.0.1:8080"
+        made, exposure_id = await runners.expose("acme", "t1", Port(port=8080))
+        assert made.url == "http://127.0.0.1:8080" and list(await runners.ports("acme", "t1")) == [made]
+        assert (await runners.expose("acme", "t1", Port(port=8080, label="web")))[1] == exposure_id
+        await runners.withdraw("acme", "t1", 8080)
+        assert (await runners.expose("acme", "t1", Port(port=8080)))[1] != exposure_id
         assert await runners.cancel("acme", "t1", "c") is True
         assert (await running).status == "cancelled"
         assert (await runners.wait("acme", "t1", "c")).stdout == "begun\n"
@@ -259,7 +264,7 @@ def test_what_a_provider_cannot_do_is_unsupported_and_names_it() -> None:
         with pytest.raises(Unsupported, match=r"^runner pause is not supported by this provider$"):
             await runners.pause("acme", "t1")
         with pytest.raises(Unsupported, match=r"^runner port preview is not supported by this provider$"):
-            await runners.ports("acme", "t1", Port(port=80))
+            await runners.expose("acme", "t1", Port(port=80))
         await runners.pool.close()
 
     go(main())

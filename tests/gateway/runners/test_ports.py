@@ -190,7 +190,7 @@ def preview(request: pytest.FixtureRequest, tmp_path: Path, servers: Servers) ->
                 await session.expose_port(Port(port=port))
                 await until(lambda: dials(session, port))
                 if not expose:
-                    del session.ports[port]
+                    session.ports.withdraw(port)
                 async with serving(session) as mine:
                     await check(session, port, mine)
                 await session.cancel("server")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateway.errors import BadRequest
+from gateway.singles import single_id
 from gateway.stores.interface import (
     ABSENT,
     DeleteEntry,
@@ -23,6 +24,7 @@ from gateway.stores.interface import (
     Store,
     digest_of,
 )
+from gateway.stores.walking import walk
 from tests.gateway.stores.conftest import Engine
 from tests.gateway.stores.making import (
     AT,
@@ -45,6 +47,22 @@ def test_runs_come_newest_first_and_pages_go_on_in_that_order(engine: Engine) ->
         rest = await store.runs("t1", after=first.next, limit=100)
         assert [one.id for one in (*first, *rest)] == [f"r{n}" for n in range(8, -1, -1)] and rest.next is None
         assert [one.id for one in await store.runs("t1", "s1", limit=2)] == ["r7", "r5"]
+
+    engine.run(scenario)
+
+
+def test_sessions_of_single_runs_are_left_out_or_asked_for_page_by_page(engine: Engine) -> None:
+    async def scenario(store: Store) -> None:
+        singles = [single_id() for _ in range(5)]
+        others = ["a", "once", "once-", "once-0", "once-upon", "z"]
+        await store.write("t1", [put_session(name) for name in (*singles, *others)])
+        for limit in (1, 2, 4, 100):
+            pages = walk(lambda after, limit=limit: store.sessions("t1", after=after, limit=limit, singles=False))
+            assert [one.id async for one in pages] == others
+            assert len((await store.sessions("t1", limit=limit, singles=False)).items) <= limit
+        found = [one.id async for one in walk(lambda after: store.singles("t1", after=after, limit=2))]
+        assert found == sorted(singles), "the oldest first, to the millisecond"
+        assert len((await store.sessions("t1")).items) == 11
 
     engine.run(scenario)
 

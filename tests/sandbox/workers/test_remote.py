@@ -18,7 +18,7 @@ from sandbox.cache import default_directory
 from sandbox.wire import DEFAULT_LIMITS
 from sandbox.workers.interface import CallReply, WorkerLost
 from sandbox.workers.remote import PoolOptions, ProcessWorkers, own_memory_bytes
-from tests.sandbox.workers.scenes import opening, run, value
+from tests.sandbox.workers.scenes import opening, request, run, value
 
 ROOMY = msgspec.structs.replace(DEFAULT_LIMITS, memory_mb=1024, wall_ms=60_000, cpu_ms=60_000)
 
@@ -309,6 +309,9 @@ def test_tm_lim_parse_a_source_that_overruns_its_parser_costs_a_diagnostic(with_
         await worker.open(opening("s", ROOMY))
         hostile = await run(worker, "a<" * 20_000, language=Language.TYPESCRIPT)
         assert not hostile.result.ok
+        large = request("let x: number = 1;\n" * 100_000, language=Language.TYPESCRIPT, timeout_ms=100)
+        late = await worker.run(large)
+        assert late.result.error is not None and late.result.error.code == "TIMEOUT_WALL"
         good = "\n".join(f"const value{n}: number = {n};" for n in range(200)) + "\nvalue199 + 1"
         assert (await run(worker, good, language=Language.TYPESCRIPT)).result.result == 200
 

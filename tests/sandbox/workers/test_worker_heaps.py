@@ -80,21 +80,41 @@ def test_a_template_is_sent_once(play: Play) -> None:
     play(scene)
 
 
-def test_the_memory_of_a_template_is_not_charged_after_a_pause(play: Play) -> None:
+def test_the_memory_of_a_template_is_charged_to_whoever_starts_from_it(play: Play) -> None:
+    async def scene(worker: Worker) -> None:
+        large, small, tiny = (
+            msgspec.structs.replace(DEFAULT_LIMITS, memory_mb=mb, wall_ms=20_000, cpu_ms=20_000) for mb in (64, 40, 8)
+        )
+        await worker.open(opening("maker", large))
+        await value(worker, "data = bytearray(24 << 20); data[::4096] = b'x' * len(data[::4096])", "maker")
+        pack = (await worker.freeze("maker")).pack
+        for packs in ([pack], []):
+            with pytest.raises(RequestError, match="more than the limit"):
+                await worker.open(opening("a", tiny, template="big", packs=packs))
+        await worker.open(opening("a", small, template="big"))
+        assert await value(worker, "len(data)", "a") == 24 << 20
+        assert code_of((await run(worker, "more = bytearray(32 << 20)", "a")).result) == "MEMORY_EXCEEDED"
+        frozen = (await run(worker, "y = 5", "a", freeze=True)).frozen
+        assert frozen is not None and frozen.free_bytes == 0
+        await worker.open(opening("b", small, packs=[frozen.pack]))
+        assert await value(worker, "y + len(data)", "b") == 5 + (24 << 20)
+
+    play(scene)
+
+
+def test_memory_that_was_free_before_a_pause_is_free_after_it(play: Play) -> None:
     async def scene(worker: Worker) -> None:
         large, small = (msgspec.structs.replace(DEFAULT_LIMITS, memory_mb=mb, wall_ms=20_000, cpu_ms=20_000) for mb in (64, 8))
         await worker.open(opening("maker", large))
         await value(worker, "data = bytearray(24 << 20); data[::4096] = b'x' * len(data[::4096])", "maker")
-        await worker.open(opening("a", small, template="big", packs=[(await worker.freeze("maker")).pack]))
-        frozen = (await run(worker, "y = 5", "a", freeze=True)).frozen
-        assert frozen is not None and frozen.free_bytes > 20 << 20
+        pack = (await worker.freeze("maker")).pack
         with pytest.raises(RequestError):
-            await worker.open(opening("b", small, packs=[frozen.pack]))
-        await worker.open(opening("b", small, packs=[frozen.pack], free_bytes=frozen.free_bytes))
-        assert await value(worker, "y + len(data)", "b") == 5 + (24 << 20)
+            await worker.open(opening("b", small, packs=[pack]))
+        await worker.open(opening("b", small, packs=[pack], free_bytes=40 << 20))
+        assert await value(worker, "len(data)", "b") == 24 << 20
         await worker.fork("b", "c")
-        assert await value(worker, "y", "c") == 5
-        assert code_of((await run(worker, "more = bytearray(16 << 20)", "c")).result) == "MEMORY_EXCEEDED"
+        assert await value(worker, "len(data)", "c") == 24 << 20
+        assert code_of((await run(worker, "more = bytearray(64 << 20)", "c")).result) == "MEMORY_EXCEEDED"
 
     play(scene)
 

@@ -1,0 +1,79 @@
+"""Watches: whoever opened a stream is looked at again for as long as it is open.
+
+Rules: THREAT[TM-HTTP-TOKEN]: a stream outlives the request that opened it, not the right to it. `check` is asked before anything
+is sent and before anything that came is acted upon, and when there was neither for a heartbeat; what it raises ends the stream,
+visibly. `stirred` is done as soon as there is a reason to look at once: in the process that revokes a token nobody waits for the
+next heartbeat.
+
+Does not know: what is looked at.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+Look = Callable[[], Awaitable[object]]
+"""Raises what the stream is to end with."""
+
+
+class Watch:
+    def __init__(self, *looks: Look) -> None:
+        self._looks = [*looks]
+        self.stirred: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def check(self) -> None:
+        for look in self._looks:
+            await look()
+
+    def also(self, look: Look) -> None:
+        self._looks.append(look)
+
+    def stir(self) -> None:
+        """Look now. Whoever takes `stirred` before they look, and waits for that one afterwards, misses no reason to."""
+        before, self.stirred = self.stirred, asyncio.get_running_loop().create_future()
+        before.set_result(None)
+
+
+async def watched(app: Any, scope: Any, receive: Receive, send: Send, watch: Watch, every_s: float) -> None:
+    """An application that knows nothing of this, to its end, unless a look on the way breaks it off."""
+
+    refused: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def hold() -> None:
+        """What may not pass stays here until everything is broken off."""
+        try:
+            await watch.check()
+        except Exception as error:
+            if not refused.done():
+                refused.set_exception(error)
+            await asyncio.get_running_loop().create_future()
+
+    async def received() -> Any:
+        message = await receive()
+        await hold()
+        return message
+
+    async def sent(message: Any) -> None:
+        await hold()
+        await send(message)
+
+    working, stirred = asyncio.ensure_future(app(scope, received, sent)), watch.stirred
+    try:
+        while True:
+            await asyncio.wait((working, refused, stirred), timeout=every_s, return_when=asyncio.FIRST_COMPLETED)
+            stirred = watch.stirred
+            if refused.done():
+                refused.result()
+            if working.done():
+                working.result()
+                return
+            await watch.check()
+    finally:
+        refused.cancel()
+        if not working.done():
+            working.cancel()
+            await asyncio.wait((working,))

@@ -1,0 +1,158 @@
+"""The verbs of `hatchway remote` that are rows of `operation_table`: their options, what is read for them, what is shown.
+
+Rules: a row's words are words here, its other fields options; nothing stands in the arguments that was not given. With --json
+only JSON goes to standard output, an object a line; what is carried away goes there as it is, or into FILE. How a row's answer is
+shown otherwise is in `remote_answers`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from hatchway import remote_answers
+from hatchway.asking import Refused
+from hatchway.client import Client
+from hatchway.operations import Field, Operation
+from hatchway.parsers import at_least_one
+from hatchway.printing import show_facts, show_table
+from hatchway.programs import parse_pair
+from sandbox.errors import RequestError
+
+_METAVARS = {"object": "FILE", "bytes": "FILE", "sources": "PATH", "attributes": "NAME=JSON", "number": "N", "count": "N"}
+
+
+def add_arguments(parser: argparse.ArgumentParser, operation: Operation) -> None:
+    for one in operation.words():
+        more: dict[str, Any] = {"nargs": "*"} if one.kind in ("texts", "attributes") else {}
+        if one.kind == "number":
+            more["type"] = int
+        metavar = {"attributes": "FIELD=VALUE"}.get(one.kind, _METAVARS.get(one.kind, one.name.upper()))
+        parser.add_argument(one.name, metavar=metavar, help=one.about or None, **more)
+    for one in operation.fields:
+        if not one.is_word:
+            _add_option(parser, one)
+    if operation.answers == "bytes":
+        parser.add_argument("to", nargs="?", default="-", metavar="FILE", help="write it there (default: standard output)")
+
+
+def _add_option(parser: argparse.ArgumentParser, one: Field) -> None:
+    names = [*(["-n"] if one.kind == "count" else []), one.option or f"--{one.name.replace('_', '-')}"]
+    given: dict[str, Any] = {"dest": one.name, "default": argparse.SUPPRESS, "help": one.about}
+    if one.kind == "flag":
+        parser.add_argument(*names, action="store_true", **given)
+        return
+    given["metavar"] = "|".join(one.choices) or _METAVARS.get(one.kind, names[-1].strip("-").replace("-", "_").upper())
+    if one.choices:
+        given["choices"] = one.choices
+    if one.kind in ("number", "count"):
+        given["type"] = int if one.kind == "number" else at_least_one
+    if one.kind in ("texts", "attributes"):
+        given["action"] = "append"
+    parser.add_argument(*names, **given)
+
+
+def run(client: Client, operation: Operation, options: argparse.Namespace) -> int:
+    arguments = _arguments(operation, options)
+    try:
+        answer = client.do(operation.name, **arguments)
+    except Refused as refused:
+        if refused.error.code != "POLICY_REFUSED" or not arguments.get("sources"):
+            raise
+        return remote_answers.show_refused(client, arguments, Path(options.sources), refused)
+    if operation.answers == "bytes":
+        return _write(options.to, answer, operation)
+    if operation.answers == "nothing":
+        return 0
+    if options.json:
+        for one in answer if operation.answers == "list" else [answer]:
+            print(msgspec.json.encode(one).decode())
+        return remote_answers.status_of(operation, answer)
+    if operation.answers == "list":
+        show_table(answer, operation.columns)
+    elif operation.name in remote_answers.SHOWN:
+        remote_answers.SHOWN[operation.name](answer, options)
+    elif operation.columns:
+        show_table([answer], operation.columns)
+    else:
+        show_facts(answer)
+    return remote_answers.status_of(operation, answer)
+
+
+def _arguments(operation: Operation, options: argparse.Namespace) -> dict[str, Any]:
+    """What was given, with files read."""
+    found: dict[str, Any] = {}
+    for one in operation.known().values():
+        value = getattr(options, one.name, None)
+        if value is None:
+            continue
+        if one.kind == "sources":
+            from hatchway.policy_sources import read_sources
+
+            found[one.name], found["main"] = read_sources(Path(value), getattr(options, "main", None))
+        elif one.name == "main":
+            found.setdefault("main", value)
+        elif one.kind == "attributes":
+            found[one.name] = _attributes(operation, options, one, value)
+        elif one.kind in ("bytes", "object"):
+            found[one.name] = read_bytes(value) if one.kind == "bytes" else _read_object(value)
+        else:
+            found[one.name] = value
+    return found
+
+
+def _attributes(operation: Operation, options: argparse.Namespace, one: Field, pairs: list[str]) -> dict[str, Any]:
+    """Fields of a request are read as `hatchway policy explain` reads them, in the units of the language, where they are known
+    here; all others are JSON, or text."""
+    if operation.name == "policy explain":
+        from policy.catalog import builtin_catalog
+        from policy.errors import PolicyError
+        from policy.questions import read_question
+
+        catalog = builtin_catalog()
+        if options.capability in catalog.capabilities:
+            try:
+                return read_question(catalog, options.capability, pairs)
+            except PolicyError as error:
+                raise RequestError("INVALID_ARGUMENT", str(error)) from None
+    return dict(parse_pair(one.option or "FIELD=VALUE", pair, "plan=team") for pair in pairs)
+
+
+def read_bytes(file: str) -> bytes:
+    """A file of this machine, or standard input."""
+    if file == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise RequestError("INVALID_ARGUMENT", f"cannot read {file}: {error.strerror}") from None
+
+
+def _read_object(file: str) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(read_bytes(file), type=dict[str, Any])
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        name = "standard input" if file == "-" else file
+        raise RequestError("INVALID_ARGUMENT", f"{name} is not a JSON object: {error}") from None
+
+
+def write_bytes(to: str, data: bytes) -> None:
+    """Into a file of this machine, or to standard output."""
+    if to == "-":
+        sys.stdout.buffer.write(data)
+        return
+    try:
+        Path(to).write_bytes(data)
+    except OSError as error:
+        raise RequestError("INVALID_ARGUMENT", f"cannot write {to}: {error.strerror}") from None
+
+
+def _write(to: str, data: bytes, operation: Operation) -> int:
+    if to == "-" and b"\0" in data and sys.stdout.isatty():
+        raise RequestError("INVALID_ARGUMENT", "this is not for a terminal", f"hatchway remote {operation.name} … FILE")
+    write_bytes(to, data)
+    return 0

@@ -1,0 +1,101 @@
+"""Runs that are let go on: tried again while what is in the way may pass, and taken up again for what was decided meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+import pytest
+
+from gateway import resumptions
+from gateway.errors import Conflict, GatewayError, StoreFailed, TooMany, Unavailable
+from gateway.policies import PolicyGone
+from gateway.records import Principal
+from gateway.resumptions import Resumptions
+
+
+class Runs:
+    """Runs that are resumed: each time the next of `ends` is raised, or called."""
+
+    def __init__(self, *ends: GatewayError | Callable[[], None]) -> None:
+        self.ends = list(ends)
+        self.asked: list[str] = []
+
+    async def resume(self, principal: Principal, run_id: str) -> None:
+        self.asked.append(f"{principal.name} {run_id}")
+        end = self.ends.pop(0) if self.ends else Conflict("RUN_NOT_WAITING", "the run is finished")
+        if isinstance(end, GatewayError):
+            raise end
+        end()
+
+
+def nothing() -> None: ...
+
+
+PASSING = [
+    PolicyGone(),
+    StoreFailed("STORE_FULL", "the disk is full"),
+    Unavailable("WORKER_LOST", "no worker"),
+    TooMany("BUSY", "try again"),
+]
+
+
+@pytest.mark.parametrize("error", PASSING, ids=lambda one: one.code)
+def test_what_may_pass_is_tried_again_and_said_once(
+    error: GatewayError, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(resumptions, "_FIRST_PAUSE_SECONDS", 0.001)
+    runs = Runs(error, error, error, nothing)
+
+    async def main() -> None:
+        going = Resumptions(runs)  # type: ignore[arg-type]
+        going.go_on("acme", "r1", "ann")
+        await going.settled()
+
+    with caplog.at_level(logging.WARNING, "hatchway.service"):
+        asyncio.run(main())
+    assert runs.asked == ["ann r1"] * 4
+    assert [one.getMessage() for one in caplog.records] == [f"the run r1 cannot go on yet: {error}"]
+
+
+@pytest.mark.parametrize("code", ["RUN_NOT_WAITING", "RUN_NOT_FOUND"])
+def test_what_does_not_pass_is_not_tried_again(code: str) -> None:
+    runs = Runs((Conflict if code == "RUN_NOT_WAITING" else GatewayError)(code, "no"), nothing)
+
+    async def main() -> None:
+        going = Resumptions(runs)  # type: ignore[arg-type]
+        going.go_on("acme", "r1", "ann")
+        await going.settled()
+
+    asyncio.run(main())
+    assert len(runs.asked) == 1
+
+
+def test_a_run_about_which_something_is_decided_while_it_goes_on_is_taken_up_again() -> None:
+    async def main() -> None:
+        runs = Runs()
+        going = Resumptions(runs)  # type: ignore[arg-type]
+        runs.ends = [lambda: going.go_on("acme", "r1", "ann"), nothing]
+        going.go_on("acme", "r1", "ann")
+        going.go_on("acme", "r2", "bob")
+        await going.settled()
+        assert sorted(runs.asked) == ["ann r1", "ann r1", "bob r2"]
+
+    asyncio.run(main())
+
+
+def test_a_decision_ends_the_pause_before_the_next_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resumptions, "_FIRST_PAUSE_SECONDS", 3600.0)
+
+    async def main() -> None:
+        runs = Runs(PolicyGone(), nothing)
+        going = Resumptions(runs)  # type: ignore[arg-type]
+        going.go_on("acme", "r1", "ann")
+        while not runs.asked:
+            await asyncio.sleep(0)
+        going.go_on("acme", "r1", "ann")
+        await going.settled()
+        assert len(runs.asked) == 2
+
+    asyncio.run(main())
