@@ -159,8 +159,8 @@ class Engine:
     @property
     def settings(self) -> str:
         """What compiled code depends on, besides the wasm itself: part of every cache key. The stack's size is none of it: code
-        is told where its stack ends when it is called. Its number here is part of a name and stays, or all is compiled anew."""
-        return f"wasmtime-{WASMTIME_VERSION} epochs fuel={int(self.metered)} stack=1048576 unwind=0"
+        is told where its stack ends when it is called."""
+        return f"wasmtime-{WASMTIME_VERSION} epochs fuel={int(self.metered)} unwind=0"
 
     def tick(self) -> None:
         _lib.wasmtime_engine_increment_epoch(self._pointer)
