@@ -300,7 +300,9 @@ class Ticker:
             self._lock.notify()
 
     def _first_due_ns(self) -> int:
-        return min((run.due_ns for run in tuple(self._running)), default=_NEVER_NS)
+        # INVARIANT: others add and discard meanwhile. Copying a set is one step for them; going through it, or making a list or
+        # tuple of it, is not: the collector may run in between, and what it frees lets go of the interpreter.
+        return min([run.due_ns for run in self._running.copy()], default=_NEVER_NS)
 
     def _keep_time(self) -> None:
         idle_naps = 0

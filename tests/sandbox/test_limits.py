@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -317,6 +318,32 @@ def _comes_true(condition: Callable[[], bool]) -> bool:
     while time.monotonic() < until and not condition():
         time.sleep(0.001)
     return condition()
+
+
+def test_ticker_outlives_runs_that_come_and_go_while_garbage_is_collected(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the collector frees may let another thread go on, in the middle of whatever allocated."""
+
+    class Freed:
+        def __init__(self) -> None:
+            self.itself = self
+
+        def __del__(self) -> None:
+            time.sleep(0)
+
+    monkeypatch.setattr(limits, "_NAP_NS", 1000)
+    monkeypatch.setattr(limits, "_AGAIN_SECONDS", 0)
+    before = gc.get_threshold()
+    clock.start(Run(MOST))
+    gc.set_threshold(1)
+    try:
+        for _ in range(3000):
+            Freed()
+            run = Run(MOST)
+            clock.ticker.start(run)
+            clock.ticker.stop(run)
+    finally:
+        gc.set_threshold(*before)
+    assert clock.ticks_again()
 
 
 @pytest.mark.usefixtures("long_naps")
