@@ -50,7 +50,7 @@ def instead_of_reporting(expression: str) -> str:
 
 SABOTAGE = [
     "import _hatchway.turn as t\nt.run_program = None",
-    "import _hatchway.turn as t\nt.decode = None",
+    "import _hatchway.turn as t\nt.scan = None",
     "import _reactor\n_reactor._run_turn = lambda *a: None",
     instead_of_reporting("_host.call(b'D' + b'['*100_000)"),
     instead_of_reporting("_host.call(b'D{\"result\":' + b'9' * 5000 + b'}')"),

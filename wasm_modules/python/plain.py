@@ -81,7 +81,7 @@ def encode_result(value):
     if value is None:
         return b'D{"result":null}'
     if kind is int and -SMALL < value < SMALL:
-        return b'D{"result":%d}' % value
+        return f'D{{"result":{value}}}'.encode()
     try:
         encoded = b"D" + encode_strictly({"result": value}).encode()
     except UnicodeEncodeError:

@@ -13,7 +13,7 @@ import linecache
 import os
 import random
 import sys
-import types
+from types import CodeType
 
 import _host
 from _hatchway import surroundings
@@ -21,7 +21,7 @@ from _hatchway.capabilities import AwaitAnswers, offer
 from _hatchway.displays import displays, show_figures, show_left_figures, show_plotted, show_rich
 from _hatchway.failures import describe
 from _hatchway.loop import run_coroutine
-from _hatchway.plain import SCALARS, NotSerializable, decode, encode, encode_result
+from _hatchway.plain import SCALARS, NotSerializable, encode, encode_result, scan
 from _hatchway.surroundings import flush_streams, lift_recursion_limit, limit_recursion, main, mend_streams, renew_stdin, say
 
 BYTE_ORDER_MARK = "\ufeff"
@@ -34,6 +34,9 @@ NO_MEMORY = (  # made beforehand: when it is needed, there is no room to make it
     b'"exit_code":1}'
 )
 
+PLAIN_FIELDS = 2  # a program and how deep it may recurse
+
+names = main.__dict__
 sources = []
 count = 0
 program = ()
@@ -49,20 +52,28 @@ def stores_result(code):
 
 def is_statement(text):
     """Does the line begin as no expression does? It may be none for other reasons too."""
-    name, sign, value = text.partition("=")
-    return name.strip().isidentifier() if sign and value[:1] != "=" else text.partition(" ")[0] in STATEMENTS
+    if "=" in text:
+        name, _, value = text.partition("=")
+        if value[:1] != "=":
+            return name.strip().isidentifier()
+    return text.partition(" ")[0] in STATEMENTS
 
 
-def compile_program(text, filename):
-    """The program as (statements, last expression): code objects, either may be None. One expression alone may be indented."""
-    if "\n" not in text and "await" not in text and not is_statement(text):
-        try:
-            code = compile(text.strip(), filename, "eval", 0, True)
-            if text[0].isspace():  # columns count from where the line begins
-                code = compile(f"({text[1:]}\n)", filename, "eval", 0, True)
-            return None, code
-        except SyntaxError:
-            pass
+def compile_expression(text, filename):
+    """The code of a program that is one expression in one line, which may be indented; None if it is anything else."""
+    if not text or "\n" in text or "await" in text or is_statement(text):
+        return None
+    try:
+        if text[0].isspace():
+            compile(text.strip(), filename, "eval", 0, True)  # what stands in the parentheses is no more than an expression
+            text = f"({text[1:]}\n)"  # columns count from where the line begins
+        return compile(text, filename, "eval", 0, True)
+    except SyntaxError:
+        return None
+
+
+def compile_statements(text, filename):
+    """Any program as (statements, last expression): code objects, either may be None."""
     tree = ast.parse(text.removeprefix(BYTE_ORDER_MARK), filename, "exec")
     if "await" in text:
         tree = AwaitAnswers().visit(tree)
@@ -73,11 +84,10 @@ def compile_program(text, filename):
 
 
 def has_code(code):
-    """Does the program define something that may run later: a function, a class, a lambda?"""
-    if code is not None:
-        for constant in code.co_consts:
-            if type(constant) is types.CodeType:
-                return True
+    """Does it define something that may run later: a function, a class, a lambda?"""
+    for constant in code.co_consts:  # noqa: SIM110 (a generator costs more than what it looks at)
+        if type(constant) is CodeType:
+            return True
     return False
 
 
@@ -93,17 +103,17 @@ def remember(text, filename):
         linecache.cache.pop(sources.pop(0), None)
 
 
-def evaluate(statements, last, names):
+def evaluate(statements, last):
     """Runs the statements, then gives the last expression's value."""
     flags = (statements.co_flags if statements is not None else 0) | (last.co_flags if last is not None else 0)
     if flags & inspect.CO_COROUTINE:
-        return run_coroutine(evaluate_awaiting(statements, last, names))
+        return run_coroutine(evaluate_awaiting(statements, last))
     if statements is not None:
         eval(statements, names)  # noqa: S307
     return eval(last, names) if last is not None else None  # noqa: S307
 
 
-async def evaluate_awaiting(statements, last, names):
+async def evaluate_awaiting(statements, last):
     """A program that awaits somewhere runs inside the event loop from its first line."""
     value = None
     for code in (statements, last):
@@ -122,17 +132,20 @@ def is_shown(value):
 def run_program(request, filename):
     """Runs a program and gives the encoded outcome."""
     global program
-    names = main.__dict__
-    program = statements, last = compile_program(request["code"], filename)
-    if request.get("validate_only"):
-        return b'D{"result":null}'
-    inputs = request.get("inputs")
-    if inputs:
-        names.update(inputs)
-    if has_code(statements) or has_code(last):
-        remember(request["code"], filename)
+    text, statements = request["code"], None
+    last = line = compile_expression(text, filename)
+    if line is None:
+        statements, last = compile_statements(text, filename)
+    program = (statements, last)
+    if len(request) > PLAIN_FIELDS:
+        if request.get("validate_only"):
+            return b'D{"result":null}'
+        if "inputs" in request:
+            names.update(request["inputs"])
+    if (statements is not None and has_code(statements)) or (last is not None and has_code(last)):
+        remember(text, filename)
     before = names.get("result", MISSING)
-    value = evaluate(statements, last, names)
+    value = eval(line, names) if line is not None else evaluate(statements, last)  # noqa: S307
     after = names.get("result", MISSING)
     if after is not MISSING and (after is not before or (statements is not None and stores_result(statements))):
         value = after
@@ -166,14 +179,14 @@ def take_turn(source):
     if source is None:
         _host.call(NO_MEMORY)
         return
-    request = decode(source.decode())
+    request = scan(source.decode(), 0)[0]
     count += 1
-    filename = request.get("filename") or f"<run {count}>"
+    filename = f"<run {count}>"
     if displays:
         displays.clear()
     try:
-        if len(request) > 2 or surroundings.stdin_was_given or surroundings.lost_streams:
-            make_ready(request)
+        if len(request) > PLAIN_FIELDS or surroundings.stdin_was_given or surroundings.lost_streams:
+            filename = make_ready(request) or filename
         limit_recursion(request.get("max_stack_depth", 256))
         outcome = run_program(request, filename)
     except BaseException as error:
@@ -185,7 +198,7 @@ def take_turn(source):
 
 
 def make_ready(request):
-    """Whatever a request may have besides its code, and what the turn before it has broken."""
+    """Whatever a request may have besides its code, and what the turn before it has broken. The program's file, if it has one."""
     mend_streams()
     renew_stdin("stdin" in request)
     if "seed" in request:
@@ -194,8 +207,10 @@ def make_ready(request):
         offer(request["tools"])
     if "env" in request:
         os.environ.update(request["env"])
-    if "filename" in request:
-        name_program(request["filename"])
+    filename = request.get("filename")
+    if filename:
+        name_program(filename)
+    return filename
 
 
 def name_program(filename):
