@@ -1,7 +1,7 @@
 """A live guest: one instance of an image, with its filesystem view and descriptors, that takes turns and can be put back.
 
 How a guest is put back: when a limit ends a turn, the guest's memory is what it happened to be, so its instance is closed at
-once, and before the next turn the state from before is restored: a new instance of the image, the pages that were saved over
+once (a large one while the answer is on its way), and before the next turn the state from before is restored: a new instance of the image, the pages that were saved over
 it, and the journal of small turns since then, replayed. Pages are saved before a turn only if the one before it touched more
 than its own memory, or small turns have gathered; so a warm `1+1` pays for neither. A turn is *small* if it was quick and all it
 asked of the host was time, randomness and output: then its answers are the whole of its outside, and running it again gives the
@@ -16,6 +16,7 @@ Does not know: languages, requests, results: a turn is bytes in, bytes out.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -48,6 +49,8 @@ _FULL_SHARE: Final = 0.75
 _LAST_BYTES: Final = 1 << 20
 """Of the memory allowed, what a turn leaves to the next ones, or an eighth of it, or half of what it finds: enough for a program
 that frees some, also after several have taken all they could get."""
+_LARGE_BYTES: Final = 16 << 20
+"""To give so much memory back takes milliseconds, which whoever waits for an answer need not wait for."""
 _U32: Final = 0xFFFFFFFF
 _EFFECTLESS: Final = frozenset({"clock_time_get", "clock_res_get", "random_get", "sched_yield", "fd_write", "proc_exit"})
 
@@ -90,6 +93,8 @@ class Guest:
         self._journal_ns = 0
         self._unsaved = False
         self._lost = False
+        self._leaving: threading.Thread | None = None
+        """Frees the memory of a turn that has not happened. INVARIANT: a guest never has more than one such memory."""
         self._due = False
         """Is there something for `prepare` to do? `_unsaved`, `_lost` or a long journal."""
         self._before: tuple[Checkpoint, DescriptorTable] | None = None
@@ -311,10 +316,16 @@ class Guest:
         if before is not None:
             self.vfs.rollback(before[0])
             self._table = before[1]
-        self._instance.close()
+        if self.own_bytes < _LARGE_BYTES:
+            self._instance.close()
+        else:
+            self._leaving = _close_aside(self._instance)
         self._lost = self._due = True
 
     def _restore(self) -> None:
+        if self._leaving is not None:
+            self._leaving.join()
+            self._leaving = None
         self._lost = False
         self.own_bytes = 0
         self._start()
@@ -348,6 +359,17 @@ class Guest:
     def close(self) -> None:
         self._table.close_all(self.vfs)
         self._instance.close()
+
+
+def _close_aside(instance: Instance) -> threading.Thread | None:
+    """Free an instance on a thread of its own, if there can be one."""
+    thread = threading.Thread(target=instance.close, name="hatchway-leaving", daemon=True)
+    try:
+        thread.start()
+    except RuntimeError:
+        instance.close()
+        return None
+    return thread
 
 
 def _refuse(opcode: int, body: bytes) -> bytes:

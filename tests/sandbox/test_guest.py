@@ -291,6 +291,16 @@ def test_run_that_is_taken_back_after_it_ended_leaves_no_trace(new_box: NewBox) 
     assert pages_of(box, "python") == before and box.files.list_dir("/workspace") == []
 
 
+def test_memory_of_a_run_that_did_not_happen_is_given_back_before_the_next_one(new_box: NewBox) -> None:
+    box = new_box(limits={"memory_mb": 256})
+    box.run("1")
+    before_kb = current_rss_kb()
+    result = box.run("x = bytearray(100 << 20)\nfor i in range(0, len(x), 4096): x[i] = 1\nraise MemoryError")
+    assert result.error is not None and result.metrics.memory_peak_bytes > 100 << 20
+    assert box.run("1").ok
+    assert current_rss_kb() - before_kb < 50 << 10
+
+
 def test_killed_first_run_leaves_the_image(new_box: NewBox) -> None:
     box = new_box()
     kill(box, "python")
