@@ -80,17 +80,24 @@ def keys_path() -> Path:
 
 
 def local_keys(path: Path | None = None) -> Keys:
-    """This user's own ring: a private file with a line `id hex` for each key, made when first asked for."""
+    """This user's own ring: a private file with a line `id hex` for each key, made when first asked for. The file is looked at
+    every time, and read when it has changed."""
     path = path or keys_path()
-    if not path.exists():
-        _write_new(path, _lines(Keys.of(secrets.token_bytes(_KEY_BYTES))))
     try:
-        if path.stat().st_mode & 0o077:
-            raise SetupError(f"the keys {path} can be read by others; chmod 600 them")
-        pairs = [line.split() for line in path.read_text("ascii").splitlines()]
-        return Keys(pairs[-1][0], {key_id: bytes.fromhex(key) for key_id, key in pairs})
+        if not path.exists():
+            _write_new(path, _lines(Keys.of(secrets.token_bytes(_KEY_BYTES))))
+        found = path.stat()
+        return _read_ring(path, found.st_mode, (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns))
     except (OSError, ValueError, IndexError) as error:
         raise SetupError(f"the keys {path} cannot be read: {error}") from None
+
+
+@functools.lru_cache(maxsize=4)
+def _read_ring(path: Path, mode: int, version: tuple[int, ...]) -> Keys:
+    if mode & 0o077:
+        raise SetupError(f"the keys {path} can be read by others; chmod 600 them")
+    pairs = [line.split() for line in path.read_text("ascii").splitlines()]
+    return Keys(pairs[-1][0], {key_id: bytes.fromhex(key) for key_id, key in pairs})
 
 
 def rotate_local_keys(path: Path | None = None) -> Keys:
