@@ -109,6 +109,7 @@ class Registry:
 
     def __init__(self) -> None:
         self._entries: dict[str, Entry] = {}
+        self._names: tuple[str, ...] = ()
 
     def register(
         self,
@@ -134,6 +135,7 @@ class Registry:
         if inline and inspect.iscoroutinefunction(function):
             raise RequestError("INVALID_ARGUMENT", f"{name!r} is async: it cannot be called inline")
         self._entries[name] = Entry(capability, function, loop, inline)
+        self._names = tuple(sorted(self._entries))
 
     def tool(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Decorator: the function's name, docstring and type hints become the capability's."""
@@ -148,15 +150,16 @@ class Registry:
         return self._entries.get(name)
 
     def __iter__(self) -> Iterator[Capability]:
-        return iter(self._entries[name].capability for name in sorted(self._entries))
+        return iter(self._entries[name].capability for name in self._names)
 
     def copy(self) -> Registry:
         other = Registry()
-        other._entries = self._entries.copy()
+        other._entries, other._names = self._entries.copy(), self._names
         return other
 
-    def names(self) -> list[str]:
-        return sorted(self._entries)
+    def names(self) -> tuple[str, ...]:
+        """Sorted; the same object until another is registered."""
+        return self._names
 
 
 def declare(function: Callable[..., Any], name: str | None = None) -> Capability:

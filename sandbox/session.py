@@ -207,7 +207,9 @@ class Session:
             guest = self._guests[name] = Guest(image, self.vfs)
         return guest
 
-    def _request(self, request: RunRequest, code: str, name: str, run: Run, source: Source | None) -> bytes:
+    def _request(
+        self, request: RunRequest, code: str, name: str, tools: tuple[str, ...], run: Run, source: Source | None
+    ) -> bytes:
         message: dict[str, Any] = {"code": code, "max_stack_depth": run.limits.max_stack_depth}
         if request.inputs:
             message["inputs"] = request.inputs
@@ -219,7 +221,6 @@ class Session:
             message["stdin"] = True
         if request.env:
             message["env"] = request.env
-        tools = tuple(self.registry.names())
         # THREAT[TM-SNAP-CLONE]: until it has its own seed, a fork would draw its siblings' random numbers.
         if name not in self._seeded:
             message["seed"] = secrets.token_hex(32)
@@ -235,7 +236,7 @@ class Session:
         tape: Tape | None,
         source: Source | None = None,
     ) -> RunResult:
-        calls = Calls(self.registry, run)
+        calls, name, tools = Calls(self.registry, run), guest.image.name, self.registry.names()
         reported: list[bytes] = []
 
         def answer(opcode: int, body: bytes) -> bytes:
@@ -263,7 +264,7 @@ class Session:
                 run.check()
             if request.language is _TYPESCRIPT:
                 code, found = self._erase(code, request.filename or "<run>", run)
-            message, stdin = self._request(request, code, guest.image.name, run, source), stdin_bytes(request)
+            message, stdin = self._request(request, code, name, tools, run, source), stdin_bytes(request)
             if tape is None:
                 guest.turn(message, run, answer, World(run, stdin if source is None else source, self._ahead_ns))
             else:
@@ -275,9 +276,8 @@ class Session:
             if len(reported) != 1 or (error is not None and STATUS_OF_CODE.get(error.code) is RunStatus.RESOURCE_EXHAUSTED):
                 guest.undo()
             else:
-                name = guest.image.name
                 self._seeded.add(name)
-                self._told[name] = tuple(self.registry.names())
+                self._told[name] = tools
         except Stop as stop:
             error, status = stop.error, stop.status
             if tape is not None:

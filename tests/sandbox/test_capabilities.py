@@ -257,7 +257,7 @@ def test_registry_lists_by_name_replaces_and_refuses_names_that_are_no_identifie
     registry = Registry()
     for name in ("b", "a", "_x", "class", "b"):
         registry.register(Capability(name=name, description=name), print)
-    assert [c.name for c in registry] == ["_x", "a", "b", "class"] == registry.names()
+    assert [c.name for c in registry] == ["_x", "a", "b", "class"] == list(registry.names())
     for bad in ("", "1a", "a-b", "a b", "é", "a.b", "a\n"):
         with pytest.raises(RequestError) as refused:
             registry.register(Capability(name=bad), print)

@@ -38,7 +38,7 @@ def test_an_approval_policy_of_another_shape_is_refused(policy: Any) -> None:
 def test_the_contracts_three_shapes_are_taken(policy: Any) -> None:
     registry = Registry()
     registry.register(Capability(name="f", approval_policy=policy), lambda: None)
-    assert registry.names() == ["f"]
+    assert registry.names() == ("f",)
 
 
 @pytest.mark.parametrize(
