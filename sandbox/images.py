@@ -54,7 +54,7 @@ ZERO_BLOCKS: Final = (bytes(512),) * (PAGE_BYTES // 512)
 """The blocks of every page where an image has nothing, and of no other."""
 _ZERO_PAGE: Final = bytes(PAGE_BYTES)
 _COMPILE_SECONDS_PER_MB = 0.75
-_PRELUDE_MODULES = ("surroundings", "plain", "absent", "capabilities", "loop", "displays", "failures", "turn", "install")
+_PRELUDE_MODULES = ("surroundings", "plain", "absent", "capabilities", "loop", "displays", "failures", "turn", "immortals", "install")
 _PYTHON_TURNS = (
     b'{"code":"import _hatchway\\n_hatchway.install.preload()\\ndel _hatchway"}',
     *[b'{"code":%s}' % code for code in (b'"1+1"', b'"x=1\\nx"', b'"print(1)\\nfrom math import pi"', b'"1/0"', b'"del x,pi"')]
@@ -64,6 +64,10 @@ _PYTHON_TURNS = (
 )
 _FIGURE_DATA = ("/usr/local/lib/python315.zip/matplotlib/mpl-data", "/usr/local/share/matplotlib")
 """matplotlib looks for its data beside its code, which is in the zip; the artifact carries it as an archive of its own."""
+_IMMORTALIZE: Final = ord("I")
+_IMMORTAL_COUNT: Final = 5 << 28
+"""CPython's own count for objects that are never freed, where a pointer has 32 bits."""
+_ADDRESS: Final = struct.Struct("<I")
 _EMPTY_TURN = b'{"code":"","filename":"<warm-up>","inputs":{},"validate_only":false,"max_stack_depth":256}'
 
 Progress = Callable[[str, float], None]
@@ -330,6 +334,10 @@ def _start(source: Source, prepared: Prepared, files: Checkpoint) -> GuestMemory
     wasi = Wasi(None, vfs, table, host)  # type: ignore[arg-type]  # the memory exists only after the instance
 
     def answer(pointer: int, length: int, reply: int, reply_length: int) -> int:
+        message = wasi.memory.read(pointer & 0xFFFFFFFF, length & 0xFFFFFFFF)
+        if message[0] == _IMMORTALIZE:
+            for (address,) in _ADDRESS.iter_unpack(message[1:]):
+                wasi.memory.put_u32(address, _IMMORTAL_COUNT)
         wasi.memory.put_u32(reply & 0xFFFFFFFF, 0)
         wasi.memory.put_u32(reply_length & 0xFFFFFFFF, 0)
         return 0

@@ -18,6 +18,7 @@ import _reactor
 from _hatchway import absent, loop, surroundings, turn
 from _hatchway.capabilities import ToolError, Tools, awaitable, compile_module, later
 from _hatchway.displays import add_figure, backend, display, displays
+from _hatchway.immortals import immortalize
 
 # Part of the image: importing them in a session costs nothing, neither time nor memory.
 PRELOADED = [
@@ -187,6 +188,7 @@ def settle():
         linecache.cache.pop(filename, None)
     turn.sources.clear()
     gc.collect()
+    immortalize()
     scrub()
     gc.freeze()
 

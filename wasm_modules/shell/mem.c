@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct chunk { chunk *down; size_t used, cap; };
-#define CHUNK_MIN 4096
+#define CHUNK_MIN 1000
 #define DATA(c) ((char *)(c) + ((sizeof(chunk) + 7) & ~(size_t)7))
 
 void *xmalloc(size_t n)

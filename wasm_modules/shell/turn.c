@@ -42,26 +42,27 @@ static void add_span(strbuf *b, const syntax_error *e)
               e->end_column);
 }
 
+static void add_failure(strbuf *b, const char *code, const char *message, const syntax_error *span)
+{
+    sb_printf(b, "\"code\":\"%s\",\"message\":", code);
+    json_quote(b, message, strlen(message));
+    if (span) { sb_putc(b, ','); add_span(b, span); }
+}
+
+/* What is not said is as the host expects it: status 0, no error. Most turns say nothing, and so need no number written out. */
 static void send_outcome(int status, const char *code, const char *message, const syntax_error *span, bool as_diagnostic)
 {
     strbuf b = { 0 };
     if (done) return;
     done = true;
-    sb_printf(&b, "{\"result\":null,\"exit_code\":%d,\"error\":", status);
-    if (code && !as_diagnostic) {
-        sb_printf(&b, "{\"code\":\"%s\",\"message\":", code);
-        json_quote(&b, message, strlen(message));
-        if (span) { sb_putc(&b, ','); add_span(&b, span); }
-        sb_putc(&b, '}');
-    } else sb_puts(&b, "null");
-    sb_puts(&b, ",\"diagnostics\":[");
-    if (code && as_diagnostic) {
-        sb_printf(&b, "{\"severity\":\"error\",\"code\":\"%s\",\"message\":", code);
-        json_quote(&b, message, strlen(message));
-        if (span) { sb_putc(&b, ','); add_span(&b, span); }
-        sb_putc(&b, '}');
+    sb_putc(&b, '{');
+    if (status) sb_printf(&b, "\"exit_code\":%d%s", status, code ? "," : "");
+    if (code) {
+        sb_puts(&b, as_diagnostic ? "\"diagnostics\":[{\"severity\":\"error\"," : "\"error\":{");
+        add_failure(&b, code, message, span);
+        sb_puts(&b, as_diagnostic ? "}]" : "}");
     }
-    sb_puts(&b, "],\"displays\":[]}");
+    sb_putc(&b, '}');
     host_send('D', b.s, b.len, NULL, NULL);
     free(b.s);
 }
