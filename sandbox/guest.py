@@ -1,11 +1,11 @@
 """A live guest: one instance of an image, with its filesystem view and descriptors, that takes turns and can be put back.
 
 How a guest is put back: when a limit ends a turn, the guest's memory is what it happened to be, so its instance is closed at
-once (a large one while the answer is on its way), and before the next turn the state from before is restored: a new instance of the image, the pages that were saved over
-it, and the journal of small turns since then, replayed. Pages are saved before a turn only if the one before it touched more
-than its own memory, or small turns have gathered; so a warm `1+1` pays for neither. A turn is *small* if it was quick and all it
-asked of the host was time, randomness and output: then its answers are the whole of its outside, and running it again gives the
-same memory, byte for byte.
+once (a large one while the answer is on its way), and before the next turn the state from before is restored: a new instance of
+the image, the pages that were saved over it, and the journal of small turns since then, replayed. Pages are saved before a turn
+only if the one before it touched more than its own memory, or small turns have gathered; so a warm `1+1` pays for neither. A turn
+is *small* if it was quick and all it asked of the host was time, randomness and output: then its answers are the whole of its
+outside, and running it again gives the same memory, byte for byte.
 
 Rules: turns of one guest never overlap (the session's lock). After any exception from `turn` the guest is as it was before it.
 INVARIANT: image + saved pages (`_pages`, or `_packed`) + journal = the memory at the end of the last turn, or before it while

@@ -16,12 +16,11 @@ ADDRESSES_AT_ONCE = 4096
 
 
 def parts_of(one):
-    """What an object refers to. The collector does not look into code."""
+    """What an object refers to. The collector does not look into code; its other fields are made when they are asked for."""
     if type(one) is not CodeType:
         return gc.get_referents(one)
     names = (one.co_name, one.co_qualname, one.co_filename)
-    tables = (one.co_consts, one.co_names, one.co_varnames, one.co_freevars, one.co_cellvars)
-    return (*names, *tables, one.co_linetable, one.co_exceptiontable)
+    return (*names, one.co_consts, one.co_names, one.co_linetable, one.co_exceptiontable)
 
 
 def immortalize():

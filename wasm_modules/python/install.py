@@ -125,6 +125,9 @@ PRELOADED = [
 ]
 
 
+GAP_MAX = 1 << 16
+
+
 def drive(source, environ):
     """Stands in for the driver's `turn`, with the driver's globals. Answers with a status, and whether to quit."""
     if environ is not None:
@@ -188,14 +191,18 @@ def settle():
         linecache.cache.pop(filename, None)
     turn.sources.clear()
     gc.collect()
+    # Small gaps between objects are taken for ever: sessions then put theirs side by side, on few pages of their own.
+    gaps = [piece for piece in free_pieces() if len(piece) < GAP_MAX]
     immortalize()
-    scrub()
+    gaps.clear()
+    # What is free is zeros: what sessions write there is then not mixed with remains of the warm-up, which every snapshot would
+    # have to carry.
+    free_pieces()
     gc.freeze()
 
 
-def scrub():
-    """Fill free memory with zeros: what sessions later write there is then not mixed with remains of the warm-up, which every
-    snapshot would have to carry."""
+def free_pieces():
+    """All free memory, in pieces of zeros."""
     held = []
     size = 3 << 19  # more than any piece that is free
     end = id(bytes(size))  # from there on memory grows
@@ -205,3 +212,4 @@ def scrub():
             held.append(one)
         else:
             size //= 2
+    return held
