@@ -10,6 +10,7 @@ import argparse
 import math
 import os
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -189,8 +190,7 @@ def _measure(chosen: argparse.Namespace, scenarios: dict[str, Scenario], found: 
         return 2
     plan = plans.make(scenarios, rounds, quick=chosen.quick, peers=chosen.peers, trees=len(trees), minutes=chosen.minutes)
     terminal.show_plan(plan)
-    if chosen.peers:
-        _prepare_peers(terminal)
+    plan = plan.after(_prepare(trees, terminal, peers=chosen.peers))
     keeper = Keeper(quick=chosen.quick, also=chosen.json, remembers=chosen.compare is None)
     done = measure(plan, trees, scenarios, quick=chosen.quick, peers=chosen.peers, terminal=terminal, keep=keeper.keep)
     here, *others = done.results
@@ -229,6 +229,17 @@ def _can_tell(base: Results, rounds: dict[str, int], terminal: Terminal) -> bool
 def _whole(chosen: argparse.Namespace, here: Results) -> Results:
     """What is published: with --only, the other scenarios as they were measured before."""
     return Results.load(LATEST) if chosen.publish and not chosen.quick and LATEST.exists() else here
+
+
+def _prepare(trees: Sequence[Tree], terminal: Terminal, *, peers: bool) -> float:
+    """Whatever is made once per machine, before anything is timed. Answers the seconds it took."""
+    started_s = time.monotonic()
+    for tree in trees:
+        if not tree.compile_guests():
+            terminal.progress_line(f"the guests of {tree.root} cannot all be compiled")
+    if peers:
+        _prepare_peers(terminal)
+    return time.monotonic() - started_s
 
 
 def _prepare_peers(terminal: Terminal) -> None:

@@ -17,7 +17,7 @@ reads something itself. Whatever cannot be measured here is said with `missing`;
 failed. Modules of scenarios import what they measure inside of functions: listing must cost nothing.
 
 A round has a time (`benches.plan`). `repetitions` are the most samples that are taken: turns end before that when the medians
-have settled (their interval is within `SETTLED` of them), or when the part's share of the time is used.
+have settled (their interval is within `SETTLED` of them), or when the part's share of the time is used (`benches.pace`).
 
 Does not know: processes, reports, peers.
 """
@@ -32,14 +32,14 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from benches.estimates import is_settled
+from benches.pace import Clock, Pace
 
 Role = Literal["ours", "native", "peer", "limit"]
 """Whose number a row is. `limit` is what physics allows: the least this machine could need for the same thing."""
 Better = Literal["lower", "higher"]
 SETTLED, SETTLED_QUICK = 0.02, 0.05
 """A median has settled when its 95 % interval reaches no further than that to either side, as a share of it."""
-_TURNS_LEAST = 3
-_WARMUP_SHARE = 6
+NO_TURN, THE_REST = "the scenario's time was used before its turn", "the rest"
 _PER_MS = {"ns": 1e6, "µs": 1e3, "ms": 1.0, "s": 1e-3}
 
 
@@ -82,8 +82,7 @@ class Contender:
     """Something that is measured: `run` is timed; with `reads` its answer is the sample. `before` and `after` are not timed.
 
     `calls` is how many operations one `run` makes, and the sample is divided by it. `beside` is the label of our row that does
-    the same, for a native program or a peer that is to be compared with it. One that is slow takes only the last turn of `every`
-    so many, and the last of those that warm up.
+    the same, for a native program or a peer that is to be compared with it.
     """
 
     label: str
@@ -95,7 +94,6 @@ class Contender:
     before: Callable[[], Any] | None = None
     after: Callable[[], Any] | None = None
     beside: str = ""
-    every: int = 1
 
     def sample(self) -> float:
         if self.before is not None:
@@ -139,6 +137,7 @@ class Bench:
         progress: Callable[[str, float], None] | None = None,
         seconds: float = math.inf,
         parts: int = 0,
+        clock: Clock = time.monotonic,
     ) -> None:
         self.quick = quick
         self.peers = peers
@@ -146,12 +145,14 @@ class Bench:
         self.absent: dict[str, str] = {}
         self.notes: list[str] = []
         self._progress = progress or (lambda what, done: None)
-        self._until_s = time.monotonic() + seconds
+        self._clock = clock
+        self._until_s = clock() + seconds
         self._parts = parts
+        self._waiting: list[str] = []
 
     @property
     def left_s(self) -> float:
-        return max(0.0, self._until_s - time.monotonic())
+        return max(0.0, self._until_s - self._clock())
 
     def turns(self, full: int, quick: int) -> Iterator[int]:
         """For a scenario that takes its samples itself: so many turns, fewer when there is no time for one more."""
@@ -159,9 +160,9 @@ class Bench:
         for number in range(self.count(full, quick)):
             if number and self.left_s < longest_s:
                 return
-            started_s = time.monotonic()
+            started_s = self._clock()
             yield number
-            longest_s = max(longest_s, time.monotonic() - started_s)
+            longest_s = max(longest_s, self._clock() - started_s)
 
     def count(self, full: int, quick: int) -> int:
         return quick if self.quick else full
@@ -186,49 +187,52 @@ class Bench:
 
     def interleave(self, *contenders: Contender, repetitions: int, warmup: int = 2) -> None:
         """Let the contenders take turns. One that raises is reported as missing and drops out; the others go on."""
-        left = list(contenders)
-        started_s, share_s, last_s = time.monotonic(), self._share_s(), 0.0
+        left, pace = list(contenders), Pace((one.label for one in contenders), self._share_s(), self._clock)
+        self._waiting = [one.label for one in contenders]
         one = -warmup
         while one < repetitions and left:
-            used_s = time.monotonic() - started_s
-            if one >= _TURNS_LEAST and (used_s + last_s > share_s or (_is_looked_at(one) and self._are_settled(left))):
+            if not pace.has_time_for(one) or (_is_looked_at(one) and self._are_settled(left)):
                 break
-            if one < -1 and used_s > share_s / _WARMUP_SHARE:
+            if one < -1 and pace.is_warm():
                 one = -1
-            self._progress(", ".join(c.label for c in left)[:60], max(0.0, one / repetitions, min(1.0, used_s / share_s)))
-            self._turn(left, one)
-            last_s = time.monotonic() - started_s - used_s if one >= 0 else 0.0
+            self._progress(", ".join(c.label for c in left)[:60], max(0.0, one / repetitions, pace.used_share))
+            self._turn(left, one, pace)
             one += 1
-        self._catch_up(left)
+        self._waiting = []
         self._progress("", 1.0)
 
-    def _catch_up(self, left: Iterable[Contender]) -> None:
-        """Slow ones whose turn did not come take one now."""
-        for contender in [one for one in left if one.every > 1 and one.label not in self.rows]:
-            if self.left_s <= 0:
-                self.missing(contender.label, "the scenario's time was used before its turn")
-            elif (sample := self._take(contender)) is not None:
-                self.record(contender.label, (sample,), contender.unit, contender.role, contender.beside)
+    def cut(self, why: str) -> None:
+        """The round was ended in the middle: whoever had no turn yet is told by name, and so is that there may be more."""
+        for label in self._waiting:
+            if label not in self.rows and label not in self.absent:
+                self.missing(label, NO_TURN)
+        self.missing(THE_REST, why)
 
     def _share_s(self) -> float:
         self._parts -= 1
         return max(1e-3, self.left_s / (self._parts + 1 if self._parts >= 0 else 2))
 
-    def _turn(self, left: list[Contender], one: int) -> None:
+    def _turn(self, left: list[Contender], one: int, pace: Pace) -> None:
+        pace.begin()
         turn = one % len(left)
         for contender in left[turn:] + left[:turn]:
-            if contender.every > 1 and one != -1 and (one < 0 or (one + 1) % contender.every):
+            if pace.sits_out(contender.label, one):
                 continue
+            started_s = self._clock()
             sample = self._take(contender)
+            pace.note(contender.label, self._clock() - started_s)
             if sample is None:
                 left.remove(contender)
             elif one >= 0:
                 self.record(contender.label, (sample,), contender.unit, contender.role, contender.beside)
+        pace.end()
 
     def _are_settled(self, contenders: Iterable[Contender]) -> bool:
-        """Those that take fewer turns for being slow do not keep the others."""
+        """Those that sit out turns for being slow do not keep the others."""
         within = SETTLED_QUICK if self.quick else SETTLED
-        return all(is_settled(self.rows[one.label].samples, within) for one in contenders if one.every == 1)
+        rows = [self.rows[one.label].samples for one in contenders]
+        most = max(map(len, rows))
+        return all(is_settled(samples, within) for samples in rows if 2 * len(samples) > most)
 
     def _take(self, contender: Contender) -> float | None:
         collecting = gc.isenabled()

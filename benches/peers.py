@@ -27,7 +27,6 @@ OPS = frozenset(
     | {"save_small", "restore_small", "save_integers", "restore_integers"}
 )
 """What a worker can be asked. `setup` and `run` take programs in the peer's language."""
-_SLOW_TURNS = 12
 _MADE_AT_ONCE = 4
 _NO_LISTS = {op: "the session that is saved is a Python one" for op in ("save_integers", "restore_integers")}
 _NO_SNAPSHOTS = ("save_small", "restore_small", "save_integers", "restore_integers")
@@ -40,13 +39,13 @@ def _without(why: str, *ops: str) -> dict[str, str]:
 @dataclass(frozen=True, slots=True)
 class Peer:
     """A project. One without a language is a library whose calls take microseconds: scenarios import it, in the process of their
-    round. `lacks` says what it cannot do, `slow` what takes it so long that it gets fewer turns, `cited` what was measured
-    where it can be installed."""
+    round. `lacks` says what it cannot do, `cited` what was measured where it can be installed. One that opens slowly takes
+    seconds for a session: it is asked for few of them at once."""
 
     environment: Environment
     language: str = ""
     lacks: Mapping[str, str] = field(default_factory=dict)
-    slow: frozenset[str] = frozenset()
+    opens_slowly: bool = False
     cited: str = ""
 
     @property
@@ -84,7 +83,7 @@ PEERS: tuple[Peer, ...] = (
         "python",
         _without("its memory snapshots are experimental and not of a used session", *_NO_SNAPSHOTS)
         | _without("has no memory limit", "memory"),
-        slow=frozenset({"new_session", "cold"}),
+        opens_slowly=True,
     ),
     Peer(
         Environment("jupyter-kernel-gateway", ("jupyter-kernel-gateway==3.0.1", "ipykernel==7.4.0"), "jupyter_gateway.py"),
@@ -92,7 +91,7 @@ PEERS: tuple[Peer, ...] = (
         _without("has no snapshots", *_NO_SNAPSHOTS)
         | _without("has no memory limit", "memory")
         | _without("programs cannot call the host", "tool_calls"),
-        slow=frozenset({"new_session", "warm_call", "cold"}),
+        opens_slowly=True,
     ),
     Peer(Environment("quickjs-wasi", ("quickjs-wasi@3.6.2",), "quickjs_wasi.mjs", None), "javascript", _NO_LISTS),
     Peer(Environment("bashkit", ("bashkit==0.20.1",), "bashkit_shell.py"), "shell", _NO_LISTS),
@@ -100,7 +99,6 @@ PEERS: tuple[Peer, ...] = (
         Environment("just-bash", ("just-bash@3.4.2",), "just_bash.mjs", None),
         "shell",
         _without("has no snapshots", *_NO_SNAPSHOTS),
-        slow=frozenset({"tool_calls"}),
     ),
     Peer(Environment("cedarpy", ("cedarpy==4.12.2",))),
     Peer(Environment("regopy", ("regopy==1.5.2",))),
@@ -173,14 +171,12 @@ class Peers:
         are what it is asked with; `ours` names, by language, the row of ours that does the same."""
         contenders = list(beside)
         scale = (1000.0 if unit == "µs" else 1.0) / calls
-        turns = repetitions or bench.count(40, 10)
         for peer in self.able(bench, op, language, title):
             ask = self._asking(peer, op, dict(fields or {}), dict(setup) if setup is not None else None, expect, scale)
             label = f"{peer.title}, {title}" if title else peer.title
             against = (ours or {}).get(peer.language, "")
-            every = max(1, min(_SLOW_TURNS, turns // 2)) if op in peer.slow else 1
-            contenders.append(Contender(label, ask, role="peer", unit=unit, reads=True, beside=against, every=every))
-        bench.interleave(*contenders, repetitions=turns)
+            contenders.append(Contender(label, ask, role="peer", unit=unit, reads=True, beside=against))
+        bench.interleave(*contenders, repetitions=repetitions or bench.count(40, 10))
 
     def _asking(
         self, peer: Peer, op: str, fields: dict[str, Any], setup: dict[str, Any] | None, expect: str | None, scale: float
@@ -202,7 +198,6 @@ class Peers:
     def interleave_cold(self, bench: Bench, *beside: Contender, ours: Mapping[str, str] | None = None) -> None:
         """Start each peer's worker anew and wait for its first result."""
         contenders = list(beside)
-        turns = bench.count(10, 3)
         for peer in self.able(bench, "cold"):
 
             def start(peer: Peer = peer) -> float:
@@ -214,9 +209,9 @@ class Peers:
                 finally:
                     worker.close()
 
-            against, every = (ours or {}).get(peer.language, ""), 5 if "cold" in peer.slow else 1
-            contenders.append(Contender(f"{peer.title}, cold", start, role="peer", reads=True, beside=against, every=every))
-        bench.interleave(*contenders, repetitions=turns, warmup=1)
+            against = (ours or {}).get(peer.language, "")
+            contenders.append(Contender(f"{peer.title}, cold", start, role="peer", reads=True, beside=against))
+        bench.interleave(*contenders, repetitions=bench.count(10, 3), warmup=1)
 
     def worker(self, peer: Peer) -> Worker:
         if peer.name not in self._workers:

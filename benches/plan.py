@@ -1,37 +1,39 @@
 """The plan of a run: its rounds in order, how long each may take, and when the whole must be over.
 
 Every scenario has seconds for one round; within them it takes samples until they settle (`Bench.interleave`). The sum is the
-estimate that is printed first, and it fits the limit of the run: half an hour on a fresh machine leaves some ten minutes for
-installing and compiling, and three minutes is a first look.
+estimate that is printed first, and it fits the limit of the run: everything is over in half an hour, with the installing and
+compiling that a fresh machine needs first, and three minutes is a first look.
 
-Rules: every scenario's first round comes before anybody's second. When rounds took longer than planned, those ahead get less
-each, and where that would be less than half, second and third rounds are left out; first rounds only when the limit is over by a
-fifth. A round that ignores its time is ended at its `hard_limit_s`, with what it has recorded by then kept. Nothing is left out
-silently.
+Rules: every scenario's first round comes before anybody's second, and short ones come first, so that a slow machine leaves few
+unmeasured. When preparing or rounds took longer than planned, those ahead get less each, and where that would be less than half,
+second and third rounds are left out; first rounds only when the limit is over by a fifth. A round that ignores its time is ended
+at its `hard_limit_s`, with what it has recorded by then kept. Nothing is left out silently.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benches.harness import Scenario
 
-FULL_MINUTES, QUICK_MINUTES, QUICK_PEERS_MINUTES = 20.0, 2.5, 5.5
+FULL_MINUTES, QUICK_MINUTES, QUICK_PEERS_MINUTES = 25.0, 2.5, 5.5
+FULL_PREPARED_MINUTES = 29.0
+"""A full run with all that comes before it on a fresh machine."""
 _SECONDS = 5.0
 _SECONDS_OF = {
-    "cancelling": 10, "capability_calls": 10, "cold_start": 14, "cpu_loop": 10, "deadlines": 26, "deadlines_beside": 75,
-    "fork_density": 20, "forks": 10, "gateway_latency": 40, "gateway_memory": 90, "gateway_overload": 20, "gateway_startup": 24,
-    "hook_firing": 10, "http_frame": 16, "idle_memory": 13, "instantiate": 3, "json_1mb": 10, "memory_limit": 18,
-    "new_session": 10, "policy_tools": 3, "rates": 14, "session_density": 40, "shell_loops": 12, "snapshots": 20,
-    "two_cores": 8, "warm_call": 8, "workers": 8,
+    "cancelling": 10, "capability_calls": 22, "cold_start": 26, "cpu_loop": 16, "deadlines": 26, "deadlines_beside": 75,
+    "fork_density": 20, "forks": 18, "gateway_latency": 40, "gateway_memory": 90, "gateway_overload": 20, "gateway_startup": 24,
+    "hook_firing": 10, "http_frame": 16, "idle_memory": 17, "instantiate": 3, "json_1mb": 14, "memory_limit": 18,
+    "new_session": 20, "policy_tools": 3, "rates": 22, "session_density": 40, "shell_loops": 22, "snapshots": 20,
+    "two_cores": 8, "warm_call": 14, "workers": 8,
 }  # fmt: skip
 _QUICK_SECONDS = 2.0
 _QUICK_SECONDS_OF = {
-    "cancelling": 4, "cold_start": 4, "deadlines": 18, "deadlines_beside": 6, "gateway_latency": 12, "gateway_memory": 12,
-    "gateway_overload": 9, "gateway_startup": 10, "hook_firing": 4, "http_frame": 6, "memory_limit": 6, "session_density": 6,
-    "shell_loops": 4, "stores": 5, "workers": 5,
+    "cancelling": 4, "capability_calls": 4, "cold_start": 4, "deadlines": 14, "deadlines_beside": 6, "fork_density": 5,
+    "gateway_latency": 12, "gateway_memory": 12, "gateway_overload": 9, "gateway_startup": 10, "hook_firing": 4, "http_frame": 6,
+    "memory_limit": 6, "session_density": 6, "shell_loops": 4, "stores": 5, "workers": 5,
 }  # fmt: skip
 _QUICK_PEERS = 2.0
 _LEFT_OUT_UNDER = 0.5
@@ -51,11 +53,18 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`most` is how many times its seconds a step may have, where somebody gave the run more time than usual."""
+    """`most` is how many times its seconds a step may have, where somebody gave the run more time than usual. `whole_s` is the
+    limit with everything that comes before the first step."""
 
     steps: tuple[Step, ...]
     limit_s: float
     most: float = 1.0
+    whole_s: float = math.inf
+
+    def after(self, prepared_s: float) -> Plan:
+        """What is left of it when so much time went before the first step. Half at least: numbers are what it is for."""
+        left_s = max(self.limit_s / 2, self.whole_s - prepared_s)
+        return replace(self, limit_s=min(self.limit_s, left_s))
 
     @property
     def planned_s(self) -> float:
@@ -92,12 +101,16 @@ def make(
 ) -> Plan:
     """Without `minutes` the limits above hold. Two checkouts are compared to the end: rounds left out would be no answer."""
     chosen = {name: seconds_of(name, quick=quick, peers=peers) * trees for name in scenarios}
-    order = [(number, name) for number in range(max(rounds.values())) for name in scenarios if number < rounds[name]]
+    names = sorted(scenarios, key=chosen.__getitem__)
+    order = [(number, name) for number in range(max(rounds.values())) for name in names if number < rounds[name]]
     steps = tuple(Step(name, number, rounds[name], chosen[name]) for number, name in order)
     if minutes:
         return Plan(steps, 60 * minutes, 60 * minutes / sum(step.seconds for step in steps))
-    usual = QUICK_PEERS_MINUTES if quick and peers else QUICK_MINUTES if quick else FULL_MINUTES
-    return Plan(steps, 60 * usual if trees == 1 else math.inf)
+    if trees > 1:
+        return Plan(steps, math.inf)
+    if quick:
+        return Plan(steps, 60 * (QUICK_PEERS_MINUTES if peers else QUICK_MINUTES))
+    return Plan(steps, 60 * FULL_MINUTES, whole_s=60 * FULL_PREPARED_MINUTES)
 
 
 def seconds_of(name: str, *, quick: bool, peers: bool) -> float:

@@ -2,7 +2,8 @@
 
 Rules: raw samples are kept, grouped by round, so that a later reader can compute anything again; values and verdicts
 are computed from them here and nowhere else. A promise whose row is missing is `None` in value and is not met:
-nothing unmeasured counts as kept.
+nothing unmeasured counts as kept. What one round had no time for and another measured is not missing; that a round was ended
+early is then a note.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 import msgspec
 
 from benches.estimates import STATISTICS, Estimate, estimate, estimate_over, median
-from benches.harness import Promise, Scenario
+from benches.harness import NO_TURN, THE_REST, Promise, Scenario
 from benches.machine import BUSY_SHARE, Machine
 
 FORMAT = 2
@@ -60,6 +61,7 @@ class ScenarioResult(msgspec.Struct, kw_only=True):
     measured_at: str = ""
     commit: str = ""
     others: list[float] = []
+    whole_rounds: int = 0
 
     @property
     def busy(self) -> bool:
@@ -76,6 +78,15 @@ class ScenarioResult(msgspec.Struct, kw_only=True):
         self.notes.extend(note for note in answer.get("notes", ()) if note not in self.notes)
         if answer.get("failure") and answer["failure"] not in self.failures:
             self.failures.append(answer["failure"])
+        self.whole_rounds += not answer.get("failure") and THE_REST not in answer.get("missing", {})
+        self._tell_lateness()
+
+    def _tell_lateness(self) -> None:
+        """In one round's time there was no turn for it, and in another's there was: it is there."""
+        self.missing = {label: why for label, why in self.missing.items() if why != NO_TURN or label not in self.rows}
+        if self.whole_rounds and THE_REST in self.missing:
+            note = f"a round was ended early and another went to its end: {self.missing.pop(THE_REST)}"
+            self.notes.extend([note] if note not in self.notes else [])
 
     def judge(self, scenario: Scenario) -> None:
         self.verdicts = [judge(promise, self.rows) for promise in scenario.promises]

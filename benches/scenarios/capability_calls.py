@@ -122,5 +122,6 @@ SCENARIOS = [
             Promise("overhead of a capability call from Python", 60, "µs", of="a call from Python", issue=7),
             Promise("1,000 capability calls in one script", 60, "ms", of="1,000 calls in one script", issue=7),
         ),
+        parts=4,
     )
 ]

@@ -28,6 +28,7 @@ _LIVE = {
     "shell": ("x=1; f() { echo $x; }", "x=2", "echo hi", None),
 }
 _STEPS = (1, 10, 100, 500, 1000, 2000, 3000, 4000, 5000)
+_QUICK_STEPS = (1, 1000, 5000)
 
 
 class _Forking:
@@ -119,7 +120,7 @@ def measure_density(bench: Bench) -> None:
     _forked(box, state, False).close()
     gc.collect()
     before = read_memory_mb()["private"]
-    for step in _STEPS[: len(_STEPS) if not bench.quick else 5]:
+    for step in _QUICK_STEPS if bench.quick else _STEPS:
         while len(alive) < step:
             alive.append(_forked(box, state, False))
         bench.record(f"memory of {step} forks", [max(0.0, read_memory_mb()["private"] - before)], "MB")
@@ -150,6 +151,7 @@ SCENARIOS = [
                 issue=4,
             ),
         ),
+        parts=2,
     ),
     Scenario(
         "fork_memory",

@@ -73,7 +73,7 @@ def _beside(bench: Bench, peers: Peers) -> None:
     """Proportional memory of one more session of each peer, its processes included."""
     for language in LANGUAGES:
         for peer in peers.able(bench, "open_sessions", language):
-            count = _FEW if "new_session" in peer.slow else _MANY
+            count = _FEW if peer.opens_slowly else _MANY
             try:
                 worker = peers.fresh(peer)
                 worker.ask(op="open_sessions", count=1)

@@ -61,5 +61,6 @@ SCENARIOS = [
             Promise("new JavaScript session to first result", 1.0, "ms", of="JavaScript, new session"),
             Promise("new shell session to echo hi", 0.3, "ms", of="shell, new session", issue=3),
         ),
+        parts=3,
     )
 ]

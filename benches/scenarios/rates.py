@@ -62,11 +62,8 @@ def measure(bench: Bench) -> None:
                         done += calls
                     return done * 1e3 / taken_ms
 
-                every = 4 if op in peer.slow else 1
                 label = f"{peer.title}, {title}"
-                contenders.append(
-                    Contender(label, ask, role="peer", unit="1/s", reads=True, beside=ours[peer.language], every=every)
-                )
+                contenders.append(Contender(label, ask, role="peer", unit="1/s", reads=True, beside=ours[peer.language]))
     bench.interleave(*contenders, repetitions=bench.count(8, 2), warmup=1)
 
 

@@ -79,5 +79,6 @@ SCENARIOS = [
             Promise("warm JavaScript 1+1", 0.05, "ms", of="JavaScript 1+1"),
             Promise("warm shell echo hi", 0.06, "ms", of="shell echo hi", issue=3),
         ),
+        parts=3,
     )
 ]

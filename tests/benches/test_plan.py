@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -17,15 +15,17 @@ from benches import plan as plans
 from benches import publishing
 from benches.comparison import compare
 from benches.discovery import find
-from benches.estimates import is_settled
-from benches.harness import Bench, Contender, Scenario
+from benches.harness import NO_TURN, Bench, Scenario
 from benches.load import drive, request
 from benches.measuring import measure, rounds_of
 from benches.plan import Plan, Step
 from benches.publishing import Keeper
 from benches.report import Terminal
-from benches.results import Results
+from benches.results import Results, ScenarioResult
 from benches.rounds import Tree, run_round
+from benches.scenarios._attacks import ATTACKS
+from benches.scenarios.deadlines import _strikes
+from sandbox.limits import Run
 from tests.benches.test_harness import ROOT, results_with, samples
 
 SCENARIO = """
@@ -56,7 +56,20 @@ def test_all_scenarios_fit_into_the_time_that_is_promised_for_them(quick: bool, 
     rounds = {name: rounds_of(one, quick=quick, comparing=False) for name, one in scenarios.items()}
     planned = plans.make(scenarios, rounds, quick=quick, peers=peers)
     assert sum(step.seconds for step in planned.steps) <= 60 * minutes * 1.05 and planned.limit_s == 60 * minutes
-    assert plans.FULL_MINUTES + 8 < 30 and plans.QUICK_MINUTES < 3
+    assert plans.FULL_PREPARED_MINUTES < 30 and plans.QUICK_MINUTES < 3
+
+
+def test_short_scenarios_come_first_so_that_a_slow_machine_leaves_few_unmeasured() -> None:
+    scenarios = find().scenarios
+    planned = plans.make(scenarios, dict.fromkeys(scenarios, 1), quick=True, peers=False)
+    assert [step.seconds for step in planned.steps] == sorted(step.seconds for step in planned.steps)
+
+
+def test_a_full_run_that_was_long_prepared_has_less_time_and_half_of_it_at_least() -> None:
+    usual = plans.make(scenarios_of("a"), {"a": 1}, quick=False, peers=True)
+    assert usual.after(60).limit_s == usual.limit_s
+    assert usual.after(10 * 60).limit_s == 60 * (plans.FULL_PREPARED_MINUTES - 10) < usual.limit_s
+    assert usual.after(10_000).limit_s == usual.limit_s / 2
 
 
 def scenarios_of(*names: str) -> dict[str, Scenario]:
@@ -95,68 +108,31 @@ def test_two_checkouts_are_compared_to_the_end_however_slow_the_machine_is() -> 
     assert compared.seconds_for(4, 10_000.0) == compared.seconds_for(0, 0.0) > 0
 
 
-def test_samples_end_when_the_median_has_settled() -> None:
-    numbers = itertools.cycle((10.0, 10.1))
-    bench = Bench()
-    bench.interleave(Contender("steady", lambda: next(numbers), reads=True), repetitions=500)
-    assert len(bench.rows["steady"].samples) == 20
+def test_what_another_round_measured_is_not_missing_and_a_round_that_was_cut_is_a_note() -> None:
+    rows = {"a": {"unit": "ms", "role": "ours", "samples": [1.0]}}
+    cut, whole = {"rows": {}, "missing": {"a": NO_TURN, "the rest": "its time was over"}}, {"rows": rows, "missing": {}}
+    for order in ([cut, whole], [whole, cut]):
+        result = ScenarioResult(name="s")
+        for answer in order:
+            result.add_round(answer)
+        assert result.missing == {} and any("its time was over" in note for note in result.notes)
+    never = ScenarioResult(name="s")
+    never.add_round(cut)
+    assert never.missing == cut["missing"] and never.notes == []
 
 
-def test_samples_go_on_while_they_differ_widely() -> None:
-    numbers = itertools.cycle((1.0, 50.0, 7.0, 300.0, 20.0))
-    bench = Bench()
-    bench.interleave(Contender("wild", lambda: next(numbers), reads=True), repetitions=100)
-    assert len(bench.rows["wild"].samples) == 100
+def test_attacks_of_a_deadline_bench_that_had_no_turn_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Run, "_late", Run._late)  # the bench watches it, in a process of its own
+    measured = Bench(quick=True, seconds=0.0)
+    find().scenarios["deadlines"].measure(measured)
+    assert not measured.rows and set(measured.absent) == {attack.name for attack in ATTACKS}
+    assert set(measured.absent.values()) == {NO_TURN}
 
 
-def test_a_median_settles_only_with_enough_samples_close_to_it() -> None:
-    (close,) = samples(10, 0.1, rounds=1, count=100)
-    (wide,) = samples(10, 3, rounds=1, count=100)
-    assert is_settled(close, 0.02) and not is_settled(wide, 0.02) and not is_settled(close[:19], 0.02)
-
-
-def test_an_interleave_takes_its_share_of_the_time_and_at_least_three_turns() -> None:
-    bench = Bench(seconds=0.0)
-    bench.interleave(Contender("a", lambda: time.sleep(0.001)), repetitions=1000, warmup=0)
-    assert len(bench.rows["a"].samples) == 3
-
-
-def test_a_slow_contender_takes_a_turn_even_if_the_others_settle_before_its_own() -> None:
-    bench = Bench()
-    fast, slow = Contender("fast", lambda: 1.0, reads=True), Contender("slow", lambda: 9.0, reads=True, every=50)
-    bench.interleave(fast, slow, repetitions=100)
-    assert bench.rows["slow"].samples == [9.0]
-
-
-def test_a_slow_contender_is_warmed_up_once_before_it_is_measured() -> None:
-    taken: list[float] = []
-
-    def first_is_cold() -> float:
-        taken.append(900.0 if not taken else 9.0)
-        return taken[-1]
-
-    bench = Bench()
-    bench.interleave(
-        Contender("fast", lambda: 1.0, reads=True), Contender("slow", first_is_cold, reads=True, every=4), repetitions=8, warmup=3
-    )
-    assert bench.rows["slow"].samples == [9.0, 9.0]
-
-
-def test_a_slow_contender_without_time_is_reported_missing() -> None:
-    bench = Bench(seconds=0.0)
-    bench.interleave(
-        Contender("fast", lambda: 1.0, reads=True), Contender("slow", lambda: 9.0, reads=True, every=50), repetitions=9
-    )
-    assert "time was used" in bench.absent["slow"]
-
-
-def test_turns_of_a_scenario_end_when_there_is_no_time_for_one_more() -> None:
-    assert list(Bench().turns(4, 1)) == [0, 1, 2, 3] and list(Bench(quick=True).turns(4, 1)) == [0]
-    taken = []
-    for turn in Bench(seconds=0.05).turns(1000, 1):
-        time.sleep(0.03)
-        taken.append(turn)
-    assert 1 <= len(taken) <= 2
+def test_a_quick_turn_strikes_with_every_attack_and_both_deadlines() -> None:
+    quick, full = _strikes(quick=True), _strikes(quick=False)
+    assert sorted(attack.name for attack, _ in quick) == sorted(attack.name for attack in ATTACKS)
+    assert {deadline_ms for _, deadline_ms in quick} == {50, 500} and len(full) == 2 * len(ATTACKS) == len(set(full))
 
 
 @pytest.fixture
@@ -168,6 +144,15 @@ def tree(tmp_path: Path) -> Tree:
     (tmp_path / "benches" / "own").mkdir()
     (tmp_path / "benches" / "own" / "__init__.py").write_text(SCENARIO, "utf-8")
     return Tree(tmp_path, sys.executable)
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_guests_of_a_checkout_are_compiled_by_its_own_command(tree: Tree, capfd: pytest.CaptureFixture[str], works: bool) -> None:
+    (tree.root / "hatchway").mkdir()
+    (tree.root / "hatchway" / "__init__.py").touch()
+    said = f"import sys\nsys.stderr.write(' '.join(sys.argv[1:]))\nsys.exit({int(not works)})\n"
+    (tree.root / "hatchway" / "cli.py").write_text(said, "utf-8")
+    assert tree.compile_guests() is works and capfd.readouterr().err == "images build"
 
 
 def test_a_round_that_ignores_its_time_is_ended_and_what_it_recorded_is_kept(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
