@@ -2,6 +2,10 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+# One more than there are cores: tests wait for processes, disks and deadlines half of their time.
+TEST_WORKERS ?= $(shell cores=$$(nproc); echo $$((cores < 8 ? cores + 1 : 8)))
+# Compiled modules are kept: tests start Python hundreds of times, and each start would compile all of Hatchway again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup guests images serve test lint check bench wheel clean
@@ -39,7 +43,7 @@ lint: setup
 	@rm -f .lint-imports.log
 
 test: images lint
-	@$(BIN)/pytest -n 2
+	@$(BIN)/pytest -n $(TEST_WORKERS) --dist worksteal
 
 bench: images
 	@$(BIN)/python -m benches --peers --publish

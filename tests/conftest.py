@@ -1,4 +1,7 @@
-"""Fixtures that every test may use: real sandboxes with the contract's default limits."""
+"""Fixtures that every test may use: real sandboxes with the contract's default limits.
+
+Hypothesis measures no time here: how long an example takes says how busy the machine is.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import hatchway
+
+settings.register_profile("hatchway", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("hatchway")
 
 NewBox = Callable[..., hatchway.Sandbox]
 

@@ -38,7 +38,7 @@ WORDS = [
     "import",
     '"a.hatch"',
 ]
-RELAXED = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+RELAXED = settings(max_examples=50, suppress_health_check=list(HealthCheck))
 
 
 def refused_or_fine(text: str) -> None:

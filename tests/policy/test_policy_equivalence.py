@@ -20,7 +20,7 @@ from policy.evaluation import Evaluator, Specialiser
 from policy.formatter import format_text
 from policy.solver import search
 
-QUICK = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=40, suppress_health_check=list(HealthCheck))
 seeds = st.integers(min_value=0, max_value=2**32)
 
 

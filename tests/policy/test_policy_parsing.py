@@ -16,7 +16,7 @@ from policy.diagnostics import Findings
 from policy.parser import _parse_whole, engine, parse
 from policy.sources import Source
 
-RELAXED = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+RELAXED = settings(max_examples=50, suppress_health_check=list(HealthCheck))
 
 
 def both(text: str) -> tuple[object, object]:

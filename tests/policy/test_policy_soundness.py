@@ -20,7 +20,7 @@ from policy.evaluation import Evaluator
 from policy.narrowing import check_narrows
 from policy.sources import Span
 
-QUICK = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=30, suppress_health_check=list(HealthCheck))
 seeds = st.integers(min_value=0, max_value=2**32)
 
 

@@ -16,7 +16,7 @@ from policy.diagnostics import Findings
 from policy.parser import engine, parse
 from policy.sources import Source
 
-RELAXED = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+RELAXED = settings(max_examples=200, suppress_health_check=list(HealthCheck))
 TEXTS = (SAMPLE, (SAMPLES / "platform.base.hatch").read_text(encoding="utf-8"))
 PARTS = (
     "scope tenant == acme {\n",

@@ -26,7 +26,7 @@ def check(contents: Contents, model: bytes | bytearray) -> None:
     assert not contents.blocks or contents.blocks[-1]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(LENGTHS, STEPS, PLACES, LENGTHS)
 def test_blocks_behave_like_one_array_and_clones_never_meet(
     size: int, steps: list[tuple[str, int, int]], offset: int, length: int

@@ -284,7 +284,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(WORDS, max_size=40).map(" ".join) | st.lists(WORDS, max_size=40).map("".join) | st.text(max_size=60))
 def test_any_text_is_answered_and_keeps_its_shape(source: str) -> None:
     erased = erase(source)

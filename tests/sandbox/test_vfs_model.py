@@ -387,7 +387,7 @@ class Generations(RuleBasedStateMachine):
             assert picture(Vfs.at(point)) == seen
 
 
-_FEW = settings(derandomize=True, max_examples=30, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck))
+_FEW = settings(derandomize=True, max_examples=30, stateful_step_count=40, suppress_health_check=list(HealthCheck))
 if sys.platform == "linux":  # elsewhere the same mistakes have other names
     TestDiskComparison = DiskComparison.TestCase
     TestDiskComparison.settings = _FEW

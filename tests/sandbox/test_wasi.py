@@ -144,7 +144,7 @@ def test_polling_nothing_or_nonsense_is_refused(guest: Client) -> None:
     assert poll(guest, clock(1, 2, 5), clock(2, 77, 5)) == [(1, 58, 0, 0), (2, 28, 0, 0)]
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(st.data())
 def test_no_arguments_whatsoever_raise(data: st.DataObject) -> None:
     guest = Client(Vfs(VfsLimits(total_bytes=1000, file_bytes=500, entries_max=20)))

@@ -28,7 +28,7 @@ PLAIN = st.recursive(
 
 
 @given(PLAIN)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_what_others_encode_is_decoded_to_the_same(value: Any) -> None:
     assert decode_json(json.dumps(value).encode(), **CAPS) == value
     assert decode_cbor(cbor2.dumps(value), **CAPS) == value
@@ -36,7 +36,7 @@ def test_what_others_encode_is_decoded_to_the_same(value: Any) -> None:
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 def test_any_bytes_give_a_value_or_a_bad_request(data: bytes) -> None:
     for decode in (decode_json, decode_cbor):
         with contextlib.suppress(BadRequest):
@@ -44,7 +44,7 @@ def test_any_bytes_give_a_value_or_a_bad_request(data: bytes) -> None:
 
 
 @given(st.text(alphabet='[]{}",:\\u d8a1', max_size=200))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 def test_json_is_accepted_only_if_the_standard_library_agrees(text: str) -> None:
     try:
         ours = decode_json(text.encode(), **CAPS)

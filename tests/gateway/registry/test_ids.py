@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.registry.errors import InvalidIdentifier
@@ -24,7 +24,6 @@ def test_a_name_without_a_letter_has_the_body_id() -> None:
     assert make_id("local-", "").startswith("local-id-")
 
 
-@settings(deadline=None)
 @given(st.sampled_from(["local-", "embedded-", "local-worker-", "remote-", "p" * 130]), st.text(max_size=400))
 def test_every_name_makes_a_valid_id(prefix: str, name: str) -> None:
     made = make_id(prefix, name)
@@ -32,7 +31,6 @@ def test_every_name_makes_a_valid_id(prefix: str, name: str) -> None:
     assert made.endswith("-" + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16])
 
 
-@settings(deadline=None)
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_two_names_never_share_an_id(one: str, other: str) -> None:
     assert (make_id("local-", one) == make_id("local-", other)) == (one == other)
