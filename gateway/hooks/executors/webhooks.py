@@ -96,7 +96,7 @@ class _Sending:
 
     async def run(self) -> Ran:
         problem = ""
-        while self.attempts < ATTEMPTS_MAX:
+        while True:
             self.attempts += 1
             try:
                 answer = await self._send()
@@ -112,7 +112,7 @@ class _Sending:
                 problem = f"webhook answered {answer.status}"
                 if answer.status not in _AGAIN:
                     break
-            if not await self._pause():
+            if self.attempts == ATTEMPTS_MAX or not await self._pause():
                 break
         tried = f" ({self.attempts} attempts)" if self.attempts > 1 else ""
         return Ran(Error(problem + tried), attempts=self.attempts)

@@ -130,11 +130,30 @@ def test_a_connection_that_breaks_is_tried_again(stage: Stage) -> None:
     assert len(received.requests) == 2
 
 
-def test_a_service_that_stays_down_is_tried_six_times_and_pauses_between_attempts_grow(stage: Stage) -> None:
+@pytest.fixture
+def paused_after(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """After how many attempts there was a pause. None of them is waited for."""
+    asked: list[int] = []
+
+    def pause_ms(attempts: int) -> float:
+        asked.append(attempts)
+        return 0.0
+
+    monkeypatch.setattr(webhooks, "pause_ms", pause_ms)
+    return asked
+
+
+def test_a_service_that_stays_down_is_tried_six_times_with_a_pause_between_attempts(
+    stage: Stage, paused_after: list[int]
+) -> None:
     with service(lambda n: (500, b"")) as (url, received):
         fired = fire(stage, url, timeout_ms=30_000)
     assert fired.blocked == f"webhook answered 500 ({webhooks.ATTEMPTS_MAX} attempts)"
     assert len(received.requests) == webhooks.ATTEMPTS_MAX
+    assert paused_after == list(range(1, webhooks.ATTEMPTS_MAX))
+
+
+def test_pauses_between_attempts_grow_and_none_is_like_another() -> None:
     for attempts in range(1, webhooks.ATTEMPTS_MAX):
         pauses = {webhooks.pause_ms(attempts) for _ in range(20)}
         assert len(pauses) > 1 and all(25 * 2 ** (attempts - 1) <= one <= 50 * 2 ** (attempts - 1) for one in pauses)
@@ -148,6 +167,7 @@ def test_an_answer_that_will_not_change_is_not_tried_again(stage: Stage, status:
     assert len(received.requests) == 1
 
 
+@pytest.mark.usefixtures("paused_after")
 def test_a_webhook_that_is_down_is_an_error_that_on_error_decides(stage: Stage) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
