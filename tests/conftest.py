@@ -1,10 +1,12 @@
 """Fixtures that every test may use: real sandboxes with the contract's default limits.
 
-Hypothesis measures no time here: how long an example takes says how busy the machine is.
+Hypothesis measures no time here: how long an example takes says how busy the machine is. What collecting the tests made stays to
+the end, so Python's collector need not look at it, neither then nor in every test after it.
 """
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,8 +17,14 @@ import hatchway
 
 settings.register_profile("hatchway", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("hatchway")
+gc.disable()
 
 NewBox = Callable[..., hatchway.Sandbox]
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture

@@ -256,10 +256,12 @@ def test_the_load_client_counts_answers_by_kind() -> None:
     assert process.stdout is not None
     try:
         address = f"127.0.0.1:{process.stdout.readline().strip()}"
-        seen = drive(address, [request("GET", "/", address)], connections=3, seconds=0.3)
+        seconds = 0.3
+        while (seen := drive(address, [request("GET", "/", address)], connections=3, seconds=seconds)).requests < 30:
+            seconds *= 2  # a busy machine answers few in a moment
     finally:
         process.kill()
         process.wait()
         process.stdout.close()
-    assert seen.good_per_s > seen.refused_per_s > 0 and seen.failed_per_s == 0 and seen.requests > 3
+    assert seen.good_per_s > seen.refused_per_s > 0 and seen.failed_per_s == 0
     assert 0 < seen.median_ms <= seen.p99_ms
