@@ -35,7 +35,12 @@ _QUICK_SECONDS_OF = {
     "gateway_latency": 12, "gateway_memory": 12, "gateway_overload": 9, "gateway_startup": 10, "hook_firing": 4, "http_frame": 6,
     "memory_limit": 6, "session_density": 6, "shell_loops": 4, "stores": 5, "workers": 5,
 }  # fmt: skip
-_QUICK_PEERS = 2.0
+ASKS_PEERS = frozenset({
+    "capability_calls", "cold_start", "cpu_loop", "deadlines_beside", "forks", "gateway_latency", "idle_memory", "json_1mb",
+    "memory_limit", "new_session", "rates", "shell_loops", "snapshots", "warm_call",
+})  # fmt: skip
+"""Where a quick run beside peers has half of a full round's time: most of it goes into starting them."""
+_PEERS_START_S = 10.0
 _LEFT_OUT_UNDER = 0.5
 _LEAST_SHARE = 0.25
 _OVER = 1.2
@@ -85,9 +90,9 @@ class Plan:
         return step.seconds * max(share, _LEAST_SHARE)
 
 
-def hard_limit_s(seconds: float) -> float:
-    """When a round is ended that goes on beyond its time: set-up and the last sample are allowed for."""
-    return 1.5 * seconds + 5.0
+def hard_limit_s(seconds: float, *, peers: bool = False) -> float:
+    """When a round is ended that goes on beyond its time: set-up, the start of peers and the last sample are allowed for."""
+    return 1.5 * seconds + 5.0 + (_PEERS_START_S if peers else 0.0)
 
 
 def make(
@@ -116,4 +121,5 @@ def make(
 def seconds_of(name: str, *, quick: bool, peers: bool) -> float:
     if not quick:
         return float(_SECONDS_OF.get(name, _SECONDS))
-    return _QUICK_SECONDS_OF.get(name, _QUICK_SECONDS) * (_QUICK_PEERS if peers else 1.0)
+    least = _QUICK_SECONDS_OF.get(name, _QUICK_SECONDS)
+    return max(least, _SECONDS_OF[name] / 2) if peers and name in ASKS_PEERS else float(least)

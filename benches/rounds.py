@@ -114,7 +114,7 @@ def run_round(
             stdin=subprocess.DEVNULL,
             start_new_session=True,
         )
-        watchdog = threading.Timer(min(hard_limit_s(seconds) + _CLEAN_UP_S, threading.TIMEOUT_MAX), _end, [child])
+        watchdog = threading.Timer(min(hard_limit_s(seconds, peers=peers) + _CLEAN_UP_S, threading.TIMEOUT_MAX), _end, [child])
         watchdog.daemon = True
         watchdog.start()
         try:
@@ -151,15 +151,15 @@ def _read_answer(child: subprocess.Popen[bytes], progress: Progress) -> dict[str
 
 
 @contextlib.contextmanager
-def _interrupted_after(seconds: float) -> Iterator[None]:
+def _interrupted_after(limit_s: float) -> Iterator[None]:
     """Raise `OutOfTime` in this thread; again after a while, in case it was raised where nobody could hear it."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise OutOfTime
 
-    if seconds < math.inf:
+    if limit_s < math.inf:
         signal.signal(signal.SIGALRM, interrupt)
-        signal.setitimer(signal.ITIMER_REAL, hard_limit_s(seconds), _CLEAN_UP_S / 2)
+        signal.setitimer(signal.ITIMER_REAL, limit_s, _CLEAN_UP_S / 2)
     try:
         yield
     finally:
@@ -195,7 +195,7 @@ def main(arguments: list[str]) -> int:
     bench = Bench(quick="--quick" in flags, peers=peers, progress=show, seconds=seconds, parts=scenario.parts)
     failure = ""
     try:
-        with _interrupted_after(seconds):
+        with _interrupted_after(hard_limit_s(seconds, peers=peers is not None)):
             scenario.measure(bench)
     except OutOfTime:
         bench.cut(f"its time of {seconds:.0f} s was long over")

@@ -72,6 +72,12 @@ def test_a_full_run_that_was_long_prepared_has_less_time_and_half_of_it_at_least
     assert usual.after(10_000).limit_s == usual.limit_s / 2
 
 
+def test_scenarios_that_ask_peers_are_planned_with_the_time_to_start_them() -> None:
+    asking = {path.stem for path in (ROOT / "benches" / "scenarios").glob("*.py") if "bench.peers" in path.read_text("utf-8")}
+    assert asking == plans.ASKS_PEERS
+    assert all(plans.seconds_of(name, quick=True, peers=True) >= 7 for name in plans.ASKS_PEERS)
+
+
 def scenarios_of(*names: str) -> dict[str, Scenario]:
     return {name: Scenario(name, "", lambda bench: None) for name in names}
 
