@@ -6,7 +6,7 @@ compiling that a fresh machine needs first, and three minutes is a first look.
 
 Rules: every scenario's first round comes before anybody's second, and short ones come first, so that a slow machine leaves few
 unmeasured. When preparing or rounds took longer than planned, those ahead get less each, and where that would be less than half,
-second and third rounds are left out; first rounds only when the limit is over by a fifth. A round that ignores its time is ended
+second and third rounds are left out; first rounds only when the limit is over by a tenth. A round that ignores its time is ended
 at its `hard_limit_s`, with what it has recorded by then kept. Nothing is left out silently.
 """
 
@@ -43,7 +43,7 @@ ASKS_PEERS = frozenset({
 _PEERS_START_S = 10.0
 _LEFT_OUT_UNDER = 0.5
 _LEAST_SHARE = 0.25
-_OVER = 1.2
+_OVER = 1.1
 
 
 @dataclass(frozen=True, slots=True)
