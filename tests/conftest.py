@@ -20,6 +20,12 @@ settings.load_profile("hatchway")
 gc.disable()
 
 NewBox = Callable[..., hatchway.Sandbox]
+LONGEST = {"test_api_schema.py", "test_gateway_crashes.py", "test_examples.py"}
+"""Files with tests of many seconds. They come first: at the end, the other workers would have nothing left to do beside them."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.name not in LONGEST)
 
 
 def pytest_collection_finish() -> None:
