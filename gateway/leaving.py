@@ -13,13 +13,20 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
+async def until_done(work: asyncio.Future[Any]) -> None:
+    """Whoever waits here may be cancelled, and `work` goes on. `asyncio.wait` says the same and takes three times as long."""
+    waiter = asyncio.get_running_loop().create_future()
+    work.add_done_callback(lambda _: waiter.done() or waiter.set_result(None))
+    await waiter
+
+
 async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
     """What `work` gives or raises. It has ended when this returns, however often the task is cancelled meanwhile."""
     task = asyncio.get_running_loop().create_task(work)
     is_left = False
     while not task.done():
         try:
-            await asyncio.wait([task])
+            await until_done(task)
         except asyncio.CancelledError:
             is_left = True
     if is_left:

@@ -34,7 +34,8 @@ class RunHooks:
         body = turn.body
         data = {"language": turn.language.value, "code": body.code, "inputs": body.inputs}
         fired = await self._fire(HookEvent.BEFORE_RUN, turn, data, decision, gate=RunGate(turn))
-        await to_the_end(self._take_files(turn, fired))
+        if fired.changes:
+            await to_the_end(self._take_files(turn, fired))
         if not fired.rewrote:
             return False
         turn.body = msgspec.structs.replace(body, code=fired.data["code"], inputs=fired.data["inputs"])

@@ -20,6 +20,7 @@ import contextlib
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, Final
 
+from gateway.leaving import until_done
 from sandbox.wire import RunStatus
 from sandbox.workers.interface import RunOutcome, Worker, WorkerLost
 
@@ -123,7 +124,7 @@ class Stop:
             raise Stopped(self.ends_as)
         self._task, self._worker = None, worker
         try:
-            outcome = await self._outcome(asyncio.ensure_future(program()))
+            outcome = await self._outcome(asyncio.get_running_loop().create_task(program()))
             self.is_cancelled = outcome.result.status is RunStatus.CANCELLED
             self.is_put_away = outcome.recording is not None
             return outcome
@@ -131,11 +132,11 @@ class Stop:
             self._worker = None
             self._left.set()
 
-    async def _outcome(self, running: asyncio.Future[RunOutcome]) -> RunOutcome:
+    async def _outcome(self, running: asyncio.Task[RunOutcome]) -> RunOutcome:
         leaving: asyncio.Task[None] | None = None
         while not running.done():
             try:
-                await asyncio.wait([running])
+                await until_done(running)
             except asyncio.CancelledError:
                 self.is_left = True
                 leaving = leaving or asyncio.get_running_loop().create_task(self._end_program())

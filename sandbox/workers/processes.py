@@ -47,10 +47,11 @@ _encode = msgspec.json.Encoder().encode
 
 
 class _Pending:
-    """A request under way."""
+    """A request under way. `answer` is what its task waits for, and is cancelled with it: `is_ended` says whether one has come."""
 
     def __init__(self, on_output: OnOutput | None, on_call: OnCall | None, fetch: Fetch | None, is_ping: bool) -> None:
         self.is_ping = is_ping
+        self.is_ended = False
         self.answer: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
         self.on_output = on_output
         self.on_call = on_call
@@ -59,6 +60,7 @@ class _Pending:
         self.tasks: set[asyncio.Task[None]] = set()
 
     def end(self, error: Exception | None = None, answer: Frame | None = None) -> None:
+        self.is_ended = True
         for task in self.tasks:
             task.cancel()
         if self.answer.done():
@@ -187,9 +189,10 @@ class ProcessWorker:
 
     async def _wait(self, number: int, pending: _Pending) -> Frame:
         try:
-            return await asyncio.shield(pending.answer)
+            return await pending.answer
         except asyncio.CancelledError:
-            if not pending.answer.done():
+            if not pending.is_ended:
+                pending.answer = asyncio.get_running_loop().create_future()
                 self._send(Frame(STOP, number))
                 await asyncio.wait([pending.answer], timeout=STOP_SECONDS)
                 if not pending.answer.done():

@@ -168,6 +168,22 @@ def test_a_worker_that_does_not_stop_is_lost(monkeypatch: pytest.MonkeyPatch) ->
     asyncio.run(_with_stranger(act))
 
 
+def test_an_answer_that_comes_as_its_request_is_cancelled_is_not_waited_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sandbox.workers.processes.STOP_SECONDS", 0.01)
+
+    async def act(worker: ProcessWorker, stranger: socket.socket) -> None:
+        asked = asyncio.create_task(worker.is_open("s"))
+        await asyncio.sleep(0)
+        asked.cancel()
+        assert worker._connection is not None
+        worker._connection.data_received(encode(Frame(RESULT, 1, b"true")))
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+        assert not worker.is_lost
+
+    asyncio.run(_with_stranger(act))
+
+
 def test_tm_iso_frame_calls_without_end_are_cut_off() -> None:
     async def act(worker: ProcessWorker, stranger: socket.socket) -> None:
         async def never(name: str, args: list[object], kwargs: dict[str, object]) -> object:
