@@ -56,6 +56,8 @@ class Gate:
 
     def asked_by(self, name: str) -> Gate:
         """The same gate, for somebody who need not be whoever made the session."""
+        if name == self.actor:
+            return self
         other = copy.copy(self)
         other.actor = name
         return other
@@ -115,6 +117,8 @@ def refusal(event: str, decision: Decision) -> Forbidden:
 
 def lowered(limits: SessionLimits, decision: Decision) -> SessionLimits:
     """`limits`, at most as the decision allows."""
+    if not decision.limits:
+        return limits
     found = dict(decision.limits)
     most = {
         "cpu_ms": found.get("cpu_ms"),

@@ -20,11 +20,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from functools import lru_cache
+from functools import cache
 from typing import IO, Any, Final
 
 import msgspec
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from gateway.stamps import stamp
 
 METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _BUCKETS: Final = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1, 2, 4, 8, 16, 32, 64, 128)
@@ -153,14 +155,9 @@ class JsonLines(logging.Formatter):
         return msgspec.json.encode(line, enc_hook=repr).decode("utf-8", "replace")
 
 
-@lru_cache(2)
-def _second(at: int) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(at))
-
-
 def _line(at: float, level: str, logger: str, message: str) -> dict[str, Any]:
     line: dict[str, Any] = {
-        "at": f"{_second(int(at))}.{int(at * 1000) % 1000:03d}Z",
+        "at": stamp(int(at * 1000)),
         "level": level,
         "logger": logger,
         "message": message,
@@ -170,14 +167,17 @@ def _line(at: float, level: str, logger: str, message: str) -> dict[str, Any]:
     return line
 
 
+_logger = cache(logging.getLogger)
+"""Which takes a lock to find one by its name."""
+
+
 def log_line(logger: str, message: str, **fields: Any) -> None:
     """A line at level info without the way through `logging`, for what is written at every request."""
-    target = logging.getLogger(logger)
-    if not target.isEnabledFor(logging.INFO):
+    if not _logger(logger).isEnabledFor(logging.INFO):
         return
     line = {**_line(time.time(), "info", logger, message), **fields}
     text = msgspec.json.encode(line, enc_hook=repr).decode("utf-8", "replace")
-    for handler in logging.getLogger("hatchway").handlers:
+    for handler in _logger("hatchway").handlers:
         if isinstance(handler, logging.StreamHandler) and isinstance(handler.formatter, JsonLines):
             with contextlib.suppress(OSError, ValueError):  # nobody reads the log any more: serve on
                 handler.stream.write(text + "\n")

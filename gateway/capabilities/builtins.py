@@ -12,7 +12,6 @@ be permitted by the policy as `net.connect`, and headers may use secrets (`${sec
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
@@ -23,6 +22,7 @@ from gateway.capabilities.endpoints import DecideFor, decode_json, told
 from gateway.capabilities.secrets import Secrets, fill, masked
 from gateway.capabilities.sources import Caller, Function, Offer
 from gateway.egress import Egress, EgressError, parse
+from gateway.stamps import stamp
 from sandbox.capabilities import Capability, CapabilityLimits, ToolError
 from sandbox.wire import SideEffect
 
@@ -156,8 +156,7 @@ class BuiltinSource:
 
     async def _now(self, caller: Caller, args: list[Any], kwargs: dict[str, Any]) -> Any:
         unix_ms = self._clock_ms()
-        when = datetime.datetime.fromtimestamp(unix_ms / 1000, datetime.UTC)
-        return {"unix_ms": unix_ms, "iso": when.isoformat(timespec="milliseconds").replace("+00:00", "Z")}
+        return {"unix_ms": unix_ms, "iso": stamp(unix_ms)}
 
 
 _FETCH: Final = {"url": _URL, "headers": _HEADERS}

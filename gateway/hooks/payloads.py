@@ -12,12 +12,12 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
 
 from gateway.hooks.events import HookEvent
+from gateway.stamps import stamp
 from gateway.uuids import uuid7
 
 FOLDER: Final = "/workspace/.hooks"
@@ -65,7 +65,6 @@ class Letter(msgspec.Struct, frozen=True):
 
 
 def make_payload(occasion: Occasion, hook_id: str, data: Mapping[str, Any], now_ms: int | None = None) -> HookPayload:
-    at = datetime.fromtimestamp((time.time_ns() // 1_000_000 if now_ms is None else now_ms) / 1000, UTC)
     return HookPayload(
         event=occasion.event,
         hook_id=hook_id,
@@ -73,7 +72,7 @@ def make_payload(occasion: Occasion, hook_id: str, data: Mapping[str, Any], now_
         turn_id=occasion.turn_id,
         org_id=occasion.org_id,
         agent_id=occasion.agent_id,
-        ts=at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        ts=stamp(time.time_ns() // 1_000_000 if now_ms is None else now_ms),
         data=data,
     )
 

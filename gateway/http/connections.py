@@ -101,7 +101,7 @@ class Pressure:
             self._before = self._now if second == self._second + 1 else [0, 0]
             self._second, self._now = second, [0, 0]
         self._now[is_refused] += 1
-        answers, refusals = (now + before for now, before in zip(self._now, self._before, strict=True))
+        answers, refusals = self._now[0] + self._before[0], self._now[1] + self._before[1]
         return refusals > max(REFUSALS_FREE, answers * REFUSALS_SHARE)
 
 

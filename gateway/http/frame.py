@@ -71,6 +71,7 @@ class Frame:
     def __init__(self, inside: Any, configuration: Configuration, telemetry: Telemetry) -> None:
         self._inside, self._telemetry, self._logs = inside, telemetry, configuration.access_log
         self._always = [*_ALWAYS, *([_HSTS] if configuration.tls_key else [])]
+        self._names = frozenset(name for name, _ in self._always)
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -107,7 +108,8 @@ class Frame:
 
     def _complete(self, given: Headers, passage: Passage) -> Headers:
         names = {name.lower() for name, _ in given}
-        headers = [*given, *(pair for pair in self._always if pair[0] not in names)]
+        is_own = not names.isdisjoint(self._names)
+        headers = [*given, *([pair for pair in self._always if pair[0] not in names] if is_own else self._always)]
         if b"x-request-id" in names:
             headers = [pair for pair in headers if pair[0].lower() != b"x-request-id"]
         headers.append((b"x-request-id", passage.id.encode()))

@@ -52,6 +52,7 @@ class _Node:
 class Routes:
     def __init__(self, operations: Iterable[Operation]) -> None:
         self._root = _Node()
+        self._literals: dict[bytes, str] = {}
         self.operations: list[Operation] = []
         for operation in operations:
             self.add(operation)
@@ -67,6 +68,7 @@ class Routes:
                 _name(node, segment[1:-1], operation)
             else:
                 node = node.children.setdefault(segment, _Node())
+                self._literals[segment.encode()] = segment
         key = "WEBSOCKET" if operation.websocket else operation.method
         if key in node.operations:
             raise ValueError(f"two operations for {key} {operation.path}")
@@ -91,7 +93,8 @@ class Routes:
         raw = raw_path[1:].split(b"/") if raw_path != b"/" else []
         if len(raw) > SEGMENTS_MAX:
             raise BadRequest("INVALID_URL", f"the path has more than {SEGMENTS_MAX} segments")
-        segments = [_unescape(segment, last=index == len(raw) - 1) for index, segment in enumerate(raw)]
+        known, last = self._literals, len(raw) - 1
+        segments = [known.get(segment) or _unescape(segment, last=index == last) for index, segment in enumerate(raw)]
         for index, segment in enumerate(segments):
             child = node.children.get(segment)
             if child is None and node.parameter is not None and segment and "/" not in segment:

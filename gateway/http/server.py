@@ -168,7 +168,6 @@ def hypercorn_config(settings: Configuration) -> StrictConfig:
     config = StrictConfig()
     config.errorlog = None
     config.accesslog = None
-    config.include_server_header = False
     config.h11_max_incomplete_size = settings.header_bytes_max
     config.h2_max_header_list_size = settings.header_bytes_max
     config.h2_max_concurrent_streams = settings.streams_per_connection_max

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import lru_cache
 from typing import Any, Final
+from wsgiref.handlers import format_date_time
 
 import h2.connection
 import h2.errors
@@ -32,6 +34,15 @@ class StrictConfig(Config):
     """Streams that a client may reset in ten seconds."""
     write_deadline_s = 20.0
     """How long a stream may make no progress."""
+
+    def response_headers(self, protocol: str) -> list[tuple[bytes, bytes]]:
+        """The date, and nothing about who we are."""
+        return [(b"date", _date(int(time.time())))]
+
+
+@lru_cache(2)
+def _date(at: int) -> bytes:
+    return format_date_time(at).encode("ascii")
 
 
 class SlowReader(Exception):

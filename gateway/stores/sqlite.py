@@ -213,6 +213,8 @@ class SqliteStore(BaseStore):
     def _commit(self, group: list[_Job]) -> list[tuple[_Job, BaseException | None]]:
         connection = self._connection()
         connection.execute("BEGIN IMMEDIATE")
+        if len(group) == 1:
+            return [(group[0], self._commit_one(connection, group[0]))]
         outcomes: list[tuple[_Job, BaseException | None]] = []
         for job in group:
             assert job.make_steps is not None
@@ -229,6 +231,19 @@ class SqliteStore(BaseStore):
             connection.execute("RELEASE one")
         connection.execute("COMMIT")
         return outcomes
+
+    def _commit_one(self, connection: sqlite3.Connection, job: _Job) -> BaseException | None:
+        """Alone in its transaction: there is nobody to be kept apart from."""
+        assert job.make_steps is not None
+        try:
+            _run(connection, job.make_steps())
+        except sqlite3.Error:
+            raise
+        except Exception as error:
+            connection.execute("ROLLBACK")
+            return error
+        connection.execute("COMMIT")
+        return None
 
     def _connection(self) -> sqlite3.Connection:
         if self._writer is None:

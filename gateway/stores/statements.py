@@ -26,8 +26,12 @@ class Statement:
     text: str
     places: tuple[int, ...]
     constants: tuple[Any, ...]
+    is_plain: bool
+    """Our parameters, each once and in order: as most are."""
 
-    def arrange(self, parameters: Sequence[Any]) -> list[Any]:
+    def arrange(self, parameters: Sequence[Any]) -> Sequence[Any]:
+        if self.is_plain:
+            return parameters
         everything = (*parameters, *self.constants)
         return [everything[place] for place in self.places]
 
@@ -67,7 +71,9 @@ class Statements:
             names = list(dict.fromkeys(names))
         added = [name for name in names if name not in binds.names]
         order = {name: place for place, name in enumerate([*binds.names, *added])}
-        return Statement(str(compiled), tuple(order[name] for name in names), tuple(compiled.params[name] for name in added))
+        places = tuple(order[name] for name in names)
+        is_plain = not added and places == tuple(range(len(binds.names)))
+        return Statement(str(compiled), places, tuple(compiled.params[name] for name in added), is_plain)
 
     def _build(self, operation: Operation, binds: _Binds) -> Any:
         table = operation.table.sql

@@ -47,7 +47,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class _Pending:
-    """A request under way. `answer` is what its task waits for, and is cancelled with it: `is_ended` says whether one has come."""
+    """A request under way. `answer` is cancelled with the task that waits for it; `is_ended` says whether it has come."""
 
     def __init__(self, on_output: OnOutput | None, on_call: OnCall | None, fetch: Fetch | None, is_ping: bool) -> None:
         self.is_ping = is_ping
