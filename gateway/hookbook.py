@@ -113,8 +113,11 @@ class HookBook:
         """The operator's default policy, which no tenant's store has: its hooks' programs."""
         self._defaults[digest] = programs
 
+    def _read_of(self, tenant: str) -> _Read:
+        return self._read.get(tenant) or self._read.setdefault(tenant, _Read())
+
     async def specs(self, tenant: str) -> tuple[UserHookSpec, ...]:
-        read = self._read.setdefault(tenant, _Read())
+        read = self._read_of(tenant)
         if read.specs is None:
             page = await self._store.entries(tenant, SPEC, limit=HOOKS_MAX)
             raw = [one.body for one in page.items]
@@ -163,7 +166,7 @@ class HookBook:
         await self._write(principal, DeleteEntry(kind=SPEC, id=hook_id), "hook.delete", hook_id)
 
     async def muted(self, tenant: str) -> tuple[str, ...]:
-        read = self._read.setdefault(tenant, _Read())
+        read = self._read_of(tenant)
         if read.muted is None:
             found = await self._store.entry(tenant, MUTED, MUTED)
             read.muted = tuple(found.body["patterns"]) if found else ()
@@ -253,7 +256,7 @@ class HookBook:
             return Fired(event=event, data=data)
         executors = Executors(
             forks=self._forks(session),
-            programs=_Programs(self._store, session, self._read.setdefault(session.tenant, _Read()), self._kept, self._defaults),
+            programs=_Programs(self._store, session, self._read_of(session.tenant), self._kept, self._defaults),
             egress=self._egress,
             keys=self._keys(session.tenant) if self._keys else None,
             connecting=functools.partial(self._connecting, session) if self._connecting else None,

@@ -15,8 +15,13 @@ T = TypeVar("T")
 
 async def until_done(work: asyncio.Future[Any]) -> None:
     """Whoever waits here may be cancelled, and `work` goes on. `asyncio.wait` says the same and takes three times as long."""
-    waiter = asyncio.get_running_loop().create_future()
-    work.add_done_callback(lambda _: waiter.done() or waiter.set_result(None))
+    waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def tell(_: object) -> None:
+        if not waiter.done():
+            waiter.set_result(None)
+
+    work.add_done_callback(tell)
     await waiter
 
 

@@ -80,5 +80,6 @@ class RunHooks:
             fired = await self._hooks.fire(
                 event, session, data, decision.hooks, note=turn.note, target="run", gate=gate, run_id=run_id
             )
-        add_warnings(turn.warnings, fired)
+        if fired.outcomes:
+            add_warnings(turn.warnings, fired)
         return fired

@@ -49,6 +49,8 @@ class Catalogue:
     _own: dict[str, dict[str, Source]] = field(default_factory=dict)
     _held: dict[tuple[str, str], Held] = field(default_factory=dict)
     _indexes: dict[int, tuple[Sequence[Offer], dict[str, Offer]]] = field(default_factory=dict)
+    _tools: dict[str, tuple[list[Sequence[Offer]], list[Capability]]] = field(default_factory=dict)
+    """By tenant that has sources of its own; the others have the same."""
 
     async def add(self, name: str, source: Source, *, tenant: str | None = None) -> None:
         """Start a source and offer what it has. A source of the same name is replaced."""
@@ -80,7 +82,14 @@ class Catalogue:
         await asyncio.gather(*(source.close() for source in sources))
 
     def tools(self, tenant: str) -> list[Capability]:
-        return sorted((offer.capability for offer in self._offers(tenant).values()), key=lambda one: one.name)
+        """By name. Asked before every run, so they are put together anew only if a source offers something else than before."""
+        whose = tenant if tenant in self._own else ""
+        offered = [source.offers() for _, source in self._sources(tenant)]
+        kept = self._tools.get(whose)
+        if kept is None or kept[0] != offered:
+            found = (offer.capability for offer in self._offers(tenant).values())
+            kept = self._tools[whose] = (offered, sorted(found, key=lambda one: one.name))
+        return kept[1].copy()
 
     def find(self, tenant: str, name: str) -> Held:
         """Raises `ToolError` for a name nobody offers."""

@@ -52,6 +52,21 @@ class _Tenant:
         self.filled_s = 0.0
 
 
+class _Place:
+    """Taken from when it is entered until it is left."""
+
+    __slots__ = ("_of",)
+
+    def __init__(self, of: Admission | _Tenant) -> None:
+        self._of = of
+
+    def __enter__(self) -> None:
+        self._of.in_flight += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._of.in_flight -= 1
+
+
 class Admission:
     def __init__(
         self,
@@ -66,8 +81,7 @@ class Admission:
         self.draining = False
         telemetry.in_flight.set_function(lambda: self.in_flight)
 
-    @contextlib.contextmanager
-    def place(self) -> Iterator[None]:
+    def place(self) -> _Place:
         """One of the service's places, for any request."""
         if self.draining:
             self._telemetry.refused.labels("draining").inc()
@@ -75,11 +89,7 @@ class Admission:
         if self.in_flight >= self._caps.requests_in_flight_max:
             self._telemetry.refused.labels("busy").inc()
             raise Unavailable("BUSY", "too many requests are on their way", "try again in a moment")
-        self.in_flight += 1
-        try:
-            yield
-        finally:
-            self.in_flight -= 1
+        return _Place(self)
 
     async def check_rate(self, principal: Principal) -> None:
         """Count a request against its tenant's rate."""
@@ -102,18 +112,13 @@ class Admission:
             )
         tenant.tokens -= 1
 
-    @contextlib.contextmanager
-    def place_of(self, name: str) -> Iterator[None]:
+    def place_of(self, name: str) -> _Place:
         """One of a tenant's places."""
         tenant = self._find(name)
         if tenant.in_flight >= self._caps.requests_per_tenant_max:
             self._telemetry.refused.labels("tenant_busy").inc()
             raise TooMany("BUSY", "too many requests of this tenant are on their way", "wait for answers before asking more")
-        tenant.in_flight += 1
-        try:
-            yield
-        finally:
-            tenant.in_flight -= 1
+        return _Place(tenant)
 
     @contextlib.contextmanager
     def stream_of(self, name: str) -> Iterator[None]:
