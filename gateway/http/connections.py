@@ -214,6 +214,7 @@ class Connection(TCPServer):
         super().__init__(*arguments)
         self._pressure = pressure
         self._timer: asyncio.TimerHandle | None = None
+        self._due_s = 0.0
         self._lingers = False
         self.is_idle = True
 
@@ -249,7 +250,7 @@ class Connection(TCPServer):
             self._linger()
         elif isinstance(event, Updated):
             self.is_idle = event.idle
-            self._wait_for_request() if event.idle else self._watch()
+            self._wait_for_request() if event.idle else self._expect()
 
     async def _write(self, data: bytes) -> None:
         transport = self.writer.transport
@@ -281,21 +282,31 @@ class Connection(TCPServer):
 
     def _wait_for_request(self, *, is_first: bool = False) -> None:
         """Whoever comes while the server stops is told so, once."""
-        wait_s = self.config.keep_alive_timeout if is_first or not self.context.terminated.is_set() else 0.0
-        self._stop_timer()
-        self._timer = self.loop.call_later(wait_s, self.close_idle)
+        if is_first or not self.context.terminated.is_set():
+            self._expect()
+        else:
+            self._stop_timer()
+            self.loop.call_soon(self.close_idle)
+
+    def _expect(self) -> None:
+        """Something, within the time there is for it. The timer runs on, and looks at the clock when it is over: setting it anew
+        for every request would cost more."""
+        self._due_s = self.loop.time() + self.config.keep_alive_timeout
+        if self._timer is None:
+            self._timer = self.loop.call_at(self._due_s, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        if self.loop.time() < self._due_s:
+            self._timer = self.loop.call_at(self._due_s, self._look)
+        elif self.is_idle or not self._requests.running:  # one that is busy with nothing would stay for ever
+            self._linger()
+        else:
+            self._expect()
 
     @property
     def is_answering(self) -> bool:
         return self._requests.running > 0
-
-    def _watch(self) -> None:
-        self._stop_timer()
-        self._timer = self.loop.call_later(self.config.keep_alive_timeout, self._close_stuck)
-
-    def _close_stuck(self) -> None:
-        """A connection that is said to be busy, with nothing of it running, would stay for ever."""
-        self._watch() if self._requests.running else self._linger()
 
     def _stop_timer(self) -> None:
         if self._timer is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from collections.abc import Iterator
 
 import cbor2
@@ -14,6 +15,7 @@ from tests.gateway.http.wire import PATIENCE_S, body_of, connected, exchange, pr
 
 GET = b"GET /v1/nothing HTTP/1.1\r\nHost: h\r\n"
 CLOSE = b"Connection: close\r\n"
+IMPATIENT_S = 1.5
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +26,7 @@ def server() -> Iterator[Process]:
 
 @pytest.fixture(scope="module")
 def impatient() -> Iterator[Process]:
-    with running(header_deadline_ms=1500, body_deadline_ms=700) as process:
+    with running(header_deadline_ms=int(IMPATIENT_S * 1000), body_deadline_ms=700) as process:
         yield process
 
 
@@ -207,6 +209,22 @@ def test_tm_http_slow_dripped_head_is_closed_by_the_deadline(impatient: Process)
                 break
         assert closed
     assert alive(impatient)
+
+
+def test_a_connection_that_goes_on_asking_outlives_the_deadline_of_its_first_request(impatient: Process) -> None:
+    with connected(impatient.port) as sock:
+        twice = time.monotonic() + 2 * IMPATIENT_S
+        while time.monotonic() < twice:
+            sock.sendall(GET + b"\r\n")
+            assert status_of(sock.recv(65536)) == 200
+        sock.sendall(GET + CLOSE + b"\r\n")
+        assert status_of(read_all(sock)) == 200
+
+
+def test_a_connection_that_stops_asking_is_closed(impatient: Process) -> None:
+    with connected(impatient.port) as sock:
+        sock.sendall(GET + b"\r\n")
+        assert read_all(sock).count(b"HTTP/1.1 200") == 1
 
 
 def test_tm_http_slow_dripped_body_gets_408_while_others_are_served(impatient: Process) -> None:
