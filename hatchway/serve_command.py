@@ -97,7 +97,7 @@ async def _run(service: Service, face: Face, images: Images) -> int:
     token = await service.first_token()
     if token is not None:
         print(f"First start: this admin token is shown once.  export HATCHWAY_TOKEN={token}", flush=True)
-    # What is there by now stays. To find that out again and again, the collector would hold up everybody for tens of milliseconds.
+    # What is there by now stays. To find that out again, the collector would hold up everybody for tens of milliseconds.
     gc.freeze()
     preparing = asyncio.create_task(images.prepare(_show, service.refresh))
     await _stopped()
