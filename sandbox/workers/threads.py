@@ -1,5 +1,8 @@
 """Threads: where a worker's guests compute, and how an event loop hands work to them and gets the answer.
 
+How: each thread waits at a bell of its own, and work goes to the one that has waited for the shortest time. At a queue for all of
+them, whoever takes a work wakes the next thread for nothing, and that one takes the interpreter away from the first as it begins.
+
 Rules: there are as many threads as there was ever work for at once; none ends before `close`. What is to be tidied up after a
 work waits until its thread has been idle for a moment: whoever waits for the answer gets the interpreter first. Does not know:
 sessions, slots.
@@ -10,27 +13,37 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import queue
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
 _IDLE_SECONDS: Final = 0.0005
 _WORKS_UNTIDY_MAX: Final = 8
 _Nothing = Callable[[], object]
+_Work = tuple[_Nothing, _Nothing | None]
 T = TypeVar("T")
+
+
+class _Hand:
+    """What one thread is handed, and the bell that says so: a lock that it cannot take before it is rung. No work is the end."""
+
+    __slots__ = ("bell", "work")
+
+    def __init__(self, work: _Work) -> None:
+        self.work: _Work | None = work
+        self.bell = threading.Lock()
 
 
 class Threads:
     """Like an executor whose `submit` costs a tenth."""
 
     def __init__(self, count_max: int, name: str) -> None:
-        self._works: queue.SimpleQueue[tuple[_Nothing, _Nothing | None] | None] = queue.SimpleQueue()
         self._count_max = count_max
         self._name = name
         self._count = 0
-        self._ready = 0
-        """Threads that wait, less the works that wait for them."""
+        self._idle: list[_Hand] = []
+        self._waiting: deque[_Work] = deque()
         self._closed = False
         self._lock = threading.Lock()
 
@@ -39,14 +52,21 @@ class Threads:
         with self._lock:
             if self._closed:
                 raise RuntimeError("the threads have been ended")
-            self._ready -= 1
-            is_new = self._ready < 0 and self._count < self._count_max
-            if is_new:
-                self._count += 1
-                self._ready += 1
-        self._works.put((work, then))
-        if is_new:
-            threading.Thread(target=self._serve, name=self._name, daemon=True).start()
+            if self._idle:
+                hand = self._idle.pop()
+                hand.work = (work, then)
+                hand.bell.release()
+                return
+            if self._count >= self._count_max:
+                self._waiting.append((work, then))
+                return
+            self._count += 1
+        try:
+            threading.Thread(target=self._serve, args=(_Hand((work, then)),), name=self._name, daemon=True).start()
+        except BaseException:
+            with self._lock:
+                self._count -= 1
+            raise
 
     async def compute(self, work: Callable[[], T], stop: _Nothing | None = None, then: _Nothing | None = None) -> T:
         """What `work` gives or raises. If the task is cancelled, `stop` is called, and `work` has ended when this returns."""
@@ -60,17 +80,16 @@ class Threads:
             await answer.end()
             raise
 
-    def _serve(self) -> None:
+    def _serve(self, hand: _Hand) -> None:
         untidy: set[_Nothing] = set()
         works = 0
         while True:
-            try:
-                found = self._works.get(timeout=_IDLE_SECONDS if untidy else None)
-            except queue.Empty:
-                if self._leave():
+            if not hand.bell.acquire(timeout=_IDLE_SECONDS if untidy else -1):
+                if self._leave(hand):
                     works = _tidy(untidy)
-                    self._enter()
+                    self._enter(hand)
                 continue
+            found, hand.work = hand.work, None
             if found is None:
                 _tidy(untidy)
                 return
@@ -82,27 +101,32 @@ class Threads:
                 if works >= _WORKS_UNTIDY_MAX:
                     works = _tidy(untidy)
             del found, work, then  # while it waits, a thread must keep nothing alive
-            self._enter()
+            self._enter(hand)
 
-    def _leave(self) -> bool:
+    def _leave(self, hand: _Hand) -> bool:
         """False if there is work for this very thread."""
         with self._lock:
-            if self._ready <= 0:
+            if hand not in self._idle:
                 return False
-            self._ready -= 1
+            self._idle.remove(hand)
             return True
 
-    def _enter(self) -> None:
+    def _enter(self, hand: _Hand) -> None:
         with self._lock:
-            self._ready += 1
+            if self._waiting:
+                hand.work = self._waiting.popleft()
+            elif not self._closed:
+                self._idle.append(hand)
+                return
+        hand.bell.release()
 
     def close(self) -> None:
         """Each thread ends when there is no work left; nobody waits for it."""
         with self._lock:
             self._closed = True
-            count, self._count = self._count, 0
-        for _ in range(count):
-            self._works.put(None)
+            idle, self._idle = self._idle, []
+        for hand in idle:
+            hand.bell.release()
 
 
 def _tidy(untidy: set[_Nothing]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import threading
 
 import pytest
@@ -34,7 +35,7 @@ def test_there_are_as_many_threads_as_works_at_once_and_no_more_than_the_most() 
 
         for _ in range(5):
             await threads.compute(lambda: seen.add(threading.get_ident()))
-            while threads._ready < 1:  # it answers first and then waits for more
+            while not threads._idle:  # it answers first and then waits for more
                 await asyncio.sleep(0.001)
         assert len(seen) == 1, "one after another needs one thread"
         await asyncio.gather(*(threads.compute(meet) for _ in range(6)))
@@ -42,6 +43,35 @@ def test_there_are_as_many_threads_as_works_at_once_and_no_more_than_the_most() 
         threads.close()
 
     asyncio.run(main())
+
+
+def test_work_goes_to_the_thread_that_has_just_been_used_and_wakes_no_other() -> None:
+    async def main() -> None:
+        threads, everybody = Threads(3, "test"), threading.Barrier(3)
+        await asyncio.gather(*(threads.compute(lambda: everybody.wait(SECONDS)) for _ in range(3)))
+        seen = set[int]()
+        for _ in range(20):
+            while len(threads._idle) < 3:
+                await asyncio.sleep(0.001)
+            sleeping = threads._idle[:-1]
+            await threads.compute(lambda: seen.add(threading.get_ident()))
+            assert all(one.bell.locked() and one in threads._idle for one in sleeping)
+        assert len(seen) == 1
+        threads.close()
+
+    asyncio.run(main())
+
+
+def test_works_that_found_no_thread_are_done_in_their_order() -> None:
+    threads, begin, ended, done = Threads(1, "test"), threading.Event(), threading.Event(), list[int]()
+    threads.do(lambda: begin.wait(SECONDS))
+    for number in range(10):
+        threads.do(functools.partial(done.append, number))
+    threads.do(ended.set)
+    begin.set()
+    assert ended.wait(SECONDS)
+    threads.close()
+    assert done == list(range(10))
 
 
 def test_tidying_waits_until_nothing_is_left_to_do() -> None:
