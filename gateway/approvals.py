@@ -63,10 +63,11 @@ class Asking(Suspend):
 
 
 class Asked(Record, frozen=True, kw_only=True):
-    """Who asks for what, where. `declaration` is the digest of what the capability says it does."""
+    """Who asks for what, where. `declaration` is the digest of what the capability says it does. What belongs to no run cannot
+    wait."""
 
     session: Session
-    run_id: str
+    run_id: str | None
     capability: str
     declaration: str
     arguments: dict[str, Any]
@@ -108,29 +109,31 @@ class Approvals:
         somebody must still be asked."""
         if decision.verdict != "ask" or decision.auto is not None:
             return
-        session, now = asked.session, self._now()
+        session, run_id, now = asked.session, asked.run_id, self._now()
         usable: list[Approval] = []
         pending: list[Approval] = []
         created: list[Approval] = []
         for wanted in decision.approvals:
             binding = binding_of(asked, policy, wanted.approver)
             found = await self._store.approvals_by_binding(session.tenant, binding)
-            refused = [one for one in found if one.verdict == "rejected" and (one.always or one.run_id == asked.run_id)]
+            refused = [one for one in found if one.verdict == "rejected" and _is_for(one, run_id)]
             if refused:
                 because = f": {refused[0].reason}" if refused[0].reason else ""
                 raise ToolError("PERMISSION_DENIED", f"{wanted.approver} refused {asked.capability}{because}")
-            good = [one for one in found if _is_usable(one, now) and _is_others(one, asked.requested_by)]
+            good = [one for one in found if _is_usable(one, now) and _is_for(one, run_id) and _is_others(one, asked.requested_by)]
             if good:
                 usable.append(good[0])
                 continue
-            lapsed = [one for one in found if one.run_id == asked.run_id and _has_lapsed(one, now)]
+            if run_id is None:
+                raise ToolError("PERMISSION_DENIED", f"{wanted.approver} must approve {asked.capability}, and a hook cannot wait")
+            lapsed = [one for one in found if one.run_id == run_id and _has_lapsed(one, now)]
             if any(one.verdict == "cancelled" for one in lapsed):
                 raise ToolError("PERMISSION_DENIED", f"the approval of {asked.capability} was cancelled")
             if lapsed:
                 raise ToolError("PERMISSION_DENIED", f"nobody approved {asked.capability} in time")
-            open_ones = [one for one in found if one.verdict is None and one.run_id == asked.run_id]
+            open_ones = [one for one in found if one.verdict is None and one.run_id == run_id]
             if not open_ones:
-                open_ones = [self._request(asked, decision, policy, wanted.approver, wanted.within_ms, binding, now)]
+                open_ones = [self._request(asked, run_id, decision, policy, wanted, binding, now)]
                 created += open_ones
             pending += open_ones
         if pending:
@@ -141,23 +144,23 @@ class Approvals:
         await self._take(session.tenant, asked, usable, now)
 
     def _request(
-        self, asked: Asked, decision: Decision, policy: str, approver: str, within_ms: int, binding: str, now: int
+        self, asked: Asked, run_id: str, decision: Decision, policy: str, wanted: Wanted, binding: str, now: int
     ) -> Approval:
         return Approval(
             id=uuid7(),
             tenant=asked.session.tenant,
             session_id=asked.session.id,
-            run_id=asked.run_id,
+            run_id=run_id,
             capability=asked.capability,
             arguments=asked.arguments,
             binding=binding,
             policy=policy,
-            approver=approver,
+            approver=wanted.approver,
             rule=decision.rule,
             because=decision.because,
             requested_by=asked.requested_by,
             created_at=now,
-            expires_at=now + within_ms,
+            expires_at=now + wanted.within_ms,
         )
 
     async def _take(self, tenant: str, asked: Asked, usable: list[Approval], now: int) -> None:
@@ -260,6 +263,11 @@ def _settling(found: Approval, verdict: Verdict, by: str, always: bool, reason: 
 
 def _is_usable(one: Approval, now: int) -> bool:
     return one.verdict == "approved" and (one.always or one.uses_left > 0) and one.expires_at > now
+
+
+def _is_for(one: Approval, run_id: str | None) -> bool:
+    """THREAT[TM-APPR-REPLAY]: what was decided once is for the run it was asked for; nothing else of the session takes it."""
+    return one.always or one.run_id == run_id
 
 
 def _is_others(one: Approval, asking: str) -> bool:

@@ -25,18 +25,19 @@ _NO_CHANGES = Changes()
 
 
 class WorkerForks:
-    """Runs a session's hooks in its worker. `uses` gives the capabilities a hook may call, and who answers."""
+    """Runs a session's hooks in its worker. `uses` gives the capabilities a hook may call, who answers, and where the files they
+    write come to."""
 
     def __init__(
         self,
         worker: Callable[[], Awaitable[Worker]],
-        uses: Callable[[Sequence[str]], tuple[list[Capability], OnCall | None]] | None = None,
+        uses: Callable[[Sequence[str]], tuple[list[Capability], OnCall | None, list[FileChanges]]] | None = None,
     ) -> None:
         self._worker = worker
         self._uses = uses
 
     async def run(self, session_id: str, job: Job) -> Done:
-        tools, on_call = self._uses(job.uses) if self._uses is not None and job.uses else ([], None)
+        tools, on_call, left = self._uses(job.uses) if self._uses is not None and job.uses else ([], None, [])
         path, letter = job.letter
         try:
             module = await _compiled(job) if job.module else b""
@@ -62,7 +63,7 @@ class WorkerForks:
             return Done(failure=refused.error.message)
         except SetupError:
             return Done(failure=f"{job.language.value if job.language else 'it'} is not ready here yet; see /readyz")
-        return _done(outcome)
+        return _done(outcome, left)
 
 
 @functools.cache
@@ -75,8 +76,11 @@ async def _compiled(job: Job) -> bytes:
     return await asyncio.to_thread(_compiler().compile, job.module, job.limits.memory_mb << 20)
 
 
-def _done(outcome: AsideOutcome) -> Done:
-    result = outcome.result
+def _done(outcome: AsideOutcome, left: Sequence[FileChanges]) -> Done:
+    result, changes = outcome.result, outcome.changes
+    if left:  # what it wrote itself comes last
+        every = [*left, changes]
+        changes = FileChanges(removed=[path for one in every for path in one.removed], written=_last(every))
     return Done(
         stdout=result.stdout,
         stderr=result.stderr,
@@ -84,8 +88,13 @@ def _done(outcome: AsideOutcome) -> Done:
         is_late=result.status in _LATE,
         is_cut=outcome.is_cut,
         failure=result.error.message if result.error is not None else None,
-        changes=hook_changes(outcome.changes) if outcome.changes else _NO_CHANGES,
+        changes=hook_changes(changes) if changes else _NO_CHANGES,
     )
+
+
+def _last(every: Sequence[FileChanges]) -> list[FileEntry]:
+    """What was written, each path as it was written last."""
+    return list({one.path: one for changes in every for one in changes.written}.values())
 
 
 def _stored(path: str) -> str:

@@ -59,13 +59,13 @@ class HeldCall(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallContext:
-    """On whose behalf, in which run, under which gate. `note` writes for the audit; `left` are files that calls wrote, to be
-    stored with the run; `warnings` is what whoever asked for it is told with its result. `held` are calls that wait, and
-    `approvals` the ids of what was ever asked for the run."""
+    """On whose behalf, in which run (None for a call of a hook's own), under which gate. `note` writes for the audit; `left` are
+    files that calls wrote, to be stored with the run; `warnings` is what whoever asked for it is told with its result. `held` are
+    calls that wait, and `approvals` the ids of what was ever asked for the run."""
 
     principal: Principal
     session: Session
-    run_id: str
+    run_id: str | None
     gate: Gate
     note: Callable[..., None]
     left: list[FileChanges] = field(default_factory=list)

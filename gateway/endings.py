@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from gateway.approvals import Write
 from gateway.errors import GatewayError
 from gateway.heaps import origin_of, saved, taken
+from gateway.layers import Layers
 from gateway.leaving import to_the_end
 from gateway.lives import Live
 from gateway.openings import restarted
@@ -36,7 +37,10 @@ from gateway.waits import Waits
 from policy import Decision
 from sandbox.sealing import Keys
 from sandbox.wire import Diagnostic, RunResult, RunStatus, Severity
-from sandbox.workers.interface import RunOutcome, Worker
+from sandbox.workers.interface import FileChanges, RunOutcome, Worker
+
+_NOT_KEPT_MAX: Final = 20
+"""Files of one call or hook that a result tells of."""
 
 
 class Endings:
@@ -110,6 +114,7 @@ class Endings:
         """The run as the hooks left it, and everything that is to be stored with its files and heap."""
         result = await self._hooks.after(turn, decision, outcome.result)
         now = now_ms()
+        await self._fit(turn, outcome.changes)
         changes = [change for one in turn.left for change in file_changes(turn.record.session_id, one, now)]
         diagnostics = [*restarted(turn.live), *turn.warnings, *result.diagnostics]
         if turn.body.return_snapshot and result.ok:
@@ -128,6 +133,16 @@ class Endings:
             changes.append(DeleteSnapshot(id=record.id))
             told["resumed"] = True
         return record, [PutRun(run=record), *changes, turn.ending(result.status, **told)]
+
+    async def _fit(self, turn: Turn, changes: FileChanges) -> None:
+        """Of what calls and hooks left beside the program, keep what goes together with the files it leaves itself. One file that
+        does not is a warning, and no reason to lose the run."""
+        if not turn.left:
+            return
+        layers = Layers(self._store, turn.record.tenant, turn.record.session_id, [changes])
+        fitting = [await layers.fit(one) for one in turn.left]
+        turn.left[:] = [kept for kept, _ in fitting if kept]
+        turn.warnings += [_not_kept(why) for _, whys in fitting for why in whys[:_NOT_KEPT_MAX]]
 
     async def _undone(self, turn: Turn, session: Session, record: Run, refused: GatewayError) -> None:
         """What the run did cannot be kept, and is undone. That it was run, what it said and whom it called stays, if the store
@@ -170,6 +185,7 @@ class Endings:
             await self._sessions.resync(turn.live)
         if await self._hooks.may_redact(turn, decision):
             result = unshown(result)
+        await self._fit(turn, FileChanges())
         record = await self._waits.put_away(turn, result, recording)
         await self._apply_left(turn)
         return record
@@ -177,3 +193,8 @@ class Endings:
     async def _apply_left(self, turn: Turn) -> None:
         for one in turn.left:
             await self._sessions.apply(turn.live, one)
+
+
+def _not_kept(why: str) -> Diagnostic:
+    hint = "it was written beside the program, by a call or a hook, and does not fit what the program left"
+    return Diagnostic(severity=Severity.WARNING, code="FILE_NOT_KEPT", message=f"a file was not kept: {why}", hint=hint)

@@ -18,20 +18,21 @@ import asyncio
 import base64
 import binascii
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any, Final, TypeAlias
 
 from gateway.archives import members
 from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed, TooLarge
-from gateway.records import NIL_UUID, FileInfo, FileStat, GrepMatch, InitialFile, Session, SessionFile, Tenant
+from gateway.layers import Layers
+from gateway.records import NIL_UUID, FileInfo, FileStat, GrepMatch, InitialFile, SessionFile
 from gateway.stores import tars
-from gateway.stores.changes import ABSENT, Encoding
-from gateway.stores.interface import Change, DeleteFile, PutFile, PutSession, PutTenant, Store, StoredFile
-from gateway.stores.memory import MemoryStore
+from gateway.stores.changes import Encoding
+from gateway.stores.interface import Change, DeleteFile, PutFile, Store, StoredFile
 from gateway.stores.searching import Searched, Searching
 from gateway.uuids import uuid7
 from sandbox.errnos import VfsError
 from sandbox.paths import StorePath, normalize_store_path
+from sandbox.workers.interface import FileChanges
 
 Infos: TypeAlias = list[FileInfo]
 Matches: TypeAlias = list[GrepMatch]
@@ -87,6 +88,11 @@ class Files:
         key = normalize(path)
         return None if key == "/" else await self._content(tenant, session_id, key, permitted)
 
+    async def lies(self, tenant: str, session_id: str, path: str) -> StoredFile | None:
+        """What is stored at a path itself: a link, not what it leads to."""
+        key = normalize(path)
+        return None if key == "/" else await self._store.file(tenant, session_id, key)
+
     async def stat(self, tenant: str, session_id: str, path: str, permitted: Permitted = everything) -> FileStat | None:
         key = normalize(path)
         if key == "/":
@@ -117,6 +123,10 @@ class Files:
         data, kind = self._decode(file.content, file.encoding)
         return await self._put(tenant, session_id, file.path, data, kind, readonly=file.is_readonly)
 
+    def size_of(self, file: InitialFile) -> int:
+        """How many bytes it has, however they travel."""
+        return len(self._decode(file.content, file.encoding)[0])
+
     async def mkdir(self, tenant: str, session_id: str, path: str) -> FileInfo:
         """The directory, made if there is nothing; if a file is there, that file."""
         key = normalize(path)
@@ -127,6 +137,10 @@ class Files:
         await self._store.write(tenant, [change])
         found = await self._store.file(tenant, session_id, key)
         return FileInfo(**_facts(found)) if found is not None else await self.mkdir(tenant, session_id, path)
+
+    def under(self, tenant: str, session_id: str, changes: Iterable[FileChanges]) -> Layers:
+        """The session's files under changes that are not stored yet."""
+        return Layers(self._store, tenant, session_id, changes)
 
     async def below(self, tenant: str, session_id: str, path: str) -> Paths:
         """All paths below one."""
@@ -331,56 +345,3 @@ def _session_file(file: StoredFile, content: bytes) -> SessionFile:
         except UnicodeDecodeError:
             pass
     return SessionFile(**_facts(file), content=base64.b64encode(content).decode("ascii"), encoding="base64")
-
-
-class SessionFileSystem:
-    """`Files` of one tenant, for any session: one that is not there yet is made by the first write to it."""
-
-    tenant: Final = "local"
-
-    def __init__(self, store: Store) -> None:
-        self.store = store
-        self.files = Files(store)
-
-    async def ready(self, session_id: str) -> Files:
-        at = now_ms()
-        if await self.store.tenant(self.tenant) is None:
-            await self.store.write(self.tenant, [PutTenant(Tenant(id=self.tenant, created_at=at, updated_at=at))])
-        if await self.store.session(self.tenant, session_id) is None:
-            session = Session(id=session_id, tenant=self.tenant, created_at=at, updated_at=at, last_used_at=at)
-            try:
-                await self.store.write(self.tenant, [PutSession(session, expect=ABSENT)])
-            except Conflict:
-                pass
-        return self.files
-
-    async def read(self, session_id: str, path: str) -> SessionFile | None:
-        return await self.files.read(self.tenant, session_id, path)
-
-    async def stat(self, session_id: str, path: str) -> FileStat | None:
-        return await self.files.stat(self.tenant, session_id, path)
-
-    async def list(self, session_id: str, path: str = "/") -> Infos:
-        return await self.files.list(self.tenant, session_id, path)
-
-    async def write(self, session_id: str, path: str, content: str, encoding: str = "text") -> SessionFile:
-        return await (await self.ready(session_id)).write(self.tenant, session_id, path, content, encoding)
-
-    async def seed(self, session_id: str, file: InitialFile) -> SessionFile:
-        return await (await self.ready(session_id)).seed(self.tenant, session_id, file)
-
-    async def mkdir(self, session_id: str, path: str) -> FileInfo:
-        return await (await self.ready(session_id)).mkdir(self.tenant, session_id, path)
-
-    async def delete(self, session_id: str, path: str, *, recursive: bool = False) -> bool:
-        return await self.files.delete(self.tenant, session_id, path, recursive=recursive)
-
-    async def grep(self, session_id: str, pattern: str, path_pattern: str | None = None) -> Matches:
-        return await self.files.grep(self.tenant, session_id, pattern, path_pattern)
-
-
-class InMemorySessionFileSystemFactory:
-    """The contract's factory: a new, empty filesystem for each call."""
-
-    def create(self) -> SessionFileSystem:
-        return SessionFileSystem(MemoryStore())

@@ -27,7 +27,7 @@ from gateway.approvals import Approvals
 from gateway.approvals import Decide as Said
 from gateway.asides import WorkerForks
 from gateway.baselines import load_base
-from gateway.calls import CallContext, Calls
+from gateway.calls import Calls
 from gateway.capabilities.catalogue import Catalogue
 from gateway.capabilities.servers import ServerSource
 from gateway.capabilities.sources import ServerState
@@ -39,6 +39,7 @@ from gateway.egress import Decide, Egress
 from gateway.equipment import Equipment, connecting, equip, guarded, load_equipment, states
 from gateway.errors import GatewayError
 from gateway.files import Files
+from gateway.gates import Gate
 from gateway.hookbook import HookBook
 from gateway.hooks.jobs import Forks
 from gateway.leftovers import left_waiting, settle_forks, settle_interrupted
@@ -53,7 +54,7 @@ from gateway.runs import Runs
 from gateway.scheduling import Scheduler
 from gateway.sessions import Sessions
 from gateway.snapshots import Snapshots
-from gateway.stores.interface import AppendAudit, PutTenant, PutToken, Store
+from gateway.stores.interface import PutTenant, PutToken, Store
 from gateway.stores.opening import open_store
 from gateway.stores.walking import walk
 from gateway.tallies import Tally
@@ -61,13 +62,13 @@ from gateway.tenancy import FIRST_TENANT, Tenancy, first_tenant
 from gateway.tokens import SteadyClock, mint
 from gateway.toolfiles import ToolFiles
 from gateway.upkeep import Upkeep, retention_of
+from gateway.uses import HookUses
 from gateway.values import Values
 from gateway.vault import MasterKey, Vault, choose_master
 from gateway.workspace import Workspace
 from sandbox.capabilities import Capability
 from sandbox.sealing import Keys, local_keys
-from sandbox.wire import ErrorObject
-from sandbox.workers.interface import CallReply, OnCall, Workers
+from sandbox.workers.interface import Workers
 
 _log = logging.getLogger("hatchway.service")
 _UPKEEP_SECONDS: Final = 5.0
@@ -144,6 +145,7 @@ class Service:
         self.default = DefaultPolicy(default, self.policies, self.hooks, self.catalogue)
         self.approvals = Approvals(store, now)
         self.calls = Calls(self.catalogue, self.approvals, self.hooks)
+        self.uses = HookUses(self.calls, self.policies.trail, self._gate_of, now)
         self.runs = Runs(store, self.sessions, self.scheduler, self.calls, self.approvals, self.hooks, self.policies.trail, keys)
         self.resumptions = Resumptions(self.runs)
         self.lifecycles = Lifecycles(self.hooks, self.sessions, self.policies.trail)
@@ -221,29 +223,13 @@ class Service:
         return tally
 
     def _forks(self, session: Session) -> Forks:
-        return WorkerForks(functools.partial(self.workers.of, session.tenant), functools.partial(self._uses, session))
+        return WorkerForks(functools.partial(self.workers.of, session.tenant), functools.partial(self.uses.of, session))
+
+    async def _gate_of(self, session: Session) -> Gate:
+        return await self.policies.gate(await self.sessions.tenant(session.tenant), session)
 
     async def _connecting(self, session: Session) -> Decide:
-        return connecting(await self.policies.gate(await self.sessions.tenant(session.tenant), session))
-
-    def _uses(self, session: Session, names: Sequence[str]) -> tuple[list[Capability], OnCall]:
-        """The capabilities that the policy lets a hook's program call, decided like any other call of the session."""
-        tools = [one for one in self.catalogue.tools(session.tenant) if one.name in names]
-
-        async def answer(name: str, args: list[Any], kwargs: dict[str, Any]) -> CallReply:
-            def note(kind: str, subject: str, **told: Any) -> None:
-                record = AppendAudit(at=self.clock.now_ms(), kind=kind, actor="hook", subject=subject, data=told)
-                self.policies.trail.note(session.tenant, record)
-
-            gate = await self.policies.gate(await self.sessions.tenant(session.tenant), session)
-            principal = Principal(tenant=session.tenant, role="runner", user="hook")
-            context = CallContext(principal=principal, session=session, run_id="", gate=gate, note=note)
-            reply = await self.calls.answering(context)(name, args, kwargs)
-            if reply.suspended:
-                return CallReply(error=ErrorObject(code="PERMISSION_DENIED", message="a hook cannot wait for an approval"))
-            return reply
-
-        return tools, answer
+        return connecting(await self._gate_of(session))
 
     async def start(
         self, equipment: Equipment | None = None, functions: Sequence[tuple[Capability, Callable[..., Any]]] = ()

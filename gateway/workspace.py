@@ -17,12 +17,12 @@ import functools
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, TypeVar
 
-from gateway.errors import Conflict, missing
+from gateway.errors import Conflict, NotFound, missing
 from gateway.files import Files, Permitted, normalize
 from gateway.gates import Gate
 from gateway.records import FileInfo, FileStat, GrepMatch, InitialFile, Principal, SessionFile
 from gateway.sessions import Sessions
-from gateway.stores.interface import PAGE_MAX, Page, StoredFile
+from gateway.stores.interface import ABSENT, PAGE_MAX, Page, StoredFile
 from gateway.stores.searching import Searched
 from sandbox.paths import StorePath, workspace_path
 from sandbox.workers.interface import FileChanges, FileEntry
@@ -49,6 +49,16 @@ class Workspace:
         if found is None:
             raise missing("file", path)
         return found
+
+    async def version(self, principal: Principal, session_id: str, path: str) -> tuple[str | None, str]:
+        """For a guarded change: the digest of what is read at a path, None if nothing is; and what the store must find there.
+        That is another one for a link, which a write replaces."""
+        lies = await self._files.lies(principal.tenant, session_id, path)
+        try:
+            found, _ = await self.read_bytes(principal, session_id, path)
+        except NotFound:
+            return None, ABSENT
+        return found.digest, found.digest if lies is None else lies.digest
 
     async def stat(self, principal: Principal, session_id: str, path: str) -> FileStat:
         permitted = await self._may_read(principal, session_id, path, "stat")
@@ -89,7 +99,7 @@ class Workspace:
 
     async def seed(self, principal: Principal, session_id: str, file: InitialFile) -> SessionFile:
         """The only way to make a read-only file; overwrites one too."""
-        await self._may(principal, session_id, "fs.write", file.path, "seed", bytes=len(file.content))
+        await self._may(principal, session_id, "fs.write", file.path, "seed", bytes=self._files.size_of(file))
         return await self._changing(principal, session_id, lambda: self._files.seed(principal.tenant, session_id, file))
 
     async def mkdir(self, principal: Principal, session_id: str, path: str) -> FileInfo:

@@ -173,7 +173,8 @@ def _extension(kind: bytes, body: bytes) -> dict[str, str]:
 
 
 def _check_sum(header: bytes) -> None:
-    if sum(header[:148]) + 8 * 32 + sum(header[156:]) != _number(header[148:156]):
+    text = header[148:156].strip(b" \0")
+    if not text.isdigit() or sum(header[:148]) + 8 * 32 + sum(header[156:]) != _number(text):
         raise _bad("it is damaged, compressed, or not a tar archive")
 
 

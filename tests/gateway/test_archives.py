@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
+import lzma
 import random
 import tarfile
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -107,6 +111,13 @@ def test_an_archive_that_is_cut_damaged_or_compressed_is_refused() -> None:
             list(tars.unpack(junk, members_max=10, bytes_max=1000))
     with pytest.raises(TooLarge):
         list(tars.unpack(archive, members_max=1, bytes_max=1000))
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress])
+def test_whoever_sends_a_compressed_archive_is_told_what_is_wrong(compress: Callable[[bytes], bytes]) -> None:
+    archive = compress(random.Random(1).randbytes(4096))
+    with pytest.raises(BadRequest, match="compressed"):
+        list(tars.unpack(archive, members_max=10, bytes_max=10_000))
 
 
 def test_a_mutated_archive_is_read_or_refused_and_nothing_else() -> None:

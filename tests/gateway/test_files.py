@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed, TooLarge
-from gateway.files import Files, InMemorySessionFileSystemFactory, encoding_of, normalize
+from gateway.files import Files, encoding_of, normalize
+from gateway.filesystems import InMemorySessionFileSystemFactory
 from gateway.records import NIL_UUID, InitialFile
 from gateway.stores import searching
 from gateway.stores.interface import ABSENT, PutTenant, StoreLimits, digest_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import io
 import tarfile
 from typing import Any
@@ -186,6 +187,18 @@ def test_an_empty_tree_goes_out_and_in_and_what_is_no_directory_goes_nowhere() -
                 await files.export(ANN, session, "misspelt")
             with pytest.raises(Conflict):
                 await files.export(ANN, session, "f")
+
+    asyncio.run(main())
+
+
+def test_the_policy_is_told_how_many_bytes_a_seed_has_however_they_travel() -> None:
+    async def main() -> None:
+        async with housed(RULES, TESTS) as house:
+            files, session = await opened(house)
+            encoded = base64.b64encode(b"x" * 1024).decode()
+            await files.seed(ANN, session, InitialFile(path="full", content=encoded, encoding="base64"))
+            with pytest.raises(Forbidden):
+                await files.seed(ANN, session, InitialFile(path="wide", content="é" * 1024))
 
     asyncio.run(main())
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from gateway.errors import Conflict, NotFound
-from gateway.http.etags import CHANGED, GUARDS, check, etag_of, expectation, is_guarded, unchanged
+from gateway.errors import Conflict
+from gateway.http.etags import CHANGED, GUARDS, check, etag_of, is_guarded, unchanged
 from gateway.http.operations import Answer, Call, Chunks, Operation, Raw
 from gateway.http.pagination import Page, PageQuery, make_cursor
 from gateway.records import FileInfo, FileStat, GrepMatch, InitialFile, SessionFile
@@ -155,18 +155,10 @@ def _info(file: SessionFile) -> FileInfo:
     return FileInfo(**{name: getattr(file, name) for name in FileInfo.__struct_fields__})
 
 
-async def _etag(service: Service, call: Call, path: str) -> str | None:
-    try:
-        found, _ = await service.workspace.read_bytes(call.principal, call.path["session_id"], path)
-    except NotFound:
-        return None
-    return etag_of(found.digest)
-
-
 async def _expected(service: Service, call: Call, path: str) -> str | None:
     """What the store must find there."""
     if not is_guarded(call.headers):
         return None
-    etag = await _etag(service, call, path)
-    check(call.headers, etag)
-    return expectation(etag)
+    digest, expected = await service.workspace.version(call.principal, call.path["session_id"], path)
+    check(call.headers, None if digest is None else etag_of(digest))
+    return expected

@@ -93,3 +93,21 @@ def test_grep_says_which_files_it_did_not_look_at(tmp_path: Path) -> None:
         assert (searched["complete"], searched["skipped"]) == (False, 1)
 
     live_in(tmp_path, test)
+
+
+def test_a_link_is_replaced_or_deleted_with_the_etag_of_what_is_read_through_it(tmp_path: Path) -> None:
+    async def test(house: House) -> None:
+        files = "/v1/sessions/s1/files/"
+        octets = {"content_type": "application/octet-stream"}
+        await house.ask("POST", "/v1/sessions", {"id": "s1", **JAVASCRIPT})
+        code = "const fs = require('fs'); fs.writeFileSync('t', 'there'); fs.symlinkSync('t', 'l'); fs.symlinkSync('t', 'm')"
+        assert (await house.ask("POST", "/v1/sessions/s1/runs", {"code": code})).json["result"]["error"] is None
+        etag = (await house.ask("GET", files + "l")).headers["etag"]
+        assert (await house.ask("PUT", files + "l", b"x", **octets, if_match='"x"')).status == 412
+        assert (await house.ask("PUT", files + "l", b"mine", **octets, if_match=etag)).status == 200
+        assert (await house.ask("PUT", files + "l", b"late", **octets, if_match=etag)).status == 412
+        assert [(await house.ask("GET", files + name)).body for name in "tl"] == [b"there", b"mine"]
+        assert (await house.ask("DELETE", files + "m", if_match=etag)).status == 204
+        assert (await house.ask("GET", files + "m")).status == 404
+
+    live_in(tmp_path, test)
