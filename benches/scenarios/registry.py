@@ -33,8 +33,14 @@ class _NoTurns:
     async def open(self, principal: Any, language: Any, title: str) -> str:
         raise RuntimeError("no worker is spawned in this bench")
 
-    async def run(self, principal: Any, place: str, code: str, on_output: Any, stop: Any) -> Any:
+    async def begin(self, principal: Any, place: str, code: str) -> str:
         raise RuntimeError("nothing is run in this bench")
+
+    async def follow(self, principal: Any, run_id: str, on_output: Any, on_waiting: Any, stop: Any) -> Any:
+        raise RuntimeError("nothing is run in this bench")
+
+    async def abandon(self, principal: Any, place: str) -> None:
+        return None
 
     async def close(self, principal: Any, place: str) -> None:
         return None

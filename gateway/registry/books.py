@@ -35,9 +35,17 @@ _WORKER_ID: Final = re.compile(r"worker-[0-9a-f]{8}")
 Status = Literal["running", "stopped", "cancelled"]
 
 
+class WaitingTurn(Record, frozen=True, kw_only=True):
+    """A turn whose run waits for an approval, and who asked for it."""
+
+    sequence: int
+    run_id: str
+    user: str
+
+
 class WorkerRecord(Record, frozen=True, kw_only=True):
-    """`pending` are the sequences of inputs that were accepted and have not had their turn. `ended_event` is the event that says
-    that it was stopped or cancelled."""
+    """`pending` are the sequences of inputs that were accepted and have not had their turn, `waiting` is the one of them that
+    waits for an approval. `ended_event` is the event that says that it was stopped or cancelled."""
 
     worker_id: str
     session_id: str
@@ -54,6 +62,7 @@ class WorkerRecord(Record, frozen=True, kw_only=True):
     first_event: int = 1
     next_event: int = 1
     pending: tuple[int, ...] = ()
+    waiting: WaitingTurn | None = None
     ended_event: int | None = None
 
 

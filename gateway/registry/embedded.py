@@ -1,31 +1,29 @@
 """The embedded runtime: workers that are sessions of this gateway.
 
-A worker's input is a program in the worker's language; it runs as a turn in the worker's session (`turns`), and what came of it
+A worker's input is a program in the worker's language; it has its turn in the worker's session (`inputs`), and what came of it
 is the next item of the transcript. `system` input is noted and not run.
 
-Rules: an input is acknowledged when it is in the book; inputs of one worker take turns in order, of many workers side by side. A
-turn that the gateway did not live to finish is said to be interrupted, and never run again by itself. Stop, cancel and restore
-are idempotent. Everything is a tenant's: `principal.tenant` is part of every key.
+Rules: an input is acknowledged when it is in the book. Stop, cancel and restore are idempotent. Everything is a tenant's:
+`principal.tenant` is part of every key.
 THREAT[TM-REG-LEAK]: what is told of a worker never names the session it is in, where anything is kept, or a secret.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import logging
 from collections.abc import AsyncIterator, Callable
 from typing import Final, Literal
 
 import msgspec
 
-from gateway.errors import BadRequest, GatewayError, StoreFailed
+from gateway.errors import BadRequest, StoreFailed
 from gateway.events import Event
 from gateway.records import Principal
 from gateway.registry.books import PAGE_MAX, Book, Bounds, Said, WorkerRecord
 from gateway.registry.errors import UnknownWorker
 from gateway.registry.ids import embedded_host_id
-from gateway.registry.lanes import WAITING_MAX, Lane, Lanes, Waiting
+from gateway.registry.inputs import Inputs
+from gateway.registry.lanes import WAITING_MAX, Lane, Lanes
 from gateway.registry.projections import capabilities, host, runtime_summary, worker_summary
 from gateway.registry.runtimes import Runtime
 from gateway.registry.spawning import WORKERS_MAX, Spawner
@@ -53,14 +51,10 @@ from gateway.registry.words import (
     spawn_rejected,
     stopped,
     store_error,
-    told,
-    told_of,
 )
 from gateway.stores.interface import AppendAudit, Store
 
 INPUT_BYTES_MAX: Final = 256 << 10
-_OUTPUT_CHARS: Final = 16 << 10
-_log = logging.getLogger("hatchway.registry")
 
 
 class EmbeddedRuntime(Runtime):
@@ -79,6 +73,7 @@ class EmbeddedRuntime(Runtime):
         self._book = Book(store, clock_ms, bounds)
         self._spawner = Spawner(self.runtime_id, self._book, turns, clock_ms, workers_max)
         self._lanes = Lanes()
+        self._inputs = Inputs(self._book, turns, self._lanes)
         self.is_stopped = False
 
     # Looking
@@ -168,7 +163,7 @@ class EmbeddedRuntime(Runtime):
                 if len(lane.queue) >= WAITING_MAX:
                     message = f"{WAITING_MAX} inputs wait for their turn already"
                     return rejected(diagnostic("embedded_worker_busy", "warning", message))
-                event_id, sequence = await self._accept(principal, record, lane, request)
+                event_id, sequence = await self._inputs.accept(principal, record, lane, request)
         except UnknownWorker:
             return rejected(not_found())
         except StoreFailed:
@@ -180,60 +175,6 @@ class EmbeddedRuntime(Runtime):
             transcript_sequence=sequence,
             event_id=event_id,
         )
-
-    async def _accept(self, principal: Principal, record: WorkerRecord, lane: Lane, request: InputRequest) -> tuple[int, int]:
-        if request.kind == "user":
-            record = msgspec.structs.replace(record, pending=(*record.pending, record.next_sequence))
-        record, numbers = await self._book.append(principal.tenant, record, [Said(role=request.kind, content=request.content)])
-        lane.written(record.next_event - 1)
-        event_id, sequence = numbers[0]
-        if request.kind == "user":
-            lane.queue.append(Waiting(sequence, request.content, principal))
-            if not lane.is_busy:
-                lane.task = asyncio.create_task(self._work(principal.tenant, record.worker_id, lane))
-        return event_id, sequence
-
-    async def _work(self, tenant: str, worker_id: str, lane: Lane) -> None:
-        """The inputs of one worker, one after the other."""
-        while lane.queue:
-            waiting = lane.queue.popleft()
-            lane.stop.clear()
-            try:
-                await self._turn(tenant, worker_id, lane, waiting)
-            except GatewayError as error:
-                _log.error("a turn of %s could not be written down: %s", worker_id, error)
-        asyncio.get_running_loop().call_soon(self._lanes.drop_idle, tenant, worker_id)
-
-    async def _turn(self, tenant: str, worker_id: str, lane: Lane, waiting: Waiting) -> None:
-        record = await self._book.find(tenant, worker_id)
-        if record is None or lane.is_gone or waiting.sequence not in record.pending:
-            return
-        session_id = record.session_id
-
-        def on_output(stream: str, text: str) -> None:
-            lane.pass_by(Event(0, "output", {"sequence": waiting.sequence, "stream": stream, "text": text[:_OUTPUT_CHARS]}))
-
-        try:
-            run = await self._turns.run(waiting.principal, session_id, waiting.content, on_output, lane.stop)
-            status, run_id = run.result.status.value if run.result is not None else "interrupted", run.id
-            content = told_of(run)
-        except GatewayError as error:
-            status, run_id, content = "refused", "", told(error.code, str(error))
-        except Exception:
-            _log.exception("a turn of %s failed", worker_id)
-            status, run_id, content = "refused", "", told("SESSION", "")
-        data = {"sequence": waiting.sequence, "status": status, "run_id": run_id}
-        async with lane.held():
-            record = None if lane.is_gone else await self._book.find(tenant, worker_id)
-            if record is not None and record.session_id == session_id:
-                await self._finish(
-                    tenant, record, lane, waiting.sequence, [Said(role="worker", content=content), Said("turn", data)]
-                )
-
-    async def _finish(self, tenant: str, record: WorkerRecord, lane: Lane, sequence: int, said: list[Said]) -> None:
-        left = tuple(one for one in record.pending if one != sequence)
-        record, _ = await self._book.append(tenant, msgspec.structs.replace(record, pending=left), said)
-        lane.written(record.next_event - 1)
 
     # Life
 
@@ -259,8 +200,7 @@ class EmbeddedRuntime(Runtime):
                     lane.stop.set()
                 if record.status != "running":
                     return self._done(worker_id, record.ended_event)
-                dropped = [one.sequence for one in lane.queue]
-                lane.queue.clear()
+                dropped = lane.drop()
                 said = [Said("turn", {"sequence": one, "status": "dropped", "run_id": ""}) for one in dropped]
                 data = {"status": status} | ({"reason": reason} if reason else {})
                 ended_event = record.next_event + len(said)
@@ -363,18 +303,10 @@ class EmbeddedRuntime(Runtime):
                 if record is None or lane.is_gone:
                     raise UnknownWorker(self.runtime_id, worker_id)
                 if record.pending and not lane.is_busy:
-                    record = await self._settle(principal.tenant, record, lane)
+                    record = await self._inputs.settle(principal, record, lane)
                 yield lane, record
         finally:
             self._lanes.drop_idle(principal.tenant, worker_id)
-
-    async def _settle(self, tenant: str, record: WorkerRecord, lane: Lane) -> WorkerRecord:
-        """The gateway stopped while these had not ended."""
-        said = [Said("turn", {"sequence": one, "status": "interrupted", "run_id": ""}) for one in record.pending]
-        note = Said(role="worker", content="INTERRUPTED: the runtime stopped before this was done; send it again if it is wanted")
-        record, _ = await self._book.append(tenant, msgspec.structs.replace(record, pending=()), [note, *said])
-        lane.written(record.next_event - 1)
-        return record
 
     async def forget(self, tenant: str) -> None:
         """The tenant is deleted: its turns end, its streams too, and nothing more is written about its workers."""

@@ -26,9 +26,12 @@ _END_SECONDS: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
+    """An input that is to have its turn; with `run_id`, one whose run was begun before the gateway stopped."""
+
     sequence: int
     content: str
     principal: Principal
+    run_id: str = ""
 
 
 class Watcher:
@@ -93,6 +96,12 @@ class Lane:
         self.newest = newest
         for watcher in self._watchers:
             watcher.changed.set()
+
+    def drop(self) -> list[int]:
+        """Inputs that have not begun will not; their sequences."""
+        dropped = [one.sequence for one in self.queue]
+        self.queue.clear()
+        return dropped
 
     def gone(self) -> None:
         """The worker is no more: what waits is dropped, the turn under way is asked to end, and whoever watches is woken."""

@@ -1,0 +1,122 @@
+"""Inputs of embedded workers: how they have their turns, and what becomes of those that the gateway did not live to finish.
+
+Rules: inputs of one worker take turns in order, of many workers side by side. What came of a turn is the next item of the
+transcript. A turn that waits for an approval is in the book with its run, and is waited for again after a restart. One that was
+under way when the gateway stopped is said to be interrupted: it is never run again by itself, and INVARIANT: nothing that is said
+to be interrupted is done later.
+
+Does not know: how workers are spawned, stopped and watched.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Final
+
+import msgspec
+
+from gateway.errors import GatewayError
+from gateway.events import Event
+from gateway.records import Principal
+from gateway.registry.books import Book, Said, WaitingTurn, WorkerRecord
+from gateway.registry.lanes import Lane, Lanes, Waiting
+from gateway.registry.turns import Turns
+from gateway.registry.wire import InputRequest
+from gateway.registry.words import told, told_of
+
+INTERRUPTED: Final = "INTERRUPTED: the runtime stopped before this was done; send it again if it is wanted"
+_OUTPUT_CHARS: Final = 16 << 10
+_log = logging.getLogger("hatchway.registry")
+
+
+class Inputs:
+    def __init__(self, book: Book, turns: Turns, lanes: Lanes) -> None:
+        self._book, self._turns, self._lanes = book, turns, lanes
+
+    async def accept(self, principal: Principal, record: WorkerRecord, lane: Lane, request: InputRequest) -> tuple[int, int]:
+        """Write an input down, and let it have its turn. Its event's number, and its sequence. The caller holds the lane."""
+        if request.kind == "user":
+            record = msgspec.structs.replace(record, pending=(*record.pending, record.next_sequence))
+        record, numbers = await self._book.append(principal.tenant, record, [Said(role=request.kind, content=request.content)])
+        lane.written(record.next_event - 1)
+        event_id, sequence = numbers[0]
+        if request.kind == "user":
+            self._queue(principal.tenant, record.worker_id, lane, Waiting(sequence, request.content, principal))
+        return event_id, sequence
+
+    async def settle(self, principal: Principal, record: WorkerRecord, lane: Lane) -> WorkerRecord:
+        """The gateway stopped while some had not ended. The caller holds the lane."""
+        tenant, waits = principal.tenant, record.waiting
+        kept = (waits.sequence,) if waits is not None and waits.sequence in record.pending else ()
+        lost = [one for one in record.pending if one not in kept]
+        if not kept:
+            await self._turns.abandon(principal, record.session_id)
+        said = [Said("turn", {"sequence": one, "status": "interrupted", "run_id": ""}) for one in lost]
+        if lost:
+            said.insert(0, Said(role="worker", content=INTERRUPTED))
+            record, _ = await self._book.append(tenant, msgspec.structs.replace(record, pending=kept), said)
+            lane.written(record.next_event - 1)
+        if waits is not None and kept:
+            asker = Principal(tenant=tenant, role="runner", user=waits.user)
+            self._queue(tenant, record.worker_id, lane, Waiting(waits.sequence, "", asker, waits.run_id))
+            await asyncio.sleep(0)  # it begins: from now on it is ended like any turn
+        return record
+
+    def _queue(self, tenant: str, worker_id: str, lane: Lane, waiting: Waiting) -> None:
+        lane.queue.append(waiting)
+        if not lane.is_busy:
+            lane.task = asyncio.create_task(self._work(tenant, worker_id, lane))
+
+    async def _work(self, tenant: str, worker_id: str, lane: Lane) -> None:
+        """The inputs of one worker, one after the other."""
+        while lane.queue:
+            waiting = lane.queue.popleft()
+            lane.stop.clear()
+            try:
+                await self._turn(tenant, worker_id, lane, waiting)
+            except GatewayError as error:
+                _log.error("a turn of %s could not be written down: %s", worker_id, error)
+        asyncio.get_running_loop().call_soon(self._lanes.drop_idle, tenant, worker_id)
+
+    async def _turn(self, tenant: str, worker_id: str, lane: Lane, waiting: Waiting) -> None:
+        record = await self._book.find(tenant, worker_id)
+        if record is None or lane.is_gone or waiting.sequence not in record.pending:
+            return
+        session_id, asker = record.session_id, waiting.principal
+
+        def on_output(stream: str, text: str) -> None:
+            lane.pass_by(Event(0, "output", {"sequence": waiting.sequence, "stream": stream, "text": text[:_OUTPUT_CHARS]}))
+
+        async def on_waiting(run_id: str) -> None:
+            await self._note_waiting(tenant, worker_id, lane, waiting, session_id, run_id)
+
+        try:
+            run_id = waiting.run_id or await self._turns.begin(asker, session_id, waiting.content)
+            run = await self._turns.follow(asker, run_id, on_output, on_waiting, lane.stop)
+            status = run.result.status.value if run.result is not None else "interrupted"
+            content = told_of(run)
+        except GatewayError as error:
+            status, run_id, content = "refused", "", told(error.code, str(error))
+        except Exception:
+            _log.exception("a turn of %s failed", worker_id)
+            status, run_id, content = "refused", "", told("SESSION", "")
+        data = {"sequence": waiting.sequence, "status": status, "run_id": run_id}
+        async with lane.held():
+            record = None if lane.is_gone else await self._book.find(tenant, worker_id)
+            if record is not None and record.session_id == session_id:
+                left = tuple(one for one in record.pending if one != waiting.sequence)
+                said = [Said(role="worker", content=content), Said("turn", data)]
+                ended = msgspec.structs.replace(record, pending=left, waiting=None)
+                record, _ = await self._book.append(tenant, ended, said)
+                lane.written(record.next_event - 1)
+
+    async def _note_waiting(
+        self, tenant: str, worker_id: str, lane: Lane, waiting: Waiting, session_id: str, run_id: str
+    ) -> None:
+        """Which run is to be waited for again, if the gateway stops meanwhile."""
+        waits = WaitingTurn(sequence=waiting.sequence, run_id=run_id, user=waiting.principal.name)
+        async with lane.held():
+            record = None if lane.is_gone else await self._book.find(tenant, worker_id)
+            if record is not None and record.session_id == session_id and record.waiting != waits:
+                await self._book.append(tenant, msgspec.structs.replace(record, waiting=waits), [])
