@@ -69,6 +69,11 @@ class Feed:
         """The number of the next event."""
         return self._next
 
+    @property
+    def is_waiting(self) -> bool:
+        """It has ended because its run waits."""
+        return self.is_ended and bool(self._events) and self._events[-1][0].kind == "waiting"
+
     def go_on(self) -> None:
         """The run has waited, and there will be more."""
         self.is_ended = False

@@ -59,19 +59,25 @@ class Resumptions:
             try:
                 await self._runs.resume(requester, run_id)
                 return
-            except Conflict:
-                return  # it was cancelled, or has gone on
+            except Conflict:  # it was cancelled, or has gone on
+                await self._rest(requester.tenant, run_id)
+                return
             except (TooMany, Unavailable, StoreFailed, PolicyGone) as error:
                 if str(error) != said:
                     said = str(error)
                     _log.warning("the run %s cannot go on yet: %s", run_id, said)
             except (GatewayError, SandboxError) as error:
                 _log.error("the run %s could not go on: %s", run_id, error)
+                await self._rest(requester.tenant, run_id)
                 return
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(decided.wait(), pause_s)
                 decided.clear()
             pause_s = min(2 * pause_s, _PAUSE_SECONDS_MAX)
+
+    async def _rest(self, tenant: str, run_id: str) -> None:
+        with contextlib.suppress(GatewayError):
+            await self._runs.waits.rest(tenant, run_id)
 
     async def settled(self) -> None:
         """Until nothing is under way."""

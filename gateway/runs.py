@@ -71,8 +71,8 @@ class Runs:
         self._hooks = RunHooks(hooks, sessions)
         self._trail = trail
         self._feeds = Feeds()
-        self._waits = Waits(store, approvals, self._feeds, keys)
-        self.endings = Endings(store, sessions, self._hooks, self._waits, keys)
+        self.waits = Waits(store, approvals, self._feeds, keys)
+        self.endings = Endings(store, sessions, self._hooks, self.waits, keys)
         self._stops = Stops()
         self._tasks: set[asyncio.Task[Any]] = set()
         self.is_stopping = False
@@ -176,7 +176,7 @@ class Runs:
         async with self._sessions.held(principal, record.session_id) as live:
             if live.record.waiting_run != record.id:
                 return None
-            return await self._waits.end(live, record, failed(error_of(Stopped())), principal)
+            return await self.waits.end(live, record, failed(error_of(Stopped())), principal)
 
     async def _admit(
         self, principal: Principal, session_id: str, body: RunBody, feed: Feed, stop: Stop, told: Run | None = None
@@ -325,7 +325,7 @@ class Runs:
         ):
             if live.record.waiting_run != record.id:
                 raise Conflict("RUN_NOT_WAITING", "the run does not wait any more")
-            kept = await self._waits.take_up(record)
+            kept = await self.waits.take_up(record)
             asker = msgspec.structs.replace(principal, user=record.user)
             gate = (await self._sessions.gate_of(live)).asked_by(asker.name)
             feed = self._feeds.begin(tenant.id, record.id, kept.next_event)
@@ -355,7 +355,7 @@ class Runs:
         try:
             decision = self._decide(turn)
         except Forbidden as refused:
-            return await self._waits.end(turn.live, turn.record, failed(refused.error), turn.principal)
+            return await self.waits.end(turn.live, turn.record, failed(refused.error), turn.principal)
         opening = Opening(
             session_id=session.id, language=session.language, limits=session.limits, tools=self._calls.tools(session.tenant)
         )

@@ -300,7 +300,10 @@ class Service:
     async def decide(self, principal: Principal, approval_id: str, said: Said) -> Approval:
         """Settle an approval and let its run go on."""
         settled = await self.approvals.decide(principal, approval_id, said)
-        self.resumptions.go_on(settled.tenant, settled.run_id, settled.requested_by)
+        try:
+            await self.runs.waits.reopen(settled.tenant, settled.run_id)
+        finally:
+            self.resumptions.go_on(settled.tenant, settled.run_id, settled.requested_by)
         return settled
 
     async def refresh(self) -> None:

@@ -87,6 +87,26 @@ class Waits:
         opened = open_seal(packs[0], self._keys, tenant=record.tenant, purpose=RECORDING)
         return msgspec.msgpack.decode(opened, type=PutAway)
 
+    async def reopen(self, tenant: str, run_id: str) -> None:
+        """Something about it was decided: whoever comes to watch it from now on waits for the rest."""
+        feed = self._feeds.get(tenant, run_id)
+        if feed is not None:
+            if feed.is_waiting:
+                feed.go_on()
+            return
+        with contextlib.suppress(NotFound, RequestError):
+            record = await self._store.run(tenant, run_id)
+            first = (await self.take_up(record)).next_event if record is not None and record.state == "waiting" else 0
+            if first and self._feeds.get(tenant, run_id) is None:
+                self._feeds.begin(tenant, run_id, first)
+
+    async def rest(self, tenant: str, run_id: str) -> None:
+        """It does not go on, or has ended already: whoever watches is told how it is."""
+        feed = self._feeds.get(tenant, run_id)
+        record = await self._store.run(tenant, run_id)
+        if feed is not None and not feed.is_ended and record is not None:
+            feed.end("result" if record.state == "finished" else "waiting", msgspec.to_builtins(record))
+
     async def _asked(self, record: Run) -> list[str]:
         """A run can be ended whose recording cannot be read any more."""
         with contextlib.suppress(NotFound, RequestError):

@@ -21,6 +21,11 @@ class Runs:
     def __init__(self, *ends: GatewayError | Callable[[], None]) -> None:
         self.ends = list(ends)
         self.asked: list[str] = []
+        self.waits = self
+        self.rested: list[str] = []
+
+    async def rest(self, tenant: str, run_id: str) -> None:
+        self.rested.append(f"{tenant} {run_id}")
 
     async def resume(self, principal: Principal, run_id: str) -> None:
         self.asked.append(f"{principal.name} {run_id}")
@@ -69,7 +74,7 @@ def test_what_does_not_pass_is_not_tried_again(code: str) -> None:
         await going.settled()
 
     asyncio.run(main())
-    assert len(runs.asked) == 1
+    assert len(runs.asked) == 1 and runs.rested == ["acme r1"], "whoever watches it is told"
 
 
 def test_a_run_about_which_something_is_decided_while_it_goes_on_is_taken_up_again() -> None:

@@ -172,7 +172,7 @@ async def _session_for(service: Service, principal: Principal, asked: OneShot) -
     session = await service.sessions.create(principal, wanted)
     try:
         for file in asked.files:
-            await service.files.seed(principal.tenant, session.id, file)
+            await service.workspace.seed(principal, session.id, file)
     except BaseException:
         await asyncio.shield(service.sessions.delete(principal, session.id))
         raise

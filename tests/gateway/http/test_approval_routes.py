@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gateway.records import Principal
 from sandbox.images import images
 from tests.gateway.http.asking import Reply
 from tests.gateway.http.house import JAVASCRIPT, House, live_in
@@ -69,6 +70,27 @@ def test_a_sessions_only_approval_is_decided_in_the_contracts_words(
         assert (decided.status, decided.json["verdict"], decided.json["always"]) == (200, verdict, always)
         result = await finished(house, run_id)
         assert (result["status"] == "ok") == (verdict == "approved")
+
+    live_in(tmp_path, test)
+
+
+@pytest.mark.parametrize("is_remembered", [True, False], ids=["still here", "started anew"])
+def test_whoever_comes_to_watch_right_after_a_decision_sees_the_rest(tmp_path: Path, is_remembered: bool) -> None:
+    async def test(house: House) -> None:
+        await deploy(house)
+        run_id = await waiting(house, "s1", f"console.log('before'); {CODE}")
+        feeds = house.service.runs._feeds
+        last = feeds._feeds["acme", run_id].next - 1
+        if not is_remembered:
+            feeds.forget("acme")
+        async with house.service.sessions.held(Principal(tenant="acme"), "s1"):  # so that it cannot go on yet
+            assert (await decide(house, "s1", "approve")).status == 200
+            watching = asyncio.create_task(house.ask("GET", f"/v1/runs/{run_id}/events", last_event_id=str(last)))
+            for _ in range(20):
+                await asyncio.sleep(0)
+        async with asyncio.timeout(60):
+            seen = re.findall(r"^event: (.*)$", (await watching).body.decode(), re.M)
+        assert seen == ["call", "result"]
 
     live_in(tmp_path, test)
 

@@ -51,6 +51,28 @@ def test_whoever_meets_a_limit_is_told_who_can_raise_it(tmp_path: Path) -> None:
     live_in(tmp_path, test)
 
 
+def test_the_policy_decides_about_the_files_of_a_single_run(tmp_path: Path) -> None:
+    text = (
+        "policy p v 1\nallow session.create\nallow run\nlimit run { cpu 10s wall 30s memory 512MiB output 1MiB calls 10 }\n"
+        'allow fs.write when path under "/workspace/in"\ntest "t" { as { tenant acme } '
+        'fs.write { path "/workspace/in/a", bytes 1B } => allow fs.write { path "/workspace/b", bytes 1B } => deny }\n'
+    )
+
+    async def ran(house: House, path: str) -> Any:
+        files = [{"path": path, "content": "x"}]
+        return await house.ask("POST", "/v1/runs", {"code": "require('fs').readdirSync('.')", "files": files, **JAVASCRIPT})
+
+    async def test(house: House) -> None:
+        deployed = await house.ask("POST", "/v1/policies", {"main": "p.hatch", "sources": {"p.hatch": text}}, role="author")
+        assert deployed.status == 201, deployed.json
+        assert (await ran(house, "in/a")).json["result"]["result"] == ["in"]
+        refused = await ran(house, "b")
+        assert (refused.status, refused.json["code"]) == (403, "PERMISSION_DENIED")
+        assert (await house.ask("GET", "/v1/sessions?singles=true")).json["items"] == [], "nothing stays of it"
+
+    live_in(tmp_path, test)
+
+
 def test_a_single_run_can_be_begun_and_watched(tmp_path: Path) -> None:
     async def test(house: House) -> None:
         begun = await house.ask("POST", "/v1/runs?mode=async", {"code": "6 * 7", **JAVASCRIPT})
