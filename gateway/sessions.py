@@ -123,6 +123,8 @@ class Sessions:
         )
         gate = (await self._policies.gate(tenant, record)).asked_by(principal.name)
         decision = gate.require("session.create", {"language": language_name(record.language)})
+        if record.template is not None:
+            await self._may_restore(gate, tenant.id, record.template)
         while True:
             try:
                 record = await self._put_new(principal, record, decision.rule, strict=strict)
@@ -134,6 +136,12 @@ class Sessions:
         if self.on_start is not None:
             await self.on_start(principal, record)
         return record
+
+    async def _may_restore(self, gate: Gate, tenant: str, template: str) -> None:
+        """To start from a snapshot is to restore it, under whatever name it is asked for."""
+        found = await self._openings.template(tenant, template)
+        age_ms = max(0, self._clock_ms() - found.created_at)
+        gate.require("snapshot.restore", {"bytes": found.size_bytes, "age": age_ms})
 
     async def _put_new(self, principal: Principal, record: Session, rule: str, *, strict: bool) -> Session:
         async with self.templating if record.template is not None else contextlib.nullcontext():

@@ -165,8 +165,6 @@ class Snapshots:
         """A new session with everything the snapshot has. Raises `RequestError` and makes none if its memory is over the
         session's limits, or not all its capabilities are here, or with `strict` more than those."""
         found = await self.get(principal, snapshot_id)
-        gate = (await self._sessions.tenant_gate(principal.tenant)).asked_by(principal.name)
-        gate.require("snapshot.restore", {"bytes": found.size_bytes, "age": max(0, now_ms() - found.created_at)})
         asked = CreateSession(id=session_id, template=found.id, limits=limits)
         made = await self._sessions.create(principal, asked, strict=strict)
         try:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gateway.errors import Conflict, GatewayError
+from gateway.errors import Conflict, Forbidden, GatewayError
 from gateway.leftovers import settle_forks
 from gateway.records import Principal, Session
 from gateway.sessions import CreateSession
@@ -308,5 +308,23 @@ def test_forks_of_which_one_cannot_be_made_are_none() -> None:
                 await house.snapshots.fork(ANN, session, ["f0", "f1", taken, "f3"])
             assert [name for name in ("f0", "f1", "f2", "f3") if await house.store.session("acme", name)] == ["f2"]
             assert await settle_forks(house.store, "acme") == 0 and await house.store.session("acme", "f2") is not None
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("template", [True, False])
+def test_a_session_is_started_from_a_snapshot_only_if_the_policy_lets_it_be_restored(template: bool) -> None:
+    """By whatever way: restoring it, or making a session that names it."""
+
+    async def main() -> None:
+        async with housed("deny snapshot.restore when bytes > 1B", "snapshot.restore { bytes 2B, age 1s } => deny") as house:
+            saved = await house.snapshots.take(ANN, await new(house), "warm", template=template)
+            before = (await house.store.sessions("acme")).items
+            with pytest.raises(Forbidden, match=r"refuses snapshot\.restore"):
+                await house.snapshots.restore(ANN, saved.id)
+            for name in (saved.id, *(["warm"] if template else [])):
+                with pytest.raises(Forbidden, match=r"refuses snapshot\.restore"):
+                    await house.sessions.create(ANN, CreateSession(template=name))
+            assert (await house.store.sessions("acme")).items == before
 
     asyncio.run(main())
