@@ -1,11 +1,11 @@
 """Snapshots over the API: save, list, carry away, bring back, fork, compare, and make templates of.
 
 Rules: what a person saves is kept whole, so that nothing else depends on it and it can be carried away as it is: a sealed CBOR
-snapshot, bound to the tenant and its birth, that any gateway with the same keys and tenant takes back. A restored or forked
-session is a new session: it gets the files and the heap, and the limits and policy that rule here. A fork also gets the values
-and secrets of its parent, in the same write. A session whose run waits for an approval is saved and forked as it was before
-that run. What a session was started from stays while the session needs it. THREAT[TM-SNAP-TENANT]: opening a seal is the first
-thing done with bytes from outside.
+snapshot, bound to the tenant and its birth, that any gateway with the same keys and tenant takes back. A restored session is a
+new session: it gets the files and the heap, and the limits and policy that rule here. A fork stays under the limits and the
+policy of its parent, and gets its values and secrets too, in the same write. A session whose run waits for an approval is saved
+and forked as it was before that run. What a session was started from stays while the session needs it. THREAT[TM-SNAP-TENANT]:
+opening a seal is the first thing done with bytes from outside.
 """
 
 from __future__ import annotations

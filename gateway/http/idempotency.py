@@ -11,6 +11,7 @@ again may want the answer in the other form, JSON or CBOR, and gets it.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 from typing import Final, Protocol
@@ -18,7 +19,7 @@ from typing import Final, Protocol
 import cbor2
 import msgspec
 
-from gateway.errors import BadRequest, Conflict, Unprocessable
+from gateway.errors import BadRequest, Conflict, TooLarge, Unprocessable
 from gateway.http.negotiation import CBOR, JSON, encode
 from gateway.http.problems import CBOR_PROBLEM, JSON_PROBLEM
 from gateway.stores.changes import Change, DeleteIdempotency, PutIdempotency
@@ -104,11 +105,14 @@ class Idempotence:
         return kept
 
     async def end(self, tenant: str, key: str, digest: str, kept: Kept) -> None:
-        """Keeps the answer."""
-        if kept.body is not None and len(kept.body) > BODY_MAX:
-            kept = Kept(kept.status, [], None)
-        change = PutIdempotency(key=key, request_digest=digest, at=self._clock.now_ms(), response=_encode(kept))
-        await self._store.write(tenant, [change])
+        """Keeps the answer. Where there is no room for it, the key stays claimed: what was done is not undone by that, and not
+        done twice."""
+        withheld = Kept(kept.status, [], None)
+        for one in (kept, withheld) if kept.body is not None and len(kept.body) <= BODY_MAX else (withheld,):
+            change = PutIdempotency(key=key, request_digest=digest, at=self._clock.now_ms(), response=_encode(one))
+            with contextlib.suppress(TooLarge):
+                await self._store.write(tenant, [change])
+                return
 
     async def release(self, tenant: str, key: str) -> None:
         """Lets the request be tried again."""

@@ -22,7 +22,7 @@ from gateway.stores.interface import StoreLimits
 from gateway.stores.ledgers import Head
 from gateway.stores.operations import Clear, Get, Put, Scan, Steps
 from gateway.stores.tables import AUDIT, ENTRIES, IDEMPOTENCY, KEYS, POLICIES, RUNS, SECRETS, TABLES, TOKENS, VALUES
-from gateway.stores.writing import Writing, encode, expect_record, own, remove, replace
+from gateway.stores.writing import ENDING_BYTES, Writing, encode, expect_record, own, remove, replace
 
 _FILE_CHANGES: Final = (c.PutFile, c.DeleteFile)
 _decode_policy = msgspec.json.Decoder(StoredPolicy).decode
@@ -143,7 +143,8 @@ def _put_run(writing: Writing, change: c.PutRun) -> Steps[None]:
     rows = yield Get(RUNS, (writing.tenant,), [run.id])
     unfinished = int(run.state != "finished")
     row = (writing.tenant, run.id, run.session_id, run.created_at, encode(run, writing.limits), unfinished)
-    yield from replace(writing.ledger, RUNS, rows, row)
+    ends = bool(rows) and not unfinished
+    yield from replace(writing.ledger, RUNS, rows, row, forgiven_bytes=ENDING_BYTES if ends else 0)
 
 
 def _delete_run(writing: Writing, change: c.DeleteRun) -> Steps[None]:
@@ -185,12 +186,13 @@ def _put_token(writing: Writing, change: c.PutToken) -> Steps[None]:
     holders = yield Get(TOKENS, (), [stored.digest])
     if holders and (holders[0][1], holders[0][2]) != (writing.tenant, stored.token.id):
         raise Conflict("TOKEN_EXISTS", "this token belongs to somebody else")
+    revoked = stored.token.revoked_at is not None
     for row in (yield Scan(TOKENS, (writing.tenant, stored.token.id), TOKENS.orders[0])):
-        if _decode_token(row[3]).token.revoked_at is not None and stored.token.revoked_at is None:
+        if _decode_token(row[3]).token.revoked_at is not None and not revoked:
             raise Conflict("TOKEN_REVOKED", f"token was revoked: {stored.token.id}", "make a new one")
         yield from remove(writing.ledger, TOKENS, (), row[0])
     row = (stored.digest, writing.tenant, stored.token.id, encode(stored, writing.limits))
-    yield from replace(writing.ledger, TOKENS, [], row)
+    yield from replace(writing.ledger, TOKENS, [], row, forgiven_bytes=ENDING_BYTES if revoked else 0)
 
 
 def _put_idempotency(writing: Writing, change: c.PutIdempotency) -> Steps[None]:

@@ -15,7 +15,7 @@ from gateway.records import Approval
 from gateway.stores import changes as c
 from gateway.stores.operations import Get, Row, Rows, Scan, Steps
 from gateway.stores.tables import APPROVALS
-from gateway.stores.writing import Writing, encode, own, remove, replace
+from gateway.stores.writing import ENDING_BYTES, Writing, encode, own, remove, replace
 
 _NEVER: Final = 1 << 62
 _BY_BINDING, _BY_END = APPROVALS.orders[1], APPROVALS.orders[3]
@@ -37,7 +37,8 @@ def _row(writing: Writing, one: Approval) -> Row:
 
 
 def _store(writing: Writing, old: Rows, one: Approval) -> Steps[None]:
-    yield from replace(writing.ledger, APPROVALS, old, _row(writing, one))
+    """A new one needs room; to decide one does not."""
+    yield from replace(writing.ledger, APPROVALS, old, _row(writing, one), forgiven_bytes=ENDING_BYTES if old else 0)
 
 
 def put_approval(writing: Writing, change: c.PutApproval) -> Steps[None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -15,6 +15,11 @@ from gateway.stores.tables import VALUES, Table
 from gateway.stores.trees import Tree
 
 _SWEEP_ROWS = 100
+
+
+ENDING_BYTES: Final = 8 << 10
+"""What the record of something may grow by when it ends, whatever the quota: a run that was interrupted, an approval with its
+reason, a token that was revoked."""
 
 
 class Writing:
@@ -68,8 +73,11 @@ def size_of(row: Row) -> int:
     return sum(len(value) for value in row if isinstance(value, bytes))
 
 
-def replace(ledger: Ledger, table: Table, old: Rows, row: Row) -> Steps[None]:
-    ledger.charge(size_of(row) - (size_of(old[0]) if old else 0))
+def replace(ledger: Ledger, table: Table, old: Rows, row: Row, *, forgiven_bytes: int = 0) -> Steps[None]:
+    """`forgiven_bytes`: so much of the growth may lead over a quota."""
+    growth = size_of(row) - (size_of(old[0]) if old else 0)
+    ledger.charge(growth)
+    ledger.forgive(min(growth, forgiven_bytes))
     yield Put(table, [row])
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import msgspec
 import pytest
 
 from gateway.errors import GatewayError, TooLarge, TooMany
+from gateway.results import INTERRUPTED, failed
 from gateway.stores.interface import (
     Change,
     DeleteFile,
@@ -17,12 +19,13 @@ from gateway.stores.interface import (
     PutSecret,
     PutSnapshot,
     PutTenant,
+    PutToken,
     PutValue,
     Store,
     StoreLimits,
 )
 from tests.gateway.stores.conftest import Engine
-from tests.gateway.stores.making import AT, approval, put_file, put_session, run, snapshot, tenant
+from tests.gateway.stores.making import AT, approval, put_file, put_session, run, snapshot, tenant, token
 
 SMALL = StoreLimits(
     session_bytes=1000, session_files=5, session_values=3, file_bytes=800, value_bytes=100, pack_bytes=50, changes_max=20
@@ -152,5 +155,40 @@ def test_usage_returns_to_nothing_when_everything_is_deleted(engine: Engine) -> 
         await store.write("t1", [DeleteSession("s1")])
         left = await store.usage("t1")
         assert (left.bytes, left.files, left.values, left.sessions) == (0, 0, 0, 0)
+
+    engine.run(scenario)
+
+
+def test_tm_store_full_what_ends_something_is_written_although_the_tenant_is_full(engine: Engine) -> None:
+    """A decision, a revocation, the end of a run: each of them makes a record a little longer."""
+
+    async def scenario(store: Store) -> None:
+        asked, held = approval("a1", session_id="s1"), token("k1", "d1")
+        begun = run("r1", state="running")
+        await store.write("t1", [put_session(), PutApproval(asked), PutToken(held), PutRun(begun)])
+        full = (await store.usage("t1")).bytes
+        await store.write("t1", [PutTenant(tenant("t1", at=AT + 1, storage_bytes=full))])
+        refused = msgspec.structs.replace(asked, verdict="rejected", decided_by="ann", decided_at=AT, reason="no " * 300)
+        revoked = msgspec.structs.replace(held, token=msgspec.structs.replace(held.token, revoked_at=AT))
+        ended = msgspec.structs.replace(begun, state="finished", result=failed(INTERRUPTED))
+        for change in (PutApproval(refused, expect_pending=True), PutToken(revoked), PutRun(ended)):
+            before = (await store.usage("t1")).bytes
+            await store.write("t1", [change])
+            assert (await store.usage("t1")).bytes > before, "it is charged all the same"
+        for change in (PutApproval(approval("a2", session_id="s1")), PutToken(token("k2", "d2")), PutRun(run("r2"))):
+            with pytest.raises(TooLarge):
+                await store.write("t1", [change])
+
+    engine.run(scenario)
+
+
+def test_a_run_that_ends_with_much_to_say_is_refused_where_there_is_no_room_for_it(engine: Engine) -> None:
+    async def scenario(store: Store) -> None:
+        await store.write("t1", [put_session(), PutRun(run("r1", state="running"))])
+        full = (await store.usage("t1")).bytes
+        await store.write("t1", [PutTenant(tenant("t1", at=AT + 1, storage_bytes=full))])
+        result = msgspec.structs.replace(failed(INTERRUPTED), stdout="x" * 100_000)
+        with pytest.raises(TooLarge):
+            await store.write("t1", [PutRun(run("r1", state="finished", result=result))])
 
     engine.run(scenario)
