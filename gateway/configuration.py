@@ -32,7 +32,11 @@ _DAY_MS: Final = 86_400_000
 
 
 class ConfigurationError(Exception):
-    """The settings cannot be used; the message says which and why."""
+    """The settings cannot be used; the message says which and why, and `hint` what can be done."""
+
+    def __init__(self, message: str, hint: str = "see docs/configuration.md") -> None:
+        super().__init__(message)
+        self.hint = hint
 
 
 def _count(about: str, least: int = 1, most: int | None = None) -> Meta:

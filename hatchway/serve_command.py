@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
         )
         return uvloop.run(serve(configuration))
     except ConfigurationError as error:
-        raise RequestError("INVALID_ARGUMENT", str(error), "see docs/configuration.md") from None
+        raise RequestError("INVALID_ARGUMENT", str(error), error.hint) from None
     except GatewayError as error:
         raise RequestError(error.code, str(error), error.error.hint) from None
 

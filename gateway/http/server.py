@@ -160,7 +160,9 @@ def listen(settings: Configuration) -> socket.socket:
     try:
         return socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG)
     except OSError as error:
-        raise ConfigurationError(f"cannot listen on {settings.host}:{settings.port}: {error.strerror or error}") from None
+        why = (error.strerror or str(error)).partition(" (while")[0]  # `create_server` says the address once more
+        hint = "choose another address with --host, another port with --port; --port 0 takes a free one"
+        raise ConfigurationError(f"cannot listen on {settings.host}:{settings.port}: {why}", hint) from None
 
 
 def hypercorn_config(settings: Configuration) -> StrictConfig:
