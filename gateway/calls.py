@@ -31,6 +31,7 @@ from gateway.hookbook import Blocked, HookBook
 from gateway.hooks.events import HookEvent
 from gateway.hooks.firing import Fired, warnings
 from gateway.records import Approval, Principal, Session
+from gateway.stores.interface import AppendAudit, Store
 from gateway.telemetry import stepping
 from gateway.uuids import uuid7
 from policy import Decision
@@ -41,6 +42,8 @@ from sandbox.wire import Diagnostic, ErrorObject
 from sandbox.workers.interface import CallReply, FileChanges, OnCall
 
 _log = logging.getLogger("hatchway.calls")
+NOTED_MAX: Final = 1000
+"""Audit records of one run that wait for its end."""
 _WARNINGS_MAX: Final = 20
 """Of hooks, in one run; the audit has them all."""
 
@@ -68,6 +71,7 @@ class CallContext:
     run_id: str | None
     gate: Gate
     note: Callable[..., None]
+    noted: list[AppendAudit] = field(default_factory=list)
     left: list[FileChanges] = field(default_factory=list)
     warnings: list[Diagnostic] = field(default_factory=list)
     held: list[HeldCall] = field(default_factory=list)
@@ -93,10 +97,11 @@ class CallContext:
 
 
 class Calls:
-    def __init__(self, catalogue: Catalogue, approvals: Approvals, hooks: HookBook) -> None:
+    def __init__(self, catalogue: Catalogue, approvals: Approvals, hooks: HookBook, store: Store) -> None:
         self._catalogue = catalogue
         self._approvals = approvals
         self._hooks = hooks
+        self._store = store
 
     def tools(self, tenant: str) -> list[Capability]:
         return self._catalogue.tools(tenant)
@@ -121,6 +126,8 @@ class Calls:
     async def _answer(self, context: CallContext, call: ToolCallContext) -> tuple[CallReply, tuple[Approval, ...]]:
         """What the program is told, and what must be decided before it can be told anything."""
         try:
+            if len(context.noted) >= NOTED_MAX:
+                await self._write_down(context)
             return CallReply(value=await self._call(context, call)), ()
         except Suspend as waits:
             return CallReply(suspended=True), waits.approvals if isinstance(waits, Asking) else ()
@@ -217,6 +224,13 @@ class Calls:
         except Suspend:
             counted.give_back()  # a call that waits was not made: it counts when it is
             raise
+
+    async def _write_down(self, context: CallContext) -> None:
+        """A run may make any number of calls: what they did does not wait in memory for its end. Raises if the audit takes no
+        more; then none is made."""
+        noted = list(context.noted)
+        await self._store.write(context.session.tenant, noted)
+        del context.noted[: len(noted)]
 
     def _note(self, context: CallContext, call: ToolCallContext, reply: CallReply, duration_ms: int) -> None:
         context.note(

@@ -24,7 +24,7 @@ from gateway.lives import Live
 from gateway.openings import restarted
 from gateway.policies import now_ms
 from gateway.records import Principal, Run, Session
-from gateway.results import failed, failed_after, unshown
+from gateway.results import abridged, failed, failed_after, unshown
 from gateway.runhooks import RunHooks
 from gateway.seals import Seals
 from gateway.sessions import Sessions
@@ -112,7 +112,7 @@ class Endings:
 
     async def _concluded(self, turn: Turn, decision: Decision, outcome: RunOutcome, worker: Worker) -> tuple[Run, list[Change]]:
         """The run as the hooks left it, and everything that is to be stored with its files and heap."""
-        result = await self._hooks.after(turn, decision, outcome.result)
+        result = abridged(await self._hooks.after(turn, decision, outcome.result))
         now = now_ms()
         await self._fit(turn, outcome.changes)
         changes = [change for one in turn.left for change in file_changes(turn.record.session_id, one, now)]
@@ -186,7 +186,7 @@ class Endings:
         if await self._hooks.may_redact(turn, decision):
             result = unshown(result)
         await self._fit(turn, FileChanges())
-        record = await self._waits.put_away(turn, result, recording)
+        record = await self._waits.put_away(turn, abridged(result), recording)
         await self._apply_left(turn)
         return record
 

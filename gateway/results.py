@@ -15,6 +15,7 @@ from sandbox.wire import Diagnostic, ErrorObject, RunResult, RunStatus, SessionL
 from sandbox.workers.interface import RunOutcome
 
 INTERRUPTED: Final = ErrorObject(code="INTERRUPTED", message="the service stopped while this ran", hint="run it again")
+CALLS_TOLD_MAX: Final = 10_000
 _STATUS_OF_REFUSAL: Final = {
     "HOOK_BLOCKED": RunStatus.PERMISSION_DENIED,
     "INTERRUPTED": RunStatus.INTERRUPTED,
@@ -48,6 +49,17 @@ def failed_after(result: RunResult, error: ErrorObject) -> RunResult:
         snapshot_id=None,
         diagnostics=[*refused.diagnostics, *told],
     )
+
+
+def abridged(result: RunResult) -> RunResult:
+    """A result that can be stored: of a run with very many calls, with the first of them."""
+    more = len(result.external_calls) - CALLS_TOLD_MAX
+    if more <= 0:
+        return result
+    message, hint = f"{more} more calls were made than are listed here", "the audit log has them all"
+    told = Diagnostic(severity=Severity.WARNING, code="EXTERNAL_CALLS_CUT", message=message, hint=hint)
+    calls = result.external_calls[:CALLS_TOLD_MAX]
+    return msgspec.structs.replace(result, external_calls=calls, diagnostics=[*result.diagnostics, told])
 
 
 def unshown(result: RunResult) -> RunResult:

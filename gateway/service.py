@@ -144,7 +144,7 @@ class Service:
         self.hooks = HookBook(store, self._forks, self.egress, self.vault.signing_keys, self._connecting)
         self.default = DefaultPolicy(default, self.policies, self.hooks, self.catalogue)
         self.approvals = Approvals(store, now)
-        self.calls = Calls(self.catalogue, self.approvals, self.hooks)
+        self.calls = Calls(self.catalogue, self.approvals, self.hooks, store)
         self.uses = HookUses(self.calls, self.policies.trail, self._gate_of, now)
         self.runs = Runs(store, self.sessions, self.scheduler, self.calls, self.approvals, self.hooks, self.policies.trail, keys)
         self.resumptions = Resumptions(self.runs)

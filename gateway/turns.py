@@ -142,6 +142,7 @@ class Turn:
             run_id=self.record.id,
             gate=self.gate,
             note=self.note,
+            noted=self.audit,
             left=self.left,
             warnings=self.warnings,
             held=self.held,

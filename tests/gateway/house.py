@@ -80,7 +80,7 @@ class House:
         self.sessions = Sessions(store, workers, self.policies, keys, catalogue.tools)
         self.approvals = Approvals(store)
         self.hooks = HookBook(store, lambda session: WorkerForks(functools.partial(workers.of, session.tenant)))
-        self.calls = Calls(catalogue, self.approvals, self.hooks)
+        self.calls = Calls(catalogue, self.approvals, self.hooks, store)
         self.runs = Runs(store, self.sessions, Scheduler(4), self.calls, self.approvals, self.hooks, self.policies.trail, keys)
         self.lifecycles = Lifecycles(self.hooks, self.sessions, self.policies.trail)
         self.sessions.on_start, self.sessions.on_end = self.lifecycles.started, self.lifecycles.ending

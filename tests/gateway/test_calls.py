@@ -7,24 +7,27 @@ import secrets
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from gateway import audit, calls, results
 from gateway.approvals import Decide
-from gateway.errors import Unavailable
+from gateway.errors import StoreFailed, Unavailable
 from gateway.records import AuditRecord, Quotas, Run, Tenant
 from gateway.runs import RunBody
 from gateway.service import Service
 from gateway.sessions import CreateSession
-from gateway.stores.interface import PutTenant
+from gateway.stores.interface import AppendAudit, PutTenant, StoreLimits
 from gateway.stores.memory import MemoryStore
 from sandbox.capabilities import Capability
 from sandbox.sealing import Keys
-from sandbox.wire import RunStatus
+from sandbox.wire import DEFAULT_LIMITS, RunStatus
 from sandbox.workers.interface import WorkerLost
 from sandbox.workers.local import LocalWorkers
 from tests.gateway.house import ANN, BOB, POLICY, TEST, House, housed
 
 TEXT = {"type": "string"}
+POLICED_ONCE = "allow echo\n", "echo { text x } => allow"
 POLICED = "allow echo\nlimit echo {{ {limit} }}\n", "echo { text x } => allow"
 
 
@@ -209,5 +212,50 @@ def test_a_run_that_was_decided_about_just_before_a_stop_goes_on_after_the_start
         ended = await after.runs.get(ANN, waiting.id)
         assert ended.result is not None and ended.result.result == 50 and paid == [50]
         await after.stop()
+
+    asyncio.run(main())
+
+
+def test_a_run_with_very_many_calls_is_kept_and_every_call_is_in_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "NOTED_MAX", 10)
+    monkeypatch.setattr(results, "CALLS_TOLD_MAX", 20)
+
+    async def main() -> None:
+        echo = Echo()
+        store = MemoryStore(limits=StoreLimits(changes_max=30))
+        async with housed(*POLICED_ONCE, functions=echo.functions, store=store) as house:
+            limits = msgspec.structs.replace(DEFAULT_LIMITS, max_external_calls=100)
+            session = await house.sessions.create(ANN, CreateSession(limits=limits))
+            done = await run(house, "for n in range(75): tools.echo(text='x')\nn", session.id)
+            result = done.result
+            assert result is not None and result.result == 74 and echo.count == 75
+            assert result.metrics.external_calls_count == 75 and len(result.external_calls) == 20
+            (warning,) = result.diagnostics
+            assert warning.code == "EXTERNAL_CALLS_CUT" and "55" in warning.message
+            await house.policies.trail.flush()
+            noted = [one async for one in audit.read(store, "acme") if one.kind == "call"]
+            assert [one.data["run"] for one in noted] == [done.id] * 75
+
+    asyncio.run(main())
+
+
+def test_no_further_call_is_made_when_the_audit_takes_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "NOTED_MAX", 3)
+
+    async def main() -> None:
+        echo = Echo()
+        async with housed(*POLICED_ONCE, functions=echo.functions) as house:
+            write = house.store.write
+
+            async def failing(tenant: str, changes: Any) -> None:
+                if all(isinstance(one, AppendAudit) for one in changes):
+                    raise StoreFailed("STORE_FULL", "the disk is full")
+                await write(tenant, changes)
+
+            monkeypatch.setattr(house.store, "write", failing)
+            done = await run(house, "for n in range(9): tools.echo(text='x')")
+            assert done.result is not None and done.result.error is not None
+            assert done.result.error.code == "STORE_FULL" and echo.count == 3
+            monkeypatch.setattr(house.store, "write", write)
 
     asyncio.run(main())
