@@ -107,6 +107,8 @@ class Tenancy:
         self._renew = renew
         self._clock_ms = clock_ms
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._revoking = asyncio.Lock()
+        """Held while a token is revoked: of two admins who revoke each other's, one stays."""
         self.on_deleted: Callable[[Principal, str], Awaitable[None]] | None = None
         """Told when a tenant is gone from the store, before one of its id can be made: whoever was let in is seen out."""
 
@@ -123,7 +125,7 @@ class Tenancy:
             return tenant
 
     def _alone(self, tenant_id: str) -> asyncio.Lock:
-        """Nobody else makes or deletes a tenant of this id meanwhile."""
+        """Nobody else makes, changes or deletes a tenant of this id meanwhile."""
         lock = self._locks.get(tenant_id)
         if lock is None:
             lock = self._locks[tenant_id] = asyncio.Lock()
@@ -139,6 +141,10 @@ class Tenancy:
         return await self._store.tenants(after=after, limit=limit)
 
     async def update(self, principal: Principal, tenant_id: str, asked: UpdateTenant) -> Tenant:
+        async with self._alone(tenant_id):
+            return await self._update(principal, tenant_id, asked)
+
+    async def _update(self, principal: Principal, tenant_id: str, asked: UpdateTenant) -> Tenant:
         found, now = await self.get(tenant_id), self._clock_ms()
         changed = _named(asked)
         if asked.quotas is not None:
@@ -192,6 +198,10 @@ class Tenancy:
         return Page([one.token for one in page.items], page.next)
 
     async def revoke(self, principal: Principal, tenant_id: str, token_id: str) -> Token:
+        async with self._revoking:
+            return await self._revoke(principal, tenant_id, token_id)
+
+    async def _revoke(self, principal: Principal, tenant_id: str, token_id: str) -> Token:
         stored, now = await self._find(tenant_id, token_id), self._clock_ms()
         if stored.token.revoked_at is not None:
             return stored.token

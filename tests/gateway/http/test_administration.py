@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from gateway.records import Principal, Tenant
 from gateway.stores.interface import DeleteTenant, PutToken
 from gateway.tokens import mint
 from sandbox.wire import DEFAULT_LIMITS
@@ -200,5 +203,62 @@ def test_an_admin_who_names_an_absent_tenant_is_told_so(tmp_path: Path, target: 
             refused = await house.ask("GET", target, role="admin", hatchway_tenant="nobody")
             assert (refused.status, refused.code) == (404, "TENANT_NOT_FOUND")
         assert (await house.ask("GET", target, role="admin", hatchway_tenant="globex")).status == 200
+
+    live_in(tmp_path, test)
+
+
+def test_patches_that_come_at_once_all_hold(tmp_path: Path) -> None:
+    async def test(house: House) -> None:
+        wanted = {"sessions_max": 7, "live_sessions_max": 6, "concurrent_runs": 5, "queued_runs": 4, "memory_mb": 300}
+        patches = [{"quotas": {name: value}} for name, value in wanted.items()] + [{"name": "New"}, {"plan": "free"}]
+        told = await asyncio.gather(*(house.ask("PATCH", "/v1/tenants/acme", one, role="admin") for one in patches))
+        assert [one.status for one in told] == [200] * len(patches)
+        found = (await house.ask("GET", "/v1/tenants/acme", role="admin")).json
+        assert {name: found["quotas"][name] for name in wanted} == wanted
+        assert (found["name"], found["plan"]) == ("New", "free")
+
+    live_in(tmp_path, test)
+
+
+def test_tm_store_remains_a_tenant_that_is_changed_while_it_is_deleted_stays_deleted(tmp_path: Path) -> None:
+    async def test(house: House) -> None:
+        tenancy, gone, read = house.service.tenancy, asyncio.Event(), asyncio.Event()
+        get, deleted = tenancy.get, tenancy.on_deleted
+        assert (await house.ask("POST", "/v1/tenants", {"id": "brief"}, role="admin")).status == 201
+
+        async def slow(tenant_id: str) -> Tenant:
+            found = await get(tenant_id)
+            if not read.is_set():  # the one who changes it has read it: let it be deleted now, if that can be
+                read.set()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(gone.wait(), 0.3)
+            return found
+
+        async def told(principal: Principal, tenant_id: str) -> None:
+            gone.set()
+            if deleted is not None:
+                await deleted(principal, tenant_id)
+
+        tenancy.get, tenancy.on_deleted = slow, told  # type: ignore[method-assign]
+        changing = asyncio.create_task(house.ask("PATCH", "/v1/tenants/brief", {"name": "here"}, role="admin"))
+        await read.wait()
+        assert (await house.ask("DELETE", "/v1/tenants/brief", role="admin")).status == 204
+        await changing
+        assert (await house.ask("GET", "/v1/tenants/brief", role="admin")).status == 404
+
+    live_in(tmp_path, test)
+
+
+def test_of_two_admins_who_revoke_each_others_tokens_one_stays(tmp_path: Path) -> None:
+    async def test(house: House) -> None:
+        admins = {}
+        for name in ("acme", "globex"):
+            page = await house.ask("GET", "/v1/tokens", tenant=name, role="admin")
+            admins[name] = next(one["id"] for one in page.json["items"] if one["role"] == "admin")
+        told = await asyncio.gather(
+            house.ask("DELETE", f"/v1/tokens/{admins['globex']}", role="admin", hatchway_tenant="globex"),
+            house.ask("DELETE", f"/v1/tokens/{admins['acme']}", tenant="globex", role="admin", hatchway_tenant="acme"),
+        )
+        assert sorted(one.status for one in told) in ([200, 401], [200, 409])
 
     live_in(tmp_path, test)
