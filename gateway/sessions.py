@@ -25,6 +25,7 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -91,8 +92,7 @@ class Sessions:
         self.crowd = Crowd(self.lives, workers, self.keeper, idle_ms)
         self._openings = Openings(store, keys, clock_ms)
         self._tenants: dict[str, Tenant] = {}
-        self.templating = asyncio.Lock()
-        """Held while a session is made from a template, and while a template is deleted."""
+        self._templating: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.on_start: Callable[[Principal, Session], Awaitable[None]] | None = None
         self.on_end: Callable[[Principal, Live, str], Awaitable[None]] | None = None
         """Told when a session was made, and before one is deleted, by whoever holds it."""
@@ -143,8 +143,15 @@ class Sessions:
         age_ms = max(0, self._clock_ms() - found.created_at)
         gate.require("snapshot.restore", {"bytes": found.size_bytes, "age": age_ms})
 
+    def templating(self, tenant: str) -> asyncio.Lock:
+        """Held while a session of the tenant is made from a template, and while a template of it is deleted."""
+        lock = self._templating.get(tenant)
+        if lock is None:
+            lock = self._templating[tenant] = asyncio.Lock()
+        return lock
+
     async def _put_new(self, principal: Principal, record: Session, rule: str, *, strict: bool) -> Session:
-        async with self.templating if record.template is not None else contextlib.nullcontext():
+        async with self.templating(record.tenant) if record.template is not None else contextlib.nullcontext():
             if record.template is not None:
                 found = await self._openings.template(record.tenant, record.template)
                 await self._openings.fit(found, self._tools(record.tenant), strict=strict)

@@ -101,7 +101,7 @@ class Snapshots:
         return found
 
     async def delete(self, principal: Principal, snapshot_id: str) -> None:
-        async with self._sessions.templating:
+        async with self._sessions.templating(principal.tenant):
             needing = await self._needing(await self.get(principal, snapshot_id))
             if needing is not None:
                 hint = "delete that session first; one that has a heap of its own in the store does not need it any more"

@@ -328,3 +328,14 @@ def test_a_session_is_started_from_a_snapshot_only_if_the_policy_lets_it_be_rest
             assert (await house.store.sessions("acme")).items == before
 
     asyncio.run(main())
+
+
+def test_a_tenants_templates_do_not_wait_for_another_tenant() -> None:
+    async def main() -> None:
+        async with housed() as house:
+            made = await house.sessions.create(EVE, CreateSession())
+            await house.snapshots.take(EVE, made.id, "warm", template=True)
+            async with asyncio.timeout(30), house.sessions.templating("acme"):
+                assert (await house.sessions.create(EVE, CreateSession(template="warm"))).template == "warm"
+
+    asyncio.run(main())
