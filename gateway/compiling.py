@@ -1,8 +1,8 @@
-"""Compiling policies that tenants send, in a process of its own.
+"""Compiling policies that tenants send, in processes of its own.
 
-Purpose: the compiler's work is bounded, but a hostile text can take seconds of it. THREAT[TM-POL-STALL]: here that costs nobody
-else anything: a child process compiles, one text at a time; when it takes too long or too much memory it is killed, and the next
-text gets a new one.
+Purpose: the compiler's work is bounded, but a hostile text can take seconds of it. THREAT[TM-POL-STALL]: here that costs others
+no more than one turn: a child process compiles, one text at a time, and tenants take turns; when it takes too long or too much
+memory it is killed, and the next text gets a new one. Nobody who needs a stored policy waits for texts.
 
 How: messages on pipes, JSON after a length. The child answers with the canonical form (`ir.Policy`), from which a policy is built
 here in microseconds per rule. Run as `python -m gateway.compiling` it is that child.
@@ -14,8 +14,10 @@ import asyncio
 import contextlib
 import resource
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, BinaryIO, Final, Literal
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -30,7 +32,8 @@ from policy.policies import Policy
 TIMEOUT_SECONDS: Final = 20.0
 MEMORY_BYTES: Final = 2 << 30
 SOURCES_BYTES_MAX: Final = 8 << 20
-_WAITING_MAX: Final = 32
+_WAITING_MAX: Final = 16
+"""Of one tenant."""
 
 
 class Place(Record, frozen=True, kw_only=True):
@@ -107,51 +110,78 @@ class RefusedPolicy(Unprocessable):
 
 
 class Compiler:
-    """One child, started when first needed, and again after it was killed."""
+    """Tenants take turns: each has one text in line, however many it sends. Policies that are in the store, and were checked
+    before they came there, have a child of their own: whoever needs one to decide something does not wait for texts."""
 
     def __init__(self, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
-        self._timeout_seconds = timeout_seconds
-        self._child: asyncio.subprocess.Process | None = None
-        self._lock = asyncio.Lock()
-        self._waiting = 0
+        self._checking = _Child(timeout_seconds)
+        self._loading = _Child(timeout_seconds)
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._waiting: Counter[str] = Counter()
 
-    async def compile(self, sources: Mapping[str, str], main: str, catalog: Catalog | None = None) -> Compiled:
-        if main not in sources:
-            raise Unprocessable("INVALID_ARGUMENT", f"the sources have no file {main[:80]!r}")
-        if sum(len(name) + len(text) for name, text in sources.items()) > SOURCES_BYTES_MAX:
-            raise Unprocessable("INVALID_ARGUMENT", f"a policy's files may have {SOURCES_BYTES_MAX} characters together")
-        request = _Compile(sources=dict(sources), main=main, catalog=catalog.to_json().decode() if catalog else None)
-        answer = await self._ask(request)
-        assert answer.compiled is not None
-        return answer.compiled
+    async def compile(
+        self, sources: Mapping[str, str], main: str, catalog: Catalog | None = None, *, tenant: str = ""
+    ) -> Compiled:
+        """A text that somebody sent."""
+        return _compiled(await self._ask(_request(sources, main, catalog), tenant))
 
-    async def diff(self, old: Policy, new: Policy) -> list[Changed]:
-        answer = await self._ask(_Diff(old=old.ir, old_catalog=old.catalog, new=new.ir, new_catalog=new.catalog))
+    async def load(self, sources: Mapping[str, str], main: str, catalog: Catalog | None = None) -> Compiled:
+        """A stored policy."""
+        return _compiled(await self._loading.ask(_request(sources, main, catalog)))
+
+    async def diff(self, old: Policy, new: Policy, *, tenant: str = "") -> list[Changed]:
+        request = _Diff(old=old.ir, old_catalog=old.catalog, new=new.ir, new_catalog=new.catalog)
+        answer = await self._ask(request, tenant)
         assert answer.changes is not None
         return answer.changes
 
-    async def _ask(self, request: _Compile | _Diff) -> _Answer:
-        if self._waiting >= _WAITING_MAX:
+    async def _ask(self, request: _Compile | _Diff, tenant: str) -> _Answer:
+        if self._waiting[tenant] >= _WAITING_MAX:
             raise TooMany("BUSY", "too many policies wait to be compiled", "try again")
-        self._waiting += 1
+        self._waiting[tenant] += 1
         try:
-            async with self._lock:
-                answer = _decode_answer(await self._exchange(msgspec.json.encode(request)))
+            async with self._turn(tenant):
+                return await self._checking.ask(request)
         finally:
-            self._waiting -= 1
+            self._waiting[tenant] -= 1
+            if not self._waiting[tenant]:
+                del self._waiting[tenant]
+
+    def _turn(self, tenant: str) -> asyncio.Lock:
+        lock = self._turns.get(tenant)
+        if lock is None:
+            lock = self._turns[tenant] = asyncio.Lock()
+        return lock
+
+    async def close(self) -> None:
+        await self._checking.close()
+        await self._loading.close()
+
+
+class _Child:
+    """A process, started when first needed, and again after it was killed. It is asked one thing at a time."""
+
+    def __init__(self, timeout_seconds: float) -> None:
+        self._timeout_seconds = timeout_seconds
+        self._process: asyncio.subprocess.Process | None = None
+        self._lock = asyncio.Lock()
+
+    async def ask(self, request: _Compile | _Diff) -> _Answer:
+        async with self._lock:
+            answer = _decode_answer(await self._exchange(msgspec.json.encode(request)))
         if answer.failure is not None:
             raise Unprocessable("POLICY_REFUSED", answer.failure)
         return answer
 
     async def _exchange(self, message: bytes) -> bytes:
-        child = await self._started()
-        assert child.stdin is not None and child.stdout is not None
+        process = await self._started()
+        assert process.stdin is not None and process.stdout is not None
         try:
             async with asyncio.timeout(self._timeout_seconds):
-                child.stdin.write(len(message).to_bytes(4, "big") + message)
-                await child.stdin.drain()
-                size = int.from_bytes(await child.stdout.readexactly(4), "big")
-                return await child.stdout.readexactly(size)
+                process.stdin.write(len(message).to_bytes(4, "big") + message)
+                await process.stdin.drain()
+                size = int.from_bytes(await process.stdout.readexactly(4), "big")
+                return await process.stdout.readexactly(size)
         except TimeoutError:
             await self.close()
             raise Unprocessable("POLICY_REFUSED", "the policy takes too long to check", "make it smaller") from None
@@ -163,19 +193,32 @@ class Compiler:
             raise
 
     async def _started(self) -> asyncio.subprocess.Process:
-        if self._child is None or self._child.returncode is not None:
+        if self._process is None or self._process.returncode is not None:
             command = (sys.executable, "-m", "gateway.compiling")
             pipe = asyncio.subprocess.PIPE
-            self._child = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, limit=1 << 24)
-        return self._child
+            self._process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, limit=1 << 24)
+        return self._process
 
     async def close(self) -> None:
-        child, self._child = self._child, None
-        if child is not None:
+        process, self._process = self._process, None
+        if process is not None:
             with contextlib.suppress(ProcessLookupError):
-                child.kill()
-            await child.wait()
-            child._transport.close()  # type: ignore[attr-defined]  # else its pipes warn at exit
+                process.kill()
+            await process.wait()
+            process._transport.close()  # type: ignore[attr-defined]  # else its pipes warn at exit
+
+
+def _request(sources: Mapping[str, str], main: str, catalog: Catalog | None) -> _Compile:
+    if main not in sources:
+        raise Unprocessable("INVALID_ARGUMENT", f"the sources have no file {main[:80]!r}")
+    if sum(len(name) + len(text) for name, text in sources.items()) > SOURCES_BYTES_MAX:
+        raise Unprocessable("INVALID_ARGUMENT", f"a policy's files may have {SOURCES_BYTES_MAX} characters together")
+    return _Compile(sources=dict(sources), main=main, catalog=catalog.to_json().decode() if catalog else None)
+
+
+def _compiled(answer: _Answer) -> Compiled:
+    assert answer.compiled is not None
+    return answer.compiled
 
 
 def policy_of(compiled: Compiled) -> Policy:

@@ -115,7 +115,7 @@ class Deployments:
             old = await self._compile(principal, asked.old.sources, asked.old.main)
         else:
             old = await self._policies.active(principal.tenant)
-        return await self._policies.compiler.diff(old, new)
+        return await self._policies.compiler.diff(old, new, tenant=principal.tenant)
 
     async def deploy(self, principal: Principal, asked: Deploy) -> Deployed:
         policy = policy_of(await self._checked(principal, asked.sources, asked.main))
@@ -127,11 +127,13 @@ class Deployments:
     async def _checked(self, principal: Principal, sources: dict[str, str], main: str) -> Compiled:
         """What may be put in force: its hooks have their programs with them, and the tenant fits it."""
         tools = list(self._tools(principal.tenant))
-        compiled = require_programs(await self._policies.check(sources, main, tools), sources)
+        checked = await self._policies.check(sources, main, tools, tenant=principal.tenant)
+        compiled = require_programs(checked, sources)
         if compiled.policy is None or compiled.catalog is None:
             return compiled
         unfit = await self._policies.unfit(principal.tenant, compiled.policy.name, compiled.catalog)
         return Compiled(findings=[*compiled.findings, *unfit]) if unfit else compiled
 
     async def _compile(self, principal: Principal, sources: dict[str, str], main: str) -> Policy:
-        return policy_of(await self._policies.check(sources, main, list(self._tools(principal.tenant))))
+        tools = list(self._tools(principal.tenant))
+        return policy_of(await self._policies.check(sources, main, tools, tenant=principal.tenant))

@@ -162,7 +162,7 @@ class Policies:
         key = (stored.tenant, stored.digest)
         if key not in self._by_digest:
             catalog = load_catalog(stored.catalog.encode()) if stored.catalog else None
-            self._remember(key, policy_of(await self.compiler.compile(stored.sources, stored.main, catalog)))
+            self._remember(key, policy_of(await self.compiler.load(stored.sources, stored.main, catalog)))
         return self._by_digest[key]
 
     def _remember(self, key: tuple[str, str], policy: Policy) -> None:
@@ -193,10 +193,11 @@ class Policies:
         """What is remembered of a tenant's decisions; nothing, if it has asked for nothing since the start."""
         return self._tenants[tenant].lately if tenant in self._tenants else Decisions()
 
-    async def check(self, sources: Mapping[str, str], main: str, tools: list[Capability]) -> Compiled:
-        """Compile, test and prove. `findings` says what is wrong with it."""
+    async def check(self, sources: Mapping[str, str], main: str, tools: list[Capability], *, tenant: str = "") -> Compiled:
+        """Compile, test and prove, in the tenant's turn. `findings` says what is wrong with it."""
         own_catalog = any(name.endswith(".catalog.json") for name in sources)
-        compiled = await self.compiler.compile(self._with_base(sources), main, None if own_catalog else catalog_of(tools))
+        catalog = None if own_catalog else catalog_of(tools)
+        compiled = await self.compiler.compile(self._with_base(sources), main, catalog, tenant=tenant)
         policy, base = compiled.policy, self._base
         if policy is not None and base is not None and policy.narrows != base[0]:
             hint = f"write: policy {policy.name} v {policy.version} narrows {base[0]}"

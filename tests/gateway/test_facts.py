@@ -161,9 +161,9 @@ def test_a_policy_is_compiled_once_when_it_is_deployed() -> None:
         async with housed() as house:
             asked, ask = [], house.policies.compiler._ask
 
-            async def counting(request: Any) -> Any:
+            async def counting(request: Any, tenant: str) -> Any:
                 asked.append(request)
-                return await ask(request)
+                return await ask(request, tenant)
 
             house.policies.compiler._ask = counting  # type: ignore[method-assign]
             digest = await Office(house).deploy({"policy.hatch": NO_SHELL})

@@ -159,8 +159,39 @@ def test_tm_pol_stall_a_policy_that_takes_too_long_is_refused_and_the_next_is_no
             hostile = policy(ALL + "\n".join(f'allow fs.read when path under "/a{n}"' for n in range(3000)))
             with pytest.raises(Unprocessable, match="too long"):
                 await compiler.compile({"p.hatch": hostile}, "p.hatch")
-            compiler._timeout_seconds = 30
+            compiler._checking._timeout_seconds = 30
             assert (await compiler.compile({"p.hatch": NO_SHELL}, "p.hatch")).policy is not None
+        finally:
+            await compiler.close()
+
+    asyncio.run(main())
+
+
+def test_tm_pol_stall_tenants_take_turns_and_stored_policies_wait_for_no_text() -> None:
+    async def main() -> None:
+        compiler, go_on, order = Compiler(), asyncio.Event(), []
+        exchange = compiler._checking._exchange
+
+        async def slow(message: bytes) -> bytes:
+            order.append("busy" if b"busy.hatch" in message else "other")
+            await go_on.wait()
+            return await exchange(message)
+
+        compiler._checking._exchange = slow  # type: ignore[method-assign]
+        try:
+            many = [
+                asyncio.create_task(compiler.compile({"busy.hatch": NO_SHELL}, "busy.hatch", tenant="busy")) for _ in range(16)
+            ]
+            await asyncio.sleep(0)
+            with pytest.raises(TooMany):
+                await compiler.compile({"busy.hatch": NO_SHELL}, "busy.hatch", tenant="busy")
+            other = asyncio.create_task(compiler.compile({"p.hatch": NO_SHELL}, "p.hatch", tenant="other"))
+            async with asyncio.timeout(60):
+                assert (await compiler.load({"p.hatch": NO_SHELL}, "p.hatch")).policy is not None, "nothing is in its way"
+                assert order == ["busy"]
+                go_on.set()
+                await asyncio.gather(*many, other)
+            assert order == ["busy", "other", *["busy"] * 15]
         finally:
             await compiler.close()
 
@@ -172,9 +203,10 @@ def test_a_compiler_that_was_killed_is_replaced() -> None:
         compiler = Compiler()
         try:
             await compiler.compile({"p.hatch": NO_SHELL}, "p.hatch")
-            assert compiler._child is not None
-            compiler._child.kill()
-            await compiler._child.wait()
+            child = compiler._checking._process
+            assert child is not None
+            child.kill()
+            await child.wait()
             found = policy_of(await compiler.compile({"p.hatch": NO_SHELL}, "p.hatch"))
             assert found.digest == policy_of(compile_here({"p.hatch": NO_SHELL}, "p.hatch")).digest
         finally:
