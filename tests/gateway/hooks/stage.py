@@ -68,8 +68,8 @@ class Stage:
     async def _of(self) -> Worker:
         return self.worker
 
-    def _uses(self, names: Sequence[str]) -> tuple[list[Capability], OnCall | None]:
-        return [tool for tool in self.tools if tool.name in names], self.on_call
+    def _uses(self, names: Sequence[str]) -> tuple[list[Capability], OnCall | None, list[FileChanges]]:
+        return [tool for tool in self.tools if tool.name in names], self.on_call, []
 
     def write(self, path: str, text: str) -> None:
         self.apply(FileChanges(written=[FileEntry(path=path.removeprefix("/workspace"), data=text.encode())]))
