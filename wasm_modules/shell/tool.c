@@ -207,7 +207,12 @@ int tool_usage(tool *t, int status) {
     static const struct {
         const char *name, *format;
     } own[] = {{"gunzip", "Try `%s --help' for more information.\n"}, {"gzip", "Try `%s --help' for more information.\n"},
-        {"tar", "Try '%s --help' or 'tar --usage' for more information.\n"}};
+        {"tar", "Try '%s --help' or 'tar --usage' for more information.\n"},
+        {"iconv", "Try `%s --help' or `iconv --usage' for more information.\n"},
+        {"cmp", "cmp: Try '%s --help' for more information.\n"}, {"diff", "diff: Try '%s --help' for more information.\n"},
+        {"diff3", "diff3: Try '%s --help' for more information.\n"}, {"patch", "patch: Try '%s --help' for more information.\n"},
+        {"sdiff", "sdiff: Try '%s --help' for more information.\n"},
+        {"grep", "Usage: grep [OPTION]... PATTERNS [FILE]...\nTry '%s --help' for more information.\n"}};
     const char *format = "Try '%s --help' for more information.\n";
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) if (!strcmp(own[i].name, t->name)) format = own[i].format;
     io_printf(t->err, format, t->name);

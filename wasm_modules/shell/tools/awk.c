@@ -33,8 +33,8 @@ static void make_variables(awk *A) {
     }
 }
 
-static int usage(tool *t) {
-    io_printf(t->err,
+static int usage(tool *t, io *to) {
+    io_printf(to,
         "Usage: %s [POSIX or GNU style options] -f progfile [--] file ...\nUsage: %s [POSIX or GNU style options] [--] "
         "'program' file ...\n",
         t->name, t->name);
@@ -45,7 +45,7 @@ static int set_option_variable(awk *A, const char *arg) {
     const char *eq = strchr(arg, '=');
     if (!eq) {
         tool_fail(A->t, 1, "`%s' argument to `-v' not in `var=value' form\n", arg);
-        return usage(A->t);
+        return usage(A->t, A->t->err);
     }
     int ok = eq > arg && (isalpha((unsigned char)*arg) || *arg == '_');
     for (const char *p = arg; ok && p < eq; p++) ok = isalnum((unsigned char)*p) || *p == '_';
@@ -69,7 +69,8 @@ int tool_awk(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"field-separator", 1, 'F'}, {"assign", 1, 'v'}, {"file", 1, 'f'}, {"source", 1, 'e'},
         {"include", 1, 'i'}, {"version", 0, 'V'}, {"posix", 0, 'P'}, {"traditional", 0, 'P'}, {"re-interval", 0, 'P'},
         {"sandbox", 0, 'P'}, {"csv", 0, 'k'}, {"characters-as-bytes", 0, 'b'}, {"non-decimal-data", 0, 'n'}, {"lint", 2, 'P'},
-        {"bignum", 0, 'P'}, {0, 0, 0}};
+        {"bignum", 0, 'P'}, {"help", 0, 'h'}, {"optimize", 0, 'P'}, {"no-optimize", 0, 'P'}, {"use-lc-numeric", 0, 'P'},
+        {"lint-old", 0, 'P'}, {0, 0, 0}};
     awk state = {.t = t, .pool = {.t = t}, .program = {.t = t}, .split_mode = 'F', .seed_number = 1}, *A = &state;
     int have = 0, c;
     tool_opts o;
@@ -77,7 +78,7 @@ int tool_awk(tool *t, int argc, char **argv) {
     A->empty = astr_new(A, "", 0);
     A->record = astr_ref(A->empty);
     make_variables(A);
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "+F:v:f:e:E:i:VPbknrSOtM", longs)) != -1;) switch (c) {
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "+F:v:f:e:E:i:VPbknrSOtMchsN", longs)) != -1;) switch (c) {
         case 'F': set_separator(A, o.arg); break;
         case 'v': if ((c = set_option_variable(A, o.arg))) return c; break;
         case 'b': A->bytes = 1; break;
@@ -89,11 +90,12 @@ int tool_awk(tool *t, int argc, char **argv) {
             if (!strcmp(o.arg, "inplace")) A->in_place = 1;
             else if ((c = awk_source_file(A, o.arg))) return c;
             break;
+        case 'h': usage(t, t->out); return 0;
         case '?': return 1;
         default: break;
     }
     if (!have) {
-        if (o.index >= argc) return usage(t);
+        if (o.index >= argc) return usage(t, t->err);
         int bad = awk_source_text(A, argv[o.index++]);
         if (bad) return bad;
     }

@@ -1,8 +1,8 @@
 /* bc.c - the calculator language: statements, functions, and the command line. Statements run as they are read, once their line
  * is known to be right (bc_check.c); a loop's body is read anew each time round. Numbers are bc_number.c. */
 #include "bc_run.h"
-#include "inputs.h"
 #include <ctype.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -243,13 +243,9 @@ static size_t line_width(tool *t) {
     return width && width < 3 ? USUAL_WIDTH : (size_t)width;
 }
 
-static int gather(tool *t, io *from, const char *name, void *context) {
-    (void)t;
-    (void)name;
-    buffer *b = context;
+static void gather(buffer *b, io *from) {
     buffer_read_all(b, from);
     if (b->n && b->p[b->n - 1] != '\n') buffer_putc(b, '\n');
-    return 0;
 }
 
 int tool_bc(tool *t, int argc, char **argv) {
@@ -266,8 +262,12 @@ int tool_bc(tool *t, int argc, char **argv) {
     s.last = s.result = bc_zero(&s);
     buffer b = {.t = t};
     if (o.index < argc) {
-        status = for_each_input(t, argc, argv, o.index, gather, &b);
-        if (status) return status;
+        for (int i = o.index; i < argc; i++) {
+            io *from = io_open(argv[i], O_RDONLY, 0);
+            if (!from) { io_printf(t->err, "File %s is unavailable.\n", argv[i]); return 1; }
+            gather(&b, from);
+            io_unref(from);
+        }
         run_text(&s, b.p, b.n);
         b.n = 0;
     }

@@ -231,18 +231,27 @@ int tool_diff(tool *t, int argc, char **argv) {
         {"unchanged-line-format", 1, 13}, {"old-group-format", 1, 14}, {"new-group-format", 1, 15},
         {"unchanged-group-format", 1, 16}, {"changed-group-format", 1, 17}, {"tabsize", 1, 18}, {"speed-large-files", 0, 'H'},
         {"no-dereference", 0, 6}, {"exclude-from", 1, 'X'}, {"starting-file", 1, 'S'}, {"unidirectional-new-file", 0, 'P'},
+        {"from-file", 1, 7}, {"to-file", 1, 8}, {"horizon-lines", 1, 9}, {"ignore-file-name-case", 0, 9},
+        {"no-ignore-file-name-case", 0, 9}, {"suppress-blank-empty", 0, 19},
         {0, 0, 0}};
-    diff_state s = {.t = t, .context = 3, .width = 130, .options = {.t = t}};
+    diff_state s = {.t = t, .context = 3, .width = 130, .tab_columns = 8, .options = {.t = t}};
     const char *error;
     tool_opts o;
-    int c;
+    const char *fixed = NULL;
+    int is_first = 0, status = 0, c;
     for (tool_opts_start(&o, argc, argv);
          (c = tool_opts_next(t, &o, "uU:cC:qsyW:rNPiwbZBI:aL:x:X:S:defnpF:tTD:lE0123456789H", longs)) != -1;) {
         switch (c) {
         case 'u': set_style(&s, 'u'); break;
-        case 'U': set_style(&s, 'u'); s.context = o.arg ? strtoul(o.arg, NULL, 10) : 3; break;
+        case 'U': case 'C':
+            set_style(&s, c == 'U' ? 'u' : 'c');
+            s.context = o.arg ? strtoul(o.arg, NULL, 10) : 3;
+            if (o.arg && (!*o.arg || strspn(o.arg, "0123456789") != strlen(o.arg))) {
+                tool_fail(t, 2, "invalid context length '%s'", o.arg);
+                return tool_usage(t, 2);
+            }
+            break;
         case 'c': set_style(&s, 'c'); break;
-        case 'C': set_style(&s, 'c'); s.context = o.arg ? strtoul(o.arg, NULL, 10) : 3; break;
         case 'q': s.brief = 1; break;
         case 's': s.report_same = 1; break;
         case 'y': set_style(&s, 'y'); break;
@@ -284,17 +293,27 @@ int tool_diff(tool *t, int argc, char **argv) {
         case 10: s.line_format[0] = s.line_format[1] = s.line_format[2] = o.arg; s.mode = 'f'; break;
         case 11: case 12: case 13: s.line_format[c - 11] = o.arg; s.mode = 'f'; break;
         case 14: case 15: case 16: case 17: s.group_format[c - 14] = o.arg; s.mode = 'f'; break;
+        case 7: case 8: fixed = o.arg; is_first = c == 7; break;
+        case 18:
+            s.tab_columns = strtoul(o.arg, NULL, 10);
+            if (!s.tab_columns || s.tab_columns > 512) return tool_fail(t, 2, "invalid tabsize '%s'", o.arg);
+            break;
         case '?': return 2;
         default: break;
         }
     }
     if (s.function && !s.mode) s.mode = 'c';
     if (s.styles > 1) { tool_fail(t, 2, "conflicting output style options"); return tool_usage(t, 2); }
+    for (int i = 1; i < o.index; i++) buffer_printf(&s.options, " %s", tool_name(t, argv[i]));
+    for (int i = o.index; fixed && i < argc; i++) {
+        int r = diff_any(&s, is_first ? fixed : argv[i], is_first ? argv[i] : fixed, 0);
+        if (r > status) status = r;
+    }
+    if (fixed) return status;
     if (argc - o.index < 2) {
         tool_fail(t, 2, "missing operand after '%s'", argv[argc - 1]);
         return tool_usage(t, 2);
     }
     if (argc - o.index > 2) { tool_fail(t, 2, "extra operand '%s'", argv[o.index + 2]); return tool_usage(t, 2); }
-    for (int i = 1; i < o.index; i++) buffer_printf(&s.options, " %s", tool_name(t, argv[i]));
     return diff_any(&s, argv[o.index], argv[o.index + 1], 0);
 }

@@ -19,7 +19,7 @@ static void put_line(diff_state *s, const char *mark, diff_file *f, size_t i, in
     if (s->initial_tab && n) io_putc(s->t->out, '\t');
     for (size_t k = 0; s->expand_tabs && k < l.n; k++) {
         if (l.p[k] != '\t') { io_putc(s->t->out, l.p[k]); column++; continue; }
-        do io_putc(s->t->out, ' '); while (++column % 8);
+        do io_putc(s->t->out, ' '); while (++column % s->tab_columns);
     }
     if (!s->expand_tabs) io_write(s->t->out, l.p, l.n);
     io_printf(s->t->out, "%s\n", kind == ' ' ? "" : color_off(s));
@@ -152,7 +152,7 @@ static size_t put_cell(diff_state *s, diff_file *f, size_t i, size_t width) {
     for (size_t k = 0; k < l.n;) {
         int c, n = utf8_decode(l.p + k, l.n - k, &c);
         if (c == '\t') {
-            size_t to = column + 8 - column % 8;
+            size_t to = column + s->tab_columns - column % s->tab_columns;
             if (!s->expand_tabs && to < width) { io_putc(s->t->out, '\t'); column = to; }
             if (to > width) to = width;
             while (column < to) { io_putc(s->t->out, ' '); column++; }
@@ -170,7 +170,7 @@ static size_t put_cell(diff_state *s, diff_file *f, size_t i, size_t width) {
 /* GNU pads the gutter with tabs where they fit. */
 static void pad_to(diff_state *s, size_t from, size_t to) {
     while (from < to && !s->expand_tabs) {
-        size_t stop = from + 8 - from % 8;
+        size_t stop = from + s->tab_columns - from % s->tab_columns;
         if (stop > to) break;
         io_putc(s->t->out, '\t');
         from = stop;
@@ -182,7 +182,7 @@ static int ends_line(const diff_file *f, size_t i) { return !f->no_newline || i 
 
 static void put_pair(diff_state *s, diff_file *f[2], long a, long b, char mark) {
     /* the layout of GNU diff: two halves around a gutter of three columns, aligned on tab stops unless they are expanded */
-    size_t width = s->width, tab = s->expand_tabs ? 1 : 8, offset = (width + tab + 3) / 2 / tab * tab;
+    size_t width = s->width, tab = s->expand_tabs ? 1 : s->tab_columns, offset = (width + tab + 3) / 2 / tab * tab;
     size_t half = offset - 3 < width - offset ? offset - 3 : width - offset;
     size_t column = a >= 0 ? put_cell(s, f[0], (size_t)a, half) : 0;
     if (mark != ' ') {

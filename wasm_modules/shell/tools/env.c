@@ -48,7 +48,7 @@ static char **split_words(tool *t, const char *text, char **rest, int rests, int
 int tool_env(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"ignore-environment", 0, 'i'}, {"null", 0, '0'}, {"unset", 1, 'u'}, {"chdir", 1, 'C'},
         {"split-string", 1, 'S'}, {"debug", 0, 'v'}, {0, 0, 0}};
-    int empty = 0, end = '\n', drops = 0, c;
+    int empty = 0, end = '\n', drops = 0, explain = 0, c;
     char **drop = tool_alloc(t, (size_t)argc * sizeof *drop);
     char *dir = NULL;
     tool_opts o;
@@ -62,7 +62,7 @@ int tool_env(tool *t, int argc, char **argv) {
         case '0': end = '\0'; break;
         case 'u': drop[drops++] = o.arg; break;
         case 'C': dir = o.arg; break;
-        case 'v': break;
+        case 'v': explain = 1; break;
         default: return 125;
     }
     int first = o.index;
@@ -77,6 +77,14 @@ int tool_env(tool *t, int argc, char **argv) {
     if (!end) { tool_fail(t, 125, "cannot specify --null (-0) with command"); return tool_usage(t, 125); }
     if (t->knows && !t->knows(t, argv[command]))
         return tool_fail(t, 127, "%s: No such file or directory", tool_cite(t, argv[command]));
+    if (explain) {
+        if (empty) io_puts(t->err, "cleaning environ\n");
+        for (int i = 0; i < drops && !empty; i++) io_printf(t->err, "unset:    %s\n", drop[i]);
+        for (int i = first; i < command; i++) io_printf(t->err, "setenv:   %s\n", argv[i]);
+        if (dir) io_printf(t->err, "chdir:    %s\n", tool_quote(t, dir));
+        io_printf(t->err, "executing: %s\n", argv[command]);
+        for (int i = command; i < argc; i++) io_printf(t->err, "   arg[%d]= %s\n", i - command, tool_cite(t, argv[i]));
+    }
     if (!t->run_env) return tool_fail(t, 126, "cannot run %s", argv[command]);
     return t->run_env(t, list, dir, argc - command, argv + command);
 }

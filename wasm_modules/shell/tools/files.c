@@ -66,10 +66,11 @@ char *path_real(tool *t, const char *path, int missing) {
             ssize_t got = readlink(next, target, sizeof target - 1);
             if (got < 0) return NULL;
             target[got] = '\0';
-            rest = tool_format(t, "%s/%s", target, rest);
+            rest = tool_format(t, "%s%s", target, rest);
             if (*target == '/') done = tool_strdup(t, "/");
             continue;
         }
+        if (*rest && !S_ISDIR(st.st_mode) && missing != 2) { errno = ENOTDIR; return NULL; }
         if (!S_ISDIR(st.st_mode) && !last && missing < 2) { errno = ENOTDIR; return NULL; }
         done = next;
     }

@@ -239,13 +239,10 @@ static fnode *primary(find_state *f) {
         case F_EXEC: return take_exec(f, n);
         case F_SIZE:
             if (take_number(f, n->text, n, 1) == 0) break;
-            bad = strspn(n->text, "+-0123456789") == strlen(n->text) || !*n->text;
-            if (bad) break;
-            if (!strpbrk(n->text, "0123456789")) {
-                f->failed = tool_fail(f->t, 1, "Invalid argument `%s' to -size", n->text);
-                return NULL;
-            }
-            f->failed = tool_fail(f->t, 1, "invalid -size type `%c'", n->text[strlen(n->text) - 1]);
+            f->failed = !*n->text ? tool_fail(f->t, 1, "invalid null argument to -size")
+                        : strchr("0123456789bcwkMG", n->text[strlen(n->text) - 1])
+                            ? tool_fail(f->t, 1, "Invalid argument `%s' to -size", n->text)
+                            : tool_fail(f->t, 1, "invalid -size type `%c'", n->text[strlen(n->text) - 1]);
             return NULL;
         case F_TIME: case F_LINKS: case F_INUM: case F_ID: bad = take_number(f, n->text, n, 0) < 0; break;
         case F_REGEX: return take_regex(f, n);

@@ -5,7 +5,7 @@
 typedef struct {
     tool *t;
     const char *shorts, *longs, *name;
-    int plain, quiet, in_order, posix, bad;
+    int plain, quiet, silent, in_order, posix, alternative, csh, bad;
     buffer out, rest;
 } getopt_state;
 
@@ -13,7 +13,11 @@ static void put_value(getopt_state *s, buffer *b, const char *text) {
     buffer_putc(b, ' ');
     if (s->plain) { buffer_puts(b, text); return; }
     buffer_putc(b, '\'');
-    for (; *text; text++) if (*text == '\'') buffer_puts(b, "'\\''"); else buffer_putc(b, *text);
+    for (; *text; text++) {
+        if (*text == '\'') buffer_puts(b, "'\\''");
+        else if (s->csh && strchr("\\!\n \t", *text)) buffer_printf(b, "'\\%c'", *text == '\n' ? 'n' : *text);
+        else buffer_putc(b, *text);
+    }
     buffer_putc(b, '\'');
 }
 
@@ -87,7 +91,11 @@ static int arrange(getopt_state *s, int argc, char **argv) {
     for (; i < argc; i++) {
         char *word = argv[i];
         if (!strcmp(word, "--")) { i++; break; }
+        size_t length;
         if (word[0] == '-' && word[1] == '-') i += take_long(s, word + 2, argv + i + 1);
+        else if (s->alternative && word[0] == '-' && word[1] && (word[2] || !strchr(s->shorts, word[1]))
+                 && find_long(s, word + 1, strcspn(word + 1, "="), &length))
+            i += take_long(s, word + 1, argv + i + 1);
         else if (word[0] == '-' && word[1]) i += take_shorts(s, word + 1, argv + i + 1);
         else if (s->posix) break;
         else put_value(s, s->in_order ? &s->out : &s->rest, word);
@@ -96,6 +104,7 @@ static int arrange(getopt_state *s, int argc, char **argv) {
     buffer_puts(&s->out, " --");
     if (s->rest.n) buffer_add(&s->out, s->rest.p, s->rest.n);
     buffer_putc(&s->out, '\n');
+    if (s->silent) return s->bad;
     return io_write(s->t->out, s->out.p, s->out.n) < 0 ? 3 : s->bad;
 }
 
@@ -117,6 +126,9 @@ int tool_getopt(tool *t, int argc, char **argv) {
         case 'l': buffer_printf(&names, "%s,", o.arg); s.longs = names.p; break;
         case 'n': s.name = o.arg; break;
         case 'q': s.quiet = 1; break;
+        case 'Q': s.silent = 1; break;
+        case 'a': s.alternative = 1; break;
+        case 's': s.csh = strstr(o.arg, "csh") != NULL; break;
         case 'u': s.plain = 1; break;
         case 'T': return 4;
         case '?': return 2;

@@ -180,10 +180,7 @@ static int grep_main(tool *t, int argc, char **argv, int syntax) {
     int stop = parse_options(&g, &o);
     if (stop) return stop < 0 ? 0 : 2;
     if (!g.have_pattern) {
-        if (o.index >= argc) {
-            io_printf(t->err, "Usage: %s [OPTION]... PATTERNS [FILE]...\n", t->name);
-            return tool_usage(t, 2);
-        }
+        if (o.index >= argc) return tool_usage(t, 2);
         add_pattern(&g, argv[o.index], strlen(argv[o.index]));
         o.index++;
     }

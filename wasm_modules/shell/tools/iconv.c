@@ -14,7 +14,8 @@ static int encoding(const char *name) {
         int kind;
     } table[] = {{"UTF-8", UTF8}, {"UTF8", UTF8}, {"ASCII", ASCII}, {"US-ASCII", ASCII}, {"ANSI_X3.4-1968", ASCII},
         {"LATIN1", LATIN1}, {"LATIN-1", LATIN1}, {"ISO-8859-1", LATIN1}, {"ISO8859-1", LATIN1}, {"ISO_8859-1", LATIN1},
-        {"L1", LATIN1}, {"UTF-16", UTF16}, {"UTF16", UTF16}, {"UTF-16LE", UTF16LE}, {"UTF-16BE", UTF16BE}, {"UCS-2LE", UTF16LE},
+        {"L1", LATIN1}, {"UTF-16", UTF16}, {"UTF16", UTF16}, {"UTF-16LE", UTF16LE}, {"UTF16LE", UTF16LE}, {"UTF-16BE", UTF16BE},
+        {"UTF16BE", UTF16BE}, {"UTF32LE", UTF32LE}, {"UTF32BE", UTF32BE}, {"ISO-10646/UTF8", UTF8}, {"UCS-2", UTF16LE}, {"UCS-2LE", UTF16LE},
         {"UTF-32LE", UTF32LE}, {"UTF-32BE", UTF32BE}, {"UTF-32", UTF32LE}, {"UCS-4", UTF32BE}};
     size_t n = strcspn(name, "/");
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
@@ -148,7 +149,7 @@ int tool_iconv(tool *t, int argc, char **argv) {
         case 'c': s.ignore = s.quiet = 1; break;
         case 'l':
             return io_puts(t->out, "ASCII// ISO-8859-1// UTF-16// UTF-16BE// UTF-16LE// UTF-32BE// UTF-32LE// UTF-8//\n") < 0;
-        case '?': return 1;
+        case '?': return 64;
     }
     int status = for_each_input(t, argc, argv, o.index, gather, &s);
     return status ? status : convert(t, &s);

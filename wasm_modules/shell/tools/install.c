@@ -9,13 +9,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int make_directories(tool *t, const char *path) {
+static int make_directories(tool *t, const char *path, int verbose) {
     char *copy = tool_strdup(t, path);
     for (char *p = copy + 1;; p++) {
         if (*p && *p != '/') continue;
         char c = *p;
         *p = '\0';
-        if (mkdir(copy, 0777) < 0 && errno != EEXIST)
+        if (mkdir(copy, 0777) == 0) {
+            if (verbose) io_printf(t->out, "%s: creating directory %s\n", t->name, tool_quote(t, copy));
+        } else if (errno != EEXIST)
             return tool_fail_errno(t, 1, "cannot create directory %s", tool_quote(t, copy));
         *p = c;
         if (!c) return 0;
@@ -61,13 +63,13 @@ int tool_install(tool *t, int argc, char **argv) {
     }
     if (o.index >= argc) { tool_fail(t, 1, "missing file operand"); return tool_usage(t, 1); }
     if (directories) {
-        for (int i = o.index; i < argc; i++) { if (make_directories(t, argv[i])) status = 1; else modes_set(argv[i], s.bits); }
+        for (int i = o.index; i < argc; i++) { if (make_directories(t, argv[i], s.verbose)) status = 1; else modes_set(argv[i], s.bits); }
         return status;
     }
     if (leading) {
         char *to = tool_strdup(t, target ? target : argv[argc - 1]), *slash = strrchr(to, '/');
         if (!target && slash) *slash = '\0';
-        if ((target || slash) && make_directories(t, to)) return 1;
+        if ((target || slash) && make_directories(t, to, s.verbose)) return 1;
     }
     return for_each_pair(t, argv + o.index, argc - o.index, target, no_target, install_one, &s);
 }

@@ -205,6 +205,16 @@ static int dump_strings(tool *t, const od_state *s, size_t least) {
     return io_write(t->out, b.p ? b.p : "", b.n) < 0;
 }
 
+/* The traditional +OFFSET[.][b]: octal, decimal with a point, in blocks of 512 with b. */
+static int take_offset(const char *text, unsigned long long *skip) {
+    char *end;
+    size_t digits = strspn(text, "0123456789");
+    int decimal = text[digits] == '.', blocks = text[digits + (size_t)decimal] == 'b';
+    if (!digits || text[digits + (size_t)decimal + (size_t)blocks]) return 0;
+    *skip = strtoull(text, &end, decimal ? 10 : 8) * (blocks ? 512 : 1);
+    return end == text + digits;
+}
+
 int tool_od(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"address-radix", 1, 'A'}, {"skip-bytes", 1, 'j'}, {"read-bytes", 1, 'N'},
         {"format", 1, 't'}, {"output-duplicates", 0, 'v'}, {"width", 2, 'w'}, {"endian", 1, 'E'}, {"strings", 2, 'S'}, {0, 0, 0}};
@@ -217,8 +227,10 @@ int tool_od(tool *t, int argc, char **argv) {
     dump_source source = {.to = &s.data, .most = ~0ull};
     unsigned long long strings = 0;
     tool_opts o;
-    int c;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "A:j:N:t:vw::S:abcdfhilosx", longs)) != -1;) switch (c) {
+    int modern = 0, c;
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "A:j:N:t:vw::S:abcdfhilosx", longs)) != -1;) {
+        modern |= strchr("AEjNtvwS", c) != NULL;
+        switch (c) {
         case 'E': s.big = *o.arg == 'b'; break;
         case 'A':
             s.radix = *o.arg;
@@ -248,7 +260,9 @@ int tool_od(tool *t, int argc, char **argv) {
         default:
             for (size_t i = 0; i < sizeof old / sizeof *old; i++)
                 if (old[i].letter == c && dump_take_types(t, &s, old[i].type)) return 1;
+        }
     }
+    if (!modern && o.index + 1 == argc && argv[o.index][0] == '+' && take_offset(argv[o.index] + 1, &s.skip)) argc--;
     if (!s.n) dump_take_types(t, &s, "o2");
     s.base = source.skip = s.skip;
     if (!strings) { source.full = dump_window; source.context = &s; }

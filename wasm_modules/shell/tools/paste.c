@@ -18,10 +18,7 @@ static span_list parse_delimiters(tool *t, const char *text) {
             if (p[1] == '0') n = 0; else one[0] = at ? to[at - from] : p[1];
             p += 2;
         } else {
-            int c;
-            n = (size_t)utf8_decode(p, strlen(p), &c);
-            memcpy(one, p, n);
-            p += n;
+            one[0] = *p++;             /* a byte, also of a longer character: as GNU's */
         }
         span_add(t, &list, one, n);
     }

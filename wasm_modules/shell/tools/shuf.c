@@ -6,18 +6,33 @@
 #include <string.h>
 #include <unistd.h>
 
-static unsigned long long random_below(unsigned long long n, io *source) {
-    unsigned long long x = 0;
-    if (source) {
-        for (int i = 0; i < 8; i++) {
-            int c = io_getc(source);
-            x = x << 8 | (unsigned)(c < 0 ? 0 : c);
-        }
-        return n ? x % n : 0;
-    }
+/* Where numbers come from, and what is left of the bytes read so far: number is drawn evenly from 0 to most. The same bytes give
+ * the same order as in GNU's shuf. */
+typedef struct { io *source; unsigned long long number, most; } chance;
+
+static unsigned next_byte(chance *c) {
+    unsigned char byte = 0;
+    if (c->source) { int got = io_getc(c->source); return got < 0 ? 0 : (unsigned)got; }
+    if (getentropy(&byte, 1) < 0) byte = 0;
+    return byte;
+}
+
+static unsigned long long random_below(chance *c, unsigned long long n) {
+    unsigned long long greatest = n - 1;
     for (;;) {
-        if (getentropy(&x, sizeof x) < 0) x = 0;
-        if (!n || x < ~0ull - ~0ull % n) return n ? x % n : x;
+        while (c->most < greatest) {
+            c->number = c->number << 8 | next_byte(c);
+            c->most = c->most << 8 | 255;
+        }
+        unsigned long long number = c->number, excess = c->most - greatest, unusable = excess % n;
+        if (!excess) { c->number = c->most = 0; return number; }
+        if (number <= c->most - unusable) {
+            c->number = number / n;
+            c->most = excess / n;
+            return number % n;
+        }
+        c->number = number - (c->most - unusable + 1);
+        c->most = unusable - 1;
     }
 }
 
@@ -27,7 +42,7 @@ int tool_shuf(tool *t, int argc, char **argv) {
     int echo = 0, repeat = 0, delim = '\n', c, status = 0;
     const char *range = NULL, *output = NULL;
     unsigned long long most = ~0ull;
-    io *source = NULL;
+    chance luck = {0};
     tool_opts o;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "ei:n:o:rz", longs)) != -1;) switch (c) {
         case 'e': echo = 1; break;
@@ -36,7 +51,7 @@ int tool_shuf(tool *t, int argc, char **argv) {
         case 'o': output = o.arg; break;
         case 'r': repeat = 1; break;
         case 'z': delim = '\0'; break;
-        case 'R': source = input_open(t, o.arg, 1, &status); if (!source) return 1; break;
+        case 'R': if (!(luck.source = input_open(t, o.arg, 1, &status))) return 1; break;
         default: return 1;
     }
     if (echo && range) { tool_fail(t, 1, "cannot combine -e and -i options"); return tool_usage(t, 1); }
@@ -66,12 +81,12 @@ int tool_shuf(tool *t, int argc, char **argv) {
     if (!to) return tool_fail_errno(t, 1, "%s", output);
     if (repeat && !items.n && most) { io_unref(to); return tool_fail(t, 1, "no lines to repeat"); }
     for (unsigned long long i = 0; i < most && (repeat || i < items.n); i++) {
-        size_t pick = repeat ? (size_t)random_below(items.n, source) : (size_t)i + (size_t)random_below(items.n - i, source);
+        size_t pick = repeat ? (size_t)random_below(&luck, items.n) : (size_t)i + (size_t)random_below(&luck, items.n - i);
         span chosen = items.at[pick];
         if (!repeat) { items.at[pick] = items.at[i]; items.at[i] = chosen; }
         if (io_write(to, chosen.p, chosen.n) < 0 || io_putc(to, delim) < 0) { status = 1; break; }
     }
     io_unref(to);
-    io_unref(source);
+    io_unref(luck.source);
     return status;
 }

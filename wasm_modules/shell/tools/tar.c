@@ -1,4 +1,5 @@
 /* tar.c - tar's command line. */
+#include "files.h"
 #include "tar.h"
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,8 @@ enum {
     O_NUMERIC,
     O_TEST_LABEL,
     O_OVERWRITE,
-    O_COPY_LINKS
+    O_COPY_LINKS,
+    O_ONE_TOP
 };
 
 static int usage(tool *t, int status) {
@@ -44,7 +46,7 @@ static char **spell_out(tool *t, int *argc, char **argv) {
     words[n++] = argv[0];
     for (const char *p = argv[1]; *p; p++) {
         words[n++] = tool_format(t, "-%c", *p);
-        if (!strchr("fCTXbHKN", *p)) continue;
+        if (!strchr("fCTXbHKNI", *p)) continue;
         if (next >= *argc) {
             tool_fail(t, BAD_OPTION, "Old option '%c' requires an argument.", *p);
             return NULL;
@@ -116,6 +118,24 @@ static int is_format(const char *word) {
     return 0;
 }
 
+/* -I: the programs we have; 0 for others. */
+static int program_packing(const char *command) {
+    size_t n = strcspn(command, " ");
+    if ((n == 4 && !strncmp(command, "gzip", n)) || (n == 4 && !strncmp(command, "pigz", n))) return TAR_GZIP;
+    return n == 5 && !strncmp(command, "bzip2", n) ? TAR_BZIP2 : 0;
+}
+
+/* The name of an archive without what says that it is one. */
+static const char *top_of(tool *t, const char *file) {
+    static const char *const ends[] = {".tar.gz", ".tar.bz2", ".tgz", ".tbz2", ".tbz", ".tar"};
+    const char *name = file && strcmp(file, "-") ? path_last(file) : NULL;
+    for (size_t i = 0; name && i < sizeof ends / sizeof *ends; i++) {
+        size_t n = strlen(name), k = strlen(ends[i]);
+        if (n > k && !strcmp(name + n - k, ends[i])) return tool_strndup(t, name, n - k);
+    }
+    return NULL;
+}
+
 int tool_tar(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"create", 0, 'c'}, {"extract", 0, 'x'}, {"get", 0, 'x'}, {"list", 0, 't'},
         {"append", 0, 'r'}, {"update", 0, 'u'}, {"diff", 0, 'd'}, {"compare", 0, 'd'}, {"delete", 0, O_DELETE},
@@ -144,7 +164,8 @@ int tool_tar(tool *t, int argc, char **argv) {
         {"read-full-records", 0, O_NOTHING}, {"same-order", 0, O_NOTHING}, {"preserve-order", 0, O_NOTHING},
         {"check-device", 0, O_NOTHING}, {"no-check-device", 0, O_NOTHING}, {"sparse", 0, O_NOTHING},
         {"show-omitted-dirs", 0, O_NOTHING}, {"no-quote-chars", 0, O_NOTHING}, {"wildcards-match-slash", 0, O_NOTHING},
-        {"no-wildcards-match-slash", 0, O_NOTHING}, {"check-links", 0, O_NOTHING}, {"checkpoint", 2, O_NOTHING}, {0, 0, 0}};
+        {"no-wildcards-match-slash", 0, O_NOTHING}, {"check-links", 0, O_NOTHING}, {"checkpoint", 2, O_NOTHING}, {"use-compress-program", 1, 'I'},
+        {"one-top-level", 2, O_ONE_TOP}, {"block-number", 0, 'R'}, {0, 0, 0}};
     static const char *const vcs[]
         = {".git", ".gitignore", ".gitmodules", ".gitattributes", ".svn", "CVS", ".hg", ".hgignore", ".bzr"};
     tar_state s = {.t = t, .data = {.t = t}, .record_bytes = RECORD_BLOCKS * TAR_BLOCK};
@@ -153,7 +174,7 @@ int tool_tar(tool *t, int argc, char **argv) {
     tool_opts o;
     if (argc > 1 && argv[1][0] != '-' && !(argv = spell_out(t, &argc, argv))) return usage(t, 2);
     for (tool_opts_start(&o, argc, argv);
-         (c = tool_opts_next(t, &o, "cxtrudAf:C:zvOkT:PhpajJSomb:X:H:RN:BUWls", longs)) != -1;) switch (c) {
+         (c = tool_opts_next(t, &o, "cxtrudAf:C:zvOkT:PhpajJSomb:X:H:RN:BUWlsI:", longs)) != -1;) switch (c) {
         case 'c': case 'x': case 't': case 'r': case 'd': case 'A': case O_DELETE: case O_TEST_LABEL: s.mode = c; break;
         case 'u': s.mode = 'r'; s.update = 1; break;
         case 'f': s.file = o.arg; break;
@@ -161,6 +182,11 @@ int tool_tar(tool *t, int argc, char **argv) {
         case 'z': s.packing = TAR_GZIP; break;
         case 'j': s.packing = TAR_BZIP2; break;
         case 'a': by_name = 1; break;
+        case 'I':
+            s.packing = program_packing(o.arg);
+            if (!s.packing) return tool_fail(t, 2, "only gzip and bzip2 compression are supported");
+            break;
+        case O_ONE_TOP: s.top = o.arg ? o.arg : ""; break;
         case 'v': s.verbose++; break;
         case 'O': s.to_stdout = 1; break;
         case 'k': s.keep = 'k'; break;
@@ -204,6 +230,10 @@ int tool_tar(tool *t, int argc, char **argv) {
     if (by_name && s.file && (strstr(s.file, ".bz2") || strstr(s.file, ".tbz"))) s.packing = TAR_BZIP2;
     if (!s.mode) {
         tool_fail(t, 2, "You must specify one of the '-Acdtrux', '--delete' or '--test-label' options");
+        return usage(t, 2);
+    }
+    if (s.top && !*s.top && !(s.top = top_of(t, s.file))) {
+        tool_fail(t, 2, "Cannot deduce top-level directory name; please set it explicitly with --one-top-level=DIR");
         return usage(t, 2);
     }
     s.names = argv + o.index;

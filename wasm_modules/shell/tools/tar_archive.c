@@ -195,6 +195,12 @@ int tar_load(tar_state *s) {
         if (bunzip_bytes(s->t, s->data.p, s->data.n, &out) < 0) return tool_fail(s->t, 2, "bzip2 data is damaged");
         buffer_free(&s->data);
         s->data = out;
+    } else if (s->packing && s->data.n) {
+        io_flush(s->t->out);
+        io_puts(s->t->err,
+            s->packing == TAR_GZIP ? "\ngzip: stdin: not in gzip format\n" : "bzip2: (stdin) is not a bzip2 file.\n");
+        tool_fail(s->t, 2, "Child returned status %d", s->packing == TAR_GZIP ? 1 : 2);
+        return tool_fail(s->t, 2, "Error is not recoverable: exiting now");
     }
     return 0;
 }

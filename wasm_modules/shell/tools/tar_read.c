@@ -56,6 +56,11 @@ static const char *stripped(tar_state *s, const char *name) {
     return *name ? name : NULL;
 }
 
+static const char *below_top(tar_state *s, const char *name) {
+    size_t n = strlen(s->top);
+    return !strncmp(name, s->top, n) && (!name[n] || name[n] == '/') ? name : path_join(s->t, s->top, name);
+}
+
 static int differs(tar_state *s, const char *name, const char *how) {
     io_printf(s->t->out, "%s: %s\n", name, how);
     return 1;
@@ -102,7 +107,8 @@ static int extract_member(
     if (s->verbose > 1) list_member(s, h, name, aim, size);
     else if (s->verbose) io_printf(s->to_stdout ? t->err : t->out, "%s\n", name);
     if (s->to_stdout) return h->type == '0' || !h->type ? io_write(t->out, content, size) < 0 : 0;
-    char *path = s->dir ? path_join(t, s->dir, name) : tool_strdup(t, name);
+    const char *place = s->top ? below_top(s, name) : name;
+    char *path = s->dir ? path_join(t, s->dir, place) : tool_strdup(t, place);
     unsigned bits = (unsigned)tar_get_octal(h->mode, 8);
     struct timespec times[2] = {{(time_t)tar_get_octal(h->mtime, 12), 0}, {(time_t)tar_get_octal(h->mtime, 12), 0}};
     struct stat st;

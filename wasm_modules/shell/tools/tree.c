@@ -35,6 +35,7 @@ typedef struct {
     size_t most_entries;
     const char *ignore[TREE_GLOBS], *only[TREE_GLOBS], *output, *time_format;
     int ignores, onlys;
+    int filtering;                     /* whether -P counts here: not right below a directory that --matchdirs found */
     unsigned long dirs, files;
 } tree_state;
 
@@ -75,7 +76,7 @@ static int shown(tool *t, const tree_state *s, const branch *b) {
     if (*b->name == '.' && !s->all) return 0;
     if (s->dirs_only && !b->is_dir) return 0;
     if (listed(s, s->ignore, s->ignores, b->name, b->is_dir, t)) return 0;
-    return !s->onlys || b->is_dir || listed(s, s->only, s->onlys, b->name, b->is_dir, t);
+    return !s->onlys || !s->filtering || b->is_dir || listed(s, s->only, s->onlys, b->name, b->is_dir, t);
 }
 
 /* Fills in what lies below b. */
@@ -95,10 +96,10 @@ static void grow(tool *t, tree_state *s, branch *b, int depth) {
         ssize_t got = S_ISLNK(c->st.st_mode) ? readlink(c->path, target, sizeof target - 1) : -1;
         if (got >= 0) c->target = tool_strndup(t, target, (size_t)got);
         if (!shown(t, s, c)) continue;
-        int saved = s->onlys;
-        if (s->match_dirs && c->is_dir && saved && listed(s, s->only, saved, c->name, 1, t)) s->onlys = 0;
+        int own = s->filtering;
+        s->filtering = !(s->match_dirs && c->is_dir && listed(s, s->only, s->onlys, c->name, 1, t));
         grow(t, s, c, depth + 1);
-        s->onlys = saved;
+        s->filtering = own;
         b->size += c->size;
         if (s->prune && c->is_dir && !c->count) continue;
         kept++;
@@ -268,7 +269,7 @@ static int parse_options(tool *t, tool_opts *o, tree_state *s) {
 }
 
 int tool_tree(tool *t, int argc, char **argv) {
-    tree_state s = {.level = 1000000};
+    tree_state s = {.level = 1000000, .filtering = 1};
     tool_opts o;
     tool_opts_start(&o, argc, argv);
     if (parse_options(t, &o, &s)) return 1;
@@ -287,7 +288,7 @@ int tool_tree(tool *t, int argc, char **argv) {
         if (path_stat(roots[i], &root.st) < 0) { root.unread = 1; s.status = 2; }
         else {
             root.is_dir = S_ISDIR(root.st.st_mode);
-            if (!root.is_dir) { root.unread = 1; s.status = 2; }
+            if (!root.is_dir) { root.unread = 1; s.files++; }
             grow(t, &s, &root, 0);
             s.dirs += root.is_dir && (root.count || root.too_many);   /* an empty root does not count */
         }

@@ -58,7 +58,7 @@ int tool_xxd(tool *t, int argc, char **argv) {
     int plain = 0, upper = 0, reverse = 0, bits = 0, include = 0, little = 0, c;
     unsigned long long skip = 0, most = ~0ull;
     size_t columns = 0, group = 0;
-    int from_end = 0, skip_zeros = 0, capital = 0, decimal = 0, zeros = 0;
+    int whole = 0, from_end = 0, skip_zeros = 0, capital = 0, decimal = 0, zeros = 0;
     unsigned long long offset = 0;
     tool_opts o;
     const char *given_name = NULL;
@@ -70,7 +70,7 @@ int tool_xxd(tool *t, int argc, char **argv) {
         case 'i': include = 1; break;
         case 'b': bits = 1; break;
         case 'e': little = 1; break;
-        case 'c': columns = strtoul(o.arg, NULL, 10); break;
+        case 'c': columns = strtoul(o.arg, NULL, 10); whole = !columns; break;
         case 'g': group = strtoul(o.arg, NULL, 10); if (!group) group = 1000; break;
         case 'l': most = strtoull(o.arg, NULL, 0); break;
         case 's': from_end = *o.arg == '-'; skip = strtoull(o.arg + from_end, NULL, 0); break;
@@ -98,6 +98,7 @@ int tool_xxd(tool *t, int argc, char **argv) {
         if (data.n) memmove(data.p, data.p + skip, data.n);
         if (data.n > most) data.n = (size_t)most;
     }
+    if (whole && plain) columns = data.n ? data.n : 1;
     if (!columns) columns = plain ? 30 : bits ? 6 : include ? 12 : 16;
     if (!group) group = bits ? 1 : little ? 4 : 2;
     const unsigned char *p = (const unsigned char *)data.p;
