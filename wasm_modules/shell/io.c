@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BUF_SIZE = 32768, OUT_SIZE = 16384 };
+enum { BUF_SIZE = 32768, OUT_SIZE = 16384, PIPE_BLOCK = 65536 };
 enum kind { K_FILE, K_MEM, K_NULL, K_ZERO, K_FULL, K_RANDOM };
 
 struct io {
@@ -430,6 +430,12 @@ const char *io_rest(io *s, size_t *len) {
     ssize_t got;
     while ((got = fill(s)) > 0) {}
     return got < 0 ? NULL : io_bytes(s, len);
+}
+
+void io_take_block(io *s) {
+    size_t there;
+    io_bytes(s, &there);
+    if (io_is_pipe(s)) io_skip(s, there < PIPE_BLOCK ? there : PIPE_BLOCK);
 }
 
 void io_skip(io *s, size_t n) { s->start += n < s->end - s->start ? n : s->end - s->start; }

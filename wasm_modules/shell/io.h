@@ -45,6 +45,9 @@ void io_close_reader(io *s);                         /* further writes to this p
 const char *io_bytes(io *s, size_t *len);            /* what a pipe or buffer still holds unread */
 const char *io_rest(io *s, size_t *len);             /* all up to the end, left unread; NULL on error */
 void io_skip(io *s, size_t n);                       /* n of the bytes that io_rest showed are read */
+/* For a reader that stops early and would have read a block: what lies in a pipe behind its last line is gone for the next reader,
+ * as after head, grep -m or sed q. A file stays where it is. */
+void io_take_block(io *s);
 /* For pipelines: `full` is called when a write leaves more than limit bytes unread in a pipe; `dry` when a read finds a memory
  * stream empty, before it would report the end: it returns 0 for the end, 1 when it may have written more, -1 to fail the read.
  */

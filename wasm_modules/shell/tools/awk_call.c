@@ -117,7 +117,17 @@ static cell make_time(awk *A, anode *n) {
     return cell_num((double)date_seconds(A->t, &tm, n->count > 1 && awk_eval_true(A, n->a->next)));
 }
 
+static int can_be_array(awk *A, anode *e) {
+    cell *c = e->kind == E_VAR ? &A->vars[e->index] : e->kind == E_LOCAL ? &A->locals[e->index] : NULL;
+    return e->kind == E_INDEX || (c && (c->type == V_NONE || c->type & V_ARRAY));
+}
+
 static cell sort_array(awk *A, anode *n, int by_index) {
+    for (int i = 0; i < 2 && i < n->count; i++) {
+        if (can_be_array(A, i ? n->a->next : n->a)) continue;
+        awk_fatal(A, "%s: %s argument is not an array", awk_builtin_name(n->index), i ? "second" : "first");
+        return cell_num(0);
+    }
     array *from = awk_eval_array(A, n->a), *to = n->count > 1 ? awk_eval_array(A, n->a->next) : from;
     astr *how = n->count > 2 ? awk_eval_string(A, n->a->next->next)
                              : astr_new(A, by_index ? "@ind_str_asc" : "@val_type_asc", by_index ? 12 : 13);

@@ -363,7 +363,12 @@ int awk_run(awk *A) {
     }
     awk_streams_close(A);
     if (A->real_out) awk_file_next(A);       /* an early exit: what was printed is the file */
-    if (A->input) io_unref(A->input->s);
+    if (A->input) {
+        size_t there;
+        io_bytes(A->input->s, &there);
+        io_skip(A->input->s, there);             /* gawk gives nothing back, from files neither */
+        io_unref(A->input->s);
+    }
     held_end(&A->held);
     if (io_failed(A->t->out) && !A->exit_code) A->exit_code = 2;
     return A->exit_code;

@@ -22,10 +22,12 @@ static void put_row(tool *t, const col_state *s, span *cells, size_t n) {
 }
 
 int tool_col(tool *t, int argc, char **argv) {
+    static const tool_long longs[] = {{"no-backspaces", 0, 'b'}, {"fine", 0, 'f'}, {"tabs", 0, 'h'}, {"lines", 1, 'l'},
+        {"pass", 0, 'p'}, {"spaces", 0, 'x'}, {0, 0, 0}};
     col_state s = {0, 0};
     tool_opts o;
     int c;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "bfhpxl:", NULL)) != -1;) switch (c) {
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "bfhpxl:", longs)) != -1;) switch (c) {
         case 'b': s.no_backspaces = 1; break;
         case 'x': s.spaces = 1; break;
         case '?': return 1;
@@ -70,12 +72,14 @@ static int begins(const char *line, size_t n, const char *what, int alphanumeric
 }
 
 int tool_look(tool *t, int argc, char **argv) {
+    static const tool_long longs[]
+        = {{"alternative", 0, 'a'}, {"alphanum", 0, 'd'}, {"ignore-case", 0, 'f'}, {"terminate", 1, 't'}, {0, 0, 0}};
     int alphanumeric = 0, fold = 0, c, status = 0, found = 0;
     tool_opts o;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "adft:b", NULL)) != -1;) switch (c) {
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "adft:b", longs)) != -1;) switch (c) {
         case 'd': alphanumeric = 1; break;
         case 'f': fold = 1; break;
-        case '?': return 2;
+        case '?': return 1;
         default: break;
     }
     if (o.index >= argc) { io_puts(t->err, "usage: look [-bdf] [-t char] string [file]\n"); return 2; }

@@ -1,4 +1,5 @@
 /* du.c - du: what files take up, directory by directory. */
+#include "inputs.h"
 #include "buffer.h"
 #include "dates.h"
 #include "files.h"
@@ -99,10 +100,12 @@ int tool_du(tool *t, int argc, char **argv) {
         {"apparent-size", 0, 129}, {"total", 0, 'c'}, {"max-depth", 1, 'd'}, {"bytes", 0, 'b'}, {"null", 0, '0'},
         {"kibibytes", 0, 'k'}, {"block-size", 1, 'B'}, {"exclude", 1, 130}, {"threshold", 1, 't'}, {"separate-dirs", 0, 'S'},
         {"inodes", 0, 131}, {"dereference", 0, 'L'}, {"time", 2, 132}, {"one-file-system", 0, 'x'}, {"count-links", 0, 'l'},
-        {"exclude-from", 1, 'X'}, {"dereference-args", 0, 'D'}, {"no-dereference", 0, 'P'}, {"time-style", 1, 133}, {0, 0, 0}};
+        {"exclude-from", 1, 'X'}, {"dereference-args", 0, 'D'}, {"no-dereference", 0, 'P'}, {"time-style", 1, 133},
+        {"files0-from", 1, 134}, {0, 0, 0}};
     du_state s = {.depth = 1000000, .end = '\n', .unit = 1024};
     amount total = {0, 0};
     int c, summarize = 0, deepest = -1;
+    const char *list = NULL;
     tool_opts o;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "ashcd:b0kmxLPHDlSB:t:X:", longs)) != -1;) switch (c) {
         case 'a': s.all = 1; break;
@@ -130,6 +133,7 @@ int tool_du(tool *t, int argc, char **argv) {
         case 'X': if (read_excludes(t, &s, o.arg)) return 1; break;
         case 131: s.inodes = 1; break;
         case 132: s.time = 1; break;
+        case 134: list = o.arg; break;
         case '?': return 1;
         default: break;
     }
@@ -144,6 +148,7 @@ int tool_du(tool *t, int argc, char **argv) {
     static char *here[] = {"."};
     char **paths = o.index < argc ? argv + o.index : here;
     int count = o.index < argc ? argc - o.index : 1;
+    if (list && !(paths = input_names(t, list, &count))) return 1;
     for (int i = 0; i < count; i++) {
         amount part = measure(t, &s, paths[i], 0);
         total.size += part.size;

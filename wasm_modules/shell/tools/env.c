@@ -47,7 +47,8 @@ static char **split_words(tool *t, const char *text, char **rest, int rests, int
 
 int tool_env(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"ignore-environment", 0, 'i'}, {"null", 0, '0'}, {"unset", 1, 'u'}, {"chdir", 1, 'C'},
-        {"split-string", 1, 'S'}, {"debug", 0, 'v'}, {0, 0, 0}};
+        {"split-string", 1, 'S'}, {"debug", 0, 'v'}, {"default-signal", 2, 's'},
+        {"ignore-signal", 2, 's'}, {"block-signal", 2, 's'}, {"list-signal-handling", 0, 's'}, {0, 0, 0}};
     int empty = 0, end = '\n', drops = 0, explain = 0, c;
     char **drop = tool_alloc(t, (size_t)argc * sizeof *drop);
     char *dir = NULL;
@@ -63,6 +64,7 @@ int tool_env(tool *t, int argc, char **argv) {
         case 'u': drop[drops++] = o.arg; break;
         case 'C': dir = o.arg; break;
         case 'v': explain = 1; break;
+        case 's': break;                  /* there are no signals */
         default: return 125;
     }
     int first = o.index;

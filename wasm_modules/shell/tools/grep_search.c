@@ -262,6 +262,7 @@ void grep_path(grep_state *g, const char *path, int depth, int implied) {
         .show_name = g->names == 1 || (g->names == 2 && depth)};
     if (g->tab) s.width = standard ? WIDEST_NUMBER : digits((unsigned long long)st.st_size);
     search_stream(&s, from);
+    io_take_block(from);
     io_unref(from);
     io *out = g->t->out;
     if (g->quiet) return;

@@ -64,6 +64,7 @@ static int head_one(tool *t, io *from, head_state *s) {
     ssize_t n;
     for (; left && (n = io_line(from, &line, s->delim)) > 0; left--)
         if (io_write(t->out, line, (size_t)n) < 0) return -1;
+    if (s->count) io_take_block(from);
     return io_failed(from) ? -1 : 0;
 }
 

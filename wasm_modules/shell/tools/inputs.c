@@ -1,5 +1,6 @@
 /* inputs.c - see inputs.h. */
 #include "inputs.h"
+#include "buffer.h"
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,4 +24,18 @@ int for_each_input(tool *t, int argc, char **argv, int first, input_fn *each, vo
         if (failed) return failed;
     }
     return status;
+}
+
+char **input_names(tool *t, const char *path, int *count) {
+    int status = 0;
+    buffer b = {.t = t};
+    io *from = tool_open(t, path, 1, &status);
+    if (!from) return NULL;
+    buffer_read_all(&b, from);
+    io_unref(from);
+    if (b.n && b.p[b.n - 1]) buffer_putc(&b, 0);
+    char **names = tool_alloc(t, (b.n + 2) * sizeof *names);
+    *count = 0;
+    for (size_t i = 0; i < b.n; i += strlen(b.p + i) + 1) names[(*count)++] = b.p + i;
+    return names;
 }

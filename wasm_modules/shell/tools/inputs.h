@@ -10,4 +10,7 @@ io *input_open(tool *t, const char *path, int status, int *failed);
  * of each ends the loop and is returned. */
 typedef int input_fn(tool *t, io *from, const char *name, void *context);
 int for_each_input(tool *t, int argc, char **argv, int first, input_fn *each, void *context);
+
+/* --files0-from: the names between NULs in a file ("-": standard input); NULL after a message. */
+char **input_names(tool *t, const char *path, int *count);
 #endif

@@ -16,7 +16,10 @@ static int launch(tool *t, int argc, char **argv, const char *shorts, const tool
 }
 
 int tool_nohup(tool *t, int argc, char **argv) { return launch(t, argc, argv, "+", NULL, 125); }
-int tool_setsid(tool *t, int argc, char **argv) { return launch(t, argc, argv, "+cfw", NULL, 1); }
+int tool_setsid(tool *t, int argc, char **argv) {
+    static const tool_long longs[] = {{"ctty", 0, 'c'}, {"fork", 0, 'f'}, {"wait", 0, 'w'}, {0, 0, 0}};
+    return launch(t, argc, argv, "+cfw", longs, 1);
+}
 
 int tool_stdbuf(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"input", 1, 'i'}, {"output", 1, 'o'}, {"error", 1, 'e'}, {0, 0, 0}};

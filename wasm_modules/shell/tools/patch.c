@@ -332,6 +332,7 @@ int tool_patch(tool *t, int argc, char **argv) {
         {"backup", 0, 'b'}, {"directory", 1, 'd'}, {"remove-empty-files", 0, 'E'}, {"reject-file", 1, 'r'}, {"unified", 0, 'u'},
         {"context", 0, 'c'}, {"normal", 0, 'n'}, {"fuzz", 1, 'F'}, {"verbose", 0, 'v'}, {"no-backup-if-mismatch", 0, 'M'},
         {"binary", 0, 'B'}, {"suffix", 1, 'z'}, {"ignore-whitespace", 0, 'B'},
+        {"backup-if-mismatch", 0, 'B'}, {"posix", 0, 'B'}, {"quoting-style", 1, 'B'}, {"read-only", 1, 'B'}, {"reject-format", 1, 'B'},
         {0, 0, 0}};
     patch_state s = {.t = t, .strip = -1, .fuzz = 2};
     const char *input = NULL;

@@ -282,6 +282,7 @@ int sed_run(sed_script *s, char **files, int n) {
     }
     if (m.in && !m.edit.to && m.have_ahead && io_seek(m.in, 0, SEEK_CUR) >= 0)
         io_seek(m.in, -(off_t)(m.ahead.n + (size_t)m.ahead_newline), SEEK_CUR);
+    if (m.in && !s->unbuffered) io_take_block(m.in);
     sed_close_input(&m);
     for (int i = 0; i < s->count; i++) io_unref(s->commands[i].source);
     for (sed_output *o = s->outputs; o; o = o->next) io_unref(o->to);

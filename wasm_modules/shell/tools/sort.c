@@ -1,4 +1,5 @@
 /* sort.c - sort lines. A stable merge sort over spans of the text read; how lines compare is sort_keys.c. */
+#include "inputs.h"
 #include "sort_keys.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +59,7 @@ static int check_sorted(tool *t, const sort_order *o, const span_list *lines, co
     return 0;
 }
 
-typedef struct { const char *output; int check, quiet, merge, delim; } sort_modes;
+typedef struct { const char *output, *list; int check, quiet, merge, delim; } sort_modes;
 
 static int add_key(tool *t, sort_order *o, const char *text) {
     sort_key *k = tool_alloc(t, sizeof *k), **end = &o->keys;
@@ -88,7 +89,8 @@ static int parse_options(tool *t, tool_opts *o, sort_order *order, sort_modes *m
         {"numeric-sort", 0, 'n'}, {"random-sort", 0, 'R'}, {"random-source", 1, 'Z'}, {"reverse", 0, 'r'},
         {"version-sort", 0, 'V'}, {"check", 2, 'c'}, {"key", 1, 'k'}, {"merge", 0, 'm'}, {"output", 1, 'o'}, {"stable", 0, 's'},
         {"buffer-size", 1, 'S'}, {"field-separator", 1, 't'}, {"temporary-directory", 1, 'T'}, {"unique", 0, 'u'},
-        {"zero-terminated", 0, 'z'}, {"parallel", 1, 'Z'}, {"batch-size", 1, 'Z'}, {"sort", 1, '1'}, {0, 0, 0}};
+        {"zero-terminated", 0, 'z'}, {"parallel", 1, 'Z'}, {"batch-size", 1, 'Z'}, {"sort", 1, '1'},
+        {"compress-program", 1, 'Z'}, {"files0-from", 1, '0'}, {0, 0, 0}};
     static const char *const sorts[] = {"general-numeric", "human-numeric", "month", "numeric", "random", "version", NULL};
     static const char letters[] = "ghMnRV";
     int c;
@@ -108,6 +110,7 @@ static int parse_options(tool *t, tool_opts *o, sort_order *order, sort_modes *m
         case 's': order->stable = 1; break;
         case 'S': if (!is_size(o->arg)) return tool_fail(t, 2, "invalid --buffer-size argument %s", tool_quote(t, o->arg)); break;
         case 'T': case 'Z': break;
+        case '0': m->list = o->arg; break;
         case 't': if (set_tab(t, order, o->arg)) return 2; break;
         case 'u': order->unique = 1; break;
         case 'z': m->delim = '\0'; break;
@@ -172,6 +175,13 @@ int tool_sort(tool *t, int argc, char **argv) {
     static char *standard[] = {"-"};
     char **files = o.index < argc ? argv + o.index : standard;
     int count = o.index < argc ? argc - o.index : 1, status = 0;
+    if (m.list && o.index < argc) {
+        tool_fail(t, 2, "extra operand %s", tool_quote(t, argv[o.index]));
+        io_puts(t->err, "file operands cannot be combined with --files0-from\n");
+        return tool_usage(t, 2);
+    }
+    if (m.list && !(files = input_names(t, m.list, &count))) return 2;
+    if (!count) return tool_fail(t, 2, "no input from %s", tool_quote(t, m.list));
     if (m.check && count > 1) return tool_fail(t, 2, "extra operand %s not allowed with -c", tool_quote(t, files[1]));
     if (m.check && m.output) return tool_fail(t, 2, "options '-co' are incompatible");
     buffer b = {.t = t};

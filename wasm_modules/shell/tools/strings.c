@@ -39,7 +39,8 @@ static int strings_stream(tool *t, io *from, const char *name, const strings_sta
 
 int tool_strings(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"bytes", 1, 'n'}, {"print-file-name", 0, 'f'}, {"radix", 1, 't'}, {"all", 0, 'a'},
-        {"encoding", 1, 'e'}, {"output-separator", 1, 's'}, {"include-all-whitespace", 0, 'w'}, {"data", 0, 'a'}, {0, 0, 0}};
+        {"encoding", 1, 'e'}, {"output-separator", 1, 's'}, {"include-all-whitespace", 0, 'w'}, {"data", 0, 'a'}, {"target", 1, 'T'},
+        {"unicode", 1, 'U'}, {0, 0, 0}};
     static const struct {
         char letter;
         int unit, low;
@@ -48,7 +49,7 @@ int tool_strings(tool *t, int argc, char **argv) {
     tool_opts o;
     int c;
     if (argc > 1 && argv[1][0] == '-' && isdigit((unsigned char)argv[1][1])) argv[1] = tool_format(t, "-n%s", argv[1] + 1);
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "n:ft:aoe:s:wd", longs)) != -1;) switch (c) {
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "n:ft:aoe:s:wdT:U:", longs)) != -1;) switch (c) {
         case 'n':
             s.least = strtoul(o.arg, NULL, 10);
             if (!s.least)

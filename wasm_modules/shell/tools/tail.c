@@ -65,7 +65,7 @@ static int tail_one(tool *t, io *from, tail_state *s) {
 int tool_tail(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"lines", 1, 'n'}, {"bytes", 1, 'c'}, {"quiet", 0, 'q'}, {"silent", 0, 'q'},
         {"verbose", 0, 'v'}, {"zero-terminated", 0, 'z'}, {"follow", 2, 'f'}, {"retry", 0, 's'}, {"pid", 1, 's'},
-        {"sleep-interval", 1, 's'}, {0, 0, 0}};
+        {"sleep-interval", 1, 's'}, {"max-unchanged-stats", 1, 's'}, {0, 0, 0}};
     tail_state s = {.count = 10, .delim = '\n'};
     tool_opts o;
     int c, status = 0, follow = 0, opened = 0;

@@ -164,7 +164,13 @@ int tool_tar(tool *t, int argc, char **argv) {
         {"read-full-records", 0, O_NOTHING}, {"same-order", 0, O_NOTHING}, {"preserve-order", 0, O_NOTHING},
         {"check-device", 0, O_NOTHING}, {"no-check-device", 0, O_NOTHING}, {"sparse", 0, O_NOTHING},
         {"show-omitted-dirs", 0, O_NOTHING}, {"no-quote-chars", 0, O_NOTHING}, {"wildcards-match-slash", 0, O_NOTHING},
-        {"no-wildcards-match-slash", 0, O_NOTHING}, {"check-links", 0, O_NOTHING}, {"checkpoint", 2, O_NOTHING}, {"use-compress-program", 1, 'I'},
+        {"no-wildcards-match-slash", 0, O_NOTHING}, {"check-links", 0, O_NOTHING}, {"checkpoint", 2, O_NOTHING}, {"atime-preserve", 2, O_NOTHING},
+        {"clamp-mtime", 0, O_NOTHING}, {"hole-detection", 1, O_NOTHING}, {"ignore-zeros", 0, 'i'}, {"no-unquote", 0, O_NOTHING},
+        {"unquote", 0, O_NOTHING}, {"verbatim-files-from", 0, O_NOTHING}, {"no-verbatim-files-from", 0, O_NOTHING},
+        {"old-archive", 0, O_NOTHING}, {"portability", 0, O_NOTHING}, {"quoting-style", 1, O_NOTHING}, {"restrict", 0, O_NOTHING},
+        {"pax-option", 1, O_NOTHING}, {"checkpoint-action", 1, O_NOTHING}, {"record-size", 1, O_NOTHING},
+        {"sparse-version", 1, O_NOTHING}, {"xattrs-include", 1, O_NOTHING}, {"xattrs-exclude", 1, O_NOTHING},
+        {"use-compress-program", 1, 'I'},
         {"one-top-level", 2, O_ONE_TOP}, {"block-number", 0, 'R'}, {0, 0, 0}};
     static const char *const vcs[]
         = {".git", ".gitignore", ".gitmodules", ".gitattributes", ".svn", "CVS", ".hg", ".hgignore", ".bzr"};
@@ -174,7 +180,7 @@ int tool_tar(tool *t, int argc, char **argv) {
     tool_opts o;
     if (argc > 1 && argv[1][0] != '-' && !(argv = spell_out(t, &argc, argv))) return usage(t, 2);
     for (tool_opts_start(&o, argc, argv);
-         (c = tool_opts_next(t, &o, "cxtrudAf:C:zvOkT:PhpajJSomb:X:H:RN:BUWlsI:", longs)) != -1;) switch (c) {
+         (c = tool_opts_next(t, &o, "cxtrudAf:C:zvOkT:PhpajJSomb:X:H:RN:BUWlsI:in", longs)) != -1;) switch (c) {
         case 'c': case 'x': case 't': case 'r': case 'd': case 'A': case O_DELETE: case O_TEST_LABEL: s.mode = c; break;
         case 'u': s.mode = 'r'; s.update = 1; break;
         case 'f': s.file = o.arg; break;

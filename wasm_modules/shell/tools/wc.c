@@ -1,5 +1,5 @@
 /* wc.c - counts lines, words, characters, bytes, and the widest line. */
-#include "buffer.h"
+#include "inputs.h"
 #include "../utf8.h"
 #include <errno.h>
 #include <string.h>
@@ -101,20 +101,6 @@ static int column_width(tool *t, char **files, int count, int what) {
     return width < minimum ? minimum : width;
 }
 
-/* The names in a file of them, each ended by a NUL. */
-static char **names_from(tool *t, const char *path, int *n) {
-    int status = 0;
-    buffer b = {.t = t};
-    io *from = tool_open(t, path, 1, &status);
-    if (!from) return NULL;
-    buffer_read_all(&b, from);
-    io_unref(from);
-    char **names = tool_alloc(t, (b.n + 2) * sizeof *names);
-    *n = 0;
-    for (size_t i = 0; i < b.n; i += strlen(b.p + i) + 1) names[(*n)++] = b.p + i;
-    return names;
-}
-
 int tool_wc(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"lines", 0, 'l'}, {"words", 0, 'w'}, {"chars", 0, 'm'}, {"bytes", 0, 'c'},
         {"max-line-length", 0, 'L'}, {"files0-from", 1, '0'}, {"total", 1, 'T'}, {0, 0, 0}};
@@ -127,7 +113,7 @@ int tool_wc(tool *t, int argc, char **argv) {
         case 'm': what |= CHARS; break;
         case 'c': what |= BYTES; break;
         case 'L': what |= LONGEST; break;
-        case '0': if (!(list = names_from(t, o.arg, &listed))) return 1; break;
+        case '0': if (!(list = input_names(t, o.arg, &listed))) return 1; break;
         case 'T': when = o.arg[0] == 'a' && o.arg[1] == 'l' ? 'y' : *o.arg == 'o' ? 'o' : *o.arg == 'n' ? 'n' : 'a'; break;
         default: return 1;
     }
