@@ -1,382 +1,358 @@
-/* date_parse.c - the dates people write: 2024-01-31 12:00, Jan 31, 3 days ago, next monday, @0. GNU's getdate rules, English
- * words. */
+/* date_parse.c - the dates people write: 2024-01-31 12:00, Jan 31, 3 days ago, next monday, @0.
+ *
+ * RULES. As GNU's getdate: a date is items in any order - time, zone, date, day of the week, relative parts, bare numbers - and at
+ * most one of each but the relative ones. Two words of lookahead decide. A sign and a number behind a time are a zone, even in
+ * "12:00 +3 days". Parts that are missing come from now; the time is midnight as soon as there is a date or a day.
+ */
+#include "date_words.h"
 #include "dates.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
+
+enum { DAY_MINUTES = 24 * 60 };
 
 typedef struct {
-    const char *p;
-    struct tm tm;                  /* the point before relative parts */
+    const char *rest;
+    date_word now, next;           /* the word at hand and the one behind it */
+    int dates, times, days, zones, relatives;
+    long long year, month, day, hour, minute, second;
     long nsec;
-    int has_date, has_time, has_zone, has_day, day, day_order, has_year, absolute;
-    long zone;                     /* seconds east of UTC */
+    int year_digits, meridian;
+    long long day_order, weekday, zone_s;
     long long rel_years, rel_months, rel_days, rel_seconds;
-    long long seconds;             /* of @N */
-    int failed;
+    long rel_nsec;
 } reading;
 
-static const char *const month_names[]
-    = {"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"};
-static const char *const day_names[] = {"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"};
+static void step(reading *r) {
+    r->now = r->next;
+    r->next = date_word_next(&r->rest);
+}
 
-static void skip_space(reading *r) {
-    for (;;) {
-        if (isspace((unsigned char)*r->p) || *r->p == ',') r->p++;
-        else if (*r->p == '(') { while (*r->p && *r->p != ')') r->p++; if (*r->p) r->p++; }
-        else return;
+static int is_mark(const date_word *w, char c) { return w->kind == D_MARK && w->value == c; }
+
+static void set_time(reading *r, long long hour, long long minute, long long second, long nsec, int meridian) {
+    r->times++;
+    r->hour = hour;
+    r->minute = minute;
+    r->second = second;
+    r->nsec = nsec;
+    r->meridian = meridian;
+}
+
+static void set_date(reading *r, long long year, int digits, long long month, long long day) {
+    r->dates++;
+    if (digits) { r->year = year; r->year_digits = digits; }
+    r->month = month;
+    r->day = day;
+}
+
+static void add_relative(reading *r, const date_word *unit, long long n, long nsec) {
+    n *= unit->value;
+    switch (unit->unit) {
+    case 'Y': r->rel_years += n; break;
+    case 'M': r->rel_months += n; break;
+    case 'D': r->rel_days += n; break;
+    case 'h': r->rel_seconds += n * 3600; break;
+    case 'm': r->rel_seconds += n * 60; break;
+    case 's': r->rel_seconds += n; r->rel_nsec += nsec; break;
     }
+    r->relatives++;
 }
 
-/* Index of word among names, which may be cut to three letters or more; -1. */
-static int lookup(const char *word, const char *const *names, int n) {
-    size_t len = strlen(word);
-    for (int i = 0; i < n; i++)
-        if (len >= 3 && len <= strlen(names[i]) && !strncasecmp(word, names[i], len)
-            && (len == 3 || len == strlen(names[i]) || !strcasecmp(word, "sept") || !strcasecmp(word, "tues")
-                || !strcasecmp(word, "thur") || !strcasecmp(word, "thurs") || !strcasecmp(word, "wednes")))
-            return i;
-    return -1;
-}
-
-/* Adds n of the unit named; 0 when there is no such unit. */
-static int add_unit(reading *r, const char *unit, long long n) {
-    char w[32];
-    size_t len = strlen(unit);
-    if (len >= sizeof w) return 0;
-    for (size_t i = 0; i <= len; i++) w[i] = (char)tolower((unsigned char)unit[i]);
-    if (len > 3 && w[len - 1] == 's') w[len - 1] = '\0';
-    if (!strcmp(w, "year")) r->rel_years += n;
-    else if (!strcmp(w, "month")) r->rel_months += n;
-    else if (!strcmp(w, "fortnight")) r->rel_days += 14 * n;
-    else if (!strcmp(w, "week")) r->rel_days += 7 * n;
-    else if (!strcmp(w, "day")) r->rel_days += n;
-    else if (!strcmp(w, "hour")) r->rel_seconds += 3600 * n;
-    else if (!strcmp(w, "minute") || !strcmp(w, "min")) r->rel_seconds += 60 * n;
-    else if (!strcmp(w, "second") || !strcmp(w, "sec")) r->rel_seconds += n;
-    else return 0;
+/* [n] UNIT [ago], at the unit. */
+static int take_unit(reading *r, long long n, long nsec) {
+    date_word unit = r->now;
+    if (nsec && unit.unit != 's') return 0;
+    step(r);
+    if (r->now.kind == D_AGO) {
+        n *= r->now.value;
+        nsec *= (long)r->now.value;
+        step(r);
+    }
+    add_relative(r, &unit, n, nsec);
     return 1;
 }
 
-static int take_word(reading *r, char *word, size_t cap) {
-    size_t n = 0;
-    while (isalpha((unsigned char)*r->p)) { if (n + 1 < cap) word[n++] = *r->p; r->p++; }
-    word[n] = '\0';
-    if (*r->p == '.') r->p++;
-    return n > 0;
-}
-
-static long long take_digits(reading *r, int *digits) {
-    long long n = 0;
-    for (*digits = 0; isdigit((unsigned char)*r->p); r->p++, ++*digits) if (n < 100000000000000000LL) n = n * 10 + *r->p - '0';
-    return n;
-}
-
-/* Undoes the last relative part: "3 days ago". */
-static int take_ago(reading *r) {
-    const char *before = r->p;
-    char word[16];
-    skip_space(r);
-    if (take_word(r, word, sizeof word) && !strcasecmp(word, "ago")) return 1;
-    r->p = before;
-    return 0;
-}
-
-/* +hh, +hhmm, +hh:mm */
-static void take_offset(reading *r) {
-    int sign = *r->p++ == '-' ? -1 : 1, digits;
-    while (*r->p == ' ') r->p++;
-    long long n = take_digits(r, &digits);
-    long minutes = digits <= 2 ? (long)n * 60 : (long)(n / 100 * 60 + n % 100);
-    if (digits <= 2 && *r->p == ':') { r->p++; minutes += (long)take_digits(r, &digits); }
-    r->zone = sign * minutes * 60;
-    r->has_zone = 1;
-}
-
-static int take_meridian(reading *r) {
-    const char *before = r->p;
-    skip_space(r);
-    char a = (char)tolower((unsigned char)r->p[0]);
-    if ((a == 'a' || a == 'p') && tolower((unsigned char)r->p[1]) == 'm' && !isalpha((unsigned char)r->p[2])) {
-        r->p += 2;
-        return a;
+/* +hh, +hhmm, +hh:mm, at the number; base is that of a zone named before. */
+static int take_offset(reading *r, long long base) {
+    date_word w = r->now;
+    step(r);
+    long long minutes = w.digits <= 2 ? w.value * 60 : w.value / 100 * 60 + w.value % 100;
+    if (is_mark(&r->now, ':') && r->next.kind == D_NUMBER) {
+        step(r);
+        minutes = w.value * 60 + (w.is_negative ? -r->now.value : r->now.value);
+        step(r);
     }
-    if ((a == 'a' || a == 'p') && r->p[1] == '.' && tolower((unsigned char)r->p[2]) == 'm') {
-        r->p += r->p[3] == '.' ? 4 : 3;
-        return a;
-    }
-    r->p = before;
-    return 0;
+    r->zones++;
+    r->zone_s = base + minutes * 60;
+    return minutes >= -DAY_MINUTES && minutes <= DAY_MINUTES;
 }
 
-static void set_hour(reading *r, long long h, int meridian) {
-    if (meridian) {
-        if (h < 1 || h > 12) r->failed = 1;
-        h = h % 12 + (meridian == 'p' ? 12 : 0);
+/* HH:MM[:SS[.fraction]] and then am, pm or an offset, at the first colon. */
+static int take_clock(reading *r, long long hour) {
+    long long minute, second = 0;
+    long nsec = 0;
+    step(r);
+    if (r->now.kind != D_NUMBER) return 0;
+    minute = r->now.value;
+    step(r);
+    if (is_mark(&r->now, ':')) {
+        step(r);
+        if ((r->now.kind != D_NUMBER && r->now.kind != D_FRACTION) || r->now.is_negative) return 0;
+        second = r->now.value;
+        nsec = r->now.nsec;
+        step(r);
     }
-    r->tm.tm_hour = (int)h;
+    if (r->now.kind == D_MERIDIAN) {
+        set_time(r, hour, minute, second, nsec, (int)r->now.value);
+        step(r);
+        return 1;
+    }
+    set_time(r, hour, minute, second, nsec, 0);
+    return r->now.kind == D_SIGNED ? take_offset(r, 0) : 1;
 }
 
-/* The rest of HH:MM[:SS[.fraction]] [am|pm] [zone], at the colon. */
-static void take_clock(reading *r, long long hour) {
-    int digits;
-    r->p++;
-    r->tm.tm_min = (int)take_digits(r, &digits);
-    if (!digits) r->failed = 1;
-    r->tm.tm_sec = 0;
-    r->nsec = 0;
-    if (*r->p == ':') {
-        r->p++;
-        r->tm.tm_sec = (int)take_digits(r, &digits);
-        if (!digits) r->failed = 1;
-        if ((*r->p == '.' || *r->p == ',') && isdigit((unsigned char)r->p[1])) {
-            long unit = 100000000;
-            for (r->p++; isdigit((unsigned char)*r->p); r->p++, unit /= 10) r->nsec += unit * (*r->p - '0');
-        }
-    }
-    set_hour(r, hour, take_meridian(r));
-    if (r->tm.tm_hour > 24 || r->tm.tm_min > 59 || r->tm.tm_sec > 60 || r->has_time) r->failed = 1;
-    r->has_time = 1;
-    const char *before = r->p;
-    while (*r->p == ' ') r->p++;
-    /* a sign and a number behind a time are a zone, even in "12:00 +3 days": a zone, and one day */
-    if ((*r->p == '+' || *r->p == '-') && isdigit((unsigned char)r->p[1 + strspn(r->p + 1, " ")])) take_offset(r);
-    else r->p = before;
+/* A number that nothing around it explains: a year that is still missing, a date, or a time. */
+static void take_digits(reading *r, const date_word *w) {
+    if (r->dates && !r->year_digits && !r->relatives && (r->times || w->digits > 2)) {
+        r->year = w->value;
+        r->year_digits = w->digits;
+    } else if (w->digits > 4)
+        set_date(r, w->value / 10000, w->digits - 4, w->value / 100 % 100, w->value % 100);
+    else if (w->digits <= 2) set_time(r, w->value, 0, 0, 0, 0);
+    else set_time(r, w->value / 100, w->value % 100, 0, 0, 0);
 }
 
-static void set_date(reading *r, long long y, int m, int d, int year_digits) {
-    if (year_digits && year_digits <= 2) y += y < 69 ? 2000 : 1900;
-    if (m < 1 || m > 12 || d < 1 || d > 31 || r->has_date) { r->failed = 1; return; }
-    if (year_digits) { r->tm.tm_year = (int)(y - 1900); r->has_year = 1; }
-    r->tm.tm_mon = m - 1;
-    r->tm.tm_mday = d;
-    r->has_date = 1;
+/* NUMBER / NUMBER [/ NUMBER], at the first slash. */
+static int take_slashes(reading *r, const date_word *first) {
+    step(r);
+    if (r->now.kind != D_NUMBER) return 0;
+    date_word second = r->now;
+    step(r);
+    if (!is_mark(&r->now, '/')) { set_date(r, 0, 0, first->value, second.value); return 1; }
+    step(r);
+    if (r->now.kind != D_NUMBER) return 0;
+    if (first->digits >= 4) set_date(r, first->value, first->digits, second.value, r->now.value);
+    else set_date(r, r->now.value, r->now.digits, first->value, second.value);
+    step(r);
+    return 1;
+}
+
+/* NUMBER and a signed one behind it: 2024-01-31[T...], 10 +0200, 2024 +1 day. */
+static int take_number_and_signed(reading *r, const date_word *first) {
+    if (r->next.kind == D_SIGNED) {
+        date_word month = r->now, day = r->next;
+        step(r);
+        step(r);
+        set_date(r, first->value, first->digits, -month.value, -day.value);
+        if (r->now.kind != D_T) return 1;
+        step(r);
+        if (r->now.kind != D_NUMBER) return 0;
+        long long hour = r->now.value;
+        step(r);
+        if (is_mark(&r->now, ':')) return take_clock(r, hour);
+        if (r->now.kind != D_SIGNED) return 0;
+        set_time(r, hour, 0, 0, 0, 0);
+        return take_offset(r, 0);
+    }
+    if (r->next.kind == D_UNIT) {
+        long long n = r->now.value;
+        take_digits(r, first);
+        step(r);
+        return take_unit(r, n, 0);
+    }
+    set_time(r, first->value, 0, 0, 0, 0);
+    return take_offset(r, 0);
+}
+
+static int take_number(reading *r) {
+    date_word first = r->now;
+    step(r);
+    switch (r->now.kind) {
+    case D_UNIT: return take_unit(r, first.value, 0);
+    case D_SIGNED: return take_number_and_signed(r, &first);
+    case D_MERIDIAN:
+        set_time(r, first.value, 0, 0, 0, (int)r->now.value);
+        step(r);
+        return 1;
+    case D_DAY:
+        r->days++;
+        r->day_order = first.value;
+        r->weekday = r->now.value;
+        step(r);
+        return 1;
+    case D_MONTH: {
+        long long month = r->now.value;
+        step(r);
+        int has_year = r->now.kind == D_NUMBER || r->now.kind == D_SIGNED;
+        long long year = r->now.kind == D_SIGNED ? -r->now.value : r->now.value;
+        set_date(r, year, has_year ? r->now.digits : 0, month, first.value);
+        if (has_year) step(r);
+        return 1;
+    }
+    default: break;
+    }
+    if (is_mark(&r->now, ':')) return take_clock(r, first.value);
+    if (is_mark(&r->now, '/')) return take_slashes(r, &first);
+    take_digits(r, &first);
+    return 1;
+}
+
+static int take_month(reading *r) {
+    long long month = r->now.value;
+    step(r);
+    date_word day = r->now;
+    step(r);
+    if (day.kind == D_SIGNED && r->now.kind == D_SIGNED) {                 /* Jan-31-2024 */
+        set_date(r, -r->now.value, r->now.digits, month, -day.value);
+        step(r);
+        return 1;
+    }
+    if (day.kind != D_NUMBER) return 0;
+    if (!is_mark(&r->now, ',')) { set_date(r, 0, 0, month, day.value); return 1; }
+    step(r);
+    if (r->now.kind != D_NUMBER) return 0;
+    set_date(r, r->now.value, r->now.digits, month, day.value);
+    step(r);
+    return 1;
+}
+
+static int take_zone(reading *r) {
+    long long base = r->now.value;
+    step(r);
+    if (r->now.kind == D_SIGNED && r->next.kind != D_UNIT) return take_offset(r, base);
+    r->zones++;
+    r->zone_s = base;
+    if (r->now.kind != D_DST) return 1;
+    r->zone_s += 3600;
+    step(r);
+    return 1;
+}
+
+/* The item at hand; 0 when there is none like it. */
+static int take_item(reading *r) {
+    date_word w = r->now;
+    switch (w.kind) {
+    case D_NUMBER: return take_number(r);
+    case D_SIGNED: case D_FRACTION: step(r); return r->now.kind == D_UNIT && take_unit(r, w.value, w.nsec);
+    case D_MONTH: return take_month(r);
+    case D_ZONE: case D_T: return take_zone(r);
+    case D_UNIT: return take_unit(r, 1, 0);
+    case D_SHIFT: r->rel_days += w.value; r->relatives++; step(r); return 1;
+    case D_DAY:
+        r->days++;
+        r->day_order = 0;
+        r->weekday = w.value;
+        step(r);
+        if (is_mark(&r->now, ',')) step(r);
+        return 1;
+    case D_ORDINAL:
+        step(r);
+        if (r->now.kind == D_UNIT) return take_unit(r, w.value, 0);
+        if (r->now.kind != D_DAY) return 0;
+        r->days++;
+        r->day_order = w.value;
+        r->weekday = r->now.value;
+        step(r);
+        return 1;
+    default: return 0;
+    }
+}
+
+/* The hour of a day of 24, or -1. */
+static long long hour_of(const reading *r) {
+    if (!r->meridian) return r->hour < 24 ? r->hour : -1;
+    if (r->hour < 1 || r->hour > 12) return -1;
+    return r->hour % 12 + (r->meridian == 'p' ? 12 : 0);
+}
+
+/* tm as it is, before relative parts; 0 for a day or time that is none. */
+static int settle(reading *r, struct tm *tm) {
     static const int lengths[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    long long year = r->tm.tm_year + 1900LL;
-    int leap = (year % 4 == 0 && year % 100) || year % 400 == 0;
-    if (d > lengths[m - 1] - (m == 2 && !leap)) r->failed = 1;
-}
-
-static void take_signed(reading *r) {
-    int sign = *r->p == '-' ? -1 : 1, digits;
-    char word[32];
-    r->p++;
-    while (*r->p == ' ') r->p++;
-    long long n = take_digits(r, &digits);
-    if (!digits) { r->failed = 1; return; }
-    while (*r->p == ' ') r->p++;
-    const char *before = r->p;
-    if (take_word(r, word, sizeof word) && strcasecmp(word, "ago")) {
-        long long value = sign * n;
-        if (!add_unit(r, word, value)) { r->failed = 1; return; }
-        if (take_ago(r)) add_unit(r, word, -2 * value);
-        return;
+    if (r->times > 1 || r->dates > 1 || r->days > 1 || r->zones > 1) return 0;
+    if (r->dates) {
+        if (r->year < 0) r->year = -r->year;
+        if (r->year_digits == 2) r->year += r->year < 69 ? 2000 : 1900;
+        if (r->year_digits) tm->tm_year = (int)(r->year - 1900);
+        long long year = tm->tm_year + 1900LL;
+        int is_leap = (year % 4 == 0 && year % 100) || year % 400 == 0;
+        if (r->month < 1 || r->month > 12 || r->day < 1) return 0;
+        if (r->day > lengths[r->month - 1] - (r->month == 2 && !is_leap)) return 0;
+        tm->tm_mon = (int)r->month - 1;
+        tm->tm_mday = (int)r->day;
     }
-    r->p = before;
-    if (r->has_time && !r->has_zone) {
-        r->zone = sign * (digits <= 2 ? (long)n * 3600 : (long)(n / 100 * 3600 + n % 100 * 60));
-        r->has_zone = 1;
-    } else r->failed = 1;
-}
-
-static void take_number(reading *r) {
-    int digits, d2, d3;
-    char word[32];
-    long long n = take_digits(r, &digits);
-    if (*r->p == ':') { take_clock(r, n); return; }
-    if (*r->p == '-' && isdigit((unsigned char)r->p[1]) && digits >= 1) {
-        r->p++;
-        long long m = take_digits(r, &d2), d = 1;
-        if (*r->p == '-') { r->p++; d = take_digits(r, &d3); } else { r->failed = 1; return; }
-        set_date(r, n, (int)m, (int)d, digits);
-        if ((*r->p == 'T' || *r->p == 't') && isdigit((unsigned char)r->p[1])) r->p++;
-        return;
-    }
-    if (*r->p == '-' && isalpha((unsigned char)r->p[1])) {                    /* 02-Jan-2024 */
-        r->p++;
-        take_word(r, word, sizeof word);
-        int m = lookup(word, month_names, 12);
-        long long y = 0;
-        d3 = 0;
-        if (*r->p == '-') { r->p++; y = take_digits(r, &d3); }
-        if (m < 0) r->failed = 1; else set_date(r, y, m + 1, (int)n, d3);
-        return;
-    }
-    if (*r->p == '/') {
-        r->p++;
-        long long b = take_digits(r, &d2);
-        if (*r->p == '/') {
-            r->p++;
-            long long c = take_digits(r, &d3);
-            if (digits >= 4) set_date(r, n, (int)b, (int)c, digits); else set_date(r, c, (int)n, (int)b, d3);
-        } else set_date(r, 0, (int)n, (int)b, 0);
-        return;
-    }
-    int meridian = take_meridian(r);
-    if (meridian) { set_hour(r, n, meridian); r->tm.tm_min = r->tm.tm_sec = 0; r->nsec = 0; r->has_time = 1; return; }
-    const char *before = r->p;
-    while (*r->p == ' ') r->p++;
-    const char *spaced = r->p;
-    if (take_word(r, word, sizeof word)) {
-        int m = lookup(word, month_names, 12);
-        if (m >= 0) {                                                          /* 2 Jan [2024] */
-            const char *mark = r->p;
-            skip_space(r);
-            if (*r->p == '-') r->p++;
-            long long y = take_digits(r, &d3);
-            if (d3 && *r->p == ':') { r->p = mark; d3 = 0; }
-            if (!d3) r->p = mark;
-            set_date(r, y, m + 1, (int)n, d3);
-            return;
-        }
-        if (add_unit(r, word, n)) {
-            if (take_ago(r)) add_unit(r, word, -2 * n);
-            return;
-        }
-        if (spaced == before && (word[0] == 'T' || word[0] == 't') && !word[1] && digits == 8) {
-            r->p = before + 1;
-            set_date(r, n / 10000, (int)(n / 100 % 100), (int)(n % 100), 4);
-            long long c = take_digits(r, &d2);
-            if (*r->p == ':') { take_clock(r, c); return; }
-            r->tm.tm_hour = (int)(d2 > 2 ? c / (d2 > 4 ? 10000 : 100) : c);
-            r->tm.tm_min = (int)(d2 > 4 ? c / 100 % 100 : d2 > 2 ? c % 100 : 0);
-            r->tm.tm_sec = (int)(d2 > 4 ? c % 100 : 0);
-            r->has_time = 1;
-            return;
-        }
-    }
-    r->p = before;
-    if (digits == 8) set_date(r, n / 10000, (int)(n / 100 % 100), (int)(n % 100), 4);
-    else if (r->has_date && r->has_time && !r->has_year) { r->tm.tm_year = (int)(n - 1900); r->has_year = 1; }
-    else if (r->has_date && !r->has_year && digits == 4 && !r->has_time) { r->tm.tm_year = (int)(n - 1900); r->has_year = 1; }
-    else if (digits <= 2 && n < 24) { r->tm.tm_hour = (int)n; r->tm.tm_min = r->tm.tm_sec = 0; r->nsec = 0; r->has_time = 1;
-    } else if (digits == 4 || digits == 3) {
-        r->tm.tm_hour = (int)(n / 100);
-        r->tm.tm_min = (int)(n % 100);
-        r->tm.tm_sec = 0;
+    if (r->times) {
+        long long hour = hour_of(r);
+        if (hour < 0 || r->minute > 59 || r->second > 59) return 0;
+        tm->tm_hour = (int)hour;
+        tm->tm_min = (int)r->minute;
+        tm->tm_sec = (int)r->second;
+    } else if (!r->relatives || r->dates || r->days) {
+        tm->tm_hour = tm->tm_min = tm->tm_sec = 0;
         r->nsec = 0;
-        r->has_time = 1;
-        if (n / 100 > 23 || n % 100 > 59) r->failed = 1;
-    } else r->failed = 1;
+    }
+    if (r->days && !r->dates) {
+        long long order = r->day_order - (r->day_order > 0 && tm->tm_wday != r->weekday);
+        tm->tm_mday += (int)((r->weekday - tm->tm_wday + 7) % 7 + 7 * order);
+    }
+    return 1;
 }
 
-static void take_month(reading *r, int m) {
-    int digits, d3;
-    skip_space(r);
-    if (*r->p == '-') r->p++;
-    long long d = take_digits(r, &digits);
-    if (!digits) { r->failed = 1; return; }
-    if (digits == 4) { set_date(r, d, m + 1, 1, 4); return; }
-    const char *mark = r->p;
-    skip_space(r);
-    long long y = take_digits(r, &d3);
-    if (d3 && (*r->p == ':' || d3 < 4)) { r->p = mark; d3 = 0; }
-    if (!d3) r->p = mark;
-    set_date(r, y, m + 1, (int)d, d3);
+/* Whether there is such a time of day in the local zone: not in the hour that summer time leaves out. */
+static int exists(tool *t, const struct tm *tm) {
+    struct tm whole = *tm, back;
+    long offset;
+    const char *zone;
+    date_fields(t, date_seconds(t, &whole, 0), 0, &back, &offset, &zone);
+    return back.tm_hour == tm->tm_hour && back.tm_min == tm->tm_min;
 }
 
-static void take_text(reading *r) {
-    static const struct {
-        const char *word;
-        int n;
-    } ordinals[] = {{"last", -1}, {"this", 0}, {"next", 1}, {"first", 1}, {"third", 3}, {"fourth", 4}, {"fifth", 5}, {"sixth", 6},
-        {"seventh", 7}, {"eighth", 8}, {"ninth", 9}, {"tenth", 10}, {"eleventh", 11}, {"twelfth", 12}};
-    static const struct {
-        const char *word;
-        int hours;
-    } zones[] = {{"utc", 0}, {"gmt", 0}, {"z", 0}, {"wet", 0}, {"est", -5}, {"edt", -4}, {"cst", -6}, {"cdt", -5}, {"mst", -7},
-        {"mdt", -6}, {"pst", -8}, {"pdt", -7}, {"cet", 1}, {"cest", 2}, {"bst", 1}, {"eet", 2}, {"msk", 3}, {"jst", 9}};
-    char word[32], unit[32];
-    if (!take_word(r, word, sizeof word)) { r->failed = 1; return; }
-    if (!strcasecmp(word, "now") || !strcasecmp(word, "today")) return;
-    if (!strcasecmp(word, "yesterday")) { r->rel_days--; return; }
-    if (!strcasecmp(word, "tomorrow")) { r->rel_days++; return; }
-    if (!strcasecmp(word, "t") && r->has_date) return;
-    for (size_t i = 0; i < sizeof ordinals / sizeof *ordinals; i++) {
-        if (strcasecmp(word, ordinals[i].word)) continue;
-        skip_space(r);
-        if (!take_word(r, unit, sizeof unit)) { r->failed = 1; return; }
-        int day = lookup(unit, day_names, 7);
-        if (day >= 0) { r->has_day = 1; r->day = day; r->day_order = ordinals[i].n; return; }
-        if (!add_unit(r, unit, ordinals[i].n)) { r->failed = 1; return; }
-        if (take_ago(r)) add_unit(r, unit, -2 * ordinals[i].n);
-        return;
-    }
-    int month = lookup(word, month_names, 12), day = lookup(word, day_names, 7);
-    if (month >= 0) { take_month(r, month); return; }
-    if (day >= 0) { r->has_day = 1; r->day = day; r->day_order = 0; return; }
-    for (size_t i = 0; i < sizeof zones / sizeof *zones; i++) {
-        if (strcasecmp(word, zones[i].word)) continue;
-        r->zone = zones[i].hours * 3600L;
-        r->has_zone = 1;
-        if ((*r->p == '+' || *r->p == '-') && isdigit((unsigned char)r->p[1])) {
-            long base = r->zone;
-            take_offset(r);
-            r->zone += base;
-        }
-        return;
-    }
-    if (add_unit(r, word, 1)) { if (take_ago(r)) add_unit(r, word, -2); return; }
-    r->failed = 1;
+/* @SECONDS[.fraction] */
+static int parse_seconds(const char *p, moment *result) {
+    date_word w = date_word_next(&p);
+    if (w.kind != D_NUMBER && w.kind != D_SIGNED && w.kind != D_FRACTION) return -1;
+    if (date_word_next(&p).kind != D_END) return -1;
+    result->tv_sec = (time_t)w.value - (w.nsec < 0);
+    result->tv_nsec = w.nsec < 0 ? 1000000000 + w.nsec : w.nsec;
+    return 0;
 }
 
 int date_parse(tool *t, const char *text, moment now, moment *result) {
-    reading r = {.p = text, .nsec = now.tv_nsec};
+    reading r = {.nsec = now.tv_nsec};
     long offset;
-    const char *zone;
-    int utc = 0;
-    const char *named_zone = NULL;
-    date_fields(t, (long long)now.tv_sec, 0, &r.tm, &offset, &zone);
-    skip_space(&r);
-    if (!strncmp(r.p, "TZ=\"", 4)) {
-        const char *end = strchr(r.p + 4, '"');
+    const char *abbreviation, *named_zone = NULL;
+    struct tm tm;
+    while (isspace((unsigned char)*text)) text++;
+    if (!strncmp(text, "TZ=\"", 4)) {
+        const char *end = strchr(text + 4, '"');
         if (!end) return -1;
-        const char *abbreviation;
-        named_zone = tool_strndup(t, r.p + 4, (size_t)(end - r.p - 4));
-        r.zone = zone_offset(t, named_zone, (long long)now.tv_sec, &abbreviation);
-        r.has_zone = 1;
-        r.p = end + 1;
+        named_zone = tool_strndup(t, text + 4, (size_t)(end - text - 4));
+        text = end + 1;
+        while (isspace((unsigned char)*text)) text++;
     }
-    if (*r.p == '@') {
-        char *end;
-        long long s = strtoll(r.p + 1, &end, 10);
-        if (end == r.p + 1) return -1;
-        result->tv_sec = (time_t)s;
-        result->tv_nsec = 0;
-        if (*end == '.') {
-            long unit = 100000000;
-            for (end++; isdigit((unsigned char)*end); end++, unit /= 10) result->tv_nsec += unit * (*end - '0');
-        }
-        while (isspace((unsigned char)*end)) end++;
-        return *end ? -1 : 0;
-    }
-    for (skip_space(&r); *r.p && !r.failed; skip_space(&r)) {
-        if (isdigit((unsigned char)*r.p)) take_number(&r);
-        else if (*r.p == '+' || *r.p == '-') take_signed(&r);
-        else take_text(&r);
-    }
-    if (r.failed) return -1;
-    if ((r.has_date || r.has_day) && !r.has_time) { r.tm.tm_hour = r.tm.tm_min = r.tm.tm_sec = 0; r.nsec = 0; }
-    if (!*text || text[strspn(text, " \t")] == '\0') { r.tm.tm_hour = r.tm.tm_min = r.tm.tm_sec = 0; r.nsec = 0; }
-    if (r.has_day && !r.has_date) {
-        int ahead = (r.day - r.tm.tm_wday + 7) % 7;
-        int order = r.day_order - (r.day_order > 0 && r.tm.tm_wday != r.day);
-        r.tm.tm_mday += ahead + 7 * order;
-    }
-    r.tm.tm_year += (int)r.rel_years;
-    long long months = r.tm.tm_mon + r.rel_months;
-    r.tm.tm_year += (int)(months >= 0 ? months / 12 : -((11 - months) / 12));
-    r.tm.tm_mon = (int)((months % 12 + 12) % 12);
-    r.tm.tm_mday += (int)r.rel_days;
-    long long seconds = date_seconds(t, &r.tm, utc || r.has_zone);
-    if (named_zone) {
-        /* the zone's offset at that time, not at present */
-        const char *abbreviation;
-        r.zone = zone_offset(t, named_zone, seconds - r.zone, &abbreviation);
-    }
-    if (r.has_zone) seconds -= r.zone;
+    if (*text == '@') return parse_seconds(text + 1, result);
+    long named_s = named_zone ? zone_offset(t, named_zone, (long long)now.tv_sec, &abbreviation) : 0;
+    date_fields(t, (long long)now.tv_sec + named_s, named_zone != NULL, &tm, &offset, &abbreviation);
+    r.rest = text;
+    step(&r);
+    step(&r);
+    while (r.now.kind != D_END) if (!take_item(&r)) return -1;
+    if (!settle(&r, &tm)) return -1;
+    if (r.times && !r.zones && !named_zone && !exists(t, &tm)) return -1;
+    if (r.days && !r.dates) date_fields(t, date_seconds(t, &tm, 1), 1, &tm, &offset, &abbreviation); /* the month may be another */
+    long long months = tm.tm_mon + r.rel_months;
+    tm.tm_year += (int)(r.rel_years + (months >= 0 ? months / 12 : -((11 - months) / 12)));
+    tm.tm_mon = (int)((months % 12 + 12) % 12);
+    tm.tm_mday += (int)r.rel_days;
+    int is_local = !r.zones && !named_zone, as_now = !r.dates && !r.days && !r.times;   /* as_now: summer time, or not, as now */
+    long long seconds = date_seconds(t, &tm, !is_local || as_now);
+    if (is_local && as_now) seconds -= offset;
+    if (r.zones) seconds -= r.zone_s;
+    else if (named_zone) seconds -= zone_offset(t, named_zone, seconds - named_s, &abbreviation);
     result->tv_sec = (time_t)(seconds + r.rel_seconds);
-    result->tv_nsec = r.nsec;
+    result->tv_nsec = r.nsec + r.rel_nsec;
+    if (result->tv_nsec < 0) { result->tv_sec--; result->tv_nsec += 1000000000; }
+    if (result->tv_nsec > 999999999) { result->tv_sec++; result->tv_nsec -= 1000000000; }
     return 0;
 }

@@ -34,7 +34,9 @@ long long date_seconds(tool *t, struct tm *tm, int utc) {
     const char *tz = utc || !t->getenv ? NULL : t->getenv(t, "TZ"), *zone;
     if (!tz) return local;
     long first = zone_offset(t, tz, local, &zone);
-    return local - zone_offset(t, tz, local - first, &zone);
+    long second = zone_offset(t, tz, local - first, &zone);
+    if (second == first || zone_offset(t, tz, local - second, &zone) == second) return local - second;
+    return local - (first < second ? first : second);      /* an hour that summer time leaves out: after the change */
 }
 
 static const char *const days[] = {"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"};
@@ -123,6 +125,7 @@ static void put_directive(buffer *b, int c, const directive *d, const instant *a
         break;
     case 'e': put_number(b, tm->tm_mday, 2, '_', d); break;
     case 'F':
+        if (year > 9999) buffer_putc(b, '+');
         put_number(b, year, 4, '0', &plain);
         buffer_printf(b, "-%02d-%02d", tm->tm_mon + 1, tm->tm_mday);
         break;
