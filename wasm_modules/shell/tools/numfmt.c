@@ -13,6 +13,7 @@ typedef struct {
     struct { int first, last; } fields[32];
     int field_n;
 } numfmt_state;
+enum { LONGEST_UNSCALED = 18 };                                           /* digits that are printed without --to */
 enum { FIELDS_MOST = 32, LAST_FIELD = 1000000, FAILED_LATER = -2 };      /* --invalid=fail: go on, but end with 2 */
 static const char units[] = "KMGTPEZY";
 
@@ -40,8 +41,13 @@ static void put_unit(const numfmt_state *s, int power, buffer *b) {
 }
 
 /* precision: of the format, -1 when it has none; decimals: as many as the input had. */
-static void print_value(const numfmt_state *s, double v, int decimals, int precision, buffer *b) {
-    v /= s->to_unit;
+static void print_value(const numfmt_state *s, long double exact_value, int decimals, int precision, buffer *b) {
+    exact_value /= (long double)s->to_unit;
+    double v = (double)exact_value;
+    if (!s->to && !decimals && fabs(v) < 9e18 && (long double)(long long)exact_value == exact_value) {
+        buffer_printf(b, "%lld", (long long)exact_value);
+        return;
+    }
     if (!s->to) { buffer_printf(b, "%.*f", decimals, decimals ? v : rounded(s, v)); return; }
     double base = s->to == 's' ? 1000 : 1024;
     int power = 0;
@@ -71,14 +77,35 @@ static int refuse(tool *t, const numfmt_state *s, const char *message, const cha
     return 2;
 }
 
+/* Of digits with a point among them; more digits than a double has. */
+static long double exact(const char *digits, size_t n) {
+    long double v = 0, unit = 1;
+    int is_negative = n && *digits == '-', is_fraction = 0;
+    for (size_t i = (size_t)is_negative; i < n; i++) {
+        if (digits[i] == '.') { is_fraction = 1; continue; }
+        v = v * 10 + (digits[i] - '0');
+        if (is_fraction) unit *= 10;
+    }
+    return (is_negative ? -v : v) / unit;
+}
+
+static int refuse_large(tool *t, const numfmt_state *s, double v, int precision) {
+    if (s->to || fabs(v) < 1 || (int)floor(log10(fabs(v))) + precision <= LONGEST_UNSCALED) return 0;
+    if (s->invalid == 'i') return 2;
+    return precision ? tool_fail(t, 2, "value/precision too large to be printed: '%g/%d' (consider using --to)", v, precision)
+                     : tool_fail(t, 2, "value too large to be printed: '%g' (consider using --to)", v);
+}
+
 /* One number; 0, or 2 after a message. */
 static int convert(tool *t, const numfmt_state *s, const char *text, buffer *b) {
     char *end;
     const char *p = text + strspn(text, " \t");
     size_t digits = strspn(p + (*p == '-'), "0123456789.") + (*p == '-');
     char *plain = tool_strndup(t, p, digits);
-    double v = strtod(plain, &end), scale = 1;
-    if (end == plain) return refuse(t, s, "invalid number: %s", text);
+    double scale = 1;
+    strtod(plain, &end);
+    if (end == plain || end[-1] == '.') return refuse(t, s, "invalid number: %s", text);
+    long double v = exact(plain, (size_t)(end - plain));
     end = (char *)p + (end - plain);
     const char *dot = memchr(p, '.', (size_t)(end - p));
     int decimals = dot && !s->to ? (int)(end - dot - 1) : 0;
@@ -91,23 +118,26 @@ static int convert(tool *t, const numfmt_state *s, const char *text, buffer *b) 
         int binary = s->from == 'i' || s->from == 'I' || (s->from == 'a' && end[1] == 'i');
         scale = pow(binary ? 1024 : 1000, (double)(at - units) + 1);
         end++;
+        if (s->from == 'I' && *end != 'i') return refuse(t, s, "missing 'i' suffix in input: %s (e.g Ki/Mi/Gi)", text);
         if ((s->from == 'I' || s->from == 'a') && *end == 'i') end++;
         decimals = 0;
         if (s->suffix && !strcmp(end, s->suffix)) end += strlen(s->suffix);
-        if (*end) return refuse(t, s, "invalid suffix in input: %s", text);
-    }
-    v *= scale * s->from_unit;
+        if (*end) return s->invalid == 'i' ? 2
+                         : tool_fail(t, 2, "invalid suffix in input %s: %s", tool_cite(t, text), tool_cite(t, end));
+    } else if (s->from == 'I') return refuse(t, s, "missing 'i' suffix in input: %s (e.g Ki/Mi/Gi)", text);
+    v *= (long double)(scale * s->from_unit);
     if (s->format) {
         const char *f = strchr(s->format, '%');
         int left = 0, width = 0, precision = -1, zero = 0;
         for (f++; strchr("-0' ", *f) && *f; f++) { left |= *f == '-'; zero |= *f == '0'; }
         width = (int)strtol(f, (char **)&f, 10);
         if (*f == '.') precision = (int)strtol(f + 1, (char **)&f, 10);
+        if (refuse_large(t, s, (double)(v / s->to_unit), precision >= 0 ? precision : decimals)) return 2;
         buffer one = {.t = t};
         buffer_add(b, s->format, (size_t)(strchr(s->format, '%') - s->format));
         if (precision >= 0 && !s->to) {
             double p10 = pow(10, precision);
-            buffer_printf(&one, "%.*f", precision, rounded(s, v / s->to_unit * p10) / p10);
+            buffer_printf(&one, "%.*f", precision, rounded(s, (double)v / s->to_unit * p10) / p10);
         } else print_value(s, v, decimals, precision, &one);
         if (s->suffix) buffer_puts(&one, s->suffix);
         if (!left) for (int i = (int)one.n; i < width; i++) buffer_putc(b, zero ? '0' : ' ');
@@ -116,6 +146,7 @@ static int convert(tool *t, const numfmt_state *s, const char *text, buffer *b) 
         if (*f) buffer_puts(b, f + 1);
         return 0;
     }
+    if (refuse_large(t, s, (double)(v / s->to_unit), decimals)) return 2;
     buffer one = {.t = t};
     print_value(s, v, decimals, -1, &one);
     if (s->suffix) buffer_puts(&one, s->suffix);
