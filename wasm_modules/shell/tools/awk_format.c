@@ -23,28 +23,49 @@ static void pad_text(const awk *A, buffer *b, const char *text, size_t n, const 
     if (s->left) for (size_t i = 0; i < pad; i++) buffer_putc(b, ' ');
 }
 
-static void put_number(buffer *b, const char *format, const spec *s, double v, int is_integer, int letter) {
+static int has_flag(const spec *s, char flag) { return memchr(s->flags, flag, (size_t)s->flag_n) != NULL; }
+
+static void put_repeated(buffer *b, char c, int n) { for (int i = 0; i < n; i++) buffer_putc(b, c); }
+
+static void put_number(buffer *b, const spec *s, double v, int letter) {
     char f[48], small[512];
     int precision = s->precision > WIDEST ? WIDEST : s->precision;
-    (void)format;
-    /* a double beyond 64 bits still prints all its digits */
-    int huge = is_integer && fabs(v) >= 9.2e18;
-    snprintf(f, sizeof f, "%%%.*s*.*%s%c", s->flag_n, s->flags, is_integer && !huge ? "ll" : "",
-        huge            ? 'f'
-        : letter == 'i' ? 'd'
-                        : letter);
-    int n, p = huge ? 0 : precision;
-#define FORMAT(to, size)                                                                                                         \
-    (is_integer && !huge ? snprintf(to, size, f, s->width, p, (long long)v) : snprintf(to, size, f, s->width, p, v))
+    snprintf(f, sizeof f, "%%%.*s*.*%c", s->flag_n, s->flags, letter);
     _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wformat-nonliteral\"")
-    n = FORMAT(small, sizeof small);
+    int n = snprintf(small, sizeof small, f, s->width, precision, v);
     if (n >= (int)sizeof small) {
         buffer_reserve(b, (size_t)n + 1);
-        FORMAT(b->p + b->n, (size_t)n + 1);
+        snprintf(b->p + b->n, (size_t)n + 1, f, s->width, precision, v);
         b->n += (size_t)n;
     } else if (n > 0) buffer_add(b, small, (size_t)n);
     _Pragma("GCC diagnostic pop")
-#undef FORMAT
+}
+
+/* d i u o x X, as gawk has them and C has not: only d and i show a sign, and to the others what is no whole
+ * number is no zero, for %.0x and for the prefix of %#x. */
+static void put_integer(buffer *b, const spec *s, double v, int letter) {
+    char digits[512], sign = 0;
+    const char *prefix = "";
+    int is_signed = letter == 'd' || letter == 'i';
+    double whole = trunc(v);
+    if (is_signed) {
+        snprintf(digits, sizeof digits, "%.0f", fabs(whole));       /* a double beyond 64 bits still shows all its digits */
+        sign = whole < 0 ? '-' : has_flag(s, '+') ? '+' : has_flag(s, ' ') ? ' ' : 0;
+    } else {
+        unsigned long long bits = whole < 0 ? (unsigned long long)(long long)whole : (unsigned long long)whole;
+        snprintf(digits, sizeof digits, letter == 'o' ? "%llo" : letter == 'x' ? "%llx" : letter == 'X' ? "%llX" : "%llu", bits);
+        if (has_flag(s, '#') && v != 0) prefix = letter == 'o' ? "0" : letter == 'x' ? "0x" : letter == 'X' ? "0X" : "";
+    }
+    if (!s->precision && (is_signed ? whole == 0 : v == 0 && !has_flag(s, '#'))) digits[0] = sign = '\0';
+    int n = (int)strlen(digits), zeros = s->precision > n ? s->precision - n : 0;
+    int pad = s->width - n - zeros - (sign != 0) - (int)strlen(prefix);
+    if (has_flag(s, '0') && !s->left && s->precision < 0 && pad > 0) { zeros += pad; pad = 0; }
+    if (!s->left) put_repeated(b, ' ', pad);
+    if (sign) buffer_putc(b, sign);
+    buffer_puts(b, prefix);
+    put_repeated(b, '0', zeros);
+    buffer_puts(b, digits);
+    if (s->left) put_repeated(b, ' ', pad);
 }
 
 static void put_char(awk *A, buffer *b, cell *c, const spec *s) {
@@ -56,6 +77,7 @@ static void put_char(awk *A, buffer *b, cell *c, const spec *s) {
         double v = cell_number(c);
         int is_byte = A->bytes || v < 0 || v > 0x10FFFF, n = is_byte ? 1 : utf8_encode((int)v, bytes);
         if (is_byte) bytes[0] = (char)(int)fmod(v, 256);
+        if (plain.width) plain.width -= n - 1;                      /* of a number's character, gawk counts the bytes */
         pad_text(A, b, bytes, (size_t)n, &plain);
         return;
     }
@@ -139,10 +161,8 @@ astr *awk_format_text(awk *A, astr *format, cell *args, int n) {
                 buffer_puts(&b, isinf(v) ? v < 0 ? "-inf" : "+inf" : signbit(v) ? "-nan" : "+nan");
                 continue;
             }
-            if (is_integer) v = trunc(v);
-            if (letter == 'u' && v >= 0) letter = 'd';
             if (fabs(v) >= 9.2e18 && strchr("uoxX", letter)) { letter = 'g'; is_integer = 0; }   /* no bits to show */
-            put_number(&b, percent, &s, v, is_integer, letter);
+            if (is_integer) put_integer(&b, &s, v, letter); else put_number(&b, &s, v, letter);
         }
     }
     astr *result = astr_new(A, b.p, b.n);
