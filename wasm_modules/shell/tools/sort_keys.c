@@ -171,6 +171,11 @@ static unsigned long long scramble(const sort_order *o, span s) {
     return h * 0x9E3779B97F4A7C15ull;
 }
 
+/* Whether -d and -i let a character count. */
+static int counts(const sort_key *k, unsigned char c) {
+    return (!k->dictionary || isalnum(c) || blank((char)c)) && (!k->printable || isprint(c));
+}
+
 /* Byte order with -d, -f and -i applied. */
 static int compare_text(const sort_key *k, span a, span b) {
     if (!k->dictionary && !k->fold && !k->printable) return span_compare(a, b);
@@ -178,18 +183,30 @@ static int compare_text(const sort_key *k, span a, span b) {
     for (;;) {
         unsigned char x = 0, y = 0;
         int have_x = 0, have_y = 0;
-        for (; i < a.n && !have_x; i++) {
-            x = (unsigned char)a.p[i];
-            have_x = (!k->dictionary || isalnum(x) || blank((char)x)) && (!k->printable || isprint(x));
-        }
-        for (; j < b.n && !have_y; j++) {
-            y = (unsigned char)b.p[j];
-            have_y = (!k->dictionary || isalnum(y) || blank((char)y)) && (!k->printable || isprint(y));
-        }
+        for (; i < a.n && !have_x; i++) have_x = counts(k, x = (unsigned char)a.p[i]);
+        for (; j < b.n && !have_y; j++) have_y = counts(k, y = (unsigned char)b.p[j]);
         if (!have_x || !have_y) return have_x - have_y;
         if (k->fold) { x = (unsigned char)toupper(x); y = (unsigned char)toupper(y); }
         if (x != y) return x < y ? -1 : 1;
     }
+}
+
+/* What -d, -f and -i leave of a text, in memory of its own. */
+static span reduced(const sort_order *o, const sort_key *k, span s) {
+    char *to = tool_alloc(o->t, s.n + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < s.n; i++)
+        if (counts(k, (unsigned char)s.p[i])) to[n++] = (char)(k->fold ? toupper((unsigned char)s.p[i]) : s.p[i]);
+    return (span){to, n};
+}
+
+static int compare_versions(const sort_order *o, const sort_key *k, span a, span b) {
+    if (!k->dictionary && !k->fold && !k->printable) return version_compare(a.p, a.n, b.p, b.n);
+    span x = reduced(o, k, a), y = reduced(o, k, b);
+    int order = version_compare(x.p, x.n, y.p, y.n);
+    tool_free(o->t, (char *)x.p);
+    tool_free(o->t, (char *)y.p);
+    return order;
 }
 
 static int compare_key(const sort_order *o, const sort_key *k, span a, span b) {
@@ -205,7 +222,7 @@ static int compare_key(const sort_order *o, const sort_key *k, span a, span b) {
         return x < y ? -1 : x > y;
     }
     if (k->month) return month_of(a) - month_of(b);
-    if (k->version) return version_compare(a.p, a.n, b.p, b.n);
+    if (k->version) return compare_versions(o, k, a, b);
     if (k->random) {
         unsigned long long x = scramble(o, a), y = scramble(o, b);
         if (x != y) return x < y ? -1 : 1;

@@ -10,7 +10,7 @@ typedef struct {
     size_t n, cap;
     int case_at[8], case_kind[8], cases;
     size_t fill_at;
-    int fill, classes;
+    int fill, classes, equals;
 } byte_list;
 
 static void push(tool *t, byte_list *l, int c) {
@@ -73,6 +73,7 @@ static int expand(tool *t, const char *text, byte_list *l, int second) {
         }
         if (*p == '[' && p + 4 < end && p[1] == '=' && p[3] == '=' && p[4] == ']') {
             push(t, l, (unsigned char)p[2]);
+            l->equals = 1;
             p += 5;
             continue;
         }
@@ -125,12 +126,14 @@ static int translate_map(tool *t, byte_list *a, byte_list *b, int truncate, unsi
         r.cases = b->cases;
         memcpy(r.case_at, b->case_at, sizeof r.case_at);
         memcpy(r.case_kind, b->case_kind, sizeof r.case_kind);
+        r.equals = b->equals;
         *b = r;
     }
     if (!b->n) {
         if (a->n && !truncate) return tool_fail(t, -1, "when not truncating set1, string2 must be non-empty");
         return 0;
     }
+    if (b->equals) return tool_fail(t, -1, "[=c=] expressions may not appear in string2 when translating");
     if (b->classes)
         return tool_fail(
             t, -1, "when translating, the only character classes that may appear in\nstring2 are 'upper' and 'lower'");
