@@ -111,7 +111,7 @@ static int convert(tool *t, const numfmt_state *s, const char *text, buffer *b) 
     int decimals = dot && !s->to ? (int)(end - dot - 1) : 0;
     if (s->suffix && !strncmp(end, s->suffix, strlen(s->suffix)) && !end[strlen(s->suffix)]) end += strlen(s->suffix);
     if (*end) {
-        const char *at = strchr(units, *end == 'k' ? 'K' : *end);
+        const char *at = strchr(units, *end);
         if (!at || !s->from)
             return refuse(t, s,
                 at && !s->from ? "rejecting suffix in input: %s (consider using --from)" : "invalid suffix in input: %s", text);
