@@ -93,7 +93,8 @@ static int take_star(const char **p, cell *args, int n, int *used) {
     int at;
     if (digits && (*p)[digits] == '$') { at = atoi(*p) - 1; *p += digits + 1; }
     else at = (*used)++;
-    return at >= 0 && at < n ? (int)cell_number(&args[at]) : 0;
+    double v = at >= 0 && at < n ? cell_number(&args[at]) : 0;
+    return v != v ? 0 : v > WIDEST ? WIDEST : v < -WIDEST ? -WIDEST : (int)v;
 }
 
 astr *awk_format_text(awk *A, astr *format, cell *args, int n) {
