@@ -1,5 +1,6 @@
 /* factor.c - prime factors: small ones by trial, large ones by Pollard's rho with a Miller-Rabin test. */
 #include "../tool.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,8 +62,10 @@ static int by_size(const void *a, const void *b) {
 static int factor_one(tool *t, const char *text) {
     char *end;
     while (*text == ' ' || *text == '+') text++;
+    errno = 0;
     unsigned long long n = strtoull(text, &end, 10);
     if (*end || end == text || *text == '-') return tool_fail(t, 1, "%s is not a valid positive integer", tool_cite(t, text));
+    if (errno == ERANGE) return tool_fail(t, 1, "%s is too large", tool_cite(t, text));
     io_printf(t->out, "%llu:", n);
     for (whole d = 2; d < 65536 && d * d <= n; d += d == 2 ? 1 : 2) while (n % d == 0) { io_printf(t->out, " %llu", d); n /= d; }
     whole found[64];

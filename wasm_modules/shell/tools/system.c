@@ -34,7 +34,7 @@ int tool_uname(tool *t, int argc, char **argv) {
     static const struct {
         char letter;
         const char *text;
-    } parts[] = {{'s', "Linux"}, {'n', "localhost"}, {'r', "6.1.0"}, {'v', "#1 SMP"}, {'m', "x86_64"}, {'o', "GNU/Linux"}};
+    } parts[] = {{'s', "Linux"}, {'n', "hatchway"}, {'r', "6.1.0"}, {'v', "#1 SMP"}, {'m', "x86_64"}, {'o', "GNU/Linux"}};
     char want[16] = "";
     int c, n = 0, all = 0;
     tool_opts o;
@@ -129,7 +129,7 @@ int tool_tty(tool *t, int argc, char **argv) {
 
 int tool_hostname(tool *t, int argc, char **argv) {
     if (argc > 1 && argv[1][0] != '-') return tool_fail(t, 1, "you must be root to change the host name");
-    return io_puts(t->out, "localhost\n") < 0;
+    return io_puts(t->out, "hatchway\n") < 0;
 }
 
 int tool_nproc(tool *t, int argc, char **argv) {
