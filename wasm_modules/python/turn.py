@@ -34,7 +34,8 @@ NO_MEMORY = (  # made beforehand: when it is needed, there is no room to make it
     b'"exit_code":1}'
 )
 
-sources = []
+sources = {}
+"""The file names whose lines are remembered, the longest unused first."""
 count = 0
 program = ()
 """The running turn's statements and last expression, once they are compiled."""
@@ -73,7 +74,7 @@ def compile_program(text, filename):
 
 
 def has_code(code):
-    """Does the program define something that may run later: a function, a class, a lambda?"""
+    """Does the expression define something that may run later: a lambda, a generator?"""
     if code is not None:
         for constant in code.co_consts:
             if type(constant) is types.CodeType:
@@ -82,15 +83,18 @@ def has_code(code):
 
 
 def remember(text, filename):
-    """Tracebacks show source lines, also of functions that an earlier run defined."""
+    """Tracebacks and warnings show source lines, also of functions that an earlier run defined."""
     text = text.removeprefix(BYTE_ORDER_MARK)
     if type(linecache.cache) is not dict:
         linecache.cache = {}
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     linecache.cache[filename] = (len(text), None, [f"{line}\n" for line in lines], filename)
-    sources.append(filename)
+    sources.pop(filename, None)
+    sources[filename] = None
     if len(sources) > SOURCES_KEPT:
-        linecache.cache.pop(sources.pop(0), None)
+        oldest = next(iter(sources))
+        del sources[oldest]
+        linecache.cache.pop(oldest, None)
 
 
 def evaluate(statements, last, names):
@@ -129,7 +133,7 @@ def run_program(request, filename):
     inputs = request.get("inputs")
     if inputs:
         names.update(inputs)
-    if has_code(statements) or has_code(last):
+    if statements is not None or has_code(last):
         remember(request["code"], filename)
     before = names.get("result", MISSING)
     value = evaluate(statements, last, names)
