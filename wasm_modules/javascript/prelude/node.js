@@ -58,7 +58,7 @@
     abort: () => native.exit(134),
     stdout: stream(1),
     stderr: stream(2),
-    nextTick: (f, ...args) => queueMicrotask(() => f(...args)),
+    nextTick: hooks.nextTick,
     uptime: () => performance.now() / 1000,
     hrtime: Object.assign(
       (before) => {
@@ -149,6 +149,8 @@
       const codes = [style].flat().map((name) => STYLES[name] ?? unknownStyle(name));
       return codes.reduceRight((inner, [on, off]) => `\u001b[${on}m${inner}\u001b[${off}m`, `${text}`);
     },
+    isArray: Array.isArray,
+    toUSVString: (text) => `${text}`.toWellFormed(),
     stripVTControlCharacters: (text) => text.replace(/\u001b\[[0-9;]*[A-Za-z]/g, ""),
     TextEncoder,
     TextDecoder,
@@ -205,7 +207,9 @@
   };
   const timers = { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval, clearImmediate };
   const nodeCrypto = {
+    ...hooks.hashes,
     webcrypto: crypto,
+    subtle: crypto.subtle,
     randomUUID: crypto.randomUUID,
     getRandomValues: crypto.getRandomValues,
     randomBytes: (n) => {
