@@ -177,6 +177,22 @@ def test_deleting_result_is_no_result(box: Sandbox) -> None:
     assert deleted.error is None and deleted.result is None
 
 
+@pytest.mark.parametrize(
+    ("code", "shown"),
+    [
+        ("{1}", "{1}"),
+        ("import numpy as np; np.arange(3)", "array([0, 1, 2])"),
+        ("{1: 2}", "{1: 2}"),
+        ("class Odd:\n    def __repr__(self): return 1 / 0\nOdd()", "<Odd: ZeroDivisionError in its repr>"),
+        ("{'x' * 20_000}", "{'" + "x" * 9_998 + "…"),
+    ],
+)
+def test_value_that_is_no_json_can_be_looked_at(box: Sandbox, code: str, shown: str) -> None:
+    refused = box.run(code)
+    assert refused.error is not None and refused.error.code == "RESULT_NOT_SERIALIZABLE"
+    assert [(one.mime, one.data) for one in refused.displays] == [("text/plain", shown)]
+
+
 def test_coroutine_that_is_not_awaited_is_refused_with_advice(box: Sandbox) -> None:
     refused = box.run("async def answer(): return 42\nanswer()")
     assert refused.error is not None and refused.error.code == "RESULT_NOT_SERIALIZABLE"

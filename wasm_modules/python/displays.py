@@ -8,6 +8,7 @@ import base64
 import io
 import itertools
 import sys
+import types
 
 from _hatchway.plain import SCALARS, encode
 from _hatchway.surroundings import say
@@ -16,6 +17,7 @@ displays = []
 
 LOOKED_AT = 16  # of what a tuple or dict holds; a list holds artists alone, or none
 NESTED = 3
+TEXT_MAX = 10_000
 RICH = (
     ("_repr_png_", "image/png"),
     ("_repr_jpeg_", "image/jpeg"),
@@ -86,6 +88,13 @@ def plain_text(value):
         return repr(value)
     except Exception as error:
         return f"<{type(value).__name__}: {type(error).__name__} in its repr>"
+
+
+def show_text(value):
+    """Adds a value that is no JSON as text: it can be looked at all the same. A coroutine is nothing to look at."""
+    if not isinstance(value, types.CoroutineType):
+        text = plain_text(value)
+        add_display("text/plain", text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]}…")
 
 
 def display(*values):

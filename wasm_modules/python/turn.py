@@ -18,7 +18,7 @@ import types
 import _host
 from _hatchway import surroundings
 from _hatchway.capabilities import AwaitAnswers, offer
-from _hatchway.displays import displays, show_figures, show_left_figures, show_plotted, show_rich
+from _hatchway.displays import displays, show_figures, show_left_figures, show_plotted, show_rich, show_text
 from _hatchway.failures import describe
 from _hatchway.loop import run_coroutine
 from _hatchway.plain import SCALARS, NotSerializable, decode, encode, encode_result
@@ -143,10 +143,12 @@ def run_program(request, filename):
     elif type(value) not in SCALARS and is_shown(value):
         value = None  # shown instead
     show_figures()
-    if displays:
-        encode_result(value)
-        return b"D" + encode({"result": value, "displays": displays}).encode()
-    return encode_result(value)
+    try:
+        encoded = encode_result(value)
+    except NotSerializable:
+        show_text(value)
+        raise
+    return b"D" + encode({"result": value, "displays": displays}).encode() if displays else encoded
 
 
 def exit_code_of(error):
