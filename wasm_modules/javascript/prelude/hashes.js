@@ -8,48 +8,54 @@
     if (!Object.hasOwn(BLOCK_BYTES, plain)) throw failure(Error, "Digest method not supported", "ERR_CRYPTO_INVALID_DIGEST");
     return plain;
   };
-  const digestOf = (algorithm, chunks) => new Uint8Array(native.digest(algorithm, chunks));
+  const digestOf = (algorithm, ...chunks) => {
+    const state = native.startDigest(algorithm);
+    for (const bytes of chunks) native.addToDigest(state, bytes);
+    return new Uint8Array(native.finishDigest(state));
+  };
+  const finalized = () => failure(Error, "Digest already called", "ERR_CRYPTO_HASH_FINALIZED");
+
+  const OURS = Symbol("ours"); // a state that a program made would be read past its end
 
   // What both give: text and bytes are added, and the digest is taken once.
   class Digest {
-    #algorithm;
-    #chunks;
+    #state;
     #finish;
-    #isTaken = false;
-    constructor(algorithm, chunks, finish) {
-      this.#algorithm = algorithm;
-      this.#chunks = chunks;
+    constructor(key, state, finish) {
+      if (key !== OURS) throw new TypeError("Illegal constructor");
+      this.#state = state;
       this.#finish = finish;
     }
     update(data, encoding) {
-      if (this.#isTaken) throw failure(Error, "Digest already called", "ERR_CRYPTO_HASH_FINALIZED");
-      this.#chunks.push(Uint8Array.from(hooks.asBytes(data, encoding))); // the program may write to its own bytes later
+      if (!this.#state) throw finalized();
+      native.addToDigest(this.#state, hooks.asBytes(data, encoding));
       return this;
     }
     digest(encoding) {
-      if (this.#isTaken) throw failure(Error, "Digest already called", "ERR_CRYPTO_HASH_FINALIZED");
-      this.#isTaken = true;
-      const made = Buffer.from(this.#finish(digestOf(this.#algorithm, this.#chunks)));
-      this.#chunks = [];
+      if (!this.#state) throw finalized();
+      const made = Buffer.from(this.#finish(native.finishDigest(this.#state)));
+      this.#state = undefined;
       return encoding === undefined || encoding === "buffer" ? made : made.toString(encoding);
     }
     copy() {
-      if (this.#isTaken) throw failure(Error, "Digest already called", "ERR_CRYPTO_HASH_FINALIZED");
-      return new this.constructor(this.#algorithm, [...this.#chunks], this.#finish);
+      if (!this.#state) throw finalized();
+      return new (this instanceof Hash ? Hash : Hmac)(OURS, native.copyDigest(this.#state), this.#finish);
     }
   }
   class Hash extends Digest {}
   class Hmac extends Digest {}
 
-  const createHash = (name) => new Hash(algorithmOf(name), [], (digest) => digest);
+  const createHash = (name) => new Hash(OURS, native.startDigest(algorithmOf(name)), (digest) => digest);
   // RFC 2104.
   const createHmac = (name, key) => {
     const algorithm = algorithmOf(name);
     const block = new Uint8Array(BLOCK_BYTES[algorithm]);
     const given = hooks.asBytes(key);
-    block.set(given.length > block.length ? digestOf(algorithm, [given]) : given);
+    block.set(given.length > block.length ? digestOf(algorithm, given) : given);
     const padded = (byte) => block.map((b) => b ^ byte);
-    return new Hmac(algorithm, [padded(0x36)], (inner) => digestOf(algorithm, [padded(0x5c), inner]));
+    const state = native.startDigest(algorithm);
+    native.addToDigest(state, padded(0x36));
+    return new Hmac(OURS, state, (inner) => digestOf(algorithm, padded(0x5c), new Uint8Array(inner)));
   };
   hooks.hashes = {
     createHash,
@@ -63,7 +69,7 @@
     async digest(algorithm, data) {
       const name = `${algorithm?.name ?? algorithm}`.toUpperCase();
       if (!WEB_NAMES.includes(name)) throw hooks.domException("Unrecognized algorithm name", "NotSupportedError");
-      return digestOf(algorithmOf(name), [hooks.viewBytes(data)]).buffer;
+      return digestOf(algorithmOf(name), hooks.viewBytes(data)).buffer;
     },
   };
   Object.defineProperty(crypto, "subtle", { value: subtle, enumerable: true, configurable: true });

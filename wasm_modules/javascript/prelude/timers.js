@@ -91,16 +91,19 @@
     native.watchTicks();
   };
   hooks.runTicks = () => {
-    const { waiting } = ticks;
-    let at = 0;
-    try {
-      while (at < waiting.length) {
-        const [callback, args] = waiting[at++];
-        callback(...args);
+    while (ticks.waiting.length) {
+      const batch = ticks.waiting;
+      ticks.waiting = [];
+      let at = 0;
+      try {
+        while (at < batch.length) {
+          const [callback, args] = batch[at++];
+          callback(...args);
+        }
+      } finally {
+        if (at < batch.length) ticks.waiting = [...batch.slice(at), ...ticks.waiting];
+        if (ticks.waiting.length) native.watchTicks();
       }
-    } finally {
-      waiting.splice(0, at);
-      if (waiting.length) native.watchTicks();
     }
   };
 
