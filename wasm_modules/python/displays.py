@@ -5,6 +5,7 @@ program's code: where it fails, that one form of it is left out and stderr says 
 """
 
 import base64
+import functools
 import io
 import itertools
 import sys
@@ -17,6 +18,8 @@ displays = []
 
 LOOKED_AT = 16  # of what a tuple or dict holds; a list holds artists alone, or none
 NESTED = 3
+BACKEND = "module://_hatchway_backend"
+LIKE_OURS = ("agg", "inline", "macosx", "nbagg", "notebook", "widget", "ipympl")
 TEXT_MAX = 10_000
 RICH = (
     ("_repr_png_", "image/png"),
@@ -160,12 +163,26 @@ def backend(name):
     class Manager(FigureManagerBase):
         pyplot_show = staticmethod(show_figures)
 
+        def show(self):
+            """`figure.show()`: it is shown when the program ends."""
+
     class Canvas(FigureCanvasAgg):
         manager_class = Manager
 
     module = sys.modules["_hatchway_backend"]
     module.FigureCanvas, module.FigureManager = Canvas, Manager
     return getattr(module, name)
+
+
+def keeping_backend(switch_backend):
+    """`pyplot.switch_backend`, with which programs choose a window or none: where ours is, figures are drawn and shown."""
+
+    @functools.wraps(switch_backend)
+    def switch(newbackend):
+        is_ours = isinstance(newbackend, str) and newbackend.lower().endswith(LIKE_OURS)
+        switch_backend(BACKEND if is_ours else newbackend)
+
+    return switch
 
 
 def show_plotted(value):

@@ -17,7 +17,7 @@ import types
 import _reactor
 from _hatchway import absent, loop, surroundings, turn
 from _hatchway.capabilities import ToolError, Tools, awaitable, compile_module, later
-from _hatchway.displays import add_figure, backend, display, displays
+from _hatchway.displays import add_figure, backend, display, displays, keeping_backend
 
 # Part of the image: importing them in a session costs nothing, neither time nor memory.
 PRELOADED = [
@@ -166,6 +166,7 @@ def preload():
     import tqdm
     from sklearn.linear_model import LinearRegression
 
+    plt.switch_backend = keeping_backend(plt.switch_backend)
     tqdm.tqdm.monitor_interval = 0  # its monitor is a thread
     np.linalg.inv(np.eye(4) @ np.eye(4))
     LinearRegression().fit(np.eye(4), np.arange(4.0))
