@@ -186,6 +186,21 @@ def test_refused_results_are_named_by_their_path(box: Sandbox) -> None:
         assert failed.error and failed.error.message.startswith(named)
 
 
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("require('http')", "no network"),
+        ("import axios from 'axios'", "no network"),
+        ("import { spawn } from 'node:child_process'", 'language="shell"'),
+        ("require('lodash')", "built in are fs"),
+    ],
+)
+def test_missing_module_is_answered_with_what_there_is(box: Sandbox, code: str, said: str) -> None:
+    failed = js(box, code)
+    assert code_of(failed) == "UNSUPPORTED_FEATURE"
+    assert failed.error is not None and failed.error.hint is not None and said in failed.error.hint
+
+
 def test_value_that_is_no_json_can_be_looked_at(box: Sandbox) -> None:
     refused = js(box, "new Map([['a', [1]]])")
     assert code_of(refused) == "RESULT_NOT_SERIALIZABLE"

@@ -48,6 +48,9 @@
     listeners(name) {
       return (this.#listeners.get(name) ?? []).map((l) => l.listener ?? l);
     }
+    rawListeners(name) {
+      return [...(this.#listeners.get(name) ?? [])];
+    }
     listenerCount(name) {
       return this.#listeners.get(name)?.length ?? 0;
     }
