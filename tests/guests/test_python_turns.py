@@ -97,6 +97,14 @@ def test_lines_are_shown_however_often_programs_had_the_same_name(box: Sandbox) 
     assert failed.error is not None and failed.error.span is not None and failed.error.span.end_column == 6
 
 
+def test_lines_of_long_programs_take_little_of_the_sessions_memory(box: Sandbox) -> None:
+    for number in range(100):
+        box.run(f"text = '{str(number) * 400_000}'", filename=f"{number}.py")
+    failed = box.run("len(text) / 0")
+    assert failed.error is not None and failed.error.code == "RUNTIME_ERROR" and "    len(text) / 0\n" in failed.stderr
+    assert failed.metrics.memory_peak_bytes < 24 << 20
+
+
 def test_traceback_and_warning_of_a_programs_own_show_their_lines(box: Sandbox) -> None:
     shown = box.run(
         "import traceback, warnings\ntry: 1 / 0\nexcept ZeroDivisionError: traceback.print_exc()\nwarnings.warn('old')"

@@ -187,6 +187,7 @@ def settle():
     for filename in turn.sources:
         linecache.cache.pop(filename, None)
     turn.sources.clear()
+    turn.kept_chars = 0
     gc.collect()
     scrub()
     gc.freeze()

@@ -27,6 +27,7 @@ from _hatchway.surroundings import flush_streams, lift_recursion_limit, limit_re
 BYTE_ORDER_MARK = "\ufeff"
 FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 SOURCES_KEPT = 512
+SOURCES_CHARS = 1 << 20  # of the session's own memory
 STATEMENTS = frozenset(("import", "from", "def", "class", "for", "while", "if", "with", "try", "del", "raise", "assert", "async"))
 MISSING = object()
 NO_MEMORY = (  # made beforehand: when it is needed, there is no room to make it
@@ -35,7 +36,8 @@ NO_MEMORY = (  # made beforehand: when it is needed, there is no room to make it
 )
 
 sources = {}
-"""The file names whose lines are remembered, the longest unused first."""
+"""How long the texts are whose lines are remembered, by file name, the longest unused first."""
+kept_chars = 0
 count = 0
 program = ()
 """The running turn's statements and last expression, once they are compiled."""
@@ -84,16 +86,17 @@ def has_code(code):
 
 def remember(text, filename):
     """Tracebacks and warnings show source lines, also of functions that an earlier run defined."""
+    global kept_chars
     text = text.removeprefix(BYTE_ORDER_MARK)
     if type(linecache.cache) is not dict:
         linecache.cache = {}
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     linecache.cache[filename] = (len(text), None, [f"{line}\n" for line in lines], filename)
-    sources.pop(filename, None)
-    sources[filename] = None
-    if len(sources) > SOURCES_KEPT:
+    kept_chars += len(text) - sources.pop(filename, 0)
+    sources[filename] = len(text)
+    while len(sources) > SOURCES_KEPT or (kept_chars > SOURCES_CHARS and len(sources) > 1):
         oldest = next(iter(sources))
-        del sources[oldest]
+        kept_chars -= sources.pop(oldest)
         linecache.cache.pop(oldest, None)
 
 
