@@ -244,7 +244,7 @@
     "util/types": typeTests,
     events: hooks.EventEmitter,
     assert: hooks.assert,
-    "assert/strict": hooks.assert,
+    "assert/strict": hooks.assert.strict,
     os,
     url,
     timers,
