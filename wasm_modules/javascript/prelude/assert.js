@@ -84,6 +84,12 @@
         : Object.keys(expected).every((k) =>
             expected[k] instanceof RegExp ? expected[k].test(error[k]) : deepEqual(error[k], expected[k], true),
           ));
+  const checkFunction = (f) => {
+    if (typeof f !== "function")
+      throw Object.assign(new TypeError(`The "fn" argument must be of type function. Received ${show(f)}`), {
+        code: "ERR_INVALID_ARG_TYPE",
+      });
+  };
   Object.assign(assert, {
     AssertionError,
     ok: assert,
@@ -146,6 +152,7 @@
         fail(undefined, error, null, "ifError", `ifError got unwanted exception: ${error.message ?? show(error)}`);
     },
     throws: (f, expected, m) => {
+      checkFunction(f);
       try {
         f();
       } catch (error) {
@@ -163,7 +170,7 @@
       }
       fail(m, undefined, expected, "rejects", "Missing expected rejection.");
     },
-    doesNotThrow: (f) => void f(),
+    doesNotThrow: (f) => void (checkFunction(f), f()),
     doesNotReject: async (promise) => void (await (typeof promise === "function" ? promise() : promise)),
   });
   // What is equal in strict mode is so strictly.
