@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import FunctionType
+from typing import Any
+
 import msgspec
 import pytest
 from policy_campaign import lowered
@@ -177,6 +180,18 @@ def test_small_groups_are_compared_one_by_one_and_larger_ones_looked_up() -> Non
 def test_denies_are_looked_up_too() -> None:
     assert comparisons(*many(8, "deny tool.one when label == n{i} and flag")) == 16
     assert comparisons(*many(9, "deny tool.one when label == n{i} and flag")) == 2
+
+
+@pytest.mark.parametrize("verdict", ["allow", "deny"])
+def test_small_groups_are_decided_in_place_without_call_or_table(verdict: str) -> None:
+    def made(count: int) -> list[str]:
+        rules = "\n".join(many(count, verdict + " tool.one when label == n{i} and flag"))
+        decide: Any = emitter.emit_event(lowered(f"policy fuzz v 1\n{rules}\n").ir, "tool.one")
+        named = [name for name, value in decide.__globals__.items() if isinstance(value, FunctionType | dict)]
+        return [name for name in named if name[1:].isdigit() or name.endswith("_known")]
+
+    assert made(8) == []
+    assert len([name for name in made(9) if name.startswith("g")]) == 9
 
 
 def test_the_field_that_tells_most_rules_apart_is_looked_up() -> None:
