@@ -133,9 +133,9 @@ static enum loop_end run_program(JSContext *ctx, struct program *program, const 
     program->script = JS_UNDEFINED;
     if (JS_IsException(promise))
         return realm.exiting ? LOOP_EXIT : LOOP_THREW;
-    /* What imports or awaits is a module to Node, and modules run as jobs do. */
-    bool is_module = program->import_count > 0 || JS_PromiseState(ctx, promise) == JS_PROMISE_PENDING;
-    end = is_module ? LOOP_DONE : loop_run_ticks(ctx);
+    /* What imports or awaits is a module to Node, and modules run as jobs do. What threw has ended. */
+    bool ticks_first = program->import_count == 0 && JS_PromiseState(ctx, promise) == JS_PROMISE_FULFILLED;
+    end = ticks_first ? loop_run_ticks(ctx) : LOOP_DONE;
     if (end == LOOP_DONE)
         end = loop_await(ctx, promise, value);
     JS_FreeValue(ctx, promise);
