@@ -20,6 +20,7 @@ from hatchway import program_arguments, trees
 from hatchway.box import Sandbox
 from hatchway.cli import _LANGUAGE_OF_SUFFIX
 from sandbox.errors import RequestError
+from sandbox.excerpts import excerpt
 from sandbox.session import OnOutput, parse_language
 from sandbox.sources import Source
 from sandbox.vfs import VfsError
@@ -38,7 +39,10 @@ class Program:
 
 
 def read_program(options: argparse.Namespace) -> Program:
-    if (options.path is None) == (options.code is None):
+    if options.path is not None and options.code is not None:
+        told = f"give a FILE or -c CODE, not both: {excerpt(options.path)} would be the file"
+        raise RequestError("INVALID_ARGUMENT", told, "what is meant for the program stands behind --")
+    if options.path is None and options.code is None:
         raise RequestError("INVALID_ARGUMENT", "give a FILE or -c CODE", "hatchway run app.py, or: hatchway run -c 'print(1)'")
     if options.code is not None:
         return Program(options.code, options.language or "python")

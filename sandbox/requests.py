@@ -30,6 +30,7 @@ _JAVASCRIPT_KEYWORDS: Final = frozenset({
     "await", "break", "case", "catch", "class", "const", "continue", "debugger", "default", "delete", "do", "else", "enum",
     "export", "extends", "false", "finally", "for", "function", "if", "import", "in", "instanceof", "let", "new", "null",
     "return", "static", "super", "switch", "this", "throw", "true", "try", "typeof", "var", "void", "while", "with", "yield",
+    "Infinity", "NaN", "undefined",
 })  # fmt: skip
 _KEYWORDS: Final = {
     Language.PYTHON: frozenset(keyword.kwlist),

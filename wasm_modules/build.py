@@ -91,11 +91,12 @@ def fetch_engine() -> Path:
 def plan_javascript() -> Plan:
     engine = fetch_engine()
     here = HERE / "javascript"
-    include = ("-I", str(engine))
+    digests = HERE / "shell" / "tools"
+    include = ("-I", str(engine), "-I", str(digests))
     units = [Unit(here / name, (*javascript.TARGET_FLAGS, *javascript.SOURCE_FLAGS, *include)) for name in javascript.SOURCES]
     units += [Unit(engine / name, (*javascript.TARGET_FLAGS, *javascript.ENGINE_FLAGS)) for name in javascript.ENGINE_SOURCES]
-    units.append(Unit(HEAP, HEAP_FLAGS))
-    dependencies = [path for pattern in javascript.DEPENDENCIES for path in sorted(here.glob(pattern))]
+    units += [Unit(HEAP, HEAP_FLAGS), Unit(digests / "hash.c", SHELL_FLAGS)]
+    dependencies = [path for pattern in javascript.DEPENDENCIES for path in sorted(here.glob(pattern))] + [digests / "hash.h"]
     return Plan("javascript", tuple(units), tuple(dependencies), (*javascript.TARGET_FLAGS, *javascript.LINK_FLAGS))
 
 

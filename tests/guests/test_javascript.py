@@ -186,6 +186,29 @@ def test_refused_results_are_named_by_their_path(box: Sandbox) -> None:
         assert failed.error and failed.error.message.startswith(named)
 
 
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("require('http')", "no network"),
+        ("import axios from 'axios'", "no network"),
+        ("import { spawn } from 'node:child_process'", 'language="shell"'),
+        ("require('lodash')", "built in are fs"),
+    ],
+)
+def test_missing_module_is_answered_with_what_there_is(box: Sandbox, code: str, said: str) -> None:
+    failed = js(box, code)
+    assert code_of(failed) == "UNSUPPORTED_FEATURE"
+    assert failed.error is not None and failed.error.hint is not None and said in failed.error.hint
+
+
+def test_value_that_is_no_json_can_be_looked_at(box: Sandbox) -> None:
+    refused = js(box, "new Map([['a', [1]]])")
+    assert code_of(refused) == "RESULT_NOT_SERIALIZABLE"
+    assert [(one.mime, one.data) for one in refused.displays] == [("text/plain", "Map(1) { 'a' => [ 1 ] }")]
+    broken = js(box, "({ f() {}, [Symbol.for('nodejs.util.inspect.custom')]() { throw 1 } })")
+    assert code_of(broken) == "RESULT_NOT_SERIALIZABLE" and broken.displays == []
+
+
 def test_listeners_of_a_program_end_with_it(box: Sandbox) -> None:
     assert js(box, "process.on('exit', () => console.log('bye')).on('uncaughtException', () => {})").stdout == "bye\n"
     later = js(box, "throw new Error('x')")

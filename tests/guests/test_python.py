@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 import hatchway
 
 LIMITATIONS = Path(__file__).parents[2] / "LIMITATIONS.md"
@@ -76,6 +78,15 @@ def test_last_line_that_plots_is_shown_once_and_no_result() -> None:
             result = box.run(code)
             assert (code, result.error, result.result) == (code, None, None)
             assert [display.mime for display in result.displays] == ["image/png"], code
+
+
+@pytest.mark.parametrize(
+    "choice", ["import matplotlib; matplotlib.use('Agg')", "plt.switch_backend('TkAgg')", "plt.gcf().show()"]
+)
+def test_figures_are_shown_whatever_window_a_program_asks_for(choice: str) -> None:
+    with hatchway.Sandbox(limits=GENEROUS) as box:
+        shown = box.run(f"import matplotlib.pyplot as plt\n{choice}\nplt.plot([1, 2])\nplt.show()")
+        assert shown.stderr == "" and [display.mime for display in shown.displays] == ["image/png"]
 
 
 def test_figure_that_pyplot_does_not_keep_is_shown_where_it_is_the_result() -> None:

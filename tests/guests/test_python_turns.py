@@ -90,6 +90,35 @@ def test_lines_of_an_earlier_program_of_the_same_name_are_not_shown_from_this_on
     assert "divide(0)" in failed.stderr and "'second'" not in failed.stderr and "line 2, in divide" in failed.stderr
 
 
+def test_lines_are_shown_however_often_programs_had_the_same_name(box: Sandbox) -> None:
+    for _ in range(600):
+        failed = box.run("x = 1\nx / 0", filename="app.py")
+    assert "    x / 0\n    ~~^~~\n" in failed.stderr
+    assert failed.error is not None and failed.error.span is not None and failed.error.span.end_column == 6
+
+
+def test_lines_of_long_programs_take_little_of_the_sessions_memory(box: Sandbox) -> None:
+    for number in range(100):
+        box.run(f"text = '{str(number) * 400_000}'", filename=f"{number}.py")
+    failed = box.run("len(text) / 0")
+    assert failed.error is not None and failed.error.code == "RUNTIME_ERROR" and "    len(text) / 0\n" in failed.stderr
+    assert failed.metrics.memory_peak_bytes < 24 << 20
+
+
+def test_traceback_and_warning_of_a_programs_own_show_their_lines(box: Sandbox) -> None:
+    shown = box.run(
+        "import traceback, warnings\ntry: 1 / 0\nexcept ZeroDivisionError: traceback.print_exc()\nwarnings.warn('old')"
+    )
+    assert "    try: 1 / 0\n         ~~^~~\n" in shown.stderr
+    assert "UserWarning: old\n  warnings.warn('old')\n" in shown.stderr
+
+
+def test_traceback_of_a_program_that_awaits_begins_with_the_program(box: Sandbox) -> None:
+    failed = box.run("async def fail(): raise ValueError('x')\nawait fail()")
+    assert failed.stderr.splitlines()[1] == '  File "<run 1>", line 2, in <module>'
+    assert "asyncio" not in failed.stderr
+
+
 @pytest.mark.parametrize("character", ["\u2028", "\x85", "\x0b", "\x0c", "\x1c"])
 def test_only_line_ends_of_the_language_end_a_line(box: Sandbox, character: str) -> None:
     failed = box.run(f"text = 'é{character}'\nlong = 'é' + 1")
@@ -136,6 +165,8 @@ def test_columns_of_an_indented_expression_count_from_where_the_line_begins(box:
         ("import IPython", "no notebook"),
         ("x = 1\n%matplotlib inline", "no notebook"),
         ("!pip install httpx", "nothing can be installed"),
+        ("pip install httpx", "nothing can be installed"),
+        ("print?", "no notebook"),
         ("!ls -l", 'language="shell"'),
         ("{1, 2}", '.to_dict("records")'),
     ],
@@ -154,10 +185,27 @@ def test_deleting_result_is_no_result(box: Sandbox) -> None:
     assert deleted.error is None and deleted.result is None
 
 
+@pytest.mark.parametrize(
+    ("code", "shown"),
+    [
+        ("{1}", "{1}"),
+        ("import numpy as np; np.arange(3)", "array([0, 1, 2])"),
+        ("{1: 2}", "{1: 2}"),
+        ("class Odd:\n    def __repr__(self): return 1 / 0\nOdd()", "<Odd: ZeroDivisionError in its repr>"),
+        ("{'x' * 20_000}", "{'" + "x" * 9_998 + "…"),
+    ],
+)
+def test_value_that_is_no_json_can_be_looked_at(box: Sandbox, code: str, shown: str) -> None:
+    refused = box.run(code)
+    assert refused.error is not None and refused.error.code == "RESULT_NOT_SERIALIZABLE"
+    assert [(one.mime, one.data) for one in refused.displays] == [("text/plain", shown)]
+
+
 def test_coroutine_that_is_not_awaited_is_refused_with_advice(box: Sandbox) -> None:
     refused = box.run("async def answer(): return 42\nanswer()")
     assert refused.error is not None and refused.error.code == "RESULT_NOT_SERIALIZABLE"
     assert refused.error.hint is not None and "await" in refused.error.hint
+    assert refused.stderr == ""
     assert box.run("await answer()").result == 42
 
 

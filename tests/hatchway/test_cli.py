@@ -83,6 +83,7 @@ def test_run_json_is_the_whole_result(command: Command) -> None:
         (["nowhere.py"], 2, "cannot read nowhere.py"),
         (["README"], 2, "cannot tell the language"),
         ([], 2, "give a FILE or -c CODE"),
+        (["-c", "1", "word"], 2, "stands behind --"),
     ],
 )
 def test_run_says_what_went_wrong(command: Command, words: list[str], status: int, said: str) -> None:

@@ -94,7 +94,10 @@ def noticed(folder: Path) -> bool:
     child = os.fork()
     if child == 0:
         import pytest
+        from hypothesis import Phase, settings
 
+        settings.register_profile("mutants", phases=(Phase.explicit, Phase.generate))  # a smaller example tells no more
+        settings.load_profile("mutants")
         os.chdir(folder)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         os.dup2(1, 2)

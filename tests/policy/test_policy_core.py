@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from types import FunctionType
+from typing import Any
+
 import msgspec
 import pytest
 from policy_campaign import lowered
 from policy_generators import CATALOG
 
-from policy import ir
+from policy import emitter, ir
+from policy.decisions import Decision
 from policy.emitter import worst_case_comparisons
 from policy.evaluation import MAX_SPECIALISED, Evaluator, Specialiser
 from policy.values import duration_ms, host_fault, is_host, is_path, is_under, matches_host, quantity, size_bytes
@@ -65,7 +69,15 @@ def test_fold_visits_in_order_from_the_leaves() -> None:
 
 @pytest.mark.parametrize(
     ("text", "number", "unit"),
-    [("4_000MiB", 4000, "MiB"), ("-5", -5, ""), ("60/min", 60, "min"), ("9" * 20, int("9" * 20), ""), ("9" * 21, 2**63, "")],
+    [
+        ("4_000MiB", 4000, "MiB"),
+        ("-5", -5, ""),
+        ("60/min", 60, "min"),
+        ("9" * 20, int("9" * 20), ""),
+        ("9" * 21, 2**63, ""),
+        (str(-(2**63)), -(2**63), ""),
+        ("-" + "9" * 20, -(2**63) - 1, ""),
+    ],
 )
 def test_quantities(text: str, number: int, unit: str) -> None:
     assert quantity(text) == (number, unit)
@@ -170,9 +182,27 @@ def test_denies_are_looked_up_too() -> None:
     assert comparisons(*many(9, "deny tool.one when label == n{i} and flag")) == 2
 
 
+@pytest.mark.parametrize("verdict", ["allow", "deny"])
+def test_small_groups_are_decided_in_place_without_call_or_table(verdict: str) -> None:
+    def made(count: int) -> list[str]:
+        rules = "\n".join(many(count, verdict + " tool.one when label == n{i} and flag"))
+        decide: Any = emitter.emit_event(lowered(f"policy fuzz v 1\n{rules}\n").ir, "tool.one")
+        named = [name for name, value in decide.__globals__.items() if isinstance(value, FunctionType | dict)]
+        return [name for name in named if name[1:].isdigit() or name.endswith("_known")]
+
+    assert made(8) == []
+    assert len([name for name in made(9) if name.startswith("g")]) == 9
+
+
 def test_the_field_that_tells_most_rules_apart_is_looked_up() -> None:
     assert comparisons(*many(30, "allow tool.one when color == {c} and label == n{i} and flag")) == 3
     assert comparisons(*many(30, "allow tool.one when color == {c} and label != n{i}")) == 11
+
+
+def test_a_field_is_looked_up_only_if_it_tells_rules_apart() -> None:
+    alike = many(9, "allow tool.one when color == red and count <= {i}")
+    assert comparisons(*alike) == 18
+    assert comparisons(*alike[:8], "allow tool.one when color == blue and count <= 3") == 1 + 8
 
 
 def test_numbers_are_looked_up_by_equality_and_not_by_range() -> None:
@@ -199,6 +229,20 @@ def test_a_second_field_is_looked_up_among_what_the_first_leaves_over() -> None:
     assert comparisons(*by_label, *by_count) == 4
     assert comparisons(*by_label, *by_count[:8]) == 2 + 16
     assert comparisons(*many(9, "allow tool.one when label == n{i}")) == 1
+
+
+def test_decisions_are_remembered_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(emitter, "MAX_REMEMBERED", 2)
+    limits = "\n".join(f"limit tool.one when count == {n} {{ cpu {n + 1}s }}" for n in range(3))
+    decide = emitter.emit_event(lowered(f"policy fuzz v 1\nallow tool.one when flag\n{limits}\n").ir, "tool.one")
+
+    def decision(count: int) -> Decision:
+        return decide({"flag": True, "count": count})
+
+    first, second = decision(0), decision(1)
+    assert decision(0) is first and decision(1) is second
+    assert len({decision(2), first, second}) == 3
+    assert decision(1) is not second and decision(1) == second
 
 
 def test_functions_are_made_on_first_use_unless_asked_for_earlier() -> None:

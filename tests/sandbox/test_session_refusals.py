@@ -56,6 +56,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("huge input", {"inputs": {"a": "x" * (11 << 20)}}, "INVALID_ARGUMENT"),
     ("deep input", {"inputs": {"a": nested(100_000)}}, "INVALID_ARGUMENT"),
     ("input that is a keyword", {"inputs": {"class": 1}}, "INVALID_ARGUMENT"),
+    ("input that no program can set", {"language": "javascript", "inputs": {"undefined": 1}}, "INVALID_ARGUMENT"),
     ("input that is no number", {"inputs": {"a": [1.0, float("nan")]}}, "INVALID_ARGUMENT"),
     ("input without bounds", {"inputs": {"a": {"b": float("-inf")}}}, "INVALID_ARGUMENT"),
     ("long input that is no number", {"inputs": {"a": [0.5] * 1000 + [float("nan")]}}, "INVALID_ARGUMENT"),

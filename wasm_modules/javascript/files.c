@@ -114,7 +114,7 @@ static JSValue read_file(JSContext *ctx, JSValueConst self, int argc, JSValueCon
         close(fd);
     JSValue result;
     if (status)
-        result = throw_errno(ctx, status, syscall, path);
+        result = throw_errno(ctx, status, syscall, fd < 0 ? path : NULL);
     else if (content.len)
         result = JS_NewUint8Array(ctx, (uint8_t *)content.bytes, content.len, resize_bytes, NULL, false);
     else

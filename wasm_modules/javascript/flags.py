@@ -26,6 +26,7 @@ SOURCES: Final = (
     "natives.c",
     "files.c",
     "handles.c",
+    "digests.c",
     "prelude.c",
     "realm.c",
     "turn.c",

@@ -48,18 +48,34 @@ void loop_install(JSRuntime *rt)
     JS_SetHostPromiseRejectionTracker(rt, track_rejection, NULL);
 }
 
-/* Runs queued jobs until none is left, then reports a rejection nobody handled. */
+enum loop_end loop_run_ticks(JSContext *ctx)
+{
+    if (!realm.ticks_waiting)
+        return LOOP_DONE;
+    realm.ticks_waiting = false;
+    JSValue done = realm_hook("runTicks", 0, NULL);
+    bool threw = JS_IsException(done);
+    JS_FreeValue(ctx, done);
+    return realm.exiting ? LOOP_EXIT : threw ? LOOP_THREW : LOOP_DONE;
+}
+
+/* Runs queued jobs, and ticks after them, until none is left; then reports a rejection nobody handled. */
 static enum loop_end drain_jobs(JSContext *ctx)
 {
     JSContext *job_ctx;
     int status;
-    while ((status = JS_ExecutePendingJob(realm.rt, &job_ctx)) > 0)
+    do {
+        while ((status = JS_ExecutePendingJob(realm.rt, &job_ctx)) > 0)
+            if (realm.exiting)
+                return LOOP_EXIT;
         if (realm.exiting)
             return LOOP_EXIT;
-    if (realm.exiting)
-        return LOOP_EXIT;
-    if (status < 0)
-        return LOOP_THREW;
+        if (status < 0)
+            return LOOP_THREW;
+        enum loop_end end = loop_run_ticks(ctx);
+        if (end != LOOP_DONE)
+            return end;
+    } while (JS_IsJobPending(realm.rt) || realm.ticks_waiting);
     if (rejection_count > 0) {
         JS_Throw(ctx, JS_DupValue(ctx, rejections[0].reason));
         return LOOP_THREW;
@@ -67,12 +83,13 @@ static enum loop_end drain_jobs(JSContext *ctx)
     return LOOP_DONE;
 }
 
-/* One timer, then the jobs it caused. */
+/* One timer, then the ticks and jobs it caused. */
 static enum loop_end run_timer(JSContext *ctx)
 {
     if (timers_run_next(ctx) < 0)
         return realm.exiting ? LOOP_EXIT : LOOP_THREW;
-    return realm.exiting ? LOOP_EXIT : drain_jobs(ctx);
+    enum loop_end end = realm.exiting ? LOOP_EXIT : loop_run_ticks(ctx);
+    return end == LOOP_DONE ? drain_jobs(ctx) : end;
 }
 
 enum loop_end loop_await(JSContext *ctx, JSValueConst promise, JSValue *value)
@@ -122,6 +139,7 @@ void loop_reset(JSContext *ctx)
     while (rejection_count > 0)
         forget_rejection(ctx, rejection_count - 1);
     timers_clear(ctx);
+    realm.ticks_waiting = false;
     engine_drop_jobs(realm.rt);
     while (rejection_count > 0)
         forget_rejection(ctx, rejection_count - 1);

@@ -1,6 +1,7 @@
-/* loop.h: runs promise jobs and timers until a program is finished.
+/* loop.h: runs promise jobs, ticks (process.nextTick) and timers until a program is finished.
  *
- * Rules: jobs run before timers; a rejection nobody handled by the time the job queue is empty ends the turn. Nothing is
+ * Rules: jobs and ticks run before timers. Ticks come first after a timer and after a program that runs to its end at once;
+ * while jobs run, ticks wait for the last of them. A rejection nobody handled by the time the job queue is empty ends the turn. Nothing is
  * left queued when a turn ends, whatever way it ended.
  */
 #ifndef HATCHWAY_LOOP_H
@@ -22,6 +23,9 @@ void loop_install(JSRuntime *rt);
 
 /* Runs until `promise` settles; on LOOP_DONE *value is what it was fulfilled with. */
 enum loop_end loop_await(JSContext *ctx, JSValueConst promise, JSValue *value);
+
+/* Runs the functions given to process.nextTick, those that they add too. */
+enum loop_end loop_run_ticks(JSContext *ctx);
 
 /* Runs until no job and no timer is left. */
 enum loop_end loop_finish(JSContext *ctx);

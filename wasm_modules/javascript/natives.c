@@ -257,6 +257,14 @@ static JSValue watch_exit(JSContext *ctx, JSValueConst self, int argc, JSValueCo
     return JS_UNDEFINED;
 }
 
+/* watchTicks(): functions wait for runTicks. */
+static JSValue watch_ticks(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
+{
+    (void)ctx, (void)self, (void)argc, (void)argv;
+    realm.ticks_waiting = true;
+    return JS_UNDEFINED;
+}
+
 /* stack(error): see engine_stack. */
 static JSValue error_stack(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv)
 {
@@ -346,6 +354,7 @@ int natives_install(JSContext *ctx, JSValueConst native)
         JS_CFUNC_DEF("exit", 1, exit_program),
         JS_CFUNC_DEF("exitCode", 1, set_exit_code),
         JS_CFUNC_DEF("watchExit", 0, watch_exit),
+        JS_CFUNC_DEF("watchTicks", 0, watch_ticks),
         JS_CFUNC_DEF("stack", 1, error_stack),
         JS_CFUNC_DEF("evaluate", 2, evaluate),
         JS_CFUNC_DEF("requireModule", 1, require_module),

@@ -16,6 +16,9 @@ int files_install(JSContext *ctx, JSValueConst native);
 /* Adds open files, links and times (handles.c). */
 int handles_install(JSContext *ctx, JSValueConst native);
 
+/* Adds message digests (digests.c). */
+int digests_install(JSContext *ctx, JSValueConst native);
+
 /* Throws the Error for an errno, as Node words it: "ENOENT: no such file or directory, open '/x'". `path` may be NULL. */
 JSValue throw_errno(JSContext *ctx, int number, const char *syscall, const char *path);
 

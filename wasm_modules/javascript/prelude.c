@@ -25,6 +25,9 @@ static const char web_js[] = {
 static const char url_js[] = {
 #embed "prelude/url.js"
     , 0};
+static const char numbers_js[] = {
+#embed "prelude/numbers.js"
+    , 0};
 static const char intl_js[] = {
 #embed "prelude/intl.js"
     , 0};
@@ -33,6 +36,9 @@ static const char path_js[] = {
     , 0};
 static const char buffer_js[] = {
 #embed "prelude/buffer.js"
+    , 0};
+static const char hashes_js[] = {
+#embed "prelude/hashes.js"
     , 0};
 static const char fs_js[] = {
 #embed "prelude/fs.js"
@@ -71,9 +77,11 @@ const struct prelude_file prelude_files[] = {
     {"hatchway:console", console_js},
     {"hatchway:web", web_js},
     {"hatchway:url", url_js},
+    {"hatchway:numbers", numbers_js},
     {"hatchway:intl", intl_js},
     {"hatchway:path", path_js},
     {"hatchway:buffer", buffer_js},
+    {"hatchway:hashes", hashes_js},
     {"hatchway:fs", fs_js},
     {"hatchway:descriptors", descriptors_js},
     {"hatchway:text", text_js},

@@ -177,6 +177,8 @@ int realm_open(void)
         status = files_install(ctx, native);
     if (status >= 0)
         status = handles_install(ctx, native);
+    if (status >= 0)
+        status = digests_install(ctx, native);
     for (size_t i = 0; status >= 0 && i < prelude_count; i++)
         status = run_prelude(ctx, &prelude_files[i], native);
     JS_FreeValue(ctx, native);

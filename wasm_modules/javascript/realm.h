@@ -40,6 +40,7 @@ struct realm {
     JSValue names; /* the number of the run that had a file name last, by that name */
     bool exiting; /* process.exit was called */
     bool exit_watched; /* the program listens for its exit */
+    bool ticks_waiting; /* functions were given to process.nextTick */
     int exit_code;
     bool result_set; /* the program assigned the global `result` */
     JSValue result;

@@ -33,6 +33,7 @@ struct request {
 /* What a turn came to: the JSON text of `result`, or of `error`. */
 struct outcome {
     struct buffer result, error;
+    struct buffer display; /* a value that is no JSON, as text to look at */
     bool diagnose; /* repeat the error among the diagnostics */
 };
 
@@ -132,7 +133,11 @@ static enum loop_end run_program(JSContext *ctx, struct program *program, const 
     program->script = JS_UNDEFINED;
     if (JS_IsException(promise))
         return realm.exiting ? LOOP_EXIT : LOOP_THREW;
-    end = loop_await(ctx, promise, value);
+    /* What imports or awaits is a module to Node, and modules run as jobs do. What threw has ended. */
+    bool ticks_first = program->import_count == 0 && JS_PromiseState(ctx, promise) == JS_PROMISE_FULFILLED;
+    end = ticks_first ? loop_run_ticks(ctx) : LOOP_DONE;
+    if (end == LOOP_DONE)
+        end = loop_await(ctx, promise, value);
     JS_FreeValue(ctx, promise);
     if (end != LOOP_DONE)
         return end;
@@ -178,6 +183,21 @@ static void report_pending(JSContext *ctx, bool compiling, bool to_stderr, struc
     JS_FreeValue(ctx, exception);
 }
 
+/* Shows the value as console.log would. Where that fails there is nothing to look at. */
+static void show_text(JSContext *ctx, JSValueConst value, struct buffer *display)
+{
+    struct refusal why;
+    JSValue text = realm_hook("inspect", 1, &value);
+    buffer_put_text(display, "{\"mime\":\"text/plain\",\"data\":");
+    bool shown = JS_IsString(text) && serialize(ctx, text, "display", display, &why) == SERIALIZED_OK;
+    buffer_put_text(display, "}");
+    if (!shown || display->failed)
+        buffer_free(display);
+    if (JS_HasException(ctx))
+        JS_FreeValue(ctx, JS_GetException(ctx));
+    JS_FreeValue(ctx, text);
+}
+
 /* A value that is no JSON is a failure when it is `meant` as the result. A loop whose body adds to a Map means nothing by it. */
 static void write_result(JSContext *ctx, JSValueConst value, bool meant, struct outcome *outcome)
 {
@@ -188,8 +208,10 @@ static void write_result(JSContext *ctx, JSValueConst value, bool meant, struct 
         return;
     case SERIALIZED_REFUSED:
         buffer_free(&outcome->result);
-        if (meant)
+        if (meant) {
             report_plain("RESULT_NOT_SERIALIZABLE", why.message, why.hint, &outcome->error);
+            show_text(ctx, value, &outcome->display);
+        }
         return;
     case SERIALIZED_THREW:
         if (!realm.exiting)
@@ -287,7 +309,9 @@ static void send_outcome(const struct outcome *outcome)
         buffer_put_text(&message, "{\"severity\":\"error\",");
         buffer_put(&message, outcome->error.bytes + 1, outcome->error.len - 1);
     }
-    buffer_put_text(&message, "],\"displays\":[]}");
+    buffer_put_text(&message, "],\"displays\":[");
+    buffer_put(&message, outcome->display.bytes, outcome->display.len);
+    buffer_put_text(&message, "]}");
     char *reply;
     size_t len;
     if (message.failed || outcome->error.failed || outcome->result.failed)
@@ -380,5 +404,6 @@ int turn(char *text, uint32_t len)
     send_outcome(&outcome);
     buffer_free(&outcome.result);
     buffer_free(&outcome.error);
+    buffer_free(&outcome.display);
     return 0;
 }

@@ -5,9 +5,11 @@ program's code: where it fails, that one form of it is left out and stderr says 
 """
 
 import base64
+import functools
 import io
 import itertools
 import sys
+import types
 
 from _hatchway.plain import SCALARS, encode
 from _hatchway.surroundings import say
@@ -16,6 +18,9 @@ displays = []
 
 LOOKED_AT = 16  # of what a tuple or dict holds; a list holds artists alone, or none
 NESTED = 3
+BACKEND = "module://_hatchway_backend"
+LIKE_OURS = ("agg", "inline", "macosx", "nbagg", "notebook", "widget", "ipympl")
+TEXT_MAX = 10_000
 RICH = (
     ("_repr_png_", "image/png"),
     ("_repr_jpeg_", "image/jpeg"),
@@ -88,6 +93,13 @@ def plain_text(value):
         return f"<{type(value).__name__}: {type(error).__name__} in its repr>"
 
 
+def show_text(value):
+    """Adds a value that is no JSON as text: it can be looked at all the same. A coroutine is nothing to look at."""
+    if not isinstance(value, types.CoroutineType):
+        text = plain_text(value)
+        add_display("text/plain", text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]}…")
+
+
 def display(*values):
     """Shows figures, tables, images and the like beside the program's output."""
     for value in values:
@@ -151,12 +163,26 @@ def backend(name):
     class Manager(FigureManagerBase):
         pyplot_show = staticmethod(show_figures)
 
+        def show(self):
+            """`figure.show()`: it is shown when the program ends."""
+
     class Canvas(FigureCanvasAgg):
         manager_class = Manager
 
     module = sys.modules["_hatchway_backend"]
     module.FigureCanvas, module.FigureManager = Canvas, Manager
     return getattr(module, name)
+
+
+def keeping_backend(switch_backend):
+    """`pyplot.switch_backend`, with which programs choose a window or none: where ours is, figures are drawn and shown."""
+
+    @functools.wraps(switch_backend)
+    def switch(newbackend):
+        is_ours = isinstance(newbackend, str) and newbackend.lower().endswith(LIKE_OURS)
+        switch_backend(BACKEND if is_ours else newbackend)
+
+    return switch
 
 
 def show_plotted(value):

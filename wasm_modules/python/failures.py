@@ -16,6 +16,7 @@ from _hatchway.capabilities import ToolError
 from _hatchway.surroundings import flush_streams, lift_recursion_limit, main, mend_streams, say
 
 OURS = ("<hatchway", "<reactor>", "<frozen importlib.")
+EVENT_LOOP = "/asyncio/base_events.py"
 NAME_MAX = 80
 OF_THE_NETWORK = frozenset(("aiohttp", "boto3", "httpx", "openai", "requests", "ssl", "_ssl", "urllib3", "websockets"))
 ADVICE_ON_SITES = (
@@ -27,6 +28,7 @@ IMPORTABLE = (
     "nothing can be installed"
 )
 NOTEBOOK = "this is no notebook, and needs none: display() is there, and figures are shown when the program ends"
+INSTALLERS = ("pip ", "pip3 ", "python -m pip ", "python3 -m pip ", "conda ", "mamba ", "uv ", "apt ", "apt-get ")
 NATIVE_OVERFLOW = "Stack overflow (used"
 FOR_WANT_OF_THREADS = ("can't start new thread", FOR_EVER)
 CODES = (
@@ -114,12 +116,18 @@ def without_stale_lines(shown, filename, codes):
     return shown
 
 
+def is_below_programs(frame):
+    """Does the frame stand under a program's first one? The event loop does where a program awaits at its top level."""
+    name = frame.f_code.co_filename
+    return name.startswith(OURS) or name.endswith(EVENT_LOOP)
+
+
 def without_our_frames(error):
     seen = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
         step = error.__traceback__
-        while step is not None and step.tb_frame.f_code.co_filename.startswith(OURS):
+        while step is not None and is_below_programs(step.tb_frame):
             step = step.tb_next
         error.__traceback__ = step
         while step is not None:
@@ -146,13 +154,13 @@ def hint_of_import(error):
 
 
 def hint_of_source(error):
-    """Notebooks have commands of their own, which are no Python."""
+    """Notebooks and shells have commands of their own, which are no Python."""
     line = error.text.strip() if type(error.text) is str else ""
-    if line.startswith("%"):
+    if line.lstrip("!%").lstrip().startswith(INSTALLERS):
+        return IMPORTABLE
+    if line.startswith(("%", "?")) or line.endswith("?"):
         return NOTEBOOK
-    if line.startswith("!"):
-        return IMPORTABLE if line[1:].lstrip().startswith(("pip", "conda", "python -m pip", "uv ")) else PROCESSES
-    return None
+    return PROCESSES if line.startswith("!") else None
 
 
 def hint_of(error, code):

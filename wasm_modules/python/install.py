@@ -17,7 +17,7 @@ import types
 import _reactor
 from _hatchway import absent, loop, surroundings, turn
 from _hatchway.capabilities import ToolError, Tools, awaitable, compile_module, later
-from _hatchway.displays import add_figure, backend, display, displays
+from _hatchway.displays import add_figure, backend, display, displays, keeping_backend
 from _hatchway.immortals import immortalize
 
 # Part of the image: importing them in a session costs nothing, neither time nor memory.
@@ -170,6 +170,7 @@ def preload():
     import tqdm
     from sklearn.linear_model import LinearRegression
 
+    plt.switch_backend = keeping_backend(plt.switch_backend)
     tqdm.tqdm.monitor_interval = 0  # its monitor is a thread
     np.linalg.inv(np.eye(4) @ np.eye(4))
     LinearRegression().fit(np.eye(4), np.arange(4.0))
@@ -190,6 +191,7 @@ def settle():
     for filename in turn.sources:
         linecache.cache.pop(filename, None)
     turn.sources.clear()
+    turn.kept_chars = 0
     gc.collect()
     # Small gaps between objects are taken for ever: sessions then put theirs side by side, on few pages of their own.
     gaps = [piece for piece in free_pieces() if len(piece) < GAP_MAX]

@@ -70,6 +70,8 @@ def is_number(kind):
 def plain_number(value):
     if is_number(type(value)):
         return value.item()
+    if type(value) is types.CoroutineType:
+        value.close()  # or Python would say once more that nobody awaited it
     raise refusal_of(type(value))
 
 

@@ -18,7 +18,7 @@ from types import CodeType
 import _host
 from _hatchway import surroundings
 from _hatchway.capabilities import AwaitAnswers, offer
-from _hatchway.displays import displays, show_figures, show_left_figures, show_plotted, show_rich
+from _hatchway.displays import displays, show_figures, show_left_figures, show_plotted, show_rich, show_text
 from _hatchway.failures import describe
 from _hatchway.loop import run_coroutine
 from _hatchway.plain import SCALARS, NotSerializable, encode, encode_result, scan
@@ -27,6 +27,7 @@ from _hatchway.surroundings import flush_streams, lift_recursion_limit, limit_re
 BYTE_ORDER_MARK = "\ufeff"
 FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 SOURCES_KEPT = 512
+SOURCES_CHARS = 1 << 20  # of the session's own memory
 STATEMENTS = frozenset(("import", "from", "def", "class", "for", "while", "if", "with", "try", "del", "raise", "assert", "async"))
 MISSING = object()
 NO_MEMORY = (  # made beforehand: when it is needed, there is no room to make it
@@ -37,7 +38,9 @@ NO_MEMORY = (  # made beforehand: when it is needed, there is no room to make it
 PLAIN_FIELDS = 2  # a program and how deep it may recurse
 
 names = main.__dict__
-sources = []
+sources = {}
+"""How long the texts are whose lines are remembered, by file name, the longest unused first."""
+kept_chars = 0
 count = 0
 program = ()
 """The running turn's statements and last expression, once they are compiled."""
@@ -84,7 +87,7 @@ def compile_statements(text, filename):
 
 
 def has_code(code):
-    """Does it define something that may run later: a function, a class, a lambda?"""
+    """Does the expression define something that may run later: a lambda, a generator?"""
     for constant in code.co_consts:  # noqa: SIM110 (a generator costs more than what it looks at)
         if type(constant) is CodeType:
             return True
@@ -92,15 +95,19 @@ def has_code(code):
 
 
 def remember(text, filename):
-    """Tracebacks show source lines, also of functions that an earlier run defined."""
+    """Tracebacks and warnings show source lines, also of functions that an earlier run defined."""
+    global kept_chars
     text = text.removeprefix(BYTE_ORDER_MARK)
     if type(linecache.cache) is not dict:
         linecache.cache = {}
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     linecache.cache[filename] = (len(text), None, [f"{line}\n" for line in lines], filename)
-    sources.append(filename)
-    if len(sources) > SOURCES_KEPT:
-        linecache.cache.pop(sources.pop(0), None)
+    kept_chars += len(text) - sources.pop(filename, 0)
+    sources[filename] = len(text)
+    while len(sources) > SOURCES_KEPT or (kept_chars > SOURCES_CHARS and len(sources) > 1):
+        oldest = next(iter(sources))
+        kept_chars -= sources.pop(oldest)
+        linecache.cache.pop(oldest, None)
 
 
 def evaluate(statements, last):
@@ -142,7 +149,7 @@ def run_program(request, filename):
             return b'D{"result":null}'
         if "inputs" in request:
             names.update(request["inputs"])
-    if (statements is not None and has_code(statements)) or (last is not None and has_code(last)):
+    if statements is not None or (last is not None and has_code(last)):
         remember(text, filename)
     before = names.get("result", MISSING)
     value = eval(line, names) if line is not None else evaluate(statements, last)  # noqa: S307
@@ -152,10 +159,12 @@ def run_program(request, filename):
     elif type(value) not in SCALARS and is_shown(value):
         value = None  # shown instead
     show_figures()
-    if displays:
-        encode_result(value)
-        return b"D" + encode({"result": value, "displays": displays}).encode()
-    return encode_result(value)
+    try:
+        encoded = encode_result(value)
+    except NotSerializable:
+        show_text(value)
+        raise
+    return b"D" + encode({"result": value, "displays": displays}).encode() if displays else encoded
 
 
 def exit_code_of(error):

@@ -1,12 +1,19 @@
 // assert.js: the module `assert`, and comparing values by their structure.
 (function (native, hooks) {
+  const BOXED = 13;
+
+  const keysOf = (object, strict) => {
+    const shown = (symbol) => Object.prototype.propertyIsEnumerable.call(object, symbol);
+    return strict ? [...Object.keys(object), ...Object.getOwnPropertySymbols(object).filter(shown)] : Object.keys(object);
+  };
+
   // Compares by structure, with cycles, from a queue.
   const deepEqual = (left, right, strict) => {
     const seen = new Map(),
       queue = [[left, right]];
     const same = (a, b) => (strict ? Object.is(a, b) : a == b || (a !== a && b !== b));
     while (queue.length) {
-      const [a, b] = queue.pop();
+      let [a, b] = queue.pop();
       if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) {
         if (!same(a, b)) return false;
         continue;
@@ -23,6 +30,8 @@
         if (`${a}` !== `${b}`) return false;
         continue;
       }
+      if (a instanceof ArrayBuffer) [a, b] = [new Uint8Array(a), new Uint8Array(b)];
+      else if (native.kind(a) === BOXED && !Object.is(a.valueOf(), b.valueOf())) return false;
       if (a instanceof Error && (a.name !== b.name || a.message !== b.message)) return false;
       if (a instanceof Map) {
         if (a.size !== b.size) return false;
@@ -39,8 +48,8 @@
           if (!b.has(v) && !(typeof v === "object" && [...b].some((other) => deepEqual(v, other, strict)))) return false;
         continue;
       }
-      const keys = Object.keys(a);
-      if (keys.length !== Object.keys(b).length || (Array.isArray(a) && a.length !== b.length)) return false;
+      const keys = keysOf(a, strict);
+      if (keys.length !== keysOf(b, strict).length || (Array.isArray(a) && a.length !== b.length)) return false;
       for (const k of keys) {
         if (!Object.hasOwn(b, k)) return false;
         queue.push([a[k], b[k]]);
@@ -50,15 +59,16 @@
   };
 
   class AssertionError extends Error {
-    constructor({ message, actual, expected, operator }) {
+    constructor({ message, actual, expected, operator, generatedMessage = false }) {
       super(message);
       this.name = "AssertionError";
-      Object.assign(this, { generatedMessage: false, code: "ERR_ASSERTION", actual, expected, operator });
+      Object.assign(this, { generatedMessage, code: "ERR_ASSERTION", actual, expected, operator });
     }
   }
   const fail = (message, actual, expected, operator, fallback) => {
     if (message instanceof Error) throw message;
-    throw new AssertionError({ message: message ?? fallback, actual, expected, operator });
+    const generatedMessage = message === undefined;
+    throw new AssertionError({ message: message ?? fallback, actual, expected, operator, generatedMessage });
   };
   const show = hooks.inspect;
   const assert = (value, message) => {
@@ -74,6 +84,12 @@
         : Object.keys(expected).every((k) =>
             expected[k] instanceof RegExp ? expected[k].test(error[k]) : deepEqual(error[k], expected[k], true),
           ));
+  const checkFunction = (f) => {
+    if (typeof f !== "function")
+      throw Object.assign(new TypeError(`The "fn" argument must be of type function. Received ${show(f)}`), {
+        code: "ERR_INVALID_ARG_TYPE",
+      });
+  };
   Object.assign(assert, {
     AssertionError,
     ok: assert,
@@ -136,6 +152,7 @@
         fail(undefined, error, null, "ifError", `ifError got unwanted exception: ${error.message ?? show(error)}`);
     },
     throws: (f, expected, m) => {
+      checkFunction(f);
       try {
         f();
       } catch (error) {
@@ -153,10 +170,17 @@
       }
       fail(m, undefined, expected, "rejects", "Missing expected rejection.");
     },
-    doesNotThrow: (f) => void f(),
+    doesNotThrow: (f) => void (checkFunction(f), f()),
     doesNotReject: async (promise) => void (await (typeof promise === "function" ? promise() : promise)),
   });
-  assert.strict = assert;
+  // What is equal in strict mode is so strictly.
+  const strict = Object.assign((value, message) => assert(value, message), assert, {
+    equal: assert.strictEqual,
+    notEqual: assert.notStrictEqual,
+    deepEqual: assert.deepStrictEqual,
+    notDeepEqual: assert.notDeepStrictEqual,
+  });
+  strict.ok = strict.strict = assert.strict = strict;
 
   hooks.deepEqual = deepEqual;
   hooks.assert = assert;

@@ -50,17 +50,24 @@
       if (typeof source === "string") return Buffer.#own(encodingOf(encoding).encode(source));
       if (source instanceof ArrayBuffer) return new Buffer(source, encoding, length);
       if (source?.type === "Buffer" && Array.isArray(source.data)) return Buffer.#own(Uint8Array.from(source.data));
-      return Buffer.#own(Uint8Array.from(source));
+      if (typeof source === "object" && source !== null) {
+        const value = source[Symbol.toPrimitive]?.("string") ?? source.valueOf?.();
+        if (value !== source && value !== null && value !== undefined) return Buffer.from(value, encoding, length);
+        if (source.length !== undefined || source[Symbol.iterator]) return Buffer.#own(Uint8Array.from(source));
+      }
+      throw wrongType("first argument", `of type string or an instance of ${BYTES_OF}`, source);
     }
     static #own(bytes) {
       return new Buffer(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     }
     static alloc(size, fill, encoding) {
-      const made = new Buffer(size);
+      const made = Buffer.allocUnsafe(size);
       if (fill !== undefined) made.fill(fill, encoding);
       return made;
     }
     static allocUnsafe(size) {
+      if (typeof size !== "number") throw wrongType('"size" argument', "of type number", size);
+      if (!(size >= 0 && size <= SIZE_MAX)) throw outOfRange("size", `>= 0 && <= ${SIZE_MAX}`, size);
       return new Buffer(size);
     }
     static isBuffer(value) {
@@ -129,6 +136,16 @@
       for (let i = from; i + needle.length <= this.length; i++) if (needle.every((b, j) => this[i + j] === b)) return i;
       return -1;
     }
+    lastIndexOf(value, from = this.length, encoding) {
+      if (typeof value === "number") return super.lastIndexOf(value & 0xff, Math.min(from, this.length - 1));
+      const wanted = hooks.asBytes(value, encoding);
+      for (let at = Math.min(from, this.length - wanted.length); at >= 0; at--)
+        if (wanted.every((byte, i) => this[at + i] === byte)) return at;
+      return -1;
+    }
+    toLocaleString(encoding) {
+      return this.toString(encoding);
+    }
     includes(value, from) {
       return this.indexOf(value, from) >= 0;
     }
@@ -161,6 +178,15 @@
   }
   Object.defineProperty(Buffer.prototype, hooks.inspect.custom, { enumerable: false });
 
+  const SIZE_MAX = 2 ** 32;
+  const BYTES_OF = "Buffer, ArrayBuffer, or Array or an Array-like Object";
+  const received = (value) => {
+    if (value === null || value === undefined) return `${value}`;
+    if (typeof value === "object") return `an instance of ${value.constructor?.name || "Object"}`;
+    return typeof value === "function" ? `function ${value.name}` : `type ${typeof value} (${hooks.inspect(value)})`;
+  };
+  const wrongType = (name, wanted, value) =>
+    Object.assign(new TypeError(`The ${name} must be ${wanted}. Received ${received(value)}`), { code: "ERR_INVALID_ARG_TYPE" });
   const outOfRange = (name, range, got) =>
     Object.assign(new RangeError(`The value of "${name}" is out of range. It must be ${range}. Received ${hooks.inspect(got)}`), {
       code: "ERR_OUT_OF_RANGE",
@@ -229,12 +255,7 @@
   hooks.asBytes = (data, encoding) => {
     if (typeof data === "string") return encodingOf(encoding).encode(data);
     if (data instanceof ArrayBuffer || ArrayBuffer.isView(data)) return hooks.viewBytes(data);
-    throw Object.assign(
-      new TypeError(
-        `The "data" argument must be of type string or an instance of Buffer, TypedArray, or DataView. Received ${hooks.inspect(data)}`,
-      ),
-      { code: "ERR_INVALID_ARG_TYPE" },
-    );
+    throw wrongType('"data" argument', "of type string or an instance of Buffer, TypedArray, or DataView", data);
   };
   hooks.define("Buffer", Buffer);
 });

@@ -1,6 +1,7 @@
 // errors.js: errors that carry a code of the contract, stacks as V8 has them but without the prelude's own frames, and hints.
 // It does not know how errors are shown; inspect.js does that.
 (function (native, hooks) {
+  hooks.NO_NETWORK = "there is no network; call a tool instead";
   const branded = new WeakMap();
 
   // Gives an error the contract code it keeps when nobody catches it.
@@ -40,7 +41,7 @@
     if (own) return own;
     if (code === "UNKNOWN_TOOL") {
       const name = /^(.*) is not defined/.exec(error.message)?.[1] ?? "";
-      if (name === "fetch" || name === "XMLHttpRequest") return "there is no network; call a tool instead";
+      if (name === "fetch" || name === "XMLHttpRequest") return hooks.NO_NETWORK;
       const tools = hooks.toolNames();
       if (tools.includes(name) || tools.includes(hooks.snakeCase(name))) return `did you mean tools.${name}?`;
       const near = hooks.nearest(name, Object.getOwnPropertyNames(globalThis));

@@ -1,63 +1,100 @@
 // events.js: the class EventEmitter of the module `events`.
 (function (native, hooks) {
-  class EventEmitter {
-    #listeners = new Map();
-    #add(name, listener, first) {
-      if (typeof listener !== "function") throw new TypeError('The "listener" argument must be of type function');
-      const list = this.#listeners.get(name) ?? [];
-      this.#listeners.set(name, first ? [listener, ...list] : [...list, listener]);
-      return this;
-    }
+  // By emitter: whatever has the methods is one, also what old code makes with EventEmitter.call(this).
+  const known = new WeakMap(),
+    most = new WeakMap();
+  const listsOf = (emitter) => {
+    if (!known.has(emitter)) known.set(emitter, new Map());
+    return known.get(emitter);
+  };
+  const failure = (kind, message, code) => Object.assign(new kind(message), { code });
+  const checkListener = (listener) => {
+    if (typeof listener !== "function")
+      throw failure(TypeError, 'The "listener" argument must be of type function', "ERR_INVALID_ARG_TYPE");
+  };
+  const add = (emitter, name, listener, first) => {
+    const lists = listsOf(emitter);
+    checkListener(listener);
+    if (lists.get("newListener")?.length) emitter.emit("newListener", name, listener.listener ?? listener);
+    const list = lists.get(name) ?? [];
+    lists.set(name, first ? [listener, ...list] : [...list, listener]);
+    return emitter;
+  };
+
+  const onlyOnce = (emitter, name, listener) => {
+    checkListener(listener);
+    const wrapped = (...args) => {
+      emitter.off(name, wrapped);
+      listener.apply(emitter, args);
+    };
+    return Object.assign(wrapped, { listener });
+  };
+
+  class Methods {
     on(name, listener) {
-      return this.#add(name, listener, false);
+      return add(this, name, listener, false);
     }
     addListener(name, listener) {
       return this.on(name, listener);
     }
     prependListener(name, listener) {
-      return this.#add(name, listener, true);
+      return add(this, name, listener, true);
     }
     once(name, listener) {
-      const wrapped = (...args) => {
-        this.off(name, wrapped);
-        listener.apply(this, args);
-      };
-      wrapped.listener = listener;
-      return this.on(name, wrapped);
+      return this.on(name, onlyOnce(this, name, listener));
+    }
+    prependOnceListener(name, listener) {
+      return this.prependListener(name, onlyOnce(this, name, listener));
     }
     off(name, listener) {
-      const list = this.#listeners.get(name) ?? [],
+      const list = listsOf(this).get(name) ?? [],
         at = list.findLastIndex((l) => l === listener || l.listener === listener);
-      if (at >= 0) this.#listeners.set(name, list.toSpliced(at, 1));
+      if (at < 0) return this;
+      listsOf(this).set(name, list.toSpliced(at, 1));
+      if (listsOf(this).get("removeListener")?.length) this.emit("removeListener", name, listener.listener ?? listener);
       return this;
     }
     removeListener(name, listener) {
       return this.off(name, listener);
     }
     removeAllListeners(name) {
-      name === undefined ? this.#listeners.clear() : this.#listeners.delete(name);
+      name === undefined ? listsOf(this).clear() : listsOf(this).delete(name);
       return this;
     }
     emit(name, ...args) {
-      const list = this.#listeners.get(name) ?? [];
+      const list = listsOf(this).get(name) ?? [];
       if (list.length === 0 && name === "error")
-        throw args[0] instanceof Error ? args[0] : new Error(`Unhandled error. (${hooks.inspect(args[0])})`);
+        throw args[0] instanceof Error
+          ? args[0]
+          : failure(Error, `Unhandled error. (${hooks.inspect(args[0])})`, "ERR_UNHANDLED_ERROR");
       for (const listener of list) listener.apply(this, args);
       return list.length > 0;
     }
     listeners(name) {
-      return (this.#listeners.get(name) ?? []).map((l) => l.listener ?? l);
+      return (listsOf(this).get(name) ?? []).map((l) => l.listener ?? l);
+    }
+    rawListeners(name) {
+      return [...(listsOf(this).get(name) ?? [])];
     }
     listenerCount(name) {
-      return this.#listeners.get(name)?.length ?? 0;
+      return listsOf(this).get(name)?.length ?? 0;
     }
     eventNames() {
-      return [...this.#listeners.keys()].filter((n) => this.listenerCount(n));
+      return [...listsOf(this).keys()].filter((n) => this.listenerCount(n));
     }
-    setMaxListeners() {
+    // The number is kept and warns of nothing.
+    setMaxListeners(count) {
+      most.set(this, count);
       return this;
     }
+    getMaxListeners() {
+      return most.get(this) ?? EventEmitter.defaultMaxListeners;
+    }
   }
+
+  function EventEmitter() {}
+  EventEmitter.prototype = Methods.prototype;
+  Object.defineProperty(EventEmitter.prototype, "constructor", { value: EventEmitter, writable: true, configurable: true });
 
   // Properties of the class, and so names that can be imported.
   Object.assign(EventEmitter, {

@@ -1,5 +1,7 @@
 // format.js: what console.log makes of its arguments, and what stderr shows of an exception.
 (function (native, hooks) {
+  const PROXY = 14;
+  const isBuiltIn = /\[native code\]\s*\}$/;
   const number = (convert) => (value) => {
     if (typeof value === "bigint") return `${value}n`;
     return typeof value === "object" || typeof value === "symbol" ? "NaN" : String(convert(value));
@@ -11,10 +13,20 @@
       return "[Circular]";
     }
   };
+  // Has the object, or a class of the program's that it belongs to, a text of its own?
+  const hasOwnText = (object) => {
+    for (let at = object; at !== null; at = Object.getPrototypeOf(at)) {
+      if (native.kind(at) === PROXY || at === Date.prototype) return false;
+      if (Object.hasOwn(at, "toString")) return !isBuiltIn.test(Function.prototype.toString.call(at.toString ?? hooks.format));
+      if (Object.hasOwn(at, Symbol.toPrimitive)) return true;
+    }
+    return false;
+  };
   const text = (value) => {
     if (typeof value === "string") return value;
-    if (typeof value === "object" && value !== null) return hooks.inspect(value, { depth: 0 });
-    return typeof value === "function" ? hooks.inspect(value) : hooks.inspectPrimitive(value);
+    if (typeof value === "function") return String(value);
+    if (typeof value !== "object" || value === null) return hooks.inspectPrimitive(value);
+    return hasOwnText(value) ? String(value) : hooks.inspect(value, { depth: 0 });
   };
   const placeholders = {
     "%s": text,

@@ -150,8 +150,8 @@
     mkdtemp(prefix) {
       const bytes = new Uint8Array(3);
       native.random(bytes);
-      const path = resolve(prefix) + (prefix.endsWith("/") ? "/" : "") + hooks.hex(bytes);
-      native.mkdir(path);
+      const path = `${prefix}${hooks.hex(bytes)}`;
+      native.mkdir(resolve(path));
       return path;
     },
     rm(path, options) {

@@ -53,7 +53,7 @@
       else if (c === "\f") out += "\\f";
       else if (c === "\v") out += "\\v";
       else if (code < 0x20 || (code >= 0x7f && code <= 0x9f)) out += "\\x" + code.toString(16).toUpperCase().padStart(2, "0");
-      else if (code >= 0xd800 && code <= 0xdfff) out += "\\u" + code.toString(16).toUpperCase();
+      else if (code >= 0xd800 && code <= 0xdfff) out += "\\u" + code.toString(16);
       else out += c;
     }
     return mark + out + mark;
@@ -402,6 +402,11 @@
     return show({ options: merged, depth: 0, indent: 0, path: [], shared }, value);
   };
   hooks.inspect.custom = CUSTOM;
+  Object.defineProperty(hooks.inspect, "defaultOptions", {
+    get: () => defaults,
+    set: (options) => void Object.assign(defaults, options),
+    enumerable: true,
+  });
   hooks.inspectPrimitive = primitive;
   hooks.isError = (value) => typeof value === "object" && value !== null && kindOf(value) === "error";
 });

@@ -1,5 +1,5 @@
 // intl.js: Intl and the toLocale methods for one locale, en-US, and one time zone, UTC. Other locales are answered in en-US;
-// other time zones are refused.
+// other time zones are refused. Numbers are in numbers.js.
 (function (native, hooks) {
   const MONTHS = [
     "January",
@@ -16,74 +16,6 @@
     "December",
   ];
   const DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
-  const SYMBOLS = {
-    USD: "$",
-    EUR: "€",
-    GBP: "£",
-    JPY: "¥",
-    INR: "₹",
-    CNY: "CN¥",
-    KRW: "₩",
-    BRL: "R$",
-    CAD: "CA$",
-    AUD: "A$",
-    MXN: "MX$",
-  };
-  const WHOLE_CURRENCIES = ["JPY", "KRW"];
-  const COMPACT = [
-    [1e12, "T", "trillion"],
-    [1e9, "B", "billion"],
-    [1e6, "M", "million"],
-    [1e3, "K", "thousand"],
-  ];
-
-  const digitLimits = (o) => {
-    const style = o.style ?? "decimal";
-    const usual =
-      style === "currency" ? (WHOLE_CURRENCIES.includes(o.currency) ? [0, 0] : [2, 2]) : style === "percent" ? [0, 0] : [0, 3];
-    const least = o.minimumFractionDigits ?? Math.min(usual[0], o.maximumFractionDigits ?? Infinity);
-    const most = o.maximumFractionDigits ?? Math.max(usual[1], least);
-    if (!(least >= 0 && most <= 100 && least <= most)) throw new RangeError("maximumFractionDigits value is out of range.");
-    return [least, most];
-  };
-
-  const fixed = (value, o) => {
-    if (o.maximumSignificantDigits !== undefined && value !== 0) {
-      const text = Number(value).toPrecision(o.maximumSignificantDigits);
-      return String(Number(text)).includes("e") ? BigInt(Math.round(Number(text))).toString() : String(Number(text));
-    }
-    const [least, most] = digitLimits(o);
-    if (typeof value === "bigint") return `${value}${least ? "." + "0".repeat(least) : ""}`;
-    let text = value >= 1e21 ? BigInt(value).toString() : value.toFixed(most);
-    while (text.includes(".") && text.length - text.indexOf(".") - 1 > least && text.endsWith("0")) text = text.slice(0, -1);
-    return text.replace(/\.$/, "");
-  };
-
-  const formatNumber = (given, o = {}) => {
-    let value = typeof given === "bigint" ? given : Number(given),
-      suffix = "";
-    const negative = value < 0 || Object.is(value, -0);
-    if (negative) value = -value;
-    if (Number.isNaN(value)) return "NaN";
-    if (o.style === "percent") value = typeof value === "bigint" ? value * 100n : value * 100;
-    let limits = o;
-    if (o.notation === "compact") {
-      const found = COMPACT.find(([size]) => Number(value) >= size);
-      if (found) [value, suffix] = [Number(value) / found[0], o.compactDisplay === "long" ? ` ${found[2]}` : found[1]];
-      limits = { maximumFractionDigits: Number(value) < 10 && found ? 1 : 0, ...o };
-    }
-    let [whole, part] = value === Infinity ? ["∞"] : fixed(value, limits).split(".");
-    whole = whole.padStart(o.minimumIntegerDigits ?? 1, "0");
-    if (o.useGrouping !== false) whole = whole.replace(/\B(?=(\d{3})+$)/g, ",");
-    const text = whole + (part ? `.${part}` : "") + suffix;
-    const sign = negative ? "-" : o.signDisplay === "always" || (o.signDisplay === "exceptZero" && value != 0) ? "+" : "";
-    if (o.style === "percent") return `${sign}${text}%`;
-    if (o.style === "unit") return `${sign}${text} ${o.unit}`;
-    if (o.style !== "currency") return sign + text;
-    if (o.currencyDisplay === "code") return `${sign}${o.currency} ${text}`;
-    return sign + (SYMBOLS[o.currency] ?? `${o.currency} `) + text;
-  };
-
   const checkZone = (zone) => {
     if (zone !== undefined && !["UTC", "GMT", "ETC/UTC", "ETC/GMT"].includes(`${zone}`.toUpperCase()))
       throw new RangeError(`Invalid time zone specified: ${zone} (only UTC is known here)`);
@@ -97,59 +29,79 @@
       short: { year: "2-digit", month: "numeric", day: "numeric" },
     },
     time: {
-      full: { hour: "numeric", minute: "2-digit", second: "2-digit", timeZoneName: "short" },
+      full: { hour: "numeric", minute: "2-digit", second: "2-digit", timeZoneName: "long" },
       long: { hour: "numeric", minute: "2-digit", second: "2-digit", timeZoneName: "short" },
       medium: { hour: "numeric", minute: "2-digit", second: "2-digit" },
       short: { hour: "numeric", minute: "2-digit" },
     },
   };
+  const ERAS = { short: ["BC", "AD"], long: ["Before Christ", "Anno Domini"], narrow: ["B", "A"] };
+  const ZONES = { short: "UTC", long: "Coordinated Universal Time", shortOffset: "GMT", longOffset: "GMT", shortGeneric: "GMT" };
   const DATE_FIELDS = ["weekday", "year", "month", "day"],
-    TIME_FIELDS = ["hour", "minute", "second"];
+    TIME_FIELDS = ["hour", "minute", "second", "fractionalSecondDigits"];
 
   const two = (n) => String(n).padStart(2, "0");
   const sized = (n, size) => (size === "2-digit" ? two(n % 100) : String(n));
 
-  const dateText = (date, o) => {
+  // Parts are [type, text]; `between` puts a literal between those that are there.
+  const between = (text, ...lists) =>
+    lists.filter((list) => list.length).flatMap((list, i) => (i ? [["literal", text], ...list] : list));
+  const part = (type, text) => (text ? [[type, text]] : []);
+
+  const dateParts = (date, o) => {
     const word = (list, at, size) => (size === "long" ? list[at] : size === "narrow" ? list[at][0] : list[at].slice(0, 3));
-    const weekday = o.weekday && word(DAYS, date.getUTCDay(), o.weekday);
-    const day = o.day && sized(date.getUTCDate(), o.day),
-      year = o.year && sized(date.getUTCFullYear(), o.year);
-    if (o.month && !["numeric", "2-digit"].includes(o.month)) {
-      const monthDay = [word(MONTHS, date.getUTCMonth(), o.month), day].filter(Boolean).join(" ");
-      return [weekday, year && !day ? `${monthDay} ${year}` : monthDay, day && year].filter(Boolean).join(", ");
-    }
-    const numbers = [o.month && sized(date.getUTCMonth() + 1, o.month), day, year].filter(Boolean).join("/");
-    return [weekday, numbers].filter(Boolean).join(", ");
+    const isWord = o.month && !["numeric", "2-digit"].includes(o.month);
+    const number = date.getUTCFullYear();
+    const weekday = part("weekday", o.weekday && word(DAYS, date.getUTCDay(), o.weekday)),
+      day = part("day", o.day && sized(date.getUTCDate(), o.day)),
+      year = part("year", o.year && sized(o.era && number < 1 ? 1 - number : number, o.year)),
+      at = date.getUTCMonth(),
+      month = part("month", o.month && (isWord ? word(MONTHS, at, o.month) : sized(at + 1, o.month)));
+    const era = part("era", o.era && ERAS[o.era]?.[number < 1 ? 0 : 1]);
+    const numbers = isWord
+      ? between(day.length ? ", " : " ", between(" ", month, day), year)
+      : between("/", month, day, year);
+    if (!month.length) return between(" ", day, weekday, year, era);
+    return between(" ", ...(day.length ? [between(", ", weekday, numbers)] : [numbers, weekday]), era);
   };
 
-  const timeText = (date, o) => {
+  const timeParts = (date, o) => {
     const twelve = o.hour12 ?? !["h23", "h24"].includes(o.hourCycle),
       hours = date.getUTCHours();
     const shown = twelve ? hours % 12 || 12 : hours;
-    const hour = o.hour && (o.hour === "2-digit" || !twelve ? two(shown) : String(shown));
-    const parts = [hour, o.minute && two(date.getUTCMinutes()), o.second && two(date.getUTCSeconds())]
-      .filter(Boolean)
-      .join(":");
-    const text =
-      parts +
-      (o.fractionalSecondDigits
-        ? "." + String(date.getUTCMilliseconds()).padStart(3, "0").slice(0, o.fractionalSecondDigits)
-        : "");
-    return text + (o.hour && twelve ? (hours < 12 ? " AM" : " PM") : "") + (o.timeZoneName ? " UTC" : "");
+    const millis = String(date.getUTCMilliseconds()).padStart(3, "0");
+    const second = o.second && (o.minute || o.second === "2-digit" ? two(date.getUTCSeconds()) : `${date.getUTCSeconds()}`);
+    const minute = o.minute && (o.hour || o.second ? two(date.getUTCMinutes()) : `${date.getUTCMinutes()}`);
+    const fraction = part("fractionalSecond", o.fractionalSecondDigits && millis.slice(0, o.fractionalSecondDigits));
+    const clock = between(
+      ":",
+      part("hour", o.hour && (o.hour === "2-digit" || !twelve ? two(shown) : `${shown}`)),
+      part("minute", minute),
+      between(".", part("second", second), fraction),
+    );
+    const half = part("dayPeriod", o.hour && twelve && (hours < 12 ? "AM" : "PM"));
+    return between(" ", clock, half, part("timeZoneName", o.timeZoneName && ZONES[o.timeZoneName]));
   };
 
   // `needs` says what is shown when the options name no field: "date", "time" or "any" (the date) or "all" (both).
-  const formatDate = (date, given = {}, needs = "any") => {
+  const partsOf = (date, given = {}, needs = "any") => {
     checkZone(given.timeZone);
-    if (Number.isNaN(date.getTime())) return "Invalid Date";
     let o = { ...given };
     if (o.dateStyle || o.timeStyle) o = { ...o, ...STYLES.date[o.dateStyle], ...STYLES.time[o.timeStyle] };
     else if (![...DATE_FIELDS, ...TIME_FIELDS].some((f) => o[f])) {
       if (needs !== "time") Object.assign(o, { year: "numeric", month: "numeric", day: "numeric" });
       if (needs === "time" || needs === "all") Object.assign(o, { hour: "numeric", minute: "2-digit", second: "2-digit" });
     }
-    const joint = given.dateStyle === "full" || given.dateStyle === "long" ? " at " : ", ";
-    return [dateText(date, o), timeText(date, o)].filter(Boolean).join(joint);
+    const isDayAlone = o.weekday && !o.year && !o.month && !o.day;
+    const joint = o.month === "long" ? " at " : isDayAlone ? " " : ", ";
+    return between(joint, dateParts(date, o), timeParts(date, o));
+  };
+  const formatDate = (date, given, needs) => {
+    checkZone(given?.timeZone);
+    if (Number.isNaN(date.getTime())) return "Invalid Date";
+    return partsOf(date, given, needs)
+      .map(([, text]) => text)
+      .join("");
   };
 
   // Compares as people sort words: letters before accents before case; punctuation, then digits, then letters.
@@ -193,22 +145,21 @@
     return 0;
   };
 
+  // en-latn-US → en-Latn-US
+  const canonical = (locale) =>
+    `${locale}`
+      .toLowerCase()
+      .replace(/-[a-z]{4}(?=-|$)/, (script) => `-${script[1].toUpperCase()}${script.slice(2)}`)
+      .replace(/-[a-z]{2}(?=-|$)/, (region) => region.toUpperCase());
+  const momentOf = (given) => {
+    const date = given === undefined ? new Date() : new Date(given);
+    if (Number.isNaN(date.getTime())) throw new RangeError("Invalid time value");
+    return date;
+  };
+
   const english = { locale: "en-US", numberingSystem: "latn" };
   const Intl = {
-    NumberFormat: class NumberFormat {
-      #options;
-      constructor(locales, options = {}) {
-        this.#options = { ...options };
-        digitLimits(this.#options);
-      }
-      get format() {
-        return (value) => formatNumber(value, this.#options);
-      }
-      resolvedOptions() {
-        const [minimumFractionDigits, maximumFractionDigits] = digitLimits(this.#options);
-        return { ...english, style: "decimal", ...this.#options, minimumFractionDigits, maximumFractionDigits };
-      }
-    },
+    NumberFormat: hooks.NumberFormat,
     DateTimeFormat: class DateTimeFormat {
       #options;
       constructor(locales, options = {}) {
@@ -216,7 +167,10 @@
         this.#options = { ...options };
       }
       get format() {
-        return (date) => formatDate(date === undefined ? new Date() : new Date(date), this.#options);
+        return (date) => formatDate(momentOf(date), this.#options);
+      }
+      formatToParts(date) {
+        return partsOf(momentOf(date), this.#options).map(([type, value]) => ({ type, value }));
       }
       resolvedOptions() {
         return { ...english, calendar: "gregory", ...this.#options, timeZone: "UTC" };
@@ -257,7 +211,7 @@
         return `${items.slice(0, -1).join(", ")}, ${this.#word} ${items.at(-1)}`;
       }
     },
-    getCanonicalLocales: (locales) => [].concat(locales ?? []),
+    getCanonicalLocales: (locales) => [].concat(locales ?? []).map(canonical),
     supportedValuesOf: () => [],
   };
   for (const [name, service] of Object.entries(Intl)) {
@@ -272,17 +226,15 @@
     for (const [name, value] of Object.entries(methods))
       Object.defineProperty(prototype, name, { value, writable: true, configurable: true, enumerable: false });
   };
-  replace(Number.prototype, {
-    toLocaleString(locales, options) {
-      return formatNumber(this.valueOf(), options);
-    },
-  });
-  replace(BigInt.prototype, {
-    toLocaleString(locales, options) {
-      return formatNumber(this.valueOf(), options);
-    },
-  });
+  const engineText = { whole: Date.prototype.toString, time: Date.prototype.toTimeString };
+  const named = (text) => (text === "Invalid Date" ? text : `${text} (Coordinated Universal Time)`);
   replace(Date.prototype, {
+    toString() {
+      return named(engineText.whole.call(this));
+    },
+    toTimeString() {
+      return named(engineText.time.call(this));
+    },
     toLocaleString(locales, options) {
       return formatDate(this, options, "all");
     },

@@ -3,6 +3,8 @@
 (function (native, hooks) {
   const ENDINGS = ["", ".js", ".mjs", ".cjs", ".ts", ".mts", ".json", "/index.js", "/index.mjs", "/index.ts", "/index.json"];
   const IS_PATH = /^(\.\.?(\/|$)|\/|file:)/;
+  const OF_THE_NETWORK = ["http", "https", "http2", "net", "tls", "dgram", "dns", "axios", "got", "node-fetch", "undici", "ws"];
+  const OF_PROCESSES = ["child_process", "cluster", "worker_threads"];
   let loaded = new Map(); // path → stamp of the file when it was read
   let cjsCache = new Map();
   let checkedTurn = 0;
@@ -34,14 +36,24 @@
     return [...ENDINGS.map((ending) => path + ending), ...typed].find(isFile);
   };
 
+  const describe = (directory) =>
+    isFile(`${directory}/package.json`) ? JSON.parse(hooks.fs.readFileSync(`${directory}/package.json`, "utf8")) : undefined;
+  const pick = (e) =>
+    typeof e === "string" ? e : e && typeof e === "object" ? pick(e.import ?? e.default ?? e.require ?? e["."]) : undefined;
+
   const packageEntry = (directory) => {
-    if (!isFile(`${directory}/package.json`)) return findFile(directory);
-    const about = JSON.parse(hooks.fs.readFileSync(`${directory}/package.json`, "utf8"));
-    const pick = (e) =>
-      typeof e === "string" ? e : e && typeof e === "object" ? pick(e.import ?? e.default ?? e.require ?? e["."]) : undefined;
+    const about = describe(directory);
+    if (about === undefined) return findFile(directory);
     return findFile(
       hooks.path.join(directory, pick(about.exports?.["."] ?? about.exports) ?? about.module ?? about.main ?? "index.js"),
     );
+  };
+
+  // A file of a package, under the name the package gives it if it gives it one.
+  const packageFile = (directory, name) => {
+    const { exports } = describe(directory) ?? {};
+    const given = pick(typeof exports === "object" ? exports?.[`./${name}`] : undefined);
+    return findFile(hooks.path.join(directory, given ?? name));
   };
 
   const findPackage = (name, from) => {
@@ -51,16 +63,21 @@
       rest = parts.slice(count).join("/");
     for (let at = from; ; at = hooks.path.dirname(at)) {
       const directory = hooks.path.join(at, "node_modules", base);
-      if (native.stat(directory, true) !== null) return rest ? findFile(`${directory}/${rest}`) : packageEntry(directory);
+      if (native.stat(directory, true) !== null) return rest ? packageFile(directory, rest) : packageEntry(directory);
       if (at === "/") return undefined;
     }
   };
 
-  const notFound = (message, unsupported, code) => {
+  const hintFor = (name) => {
+    if (OF_THE_NETWORK.includes(name)) return hooks.NO_NETWORK;
+    if (OF_PROCESSES.includes(name))
+      return 'there are no processes or threads; shell programs run in the same session with language="shell"';
+    return `packages cannot be installed here; built in are ${Object.keys(hooks.builtins).join(", ")}`;
+  };
+
+  const notFound = (message, code, missing) => {
     const error = Object.assign(new Error(message), { code });
-    if (!unsupported) return error;
-    const names = Object.keys(hooks.builtins).join(", ");
-    return hooks.brand(error, "UNSUPPORTED_FEATURE", `packages cannot be installed here; built in are ${names}`);
+    return missing === undefined ? error : hooks.brand(error, "UNSUPPORTED_FEATURE", hintFor(missing));
   };
 
   // Where a relative name or a URL leads; what a query asks for is the same file.
@@ -75,18 +92,17 @@
     forgetChangedFiles();
     const bare = name.replace(/^node:/, "");
     if (Object.hasOwn(hooks.builtins, bare)) return `node:${bare}`;
-    if (name.startsWith("node:")) throw notFound(`No such built-in module: ${name}`, true, "ERR_UNKNOWN_BUILTIN_MODULE");
+    if (name.startsWith("node:")) throw notFound(`No such built-in module: ${name}`, "ERR_UNKNOWN_BUILTIN_MODULE", bare);
     const directory = directoryOf(base);
     if (IS_PATH.test(name)) {
       const path = pathOf(name, directory);
       const found = findFile(path) ?? (native.stat(path, true) !== null ? packageEntry(path) : undefined);
-      if (found === undefined)
-        throw notFound(`Cannot find module '${path}' imported from ${base || native.programName()}`, false, code);
+      if (found === undefined) throw notFound(`Cannot find module '${path}' imported from ${base || native.programName()}`, code);
       return found;
     }
     const found = findPackage(name, directory);
     if (found === undefined)
-      throw notFound(`Cannot find package '${name}' imported from ${base || native.programName()}`, true, code);
+      throw notFound(`Cannot find package '${name}' imported from ${base || native.programName()}`, code, name);
     return found;
   };
 

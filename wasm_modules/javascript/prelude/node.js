@@ -25,8 +25,9 @@
   let exitCode = { turn: 0, value: undefined };
   const process = {
     title: "hatchway",
+    argv0: "node",
     version: "v22.0.0",
-    versions: { quickjs: "0.17.0", hatchway: "1" },
+    versions: { node: "22.0.0", quickjs: "0.17.0", hatchway: "1" },
     platform: "wasi",
     arch: "wasm32",
     pid: 1,
@@ -58,7 +59,7 @@
     abort: () => native.exit(134),
     stdout: stream(1),
     stderr: stream(2),
-    nextTick: (f, ...args) => queueMicrotask(() => f(...args)),
+    nextTick: hooks.nextTick,
     uptime: () => performance.now() / 1000,
     hrtime: Object.assign(
       (before) => {
@@ -99,9 +100,17 @@
   hooks.announceExit = (code) => emitter().emit("exit", code);
 
   const custom = Symbol.for("nodejs.util.promisify.custom");
-  const promisify = (f) =>
-    f[custom] ??
-    ((...args) => new Promise((resolve, reject) => f(...args, (error, value) => (error ? reject(error) : resolve(value)))));
+  const promisify = (f) => {
+    if (typeof f !== "function")
+      throw Object.assign(new TypeError(`The "original" argument must be of type function. Received ${hooks.inspect(f)}`), {
+        code: "ERR_INVALID_ARG_TYPE",
+      });
+    return f[custom] ?? promising(f);
+  };
+  const promising = (f) =>
+    function (...args) {
+      return new Promise((resolve, reject) => f.call(this, ...args, (error, value) => (error ? reject(error) : resolve(value))));
+    };
   promisify.custom = custom;
 
   const typeTests = {
@@ -111,6 +120,17 @@
     isMap: (v) => v instanceof Map,
     isSet: (v) => v instanceof Set,
     isTypedArray: (v) => ArrayBuffer.isView(v) && !(v instanceof DataView),
+    isArrayBuffer: (v) => v instanceof ArrayBuffer,
+    isAnyArrayBuffer: (v) => v instanceof ArrayBuffer,
+    isUint8Array: (v) => v instanceof Uint8Array,
+    isWeakMap: (v) => v instanceof WeakMap,
+    isWeakSet: (v) => v instanceof WeakSet,
+    isBoxedPrimitive: (v) => native.kind(v) === 13,
+    isGeneratorObject: (v) => native.kind(v) === 15,
+    isModuleNamespaceObject: (v) => native.kind(v) === 16,
+    isArgumentsObject: (v) => native.kind(v) === 17,
+    isAsyncFunction: (v) => typeof v === "function" && /^Async/.test(v[Symbol.toStringTag]),
+    isGeneratorFunction: (v) => typeof v === "function" && /GeneratorFunction$/.test(v[Symbol.toStringTag]),
     isNativeError: (v) => v instanceof Error,
     isProxy: (v) => native.kind(v) === 14,
   };
@@ -149,6 +169,8 @@
       const codes = [style].flat().map((name) => STYLES[name] ?? unknownStyle(name));
       return codes.reduceRight((inner, [on, off]) => `\u001b[${on}m${inner}\u001b[${off}m`, `${text}`);
     },
+    isArray: Array.isArray,
+    toUSVString: (text) => `${text}`.toWellFormed(),
     stripVTControlCharacters: (text) => text.replace(/\u001b\[[0-9;]*[A-Za-z]/g, ""),
     TextEncoder,
     TextDecoder,
@@ -205,7 +227,9 @@
   };
   const timers = { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval, clearImmediate };
   const nodeCrypto = {
+    ...hooks.hashes,
     webcrypto: crypto,
+    subtle: crypto.subtle,
     randomUUID: crypto.randomUUID,
     getRandomValues: crypto.getRandomValues,
     randomBytes: (n) => {
@@ -240,7 +264,7 @@
     "util/types": typeTests,
     events: hooks.EventEmitter,
     assert: hooks.assert,
-    "assert/strict": hooks.assert,
+    "assert/strict": hooks.assert.strict,
     os,
     url,
     timers,

@@ -68,16 +68,45 @@
   }
   class Immediate extends Timer {}
 
-  const start = (kind, callback, delay, args) => {
-    if (typeof callback === "function") return (number) => native.startTimer(number, kind, callback, delay, ...args);
+  const checkFunction = (callback) => {
+    if (typeof callback === "function") return;
     throw Object.assign(new TypeError(`The "callback" argument must be of type function. Received ${hooks.inspect(callback)}`), {
       code: "ERR_INVALID_ARG_TYPE",
     });
+  };
+  const start = (kind, callback, delay, args) => {
+    checkFunction(callback);
+    return (number) => native.startTimer(number, kind, callback, delay, ...args);
   };
   const clear = (timer) => {
     if (typeof timer === "object" && timer !== null) stop(timer);
     else if (typeof timer === "number" || typeof timer === "string") native.stopTimer(Number(timer));
   };
+  // process.nextTick: loop.h says when they run. What a program left behind when it ended is gone.
+  let ticks = { turn: -1, waiting: [] };
+  hooks.nextTick = (callback, ...args) => {
+    checkFunction(callback);
+    if (ticks.turn !== native.turn()) ticks = { turn: native.turn(), waiting: [] };
+    ticks.waiting.push([callback, args]);
+    native.watchTicks();
+  };
+  hooks.runTicks = () => {
+    while (ticks.waiting.length) {
+      const batch = ticks.waiting;
+      ticks.waiting = [];
+      let at = 0;
+      try {
+        while (at < batch.length) {
+          const [callback, args] = batch[at++];
+          callback(...args);
+        }
+      } finally {
+        if (at < batch.length) ticks.waiting = [...batch.slice(at), ...ticks.waiting];
+        if (ticks.waiting.length) native.watchTicks();
+      }
+    }
+  };
+
   for (const [name, value] of Object.entries({
     setTimeout: (callback, delay, ...args) => new Timeout(start(TIMEOUT, callback, delay, args)),
     setInterval: (callback, delay, ...args) => new Timeout(start(INTERVAL, callback, delay, args)),

@@ -1,0 +1,76 @@
+// hashes.js: digests: createHash and createHmac of Node's crypto, and crypto.subtle.digest. Ciphers, keys and signatures there
+// are none.
+(function (native, hooks) {
+  const BLOCK_BYTES = { md5: 64, sha1: 64, sha224: 64, sha256: 64, sha384: 128, sha512: 128 };
+  const failure = (kind, message, code) => Object.assign(new kind(message), { code });
+  const algorithmOf = (name) => {
+    const plain = `${name}`.toLowerCase().replace(/^rsa-/, "").replace(/^sha-/, "sha");
+    if (!Object.hasOwn(BLOCK_BYTES, plain)) throw failure(Error, "Digest method not supported", "ERR_CRYPTO_INVALID_DIGEST");
+    return plain;
+  };
+  const digestOf = (algorithm, ...chunks) => {
+    const state = native.startDigest(algorithm);
+    for (const bytes of chunks) native.addToDigest(state, bytes);
+    return new Uint8Array(native.finishDigest(state));
+  };
+  const finalized = () => failure(Error, "Digest already called", "ERR_CRYPTO_HASH_FINALIZED");
+
+  const OURS = Symbol("ours"); // a state that a program made would be read past its end
+
+  // What both give: text and bytes are added, and the digest is taken once.
+  class Digest {
+    #state;
+    #finish;
+    constructor(key, state, finish) {
+      if (key !== OURS) throw new TypeError("Illegal constructor");
+      this.#state = state;
+      this.#finish = finish;
+    }
+    update(data, encoding) {
+      if (!this.#state) throw finalized();
+      native.addToDigest(this.#state, hooks.asBytes(data, encoding));
+      return this;
+    }
+    digest(encoding) {
+      if (!this.#state) throw finalized();
+      const made = Buffer.from(this.#finish(native.finishDigest(this.#state)));
+      this.#state = undefined;
+      return encoding === undefined || encoding === "buffer" ? made : made.toString(encoding);
+    }
+    copy() {
+      if (!this.#state) throw finalized();
+      return new (this instanceof Hash ? Hash : Hmac)(OURS, native.copyDigest(this.#state), this.#finish);
+    }
+  }
+  class Hash extends Digest {}
+  class Hmac extends Digest {}
+
+  const createHash = (name) => new Hash(OURS, native.startDigest(algorithmOf(name)), (digest) => digest);
+  // RFC 2104.
+  const createHmac = (name, key) => {
+    const algorithm = algorithmOf(name);
+    const block = new Uint8Array(BLOCK_BYTES[algorithm]);
+    const given = hooks.asBytes(key);
+    block.set(given.length > block.length ? digestOf(algorithm, given) : given);
+    const padded = (byte) => block.map((b) => b ^ byte);
+    const state = native.startDigest(algorithm);
+    native.addToDigest(state, padded(0x36));
+    return new Hmac(OURS, state, (inner) => digestOf(algorithm, padded(0x5c), new Uint8Array(inner)));
+  };
+  hooks.hashes = {
+    createHash,
+    createHmac,
+    getHashes: () => Object.keys(BLOCK_BYTES),
+    hash: (name, data, encoding = "hex") => createHash(name).update(data).digest(encoding),
+  };
+
+  const WEB_NAMES = ["SHA-1", "SHA-256", "SHA-384", "SHA-512"];
+  const subtle = {
+    async digest(algorithm, data) {
+      const name = `${algorithm?.name ?? algorithm}`.toUpperCase();
+      if (!WEB_NAMES.includes(name)) throw hooks.domException("Unrecognized algorithm name", "NotSupportedError");
+      return digestOf(algorithmOf(name), hooks.viewBytes(data)).buffer;
+    },
+  };
+  Object.defineProperty(crypto, "subtle", { value: subtle, enumerable: true, configurable: true });
+});
