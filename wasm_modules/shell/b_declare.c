@@ -219,6 +219,7 @@ static int one_name(decl *d, char *arg, assign *array)
             b_error(d->who, 1, "`': not a valid identifier");
         } else if (!name_len(value) || !strchr("[", value[name_len(value)])) {
             ok = false;
+            v->flags &= (uint16_t)~V_NAMEREF;
             b_error(d->who, 1, "`%s': invalid variable name for name reference", value);
         } else {
             var_put(v, value);

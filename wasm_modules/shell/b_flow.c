@@ -228,15 +228,14 @@ static void print_trap(int n)
 
 int b_trap(int argc, char **argv)
 {
-    int i = 1;
+    opts o = OPTS("trap [-lp] [[arg] signal_spec ...]");
     bool print = false;
-    for (; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
-        if (!strcmp(argv[i], "--")) { i++; break; }
-        if (!strcmp(argv[i], "-l")) { char *args[] = { "kill", "-l", NULL }; return b_kill(2, args); }
-        if (!strcmp(argv[i], "-p")) { print = true; continue; }
-        b_error("trap", 2, "%s: invalid option", argv[i]);
-        return b_usage("trap", "trap [-lp] [[arg] signal_spec ...]");
+    for (int c; (c = next_opt(&o, "lp"));) {
+        if (c == '?') return 2;
+        if (c == 'l') { char *args[] = { "kill", "-l", NULL }; return b_kill(2, args); }
+        print = true;
     }
+    int i = o.at;
     if (i >= argc || print) {
         int status = 0;
         if (i >= argc) { for (int n = 0; n < TRAP_MAX; n++) print_trap(n); return 0; }
@@ -250,7 +249,7 @@ int b_trap(int argc, char **argv)
     char *action = argv[i];
     int64_t num;
     bool reset = argc - i == 1 || !strcmp(action, "-") || (parse_int(action, &num) && num >= 0);
-    if (argc - i == 1 && signal_number(action) < 0) return b_usage("trap", "trap [-lp] [[arg] signal_spec ...]");
+    if (argc - i == 1 && signal_number(action) < 0) return b_usage("trap", o.usage);
     if (!reset || !strcmp(action, "-")) i++;
     int status = 0;
     for (; i < argc; i++) {
@@ -286,7 +285,10 @@ static int list_signals(int argc, char **argv, int i)
 
 void sh_signal(int sig)
 {
-    if (sh.traps[sig] && sig != 9) { if (*sh.traps[sig]) run_trap(sig); return; }
+    if (sh.traps[sig] && sig != 9) {
+        if (*sh.traps[sig]) { sh.heard = sig; run_trap(sig); }
+        return;
+    }
     if (sig == 17 || sig == 18 || sig == 23 || sig == 28) return;   /* CHLD CONT URG WINCH */
     bool heard = sig != 9 && sh.level == sh.shell_level;            /* a subshell just ends */
     if (heard && sh.traps[TRAP_EXIT]) run_trap(TRAP_EXIT);         /* it sees $? as it is, not the signal */
@@ -300,6 +302,8 @@ int b_kill(int argc, char **argv)
     if (jobs_fresh) background_begin();
     if (argc < 2) return b_usage("kill", "kill [-s sigspec | -n signum | -sigspec] pid | jobspec ... or kill -l [sigspec]");
     if (!strcmp(argv[1], "-l") || !strcmp(argv[1], "-L")) return list_signals(argc, argv, 2);
+    if (argc == 2 && (!strcmp(argv[1], "-s") || !strcmp(argv[1], "-n")))
+        return b_error("kill", 1, "%s: option requires an argument", argv[1]);
     if ((!strcmp(argv[1], "-s") || !strcmp(argv[1], "-n")) && argc > 2) { sig = signal_number(argv[2]); i = 3; }
     else if (argv[1][0] == '-' && strcmp(argv[1], "--")) { sig = signal_number(argv[1] + 1); i = 2; }
     else if (!strcmp(argv[1], "--")) i = 2;

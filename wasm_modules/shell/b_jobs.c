@@ -43,7 +43,6 @@ static job *named(const char *arg)
 int b_wait(int argc, char **argv)
 {
     int status = 0;
-    coprocess_finish();
     opts o = OPTS("wait [-fn] [-p var] [id ...]");
     bool any = false;
     const char *pid_var = NULL;
@@ -57,12 +56,18 @@ int b_wait(int argc, char **argv)
         if (j && pid_var) var_set_int(pid_var, j->pid);
         return sh.unwind ? sh.status : j ? j->status : 127;
     }
-    if (o.at >= argc) { jobs_wait_all(); coprocess_waited(-1); return 0; }
+    if (o.at >= argc) {
+        coprocess_finish();
+        jobs_wait_all();
+        coprocess_waited(-1);
+        return sh.heard ? 128 + sh.heard : 0;
+    }
     for (int i = o.at; i < argc; i++) {
         int64_t id;
         if (argv[i][0] != '%' && !parse_int(argv[i], &id))
             return b_error("wait", 1, "`%s': not a pid or valid job spec", argv[i]);
         job *j = named(argv[i]);
+        if (j && coprocess_pid() == j->pid) coprocess_finish();
         const char *why = any || argv[i][0] == '%' ? "%s: no such job" : "pid %s is not a child of this shell";
         status = j ? job_wait(j) : b_error("wait", 127, why, argv[i]);
         if (j && pid_var) var_set_int(pid_var, j->pid);

@@ -170,20 +170,20 @@ int b_builtin(int argc, char **argv)
     return o.at < argc ? exec_argv(argc - o.at, argv + o.at, 2) : 0;
 }
 
-static void print_alias(const char *name, const char *text)
+static void print_alias(const char *name, const char *text, bool reusable)
 {
     strbuf b = { .a = &sh.tmp };
     quote_plain(&b, text);
-    out_printf("alias %s=%s\n", name, sb_str(&b));
+    out_printf("%s%s=%s\n", reusable ? "alias " : "", name, sb_str(&b));
 }
 
 int b_alias(int argc, char **argv)
 {
     opts o = OPTS("alias [-p] [name[=value] ... ]");
-    bool all = argc == 1;
-    for (int c; (c = next_opt(&o, "p"));) { if (c == '?') return 2; all = true; }
+    bool all = argc == 1, reusable = !sh.opt[O_POSIX];
+    for (int c; (c = next_opt(&o, "p"));) { if (c == '?') return 2; all = reusable = true; }
     int status = 0, i = o.at;
-    if (all) for (alias *a = sh.aliases; a; a = a->next) print_alias(a->name, a->text);
+    if (all) for (alias *a = sh.aliases; a; a = a->next) print_alias(a->name, a->text, reusable);
     for (; i < argc; i++) {
         char *eq = strchr(argv[i], '=');
         if (eq && eq > argv[i]) {
@@ -193,7 +193,7 @@ int b_alias(int argc, char **argv)
         }
         else {
             const char *text = alias_find(argv[i]);
-            if (text) print_alias(argv[i], text); else status = b_error("alias", 1, "%s: not found", argv[i]);
+            if (text) print_alias(argv[i], text, reusable); else status = b_error("alias", 1, "%s: not found", argv[i]);
         }
     }
     return status;

@@ -162,10 +162,9 @@ int b_read(int argc, char **argv)
     h.in = fd_get((int)fd);
     if (!h.in) return b_error("read", 1, "%lld: invalid file descriptor: Bad file descriptor", (long long)fd);
     if (timeout_zero) return 0;   /* input never blocks here */
-    for (int i = o.at; i < argc; i++) {
-        size_t n = name_len(argv[i]);
-        if (!n || (argv[i][n] && argv[i][n] != '[')) return b_error("read", 1, "`%s': not a valid identifier", argv[i]);
-    }
+    size_t first = o.at < argc ? name_len(argv[o.at]) : 0;   /* the others are looked at when their turn comes */
+    if (o.at < argc && (!first || (argv[o.at][first] && argv[o.at][first] != '[')))
+        return b_error("read", 1, "`%s': not a valid identifier", argv[o.at]);
     if (array && !is_name(array)) return b_error("read", 1, "`%s': not a valid identifier", array);
     line_t l = { { .a = &sh.tmp }, { .a = &sh.tmp } };
     bool late = timeout_s > 0 && slow_beyond(h.in, timeout_s);

@@ -23,6 +23,26 @@ static void list_options(bool reusable)
     }
 }
 
+/* Whether all letters are options; with one that is none, nothing is set. */
+static bool known_letters(int argc, char **argv)
+{
+    for (int i = 1; i < argc && (argv[i][0] == '-' || argv[i][0] == '+') && argv[i][1] && strcmp(argv[i], "--"); i++) {
+        char sign = argv[i][0];
+        bool named = false;
+        for (char *c = argv[i] + 1; *c; c++) {
+            const option *o = set_options;
+            while (o->name && o->letter != *c) o++;
+            named |= *c == 'o';
+            if (o->name || *c == 'o') continue;
+            b_error("set", 2, "%c%c: invalid option", sign, *c);
+            b_usage("set", "set [-abefhkmnptuvxBCEHPT] [-o option-name] [--] [-] [arg ...]");
+            return false;
+        }
+        i += named;
+    }
+    return true;
+}
+
 int b_set(int argc, char **argv)
 {
     if (argc == 1) {
@@ -37,6 +57,7 @@ int b_set(int argc, char **argv)
         if (b.len) out_write(b.s, b.len);
         return 0;
     }
+    if (!known_letters(argc, argv)) return 2;
     int i = 1;
     for (; i < argc && (argv[i][0] == '-' || argv[i][0] == '+'); i++) {
         bool on = argv[i][0] == '-';
@@ -57,11 +78,7 @@ int b_set(int argc, char **argv)
                 break;
             }
             const option *o = set_options;
-            while (o->name && o->letter != *c) o++;
-            if (!o->name) {
-                b_error("set", 2, "%c%c: invalid option", on ? '-' : '+', *c);
-                return b_usage("set", "set [-abefhkmnptuvxBCEHPT] [-o option-name] [--] [-] [arg ...]");
-            }
+            while (o->letter != *c) o++;
             sh.opt[o->index] = on;
         }
     }

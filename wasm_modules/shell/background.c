@@ -48,24 +48,33 @@ static void end_job(job *j, int status)
     j->order = ++events;
 }
 
+static bool has_traps(void)
+{
+    for (int i = 0; i < TRAP_MAX; i++) if (sh.traps[i]) return true;
+    return false;
+}
+
 /* Lets the job go on in a subshell, which it leaves when it ends or sleeps. */
 static void run_on(job *j)
 {
     walk *w = j->walk;
     jobs_fresh -= j->fresh;
     j->fresh = false;
-    if (!w->root && !w->n) { end_job(j, w->status); return; }   /* it slept, and that was all */
+    int sig = j->signal;
+    j->signal = 0;
+    if (!w->root && !w->n && !sig) { end_job(j, w->status); return; }   /* it slept, and that was all */
     frame fr = { 0 };
     program *prog = sh.prog;
     int status = sh.status, n = sh.npipestatus;
     sub_state *st = subshell_enter();
     walk_enter(w, &fr);
     j->running = true;
+    if (sig) sh_signal(sig);
     double seconds = walk_go(w);
     j->running = false;
     state *old = w->state;
     bool stopped = seconds >= 0 && !sh.unwind;
-    w->state = stopped && (w->n || sh.traps[TRAP_EXIT]) ? state_keep() : NULL;
+    w->state = stopped && (w->n || has_traps()) ? state_keep() : NULL;
     if (w->fn) scope_pop();
     if (stopped) { free(sh.traps[TRAP_EXIT]); sh.traps[TRAP_EXIT] = NULL; }
     int ended = subshell_leave(st, w->status);
@@ -160,7 +169,7 @@ int exec_background(node *n)
 
 /* ---- time ---- */
 
-static void pass(double seconds)
+void time_pass(double seconds)
 {
     if (seconds <= 0) return;
     slept_s += seconds;
@@ -187,7 +196,7 @@ static bool run_next(double until_s)
 {
     job *j = next_due(until_s);
     if (!j) return false;
-    pass(j->due_s - slept_s);
+    time_pass(j->due_s - slept_s);
     run_on(j);
     return !sh.unwind;
 }
@@ -198,7 +207,7 @@ bool background_sleep(int argc, char **argv)
     if (seconds < 0 || !waiting || sh.in_trial) { if (seconds > 0) slept_s += seconds; return false; }
     double until_s = slept_s + seconds;
     while (run_next(until_s)) { }
-    pass(until_s - slept_s);
+    time_pass(until_s - slept_s);
     return true;
 }
 
@@ -214,7 +223,9 @@ static void note_end(job *j)
 
 int job_wait(job *j)
 {
-    while (j->walk && !j->running && run_next(1e18)) { }
+    sh.heard = 0;
+    while (j->walk && !j->running && run_next(1e18) && !sh.heard) { }
+    if (sh.heard) return 128 + sh.heard;
     int status = j->status;
     note_end(j);
     return status;
@@ -222,8 +233,11 @@ int job_wait(job *j)
 
 void jobs_wait_all(void)
 {
-    for (unsigned i = jobs_first(); i < jobs_n; i++)
+    sh.heard = 0;
+    for (unsigned i = jobs_first(); i < jobs_n && !sh.heard; i++)
         if (job_at(i)->level == sh.level && !job_at(i)->disowned) job_wait(job_at(i));
+    for (unsigned i = jobs_first(); i < jobs_n && !sh.heard; i++)
+        if (job_at(i)->level == sh.level && !job_at(i)->walk) job_at(i)->level = -1;   /* their statuses are forgotten, too */
 }
 
 job *job_wait_any(void)
@@ -277,7 +291,11 @@ bool job_kill(int64_t id, bool is_number, int sig)
     for (unsigned i = jobs_first(); !j && !is_number && i < jobs_n; i++) if (job_at(i)->pid == id) j = job_at(i);
     if (j && !j->walk && sig && coprocess_kill(j->pid)) { j->status = 128 + sig; return true; }
     if (!j || !j->walk) return false;
-    if (sig && sig != 17 && sig != 18 && sig != 19 && sig != 20 && !j->running) { end_job(j, 128 + sig); j->killed = true; }
+    const char *trap = j->walk->state ? j->walk->state->sh.traps[sig] : NULL;
+    bool ignored = (sig >= SIGNAL_CHILD && sig <= SIGNAL_CHILD + 3) || ((sig == 2 || sig == 3) && !sh.opt[O_MONITOR]);
+    if (!sig || j->running) return true;
+    if (trap && *trap && sig != 9) j->signal = sig;
+    else if ((!trap && !ignored) || sig == 9) { end_job(j, 128 + sig); j->killed = true; }
     return true;
 }
 

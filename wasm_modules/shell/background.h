@@ -17,6 +17,7 @@ typedef struct job {
     double left_s;               /* when the shell went on after it had begun */
     unsigned begun, order;       /* its begin, and its last stop or its end, among all of those */
     bool killed;
+    int signal;                  /* it has a trap for this one, which runs when it goes on */
     bool fresh;                  /* it has not begun yet */
     char *text;                  /* the command; NULL for one that nobody is told about */
 } job;
@@ -29,6 +30,7 @@ bool job_seems_running(job *j);                  /* it runs, or has ended before
 int job_wait(job *j);                            /* lets time pass until it has ended; its status */
 void jobs_wait_all(void);
 job *job_wait_any(void);                         /* the next to end, NULL when there is none */
+void time_pass(double seconds);                  /* everybody sleeps */
 double time_slept(void);                         /* how long everything has slept so far */
 double sleep_seconds(int argc, char **argv);     /* -1 when these are no arguments of sleep */
 #endif

@@ -37,7 +37,7 @@ int exec_function(func *f, int argc, char **argv)
     func_ref(f);
     if (f->prog) sh.prog = f->prog;
     int line_base = sh.line_base;
-    sh.line_base = 0;
+    sh.line_base = f->line_base;
     sh.frames = &fr;
     sh.args = argv + 1;
     sh.nargs = argc - 1;
@@ -229,6 +229,7 @@ static bool assign_temporarily(assign *a)
         char *value = expand_one(a->value, X_ASSIGN);
         if (!value) return false;
         if (sh.opt[O_XTRACE]) trace_assign(a, value);
+        if (a->has_sub) { sh_error("`%s[%s]': not a valid identifier", a->name, a->key->raw); continue; }
         if (a->slot->top && a->slot->top->flags & V_READONLY) {
             check_readonly(a->slot, a->slot->top);
             if (sh.unwind) return false;

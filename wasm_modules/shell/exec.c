@@ -243,10 +243,12 @@ void report_syntax(const syntax_error *e, const char *what)
                   e->cited ? "syntax error: " : "", e->near_line);
 }
 
-/* The status with which a text ends that cannot be parsed. Bash gives up on [[ ]] without touching $?. */
-static int syntax_status(const syntax_error *e, bool inner)
+/* The status with which a text ends that cannot be parsed. Bash gives up on [[ ]] without touching $?, and at an open quote with
+ * that of a command that failed before. nested: eval, a trap, a sourced file. */
+static int syntax_status(const syntax_error *e, bool inner, bool nested)
 {
     if (e->in_subst && !e->at_eof && sh.is_command_string) { sh_exit(127); return 127; }
+    if (e->quoted_eof && !nested && sh.status) return sh.status;
     return e->in_cond && !e->at_eof && !inner ? sh.status : 2;
 }
 
@@ -318,7 +320,7 @@ static int run_text(const char *text, size_t len, const char *what, int line, io
     sh.line_base = base_before;
     if (err.message[0]) {
         report_syntax(&err, what);
-        status = sh.status = syntax_status(&err, what != NULL);
+        status = sh.status = syntax_status(&err, what != NULL, nested);
         free(sh_syntax.near_line);
         sh_syntax = err;
         sh_syntax.near_line = NULL;

@@ -80,8 +80,9 @@ static size_t arith_end(parser *p, size_t i)
         else if (c == ')') {
             if (depth == 0) return i + 1 < p->len && p->src[i + 1] == ')' ? i : i + 1 < p->len ? 0 : p->len;
             depth--;
-        } else if (c == '\\' || c == '"' || c == '`' || c == '$') { i = skip_unit(p, i); continue; }
-        i++;
+        }
+        bool braced = c == '$' && i + 1 < p->len && p->src[i + 1] == '{';   /* its end is looked for when it is expanded */
+        i = (c == '(' || c == ')' || braced) ? i + 1 : skip_unit(p, i);
     }
     return p->len;
 }

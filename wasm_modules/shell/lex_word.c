@@ -1,6 +1,7 @@
 /* lex_word.c - words: literal text, the quotes, and everything that may stand inside a word. */
 #include "parse.h"
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 part *add_part(parser *p, part ***tail, int kind, int quoted)
@@ -199,14 +200,27 @@ word *lex_word(parser *p, int mode)
     return w;
 }
 
+/* A text that bash reads as it stands, and parses only when it expands it: what is wrong with it is told then. */
+static void put_off_error(parser *q, word *w, const char *text)
+{
+    part *head = NULL, **tail = &head, *bad = add_part(q, &tail, P_BAD, 1);
+    bad->u.lit.text = arena_strdup(q->a, text);
+    bad->u.lit.len = strlen(text);
+    w->parts = head;
+    w->flags = 0;
+    free(q->err->near_line);
+}
+
 word *sub_word(parser *p, const char *text, int mode)
 {
+    bool late = (mode == M_HEREDOC || mode == M_ARITH) && !p->failed && !sh.validate_only;
+    syntax_error late_error = { 0 };
     parser q = { .src = text,
                  .len = strlen(text),
                  .line = p->line,
                  .a = p->a,
                  .depth = p->depth,
-                 .err = p->err,
+                 .err = late ? &late_error : p->err,
                  .origin = p->origin,
                  .origin_len = p->origin_len,
                  .prog = p->prog,
@@ -214,7 +228,8 @@ word *sub_word(parser *p, const char *text, int mode)
                  .cond_depth = p->cond_depth };
     word *w = make_word(&q, lex_parts(&q, mode, ""), 0);
     w->raw = arena_strdup(p->a, text);
-    if (q.failed) p->failed = true;
+    if (q.failed && late) put_off_error(&q, w, text);
+    else if (q.failed) p->failed = true;
     return w;
 }
 

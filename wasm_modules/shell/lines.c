@@ -1,12 +1,14 @@
 /* lines.c - line numbers inside $(...), <(...) and backquotes, counted from the line of the command they stand in.
  *
  * Bash runs a $(...) from the text that it prints its commands as, so its lines are those of that text: `for` takes a line of its
- * own before `do`, comments and empty lines take none. Between backquotes the lines are those of the source.
+ * own before `do`, comments and empty lines take none, and in a function every command has one. Between backquotes the lines are
+ * those of the source.
  */
 #include "parse.h"
 #include <string.h>
 
 enum { AS_PRINTED = -1 };
+static bool in_function;         /* the walk is inside a function's definition */
 static int number(node *n, int at, int source);
 
 static int newlines(const char *s)
@@ -32,8 +34,19 @@ static int number_list(node *n, int at, int source)
         node *item = n->u.list.items[i];
         int line = item->line;
         at = number(item, at, source);
-        if (i + 1 < n->u.list.n && n->kind == N_LIST && n->u.list.items[i + 1]->line != line) at++;
+        if (i + 1 >= n->u.list.n || n->kind != N_LIST) continue;
+        if (in_function ? !item->background : n->u.list.items[i + 1]->line != line) at++;
     }
+    return at;
+}
+
+static int number_function(node *body, int at, int source)
+{
+    bool was = in_function;
+    in_function = true;
+    bool group = body->kind == N_GROUP;
+    at = number(body, at + (group ? 1 : 2), source) + !group;
+    in_function = was;
     return at;
 }
 
@@ -53,7 +66,9 @@ static int number(node *n, int at, int source)
             if (n->kind != N_AND && n->kind != N_OR) return number(n, at, source);
             n->line = source == AS_PRINTED ? at : n->line - source;
         }
-    case N_SUBSHELL: case N_GROUP: case N_NOT: case N_TIME: return number(n->u.pair.a, at, source);
+    case N_FUNC: return number_function(n->u.func.body, at, source);
+    case N_GROUP: return number(n->u.pair.a, at + in_function, source) + in_function;
+    case N_SUBSHELL: case N_NOT: case N_TIME: return number(n->u.pair.a, at, source);
     case N_IF:
         at = number(n->u.iff.cond, at, source);
         at = number(n->u.iff.then, at + 1, source);

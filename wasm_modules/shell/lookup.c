@@ -134,6 +134,7 @@ char *find_in_path(const char *name, const char *path)
 
 static int not_found(int argc, char **argv)
 {
+    if (argv[0][0] == '%') { char *job[] = { "fg", argv[0], NULL }; return builtin_find("fg")->fn(2, job); }
     strbuf name = { .a = &sh.tmp };
     if (strpbrk(argv[0], "\n\t\r\033")) quote_backslash(&name, argv[0]); else sb_puts(&name, argv[0]);
     const char *path = var_get("PATH");

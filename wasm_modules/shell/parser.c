@@ -266,15 +266,14 @@ node *parse_subst(parser *p)
     p->have = false;
     p->substs++;
     node *body = parse_list(p, false);
+    token *t = p->failed ? NULL : peek(p);
+    if (t && t->kind != T_RPAREN && t->kind != T_EOF) unexpected(p, t);
     p->substs--;
-    if (!p->failed) {
-        token *t = peek(p);
-        if (t->kind == T_RPAREN) p->have = false;
-        else if (t->kind == T_EOF) {
-            eof_looking_for(p, ')', open);
-            p->err->quoted_eof = p->src[open + 1] == '(';
-            p->err->eof_line = p->err->end_line + (p->len > 0 && p->src[p->len - 1] != '\n');
-        } else unexpected(p, t);
+    if (t && t->kind == T_RPAREN) p->have = false;
+    if (t && t->kind == T_EOF) {
+        eof_looking_for(p, ')', open);
+        p->err->quoted_eof = p->src[open + 1] == '(';
+        p->err->eof_line = p->err->end_line + (p->len > 0 && p->src[p->len - 1] != '\n');
     }
     if (body && !p->failed && !sh.validate_only) number_printed(body);
     p->have = have;

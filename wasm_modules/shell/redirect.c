@@ -70,6 +70,7 @@ void redirect_forget(redir_save *save)
 static char *target_path(redir *r)
 {
     strlist l = { .a = &sh.tmp };
+    if (sh.opt[O_POSIX]) return expand_one(r->target, 0);
     if (!expand_word(r->target, X_SPLIT | X_GLOB | X_BRACE, &l)) return NULL;
     if (l.n == 1) return l.v[0];
     sh_error("%s: ambiguous redirect", r->target->raw);

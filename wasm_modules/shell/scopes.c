@@ -217,6 +217,7 @@ void func_define(const char *name, program *prog, node *def)
                  .def = def,
                  .body = def->u.func.body,
                  .refs = 1,
+                 .line_base = sh.line_base,
                  .source = xstrdup(sh.frames && sh.frames->source ? sh.frames->source
                                    : sh.is_command_string         ? "environment"
                                    : sh.from_input                ? "main"

@@ -202,6 +202,7 @@ typedef struct func {
     program *prog;
     node *def, *body;
     char *source;                /* the file it was read from */
+    int line_base;               /* what its lines count from: not 0 for one that $(...) defined */
     uint8_t exported, readonly, traced;
     int refs;
 } func;
@@ -331,7 +332,8 @@ bool background_sleep(int argc, char **argv);
 void background_finish(void);                            /* the subshell ends: its jobs get what is left of a second */
 void job_add(int status);                                /* one that has run to its end already */
 int coprocess_start(const char *name, node *body);       /* coproc NAME body */
-void coprocess_finish(void);                             /* runs it, if nobody has read from it yet */
+void coprocess_finish(void);                             /* nobody writes to it any more: it runs to its end */
+int64_t coprocess_pid(void);                             /* 0 when there is none */
 void coprocess_drop(void);
 void coprocess_waited(int64_t pid);                      /* somebody waited for it, or for all (-1): its variables go */
 bool coprocess_kill(int64_t pid);                        /* false when it is none */
@@ -467,6 +469,7 @@ typedef struct shell {
     uint8_t shopt[S_COUNT];
     char *traps[TRAP_MAX];       /* malloc'ed; "" ignores */
     bool in_trap[TRAP_MAX];
+    int heard;                   /* the last signal that a trap was run for: wait looks whether one came */
     int running_traps;           /* how many traps are being run: BASH_COMMAND stays that of the command they interrupted */
     char **parent_traps;         /* in a subshell that has set none of its own: what `trap` shows */
     io **fds; int nfds;

@@ -1,4 +1,5 @@
-/* walk.c - a walk over commands that can stop at a sleep and go on later, in any order with others.
+/* walk.c - a walk over commands that can stop at a sleep, or at a read from an empty pipe, and go on later, in any order with
+ * others.
  *
  * What a walk has still to do is a stack of steps (a list and the place in it, a loop and its words), not a C stack; only
  * sequences, loops and if's are walked that way, everything else is one step. One that stops keeps its state (variables,
@@ -144,11 +145,35 @@ static double stop_at(walk *w, node *n)
     return seconds;
 }
 
+/* Whether the first thing that the command does is to read a line from its standard input. */
+static bool reads_first(node *n)
+{
+    for (; n; n = n->kind == N_LIST ? n->u.list.items[0] : n->u.pair.a) {
+        if (n->redirs) return false;
+        if (n->kind == N_SIMPLE) {
+            word *w = n->u.simple.n ? n->u.simple.words[0] : NULL;
+            return w && w->flags & W_PLAIN && !strcmp(w->parts->u.lit.text, "read") && !func_find("read");
+        }
+        if (n->kind != N_LIST && n->kind != N_AND && n->kind != N_OR && n->kind != N_NOT && n->kind != N_GROUP) return false;
+    }
+    return false;
+}
+
+static bool starves(walk *w, node *n)
+{
+    size_t len = 0;
+    if (!w->feed || fd_get(0) != w->feed || !reads_first(n)) return false;
+    const char *bytes = io_bytes(w->feed, &len);
+    return w->starved = !len || !memchr(bytes, '\n', len);
+}
+
 /* One command of the walk: entered, or run. The seconds it sleeps, or -1. */
 static double take(walk *w, node *n)
 {
     if (is_sleep(n)) return stop_at(w, n);
-    if (can_stop(n)) push(w, n); else w->status = exec_node(n);
+    if (can_stop(n)) push(w, n);
+    else if (starves(w, n)) return 0;
+    else w->status = exec_node(n);
     return -1;
 }
 
@@ -156,6 +181,7 @@ static double take(walk *w, node *n)
 static double test(walk *w, node *n)
 {
     if (is_sleep(n)) return stop_at(w, n);
+    if (starves(w, n)) return 0;
     sh.cond_depth++;
     w->status = exec_node(n);
     sh.cond_depth--;
@@ -175,7 +201,7 @@ static void expand_items(step *s)
 }
 
 /* The next piece of the innermost construct, of which the pieces before `at` are done. */
-static double advance(walk *w)
+static double proceed(walk *w)
 {
     step *s = &w->steps[w->n - 1];
     node *n = s->n;
@@ -200,7 +226,8 @@ static double advance(walk *w)
         if (at == 1 && n->u.iff.other) return take(w, n->u.iff.other);
         break;
     case N_FOR:
-        if (at == 0) { expand_items(s); sh.loop_depth++; }
+        if (at == 0 && !s->items) expand_items(s);
+        if (at == 0) sh.loop_depth++;
         if (!s->items[at]) break;
         var_set_slot(n->u.loop.slot, s->items[at], 0);
         return take(w, n->u.loop.body);
@@ -213,6 +240,15 @@ static double advance(walk *w)
     if (is_loop(n)) sh.loop_depth--;
     pop(w);
     return -1;
+}
+
+/* The same, but a piece that is starved is still to come. */
+static double advance(walk *w)
+{
+    int innermost = w->n - 1, at = w->steps[innermost].at;
+    double seconds = proceed(w);
+    if (w->starved) w->steps[innermost].at = at;
+    return seconds;
 }
 
 /* break, continue, return and exit leave steps behind. */
@@ -301,9 +337,10 @@ static double begin(walk *w)
     return -1;
 }
 
-/* Goes on until the job ends (-1) or sleeps (the seconds). */
 double walk_go(walk *w)
 {
+    w->starved = false;
+    if (sh.unwind) { w->root = NULL; unwind(w); }   /* a trap that ran before it goes on */
     do {
         double seconds = w->root ? begin(w) : w->n ? advance(w) : -1;
         if (sh.unwind) unwind(w);
@@ -334,7 +371,7 @@ void walk_enter(walk *w, frame *fr)
     if (w->root) { sh.args = w->args + 1; sh.nargs = 0; while (sh.args[sh.nargs]) sh.nargs++; }
     sh.own_args = NULL;
     if (w->fn->prog) sh.prog = w->fn->prog;
-    sh.line_base = 0;
+    sh.line_base = w->fn->line_base;
     sh.depth++;
     scope_push();
 }

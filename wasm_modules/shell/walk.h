@@ -20,11 +20,13 @@ typedef struct walk {
     func *fn;                    /* the walk is over a call of this function */
     char **args;                 /* of that call */
     int status;
+    io *feed;                    /* a read that finds no whole line here stops the walk: somebody is still to write one */
+    bool starved;                /* it has stopped there */
 } walk;
 
 void walk_surround(void);                        /* in a subshell just entered: what a background command finds changed */
 void walk_enter(walk *w, frame *fr);             /* in a subshell just entered: its surroundings, as it left them */
-double walk_go(walk *w);                         /* until it ends (-1) or sleeps (the seconds) */
+double walk_go(walk *w);                         /* until it ends (-1), sleeps (the seconds) or is starved (0) */
 void walk_free(walk *w);
 state *state_keep(void);
 void state_free(state *st, bool with_vars);
