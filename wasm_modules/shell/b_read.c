@@ -1,5 +1,7 @@
 /* b_read.c - read and mapfile. */
+#include "background.h"
 #include "builtins.h"
+#include "fifo.h"
 #include "nameref.h"
 #include "slow.h"
 #include <ctype.h>
@@ -167,7 +169,7 @@ int b_read(int argc, char **argv)
         return b_error("read", 1, "`%s': not a valid identifier", argv[o.at]);
     if (array && !is_name(array)) return b_error("read", 1, "`%s': not a valid identifier", array);
     line_t l = { { .a = &sh.tmp }, { .a = &sh.tmp } };
-    bool late = timeout_s > 0 && slow_beyond(h.in, timeout_s);
+    bool late = timeout_s > 0 && (slow_beyond(h.in, timeout_s) || (fifo_lacks_line(h.in) && !background_write(h.in, NULL)));
     bool complete = !late && read_line(&h, &l);
     if (sh.unwind) return 1;
     sb_str(&l.text);

@@ -134,7 +134,7 @@ void background_begin(void)
 {
     for (unsigned i = jobs_first(); jobs_fresh && i < jobs_n && !sh.unwind; i++) {
         job *j = job_at(i);
-        if (j->fresh && j->level == sh.level) run_on(j);
+        if (j->fresh && j->level == sh.level && !walk_lacks_input(j->walk)) run_on(j);
     }
 }
 
@@ -159,7 +159,7 @@ int exec_background(node *n)
         print_node_line(&b, n);
         j->text = sb_str(&b);
         unsigned mine = jobs_n - 1;
-        if (sh.frames) run_on(j); else put_off(j);
+        if (sh.frames && !walk_lacks_input(j->walk)) run_on(j); else put_off(j);
         job_at(mine)->left_s = slept_s;
     }
     sh.cond_depth = cond;
@@ -179,14 +179,20 @@ void time_pass(double seconds)
     nanosleep(&left, NULL);
 }
 
-/* The job whose time comes first, NULL when none does until then. */
+static job *earlier(job *a, job *b)
+{
+    if (!a || !b) return a ? a : b;
+    return b->due_s < a->due_s || (b->due_s == a->due_s && b->order < a->order) ? b : a;
+}
+
+/* The job whose time comes first, NULL when none does until then. One without input has no time. */
 static job *next_due(double until_s)
 {
     job *first = NULL;
     for (unsigned i = jobs_first(); waiting && i < jobs_n; i++) {
         job *j = job_at(i);
         if (!j->walk || j->running || j->due_s > until_s) continue;
-        if (!first || j->due_s < first->due_s || (j->due_s == first->due_s && j->order < first->order)) first = j;
+        if (!walk_lacks_input(j->walk)) first = earlier(first, j);
     }
     return first;
 }
@@ -201,6 +207,16 @@ static bool run_next(double until_s)
     return !sh.unwind;
 }
 
+int background_write(io *s, void *ctx)
+{
+    size_t len = 0;
+    (void)ctx;
+    if (sh.in_trial) return 0;
+    if (jobs_fresh) background_begin();
+    for (io_bytes(s, &len); !len && !sh.unwind && !io_written_out(s) && run_next(1e18);) io_bytes(s, &len);
+    return len > 0;
+}
+
 bool background_sleep(int argc, char **argv)
 {
     double seconds = sleep_seconds(argc, argv);
@@ -211,7 +227,7 @@ bool background_sleep(int argc, char **argv)
     return true;
 }
 
-enum { SIGNAL_CHILD = 17 };
+enum { SIGNAL_PIPE = 13, SIGNAL_CHILD = 17 };
 
 /* The job is over and its status taken: the shell hears of it once. */
 static void note_end(job *j)
@@ -224,7 +240,11 @@ static void note_end(job *j)
 int job_wait(job *j)
 {
     sh.heard = 0;
-    while (j->walk && !j->running && run_next(1e18) && !sh.heard) { }
+    while (j->walk && !j->running && !sh.heard && !sh.unwind) {
+        if (run_next(1e18) || sh.unwind) continue;
+        if (j->walk->sated) end_job(j, 128 + SIGNAL_PIPE);   /* bash would wait for ever */
+        else { j->walk->sated = true; run_on(j); }
+    }
     if (sh.heard) return 128 + sh.heard;
     int status = j->status;
     note_end(j);

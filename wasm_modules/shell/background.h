@@ -5,6 +5,8 @@
 
 struct walk;
 
+int background_write(io *s, void *ctx);          /* a named pipe is empty: lets jobs run until one has written to it */
+
 typedef struct job {
     int64_t pid;
     int level;                   /* of the subshell that began it */

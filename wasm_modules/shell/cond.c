@@ -1,5 +1,6 @@
 /* cond.c - [[ ]]: its tree, and the operators it shares with test. Regular expressions are those of regex.h. */
 #include "sh.h"
+#include "fifo.h"
 #include "modes.h"
 #include "regex.h"
 #include <errno.h>
@@ -70,7 +71,7 @@ int cond_unary(char op, const char *arg, const char *who)
     unsigned mode = modes_get(&st);
     switch (op) {
     case 'a': case 'e': return 0;
-    case 'f': return !S_ISREG(st.st_mode);
+    case 'f': return !S_ISREG(st.st_mode) || fifo_is(&st);
     case 'd': return !S_ISDIR(st.st_mode);
     case 's': return st.st_size == 0;
     case 'r': return !(mode & 0444);
@@ -81,7 +82,7 @@ int cond_unary(char op, const char *arg, const char *who)
     case 'k': return !(mode & 01000);
     case 'b': return !S_ISBLK(st.st_mode);
     case 'c': return !S_ISCHR(st.st_mode);
-    case 'p': return !S_ISFIFO(st.st_mode);
+    case 'p': return !fifo_is(&st);
     case 'S': return !S_ISSOCK(st.st_mode);
     case 'O': case 'G': return 0;
     case 'N':

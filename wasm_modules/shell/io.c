@@ -8,6 +8,7 @@
  * stdout: who reads both sees them in order.
  */
 #include "io.h"
+#include "fifo.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 #include <unistd.h>
 
 enum { BUF_SIZE = 32768, OUT_SIZE = 16384, PIPE_BLOCK = 65536 };
-enum kind { K_FILE, K_MEM, K_NULL, K_ZERO, K_FULL, K_RANDOM };
+enum kind { K_FILE, K_MEM, K_END, K_NULL, K_ZERO, K_FULL, K_RANDOM };
 
 struct io {
     enum kind kind;
@@ -28,6 +29,8 @@ struct io {
     size_t out_len;
     io *dirty_next, *dirty_prev;
     int is_dirty;
+    io *to;                    /* the pipe that this is an end of */
+    int ends, ends_open;       /* of this pipe: how many there have been, how many are left */
     size_t limit;              /* of a watched pipe */
     void (*full)(io *s, void *ctx);
     int (*dry)(io *s, void *ctx);
@@ -110,6 +113,8 @@ io *io_open(const char *path, int flags, int mode) {
         }
         if (n >= 0 && n <= 2) return io_fd(n, n == 0, n != 0);
     }
+    io *named = fifo_open(path, flags);
+    if (named) return named;
     io_flush_all();
     if (!(flags & O_ACCMODE)) flags |= O_RDONLY;   /* not 0 in WASI */
     int fd = open(path, flags, mode);
@@ -121,6 +126,20 @@ io *io_open(const char *path, int flags, int mode) {
 }
 
 io *io_pipe(void) { return make(K_MEM); }
+
+io *io_writer(io *pipe) {
+    io *s = make(K_END);
+    if (!s) return NULL;
+    s->can_read = 0;
+    s->to = io_ref(pipe);
+    pipe->ends++;
+    pipe->ends_open++;
+    return s;
+}
+
+void io_await_writer(io *pipe) { if (!pipe->ends_open && pipe->start == pipe->end) pipe->ends = 0; }
+
+bool io_written_out(io *pipe) { return pipe->ends && !pipe->ends_open; }
 
 io *io_text(const char *bytes, size_t len) {
     io *s = make(K_MEM);
@@ -156,6 +175,7 @@ void io_unref(io *s) {
     set_clean(s);
     if (s == host_stdout) host_stdout = NULL;
     if (s->kind == K_FILE && s->fd > 2) close(s->fd);
+    if (s->to) { s->to->ends_open--; io_unref(s->to); }
     if (!s->is_view) free(s->buf);
     free(s->out);
     free(s);
@@ -215,10 +235,10 @@ static int no_room(io *s) {
 /* Puts more bytes behind buf[end) of a file stream; keeps what is unread. Returns how many, 0 at the end, -1 on error. */
 static ssize_t fill(io *s) {
     if (s->kind == K_MEM && s->dry) {
-        size_t before = s->end;
+        size_t before = s->end - s->start;   /* what is unread may move when more is written */
         int more = s->dry(s, s->watch);
         if (more < 0) return fail(s, EINTR);
-        return more && s->end > before ? (ssize_t)(s->end - before) : 0;
+        return more && s->end - s->start > before ? (ssize_t)(s->end - s->start - before) : 0;
     }
     if (s->kind != K_FILE) return 0;
     if (!s->can_read) return fail(s, EBADF);
@@ -352,6 +372,7 @@ int io_write(io *s, const void *from, size_t n) {
     switch (s->kind) {
     case K_NULL: case K_ZERO: case K_RANDOM: return 0;
     case K_FULL: return n ? fail(s, ENOSPC) : 0;
+    case K_END: return io_write(s->to, from, n);
     case K_MEM:
         if (!s->can_write) return fail(s, EBADF);
         if (s->reader_gone) return fail(s, EPIPE);
@@ -403,7 +424,7 @@ int io_fileno(io *s) { return s->kind == K_FILE ? s->fd : -1; }
 
 int io_is_pipe(io *s) {
     struct stat st;
-    return s->kind == K_MEM || (s->kind == K_FILE && fstat(s->fd, &st) == 0 && S_ISFIFO(st.st_mode));
+    return s->kind == K_MEM || s->kind == K_END || (s->kind == K_FILE && fstat(s->fd, &st) == 0 && S_ISFIFO(st.st_mode));
 }
 
 int io_failed(io *s) { return s->err; }

@@ -11,6 +11,7 @@
 #define HATCH_IO_H
 #include <stddef.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 typedef struct io io;
@@ -19,6 +20,9 @@ io *io_fd(int fd, int can_read, int can_write);      /* wrap a descriptor; close
 io *io_open(const char *path, int flags,
     int mode); /* open(2); knows /dev/null, /dev/stdin, /dev/stdout, /dev/stderr, /dev/fd/N via the shell; NULL and errno */
 io *io_pipe(void);                                   /* a memory buffer: written at the end, read from the start */
+io *io_writer(io *pipe);                             /* an end of it that can only be written to */
+void io_await_writer(io *pipe);                      /* forgets ends that are closed: a new reader waits for a new writer */
+bool io_written_out(io *pipe);                       /* such ends there were, and all are closed: nothing more will come */
 io *io_text(const char *bytes, size_t len);          /* a read-only buffer holding a copy */
 io *io_view(const char *bytes, size_t len);          /* the same without a copy: the bytes must outlive the stream, and stay */
 io *io_null(void);

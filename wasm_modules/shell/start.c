@@ -1,5 +1,7 @@
 /* start.c - bringing the shell up, giving it streams, running a whole program. */
 #include "sh.h"
+#include "background.h"
+#include "fifo.h"
 #include "options.h"
 #include <locale.h>
 #include <stdlib.h>
@@ -24,6 +26,7 @@ void shell_start(void)
     var_set_plain("PWD", sh.cwd);
     var_export("PWD");
     io_shell_fd = borrow_fd;
+    fifo_dry = background_write;
     io_no_room = no_room;
 }
 

@@ -7,6 +7,7 @@
  */
 #include "walk.h"
 #include "background.h"
+#include "fifo.h"
 #include "modes.h"
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +146,56 @@ static double stop_at(walk *w, node *n)
     return seconds;
 }
 
+/* ---- named pipes ---- */
+
+/* The word, as far as it can be told without side effects, is the name of a pipe that holds nothing. */
+static bool names_empty_pipe(word *w)
+{
+    for (part *p = w->parts; p; p = p->next)
+        if (p->kind != P_LIT && (p->kind != P_PARAM || p->u.param->op || p->u.param->indirect || p->u.param->sub)) return false;
+    arena_mark_t m = arena_mark(&sh.tmp);
+    char *path = expand_one(w, 0);
+    bool empty = path && fifo_is_empty(path);
+    arena_release(&sh.tmp, m);
+    return empty;
+}
+
+static bool reads_arguments(node *n)
+{
+    static const char *const others[] = { "echo", "printf", "test", "[", "rm", "ls", "stat", "tee", "mkfifo", "exec", "kill" };
+    word *first = n->u.simple.n ? n->u.simple.words[0] : NULL;
+    if (!first || !(first->flags & W_PLAIN)) return false;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) if (!strcmp(first->parts->u.lit.text, others[i])) return false;
+    return true;
+}
+
+/* Whether the first thing that the command does is to open such a pipe. */
+static bool opens_empty_pipe(node *n)
+{
+    while (n) {
+        for (redir *r = n->redirs; r; r = r->next) if (r->kind == R_IN && r->target && names_empty_pipe(r->target)) return true;
+        if (n->kind == N_SIMPLE) {
+            for (int i = 1; i < n->u.simple.n && reads_arguments(n); i++)
+                if (names_empty_pipe(n->u.simple.words[i])) return true;
+            return false;
+        }
+        if (n->kind == N_LIST || n->kind == N_PIPE) n = n->u.list.items[0];
+        else if (n->kind == N_IF) n = n->u.iff.cond;
+        else if (n->kind == N_SUBSHELL || n->kind == N_GROUP || n->kind == N_AND || n->kind == N_OR || n->kind == N_NOT ||
+                 n->kind == N_WHILE || n->kind == N_UNTIL)
+            n = n->u.pair.a;
+        else return false;
+    }
+    return false;
+}
+
+bool walk_lacks_input(walk *w)
+{
+    if (!fifo_any() || w->sated) return false;
+    if (w->root) return opens_empty_pipe(w->root);
+    return w->starved && (w->wants ? opens_empty_pipe(w->wants) : w->wants_line && fifo_lacks_line(w->wants_line));
+}
+
 /* Whether the first thing that the command does is to read a line from its standard input. */
 static bool reads_first(node *n)
 {
@@ -159,12 +210,21 @@ static bool reads_first(node *n)
     return false;
 }
 
+/* Before a piece that wants input which is still to be written. */
 static bool starves(walk *w, node *n)
 {
     size_t len = 0;
-    if (!w->feed || fd_get(0) != w->feed || !reads_first(n)) return false;
-    const char *bytes = io_bytes(w->feed, &len);
-    return w->starved = !len || !memchr(bytes, '\n', len);
+    io *in = fd_get(0);
+    w->wants = NULL;
+    w->wants_line = NULL;
+    if (w->feed && in == w->feed && reads_first(n)) {
+        const char *bytes = io_bytes(in, &len);
+        return w->starved = !len || !memchr(bytes, '\n', len);
+    }
+    if (w->sated || !fifo_any()) return false;
+    if (opens_empty_pipe(n)) w->wants = n;
+    else if (in && reads_first(n) && fifo_lacks_line(in)) w->wants_line = in;
+    return w->starved = w->wants || w->wants_line;
 }
 
 /* One command of the walk: entered, or run. The seconds it sleeps, or -1. */

@@ -21,12 +21,16 @@ typedef struct walk {
     char **args;                 /* of that call */
     int status;
     io *feed;                    /* a read that finds no whole line here stops the walk: somebody is still to write one */
-    bool starved;                /* it has stopped there */
+    bool starved;                /* it has stopped there, or before a piece that reads from an empty named pipe: */
+    node *wants;                 /* this one opens the pipe itself, */
+    io *wants_line;              /* or it is open already */
+    bool sated;                  /* it has waited long enough: it finds the end of its input */
 } walk;
 
 void walk_surround(void);                        /* in a subshell just entered: what a background command finds changed */
 void walk_enter(walk *w, frame *fr);             /* in a subshell just entered: its surroundings, as it left them */
 double walk_go(walk *w);                         /* until it ends (-1), sleeps (the seconds) or is starved (0) */
+bool walk_lacks_input(walk *w);                  /* the first that it would do is to read from an empty named pipe */
 void walk_free(walk *w);
 state *state_keep(void);
 void state_free(state *st, bool with_vars);

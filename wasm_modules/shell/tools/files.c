@@ -1,5 +1,6 @@
 /* files.c - see files.h. */
 #include "files.h"
+#include "../fifo.h"
 #include "../modes.h"
 #include <dirent.h>
 #include <errno.h>
@@ -99,7 +100,7 @@ char **directory_names(tool *t, const char *path, size_t *count) {
 void mode_text(const struct stat *st, char to[11]) {
     unsigned m = modes_get(st);
     to[0] = S_ISDIR(st->st_mode) ? 'd' : S_ISLNK(st->st_mode) ? 'l' : S_ISCHR(st->st_mode) ? 'c' : S_ISBLK(st->st_mode) ? 'b'
-        : S_ISFIFO(st->st_mode) ? 'p' : S_ISSOCK(st->st_mode) ? 's' : '-';
+        : fifo_is(st) ? 'p' : S_ISSOCK(st->st_mode) ? 's' : '-';
     for (int i = 0; i < 9; i++) to[1 + i] = m & (0400u >> i) ? "rwx"[i % 3] : '-';
     if (m & 04000) to[3] = m & 0100 ? 's' : 'S';
     if (m & 02000) to[6] = m & 0010 ? 's' : 'S';
@@ -108,12 +109,12 @@ void mode_text(const struct stat *st, char to[11]) {
 }
 
 const char *type_text(const struct stat *st) {
+    if (fifo_is(st)) return "fifo";
     if (S_ISREG(st->st_mode)) return st->st_size ? "regular file" : "regular empty file";
     return S_ISDIR(st->st_mode)    ? "directory"
            : S_ISLNK(st->st_mode)  ? "symbolic link"
            : S_ISCHR(st->st_mode)  ? "character special file"
            : S_ISBLK(st->st_mode)  ? "block special file"
-           : S_ISFIFO(st->st_mode) ? "fifo"
                                    : "socket";
 }
 

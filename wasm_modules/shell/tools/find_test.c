@@ -2,6 +2,7 @@
 #include "find.h"
 #include "files.h"
 #include "users.h"
+#include "../fifo.h"
 #include "../modes.h"
 #include <errno.h>
 #include <string.h>
@@ -14,10 +15,10 @@ static int compare(const fnode *n, long long value) {
 char find_type_letter(const struct stat *st) {
     return S_ISDIR(st->st_mode)    ? 'd'
            : S_ISLNK(st->st_mode)  ? 'l'
+           : fifo_is(st)           ? 'p'
            : S_ISREG(st->st_mode)  ? 'f'
            : S_ISCHR(st->st_mode)  ? 'c'
            : S_ISBLK(st->st_mode)  ? 'b'
-           : S_ISFIFO(st->st_mode) ? 'p'
                                    : 's';
 }
 

@@ -2,6 +2,7 @@
 #include "ls.h"
 #include "files.h"
 #include "users.h"
+#include "../fifo.h"
 #include "../modes.h"
 #include "../utf8.h"
 #include <string.h>
@@ -15,7 +16,7 @@ static const char *suffix_of(const ls_state *s, const struct stat *st, int ok) {
     if (S_ISDIR(st->st_mode)) return "/";
     if (s->indicator == 'p') return "";
     if (S_ISLNK(st->st_mode)) return s->format == 'l' && s->indicator == 'F' ? "" : "@";
-    if (S_ISFIFO(st->st_mode)) return "|";
+    if (fifo_is(st)) return "|";
     return s->indicator == 'F' && S_ISREG(st->st_mode) && modes_get(st) & 0111 ? "*" : "";
 }
 

@@ -1,7 +1,10 @@
 /* system.c - tools that tell about the system: uname arch id groups whoami logname hostname nproc tty tput clear getconf locale;
- * and yes, uuidgen, and what there is not (stty, mkfifo). The sandbox has one user, one processor and no terminal. */
+ * and yes, uuidgen, and mkfifo, and what there is not (stty). The sandbox has one user, one processor and no terminal. */
 #include "users.h"
 #include "buffer.h"
+#include "../fifo.h"
+#include "../modes.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -189,10 +192,19 @@ int tool_stty(tool *t, int argc, char **argv) {
     return tool_fail(t, 1, "'standard input': Inappropriate ioctl for device");
 }
 
-/* There are no processes that could meet at a pipe with a name. */
 int tool_mkfifo(tool *t, int argc, char **argv) {
-    if (argc < 2) { tool_fail(t, 1, "missing operand"); return tool_usage(t, 1); }
-    return tool_fail(t, 1, "cannot create fifo %s: Operation not supported", tool_quote(t, argv[argc - 1]));
+    int status = 0, i = 1;
+    const char *mode = NULL;
+    for (; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
+        if (!strcmp(argv[i], "--")) { i++; break; }
+        if (!strncmp(argv[i], "--mode=", 7)) mode = argv[i] + 7;
+        else if (!strcmp(argv[i], "-m") && i + 1 < argc) mode = argv[++i];
+    }
+    if (i >= argc) { tool_fail(t, 1, "missing operand"); return tool_usage(t, 1); }
+    for (; i < argc; i++)
+        if (fifo_make(argv[i]) == 0) { if (mode) modes_set(argv[i], (unsigned)strtoul(mode, NULL, 8)); }
+        else status = tool_fail(t, 1, "cannot create fifo %s: %s", tool_quote(t, argv[i]), strerror(errno));
+    return status;
 }
 
 int tool_getconf(tool *t, int argc, char **argv) {
