@@ -40,7 +40,7 @@ char *apply_attributes(slot *s, var *v, const char *value, bool *ok)
 
 static void assigned(slot *s, var *v)
 {
-    if (sh.opt[O_ALLEXPORT]) v->flags |= V_EXPORT;
+    if (sh.opt[O_ALLEXPORT] && !(v->flags & (V_ARRAY | V_ASSOC))) v->flags |= V_EXPORT;
     if (s->special && s->special->set) s->special->set(s, v);
 }
 

@@ -91,7 +91,6 @@ static bool assign_elements(slot *s, assign *a)
         var_clear_value(v);
         v->flags = (uint16_t)((v->flags & ~(V_ARRAY | V_ASSOC)) | (w->flags & (V_ARRAY | V_ASSOC)) | V_SET);
         v->u = w->u;
-        if (sh.opt[O_ALLEXPORT]) v->flags |= V_EXPORT;
         free(w->str);
         free(w);
     } else var_free(w);

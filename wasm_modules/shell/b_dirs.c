@@ -164,6 +164,10 @@ int b_dirs(int argc, char **argv)
             pick = argv[i][0] == '+' ? k : sh.ndirs - k;
             continue;
         }
+        if (argv[i][0] != '-') {
+            b_error("dirs", 2, "%s: invalid option", argv[i]);
+            return b_usage("dirs", "dirs [-clpv] [+N] [-N]");
+        }
         for (char *c = argv[i] + 1; *c; c++) {
             if (*c == 'c') { own_dirs(); for (int k = 0; k < sh.ndirs; k++) free(sh.dirs[k]); sh.ndirs = 0; return 0; }
             if (*c == 'l') full = true; else if (*c == 'p') lines = true; else if (*c == 'v') lines = numbers = true;
@@ -194,6 +198,7 @@ int b_pushd(int argc, char **argv)
     int i = 1;
     if (i < argc && !strcmp(argv[i], "-n")) { stay = true; i++; }
     if (i < argc && !strcmp(argv[i], "--")) i++;
+    if (argc - i > 1) return b_error("pushd", 1, "too many arguments");
     if (i >= argc) {
         if (!sh.ndirs) return b_error("pushd", 1, "no other directory");
         char *top = arena_strdup(&sh.tmp, sh.dirs[sh.ndirs - 1]), *here = arena_strdup(&sh.tmp, sh.cwd);

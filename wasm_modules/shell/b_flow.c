@@ -223,7 +223,7 @@ static void print_trap(int n)
     strbuf b = { .a = &sh.tmp };
     quote_plain(&b, action);
     const char *name = signal_name(n);
-    out_printf("trap -- %s %s%s\n", sb_str(&b), n > 0 && n < TRAP_ERR ? "SIG" : "", name ? name : "?");
+    out_printf("trap -- %s %s%s\n", sb_str(&b), n > 0 && n < TRAP_ERR && !sh.opt[O_POSIX] ? "SIG" : "", name ? name : "?");
 }
 
 int b_trap(int argc, char **argv)

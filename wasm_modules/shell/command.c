@@ -225,8 +225,7 @@ static bool assign_temporarily(assign *a)
 {
     scope_push();
     for (; a; a = a->next) {
-        if (a->is_array) { if (!assign_array(a->slot, a)) return false; continue; }
-        char *value = expand_one(a->value, X_ASSIGN);
+        char *value = a->is_array ? strchr(a->raw, '(') : expand_one(a->value, X_ASSIGN);   /* of an array, the text alone */
         if (!value) return false;
         if (sh.opt[O_XTRACE]) trace_assign(a, value);
         if (a->has_sub) { sh_error("`%s[%s]': not a valid identifier", a->name, a->key->raw); continue; }
@@ -365,6 +364,7 @@ int exec_simple(node *n)
     strlist argv = { .a = &sh.tmp };
     assign **assigns = arg_assigns;
     int assigns_n = arg_assigns_n;
+    bool had_trap = sh.traps[TRAP_ERR] != NULL;
     sh.line = n->line + sh.line_base;
     if (sh.traps[TRAP_DEBUG]) {
         bool run_it = debug_trap(n);
@@ -394,6 +394,6 @@ int exec_simple(node *n)
     sh.status = status;
     sh.npipestatus = 1;
     sh.pipestatus[0] = status;
-    if (status && !sh.unwind) after_command(status, n);
+    if (status && !sh.unwind) after_command(status, n, had_trap);
     return status;
 }

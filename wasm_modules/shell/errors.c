@@ -64,6 +64,11 @@ void sh_fail(int status)
     sh.status = sh.exit_status = status;
 }
 
+void sh_fail_plainly(void)
+{
+    if (sh.opt[O_ERREXIT]) sh_exit(1); else sh_fail(1);
+}
+
 /* Bash leaves a command string altogether over an expression it cannot evaluate in a subscript or for an integer variable; a
  * script file loses only the command. */
 void sh_abandon(int status)

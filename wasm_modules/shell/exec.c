@@ -33,10 +33,10 @@ static void set_pipestatus(int status)
     sh.pipestatus[0] = status;
 }
 
-void after_command(int status, node *n)
+void after_command(int status, node *n, bool had_trap)
 {
     if (status == 0 || sh.cond_depth || sh.unwind) return;
-    if (sh.traps[TRAP_ERR] && !pipeline_stage(n)) run_trap(TRAP_ERR);
+    if (had_trap && sh.traps[TRAP_ERR] && !pipeline_stage(n)) run_trap(TRAP_ERR);
     if (sh.opt[O_ERREXIT] && !sh.unwind) sh_leave(status);
 }
 
@@ -188,7 +188,7 @@ static int exec_inner(node *n)
     }
     sh.status = status;
     if (n->kind != N_PIPE) set_pipestatus(status);
-    if (!sh.unwind) after_command(status, n);
+    if (!sh.unwind) after_command(status, n, true);
     return status;
 }
 
@@ -200,7 +200,7 @@ int exec_compound(node *n)
     redir_save save;
     sh.line = n->line + sh.line_base;
     if (redirect(n->redirs, &save)) status = exec_inner(n);
-    else if (sh.unwind != UW_TRIAL) { sh.status = status; if (!sh.unwind) after_command(status, n); }
+    else if (sh.unwind != UW_TRIAL) { sh.status = status; if (!sh.unwind) after_command(status, n, true); }
     redirect_undo(&save);
     proc_finish(procs);
     arena_release(&sh.tmp, m);

@@ -113,6 +113,8 @@ bool opt_set(const char *name, bool on)
 {
     const option *o = option_find(set_options, name);
     if (o) sh.opt[o->index] = on;
+    if (o && o->index == O_POSIX) sh.shopt[S_EXPAND_ALIASES] = on || sh.interactive;
+    if (o && o->index == O_POSIX && on) sh.shopt[S_INHERIT_ERREXIT] = 1;
     if (o && on && (o->index == O_VI || o->index == O_EMACS)) sh.opt[o->index == O_VI ? O_EMACS : O_VI] = 0;
     return o != NULL;
 }

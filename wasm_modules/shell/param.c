@@ -133,7 +133,7 @@ static param *indirect(param *pm)
             return r;
         }
         sh_error("%s: invalid indirect expansion", pm->name);
-        sh_fail(1);
+        sh_fail_plainly();
         return NULL;
     }
     strbuf b = { .a = &sh.tmp };
@@ -262,7 +262,7 @@ static bool unbound(expander *x, param *pm, param *written, values *o)
     if (o->list && pm->length && sh.opt[O_NOUNSET] && !pm->special &&
         (!o->var || !(o->var->flags & V_SET))) { /* ${#a[@]} of no array at all */
         sh_error("%s: unbound variable", pm->name);
-        sh_exit(1);
+        sh_fail_plainly();
         return x->failed = true;
     }
     if (o->n || !sh.opt[O_NOUNSET] || (pm->op >= OP_DEFAULT && pm->op <= OP_ALT) || o->list ||

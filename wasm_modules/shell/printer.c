@@ -192,6 +192,7 @@ static void show_list(pr *p, node *n)
     for (int i = 0; i < n->u.list.n; i++) {
         node *item = n->u.list.items[i];
         show(p, item);
+        if (i) join(p, "");      /* as bash, where two commands are joined before the next is joined to them */
         if (item->background) join(p, " &");
         if (i + 1 >= n->u.list.n) continue;
         if (item->background) { sb_putc(p->b, ' '); continue; }

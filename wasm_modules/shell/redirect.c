@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MAX_FD = 256 };
+enum { MAX_FD = 4096 };
 
 io *fd_get(int fd) { return fd >= 0 && fd < sh.nfds ? sh.fds[fd] : NULL; }
 

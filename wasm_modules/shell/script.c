@@ -156,7 +156,7 @@ static int new_shell(const char *text, size_t len, int argc, char **argv, bool i
     sh.interactive = options && memchr(options, 'i', strcspn(options, " "));
     if (sh.interactive) become_interactive();
     sh.shopt[option_find(shopt_options, "login_shell")->index] = how->login;
-    sh.subshells = 0;
+    sh.subshells = sh.trace_level = 0;
     sh.parent_traps = NULL;
     sh.shell_level = sh.level;
     sh.depth++;

@@ -312,7 +312,8 @@ int exec_argv(int argc, char **argv, int flags);
 int exec_text(const char *text, size_t len, const char *what, int line);  /* parse and run: eval, source, traps, turns */
 int exec_input(void);                                    /* parse and run what is on descriptor 0, command by command */
 int exec_file(const char *path, const char *name, int argc, char **argv);      /* a script in a subshell */
-void after_command(int status, node *n);                 /* errexit and ERR */
+/* errexit and ERR; had_trap: there was one when the command began */
+void after_command(int status, node *n, bool had_trap);
 void report_syntax(const syntax_error *e, const char *what);
 /* the array assignment behind argument i of a declaring builtin, or NULL */
 assign *arg_assign(int i);
@@ -413,6 +414,7 @@ int b_error(const char *who, int status, const char *format, ...) __attribute__(
 int b_usage(const char *who, const char *usage);
 void sh_fail(int status);                                /* an expansion failed: the current top-level command is given up */
 /* an integer value or subscript failed: more than the command is given up */
+void sh_fail_plainly(void);                              /* the same as sh_fail(1), but set -e ends the shell over it */
 void sh_abandon(int status);
 void signal_for(int level, int sig);                     /* the shell at this level gets it when control comes back to it */
 void sh_signal(int sig);                                 /* what a signal does to this shell: its trap, nothing, or the end */

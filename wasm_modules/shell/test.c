@@ -76,6 +76,7 @@ static int parse_primary(tst *t)
     if (left >= 3 && is_binary(t->v[t->at + 1])) {
         r = cond_binary(t->v[t->at + 1], s, t->v[t->at + 2], t->who);
         t->at += 3;
+        t->bad |= r > 1;
         return r;
     }
     if (left >= 2 && is_unary(s)) { r = cond_unary(s[1], t->v[t->at + 1], t->who); t->at += 2; return r; }
