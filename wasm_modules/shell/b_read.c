@@ -43,7 +43,8 @@ static bool read_line(how *h, line_t *l)
     }
 }
 
-static bool is_sep(line_t *l, size_t i, const char *ifs) { return !l->mask.s[i] && l->text.s[i] && strchr(ifs, l->text.s[i]); }
+/* The bytes of the separator at i, 0 when there is none. */
+static size_t is_sep(line_t *l, size_t i, const char *ifs) { return l->mask.s[i] ? 0 : separator_at(l->text.s + i, ifs); }
 static bool is_blank_sep(line_t *l, size_t i, const char *ifs)
 {
     return is_sep(l, i, ifs) && isspace((unsigned char)l->text.s[i]);
@@ -54,7 +55,8 @@ static size_t skip_sep(line_t *l, size_t i, const char *ifs)
 {
     size_t n = l->text.len;
     while (i < n && is_blank_sep(l, i, ifs)) i++;
-    if (i < n && is_sep(l, i, ifs)) { i++; while (i < n && is_blank_sep(l, i, ifs)) i++; }
+    size_t one = i < n ? is_sep(l, i, ifs) : 0;
+    if (one) { i += one; while (i < n && is_blank_sep(l, i, ifs)) i++; }
     return i;
 }
 

@@ -85,14 +85,15 @@ static void split(expander *x, const char *s)
 {
     const char *ifs = x->ifs;
     while (*s) {
-        size_t n = strcspn(s, ifs);
+        size_t n = strcspn(s, ifs), one;
+        while (s[n] && !separator_at(s + n, ifs)) n += 1 + strcspn(s + n + 1, ifs);
         if (n) { put(x, s, n, false); s += n; }
         if (!*s) return;
         bool hard = false;
         while (*s && strchr(ifs, *s) && isspace((unsigned char)*s)) s++;
-        if (*s && strchr(ifs, *s)) {
+        if ((one = separator_at(s, ifs))) {
             hard = true;
-            s++;
+            s += one;
             while (*s && strchr(ifs, *s) && isspace((unsigned char)*s)) s++;
         }
         if (hard) x->f.started = true;

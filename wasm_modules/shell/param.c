@@ -196,6 +196,8 @@ static void emit(expander *x, values *o, bool quoted)
         else if (star && quoted) x->f.started = true;
         return;
     }
+    /* bash splits what it has joined: between separators that are no blanks, an empty value is a field */
+    if (!quoted && *x->ifs && !strchr(" \t\n", *x->ifs)) { if (o->n) ex_value(x, join(o, x->ifs), false); return; }
     for (size_t i = 0; i < o->n; i++) {
         if (i) ex_end_field(x);
         ex_value(x, o->v[i], quoted);

@@ -81,6 +81,7 @@ size_t utf8_next(const char *s, uint32_t *cp);
 size_t utf8_put(uint32_t cp, char out[4]);
 size_t utf8_count(const char *s);
 const char *utf8_skip(const char *s, size_t n);  /* n characters on, or the end */
+size_t separator_at(const char *s, const char *ifs);   /* bytes of the character at s when it is one of ifs, else 0 */
 bool is_name(const char *s);
 size_t strip_nuls(char *s, size_t n);            /* in place, as bash does with scripts; the new length. s[n] must be writable */
 size_t name_len(const char *s);                  /* length of the identifier at s, 0 if none */

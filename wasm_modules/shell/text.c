@@ -69,6 +69,17 @@ size_t name_len(const char *s)
     return n;
 }
 
+size_t separator_at(const char *s, const char *ifs)
+{
+    if (!*s) return 0;
+    if (!(*s & 0x80) || sh.byte_locale) return strchr(ifs, *s) != NULL;
+    if ((*s & 0xc0) == 0x80) return 0;   /* in the middle of a character */
+    uint32_t cp;
+    size_t n = utf8_next(s, &cp);
+    for (const char *at = ifs; (at = strchr(at, *s)); at++) if (!strncmp(at, s, n)) return n;
+    return 0;
+}
+
 bool is_name(const char *s) { size_t n = name_len(s); return n > 0 && s[n] == 0; }
 
 char *fmt_int(int64_t v, char buf[24])

@@ -193,10 +193,22 @@ static bool is_exported(slot *s, var *v)
     return v->flags & V_EXPORT && v->flags & V_SET && !(v->flags & (V_ARRAY | V_ASSOC));
 }
 
+/* The order in which bash hands them on: what stands before the command first, each by its place in the table it is kept in. */
+static int by_place(const void *a, const void *b)
+{
+    enum { PLACES = 1024, TEMPORARY_PLACES = 4 };
+    slot *const *x = a, *const *y = b;
+    bool first = ((*x)->top->flags & V_TEMP) != 0, second = ((*y)->top->flags & V_TEMP) != 0;
+    if (first != second) return second - first;
+    uint32_t places = first ? TEMPORARY_PLACES : PLACES;
+    return (int)((*x)->hash % places) - (int)((*y)->hash % places);
+}
+
 char **var_environ(arena *a)
 {
     slot **v;
     size_t n = slots_all(&v, is_exported);
+    qsort(v, n, sizeof *v, by_place);
     strlist out = { .a = a };
     for (size_t i = 0; i < n; i++) {
         strbuf b = { .a = a };
