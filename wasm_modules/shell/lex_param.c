@@ -262,6 +262,7 @@ void lex_dollar(parser *p, int mode, part ***tail)
         size_t from = p->pos, end = 0;
         if (c == '[') end = skip_to(p, from + 2, '[', ']');
         else if (p->src[p->pos + 2] == '(') end = arith_end(p, p->pos + 3);
+        if (c == '(' && p->src[from + 2] == '(' && !end && skip_to(p, from + 2, '(', ')') >= p->len) end = p->len;
         if (end >= p->len) { eof_looking_for(p, c == '[' ? ']' : ')', from); return; }
         if (end) {
             size_t body = from + (c == '[' ? 2 : 3);

@@ -94,7 +94,7 @@ static int exec_for(node *n)
     return status;
 }
 
-static bool step(arith *a, int64_t *v)
+bool loop_step(arith *a, int64_t *v)
 {
     extern const char *arith_who;
     *v = 1;
@@ -112,15 +112,15 @@ static int exec_cfor(node *n)
     int64_t v;
     int status = 0;
     sh.line = n->line + sh.line_base;
-    if (!step(n->u.cfor.init, &v)) return 1;
+    if (!loop_step(n->u.cfor.init, &v)) return 1;
     sh.loop_depth++;
     for (;;) {
-        if (!step(n->u.cfor.test, &v)) { status = 1; break; }
+        if (!loop_step(n->u.cfor.test, &v)) { status = 1; break; }
         if (n->u.cfor.test && v == 0) break;
         status = exec_node(n->u.cfor.body);
         if (leave_loop()) break;
         sh.line = n->line + sh.line_base;
-        if (!step(n->u.cfor.step, &v)) { status = 1; break; }
+        if (!loop_step(n->u.cfor.step, &v)) { status = 1; break; }
     }
     sh.loop_depth--;
     return status;
@@ -201,31 +201,37 @@ static int exec_select(node *n)
     return status;
 }
 
+case_item *case_arm(case_item *c, const char *subject)
+{
+    int flags = (sh.shopt[S_EXTGLOB] ? PM_EXTGLOB : 0) | (sh.shopt[S_NOCASEMATCH] ? PM_NOCASE : 0);
+    for (; c && !sh.unwind; c = c->next)
+        for (int i = 0; i < c->npats; i++) {
+            char *pat = expand_one(c->pats[i], X_PATTERN);
+            if (!pat) return NULL;
+            if (pattern_match(pat, subject, flags)) return c;
+        }
+    return NULL;
+}
+
 static int exec_case(node *n)
 {
     arena_mark_t m = arena_mark(&sh.tmp);
     sh.line = n->line + sh.line_base;
     if (!debug_trap(n)) { arena_release(&sh.tmp, m); return 0; }
     char *subject = expand_one(n->u.kase.subject, 0);
-    int status = 0, flags = (sh.shopt[S_EXTGLOB] ? PM_EXTGLOB : 0) | (sh.shopt[S_NOCASEMATCH] ? PM_NOCASE : 0);
-    bool run_next = false;
+    int status = 0;
     if (!subject) { arena_release(&sh.tmp, m); return 1; }
     if (sh.opt[O_XTRACE]) {
         strbuf b = { .a = &sh.tmp };
         sb_printf(&b, "case %s in", n->u.kase.subject->raw);
         trace_text(sb_str(&b));
     }
-    for (case_item *c = n->u.kase.items; c && !sh.unwind; c = c->next) {
-        bool hit = run_next;
-        for (int i = 0; i < c->npats && !hit; i++) {
-            char *pat = expand_one(c->pats[i], X_PATTERN);
-            if (!pat) { arena_release(&sh.tmp, m); return 1; }
-            hit = pattern_match(pat, subject, flags);
-        }
-        if (!hit) continue;
+    case_item *c = case_arm(n->u.kase.items, subject);
+    if (!c && sh.unwind) status = 1;
+    while (c && !sh.unwind) {
         status = c->body ? exec_node(c->body) : 0;
         if (c->end == ';') break;
-        run_next = c->end == '&';
+        c = c->end == '&' ? c->next : case_arm(c->next, subject);
     }
     arena_release(&sh.tmp, m);
     return status;

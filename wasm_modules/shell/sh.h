@@ -307,6 +307,9 @@ int exec_simple(node *n);
 int exec_compound(node *n);                              /* everything else, redirections applied */
 int exec_pipeline(node *n);
 int exec_loop(node *n);                                  /* if for while until select case */
+bool loop_step(arith *a, int64_t *v);                    /* one expression of for (( )): 1 when there is none; false after a message */
+/* the first arm from c on that the subject matches; NULL when there is none, or a pattern failed (sh.unwind) */
+case_item *case_arm(case_item *c, const char *subject);
 int exec_function(func *f, int argc, char **argv);
 /* run a command by name: 1 no functions, 2 builtins only, 4 default path */
 int exec_argv(int argc, char **argv, int flags);

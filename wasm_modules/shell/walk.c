@@ -2,7 +2,7 @@
  * others.
  *
  * What a walk has still to do is a stack of steps (a list and the place in it, a loop and its words), not a C stack; only
- * sequences, loops and if's are walked that way, everything else is one step. One that stops keeps its state (variables,
+ * sequences, loops, if's and cases are walked that way, everything else is one step. One that stops keeps its state (variables,
  * descriptors, directory) aside. Who walks when, background.c knows.
  */
 #include "walk.h"
@@ -100,13 +100,22 @@ static void pop(walk *w)
     free(s->items);
 }
 
-static bool is_loop(node *n) { return n->kind == N_WHILE || n->kind == N_UNTIL || n->kind == N_FOR; }
+static bool is_loop(node *n) { return n->kind == N_WHILE || n->kind == N_UNTIL || n->kind == N_FOR || n->kind == N_CFOR; }
+
+/* A case of which one arm runs at most. */
+static bool is_plain_case(node *n)
+{
+    if (n->kind != N_CASE) return false;
+    for (case_item *c = n->u.kase.items; c; c = c->next) if (c->end != ';') return false;
+    return true;
+}
 
 /* Whether the command can stop in its middle; all else runs as one piece. */
 static bool can_stop(node *n)
 {
     if (n->redirs) return false;
-    return n->kind == N_LIST || n->kind == N_GROUP || n->kind == N_AND || n->kind == N_OR || n->kind == N_IF || is_loop(n);
+    return n->kind == N_LIST || n->kind == N_GROUP || n->kind == N_AND || n->kind == N_OR || n->kind == N_IF || is_loop(n) ||
+           is_plain_case(n);
 }
 
 double sleep_seconds(int argc, char **argv)
@@ -260,6 +269,27 @@ static void expand_items(step *s)
     arena_release(&sh.tmp, m);
 }
 
+static case_item *choose_arm(node *n)
+{
+    arena_mark_t m = arena_mark(&sh.tmp);
+    sh.line = n->line + sh.line_base;
+    char *subject = expand_one(n->u.kase.subject, 0);
+    case_item *c = subject ? case_arm(n->u.kase.items, subject) : NULL;
+    arena_release(&sh.tmp, m);
+    return c;
+}
+
+/* Between two rounds of for (( )): whether there is to be another. */
+static bool another_round(walk *w, node *n, bool first)
+{
+    int64_t v = 0;
+    if (first) w->status = 0;
+    sh.line = n->line + sh.line_base;
+    bool ok = loop_step(first ? n->u.cfor.init : n->u.cfor.step, &v) && loop_step(n->u.cfor.test, &v);
+    if (!ok) w->status = 1;
+    return ok && v;
+}
+
 /* The next piece of the innermost construct, of which the pieces before `at` are done. */
 static double proceed(walk *w)
 {
@@ -291,6 +321,17 @@ static double proceed(walk *w)
         if (!s->items[at]) break;
         var_set_slot(n->u.loop.slot, s->items[at], 0);
         return take(w, n->u.loop.body);
+    case N_CFOR:
+        if (at == 0) sh.loop_depth++;
+        if (at % 2) return take(w, n->u.cfor.body);
+        if (another_round(w, n, at == 0)) return -1;
+        break;
+    case N_CASE:
+        if (at == 0) s->arm = choose_arm(n);
+        if (at > 1) break;
+        if (at == 0) { if (!s->arm || !s->arm->body) w->status = 0; return -1; }
+        if (s->arm && s->arm->body) return take(w, s->arm->body);
+        break;
     default:                     /* while and until: the condition, the body, the condition ... */
         if (at == 0) sh.loop_depth++;
         if (at % 2 == 0) { s->status = at ? w->status : 0; return test(w, n->u.pair.a); }

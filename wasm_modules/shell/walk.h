@@ -3,8 +3,8 @@
 #define HATCH_WALK_H
 #include "sh.h"
 
-/* One construct that is being walked: where in it we are, and the words of a for loop. */
-typedef struct { node *n; int at; char **items; int status; } step;
+/* One construct that is being walked: where in it we are, the words of a for loop, the chosen arm of a case. */
+typedef struct { node *n; int at; char **items; int status; case_item *arm; } step;
 
 typedef struct { slot *s; var *v; } kept;
 
