@@ -21,6 +21,7 @@
  *   redirect.c                   descriptors, process substitution
  *   subshell.c, pipeline.c, coprocess.c   ( ), $( ) without fork; a | b without threads; coproc
  *   background.c, walk.c         & without processes: jobs; how commands stop and go on     (background.h, walk.h)
+ *   state.c, await.c             what is kept of those that stop; what they wait for
  *   fifo.c                       pipes with a name                                         (fifo.h)
  *   slow.c                       what comes late from a pipe: read -t                     (slow.h)
  *   trap.c, errors.c, printer.c  traps; messages; tree back to text

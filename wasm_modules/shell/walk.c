@@ -8,80 +8,8 @@
 #include "walk.h"
 #include "background.h"
 #include "fifo.h"
-#include "modes.h"
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-/* ---- the state of a job that waits ---- */
-
-static bool is_plain(slot *s) { return !s->special || !s->special->get; }
-
-state *state_keep(void)
-{
-    state *st = xmalloc(sizeof *st);
-    size_t cap = sh.nslots;
-    *st = (state){ .sh = sh, .vars = xmalloc((cap + 1) * sizeof(kept)), .mask = modes_umask_get() };
-    for (size_t i = 0; i < sh.slot_cap; i++)
-        for (slot *s = sh.slots[i]; s; s = s->next)
-            if (s->top && is_plain(s)) st->vars[st->n++] = (kept){ s, var_copy(s->top) };
-    st->sh.fds = xmalloc((size_t)(sh.nfds + 1) * sizeof *sh.fds);
-    for (int i = 0; i < sh.nfds; i++) st->sh.fds[i] = io_ref(sh.fds[i]);
-    st->sh.args = xmalloc((size_t)(sh.nargs + 1) * sizeof *sh.args);
-    for (int i = 0; i < sh.nargs; i++) st->sh.args[i] = xstrdup(sh.args[i]);
-    st->sh.cwd = xstrdup(sh.cwd);
-    for (int i = 0; i < TRAP_MAX; i++) st->sh.traps[i] = sh.traps[i] ? xstrdup(sh.traps[i]) : NULL;
-    return st;
-}
-
-/* Frees it; the variables have gone where state_resume put them. */
-void state_free(state *st, bool with_vars)
-{
-    if (!st) return;
-    for (size_t i = 0; with_vars && i < st->n; i++) var_free(st->vars[i].v);
-    for (int i = 0; i < st->sh.nfds; i++) io_unref(st->sh.fds[i]);
-    for (int i = 0; i < st->sh.nargs; i++) free(st->sh.args[i]);
-    for (int i = 0; i < TRAP_MAX; i++) free(st->sh.traps[i]);
-    free(st->sh.fds);
-    free(st->sh.args);
-    free(st->sh.cwd);
-    free(st->vars);
-    free(st);
-}
-
-/* Makes the subshell just entered what it was. Locals come back as globals: nothing is left of the scopes that hid them. */
-static void state_resume(state *st)
-{
-    for (size_t i = 0; i < sh.slot_cap; i++)
-        for (slot *s = sh.slots[i]; s; s = s->next)
-            while (s->top && is_plain(s)) { var *top = s->top; chain_remove(s, top); undo_log_var(s, top->scope, top); }
-    for (size_t i = 0; i < st->n; i++) {
-        var *v = st->vars[i].v;
-        v->scope = 0;
-        v->level = sh.level;
-        undo_log_var(st->vars[i].s, 0, NULL);
-        chain_insert(st->vars[i].s, v);
-    }
-    for (int i = 0; i < sh.nfds; i++) fd_set_io(i, NULL);
-    for (int i = 0; i < st->sh.nfds; i++) if (st->sh.fds[i]) fd_set_io(i, io_ref(st->sh.fds[i]));
-    for (int i = 0; i < TRAP_MAX; i++) { free(sh.traps[i]); sh.traps[i] = st->sh.traps[i] ? xstrdup(st->sh.traps[i]) : NULL; }
-    memcpy(sh.opt, st->sh.opt, sizeof sh.opt);
-    memcpy(sh.shopt, st->sh.shopt, sizeof sh.shopt);
-    modes_umask(st->mask);
-    sh.args = st->sh.args;
-    sh.nargs = st->sh.nargs;
-    sh.own_args = NULL;
-    sh.arg0 = st->sh.arg0;
-    sh.subshells = st->sh.subshells;
-    sh.shell_level = st->sh.shell_level;
-    sh.line = st->sh.line;
-    sh.line_base = st->sh.line_base;
-    sh.byte_locale = st->sh.byte_locale;
-    sh.cond_depth = 0;
-    if (strcmp(sh.cwd, st->sh.cwd) && chdir(st->sh.cwd) == 0) { sh.cwd = xstrdup(st->sh.cwd); sh.cwd_level = sh.level; }
-}
-
-/* ---- walking ---- */
 
 static void push(walk *w, node *n)
 {
@@ -155,68 +83,11 @@ static double stop_at(walk *w, node *n)
     return seconds;
 }
 
-/* ---- named pipes ---- */
-
-/* The word, as far as it can be told without side effects, is the name of a pipe that holds nothing. */
-static bool names_empty_pipe(word *w)
-{
-    for (part *p = w->parts; p; p = p->next)
-        if (p->kind != P_LIT && (p->kind != P_PARAM || p->u.param->op || p->u.param->indirect || p->u.param->sub)) return false;
-    arena_mark_t m = arena_mark(&sh.tmp);
-    char *path = expand_one(w, 0);
-    bool empty = path && fifo_is_empty(path);
-    arena_release(&sh.tmp, m);
-    return empty;
-}
-
-static bool reads_arguments(node *n)
-{
-    static const char *const others[] = { "echo", "printf", "test", "[", "rm", "ls", "stat", "tee", "mkfifo", "exec", "kill" };
-    word *first = n->u.simple.n ? n->u.simple.words[0] : NULL;
-    if (!first || !(first->flags & W_PLAIN)) return false;
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) if (!strcmp(first->parts->u.lit.text, others[i])) return false;
-    return true;
-}
-
-/* Whether the first thing that the command does is to open such a pipe. */
-static bool opens_empty_pipe(node *n)
-{
-    while (n) {
-        for (redir *r = n->redirs; r; r = r->next) if (r->kind == R_IN && r->target && names_empty_pipe(r->target)) return true;
-        if (n->kind == N_SIMPLE) {
-            for (int i = 1; i < n->u.simple.n && reads_arguments(n); i++)
-                if (names_empty_pipe(n->u.simple.words[i])) return true;
-            return false;
-        }
-        if (n->kind == N_LIST || n->kind == N_PIPE) n = n->u.list.items[0];
-        else if (n->kind == N_IF) n = n->u.iff.cond;
-        else if (n->kind == N_SUBSHELL || n->kind == N_GROUP || n->kind == N_AND || n->kind == N_OR || n->kind == N_NOT ||
-                 n->kind == N_WHILE || n->kind == N_UNTIL)
-            n = n->u.pair.a;
-        else return false;
-    }
-    return false;
-}
-
 bool walk_lacks_input(walk *w)
 {
     if (!fifo_any() || w->sated) return false;
     if (w->root) return opens_empty_pipe(w->root);
     return w->starved && (w->wants ? opens_empty_pipe(w->wants) : w->wants_line && fifo_lacks_line(w->wants_line));
-}
-
-/* Whether the first thing that the command does is to read a line from its standard input. */
-static bool reads_first(node *n)
-{
-    for (; n; n = n->kind == N_LIST ? n->u.list.items[0] : n->u.pair.a) {
-        if (n->redirs) return false;
-        if (n->kind == N_SIMPLE) {
-            word *w = n->u.simple.n ? n->u.simple.words[0] : NULL;
-            return w && w->flags & W_PLAIN && !strcmp(w->parts->u.lit.text, "read") && !func_find("read");
-        }
-        if (n->kind != N_LIST && n->kind != N_AND && n->kind != N_OR && n->kind != N_NOT && n->kind != N_GROUP) return false;
-    }
-    return false;
 }
 
 /* Before a piece that wants input which is still to be written. */

@@ -32,6 +32,13 @@ void walk_enter(walk *w, frame *fr);             /* in a subshell just entered: 
 double walk_go(walk *w);                         /* until it ends (-1), sleeps (the seconds) or is starved (0) */
 bool walk_lacks_input(walk *w);                  /* the first that it would do is to read from an empty named pipe */
 void walk_free(walk *w);
+
+/* state.c */
 state *state_keep(void);
+void state_resume(state *st);                    /* makes the subshell just entered what it was */
 void state_free(state *st, bool with_vars);
+
+/* await.c: whether the first thing that the command does is ... */
+bool reads_first(node *n);                       /* ... to read a line from its standard input */
+bool opens_empty_pipe(node *n);                  /* ... to open a named pipe that holds nothing */
 #endif

@@ -1,0 +1,75 @@
+/* state.c - what a subshell is made of, kept aside while a job or a coprocess in it waits, and brought back.
+ *
+ * Functions are shared and not kept. Who waits for what, walk.c and background.c know.
+ */
+#include "walk.h"
+#include "modes.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool is_plain(slot *s) { return !s->special || !s->special->get; }
+
+state *state_keep(void)
+{
+    state *st = xmalloc(sizeof *st);
+    size_t cap = sh.nslots;
+    *st = (state){ .sh = sh, .vars = xmalloc((cap + 1) * sizeof(kept)), .mask = modes_umask_get() };
+    for (size_t i = 0; i < sh.slot_cap; i++)
+        for (slot *s = sh.slots[i]; s; s = s->next)
+            if (s->top && is_plain(s)) st->vars[st->n++] = (kept){ s, var_copy(s->top) };
+    st->sh.fds = xmalloc((size_t)(sh.nfds + 1) * sizeof *sh.fds);
+    for (int i = 0; i < sh.nfds; i++) st->sh.fds[i] = io_ref(sh.fds[i]);
+    st->sh.args = xmalloc((size_t)(sh.nargs + 1) * sizeof *sh.args);
+    for (int i = 0; i < sh.nargs; i++) st->sh.args[i] = xstrdup(sh.args[i]);
+    st->sh.cwd = xstrdup(sh.cwd);
+    for (int i = 0; i < TRAP_MAX; i++) st->sh.traps[i] = sh.traps[i] ? xstrdup(sh.traps[i]) : NULL;
+    return st;
+}
+
+/* Frees it; the variables have gone where state_resume put them. */
+void state_free(state *st, bool with_vars)
+{
+    if (!st) return;
+    for (size_t i = 0; with_vars && i < st->n; i++) var_free(st->vars[i].v);
+    for (int i = 0; i < st->sh.nfds; i++) io_unref(st->sh.fds[i]);
+    for (int i = 0; i < st->sh.nargs; i++) free(st->sh.args[i]);
+    for (int i = 0; i < TRAP_MAX; i++) free(st->sh.traps[i]);
+    free(st->sh.fds);
+    free(st->sh.args);
+    free(st->sh.cwd);
+    free(st->vars);
+    free(st);
+}
+
+/* Locals come back as globals: nothing is left of the scopes that hid them. */
+void state_resume(state *st)
+{
+    for (size_t i = 0; i < sh.slot_cap; i++)
+        for (slot *s = sh.slots[i]; s; s = s->next)
+            while (s->top && is_plain(s)) { var *top = s->top; chain_remove(s, top); undo_log_var(s, top->scope, top); }
+    for (size_t i = 0; i < st->n; i++) {
+        var *v = st->vars[i].v;
+        v->scope = 0;
+        v->level = sh.level;
+        undo_log_var(st->vars[i].s, 0, NULL);
+        chain_insert(st->vars[i].s, v);
+    }
+    for (int i = 0; i < sh.nfds; i++) fd_set_io(i, NULL);
+    for (int i = 0; i < st->sh.nfds; i++) if (st->sh.fds[i]) fd_set_io(i, io_ref(st->sh.fds[i]));
+    for (int i = 0; i < TRAP_MAX; i++) { free(sh.traps[i]); sh.traps[i] = st->sh.traps[i] ? xstrdup(st->sh.traps[i]) : NULL; }
+    memcpy(sh.opt, st->sh.opt, sizeof sh.opt);
+    memcpy(sh.shopt, st->sh.shopt, sizeof sh.shopt);
+    modes_umask(st->mask);
+    sh.args = st->sh.args;
+    sh.nargs = st->sh.nargs;
+    sh.own_args = NULL;
+    sh.arg0 = st->sh.arg0;
+    sh.subshells = st->sh.subshells;
+    sh.shell_level = st->sh.shell_level;
+    sh.line = st->sh.line;
+    sh.line_base = st->sh.line_base;
+    sh.byte_locale = st->sh.byte_locale;
+    sh.cond_depth = 0;
+    if (strcmp(sh.cwd, st->sh.cwd) && chdir(st->sh.cwd) == 0) { sh.cwd = xstrdup(st->sh.cwd); sh.cwd_level = sh.level; }
+}
