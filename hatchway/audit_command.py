@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hatchway.parsers import add_parser
+from hatchway.parsers import add_data, add_parser
 
 if TYPE_CHECKING:
     from gateway.audit import Verdict
@@ -26,7 +26,7 @@ def add_command(commands: Any) -> None:
         "audit",
         help="check and export the audit log",
         description="The audit log: records in which each vouches for the one before it.",
-        epilog="examples:\n  hatchway audit verify --data ~/.local/share/hatchway\n"
+        epilog="examples:\n  hatchway audit verify\n"
         "  hatchway audit export --data . --tenant acme -o acme.jsonl\n  hatchway audit verify --data acme.jsonl",
     )
     verbs = audit.add_subparsers(dest="verb", metavar="VERB", required=True)
@@ -37,9 +37,7 @@ def add_command(commands: Any) -> None:
     export.add_argument("-o", "--output", metavar="FILE", help="write it there (default: standard output)")
     export.add_argument("--after", type=int, default=0, metavar="N", help="only records after this number")
     for verb in (verify, export):
-        verb.add_argument(
-            "--data", required=True, metavar="PLACE", help="a data folder, a store's file or URL, or an export (.jsonl)"
-        )
+        add_data(verb, "PLACE", "a data folder, a store's file or URL, or an export (.jsonl)")
         verb.add_argument("--tenant", metavar="ID", help="only this tenant (default: all)")
 
 

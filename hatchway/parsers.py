@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import Any
 
 
@@ -11,6 +12,12 @@ def add_parser(commands: Any, name: str, **texts: str) -> argparse.ArgumentParse
     parser: argparse.ArgumentParser = commands.add_parser(name, formatter_class=argparse.RawDescriptionHelpFormatter, **texts)
     parser.set_defaults(function=name)
     return parser
+
+
+def add_data(parser: argparse.ArgumentParser, metavar: str, help: str) -> None:
+    """Where a gateway keeps what it knows: the same place as `hatchway serve` would, unless another is named."""
+    place = os.environ.get("HATCHWAY_DATA") or "hatchway-data"
+    parser.add_argument("--data", default=place, metavar=metavar, help=f"{help} (default: as for serve)")
 
 
 def at_least_one(text: str) -> int:

@@ -14,7 +14,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from hatchway.parsers import add_parser
+from hatchway.parsers import add_data, add_parser
 
 
 def add_command(commands: Any) -> None:
@@ -23,12 +23,12 @@ def add_command(commands: Any) -> None:
         "secrets",
         help="rotate the keys of tenants' secrets",
         description="New keys for the secrets that a gateway keeps.",
-        epilog="examples:\n  hatchway secrets rotate --data ./hatchway-data\n"
+        epilog="examples:\n  hatchway secrets rotate\n"
         "  hatchway secrets rotate --data ./hatchway-data --new-master     while the gateway is stopped",
     )
     verbs = secrets.add_subparsers(dest="verb", metavar="VERB", required=True)
     rotate = verbs.add_parser("rotate", help="give tenants a new data key, and seal their secrets with it")
-    rotate.add_argument("--data", required=True, metavar="DIR", help="the gateway's data folder, where its keys are")
+    add_data(rotate, "DIR", "the gateway's data folder, where its keys are")
     rotate.add_argument("--database-url", metavar="URL", help="the store, if it is not in the folder")
     rotate.add_argument("--tenant", metavar="ID", help="only this tenant (default: all)")
     rotate.add_argument("--new-master", action="store_true", help="make a new master key first, and wrap all data keys under it")

@@ -14,7 +14,7 @@ import os
 import sys
 from typing import Any
 
-from hatchway.parsers import add_parser
+from hatchway.parsers import add_data, add_parser
 
 
 def add_command(commands: Any) -> None:
@@ -23,12 +23,12 @@ def add_command(commands: Any) -> None:
         "tokens",
         help="make a token while the gateway is stopped",
         description="Tokens for the machine's owner, while the gateway is stopped. When it runs: hatchway remote tokens create.",
-        epilog="examples:\n  hatchway tokens new --data ./hatchway-data\n"
+        epilog="examples:\n  hatchway tokens new\n"
         "  hatchway tokens new --data ./hatchway-data --tenant acme --role operator --name 'after the holidays'",
     )
     verbs = tokens.add_subparsers(dest="verb", metavar="VERB", required=True)
     new = verbs.add_parser("new", help="make a token, and print it once")
-    new.add_argument("--data", required=True, metavar="DIR", help="the gateway's data folder")
+    add_data(new, "DIR", "the gateway's data folder")
     new.add_argument("--database-url", metavar="URL", help="the store, if it is not in the folder")
     new.add_argument("--tenant", default="default", metavar="ID", help="whose token (default: default, the first tenant)")
     new.add_argument(

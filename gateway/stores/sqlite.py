@@ -101,7 +101,9 @@ class SqliteStore(BaseStore):
                 self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
                 os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
             elif not self.path.is_file():
-                raise StoreFailed("STORE_MISSING", f"there is no store at {self.path}")
+                raise StoreFailed(
+                    "STORE_MISSING", f"there is no store at {self.path}", "name the gateway's data folder with --data"
+                )
             if own:
                 self._owned = own_file(self.path)
             self._writer = self._connect()

@@ -52,6 +52,18 @@ def test_a_token_for_an_admin_is_printed_once_and_audited(data: str, capsys: pyt
     assert audit[0].actor.endswith("at the command line")
 
 
+@pytest.mark.parametrize("is_named", [False, True])
+def test_the_store_is_where_serve_keeps_it_unless_another_is_named(
+    data: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, is_named: bool
+) -> None:
+    place = Path(data).rename(Path(data).parent / "hatchway-data")
+    monkeypatch.chdir(place.parent if not is_named else "/")
+    monkeypatch.setenv("HATCHWAY_DATA", str(place) if is_named else "")
+    assert main(["tokens", "new"]) == 0
+    token, _ = found(str(place), capsys.readouterr().out.strip())
+    assert token is not None
+
+
 def test_tenant_role_and_name_can_be_chosen(data: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tokens", "new", "--data", data, "--tenant", "acme", "--role", "runner", "--name", "ci"]) == 0
     token, _ = found(data, capsys.readouterr().out.strip())
