@@ -197,7 +197,7 @@ class Guest:
             self._measure()
             self._lose()
             raise
-        elapsed_ns, spent_ns = run.elapsed_ns(), run.cpu_ns()
+        elapsed_ns, spent_ns = run.end()
         self._before_last, self._before = self._before, None
         # What another go would cost is CPU time: on a busy machine a small turn is long, and no less small.
         if self._before_last is None and spent_ns < _SMALL_TURN_NS and world.is_noted:

@@ -71,16 +71,18 @@ def check(limits: SessionLimits) -> SessionLimits:
 class Run:
     """The account of one run."""
 
+    output_dropped_bytes = 0
+    calls_started = 0
+    around_waits: Callable[[], AbstractContextManager[object]] = nullcontext
+    """Entered while the guest waits for time to pass or for an answer: whoever counts computing guests does not count it."""
+    _cancelled = False
+    _woken: threading.Event | None = None  # made late: most runs never wait
+    _took_ns: tuple[int, int] | None = None
+
     def __init__(self, limits: SessionLimits, *, on_output: Callable[[int, bytes], None] | None = None) -> None:
         self.limits = limits
         self.output = (bytearray(), bytearray())
-        self.output_dropped_bytes = 0
-        self.calls_started = 0
-        self.around_waits: Callable[[], AbstractContextManager[object]] = nullcontext
-        """Entered while the guest waits for time to pass or for an answer: whoever counts computing guests does not count it."""
         self._on_output = on_output
-        self._cancelled = False
-        self._woken: threading.Event | None = None  # made late: most runs never wait
         self._started_ns = time.monotonic_ns()
         self._cpu_started_ns = time.thread_time_ns()
         self._wall_end_ns = self._started_ns + limits.wall_ms * 1_000_000
@@ -101,12 +103,17 @@ class Run:
         """Until the wall clock ends the run."""
         return max(0.0, (self._wall_end_ns - time.monotonic_ns()) / 1e9)
 
+    def end(self) -> tuple[int, int]:
+        """The program has ended: what it took is this from now on, as `elapsed_ns` and `cpu_ns` say it."""
+        took = self._took_ns = (time.monotonic_ns() - self._started_ns, time.thread_time_ns() - self._cpu_started_ns)
+        return took
+
     def elapsed_ns(self) -> int:
-        return time.monotonic_ns() - self._started_ns
+        return self._took_ns[0] if self._took_ns is not None else time.monotonic_ns() - self._started_ns
 
     def cpu_ns(self) -> int:
         """On the guest's thread."""
-        return time.thread_time_ns() - self._cpu_started_ns
+        return self._took_ns[1] if self._took_ns is not None else time.thread_time_ns() - self._cpu_started_ns
 
     @property
     def due_ns(self) -> int:

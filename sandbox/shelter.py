@@ -53,33 +53,33 @@ class _Known:
 
 def _find_handlers() -> dict[int, Any]:
     """What is called for which signal, now."""
-    found = list(map(_getsignal, _SIGNALS))
     # By identity: a handler's own idea of equality is not ours.
-    if len(_Known.dispositions) != len(found) or not all(map(is_, found, _Known.dispositions)):
+    if not _Known.dispositions or not all(map(is_, map(_getsignal, _SIGNALS), _Known.dispositions)):
+        found = _Known.dispositions = list(map(_getsignal, _SIGNALS))
         _Known.handlers = {number: handler for number, handler in zip(_SIGNALS, found, strict=True) if callable(handler)}
-        _Known.dispositions = found
     return _Known.handlers
 
 
 class _Deferring:
-    """Signals of the main thread wait until the guest is left."""
+    """Signals of the main thread wait until the guest is left. There is one: no stack has two guests on it."""
 
-    __slots__ = ("_arrived", "_handlers", "_stop")
+    __slots__ = ("_arrived", "_handlers", "_noting", "stop")
 
-    def __init__(self, stop: Callable[[], None]) -> None:
-        self._stop = stop
+    def __init__(self) -> None:
+        self.stop: Callable[[], None] = _ignore
         self._arrived: list[int] = []
+        self._handlers: dict[int, Any] = {}
+        self._noting = self._note
 
     def _note(self, number: int, frame: object) -> None:
         self._arrived.append(number)
-        self._stop()
+        self.stop()
 
     def __enter__(self) -> None:
         self._handlers = _find_handlers()
-        note = self._note
         try:
             for number in self._handlers:
-                _setsignal(number, note)
+                _setsignal(number, self._noting)
         except BaseException:  # one that came just before
             self._restore()
             raise
@@ -90,8 +90,15 @@ class _Deferring:
 
     def __exit__(self, *exc: object) -> None:
         self._restore()
-        for number in self._arrived:
-            self._handlers[number](number, None)
+        self.stop = _ignore
+        if self._arrived:
+            arrived, self._arrived = self._arrived, []
+            for number in arrived:
+                self._handlers[number](number, None)
+
+
+def _ignore() -> None:
+    pass
 
 
 class _Open:
@@ -105,8 +112,12 @@ class _Open:
 
 
 _open: Final = _Open()
+_deferring: Final = _Deferring()
 
 
 def sheltered(stop: Callable[[], None]) -> _Deferring | _Open:
     """A context in which guests may run. `stop` is called when a signal arrives; it must not raise."""
-    return _Deferring(stop) if threading.get_ident() == _main_thread else _open
+    if threading.get_ident() != _main_thread:
+        return _open
+    _deferring.stop = stop
+    return _deferring
