@@ -36,6 +36,7 @@ NO_MEMORY = (  # made beforehand: when it is needed, there is no room to make it
 )
 
 PLAIN_FIELDS = 2  # a program and how deep it may recurse
+NAMES = tuple(sys.intern(f"<run {number}>") for number in range(4096))  # to intern one takes time, and is part of compiling
 
 names = main.__dict__
 sources = {}
@@ -190,7 +191,7 @@ def take_turn(source):
         return
     request = scan(source.decode(), 0)[0]
     count += 1
-    filename = f"<run {count}>"
+    filename = NAMES[count] if count < len(NAMES) else f"<run {count}>"
     if displays:
         displays.clear()
     try:
