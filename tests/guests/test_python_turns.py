@@ -256,3 +256,15 @@ def test_every_way_to_look_at_a_file_knows_its_permissions(box: Sandbox) -> None
         "[oct(mode) for mode in modes]"
     )
     assert looked.result == ["0o100644", "0o100644", "0o120777", "0o100644", "0o120777", "0o40755"]
+
+
+def test_value_that_could_not_be_written_can_be_when_it_is_mended(box: Sandbox) -> None:
+    refused = box.run("d = {'k': [object()]}\nd")
+    assert refused.error is not None and refused.error.code == "RESULT_NOT_SERIALIZABLE"
+    assert box.run("d['k'] = [1]\nd").result == {"k": [1]}
+
+
+def test_value_that_contains_itself_is_refused(box: Sandbox) -> None:
+    refused = box.run("d = []\nd.append(d)\nd")
+    assert refused.error is not None and refused.error.code == "RESULT_NOT_SERIALIZABLE"
+    assert "ircular" in refused.error.message or "nested" in refused.error.message

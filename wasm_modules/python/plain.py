@@ -7,8 +7,25 @@ it: a Counter is an object, a named tuple a list, an IntEnum's member a number.
 import json
 import math
 import types
+from json.encoder import c_make_encoder, encode_basestring
 
-encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+def encoder(default):
+    """Writes compact JSON as `json` does, with an encoder that is made once: `JSONEncoder.encode` makes one for every value."""
+    under_way = {}
+    write = c_make_encoder(under_way, default, encode_basestring, None, ":", ",", False, False, False)
+
+    def encode(value):
+        try:
+            return "".join(write(value, 0))
+        except BaseException:
+            under_way.clear()  # or what failed would count as containing itself
+            raise
+
+    return encode
+
+
+encode = encoder(json.JSONEncoder().default)
 scan = json.JSONDecoder().scan_once
 
 
@@ -75,7 +92,7 @@ def plain_number(value):
     raise refusal_of(type(value))
 
 
-encode_strictly = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=plain_number).encode
+encode_strictly = encoder(plain_number)
 
 
 def encode_result(value):
