@@ -24,6 +24,7 @@ answers = {}
 """What capabilities answered, by identity: as long as the program has it, and a few more."""
 answers_max = ANSWERS_MIN
 known = frozenset()
+made = {}
 
 
 class ToolError(Exception):
@@ -50,17 +51,18 @@ class UnknownTool(ToolError, AttributeError):
 
 
 class Tool:
-    """One capability, called like a function."""
+    """One capability, called like a function. Its name is an identifier: as JSON it is written as it is."""
 
     def __init__(self, name):
         self.__name__ = self.__qualname__ = name
+        self._head = f'C{{"name":"{name}","args":'
 
     def __call__(self, *args, **kwargs):
         try:
-            body = encode({"name": self.__name__, "args": args, "kwargs": kwargs}).encode()
+            message = f'{self._head}{encode(args)},"kwargs":{encode(kwargs) if kwargs else "{}"}}}'.encode()
         except (TypeError, ValueError) as error:
             raise ToolError("INVALID_ARGUMENT", f"arguments of {self.__name__} must be plain JSON: {error}") from None
-        reply = _host.call(b"C" + body)
+        reply = _host.call(message)
         answer = decode(reply.decode())
         if "error" in answer:
             raise ToolError(answer["error"]["code"], answer["error"]["message"])
@@ -80,7 +82,10 @@ class Tools:
             raise AttributeError(name)
         if name not in known and name not in (names := dir(self)):
             raise UnknownTool(name, names)
-        return Tool(name)
+        tool = made.get(name)
+        if tool is None:
+            tool = made[name] = Tool(name)
+        return tool
 
     def __dir__(self):
         return decode(_host.call(b"N").decode())
