@@ -187,7 +187,7 @@ def frame(picture: Picture, results: Results, body: str) -> str:
     style += " h3 { font-size:14px; margin:16px 0 4px } p { margin:.3rem 0 } small { font-size:12px } .key { font-size:13px }"
     style += f" .columns {{ display:flex; gap:{_GAP}px }} .column {{ width:{_COLUMN}px }}"
     scale = "scales are logarithmic; shorter is better; " if picture.panels else ""
-    under = f"<small>medians with 95 % intervals, from one run; {scale}{escape(where)}</small>"
+    under = f"<small>medians with 95 % intervals, measured in turns; {scale}{escape(where)}</small>"
     head = f"<h2>{escape(picture.title)}</h2>" + (f'<p class="key">{key()}</p>' if picture.panels else "")
     return f'<!doctype html><meta charset="utf-8"><style>{style}</style>{head}{body}<p>{under}</p>'
 
