@@ -314,10 +314,11 @@ class Calls:
 
     def _perform(self, job: Job, entry: Entry, timeout_ms: int) -> None:
         if entry.is_inline:
+            self._run.release()
             job.perform()
             return
         try:
-            start(job, entry.loop)
+            start(job, entry.loop, self._run.seated())
         except (LanesExhausted, RuntimeError) as error:  # no thread, or a loop that has closed
             job.end(None, error)
             raise ToolError("TOOL_ERROR", f"the capability cannot be run now: {_told(error)}") from None

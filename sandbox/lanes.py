@@ -2,14 +2,15 @@
 
 How: a call takes an idle lane (or starts one), gives it a job and waits; two bells are the whole hand-over, because a call must
 cost microseconds. They are semaphores of the C library, called without the interpreter lock: a thread that is woken while its
-waker holds that lock only goes to sleep again. Waking a thread on an idle processor can take several times as long as on our own,
-so lane and caller are kept on one processor while they wake each other, as long as that pays (`_Placement` finds out); a
-function itself never runs bound, for what it starts would stay so. A job that ends within two milliseconds is waited for by the
-bell; a longer one through the run, which also ends the wait at a deadline or a cancel. A function that is left behind keeps its
-lane until it ends; its coroutine is cancelled. Coroutines run on an event loop of the lane, or on the loop their capability was
-registered with.
+waker holds that lock only goes to sleep again. Waking a thread on an idle processor takes several times as long as on our own, so
+a caller is bound to its processor from its first call on and an idle lane to that of whom it served last; a caller that computes
+or waits for long, and one whose run has ended, is let go (`Seat`). A job that ends within two milliseconds is waited for by
+the bell; a longer one through the run, which also ends the wait at a deadline or a cancel. A function that is left behind keeps
+its lane until it ends; its coroutine is cancelled. Coroutines run on an event loop of the lane, or on the loop their capability
+was registered with.
 
-Rules: the caller's context variables are passed on. Lanes are daemons: a function that never ends does not keep the process.
+Rules: the caller's context variables are passed on. No function of somebody else's runs bound, for what it starts would stay so.
+Lanes are daemons: a function that never ends does not keep the process.
 Does not know: capabilities, limits other than time.
 """
 
@@ -31,8 +32,6 @@ _SHORT_NS = 2_000_000
 _IDLE_MAX = 8
 LANES_MAX = 1024
 _SEM_BYTES = 64
-_COST_NS, _COST_NS_MAX = 20_000.0, 200_000.0
-_LEARNED, _TRIED_EVERY = 0.1, 64
 _libc = ctypes.CDLL(None)
 _this_cpu: Callable[[], int] = _libc.sched_getcpu
 _wait_until: Callable[..., int] | None = getattr(_libc, "sem_clockwait", None)
@@ -66,22 +65,6 @@ def _bind(thread_id: int, processors: set[int]) -> bool:
     return True
 
 
-class _Placement:
-    """Whether it pays to keep lane and caller on one processor: what does is done, and the other is tried now and then."""
-
-    def __init__(self) -> None:
-        self._costs_ns = [_COST_NS, _COST_NS]
-        self._turn = 0
-
-    def choose(self) -> bool:
-        self._turn = (self._turn + 1) % _TRIED_EVERY
-        pays = self._costs_ns[True] < self._costs_ns[False]
-        return pays if self._turn else not pays
-
-    def learn(self, bound: bool, cost_ns: int) -> None:
-        self._costs_ns[bound] += (min(cost_ns, _COST_NS_MAX) - self._costs_ns[bound]) * _LEARNED
-
-
 class LanesExhausted(Exception):
     """Every lane is taken by a function that has not ended."""
 
@@ -93,12 +76,35 @@ class Caller(Protocol):
     def wait_for(self, done: Callable[[], bool], timeout_ms: int, /) -> bool: ...
 
 
+class Seat:
+    """Where the thread of a caller runs. Used on that thread only."""
+
+    __slots__ = ("place", "processors")
+
+    def __init__(self) -> None:
+        self.place: set[int] | None = None
+        self.processors: set[int] = set()
+
+    def take(self) -> None:
+        """Stay on this processor."""
+        if self.place is None:
+            self.processors, place = os.sched_getaffinity(0), {_this_cpu()}
+            if _bind(0, place):
+                self.place = place
+
+    def leave(self) -> None:
+        """Run where it may."""
+        if self.place is not None:
+            self.place = None
+            _bind(0, self.processors)
+
+
 class Job:
     """One function to run for one caller. `on_end` is called when the function has really ended, on the thread it ran on."""
 
     __slots__ = (
         "_abandoned", "_failed", "_is_done", "_loop", "_run", "_task", "_value", "context", "function", "lane", "on_end",
-        "processors", "started_ns", "taken_ns",
+        "processors",
     )  # fmt: skip
 
     def __init__(self, function: Callable[[], Any], run: Caller, on_end: Callable[[], None]) -> None:
@@ -107,7 +113,6 @@ class Job:
         self.on_end = on_end
         self.lane: Lane | None = None
         self.processors: set[int] = set()
-        self.started_ns = self.taken_ns = 0
         self._run = run
         self._is_done = False
         self._abandoned = False
@@ -163,13 +168,8 @@ class Job:
         """Until the function has ended; False after `timeout_ms`. Raises `Stop` when the run ends first."""
         lane = self.lane
         if lane is not None:
-            try:
-                lane.done.wait_briefly()
-            finally:
-                if self.processors:
-                    _bind(0, self.processors)
+            lane.done.wait_briefly()
             if self._is_done:
-                _placement.learn(bool(self.processors), time.monotonic_ns() - self.started_ns - self.taken_ns)
                 return True
         try:
             ended = self._run.wait_for(lambda: self._is_done, max(1, timeout_ms - _SHORT_NS // 1_000_000))
@@ -201,7 +201,7 @@ class Job:
 
 
 class Lane:
-    __slots__ = ("_go", "_id", "_job", "_runner", "done")
+    __slots__ = ("_go", "_id", "_job", "_place", "_runner", "done")
 
     def __init__(self) -> None:
         self._go = Bell()
@@ -209,15 +209,17 @@ class Lane:
         self._job: Job | None = None
         self._runner: asyncio.Runner | None = None
         self._id = 0
+        self._place: set[int] | None = None
         threading.Thread(target=self._work, name="hatchway-capability", daemon=True).start()
 
-    def give(self, job: Job, sleeps: bool) -> None:
-        job.started_ns = time.monotonic_ns()
-        if sleeps and self._id and _placement.choose():
-            cpu = {_this_cpu()}
-            processors = os.sched_getaffinity(0)
-            if _bind(self._id, cpu) and _bind(0, cpu):
-                job.processors = processors
+    def give(self, job: Job, seat: Seat | None) -> None:
+        if seat is None:
+            job.processors = os.sched_getaffinity(0)
+        else:
+            seat.take()
+            job.processors, place = seat.processors, seat.place
+            if place is not None and place != self._place and self._id and _bind(self._id, place):
+                self._place = place
         job.lane = self
         self._job = job
         self._go.ring()
@@ -231,16 +233,16 @@ class Lane:
             if job is None:
                 continue
             value, failed = None, None
-            if job.processors:
+            if self._place is not None:
                 _bind(0, job.processors)
-            begun_ns = time.monotonic_ns()
             try:
                 value = job.context.run(job.function)
                 if hasattr(value, "__await__"):
                     value = self._await(job, value)
             except BaseException as error:
                 failed, value = error, None
-            job.taken_ns = time.monotonic_ns() - begun_ns
+            if self._place is not None:
+                _bind(0, self._place)
             stays = lanes.put_back(self)
             job.end(value, failed)
             del job, value, failed
@@ -299,12 +301,12 @@ class _Lanes:
 
 
 _lanes = _Lanes()
-_placement = _Placement()
 
 
-def start(job: Job, loop: asyncio.AbstractEventLoop | None = None, *, sleeps: bool = True) -> None:
-    """Run the job on a lane, or on `loop`. `sleeps` says that the caller waits from here on. Raises `LanesExhausted`."""
+def start(job: Job, loop: asyncio.AbstractEventLoop | None = None, seat: Seat | None = None) -> None:
+    """Run the job on a lane, or on `loop`. With a seat, its thread, which is this one, waits from here on. Raises
+    `LanesExhausted`."""
     if loop is None:
-        _lanes.take().give(job, sleeps)
+        _lanes.take().give(job, seat)
     else:
         job.start_on(loop)

@@ -19,6 +19,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from sandbox.errors import RequestError, Stop
 from sandbox.excerpts import excerpt
+from sandbox.lanes import Seat
 from sandbox.native import Engine
 from sandbox.wire import DEFAULT_LIMITS, RunStatus, SessionLimits
 
@@ -77,6 +78,7 @@ class Run:
     """Entered while the guest waits for time to pass or for an answer: whoever counts computing guests does not count it."""
     _cancelled = False
     _woken: threading.Event | None = None  # made late: most runs never wait
+    _seat: Seat | None = None  # made late: most runs never call
     _took_ns: tuple[int, int] | None = None
 
     def __init__(self, limits: SessionLimits, *, on_output: Callable[[int, bytes], None] | None = None) -> None:
@@ -122,6 +124,7 @@ class Run:
 
     def overdrawn(self) -> Stop | None:
         """Asked at a tick of a computing guest, on its thread."""
+        self.release()
         if self._cancelled:
             return _cancelled()
         now_ns = time.monotonic_ns()
@@ -177,6 +180,7 @@ class Run:
         woken = self._woken = self._woken or threading.Event()
         if not self._cancelled:
             self._due_ns = self._wall_end_ns
+            self.release()
             with self.around_waits():
                 woken.wait(at_most_ns / 1e9)
             self._due_ns = time.monotonic_ns()
@@ -195,7 +199,18 @@ class Run:
         if kept:
             self.output[stream].extend(kept)
             if self._on_output is not None:
+                self.release()
                 self._on_output(stream, bytes(kept))
+
+    def seated(self) -> Seat:
+        """The guest's thread calls, and may be kept on one processor until it does something else."""
+        seat = self._seat = self._seat or Seat()
+        return seat
+
+    def release(self) -> None:
+        """The guest's thread does something else than calling: it computes, sleeps, runs somebody else's function, or ends."""
+        if self._seat is not None:
+            self._seat.leave()
 
     def start_call(self) -> None:
         """A capability call begins: started calls are what the limit counts."""

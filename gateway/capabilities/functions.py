@@ -78,7 +78,7 @@ async def _on_lane(function: Callable[[], Any]) -> Any:
     waker = _Waker()
     job = Job(function, waker, lambda: None)
     try:
-        start(job, sleeps=False)
+        start(job)
     except LanesExhausted:
         raise ToolError("TOOL_ERROR", "too many functions have not ended; try again later") from None
     try:

@@ -12,10 +12,12 @@ import pytest
 
 from hatchway import Capability, CapabilityLimits
 from sandbox import lanes
-from sandbox.wire import RunResult
+from sandbox.limits import Run
+from sandbox.wire import DEFAULT_LIMITS, RunResult
 from tests.conftest import NewBox
 from tests.sandbox.test_capabilities import record_of
 
+ALL_PROCESSORS = os.sched_getaffinity(0)
 PATIENT = {"max_external_calls": 1000, "wall_ms": 120_000, "cpu_ms": 60_000}
 
 
@@ -152,32 +154,35 @@ def test_many_programs_call_short_and_long_functions_at_once_and_each_gets_its_o
     assert [result.result for result in results] == [60] * len(boxes), results
 
 
-@pytest.mark.parametrize("pays", [True, False])
-def test_neither_function_nor_caller_is_bound_to_a_processor(
-    new_box: NewBox, monkeypatch: pytest.MonkeyPatch, pays: bool
-) -> None:
-    monkeypatch.setattr(lanes._Placement, "choose", lambda self: pays)
-    before = os.sched_getaffinity(0)
-    release = threading.Event()
+def test_nothing_of_somebody_elses_runs_bound_to_a_processor(new_box: NewBox) -> None:
+    release, seen = threading.Event(), []
     box = new_box(tools={"where": lambda: sorted(os.sched_getaffinity(0))})
+    box.registry.register(Capability(name="inline"), lambda: sorted(os.sched_getaffinity(0)), inline=True)
     box.registry.register(Capability(name="slow", limits=CapabilityLimits(timeout_ms=5)), lambda: release.wait(30))
-    result = box.run("seen = [where() for _ in range(20)]\ntry: slow()\nexcept ToolError: pass\nseen")
+    result = box.run(
+        "seen = [f() for _ in range(10) for f in (where, inline)]\ntry: slow()\nexcept ToolError: pass\n"
+        "where()\nprint('said', flush=True)\nwhere()\nseen",
+        on_output=lambda stream, data: seen.append(os.sched_getaffinity(0)),
+    )
     release.set()
-    assert result.result == [sorted(before)] * 20 and os.sched_getaffinity(0) == before
+    assert result.result == [sorted(ALL_PROCESSORS)] * 20 and os.sched_getaffinity(0) == ALL_PROCESSORS
+    assert seen and all(processors == ALL_PROCESSORS for processors in seen)
 
 
-def test_placement_that_costs_less_is_chosen_and_the_other_tried_now_and_then() -> None:
-    placement, chosen = lanes._Placement(), []
-    for _ in range(640):
-        bound = placement.choose()
-        chosen.append(bound)
-        placement.learn(bound, 5_000 if bound else 50_000)
-    assert 600 < sum(chosen) < 640
-    for _ in range(640):
-        bound = placement.choose()
-        chosen.append(bound)
-        placement.learn(bound, 500_000 if bound else 5_000)
-    assert sum(chosen[-320:]) <= 10
+def test_program_that_computes_after_a_call_is_not_kept_on_its_processor() -> None:
+    run = Run(DEFAULT_LIMITS)
+    run.seated().take()
+    bound = os.sched_getaffinity(0)
+    assert run.overdrawn() is None
+    assert len(bound) == 1 and os.sched_getaffinity(0) == ALL_PROCESSORS
+
+
+def test_caller_that_may_not_bind_itself_is_answered_all_the_same(new_box: NewBox, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(thread_id: int, processors: set[int]) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "sched_setaffinity", refuse)
+    assert new_box(tools={"f": lambda n: n}).run("[f(i) for i in range(5)]").result == [0, 1, 2, 3, 4]
 
 
 def test_forked_process_has_lanes_of_its_own() -> None:
