@@ -318,7 +318,7 @@ class Calls:
             job.perform()
             return
         try:
-            start(job, entry.loop, self._run.seated())
+            start(job, entry.loop, self._run.moored())
         except (LanesExhausted, RuntimeError) as error:  # no thread, or a loop that has closed
             job.end(None, error)
             raise ToolError("TOOL_ERROR", f"the capability cannot be run now: {_told(error)}") from None

@@ -4,7 +4,7 @@ How: a call takes an idle lane (or starts one), gives it a job and waits; two be
 cost microseconds. They are semaphores of the C library, called without the interpreter lock: a thread that is woken while its
 waker holds that lock only goes to sleep again. Waking a thread on an idle processor takes several times as long as on our own, so
 a caller is bound to its processor from its first call on and an idle lane to that of whom it served last; a caller that computes
-or waits for long, and one whose run has ended, is let go (`Seat`). A job that ends within two milliseconds is waited for by
+or waits for long, and one whose run has ended, is let go (`Mooring`). A job that ends within two milliseconds is waited for by
 the bell; a longer one through the run, which also ends the wait at a deadline or a cancel. A function that is left behind keeps
 its lane until it ends; its coroutine is cancelled. Coroutines run on an event loop of the lane, or on the loop their capability
 was registered with.
@@ -76,7 +76,7 @@ class Caller(Protocol):
     def wait_for(self, done: Callable[[], bool], timeout_ms: int, /) -> bool: ...
 
 
-class Seat:
+class Mooring:
     """Where the thread of a caller runs. Used on that thread only."""
 
     __slots__ = ("place", "processors")
@@ -85,14 +85,14 @@ class Seat:
         self.place: set[int] | None = None
         self.processors: set[int] = set()
 
-    def take(self) -> None:
+    def moor(self) -> None:
         """Stay on this processor."""
         if self.place is None:
             self.processors, place = os.sched_getaffinity(0), {_this_cpu()}
             if _bind(0, place):
                 self.place = place
 
-    def leave(self) -> None:
+    def cast_off(self) -> None:
         """Run where it may."""
         if self.place is not None:
             self.place = None
@@ -212,12 +212,12 @@ class Lane:
         self._place: set[int] | None = None
         threading.Thread(target=self._work, name="hatchway-capability", daemon=True).start()
 
-    def give(self, job: Job, seat: Seat | None) -> None:
-        if seat is None:
+    def give(self, job: Job, mooring: Mooring | None) -> None:
+        if mooring is None:
             job.processors = os.sched_getaffinity(0)
         else:
-            seat.take()
-            job.processors, place = seat.processors, seat.place
+            mooring.moor()
+            job.processors, place = mooring.processors, mooring.place
             if place is not None and place != self._place and self._id and _bind(self._id, place):
                 self._place = place
         job.lane = self
@@ -303,10 +303,10 @@ class _Lanes:
 _lanes = _Lanes()
 
 
-def start(job: Job, loop: asyncio.AbstractEventLoop | None = None, seat: Seat | None = None) -> None:
-    """Run the job on a lane, or on `loop`. With a seat, its thread, which is this one, waits from here on. Raises
+def start(job: Job, loop: asyncio.AbstractEventLoop | None = None, mooring: Mooring | None = None) -> None:
+    """Run the job on a lane, or on `loop`. With a mooring, this thread waits from here on. Raises
     `LanesExhausted`."""
     if loop is None:
-        _lanes.take().give(job, seat)
+        _lanes.take().give(job, mooring)
     else:
         job.start_on(loop)

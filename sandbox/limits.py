@@ -19,7 +19,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from sandbox.errors import RequestError, Stop
 from sandbox.excerpts import excerpt
-from sandbox.lanes import Seat
+from sandbox.lanes import Mooring
 from sandbox.native import Engine
 from sandbox.wire import DEFAULT_LIMITS, RunStatus, SessionLimits
 
@@ -78,7 +78,7 @@ class Run:
     """Entered while the guest waits for time to pass or for an answer: whoever counts computing guests does not count it."""
     _cancelled = False
     _woken: threading.Event | None = None  # made late: most runs never wait
-    _seat: Seat | None = None  # made late: most runs never call
+    _mooring: Mooring | None = None  # made late: most runs never call
     _took_ns: tuple[int, int] | None = None
 
     def __init__(self, limits: SessionLimits, *, on_output: Callable[[int, bytes], None] | None = None) -> None:
@@ -202,15 +202,15 @@ class Run:
                 self.release()
                 self._on_output(stream, bytes(kept))
 
-    def seated(self) -> Seat:
+    def moored(self) -> Mooring:
         """The guest's thread calls, and may be kept on one processor until it does something else."""
-        seat = self._seat = self._seat or Seat()
-        return seat
+        mooring = self._mooring = self._mooring or Mooring()
+        return mooring
 
     def release(self) -> None:
         """The guest's thread does something else than calling: it computes, sleeps, runs somebody else's function, or ends."""
-        if self._seat is not None:
-            self._seat.leave()
+        if self._mooring is not None:
+            self._mooring.cast_off()
 
     def start_call(self) -> None:
         """A capability call begins: started calls are what the limit counts."""

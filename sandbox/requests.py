@@ -7,6 +7,7 @@ else is raised, whatever a caller put into it. Does not know: guests, sessions.
 from __future__ import annotations
 
 import keyword
+import re
 from typing import Final
 
 import msgspec
@@ -38,6 +39,7 @@ _KEYWORDS: Final = {
     Language.TYPESCRIPT: _JAVASCRIPT_KEYWORDS,
 }
 """Names that no program of the language can use for a variable."""
+_ENV_NAMES: Final = re.compile(r"[A-Za-z_]\w*(?:=[A-Za-z_]\w*)*", re.ASCII)
 _encode = msgspec.json.Encoder().encode
 
 
@@ -96,17 +98,27 @@ def _check_inputs(inputs: dict[str, object], language: Language) -> int:
 
 
 def _check_env(env: dict[str, str]) -> None:
-    for name, value in env.items():
-        if not (isinstance(name, str) and name.isidentifier() and name.isascii()):
-            raise _invalid(f"{excerpt(name)} is not a name of an environment variable")
-        if not isinstance(value, str) or "\0" in value:
-            raise _invalid(f"the environment variable {name[:80]} must be text without NUL")
+    """All at once, for every hook brings a dozen; only what is wrong is looked for one by one."""
     try:
-        size_bytes = sum(len(name) + len(value.encode()) for name, value in env.items())
+        names, values = "=".join(env), "".join(env.values())
+        size_bytes = len(names) + len(values.encode())
     except UnicodeEncodeError:
         raise _invalid("an environment variable is not valid Unicode") from None
+    except TypeError:
+        names = values = "\0"
+    if not _ENV_NAMES.fullmatch(names) or names.count("=") >= len(env) or "\0" in values:
+        raise _wrong_variable(env)
     if size_bytes > MAX_ENV_BYTES:
         raise _invalid(f"env may have {MAX_ENV_BYTES} bytes at most", "use inputs or a file")
+
+
+def _wrong_variable(env: dict[str, str]) -> RequestError:
+    for name, value in env.items():
+        if not isinstance(name, str) or _ENV_NAMES.fullmatch(name) is None or "=" in name:
+            return _invalid(f"{excerpt(name)} is not a name of an environment variable")
+        if not isinstance(value, str) or "\0" in value:
+            break
+    return _invalid(f"the environment variable {name[:80]} must be text without NUL")
 
 
 def _invalid(message: str, hint: str | None = None) -> RequestError:

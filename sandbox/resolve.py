@@ -1,12 +1,13 @@
 """From a path to a node.
 
 Rules: semantics are POSIX's as Linux has them: `..` is physical, `/..` is `/`, symbolic links are followed inside this
-filesystem only (an absolute target starts at its root). Every walk ends: hops and steps are capped. Nothing is changed here.
-Knows no descriptors.
+filesystem only (an absolute target starts at its root). Every walk ends: hops and steps are capped. Nothing is changed here, but
+for what was left to be put down when somebody looks (`late`). Knows no descriptors.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from sandbox.errnos import ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, VfsError
@@ -31,8 +32,18 @@ class Place(NamedTuple):
 class Resolver(Generations):
     """Lookups by (starting directory, path)."""
 
+    late: Callable[[], None] | None = None
+    """Puts files down that few look for, when somebody looks for anything the first time."""
+
+    def arrive(self) -> None:
+        if self.late is not None:
+            late, self.late = self.late, None
+            late()
+
     def lookup(self, start: int, path: str, follow: bool = True) -> int:
         """The inode a path leads to."""
+        if self.late is not None:
+            self.arrive()
         nodes = self.nodes
         ino = ROOT if path[:1] == "/" else start
         node = nodes.get(ino)
@@ -70,6 +81,8 @@ class Resolver(Generations):
         `follow` is about a link in that last place. A file cannot be created at a name with a slash after it, not even through
         a link, so `creating` stops there.
         """
+        if self.late is not None:
+            self.arrive()
         if not path:
             raise VfsError(ENOENT, path)
         pending = [name for name in reversed(path.split("/")) if name]

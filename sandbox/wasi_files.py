@@ -210,6 +210,7 @@ class FileCalls(TransferCalls):
             return ENOTDIR
         if not descriptor.rights & RIGHT_READDIR:
             return ENOTCAPABLE
+        self.vfs.arrive()
         node = self.vfs.node(descriptor.ino)
         assert isinstance(node, Directory)
         cookie, length = cookie & U64, length & U32

@@ -5,13 +5,16 @@ THREAT[TM-HOOK-001]: a program of the session could have redefined `grep` or `js
 interpreter would be judged by what it judges.
 THREAT[TM-HOOK-002]: whatever an aside does, it does to its fork; its caller gets the changes it made, and keeps what it likes.
 
-Rules: limits are those of every guest; time spent waiting for a slot and a thread counts against the deadline, and the first byte
+Rules: an aside's own files are put down when it looks for any: most have what they need from standard input. Limits are those of
+every guest; time spent waiting for a slot and a thread counts against the deadline, and the first byte
 of output over the limit ends the program: nothing it says later could count. Does not know: hooks, specs, decisions.
 """
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Sequence
 
 import msgspec
 
@@ -22,8 +25,9 @@ from sandbox.images import Images
 from sandbox.limits import MOST, Cancel, check
 from sandbox.native import Prepared
 from sandbox.session import failure
+from sandbox.vfs import Vfs
 from sandbox.wire import ErrorObject, Language, RunRequest, RunResult, SessionLimits
-from sandbox.workers.interface import Aside, AsideOutcome
+from sandbox.workers.interface import Aside, AsideOutcome, FileEntry
 from sandbox.workers.modules import Modules, run_module
 from sandbox.workers.spares import Fork, Spares
 from sandbox.workers.trees import carry_out, compare, put
@@ -74,23 +78,34 @@ class _Meter:
             self._cancel.ask()
 
 
+class _Delivery:
+    """Puts an aside's files down, and knows how everything was before the program changed something."""
+
+    def __init__(self, vfs: Vfs, files: Sequence[FileEntry]) -> None:
+        self._vfs, self._files = vfs, files
+        self.before = vfs.checkpoint()
+        if files:
+            vfs.late = self.make
+
+    def make(self) -> None:
+        for entry in self._files:
+            with contextlib.suppress(VfsError):  # a full disk: what a program needs is on its standard input too
+                put(self._vfs, entry)
+        self.before = self._vfs.checkpoint()
+
+
 def _run(fork: Fork, aside: Aside, prepared: Prepared | None, cancel: Cancel, meter: _Meter) -> AsideOutcome:
     vfs = fork.vfs
     for changes in aside.changes:
         carry_out(vfs, changes)
-    for entry in aside.files:
-        try:
-            put(vfs, entry)
-        except VfsError:
-            pass  # a full disk: what a program needs is on its standard input too
-    before = vfs.checkpoint()
+    delivery = _Delivery(vfs, aside.files)
     if prepared is not None:
         result = run_module(prepared, vfs, aside, fork.limits, fork.registry, cancel, meter)
     else:
         result = fork.run(_request(aside, fork.language), cancel=cancel, on_output=meter)
     if meter.is_over or result.error is not None:
         return AsideOutcome(result=result, is_cut=meter.is_over)
-    return AsideOutcome(result=result, changes=compare(before, vfs.checkpoint()))
+    return AsideOutcome(result=result, changes=compare(delivery.before, vfs.checkpoint()))
 
 
 def _request(aside: Aside, language: Language) -> RunRequest:

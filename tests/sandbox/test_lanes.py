@@ -171,7 +171,7 @@ def test_nothing_of_somebody_elses_runs_bound_to_a_processor(new_box: NewBox) ->
 
 def test_program_that_computes_after_a_call_is_not_kept_on_its_processor() -> None:
     run = Run(DEFAULT_LIMITS)
-    run.seated().take()
+    run.moored().moor()
     bound = os.sched_getaffinity(0)
     assert run.overdrawn() is None
     assert len(bound) == 1 and os.sched_getaffinity(0) == ALL_PROCESSORS

@@ -20,43 +20,58 @@ static int hex4(const char *s, const char *end)
     return v;
 }
 
-/* s behind the backslash u: one code point, surrogate pairs joined. False when malformed. */
-static bool unicode(reader *r, strbuf *b)
+/* *s is behind the backslash u: one code point, surrogate pairs joined. How many bytes of UTF-8 that is; 0 when malformed. */
+static size_t unicode(const char **s, const char *end, char out[4])
 {
-    char out[4];
-    int hi = hex4(r->s, r->end);
-    if (hi < 0) return false;
-    r->s += 4;
+    int hi = hex4(*s, end);
+    if (hi < 0) return 0;
+    *s += 4;
     uint32_t cp = (uint32_t)hi;
-    if (hi >= 0xd800 && hi < 0xdc00 && r->end - r->s >= 6 && r->s[0] == '\\' && r->s[1] == 'u') {
-        int lo = hex4(r->s + 2, r->end);
-        if (lo >= 0xdc00 && lo < 0xe000) { cp = 0x10000 + (((uint32_t)hi - 0xd800) << 10) + ((uint32_t)lo - 0xdc00); r->s += 6; }
+    if (hi >= 0xd800 && hi < 0xdc00 && end - *s >= 6 && (*s)[0] == '\\' && (*s)[1] == 'u') {
+        int lo = hex4(*s + 2, end);
+        if (lo >= 0xdc00 && lo < 0xe000) { cp = 0x10000 + (((uint32_t)hi - 0xd800) << 10) + ((uint32_t)lo - 0xdc00); *s += 6; }
     }
     if (cp >= 0xd800 && cp < 0xe000) cp = 0xfffd;
-    sb_add(b, out, utf8_put(cp, out));
+    return utf8_put(cp, out);
+}
+
+/* Decodes text of n bytes where it stands: no escape is shorter than what it means. False when malformed. */
+static bool unescape(char *text, size_t *n)
+{
+    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+    const char *s = text, *end = text + *n, *at;
+    char *out = text, bytes[4];
+    while (s < end) {
+        if (*s != '\\') { *out++ = *s++; continue; }
+        char c = s[1];
+        s += 2;
+        if (c == 'u') {
+            size_t len = unicode(&s, end, bytes);
+            if (!len) return false;
+            memcpy(out, bytes, len);
+            out += len;
+        } else if (c && (at = strchr(from, c))) *out++ = to[at - from];
+        else return false;
+    }
+    *out = 0;
+    *n = (size_t)(out - text);
     return true;
 }
 
 /* The string at s (behind the quote), decoded; NULL when malformed. */
 static char *string(reader *r, size_t *len)
 {
-    strbuf b = { .a = r->a };
-    while (r->s < r->end && *r->s != '"') {
-        char c = *r->s++;
-        if ((unsigned char)c < 0x20) return NULL;
-        if (c != '\\') { sb_putc(&b, c); continue; }
-        if (r->s >= r->end) return NULL;
-        static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-        const char *at;
-        c = *r->s++;
-        if (c == 'u') { if (!unicode(r, &b)) return NULL; }
-        else if (c && (at = strchr(from, c))) sb_putc(&b, to[at - from]);
-        else return NULL;
+    const char *s = r->s;
+    bool plain = true;
+    for (; s < r->end && *s != '"'; s++) {
+        if ((unsigned char)*s < 0x20) return NULL;
+        if (*s == '\\') { plain = false; s++; }
     }
-    if (r->s >= r->end) return NULL;
-    r->s++;
-    *len = b.len;
-    return sb_str(&b);
+    if (s >= r->end) return NULL;
+    *len = (size_t)(s - r->s);
+    char *text = arena_strndup(r->a, r->s, *len);
+    r->s = s + 1;
+    return plain || unescape(text, len) ? text : NULL;
 }
 
 static json *container(reader *r, json *j, char close)
