@@ -38,6 +38,29 @@ def test_an_aside_sees_the_files_and_changes_nothing(play: Play) -> None:
     play(scene)
 
 
+@pytest.mark.parametrize(
+    ("code", "said", "written"),
+    [
+        ("echo *", "a f", []),
+        ("cat f", "-file", []),
+        ("[ -e f ] && echo there", "there", []),
+        ("for one in f; do echo $one; done; echo new > b", "f", [("/b", b"new\n")]),
+        ("mv f g && cat g", "-file", [("/g", b"-file")]),
+        ("echo nothing", "nothing", []),
+    ],
+)
+def test_an_asides_files_are_there_however_it_looks(play: Play, code: str, said: str, written: list[tuple[str, bytes]]) -> None:
+    async def scene(worker: Worker) -> None:
+        await worker.open(opening())
+        await run(worker, "open('a', 'w').close()")
+        files = [FileEntry(path="/f", data=b"-file")]
+        outcome = await worker.aside("s", Aside(language=Language.SHELL, code=code, files=files, limits=DEFAULT_LIMITS))
+        assert outcome.result.stdout.strip() == said, outcome
+        assert [(one.path, one.data) for one in outcome.changes.written] == written
+
+    play(scene)
+
+
 def test_an_aside_runs_while_a_call_waits_and_may_call_too(play: Play) -> None:
     async def scene(worker: Worker) -> None:
         await worker.open(opening(tools=["check"]))
