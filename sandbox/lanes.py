@@ -2,12 +2,11 @@
 
 How: a call takes an idle lane (or starts one), gives it a job and waits; two bells are the whole hand-over, because a call must
 cost microseconds. They are semaphores of the C library, called without the interpreter lock: a thread that is woken while its
-waker holds that lock only goes to sleep again. Waking a thread on an idle processor takes several times as long as on our own, so
-a caller is bound to its processor from its first call on and an idle lane to that of whom it served last; a caller that computes
-or waits for long, and one whose run has ended, is let go (`Mooring`). A job that ends within two milliseconds is waited for by
-the bell; a longer one through the run, which also ends the wait at a deadline or a cancel. A function that is left behind keeps
-its lane until it ends; its coroutine is cancelled. Coroutines run on an event loop of the lane, or on the loop their capability
-was registered with.
+waker holds that lock only goes to sleep again. Waking a thread on an idle processor can take several times as long as on our own:
+as long as that pays (`_Placement` finds out), a caller is bound to its processor from call to call (`Mooring`), and so is an idle
+lane. A job that ends within two milliseconds is waited for by the bell; a longer one through the run,
+which also ends the wait at a deadline or a cancel. A function that is left behind keeps its lane until it ends; its coroutine is
+cancelled. Coroutines run on an event loop of the lane, or on the loop their capability was registered with.
 
 Rules: the caller's context variables are passed on. No function of somebody else's runs bound, for what it starts would stay so.
 Lanes are daemons: a function that never ends does not keep the process.
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
     import asyncio
 
 _SHORT_NS = 2_000_000
+_COST_NS, _COST_NS_MAX = 20_000.0, 200_000.0
+_LEARNED, _TRIED, _TRIED_EVERY = 0.1, 4, 256
 _IDLE_MAX = 8
 LANES_MAX = 1024
 _SEM_BYTES = 64
@@ -63,6 +64,22 @@ def _bind(thread_id: int, processors: set[int]) -> bool:
     except OSError:
         return False
     return True
+
+
+class _Placement:
+    """Whether it pays to keep lane and caller on one processor: what does is done, and the other is tried now and then."""
+
+    def __init__(self) -> None:
+        self._costs_ns = [_COST_NS, _COST_NS]
+        self._turn = 0
+
+    def choose(self) -> bool:
+        self._turn = (self._turn + 1) % _TRIED_EVERY
+        pays = self._costs_ns[True] < self._costs_ns[False]
+        return pays if self._turn >= _TRIED else not pays
+
+    def learn(self, bound: bool, cost_ns: int) -> None:
+        self._costs_ns[bound] += (min(cost_ns, _COST_NS_MAX) - self._costs_ns[bound]) * _LEARNED
 
 
 class LanesExhausted(Exception):
@@ -103,8 +120,8 @@ class Job:
     """One function to run for one caller. `on_end` is called when the function has really ended, on the thread it ran on."""
 
     __slots__ = (
-        "_abandoned", "_failed", "_is_done", "_loop", "_run", "_task", "_value", "context", "function", "lane", "on_end",
-        "processors",
+        "_abandoned", "_failed", "_is_done", "_loop", "_run", "_task", "_value", "context", "function", "is_bound", "lane",
+        "on_end", "started_ns", "taken_ns",
     )  # fmt: skip
 
     def __init__(self, function: Callable[[], Any], run: Caller, on_end: Callable[[], None]) -> None:
@@ -112,7 +129,8 @@ class Job:
         self.context = contextvars.copy_context()
         self.on_end = on_end
         self.lane: Lane | None = None
-        self.processors: set[int] = set()
+        self.is_bound = False
+        self.started_ns = self.taken_ns = 0
         self._run = run
         self._is_done = False
         self._abandoned = False
@@ -170,6 +188,7 @@ class Job:
         if lane is not None:
             lane.done.wait_briefly()
             if self._is_done:
+                _placement.learn(self.is_bound, time.monotonic_ns() - self.started_ns - self.taken_ns)
                 return True
         try:
             ended = self._run.wait_for(lambda: self._is_done, max(1, timeout_ms - _SHORT_NS // 1_000_000))
@@ -201,7 +220,7 @@ class Job:
 
 
 class Lane:
-    __slots__ = ("_go", "_id", "_job", "_place", "_runner", "done")
+    __slots__ = ("_go", "_id", "_job", "_place", "_processors", "_runner", "done")
 
     def __init__(self) -> None:
         self._go = Bell()
@@ -210,16 +229,21 @@ class Lane:
         self._runner: asyncio.Runner | None = None
         self._id = 0
         self._place: set[int] | None = None
+        self._processors = os.sched_getaffinity(0)
         threading.Thread(target=self._work, name="hatchway-capability", daemon=True).start()
 
     def give(self, job: Job, mooring: Mooring | None) -> None:
-        if mooring is None:
-            job.processors = os.sched_getaffinity(0)
-        else:
-            mooring.moor()
-            job.processors, place = mooring.processors, mooring.place
-            if place is not None and place != self._place and self._id and _bind(self._id, place):
-                self._place = place
+        job.started_ns = time.monotonic_ns()
+        place = None
+        if mooring is not None and self._id:
+            if _placement.choose():
+                mooring.moor()
+            else:
+                mooring.cast_off()
+            place = mooring.place
+        if place != self._place and _bind(self._id, place or self._processors):
+            self._place = place
+        job.is_bound = self._place is not None
         job.lane = self
         self._job = job
         self._go.ring()
@@ -233,16 +257,19 @@ class Lane:
             if job is None:
                 continue
             value, failed = None, None
-            if self._place is not None:
-                _bind(0, job.processors)
+            place = self._place
+            if place is not None:
+                _bind(0, self._processors)
+            begun_ns = time.monotonic_ns()
             try:
                 value = job.context.run(job.function)
                 if hasattr(value, "__await__"):
                     value = self._await(job, value)
             except BaseException as error:
                 failed, value = error, None
-            if self._place is not None:
-                _bind(0, self._place)
+            job.taken_ns = time.monotonic_ns() - begun_ns
+            if place is not None:
+                _bind(0, place)
             stays = lanes.put_back(self)
             job.end(value, failed)
             del job, value, failed
@@ -273,11 +300,13 @@ class _Lanes:
         self._lock = threading.Lock()
         self._count = 0
 
-    def take(self) -> Lane:
+    def take(self, mooring: Mooring | None) -> Lane:
         try:
             return self._idle.pop()
         except IndexError:
             pass
+        if mooring is not None:
+            mooring.cast_off()  # for a thread that is started is bound as its starter is
         with self._lock:
             # THREAT[TM-CAP-THREADS]: functions that never end would otherwise take a thread each, without bound.
             if self._count >= LANES_MAX:
@@ -301,12 +330,13 @@ class _Lanes:
 
 
 _lanes = _Lanes()
+_placement = _Placement()
 
 
 def start(job: Job, loop: asyncio.AbstractEventLoop | None = None, mooring: Mooring | None = None) -> None:
     """Run the job on a lane, or on `loop`. With a mooring, this thread waits from here on. Raises
     `LanesExhausted`."""
     if loop is None:
-        _lanes.take().give(job, mooring)
+        _lanes.take(mooring).give(job, mooring)
     else:
         job.start_on(loop)

@@ -154,7 +154,11 @@ def test_many_programs_call_short_and_long_functions_at_once_and_each_gets_its_o
     assert [result.result for result in results] == [60] * len(boxes), results
 
 
-def test_nothing_of_somebody_elses_runs_bound_to_a_processor(new_box: NewBox) -> None:
+@pytest.mark.parametrize("pays", [True, False])
+def test_nothing_of_somebody_elses_runs_bound_to_a_processor(
+    new_box: NewBox, monkeypatch: pytest.MonkeyPatch, pays: bool
+) -> None:
+    monkeypatch.setattr(lanes._Placement, "choose", lambda self: pays)
     release, seen = threading.Event(), []
     box = new_box(tools={"where": lambda: sorted(os.sched_getaffinity(0))})
     box.registry.register(Capability(name="inline"), lambda: sorted(os.sched_getaffinity(0)), inline=True)
@@ -175,6 +179,30 @@ def test_program_that_computes_after_a_call_is_not_kept_on_its_processor() -> No
     bound = os.sched_getaffinity(0)
     assert run.overdrawn() is None
     assert len(bound) == 1 and os.sched_getaffinity(0) == ALL_PROCESSORS
+
+
+def test_lane_that_is_started_while_its_caller_is_bound_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes._lanes, "_idle", [])
+    run = Run(DEFAULT_LIMITS)
+    run.moored().moor()
+    job = lanes.Job(lambda: os.sched_getaffinity(0), run, lambda: None)
+    lanes.start(job, mooring=run.moored())
+    assert job.wait(30_000) and job.value() == ALL_PROCESSORS
+    run.release()
+
+
+def test_placement_that_costs_less_is_chosen_and_the_other_tried_now_and_then() -> None:
+    placement, chosen = lanes._Placement(), []
+    for _ in range(2560):
+        bound = placement.choose()
+        chosen.append(bound)
+        placement.learn(bound, 5_000 if bound else 50_000)
+    assert 2400 < sum(chosen) < 2560
+    for _ in range(2560):
+        bound = placement.choose()
+        chosen.append(bound)
+        placement.learn(bound, 500_000 if bound else 5_000)
+    assert sum(chosen[-1280:]) <= 40
 
 
 def test_caller_that_may_not_bind_itself_is_answered_all_the_same(new_box: NewBox, monkeypatch: pytest.MonkeyPatch) -> None:
