@@ -2,10 +2,10 @@
 
 A firing is everything done for one event with one hook: match, payload, fork of the session's files, a new shell, the program,
 reading its answer, merging, timed on the event loop that waits for it. The hook reads its payload and answers with a decision. It
-goes the service's own way: a worker's threads, and a started sandbox that waits there and that nobody has used; `worker
-process` has that worker behind a socket, in a jail. `one after the other` leaves no time in which a sandbox could be started
-ahead, so each is made on the spot. The rate is that of two processes, which is how the service uses two cores. The native row
-is bash itself doing the same work, with no sandbox around it.
+goes the service's own way: its event loop, a worker's threads, and a started sandbox that waits there and that nobody has used;
+`worker process` has that worker behind a socket, in a jail. `one after the other` leaves no time in which a sandbox could be
+started ahead, so each is made on the spot. The rate is that of two processes, which is how the service uses two cores. The native
+row is bash itself doing the same work, with no sandbox around it.
 """
 
 from __future__ import annotations
@@ -103,9 +103,11 @@ class _Firing:
 @functools.cache
 def _own_firing() -> _Firing:
     """That of a process of its own, warmed up."""
+    import uvloop
+
     from sandbox.workers.local import LocalWorkers
 
-    firing = _Firing(asyncio.new_event_loop(), LocalWorkers())
+    firing = _Firing(uvloop.new_event_loop(), LocalWorkers())
     firing.many(100, _AT_ONCE)
     return firing
 
@@ -137,6 +139,8 @@ def _spawn_bash() -> None:
 
 
 def measure(bench: Bench) -> None:
+    import uvloop
+
     from sandbox.workers.local import LocalWorkers
     from sandbox.workers.remote import ProcessWorkers
 
@@ -144,7 +148,7 @@ def measure(bench: Bench) -> None:
     if why:
         bench.missing(_FRESH, why)
         return
-    with asyncio.Runner() as runner:
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         here = _Firing(runner.get_loop(), LocalWorkers())
         there = _Firing(runner.get_loop(), ProcessWorkers())
         try:
