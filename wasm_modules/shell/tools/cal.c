@@ -50,12 +50,17 @@ static int print_row(tool *t, long y, int m, int count, int julian, int with_yea
     return 0;
 }
 
-static int print_months(tool *t, long y, int m, int count, int julian, int with_year) {
-    int per_row = julian ? 2 : 3;
+/* Full rows that divide a year evenly stand below the year's number, other months name their year. */
+static int print_months(tool *t, long y, int m, int count, int julian) {
+    int per_row = julian ? 2 : 3, titled = count >= per_row && (m - 1) % per_row == 0;
     for (int i = 0; i < count; i += per_row) {
         long from = y * 12 + m - 1 + i;
         if (i) io_putc(t->out, '\n');
-        if (print_row(t, from / 12, (int)(from % 12) + 1, count - i < per_row ? count - i : per_row, julian, with_year)) return 1;
+        if (titled && (!i || from % 12 == 0)) {
+            const char *title = tool_format(t, "%ld", from / 12);
+            io_printf(t->out, "%*s%s\n", ((julian ? 2 * 27 : 3 * 20) - (int)strlen(title)) / 2, "", title);
+        }
+        if (print_row(t, from / 12, (int)(from % 12) + 1, count - i < per_row ? count - i : per_row, julian, !titled)) return 1;
     }
     return 0;
 }
@@ -115,11 +120,6 @@ int tool_cal(tool *t, int argc, char **argv) {
         if (words == 1 && !fixed) whole = 1;
     }
     if (before < 0 || after < 0 || before + after > MONTHS_MOST) return usage(t);
-    if (!whole) {
-        long from = year * 12 + month - 1 - before;
-        return print_months(t, from / 12, (int)(from % 12) + 1, before + after + 1, julian, 1);
-    }
-    const char *title = tool_format(t, "%ld", year);
-    io_printf(t->out, "%*s%s\n", ((julian ? 2 * 27 : 3 * 20) - (int)strlen(title)) / 2, "", title);
-    return print_months(t, year, 1, 12, julian, 0);
+    long from = whole ? year * 12 : year * 12 + month - 1 - before;
+    return print_months(t, from / 12, (int)(from % 12) + 1, whole ? 12 : before + after + 1, julian);
 }

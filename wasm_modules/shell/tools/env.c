@@ -1,6 +1,6 @@
 /* env.c - env and printenv. A changed environment for one command is asked of the shell by running `env` as assignments before
  * it. */
-#include "../tool.h"
+#include "buffer.h"
 #include <string.h>
 
 /* The list without the names in drop, with NAME=value words put in. */
@@ -24,20 +24,63 @@ static char **changed(tool *t, char **list, int empty, char **drop, int drops, c
     return result;
 }
 
-/* env -S: the words of text, quotes and backslashes as in the shell, before the rest of the arguments. */
+/* The character that \c stands for in env -S outside of single quotes; 0 where there is none. */
+static char escaped(char c) {
+    static const char from[] = "fnrtv#$_\"'\\", to[] = "\f\n\r\t\v#$ \"'\\";
+    const char *at = c ? strchr(from, c) : NULL;
+    return at ? to[at - from] : '\0';
+}
+
+/* The value of ${NAME} at *p, which is left on its last character; NULL after a message for any other use of $. */
+static const char *value_at(tool *t, const char **p) {
+    size_t n = 0;
+    const char *name = *p + 2;
+    if ((*p)[1] == '{') n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
+    if (!n || name[n] != '}' || (*name >= '0' && *name <= '9')) {
+        tool_fail(t, 125, "only ${VARNAME} expansion is supported, error at: %s", *p);
+        return NULL;
+    }
+    const char *value = t->getenv ? t->getenv(t, tool_strndup(t, name, n)) : NULL;
+    *p = name + n;
+    return value ? value : "";
+}
+
+/* env -S: the words of text before the rest of the arguments; NULL after a message when text is not well formed. */
 static char **split_words(tool *t, const char *text, char **rest, int rests, int *count) {
-    char **words = tool_alloc(t, (strlen(text) / 2 + (size_t)rests + 3) * sizeof *words), *to = tool_alloc(t, strlen(text) + 1);
+    char **words = tool_alloc(t, (strlen(text) / 2 + (size_t)rests + 3) * sizeof *words);
+    buffer word = {.t = t};
     int n = 0, quote = 0, open = 0;
     words[n++] = "env";
     for (const char *p = text;; p++) {
-        if (!*p || (!quote && (*p == ' ' || *p == '\t' || *p == '\n'))) {
-            if (open) { *to++ = '\0'; open = 0; }
+        int blank = !quote && (*p == '\\' ? p[1] == '_' : *p && strchr(" \t\n\v\f\r", *p));
+        if (!quote && !open && *p == '#') p += strlen(p);
+        if (*p == '\\' && p[1] == 'c' && !quote) p += strlen(p);
+        if (!*p || blank) {
+            if (!*p && quote) { tool_fail(t, 125, "no terminating quote in -S string"); return NULL; }
+            if (open) words[n++] = tool_strndup(t, word.p ? word.p : "", word.n);
+            open = 0;
+            word.n = 0;
             if (!*p) break;
+            if (*p == '\\') p++;
             continue;
         }
-        if (!open) { words[n++] = to; open = 1; }
+        open = 1;
         if (quote ? *p == quote : *p == '\'' || *p == '"') quote = quote ? 0 : *p;
-        else { if (*p == '\\' && p[1] && quote != '\'') p++; *to++ = *p; }
+        else if (*p == '\\' && quote == '\'') {
+            if (p[1] == '\'' || p[1] == '\\') p++;
+            buffer_putc(&word, *p);
+        } else if (*p == '\\') {
+            char c = escaped(*++p);
+            if (!c) {
+                tool_fail(t, 125, *p ? "invalid sequence '\\%c' in -S" : "invalid backslash at end of string in -S", *p);
+                return NULL;
+            }
+            buffer_putc(&word, c);
+        } else if (*p == '$' && quote != '\'') {
+            const char *value = value_at(t, &p);
+            if (!value) return NULL;
+            buffer_puts(&word, value);
+        } else buffer_putc(&word, *p);
     }
     for (int i = 0; i < rests; i++) words[n++] = rest[i];
     words[n] = NULL;
@@ -56,6 +99,7 @@ int tool_env(tool *t, int argc, char **argv) {
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "+i0u:C:S:v", longs)) != -1;) switch (c) {
         case 'S':
             argv = split_words(t, o.arg, argv + o.index, argc - o.index, &argc);
+            if (!argv) return 125;
             tool_opts_start(&o, argc, argv);
             drop = tool_realloc(t, drop, (size_t)(argc + drops) * sizeof *drop);
             break;

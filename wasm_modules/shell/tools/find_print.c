@@ -139,6 +139,7 @@ void find_print_formatted(find_state *f, io *to, const char *p, const fentry *e)
             if (*p == '.') for (p++, most = 0; *p >= '0' && *p <= '9'; p++) if (most < 10000) most = most * 10 + *p - '0';
             buffer one = {.t = f->t};
             buffer_puts(&one, "");
+            zero = zero && (*p == 'd' || *p == 'm');        /* the others are texts, even of numbers */
             p = put_directive(f, &one, p, e, alternate);
             if (most >= 0 && one.n > (size_t)most) one.n = (size_t)most;
             if (!left) for (int i = (int)one.n; i < width; i++) buffer_putc(&b, zero ? '0' : ' ');

@@ -10,7 +10,7 @@ int tool_flock(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"shared", 0, 's'}, {"exclusive", 0, 'x'}, {"unlock", 0, 'u'}, {"nonblock", 0, 'n'},
         {"nb", 0, 'n'}, {"timeout", 1, 'w'}, {"wait", 1, 'w'}, {"close", 0, 'o'}, {"conflict-exit-code", 1, 'E'},
         {"command", 1, 'c'}, {"no-fork", 0, 'F'}, {"verbose", 0, 'v'}, {0, 0, 0}};
-    enum { USAGE = 64, NO_FILE = 66 };
+    enum { USAGE = 64, NO_FILE = 66, NO_PROGRAM = 69 };
     tool_opts o;
     int c;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "+sexunw:oE:c:F", longs)) != -1;) if (c == '?') return USAGE;
@@ -26,6 +26,8 @@ int tool_flock(tool *t, int argc, char **argv) {
     if (!strcmp(argv[o.index], "-c") || !strcmp(argv[o.index], "--command")) {
         char *words[] = {"sh", "-c", o.index + 1 < argc ? argv[o.index + 1] : "", NULL};
         status = t->run ? t->run(t, 3, words) : 126;
+    } else if (t->knows && !t->knows(t, argv[o.index])) {
+        status = tool_fail(t, NO_PROGRAM, "failed to execute %s: No such file or directory", argv[o.index]);
     } else status = t->run ? t->run(t, argc - o.index, argv + o.index) : 126;
     io_unref(file);
     return status;

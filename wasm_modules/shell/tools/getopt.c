@@ -85,6 +85,7 @@ static int take_shorts(getopt_state *s, const char *word, char **next) {
 }
 
 static int arrange(getopt_state *s, int argc, char **argv) {
+    s->posix = s->t->getenv && s->t->getenv(s->t, "POSIXLY_CORRECT");
     if (*s->shorts == '+') { s->posix = 1; s->shorts++; }
     else if (*s->shorts == '-') { s->in_order = 1; s->shorts++; }
     int i = 0;

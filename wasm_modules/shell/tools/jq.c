@@ -26,6 +26,10 @@ static int print_out(jq *q, jout *self, jv v, jpath *p) {
     printer *w = (printer *)self;
     (void)p;
     buffer b = w->held;
+    if (w->raw_zero && v.kind == J_STRING && memchr(v.s->text, 0, v.s->n)) {
+        jv_drop(&q->C, v);
+        return jq_raise(q, jv_cstr(&q->C, "Cannot dump a string containing NUL with --raw-output0 option"));
+    }
     w->any = 1;
     w->last = jv_true(v);
     if (w->seq) buffer_putc(&b, 30);
@@ -244,13 +248,14 @@ static int run_all(jq *q, jnode *program, options *o) {
         if (in.kind == J_INVALID) { if (!more) break; status = report_error(q); break; }
         int run = jq_eval(q, program, NULL, in, NULL, &o->out.o);
         if (q->halted) break;
+        status = 0;
         if (run == RUN_ERROR) status = report_error(q);
         else if (run == RUN_BREAK) { jq_error(q, jv_cstr(&q->C, "break")); status = report_error(q); }
         if (q->null_input) break;
     }
     if (print_held(&o->out) < 0 && !q->halted) status = 2;
     if (q->halted) return q->halt_code;
-    if (q->input_failed == 2 && !status) status = 2;
+    if (q->input_failed == 2) status = 2;
     if (o->exit_flag && !status) return !o->out.any ? 4 : o->out.last ? 0 : 1;
     return status;
 }

@@ -61,7 +61,6 @@ static jv merge(jq *q, jv a, jv b, int deep) {
 
 static jv repeat_text(jq *q, jv s, double n) {
     if (n < 0 || n != n) { jv_drop(&q->C, s); return jv_null(); }
-    if (n > 0 && n < 1) n = 1;
     double total = s.s->n * floor(n);
     if (total > 200e6) { jv_drop(&q->C, s); return jq_errorf(q, "Repeat string result too long"); }
     size_t times = (size_t)n;

@@ -7,7 +7,6 @@ static int emit_range(jq *q, double from, double to, double by, jout *k) {
     int run = RUN_ON;
     if (by > 0) for (double i = from; i < to && run == RUN_ON; i += by) run = k->fn(q, k, jv_num(i), NULL);
     else if (by < 0) for (double i = from; i > to && run == RUN_ON; i += by) run = k->fn(q, k, jv_num(i), NULL);
-    else if (from < to) while (run == RUN_ON) run = k->fn(q, k, jv_num(from), NULL);
     return run;
 }
 
@@ -56,7 +55,7 @@ int jqc_limit_out(jq *q, jout *self, jv v, jpath *p) {
     return jqc_limited(q, c->n->args[1], c->e, jv_copy(c->in), c->p, c->k, n);
 }
 
-/* jqc_last(f): keeps the latest; in path mode also where it was. */
+/* jqc_last(f): keeps the latest, null when there is none; in path mode also where it was. */
 static int last_out(jq *q, jout *self, jv v, jpath *p) {
     call_out *c = (call_out *)self;
     jv_drop(&q->C, c->held);
@@ -77,7 +76,7 @@ int jqc_last(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {
     jpath root = {NULL, jv_null()};
     call_out c = {.o = {last_out}, .held = jv_null(), .in = jv_null(), .p = p};
     int run = jq_eval(q, n->args[0], e, in, p ? &root : NULL, &c.o);
-    if (run == RUN_ON && c.flag) run = p ? jqc_with_path(q, c.held, c.in, 0, p, k) : k->fn(q, k, c.held, NULL);
+    if (run == RUN_ON && (c.flag || !p)) run = p ? jqc_with_path(q, c.held, c.in, 0, p, k) : k->fn(q, k, c.held, NULL);
     else jv_drop(&q->C, c.held);
     jv_drop(&q->C, c.in);
     return run;

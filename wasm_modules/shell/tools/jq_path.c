@@ -131,6 +131,9 @@ static jv set_element(jq *q, jv v, jv key, jv to) {
         for (uint32_t i = (uint32_t)to_end; i < v.a->n; i++) made = jv_push(C, made, jv_copy(v.a->at[i]));
         jv_drop(C, v);
         v = made;
+    } else if (v.kind == J_STRING && key.kind == J_OBJECT) {
+        jv_drop(C, v); jv_drop(C, to); jv_drop(C, key);
+        return jq_errorf(q, "Cannot update string slices");
     } else {
         jv_drop(C, to);
         if (v.kind == J_ARRAY && key.kind == J_STRING) {

@@ -84,6 +84,10 @@ static jnode *object(parser *s) {
             pair->a = jqp_literal(s, jv_cstr(&s->q->C, s->text));
             if (!(pair->b = jqp_variable(s, s->text))) return NULL;
             jqp_next(s);
+            if (jqp_accept(s, ':')) {
+                pair->a = pair->b;
+                if (!(pair->b = jqp_object_value(s))) return NULL;
+            }
         } else {
             int numeric = s->tok == T_NUM, bare = 0;
             if (s->tok == T_IDENT || s->tok == T_KEYWORD) {

@@ -184,15 +184,12 @@ static jv fn_join(jq *q, jv in, jv *args) {
     return jq_finish(q, &b, in);
 }
 
-/* Positions of a string in a string, in code points. */
+/* Positions of a string in a string, in bytes. */
 static jv fn_strindices(jq *q, jv in, jv *args) {
     jv a = jv_array(&q->C, 0), x = args[0];
     if (in.kind == J_STRING && x.kind == J_STRING && x.s->n) {
-        double at = 0;
-        for (uint32_t i = 0; i + x.s->n <= in.s->n; i++) {
-            if (!memcmp(in.s->text + i, x.s->text, x.s->n)) a = jv_push(&q->C, a, jv_num(at));
-            if (((unsigned char)in.s->text[i + 1] & 0xC0) != 0x80) at++;
-        }
+        for (uint32_t i = 0; i + x.s->n <= in.s->n; i++)
+            if (!memcmp(in.s->text + i, x.s->text, x.s->n)) a = jv_push(&q->C, a, jv_num(i));
     }
     jv_drop(&q->C, in);
     jv_drop(&q->C, x);

@@ -66,9 +66,9 @@ static jv fn_localtime(jq *q, jv in, jv *args) {
 static jv fn_mktime(jq *q, jv in, jv *args) {
     struct tm tm;
     (void)args;
-    if (in.kind != J_ARRAY) return refuse(q, in, "mktime requires array of 6 numbers");
+    if (in.kind != J_ARRAY) return refuse(q, in, "mktime requires array inputs");
     if (read_fields(in, &tm) < 0)
-        return refuse(q, in, in.a->n < 6 ? "mktime requires array of 6 numbers" : "mktime requires parsed datetime inputs");
+        return refuse(q, in, "mktime requires parsed datetime inputs");
     jv_drop(&q->C, in);
     return jv_num((double)date_seconds(q->t, &tm, 1));
 }

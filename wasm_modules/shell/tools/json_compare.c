@@ -22,8 +22,23 @@ static int equal_items(jctx *C, jv a, jv b) {
     return 1;
 }
 
+/* Two literals of whole numbers that are the same double still differ by their digits. */
+static int compare_digits(const jstr *a, const jstr *b) {
+    size_t minus = a->text[0] == '-';
+    if (minus != (b->text[0] == '-') || strspn(a->text + minus, "0123456789") != a->n - minus ||
+        strspn(b->text + minus, "0123456789") != b->n - minus)
+        return 0;
+    int order = a->n != b->n ? (a->n < b->n ? -1 : 1) : compare_text(a, b);
+    return minus ? -order : order;
+}
+
+static int equal_numbers(jv a, jv b) {
+    if (jv_number(a) != jv_number(b)) return 0;
+    return a.kind != J_LITERAL || b.kind != J_LITERAL || !compare_digits(a.s, b.s);
+}
+
 int jv_equal(jctx *C, jv a, jv b) {
-    if (jv_is_number(a) && jv_is_number(b)) return jv_number(a) == jv_number(b);
+    if (jv_is_number(a) && jv_is_number(b)) return equal_numbers(a, b);
     if (a.kind != b.kind) return 0;
     switch (a.kind) {
     case J_STRING: return a.s == b.s || (a.s->n == b.s->n && !memcmp(a.s->text, b.s->text, a.s->n));
@@ -62,6 +77,7 @@ int jv_compare(jctx *C, jv a, jv b) {
     switch (x) {
     case J_NUMBER: {
         double p = jv_number(a), q = jv_number(b);
+        if (p == q && a.kind == J_LITERAL && b.kind == J_LITERAL) return compare_digits(a.s, b.s);
         return p < q || p != p ? -1 : p > q || q != q ? 1 : 0;
     }
     case J_STRING: { int order = compare_text(a.s, b.s); return order < 0 ? -1 : order > 0; }

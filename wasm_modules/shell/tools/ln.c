@@ -42,7 +42,8 @@ static int link_pair(tool *t, const char *from, const char *to, void *context) {
         if (s->k.backup) { if (make_backup(t, to, &s->k)) return 1; }
         else if ((s->k.force || s->k.ask) && !S_ISDIR(st.st_mode)) {
             struct stat source;
-            if (path_stat(from, &source) == 0 && source.st_ino == st.st_ino && source.st_dev == st.st_dev)
+            if (path_stat(from, &source) == 0 && source.st_ino == st.st_ino && source.st_dev == st.st_dev
+                && (s->symbolic || st.st_nlink == 1 || !strcmp(from, to)))
                 return tool_fail(t, 1, "%s and %s are the same file", tool_quote(t, from), tool_quote(t, to));
             unlink(to);
         }

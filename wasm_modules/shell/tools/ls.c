@@ -51,7 +51,7 @@ static int fill_entry(tool *t, ls_state *s, ls_entry *e, char *name, char *path,
     if (failed) {
         int inside = name != path;                          /* an operand that is not there is worse than an entry */
         if (!inside || needs_stat(s)) {
-            tool_fail_errno(t, 2, "cannot access %s", tool_quote(t, strncmp(path, "./", 2) ? path : path + 2));
+            tool_fail_errno(t, 2, "cannot access %s", tool_quote(t, inside && !strncmp(path, "./", 2) ? path + 2 : path));
             if (s->status < (inside ? 1 : 2)) s->status = inside ? 1 : 2;
         }
         if (!inside || !follow || path_lstat(path, &e->st) < 0) return -1;

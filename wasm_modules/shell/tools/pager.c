@@ -1,5 +1,9 @@
-/* pager.c - less and more. There is no terminal, so the pagers print everything. */
+/* pager.c - less and more. There is no terminal, so the pagers print everything; less puts its complaints there as well. */
 #include "inputs.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
 
 typedef struct { int titles; } pager_state;
 
@@ -12,12 +16,29 @@ static int page_stream(tool *t, io *from, const char *name, void *context) {
     return n < 0;
 }
 
-static int page(tool *t, int argc, char **argv, int titles) {
+static int first_file(int argc, char **argv) {
     int first = 1;
     while (first < argc && (argv[first][0] == '-' || argv[first][0] == '+') && argv[first][1]) first++;
-    pager_state s = {titles && argc > first};
-    return for_each_input(t, argc, argv, first, page_stream, &s);
+    return first;
 }
 
-int tool_less(tool *t, int argc, char **argv) { return page(t, argc, argv, 0); }
-int tool_more(tool *t, int argc, char **argv) { return page(t, argc, argv, 1); }
+int tool_less(tool *t, int argc, char **argv) {
+    int first = first_file(argc, argv);
+    pager_state s = {0};
+    if (first >= argc) return page_stream(t, t->in, NULL, &s);
+    for (int i = first; i < argc; i++) {
+        struct stat st;
+        if (!strcmp(argv[i], "-")) { page_stream(t, t->in, NULL, &s); continue; }
+        io *from = path_stat(argv[i], &st) == 0 && !S_ISDIR(st.st_mode) ? io_open(argv[i], O_RDONLY, 0) : NULL;
+        if (from) { page_stream(t, from, NULL, &s); io_unref(from); }
+        else if (path_stat(argv[i], &st) == 0 && S_ISDIR(st.st_mode)) io_printf(t->out, "%s is a directory\n", argv[i]);
+        else io_printf(t->out, "%s: %s\n", argv[i], strerror(errno));
+    }
+    return 0;
+}
+
+int tool_more(tool *t, int argc, char **argv) {
+    int first = first_file(argc, argv);
+    pager_state s = {argc > first};
+    return for_each_input(t, argc, argv, first, page_stream, &s);
+}

@@ -2,6 +2,7 @@
  * and yes, uuidgen, and mkfifo, and what there is not (stty). The sandbox has one user, one processor and no terminal. */
 #include "users.h"
 #include "buffer.h"
+#include "files.h"
 #include "../fifo.h"
 #include "../modes.h"
 #include <errno.h>
@@ -201,8 +202,10 @@ int tool_mkfifo(tool *t, int argc, char **argv) {
         else if (!strcmp(argv[i], "-m") && i + 1 < argc) mode = argv[++i];
     }
     if (i >= argc) { tool_fail(t, 1, "missing operand"); return tool_usage(t, 1); }
+    unsigned bits = 0666;
+    if (mode && mode_apply(mode, &bits, 0, modes_umask_get()) < 0) return tool_fail(t, 1, "invalid mode");
     for (; i < argc; i++)
-        if (fifo_make(argv[i]) == 0) { if (mode) modes_set(argv[i], (unsigned)strtoul(mode, NULL, 8)); }
+        if (fifo_make(argv[i]) == 0) { if (mode) modes_set(argv[i], bits); }
         else status = tool_fail(t, 1, "cannot create fifo %s: %s", tool_quote(t, argv[i]), strerror(errno));
     return status;
 }

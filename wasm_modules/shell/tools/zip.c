@@ -15,7 +15,7 @@ enum { NOTHING_TO_DO = 12, USAGE = 16, CANNOT_WRITE = 15, BAD_ARCHIVE = 3, DEEPE
 
 typedef struct {
     tool *t;
-    int recursive, quiet, junk, remove, level;
+    int recursive, quiet, junk, remove, level, update, freshen;
     char **excludes, **includes;
     int exclude_n, include_n, added;
     zip_list list;
@@ -30,10 +30,23 @@ static void dos_time(tool *t, moment when, zip_entry *e) {
     e->time = hour << 11 | minute << 5 | second / 2;
 }
 
+static size_t find_entry(const zip_state *s, const char *name) {
+    size_t i = 0;
+    while (i < s->list.n && strcmp(s->list.at[i].name, name)) i++;
+    return i;
+}
+
+/* Whether -u or -f leave the archive's entry as it is: -u takes what is new or newer, -f only what is newer. */
+static int is_kept(const zip_state *s, const zip_entry *e) {
+    size_t i = find_entry(s, e->name);
+    if (i == s->list.n) return s->freshen;
+    const zip_entry *old = &s->list.at[i];
+    return (s->update || s->freshen) && (e->date << 16 | e->time) <= (old->date << 16 | old->time);
+}
+
 /* An entry of the same name is replaced where it stands. */
 static void place(zip_state *s, zip_entry e) {
-    size_t i = 0;
-    while (i < s->list.n && strcmp(s->list.at[i].name, e.name)) i++;
+    size_t i = find_entry(s, e.name);
     int old = i < s->list.n;
     if (!s->quiet)
         io_printf(s->t->out, "%s: %s (%s %d%%)\n", old ? "updating" : "  adding", e.name,
@@ -57,6 +70,7 @@ static int add_path(zip_state *s, const char *path, int depth) {
     zip_entry e = {.name = shown, .mode = (unsigned)((st.st_mode & S_IFMT) | modes_get(&st)), .data = ""};
     int chosen = !zip_chosen(s->excludes, s->exclude_n, shown) && (!s->include_n || zip_chosen(s->includes, s->include_n, shown));
     dos_time(t, st.st_mtim, &e);
+    chosen = chosen && !is_kept(s, &e);
     if (chosen && !is_dir) {
         io *from = io_open(path, O_RDONLY, 0);
         buffer in = {.t = t}, out = {.t = t};
@@ -122,6 +136,8 @@ int tool_zip(tool *t, int argc, char **argv) {
             else if (!strcmp(w, "--recurse-paths")) s.recursive = 1;
             else if (!strcmp(w, "--junk-paths")) s.junk = 1;
             else if (!strcmp(w, "--delete")) deletes = 1;
+            else if (!strcmp(w, "--update")) s.update = 1;
+            else if (!strcmp(w, "--freshen")) s.freshen = 1;
             else if (!strcmp(w, "--exclude")) i = take_patterns(argc, argv, i, &s.excludes, &s.exclude_n);
             continue;
         }
@@ -131,6 +147,8 @@ int tool_zip(tool *t, int argc, char **argv) {
             case 'j': s.junk = 1; break;
             case 'm': s.remove = 1; break;
             case 'd': deletes = 1; break;
+            case 'u': s.update = 1; break;
+            case 'f': s.freshen = 1; break;
             case '@': names = 1; break;
             case 'x': i = take_patterns(argc, argv, i, &s.excludes, &s.exclude_n); break;
             case 'i': i = take_patterns(argc, argv, i, &s.includes, &s.include_n); break;
@@ -153,12 +171,17 @@ int tool_zip(tool *t, int argc, char **argv) {
             return BAD_ARCHIVE;
         }
     }
+    int renews = s.update || s.freshen;
+    if (renews && !s.list.n) io_printf(t->out, "\tzip warning: %s not found or empty\n", path);
     s.quiet |= to_output;
     if (deletes) remove_entries(&s, words + 1, n - 1);
     for (int i = 1; i < n && !deletes; i++) add_path(&s, words[i], 0);
     const char *line;
     for (ssize_t len; names && (len = io_line(t->in, &line, '\n')) > 0;)
         add_path(&s, tool_strndup(t, line, (size_t)len - (line[len - 1] == '\n')), 0);
-    if (!s.added) { io_printf(t->out, "\nzip error: Nothing to do! (%s)\n", path); return NOTHING_TO_DO; }
+    if (!s.added) {
+        if (!renews) io_printf(t->out, "\nzip error: Nothing to do! (%s)\n", path);
+        return NOTHING_TO_DO;
+    }
     return save(&s, path);
 }
