@@ -12,8 +12,9 @@ static void keep_times(const char *to, const struct stat *st, int is_link) {
     utimensat(AT_FDCWD, to, times, is_link ? AT_SYMLINK_NOFOLLOW : 0);
 }
 
-int make_backup(tool *t, const char *path, const copy_options *o) {
+int make_backup(tool *t, const char *path, const copy_options *o, const char **made) {
     struct stat st;
+    *made = NULL;
     if (!o->backup || path_lstat(path, &st) < 0) return 0;
     char *name = tool_format(t, "%s%s", path, o->suffix ? o->suffix : "~");
     /* -b means numbered where there are numbered ones already */
@@ -22,6 +23,7 @@ int make_backup(tool *t, const char *path, const copy_options *o) {
         name = tool_format(t, "%s.~%d~", path, i);
         if (path_lstat(name, &st) < 0) break;
     }
+    *made = name;
     return rename(path, name) < 0 ? tool_fail_errno(t, 1, "cannot backup %s", tool_quote(t, path)) : 0;
 }
 
@@ -96,6 +98,7 @@ static int newer_or_same(const struct stat *a, const struct stat *b) {
 }
 
 int copy_path(tool *t, const char *from, const char *to, const copy_options *o, int depth) {
+    const char *backup = NULL;
     struct stat st, target;
     int nofollow = o->keep_links && !(o->follow_args && !depth);
     if ((nofollow ? path_lstat : path_stat)(from, &st) < 0) {
@@ -123,10 +126,12 @@ int copy_path(tool *t, const char *from, const char *to, const copy_options *o, 
             ssize_t n = io_line(t->in, &line, '\n');
             if (n <= 0 || (*line != 'y' && *line != 'Y')) return 0;
         }
-        if (make_backup(t, to, o)) return 1;
+        if (make_backup(t, to, o, &backup)) return 1;
         if (o->remove_destination) unlink(to);
     }
-    if (o->verbose) io_printf(t->out, "%s -> %s\n", tool_quote(t, from), tool_quote(t, to));
+    if (o->verbose)
+        io_printf(t->out, "%s -> %s%s\n", tool_quote(t, from), tool_quote(t, to),
+            backup ? tool_format(t, " (backup: %s)", tool_quote(t, backup)) : "");
     if (o->link) {
         if (o->force) unlink(to);
         return link(from, to) < 0

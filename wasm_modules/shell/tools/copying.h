@@ -11,7 +11,8 @@ typedef struct {
 } copy_options;
 
 int copy_path(tool *t, const char *from, const char *to, const copy_options *o, int depth); /* 0, or 1 after a message */
-int make_backup(tool *t, const char *path, const copy_options *o);                          /* 0, or 1 after a message */
+/* Moves an existing path out of the way; its new name, or NULL, in *made. 0, or 1 after a message. */
+int make_backup(tool *t, const char *path, const copy_options *o, const char **made);
 /* The shape cp, mv and ln share: SOURCE DEST, SOURCE... DIRECTORY, -t DIRECTORY SOURCE... Calls each for every pair. */
 typedef int pair_fn(tool *t, const char *from, const char *to, void *context);
 int for_each_pair(tool *t, char **operands, int n, const char *target_dir, int no_target_dir, pair_fn *each, void *context);

@@ -114,6 +114,7 @@ static int remove_tree(tool *t, const char *path) {
 
 static int move_pair(tool *t, const char *from, const char *to, void *context) {
     const copy_options *k = context;
+    const char *backup = NULL;
     struct stat source, target;
     if (path_lstat(from, &source) < 0) return tool_fail_errno(t, 1, "cannot stat %s", tool_quote(t, from));
     if (path_lstat(to, &target) == 0) {
@@ -134,7 +135,7 @@ static int move_pair(tool *t, const char *from, const char *to, void *context) {
             ssize_t n = io_line(t->in, &line, '\n');
             if (n <= 0 || (*line != 'y' && *line != 'Y')) return 0;
         }
-        if (make_backup(t, to, k)) return 1;
+        if (make_backup(t, to, k, &backup)) return 1;
     }
     if (S_ISDIR(source.st_mode)) {
         char *a = path_real(t, from, 0), *b = path_real(t, to, 2);
@@ -148,7 +149,9 @@ static int move_pair(tool *t, const char *from, const char *to, void *context) {
         if (copy_path(t, from, to, &all, 0)) return 1;
         if (remove_tree(t, from) < 0) return tool_fail_errno(t, 1, "cannot remove %s", tool_quote(t, from));
     }
-    if (k->verbose) io_printf(t->out, "renamed %s -> %s\n", tool_quote(t, from), tool_quote(t, to));
+    if (k->verbose)
+        io_printf(t->out, "renamed %s -> %s%s\n", tool_quote(t, from), tool_quote(t, to),
+            backup ? tool_format(t, " (backup: %s)", tool_quote(t, backup)) : "");
     return 0;
 }
 

@@ -54,12 +54,18 @@ typedef struct fnode {
 } fnode;
 
 typedef struct fout { const char *path; io *to; struct fout *next; } fout;
-typedef struct { const char *path, *root; struct stat st; int depth; } fentry;
+typedef struct fentry {
+    const char *path, *root;
+    struct stat st;
+    int depth;
+    const struct fentry *up;           /* the directory it is in; NULL for a starting point */
+} fentry;
 
 typedef struct {
     tool *t;
     int argc, at, most, least, depth_first, follow, regex_flags, acts, failed, status, pruned, quit, depth;
     int regex_posix;                   /* -regextype named another language than Emacs's */
+    int whole_days;                    /* -daystart came before */
     int deletes, prunes;               /* the expression has -delete, -prune */
     char **argv;
     moment now;

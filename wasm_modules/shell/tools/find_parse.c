@@ -39,6 +39,31 @@ static int take_number(find_state *f, const char *arg, fnode *n, int units) {
     return *end ? -1 : 0;
 }
 
+/* The end of the day that is now, where -daystart counts ages from. */
+static moment day_end(find_state *f) {
+    struct tm tm;
+    long offset;
+    const char *zone;
+    date_fields(f->t, f->now.tv_sec, 0, &tm, &offset, &zone);
+    long long local = (long long)f->now.tv_sec + offset;
+    return (moment){.tv_sec = (local / 86400 + 1) * 86400 - offset};
+}
+
+static const long long AGE_MOST = 1000000000LL * 86400 * 40000;
+
+/* The age of -mtime and its kin, in nanoseconds; -1 when malformed. */
+static int take_age(find_state *f, const char *arg, fnode *n) {
+    char *end;
+    n->sign = *arg == '+' ? 1 : *arg == '-' ? -1 : 0;
+    arg += n->sign != 0;
+    n->unit = (strstr(n->name, "min") ? 60LL : 86400LL) * 1000000000LL;
+    n->when = f->whole_days ? day_end(f) : f->now;
+    double value = strtod(arg, &end) * (double)n->unit;
+    if (end == arg || *end || !(value >= 0)) return -1;
+    n->number = value > (double)AGE_MOST ? AGE_MOST : (long long)value;
+    return 0;
+}
+
 static fnode *expression(find_state *f);
 
 static fnode *take_exec(find_state *f, fnode *n) {
@@ -172,6 +197,7 @@ static fnode *take_option(find_state *f, fnode *n) {
         }
         if (n->name[2] == 'a') f->most = (int)v; else f->least = (int)v;
     } else if (!strcmp(n->name, "-depth") || !strcmp(n->name, "-d")) f->depth_first = 1;
+    else if (!strcmp(n->name, "-daystart")) f->whole_days = 1;
     else if (!strcmp(n->name, "-follow")) f->follow = 'L';
     else if (!strcmp(n->name, "-regextype") && !set_regex_type(f, n->text)) return NULL;
     n->kind = F_TRUE;
@@ -244,7 +270,8 @@ static fnode *primary(find_state *f) {
                             ? tool_fail(f->t, 1, "Invalid argument `%s' to -size", n->text)
                             : tool_fail(f->t, 1, "invalid -size type `%c'", n->text[strlen(n->text) - 1]);
             return NULL;
-        case F_TIME: case F_LINKS: case F_INUM: case F_ID: bad = take_number(f, n->text, n, 0) < 0; break;
+        case F_TIME: bad = take_age(f, n->text, n) < 0; break;
+        case F_LINKS: case F_INUM: case F_ID: bad = take_number(f, n->text, n, 0) < 0; break;
         case F_REGEX: return take_regex(f, n);
         case F_NEWER: return take_newer(f, n);
         case F_SAMEFILE:

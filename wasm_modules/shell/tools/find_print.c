@@ -44,25 +44,32 @@ static void put_time(find_state *f, buffer *b, struct timespec t, int letter) {
     else { char format[3] = {'%', (char)letter, 0}; date_format(b, format, t, 0); }
 }
 
+/* %f: the last part of the path, with one of the slashes that end it. */
+static void put_last(buffer *b, const char *path) {
+    const char *last = path_last(path);
+    size_t n = strcspn(last, "/");
+    buffer_add(b, last, n + (last[n] == '/'));
+}
+
+/* %h: what stands before the last part; a starting point d/ is said to be in d. */
+static void put_directory(buffer *b, const char *path) {
+    size_t n = strlen(path), bare = n;
+    while (bare > 1 && path[bare - 1] == '/') bare--;
+    size_t slash = bare;
+    while (slash && path[slash - 1] != '/') slash--;
+    if (!slash) { if (bare == n) buffer_putc(b, '.'); else buffer_add(b, path, bare); return; }
+    while (slash > 1 && path[slash - 1] == '/') slash--;
+    if (slash > 1 || *path != '/') buffer_add(b, path, slash);
+    else if (bare == 1 && n > 1) buffer_putc(b, '/');
+}
+
 /* One %-directive of -printf, at p (after flags and width). */
 static const char *put_directive(find_state *f, buffer *b, const char *p, const fentry *e, int alternate) {
     char mode[11], target[4096];
     switch (*p) {
     case 'p': buffer_puts(b, e->path); break;
-    case 'f': {
-        const char *last = path_last(e->path);
-        buffer_add(b, last, strcspn(last, "/") ? strcspn(last, "/") : strlen(last));
-        break;
-    }
-    case 'h': {
-        const char *last = path_last(e->path);
-        size_t n = (size_t)(last - e->path);
-        while (n > 1 && e->path[n - 1] == '/') n--;
-        if (!strcmp(e->path, "/")) break;
-        if (last == e->path) buffer_putc(b, '.');
-        else buffer_add(b, e->path, n);
-        break;
-    }
+    case 'f': put_last(b, e->path); break;
+    case 'h': put_directory(b, e->path); break;
     case 'P': {
         size_t n = strlen(e->root);
         const char *rest = e->path + n;
@@ -151,6 +158,18 @@ void find_print_formatted(find_state *f, io *to, const char *p, const fentry *e)
     io_write(to, b.p, b.n);
 }
 
+/* A name as -ls shows it: blanks and what is not ASCII behind backslashes. */
+static void put_escaped(buffer *b, const char *s, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        static const char from[] = "\b\f\n\r\t \\\"", to[] = "bfnrt \\\"";
+        unsigned char c = (unsigned char)s[i];
+        const char *at = c ? strchr(from, c) : NULL;
+        if (at) buffer_printf(b, "\\%c", to[at - from]);
+        else if (c < 32 || c > 126) buffer_printf(b, "\\%03o", c);
+        else buffer_putc(b, (char)c);
+    }
+}
+
 void find_list(find_state *f, io *to, const fentry *e) {
     char mode[11];
     buffer b = {.t = f->t};
@@ -160,10 +179,11 @@ void find_list(find_state *f, io *to, const fentry *e) {
         (long long)e->st.st_size);
     date_format(&b, (long long)f->now.tv_sec - (long long)e->st.st_mtim.tv_sec > HALF_YEAR_S ? "%b %e  %Y" : "%b %e %H:%M",
         e->st.st_mtim, 0);
-    buffer_printf(&b, " %s", e->path);
+    buffer_putc(&b, ' ');
+    put_escaped(&b, e->path, strlen(e->path));
     char target[4096];
     ssize_t n = S_ISLNK(e->st.st_mode) ? readlink(e->path, target, sizeof target) : -1;
-    if (n > 0) buffer_printf(&b, " -> %.*s", (int)n, target);
+    if (n > 0) { buffer_puts(&b, " -> "); put_escaped(&b, target, (size_t)n); }
     buffer_putc(&b, '\n');
     io_write(to, b.p, b.n);
 }

@@ -22,17 +22,16 @@ char find_type_letter(const struct stat *st) {
                                    : 's';
 }
 
-static int test_time(find_state *f, const fnode *n, const fentry *e) {
+/* Ages in minutes are rounded up: N is the minute that ends N minutes ago. In days they are rounded down, and -N gives a second's
+ * grace. */
+static int test_time(const fnode *n, const fentry *e) {
     const struct timespec *t = n->name[1] == 'a' ? &e->st.st_atim : n->name[1] == 'c' ? &e->st.st_ctim : &e->st.st_mtim;
-    long long age = (long long)f->now.tv_sec - (long long)t->tv_sec;
-    if (strstr(n->name, "min")) {
-        /* minutes round up when compared for "more than" */
-        double minutes = (double)age / 60;
-        return n->sign > 0   ? minutes > (double)n->number
-               : n->sign < 0 ? minutes < (double)n->number
-                             : (long long)(minutes + 0.999999) == n->number;
-    }
-    return compare(n, age / 86400);
+    long long second = 1000000000LL, minutes = n->unit < 3600 * second;
+    long long age = ((long long)n->when.tv_sec - (long long)t->tv_sec) * second + (n->when.tv_nsec - t->tv_nsec);
+    long long from = minutes ? n->number - n->unit : n->number, to = from + n->unit;
+    if (n->sign > 0) return minutes ? age > n->number : age > to;
+    if (n->sign < 0) return age < n->number + (minutes ? 0 : second);
+    return age >= from && age < to;
 }
 
 static int is_empty(find_state *f, const fentry *e) {
@@ -136,7 +135,7 @@ int find_test(find_state *f, fnode *n, fentry *e) {
         return strchr(n->text, find_type_letter(&e->st)) != NULL;
     case F_SIZE: return compare(n, ((long long)e->st.st_size + n->unit - 1) / n->unit);
     case F_EMPTY: return is_empty(f, e);
-    case F_TIME: return test_time(f, n, e);
+    case F_TIME: return test_time(n, e);
     case F_NEWER: {
         const struct timespec *mine = n->unit == 'a' ? &e->st.st_atim : n->unit == 'c' ? &e->st.st_ctim : &e->st.st_mtim;
         return mine->tv_sec != n->when.tv_sec ? mine->tv_sec > n->when.tv_sec : mine->tv_nsec > n->when.tv_nsec;

@@ -33,8 +33,9 @@ static int install_one(tool *t, const char *from, const char *to, void *context)
     struct stat old;
     if (path_stat(from, &st) == 0 && path_stat(to, &old) == 0 && st.st_ino == old.st_ino && st.st_dev == old.st_dev)
         return tool_fail(t, 1, "%s and %s are the same file", tool_quote(t, from), tool_quote(t, to));
+    if (s->verbose && !s->copy.backup && path_lstat(to, &old) == 0) io_printf(t->out, "removed %s\n", tool_quote(t, to));
+    s->copy.verbose = s->verbose;
     if (copy_path(t, from, to, &s->copy, 0)) return 1;
-    if (s->verbose) io_printf(t->out, "%s -> %s\n", tool_quote(t, from), tool_quote(t, to));
     return modes_set(to, s->bits) < 0 ? tool_fail_errno(t, 1, "cannot change permissions of %s", tool_quote(t, to)) : 0;
 }
 
@@ -106,7 +107,9 @@ static int give(tool *t, int argc, char **argv, int group_only) {
         like |= c == 'r';
         verbose |= c == 'v';
     }
-    const char *given = o.index < argc && !like ? argv[o.index] : "";
+    const char *shown = group_only ? group_name(t, group_id()) : user_name(t, user_id());
+    if (!group_only && o.index < argc && !like && strchr(argv[o.index], ':'))
+        shown = tool_format(t, "%s:%s", shown, group_name(t, group_id()));
     if (argc - o.index < 2 - like) {
         if (o.index >= argc) tool_fail(t, 1, "missing operand");
         else tool_fail(t, 1, "missing operand after %s", tool_cite(t, argv[o.index]));
@@ -130,7 +133,7 @@ static int give(tool *t, int argc, char **argv, int group_only) {
         struct stat st;
         if (path_lstat(argv[i], &st) < 0) status = tool_fail_errno(t, 1, "cannot access %s", tool_quote(t, argv[i]));
         else if (verbose)
-            io_printf(t->out, "%s of %s retained as %s\n", group_only ? "group" : "ownership", tool_quote(t, argv[i]), given);
+            io_printf(t->out, "%s of %s retained as %s\n", group_only ? "group" : "ownership", tool_quote(t, argv[i]), shown);
     }
     return status;
 }

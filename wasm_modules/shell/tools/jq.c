@@ -260,6 +260,19 @@ static int run_all(jq *q, jnode *program, options *o) {
     return status;
 }
 
+/* JQ_COLORS: what stands between ESC[ and m for each kind of value, in order, with colons between them. */
+static void take_colors(tool *t, json_style *style) {
+    const char *p = t->getenv ? t->getenv(t, "JQ_COLORS") : NULL;
+    if (!p) return;
+    if (p[strspn(p, "0123456789;:")]) { io_puts(t->err, "Failed to set $JQ_COLORS\n"); return; }
+    for (int i = 0; i < COLORS; i++) {
+        size_t n = strcspn(p, ":");
+        style->colors[i] = tool_format(t, "\033[%.*sm", (int)n, p);
+        if (!*(p += n)) return;
+        p++;
+    }
+}
+
 int tool_jq(tool *t, int argc, char **argv) {
     jq state, *q = &state;
     memset(q, 0, sizeof *q);
@@ -275,6 +288,7 @@ int tool_jq(tool *t, int argc, char **argv) {
         if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) return print_help(t);
     }
     if (parse_options(q, &o, argc, argv)) return 2;
+    if (o.out.style.color) take_colors(t, &o.out.style);
     if (!o.program && !o.program_file) o.program = ".";
     q->named = o.args;
     jv named = jv_object(&q->C);

@@ -23,11 +23,33 @@ void *jqp_fail(parser *s, const char *message) {
     return NULL;
 }
 
-void *jqp_unexpected(parser *s) {
-    if (s->q->parse_error) return NULL;
-    const char *what = s->tok == T_END ? "end of file" : tool_format(s->q->t, "'%.*s'", (int)(s->p - s->start), s->start);
-    return jqp_fail(s, tool_format(s->q->t, "error: syntax error, unexpected %s (Unix shell quoting issues?)", what));
+/* What messages call the token. */
+static const char *token_name(const parser *s) {
+    switch (s->tok) {
+    case T_END: return "end of file";
+    case T_NUM: return "LITERAL";
+    case T_STR: return "QQSTRING_START";
+    case T_FIELD: return "FIELD";
+    case T_VAR: return "BINDING";
+    case T_FORMAT: return "FORMAT";
+    case T_IDENT: return "IDENT";
+    default: break;
+    }
+    if (s->tok < 256 && !strchr(".[]{}()|,:;=<>+-*/%?$", s->tok)) return "INVALID_CHARACTER";
+    return tool_format(s->q->t, s->tok < 256 ? "'%.*s'" : "%.*s", (int)(s->p - s->start), s->start);
 }
+
+void *jqp_unexpected_for(parser *s, const char *expected) {
+    if (s->q->parse_error) return NULL;
+    const char *p = s->begin, *name = token_name(s);
+    while (p < s->start && isspace((unsigned char)*p)) p++;
+    if (p == s->start && s->tok != T_END) expected = "end of file";     /* a program may also be empty */
+    if (expected && !strcmp(expected, "end of file") && s->tok < 256 && strchr(")]}", s->tok)) name = "INVALID_CHARACTER";
+    return jqp_fail(s, tool_format(s->q->t, "error: syntax error, unexpected %s%s%s (Unix shell quoting issues?)", name,
+                           expected ? ", expecting " : "", expected ? expected : ""));
+}
+
+void *jqp_unexpected(parser *s) { return jqp_unexpected_for(s, NULL); }
 
 static int is_keyword(const char *w) {
     static const char *const words[] = {"def", "if", "then", "elif", "else", "end", "as", "reduce", "foreach", "try", "catch",
@@ -109,9 +131,6 @@ void jqp_next(parser *s) {
     }
     s->p++;
     s->tok = (unsigned char)c;
-    if (!strchr(".[]{}()|,:;=<>+-*/%?$", c)) {
-        jqp_fail(s, "error: syntax error, unexpected INVALID_CHARACTER (Unix shell quoting issues?)");
-    }
 }
 
 int jqp_keyword(parser *s, const char *w) { return s->tok == T_KEYWORD && !strcmp(s->text, w); }

@@ -47,10 +47,10 @@ int jqc_limited(jq *q, jnode *f, jenv *e, jv in, jpath *p, jout *k, double count
 int jqc_limit_out(jq *q, jout *self, jv v, jpath *p) {
     call_out *c = (call_out *)self;
     (void)p;
-    double n = jv_number(v);
-    int number = jv_is_number(v);
+    int below = v.kind == J_NULL || v.kind == J_FALSE || v.kind == J_TRUE;    /* in the order of values, less than any number */
+    if (!below && !jv_is_number(v)) { jq_refuse_two(q, v, jv_num(1), "cannot be subtracted"); return RUN_ERROR; }
+    double n = below ? -1 : jv_number(v);
     jv_drop(&q->C, v);
-    if (!number) return jq_raise(q, jv_cstr(&q->C, "Invalid arguments to limit"));
     if (n <= 0) return n < 0 ? jq_eval(q, c->n->args[1], c->e, jv_copy(c->in), c->p, c->k) : RUN_ON;
     return jqc_limited(q, c->n->args[1], c->e, jv_copy(c->in), c->p, c->k, n);
 }

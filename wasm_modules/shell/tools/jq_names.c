@@ -114,7 +114,7 @@ jnode *jqp_call_expression(parser *s) {
             if (arity == 16) return jqp_fail(s, "error: too many function parameters");
             if (!(args[arity++] = jqp_pipe_expr(s))) return NULL;
         } while (jqp_accept(s, ';'));
-        if (!jqp_expect(s, ')')) return NULL;
+        if (!jqp_accept(s, ')')) return jqp_unexpected_for(s, "';' or ')'");
     }
     if (arity) {
         kept = tool_alloc(s->q->t, (size_t)arity * sizeof *kept);
@@ -221,7 +221,7 @@ static jpattern *pattern(parser *s, names *list) {
             tail = &member->next;
         } while (jqp_accept(s, ','));
         if (!jqp_expect(s, '}')) return NULL;
-    } else return jqp_unexpected(s);
+    } else return jqp_unexpected_for(s, "BINDING or '[' or '{'");
     s->depth--;
     return p;
 }

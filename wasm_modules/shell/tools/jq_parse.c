@@ -109,7 +109,7 @@ jnode *jq_parse(jq *q, const char *text, size_t n) {
     if (!jqp_imports(&s)) return NULL;
     if (s.tok == T_END && !q->parse_error) return jqp_identity(&s);
     jnode *program = jqp_pipe_expr(&s);
-    if (program && s.tok != T_END) jqp_unexpected(&s);
+    if (program && s.tok != T_END) jqp_unexpected_for(&s, "end of file");
     return q->parse_error ? NULL : program;
 }
 

@@ -47,6 +47,7 @@ enum {
 /* jq_lex.c */
 void *jqp_fail(parser *s, const char *message);
 void *jqp_unexpected(parser *s);
+void *jqp_unexpected_for(parser *s, const char *expected);
 void jqp_next(parser *s);
 int jqp_keyword(parser *s, const char *w);
 int jqp_accept(parser *s, int tok);

@@ -130,7 +130,7 @@ static jnode *object(parser *s) {
         tail = &pair->next;
         if (!jqp_accept(s, ',')) break;
     }
-    return jqp_expect(s, '}') ? n : NULL;
+    return jqp_accept(s, '}') ? n : jqp_unexpected_for(s, "'}'");
 }
 
 static jnode *if_expression(parser *s) {
@@ -318,7 +318,8 @@ static jnode *term(parser *s, int binds) {
             jqp_next(s);
             scope *outer = s->scope;
             jnode *as = jqp_make(s, N_AS, n, NULL);
-            if (jqp_patterns(s, as) < 0 || !jqp_expect(s, '|')) return NULL;
+            if (jqp_patterns(s, as) < 0) return NULL;
+            if (!jqp_accept(s, '|')) return jqp_unexpected_for(s, "'|'");
             as->b = jqp_pipe_expr(s);
             s->scope = outer;
             n = as->b ? as : NULL;

@@ -66,7 +66,9 @@ int jv_compare(jctx *C, jv a, jv b);                        /* jq's order; both 
 int jv_equal(jctx *C, jv a, jv b);                          /* both borrowed */
 void jv_sort(jctx *C, jv *at, uint32_t n);                   /* stable */
 
-typedef struct { int indent, tab, sort, ascii, color; } json_style;  /* indent 0: one line */
+enum { COLOR_NULL, COLOR_FALSE, COLOR_TRUE, COLOR_NUMBER, COLOR_STRING, COLOR_ARRAY, COLOR_OBJECT, COLOR_KEY, COLORS };
+/* indent 0: one line; colors: what begins each, NULL where it is as usual */
+typedef struct { int indent, tab, sort, ascii, color; const char *colors[COLORS]; } json_style;
 void json_write(jctx *C, buffer *b, jv v, const json_style *style);  /* v borrowed */
 void json_number(buffer *b, double n);
 jv json_text(jctx *C, jv v);                                  /* compact; v borrowed */

@@ -86,18 +86,31 @@ static void new_line(buffer *b, const json_style *s, int depth) {
     for (int i = 0; i < n; i++) buffer_putc(b, s->tab ? '\t' : ' ');
 }
 
-static const char *color_of(jv v) {
-    switch (v.kind) {
-    case J_NULL: return "\033[0;90m";
-    case J_FALSE: case J_TRUE: return "\033[0;39m";
-    case J_NUMBER: case J_LITERAL: return "\033[0;39m";
-    case J_STRING: return "\033[0;32m";
+static const char *color_at(const json_style *s, int which) {
+    if (s->colors[which]) return s->colors[which];
+    switch (which) {
+    case COLOR_NULL: return "\033[0;90m";
+    case COLOR_FALSE: case COLOR_TRUE: case COLOR_NUMBER: return "\033[0;39m";
+    case COLOR_STRING: return "\033[0;32m";
+    case COLOR_KEY: return "\033[1;34m";
     default: return "\033[1;39m";
     }
 }
 
+static const char *color_of(const json_style *s, jv v) {
+    switch (v.kind) {
+    case J_NULL: return color_at(s, COLOR_NULL);
+    case J_FALSE: return color_at(s, COLOR_FALSE);
+    case J_TRUE: return color_at(s, COLOR_TRUE);
+    case J_NUMBER: case J_LITERAL: return color_at(s, COLOR_NUMBER);
+    case J_STRING: return color_at(s, COLOR_STRING);
+    case J_ARRAY: return color_at(s, COLOR_ARRAY);
+    default: return color_at(s, COLOR_OBJECT);
+    }
+}
+
 static void write_scalar(buffer *b, jv v, const json_style *s) {
-    if (s->color) buffer_puts(b, color_of(v));
+    if (s->color) buffer_puts(b, color_of(s, v));
     switch (v.kind) {
     case J_NULL: buffer_puts(b, "null"); break;
     case J_TRUE: buffer_puts(b, "true"); break;
@@ -118,7 +131,7 @@ void json_write(jctx *C, buffer *b, jv v, const json_style *s) {
     for (;;) {
         if (v.kind >= J_ARRAY) {
             uint32_t n = v.kind == J_ARRAY ? v.a->n : v.o->n;
-            if (s->color) buffer_puts(b, color_of(v));
+            if (s->color) buffer_puts(b, color_of(s, v));
             buffer_putc(b, v.kind == J_ARRAY ? '[' : '{');
             if (!n) {
                 buffer_putc(b, v.kind == J_ARRAY ? ']' : '}');
@@ -141,24 +154,24 @@ void json_write(jctx *C, buffer *b, jv v, const json_style *s) {
             uint32_t n = f->v.kind == J_ARRAY ? f->v.a->n : f->v.o->n;
             if (f->at == n) {
                 depth--;
-                if (s->color) buffer_puts(b, color_of(f->v));
+                if (s->color) buffer_puts(b, color_of(s, f->v));
                 new_line(b, s, depth);
-                if (s->color) buffer_puts(b, color_of(f->v));
+                if (s->color) buffer_puts(b, color_of(s, f->v));
                 buffer_putc(b, f->v.kind == J_ARRAY ? ']' : '}');
                 if (s->color) buffer_puts(b, "\033[0m");
                 jv_drop(C, f->keys);
                 continue;
             }
-            if (f->at) { if (s->color) buffer_puts(b, color_of(f->v)); buffer_putc(b, ','); }
+            if (f->at) { if (s->color) buffer_puts(b, color_of(s, f->v)); buffer_putc(b, ','); }
             new_line(b, s, depth);
             if (s->color && f->v.kind == J_OBJECT) buffer_puts(b, "\033[0m");
             if (f->v.kind == J_ARRAY) { v = f->v.a->at[f->at++]; break; }
             jstr *key = f->keys.kind == J_ARRAY ? f->keys.a->at[f->at].s : f->v.o->at[f->at].key;
             v = f->keys.kind == J_ARRAY ? *jv_find_key(f->v, key) : f->v.o->at[f->at].value;
             f->at++;
-            if (s->color) buffer_puts(b, "\033[1;34m");
+            if (s->color) buffer_puts(b, color_at(s, COLOR_KEY));
             write_string(b, key, s->ascii);
-            if (s->color) { buffer_puts(b, "\033[0m"); buffer_puts(b, color_of(f->v)); }
+            if (s->color) { buffer_puts(b, "\033[0m"); buffer_puts(b, color_of(s, f->v)); }
             buffer_putc(b, ':');
             if (s->indent || s->tab) buffer_putc(b, ' ');
             if (s->color) buffer_puts(b, "\033[0m");
@@ -168,7 +181,7 @@ void json_write(jctx *C, buffer *b, jv v, const json_style *s) {
 }
 
 jv json_text(jctx *C, jv v) {
-    static const json_style compact = {0, 0, 0, 0, 0};
+    static const json_style compact = {.indent = 0};
     buffer b = {.t = C->t};
     json_write(C, &b, v, &compact);
     jv s = jv_text(C, b.p ? b.p : "", b.n);

@@ -27,6 +27,7 @@ static const char *relative_path(tool *t, const char *from, const char *to) {
 
 static int link_pair(tool *t, const char *from, const char *to, void *context) {
     ln_state *s = context;
+    const char *backup = NULL;
     struct stat st;
     if (!s->symbolic) {
         if (path_lstat(from, &st) < 0) return tool_fail_errno(t, 1, "failed to access %s", tool_quote(t, from));
@@ -37,13 +38,13 @@ static int link_pair(tool *t, const char *from, const char *to, void *context) {
             const char *line;
             io_printf(t->err, "%s: replace %s? ", t->name, tool_quote(t, to));
             ssize_t n = io_line(t->in, &line, '\n');
-            if (n <= 0 || (*line != 'y' && *line != 'Y')) return 1;
+            if (n <= 0 || (*line != 'y' && *line != 'Y')) return 0;
         }
-        if (s->k.backup) { if (make_backup(t, to, &s->k)) return 1; }
+        if (s->k.backup) { if (make_backup(t, to, &s->k, &backup)) return 1; }
         else if ((s->k.force || s->k.ask) && !S_ISDIR(st.st_mode)) {
             struct stat source;
             if (path_stat(from, &source) == 0 && source.st_ino == st.st_ino && source.st_dev == st.st_dev
-                && (s->symbolic || st.st_nlink == 1 || !strcmp(from, to)))
+                && (st.st_nlink == 1 || !strcmp(from, to)))
                 return tool_fail(t, 1, "%s and %s are the same file", tool_quote(t, from), tool_quote(t, to));
             unlink(to);
         }
@@ -56,7 +57,8 @@ static int link_pair(tool *t, const char *from, const char *to, void *context) {
                    ? tool_fail_errno(t, 1, "failed to create %s %s", kind, tool_quote(t, to))
                    : tool_fail_errno(t, 1, "failed to create %s %s => %s", kind, tool_quote(t, to), tool_quote(t, from));
     }
-    if (s->k.verbose) io_printf(t->out, "%s %s %s\n", tool_quote(t, to), s->symbolic ? "->" : "=>", tool_quote(t, text));
+    if (s->k.verbose)
+        io_printf(t->out, "%s%s %s %s\n", backup ? tool_format(t, "%s ~ ", tool_quote(t, backup)) : "", tool_quote(t, to), s->symbolic ? "->" : "=>", tool_quote(t, text));
     return 0;
 }
 

@@ -32,6 +32,7 @@ static int bad_time_style(tool *t, const char *word) {
 /* --block-size: a number of bytes, or a unit alone, which is then shown behind the size. 0, or -1 when malformed. */
 static int parse_block_size(ls_state *s, const char *text) {
     unsigned long long bytes;
+    text += *text == '\'';                    /* groups of digits, of which the C locale makes none */
     if (!strcmp(text, "human-readable")) { s->human = 1; return 0; }
     if (!strcmp(text, "si")) { s->si = 1; return 0; }
     int bare = *text < '0' || *text > '9';

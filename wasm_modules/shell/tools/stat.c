@@ -63,18 +63,41 @@ static void put_fraction(buffer *b, int c, size_t digits, const struct stat *st)
     if (digits) buffer_printf(b, ".%.*s", (int)digits, tool_format(b->t, "%09ld", (long)when.tv_nsec));
 }
 
+/* The escape of --printf that goes on at p; its last character. */
+static const char *put_escape(tool *t, buffer *b, const char *p) {
+    static const char from[] = "abefnrtv\\\"", to[] = "\a\b\033\f\n\r\t\v\\\"";
+    const char *at = strchr(from, *p);
+    int value = 0, n = 0;
+    if (at) { buffer_putc(b, to[at - from]); return p; }
+    if (*p >= '0' && *p <= '7') {
+        for (; n < 3 && p[n] >= '0' && p[n] <= '7'; n++) value = value * 8 + p[n] - '0';
+        buffer_putc(b, (char)value);
+        return p + n - 1;
+    }
+    if (*p == 'x' && isxdigit((unsigned char)p[1])) {
+        for (p++; n < 2 && isxdigit((unsigned char)p[n]); n++) {
+            int c = tolower((unsigned char)p[n]);
+            value = value * 16 + (c <= '9' ? c - '0' : c - 'a' + 10);
+        }
+        buffer_putc(b, (char)value);
+        return p + n - 1;
+    }
+    tool_fail(t, 0, "warning: unrecognized escape '\\%c'", *p);
+    buffer_putc(b, *p);
+    return p;
+}
+
 static void put_format(tool *t, buffer *b, const char *p, int escapes, const char *path, const struct stat *st) {
     for (; *p; p++) {
         if (*p == '\\' && escapes && p[1]) {
-            static const char from[] = "abfnrtv\\\"", to[] = "\a\b\f\n\r\t\v\\\"";
-            const char *at = strchr(from, *++p);
-            buffer_putc(b, at ? to[at - from] : *p);
+            p = put_escape(t, b, p + 1);
         } else if (*p == '%' && p[1]) {
             int left = 0, zero = 0, width = 0, alternate = 0;
             for (p++; *p && strchr("-0#+ '", *p); p++) { left |= *p == '-'; zero |= *p == '0'; alternate |= *p == '#'; }
             for (; isdigit((unsigned char)*p); p++) if (width < 10000) width = width * 10 + *p - '0';
             size_t most = (size_t)-1;
-            if (*p == '.')
+            if (*p == '.' && strchr("XYZ", p[1])) { most = 9; p++; }
+            else if (*p == '.')
                 for (most = 0, p++; isdigit((unsigned char)*p); p++) if (most < 10000) most = most * 10 + (size_t)(*p - '0');
             if (*p == 'H' || *p == 'L') p++;
             if (*p == '%') { buffer_putc(b, '%'); continue; }
