@@ -27,7 +27,8 @@ static int trailing(tool *t, gzip_state *s, const char *name) {
     return 2;
 }
 
-static int gzip_stream(tool *t, gzip_state *s, io *from, const char *name) {
+/* st: of the file that is read, whose name and time the header keeps; NULL for standard input. */
+static int gzip_stream(tool *t, gzip_state *s, io *from, const char *name, const struct stat *st) {
     buffer in = {.t = t}, out = {.t = t};
     const char *error;
     buffer_read_all(&in, from);
@@ -44,7 +45,11 @@ static int gzip_stream(tool *t, gzip_state *s, io *from, const char *name) {
             if (s->verbose) io_printf(t->err, "%s:\t OK\n", name);
             return garbage ? trailing(t, s, name) : 0;
         }
-    } else gzip_bytes(in.p ? in.p : "", in.n, &out, s->level, NULL, 0);
+    } else {
+        int named = st && !s->no_name;
+        gzip_bytes(in.p ? in.p : "", in.n, &out, s->level, named ? path_last(name) : NULL,
+            named ? (unsigned long)st->st_mtim.tv_sec : 0);
+    }
     int failed = io_write(t->out, out.p, out.n);
     buffer_free(&in);
     buffer_free(&out);
@@ -108,15 +113,9 @@ static int gzip_file(tool *t, gzip_state *s, const char *path) {
     }
     io *from = io_open(path, O_RDONLY, 0);
     if (!from) return tool_fail_errno(t, 1, "%s", path);
-    if (s->to_stdout || s->test) { int r = gzip_stream(t, s, from, path); io_unref(from); return r; }
+    if (s->to_stdout || s->test) { int r = gzip_stream(t, s, from, path, &st); io_unref(from); return r; }
     char *target = s->decompress ? (tgz ? tool_format(t, "%.*s.tar", (int)n - 4, path) : tool_strndup(t, path, n - k))
                                  : tool_format(t, "%s%s", path, s->suffix);
-    struct stat other;
-    if (path_lstat(target, &other) == 0 && !s->force) {
-        io_unref(from);
-        tool_fail(t, 2, "%s already exists;\tnot overwritten", target);
-        return 2;
-    }
     buffer in = {.t = t}, out = {.t = t};
     const char *error, *kept = s->decompress && s->restore_name ? NULL : "";
     int garbage = 0;
@@ -129,6 +128,11 @@ static int gzip_file(tool *t, gzip_state *s, const char *path) {
     else if ((garbage = gunzip_bytes(t, in.p, in.n, &out, &error)) < 0) return bad_data(t, path, error);
     if (!kept && (kept = header_name(t, &in)))
         target = tool_format(t, "%.*s%s", (int)(path_last(path) - path), path, path_last(kept));
+    struct stat other;
+    if (path_lstat(target, &other) == 0 && !s->force) {
+        tool_fail(t, 2, "%s already exists;\tnot overwritten", target);
+        return 2;
+    }
     io *to = io_open(target, O_WRONLY | O_CREAT | O_TRUNC, 0666);
     if (!to) return tool_fail_errno(t, 1, "%s", target);
     io_write(to, out.p, out.n);
@@ -154,13 +158,15 @@ typedef struct { size_t in, out, data; int files, verbose; } list_totals;
 static int gzip_list(tool *t, const char *path, list_totals *sum) {
     size_t n = strlen(path);
     struct stat st;
-    if (path_stat(path, &st) < 0 && (n < 3 || strcmp(path + n - 3, ".gz"))) { path = tool_format(t, "%s.gz", path); n += 3; }
-    io *from = io_open(path, O_RDONLY, 0);
+    int standard = !strcmp(path, "-");
+    if (!standard && path_stat(path, &st) < 0 && (n < 3 || strcmp(path + n - 3, ".gz"))) { path = tool_format(t, "%s.gz", path); n += 3; }
+    io *from = standard ? io_ref(t->in) : io_open(path, O_RDONLY, 0);
     if (!from) return tool_fail_errno(t, 1, "%s", path);
     buffer in = {.t = t}, out = {.t = t};
     const char *error;
     buffer_read_all(&in, from);
     io_unref(from);
+    if (standard) { path = "stdout"; n = strlen(path); }
     if (gunzip_bytes(t, in.p, in.n, &out, &error) < 0) return bad_data(t, path, error);
     if (!sum->files++)
         io_printf(t->out, "%s         compressed        uncompressed  ratio uncompressed_name\n",
@@ -203,11 +209,12 @@ static int gzip_main(tool *t, int argc, char **argv, int decompress, int to_stdo
         default: s.level = c - '0';
     }
     sum.verbose = s.verbose;
-    if (o.index >= argc) return gzip_stream(t, &s, t->in, "stdin");
+    if (o.index >= argc && s.list) return gzip_list(t, "-", &sum);
+    if (o.index >= argc) return gzip_stream(t, &s, t->in, "stdin", NULL);
     for (int i = o.index; i < argc; i++) {
         int r = s.list                 ? gzip_list(t, argv[i], &sum)
                 : strcmp(argv[i], "-") ? gzip_file(t, &s, argv[i])
-                                       : gzip_stream(t, &s, t->in, "stdin");
+                                       : gzip_stream(t, &s, t->in, "stdin", NULL);
         if (r == 1 || !status) status = r;
         if (io_failed(t->out)) return 1;
     }

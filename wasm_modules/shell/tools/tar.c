@@ -58,31 +58,6 @@ static char **spell_out(tool *t, int *argc, char **argv) {
     return words;
 }
 
-static void exclude(tar_state *s, const char *pattern) {
-    s->exclude = tool_realloc(s->t, s->exclude, ((size_t)s->exclude_n + 1) * sizeof *s->exclude);
-    s->exclude[s->exclude_n++] = pattern;
-}
-
-/* The lines of a file (parts between NULs with mark 0), added to names or to the patterns that exclude. */
-static int read_list(tar_state *s, const char *path, int mark, int as_names) {
-    int failed = 0;
-    io *from = tool_open(s->t, path, 2, &failed);
-    const char *line;
-    ssize_t n;
-    if (!from) return 2;
-    char **list = tool_alloc(s->t, ((size_t)s->name_n + 1) * sizeof *list);
-    if (s->name_n) memcpy(list, s->names, (size_t)s->name_n * sizeof *list);
-    while ((n = io_line(from, &line, (char)mark)) > 0) {
-        char *text = tool_strndup(s->t, line, (size_t)n - (line[n - 1] == (char)mark));
-        if (!as_names) { exclude(s, text); continue; }
-        list = tool_realloc(s->t, list, ((size_t)s->name_n + 2) * sizeof *list);
-        list[s->name_n++] = text;
-    }
-    io_unref(from);
-    if (as_names) s->names = list;
-    return 0;
-}
-
 static int set_mtime(tar_state *s, const char *text) {
     struct stat st;
     s->has_mtime = 1;
@@ -174,9 +149,9 @@ int tool_tar(tool *t, int argc, char **argv) {
         {"one-top-level", 2, O_ONE_TOP}, {"block-number", 0, 'R'}, {0, 0, 0}};
     static const char *const vcs[]
         = {".git", ".gitignore", ".gitmodules", ".gitattributes", ".svn", "CVS", ".hg", ".hgignore", ".bzr"};
+    static const char *const backups[] = {".#*", "*~", "#*#"};
     tar_state s = {.t = t, .data = {.t = t}, .record_bytes = RECORD_BLOCKS * TAR_BLOCK};
-    const char *from_file = NULL;
-    int by_name = 0, mark = '\n', c;
+    int by_name = 0, c;
     tool_opts o;
     if (argc > 1 && argv[1][0] != '-' && !(argv = spell_out(t, &argc, argv))) return usage(t, 2);
     for (tool_opts_start(&o, argc, argv);
@@ -184,7 +159,10 @@ int tool_tar(tool *t, int argc, char **argv) {
         case 'c': case 'x': case 't': case 'r': case 'd': case 'A': case O_DELETE: case O_TEST_LABEL: s.mode = c; break;
         case 'u': s.mode = 'r'; s.update = 1; break;
         case 'f': s.file = o.arg; break;
-        case 'C': s.dir = s.dir && *o.arg != '/' ? tool_format(t, "%s/%s", s.dir, o.arg) : o.arg; break;
+        case 'C': case 'T': case 'X':
+            s.has_list |= c == 'T';
+            tar_option_at(&s, c, o.next - o.index, o.arg);
+            break;
         case 'z': s.packing = TAR_GZIP; break;
         case 'j': s.packing = TAR_BZIP2; break;
         case 'a': by_name = 1; break;
@@ -203,10 +181,9 @@ int tool_tar(tool *t, int argc, char **argv) {
         case 'm': s.touch = 1; break;
         case 'b': s.record_bytes = (size_t)(atoi(o.arg) > 0 ? atoi(o.arg) : RECORD_BLOCKS) * TAR_BLOCK; break;
         case O_STRIP: s.strip = atoi(o.arg); break;
-        case O_EXCLUDE: exclude(&s, o.arg); break;
-        case 'X': if (read_list(&s, o.arg, '\n', 0)) return 2; break;
-        case O_VCS: for (size_t i = 0; i < sizeof vcs / sizeof *vcs; i++) exclude(&s, vcs[i]); break;
-        case O_NO_RECURSION: s.no_recursion = 1; break;
+        case O_EXCLUDE: tar_option_at(&s, 'E', o.next - o.index, o.arg); break;
+        case O_VCS: for (size_t i = 0; i < sizeof vcs / sizeof *vcs; i++) tar_option_at(&s, 'E', 0, vcs[i]); break;
+        case O_NO_RECURSION: tar_option_at(&s, TAR_FLAT, o.next - o.index, NULL); break;
         case O_TRANSFORM: s.transform = o.arg; break;
         case O_SHOW: s.show_changed = 1; break;
         case O_MTIME: if (set_mtime(&s, o.arg)) return 2; break;
@@ -216,16 +193,15 @@ int tool_tar(tool *t, int argc, char **argv) {
         case O_NUMERIC: s.numeric = 1; break;
         case O_REMOVE: s.remove = 1; break;
         case O_IGNORE_FAILED: s.ignore_unreadable = 1; break;
-        case O_NULL: mark = 0; break;
+        case O_NULL: s.null_lists = 1; break;
         case O_TOTALS: s.totals = 1; break;
         case 'N': if (set_newer(&s, o.arg)) return 2; break;
-        case O_BACKUPS: exclude(&s, ".#*"); exclude(&s, "*~"); exclude(&s, "#*#"); break;
+        case O_BACKUPS: for (int i = 0; i < 3; i++) tar_option_at(&s, 'E', 0, backups[i]); break;
         case O_WILDCARDS: s.wildcards = 1; break;
         case O_FULL_TIME: s.full_time = 1; break;
         case 'H':
             if (!is_format(o.arg)) { tool_fail(t, 2, "%s: Invalid archive format", o.arg); return usage(t, 2); }
             break;
-        case 'T': from_file = o.arg; s.has_list = 1; break;
         case 'P': s.absolute = 1; break;
         case 'h': s.deref = 1; break;
         case 'J': return tool_fail(t, 2, "only gzip and bzip2 compression are supported");
@@ -242,8 +218,6 @@ int tool_tar(tool *t, int argc, char **argv) {
         tool_fail(t, 2, "Cannot deduce top-level directory name; please set it explicitly with --one-top-level=DIR");
         return usage(t, 2);
     }
-    s.names = argv + o.index;
-    s.name_n = argc - o.index;
-    if (from_file && read_list(&s, from_file, mark, 1)) return 2;
+    if (tar_take_operands(&s, argv + o.index, argc - o.index, s.mode == 'c' || s.mode == 'r')) return 2;
     return run(&s);
 }

@@ -1,4 +1,4 @@
-/* tar.h - what the files of tar share: tar.c (command line), tar_write.c (create, append, delete), tar_read.c (list, extract,
+/* tar.h - what the files of tar share: tar.c (command line), tar_operands.c (what is meant), tar_write.c (create, append, delete), tar_read.c (list, extract,
  * compare) and tar_archive.c (headers, names, the archive as a whole).
  */
 #ifndef HATCH_TAR_H
@@ -10,6 +10,12 @@
 enum { TAR_BLOCK = 512 };
 
 enum { TAR_GZIP = 1, TAR_BZIP2 };
+
+/* An option whose place counts: kind is its letter, 'E' --exclude, TAR_FLAT --no-recursion; at: operands that came before it. */
+enum { TAR_FLAT = 1 };
+typedef struct { int kind, at; const char *text; } tar_event;
+/* What holds for one operand: the directory to be in, how many of the patterns that exclude, whether directories stay empty. */
+typedef struct { const char *dir; int exclude_n, flat; } tar_place;
 
 typedef struct {
     tool *t;
@@ -29,7 +35,10 @@ typedef struct {
     int has_mtime, has_newer;
     buffer data;                      /* the archive */
     char **names;
+    tar_place *places;                /* of each name */
     int name_n;
+    tar_event *events;
+    int event_n, null_lists, misplaced;
     struct tar_linked *linked;        /* files with several names that are in the archive already */
     size_t linked_n;
 } tar_state;
@@ -47,6 +56,10 @@ typedef struct {
     unsigned long long size;
     size_t begin, end;
 } tar_member;
+
+/* tar_operands.c */
+void tar_option_at(tar_state *s, int kind, int at, const char *text);
+int tar_take_operands(tar_state *s, char **operands, int n, int writes);    /* 0, or 2 after a message */
 
 /* tar_archive.c */
 void tar_put_octal(char *to, size_t n, unsigned long long v);

@@ -184,13 +184,13 @@ int tar_load(tar_state *s) {
     }
     buffer_read_all(&s->data, from);
     io_unref(from);
-    if (s->data.n >= 2 && (unsigned char)s->data.p[0] == 0x1F && (unsigned char)s->data.p[1] == 0x8B) {
+    if (s->packing != TAR_BZIP2 && s->data.n >= 2 && (unsigned char)s->data.p[0] == 0x1F && (unsigned char)s->data.p[1] == 0x8B) {
         buffer out = {.t = s->t};
         const char *error;
         if (gunzip_bytes(s->t, s->data.p, s->data.n, &out, &error) < 0) return tool_fail(s->t, 2, "%s", error);
         buffer_free(&s->data);
         s->data = out;
-    } else if (s->data.n >= 4 && !memcmp(s->data.p, "BZh", 3)) {
+    } else if (s->packing != TAR_GZIP && s->data.n >= 4 && !memcmp(s->data.p, "BZh", 3)) {
         buffer out = {.t = s->t};
         if (bunzip_bytes(s->t, s->data.p, s->data.n, &out) < 0) return tool_fail(s->t, 2, "bzip2 data is damaged");
         buffer_free(&s->data);

@@ -92,6 +92,19 @@ static int add_member(tar_state *s, const char *path, const char *name, const st
     return 0;
 }
 
+/* What is left of a path without a leading / and what leads upwards. */
+static const char *safe_name(const char *path) {
+    const char *name = path;
+    for (const char *p = path; *p;) {
+        size_t n = strcspn(p, "/");
+        int upwards = n == 2 && p[0] == '.' && p[1] == '.';
+        p += n;
+        while (*p == '/') p++;
+        if (upwards || (p > path && !n && name == path && *path == '/')) name = p;
+    }
+    return name;
+}
+
 static int add_path(tar_state *s, const char *path, int depth) {
     struct stat st;
     tool *t = s->t;
@@ -102,9 +115,10 @@ static int add_path(tar_state *s, const char *path, int depth) {
     if (tar_excluded(s, path)) return 0;
     int is_dir = S_ISDIR(st.st_mode), status = 0;
     const char *name = path;
-    if (!s->absolute && *name == '/') {
-        while (*name == '/') name++;
-        if (!depth) tool_fail(t, 0, "Removing leading `/' from member names");
+    if (!s->absolute) {
+        name = safe_name(name);
+        int cut = (int)(name - path);
+        if (cut && !depth) tool_fail(t, 0, "Removing leading `%.*s' from member names", *path == '/' && cut < 3 ? 1 : cut, path);
     }
     if (is_dir && *name && name[strlen(name) - 1] != '/') name = tool_format(t, "%s/", name);
     if (!*name) name = "./";
@@ -137,7 +151,7 @@ static void drop_end(buffer *data) {
 /* 1: there is nothing to store, which is for the caller to explain. */
 int tar_create(tar_state *s, int append) {
     char saved[4096];
-    int status = 0;
+    int status = s->misplaced;
     if (!s->name_n && !append && !s->has_list) {
         tool_fail(s->t, 2, "Cowardly refusing to create an empty archive");
         return 1;
@@ -146,9 +160,19 @@ int tar_create(tar_state *s, int append) {
         if (s->file && access(s->file, F_OK) == 0 && tar_load(s)) return 2;
         drop_end(&s->data);
     }
-    if (s->dir && (!getcwd(saved, sizeof saved) || chdir(s->dir) < 0)) return tool_fail_errno(s->t, 2, "%s: Cannot open", s->dir);
-    for (int i = 0; i < s->name_n; i++) { int r = add_path(s, s->names[i], 0); if (r > status) status = r; }
-    if (s->dir && chdir(saved) < 0) return 2;
+    if (!getcwd(saved, sizeof saved)) return tool_fail_errno(s->t, 2, "Cannot get working directory");
+    for (int i = 0; i < s->name_n; i++) {
+        const tar_place *place = &s->places[i];
+        if (place->dir && chdir(place->dir) < 0) {
+            tool_fail_errno(s->t, 2, "%s: Cannot open", place->dir);
+            return tool_fail(s->t, 2, "Error is not recoverable: exiting now");
+        }
+        s->exclude_n = place->exclude_n;
+        s->no_recursion = place->flat;
+        int r = add_path(s, s->names[i], 0);
+        if (r > status) status = r;
+        if (place->dir && chdir(saved) < 0) return 2;
+    }
     int failed = tar_store(s);
     if (!failed && s->totals) io_printf(s->t->err, "Total bytes written: %zu\n", s->data.n);
     if (status == 2) tar_failed(s);

@@ -12,7 +12,7 @@ enum { ENDED_EARLY = 1, DAMAGED = 3, NO_ARCHIVE = 9, NOTHING_MATCHED = 11, USAGE
 
 typedef struct {
     tool *t;
-    int action;                                  /* 0 extract, or l v t p 1 */
+    int action;                                  /* 0 extract, or l v t p c 1 */
     int overwrite, never, quiet, junk;
     const char *dir, *archive;
     char **patterns, **excludes;
@@ -129,7 +129,10 @@ static int extract(unzip_state *s, const zip_entry *e) {
 static int test_or_print(unzip_state *s, const zip_entry *e) {
     buffer out = {.t = s->t};
     int bad = zip_unpack(e, &out) < 0;
-    if (s->action == 'p') return bad ? DAMAGED : io_write(s->t->out, out.p ? out.p : "", out.n) < 0;
+    int named = s->action == 'c' && !s->quiet;
+    if (named) io_printf(s->t->out, "%s: %-22s  \n", e->method ? "  inflating" : " extracting", e->name);
+    if (s->action != 't' && bad) return DAMAGED;
+    if (s->action != 't') return io_write(s->t->out, out.p ? out.p : "", out.n) < 0 || (named && io_putc(s->t->out, '\n') < 0);
     if (!s->quiet) io_printf(s->t->out, "    testing: %-22s  %s\n", e->name, bad ? "bad CRC" : " OK");
     return bad ? DAMAGED : 0;
 }
@@ -188,8 +191,7 @@ static int unzip_main(tool *t, int argc, char **argv, int action) {
         if (w[0] != '-' || !w[1]) { words[n++] = argv[i - 1]; continue; }
         if (!strcmp(w, "-Z1") || (!strcmp(w, "-1") && action)) { s.action = '1'; continue; }
         for (w++; *w; w++) switch (*w) {
-            case 'l': case 'v': case 't': case 'p': s.action = *w; break;
-            case 'c': s.action = 'p'; break;
+            case 'l': case 'v': case 't': case 'p': case 'c': s.action = *w; break;
             case 'Z': s.action = 'l'; break;
             case 'o': s.overwrite = 1; break;
             case 'n': s.never = 1; break;

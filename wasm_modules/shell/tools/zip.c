@@ -15,7 +15,8 @@ enum { NOTHING_TO_DO = 12, USAGE = 16, CANNOT_WRITE = 15, BAD_ARCHIVE = 3, DEEPE
 
 typedef struct {
     tool *t;
-    int recursive, quiet, junk, remove, level, update, freshen;
+    int recursive, quiet, junk, remove, level, update, freshen, verbose;
+    size_t bytes, packed;                        /* of what was added */
     char **excludes, **includes;
     int exclude_n, include_n, added;
     zip_list list;
@@ -49,8 +50,11 @@ static void place(zip_state *s, zip_entry e) {
     size_t i = find_entry(s, e.name);
     int old = i < s->list.n;
     if (!s->quiet)
-        io_printf(s->t->out, "%s: %s (%s %d%%)\n", old ? "updating" : "  adding", e.name,
+        io_printf(s->t->out, "%s: %s%s (%s %d%%)\n", old ? "updating" : "  adding", e.name,
+            s->verbose ? tool_format(s->t, "\t(in=%zu) (out=%zu)", e.size, e.packed) : "",
             e.method == ZIP_DEFLATED ? "deflated" : "stored", e.method == ZIP_DEFLATED ? zip_percent(e.packed, e.size) : 0);
+    s->bytes += e.size;
+    s->packed += e.packed;
     if (old) s->list.at[i] = e; else zip_add(s->t, &s->list, e);
     s->added++;
 }
@@ -104,6 +108,17 @@ static int remove_entries(zip_state *s, char **patterns, int n) {
     return 0;
 }
 
+/* -sf: the names that the archive holds. */
+static int print_contents(const zip_state *s) {
+    size_t bytes = 0;
+    io_puts(s->t->out, "Archive contains:\n");
+    for (size_t i = 0; i < s->list.n; i++) {
+        io_printf(s->t->out, "  %s\n", s->list.at[i].name);
+        bytes += s->list.at[i].size;
+    }
+    return io_printf(s->t->out, "Total %zu entries (%zu bytes)\n", s->list.n, bytes) < 0;
+}
+
 static int save(zip_state *s, const char *path) {
     buffer b = {.t = s->t};
     zip_write(&b, &s->list);
@@ -126,7 +141,7 @@ static int take_patterns(int argc, char **argv, int i, char ***list, int *n) {
 
 int tool_zip(tool *t, int argc, char **argv) {
     zip_state s = {.t = t, .level = 6};
-    int deletes = 0, names = 0, n = 0;
+    int deletes = 0, tests = 0, lists = 0, names = 0, n = 0;
     char **words = tool_alloc(t, ((size_t)argc + 1) * sizeof *words);
     for (int i = 1; i < argc;) {
         const char *w = argv[i++];
@@ -150,9 +165,14 @@ int tool_zip(tool *t, int argc, char **argv) {
             case 'u': s.update = 1; break;
             case 'f': s.freshen = 1; break;
             case '@': names = 1; break;
+            case 'T': tests = 1; break;
+            case 'v': s.verbose = 1; break;
             case 'x': i = take_patterns(argc, argv, i, &s.excludes, &s.exclude_n); break;
             case 'i': i = take_patterns(argc, argv, i, &s.includes, &s.include_n); break;
-            case 'e': case 'P': case 's':
+            case 's':
+                if (w[1] == 'f') { lists = 1; w++; break; }
+                [[fallthrough]];
+            case 'e': case 'P':
                 io_printf(t->out, "\nzip error: Invalid command arguments (option -%c is not supported here)\n", *w);
                 return USAGE;
             default: if (*w >= '0' && *w <= '9') s.level = *w - '0';
@@ -173,15 +193,21 @@ int tool_zip(tool *t, int argc, char **argv) {
     }
     int renews = s.update || s.freshen;
     if (renews && !s.list.n) io_printf(t->out, "\tzip warning: %s not found or empty\n", path);
+    if (lists) return print_contents(&s);
     s.quiet |= to_output;
     if (deletes) remove_entries(&s, words + 1, n - 1);
     for (int i = 1; i < n && !deletes; i++) add_path(&s, words[i], 0);
     const char *line;
     for (ssize_t len; names && (len = io_line(t->in, &line, '\n')) > 0;)
         add_path(&s, tool_strndup(t, line, (size_t)len - (line[len - 1] == '\n')), 0);
+    if (!s.added && tests && n == 1 && s.list.n) return io_printf(t->out, "test of %s OK\n", path) < 0;
     if (!s.added) {
         if (!renews) io_printf(t->out, "\nzip error: Nothing to do! (%s)\n", path);
         return NOTHING_TO_DO;
     }
-    return save(&s, path);
+    if (s.verbose && !s.quiet && !deletes)
+        io_printf(t->out, "total bytes=%zu, compressed=%zu -> %d%% savings\n", s.bytes, s.packed, zip_percent(s.packed, s.bytes));
+    int status = save(&s, path);
+    if (!status && tests && !s.quiet) io_printf(t->out, "test of %s OK\n", path);
+    return status;
 }
