@@ -21,6 +21,12 @@ static int print_date(tool *t, const char *format, moment when, int utc) {
     return io_write(t->out, b.p, b.n) < 0;
 }
 
+/* The moment that text says, in UTC after -u unless it names its zone itself. */
+static int read_date(tool *t, const char *text, int utc, moment *when) {
+    if (utc && strncmp(text, "TZ=", 3)) text = tool_format(t, "TZ=\"UTC0\" %s", text);
+    return date_parse(t, text, moment_now(), when);
+}
+
 static int print_file_dates(tool *t, const char *path, const char *format, int utc) {
     int status = 0;
     io *from = tool_open(t, path, 1, &status);
@@ -30,7 +36,7 @@ static int print_file_dates(tool *t, const char *path, const char *format, int u
     while ((n = io_line(from, &line, '\n')) > 0) {
         char *text = tool_strndup(t, line, (size_t)n - (line[n - 1] == '\n'));
         moment when;
-        if (date_parse(t, text, moment_now(), &when) < 0) {
+        if (read_date(t, text, utc, &when) < 0) {
             status = tool_fail(t, 1, "invalid date %s", tool_cite(t, text));
             continue;
         }
@@ -84,6 +90,6 @@ int tool_date(tool *t, int argc, char **argv) {
         struct stat st;
         if (path_stat(reference, &st) < 0) return tool_fail_errno(t, 1, "%s", reference);
         when = st.st_mtim;
-    } else if (text && date_parse(t, text, when, &when) < 0) return tool_fail(t, 1, "invalid date %s", tool_cite(t, text));
+    } else if (text && read_date(t, text, utc, &when) < 0) return tool_fail(t, 1, "invalid date %s", tool_cite(t, text));
     return print_date(t, format, when, utc);
 }

@@ -118,7 +118,7 @@ static int add_path(tar_state *s, const char *path, int depth) {
     if (!s->absolute) {
         name = safe_name(name);
         int cut = (int)(name - path);
-        if (cut && !depth) tool_fail(t, 0, "Removing leading `%.*s' from member names", *path == '/' && cut < 3 ? 1 : cut, path);
+        if (cut && !depth) tool_fail(t, 0, "Removing leading `%.*s' from member names", cut, path);
     }
     if (is_dir && *name && name[strlen(name) - 1] != '/') name = tool_format(t, "%s/", name);
     if (!*name) name = "./";

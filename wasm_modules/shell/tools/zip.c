@@ -200,7 +200,7 @@ int tool_zip(tool *t, int argc, char **argv) {
     const char *line;
     for (ssize_t len; names && (len = io_line(t->in, &line, '\n')) > 0;)
         add_path(&s, tool_strndup(t, line, (size_t)len - (line[len - 1] == '\n')), 0);
-    if (!s.added && tests && n == 1 && s.list.n) return io_printf(t->out, "test of %s OK\n", path) < 0;
+    if (!s.added && tests && n == 1 && s.list.n) return !s.quiet && io_printf(t->out, "test of %s OK\n", path) < 0;
     if (!s.added) {
         if (!renews) io_printf(t->out, "\nzip error: Nothing to do! (%s)\n", path);
         return NOTHING_TO_DO;
