@@ -147,7 +147,7 @@ void bzip_bytes(tool *t, const char *in, size_t n, buffer *out) {
     bit_writer w = {.to = out};
     uint32_t whole = 0;
     unsigned char *block = tool_alloc(t, BZIP_BLOCK);
-    buffer_puts(out, "BZh1");
+    buffer_puts(out, "BZh9");
     for (size_t at = 0; at < n;) {
         size_t start = at;
         int filled = 0;

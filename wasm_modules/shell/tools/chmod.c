@@ -253,10 +253,14 @@ int tool_readlink(tool *t, int argc, char **argv) {
 int tool_which(tool *t, int argc, char **argv) {
     int all = 0, status = 0, c;
     tool_opts o;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "as", NULL)) != -1;)
-        if (c == 'a') all = 1;
-        else if (c == '?') return 2;
-    (void)all;
+    o.index = 1;
+    for (; o.index < argc && argv[o.index][0] == '-' && argv[o.index][1]; o.index++) {
+        if (!strcmp(argv[o.index], "--")) { o.index++; break; }
+        if ((c = argv[o.index][1]) == 'a') { all = 1; continue; }
+        io_printf(t->err, "Illegal option -%c\n", c);
+        io_puts(t->out, "Usage: /usr/bin/which [-a] args\n");
+        return 2;
+    }
     if (o.index >= argc) return 1;
     for (int i = o.index; i < argc; i++) {
         struct stat st;
@@ -268,7 +272,7 @@ int tool_which(tool *t, int argc, char **argv) {
             }
         } else {
             const char *path = t->getenv ? t->getenv(t, "PATH") : NULL;
-            for (const char *p = path; p && *p && !found;) {
+            for (const char *p = path; p && *p && (all || !found);) {
                 size_t n = strcspn(p, ":");
                 char *full = path_join(t, n ? tool_strndup(t, p, n) : ".", argv[i]);
                 if (path_stat(full, &st) == 0 && S_ISREG(st.st_mode) && modes_get(&st) & 0111) {

@@ -105,7 +105,10 @@ int tool_env(tool *t, int argc, char **argv) {
             break;
         case 'i': empty = 1; break;
         case '0': end = '\0'; break;
-        case 'u': drop[drops++] = o.arg; break;
+        case 'u':
+            if (!*o.arg || strchr(o.arg, '=')) return tool_fail(t, 125, "cannot unset %s: Invalid argument", tool_cite(t, o.arg));
+            drop[drops++] = o.arg;
+            break;
         case 'C': dir = o.arg; break;
         case 'v': explain = 1; break;
         case 's': break;                  /* there are no signals */

@@ -43,6 +43,7 @@ int tool_envsubst(tool *t, int argc, char **argv) {
     tool_opts o;
     int c, names = 0;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "v", longs)) != -1;) if (c == '?') return 1; else names = 1;
+    if (argc - o.index > 1) return tool_fail(t, 1, "too many arguments");
     const char *format = o.index < argc ? argv[o.index] : NULL;
     if (names) return print_names(t, format ? format : "");
     buffer in = {.t = t}, out = {.t = t};

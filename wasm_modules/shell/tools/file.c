@@ -1,6 +1,7 @@
 /* file.c - file: what files seem to hold. */
 #include "file.h"
 #include "files.h"
+#include "../fifo.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -31,6 +32,7 @@ static file_kind describe(tool *t, const char *path, int follow) {
         const char *text = strcmp(path, "/dev/null") ? "character special" : "character special (1/3)";
         return (file_kind){text, "inode/chardevice", "binary"};
     }
+    if (fifo_is(&st)) return (file_kind){"fifo (named pipe)", "inode/fifo", "binary"};
     if (!S_ISLNK(st.st_mode)) return describe_content(t, io_open(path, O_RDONLY, 0));
     ssize_t n = readlink(path, target, sizeof target - 1);
     target[n < 0 ? 0 : n] = '\0';

@@ -22,6 +22,8 @@ static encoding encoding_of(const char *p, size_t n) {
     if (ascii) return (encoding){"ASCII", "us-ascii"};
     if (n >= 3 && !memcmp(p, "\xef\xbb\xbf", 3)) return (encoding){"Unicode text, UTF-8 (with BOM)", "utf-8"};
     if (utf8_valid(p, n)) return (encoding){"Unicode text, UTF-8", "utf-8"};
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)p[i] >= 0x80 && (unsigned char)p[i] < 0xA0) return (encoding){"Non-ISO extended-ASCII", "unknown-8bit"};
     return (encoding){"ISO-8859", "iso-8859-1"};
 }
 
@@ -42,7 +44,7 @@ static char *line_habits(tool *t, const char *p, size_t n, int wide) {
         }
     }
     buffer_puts(&b, "");
-    if (longest >= VERY_LONG_LINE && !wide) buffer_printf(&b, ", with very long lines (%zu)", longest);
+    if (longest > VERY_LONG_LINE && !wide) buffer_printf(&b, ", with very long lines (%zu)", longest);
     if (!crlf && !lf && !cr) buffer_puts(&b, ", with no line terminators");
     else if (crlf || cr) {
         buffer_printf(&b, ", with%s%s%s", crlf ? " CRLF" : "", cr ? crlf ? ", CR" : " CR" : "", lf ? ", LF" : "");

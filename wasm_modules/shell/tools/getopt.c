@@ -129,7 +129,13 @@ int tool_getopt(tool *t, int argc, char **argv) {
         case 'q': s.quiet = 1; break;
         case 'Q': s.silent = 1; break;
         case 'a': s.alternative = 1; break;
-        case 's': s.csh = strstr(o.arg, "csh") != NULL; break;
+        case 's':
+            s.csh = strstr(o.arg, "csh") != NULL;
+            if (!s.csh && strcmp(o.arg, "sh") && strcmp(o.arg, "bash")) {
+                tool_fail(t, 2, "unknown shell after -s or --shell argument");
+                return tool_usage(t, 2);
+            }
+            break;
         case 'u': s.plain = 1; break;
         case 'T': return 4;
         case '?': return 2;

@@ -1,6 +1,6 @@
 /* launch.c - commands that run another command under some condition that the sandbox has none of: nohup nice stdbuf setsid
  * ionice. */
-#include "../tool.h"
+#include "buffer.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +29,25 @@ int tool_setsid(tool *t, int argc, char **argv) {
 
 int tool_stdbuf(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"input", 1, 'i'}, {"output", 1, 'o'}, {"error", 1, 'e'}, {0, 0, 0}};
-    return launch(t, argc, argv, "+i:o:e:", longs, 125);
+    tool_opts o;
+    int modes = 0;
+    tool_opts_start(&o, argc, argv);
+    for (int c; (c = tool_opts_next(t, &o, "+i:o:e:", longs)) != -1; modes++) {
+        unsigned long long bytes;
+        if (c == '?') return 125;
+        if (!strcmp(o.arg, "L") ? c == 'i' : size_parse(o.arg, &bytes) < 0)
+            return c == 'i' && *o.arg == 'L' ? tool_fail(t, 125, "line buffering stdin is meaningless"),
+                   tool_usage(t, 125)        : tool_fail(t, 125, "invalid mode %s", tool_cite(t, o.arg));
+    }
+    if (o.index >= argc) { tool_fail(t, 125, "missing operand"); return tool_usage(t, 125); }
+    if (!modes) { tool_fail(t, 125, "you must specify a buffering mode option"); return tool_usage(t, 125); }
+    return run_rest(t, argc, argv, o.index, "failed to run command ");
+}
+
+int tool_ionice(tool *t, int argc, char **argv) {
+    static const tool_long longs[] = {{"class", 1, 'c'}, {"classdata", 1, 'n'}, {"ignore", 0, 't'}, {0, 0, 0}};
+    if (argc == 1) return io_puts(t->out, "none: prio 0\n") < 0;
+    return launch(t, argc, argv, "+c:n:t", longs, 1);
 }
 
 /* nice, also with the old -5 for -n 5. What it sets, a nice inside of it shows. */

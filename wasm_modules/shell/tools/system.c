@@ -139,10 +139,18 @@ int tool_hostname(tool *t, int argc, char **argv) {
 int tool_nproc(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"all", 0, 'a'}, {"ignore", 1, 'i'}, {0, 0, 0}};
     tool_opts o;
+    char *end = "";
+    const char *asked = t->getenv ? t->getenv(t, "OMP_NUM_THREADS") : NULL;
+    long count = asked && atoi(asked) > 0 ? atoi(asked) : 1, ignored = 0;
     tool_opts_start(&o, argc, argv);
-    for (int c; (c = tool_opts_next(t, &o, "", longs)) != -1;) if (c == '?') return 1;
+    for (int c; (c = tool_opts_next(t, &o, "", longs)) != -1;) {
+        if (c == '?') return 1;
+        if (c == 'a') count = 1;
+        else if ((ignored = strtol(o.arg, &end, 10)) < 0 || *end || end == o.arg)
+            return tool_fail(t, 1, "invalid number: %s", tool_cite(t, o.arg));
+    }
     if (extra_operand(t, argc, argv, o.index, 1)) return 1;
-    return io_puts(t->out, "1\n") < 0;
+    return io_printf(t->out, "%ld\n", count > ignored ? count - ignored : 1) < 0;
 }
 
 static int has_terminal_name(tool *t) {
