@@ -69,10 +69,19 @@ static int if_out(jq *q, jout *self, jv v, jpath *p) {
 /* .[key] where target and key may be many: for every key, every target. */
 typedef struct { jout o; jnode *n; jenv *e; jv in; jpath *p; jout *k; jv key; } index_cont;
 
+/* One element of v; where the node forgives, nothing when there is none such. */
+static int index_step(jq *q, const jnode *n, jv v, jv key, jpath *p, jout *k) {
+    jv got = jq_index(q, v, jv_copy(key));
+    if (got.kind != J_INVALID || n->op != '?') return step(q, got, key, p, k);
+    jv_drop(&q->C, q->error);
+    jv_drop(&q->C, key);
+    q->error = jv_null();
+    return RUN_ON;
+}
+
 static int index_target_out(jq *q, jout *self, jv v, jpath *p) {
     index_cont *c = (index_cont *)self;
-    jv key = jv_copy(c->key);
-    return step(q, jq_index(q, v, jv_copy(key)), key, p, c->k);
+    return index_step(q, c->n, v, jv_copy(c->key), p, c->k);
 }
 
 static int index_key_out(jq *q, jout *self, jv key, jpath *p) {
@@ -114,8 +123,7 @@ static int slice_out(jq *q, jout *self, jv v, jpath *p) {
         jv_drop(&q->C, v);
         return run;
     }
-    jv key = jq_slice_key(q, jv_copy(c->from), jv_copy(c->to));
-    return step(q, jq_index(q, v, jv_copy(key)), key, p, c->k);
+    return index_step(q, c->n, v, jq_slice_key(q, jv_copy(c->from), jv_copy(c->to)), p, c->k);
 }
 
 OUTLINE static int eval_slice(jq *q, jnode *n, jenv *e, jv in, jpath *p, jout *k) {

@@ -101,7 +101,7 @@ static jv decode64(jq *q, jv v) {
         char c = v.s->text[i];
         const char *at = c ? strchr(letters64, c) : NULL;
         if (c == '=') break;
-        if (!at) { if (isspace((unsigned char)c)) continue; buffer_free(&b); return jq_refuse(q, v, "is not valid base64 data"); }
+        if (!at) { buffer_free(&b); return jq_refuse(q, v, "is not valid base64 data"); }
         letters++;
         x = x << 6 | (unsigned)(at - letters64);
         bits += 6;

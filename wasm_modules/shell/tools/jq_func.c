@@ -234,8 +234,9 @@ static jv flatten(jq *q, jv made, jv in, double depth) {
 
 jv jq_fn_flatten(jq *q, jv in, jv *args) {
     double depth = args ? jv_number(args[0]) : 1e9;
+    if (args && args[0].kind < J_NUMBER) depth = -1;        /* null and booleans are less than any number */
     if (args) jv_drop(&q->C, args[0]);
-    if (in.kind < J_ARRAY) return jq_not_iterable(q, in);
+    if (depth >= 0 && in.kind < J_ARRAY) return jq_not_iterable(q, in);
     if (depth < 0) { jv_drop(&q->C, in); return jq_errorf(q, "flatten depth must not be negative"); }
     jv made = flatten(q, jv_array(&q->C, 0), in, depth);
     jv_drop(&q->C, in);
@@ -307,6 +308,7 @@ static jv fn_transpose(jq *q, jv in, jv *args) {
         jv row = in.a->at[i];
         if (row.kind == J_ARRAY && row.a->n > most) most = row.a->n;
         if (row.kind == J_ARRAY || row.kind == J_NULL) continue;
+        if (row.kind == J_TRUE || row.kind == J_FALSE) { jv_drop(C, in); return jq_refuse(q, row, "has no length"); }
         jq_errorf(q, "Cannot index %s with number", jv_kind_name(row));
         jv_drop(C, in);
         return jv_of(J_INVALID);

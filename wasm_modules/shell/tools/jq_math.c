@@ -22,7 +22,7 @@ MATH1(ceil, ceil(x)) MATH1(round, round(x)) MATH1(sqrt, sqrt(x)) MATH1(fabs, fab
 #define TEST1(name, call)                                                                                                        \
     static jv test_##name(jq *q, jv in, jv *args) {                                                                              \
         (void)args;                                                                                                              \
-        if (!jv_is_number(in)) return jq_refuse(q, in, "number required");                                                       \
+        if (!jv_is_number(in)) { jv_drop(&q->C, in); return jv_bool(0); }                                                        \
         double x = jv_number(in);                                                                                                \
         jv_drop(&q->C, in);                                                                                                      \
         return jv_bool(call);                                                                                                    \

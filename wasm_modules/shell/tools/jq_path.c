@@ -205,7 +205,7 @@ static jv delete_element(jq *q, jv v, jv key) {
     }
     if (v.kind == J_OBJECT) jq_errorf(q, "Cannot delete %s field of object", jv_kind_name(key));
     else if (v.kind == J_ARRAY) jq_errorf(q, "Cannot delete %s element of array", jv_kind_name(key));
-    else jq_errorf(q, "Cannot delete %s of %s", key.kind == J_STRING ? "field" : "element", jv_kind_name(v));
+    else jq_errorf(q, "Cannot delete fields from %s", jv_kind_name(v));
     jv_drop(C, v);
     return jv_of(J_INVALID);
 }

@@ -19,7 +19,7 @@ static const struct { const char *name; int arity; const char *text;
     {"recurse", 0, "def recurse: ..;"},
     {"recurse_down", 0, "def recurse_down: ..;"},
     {"map_values", 1, "def map_values(f): .[] |= f;"},
-    {"paths", 1, "def paths(node_filter): . as $dot | paths | select(. as $p | $dot | getpath($p) | node_filter);"},
+    {"paths", 1, "def paths(node_filter): path(.. | select(node_filter)) | select(length > 0);"},
     {"leaf_paths", 0, "def leaf_paths: paths(scalars);"},
     {"with_entries", 1, "def with_entries(f): to_entries | map(f) | from_entries;"},
     {"first", 0, "def first: .[0];"},

@@ -211,9 +211,13 @@ static jnode *break_term(parser *s) {
     return jqp_fail(s, tool_format(s->q->t, "error: $*label-%s is not defined", s->text));
 }
 
-/* e? forgives what e does; but of .a.b? only the last step, so that it stands for .a | .b?. A computed key sees the input of all,
- * and keeps the whole together. */
+/* e? forgives what e does; but of .a.b? only the last step, so that it stands for .a | .b?, and of .[e]? not what e does. */
 static jnode *optional(parser *s, jnode *n) {
+    if (n->kind == N_SLICE || (n->kind == N_INDEX && n->b->kind != N_LITERAL)) {
+        n->op = '?';
+        n->single = 0;
+        return n;
+    }
     int constant = n->kind == N_ITERATE || (n->kind == N_INDEX && n->b->kind == N_LITERAL);
     if (!constant || n->a->kind == N_IDENTITY) return jqp_make(s, N_TRY, n, NULL);
     jnode *base = n->a;
@@ -257,7 +261,7 @@ static jnode *primary(parser *s) {
     case '(':
         jqp_next(s);
         if (!(n = jqp_pipe_expr(s)) || !jqp_expect(s, ')')) return NULL;
-        return n;
+        return jqp_accept(s, '?') ? jqp_make(s, N_TRY, n, NULL) : n;      /* the parentheses hold it together */
     case '[':
         jqp_next(s);
         n = jqp_make(s, N_ARRAY, NULL, NULL);

@@ -13,11 +13,14 @@ static jv refuse(jq *q, jv v, const char *message) {
     return jq_errorf(q, "%s", message);
 }
 
+static const double SECONDS_MOST = 6e16;         /* years are ints */
+
 static jv broken_down(jq *q, double seconds, int utc) {
     struct tm tm;
     long offset;
     const char *zone;
     double whole = floor(seconds);
+    if (!(fabs(whole) < SECONDS_MOST)) return jq_errorf(q, "error converting number of seconds since epoch to datetime");
     date_fields(q->t, (long long)whole, utc, &tm, &offset, &zone);
     double values[] = {
         tm.tm_year + 1900, tm.tm_mon, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec + (seconds - whole), tm.tm_wday, tm.tm_yday};
@@ -50,14 +53,14 @@ static jv fn_now(jq *q, jv in, jv *args) {
 }
 static jv fn_gmtime(jq *q, jv in, jv *args) {
     (void)args;
-    if (!jv_is_number(in)) return refuse(q, in, "gmtime() requires a number");
+    if (!jv_is_number(in)) return refuse(q, in, "gmtime() requires numeric inputs");
     double n = jv_number(in);
     jv_drop(&q->C, in);
     return broken_down(q, n, 1);
 }
 static jv fn_localtime(jq *q, jv in, jv *args) {
     (void)args;
-    if (!jv_is_number(in)) return refuse(q, in, "localtime() requires a number");
+    if (!jv_is_number(in)) return refuse(q, in, "localtime() requires numeric inputs");
     double n = jv_number(in);
     jv_drop(&q->C, in);
     return broken_down(q, n, 0);
