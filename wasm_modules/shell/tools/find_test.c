@@ -35,7 +35,7 @@ static int test_time(const fnode *n, const fentry *e) {
 }
 
 static int is_empty(find_state *f, const fentry *e) {
-    if (S_ISREG(e->st.st_mode)) return e->st.st_size == 0;
+    if (S_ISREG(e->st.st_mode)) return e->st.st_size == 0 && !fifo_is(&e->st);
     if (!S_ISDIR(e->st.st_mode)) return 0;
     size_t n;
     char **names = directory_names(f->t, e->path, &n);
@@ -128,11 +128,12 @@ int find_test(find_state *f, fnode *n, fentry *e) {
     case F_PATH: return glob_matches(n->text, e->path, n->fold, 0);
     case F_REGEX: return regex_test(n->regex, e->path, strlen(e->path)) > 0;
     case F_TYPE:
-        if (n->name[1] == 'x')
-            return S_ISLNK(e->st.st_mode) ? (path_stat(e->path, &st) == 0 ? strchr(n->text, find_type_letter(&st)) != NULL
-                                                                          : strchr(n->text, 'l') != NULL)
-                                          : strchr(n->text, find_type_letter(&e->st)) != NULL;
-        return strchr(n->text, find_type_letter(&e->st)) != NULL;
+        st = e->st;
+        if (n->name[1] == 'x') {                /* the other of the two: the link where links are followed, else its target */
+            if (f->follow == 'L') path_lstat(e->path, &st);
+            else if (S_ISLNK(st.st_mode) && path_stat(e->path, &st) < 0) st = e->st;
+        }
+        return strchr(n->text, find_type_letter(&st)) != NULL;
     case F_SIZE: return compare(n, ((long long)e->st.st_size + n->unit - 1) / n->unit);
     case F_EMPTY: return is_empty(f, e);
     case F_TIME: return test_time(n, e);

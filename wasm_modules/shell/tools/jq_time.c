@@ -79,6 +79,7 @@ static jv fn_mktime(jq *q, jv in, jv *args) {
 static jv format_time(jq *q, jv in, jv *args, int utc, const char *name) {
     struct tm tm;
     if (jv_is_number(in)) { double n = jv_number(in); jv_drop(&q->C, in); in = broken_down(q, n, utc); }
+    if (in.kind == J_INVALID) { jv_drop(&q->C, args[0]); return in; }
     if (in.kind != J_ARRAY) {
         jv_drop(&q->C, args[0]);
         jv_drop(&q->C, in);
