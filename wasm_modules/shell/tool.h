@@ -63,6 +63,7 @@ int tool_fail_errno(tool *t, int status, const char *format, ...) __attribute__(
 int tool_usage(tool *t, int status);                   /* "Try 'NAME --help' for more information." */
 char *tool_format(tool *t, const char *format, ...) __attribute__((format(printf, 2, 3))); /* text in t's arena */
 const char *tool_quote(tool *t, const char *s);        /* 'name' as GNU quotes names of files, fit for the shell */
+const char *tool_shell_word(tool *t, const char *s, int always);  /* as tool_quote or tool_name, but never with $'...' */
 const char *tool_name(tool *t, const char *path);       /* for "NAME: reason": quoted only where the shell would need it */
 const char *tool_cite(tool *t, const char *s); /* the other way GNU quotes in messages: typographic, plain in the C locale */
 /* Which of valid (ends with NULL; synonyms stand in one text, separated by '|') a word names, or abbreviates; -1 after the

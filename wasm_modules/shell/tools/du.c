@@ -1,4 +1,4 @@
-/* du.c - du: what files take up, directory by directory. */
+/* du.c - du: what files take up, directory by directory. What is met again under another name counts once. */
 #include "inputs.h"
 #include "buffer.h"
 #include "dates.h"
@@ -15,6 +15,9 @@ typedef struct {
     long long threshold;
     const char *exclude[DU_GLOBS];
     int excludes;
+    int every_link, remember_all;                         /* -l; several operands, or links that are followed */
+    struct { dev_t device; ino_t inode; } *met;           /* a hash table of what was counted; inode 0: free */
+    size_t met_room, met_n;
 } du_state;
 
 typedef struct { unsigned long long size; long long newest; } amount;
@@ -39,6 +42,30 @@ static int excluded(const du_state *s, const char *path) {
     return 0;
 }
 
+static size_t place_of(const du_state *s, dev_t device, ino_t inode) {
+    size_t i = (size_t)inode * 2654435761u % s->met_room;
+    while (s->met[i].inode && (s->met[i].inode != inode || s->met[i].device != device)) i = (i + 1) % s->met_room;
+    return i;
+}
+
+/* Whether the file was counted before; from now on it is. */
+static int met_before(tool *t, du_state *s, const struct stat *st) {
+    if (!st->st_ino) return 0;
+    if (s->met_n * 2 >= s->met_room) {
+        du_state old = *s;
+        s->met_room = old.met_room ? old.met_room * 2 : 64;
+        s->met = tool_alloc(t, s->met_room * sizeof *s->met);
+        for (size_t i = 0; i < old.met_room; i++)
+            if (old.met[i].inode) s->met[place_of(s, old.met[i].device, old.met[i].inode)] = old.met[i];
+    }
+    size_t i = place_of(s, st->st_dev, st->st_ino);
+    if (s->met[i].inode) return 1;
+    s->met[i].device = st->st_dev;
+    s->met[i].inode = st->st_ino;
+    s->met_n++;
+    return 0;
+}
+
 static amount measure(tool *t, du_state *s, const char *path, int depth) {
     struct stat st;
     amount sum = {0, 0};
@@ -47,6 +74,8 @@ static amount measure(tool *t, du_state *s, const char *path, int depth) {
         s->status = tool_fail_errno(t, 1, "cannot access %s", tool_quote(t, path));
         return sum;
     }
+    int several = !S_ISDIR(st.st_mode) && st.st_nlink > 1;
+    if (!s->every_link && (s->remember_all || several) && met_before(t, s, &st)) return sum;
     sum.size = s->inodes ? 1 : s->apparent ? (unsigned long long)st.st_size : file_blocks(&st) * 512;
     sum.newest = st.st_mtime;
     int is_dir = S_ISDIR(st.st_mode);
@@ -129,6 +158,7 @@ int tool_du(tool *t, int argc, char **argv) {
         case 't': if (take_threshold(t, &s, o.arg)) return 1; break;
         case 'S': s.separate = 1; break;
         case 'L': s.follow = 1; break;
+        case 'l': s.every_link = 1; break;
         case 130: if (s.excludes < DU_GLOBS) s.exclude[s.excludes++] = o.arg; break;
         case 'X': if (read_excludes(t, &s, o.arg)) return 1; break;
         case 131: s.inodes = 1; break;
@@ -149,6 +179,7 @@ int tool_du(tool *t, int argc, char **argv) {
     char **paths = o.index < argc ? argv + o.index : here;
     int count = o.index < argc ? argc - o.index : 1;
     if (list && !(paths = input_names(t, list, &count))) return 1;
+    s.remember_all = count > 1 || s.follow;
     for (int i = 0; i < count; i++) {
         amount part = measure(t, &s, paths[i], 0);
         total.size += part.size;

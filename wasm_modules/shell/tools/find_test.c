@@ -130,7 +130,7 @@ int find_test(find_state *f, fnode *n, fentry *e) {
     case F_TYPE:
         st = e->st;
         if (n->name[1] == 'x') {                /* the other of the two: the link where links are followed, else its target */
-            if (f->follow == 'L') path_lstat(e->path, &st);
+            if (f->follow == 'L' || (f->follow == 'H' && !e->depth)) path_lstat(e->path, &st);
             else if (S_ISLNK(st.st_mode) && path_stat(e->path, &st) < 0) st = e->st;
         }
         return strchr(n->text, find_type_letter(&st)) != NULL;

@@ -107,7 +107,7 @@ static int list_directory(tool *t, ls_state *s, const char *path, int titled, in
     for (size_t i = 0; i < count; i++)
         if (!hidden(s, names[i]) && !fill_entry(t, s, &v[n], names[i], path_join(t, path, names[i]), s->follow)) n++;
     if (s->printed++ && titled) io_putc(t->out, '\n');
-    if (titled) io_printf(t->out, "%s:\n", path);
+    if (titled) ls_print_title(t, s, path);
     if (s->format == 'l' || s->blocks) {
         unsigned long long total = 0;
         for (size_t i = 0; i < n; i++) total += file_blocks(&v[i].st);

@@ -13,6 +13,9 @@ typedef struct {
         no_group;
     int indicator, follow, follow_args, dirs_first, quote, escape, hide_control, color, zero, full_time, author, width,
         shell_quote, no_tabs;
+    int blanks;                        /* -b leaves them as they are */
+    int cite;                          /* ‘names’ as in messages */
+    int plain_quote;                   /* the shell's quotes alone, without $'\n' */
     unsigned long long unit_bytes;         /* --block-size, 0 for none */
     const char *unit;                      /* its name, shown behind the size; "" when it was a number */
     const char *time_style, *ignore[16], *hide;
@@ -28,5 +31,6 @@ int ls_options(tool *t, tool_opts *o, ls_state *s);                             
 moment ls_time_of(const ls_state *s, const struct stat *st);                     /* the one of -c, -u or neither */
 char *ls_blocks_text(tool *t, const ls_state *s, unsigned long long blocks);
 int ls_print_long(tool *t, const ls_state *s, ls_entry *v, size_t n);            /* -1 when a write fails */
+void ls_print_title(tool *t, const ls_state *s, const char *path);               /* the line above a directory's entries */
 int ls_print_short(tool *t, const ls_state *s, ls_entry *v, size_t n);
 #endif

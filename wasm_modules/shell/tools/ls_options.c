@@ -144,8 +144,10 @@ int ls_options(tool *t, tool_opts *o, ls_state *s) {
         case 153:
             if ((c = tool_choice(t, "--quoting-style", o->arg, styles)) < 0) return 1;
             s->shell_quote = c == 1 || c == 3 ? 1 : c == 2 || c == 4 ? 2 : 0;
+            s->plain_quote = c == 1 || c == 2;
             s->quote = c == 5 || c == 6;
             s->escape = c == 7;
+            s->cite = c >= 8;
             break;
         case 152: s->zero = 1; if (s->format != 'l') s->format = '1'; break;
         default: return 2;

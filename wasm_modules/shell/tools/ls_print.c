@@ -26,11 +26,11 @@ static const char *color_of(const struct stat *st) {
     return S_ISREG(st->st_mode) && modes_get(st) & 0111 ? "01;32" : NULL;
 }
 
-/* The name with quoting, colour and indicator, at the end of b. */
-static void put_name(const ls_state *s, buffer *b, const char *name, const struct stat *st, int ok) {
-    const char *color = s->color && ok ? color_of(st) : NULL;
-    if (color) buffer_printf(b, "\033[0m\033[%sm", color);
-    if (s->shell_quote) name = s->shell_quote == 2 ? tool_quote(b->t, name) : tool_name(b->t, name);
+/* The name as the style of quoting says. */
+static void put_quoted(const ls_state *s, buffer *b, const char *name) {
+    if (s->cite) { buffer_puts(b, tool_cite(b->t, name)); return; }
+    if (s->plain_quote) name = tool_shell_word(b->t, name, s->shell_quote == 2);
+    else if (s->shell_quote) name = s->shell_quote == 2 ? tool_quote(b->t, name) : tool_name(b->t, name);
     if (s->quote) buffer_putc(b, '"');
     for (const unsigned char *p = (const unsigned char *)name; *p; p++) {
         if (s->hide_control && (*p < 32 || *p == 127)) { buffer_putc(b, '?'); continue; }
@@ -38,11 +38,27 @@ static void put_name(const ls_state *s, buffer *b, const char *name, const struc
             const char *from = "\a\b\f\n\r\t\v", *at = strchr(from, *p);
             if (at) { buffer_putc(b, '\\'); buffer_putc(b, "abfnrtv"[at - from]); continue; }
             if (*p < 32 || *p == 127) { buffer_printf(b, "\\%03o", *p); continue; }
-            if (*p == '\\' || (*p == '"' && s->quote) || (*p == ' ' && !s->quote)) buffer_putc(b, '\\');
+            if (*p == '\\' || (*p == '"' && s->quote) || (*p == ' ' && !s->quote && !s->blanks)) buffer_putc(b, '\\');
         }
         buffer_putc(b, *p);
     }
     if (s->quote) buffer_putc(b, '"');
+}
+
+void ls_print_title(tool *t, const ls_state *s, const char *path) {
+    buffer b = {.t = t};
+    ls_state title = *s;
+    title.blanks = 1;
+    put_quoted(&title, &b, path);
+    buffer_puts(&b, ":\n");
+    io_write(t->out, b.p, b.n);
+}
+
+/* The name with quoting, colour and indicator, at the end of b. */
+static void put_name(const ls_state *s, buffer *b, const char *name, const struct stat *st, int ok) {
+    const char *color = s->color && ok ? color_of(st) : NULL;
+    if (color) buffer_printf(b, "\033[0m\033[%sm", color);
+    put_quoted(s, b, name);
     if (color) buffer_puts(b, "\033[0m");
     buffer_puts(b, suffix_of(s, st, ok));
 }
@@ -106,7 +122,9 @@ int ls_print_long(tool *t, const ls_state *s, ls_entry *v, size_t n) {
         if (!s->no_group)
             buffer_printf(&b, s->numeric ? "%*s " : "%-*s ", (int)group,
                 s->numeric ? tool_format(t, "%u", file_group(&e->st)) : group_name(t, file_group(&e->st)));
-        if (s->author) buffer_printf(&b, "%-*s ", (int)owner, user_name(t, file_owner(&e->st)));
+        if (s->author)
+            buffer_printf(&b, s->numeric ? "%*s " : "%-*s ", (int)owner,
+                s->numeric ? tool_format(t, "%u", file_owner(&e->st)) : user_name(t, file_owner(&e->st)));
         buffer_printf(&b, "%*s ", (int)size, size_text(t, s, &e->st));
         put_time(t, s, &b, &e->st);
         buffer_putc(&b, ' ');
@@ -115,7 +133,7 @@ int ls_print_long(tool *t, const ls_state *s, ls_entry *v, size_t n) {
             struct stat real;
             buffer_puts(&b, " -> ");
             int ok = path_stat(e->path, &real) == 0;
-            put_name(s, &b, e->target, ok ? &real : &e->st, ok);
+            put_name(s, &b, e->target, ok ? &real : &e->st, ok && s->indicator != 'p');
         }
         buffer_putc(&b, s->zero ? '\0' : '\n');
         if (io_write(t->out, b.p, b.n) < 0) return -1;

@@ -30,13 +30,14 @@ static void put_escape(buffer *b, unsigned char c) {
     else buffer_printf(b, "\\%03o", c);
 }
 
-static const char *shell_quote(tool *t, const char *s, int always) {
+/* plain: with the quotes alone, so that what cannot be printed stands as it is. */
+static const char *shell_quote(tool *t, const char *s, int always, int plain) {
     int bytes = tool_is_byte_locale(t), len, needed = always || !*s, single = 0, doubled = 1, control = 0;
     for (const char *p = s; *p; p += len) {
         int kind = classify(p, s, bytes, &len);
         if (kind != PLAIN) doubled = 0;
-        needed |= kind == SPECIAL || kind == UNPRINTABLE || *p == ' ' || *p == '\'';
-        control |= kind == UNPRINTABLE;
+        needed |= kind == SPECIAL || (kind == UNPRINTABLE && (!plain || (unsigned char)*p < 128)) || *p == ' ' || *p == '\'';
+        control |= kind == UNPRINTABLE && !plain;
         single |= *p == '\'';
     }
     if (!needed) return s;
@@ -57,8 +58,9 @@ static const char *shell_quote(tool *t, const char *s, int always) {
     return b.p;
 }
 
-const char *tool_quote(tool *t, const char *s) { return shell_quote(t, s, 1); }
-const char *tool_name(tool *t, const char *path) { return shell_quote(t, path, 0); }
+const char *tool_quote(tool *t, const char *s) { return shell_quote(t, s, 1, 0); }
+const char *tool_name(tool *t, const char *path) { return shell_quote(t, path, 0, 0); }
+const char *tool_shell_word(tool *t, const char *s, int always) { return shell_quote(t, s, always, 1); }
 
 const char *tool_cite(tool *t, const char *s) {
     int bytes = tool_is_byte_locale(t), len;

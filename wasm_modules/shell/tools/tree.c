@@ -8,6 +8,7 @@
 #include "patterns.h"
 #include "users.h"
 #include "../modes.h"
+#include "../utf8.h"
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,12 +27,17 @@ struct branch {
     size_t count;
     unsigned long long size;
     int unread, is_dir, too_many;
+    int leads;                         /* a link to a directory */
+    int again;                         /* a link that -l does not follow, to a directory that was seen before */
 };
 
 typedef struct {
     int all, dirs_only, full, no_lines, level, status, indicator, no_report, sizes, human, si, dirs_first, files_first, reverse,
         quote;
-    int modes, owner, group, dates, inodes, prune, json, by_time, by_size, by_version, unsorted, ascii, fold, match_dirs, sum;
+    int modes, owner, group, dates, inodes, prune, json, by_time, by_size, by_version, unsorted, ascii, fold, match_dirs, sum, raw,
+        masked, follow;
+    struct { dev_t device; ino_t inode; } *seen;      /* directories, while -l follows links */
+    size_t seen_n;
     size_t most_entries;
     const char *ignore[TREE_GLOBS], *only[TREE_GLOBS], *output, *time_format;
     int ignores, onlys;
@@ -52,9 +58,12 @@ static int listed(const tree_state *s, const char *const *patterns, int n, const
     return 0;
 }
 
+/* A directory, or a link to one, which counts as such. */
+static int is_place(const branch *b) { return b->is_dir || b->leads; }
+
 static int compare(const tree_state *s, const branch *a, const branch *b) {
     int order = 0;
-    if ((s->dirs_first || s->files_first) && a->is_dir != b->is_dir) return (a->is_dir ? -1 : 1) * (s->files_first ? -1 : 1);
+    if ((s->dirs_first || s->files_first) && is_place(a) != is_place(b)) return (is_place(a) ? -1 : 1) * (s->files_first ? -1 : 1);
     if (s->unsorted) return 0;
     if (s->by_time) order = a->st.st_mtime < b->st.st_mtime ? -1 : a->st.st_mtime > b->st.st_mtime;
     if (s->by_size) order = a->st.st_size > b->st.st_size ? -1 : a->st.st_size < b->st.st_size;
@@ -74,34 +83,53 @@ static void sort_children(const tree_state *s, branch *v, size_t n) {
 
 static int shown(tool *t, const tree_state *s, const branch *b) {
     if (*b->name == '.' && !s->all) return 0;
-    if (s->dirs_only && !b->is_dir) return 0;
+    if (s->dirs_only && !is_place(b)) return 0;
     if (listed(s, s->ignore, s->ignores, b->name, b->is_dir, t)) return 0;
     return !s->onlys || !s->filtering || b->is_dir || listed(s, s->only, s->onlys, b->name, b->is_dir, t);
+}
+
+/* Whether the directory was seen before; it is from now on. */
+static int seen_before(tool *t, tree_state *s, const struct stat *st) {
+    for (size_t i = 0; i < s->seen_n; i++) if (s->seen[i].device == st->st_dev && s->seen[i].inode == st->st_ino) return 1;
+    s->seen = tool_realloc(t, s->seen, (s->seen_n + 1) * sizeof *s->seen);
+    s->seen[s->seen_n].device = st->st_dev;
+    s->seen[s->seen_n++].inode = st->st_ino;
+    return 0;
+}
+
+/* What a link leads to. */
+static void look_behind(tool *t, tree_state *s, branch *c) {
+    char target[4096];
+    struct stat real;
+    ssize_t got = S_ISLNK(c->st.st_mode) ? readlink(c->path, target, sizeof target - 1) : -1;
+    if (got < 0) return;
+    c->target = tool_strndup(t, target, (size_t)got);
+    c->leads = path_stat(c->path, &real) == 0 && S_ISDIR(real.st_mode);
+    if (c->leads && s->follow) c->again = seen_before(t, s, &real);
 }
 
 /* Fills in what lies below b. */
 static void grow(tool *t, tree_state *s, branch *b, int depth) {
     size_t n, kept = 0;
     b->size = (unsigned long long)b->st.st_size;
-    if (!b->is_dir || depth >= s->level || depth > DEEPEST_TREE || tool_too_deep(t)) return;
+    if (s->follow && b->is_dir) seen_before(t, s, &b->st);
+    if (!(b->is_dir || (b->leads && s->follow && !b->again)) || depth >= s->level || depth > DEEPEST_TREE || tool_too_deep(t)) return;
     char **names = directory_names(t, b->path, &n);
     if (!names) { b->unread = 1; s->status = 2; return; }
     b->children = tool_alloc(t, (n + 1) * sizeof *b->children);
     for (size_t i = 0; i < n; i++) {
         branch *c = &b->children[kept];
-        char target[4096];
         *c = (branch){.name = names[i], .path = path_join(t, b->path, names[i])};
         if (path_lstat(c->path, &c->st) < 0) continue;
         c->is_dir = S_ISDIR(c->st.st_mode);
-        ssize_t got = S_ISLNK(c->st.st_mode) ? readlink(c->path, target, sizeof target - 1) : -1;
-        if (got >= 0) c->target = tool_strndup(t, target, (size_t)got);
+        look_behind(t, s, c);
         if (!shown(t, s, c)) continue;
         int own = s->filtering;
         s->filtering = !(s->match_dirs && c->is_dir && listed(s, s->only, s->onlys, c->name, 1, t));
         grow(t, s, c, depth + 1);
         s->filtering = own;
         b->size += c->size;
-        if (s->prune && c->is_dir && !c->count) continue;
+        if (s->prune && is_place(c) && !c->count) continue;
         kept++;
     }
     b->count = kept;
@@ -150,14 +178,30 @@ static void put_details(tool *t, const tree_state *s, const branch *b, int json)
     if (!json && *gap == ' ') io_puts(t->out, "]  ");
 }
 
+/* A name on one line: what cannot be printed as \ooo, or ? with -q, or as it is with -N. */
+static void put_text(tool *t, const tree_state *s, const char *text) {
+    if (s->quote) io_putc(t->out, '"');
+    for (int len; *text; text += len) {
+        int point;
+        len = utf8_decode(text, strlen(text), &point);
+        unsigned char c = (unsigned char)*text;
+        int odd = c < 32 || c == 127 || point < 0;
+        if (odd && !s->raw && s->masked && c < 128) io_putc(t->out, '?');
+        else if (odd && !s->raw && !s->masked) { len = 1; io_printf(t->out, "\\%03o", c); }
+        else io_write(t->out, text, (size_t)len);
+    }
+    if (s->quote) io_putc(t->out, '"');
+}
+
 static void put_name(tool *t, const tree_state *s, const branch *b, int root) {
-    put_details(t, s, b, 0);
-    io_printf(t->out, s->quote ? "\"%s\"" : "%s", s->full || root ? b->path : b->name);
-    if (b->target) io_printf(t->out, s->quote ? " -> \"%s\"" : " -> %s", b->target);
+    if (!root || !b->unread) put_details(t, s, b, 0);
+    put_text(t, s, s->full || root ? b->path : b->name);
+    if (b->target) { io_puts(t->out, " -> "); put_text(t, s, b->target); }
     if (s->indicator)
-        io_puts(t->out, b->is_dir                                            ? (b->path[strlen(b->path) - 1] == '/' ? "" : "/")
+        io_puts(t->out, is_place(b)                                            ? (b->path[strlen(b->path) - 1] == '/' ? "" : "/")
                         : S_ISREG(b->st.st_mode) && modes_get(&b->st) & 0111 ? "*"
                                                                              : "");
+    if (b->again) io_puts(t->out, "  [recursive, not followed]");
     if (b->unread) io_puts(t->out, "  [error opening dir]");
     if (b->too_many) io_printf(t->out, "  [%d entries exceeds filelimit, not opening dir]", b->too_many);
     io_putc(t->out, '\n');
@@ -172,7 +216,7 @@ static void draw(tool *t, tree_state *s, const branch *b, const char *prefix) {
         int last = i + 1 == b->count;
         if (!s->no_lines) io_printf(t->out, "%s%s", prefix, last ? corner : tee);
         put_name(t, s, c, 0);
-        if (c->is_dir) s->dirs++; else s->files++;
+        if (is_place(c)) s->dirs++; else s->files++;
         if (c->count) draw(t, s, c, tool_format(t, "%s%s", prefix, last ? "    " : bar));
     }
 }
@@ -180,6 +224,9 @@ static void draw(tool *t, tree_state *s, const branch *b, const char *prefix) {
 static void put_json_text(io *out, const char *text) {
     io_putc(out, '"');
     for (; *text; text++) {
+        static const char from[] = "\b\f\n\r\t", to[] = "bfnrt";
+        const char *at = strchr(from, *text);
+        if (at) { io_printf(out, "\\%c", to[at - from]); continue; }
         if (*text == '"' || *text == '\\') io_putc(out, '\\');
         if ((unsigned char)*text < 32) io_printf(out, "\\u%04x", (unsigned)*text); else io_putc(out, *text);
     }
@@ -191,7 +238,7 @@ static void draw_json(tool *t, tree_state *s, const branch *b, int depth, int la
     put_json_text(t->out, s->full || depth == 1 ? b->path : b->name);
     if (b->target) { io_puts(t->out, ",\"target\":"); put_json_text(t->out, b->target); }
     put_details(t, s, b, 1);
-    if (depth > 1) { if (b->is_dir) s->dirs++; else s->files++; }
+    if (depth > 1) { if (is_place(b)) s->dirs++; else s->files++; }
     if (b->count) {
         io_puts(t->out, ",\"contents\":[\n");
         for (size_t i = 0; i < b->count; i++) draw_json(t, s, &b->children[i], depth + 1, i + 1 == b->count);
@@ -221,7 +268,7 @@ static int parse_options(tool *t, tool_opts *o, tree_state *s) {
             {"inodes", 0, 134}, {"charset", 1, 135}, {"filelimit", 1, 136}, {"ignore-case", 0, 137}, {"matchdirs", 0, 138},
             {"timefmt", 1, 139}, {"sort", 1, 140}, {"gitignore", 0, 141}, {"fromfile", 0, 142}, {"info", 0, 141}, {0, 0, 0}};
     int c;
-    while ((c = tool_opts_next(t, o, "adfFL:I:P:nCishpugDQNqrtcUvJX:o:Alx", longs)) != -1) switch (c) {
+    while ((c = tool_opts_next(t, o, "adfFL:I:P:nCishpugDQNqrRtcUvJX:o:Alx", longs)) != -1) switch (c) {
         case 'a': s->all = 1; break;
         case 'd': s->dirs_only = 1; break;
         case 'f': s->full = 1; break;
@@ -234,6 +281,9 @@ static int parse_options(tool *t, tool_opts *o, tree_state *s) {
         case 'g': s->group = 1; break;
         case 'D': s->dates = 1; break;
         case 'Q': s->quote = 1; break;
+        case 'N': s->raw = 1; break;
+        case 'q': s->masked = 1; break;
+        case 'l': s->follow = 1; break;
         case 'r': s->reverse = 1; break;
         case 't': case 'c': s->by_time = 1; break;
         case 'v': s->by_version = 1; break;
