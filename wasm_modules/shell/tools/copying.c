@@ -75,8 +75,8 @@ static int copy_tree(tool *t, const char *from, const char *to, const struct sta
     struct stat target;
     int made = 0, status = 0;
     if (depth > 500 || tool_too_deep(t)) return tool_fail(t, 1, "cannot copy %s: directories nest too deep", tool_quote(t, from));
-    if (!depth && inside(t, from, to))
-        return tool_fail(t, 1, "cannot copy a directory, %s, into itself, %s", tool_quote(t, from), tool_quote(t, to));
+    copy_options within;
+    int itself = !depth && inside(t, from, to);
     if (path_stat(to, &target) < 0) {
         if (mkdir(to, 0777) < 0) return tool_fail_errno(t, 1, "cannot create directory %s", tool_quote(t, to));
         made = 1;
@@ -84,6 +84,13 @@ static int copy_tree(tool *t, const char *from, const char *to, const struct sta
         return tool_fail(t, 1, "cannot overwrite non-directory %s with directory %s", tool_quote(t, to), tool_quote(t, from));
     }
     if (o->verbose && made) io_printf(t->out, "%s -> %s\n", tool_quote(t, from), tool_quote(t, to));
+    if (itself) {
+        within = *o;
+        within.whole = from;
+        within.into = to;
+        if (path_stat(to, &within.copy) < 0) return 1;
+        o = &within;
+    }
     size_t n;
     char **names = directory_names(t, from, &n);
     if (!names) return tool_fail_errno(t, 1, "cannot access %s", tool_quote(t, from));
@@ -107,13 +114,17 @@ int copy_path(tool *t, const char *from, const char *to, const copy_options *o, 
     }
     if (S_ISDIR(st.st_mode)) {
         if (!o->recursive) return tool_fail(t, 1, "-r not specified; omitting directory %s", tool_quote(t, from));
+        if (o->whole && st.st_ino == o->copy.st_ino && st.st_dev == o->copy.st_dev)
+            return tool_fail(t, 1, "cannot copy a directory, %s, into itself, %s", tool_quote(t, o->whole), tool_quote(t, o->into));
         return copy_tree(t, from, to, &st, o, depth);
     }
     if (path_lstat(to, &target) == 0) {
         struct stat real;
         if (path_stat(to, &real) == 0) {
-            if (real.st_ino && real.st_ino == st.st_ino && real.st_dev == st.st_dev && !o->link && !o->backup
-                && !o->remove_destination)
+            struct stat source;
+            int through = path_lstat(from, &source) == 0 && S_ISLNK(source.st_mode);
+            if (real.st_ino && real.st_ino == st.st_ino && real.st_dev == st.st_dev && !o->link && !o->remove_destination
+                && (!o->backup || through || !strcmp(from, to)))
                 return tool_fail(t, 1, "%s and %s are the same file", tool_quote(t, from), tool_quote(t, to));
             if (S_ISDIR(real.st_mode))
                 return tool_fail(t, 1, "cannot overwrite directory %s with non-directory", tool_quote(t, to));
@@ -155,7 +166,7 @@ int for_each_pair(tool *t, char **operands, int n, const char *target_dir, int n
         return tool_usage(t, 1);
     }
     if (no_target_dir) {
-        if (n > 2) { tool_fail(t, 1, "extra operand %s", tool_cite(t, operands[2])); return tool_usage(t, 1); }
+        if (n > 2) { tool_fail(t, 1, "extra operand %s", tool_quote(t, operands[2])); return tool_usage(t, 1); }
         return each(t, operands[0], operands[1], context);
     }
     int explicit = target_dir != NULL;

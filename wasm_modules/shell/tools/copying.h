@@ -8,6 +8,8 @@ typedef struct {
     int plain_mode, attributes_only;                /* a new file gets the usual mode; no bytes are copied */
     int backup;                                     /* 0 none, 1 simple ~, 2 numbered */
     const char *suffix;
+    const char *whole, *into;                       /* a directory that is being copied into itself, and its copy */
+    struct stat copy;                               /* of into */
 } copy_options;
 
 int copy_path(tool *t, const char *from, const char *to, const copy_options *o, int depth); /* 0, or 1 after a message */

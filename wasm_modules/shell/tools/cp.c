@@ -96,6 +96,11 @@ int tool_cp(tool *t, int argc, char **argv) {
         case '6': case 'x': case 'Z': break;
         default: return 1;
     }
+    struct stat st;
+    if (parents && argc - o.index >= 2 && !dir && !(path_stat(argv[argc - 1], &st) == 0 && S_ISDIR(st.st_mode))) {
+        tool_fail(t, 1, "with --parents, the destination must be a directory");
+        return tool_usage(t, 1);
+    }
     if (parents && argc - o.index >= 2 && !dir)
         return copy_with_parents(t, argv + o.index, argc - o.index - 1, argv[argc - 1], &k);
     return for_each_pair(t, argv + o.index, argc - o.index, dir, plain, copy_pair, &k);
@@ -119,16 +124,17 @@ static int move_pair(tool *t, const char *from, const char *to, void *context) {
     if (path_lstat(from, &source) < 0) return tool_fail_errno(t, 1, "cannot stat %s", tool_quote(t, from));
     if (path_lstat(to, &target) == 0) {
         if (k->no_clobber) return 0;
-        if (k->update
-            && (target.st_mtim.tv_sec > source.st_mtim.tv_sec
-                || (target.st_mtim.tv_sec == source.st_mtim.tv_sec && target.st_mtim.tv_nsec >= source.st_mtim.tv_nsec)))
-            return 0;
-        if (source.st_ino && source.st_ino == target.st_ino && source.st_dev == target.st_dev && !k->backup)
+        if (source.st_ino && source.st_ino == target.st_ino && source.st_dev == target.st_dev
+            && (!k->backup || !strcmp(path_strip(t, from), path_strip(t, to))))
             return tool_fail(t, 1, "%s and %s are the same file", tool_quote(t, from), tool_quote(t, to));
         if (S_ISDIR(target.st_mode) && !S_ISDIR(source.st_mode))
             return tool_fail(t, 1, "cannot overwrite directory %s with non-directory", tool_quote(t, to));
         if (!S_ISDIR(target.st_mode) && S_ISDIR(source.st_mode))
             return tool_fail(t, 1, "cannot overwrite non-directory %s with directory %s", tool_quote(t, to), tool_quote(t, from));
+        if (k->update
+            && (target.st_mtim.tv_sec > source.st_mtim.tv_sec
+                || (target.st_mtim.tv_sec == source.st_mtim.tv_sec && target.st_mtim.tv_nsec >= source.st_mtim.tv_nsec)))
+            return 0;
         if (k->ask) {
             const char *line;
             io_printf(t->err, "%s: overwrite %s? ", t->name, tool_quote(t, to));

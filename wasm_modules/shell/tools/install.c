@@ -11,12 +11,15 @@
 
 static int make_directories(tool *t, const char *path, int verbose) {
     char *copy = tool_strdup(t, path);
+    struct stat st;
     for (char *p = copy + 1;; p++) {
         if (*p && *p != '/') continue;
         char c = *p;
         *p = '\0';
         if (mkdir(copy, 0777) == 0) {
             if (verbose) io_printf(t->out, "%s: creating directory %s\n", t->name, tool_quote(t, copy));
+        } else if (errno == EEXIST && path_stat(copy, &st) == 0 && !S_ISDIR(st.st_mode)) {
+            return tool_fail(t, 1, "cannot create directory %s: File exists", tool_cite(t, copy));
         } else if (errno != EEXIST)
             return tool_fail_errno(t, 1, "cannot create directory %s", tool_quote(t, copy));
         *p = c;
@@ -33,7 +36,7 @@ static int install_one(tool *t, const char *from, const char *to, void *context)
     struct stat old;
     if (path_stat(from, &st) == 0 && path_stat(to, &old) == 0 && st.st_ino == old.st_ino && st.st_dev == old.st_dev)
         return tool_fail(t, 1, "%s and %s are the same file", tool_quote(t, from), tool_quote(t, to));
-    if (s->verbose && !s->copy.backup && path_lstat(to, &old) == 0) io_printf(t->out, "removed %s\n", tool_quote(t, to));
+    if (s->verbose && !s->copy.backup && path_stat(from, &st) == 0 && path_lstat(to, &old) == 0) io_printf(t->out, "removed %s\n", tool_quote(t, to));
     s->copy.verbose = s->verbose;
     if (copy_path(t, from, to, &s->copy, 0)) return 1;
     return modes_set(to, s->bits) < 0 ? tool_fail_errno(t, 1, "cannot change permissions of %s", tool_quote(t, to)) : 0;

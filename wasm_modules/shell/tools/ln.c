@@ -86,7 +86,7 @@ int tool_ln(tool *t, int argc, char **argv) {
     }
     int n = argc - o.index;
     struct stat st;
-    if (n == 1 && !dir) {
+    if (n == 1 && !dir && !plain) {
         const char *last = path_join(t, ".", path_last(path_strip(t, argv[o.index])));
         return link_pair(t, argv[o.index], last, &s);
     }
