@@ -13,7 +13,8 @@ int b_echo(int argc, char **argv)
 {
     bool newline = true, escapes = sh.shopt[S_XPG_ECHO], stop = false;
     int i = 1;
-    for (; i < argc && argv[i][0] == '-' && argv[i][1] && !argv[i][1 + strspn(argv[i] + 1, "neE")]; i++)
+    if (sh.plain) { newline = argc < 2 || strcmp(argv[1], "-n"); i += !newline; }
+    else for (; i < argc && argv[i][0] == '-' && argv[i][1] && !argv[i][1 + strspn(argv[i] + 1, "neE")]; i++)
         for (char *c = argv[i] + 1; *c; c++) if (*c == 'n') newline = false; else escapes = *c == 'e';
     if (!escapes && i == argc - 1 && newline) {   /* the common case, in one write */
         size_t n = strlen(argv[i]);

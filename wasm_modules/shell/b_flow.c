@@ -103,7 +103,11 @@ int b_source(int argc, char **argv)
     }
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return b_error(argv[0], 1, "%s: is a directory", argv[i]);
     io *s = io_open(path, O_RDONLY, 0);
-    if (!s) { sh_error("%s: %s", argv[i], strerror(errno)); return 1; }
+    if (!s) {
+        sh_error("%s: %s", argv[i], strerror(errno));
+        if (sh.plain || sh.opt[O_POSIX]) sh_exit(sh.plain ? PLAIN_FAILURE : 1);
+        return 1;
+    }
     size_t len;
     char *text = read_all(s, &len);
     io_unref(s);
@@ -326,11 +330,12 @@ int b_kill(int argc, char **argv)
         char pid_text[24];
         const char *self = var_get("BASHPID");
         bool me = pid == 0 || pid == SHELL_PID + sh.shell_level || (self && !strcmp(self, fmt_int(pid, pid_text)));
-        if (!me && job_kill(pid, false, sig)) continue;
-        if (!me) { status = b_error("kill", 1, "(%s) - No such process", argv[i]); continue; }
+        bool outer = pid >= SHELL_PID && pid < SHELL_PID + sh.level;    /* a shell around this one */
+        if (!me && !outer && job_kill(pid, false, sig)) continue;
+        if (!me && !outer) { status = b_error("kill", 1, "(%s) - No such process", argv[i]); continue; }
         if (sig == 0) continue;
         sh.status = status;          /* a trap runs after the command, and sees its status */
-        if (pid == SHELL_PID + sh.shell_level && sh.level > sh.shell_level) signal_for(sh.shell_level, sig); else sh_signal(sig);
+        if (outer) signal_for((int)(pid - SHELL_PID), sig); else sh_signal(sig);
     }
     return status;
 }

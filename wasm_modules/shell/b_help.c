@@ -124,6 +124,11 @@ static int show_matching(const char *pattern, char how)
     return found;
 }
 
+void show_help(const char *name)
+{
+    for (int i = 0; i < TOPICS; i++) if (!strcmp(topics[i].name, name)) show(&topics[i], 0);
+}
+
 static void list_all(void)
 {
     out_puts("Hatchway shell, compatible with GNU bash, version 5.2.15(1)-release (x86_64-pc-linux-gnu)\n"

@@ -93,7 +93,7 @@ static bool describe(const char *name, char how, bool functions, bool all, bool 
             }
             if (!all) return true;
         }
-        if (builtin_find(name) && strcmp(name, "bash") && strcmp(name, "sh")) {
+        if (builtin_find(name) && builtin_find(name)->fn != b_bash) {
             any = true;
             if (how == 't') out_puts("builtin\n"); else if (how == 'v') out_printf("%s\n", name);
             else

@@ -93,7 +93,7 @@ int b_shift(int argc, char **argv)
     if (argc > 2) { b_error("shift", 1, "too many arguments"); sh_abandon(1); return 1; }
     if (argc > 1 && !parse_int(argv[1], &n)) return b_error("shift", 1, "%s: numeric argument required", argv[1]);
     if (n < 0) return b_error("shift", 1, "%s: shift count out of range", argv[1]);
-    if (n > sh.nargs && sh.shopt[option_find(shopt_options, "shift_verbose")->index])
+    if (n > sh.nargs && (sh.plain || sh.shopt[option_find(shopt_options, "shift_verbose")->index]))
         b_error("shift", 1, "%lld: shift count out of range", (long long)n);
     if (n > sh.nargs) return 1;
     sh.args += n;

@@ -146,6 +146,7 @@ void background_tick(void)
 int exec_background(node *n)
 {
     int cond = sh.cond_depth;
+    while (n->kind == N_NOT && n->u.pair.a) n = n->u.pair.a;   /* a job's status is not inverted */
     if (sh.in_trial) {           /* on trial nothing may be put off */
         int status = subshell_run(n, 1);
         job_add(status);

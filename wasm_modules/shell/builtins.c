@@ -22,9 +22,20 @@ const builtin *builtin_find(const char *name)
     return NULL;
 }
 
+int builtin_call(const builtin *b, int argc, char **argv)
+{
+    if (argc > 1 && argv[1][0] == '-' && !strcmp(argv[1], "--help") && !(b->flags & B_LITERAL)) { show_help(b->name); return 2; }
+    if (!sh.plain) return b->fn(argc, argv);
+    unsigned before = sh.complaints;
+    int status = b->fn(argc, argv);
+    bool own = sh.complaints != before && b->fn != b_eval && b->fn != b_source;
+    if (status && own && b->flags & B_SPECIAL && !sh.unwind) sh_exit(PLAIN_FAILURE);
+    return status;
+}
+
 bool is_program_too(const char *name)
 {
-    static const char *const both[] = { "[", "bash", "echo", "false", "kill", "printf", "pwd", "sh", "test", "true" };
+    static const char *const both[] = { "[", "bash", "dash", "echo", "false", "kill", "printf", "pwd", "sh", "test", "true" };
     for (size_t i = 0; i < sizeof both / sizeof *both; i++) if (!strcmp(name, both[i])) return true;
     return false;
 }
@@ -180,8 +191,7 @@ int b_enable(int argc, char **argv)
     }
     if (o.at >= argc) {
         for (size_t i = 0; builtin_table[i].name; i++) {
-            if (!strcmp(builtin_table[i].name, "bash") || !strcmp(builtin_table[i].name, "sh") ||
-                (special_only && !(builtin_table[i].flags & B_SPECIAL)))
+            if (builtin_table[i].fn == b_bash || (special_only && !(builtin_table[i].flags & B_SPECIAL)))
                 continue;
             if (disabled[i] ? off || all : !off) out_printf("enable %s%s\n", disabled[i] ? "-n " : "", builtin_table[i].name);
         }

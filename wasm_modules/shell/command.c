@@ -341,7 +341,7 @@ static int run_words(node *n, strlist *argv, int procs)
             /* what local and its kin declare belongs to the function, not to the scope of the temporary variables */
             bool outward = temp && b && b->flags & B_DECLARE;
             sh.scope -= outward;
-            status = b ? b->fn(argc, v) : exec_argv(argc, v, 0);
+            status = b ? builtin_call(b, argc, v) : exec_argv(argc, v, 0);
             sh.scope += outward;
         } else if (!sh.unwind) sh_fail(1);
         if (temp) scope_pop();

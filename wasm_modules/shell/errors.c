@@ -16,6 +16,7 @@ static const char *script_name(void)
 static void verror(const char *who, const char *format, va_list ap)
 {
     io *e = fd_get(2);
+    sh.complaints++;
     if (!e) return;
     io *o = fd_get(1);
     if (o && o != e) io_flush(o);
@@ -38,6 +39,7 @@ void sh_report(const char *format, ...)
     va_start(ap, format);
     verror(NULL, format, ap);
     va_end(ap);
+    if (sh.plain) sh_exit(PLAIN_FAILURE);
     if (sh.opt[O_ERREXIT] && !sh.unwind) sh_leave(sh.status ? sh.status : 1);
 }
 
@@ -77,7 +79,11 @@ void sh_abandon(int status)
 }
 
 /* What ${x?} and set -u end the shell with: bash has one status for command strings, another for everything else. */
-int sh_fatal_status(void) { return sh.subshells || !sh.is_command_string || sh.opt[O_ERREXIT] ? 1 : 127; }
+int sh_fatal_status(void)
+{
+    if (sh.plain) return PLAIN_FAILURE;
+    return sh.subshells || !sh.is_command_string || sh.opt[O_ERREXIT] ? 1 : 127;
+}
 
 void sh_exit(int status)
 {

@@ -99,6 +99,12 @@ bool loop_step(arith *a, int64_t *v)
     extern const char *arith_who;
     *v = 1;
     if (!a) return true;
+    if (sh.traps[TRAP_DEBUG]) {
+        node shown = { .kind = N_ARITH, .line = sh.line, .u.arith = a }, *before = sh.command_node;
+        bool run_it = debug_trap(&shown);
+        sh.command_node = before;
+        if (!run_it) return true;
+    }
     if (sh.opt[O_XTRACE]) trace_arith(a);
     const char *who = arith_who;
     arith_who = "((";

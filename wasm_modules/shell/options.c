@@ -129,7 +129,7 @@ char *opt_letters(char out[40])
             if (sh.opt[o->index]) *p++ = *c;
             if (*c == 'h' && sh.interactive) *p++ = 'i';
         }
-    if (sh.is_command_string) *p++ = 'c';
+    if (sh.is_command_string && !sh.plain) *p++ = 'c';
     if (sh.from_input) *p++ = 's';
     *p = 0;
     return out;

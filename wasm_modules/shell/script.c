@@ -3,6 +3,7 @@
 #include "sh.h"
 #include "lookup.h"
 #include "options.h"
+#include "param.h"
 #include "tool.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -12,10 +13,11 @@
 
 enum { BINARY_LOOK = 80 };
 
-/* The interpreter line of a script file: the name of the interpreter without its directory, or NULL. *options becomes the letters
- * behind it: "e" of #!/bin/bash -e. */
-static char *interpreter(const char *text, size_t len, const char **options)
+/* The interpreter line of a script file: the name of the interpreter without its directory, or NULL. What stands behind it is
+ * added to args: "-e" of #!/bin/bash -e, one argument unless env -S splits it. What env would run counts as the interpreter. */
+static char *interpreter(const char *text, size_t len, strlist *args)
 {
+    bool split = false;
     if (len < 3 || text[0] != '#' || text[1] != '!') return NULL;
     const char *nl = memchr(text, '\n', len);
     char *line = arena_strndup(&sh.tmp, text + 2, (size_t)((nl ? nl : text + len) - text - 2)), *save;
@@ -25,12 +27,15 @@ static char *interpreter(const char *text, size_t len, const char **options)
     base = base ? base + 1 : word;
     if (!strcmp(base, "env")) {
         word = strtok_r(NULL, " \t\r", &save);
-        if (word && !strcmp(word, "-S")) word = strtok_r(NULL, " \t\r", &save);
+        split = word && !strcmp(word, "-S");
+        if (split) word = strtok_r(NULL, " \t\r", &save);
         if (!word) return NULL;
         base = word;
     }
-    word = strtok_r(NULL, " \t\r", &save);
-    if (word && word[0] == '-' && word[1] != '-') *options = word + 1;
+    while ((word = strtok_r(NULL, split ? " \t\r" : "\r", &save))) {
+        word += strspn(word, " \t");
+        if (*word) sl_add(args, word);
+    }
     return base;
 }
 
@@ -100,7 +105,9 @@ static void forget_unexported(void)
 }
 
 /* How a new shell is started: option letters, then, behind a blank, names with their signs; and the file it reads first. */
-typedef struct { const char *options, *rc_file; bool login, no_profile, no_rc; } start;
+typedef struct { const char *options, *rc_file; bool login, no_profile, no_rc, plain; } start;
+
+static bool is_plain(const char *name) { return !strcmp(name, "sh") || !strcmp(name, "dash"); }
 
 /* Runs a file that need not be there. False when it is not. */
 static bool run_if_there(const char *name)
@@ -141,8 +148,12 @@ static int new_shell(const char *text, size_t len, int argc, char **argv, bool i
 {
     if (sh.depth >= sh.max_depth) { sh_error("%s: maximum shell nesting level exceeded (%d)", argv[0], sh.max_depth); return 1; }
     if (jobs_fresh) background_begin();
+    int parent = SHELL_PID + sh.level;
     sub_state *st = subshell_enter();
     forget_unexported();
+    var_set_int("PPID", parent);
+    var_writable(slot_of("PPID"), -1)->flags |= V_READONLY | V_INT;
+    if (!var_get("TERM")) var_set_plain("TERM", "dumb");
     sh.arg0 = arena_strdup(&sh.tmp, argv[0]);
     sh.args = sh.first_args = argv + 1;
     sh.nargs = sh.nfirst_args = argc - 1;
@@ -152,6 +163,8 @@ static int new_shell(const char *text, size_t len, int argc, char **argv, bool i
     sh.frames = NULL;
     sh.is_command_string = is_command;
     sh.from_input = !text;
+    sh.plain = sh.shopt[S_XPG_ECHO] = how->plain;
+    if (sh.plain) sh.opt[O_BRACEEXPAND] = sh.opt[O_HASHALL] = 0;
     const char *options = how->options;
     sh.interactive = options && memchr(options, 'i', strcspn(options, " "));
     if (sh.interactive) become_interactive();
@@ -188,14 +201,12 @@ int exec_file(const char *path, const char *name, int argc, char **argv)
     struct stat st;
     if (stat(path, &st) < 0) { sh_error("%s: %s", name, strerror(errno)); return 127; }
     if (S_ISDIR(st.st_mode)) { sh_error("%s: Is a directory", name); return 126; }
-    const char *base = strrchr(path, '/');
     size_t len;
     char *text = read_file(path, &len);
     if (!text) { sh_error("%s: %s", name, strerror(errno)); return 126; }
-    const char *options = NULL;
-    char *prog = interpreter(text, len, &options);
+    strlist given = { .a = &sh.tmp };
+    char *prog = interpreter(text, len, &given);
     int status;
-    (void)base;
     if (!executable(path, &st)) { sh_error("%s: Permission denied", name); free(text); return 126; }
     if (!prog || !strcmp(prog, "bash") || !strcmp(prog, "sh") || !strcmp(prog, "dash") || !strcmp(prog, "zsh") ||
         !strcmp(prog, "ksh")) {
@@ -206,17 +217,20 @@ int exec_file(const char *path, const char *name, int argc, char **argv)
         }
         char **args = arena_alloc(&sh.tmp, ((size_t)argc + 1) * sizeof *args);
         memcpy(args, argv, (size_t)argc * sizeof *args);
-        status = new_shell(text, len, argc, args, false, &(start){ .options = options });
+        char *options = given.n && given.v[0][0] == '-' && given.v[0][1] != '-' ? given.v[0] + 1 : NULL;
+        if (options) options[strcspn(options, " \t")] = 0;
+        status = new_shell(text, len, argc, args, false, &(start){ .options = options, .plain = prog && is_plain(prog) });
     } else {
         const tool_entry *e = tool_find(prog);
         if (!e) { sh_error("%s: cannot execute: required file not found", name); status = 127; }
         else {
-            char **args = arena_alloc(&sh.tmp, ((size_t)argc + 3) * sizeof *args);
-            args[0] = prog;
-            args[1] = "-f";
-            args[2] = (char *)path;
-            for (int i = 1; i < argc; i++) args[i + 2] = argv[i];
-            status = run_tool(e, argc + 2, args);
+            char **args = arena_alloc(&sh.tmp, ((size_t)argc + given.n + 2) * sizeof *args);
+            int n = 0;
+            args[n++] = prog;
+            for (size_t i = 0; i < given.n; i++) args[n++] = given.v[i];
+            args[n++] = (char *)path;
+            for (int i = 1; i < argc; i++) args[n++] = argv[i];
+            status = run_tool(e, n, args);
         }
     }
     free(text);
@@ -280,7 +294,8 @@ int b_bash(int argc, char **argv)
     bool command = false, from_stdin = false;
     strbuf options = { .a = &sh.tmp }, names = { .a = &sh.tmp };
     char *name = argv[0];
-    start how = { .login = name[0] == '-' };
+    const char *base = strrchr(name, '/');
+    start how = { .login = name[0] == '-', .plain = is_plain(base ? base + 1 : name) };
     for (; i < argc && (argv[i][0] == '-' || argv[i][0] == '+'); i++) {
         if (!strcmp(argv[i], "--") || !strcmp(argv[i], "-")) { i++; break; }
         if (!argv[i][1]) break;

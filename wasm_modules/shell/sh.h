@@ -402,9 +402,11 @@ void trace_text(const char *text);
 void trace_arith(arith *a);
 
 /* ---- builtins -------------------------------------------------------------------------------------------------------------- */
-enum { B_SPECIAL = 1, B_DECLARE = 2 };
+enum { PLAIN_FAILURE = 2 };      /* what sh ends with over an error */
+enum { B_SPECIAL = 1, B_DECLARE = 2, B_LITERAL = 4 };     /* literal: --help is an argument like any other */
 typedef struct builtin { const char *name; int (*fn)(int argc, char **argv); uint8_t flags; } builtin;
 const builtin *builtin_find(const char *name);
+int builtin_call(const builtin *b, int argc, char **argv);   /* runs it, or answers --help */
 bool builtin_disabled(const char *name);                 /* by enable -n */
 extern const builtin builtin_table[];                    /* sorted, ends with a NULL name */
 int capability_run(int argc, char **argv);               /* -1 when there is no such capability */
@@ -495,7 +497,10 @@ typedef struct shell {
     slot *ifs, *underscore;
     int64_t start_us;
     uint64_t rng;
+    int rng_level;               /* the subshell level whose sequence that is */
     bool validate_only;
+    bool plain;                  /* this shell was called as sh, which is dash: no braces, echo knows \\n, errors end it */
+    unsigned complaints;         /* messages so far */
     bool byte_locale;            /* LC_ALL=C and its kin: a character is a byte */
     int in_trial;                /* 1: effects are forbidden, 2: allowed after all (pipeline.c) */
 } shell;

@@ -20,18 +20,6 @@ static void put_int(var *v, int64_t n)
     var_put(v, fmt_int(n, buf));
 }
 
-/* The generator bash uses for RANDOM: Park and Miller's, halves folded. */
-static uint32_t random_next(void)
-{
-    uint32_t seed = (uint32_t)sh.rng;
-    if (seed == 0) seed = 123459876;
-    int32_t h = (int32_t)(seed / 127773), l = (int32_t)(seed % 127773);
-    int32_t t = 16807 * l - 2836 * h;
-    seed = (uint32_t)(t < 0 ? t + 0x7fffffff : t);
-    sh.rng = seed;
-    return ((seed >> 16) ^ (seed & 65535)) & 32767;
-}
-
 static uint64_t splitmix(void)
 {
     static uint64_t x;
@@ -42,11 +30,29 @@ static uint64_t splitmix(void)
     return z ^ (z >> 31);
 }
 
+/* The generator bash uses for RANDOM: Park and Miller's, halves folded. A subshell begins a sequence of its own. */
+static uint32_t random_next(void)
+{
+    if (sh.rng_level != sh.level) { sh.rng = splitmix() & 0x7fffffff; sh.rng_level = sh.level; }
+    uint32_t seed = (uint32_t)sh.rng;
+    if (seed == 0) seed = 123459876;
+    int32_t h = (int32_t)(seed / 127773), l = (int32_t)(seed % 127773);
+    int32_t t = 16807 * l - 2836 * h;
+    seed = (uint32_t)(t < 0 ? t + 0x7fffffff : t);
+    sh.rng = seed;
+    return ((seed >> 16) ^ (seed & 65535)) & 32767;
+}
+
 void special_clock(void) { sh.start_us = now_us(); }
 void special_reseed(uint64_t seed) { sh.rng = (uint32_t)(seed ^ seed >> 32) & 0x7fffffff; }
 
 static void get_random(slot *s, var *v) { (void)s; put_int(v, random_next()); }
-static void set_random(slot *s, var *v) { (void)s; sh.rng = (uint32_t)strtoul(v->str ? v->str : "0", NULL, 10); }
+static void set_random(slot *s, var *v)
+{
+    (void)s;
+    sh.rng = (uint32_t)strtoul(v->str ? v->str : "0", NULL, 10);
+    sh.rng_level = sh.level;
+}
 static void get_srandom(slot *s, var *v) { (void)s; put_int(v, (int64_t)(splitmix() & 0xffffffffu)); }
 static void get_seconds(slot *s, var *v) { (void)s; put_int(v, (now_us() - sh.start_us) / 1000000); }
 static void set_seconds(slot *s, var *v) { (void)s; sh.start_us = now_us() - (v->str ? strtoll(v->str, NULL, 10) : 0) * 1000000; }

@@ -70,6 +70,8 @@ void state_resume(state *st)
     sh.line = st->sh.line;
     sh.line_base = st->sh.line_base;
     sh.byte_locale = st->sh.byte_locale;
+    sh.rng = st->sh.rng;
+    if (st->sh.rng_level == st->sh.level) sh.rng_level = sh.level;
     sh.cond_depth = 0;
     if (strcmp(sh.cwd, st->sh.cwd) && chdir(st->sh.cwd) == 0) { sh.cwd = xstrdup(st->sh.cwd); sh.cwd_level = sh.level; }
 }

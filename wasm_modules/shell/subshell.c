@@ -70,7 +70,6 @@ static void put_back(sub_state *st)
     st->saved.aliases = sh.aliases;
     st->saved.tmp = sh.tmp;
     st->saved.func_gen = sh.func_gen;
-    st->saved.rng = sh.rng;
     st->saved.in_trial = sh.in_trial;
     sh = st->saved;
 }
@@ -110,7 +109,6 @@ static void keep_common(const shell *from)
     sh.aliases = from->aliases;
     sh.tmp = from->tmp;
     sh.func_gen = from->func_gen;
-    sh.rng = from->rng;
     sh.in_trial = from->in_trial;
     sh.eval_depth = from->eval_depth;
 }
