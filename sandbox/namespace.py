@@ -26,7 +26,7 @@ from sandbox.errnos import (
     EXDEV,
     VfsError,
 )
-from sandbox.inodes import Device, Directory, File, MountedFile, Node, Symlink
+from sandbox.inodes import Device, Directory, File, MountedFile, MountedLink, Node, Symlink
 from sandbox.resolve import ROOT, Place, Resolver
 
 __all__ = ["ROOT", "Namespace", "Place"]
@@ -111,7 +111,7 @@ class Namespace(Resolver):
             raise VfsError(EEXIST, new_path)
         if place.slash:
             raise VfsError(ENOENT, new_path)
-        if isinstance(node, (MountedFile, Device)):
+        if isinstance(node, (MountedFile, MountedLink, Device)):
             raise VfsError(EXDEV, old_path)
         if isinstance(node, Directory) or (isinstance(node, File) and node.readonly):
             raise VfsError(EPERM, old_path)
@@ -264,7 +264,7 @@ class Namespace(Resolver):
     def set_times(self, ino: int, atime_ns: int | None, mtime_ns: int | None) -> None:
         """Sets the given times; the standard tree and read-only files keep theirs."""
         node = self.node(ino)
-        if isinstance(node, (MountedFile, Device)) or (isinstance(node, Directory) and node.fixed):
+        if isinstance(node, (MountedFile, MountedLink, Device)) or (isinstance(node, Directory) and node.fixed):
             raise VfsError(EROFS)
         if isinstance(node, File) and node.readonly:
             raise VfsError(EPERM)

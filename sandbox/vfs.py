@@ -2,14 +2,14 @@
 
 Rules: paths are what people write: `/workspace/x`, and a relative path means `/workspace`. The standard tree is made here;
 guests may write under `/workspace` and `/tmp` only. The host is bound by the same quotas. Host files are shown read-only with
-`mount_file`. What the filesystem refuses is a `VfsError`, an argument of the wrong kind a `RequestError`. Knows no descriptors,
-no guest memory and no tenants. Not thread-safe: one run at a time owns it, and others go through `sandbox.files`.
+`mount_file` and its kin. What the filesystem refuses is a `VfsError`, an argument of the wrong kind a `RequestError`. Knows no
+descriptors, no guest memory and no tenants. Not thread-safe: one run at a time owns it, and others go through `sandbox.files`.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,6 +27,7 @@ from sandbox.inodes import (
     File,
     HostFile,
     MountedFile,
+    MountedLink,
     Symlink,
 )
 from sandbox.namespace import ROOT, Namespace
@@ -90,10 +91,29 @@ class Vfs(Namespace):
 
     def mount_file(self, path: AnyPath, file: HostFile) -> None:
         """Shows a host file at an absolute path of the standard tree, making the directories on the way."""
+        head, _, name = check_text(path).rpartition("/")
+        self.mount_names(head, (name,), file)
+
+    def mount_names(self, path: AnyPath, names: Iterable[str], file: HostFile) -> None:
+        """Shows one host file under several names of one directory."""
+        directory = self.mount_directory(path)
+        node = MountedFile(self.epoch, _EPOCH_NS, file)
+        node.nlink = 0
+        ino = self.add(node)
+        for name in names:
+            self._mount(directory, name, ino)
+            node.nlink += 1
+
+    def mount_link(self, path: AnyPath, target: str) -> None:
+        """Shows a symbolic link at an absolute path of the standard tree."""
+        head, _, name = check_text(path).rpartition("/")
+        self._mount(self.mount_directory(head), name, self.add(MountedLink(self.epoch, _EPOCH_NS, target)))
+
+    def mount_directory(self, path: AnyPath) -> Directory:
+        """The directory of the standard tree at an absolute path, made where it is missing with those on the way."""
         path = check_text(path)
-        parts = path.strip("/").split("/")
         ino = ROOT
-        for name in parts[:-1]:
+        for name in path.strip("/").split("/") if path.strip("/") else ():
             directory = self.own(ino)
             if not isinstance(directory, Directory) or not directory.fixed:
                 raise VfsError(EROFS, path)
@@ -102,21 +122,23 @@ class Vfs(Namespace):
                 child = directory.entries[name] = self.add(Directory(self.epoch, _EPOCH_NS, ino, fixed=True))
             ino = child
         directory = self.own(ino)
-        if (
-            not isinstance(directory, Directory)
-            or not directory.fixed
-            or parts[-1] in directory.entries
-            or parts[-1] in ("", ".", "..")
-        ):
+        if not isinstance(directory, Directory) or not directory.fixed:
             raise VfsError(EEXIST, path)
-        directory.entries[parts[-1]] = self.add(MountedFile(self.epoch, _EPOCH_NS, file))
+        return directory
+
+    def _mount(self, directory: Directory, name: str, ino: int) -> None:
+        if name in directory.entries or name in ("", ".", ".."):
+            raise VfsError(EEXIST, name)
+        directory.entries[name] = ino
 
     def stat(self, path: AnyPath, follow: bool = True) -> Stat:
         return self._stat(self.lookup(WORKSPACE_INO, check_text(path) or ".", follow))
 
     def _stat(self, ino: int) -> Stat:
         node = self.nodes[ino]
-        readonly = isinstance(node, MountedFile) or bool(getattr(node, "readonly", False) or getattr(node, "fixed", False))
+        readonly = isinstance(node, (MountedFile, MountedLink)) or bool(
+            getattr(node, "readonly", False) or getattr(node, "fixed", False)
+        )
         times = (node.atime_ns, node.mtime_ns, node.ctime_ns)
         return Stat(ino, _KIND_NAMES[node.kind], node.size(), node.nlink, readonly, *times)
 

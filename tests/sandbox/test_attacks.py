@@ -290,7 +290,7 @@ FILE_ATTACKS = [
     (PYTHON, "fs = [open('/workspace/f', 'w') for _ in range(10**6)]", "descriptors"),
     (PYTHON, "open('/workspace/' + 'n' * 5000, 'w')", "long"),
     (PYTHON, "open('/etc/passwd', 'w')", ""),
-    (PYTHON, "import os\nos.symlink('/../../../../etc/passwd', '/workspace/p')\nopen('/workspace/p').read()", ""),
+    (PYTHON, "import os\nos.symlink('/../../../../etc/shadow', '/workspace/p')\nopen('/workspace/p').read()", ""),
     (SHELL, "set -e; i=0; while :; do : > /workspace/f$i; i=$((i+1)); done", ""),
     (SHELL, "set -e; while :; do mkdir d; cd d; done", ""),
 ]

@@ -73,7 +73,7 @@ static char **environ_for_tool(tool *t)
 /* What another program would find: no functions, and of the builtins only those that are programs too. */
 static int knows_for_tool(tool *t, const char *name)
 {
-    static const char *const both[] = { "echo", "printf", "test", "[", "true", "false", "pwd", "kill", "bash", "sh" };
+    static const char *const both[] = { "echo", "printf", "test", "[", "true", "false", "pwd", "kill", "bash", "dash", "sh" };
     struct stat st;
     (void)t;
     if (strchr(name, '/')) return stat(name, &st) == 0;
@@ -205,7 +205,7 @@ int exec_argv(int argc, char **argv, int flags)
     func *f;
     if (!(flags & 3) && (f = func_find(name))) return exec_function(f, argc, argv);
     const builtin *b = builtin_find(name);
-    if (b) { int status = b->fn(argc, argv); return status; }
+    if (b) return builtin_call(b, argc, argv);
     if (flags & 2) return b_error("builtin", 1, "%s: not a shell builtin", name);
     if (!*name) return not_found(argc, argv);
     const tool_entry *e = tool_find(name);
@@ -214,8 +214,7 @@ int exec_argv(int argc, char **argv, int flags)
         return tool_allowed(name, argc, argv) ? run_tool(e, argc, argv) : 1;
     }
     const char *base = usual_path(name);
-    struct stat st;
-    if (base && stat(name, &st) < 0) {
+    if (base) {
         if ((e = tool_find(base))) return tool_allowed(base, argc, argv) ? run_tool(e, argc, argv) : 1;
         if ((b = builtin_find(base)) && is_program_too(base)) return b->fn(argc, argv);
     }

@@ -1,12 +1,13 @@
 /* modes.c - see modes.h. The table is session state: a small open-addressed map from inode to bits, dropped with the session. */
 #include "modes.h"
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 static unsigned mask = 022;
 
 #ifdef __wasi__
-typedef struct { unsigned long long dev, ino; unsigned bits, used; } slot;
+typedef struct { unsigned long long dev, ino; unsigned bits; bool used, fixed; } slot;
 static slot *slots;
 static size_t slot_count, slot_cap;
 
@@ -26,7 +27,7 @@ unsigned modes_get(const struct stat *st) {
     return (S_ISDIR(st->st_mode) ? 0777u : 0666u) & ~mask;
 }
 
-int modes_set(const char *path, unsigned bits) {
+static int put(const char *path, unsigned bits, bool fixed) {
     struct stat st;
     if (stat(path, &st) < 0) return -1;
     if (slot_count * 2 >= slot_cap) {
@@ -40,10 +41,14 @@ int modes_set(const char *path, unsigned bits) {
         slot_cap = cap;
     }
     slot *s = probe(slots, slot_cap, st.st_dev, st.st_ino);
+    if (s->used && s->fixed) { errno = EPERM; return -1; }
     if (!s->used) slot_count++;
-    *s = (slot){st.st_dev, st.st_ino, bits & 07777, 1};
+    *s = (slot){st.st_dev, st.st_ino, bits & 07777, true, fixed};
     return 0;
 }
+
+int modes_set(const char *path, unsigned bits) { return put(path, bits, false); }
+int modes_fix(const char *path, unsigned bits) { return put(path, bits, true); }
 
 unsigned modes_umask(unsigned next) {
     unsigned old = mask;
