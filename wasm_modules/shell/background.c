@@ -63,11 +63,10 @@ static void run_on(job *j)
     int sig = j->signal;
     j->signal = 0;
     if (!w->root && !w->n && !sig) { end_job(j, w->status); return; }   /* it slept, and that was all */
-    frame fr = { 0 };
     program *prog = sh.prog;
     int status = sh.status, n = sh.npipestatus;
     sub_state *st = subshell_enter();
-    walk_enter(w, &fr);
+    walk_enter(w);
     j->running = true;
     if (sig) sh_signal(sig);
     double seconds = walk_go(w);
@@ -75,7 +74,7 @@ static void run_on(job *j)
     state *old = w->state;
     bool stopped = seconds >= 0 && !sh.unwind;
     w->state = stopped && (w->n || has_traps()) ? state_keep() : NULL;
-    if (w->fn) scope_pop();
+    if (stopped) walk_leave(w);
     if (stopped) { free(sh.traps[TRAP_EXIT]); sh.traps[TRAP_EXIT] = NULL; }
     int ended = subshell_leave(st, w->status);
     state_free(old, false);
@@ -152,9 +151,7 @@ int exec_background(node *n)
         job_add(status);
     } else {
         job *j = new_job();
-        j->walk = xmalloc(sizeof *j->walk);
-        *j->walk = (walk){ .root = n, .prog = sh.prog };
-        if (sh.prog) sh.prog->refs++;
+        j->walk = walk_new(n);
         waiting++;
         strbuf b = { 0 };
         print_node_line(&b, n);

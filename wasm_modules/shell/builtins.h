@@ -17,12 +17,13 @@ void set_args(char **v, int n);                  /* new positional parameters, c
 #define BUILTINS(X) \
     X(".", b_source, B_SPECIAL) X(":", b_true, B_SPECIAL | B_LITERAL) X("[", b_test, B_LITERAL) X("alias", b_alias, 0) \
     X("bash", b_bash, B_LITERAL) X("bg", b_fg, 0) X("bind", b_bind, 0) X("break", b_break, B_SPECIAL) \
-    X("builtin", b_builtin, 0) X("caller", b_caller, 0) X("cd", b_cd, 0) X("command", b_command, 0) X("compgen", b_compgen, 0) X("complete", b_complete, 0) X("compopt", b_compopt, 0) \
-    X("continue", b_break, B_SPECIAL) X("dash", b_bash, B_LITERAL) X("declare", b_declare, B_DECLARE) X("dirs", b_dirs, 0) \
-    X("disown", b_disown, 0) X("echo", b_echo, B_LITERAL) X("enable", b_enable, 0) X("eval", b_eval, B_SPECIAL) X("exec", b_exec, B_SPECIAL) \
-    X("exit", b_exit, B_SPECIAL) X("export", b_declare, B_SPECIAL | B_DECLARE) X("false", b_false, B_LITERAL) X("fc", b_fc, 0) \
-    X("fg", b_fg, 0) X("getopts", b_getopts, 0) X("hash", b_hash, 0) X("help", b_help, 0) X("history", b_history, 0) \
-    X("jobs", b_jobs, 0) X("kill", b_kill, 0) X("let", b_let, 0) X("local", b_declare, B_DECLARE) X("logout", b_logout, 0) \
+    X("builtin", b_builtin, 0) X("caller", b_caller, 0) X("cd", b_cd, 0) X("command", b_command, 0) X("compgen", b_compgen, 0) \
+    X("complete", b_complete, 0) X("compopt", b_compopt, 0) X("continue", b_break, B_SPECIAL) X("dash", b_bash, B_LITERAL) \
+    X("declare", b_declare, B_DECLARE) X("dirs", b_dirs, 0) X("disown", b_disown, 0) X("echo", b_echo, B_LITERAL) \
+    X("enable", b_enable, 0) X("eval", b_eval, B_SPECIAL) X("exec", b_exec, B_SPECIAL) X("exit", b_exit, B_SPECIAL) \
+    X("export", b_declare, B_SPECIAL | B_DECLARE) X("false", b_false, B_LITERAL) X("fc", b_fc, 0) X("fg", b_fg, 0) \
+    X("getopts", b_getopts, 0) X("hash", b_hash, 0) X("help", b_help, 0) X("history", b_history, 0) X("jobs", b_jobs, 0) \
+    X("kill", b_kill, 0) X("let", b_let, 0) X("local", b_declare, B_DECLARE) X("logout", b_logout, 0) \
     X("mapfile", b_mapfile, 0) X("popd", b_popd, 0) X("printf", b_printf, 0) X("pushd", b_pushd, 0) X("pwd", b_pwd, 0) \
     X("read", b_read, 0) X("readarray", b_mapfile, 0) X("readonly", b_declare, B_SPECIAL | B_DECLARE) \
     X("return", b_return, B_SPECIAL) X("set", b_set, B_SPECIAL) X("sh", b_bash, B_LITERAL) X("shift", b_shift, B_SPECIAL) \

@@ -1,4 +1,4 @@
-/* command.c - simple commands: expansion, assignments, redirections; and calling functions. */
+/* command.c - simple commands: expansion, assignments, redirections. */
 #include "sh.h"
 #include "declare.h"
 #include <stdlib.h>
@@ -8,70 +8,6 @@ static assign **arg_assigns;     /* parallel to the arguments of the declaring b
 static int arg_assigns_n;
 
 assign *arg_assign(int i) { return i < arg_assigns_n && arg_assigns ? arg_assigns[i] : NULL; }
-
-int exec_function(func *f, int argc, char **argv)
-{
-    const char *nest = var_get("FUNCNEST");
-    int64_t limit = sh.max_depth, asked;
-    if (nest && parse_int(nest, &asked) && asked > 0 && asked < limit) limit = asked;
-    if (sh.depth >= limit) {
-        sh_error("%s: maximum function nesting level exceeded (%lld)", f->name, (long long)limit);
-        if (limit == sh.max_depth) sh.stack_overflow = true;
-        sh_fail(1);
-        return 1;
-    }
-    frame fr = { .up = sh.frames, .func = f->name, .source = f->source, .call_line = sh.line };
-    if (sh.shopt[S_EXTDEBUG]) { fr.argv = argv + 1; fr.argc = argc - 1; }
-    char **args = sh.args, **own = sh.own_args;
-    int nargs = sh.nargs, own_level = sh.own_level, loops = sh.loop_depth, line = sh.line;
-    /* DEBUG, RETURN and ERR are not inherited unless asked for; what the function sets itself stays set. */
-    static const int inner[] = { TRAP_DEBUG, TRAP_RETURN, TRAP_ERR };
-    char *hidden[3] = { NULL };
-    for (int i = 0; i < 3; i++)
-        if (sh.traps[inner[i]] && !(inner[i] == TRAP_ERR ? sh.opt[O_ERRTRACE] : sh.opt[O_FUNCTRACE] || f->traced)) {
-            hidden[i] = sh.traps[inner[i]];
-            sh.traps[inner[i]] = NULL;
-        }
-    program *prog = sh.prog;
-    if (sh.bare_stage) { sh.bare_stage = false; sh.subshells++; }
-    func_ref(f);
-    if (f->prog) sh.prog = f->prog;
-    int line_base = sh.line_base;
-    sh.line_base = f->line_base;
-    sh.frames = &fr;
-    sh.args = argv + 1;
-    sh.nargs = argc - 1;
-    sh.own_args = NULL;
-    sh.loop_depth = 0;
-    sh.depth++;
-    scope_push();
-    if (sh.traps[TRAP_DEBUG] && sh.command_node) debug_trap(sh.command_node);
-    int status = exec_node(f->body);
-    sh.status = status;
-    if (sh.unwind == UW_RETURN) { sh.unwind = 0; status = sh.exit_status; sh.status = sh.before_return; }
-    if (sh.traps[TRAP_RETURN] && !sh.unwind) run_trap(TRAP_RETURN);
-    for (int i = 0; i < 3; i++) {
-        if (!hidden[i]) continue;
-        if (sh.traps[inner[i]]) free(hidden[i]); else sh.traps[inner[i]] = hidden[i];
-    }
-    scope_pop();
-    if (fr.options) { memcpy(sh.opt, fr.options, sizeof sh.opt); free(fr.options); }
-    sh.depth--;
-    if (sh.own_args && sh.own_level == sh.level) { for (char **a = sh.own_args; *a; a++) free(*a); free(sh.own_args); }
-    sh.args = args;
-    sh.nargs = nargs;
-    sh.own_args = own;
-    sh.own_level = own_level;
-    sh.prog = prog;
-    sh.loop_depth = loops;
-    sh.frames = fr.up;
-    sh.line = line;
-    sh.line_base = line_base;
-    func_unref(f);
-    return status;
-}
-
-/* ---- the command itself ---- */
 
 static word *literal_word(char *text)
 {

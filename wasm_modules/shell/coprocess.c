@@ -47,9 +47,11 @@ static int came_to_end(io *s, void *ctx)
 /* The command as it begins: with what the shell has now, and both of its pipes. */
 static void begin(void)
 {
-    now.walk = xmalloc(sizeof *now.walk);
-    *now.walk = (walk){ .root = now.body, .prog = now.prog, .feed = now.feed = io_pipe() };
-    if (now.prog) now.prog->refs++;
+    program *prog = sh.prog;
+    sh.prog = now.prog;
+    now.walk = walk_new(now.body);
+    sh.prog = prog;
+    now.walk->feed = now.feed = io_pipe();
     io_watch_dry(now.feed, came_to_end, NULL);
     sub_state *st = subshell_enter();
     walk_surround();
@@ -73,18 +75,17 @@ static void end(int status)
 static void turn(void)
 {
     walk *w = now.walk;
-    frame fr = { 0 };
     program *prog = sh.prog;
     int before = sh.status, n = sh.npipestatus;
     size_t unread, more;
     io_bytes(now.out, &unread);
     now.running = now.ran = true;
     sub_state *st = subshell_enter();
-    walk_enter(w, &fr);
+    walk_enter(w);
     for (double seconds; (seconds = walk_go(w)) >= 0 && !w->starved && !sh.unwind;) time_pass(seconds);
     state *old = w->state;
     w->state = w->starved ? state_keep() : NULL;
-    if (w->fn) scope_pop();
+    if (w->starved) walk_leave(w);
     if (w->starved) { free(sh.traps[TRAP_EXIT]); sh.traps[TRAP_EXIT] = NULL; }
     int status = subshell_leave(st, w->status);
     state_free(old, false);

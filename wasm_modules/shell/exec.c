@@ -314,7 +314,7 @@ static int run_text(const char *text, size_t len, const char *what, int line, io
         if (in) { io_bytes(in, &unread); if (unread < parser_left(p)) parser_skip(p, parser_left(p) - unread); }
         if (sh.unwind == UW_DISCARD && !sh.stack_overflow) { sh.unwind = 0; status = sh.status = sh.exit_status; continue; }
         if (sh.unwind) break;
-        if (sh.opt[O_ONECMD]) { sh_exit(status); break; }
+        if (sh.opt[O_ONECMD] && !sh.is_command_string) { sh_exit(status); break; }
     }
     sh.trace_level -= nested;
     sh.line_base = base_before;

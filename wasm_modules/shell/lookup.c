@@ -85,6 +85,11 @@ int run_tool(const tool_entry *e, int argc, char **args)
 {
     io *closed = NULL;
     if (jobs_fresh) background_begin();
+    io_show();
+    if (!strcmp(e->name, "sleep")) {
+        pipeline_idle();
+        if (background_sleep(argc, args)) return 0;
+    }
     /* A tool may reorder and rewrite its arguments; the words of the tree are not its own. */
     char **argv = arena_alloc(&sh.tmp, ((size_t)argc + 1) * sizeof *argv);
     for (int i = 0; i < argc; i++) argv[i] = arena_strdup(&sh.tmp, args[i]);
@@ -98,11 +103,6 @@ int run_tool(const tool_entry *e, int argc, char **args)
                .knows = knows_for_tool,
                .getenv = getenv_for_tool,
                .environ = environ_for_tool };
-    io_show();
-    if (!strcmp(e->name, "sleep")) {
-        pipeline_idle();
-        if (background_sleep(argc, args)) return 0;
-    }
     int status = tool_call(&t, e, argc, argv);
     /* A writer whose reader is gone: the stage of the pipeline ends, as by SIGPIPE. */
     if (status == 141 && sh.level && io_failed(t.out) == EPIPE) sh_exit(141);

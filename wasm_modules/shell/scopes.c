@@ -146,20 +146,20 @@ void scope_pop(void)
 size_t local_mark(void) { return locals_n; }
 void local_drop(size_t mark) { locals_n = mark; }
 
-static void remember_local(slot *s)
+void local_remember(slot *s, int scope)
 {
     if (locals_n == locals_cap) {
         locals_cap = locals_cap ? locals_cap * 2 : 32;
         locals = xrealloc(locals, locals_cap * sizeof *locals);
     }
-    locals[locals_n++] = (local_entry){ s, sh.scope };
+    locals[locals_n++] = (local_entry){ s, scope };
 }
 
 void var_local(slot *s, int inherit)
 {
     if (chain_find(s, sh.scope)) { var_writable(s, sh.scope); return; }
     var *outer = s->top;
-    remember_local(s);
+    local_remember(s, sh.scope);
     var *v = var_writable(s, sh.scope);
     if (outer) v->flags |= outer->flags & V_EXPORT;
     /* NAME=value before the call of the function becomes the local's first value. */
@@ -174,7 +174,7 @@ void var_local(slot *s, int inherit)
 
 void temp_assign(slot *s, const char *value)
 {
-    if (!chain_find(s, sh.scope)) remember_local(s);
+    if (!chain_find(s, sh.scope)) local_remember(s, sh.scope);
     var *v = var_writable(s, sh.scope);
     var_put(v, value);
     v->flags |= V_EXPORT | V_TEMP;

@@ -15,12 +15,12 @@
  *   pattern.c, glob.c            matching; path names
  *   cond.c, test.c               [[ ]]; test and [
  *   exec.c, loops.c              walking the tree; if for while case
- *   command.c, lookup.c          simple commands; what a name stands for
+ *   command.c, calls.c, lookup.c simple commands; calls of functions; what a name stands for   (calls.h)
  *   hashed.c, script.c           remembered paths (hashed.h); script files and bash itself
  *   history.c                    the history list: history, fc                            (history.h)
  *   redirect.c                   descriptors, process substitution
  *   subshell.c, pipeline.c, coprocess.c   ( ), $( ) without fork; a | b without threads; coproc
- *   background.c, walk.c         & without processes: jobs; how commands stop and go on     (background.h, walk.h)
+ *   background.c, walk.c, enclosure.c   & without processes: jobs; how commands stop and go on (background.h, walk.h)
  *   state.c, await.c             what is kept of those that stop; what they wait for
  *   fifo.c                       pipes with a name                                         (fifo.h)
  *   slow.c                       what comes late from a pipe: read -t                     (slow.h)
@@ -179,6 +179,7 @@ void scopes_resume(size_t undo_from, size_t locals_from, var **kept);  /* ... an
 /* for subshells: locals declared since are forgotten by local_drop, undo_to removes them */
 size_t local_mark(void);
 void local_drop(size_t mark);
+void local_remember(slot *s, int scope);         /* the variable of this scope goes with it */
 
 char *arr_get(arr *a, int64_t i);                /* NULL when absent */
 void arr_set(arr *a, int64_t i, char *value);    /* takes value */
@@ -370,6 +371,7 @@ int subshell_run(node *body, int background);
 char *command_subst(node *body, size_t *len);            /* output without the trailing newlines, in sh.tmp; NULL on failure */
 typedef struct sub_state sub_state;
 sub_state *subshell_enter(void);
+void subshell_traps(void);                               /* drops the traps that a subshell does not inherit */
 int subshell_leave(sub_state *st, int status);           /* runs its EXIT trap; the status with which it ends */
 typedef struct outside outside;
 /* the parent's state, while the subshell st is in the middle of its run */

@@ -16,12 +16,19 @@ state *state_keep(void)
     size_t cap = sh.nslots;
     *st = (state){ .sh = sh, .vars = xmalloc((cap + 1) * sizeof(kept)), .mask = modes_umask_get() };
     for (size_t i = 0; i < sh.slot_cap; i++)
-        for (slot *s = sh.slots[i]; s; s = s->next)
-            if (s->top && is_plain(s)) st->vars[st->n++] = (kept){ s, var_copy(s->top) };
+        for (slot *s = sh.slots[i]; s; s = s->next) {
+            if (!is_plain(s)) continue;
+            for (var *v = s->top; v; v = v->scope > sh.base_scope ? v->outer : NULL) {
+                if (st->n == cap) st->vars = xrealloc(st->vars, ((cap *= 2) + 1) * sizeof(kept));
+                st->vars[st->n] = (kept){ s, var_copy(v) };
+                st->vars[st->n++].v->scope = v->scope > sh.base_scope ? v->scope - sh.base_scope : 0;
+            }
+        }
     st->sh.fds = xmalloc((size_t)(sh.nfds + 1) * sizeof *sh.fds);
     for (int i = 0; i < sh.nfds; i++) st->sh.fds[i] = io_ref(sh.fds[i]);
     st->sh.args = xmalloc((size_t)(sh.nargs + 1) * sizeof *sh.args);
     for (int i = 0; i < sh.nargs; i++) st->sh.args[i] = xstrdup(sh.args[i]);
+    st->sh.args[sh.nargs] = NULL;
     st->sh.cwd = xstrdup(sh.cwd);
     for (int i = 0; i < TRAP_MAX; i++) st->sh.traps[i] = sh.traps[i] ? xstrdup(sh.traps[i]) : NULL;
     return st;
@@ -42,19 +49,23 @@ void state_free(state *st, bool with_vars)
     free(st);
 }
 
-/* Locals come back as globals: nothing is left of the scopes that hid them. */
+/* Locals of the calls that the subshell made come back as such; those around it as globals: nothing is left of what they hid. */
 void state_resume(state *st)
 {
+    int deepest = 0;
     for (size_t i = 0; i < sh.slot_cap; i++)
         for (slot *s = sh.slots[i]; s; s = s->next)
             while (s->top && is_plain(s)) { var *top = s->top; chain_remove(s, top); undo_log_var(s, top->scope, top); }
     for (size_t i = 0; i < st->n; i++) {
         var *v = st->vars[i].v;
-        v->scope = 0;
+        if (v->scope > deepest) deepest = v->scope;
+        if (v->scope) v->scope += sh.base_scope;
         v->level = sh.level;
-        undo_log_var(st->vars[i].s, 0, NULL);
+        undo_log_var(st->vars[i].s, v->scope, NULL);
         chain_insert(st->vars[i].s, v);
     }
+    for (int scope = sh.base_scope + 1; scope <= sh.base_scope + deepest; scope++)
+        for (size_t i = 0; i < st->n; i++) if (st->vars[i].v->scope == scope) local_remember(st->vars[i].s, scope);
     for (int i = 0; i < sh.nfds; i++) fd_set_io(i, NULL);
     for (int i = 0; i < st->sh.nfds; i++) if (st->sh.fds[i]) fd_set_io(i, io_ref(st->sh.fds[i]));
     for (int i = 0; i < TRAP_MAX; i++) { free(sh.traps[i]); sh.traps[i] = st->sh.traps[i] ? xstrdup(st->sh.traps[i]) : NULL; }
@@ -73,5 +84,9 @@ void state_resume(state *st)
     sh.rng = st->sh.rng;
     if (st->sh.rng_level == st->sh.level) sh.rng_level = sh.level;
     sh.cond_depth = 0;
-    if (strcmp(sh.cwd, st->sh.cwd) && chdir(st->sh.cwd) == 0) { sh.cwd = xstrdup(st->sh.cwd); sh.cwd_level = sh.level; }
+    if (strcmp(sh.cwd, st->sh.cwd) && chdir(st->sh.cwd) == 0) {
+        if (sh.cwd_level == sh.level) free(sh.cwd);
+        sh.cwd = xstrdup(st->sh.cwd);
+        sh.cwd_level = sh.level;
+    }
 }

@@ -23,6 +23,14 @@ void signal_for(int level, int sig)
 
 struct sub_state { shell saved; size_t undo, locals; unsigned mask; };
 
+/* Whether a subshell has this trap of its parent, too. */
+static bool inherited(int i)
+{
+    if (i == TRAP_ERR) return sh.opt[O_ERRTRACE];
+    if (i == TRAP_DEBUG || i == TRAP_RETURN) return sh.opt[O_FUNCTRACE];
+    return i != TRAP_EXIT && !*sh.traps[i];
+}
+
 sub_state *subshell_enter(void)
 {
     sub_state *st = xmalloc(sizeof *st);
@@ -39,14 +47,13 @@ sub_state *subshell_enter(void)
     sh.loop_depth = 0;
     sh.fds = xmalloc((size_t)(sh.nfds ? sh.nfds : 1) * sizeof *sh.fds);
     for (int i = 0; i < sh.nfds; i++) sh.fds[i] = io_ref(st->saved.fds[i]);
-    for (int i = 0; i < TRAP_MAX; i++) {
-        if (!sh.traps[i]) continue;
-        bool keep = i == TRAP_ERR                         ? sh.opt[O_ERRTRACE]
-                    : i == TRAP_DEBUG || i == TRAP_RETURN ? sh.opt[O_FUNCTRACE]
-                                                          : i != TRAP_EXIT && !*sh.traps[i];
-        sh.traps[i] = keep ? xstrdup(sh.traps[i]) : NULL;
-    }
+    for (int i = 0; i < TRAP_MAX; i++) if (sh.traps[i]) sh.traps[i] = inherited(i) ? xstrdup(sh.traps[i]) : NULL;
     return st;
+}
+
+void subshell_traps(void)
+{
+    for (int i = 0; i < TRAP_MAX; i++) if (sh.traps[i] && !inherited(i)) { free(sh.traps[i]); sh.traps[i] = NULL; }
 }
 
 static void put_back_owned(shell *was)

@@ -1,9 +1,9 @@
 /* walk.c - a walk over commands that can stop at a sleep, or at a read from an empty pipe, and go on later, in any order with
  * others.
  *
- * What a walk has still to do is a stack of steps (a list and the place in it, a loop and its words), not a C stack; only
- * sequences, loops, if's and cases are walked that way, everything else is one step. One that stops keeps its state (variables,
- * descriptors, directory) aside. Who walks when, background.c knows.
+ * What a walk has still to do is a stack of steps (a list and the place in it, a loop and its words), not a C stack. Sequences,
+ * loops, if's and cases are walked that way, and what enclosure.c knows; everything else is one step. One that stops keeps its
+ * state (variables, descriptors, directory) aside. Who walks when, background.c knows.
  */
 #include "walk.h"
 #include "background.h"
@@ -26,6 +26,7 @@ static void pop(walk *w)
     step *s = &w->steps[--w->n];
     for (char **v = s->items; v && *v; v++) free(*v);
     free(s->items);
+    enclosure_free(s->in);
 }
 
 static bool is_loop(node *n) { return n->kind == N_WHILE || n->kind == N_UNTIL || n->kind == N_FOR || n->kind == N_CFOR; }
@@ -111,7 +112,7 @@ static bool starves(walk *w, node *n)
 static double take(walk *w, node *n)
 {
     if (is_sleep(n)) return stop_at(w, n);
-    if (can_stop(n)) push(w, n);
+    if (can_stop(n) || encloses(w, n)) push(w, n);
     else if (starves(w, n)) return 0;
     else w->status = exec_node(n);
     return -1;
@@ -121,6 +122,7 @@ static double take(walk *w, node *n)
 static double test(walk *w, node *n)
 {
     if (is_sleep(n)) return stop_at(w, n);
+    if (encloses(w, n) || (can_stop(n) && may_stop(w, n))) { push(w, n); return -1; }
     if (starves(w, n)) return 0;
     sh.cond_depth++;
     w->status = exec_node(n);
@@ -161,6 +163,53 @@ static bool another_round(walk *w, node *n, bool first)
     return ok && v;
 }
 
+/* A walked command has ended: what follows from its status, as after any other. */
+static void settle(walk *w, node *n, int status, bool single)
+{
+    w->status = sh.status = status;
+    if (single) { sh.npipestatus = 1; sh.pipestatus[0] = status; }
+    if (status && !sh.unwind && w->n) after_command(status, n, true);   /* the job itself ends with it, and that is all */
+}
+
+/* A call: its words, its body, its end. */
+static double proceed_call(walk *w, step *s, int at)
+{
+    node *n = s->n;
+    if (at == 0 && !s->in && !(s->in = call_enter(n))) { w->status = sh.exit_status; pop(w); return -1; }
+    if (at == 0) return take(w, s->in->call.f->body);
+    int status = call_leave(s->in, w->status);
+    pop(w);
+    settle(w, n, status, true);
+    return -1;
+}
+
+static double proceed_subshell(walk *w, step *s, int at)
+{
+    node *n = s->n;
+    if (at == 0 && !s->in) s->in = stage_enter(NULL);
+    if (at == 0) return take(w, n->u.pair.a);
+    int status = stage_leave(s->in, w->status);
+    pop(w);
+    settle(w, n, status, true);
+    return -1;
+}
+
+static double proceed_pipe(walk *w, step *s, int at)
+{
+    node *n = s->n;
+    if (!s->in) { s->in = xmalloc(sizeof *s->in); *s->in = (enclosure){ 0 }; }
+    if (at > 0 && s->in->outer && s->status < at) s->in->statuses[at - 1] = stage_leave(s->in, w->status);
+    s->status = at;              /* the stage that runs: one that starves is come back to */
+    if (at < n->u.list.n) {
+        if (!s->in->outer) pipe_stage_enter(s->in, n, at);
+        return take(w, n->u.list.items[at]);
+    }
+    int status = pipe_leave(s->in, n);
+    pop(w);
+    settle(w, n, status, false);
+    return -1;
+}
+
 /* The next piece of the innermost construct, of which the pieces before `at` are done. */
 static double proceed(walk *w)
 {
@@ -168,6 +217,9 @@ static double proceed(walk *w)
     node *n = s->n;
     int at = s->at++;
     switch (n->kind) {
+    case N_SIMPLE: return proceed_call(w, s, at);
+    case N_SUBSHELL: return proceed_subshell(w, s, at);
+    case N_PIPE: return proceed_pipe(w, s, at);
     case N_LIST:
         if (at == n->u.list.n) break;
         if (!n->u.list.items[at]->background) return take(w, n->u.list.items[at]);
@@ -177,7 +229,7 @@ static double proceed(walk *w)
         if (at) break;
         return take(w, n->u.pair.a);
     case N_AND: case N_OR:
-        if (at == 0) return can_stop(n->u.pair.a) ? take(w, n->u.pair.a) : test(w, n->u.pair.a);
+        if (at == 0) return test(w, n->u.pair.a);
         if (at == 2 || (w->status == 0) != (n->kind == N_AND)) break;
         return take(w, n->u.pair.b);
     case N_IF:
@@ -214,10 +266,22 @@ static double proceed(walk *w)
     return -1;
 }
 
+/* Whether the piece that is being walked is one whose failure set -e does not mind. */
+static bool in_condition(const step *s)
+{
+    switch (s->n->kind) {
+    case N_AND: case N_OR: case N_IF: return s->at == 1;
+    case N_WHILE: case N_UNTIL: return s->at % 2;
+    default: return false;
+    }
+}
+
 /* The same, but a piece that is starved is still to come. */
 static double advance(walk *w)
 {
     int innermost = w->n - 1, at = w->steps[innermost].at;
+    sh.cond_depth = 0;
+    for (int i = 0; i < innermost; i++) sh.cond_depth += in_condition(&w->steps[i]);
     double seconds = proceed(w);
     if (w->starved) w->steps[innermost].at = at;
     return seconds;
@@ -240,8 +304,18 @@ static void unwind(walk *w)
         return;
     }
     w->status = sh.exit_status;
-    if (sh.unwind == UW_RETURN && w->fn) sh.unwind = 0;
-    while (w->n) pop(w);
+    while (w->n) {
+        step *s = &w->steps[w->n - 1];
+        if (s->in && s->in->outer) { sh.unwind = 0; return; }    /* only this subshell ends */
+        bool returns = s->in && s->in->call.f && sh.unwind == UW_RETURN;
+        node *n = s->n;
+        if (s->in && s->in->call.f) w->status = call_leave(s->in, w->status);
+        pop(w);
+        if (!returns) continue;
+        settle(w, n, w->status, true);
+        if (!sh.unwind) return;
+        w->status = sh.exit_status;
+    }
 }
 
 static bool has_process(redir *r)
@@ -261,30 +335,26 @@ static bool may_call(node *n)
                                   : !n->redirs && first->parts && first->parts->kind == P_PARAM;
 }
 
-/* Expands such a command. A function that can stop becomes what the walk is about. */
-static void call(walk *w, node *n)
+/* Such a command, its redirections being made already. */
+static double begin_call(walk *w, node *n)
 {
     arena_mark_t m = arena_mark(&sh.tmp);
     strlist argv = { .a = &sh.tmp };
-    bool ok = expand_words(n->u.simple.words, n->u.simple.n, &argv) && argv.n;
-    func *f = ok ? func_find(argv.v[0]) : NULL;
-    if (ok && ((f && can_stop(f->body)) || !(n->u.simple.words[0]->flags & W_PLAIN))) {
-        w->args = xmalloc((argv.n + 1) * sizeof *w->args);
-        for (size_t i = 0; i < argv.n; i++) w->args[i] = xstrdup(argv.v[i]);
-        w->args[argv.n] = NULL;
-        if (sh.opt[O_XTRACE]) trace_command((int)argv.n, w->args);
+    double seconds = -1;
+    sh.line = n->line + sh.line_base;
+    if (!expand_words(n->u.simple.words, n->u.simple.n, &argv) || !argv.n) w->status = sh.unwind ? sh.exit_status : 0;
+    else {
+        char **v = sl_end(&argv);
+        int argc = (int)argv.n;
+        func *f = func_find(v[0]);
+        if (sh.opt[O_XTRACE]) trace_command(argc, v);
+        if (f && call_fits(f)) {
+            enclosure *e = call_new(f, argc, v);
+            push(w, n);
+            w->steps[0].in = e;
+        } else if (!f && (strcmp(v[0], "sleep") || (seconds = sleep_seconds(argc, v)) < 0)) w->status = exec_argv(argc, v, 0);
     }
-    if (w->args && f && can_stop(f->body)) { w->fn = f; func_ref(f); }
     arena_release(&sh.tmp, m);
-}
-
-/* "$@" & that is no function. */
-static double run_args(walk *w)
-{
-    int argc = 0;
-    while (w->args[argc]) argc++;
-    double seconds = strcmp(w->args[0], "sleep") ? -1 : sleep_seconds(argc, w->args);
-    w->status = seconds >= 0 ? 0 : exec_argv(argc, w->args, 0);
     return seconds;
 }
 
@@ -293,19 +363,18 @@ static double begin(walk *w)
 {
     node *n = w->root, *inner = n->kind == N_SUBSHELL ? n->u.pair.a : n;
     w->root = NULL;
-    bool whole = has_process(n->redirs) || (!w->fn && n->kind == N_SIMPLE);
+    bool calls = may_call(n), whole = has_process(n->redirs) || (!calls && n->kind == N_SIMPLE);
     if (n->redirs && !whole) {
         redir_save save;
         bool ok = redirect(n->redirs, &save);
         redirect_forget(&save);
         if (!ok) { w->status = 1; return -1; }
     }
-    if (w->fn) return take(w, w->fn->body);
-    if (w->args) return run_args(w);
+    if (calls) return begin_call(w, n);
     if (is_sleep(inner)) return stop_at(w, inner);
     node bare = *inner;
     bare.redirs = inner == n ? NULL : inner->redirs;
-    if (!whole && can_stop(&bare)) push(w, inner); else w->status = exec_node(whole ? n : inner);
+    if (!whole && (can_stop(&bare) || encloses(w, &bare))) push(w, inner); else w->status = exec_node(whole ? n : inner);
     return -1;
 }
 
@@ -327,25 +396,53 @@ void walk_surround(void)
     for (int i = 0; i < TRAP_MAX; i++) if (sh.traps[i] && !*sh.traps[i]) { free(sh.traps[i]); sh.traps[i] = NULL; }
 }
 
+static frame *copy_frames(const frame *f)
+{
+    frame *first = NULL, **tail = &first;
+    for (; f; f = f->up, tail = &(*tail)->up) {
+        *tail = xmalloc(sizeof **tail);
+        **tail = (frame){ .call_line = f->call_line, .is_source = f->is_source };
+        (*tail)->func = f->func ? xstrdup(f->func) : NULL;
+        (*tail)->source = f->source ? xstrdup(f->source) : NULL;
+    }
+    return first;
+}
+
+walk *walk_new(node *root)
+{
+    walk *w = xmalloc(sizeof *w);
+    *w = (walk){ .root = root, .prog = sh.prog, .around = copy_frames(sh.frames) };
+    if (sh.prog) sh.prog->refs++;
+    return w;
+}
+
 /* The walk's surroundings, as it left them or as a background command finds them. */
-void walk_enter(walk *w, frame *fr)
+void walk_enter(walk *w)
 {
     if (w->state) {
         state_resume(w->state);
         sh.status = w->status;
     } else walk_surround();
     sh.prog = w->prog;
-    for (int i = 0; i < w->n; i++) sh.loop_depth += is_loop(w->steps[i].n) && w->steps[i].at > 0;
-    if (w->root && may_call(w->root)) call(w, w->root);
-    if (!w->fn) return;
-    *fr = (frame){ .up = w->root ? sh.frames : NULL, .func = w->fn->name, .source = w->fn->source, .call_line = sh.line };
-    sh.frames = fr;
-    if (w->root) { sh.args = w->args + 1; sh.nargs = 0; while (sh.args[sh.nargs]) sh.nargs++; }
+    sh.frames = w->around;
     sh.own_args = NULL;
-    if (w->fn->prog) sh.prog = w->fn->prog;
-    sh.line_base = w->fn->line_base;
-    sh.depth++;
-    scope_push();
+    for (int i = 0; i < w->n; i++) {
+        step *s = &w->steps[i];
+        if (s->in && !s->in->call.f) sh.loop_depth = 0;
+        if (is_loop(s->n)) sh.loop_depth += s->at > 0;
+        if (!s->in || !s->in->call.f) continue;
+        s->in->call.fr.up = sh.frames;
+        sh.frames = &s->in->call.fr;
+        if (s->in->call.f->prog) sh.prog = s->in->call.f->prog;
+        sh.loop_depth = 0;
+        sh.depth++;
+        scope_push();
+    }
+}
+
+void walk_leave(walk *w)
+{
+    for (int i = 0; i < w->n; i++) if (w->steps[i].in && w->steps[i].in->call.f) scope_pop();
 }
 
 void walk_free(walk *w)
@@ -353,9 +450,12 @@ void walk_free(walk *w)
     while (w->n) pop(w);
     free(w->steps);
     state_free(w->state, true);
-    for (char **a = w->args; a && *a; a++) free(*a);
-    free(w->args);
-    func_unref(w->fn);
+    for (frame *f = w->around, *up; f; f = up) {
+        up = f->up;
+        free((char *)(uintptr_t)f->func);
+        free((char *)(uintptr_t)f->source);
+        free(f);
+    }
     program_unref(w->prog);
     free(w);
 }

@@ -1,15 +1,28 @@
 /* walk.h - between background.c, which decides who walks when, and walk.c. */
 #ifndef HATCH_WALK_H
 #define HATCH_WALK_H
+#include "calls.h"
 #include "sh.h"
 
-/* One construct that is being walked: where in it we are, the words of a for loop, the chosen arm of a case. */
-typedef struct { node *n; int at; char **items; int status; case_item *arm; } step;
+struct enclosure;
 
-typedef struct { slot *s; var *v; } kept;
+/* One construct that is being walked: where in it we are, the words of a for loop, the chosen arm of a case, the call or subshell
+ * that it is. */
+typedef struct { node *n; int at; char **items; int status; case_item *arm; struct enclosure *in; } step;
+
+typedef struct { slot *s; var *v; } kept;        /* its scope counts from that of the subshell */
 
 /* What a subshell is made of, apart from functions, which are shared. */
 typedef struct { shell sh; kept *vars; size_t n; unsigned mask; } state;
+
+typedef struct enclosure {
+    call call;                   /* call.f NULL: a subshell */
+    char **argv, **outer_args;   /* of the call; its caller's parameters */
+    state *outer;                /* the surroundings of the subshell that is being walked */
+    int loops;
+    io *pipe;                    /* what a stage of a pipeline writes, and the next one reads */
+    int *statuses;               /* of the stages */
+} enclosure;
 
 typedef struct walk {
     node *root;                  /* the command itself, until it has begun */
@@ -17,8 +30,7 @@ typedef struct walk {
     int n, cap;
     state *state;                /* NULL while it has not stopped yet */
     program *prog;
-    func *fn;                    /* the walk is over a call of this function */
-    char **args;                 /* of that call */
+    frame *around;               /* the calls inside of which it was begun: copies */
     int status;
     io *feed;                    /* a read that finds no whole line here stops the walk: somebody is still to write one */
     bool starved;                /* it has stopped there, or before a piece that reads from an empty named pipe: */
@@ -28,7 +40,9 @@ typedef struct walk {
 } walk;
 
 void walk_surround(void);                        /* in a subshell just entered: what a background command finds changed */
-void walk_enter(walk *w, frame *fr);             /* in a subshell just entered: its surroundings, as it left them */
+walk *walk_new(node *root);                      /* of a command that runs here and now */
+void walk_enter(walk *w);                        /* in a subshell just entered: its surroundings, as it left them */
+void walk_leave(walk *w);                        /* it has stopped, and its state is kept: nothing of its calls stays */
 double walk_go(walk *w);                         /* until it ends (-1), sleeps (the seconds) or is starved (0) */
 bool walk_lacks_input(walk *w);                  /* the first that it would do is to read from an empty named pipe */
 void walk_free(walk *w);
@@ -37,6 +51,18 @@ void walk_free(walk *w);
 state *state_keep(void);
 void state_resume(state *st);                    /* makes the subshell just entered what it was */
 void state_free(state *st, bool with_vars);
+
+/* enclosure.c */
+bool may_stop(walk *w, node *n);                 /* a sleep stands somewhere in it, or in a function that it calls */
+bool encloses(walk *w, node *n);                 /* a call, subshell or pipeline that may stop in its middle */
+enclosure *call_new(func *f, int argc, char **argv);
+enclosure *call_enter(node *n);                  /* NULL when its words cannot be expanded */
+int call_leave(enclosure *e, int status);        /* both of these: the status with which it ends */
+enclosure *stage_enter(enclosure *e);            /* a subshell begins; e NULL makes one */
+int stage_leave(enclosure *e, int status);
+void pipe_stage_enter(enclosure *e, node *n, int i);
+int pipe_leave(enclosure *e, node *n);
+void enclosure_free(enclosure *e);
 
 /* await.c: whether the first thing that the command does is ... */
 bool reads_first(node *n);                       /* ... to read a line from its standard input */
