@@ -40,6 +40,21 @@ static job *named(const char *arg)
     return NULL;
 }
 
+/* wait -n: for the next of these to end, or of all. */
+static int wait_any(char **names, int n, const char *pid_var)
+{
+    job **among = arena_alloc(&sh.tmp, ((size_t)n + 1) * sizeof *among);
+    int found = 0;
+    for (int i = 0; i < n; i++) {
+        job *j = named(names[i]);
+        if (j && (j->walk || !j->waited)) among[found++] = j; else b_error("wait", 0, "%s: no such job", names[i]);
+    }
+    if (n && !found) return 127;
+    job *j = job_wait_any(among, found);
+    if (j && pid_var) var_set_int(pid_var, j->pid);
+    return sh.unwind ? sh.status : j ? j->status : 127;
+}
+
 int b_wait(int argc, char **argv)
 {
     int status = 0;
@@ -51,11 +66,7 @@ int b_wait(int argc, char **argv)
         if (c == 'n') any = true;
         if (c == 'p') pid_var = o.arg;
     }
-    if (any && o.at >= argc) {
-        job *j = job_wait_any();
-        if (j && pid_var) var_set_int(pid_var, j->pid);
-        return sh.unwind ? sh.status : j ? j->status : 127;
-    }
+    if (any) return wait_any(argv + o.at, argc - o.at, pid_var);
     if (o.at >= argc) {
         coprocess_finish();
         jobs_wait_all();
@@ -68,12 +79,11 @@ int b_wait(int argc, char **argv)
             return b_error("wait", 1, "`%s': not a pid or valid job spec", argv[i]);
         job *j = named(argv[i]);
         if (j && coprocess_pid() == j->pid) coprocess_finish();
-        const char *why = any || argv[i][0] == '%' ? "%s: no such job" : "pid %s is not a child of this shell";
+        const char *why = argv[i][0] == '%' ? "%s: no such job" : "pid %s is not a child of this shell";
         status = j ? job_wait(j) : b_error("wait", 127, why, argv[i]);
         if (j && pid_var) var_set_int(pid_var, j->pid);
         if (j) coprocess_waited(j->pid);
         if (sh.unwind) return sh.status;
-        if (any) break;
     }
     return status;
 }

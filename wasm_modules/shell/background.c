@@ -258,14 +258,20 @@ void jobs_wait_all(void)
         if (job_at(i)->level == sh.level && !job_at(i)->walk) job_at(i)->level = -1;   /* their statuses are forgotten, too */
 }
 
-job *job_wait_any(void)
+static bool is_among(job *j, job **among, int n)
+{
+    for (int i = 0; i < n; i++) if (among[i] == j) return true;
+    return !n;
+}
+
+job *job_wait_any(job **among, int n)
 {
     for (;;) {
         job *first = NULL;
         bool some = false;
         for (unsigned i = jobs_first(); i < jobs_n; i++) {
             job *j = job_at(i);
-            if (j->level != sh.level || j->waited || j->disowned) continue;
+            if (j->level != sh.level || j->waited || j->disowned || !is_among(j, among, n)) continue;
             some = true;
             if (!j->walk && (!first || j->order < first->order)) first = j;
         }

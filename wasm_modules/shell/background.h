@@ -31,7 +31,7 @@ job *job_find(int64_t id, bool is_number);       /* of this shell: by number or 
 bool job_seems_running(job *j);                  /* it runs, or has ended before the shell could have noticed */
 int job_wait(job *j);                            /* lets time pass until it has ended; its status */
 void jobs_wait_all(void);
-job *job_wait_any(void);                         /* the next to end, NULL when there is none */
+job *job_wait_any(job **among, int n);           /* the next of these to end, of all when n is 0; NULL when there is none */
 void time_pass(double seconds);                  /* everybody sleeps */
 double time_slept(void);                         /* how long everything has slept so far */
 double sleep_seconds(int argc, char **argv);     /* -1 when these are no arguments of sleep */

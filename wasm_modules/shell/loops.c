@@ -191,7 +191,7 @@ static int exec_select(node *n)
         err_puts(ps3 ? ps3 : "#? ");
         io *in = fd_get(0);
         ssize_t len = in ? io_getdelim(in, &line, &cap, '\n') : -1;
-        if (len < 0) { out_puts("\n"); status = 1; break; }
+        if (len < 0) { var_set("REPLY", ""); out_puts("\n"); status = 1; break; }
         if (len > 0 && line[len - 1] == '\n') line[len - 1] = 0;
         if (!*line) { print_menu(&items); continue; }
         int64_t k;

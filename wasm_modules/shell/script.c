@@ -130,7 +130,7 @@ static void run_startup_files(const start *how, const char *name)
 {
     if (how->login && !how->no_profile && !run_if_there("$HOME/.bash_profile") && !run_if_there("$HOME/.bash_login"))
         run_if_there("$HOME/.profile");
-    if (!sh.interactive) { if (strcmp(name, "sh")) run_if_there(var_get("BASH_ENV")); }
+    if (!sh.interactive) { if (strcmp(name, "sh") && !sh.opt[O_POSIX]) run_if_there(var_get("BASH_ENV")); }
     else if (!how->login && !how->no_rc) run_if_there(how->rc_file ? how->rc_file : "$HOME/.bashrc");
 }
 
@@ -185,6 +185,7 @@ static int new_shell(const char *text, size_t len, int argc, char **argv, bool i
         char *args[3] = { "set", (char[]){ '-', *options, 0 }, NULL };
         if (strchr("aefhkmnptuvxBCEHPT", *options)) builtin_find("set")->fn(2, args);
     }
+    if (var_get("POSIXLY_CORRECT")) opt_set("posix", true);
     const char *lvl = var_get("SHLVL");
     int64_t n;
     var_set_int("SHLVL", lvl && parse_int(lvl, &n) ? n + 1 : 1);
