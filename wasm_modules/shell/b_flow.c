@@ -312,7 +312,7 @@ int b_kill(int argc, char **argv)
     else if (argv[1][0] == '-' && strcmp(argv[1], "--")) { sig = signal_number(argv[1] + 1); i = 2; }
     else if (!strcmp(argv[1], "--")) i = 2;
     if (sig < 0)
-        return b_error("kill", 1, "%s: invalid signal specification", argv[1][1] == 's' && argc > 2 ? argv[2] : argv[1] + 1);
+        return b_error("kill", 1, "%s: invalid signal specification", i == 3 ? argv[2] : argv[1] + 1);
     if (i >= argc) return b_usage("kill", "kill [-s sigspec | -n signum | -sigspec] pid | jobspec ... or kill -l [sigspec]");
     for (; i < argc; i++) {
         int64_t pid;

@@ -1,6 +1,7 @@
 /* builtins.c - the table of builtins, their option scanner, and those too small for a family. */
 #include "builtins.h"
 #include "modes.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,12 +180,19 @@ bool builtin_disabled(const char *name)
     return false;
 }
 
+static int cannot_load(const char *file)
+{
+    const char *why = strerror(ENOENT);
+    return b_error("enable", 1, "cannot open shared object %s: %s: cannot open shared object file: %s", file, file, why);
+}
+
 int b_enable(int argc, char **argv)
 {
     opts o = OPTS("enable [-a] [-dnps] [-f filename] [name ...]");
     bool off = false, all = false, special_only = false;
-    for (int c; (c = next_opt(&o, "anps"));) {
+    for (int c; (c = next_opt(&o, "adf:nps"));) {
         if (c == '?') return 2;
+        if (c == 'f') return cannot_load(o.arg);
         if (c == 'n') off = true;
         if (c == 'a') all = true;
         if (c == 's') special_only = true;

@@ -131,7 +131,7 @@ int b_hash(int argc, char **argv)
         const builtin *b = builtin_find(argv[i]);
         if (forget) {
             if (hashed_path(argv[i])) hashed_set(argv[i], NULL);
-            else status = b_error("hash", 1, "%s: not found", argv[i]);
+            else if (hashed_all()) status = b_error("hash", 1, "%s: not found", argv[i]);
             continue;
         }
         if (path) { hashed_set(argv[i], path); continue; }
