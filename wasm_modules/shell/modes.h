@@ -11,7 +11,7 @@
 unsigned modes_get(const struct stat *st);               /* the 07777 bits */
 int modes_set(const char *path, unsigned bits);          /* follows links; 0, or -1 and errno */
 #ifdef __wasi__
-int modes_fix(const char *path, unsigned bits);          /* the same, and nobody can change them any more */
+void modes_program(const char *path);                    /* this file is executable, whatever name it has, and stays so */
 #endif
 unsigned modes_umask(unsigned mask);                     /* sets, returns the old one */
 unsigned modes_umask_get(void);

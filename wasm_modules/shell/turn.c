@@ -134,7 +134,7 @@ static void start(void)
     if (chdir("/workspace") < 0 && chdir("/") < 0) { /* the host always has a root directory */ }
     shell_start();
     reserve = malloc(16384);
-    modes_fix("/usr/bin/env", 0755);   /* and all the others: they are one file */
+    modes_program("/usr/bin/env");   /* and all the others: they are one file */
 }
 
 __attribute__((constructor)) static void at_image(void) { start(); }
