@@ -17,7 +17,7 @@ static bool eval(anode *n, int64_t *out);
 
 static bool complain(const char *text, const char *message, const char *where)
 {
-    while (isspace((unsigned char)*text)) text++;
+    while (*text == ' ' || *text == '\t') text++;
     if (where >= text && where <= text + strlen(text) && is_number_error(message)) {   /* nothing behind the number is shown */
         size_t before = (size_t)(where - text), n = arith_number_length(where);
         text = arena_strndup(&sh.tmp, text, before + n);

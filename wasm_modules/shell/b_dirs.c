@@ -137,6 +137,17 @@ static void own_dirs(void)
     sh.dirs_level = sh.level;
 }
 
+void dirs_assign(arr *a)
+{
+    own_dirs();
+    for (int i = 1; i <= sh.ndirs; i++) {
+        char *text = arr_get(a, i), **at = &sh.dirs[sh.ndirs - i];
+        if (!text || !strcmp(text, *at)) continue;
+        free(*at);
+        *at = xstrdup(text);
+    }
+}
+
 static char *with_tilde(const char *path)
 {
     const char *home = var_get("HOME");

@@ -101,8 +101,9 @@ int b_source(int argc, char **argv)
         char *found = file_in_path(path);
         if (found) path = found;
     }
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return b_error(argv[0], 1, "%s: is a directory", argv[i]);
-    io *s = io_open(path, O_RDONLY, 0);
+    if (*path && stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return b_error(argv[0], 1, "%s: is a directory", argv[i]);
+    io *s = *path ? io_open(path, O_RDONLY, 0) : NULL;
+    if (!*path) errno = ENOENT;
     if (!s) {
         sh_error("%s: %s", argv[i], strerror(errno));
         if (sh.plain || sh.opt[O_POSIX]) sh_exit(sh.plain ? PLAIN_FAILURE : 1);

@@ -52,7 +52,10 @@ void call_begin(call *c, func *f, int argc, char **argv)
     sh.loop_depth = 0;
     sh.depth++;
     scope_push();
-    if (sh.traps[TRAP_DEBUG] && sh.command_node) debug_trap(sh.command_node);
+    if (sh.traps[TRAP_DEBUG] && sh.command_node) {
+        sh.line = f->def->line + f->line_base;
+        debug_trap(sh.command_node);
+    }
 }
 
 int call_end(call *c, int status)

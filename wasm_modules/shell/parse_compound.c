@@ -239,7 +239,7 @@ static node *parse_paren(parser *p)
         p->pos++;
         char *text = double_paren(p);
         if (text) {
-            node *n = new_node(p, N_ARITH, line);
+            node *n = new_node(p, N_ARITH, p->line);   /* reported where it ends */
             n->u.arith = make_arith(p, text);
             return n;
         }

@@ -119,6 +119,7 @@ assign *parse_assign(parser *p, size_t start)
     a->append = (uint8_t)append;
     if (sub) {
         a->has_sub = 1;
+        for (size_t k = sub; k < sub_end; k++) if (p->src[k] == '\n') p->line++;
         make_subscript(p, slice(p, sub, sub_end), &a->index, &a->key);
     }
     p->pos = i;

@@ -143,7 +143,7 @@ static bool duplicate(redir *r, redir_save *save, int fd)
             fd = (int)v;
         }
         if (fd >= MAX_FD) return true;
-        if (!r->var) remember(save, fd);
+        if (!r->var || sh.shopt[S_VARREDIR]) remember(save, fd);
         fd_set_io(fd, NULL);
         return true;
     }
@@ -152,7 +152,7 @@ static bool duplicate(redir *r, redir_save *save, int fd)
         io *s = fd_get(from);
         if (!s) { sh_error("%s: %s", r->target->raw, strerror(EBADF)); return false; }
         io_ref(s);
-        if (!r->var) remember(save, fd);
+        if (!r->var || sh.shopt[S_VARREDIR]) remember(save, fd);
         fd_set_io(fd, s);
         if (text[n] == '-' && from != fd) { remember(save, from); fd_set_io(from, NULL); }
         return true;
@@ -190,7 +190,7 @@ static bool redirect_one(redir *r, redir_save *save)
     }
     if (s) {
         if (r->kind == R_BOTH || r->kind == R_BOTH_APPEND) { remember(save, 2); fd_set_io(2, io_ref(s)); fd = 1; }
-        if (!r->var) remember(save, fd);
+        if (!r->var || sh.shopt[S_VARREDIR]) remember(save, fd);
         fd_set_io(fd, s);
     }
     return !r->var || !fd_get(fd) || fd_variable_set(r->var, fd);

@@ -148,7 +148,7 @@ static int new_shell(const char *text, size_t len, int argc, char **argv, bool i
 {
     if (sh.depth >= sh.max_depth) { sh_error("%s: maximum shell nesting level exceeded (%d)", argv[0], sh.max_depth); return 1; }
     if (jobs_fresh) background_begin();
-    int parent = SHELL_PID + sh.level;
+    int parent = SHELL_PID + sh.shell_level;   /* the subshell around it has become it */
     sub_state *st = subshell_enter();
     forget_unexported();
     var_set_int("PPID", parent);

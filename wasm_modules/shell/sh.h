@@ -197,6 +197,7 @@ pair **assoc_list(assoc *h);                     /* in bash's order, in sh.tmp *
 
 void special_start(void);                        /* installs specials and start-up values */
 void special_reseed(uint64_t seed);
+void dirs_assign(arr *a);                         /* elements of DIRSTACK were set (b_dirs.c) */
 void special_clock(void);                        /* SECONDS begins now */
 
 /* ---- functions and aliases ------------------------------------------------------------------------------------------------- */
@@ -395,7 +396,8 @@ enum { O_ALLEXPORT, O_BRACEEXPAND, O_EMACS, O_ERREXIT, O_ERRTRACE, O_FUNCTRACE, 
 enum { S_AUTOCD, S_DOTGLOB, S_EXPAND_ALIASES, S_EXTGLOB, S_FAILGLOB, S_GLOBSTAR, S_LASTPIPE, S_LOCALVAR_INHERIT, S_NOCASEGLOB,
        S_NOCASEMATCH, S_NULLGLOB, S_INHERIT_ERREXIT, S_XPG_ECHO, S_NOEXPAND, S_SOURCEPATH, S_PATSUB, S_GLOBASCII,
        S_GLOBSKIPDOTS, S_ASSOC_ONCE,
-       S_EXTQUOTE, S_EXTDEBUG, S_EXECFAIL, S_CDABLE_VARS, S_OTHER, S_COUNT = 64 };
+       S_EXTQUOTE, S_EXTDEBUG, S_EXECFAIL, S_CDABLE_VARS, S_OTHER,
+       S_LOCALVAR_UNSET = S_OTHER + 27, S_VARREDIR = S_OTHER + 36, S_COUNT = 64 };
 bool opt_set(const char *name, bool on);
 char *opt_letters(char out[40]);
 char *opt_list(int which);                               /* SHELLOPTS (0) or BASHOPTS (1), in sh.tmp */

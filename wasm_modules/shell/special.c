@@ -242,6 +242,7 @@ static void set_compat(slot *s, var *v)
         if (!strncmp(o->name, "compat", 6)) sh.shopt[o->index] = !strcmp(o->name, name);
 }
 
+static void set_dirstack(slot *s, var *v) { (void)s; if (v && v->flags & V_ARRAY) dirs_assign(v->u.a); }
 static void ignore_set(slot *s, var *v) { (void)s; (void)v; }
 
 static const special specials[] = { { "RANDOM", get_random, set_random },
@@ -256,7 +257,7 @@ static const special specials[] = { { "RANDOM", get_random, set_random },
                                     { "BASHOPTS", get_bashopts, NULL },
                                     { "BASH_COMMAND", get_command, ignore_set },
                                     { "PIPESTATUS", get_pipestatus, ignore_set },
-                                    { "DIRSTACK", get_dirstack, ignore_set },
+                                    { "DIRSTACK", get_dirstack, set_dirstack },
                                     { "FUNCNAME", get_stack, ignore_set },
                                     { "BASH_SOURCE", get_stack, ignore_set },
                                     { "BASH_LINENO", get_stack, ignore_set },
