@@ -86,6 +86,7 @@ int b_cd(int argc, char **argv)
 {
     opts o = OPTS("cd [-L|[-P [-e]] [-@]] [dir]");
     bool physical = sh.opt[O_PHYSICAL];
+    if (sh.restricted) return b_error("cd", 1, "restricted");
     for (int c; (c = next_opt(&o, "LPe@"));) {
         if (c == '?') return 2;
         if (c == 'P') physical = true;

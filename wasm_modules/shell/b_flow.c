@@ -97,6 +97,7 @@ int b_source(int argc, char **argv)
     }
     char *path = argv[i];
     struct stat st;
+    if (sh.restricted && strchr(path, '/')) return b_error(argv[0], 1, "%s: restricted", path);
     if (!strchr(path, '/') && sh.shopt[S_SOURCEPATH]) {
         char *found = file_in_path(path);
         if (found) path = found;
@@ -180,6 +181,7 @@ int b_exec(int argc, char **argv)
     }
     int i = o.at, status;
     if (i >= argc) return 0;
+    if (sh.restricted) return b_error("exec", 1, "restricted");
     slot **v;
     if (clear) for (size_t n = slots_all(&v, exported); n-- > 0;) var_writable(v[n], -1)->flags &= (uint16_t)~V_EXPORT;
     const builtin *shell = is_program_too(argv[i]) ? builtin_find(argv[i]) : NULL;

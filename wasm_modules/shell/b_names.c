@@ -152,6 +152,7 @@ int b_command(int argc, char **argv)
     int status = 1;
     for (int c; (c = next_opt(&o, "pvV"));) {
         if (c == '?') return 2;
+        if (c == 'p' && sh.restricted) return b_error("command", 1, "-p: restricted");
         if (c != 'p') how = (char)c; else default_path = true;
     }
     if (o.at >= argc) return 0;

@@ -140,7 +140,7 @@ int b_read(int argc, char **argv)
     if (jobs_fresh) background_begin();
     char *array = NULL;
     int64_t fd = 0;
-    bool timeout_zero = false;
+    bool timed = false, timeout_zero = false;
     double timeout_s = 0;
     for (int c; (c = next_opt(&o, "ersa:d:i:n:N:p:t:u:"));) {
         switch (c) {
@@ -154,6 +154,7 @@ int b_read(int argc, char **argv)
             char *end;
             double t = strtod(o.arg, &end);
             if (*end || t < 0) return b_error("read", 1, "%s: invalid timeout specification", o.arg);
+            timed = true;
             timeout_zero = t == 0;
             timeout_s = t;
             break;
@@ -165,6 +166,9 @@ int b_read(int argc, char **argv)
     }
     h.in = fd_get((int)fd);
     if (!h.in) return b_error("read", 1, "%lld: invalid file descriptor: Bad file descriptor", (long long)fd);
+    const char *usual = timed ? NULL : var_get("TMOUT");
+    int64_t usual_s;
+    if (usual && parse_int(usual, &usual_s) && usual_s > 0) timeout_s = (double)usual_s;
     if (timeout_zero) return 0;   /* input never blocks here */
     size_t first = o.at < argc ? name_len(argv[o.at]) : 0;   /* the others are looked at when their turn comes */
     if (o.at < argc && (!first || (argv[o.at][first] && argv[o.at][first] != '[')))

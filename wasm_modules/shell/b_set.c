@@ -33,7 +33,7 @@ static bool known_letters(int argc, char **argv)
             const option *o = set_options;
             while (o->name && o->letter != *c) o++;
             named |= *c == 'o';
-            if (o->name || *c == 'o') continue;
+            if (o->name || *c == 'o' || (*c == 'r' && sign == '-')) continue;
             b_error("set", 2, "%c%c: invalid option", sign, *c);
             b_usage("set", "set [-abefhkmnptuvxBCEHPT] [-o option-name] [--] [-] [arg ...]");
             return false;
@@ -77,6 +77,7 @@ int b_set(int argc, char **argv)
                 if (!opt_set(argv[++i], on)) return b_error("set", 2, "%s: invalid option name", argv[i]);
                 break;
             }
+            if (*c == 'r') { shell_restrict(); continue; }
             const option *o = set_options;
             while (o->letter != *c) o++;
             sh.opt[o->index] = on;

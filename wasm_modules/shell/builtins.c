@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { USAGE = 2 };
+
 const builtin builtin_table[] = {
 #define ENTRY(name, fn, flags) { name, fn, flags },
     BUILTINS(ENTRY)
@@ -23,20 +25,23 @@ const builtin *builtin_find(const char *name)
     return NULL;
 }
 
+/* In posix mode a special builtin that was not used as it must be ends the shell; in sh any error of one does. */
 int builtin_call(const builtin *b, int argc, char **argv)
 {
     if (argc > 1 && argv[1][0] == '-' && !strcmp(argv[1], "--help") && !(b->flags & B_LITERAL)) { show_help(b->name); return 2; }
-    if (!sh.plain) return b->fn(argc, argv);
+    bool strict = (sh.plain || sh.opt[O_POSIX]) && b->flags & B_SPECIAL;
+    if (!strict) return b->fn(argc, argv);
     unsigned before = sh.complaints;
     int status = b->fn(argc, argv);
     bool own = sh.complaints != before && b->fn != b_eval && b->fn != b_source;
-    if (status && own && b->flags & B_SPECIAL && !sh.unwind) sh_exit(PLAIN_FAILURE);
+    if (own && (sh.plain ? status != 0 : status == USAGE) && !sh.unwind) sh_exit(PLAIN_FAILURE);
     return status;
 }
 
 bool is_program_too(const char *name)
 {
-    static const char *const both[] = { "[", "bash", "dash", "echo", "false", "kill", "printf", "pwd", "sh", "test", "true" };
+    static const char *const both[] = { "[",      "bash", "dash",  "echo", "false", "kill",
+                                        "printf", "pwd",  "rbash", "sh",   "test",  "true" };
     for (size_t i = 0; i < sizeof both / sizeof *both; i++) if (!strcmp(name, both[i])) return true;
     return false;
 }
@@ -192,7 +197,7 @@ int b_enable(int argc, char **argv)
     bool off = false, all = false, special_only = false;
     for (int c; (c = next_opt(&o, "adf:nps"));) {
         if (c == '?') return 2;
-        if (c == 'f') return cannot_load(o.arg);
+        if (c == 'f') return sh.restricted ? b_error("enable", 1, "restricted") : cannot_load(o.arg);
         if (c == 'n') off = true;
         if (c == 'a') all = true;
         if (c == 's') special_only = true;

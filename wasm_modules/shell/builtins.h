@@ -25,12 +25,12 @@ void set_args(char **v, int n);                  /* new positional parameters, c
     X("getopts", b_getopts, 0) X("hash", b_hash, 0) X("help", b_help, 0) X("history", b_history, 0) X("jobs", b_jobs, 0) \
     X("kill", b_kill, 0) X("let", b_let, 0) X("local", b_declare, B_DECLARE) X("logout", b_logout, 0) \
     X("mapfile", b_mapfile, 0) X("popd", b_popd, 0) X("printf", b_printf, 0) X("pushd", b_pushd, 0) X("pwd", b_pwd, 0) \
-    X("read", b_read, 0) X("readarray", b_mapfile, 0) X("readonly", b_declare, B_SPECIAL | B_DECLARE) \
-    X("return", b_return, B_SPECIAL) X("set", b_set, B_SPECIAL) X("sh", b_bash, B_LITERAL) X("shift", b_shift, B_SPECIAL) \
-    X("shopt", b_shopt, 0) X("source", b_source, B_SPECIAL) X("suspend", b_suspend, 0) X("test", b_test, B_LITERAL) \
-    X("times", b_times, B_SPECIAL) X("trap", b_trap, B_SPECIAL) X("true", b_true, B_LITERAL) X("type", b_type, 0) \
-    X("typeset", b_declare, B_DECLARE) X("ulimit", b_ulimit, 0) X("umask", b_umask, 0) X("unalias", b_unalias, 0) \
-    X("unset", b_unset, B_SPECIAL) X("wait", b_wait, 0)
+    X("rbash", b_bash, B_LITERAL) X("read", b_read, 0) X("readarray", b_mapfile, 0) \
+    X("readonly", b_declare, B_SPECIAL | B_DECLARE) X("return", b_return, B_SPECIAL) X("set", b_set, B_SPECIAL) \
+    X("sh", b_bash, B_LITERAL) X("shift", b_shift, B_SPECIAL) X("shopt", b_shopt, 0) X("source", b_source, B_SPECIAL) \
+    X("suspend", b_suspend, 0) X("test", b_test, B_LITERAL) X("times", b_times, B_SPECIAL) X("trap", b_trap, B_SPECIAL) \
+    X("true", b_true, B_LITERAL) X("type", b_type, 0) X("typeset", b_declare, B_DECLARE) X("ulimit", b_ulimit, 0) \
+    X("umask", b_umask, 0) X("unalias", b_unalias, 0) X("unset", b_unset, B_SPECIAL) X("wait", b_wait, 0)
 
 #define DECLARE_FN(name, fn, flags) int fn(int argc, char **argv);
 BUILTINS(DECLARE_FN)

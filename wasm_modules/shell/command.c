@@ -144,7 +144,7 @@ static int only_assignments(node *n)
     int status = 0;
     bool ok = true;
     for (assign *a = n->u.simple.assigns; a && ok; a = a->next)
-        if (!assign_one(a, 0)) { sh_fail(1); ok = false; }
+        if (!assign_one(a, 0)) { if (sh.opt[O_POSIX]) sh_exit(sh_fatal_status()); else sh_fail(1); ok = false; }
     /* the redirections of such a command come after its assignments, so they catch no message of theirs */
     if (ok && n->redirs) {
         ok = redirect(n->redirs, &save);
@@ -281,7 +281,8 @@ static int run_words(node *n, strlist *argv, int procs)
             sh.scope += outward;
         } else if (!sh.unwind) sh_fail(1);
         if (temp) scope_pop();
-    } else if ((sh.unwind == UW_EXIT || sh.unwind == UW_DISCARD) && !func_find(v[0]) && !builtin_find(v[0])) {
+    } else if (!sh.unwind && assigns_to_stay(v[0])) sh_exit(1);   /* posix: a special builtin's redirection failed */
+    else if ((sh.unwind == UW_EXIT || sh.unwind == UW_DISCARD) && !func_find(v[0]) && !builtin_find(v[0])) {
         status = sh.exit_status;     /* a program's redirections are its own business: the shell goes on */
         sh.unwind = 0;
     }

@@ -20,7 +20,8 @@ static void verror(const char *who, const char *format, va_list ap)
     if (!e) return;
     io *o = fd_get(1);
     if (o && o != e) io_flush(o);
-    io_printf(e, "%s: line %d: %s%s", script_name(), sh.line, who ? who : "", who ? ": " : "");
+    if (!who && sh.shopt[S_GNU_ERRFMT]) io_printf(e, "%s:%d: ", script_name(), sh.line);
+    else io_printf(e, "%s: line %d: %s%s", script_name(), sh.line, who ? who : "", who ? ": " : "");
     io_vprintf(e, format, ap);
     io_putc(e, '\n');
 }

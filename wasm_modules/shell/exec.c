@@ -145,6 +145,8 @@ static int exec_arith(node *n)
 static int define_function(node *n)
 {
     if (strpbrk(n->u.func.name, "$\"'\\`")) { sh_error("`%s': not a valid identifier", n->u.func.name); return 1; }
+    const builtin *b = sh.opt[O_POSIX] ? builtin_find(n->u.func.name) : NULL;
+    if (b && b->flags & B_SPECIAL) { sh_error("`%s': is a special builtin", b->name); sh_exit(2); return 2; }
     func *old = func_find(n->u.func.name);
     if (old && old->readonly) { sh_error("%s: readonly function", old->name); return 1; }
     func_define(n->u.func.name, n->u.func.prog, n);

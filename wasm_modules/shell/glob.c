@@ -137,7 +137,7 @@ void glob_expand(const char *pat, strlist *out)
     walk w = { &found, 0, false };
     const char *ignore = var_get("GLOBIGNORE");
     uint8_t dot = sh.shopt[S_DOTGLOB];
-    if (ignore && *ignore) sh.shopt[S_DOTGLOB] = 1;
+    if (ignore) sh.shopt[S_DOTGLOB] = 1;
     step(&w, "", pat);
     sh.shopt[S_DOTGLOB] = dot;
     if (found.n) qsort(found.v, found.n, sizeof *found.v, by_text);

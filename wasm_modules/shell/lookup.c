@@ -73,12 +73,10 @@ static char **environ_for_tool(tool *t)
 /* What another program would find: no functions, and of the builtins only those that are programs too. */
 static int knows_for_tool(tool *t, const char *name)
 {
-    static const char *const both[] = { "echo", "printf", "test", "[", "true", "false", "pwd", "kill", "bash", "dash", "sh" };
-    struct stat st;
+        struct stat st;
     (void)t;
     if (strchr(name, '/')) return stat(name, &st) == 0;
-    for (size_t i = 0; i < sizeof both / sizeof *both; i++) if (!strcmp(both[i], name)) return 1;
-    return command_exists(name);
+    return is_program_too(name) || command_exists(name);
 }
 
 int run_tool(const tool_entry *e, int argc, char **args)
@@ -208,6 +206,10 @@ int exec_argv(int argc, char **argv, int flags)
     if (b) return builtin_call(b, argc, argv);
     if (flags & 2) return b_error("builtin", 1, "%s: not a shell builtin", name);
     if (!*name) return not_found(argc, argv);
+    if (sh.restricted && strchr(name, '/')) {
+        sh_error("%s: restricted: cannot specify `/' in command names", name);
+        return 1;
+    }
     const tool_entry *e = tool_find(name);
     if (e && (flags & 4 || (tools_in_path() && !tool_hidden(name)))) {
         hashed_hit(name);
@@ -219,6 +221,8 @@ int exec_argv(int argc, char **argv, int flags)
         if ((b = builtin_find(base)) && is_program_too(base)) return b->fn(argc, argv);
     }
     const char *remembered = strchr(name, '/') ? NULL : hashed_path(name);
+    struct stat st;
+    if (remembered && sh.shopt[S_CHECKHASH] && stat(remembered, &st) < 0) { hashed_set(name, NULL); remembered = NULL; }
     if (remembered && strcmp(remembered, name)) {   /* hash -p PATH NAME */
         hashed_hit(name);
         argv[0] = (char *)remembered;

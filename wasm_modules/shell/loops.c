@@ -85,7 +85,7 @@ static int exec_for(node *n)
         slot *s = n->u.loop.slot;
         if (s->top && s->top->flags & V_NAMEREF)
             var_put(var_writable(s, -1), items.v[i]); /* for a nameref: a new target each round */
-        else if (!var_set_slot(s, items.v[i], 0)) { status = 1; break; }
+        else if (!var_set_slot(s, items.v[i], 0)) { status = 1; if (sh.opt[O_POSIX]) sh_exit(sh_fatal_status()); break; }
         status = exec_node(n->u.loop.body);
         if (leave_loop()) break;
     }

@@ -37,7 +37,7 @@ const option shopt_options[] = { { "autocd", 0, S_AUTOCD },
                                  { "assoc_expand_once", 0, S_ASSOC_ONCE },
                                  { "cdable_vars", 0, S_CDABLE_VARS },
                                  { "cdspell", 0, S_OTHER + 1 },
-                                 { "checkhash", 0, S_OTHER + 2 },
+                                 { "checkhash", 0, S_CHECKHASH },
                                  { "checkjobs", 0, S_OTHER + 3 },
                                  { "checkwinsize", 0, S_OTHER + 4 },
                                  { "cmdhist", 0, S_OTHER + 5 },
@@ -62,7 +62,7 @@ const option shopt_options[] = { { "autocd", 0, S_AUTOCD },
                                  { "globasciiranges", 0, S_GLOBASCII },
                                  { "globskipdots", 0, S_GLOBSKIPDOTS },
                                  { "globstar", 0, S_GLOBSTAR },
-                                 { "gnu_errfmt", 0, S_OTHER + 19 },
+                                 { "gnu_errfmt", 0, S_GNU_ERRFMT },
                                  { "histappend", 0, S_OTHER + 20 },
                                  { "histreedit", 0, S_OTHER + 21 },
                                  { "histverify", 0, S_OTHER + 22 },
@@ -84,7 +84,7 @@ const option shopt_options[] = { { "autocd", 0, S_AUTOCD },
                                  { "patsub_replacement", 0, S_PATSUB },
                                  { "progcomp", 0, S_OTHER + 31 },
                                  { "progcomp_alias", 0, S_OTHER + 32 },
-                                 { "promptvars", 0, S_OTHER + 33 },
+                                 { "promptvars", 0, S_PROMPTVARS },
                                  { "restricted_shell", 0, S_OTHER + 34 },
                                  { "shift_verbose", 0, S_OTHER + 35 },
                                  { "sourcepath", 0, S_SOURCEPATH },
@@ -96,7 +96,7 @@ void options_start(void)
 {
     static const uint8_t on[] = { S_OTHER + 4,  S_OTHER + 5,    S_OTHER + 13, S_EXTQUOTE,   S_OTHER + 18,
                                   S_GLOBASCII,  S_GLOBSKIPDOTS, S_OTHER + 23, S_OTHER + 25, S_PATSUB,
-                                  S_OTHER + 31, S_OTHER + 33,   S_SOURCEPATH };
+                                  S_OTHER + 31, S_PROMPTVARS,   S_SOURCEPATH };
     memset(sh.opt, 0, sizeof sh.opt);
     memset(sh.shopt, 0, sizeof sh.shopt);
     sh.opt[O_BRACEEXPAND] = sh.opt[O_HASHALL] = sh.opt[O_COMMENTS] = 1;
@@ -122,13 +122,15 @@ bool opt_set(const char *name, bool on)
 char *opt_letters(char out[40])
 {
     char *p = out;
-    static const char order[] = "abefhkmnptuvxBCEHPT";
-    for (const char *c = order; *c; c++)
+    static const char order[] = "abefhkmnprtuvxBCEHPT";
+    for (const char *c = order; *c; c++) {
+        if (*c == 'r' && sh.restricted) *p++ = *c;
         for (const option *o = set_options; o->name; o++) {
             if (o->letter != *c) continue;
             if (sh.opt[o->index]) *p++ = *c;
             if (*c == 'h' && sh.interactive) *p++ = 'i';
         }
+    }
     if (sh.is_command_string && !sh.plain) *p++ = 'c';
     if (sh.from_input) *p++ = 's';
     *p = 0;

@@ -6,6 +6,19 @@
 
 enum { TIME_MAX = 256 };
 
+/* PROMPT_DIRTRIM: only so many of the last directories, and dots for what is left out. */
+static const char *trimmed(const char *path)
+{
+    const char *text = var_get("PROMPT_DIRTRIM"), *from = path + strlen(path), *first = path + (*path == '~');
+    int64_t keep;
+    if (!text || !parse_int(text, &keep) || keep <= 0) return path;
+    while (from > first && keep > 0) if (*--from == '/') keep--;
+    if (from <= first) return path;
+    strbuf b = { .a = &sh.tmp };
+    sb_printf(&b, "%s...%s", *path == '~' ? "~/" : "", from);
+    return b.len < strlen(path) ? sb_str(&b) : path;
+}
+
 /* The current directory with ~ for the home directory; last: only its last component. */
 static const char *directory(bool last)
 {
@@ -17,7 +30,7 @@ static const char *directory(bool last)
         path = sb_str(&b);
     }
     const char *slash = last ? strrchr(path, '/') : NULL;
-    return slash && slash[1] ? slash + 1 : path;
+    return last ? (slash && slash[1] ? slash + 1 : path) : trimmed(path);
 }
 
 static void put_time(strbuf *b, const char *format)
@@ -96,6 +109,7 @@ char *prompt_expand(const char *s)
         if (*s != '\\' || !s[1]) sb_putc(&b, *s++);
         else s += 1 + escape(&b, s + 1);
     }
-    char *out;
-    return expand_string(sb_str(&b), '"', &out) ? out : "";
+    char *out = sb_str(&b);
+    if (!sh.shopt[S_PROMPTVARS]) return out;
+    return expand_string(out, '"', &out) ? out : "";
 }

@@ -94,6 +94,7 @@ static io *open_file(redir *r, const char *path)
                                  [R_BOTH_APPEND] = O_WRONLY | O_CREAT | O_APPEND };
     struct stat st;
     int kind = r->kind == R_DUP_OUT ? R_BOTH : r->kind;
+    if (sh.restricted && kind != R_IN) { sh_error("%s: restricted: cannot redirect output", path); return NULL; }
     if (sh.opt[O_NOCLOBBER] && (kind == R_OUT || kind == R_BOTH) && stat(path, &st) == 0 && S_ISREG(st.st_mode)) {
         sh_error("%s: cannot overwrite existing file", path);
         return NULL;

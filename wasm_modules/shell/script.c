@@ -105,7 +105,7 @@ static void forget_unexported(void)
 }
 
 /* How a new shell is started: option letters, then, behind a blank, names with their signs; and the file it reads first. */
-typedef struct { const char *options, *rc_file; bool login, no_profile, no_rc, plain; } start;
+typedef struct { const char *options, *rc_file; bool login, no_profile, no_rc, plain, restricted; } start;
 
 static bool is_plain(const char *name) { return !strcmp(name, "sh") || !strcmp(name, "dash"); }
 
@@ -143,6 +143,13 @@ static void become_interactive(void)
     if (!var_get("PS2")) var_set_plain("PS2", "> ");
 }
 
+void shell_restrict(void)
+{
+    static const char *const fixed[] = { "PATH", "SHELL", "ENV", "BASH_ENV", "HISTFILE" };
+    sh.restricted = true;
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) var_writable(slot_of(fixed[i]), -1)->flags |= V_READONLY;
+}
+
 /* Runs text as a new shell would, or what is on its input when text is NULL: argv[0] becomes $0. */
 static int new_shell(const char *text, size_t len, int argc, char **argv, bool is_command, const start *how)
 {
@@ -163,6 +170,7 @@ static int new_shell(const char *text, size_t len, int argc, char **argv, bool i
     sh.frames = NULL;
     sh.is_command_string = is_command;
     sh.from_input = !text;
+    sh.restricted = false;
     sh.plain = sh.shopt[S_XPG_ECHO] = how->plain;
     if (sh.plain) sh.opt[O_BRACEEXPAND] = sh.opt[O_HASHALL] = 0;
     const char *options = how->options;
@@ -192,6 +200,7 @@ static int new_shell(const char *text, size_t len, int argc, char **argv, bool i
     var_export("SHLVL");
     if (!var_get("PATH")) var_set_plain("PATH", "/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin:.");
     run_startup_files(how, argv[0]);
+    if (how->restricted) shell_restrict();
     int status = sh.unwind ? sh.status : text ? exec_text(text, len, NULL, 1) : exec_input();
     sh_syntax.message[0] = 0;    /* an error of that shell, not of this program */
     return subshell_leave(st, status);
@@ -240,7 +249,7 @@ int exec_file(const char *path, const char *name, int argc, char **argv)
 
 static bool is_long_option(const char *s)
 {
-    static const char *const names[] = { "debug", "debugger", "noediting", "pretty-print", "restricted" };
+    static const char *const names[] = { "debug", "debugger", "noediting", "pretty-print" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) if (!strcmp(s, names[i])) return true;
     return false;
 }
@@ -296,7 +305,8 @@ int b_bash(int argc, char **argv)
     strbuf options = { .a = &sh.tmp }, names = { .a = &sh.tmp };
     char *name = argv[0];
     const char *base = strrchr(name, '/');
-    start how = { .login = name[0] == '-', .plain = is_plain(base ? base + 1 : name) };
+    start how = { .login = name[0] == '-', .plain = is_plain(base ? base + 1 : name),
+                  .restricted = !strcmp(base ? base + 1 : name, "rbash") };
     for (; i < argc && (argv[i][0] == '-' || argv[i][0] == '+'); i++) {
         if (!strcmp(argv[i], "--") || !strcmp(argv[i], "-")) { i++; break; }
         if (!argv[i][1]) break;
@@ -308,6 +318,7 @@ int b_bash(int argc, char **argv)
         }
         if (!strcmp(argv[i], "--login")) { how.login = true; continue; }
         if (!strcmp(argv[i], "--noprofile")) { how.no_profile = true; continue; }
+        if (!strcmp(argv[i], "--restricted")) { how.restricted = true; continue; }
         if (!strcmp(argv[i], "--norc")) { how.no_rc = true; continue; }
         if (!strcmp(argv[i], "--version")) {
             return out_puts("GNU bash, version 5.2.15(1)-release (x86_64-pc-linux-gnu)\n"
@@ -324,6 +335,7 @@ int b_bash(int argc, char **argv)
             if (*c == 'c' && sign == '-') command = true;
             else if (*c == 's') from_stdin = true;
             else if (*c == 'l') how.login = sign == '-';
+            else if (*c == 'r' && sign == '-') how.restricted = true;
             else if (*c == 'o' || *c == 'O') {
                 if (++i >= argc) return 0;
                 const option *known = option_find(*c == 'o' ? set_options : shopt_options, argv[i]);

@@ -397,9 +397,11 @@ enum { S_AUTOCD, S_DOTGLOB, S_EXPAND_ALIASES, S_EXTGLOB, S_FAILGLOB, S_GLOBSTAR,
        S_NOCASEMATCH, S_NULLGLOB, S_INHERIT_ERREXIT, S_XPG_ECHO, S_NOEXPAND, S_SOURCEPATH, S_PATSUB, S_GLOBASCII,
        S_GLOBSKIPDOTS, S_ASSOC_ONCE,
        S_EXTQUOTE, S_EXTDEBUG, S_EXECFAIL, S_CDABLE_VARS, S_OTHER,
-       S_LOCALVAR_UNSET = S_OTHER + 27, S_VARREDIR = S_OTHER + 36, S_COUNT = 64 };
+       S_CHECKHASH = S_OTHER + 2, S_GNU_ERRFMT = S_OTHER + 19, S_LOCALVAR_UNSET = S_OTHER + 27, S_PROMPTVARS = S_OTHER + 33,
+       S_VARREDIR = S_OTHER + 36, S_COUNT = 64 };
 bool opt_set(const char *name, bool on);
 char *opt_letters(char out[40]);
+void shell_restrict(void);                               /* from here on, and for good (script.c) */
 char *opt_list(int which);                               /* SHELLOPTS (0) or BASHOPTS (1), in sh.tmp */
 void trace_command(int argc, char **argv);
 void trace_text(const char *text);
@@ -504,6 +506,7 @@ typedef struct shell {
     int rng_level;               /* the subshell level whose sequence that is */
     bool validate_only;
     bool plain;                  /* this shell was called as sh, which is dash: no braces, echo knows \\n, errors end it */
+    bool restricted;             /* bash -r, set -r: no cd, no output to files, no paths of commands */
     unsigned complaints;         /* messages so far */
     bool byte_locale;            /* LC_ALL=C and its kin: a character is a byte */
     int in_trial;                /* 1: effects are forbidden, 2: allowed after all (pipeline.c) */

@@ -153,7 +153,7 @@ bool var_unset(slot *s, int quiet)
         if (!quiet) b_error("unset", 1, "%s: cannot unset: readonly variable", s->name);
         return false;
     }
-    if (v->scope > 0 && (v->scope == sh.scope || sh.shopt[S_LOCALVAR_UNSET])) {   /* an unset local keeps hiding the outer variable */
+    if (v->scope > 0 && (v->scope == sh.scope || sh.shopt[S_LOCALVAR_UNSET])) {   /* it keeps hiding the outer one */
         v = own(s, v);
         var_clear_value(v);
         v->flags = 0;
