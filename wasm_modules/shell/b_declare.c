@@ -83,6 +83,13 @@ static bool listed(slot *s, var *v)
     return (v->flags & listing->on) == listing->on;
 }
 
+/* Variables that have a value only when somebody asks for it, such as RANDOM: set does not ask. */
+static bool computed(slot *s, var *v)
+{
+    size_t n = strlen(s->name);
+    return s->special && s->special->get && !(v->flags & (V_ARRAY | V_ASSOC)) && (n < 4 || strcmp(s->name + n - 4, "OPTS"));
+}
+
 static void list_all(decl *d, bool as_set)
 {
     slot **v;
@@ -91,7 +98,7 @@ static void list_all(decl *d, bool as_set)
     for (size_t i = 0; i < n; i++) {
         var *x = var_top(v[i]);
         if (!as_set) { print_declare(v[i], x); continue; }
-        if (!(x->flags & V_SET)) continue;
+        if (!(x->flags & V_SET) || computed(v[i], x)) continue;
         strbuf b = { .a = &sh.tmp };
         sb_printf(&b, "%s=", v[i]->name);
         if (x->flags & (V_ARRAY | V_ASSOC)) array_text(&b, x); else if (*x->str) quote_trace(&b, x->str);

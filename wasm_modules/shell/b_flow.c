@@ -262,6 +262,7 @@ int b_trap(int argc, char **argv)
     for (; i < argc; i++) {
         int n = signal_number(argv[i]);
         if (n < 0) { status = b_error("trap", 1, "%s: invalid signal specification", argv[i]); continue; }
+        if (n && n < TRAP_ERR - 1 && sh.deaf >> n & 1) continue;
         sh.parent_traps = NULL;
         free(sh.traps[n]);
         sh.traps[n] = reset ? NULL : xstrdup(action);

@@ -113,7 +113,8 @@ int run_tool(const tool_entry *e, int argc, char **args)
 
 /* ---- finding and running ---- */
 
-char *find_in_path(const char *name, const char *path)
+/* A file in PATH that can be executed, or, refused, one that cannot. */
+static char *search(const char *name, const char *path, bool refused)
 {
     if (!path) path = var_get("PATH");
     if (!path) return NULL;
@@ -121,14 +122,16 @@ char *find_in_path(const char *name, const char *path)
         const char *end = strchr(p, ':');
         size_t n = end ? (size_t)(end - p) : strlen(p);
         strbuf b = { .a = &sh.tmp };
-        if (n) { sb_add(&b, p, n); sb_putc(&b, '/'); }
-        sb_puts(&b, name);
+        sb_add(&b, n ? p : ".", n ? n : 1);
+        sb_printf(&b, "/%s", name);
         struct stat st;
-        if (stat(sb_str(&b), &st) == 0 && S_ISREG(st.st_mode) && executable(b.s, &st)) return b.s;
+        if (stat(sb_str(&b), &st) == 0 && S_ISREG(st.st_mode) && executable(b.s, &st) != refused) return b.s;
         if (!end) return NULL;
         p = end;
     }
 }
+
+char *find_in_path(const char *name, const char *path) { return search(name, path, false); }
 
 static int not_found(int argc, char **argv)
 {
@@ -137,6 +140,8 @@ static int not_found(int argc, char **argv)
     if (strpbrk(argv[0], "\n\t\r\033")) quote_backslash(&name, argv[0]); else sb_puts(&name, argv[0]);
     const char *path = var_get("PATH");
     if (!path || !*path) { sh_error("%s: No such file or directory", sb_str(&name)); return 127; }
+    char *refused = *argv[0] && !strchr(argv[0], '/') ? search(argv[0], NULL, true) : NULL;
+    if (refused) { sh_error("%s: Permission denied", refused); return 126; }
     func *f = func_find("command_not_found_handle");
     if (f) {
         char **args = arena_alloc(&sh.tmp, ((size_t)argc + 2) * sizeof *args);

@@ -21,18 +21,18 @@ static char *interpreter(const char *text, size_t len, strlist *args)
     if (len < 3 || text[0] != '#' || text[1] != '!') return NULL;
     const char *nl = memchr(text, '\n', len);
     char *line = arena_strndup(&sh.tmp, text + 2, (size_t)((nl ? nl : text + len) - text - 2)), *save;
-    char *word = strtok_r(line, " \t\r", &save);
+    char *word = strtok_r(line, " \t", &save);
     if (!word) return NULL;
     char *base = strrchr(word, '/');
     base = base ? base + 1 : word;
     if (!strcmp(base, "env")) {
-        word = strtok_r(NULL, " \t\r", &save);
+        word = strtok_r(NULL, " \t", &save);
         split = word && !strcmp(word, "-S");
-        if (split) word = strtok_r(NULL, " \t\r", &save);
+        if (split) word = strtok_r(NULL, " \t", &save);
         if (!word) return NULL;
         base = word;
     }
-    while ((word = strtok_r(NULL, split ? " \t\r" : "\r", &save))) {
+    while ((word = strtok_r(NULL, split ? " \t" : "", &save))) {
         word += strspn(word, " \t");
         if (*word) sl_add(args, word);
     }
@@ -171,6 +171,7 @@ static int new_shell(const char *text, size_t len, int argc, char **argv, bool i
     sh.is_command_string = is_command;
     sh.from_input = !text;
     sh.restricted = false;
+    for (int i = 1; i < TRAP_ERR - 1; i++) if (sh.traps[i] && !*sh.traps[i]) sh.deaf |= 1ull << i;
     sh.plain = sh.shopt[S_XPG_ECHO] = how->plain;
     if (sh.plain) sh.opt[O_BRACEEXPAND] = sh.opt[O_HASHALL] = 0;
     const char *options = how->options;
@@ -297,6 +298,13 @@ static int unknown_option(const char *name, char kind, const char *option)
     return 2;
 }
 
+/* -o or -O without a name. */
+static int list_options(char kind, char sign)
+{
+    char *set[] = { "set", sign == '-' ? "-o" : "+o", NULL }, *shopt[] = { "shopt", sign == '-' ? NULL : "-p", NULL };
+    return kind == 'o' ? builtin_find("set")->fn(2, set) : builtin_find("shopt")->fn(sign == '-' ? 1 : 2, shopt);
+}
+
 /* bash and sh as commands. */
 int b_bash(int argc, char **argv)
 {
@@ -337,7 +345,7 @@ int b_bash(int argc, char **argv)
             else if (*c == 'l') how.login = sign == '-';
             else if (*c == 'r' && sign == '-') how.restricted = true;
             else if (*c == 'o' || *c == 'O') {
-                if (++i >= argc) return 0;
+                if (++i >= argc) return list_options(*c, sign);
                 const option *known = option_find(*c == 'o' ? set_options : shopt_options, argv[i]);
                 if (!known) return unknown_option(name, *c, argv[i]);
                 sb_printf(&names, "%c%s%s ", sign, *c == 'O' ? "O" : "", argv[i]);
@@ -363,7 +371,7 @@ int b_bash(int argc, char **argv)
             return 126;
         }
         char *text = read_file(argv[i], &len);
-        if (!text) { if (fd_get(2)) io_printf(fd_get(2), "%s: %s: %s\n", name, argv[i], strerror(errno)); return 127; }
+        if (!text) { if (fd_get(2)) io_printf(fd_get(2), "%s: %s: %s\n", name, argv[i], strerror(errno)); return how.plain ? PLAIN_FAILURE : 127; }
         if (is_binary(text, len)) {
             if (fd_get(2)) io_printf(fd_get(2), "%s: %s: cannot execute binary file\n", argv[i], argv[i]);
             free(text);

@@ -506,6 +506,7 @@ typedef struct shell {
     int rng_level;               /* the subshell level whose sequence that is */
     bool validate_only;
     bool plain;                  /* this shell was called as sh, which is dash: no braces, echo knows \\n, errors end it */
+    uint64_t deaf;               /* signals that were ignored when this shell began: they stay so */
     bool restricted;             /* bash -r, set -r: no cd, no output to files, no paths of commands */
     unsigned complaints;         /* messages so far */
     bool byte_locale;            /* LC_ALL=C and its kin: a character is a byte */
