@@ -239,7 +239,7 @@ static node *parse_sequence(parser *s) {
     node *cat = regexp_make(s, N_CAT), **tail;
     if (!cat) return NULL;
     tail = &cat->first;
-    int first = 1, quoting = 0, basic = !(s->flags & (REGEX_PERL | REGEX_EXTENDED));
+    int first = 1, anchored = 0, quoting = 0, basic = !(s->flags & (REGEX_PERL | REGEX_EXTENDED));
     for (;;) {
         skip_free(s);
         if (s->flags & REGEX_PERL && s->end - s->p >= 2 && *s->p == '\\' && (s->p[1] == 'Q' || s->p[1] == 'E')) {
@@ -250,7 +250,7 @@ static node *parse_sequence(parser *s) {
         if (quoting ? s->p >= s->end : at_stop(s)) break;
         node *atom;
         if (quoting) atom = regexp_make_char(s, regexp_take_char(s));
-        else if (first && *s->p == '*' && basic) { atom = regexp_make_char(s, regexp_take_char(s)); }
+        else if (first && basic && (*s->p == '*' || (anchored && *s->p == '^'))) { atom = regexp_make_char(s, regexp_take_char(s)); }
         else if (first && s->flags & REGEX_EXTENDED && lone_repeat(s)) {
             if (is_regcomp(s)) return regexp_fail(s, "Invalid preceding regular expression");
             continue;
@@ -263,7 +263,7 @@ static node *parse_sequence(parser *s) {
         else atom = parse_atom(s, first);
         if (!atom) return NULL;
         int anchor = basic && atom->kind == N_ASSERT && first && (atom->value == A_TEXT_START || atom->value == A_LINE_START);
-        if (anchor) { *tail = atom; tail = &atom->next; continue; }
+        if (anchor) { *tail = atom; tail = &atom->next; anchored = 1; continue; }
         int bound = s->flags & REGEX_EXTENDED && atom->kind == N_ASSERT && (s->p[-1] == '^' || s->p[-1] == '$');
         if (bound && is_regcomp(s) && s->p < s->end && *s->p && strchr("*+?{", *s->p))
             return regexp_fail(s, "Invalid preceding regular expression");

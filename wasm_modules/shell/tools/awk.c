@@ -24,12 +24,11 @@ static void make_variables(awk *A) {
     A->vars[VAR_ENVIRON] = (cell){.type = V_ARRAY, .arr = amap_new(A)};
     A->vars[VAR_PROCINFO] = (cell){.type = V_ARRAY, .arr = amap_new(A)};
     A->vars[VAR_ARGV] = (cell){.type = V_ARRAY, .arr = amap_new(A)};
-    *amap_at(A, A->vars[VAR_PROCINFO].arr, "version") = cell_str(astr_new(A, "5.2.1", 5));
     for (char **e = A->t->environ ? A->t->environ(A->t) : NULL; e && *e; e++) {
         size_t n = strcspn(*e, "=");
         if (!(*e)[n]) continue;
         *amap_at(A, A->vars[VAR_ENVIRON].arr, tool_strndup(A->t, *e, n))
-            = cell_input(astr_new(A, *e + n + 1, strlen(*e + n + 1)));
+            = cell_input(A, astr_new(A, *e + n + 1, strlen(*e + n + 1)));
     }
 }
 
@@ -52,7 +51,7 @@ static int set_option_variable(awk *A, const char *arg) {
     if (!ok) return tool_fail(A->t, 2, "fatal: `%.*s' is not a legal variable name", (int)(eq - arg), arg);
     int v = awk_variable(A, arg, (size_t)(eq - arg));
     cell_drop(A, A->vars[v]);
-    A->vars[v] = cell_input(awk_unescape(A, eq + 1));
+    A->vars[v] = cell_input(A, awk_unescape(A, eq + 1));
     if (v == VAR_FPAT) A->split_mode = 'P';
     if (v == VAR_FIELDWIDTHS) A->split_mode = 'W';
     if (v == VAR_FS) A->split_mode = 'F';
@@ -68,7 +67,7 @@ static void set_separator(awk *A, const char *arg) {
 int tool_awk(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"field-separator", 1, 'F'}, {"assign", 1, 'v'}, {"file", 1, 'f'}, {"source", 1, 'e'},
         {"include", 1, 'i'}, {"version", 0, 'V'}, {"posix", 0, 'P'}, {"traditional", 0, 'P'}, {"re-interval", 0, 'P'},
-        {"sandbox", 0, 'P'}, {"csv", 0, 'k'}, {"characters-as-bytes", 0, 'b'}, {"non-decimal-data", 0, 'n'}, {"lint", 2, 'P'},
+        {"sandbox", 0, 'S'}, {"csv", 0, 'k'}, {"characters-as-bytes", 0, 'b'}, {"non-decimal-data", 0, 'n'}, {"lint", 2, 'P'},
         {"bignum", 0, 'P'}, {"help", 0, 'h'}, {"optimize", 0, 'P'}, {"no-optimize", 0, 'P'}, {"use-lc-numeric", 0, 'P'},
         {"lint-old", 0, 'P'}, {0, 0, 0}};
     awk state = {.t = t, .pool = {.t = t}, .program = {.t = t}, .split_mode = 'F', .seed_number = 1}, *A = &state;
@@ -82,6 +81,8 @@ int tool_awk(tool *t, int argc, char **argv) {
         case 'F': set_separator(A, o.arg); break;
         case 'v': if ((c = set_option_variable(A, o.arg))) return c; break;
         case 'b': A->bytes = 1; break;
+        case 'S': A->is_sandboxed = 1; break;
+        case 'n': A->any_base = 1; break;
         case 'k': A->split_mode = 'C'; break;
         case 'f': case 'E': if ((c = awk_source_file(A, o.arg))) return c; have = 1; break;
         case 'e': if ((c = awk_source_text(A, o.arg))) return c; have = 1; break;
@@ -102,10 +103,11 @@ int tool_awk(tool *t, int argc, char **argv) {
     buffer_puts(&A->program, "");
     int bad = awk_parse(A, A->program.p, A->program.n);
     if (bad) return bad;
+    if (A->uses_info) awk_info_fill(A, argc, argv);
     *amap_at(A, A->vars[VAR_ARGV].arr, "0") = cell_str(astr_new(A, t->name, strlen(t->name)));
     for (int i = o.index; i < argc; i++)
         *amap_at(A, A->vars[VAR_ARGV].arr, tool_format(t, "%d", i - o.index + 1))
-            = cell_input(astr_new(A, argv[i], strlen(argv[i])));
+            = cell_input(A, astr_new(A, argv[i], strlen(argv[i])));
     A->vars[VAR_ARGC] = cell_num(argc - o.index + 1);
     A->next_arg = 1;
     int status = awk_run(A);

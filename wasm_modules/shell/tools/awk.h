@@ -3,7 +3,7 @@
  * Reading order: awk.c (command line); from program to tree: awk_source.c, awk_lex.c, awk_parse.c, awk_statement.c, awk_expression.c; data:
  * awk_value.c (numbers, strings, arrays), awk_keys.c (the order of for-in), awk_stream.c (files and commands), awk_record.c
  * (records), awk_fields.c (fields); running: awk_eval.c (expressions), awk_exec.c (statements and the main loop), awk_call.c
- * (built-in functions), awk_text.c and awk_replace.c (those of text), awk_random.c (rand), awk_format.c (printf).
+ * (built-in functions), awk_text.c and awk_replace.c (those of text), awk_random.c (rand), awk_format.c (printf), awk_info.c (PROCINFO).
  *
  * A fatal error sets A->fatal; everything unwinds through ordinary returns. No state outlives the call.
  */
@@ -23,12 +23,15 @@ enum {
     V_STR = 2,
     V_MAYBE = 4,
     V_ARRAY = 8,
-    V_REGEX = 16
-}; /* V_MAYBE: a string from input that may look like a number */
+    V_REGEX = 16,
+    V_BOOL = 32,
+    V_BASES = 64
+}; /* V_MAYBE: a string from input that may look like a number; V_BOOL: a number of mkbool; V_BASES: 0x and 0 count (-n) */
 typedef struct cell cell;
 typedef struct array array;
 struct cell {
     unsigned char type;
+    unsigned char was_read;            /* its value was asked for when it had none */
     double num;
     union {
         astr *str;
@@ -184,6 +187,8 @@ typedef struct awk {
     double seed_number;
     int fatal, exit_code;
     int leaving;                       /* RUN_NEXT or RUN_NEXTFILE, on the way out of a function that said so */
+    int uses_info, uses_environ;       /* the program names PROCINFO, ENVIRON */
+    int is_sandboxed, any_base;        /* -S, -n */
     int bytes;                         /* a character is a byte: -b, or the C locale */
     unsigned char warned[256];         /* characters whose needless backslash was told */
     astr *empty;
@@ -206,7 +211,7 @@ static inline astr *astr_ref(astr *s) { s->refs++; return s; }
 void astr_unref(awk *A, astr *s);
 cell cell_num(double n);
 cell cell_str(astr *s);                                 /* takes the reference */
-cell cell_input(astr *s);                               /* takes the reference; may look like a number */
+cell cell_input(const awk *A, astr *s);                 /* takes the reference; may look like a number */
 cell cell_copy(cell c);
 void cell_drop(awk *A, cell c);
 double cell_number(cell *c);
@@ -272,12 +277,17 @@ void awk_keys_sort(awk *A, array *a, astr **keys, int n, const char *how); /* ho
 size_t awk_chars(const awk *A, const char *text, size_t n);              /* how many characters */
 size_t awk_char_offset(const awk *A, const char *text, size_t n, size_t chars); /* where, in bytes, the first chars end */
 
+/* awk_info.c */
+void awk_info_fill(awk *A, int argc, char **argv);      /* PROCINFO, before the program runs */
+void awk_split_by(awk *A, int mode);                    /* sets split_mode, and PROCINFO["FS"] */
+
 /* awk_random.c */
 void awk_random_seed(awk_random *r, double seed);
 double awk_random_next(awk_random *r);               /* from 0 up to, but not, 1 */
 
 /* awk_call.c, awk_format.c */
 const char *awk_builtin_name(int index);
+int awk_builtin_count(void);
 int awk_builtin_takes(int index, int count);                 /* whether it may have so many arguments */
 int awk_builtin_named(const char *name, size_t n);           /* -1 when there is none */
 cell awk_call_builtin(awk *A, anode *n);

@@ -46,26 +46,29 @@ enum {
     B_TYPEOF,
     B_ISARRAY,
     B_PATSPLIT,
+    B_MKBOOL,
     B_COUNT
 };
 static const char *const names[]
     = {"atan2", "cos", "sin", "exp", "log", "sqrt", "int", "rand", "srand", "length", "substr", "index", "split", "sub", "gsub",
         "gensub", "match", "sprintf", "tolower", "toupper", "system", "close", "fflush", "systime", "strftime", "mktime", "asort",
-        "asorti", "and", "or", "xor", "lshift", "rshift", "compl", "strtonum", "typeof", "isarray", "patsplit"};
+        "asorti", "and", "or", "xor", "lshift", "rshift", "compl", "strtonum", "typeof", "isarray", "patsplit", "mkbool"};
 
 int awk_builtin_named(const char *name, size_t n) {
     for (int i = 0; i < B_COUNT; i++) if (strlen(names[i]) == n && !memcmp(names[i], name, n)) return i;
     return -1;
 }
 
+int awk_builtin_count(void) { return B_COUNT; }
+
 const char *awk_builtin_name(int index) { return names[index]; }
 
 int awk_builtin_takes(int index, int count) {
     enum { ANY = 127 };
     static const signed char least[]
-        = {2, 1, 1, 1, 1, 1, 1, 0, 0, 0, 2, 2, 2, 2, 2, 3, 2, 1, 1, 1, 1, 1, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 1, 1, 1, 1, 2};
+        = {2, 1, 1, 1, 1, 1, 1, 0, 0, 0, 2, 2, 2, 2, 2, 3, 2, 1, 1, 1, 1, 1, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 2, 1, 1, 1, 1, 2, 1};
     static const signed char most[] = {2, 1, 1, 1, 1, 1, 1, 0, 1, 1, 3, 2, 4, 3, 3, 4, 3, ANY, 1, 1, 1, 2, 1, 0, 3, 2, 3, 3, ANY,
-        ANY, ANY, 2, 2, 1, 1, 2, 1, 4};
+        ANY, ANY, 2, 2, 1, 1, 2, 1, 4, 1};
     return count >= least[index] && count <= most[index];
 }
 
@@ -154,12 +157,10 @@ static cell string_to_number(awk *A, anode *n) {
     double v;
     if (c.type & V_STR && !(c.type & V_NUM)) {
         const char *p = c.str->text;
-        int sign = 1;
         while (isspace((unsigned char)*p)) p++;
-        if (*p == '-') { sign = -1; p++; }
-        if (p[0] == '0' && (p[1] == 'x' || p[1] == 'X')) v = sign * (double)strtoull(p + 2, NULL, 16);
-        else if (p[0] == '0' && !strpbrk(p, "89.eE")) v = sign * (double)strtoull(p, NULL, 8);
-        else v = sign * awk_text_number(p, strlen(p));
+        if (p[0] == '0' && (p[1] == 'x' || p[1] == 'X')) v = (double)strtoull(p + 2, NULL, 16);
+        else if (p[0] == '0' && !strpbrk(p, "89.eE")) v = (double)strtoull(p, NULL, 8);
+        else v = awk_text_number(p, strlen(p));
     } else v = cell_number(&c);
     cell_drop(A, c);
     return cell_num(v);
@@ -178,11 +179,11 @@ static cell type_of(awk *A, anode *n) {
     if (c && c->type & V_ARRAY) name = "array";
     else if (e->kind == E_FIELD && is_missing_field(A, e)) name = "unassigned";
     else if (e->kind != E_INDEX || c) {
-        if (c && c->type == V_NONE)
-            return cell_str(astr_new(A, e->kind == E_INDEX ? "unassigned" : "untyped", e->kind == E_INDEX ? 10 : 7));
+        if (c && c->type == V_NONE) return c->was_read ? cell_str(astr_new(A, "unassigned", 10)) : cell_str(astr_new(A, name, 7));
         cell v = awk_eval(A, e);
         int maybe = v.type & V_MAYBE, number = cell_is_number(&v);
-        name = v.type == V_NONE                                   ? "unassigned"
+        name = v.type == V_NONE || v.was_read                     ? "unassigned"
+               : v.type & V_BOOL                                  ? "number|bool"
                : v.type & V_REGEX                                 ? "regexp"
                : (maybe && number) || (v.type == (V_NUM | V_STR)) ? "strnum"
                : number                                           ? "number"
@@ -224,6 +225,7 @@ static cell bits(awk *A, anode *n) {
 }
 
 static cell run_system(awk *A, anode *n) {
+    if (A->is_sandboxed) { awk_fatal(A, "'system' function not allowed in sandbox mode"); return cell_num(0); }
     astr *command = awk_eval_string(A, n->a);
     awk_out_flush(A);
     int status = awk_run_command(A, command, NULL, NULL);
@@ -305,6 +307,7 @@ cell awk_call_builtin(awk *A, anode *n) {
         cell *c = e->kind == E_VAR ? &A->vars[e->index] : e->kind == E_LOCAL ? &A->locals[e->index] : awk_element(A, e, 0);
         return cell_num(c && c->type & V_ARRAY ? 1 : 0);
     }
+    case B_MKBOOL: return (cell){.type = V_NUM | V_BOOL, .num = awk_eval_true(A, n->a)};
     case B_PATSPLIT: return awk_patsplit(A, n);
     }
     return cell_num(0);

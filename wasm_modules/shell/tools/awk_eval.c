@@ -65,8 +65,7 @@ static int matches(awk *A, anode *text, anode *pattern) {
 astr *awk_subscript(awk *A, anode *list) {
     if (!list->next) {
         cell c = awk_eval(A, list);
-        astr *s;
-        if (c.type == V_NUM && c.num == floor(c.num)) s = cell_string(A, &c, 0); else s = cell_string(A, &c, 0);
+        astr *s = cell_string(A, &c, 0);
         cell_drop(A, c);
         return s;
     }
@@ -155,7 +154,7 @@ cell *awk_eval_place(awk *A, anode *n, int *special) {
         if (!A->fields_cap) awk_field_get(A, 1, 0);
         if (!A->fields) { A->fields_cap = 32; A->fields = tool_alloc(A->t, 32 * sizeof *A->fields); }
         cell_drop(A, A->fields[0]);
-        A->fields[0] = cell_input(astr_ref(awk_record_text(A)));
+        A->fields[0] = cell_input(A, astr_ref(awk_record_text(A)));
         return &A->fields[0];
     }
     default: return awk_fatal(A, "cannot assign to this expression");
@@ -169,9 +168,9 @@ void awk_place_assigned(awk *A, anode *n, int special) {
     if (n->kind != E_VAR) return;
     switch (special) {
     case VAR_NF: awk_nf_assigned(A); break;
-    case VAR_FS: A->split_mode = 'F'; break;
-    case VAR_FPAT: A->split_mode = 'P'; break;
-    case VAR_FIELDWIDTHS: A->split_mode = 'W'; break;
+    case VAR_FS: awk_split_by(A, 'F'); break;
+    case VAR_FPAT: awk_split_by(A, 'P'); break;
+    case VAR_FIELDWIDTHS: awk_split_by(A, 'W'); break;
     }
 }
 
@@ -279,6 +278,7 @@ static cell get_line(awk *A, anode *n) {
             awk_fatal(A, "expression for `%s' redirection has null string value", n->op == '&' ? "|&" : n->op == '|' ? "|" : "<");
             return cell_num(-1);
         }
+        if (A->is_sandboxed) { awk_fatal(A, "redirection not allowed in sandbox mode"); return cell_num(-1); }
         astream *s = n->op == '&' ? awk_coprocess_turn(A, name) : awk_stream_find(A, name, n->op == '|' ? 'p' : '<', 1);
         astr_unref(A, name);
         if (!s) { awk_errno_set(A, errno); return cell_num(-1); }
@@ -294,7 +294,7 @@ static cell get_line(awk *A, anode *n) {
     cell *place = awk_eval_place(A, n->a, &special);
     if (!place) { astr_unref(A, record); return cell_num(-1); }
     cell_drop(A, *place);
-    *place = cell_input(record);
+    *place = cell_input(A, record);
     if (special >= 0) awk_place_assigned(A, n->a, special);
     return cell_num(1);
 }
@@ -319,22 +319,28 @@ cell awk_eval(awk *A, anode *n) {
         if (n->index == VAR_NF) awk_fields_split(A);
         c = &A->vars[n->index];
         if (c->type & V_ARRAY) { array_misused(A, n); return cell_num(0); }
+        if (!c->type) c->was_read = 1;
         return cell_copy(*c);
     case E_LOCAL:
         c = &A->locals[n->index];
         if (c->type & V_ARRAY) { array_misused(A, n); return cell_num(0); }
+        if (!c->type) c->was_read = 1;
         return cell_copy(*c);
     case E_INDEX: {
         int special;
         c = awk_eval_place(A, n, &special);
-        return c ? cell_copy(*c) : cell_num(0);
+        if (!c) return cell_num(0);
+        cell value = cell_copy(*c);
+        if (!value.type) value.was_read = 1;
+        return value;
     }
     case E_FIELD: {
         double i = awk_eval_number(A, n->a);
         if (i < 0) { awk_fatal(A, "attempt to access field %d", (int)i); return cell_num(0); }
-        if (i < 1) return cell_input(astr_ref(awk_record_text(A)));
+        if (i < 1) return cell_input(A, astr_ref(awk_record_text(A)));
         c = awk_field_get(A, i > 1e9 ? 1000000000 : (int)i, 0);
-        return c ? cell_copy(*c) : cell_str(astr_ref(A->empty));      /* unlike a variable never set, it is no number */
+        if (c) return cell_copy(*c);
+        return (cell){.type = V_STR, .was_read = 1, .str = astr_ref(A->empty)}; /* unlike a variable never set, it is no number */
     }
     case E_GROUP:
         if (n->count > 1) { awk_fatal(A, "syntax error: list used as a value"); return cell_num(0); }

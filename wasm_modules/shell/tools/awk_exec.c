@@ -30,6 +30,7 @@ static astream *redirection(awk *A, anode *n, io **to) {
     *to = A->t->out;
     if (!n->op) return NULL;
     astr *name = awk_eval_string(A, n->b);
+    if (A->is_sandboxed) awk_fatal(A, "redirection not allowed in sandbox mode");
     if (!name->n) {
         awk_fatal(A, "expression for `%s' redirection has null string value",
             n->op == 'a'   ? ">>"
@@ -40,7 +41,7 @@ static astream *redirection(awk *A, anode *n, io **to) {
         astr_unref(A, name);
         return NULL;
     }
-    astream *s = awk_stream_find(A, name, n->op, 1);
+    astream *s = A->fatal ? NULL : awk_stream_find(A, name, n->op, 1);
     if (!s) awk_fatal(A, "cannot redirect to `%s': %s", name->text, strerror(errno));
     *to = s ? s->s : NULL;
     astr_unref(A, name);
@@ -108,8 +109,7 @@ static int for_in(awk *A, anode *n) {
         if (!place) run = RUN_EXIT;
         else {
             cell_drop(A, *place);
-            *place = cell_input(astr_ref(keys[i]));
-            place->type = V_STR;
+            *place = cell_str(astr_ref(keys[i]));
             if (special >= 0) awk_place_assigned(A, n->a, special);
             run = awk_exec(A, n->c);
         }
@@ -234,13 +234,24 @@ afunc *awk_function_named(awk *A, const char *name) {
     return NULL;
 }
 
-static afunc *function_named(awk *A, anode *n) {
-    astr *name = awk_eval_string(A, n);
-    afunc *found = NULL;
-    found = awk_function_named(A, name->text);
-    if (!found) awk_fatal(A, "function `%s' called indirectly does not exist", name->text);
+/* @name(...): the function that a variable names, the program's or a built-in one. */
+static cell call_indirectly(awk *A, anode *n) {
+    astr *name = awk_eval_string(A, n->b);
+    anode call = *n;
+    afunc *found = awk_function_named(A, name->text);
+    int builtin = found ? -1 : awk_builtin_named(name->text, name->n);
+    cell result = {0};
+    if (found) {
+        call.index = (int)(found - A->funcs);
+        result = awk_call_function(A, &call);
+    } else if (builtin >= 0 && awk_builtin_takes(builtin, n->count)) {
+        call.kind = E_BUILTIN;
+        call.index = builtin;
+        result = awk_call_builtin(A, &call);
+    } else if (builtin >= 0) awk_fatal(A, "%d is invalid as number of arguments for %s", n->count, name->text);
+    else awk_fatal(A, "function `%s' called indirectly does not exist", name->text);
     astr_unref(A, name);
-    return found;
+    return result;
 }
 
 /* Runs f with its parameters in frame, which it frees. */
@@ -270,8 +281,8 @@ cell awk_call_with(awk *A, afunc *f, const cell *args, int n) {
 }
 
 cell awk_call_function(awk *A, anode *n) {
-    afunc *f = n->index < 0 ? function_named(A, n->b) : &A->funcs[n->index];
-    if (!f) return cell_num(0);
+    if (n->index < 0) return call_indirectly(A, n);
+    afunc *f = &A->funcs[n->index];
     if (n->count > f->params && !f->warned++) {
         awk_out_flush(A);
         awk_source_place(A, n->line);
@@ -291,8 +302,7 @@ cell awk_call_function(awk *A, anode *n) {
         else if (c && c->type == V_NONE) frame[i] = (cell){.origin = c};
         else if (a->kind == E_INDEX) {
             cell *element = awk_element(A, a, 1);
-            if (element && element->type & V_ARRAY) element->arr->refs++;
-            if (element) frame[i] = element->type & V_ARRAY ? *element : cell_copy(*element);
+            if (element) frame[i] = cell_copy(*element);
         } else frame[i] = awk_eval(A, a);
     }
     return run_frame(A, f, frame);

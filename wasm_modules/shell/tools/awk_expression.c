@@ -133,6 +133,7 @@ anode *awk_parse_primary(parser *P) {
         advance(P);
         if (!arguments(P, n)) return NULL;
         if (!awk_builtin_takes(n->index, n->count)) {
+            if (!strcmp(awk_builtin_name(n->index), "sprintf")) return error(P, "fatal: sprintf: no arguments");
             while (P->L.start > P->L.text_start && *P->L.start != ')') P->L.start--;
             return error(
                 P, tool_format(P->A->t, "%d is invalid as number of arguments for %s", n->count, awk_builtin_name(n->index)));
@@ -364,15 +365,12 @@ anode *awk_parse_expression(parser *P) {
         = {{CH('='), '='}, {T_ADD_EQ, '+'}, {T_SUB_EQ, '-'}, {T_MUL_EQ, '*'}, {T_DIV_EQ, '/'}, {T_MOD_EQ, '%'}, {T_POW_EQ, '^'}};
     for (size_t i = 0; n && i < sizeof table / sizeof *table; i++) {
         if (token(P) != table[i].token) continue;
-        /* a comparison or conjunction whose right side is assignable: !x = y, a && b = c */
+        /* a comparison or conjunction whose right side is assignable: a && b = c */
         anode *place = n, *holder = NULL;
-        while (!assignable(place)) {
-            if (place->kind == E_NOT || place->kind == E_NEG || place->kind == E_PLUS) { holder = place; place = place->a;
-            } else if (place->kind == E_AND || place->kind == E_OR || place->kind == E_COMPARE || place->kind == E_CONCAT
-                       || place->kind == E_MATCH || place->kind == E_NOMATCH || place->kind == E_BIN) {
-                holder = place;
-                place = place->b;
-            } else return syntax_error(P);
+        for (; !assignable(place); place = place->b) {
+            if (place->kind != E_AND && place->kind != E_OR && place->kind != E_COMPARE && place->kind != E_MATCH
+                && place->kind != E_NOMATCH) return syntax_error(P);
+            holder = place;
         }
         int op = table[i].op;
         advance(P);
@@ -381,10 +379,7 @@ anode *awk_parse_expression(parser *P) {
         if (!right) return NULL;
         anode *assign = awk_node(P, E_ASSIGN, place, right);
         assign->op = op;
-        if (!holder) n = assign;
-        else if (holder->a == place && (holder->kind == E_NOT || holder->kind == E_NEG || holder->kind == E_PLUS))
-            holder->a = assign;
-        else holder->b = assign;
+        if (holder) holder->b = assign; else n = assign;
         break;
     }
     P->depth--;

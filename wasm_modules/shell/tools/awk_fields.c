@@ -23,7 +23,7 @@ static void add_field(awk *A, void *context, const char *text, size_t n, const c
     reserve_fields(A, A->nf + 1);
     cell *f = &A->fields[++A->nf];
     cell_drop(A, *f);
-    *f = cell_input(astr_new(A, text, n));
+    *f = cell_input(A, astr_new(A, text, n));
 }
 
 /* Cuts text by fs ("" each character, " " blanks, one character, or re) and hands out the pieces. */
@@ -168,8 +168,7 @@ void awk_fields_split(awk *A) {
         if (fs->n > 1 || (fs->n == 1 && fs->text[0] == '\\')) {
             if (fs->n == 1) { astr *two = astr_new(A, "\\\\", 2); re = awk_regex_cached(A, two); astr_unref(A, two); }
             else re = awk_regex_cached(A, fs);
-        } else if (fs->n == 1 && fs->text[0] != ' ' && cell_true(&A->vars[VAR_IGNORECASE]) && isalpha((unsigned char)fs->text[0]))
-            re = awk_regex_cached(A, fs);
+        }
         if (fs->n <= 1 || re) cut(A, A->record->text, A->record->n, fs->n <= 1 ? fs : NULL, re, !rs->n, add_field, NULL);
         astr_unref(A, fs);
         astr_unref(A, rs);
@@ -249,7 +248,7 @@ static void add_piece(awk *A, void *context, const char *text, size_t n, const c
     split_target *t = context;
     astr *key = index_key(A, ++t->n);
     cell *c = amap_get(A, t->to, key, 1);
-    *c = cell_input(astr_new(A, text, n));
+    *c = cell_input(A, astr_new(A, text, n));
     if (t->seps && sep_n) { c = amap_get(A, t->seps, key, 1); cell_drop(A, *c); *c = cell_str(astr_new(A, sep, sep_n)); }
     astr_unref(A, key);
 }
@@ -265,6 +264,8 @@ int awk_split_text(awk *A, astr *s, array *to, array *seps, const cell *fs, rege
         re = awk_regex_cached(A, two);
         astr_unref(A, two);
     }
+    size_t lead = by && by->n == 1 && by->text[0] == ' ' ? strspn(s->text, " \t\n") : 0;
+    if (seps && lead) *amap_at(A, seps, "0") = cell_str(astr_new(A, s->text, lead));
     if (re || (by && by->n <= 1)) cut(A, s->text, s->n, re ? NULL : by, re, 0, add_piece, &t);
     if (by) astr_unref(A, by);
     return t.n;

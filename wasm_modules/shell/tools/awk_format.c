@@ -137,7 +137,7 @@ astr *awk_format_text(awk *A, astr *format, cell *args, int n) {
                 for (; p < end && isdigit((unsigned char)*p); p++)
                     if (s.precision < WIDEST) s.precision = s.precision * 10 + *p - '0';
         }
-        while (p < end && strchr("lhLqjzt", *p)) p++;
+        for (char seen[] = "lhLjzt", *at; p < end && (at = strchr(seen, *p)) && *p; p++) *at = ' ';   /* each once */
         if (p >= end) { buffer_add(&b, percent, (size_t)(end - percent)); break; }
         char letter = *p++;
         if (letter == '%') { buffer_putc(&b, '%'); continue; }

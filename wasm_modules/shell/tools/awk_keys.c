@@ -92,6 +92,10 @@ static int order_by_function(awk *A, array *a, astr *x, astr *y, afunc *f) {
     return order < 0 ? -1 : order > 0;
 }
 
+enum { RANK_NUMBER, RANK_STRING, RANK_ARRAY };
+
+static int type_rank(cell *c) { return c->type & V_ARRAY ? RANK_ARRAY : cell_is_number(c) ? RANK_NUMBER : RANK_STRING; }
+
 static int key_order(awk *A, array *a, astr *x, astr *y, const char *how, afunc *f) {
     int order;
     cell cx, cy;
@@ -108,8 +112,8 @@ static int key_order(awk *A, array *a, astr *x, astr *y, const char *how, afunc 
             double p = cell_number(&cx), q = cell_number(&cy);
             order = p < q ? -1 : p > q;
         } else {
-            int nx = cell_is_number(&cx), ny = cell_is_number(&cy);
-            order = nx != ny ? (nx ? -1 : 1) : cell_compare(A, &cx, &cy);
+            int nx = type_rank(&cx), ny = type_rank(&cy);
+            order = nx != ny ? nx - ny : nx == RANK_ARRAY ? 0 : cell_compare(A, &cx, &cy);
         }
         cell_drop(A, cx);
         cell_drop(A, cy);

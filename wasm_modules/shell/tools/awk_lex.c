@@ -182,6 +182,8 @@ static void lex_number(lexer *L) {
 static void lex_word(lexer *L) {
     const char *start = L->p;
     while (L->p < L->end && (isalnum((unsigned char)*L->p) || *L->p == '_')) L->p++;
+    if (L->end - L->p > 2 && L->p[0] == ':' && L->p[1] == ':' && (isalpha((unsigned char)L->p[2]) || L->p[2] == '_'))
+        for (L->p += 2; L->p < L->end && (isalnum((unsigned char)*L->p) || *L->p == '_');) L->p++;
     size_t n = (size_t)(L->p - start);
     L->text.n = 0;
     buffer_add(&L->text, start, n);

@@ -22,8 +22,22 @@ int awk_variable(awk *A, const char *name, size_t n) {
     return A->var_count++;
 }
 
+/* The whole name of what the program calls name: in a namespace all but its capitals are its own. */
+static const char *qualified(parser *P, const char *name, size_t *n) {
+    static const char own[] = "awk::";
+    if (*n > 5 && !memcmp(name, own, 5)) { *n -= 5; return name + 5; }
+    if (!P->space || memchr(name, ':', *n)) return name;
+    size_t capitals = 0;
+    while (capitals < *n && ((name[capitals] >= 'A' && name[capitals] <= 'Z') || name[capitals] == '_')) capitals++;
+    if (capitals == *n) return name;
+    const char *whole = tool_format(P->A->t, "%s::%.*s", P->space, (int)*n, name);
+    *n = strlen(whole);
+    return whole;
+}
+
 int awk_parse_function(parser *P, const char *name, size_t n) {
     awk *A = P->A;
+    name = qualified(P, name, &n);
     for (int i = 0; i < A->func_count; i++) if (strlen(A->funcs[i].name) == n && !memcmp(A->funcs[i].name, name, n)) return i;
     if (A->func_count == A->func_cap) {
         A->func_cap = A->func_cap ? A->func_cap * 2 : 16;
@@ -44,7 +58,10 @@ anode *awk_parse_name(parser *P, const char *name, size_t n) {
             return local;
         }
     anode *v = awk_node(P, E_VAR, NULL, NULL);
+    name = qualified(P, name, &n);
     v->index = awk_variable(P->A, name, n);
+    P->A->uses_info |= v->index == VAR_PROCINFO;
+    P->A->uses_environ |= v->index == VAR_ENVIRON;
     return v;
 }
 
@@ -131,17 +148,37 @@ static int rule(parser *P) {
     return 0;
 }
 
+/* @namespace "NAME" */
+static int namespace_directive(parser *P) {
+    advance(P);
+    advance(P);
+    if (token(P) != T_STR) return syntax_error(P), -1;
+    P->space = strcmp(P->L.text.p, "awk") ? tool_strdup(P->A->t, P->L.text.p) : NULL;
+    advance(P);
+    return 0;
+}
+
+static int is_namespace(const parser *P) {
+    return token(P) == CH('@') && P->L.end - P->L.p > 9 && !memcmp(P->L.p, "namespace", 9);
+}
+
 int awk_parse(awk *A, const char *text, size_t n) {
     parser P
         = {.A = A, .L = {.A = A, .p = text, .start = text, .text_start = text, .end = text + n, .line = 1, .text = {.t = A->t}}};
     buffer_puts(&P.L.text, "");
     advance(&P);
-    for (skip_terminators(&P); token(&P) != T_EOF && !P.L.error; skip_terminators(&P)) {
-        if ((token(&P) == T_FUNCTION ? function_definition(&P) : rule(&P)) < 0) {
+    for (skip_newlines(&P); token(&P) != T_EOF && !P.L.error; skip_newlines(&P)) {
+        if (token(&P) == CH(';')) {
+            awk_source_place(A, P.L.token_line);
+            io_puts(A->t->err, "each rule must have a pattern or an action part\n");
+            return 1;
+        }
+        if ((token(&P) == T_FUNCTION ? function_definition(&P) : is_namespace(&P) ? namespace_directive(&P) : rule(&P)) < 0) {
             if (!P.L.error) syntax_error(&P);
             return P.L.error;
         }
         P.depth = 0;
+        accept(&P, CH(';'));
     }
     if (P.L.error) return P.L.error;
     for (int i = 0; i < A->func_count; i++)

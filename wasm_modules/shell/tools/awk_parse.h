@@ -15,6 +15,7 @@ typedef struct {
     awk *A;
     afunc *function;                      /* being defined */
     int rule;                             /* kind of the rule whose action is read, as in arule; 'r' for a pattern's */
+    const char *space;                    /* of @namespace, NULL for awk's own */
     int no_in, no_gt, depth, loops, switches;
 } parser;
 

@@ -136,7 +136,7 @@ static int assignment(awk *A, const char *arg) {
     for (const char *p = arg; p < eq; p++) if (!isalnum((unsigned char)*p) && *p != '_') return 0;
     int v = awk_variable(A, arg, (size_t)(eq - arg));
     cell_drop(A, A->vars[v]);
-    A->vars[v] = cell_input(awk_unescape(A, eq + 1));
+    A->vars[v] = cell_input(A, awk_unescape(A, eq + 1));
     anode place = {.kind = E_VAR, .index = v};
     awk_place_assigned(A, &place, v);
     return 1;
@@ -170,7 +170,7 @@ static int has_rule(awk *A, int kind) {
 /* FILENAME and FNR for a new file; takes the reference. */
 static void name_file(awk *A, astr *path) {
     cell_drop(A, A->vars[VAR_FILENAME]);
-    A->vars[VAR_FILENAME] = cell_input(path);
+    A->vars[VAR_FILENAME] = cell_input(A, path);
     cell_drop(A, A->vars[VAR_FNR]);
     A->vars[VAR_FNR] = cell_num(0);
 }

@@ -14,6 +14,22 @@
 
 void awk_out_flush(awk *A) { if (A->held.down && !A->real_out) held_flush(&A->held); }
 
+/* What ENVIRON says now, for a command. */
+static char **environment(awk *A) {
+    int count;
+    array *from = A->vars[VAR_ENVIRON].arr;
+    astr **keys = amap_keys(A, from, &count);
+    char **list = tool_alloc(A->t, ((size_t)count + 1) * sizeof *list);
+    for (int i = 0; i < count; i++) {
+        astr *value = cell_string(A, amap_get(A, from, keys[i], 1), 0);
+        list[i] = tool_format(A->t, "%s=%s", keys[i]->text, value->text);
+        astr_unref(A, value);
+        astr_unref(A, keys[i]);
+    }
+    tool_free(A->t, keys);
+    return list;
+}
+
 int awk_run_command(awk *A, astr *command, io *in, io *out) {
     tool sub = *A->t;
     char *words[] = {"bash", "-c", tool_strndup(A->t, command->text, command->n), NULL};
@@ -21,7 +37,7 @@ int awk_run_command(awk *A, astr *command, io *in, io *out) {
     awk_streams_flush(A);
     sub.in = in ? in : A->t->in;
     sub.out = out ? out : A->held.down && !A->real_out ? A->held.down : A->t->out;
-    int status = A->t->run(&sub, 3, words);
+    int status = A->uses_environ ? A->t->run_env(&sub, environment(A), NULL, 3, words) : A->t->run(&sub, 3, words);
     A->t->arena = sub.arena;
     return status;
 }

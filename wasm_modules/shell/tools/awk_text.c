@@ -103,7 +103,7 @@ static void put_piece(awk *A, array *to, int index, const char *text, size_t n) 
     if (!to) return;
     cell k = cell_num(index);
     astr *key = cell_string(A, &k, 0);
-    *amap_get(A, to, key, 1) = cell_input(astr_new(A, text, n));
+    *amap_get(A, to, key, 1) = cell_input(A, astr_new(A, text, n));
     astr_unref(A, key);
 }
 
@@ -152,7 +152,7 @@ cell awk_match(awk *A, anode *n) {
         if (g[i].start < 0) continue;
         char *k = tool_format(A->t, "%d", i);
         cell *c = amap_at(A, to, k);
-        *c = cell_input(astr_new(A, s->text + g[i].start, (size_t)(g[i].end - g[i].start)));
+        *c = cell_input(A, astr_new(A, s->text + g[i].start, (size_t)(g[i].end - g[i].start)));
         astr *sep = cell_string(A, &A->vars[VAR_SUBSEP], 0);
         double at = (double)to_chars(A, s, (size_t)g[i].start) + 1;
         *amap_at(A, to, tool_format(A->t, "%d%sstart", i, sep->text)) = cell_num(at);

@@ -26,10 +26,11 @@ void astr_unref(awk *A, astr *s) { if (s && --s->refs == 0) pool_free(&A->pool, 
 
 cell cell_num(double n) { return (cell){.type = V_NUM, .num = n}; }
 cell cell_str(astr *s) { return (cell){.type = V_STR, .str = s}; }
-cell cell_input(astr *s) { return (cell){.type = V_STR | V_MAYBE, .str = s}; }
+cell cell_input(const awk *A, astr *s) { return (cell){.type = V_STR | V_MAYBE | (A->any_base ? V_BASES : 0), .str = s}; }
 
 cell cell_copy(cell c) {
     if (c.type & (V_STR | V_REGEX)) astr_ref(c.str);
+    else if (c.type & V_ARRAY) c.arr->refs++;
     c.origin = NULL;
     return c;
 }
@@ -81,6 +82,20 @@ static const char *number_end(const char *p, const char *end, double *value) {
     return p;
 }
 
+/* With -n: the end of 0x1f or 017 at p, NULL when there is none. */
+static const char *base_end(const char *p, double *value) {
+    while (isspace((unsigned char)*p)) p++;
+    const char *start = p;
+    char *end;
+    if (*p == '+' || *p == '-') p++;
+    if (*p != '0' || !p[1]) return NULL;
+    size_t digits = strspn(p, "0123456789");
+    unsigned long long v = strtoull(p, &end, p[1] == 'x' || p[1] == 'X' ? 16 : 8);
+    if (end == p || end == p + 1 || (size_t)(end - p) < digits || *end == '.' || *end == 'e') return NULL;
+    *value = *start == '-' ? -(double)v : (double)v;
+    return end;
+}
+
 double awk_text_number(const char *text, size_t n) {
     double v = 0;
     number_end(text, text + n, &v);
@@ -90,7 +105,8 @@ double awk_text_number(const char *text, size_t n) {
 int cell_is_number(cell *c) {
     if (!(c->type & V_MAYBE)) return (c->type & V_NUM) || c->type == V_NONE;
     double v = 0;
-    const char *end = c->str->text + c->str->n, *p = number_end(c->str->text, end, &v);
+    const char *end = c->str->text + c->str->n, *p = c->type & V_BASES ? base_end(c->str->text, &v) : NULL;
+    if (!p) p = number_end(c->str->text, end, &v);
     while (p && p < end && isspace((unsigned char)*p)) p++;
     c->type &= (unsigned char)~V_MAYBE;
     if (!p || p < end) return 0;

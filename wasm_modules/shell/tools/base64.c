@@ -134,8 +134,8 @@ static int base_main(tool *t, int argc, char **argv, const alphabet *a) {
     int decoding = 0, garbage = 0, is_z85 = 0, mirrored = 0, c, status = 0;
     size_t wrap = 76;
     tool_opts o;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "diw:D", longs)) != -1;) switch (c) {
-        case 'd': case 'D': decoding = 1; break;
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "diw:", longs)) != -1;) switch (c) {
+        case 'd': decoding = 1; break;
         case 'i': garbage = 1; break;
         case 1: case 2: case 3: case 4: case 5: case 6: a = named[c - 1]; is_z85 = 0; break;
         case 7: is_z85 = 1; break;
@@ -143,7 +143,7 @@ static int base_main(tool *t, int argc, char **argv, const alphabet *a) {
         case 'w': {
             char *end;
             wrap = strtoul(o.arg, &end, 10);
-            if (*end || !*o.arg) return tool_fail(t, 1, "invalid wrap size: %s", tool_cite(t, o.arg));
+            if (*end || !*o.arg || *o.arg == '-') return tool_fail(t, 1, "invalid wrap size: %s", tool_cite(t, o.arg));
             break;
         }
         default: return 1;

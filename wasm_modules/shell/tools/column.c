@@ -2,6 +2,7 @@
 #include "column.h"
 #include "inputs.h"
 #include "../utf8.h"
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,13 +56,14 @@ int tool_column(tool *t, int argc, char **argv) {
         {"output-width", 1, 'c'}, {"fillrows", 0, 'x'}, {"table-right", 1, 'R'}, {"table-columns", 1, 'N'},
         {"keep-empty-lines", 0, 'L'}, {"json", 0, 'J'}, {"table-name", 1, 'n'}, {"table-hide", 1, 'H'}, {"table-order", 1, 'O'},
         {"table-columns-limit", 1, 'l'}, {"table-noheadings", 0, 'd'}, {"table-noextreme", 1, 'E'}, {"table-wrap", 1, 'W'},
-        {"table-truncate", 1, 'T'}, {"table-empty-lines", 0, 'L'}, {"table-header-repeat", 0, 'e'}, {0, 0, 0}};
+        {"table-truncate", 1, 'T'}, {"table-empty-lines", 0, 'L'}, {"table-header-repeat", 0, 'e'}, {"tree", 1, 'r'}, {"tree-id", 1, 'i'}, {"tree-parent", 1, 'p'},
+        {"version", 0, 'V'}, {0, 0, 0}};
     column_state s = {.width = 80, .separators = " \t", .joint = "  ", .table_name = "table", .text = {.t = t}};
     const char *columns = t->getenv ? t->getenv(t, "COLUMNS") : NULL;
     if (columns && atoi(columns) > 0) s.width = (size_t)atoi(columns);
     tool_opts o;
     int c, named = 0;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "ts:o:c:xR:N:Ln:eE:JH:O:l:dW:T:", longs)) != -1;)
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "ts:o:c:xR:N:Ln:eE:JH:O:l:dW:T:r:i:p:V", longs)) != -1;)
         switch (c) {
         case 't': s.table = 1; break;
         case 's': s.separators = o.arg; s.explicit_sep = 1; break;
@@ -77,9 +79,15 @@ int tool_column(tool *t, int argc, char **argv) {
         case 'O': s.order = o.arg; break;
         case 'l': s.most = strtoul(o.arg, NULL, 10); break;
         case 'd': s.no_heading = 1; break;
+        case 'r': s.tree = o.arg; s.tree_options++; break;
+        case 'i': s.tree_id = o.arg; s.tree_options++; break;
+        case 'p': s.tree_parent = o.arg; s.tree_options++; break;
+        case 'V': io_puts(t->out, "column from util-linux 2.38.1\n"); return 0;
         case 'e': case 'E': case 'W': case 'T': break;
         default: return 1;
         }
+    if (s.tree && s.tree_options < 3) return tool_fail(t, 1, "options --tree-id and --tree-parent are required for tree formatting");
+    if (s.tree) s.table = 1;
     if (!s.table && (s.right || s.names || s.hide || s.order || s.most || named || s.no_heading))
         return tool_fail(t, 1, "option --table required for all --table-*");
     if (s.table && s.across && !s.json)
@@ -92,9 +100,16 @@ int tool_column(tool *t, int argc, char **argv) {
     return failed ? 1 : status;
 }
 
-/* colrm [FIRST [LAST]]: lines without those columns. */
+/* colrm [FIRST [LAST]]: lines without those columns; a tab that they cut into becomes blanks. */
 int tool_colrm(tool *t, int argc, char **argv) {
-    size_t first = argc > 1 ? strtoul(argv[1], NULL, 10) : 0, last = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
+    static const char *const places[] = {"first", "second"};
+    size_t bounds[2] = {0};
+    for (int i = 0; i < 2 && i + 1 < argc; i++) {
+        char *end;
+        bounds[i] = strtoul(argv[i + 1], &end, 10);
+        if (*end || !isdigit((unsigned char)*argv[i + 1])) return tool_fail(t, 1, "%s argument: '%s'", places[i], argv[i + 1]);
+    }
+    size_t first = bounds[0], last = bounds[1];
     const char *line;
     ssize_t got;
     buffer b = {.t = t};
@@ -104,7 +119,15 @@ int tool_colrm(tool *t, int argc, char **argv) {
         for (size_t i = 0; i < (size_t)got;) {
             int c;
             size_t n = (size_t)utf8_decode(line + i, (size_t)got - i, &c);
-            column += c != '\n';
+            size_t to = c == '\t' ? (column / 8 + 1) * 8 : column + (c != '\n');
+            if (c == '\t' && first && to >= first && !(last && column >= last)) {
+                for (column++; column <= to; column++)
+                    if (column < first || (last && column > last)) buffer_putc(&b, ' ');
+                column = to;
+                i += n;
+                continue;
+            }
+            column = to;
             if (c == '\n' || !first || column < first || (last && column > last)) buffer_add(&b, line + i, n);
             i += n;
         }

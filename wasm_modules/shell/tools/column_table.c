@@ -42,6 +42,11 @@ static int in_list(const char *list, size_t column, const span_list *names) {
     return 0;
 }
 
+static size_t column_number(const char *word, const span_list *names) {
+    for (size_t i = 0; i < MOST_COLUMNS; i++) if (in_list(word, i, names)) return i;
+    return MOST_COLUMNS;
+}
+
 /* The columns to show, in order: those -O names first, then the others, without those -H hides. */
 static size_t choose_columns(const column_state *s, size_t count, const span_list *names, size_t *to) {
     size_t n = 0;
@@ -72,20 +77,25 @@ static void put_json_text(io *out, span text, int lower) {
     io_putc(out, '"');
 }
 
-static int print_json(
-    tool *t, const column_state *s, const span_list *rows, size_t count, const span_list *names, const size_t *order, size_t n) {
+/* depths: NULL, or how deep each row is in a tree; a deeper row is among the children of the one before it. */
+static int print_json(tool *t, const column_state *s, const span_list *rows, size_t count, const span_list *names,
+    const size_t *order, size_t n, const size_t *depths) {
     io_printf(t->out, "{\n   \"%s\": [\n", s->table_name);
     for (size_t i = 0; i < count; i++) {
-        io_puts(t->out, i ? "{\n" : "      {\n");
+        size_t depth = depths ? depths[i] : 0, next = depths && i + 1 < count ? depths[i + 1] : 0;
+        int indent = 6 + 6 * (int)depth, is_parent = i + 1 < count && next > depth;
+        io_printf(t->out, "%*s{\n", i && depths && depths[i - 1] >= depth ? 0 : i && !depths ? 0 : indent, "");
         for (size_t k = 0; k < n; k++) {
             size_t j = order[k];
-            io_puts(t->out, "         ");
+            io_printf(t->out, "%*s", indent + 3, "");
             put_json_text(t->out, j < names->n ? names->at[j] : (span){"", 0}, 1);
             io_puts(t->out, ": ");
             if (j < rows[i].n && rows[i].at[j].n) put_json_text(t->out, rows[i].at[j], 0); else io_puts(t->out, "null");
-            io_puts(t->out, k + 1 < n ? ",\n" : "\n");
+            io_puts(t->out, k + 1 < n || is_parent ? ",\n" : "\n");
         }
-        io_puts(t->out, i + 1 < count ? "      }," : "      }\n");
+        if (is_parent) { io_printf(t->out, "%*s\"children\": [\n", indent + 3, ""); continue; }
+        for (; depth > next; depth--, indent -= 6) io_printf(t->out, "%*s}\n%*s]\n", indent, "", indent - 3, "");
+        io_printf(t->out, i + 1 < count ? "%*s}," : "%*s}\n", indent, "");
     }
     return io_puts(t->out, "   ]\n}\n") < 0;
 }
@@ -93,7 +103,7 @@ static int print_json(
 int column_table(tool *t, column_state *s, span_list *lines) {
     if (!lines->n && !s->json) return 0;
     span_list *rows = tool_alloc(t, (lines->n + 2) * sizeof *rows), names = {0};
-    size_t count = 0, most = 0, widths[MOST_COLUMNS] = {0}, order[MOST_COLUMNS];
+    size_t *depths = NULL, count = 0, most = 0, widths[MOST_COLUMNS] = {0}, order[MOST_COLUMNS];
     if (s->names) {
         column_state comma = {.separators = ",", .explicit_sep = 1};
         names = cells_of(t, &comma, (span){(char *)s->names, strlen(s->names)});
@@ -101,6 +111,12 @@ int column_table(tool *t, column_state *s, span_list *lines) {
         most = names.n < MOST_COLUMNS ? names.n : MOST_COLUMNS;
     }
     for (size_t i = 0; i < lines->n; i++) if (lines->at[i].n || s->keep_empty) rows[count++] = cells_of(t, s, lines->at[i]);
+    size_t heading = s->names && !s->json && !s->no_heading;
+    if (s->tree && count > heading) {
+        column_tree tree = {column_number(s->tree, &names), column_number(s->tree_id, &names),
+            column_number(s->tree_parent, &names), !s->json};
+        depths = column_order_tree(t, rows + heading, count - heading, &tree);
+    }
     for (size_t i = 0; i < count; i++) {
         if (rows[i].n > MOST_COLUMNS) rows[i].n = MOST_COLUMNS;
         if (rows[i].n > most) most = rows[i].n;
@@ -110,7 +126,7 @@ int column_table(tool *t, column_state *s, span_list *lines) {
         }
     }
     size_t shown = choose_columns(s, most, &names, order);
-    if (s->json) return print_json(t, s, rows, count, &names, order, shown);
+    if (s->json) return print_json(t, s, rows, count, &names, order, shown, depths);
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < shown; k++) {
             size_t j = order[k], w = 0;

@@ -97,10 +97,14 @@ static void run_value(dc_state *s, value v) { if (v.text) call(s, v.text, v.n); 
 
 static value *top_of_register(dc_state *s, unsigned char name) {
     value_stack *k = &s->registers[name];
-    if (k->n) return &k->at[k->n - 1];
-    if (isprint(name)) tool_fail(s->t, 0, "register '%c' (0%o) is empty", name, name);
-    else tool_fail(s->t, 0, "register 0%o is empty", name);
-    return NULL;
+    return k->n ? &k->at[k->n - 1] : NULL;
+}
+
+static void pop_register(dc_state *s, unsigned char name) {
+    value *v = top_of_register(s, name);
+    if (v) { push(s, *v); s->registers[name].n--; }
+    else if (isprint(name)) tool_fail(s->t, 0, "stack register '%c' (0%o) is empty", name, name);
+    else tool_fail(s->t, 0, "stack register 0%o is empty", name);
 }
 
 static void arithmetic(dc_state *s, int op) {
@@ -178,18 +182,19 @@ static void use_array(dc_state *s, int command, unsigned char name) {
 
 static void use_register(dc_state *s, int command, unsigned char name) {
     value_stack *k = &s->registers[name];
-    value *v;
     switch (command) {
     case 's': if (has(s, 1, 0)) { if (k->n) k->n--; push_on(s, k, pop(s)); } break;
     case 'S': if (has(s, 1, 0)) push_on(s, k, pop(s)); break;
     case 'l': if (k->n) push(s, k->at[k->n - 1]); else push_int(s, 0); break;
-    case 'L': if ((v = top_of_register(s, name))) { push(s, *v); k->n--; } break;
+    case 'L': pop_register(s, name); break;
     default: use_array(s, command, name);
     }
 }
 
-static void leave(dc_state *s, long long levels) {
-    for (; levels > 0 && s->depth; levels--) { if (s->frames[s->depth - 1].is_file) { s->quit = 1; return; } s->depth--; }
+/* Leaves so many running strings; there may be fewer. Whether there were as many. */
+static int leave(dc_state *s, long long levels) {
+    for (; levels > 0 && s->depth && !s->frames[s->depth - 1].is_file; levels--) s->depth--;
+    return levels <= 0;
 }
 
 static void measure(dc_state *s, int command) {
@@ -251,8 +256,11 @@ static void plain_command(dc_state *s, int c) {
     case 'O': push_int(s, s->obase); break;
     case 'K': push_int(s, (long long)s->scale); break;
     case 'x': if (has(s, 1, 0)) run_value(s, pop(s)); break;
-    case 'q': leave(s, 2); break;
-    case 'Q': if (has(s, 1, 1)) leave(s, num_to_int(pop(s).v)); break;
+    case 'q': if (!leave(s, 2)) s->quit = 1; break;
+    case 'Q':
+        if (has(s, 1, 1) && !leave(s, num_to_int(pop(s).v)))
+            tool_fail(s->t, 0, "Q command argument exceeded string execution depth");
+        break;
     case 'Z': case 'X': measure(s, c); break;
     case 'z': push_int(s, (long long)s->stack.n); break;
     case 'a': to_text(s); break;
@@ -334,11 +342,11 @@ static int run_stream(tool *t, io *from, const char *name, void *context) {
             b.n = 0;
         }
         if (b.n) run_program(s, b.p, b.n);
-        return 0;
+        return s->quit;
     }
     buffer_read_all(&b, from);
     run_program(s, b.p, b.n);
-    return 0;
+    return s->quit;                  /* as GNU's, which takes the end of a program in a file for a failure */
 }
 
 int tool_dc(tool *t, int argc, char **argv) {
@@ -358,6 +366,6 @@ int tool_dc(tool *t, int argc, char **argv) {
         }
         default: return 1;
     }
-    if (o.index < argc || !given) status |= for_each_input(t, argc, argv, o.index, run_stream, s);
+    if (!s->quit && (o.index < argc || !given)) status |= for_each_input(t, argc, argv, o.index, run_stream, s);
     return status;
 }

@@ -12,27 +12,28 @@ enum { EXTREMITIES = 10, TAB = 8 };                       /* lines a page's head
 
 typedef struct {
     tool *t;
-    int bare, across, number, digits, number_sep, double_space, merge, join, form_feed, expand, truncate, visible;
-    size_t columns, width, margin, length, first_page, start, expand_to;
+    int bare, across, number, digits, number_sep, double_space, merge, join, form_feed, expand, truncate, visible, tabs_out;
+    size_t columns, width, margin, length, first_page, start, expand_to, tab_out;
     const char *separator, *header, *date_format;
     buffer out;
+    char tab_in;                                          /* what -e takes for a tab */
     size_t at, pending;                                   /* the column, and blanks not written yet */
 } pr_state;
 
 typedef struct { span_list lines; const char *name; moment when; } pr_file;
 
 static void flush_blanks(pr_state *s) {
-    size_t goal = s->at + s->pending, tabs = s->columns > 1 && !s->join;
-    while (tabs && goal - s->at > 1 && (s->at / TAB + 1) * TAB <= goal) {
+    size_t goal = s->at + s->pending, tabs = s->tabs_out || (s->columns > 1 && !s->join), tab = s->tab_out;
+    while (tabs && goal - s->at > 1 && (s->at / tab + 1) * tab <= goal) {
         buffer_putc(&s->out, '\t');
-        s->at = (s->at / TAB + 1) * TAB;
+        s->at = (s->at / tab + 1) * tab;
     }
     for (; s->at < goal; s->at++) buffer_putc(&s->out, ' ');
     s->pending = 0;
 }
 
 static void put_char(pr_state *s, char c) {
-    if (c == ' ' && s->columns > 1 && !s->join) { s->pending++; return; }
+    if (c == ' ' && (s->tabs_out || (s->columns > 1 && !s->join))) { s->pending++; return; }
     if (s->pending) flush_blanks(s);
     buffer_putc(&s->out, c);
     s->at++;
@@ -59,7 +60,7 @@ static void put_line(pr_state *s, span line, size_t width) {
     size_t column = 0;
     for (size_t i = 0; i < line.n && (!width || column < width); i++) {
         unsigned char c = (unsigned char)line.p[i];
-        if (c == '\t' && (s->expand || (s->columns > 1 && !s->join))) {
+        if ((c == '\t' || (s->expand && c == (unsigned char)s->tab_in)) && (s->expand || (s->columns > 1 && !s->join))) {
             size_t to = (column / s->expand_to + 1) * s->expand_to;
             for (; column < to && (!width || column < width); column++) put_char(s, ' ');
             continue;
@@ -182,6 +183,12 @@ static void take_number(pr_state *s, const char *arg) {
     if (arg && *arg) s->digits = atoi(arg);
 }
 
+/* [CHARACTER][WIDTH], of -e and -i. */
+static void tab_argument(const char *text, char *character, size_t *width) {
+    if (!isdigit((unsigned char)*text)) { if (character) *character = *text; text++; }
+    if (isdigit((unsigned char)*text)) *width = strtoul(text, NULL, 10);
+}
+
 static int take_options(pr_state *s, tool_opts *o) {
     static const tool_long longs[] = {{"omit-header", 0, 't'}, {"omit-pagination", 0, 'T'}, {"across", 0, 'a'},
         {"columns", 1, 'k'}, {"number-lines", 2, 'n'}, {"first-line-number", 1, 'N'}, {"indent", 1, 'o'}, {"width", 1, 'w'},
@@ -191,7 +198,7 @@ static int take_options(pr_state *s, tool_opts *o) {
         {"no-file-warnings", 0, 'r'}, {0, 0, 0}};
     size_t digits = 0;
     int c, sized = 0, separated = 0;
-    while ((c = tool_opts_next(s->t, o, "tTadmJFfn::N:o:w:W:l:h:D:s::S::e::i::vcr0123456789", longs)) != -1) {
+    while ((c = tool_opts_next(s->t, o, "tTabdmJFfn::N:o:w:W:l:h:D:s::S::e::i::vcr0123456789", longs)) != -1) {
         if (c < '0' || c > '9') digits = 0;               /* -1 -2 is -12, as -12 is */
         switch (c) {
         case 't': case 'T': s->bare = 1; break;
@@ -213,11 +220,15 @@ static int take_options(pr_state *s, tool_opts *o) {
         case 'S': s->separator = o->arg ? o->arg : ""; break;
         case 'e':
             s->expand = 1;
-            if (o->arg && isdigit((unsigned char)*o->arg)) s->expand_to = strtoul(o->arg, NULL, 10);
+            if (o->arg) tab_argument(o->arg, &s->tab_in, &s->expand_to);
             break;
         case 'v': case 'c': s->visible = c; break;
         case 'p': s->first_page = strtoul(o->arg, NULL, 10); break;
-        case 'i': case 'r': break;
+        case 'i':
+            s->tabs_out = 1;
+            if (o->arg) tab_argument(o->arg, NULL, &s->tab_out);
+            break;
+        case 'b': case 'r': break;
         case '?': return 1;
         default: s->columns = digits = digits * 10 + (size_t)(c - '0');
         }
@@ -229,7 +240,7 @@ static int take_options(pr_state *s, tool_opts *o) {
 
 int tool_pr(tool *t, int argc, char **argv) {
     pr_state s = {.t = t, .columns = 1, .width = 72, .length = 66, .digits = 5, .number_sep = '\t', .start = 1, .first_page = 1,
-        .expand_to = TAB, .out = {.t = t}};
+        .expand_to = TAB, .tab_in = '\t', .tab_out = TAB, .out = {.t = t}};
     static char *standard[] = {"-"};
     tool_opts o;
     int status = 0;

@@ -97,8 +97,16 @@ static int selects(machine *m, sed_command *k) {
     }
 }
 
+/* Commands that name the same file read it together. */
+static io *shared_source(const sed_script *s, const sed_command *k) {
+    for (const sed_command *c = s->commands; c < s->commands + s->count; c++)
+        if (c->name == 'R' && c->source && !strcmp(c->text, k->text)) return c->source;
+    return NULL;
+}
+
 static void queue_line_of(machine *m, sed_command *k) {
     const char *text;
+    if (!k->source && (k->source = shared_source(m->s, k))) io_ref(k->source);
     if (!k->source && !(k->source = io_open(k->text, O_RDONLY, 0))) k->source = io_null();
     ssize_t n = io_line(k->source, &text, m->delim);
     if (n < 0) return;

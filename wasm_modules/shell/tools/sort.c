@@ -1,8 +1,10 @@
 /* sort.c - sort lines. A stable merge sort over spans of the text read; how lines compare is sort_keys.c. */
 #include "inputs.h"
 #include "sort_keys.h"
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -59,7 +61,7 @@ static int check_sorted(tool *t, const sort_order *o, const span_list *lines, co
     return 0;
 }
 
-typedef struct { const char *output, *list; int check, quiet, merge, delim; } sort_modes;
+typedef struct { const char *output, *list; int check, quiet, merge, delim, debug; } sort_modes;
 
 static int add_key(tool *t, sort_order *o, const char *text) {
     sort_key *k = tool_alloc(t, sizeof *k), **end = &o->keys;
@@ -78,6 +80,29 @@ static int set_tab(tool *t, sort_order *o, const char *arg) {
     return 0;
 }
 
+/* F[.C][OPTIONS], counted from 0, as -k writes it: the beginning of the old +F [-F], or its end. */
+static char *new_position(tool *t, const char *text, int is_end) {
+    char *end;
+    unsigned long field = strtoul(text, &end, 10), character = *end == '.' ? strtoul(end + 1, &end, 10) : 0;
+    if (is_end && !character) return tool_format(t, "%lu%s", field, end);
+    return tool_format(t, "%lu.%lu%s", field + 1, is_end ? character : character + 1, end);
+}
+
+static int is_position(const char *word, char sign) { return word && word[0] == sign && isdigit((unsigned char)word[1]); }
+
+/* Rewrites the old keys +F and +F -F among the words into -k. */
+static void renew_keys(tool *t, int *argc, char **argv) {
+    int kept = 1;
+    for (int i = 1; i < *argc; i++) {
+        if (!strcmp(argv[i], "--")) { while (i < *argc) argv[kept++] = argv[i++]; break; }
+        if (!is_position(argv[i], '+')) { argv[kept++] = argv[i]; continue; }
+        char *from = new_position(t, argv[i] + 1, 0), *to = NULL;
+        if (i + 1 < *argc && is_position(argv[i + 1], '-')) to = new_position(t, argv[++i] + 1, 1);
+        argv[kept++] = to && strcmp(to, "0") ? tool_format(t, "-k%s,%s", from, to) : tool_format(t, "-k%s", from);
+    }
+    *argc = kept;
+}
+
 static int is_size(const char *text) {
     size_t digits = strspn(text, "0123456789");
     return digits && (!text[digits] || (strchr("bkKmMgGtTPEZY%", text[digits]) && !text[digits + 1]));
@@ -90,7 +115,7 @@ static int parse_options(tool *t, tool_opts *o, sort_order *order, sort_modes *m
         {"version-sort", 0, 'V'}, {"check", 2, 'c'}, {"key", 1, 'k'}, {"merge", 0, 'm'}, {"output", 1, 'o'}, {"stable", 0, 's'},
         {"buffer-size", 1, 'S'}, {"field-separator", 1, 't'}, {"temporary-directory", 1, 'T'}, {"unique", 0, 'u'},
         {"zero-terminated", 0, 'z'}, {"parallel", 1, 'Z'}, {"batch-size", 1, 'Z'}, {"sort", 1, '1'},
-        {"compress-program", 1, 'Z'}, {"files0-from", 1, '0'}, {0, 0, 0}};
+        {"debug", 0, 'D'}, {"compress-program", 1, 'Z'}, {"files0-from", 1, '0'}, {0, 0, 0}};
     static const char *const sorts[] = {"general-numeric", "human-numeric", "month", "numeric", "random", "version", NULL};
     static const char letters[] = "ghMnRV";
     int c;
@@ -110,6 +135,7 @@ static int parse_options(tool *t, tool_opts *o, sort_order *order, sort_modes *m
         case 's': order->stable = 1; break;
         case 'S': if (!is_size(o->arg)) return tool_fail(t, 2, "invalid --buffer-size argument %s", tool_quote(t, o->arg)); break;
         case 'T': case 'Z': break;
+        case 'D': m->debug = 1; break;
         case '0': m->list = o->arg; break;
         case 't': if (set_tab(t, order, o->arg)) return 2; break;
         case 'u': order->unique = 1; break;
@@ -166,11 +192,13 @@ int tool_sort(tool *t, int argc, char **argv) {
     sort_order order = {.tab = -1, .t = t};
     sort_modes m = {.delim = '\n'};
     tool_opts o;
+    renew_keys(t, &argc, argv);
     tool_opts_start(&o, argc, argv);
     int bad = parse_options(t, &o, &order, &m);
     if (bad) return bad;
     inherit(&order);
     if (incompatible(t, &order)) return 2;
+    if (m.debug) sort_debug_notes(&order);
     if (getentropy(&order.salt, sizeof order.salt) < 0) order.salt = 1;
     static char *standard[] = {"-"};
     char **files = o.index < argc ? argv + o.index : standard;
@@ -216,6 +244,7 @@ int tool_sort(tool *t, int argc, char **argv) {
             lines.at[i] = lines.at[i - 1];
             continue;
         }
+        if (m.debug) { sort_debug_line(&order, to, lines.at[i]); continue; }
         if (io_write(to, lines.at[i].p, lines.at[i].n) < 0 || io_putc(to, m.delim) < 0) { status = 2; break; }
     }
     if (m.output) io_unref(to);

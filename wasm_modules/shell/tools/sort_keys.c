@@ -86,7 +86,7 @@ static const char *skip_field(const char *p, const char *end, int tab, int keep_
     return p;
 }
 
-static span extract(const sort_order *o, const sort_key *k, span line) {
+span sort_key_span(const sort_order *o, const sort_key *k, span line) {
     const char *p = line.p, *end = line.p + line.n, *stop = end;
     for (size_t i = 0; i < k->start_field && p < end; i++) p = skip_field(p, end, o->tab, 0);
     if (k->skip_start) while (p < end && blank(*p)) p++;
@@ -148,7 +148,7 @@ static int human_unit(span s) {
     return negative ? -order : order;
 }
 
-static int month_of(span s) {
+int sort_month(span s) {
     static const char names[] = "JANFEBMARAPRMAYJUNJULAUGSEPOCTNOVDEC";
     size_t i = 0;
     while (i < s.n && blank(s.p[i])) i++;
@@ -221,7 +221,7 @@ static int compare_key(const sort_order *o, const sort_key *k, span a, span b) {
         if (ka != kb || ka < 2) return ka - kb;
         return x < y ? -1 : x > y;
     }
-    if (k->month) return month_of(a) - month_of(b);
+    if (k->month) return sort_month(a) - sort_month(b);
     if (k->version) return compare_versions(o, k, a, b);
     if (k->random) {
         unsigned long long x = scramble(o, a), y = scramble(o, b);
@@ -247,7 +247,7 @@ int sort_compare_keys(const sort_order *o, span a, span b) {
         return g->reverse ? -order : order;
     }
     for (const sort_key *k = o->keys; k; k = k->next) {
-        int order = compare_key(o, k, extract(o, k, a), extract(o, k, b));
+        int order = compare_key(o, k, sort_key_span(o, k, a), sort_key_span(o, k, b));
         if (order) return k->reverse ? -order : order;
     }
     return 0;

@@ -23,5 +23,12 @@ int sort_key_parse(tool *t, const char *text, sort_key *key);     /* the argumen
 int sort_key_option(sort_key *key, int letter);                   /* one of bdfghiMnRrV; 0 when it is none */
 int sort_compare_keys(const sort_order *o, span a, span b);       /* without the last resort */
 int sort_compare(const sort_order *o, span a, span b);            /* with it */
+span sort_key_span(const sort_order *o, const sort_key *k, span line);   /* the part of a line that a key names */
+int sort_month(span s);                                           /* 1 to 12, 0 when it is none */
+
+/* sort_debug.c */
+void sort_debug_notes(const sort_order *o);
+void sort_debug_line(const sort_order *o, io *to, span line);
+
 int version_compare(const char *a, size_t an, const char *b, size_t bn); /* GNU's filevercmp */
 #endif

@@ -80,7 +80,9 @@ static int split_chunks(pieces *p, buffer *b, const char *spec) {
     char *rest;
     unsigned long n = strtoul(spec, &rest, 10), only = 0;
     if (*rest == '/') { only = n; n = strtoul(rest + 1, NULL, 10); }
-    if (!n || only > n) return tool_fail(p->t, 1, "invalid number of chunks: %s%s", tool_cite(p->t, spec), n ? "" : OUT_OF_RANGE);
+    if (only > n) return tool_fail(p->t, 1, "invalid chunk number: %s%s", tool_cite(p->t, tool_format(p->t, "%lu", only)), OUT_OF_RANGE);
+    if (!n) return tool_fail(p->t, 1, "invalid number of chunks: %s%s", tool_cite(p->t, spec), is_zero(spec) ? OUT_OF_RANGE : "");
+    if (p->elide_empty && !by_lines && !round_robin && !only && n > b->n) n = b->n ? b->n : 1;
     size_t at = 0;
     for (unsigned long i = 0; i < n; i++) {
         size_t end = i + 1 == n ? b->n : (size_t)((unsigned long long)b->n / n * (i + 1));
@@ -130,7 +132,8 @@ int tool_split(tool *t, int argc, char **argv) {
         case 'a':
             p.width = atoi(o.arg);
             p.elide = 0;
-            if (p.width < 1 || p.width > 30) return tool_fail(t, 1, "invalid suffix length: %s", tool_cite(t, o.arg));
+            if (is_zero(o.arg)) { p.width = 2; p.elide = 1; }
+            else if (p.width < 1 || p.width > 30) return tool_fail(t, 1, "invalid suffix length: %s", tool_cite(t, o.arg));
             break;
         case 'd': p.digits = 1; if (o.arg) p.number = strtoul(o.arg, NULL, 10); break;
         case 'x': p.hex = 1; if (o.arg) p.number = strtoul(o.arg, NULL, 16); break;
