@@ -4,6 +4,7 @@
 #include "lookup.h"
 #include "hashed.h"
 #include "tool.h"
+#include "utf8.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,7 @@ static int run_env_for_tool(tool *t, char **env, const char *dir, int argc, char
         char *eq = strchr(*env, '='), *name = eq ? arena_strndup(&sh.tmp, *env, (size_t)(eq - *env)) : NULL;
         if (name && is_name(name)) { var_set_plain(name, eq + 1); var_export(name); }
     }
+    locale_refresh();
     int status = 125;
     char *cd[] = { "cd", (char *)dir, NULL };
     if (!dir || builtin_find("cd")->fn(2, cd) == 0) status = exec_argv(argc, argv, 5);
@@ -73,11 +75,14 @@ static char **environ_for_tool(tool *t)
 /* What another program would find: no functions, and of the builtins only those that are programs too. */
 static int knows_for_tool(tool *t, const char *name)
 {
-        struct stat st;
+    struct stat st;
     (void)t;
     if (strchr(name, '/')) return stat(name, &st) == 0;
     return is_program_too(name) || command_exists(name);
 }
+
+/* JSON is UTF-8 in every locale, and iconv is told its encodings. */
+static bool heeds_locale(const char *name) { return strcmp(name, "jq") && strcmp(name, "yq") && strcmp(name, "iconv"); }
 
 int run_tool(const tool_entry *e, int argc, char **args)
 {
@@ -101,7 +106,10 @@ int run_tool(const tool_entry *e, int argc, char **args)
                .knows = knows_for_tool,
                .getenv = getenv_for_tool,
                .environ = environ_for_tool };
+    int outer = utf8_bytes;
+    utf8_bytes = sh.byte_locale && heeds_locale(e->name);
     int status = tool_call(&t, e, argc, argv);
+    utf8_bytes = outer;
     /* A writer whose reader is gone: the stage of the pipeline ends, as by SIGPIPE. */
     if (status == 141 && sh.level && io_failed(t.out) == EPIPE) sh_exit(141);
     io_unref(t.in);

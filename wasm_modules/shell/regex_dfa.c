@@ -7,6 +7,7 @@
  * does, the automaton says it cannot tell.
  */
 #include "regex_program.h"
+#include "utf8.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,7 +66,7 @@ static void make_classes(struct regex_dfa *d, const regex *r) {
         const instruction *in = &r->code[i];
         memset(member, 0, sizeof member);
         if (in->op == OP_BYTE) member[in->x] = 1;
-        else if (in->op == OP_SET) for (int b = 0; b < 128; b++) member[b] = (unsigned char)regex_set_has(in->set, b);
+        else if (in->op == OP_SET) for (int b = 0; b < (utf8_bytes ? 256 : 128); b++) member[b] = (unsigned char)regex_set_has(in->set, b);
         else continue;
         split_classes(d->class_of, &count, member);
     }
@@ -194,7 +195,7 @@ static int follow(struct regex_dfa *d, const regex *r, int pc, int context, int 
 static int consume(const regex *r, int pc, int c) {
     const instruction *i = &r->code[pc];
     if (i->op == OP_BYTE) return i->x == c ? (pc + 1) * 4 : -1;
-    if (c < 128) return regex_set_has(i->set, c) ? (pc + 1) * 4 : -1;
+    if (c < 128 || utf8_bytes) return regex_set_has(i->set, c) ? (pc + 1) * 4 : -1;
     if (i->set->high == 1) return -2;
     if (i->set->high == 0 || c < 0xC2) return -1;
     return pc * 4 + (c >= 0xF0 ? 3 : c >= 0xE0 ? 2 : 1);

@@ -179,8 +179,8 @@ static int find_first(regex *r) {
         switch (i->op) {
         case OP_BYTE: r->first[i->x] = 1; break;
         case OP_SET:
-            for (int c = 0; c < 128; c++) if (regex_set_has(i->set, c)) r->first[c] = 1;
-            if (i->set->high) for (int c = 0xC2; c < 0xF5; c++) r->first[c] = 1;
+            for (int c = 0; c < (utf8_bytes ? 256 : 128); c++) if (regex_set_has(i->set, c)) r->first[c] = 1;
+            if (i->set->high && !utf8_bytes) for (int c = 0xC2; c < 0xF5; c++) r->first[c] = 1;
             break;
         case OP_SPLIT: stack[top++] = i->y; stack[top++] = i->x; break;
         case OP_JUMP: stack[top++] = i->x; break;

@@ -42,6 +42,7 @@ int regex_class_has(int cls, int c) {
         }
         return 0;
     }
+    if (utf8_bytes) return 0;
     wint_t w = (wint_t)c;
     switch (cls) {
     case CLASS_ALNUM: case CLASS_WORD: return iswalnum(w) != 0;

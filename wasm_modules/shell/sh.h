@@ -196,6 +196,7 @@ void assoc_free(assoc *h);
 pair **assoc_list(assoc *h);                     /* in bash's order, in sh.tmp */
 
 void special_start(void);                        /* installs specials and start-up values */
+void locale_refresh(void);                       /* byte_locale, from LC_ALL, LC_CTYPE and LANG */
 void special_reseed(uint64_t seed);
 void dirs_assign(arr *a);                         /* elements of DIRSTACK were set (b_dirs.c) */
 void special_clock(void);                        /* SECONDS begins now */

@@ -5,6 +5,7 @@
 #include "param.h"
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 static int64_t now_us(void)
@@ -218,10 +219,16 @@ static void set_locale(slot *s, var *v)
 {
     (void)s;
     (void)v;
+    locale_refresh();
+}
+
+void locale_refresh(void)
+{
     static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
     const char *locale = NULL;
     for (size_t i = 0; i < 3 && !(locale && *locale); i++) locale = var_get(names[i]);
-    sh.byte_locale = !locale || !*locale || !strcmp(locale, "C") || !strcmp(locale, "POSIX");
+    const char *charset = locale ? strchr(locale, '.') : NULL;
+    sh.byte_locale = !charset || (strcasecmp(charset, ".UTF-8") && strcasecmp(charset, ".utf8"));
 }
 
 static void set_arg0(slot *s, var *v) { (void)s; if (v && v->str) sh.arg0 = arena_strdup(&names_given, v->str); }

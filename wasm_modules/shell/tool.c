@@ -231,15 +231,6 @@ char *tool_format(tool *t, const char *format, ...) {
     return text;
 }
 
-int tool_is_byte_locale(tool *t) {
-    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-    for (int i = 0; i < 3; i++) {
-        const char *value = t->getenv ? t->getenv(t, names[i]) : NULL;
-        if (value && *value) return !strcmp(value, "C") || !strcmp(value, "POSIX");
-    }
-    return 0;
-}
-
 int tool_choice(tool *t, const char *option, const char *word, const char *const *valid) {
     int found = -1, count = 0;
     for (int i = 0; valid[i]; i++)

@@ -69,7 +69,6 @@ const char *tool_cite(tool *t, const char *s); /* the other way GNU quotes in me
 /* Which of valid (ends with NULL; synonyms stand in one text, separated by '|') a word names, or abbreviates; -1 after the
  * message "invalid argument 'WORD' for 'OPTION'", with the list of valid ones. */
 int tool_choice(tool *t, const char *option, const char *word, const char *const *valid);
-int tool_is_byte_locale(tool *t); /* the C locale: a character is a byte */
 struct stat;
 /* As stat and lstat, but an empty path names nothing: WASI's C library takes it for the current directory. */
 int path_stat(const char *path, struct stat *st);

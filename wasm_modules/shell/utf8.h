@@ -1,7 +1,11 @@
-/* utf8.h - characters of UTF-8 text, as the C.UTF-8 locale sees them. Does not know about grapheme clusters. */
+/* utf8.h - characters of UTF-8 text, as the C.UTF-8 locale sees them; or bytes, as the C locale does. Does not know about grapheme
+ * clusters. */
 #ifndef HATCH_UTF8_H
 #define HATCH_UTF8_H
 #include <stddef.h>
+
+/* Whether every byte is a character, and those above 127 are of no class. lookup.c sets it while a tool runs in the C locale. */
+extern int utf8_bytes;
 
 /* Reads one character of s[0..n), n > 0. Stores its code point and returns its length, 1 to 4; for a byte that begins no valid
  * character stores -1 and returns 1. */

@@ -1,5 +1,6 @@
 /* awk.c - awk's command line: -F -v -f, operands, and the variables that are there from the start. */
 #include "awk.h"
+#include "../utf8.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +74,7 @@ int tool_awk(tool *t, int argc, char **argv) {
     awk state = {.t = t, .pool = {.t = t}, .program = {.t = t}, .split_mode = 'F', .seed_number = 1}, *A = &state;
     int have = 0, c;
     tool_opts o;
-    A->bytes = tool_is_byte_locale(t);
+    A->bytes = utf8_bytes;
     A->empty = astr_new(A, "", 0);
     A->record = astr_ref(A->empty);
     make_variables(A);

@@ -10,7 +10,7 @@
 
 typedef struct { size_t from, to; } range;
 typedef struct { range *at; size_t n; } range_list;
-typedef struct { range_list set; int mode, tab, only_delimited, complement, delim; const char *joint; } cut_state;
+typedef struct { range_list set; int mode, tab, only_delimited, complement, delim; const char *joint; size_t joint_n; } cut_state;
 
 static int order(const void *a, const void *b) {
     const range *x = a, *y = b;
@@ -88,7 +88,7 @@ static void cut_bytes(const cut_state *s, const char *line, size_t n, buffer *b)
     for (size_t i = 0; i < n; i++) {
         if (!selected(s, i + 1, &hint)) { gap = b->n > 0; continue; }
         int starts = i && hint < s->set.n && s->set.at[hint].from == i + 1;
-        if (s->joint && b->n && (gap || starts)) buffer_puts(b, s->joint);
+        if (s->joint && b->n && (gap || starts)) buffer_add(b, s->joint, s->joint_n);
         gap = 0;
         buffer_putc(b, line[i]);
     }
@@ -107,7 +107,7 @@ static int cut_fields(const cut_state *s, const char *line, size_t n, buffer *b)
         const char *stop = memchr(p, s->tab, (size_t)(end - p));
         if (!stop) stop = end;
         if (selected(s, field, &hint)) {
-            if (any++) { if (s->joint) buffer_puts(b, s->joint); else buffer_putc(b, s->tab); }
+            if (any++) { if (s->joint) buffer_add(b, s->joint, s->joint_n); else buffer_putc(b, s->tab); }
             buffer_add(b, p, (size_t)(stop - p));
         }
         if (stop == end) return 1;
@@ -163,7 +163,7 @@ int tool_cut(tool *t, int argc, char **argv) {
             break;
         case 's': s.only_delimited = 1; break;
         case 'C': s.complement = 1; break;
-        case 'o': s.joint = o.arg; break;
+        case 'o': s.joint = o.arg; s.joint_n = *o.arg ? strlen(o.arg) : 1; break;      /* none: the NUL byte */
         case 'n': break;
         case 'z': s.delim = '\0'; break;
         default: return 1;

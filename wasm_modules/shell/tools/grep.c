@@ -130,9 +130,19 @@ static int parse_options(grep_state *g, tool_opts *o) {
             break;
         case 136: g->separator = o->arg; break;
         case 137: g->separator = NULL; break;
-        case 'd': g->skip_dirs = !strcmp(o->arg, "skip"); if (!strcmp(o->arg, "recurse")) g->recursive = 1; break;
+        case 'd': {
+            static const char *const actions[] = {"read", "recurse", "skip", NULL};
+            int action = tool_choice(g->t, "--directories", o->arg, actions);
+            if (action < 0) return 1;
+            g->skip_dirs = action == 2;
+            if (action == 1) g->recursive = 1;
+            break;
+        }
         case 'u': tool_fail(g->t, 0, "warning: --unix-byte-offsets (-u) is obsolete"); break;
-        case 'U': case 'D': case 135: break;
+        case 'D':
+            if (strcmp(o->arg, "read") && strcmp(o->arg, "skip")) return tool_fail(g->t, 2, "unknown devices method");
+            break;
+        case 'U': case 135: break;
         case '?':
             return 2;
         default: old_context(g, c);

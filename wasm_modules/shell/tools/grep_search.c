@@ -263,6 +263,11 @@ void grep_path(grep_state *g, const char *path, int depth, int implied) {
     if (g->tab) s.width = standard ? WIDEST_NUMBER : digits((unsigned long long)st.st_size);
     search_stream(&s, from);
     io_take_block(from);
+    if (g->quiet || g->list) {                            /* leaves at once: what was read ahead, of a file too, is gone */
+        size_t there;
+        io_bytes(from, &there);
+        io_skip(from, there);
+    }
     io_unref(from);
     io *out = g->t->out;
     if (g->quiet) return;

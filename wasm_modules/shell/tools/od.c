@@ -221,14 +221,14 @@ int tool_od(tool *t, int argc, char **argv) {
     static const struct {
         char letter;
         const char *type;
-    } old[] = {{'h', "x2"}, {'a', "a"}, {'b', "o1"}, {'c', "c"}, {'d', "u2"}, {'f', "fF"}, {'i', "dI"}, {'l', "dL"}, {'o', "o2"},
+    } old[] = {{'h', "x2"}, {'e', "fD"}, {'a', "a"}, {'b', "o1"}, {'c', "c"}, {'d', "u2"}, {'f', "fF"}, {'i', "dI"}, {'l', "dL"}, {'o', "o2"},
         {'s', "d2"}, {'x', "x2"}};
     od_state s = {.t = t, .radix = 'o', .width = 16, .data = {.t = t}};
     dump_source source = {.to = &s.data, .most = ~0ull};
     unsigned long long strings = 0;
     tool_opts o;
-    int modern = 0, c;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "A:j:N:t:vw::S:abcdfhilosx", longs)) != -1;) {
+    int modern = 0, is_sized = 0, c;
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "A:j:N:t:vw::S:abcdefhilosx", longs)) != -1;) {
         modern |= strchr("AEjNtvwS", c) != NULL;
         switch (c) {
         case 'E': s.big = *o.arg == 'b'; break;
@@ -254,7 +254,7 @@ int tool_od(tool *t, int argc, char **argv) {
         case 'v': s.all = 1; break;
         case 'w':
             s.width = o.arg ? strtoul(o.arg, NULL, 10) : 32;
-            if (!s.width) tool_fail(t, 0, "warning: invalid width 0; using %zu instead", s.width = 2);
+            is_sized = 1;
             break;
         case '?': return 1;
         default:
@@ -264,6 +264,11 @@ int tool_od(tool *t, int argc, char **argv) {
     }
     if (!modern && o.index + 1 == argc && argv[o.index][0] == '+' && take_offset(argv[o.index] + 1, &s.skip)) argc--;
     if (!s.n) dump_take_types(t, &s, "o2");
+    size_t unit = 1;                       /* sizes are powers of two: a line holds the largest of them whole */
+    for (int i = 0; i < s.n; i++) if ((size_t)s.f[i].size > unit) unit = (size_t)s.f[i].size;
+    if (is_sized && (!s.width || s.width % unit))
+        tool_fail(t, 0, "warning: invalid width %zu; using %zu instead", s.width, unit);
+    if (!s.width || s.width % unit) s.width = unit;
     s.base = source.skip = s.skip;
     if (!strings) { source.full = dump_window; source.context = &s; }
     int status = for_each_input(t, argc, argv, o.index, dump_gather, &source);

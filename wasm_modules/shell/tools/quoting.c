@@ -32,7 +32,7 @@ static void put_escape(buffer *b, unsigned char c) {
 
 /* plain: with the quotes alone, so that what cannot be printed stands as it is. */
 static const char *shell_quote(tool *t, const char *s, int always, int plain) {
-    int bytes = tool_is_byte_locale(t), len, needed = always || !*s, single = 0, doubled = 1, control = 0;
+    int bytes = utf8_bytes, len, needed = always || !*s, single = 0, doubled = 1, control = 0;
     for (const char *p = s; *p; p += len) {
         int kind = classify(p, s, bytes, &len);
         if (kind != PLAIN) doubled = 0;
@@ -63,7 +63,7 @@ const char *tool_name(tool *t, const char *path) { return shell_quote(t, path, 0
 const char *tool_shell_word(tool *t, const char *s, int always) { return shell_quote(t, s, always, 1); }
 
 const char *tool_cite(tool *t, const char *s) {
-    int bytes = tool_is_byte_locale(t), len;
+    int bytes = utf8_bytes, len;
     const char *open = bytes ? "'" : "\342\200\230", *close = bytes ? "'" : "\342\200\231";
     size_t n = strlen(close);
     buffer b = {.t = t};

@@ -4,6 +4,7 @@
  */
 #include "column.h"
 #include "sort_keys.h"
+#include "../utf8.h"
 #include <ctype.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ static void note(const sort_order *o, const char *text, size_t number) {
 void sort_debug_notes(const sort_order *o) {
     int numbers = 0;
     size_t i = 1;
-    tool_fail(o->t, 0, tool_is_byte_locale(o->t) ? "text ordering performed using simple byte comparison"
+    tool_fail(o->t, 0, utf8_bytes ? "text ordering performed using simple byte comparison"
                                                  : "text ordering performed using ‘C.UTF-8’ sorting rules");
     for (const sort_key *k = o->keys; k; k = k->next, i++) {
         int spans = k->end_field == SIZE_MAX || k->end_field - (k->end_char == 0) > k->start_field;

@@ -21,7 +21,7 @@ static void count_char(scan *s, int c) {
         s->column += 8 - s->column % 8;
         s->in_word = 0;
     } else if (c == ' ' || c == '\v'
-               || (c >= 128 && (utf8_is_space(c) || c == 0xA0 || c == 0x2007 || c == 0x202F || c == 0x2060))) {
+               || (c >= 128 && !utf8_bytes && (utf8_is_space(c) || c == 0xA0 || c == 0x2007 || c == 0x202F || c == 0x2060))) {
         int w = utf8_width(c);
         if (w > 0) s->column += (unsigned)w;
         s->in_word = 0;
