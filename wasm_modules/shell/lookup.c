@@ -106,10 +106,9 @@ int run_tool(const tool_entry *e, int argc, char **args)
                .knows = knows_for_tool,
                .getenv = getenv_for_tool,
                .environ = environ_for_tool };
-    int outer = utf8_bytes;
-    utf8_bytes = sh.byte_locale && heeds_locale(e->name);
+    if (utf8_bytes && !heeds_locale(e->name)) utf8_bytes = 0;
     int status = tool_call(&t, e, argc, argv);
-    utf8_bytes = outer;
+    utf8_bytes = sh.byte_locale;
     /* A writer whose reader is gone: the stage of the pipeline ends, as by SIGPIPE. */
     if (status == 141 && sh.level && io_failed(t.out) == EPIPE) sh_exit(141);
     io_unref(t.in);

@@ -4,6 +4,7 @@
  */
 #include "walk.h"
 #include "modes.h"
+#include "utf8.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -80,7 +81,7 @@ void state_resume(state *st)
     sh.shell_level = st->sh.shell_level;
     sh.line = st->sh.line;
     sh.line_base = st->sh.line_base;
-    sh.byte_locale = st->sh.byte_locale;
+    utf8_bytes = sh.byte_locale = st->sh.byte_locale;
     sh.rng = st->sh.rng;
     if (st->sh.rng_level == st->sh.level) sh.rng_level = sh.level;
     sh.cond_depth = 0;

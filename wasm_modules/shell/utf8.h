@@ -4,7 +4,8 @@
 #define HATCH_UTF8_H
 #include <stddef.h>
 
-/* Whether every byte is a character, and those above 127 are of no class. lookup.c sets it while a tool runs in the C locale. */
+/* Whether every byte is a character, and those above 127 are of no class. Follows sh.byte_locale (special.c), but for tools that
+ * know one encoding only (lookup.c). */
 extern int utf8_bytes;
 
 /* Reads one character of s[0..n), n > 0. Stores its code point and returns its length, 1 to 4; for a byte that begins no valid

@@ -70,6 +70,7 @@ static int encode_stream(tool *t, const alphabet *a, io *from, size_t wrap, int 
 static int decode(const alphabet *a, const buffer *in, buffer *out, int garbage) {
     unsigned long long x = 0;
     int bits = 0, padded = 0, count = 0;
+    size_t whole = out->n;                 /* what complete units gave */
     for (size_t i = 0; i < in->n; i++) {
         char c = in->p[i];
         if (c == '\n') continue;
@@ -80,6 +81,7 @@ static int decode(const alphabet *a, const buffer *in, buffer *out, int garbage)
             if (count % a->unit == 0) {
                 count = padded = 0;
                 bits = 0;
+                whole = out->n;
             }
             continue;
         }
@@ -88,8 +90,9 @@ static int decode(const alphabet *a, const buffer *in, buffer *out, int garbage)
         x = x << a->bits | (unsigned)(at - a->letters);
         count++;
         if ((bits += a->bits) >= 8) { bits -= 8; buffer_putc(out, (int)(x >> bits & 255)); }
-        if (count % a->unit == 0) count = 0;
+        if (count % a->unit == 0) { count = 0; whole = out->n; }
     }
+    if (count && a->bits == 5) out->n = whole;      /* base32 gives nothing of a unit that breaks off, base64 what it can */
     return count ? -1 : 0;
 }
 

@@ -197,6 +197,24 @@ static int leave(dc_state *s, long long levels) {
     return levels <= 0;
 }
 
+/* Of the top n values the lowest comes to the top; with a negative n the top goes below them. */
+static void rotate(dc_state *s, long long n) {
+    size_t count = (size_t)(n < 0 ? -n : n);
+    if (count > s->stack.n) count = s->stack.n;
+    if (count < 2) return;
+    value *low = &s->stack.at[s->stack.n - count], *top = &s->stack.at[s->stack.n - 1], moved = n < 0 ? *top : *low;
+    if (n < 0) { memmove(low + 1, low, (count - 1) * sizeof *low); *low = moved; }
+    else { memmove(low, low + 1, (count - 1) * sizeof *low); *top = moved; }
+}
+
+/* !command: the rest of the line, for the shell. */
+static void run_command(dc_state *s, frame *f) {
+    const char *start = f->p;
+    while (f->p < f->end && *f->p != '\n') f->p++;
+    char *words[] = {"bash", "-c", tool_strndup(s->t, start, (size_t)(f->p - start)), NULL};
+    if (s->t->run) s->t->run(s->t, 3, words);
+}
+
 static void measure(dc_state *s, int command) {
     if (!has(s, 1, 0)) return;
     value v = pop(s);
@@ -250,7 +268,7 @@ static void plain_command(dc_state *s, int c) {
         s->stack.at[s->stack.n - 1] = s->stack.at[s->stack.n - 2];
         s->stack.at[s->stack.n - 2] = v;
         break;
-    case 'R': if (has(s, 1, 1)) s->stack.n--; break;
+    case 'R': if (has(s, 1, 1)) rotate(s, num_to_int(pop(s).v)); break;
     case 'i': case 'o': case 'k': set_base(s, c); break;
     case 'I': push_int(s, s->ibase); break;
     case 'O': push_int(s, s->obase); break;
@@ -311,6 +329,7 @@ static void step(dc_state *s) {
         compare(s, op, 1, name);
         return;
     }
+    if (c == '!') { run_command(s, f); return; }
     if (strchr("sSlL:;", c)) { unsigned char name = next_char(f); use_register(s, c, name); return; }
     plain_command(s, c);
 }
@@ -350,13 +369,13 @@ static int run_stream(tool *t, io *from, const char *name, void *context) {
 }
 
 int tool_dc(tool *t, int argc, char **argv) {
-    static const tool_long longs[] = {{"expression", 1, 'e'}, {"file", 1, 'f'}, {0, 0, 0}};
+    static const tool_long longs[] = {{"expression", 1, 'e'}, {"file", 1, 'f'}, {"version", 0, 'V'}, {0, 0, 0}};
     dc_state *s = tool_alloc(t, sizeof *s);
     int c, given = 0, status = 0;
     tool_opts o;
     s->t = t;
     s->ibase = s->obase = 10;
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "e:f:", longs)) != -1;) switch (c) {
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "e:f:V", longs)) != -1;) switch (c) {
         case 'e': run_program(s, o.arg, strlen(o.arg)); given = 1; break;
         case 'f': {
             char *words[] = {argv[0], o.arg, NULL};
@@ -364,6 +383,7 @@ int tool_dc(tool *t, int argc, char **argv) {
             given = 1;
             break;
         }
+        case 'V': io_puts(t->out, "dc (GNU bc 1.07.1) 1.4.1\n"); return 0;
         default: return 1;
     }
     if (!s->quit && (o.index < argc || !given)) status |= for_each_input(t, argc, argv, o.index, run_stream, s);

@@ -217,8 +217,15 @@ static void print_ed(diff_state *s, diff_file *f[2], const hunk_list *hunks) {
         hunk h = hunks->at[i];
         put_range(s, h.a, h.a_n);
         io_printf(s->t->out, "%c\n", !h.a_n ? 'a' : !h.b_n ? 'd' : 'c');
-        for (size_t k = 0; k < h.b_n; k++) put_line(s, "", f[1], h.b + k, ' ');
-        if (h.b_n) io_puts(s->t->out, ".\n");
+        int open = h.b_n > 0;
+        for (size_t k = 0; k < h.b_n; k++) {
+            span line = f[1]->lines.at[h.b + k];
+            if (!open) { io_puts(s->t->out, "a\n"); open = 1; }
+            if (line.n != 1 || *line.p != '.') { put_line(s, "", f[1], h.b + k, ' '); continue; }
+            io_puts(s->t->out, "..\n.\ns/.//\n");           /* a dot alone would end the lines: two, and one is taken away */
+            open = 0;
+        }
+        if (open) io_puts(s->t->out, ".\n");
     }
 }
 

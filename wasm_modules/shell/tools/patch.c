@@ -264,6 +264,23 @@ static int patch_file(patch_state *s, patch_text *p, const char *path, int creat
     return write_lines(s, out, &f) ? 2 : r.failed > 0;
 }
 
+/* A script of diff -e. Without a word, as ed has it. */
+static int patch_by_script(patch_state *s, patch_text *p) {
+    target f = {0};
+    buffer text = {.t = s->t};
+    io *from = io_open(s->file, O_RDONLY, 0);
+    if (from) { buffer_read_all(&text, from); io_unref(from); }
+    span_split(s->t, &f.lines, text.p ? text.p : "", text.n, '\n');
+    if (patch_ed_apply(s->t, p, &f.lines) < 0) {
+        p->at = p->lines.n;
+        io_puts(s->t->out, "?\n");
+        return tool_fail(s->t, 2, "**** ed FAILED");
+    }
+    if (s->dry) return 0;
+    if (from && s->backup) save_bytes(tool_format(s->t, "%s%s", s->file, s->suffix ? s->suffix : ".orig"), "", &text);
+    return write_lines(s, s->output ? s->output : s->file, &f) ? 2 : 0;
+}
+
 /* No such file: what was looked for is shown, and its hunks are skipped. */
 static int skip_file(patch_state *s, patch_text *p, size_t header, int kind) {
     patch_hunk h;
@@ -314,7 +331,8 @@ static int run(patch_state *s, patch_text *p) {
             if (path && !*path) path = NULL;
             r = path ? patch_file(s, p, path, creates, deletes, kind) : skip_file(s, p, header, kind);
             header = p->at;
-        } else if (s->file && is_normal_command(p->lines.at[p->at])) r = patch_file(s, p, s->file, 0, 0, PATCH_NORMAL);
+        } else if (s->file && patch_is_ed(p->lines.at[p->at])) r = patch_by_script(s, p);
+        else if (s->file && is_normal_command(p->lines.at[p->at])) r = patch_file(s, p, s->file, 0, 0, PATCH_NORMAL);
         else { p->at++; continue; }
         if (r > status) status = r;
         files++;

@@ -9,10 +9,16 @@
 #include <sys/stat.h>
 
 typedef struct {
-    int kind, check, quiet, status_only, warn, strict, tag, zero, ignore_missing, text;
+    int any_kind, kind, check, quiet, status_only, warn, strict, tag, zero, ignore_missing, text;
     size_t digits;
     const char *label;
 } sum_state;
+
+typedef struct { const char *name, *label; int kind; size_t digits; } sum_kind;
+static const sum_kind kinds[] = {{"md5", "MD5", HASH_MD5, 32}, {"sha1", "SHA1", HASH_SHA1, 40}, {"sha224", "SHA224", HASH_SHA224, 56},
+    {"sha256", "SHA256", HASH_SHA256, 64}, {"sha384", "SHA384", HASH_SHA384, 96}, {"sha512", "SHA512", HASH_SHA512, 128},
+    {"blake2b", "BLAKE2b", HASH_BLAKE2B, 128}};
+enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static int digest_stream(io *from, int kind, size_t bytes, char *hex) {
     hash_state h;
@@ -48,10 +54,17 @@ static int digest_file(tool *t, const sum_state *s, const char *path, char *hex)
     return failed < 0 ? tool_fail(t, -1, "%s: read error", path) : 0;
 }
 
-/* "HEX  name" or "LABEL (name) = HEX". */
-static int parse_line(const sum_state *s, char *line, char **hex, char **name) {
+/* "HEX  name" or "LABEL (name) = HEX"; of cksum -c, any label, and s becomes of its kind. */
+static int parse_line(sum_state *s, char *line, char **hex, char **name) {
     size_t n = strspn(line, "0123456789abcdefABCDEF");
-    if (n == s->digits && line[n] == ' ' && (line[n + 1] == ' ' || line[n + 1] == '*')) {
+    for (int i = 0; s->any_kind && i < KINDS; i++) {
+        size_t k = strlen(kinds[i].label);
+        if (strncmp(line, kinds[i].label, k) || line[k] != ' ') continue;
+        s->kind = kinds[i].kind;
+        s->label = kinds[i].label;
+        s->digits = kinds[i].digits;
+    }
+    if (!s->any_kind && n == s->digits && line[n] == ' ' && (line[n + 1] == ' ' || line[n + 1] == '*')) {
         *hex = line;
         line[n] = '\0';
         *name = line + n + 2;
@@ -67,7 +80,7 @@ static int parse_line(const sum_state *s, char *line, char **hex, char **name) {
     return 0;
 }
 
-static int check_file(tool *t, const sum_state *s, const char *path) {
+static int check_file(tool *t, sum_state *s, const char *path) {
     int failed = 0, bad = 0, unread = 0, malformed = 0, good = 0, missing = 0, number = 0;
     io *from = input_open(t, path, 1, &failed);
     const char *view;
@@ -136,7 +149,7 @@ static int sum_main(tool *t, int argc, char **argv, int kind, const char *label,
     static const tool_long longs[]
         = {{"check", 0, 'c'}, {"binary", 0, 'b'}, {"text", 0, 't'}, {"quiet", 0, 'q'}, {"status", 0, 's'}, {"warn", 0, 'w'},
             {"strict", 0, 'S'}, {"tag", 0, 'T'}, {"zero", 0, 'z'}, {"ignore-missing", 0, 'm'}, {"length", 1, 'l'}, {0, 0, 0}};
-    sum_state s = {.kind = kind, .label = label, .digits = digits};
+    sum_state s = {.any_kind = !label, .kind = kind, .label = label ? label : "CRC", .digits = digits};
     int c, status = 0, binary = 0;
     tool_opts o;
     const char *shorts = kind == HASH_BLAKE2B ? "cbtwzl:" : "cbtwz";
@@ -235,13 +248,6 @@ int tool_cksum(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"algorithm", 1, 'a'}, {"untagged", 0, 'u'}, {"tag", 0, 't'}, {"length", 1, 'l'},
         {"check", 0, 'c'}, {"quiet", 0, 1}, {"status", 0, 1}, {"warn", 0, 1}, {"strict", 0, 1}, {"ignore-missing", 0, 1},
         {"zero", 0, 'z'}, {"debug", 0, 2}, {0, 0, 0}};
-    static const struct {
-        const char *name, *label;
-        int kind;
-        size_t digits;
-    } kinds[] = {{"md5", "MD5", HASH_MD5, 32}, {"sha1", "SHA1", HASH_SHA1, 40}, {"sha224", "SHA224", HASH_SHA224, 56},
-        {"sha256", "SHA256", HASH_SHA256, 64}, {"sha384", "SHA384", HASH_SHA384, 96}, {"sha512", "SHA512", HASH_SHA512, 128},
-        {"blake2b", "BLAKE2b", HASH_BLAKE2B, 128}};
     const char *algorithm = "crc";
     char **passed = tool_alloc(t, ((size_t)argc + 1) * sizeof *passed);
     int untagged = 0, check = 0, passed_n = 0;                       /* options that are the digests' own */
@@ -263,7 +269,7 @@ int tool_cksum(tool *t, int argc, char **argv) {
         argv[o.index - 1] = !strcmp(algorithm, "bsd") ? "-r" : "-s";
         return tool_sum(t, argc - o.index + 2, argv + o.index - 2);
     }
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) if (!strcmp(kinds[i].name, algorithm)) {
+    for (int i = check && !strcmp(algorithm, "crc") ? -1 : 0; i < KINDS; i++) if (i < 0 || !strcmp(kinds[i].name, algorithm)) {
         char **rest = tool_alloc(t, (size_t)(argc - o.index + passed_n + 6) * sizeof *rest);
         int n = 0;
         rest[n++] = argv[0];
@@ -273,7 +279,7 @@ int tool_cksum(tool *t, int argc, char **argv) {
         if (length) rest[n++] = tool_format(t, "--length=%s", length);
         rest[n++] = "--";
         for (int k = o.index; k < argc; k++) rest[n++] = argv[k];
-        return sum_main(t, n, rest, kinds[i].kind, kinds[i].label, kinds[i].digits);
+        return i < 0 ? sum_main(t, n, rest, 0, NULL, 0) : sum_main(t, n, rest, kinds[i].kind, kinds[i].label, kinds[i].digits);
     }
     char **files = o.index < argc ? argv + o.index : standard;
     int count = o.index < argc ? argc - o.index : 1;
