@@ -174,6 +174,16 @@ void awk_place_assigned(awk *A, anode *n, int special) {
     }
 }
 
+/* Whole powers by squaring, as gawk has them: their last digits differ from pow's. */
+static double power(double x, double exponent) {
+    if (exponent != floor(exponent) || fabs(exponent) > 1e9) return pow(x, exponent);
+    if (exponent == 0) return 1;
+    double rest = 1;
+    long n = (long)fabs(exponent);
+    for (; n > 1; n /= 2, x *= x) if (n % 2) rest *= x;
+    return exponent < 0 ? 1 / (rest * x) : rest * x;
+}
+
 static double arithmetic(awk *A, int op, double a, double b) {
     switch (op) {
     case '+': return a + b;
@@ -181,7 +191,7 @@ static double arithmetic(awk *A, int op, double a, double b) {
     case '*': return a * b;
     case '/': if (b == 0) { awk_fatal(A, "division by zero attempted"); return 0; } return a / b;
     case '%': if (b == 0) { awk_fatal(A, "division by zero attempted in `%%'"); return 0; } return fmod(a, b);
-    case '^': return pow(a, b);
+    case '^': return power(a, b);
     }
     return 0;
 }

@@ -88,7 +88,7 @@ int tool_column(tool *t, int argc, char **argv) {
         }
     if (s.tree && s.tree_options < 3) return tool_fail(t, 1, "options --tree-id and --tree-parent are required for tree formatting");
     if (s.tree) s.table = 1;
-    if (!s.table && (s.right || s.names || s.hide || s.order || s.most || named || s.no_heading))
+    if (!s.table && (s.right || s.names || s.hide || s.order || s.most || named))
         return tool_fail(t, 1, "option --table required for all --table-*");
     if (s.table && s.across && !s.json)
         return tool_fail(t, 1, "mutually exclusive arguments: --table --fillrows");

@@ -224,7 +224,7 @@ int tool_join(tool *t, int argc, char **argv) {
         {"nocheck-order", 0, 'n'}, {"zero-terminated", 0, 'z'}, {0, 0, 0}};
     join_state s = {.t = t, .tab = -1, .delim = '\n'};
     tool_opts o;
-    int c, status = 0;
+    int c, status = 0, given[2] = {0};
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "a:v:e:ij:o:t:1:2:z", longs)) != -1;) switch (c) {
         case 'a': case 'v':
             if (*o.arg != '1' && *o.arg != '2') { tool_fail(t, 1, "invalid field number: %s", tool_cite(t, o.arg)); return 1; }
@@ -236,8 +236,12 @@ int tool_join(tool *t, int argc, char **argv) {
         case 'j': case '1': case '2': {
             int field = strspn(o.arg, "0123456789") == strlen(o.arg) ? atoi(o.arg) : 0;
             if (!field) return tool_fail(t, 1, "invalid field number: %s", tool_cite(t, o.arg));
-            if (c != '2') s.field[0] = field - 1;
-            if (c != '1') s.field[1] = field - 1;
+            for (int i = 0; i < 2; i++) {
+                if (c == (i ? '1' : '2')) continue;
+                if (given[i] && given[i] != field) return tool_fail(t, 1, "incompatible join fields %d, %d", given[i], field);
+                s.field[i] = given[i] = field;
+                s.field[i]--;
+            }
             break;
         }
         case 'o': if (take_format(&s, o.arg)) return 1; break;

@@ -132,6 +132,7 @@ static int convert(tool *t, const numfmt_state *s, const char *text, buffer *b) 
         for (f++; strchr("-0' ", *f) && *f; f++) { left |= *f == '-'; zero |= *f == '0'; }
         width = (int)strtol(f, (char **)&f, 10);
         if (*f == '.') precision = (int)strtol(f + 1, (char **)&f, 10);
+        if (!width && s->padding) { width = s->padding < 0 ? -s->padding : s->padding; left = s->padding < 0; }
         if (refuse_large(t, s, (double)(v / s->to_unit), precision >= 0 ? precision : decimals)) return 2;
         buffer one = {.t = t};
         buffer_add(b, s->format, (size_t)(strchr(s->format, '%') - s->format));

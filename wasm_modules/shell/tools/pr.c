@@ -252,6 +252,7 @@ int tool_pr(tool *t, int argc, char **argv) {
     size_t count = o.index < argc ? (size_t)(argc - o.index) : 1, opened = 0;
     pr_file *files = tool_alloc(t, (count + 1) * sizeof *files);
     for (size_t i = 0; i < count; i++) opened += read_file(&s, names[i], &files[opened], &status) == 0;
+    if (s.merge && s.columns > 1) return tool_fail(t, 1, "cannot specify number of columns when printing in parallel");
     if (s.merge) s.columns = opened;
     if (!s.columns || !s.length || !s.expand_to || s.columns * 2 > s.width || s.digits < 1 || s.digits > 40)
         return opened ? tool_fail(t, 1, "page width too narrow") : status;

@@ -64,10 +64,10 @@ int tool_xxd(tool *t, int argc, char **argv) {
     const char *given_name = NULL;
     shorten_options(argc, argv);
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "pruibec:g:l:s:ao:CdEn:R:", NULL)) != -1;) switch (c) {
-        case 'p': plain = 1; break;
+        case 'p': plain = 1; include = 0; break;
         case 'r': reverse = 1; break;
         case 'u': upper = 1; break;
-        case 'i': include = 1; break;
+        case 'i': include = 1; plain = 0; break;
         case 'b': bits = 1; break;
         case 'e': little = 1; break;
         case 'c': columns = strtoul(o.arg, NULL, 10); whole = !columns; break;
