@@ -18,9 +18,11 @@ static const struct { const char *names, *version;
     {" dd ", "%s (coreutils) 9.1"},
     {" free pgrep pidof pkill ps uptime w ", "%s from procps-ng 4.0.2"},
     {" bc ", "%s 1.07.1"},
+    {" dc ", "%s (GNU bc 1.07.1) 1.4.1"},
+    {" strings ", "GNU %s (GNU Binutils for Debian) 2.40"},
     {" patch ", "GNU %s 2.7.6"},
     {" col column hexdump fallocate flock getopt colrm look mountpoint rev hd setsid more whereis ", "%s from util-linux 2.38.1"},
-    {" bunzip2 bzcat bzip2 cal clear dc dos2unix envsubst file getconf getent hostname iconv less locale nawk strings time tree "
+    {" bunzip2 bzcat bzip2 cal clear dos2unix envsubst file getconf getent hostname iconv less locale nawk time tree "
      "unix2dos unzip which xxd zip zipinfo ",
         "%s (Hatchway built-in)"},
 };
@@ -56,6 +58,7 @@ static const struct { const char *names, *usage;
     {" uniq ", "[OPTION]... [INPUT [OUTPUT]]"},
     {" split ", "[OPTION]... [FILE [PREFIX]]"},
     {" bc ", "[options] [file ...]"},
+    {" expr ", "EXPRESSION"},
     {" sed ", "[OPTION]... {script-only-if-no-other-script} [input-file]..."},
     {" base64 base32 basenc shuf ", "[OPTION]... [FILE]"},
     {" chgrp ", "[OPTION]... GROUP FILE..."},
@@ -128,7 +131,7 @@ static int listed(const char *names, const char *name) {
 }
 
 int tool_about(tool *t, const char *name, const char *option) {
-    static const char own[] = " jq awk gawk mawk yq expr tput ";       /* these answer for themselves, or have no such option */
+    static const char own[] = " jq awk gawk mawk yq tput ";       /* these answer for themselves, or have no such option */
     if (listed(own, name)) return -1;
     if (!strcmp(option, "--version")) {
         const char *line = "%s (GNU coreutils) 9.1";

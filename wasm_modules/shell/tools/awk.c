@@ -87,7 +87,7 @@ int tool_awk(tool *t, int argc, char **argv) {
         case 'k': A->split_mode = 'C'; break;
         case 'f': case 'E': if ((c = awk_source_file(A, o.arg))) return c; have = 1; break;
         case 'e': if ((c = awk_source_text(A, o.arg))) return c; have = 1; break;
-        case 'V': io_puts(t->out, "GNU Awk 5.2.1 (Hatchway built-in)\n"); return 0;
+        case 'V': io_puts(t->out, "GNU Awk 5.2.1, API 3.2, PMA Avon 8-g1, (GNU MPFR 4.2.0, GNU MP 6.2.1)\n"); return 0;
         case 'i':
             if (!strcmp(o.arg, "inplace")) A->in_place = 1;
             else if ((c = awk_source_file(A, o.arg))) return c;

@@ -33,6 +33,7 @@ int tool_col(tool *t, int argc, char **argv) {
         case '?': return 1;
         default: break;
     }
+    if (o.index < argc) { tool_fail(t, 1, "bad usage"); return tool_usage(t, 1); }
     const char *line;
     ssize_t got;
     while ((got = io_line(t->in, &line, '\n')) > 0) {
@@ -82,7 +83,7 @@ int tool_look(tool *t, int argc, char **argv) {
         case '?': return 1;
         default: break;
     }
-    if (o.index >= argc) { io_puts(t->err, "usage: look [-bdf] [-t char] string [file]\n"); return 2; }
+    if (o.index >= argc) { tool_fail(t, 1, "bad usage"); return tool_usage(t, 1); }
     if (o.index + 1 >= argc) { alphanumeric = fold = 1; }
     io *from = input_open(t, o.index + 1 < argc ? argv[o.index + 1] : "/usr/share/dict/words", 1, &status);
     if (!from) return 1;

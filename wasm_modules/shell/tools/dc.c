@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { REGISTERS = 256, FRAMES_MOST = 100000, LINE_WIDTH = 70, SCALE_MOST = 100000 };
 
@@ -368,6 +369,18 @@ static int run_stream(tool *t, io *from, const char *name, void *context) {
     return s->quit;                  /* as GNU's, which takes the end of a program in a file for a failure */
 }
 
+/* A file that cannot be read is told, and is no failure. */
+static int run_file(dc_state *s, const char *path) {
+    struct stat st;
+    if (!strcmp(path, "-")) return run_stream(s->t, s->t->in, path, s);
+    if (path_stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return tool_fail(s->t, 0, "Will not attempt to process directory %s", path);
+    io *from = io_open(path, 0, 0);
+    if (!from) return tool_fail(s->t, 0, "Could not open file %s", path);
+    int status = run_stream(s->t, from, path, s);
+    io_unref(from);
+    return status;
+}
+
 int tool_dc(tool *t, int argc, char **argv) {
     static const tool_long longs[] = {{"expression", 1, 'e'}, {"file", 1, 'f'}, {"version", 0, 'V'}, {0, 0, 0}};
     dc_state *s = tool_alloc(t, sizeof *s);
@@ -377,15 +390,11 @@ int tool_dc(tool *t, int argc, char **argv) {
     s->ibase = s->obase = 10;
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "e:f:V", longs)) != -1;) switch (c) {
         case 'e': run_program(s, o.arg, strlen(o.arg)); given = 1; break;
-        case 'f': {
-            char *words[] = {argv[0], o.arg, NULL};
-            status |= for_each_input(t, 2, words, 1, run_stream, s);
-            given = 1;
-            break;
-        }
+        case 'f': status |= run_file(s, o.arg); given = 1; break;
         case 'V': io_puts(t->out, "dc (GNU bc 1.07.1) 1.4.1\n"); return 0;
         default: return 1;
     }
-    if (!s->quit && (o.index < argc || !given)) status |= for_each_input(t, argc, argv, o.index, run_stream, s);
+    if (!s->quit && o.index >= argc && !given) status |= run_stream(t, t->in, "-", s);
+    for (int i = o.index; i < argc && !s->quit; i++) status |= run_file(s, argv[i]);
     return status;
 }

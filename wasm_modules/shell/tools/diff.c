@@ -143,6 +143,11 @@ static int excluded(const diff_state *s, const char *name) {
     return 0;
 }
 
+static int is_missing(const char *path) {
+    struct stat st;
+    return strcmp(path, "-") && path_stat(path, &st) < 0 && errno == ENOENT;
+}
+
 static int diff_any(diff_state *s, const char *a, const char *b, int depth);
 
 static int diff_directories(diff_state *s, const char *a, const char *b, int depth) {
@@ -181,6 +186,12 @@ static int diff_any(diff_state *s, const char *a, const char *b, int depth) {
     int da = strcmp(a, "-") && path_stat(a, &sa) == 0 && S_ISDIR(sa.st_mode),
         db = strcmp(b, "-") && path_stat(b, &sb) == 0 && S_ISDIR(sb.st_mode);
     if (da && db && sa.st_ino && sa.st_ino == sb.st_ino && sa.st_dev == sb.st_dev) return 0;
+    if (!depth && !s->new_file && is_missing(a) && is_missing(b)) {
+        errno = ENOENT;
+        tool_fail_errno(s->t, 2, "%s", a);
+        errno = ENOENT;
+        return tool_fail_errno(s->t, 2, "%s", b);
+    }
     if (da && db) {
         if (!depth || s->recursive) return diff_directories(s, a, b, depth);
         io_printf(s->t->out, "Common subdirectories: %s and %s\n", a, b);

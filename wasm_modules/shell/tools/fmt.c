@@ -4,8 +4,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-enum { MOST_BLANKS = 100, TAG_INDENT = 3 }; /* TAG_INDENT: of a tagged paragraph with a single line, from its second on */
+enum { MOST_BLANKS = 100, WIDEST = 2500, TAG_INDENT = 3 }; /* TAG_INDENT: of a tagged paragraph with a single line, from its second on */
 
 typedef struct {
     size_t width, goal;
@@ -178,6 +179,7 @@ int tool_fmt(tool *t, int argc, char **argv) {
         case 'w':
             if (!isdigit((unsigned char)*o.arg)) return tool_fail(t, 1, "invalid width: %s", tool_cite(t, o.arg));
             s.width = strtoul(o.arg, NULL, 10);
+            if (s.width > WIDEST) return tool_fail(t, 1, "invalid width: %s: Numerical result out of range", tool_cite(t, o.arg));
             break;
         case 'g': s.goal = strtoul(o.arg, NULL, 10); break;
         case 's': s.split_only = 1; break;
@@ -193,7 +195,9 @@ int tool_fmt(tool *t, int argc, char **argv) {
     for (int i = o.index; i < argc && !io_failed(t->out); i++) {
         io *from = strcmp(argv[i], "-") ? io_open(argv[i], O_RDONLY, 0) : io_ref(t->in);
         if (!from) { status = tool_fail_errno(t, 1, "cannot open %s for reading", tool_quote(t, argv[i])); continue; }
-        if (fmt_stream(t, from, &s)) status = 1;
+        struct stat st;
+        if (strcmp(argv[i], "-") && path_stat(argv[i], &st) == 0 && S_ISDIR(st.st_mode)) status = tool_fail(t, 1, "read error");
+        else if (fmt_stream(t, from, &s)) status = 1;
         io_unref(from);
     }
     return status;

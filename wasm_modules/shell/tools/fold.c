@@ -54,7 +54,7 @@ int tool_fold(tool *t, int argc, char **argv) {
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "w:sb", longs)) != -1;) switch (c) {
         case 'w':
             s.width = strtoul(o.arg, NULL, 10);
-            if (!s.width) 
+            if (!s.width || *o.arg == '-')
                 return tool_fail(t, 1, "invalid number of columns: %s%s", tool_cite(t, o.arg),
                     strcmp(o.arg, "0") ? "" : ": Numerical result out of range");
             break;

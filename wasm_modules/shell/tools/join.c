@@ -259,7 +259,7 @@ int tool_join(tool *t, int argc, char **argv) {
         if (argc - o.index < 2) {
             if (o.index >= argc) tool_fail(t, 1, "missing operand");
             else tool_fail(t, 1, "missing operand after %s", tool_cite(t, argv[argc - 1]));
-        } else tool_fail(t, 1, "extra operand %s", tool_cite(t, argv[o.index + 2]));
+        } else tool_fail(t, 1, "extra operand %s", tool_quote(t, argv[o.index + 2]));
         return tool_usage(t, 1);
     }
     held *f = tool_alloc(t, 2 * sizeof *f);

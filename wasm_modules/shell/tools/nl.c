@@ -101,7 +101,11 @@ int tool_nl(tool *t, int argc, char **argv) {
         case 'f': if (take_style(t, &s, 2, o.arg)) return 1; break;
         case 'v': if (take_number(t, o.arg, &s.start, "starting line number")) return 1; break;
         case 'i': if (take_number(t, o.arg, &s.step, "line number increment")) return 1; break;
-        case 'l': if (take_number(t, o.arg, &s.join, "line number of blank lines")) return 1; break;
+        case 'l':
+            if (take_number(t, o.arg, &s.join, "line number of blank lines")) return 1;
+            if (s.join < 1)
+                return tool_fail(t, 1, "invalid line number of blank lines: %s: Numerical result out of range", tool_cite(t, o.arg));
+            break;
         case 'n':
             if (strcmp(o.arg, "ln") && strcmp(o.arg, "rn") && strcmp(o.arg, "rz")) {
                 tool_fail(t, 1, "invalid line numbering format: %s", tool_cite(t, o.arg));

@@ -358,7 +358,10 @@ int tool_patch(tool *t, int argc, char **argv) {
     int c, status = 0;
     char saved[4096];
     for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "p:Ri:o:sftNbd:Er:uF:clneg:z:", longs)) != -1;) switch (c) {
-        case 'p': s.strip = atoi(o.arg); break;
+        case 'p':
+            s.strip = atoi(o.arg);
+            if (strspn(o.arg, "0123456789") != strlen(o.arg)) return tool_fail(t, 2, "**** strip count %s is not a number", o.arg);
+            break;
         case 'R': s.reverse = 1; break;
         case 'D': s.dry = 1; break;
         case 'z': s.suffix = o.arg; break;
