@@ -231,6 +231,17 @@ char *tool_format(tool *t, const char *format, ...) {
     return text;
 }
 
+int tool_run_with(tool *t, io *in, io *out, char **env, int argc, char **argv) {
+    io *own_in = t->in, *own_out = t->out;
+    if (!t->run) return 127;
+    if (in) t->in = in;
+    if (out) t->out = out;
+    int status = env ? t->run_env(t, env, NULL, argc, argv) : t->run(t, argc, argv);
+    t->in = own_in;
+    t->out = own_out;
+    return status;
+}
+
 int tool_choice(tool *t, const char *option, const char *word, const char *const *valid) {
     int found = -1, count = 0;
     for (int i = 0; valid[i]; i++)

@@ -36,6 +36,10 @@ extern const tool_entry tool_table[];                  /* sorted by name, ends w
 /* Runs e with t (streams and callbacks set by the caller), frees the arena, and returns the status: 141 after EPIPE on t->out. */
 int tool_call(tool *t, const tool_entry *e, int argc, char **argv);
 
+/* Runs another command as t->run does, with its streams instead of t's (NULL: t's own), and with exactly env when that is given.
+ * INVARIANT: while it runs t is not copied, for a copy's arena would miss what is allocated after the copy was made. */
+int tool_run_with(tool *t, io *in, io *out, char **env, int argc, char **argv);
+
 int tool_about(tool *t, const char *name, const char *option); /* about.c: answers --version and --help; -1 when it does not */
 
 void *tool_alloc(tool *t, size_t n);                   /* zeroed; never NULL: running out of memory ends the turn (tool_oom) */

@@ -78,7 +78,7 @@ int tool_awk(tool *t, int argc, char **argv) {
     A->empty = astr_new(A, "", 0);
     A->record = astr_ref(A->empty);
     make_variables(A);
-    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "+F:v:f:e:E:i:VPbknrSOtMchsN", longs)) != -1;) switch (c) {
+    for (tool_opts_start(&o, argc, argv); (c = tool_opts_next(t, &o, "+F:v:f:e:E:i:VPbknrSOtMchsNW:", longs)) != -1;) switch (c) {
         case 'F': set_separator(A, o.arg); break;
         case 'v': if ((c = set_option_variable(A, o.arg))) return c; break;
         case 'b': A->bytes = 1; break;
@@ -87,6 +87,9 @@ int tool_awk(tool *t, int argc, char **argv) {
         case 'k': A->split_mode = 'C'; break;
         case 'f': case 'E': if ((c = awk_source_file(A, o.arg))) return c; have = 1; break;
         case 'e': if ((c = awk_source_text(A, o.arg))) return c; have = 1; break;
+        case 'W':
+            if (strcmp(o.arg, "version")) break;
+            __attribute__((fallthrough));
         case 'V': io_puts(t->out, "GNU Awk 5.2.1, API 3.2, PMA Avon 8-g1, (GNU MPFR 4.2.0, GNU MP 6.2.1)\n"); return 0;
         case 'i':
             if (!strcmp(o.arg, "inplace")) A->in_place = 1;
@@ -105,6 +108,7 @@ int tool_awk(tool *t, int argc, char **argv) {
     int bad = awk_parse(A, A->program.p, A->program.n);
     if (bad) return bad;
     if (A->uses_info) awk_info_fill(A, argc, argv);
+    awk_tables_fill(A);
     *amap_at(A, A->vars[VAR_ARGV].arr, "0") = cell_str(astr_new(A, t->name, strlen(t->name)));
     for (int i = o.index; i < argc; i++)
         *amap_at(A, A->vars[VAR_ARGV].arr, tool_format(t, "%d", i - o.index + 1))

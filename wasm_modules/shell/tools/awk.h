@@ -188,6 +188,7 @@ typedef struct awk {
     int fatal, exit_code;
     int leaving;                       /* RUN_NEXT or RUN_NEXTFILE, on the way out of a function that said so */
     int uses_info, uses_environ;       /* the program names PROCINFO, ENVIRON */
+    int symtab, functab;               /* the numbers of these variables plus one, when the program names them */
     int is_sandboxed, any_base;        /* -S, -n */
     int bytes;                         /* a character is a byte: -b, or the C locale */
     unsigned char warned[256];         /* characters whose needless backslash was told */
@@ -226,6 +227,7 @@ cell *amap_get(awk *A, array *a, astr *key, int make);  /* NULL when missing and
 void amap_delete(awk *A, array *a, astr *key);
 int amap_is_index(const astr *key);                     /* whether gawk files the key as an integer */
 cell *amap_at(awk *A, array *a, const char *key);
+cell *awk_array_cell(awk *A, const anode *base, array *a, astr *key, int make); /* as amap_get; of SYMTAB the variable itself */
 void amap_drop(awk *A, array *a);
 
 /* awk_stream.c, awk_record.c, awk_fields.c */
@@ -279,6 +281,8 @@ size_t awk_char_offset(const awk *A, const char *text, size_t n, size_t chars); 
 
 /* awk_info.c */
 void awk_info_fill(awk *A, int argc, char **argv);      /* PROCINFO, before the program runs */
+void awk_info_name(awk *A, int v);                      /* a variable is new: what gawk's own ones begin with */
+void awk_tables_fill(awk *A);                           /* SYMTAB and FUNCTAB */
 void awk_split_by(awk *A, int mode);                    /* sets split_mode, and PROCINFO["FS"] */
 
 /* awk_random.c */

@@ -78,7 +78,7 @@ cell *awk_element(awk *A, anode *e, int make) {
     array *a = awk_eval_array(A, e->a);
     if (!a) return NULL;
     astr *key = awk_subscript(A, e->b);
-    cell *c = amap_get(A, a, key, make);
+    cell *c = awk_array_cell(A, e->a, a, key, make);
     astr_unref(A, key);
     return c;
 }

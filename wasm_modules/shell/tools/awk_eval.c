@@ -86,6 +86,12 @@ astr *awk_subscript(awk *A, anode *list) {
 /* The variable behind a name, following untyped arguments to the caller's. */
 static cell *variable(awk *A, anode *n) { return n->kind == E_LOCAL ? &A->locals[n->index] : &A->vars[n->index]; }
 
+cell *awk_array_cell(awk *A, const anode *base, array *a, astr *key, int make) {
+    if (A->symtab && base->kind == E_VAR && base->index == A->symtab - 1)
+        for (int i = 0; i < A->var_count; i++) if (!strcmp(A->var_names[i], key->text)) return &A->vars[i];
+    return amap_get(A, a, key, make);
+}
+
 array *awk_eval_array(awk *A, anode *n) {
     cell *c;
     if (n->kind == E_GROUP && n->count == 1) n = n->a;
@@ -93,7 +99,7 @@ array *awk_eval_array(awk *A, anode *n) {
         array *outer = awk_eval_array(A, n->a);
         if (!outer) return NULL;
         astr *key = awk_subscript(A, n->b);
-        c = amap_get(A, outer, key, 1);
+        c = awk_array_cell(A, n->a, outer, key, 1);
         astr_unref(A, key);
     } else if (n->kind == E_VAR || n->kind == E_LOCAL) c = variable(A, n);
     else return awk_fatal(A, "attempt to use a scalar value as array");
@@ -141,7 +147,7 @@ cell *awk_eval_place(awk *A, anode *n, int *special) {
         array *a = awk_eval_array(A, n->a);
         if (!a) return NULL;
         astr *key = awk_subscript(A, n->b);
-        c = amap_get(A, a, key, 1);
+        c = awk_array_cell(A, n->a, a, key, 1);
         astr_unref(A, key);
         break;
     }

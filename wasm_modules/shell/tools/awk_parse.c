@@ -19,7 +19,8 @@ int awk_variable(awk *A, const char *name, size_t n) {
         A->vars = tool_realloc(A->t, A->vars, (size_t)A->var_cap * sizeof *A->vars);
     }
     A->var_names[A->var_count] = tool_strndup(A->t, name, n);
-    return A->var_count++;
+    awk_info_name(A, A->var_count++);
+    return A->var_count - 1;
 }
 
 /* The whole name of what the program calls name: in a namespace all but its capitals are its own. */

@@ -31,15 +31,10 @@ static char **environment(awk *A) {
 }
 
 int awk_run_command(awk *A, astr *command, io *in, io *out) {
-    tool sub = *A->t;
     char *words[] = {"bash", "-c", tool_strndup(A->t, command->text, command->n), NULL};
-    if (!A->t->run) return 127;
     awk_streams_flush(A);
-    sub.in = in ? in : A->t->in;
-    sub.out = out ? out : A->held.down && !A->real_out ? A->held.down : A->t->out;
-    int status = A->uses_environ ? A->t->run_env(&sub, environment(A), NULL, 3, words) : A->t->run(&sub, 3, words);
-    A->t->arena = sub.arena;
-    return status;
+    if (!out && A->held.down && !A->real_out) out = A->held.down;
+    return tool_run_with(A->t, in, out, A->uses_environ ? environment(A) : NULL, 3, words);
 }
 
 astream *awk_stream_find(awk *A, astr *name, int kind, int make) {

@@ -39,20 +39,17 @@ static void add_replacement(machine *m, const sed_command *k, buffer *b, const r
 
 /* The output of a command of the shell, which reads nothing. */
 void sed_run_shell(machine *m, const char *command, buffer *output) {
-    tool sub = *m->t;
     char *words[] = {"bash", "-c", (char *)command, NULL};
     size_t n;
     if (!m->t->run) return;
     held_flush(&m->held);
     io_flush(sed_target(m)->to);
-    sub.in = io_null();
-    sub.out = io_pipe();
-    m->t->run(&sub, 3, words);
-    m->t->arena = sub.arena;
-    const char *bytes = io_bytes(sub.out, &n);
+    io *in = io_null(), *out = io_pipe();
+    tool_run_with(m->t, in, out, NULL, 3, words);
+    const char *bytes = io_bytes(out, &n);
     buffer_add(output, bytes, n);
-    io_unref(sub.in);
-    io_unref(sub.out);
+    io_unref(in);
+    io_unref(out);
 }
 
 /* Runs the pattern space as a command; its output becomes the pattern space. */

@@ -40,16 +40,13 @@ static char *piece_name(pieces *p, unsigned long n) {
 static int end_piece(pieces *p) {
     int status = 0;
     if (p->to && p->filter && p->name) {
-        tool sub = *p->t;
         char **env = p->t->environ(p->t), *words[] = {"bash", "-c", (char *)p->filter, NULL};
         int n = 0;
         while (env[n]) n++;
         char **with = tool_alloc(p->t, ((size_t)n + 2) * sizeof *with);
         memcpy(with, env, (size_t)n * sizeof *with);
         with[n] = tool_format(p->t, "FILE=%s", p->name);
-        sub.in = p->to;
-        status = sub.run_env ? sub.run_env(&sub, with, NULL, 3, words) : 127;
-        p->t->arena = sub.arena;
+        status = tool_run_with(p->t, p->to, NULL, with, 3, words);
         if (status) tool_fail(p->t, 1, "with FILE=%s, exit %d from command: %s", p->name, status, p->filter);
     }
     io_unref(p->to);

@@ -67,12 +67,10 @@ static int run(xargs_state *s, char **argv, int argc) {
         s->status = tool_fail(s->t, 127, "%s: No such file or directory", argv[0]);
         return -1;
     }
-    tool sub = *s->t;
-    sub.in = s->inherited ? io_ref(s->inherited) : io_null();
-    if (!sub.in) tool_oom();
-    int status = s->t->run ? s->t->run(&sub, argc, argv) : 127;
-    s->t->arena = sub.arena;
-    io_unref(sub.in);
+    io *in = s->inherited ? io_ref(s->inherited) : io_null();
+    if (!in) tool_oom();
+    int status = tool_run_with(s->t, in, NULL, NULL, argc, argv);
+    io_unref(in);
     if (status == 255) { s->status = tool_fail(s->t, 124, "%s: exited with status 255; aborting", argv[0]); return -1; }
     if (status == 126 || status == 127) { s->status = status; return -1; }
     if (status == 141) { s->status = 125; return -1; }

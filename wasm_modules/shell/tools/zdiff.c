@@ -53,21 +53,18 @@ static int compare(tool *t, int argc, char **argv, char *command) {
     buffer content[2] = {{.t = t}, {.t = t}};
     int packed[2];
     for (int i = 0; i < 2; i++) if ((packed[i] = unpack(t, files[i], &content[i])) < 0) return TROUBLE;
-    tool sub = *t;
     io *text = NULL;
     if (packed[0] && packed[1] && !(spilled = files[0] = spill(t, &content[0]))) return TROUBLE;
     if (packed[0] || packed[1]) {
         int from = packed[1] ? 1 : 0;
         text = io_text(content[from].p ? content[from].p : "", content[from].n);
         if (!text) tool_oom();
-        sub.in = text;
         files[from] = "-";
     }
     words[n++] = files[0];
     words[n++] = files[1];
     words[n] = NULL;
-    int status = t->run ? t->run(&sub, n, words) : TROUBLE;
-    t->arena = sub.arena;
+    int status = t->run ? tool_run_with(t, text, NULL, NULL, n, words) : TROUBLE;
     io_unref(text);
     if (spilled) unlink(spilled);
     return status;
