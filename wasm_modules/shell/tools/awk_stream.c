@@ -21,9 +21,8 @@ static char **environment(awk *A) {
     astr **keys = amap_keys(A, from, &count);
     char **list = tool_alloc(A->t, ((size_t)count + 1) * sizeof *list);
     for (int i = 0; i < count; i++) {
-        astr *value = cell_string(A, amap_get(A, from, keys[i], 1), 0);
-        list[i] = tool_format(A->t, "%s=%s", keys[i]->text, value->text);
-        astr_unref(A, value);
+        const cell *value = amap_get(A, from, keys[i], 1);
+        list[i] = tool_format(A->t, "%s=%s", keys[i]->text, value->type & V_STR ? value->str->text : ""); /* no numbers, as in gawk */
         astr_unref(A, keys[i]);
     }
     tool_free(A->t, keys);

@@ -100,7 +100,8 @@ static int ignorable(diff_state *s, const hunk *h, diff_file *f[2]) {
 /* 0 same, 1 different, 2 trouble. */
 static int diff_files(diff_state *s, const char *a, const char *b, const char *title) {
     diff_file left = {0}, right = {0}, *f[2] = {&left, &right};
-    if (load(s, a, &left) || load(s, b, &right)) return 2;
+    int bad = load(s, a, &left);
+    if (load(s, b, &right) || bad) return 2;         /* both are tried, for a message about each */
     int same
         = left.text.n == right.text.n && !memcmp(left.text.p ? left.text.p : "", right.text.p ? right.text.p : "", left.text.n);
     if (same) {
@@ -143,11 +144,6 @@ static int excluded(const diff_state *s, const char *name) {
     return 0;
 }
 
-static int is_missing(const char *path) {
-    struct stat st;
-    return strcmp(path, "-") && path_stat(path, &st) < 0 && errno == ENOENT;
-}
-
 static int diff_any(diff_state *s, const char *a, const char *b, int depth);
 
 static int diff_directories(diff_state *s, const char *a, const char *b, int depth) {
@@ -186,12 +182,6 @@ static int diff_any(diff_state *s, const char *a, const char *b, int depth) {
     int da = strcmp(a, "-") && path_stat(a, &sa) == 0 && S_ISDIR(sa.st_mode),
         db = strcmp(b, "-") && path_stat(b, &sb) == 0 && S_ISDIR(sb.st_mode);
     if (da && db && sa.st_ino && sa.st_ino == sb.st_ino && sa.st_dev == sb.st_dev) return 0;
-    if (!depth && !s->new_file && is_missing(a) && is_missing(b)) {
-        errno = ENOENT;
-        tool_fail_errno(s->t, 2, "%s", a);
-        errno = ENOENT;
-        return tool_fail_errno(s->t, 2, "%s", b);
-    }
     if (da && db) {
         if (!depth || s->recursive) return diff_directories(s, a, b, depth);
         io_printf(s->t->out, "Common subdirectories: %s and %s\n", a, b);
