@@ -66,7 +66,8 @@ static void make_classes(struct regex_dfa *d, const regex *r) {
         const instruction *in = &r->code[i];
         memset(member, 0, sizeof member);
         if (in->op == OP_BYTE) member[in->x] = 1;
-        else if (in->op == OP_SET) for (int b = 0; b < (utf8_bytes ? 256 : 128); b++) member[b] = (unsigned char)regex_set_has(in->set, b);
+        else if (in->op == OP_SET)
+            for (int b = 0; b < (utf8_bytes ? 256 : 128); b++) member[b] = (unsigned char)regex_set_has(in->set, b);
         else continue;
         split_classes(d->class_of, &count, member);
     }

@@ -250,7 +250,8 @@ static node *parse_sequence(parser *s) {
         if (quoting ? s->p >= s->end : at_stop(s)) break;
         node *atom;
         if (quoting) atom = regexp_make_char(s, regexp_take_char(s));
-        else if (first && basic && (*s->p == '*' || (anchored && *s->p == '^'))) { atom = regexp_make_char(s, regexp_take_char(s)); }
+        else if (first && basic && (*s->p == '*' || (anchored && *s->p == '^')))
+            atom = regexp_make_char(s, regexp_take_char(s));
         else if (first && s->flags & REGEX_EXTENDED && lone_repeat(s)) {
             if (is_regcomp(s)) return regexp_fail(s, "Invalid preceding regular expression");
             continue;

@@ -3,7 +3,8 @@
  * Reading order: awk.c (command line); from program to tree: awk_source.c, awk_lex.c, awk_parse.c, awk_statement.c, awk_expression.c; data:
  * awk_value.c (numbers, strings, arrays), awk_keys.c (the order of for-in), awk_stream.c (files and commands), awk_record.c
  * (records), awk_fields.c (fields); running: awk_eval.c (expressions), awk_exec.c (statements and the main loop), awk_call.c
- * (built-in functions), awk_text.c and awk_replace.c (those of text), awk_random.c (rand), awk_format.c (printf), awk_info.c (PROCINFO).
+ * (built-in functions), awk_text.c and awk_replace.c (those of text), awk_random.c (rand), awk_format.c (printf), awk_info.c
+ * (PROCINFO, SYMTAB).
  *
  * A fatal error sets A->fatal; everything unwinds through ordinary returns. No state outlives the call.
  */

@@ -22,7 +22,8 @@ static char **environment(awk *A) {
     char **list = tool_alloc(A->t, ((size_t)count + 1) * sizeof *list);
     for (int i = 0; i < count; i++) {
         const cell *value = amap_get(A, from, keys[i], 1);
-        list[i] = tool_format(A->t, "%s=%s", keys[i]->text, value->type & V_STR ? value->str->text : ""); /* no numbers, as in gawk */
+        const char *text = value->type & V_STR ? value->str->text : "";      /* no numbers, as in gawk */
+        list[i] = tool_format(A->t, "%s=%s", keys[i]->text, text);
         astr_unref(A, keys[i]);
     }
     tool_free(A->t, keys);

@@ -56,8 +56,8 @@ int tool_column(tool *t, int argc, char **argv) {
         {"output-width", 1, 'c'}, {"fillrows", 0, 'x'}, {"table-right", 1, 'R'}, {"table-columns", 1, 'N'},
         {"keep-empty-lines", 0, 'L'}, {"json", 0, 'J'}, {"table-name", 1, 'n'}, {"table-hide", 1, 'H'}, {"table-order", 1, 'O'},
         {"table-columns-limit", 1, 'l'}, {"table-noheadings", 0, 'd'}, {"table-noextreme", 1, 'E'}, {"table-wrap", 1, 'W'},
-        {"table-truncate", 1, 'T'}, {"table-empty-lines", 0, 'L'}, {"table-header-repeat", 0, 'e'}, {"tree", 1, 'r'}, {"tree-id", 1, 'i'}, {"tree-parent", 1, 'p'},
-        {"version", 0, 'V'}, {0, 0, 0}};
+        {"table-truncate", 1, 'T'}, {"table-empty-lines", 0, 'L'}, {"table-header-repeat", 0, 'e'}, {"tree", 1, 'r'},
+        {"tree-id", 1, 'i'}, {"tree-parent", 1, 'p'}, {"version", 0, 'V'}, {0, 0, 0}};
     column_state s = {.width = 80, .separators = " \t", .joint = "  ", .table_name = "table", .text = {.t = t}};
     const char *columns = t->getenv ? t->getenv(t, "COLUMNS") : NULL;
     if (columns && atoi(columns) > 0) s.width = (size_t)atoi(columns);
@@ -86,7 +86,8 @@ int tool_column(tool *t, int argc, char **argv) {
         case 'e': case 'E': case 'W': case 'T': break;
         default: return 1;
         }
-    if (s.tree && s.tree_options < 3) return tool_fail(t, 1, "options --tree-id and --tree-parent are required for tree formatting");
+    if (s.tree && s.tree_options < 3)
+        return tool_fail(t, 1, "options --tree-id and --tree-parent are required for tree formatting");
     if (s.tree) s.table = 1;
     if (!s.table && (s.right || s.names || s.hide || s.order || s.most || named))
         return tool_fail(t, 1, "option --table required for all --table-*");

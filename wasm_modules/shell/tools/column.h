@@ -16,7 +16,9 @@ typedef struct {
 size_t column_width(const char *p, size_t n);            /* on a screen */
 enum { COLUMN_DEEPEST = 256 };                           /* of a tree */
 typedef struct { size_t column, id, parent; int shows_lines; } column_tree;
-size_t *column_order_tree(tool *t, span_list *rows, size_t count, const column_tree *tree); /* how deep each row is; reorders them */
+
+/* Reorders the rows; how deep each one is. */
+size_t *column_order_tree(tool *t, span_list *rows, size_t count, const column_tree *tree);
 
 int column_table(tool *t, column_state *s, span_list *lines);
 #endif

@@ -373,7 +373,8 @@ static int run_stream(tool *t, io *from, const char *name, void *context) {
 static int run_file(dc_state *s, const char *path) {
     struct stat st;
     if (!strcmp(path, "-")) return run_stream(s->t, s->t->in, path, s);
-    if (path_stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return tool_fail(s->t, 0, "Will not attempt to process directory %s", path);
+    if (path_stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return tool_fail(s->t, 0, "Will not attempt to process directory %s", path);
     io *from = io_open(path, 0, 0);
     if (!from) return tool_fail(s->t, 0, "Could not open file %s", path);
     int status = run_stream(s->t, from, path, s);

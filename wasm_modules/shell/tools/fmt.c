@@ -6,7 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MOST_BLANKS = 100, WIDEST = 2500, TAG_INDENT = 3 }; /* TAG_INDENT: of a tagged paragraph with a single line, from its second on */
+/* TAG_INDENT: of a tagged paragraph with a single line, from its second on */
+enum { MOST_BLANKS = 100, WIDEST = 2500, TAG_INDENT = 3 };
 
 typedef struct {
     size_t width, goal;

@@ -19,8 +19,9 @@ static int encoding(const char *name) {
         {"L1", LATIN1}, {"UTF-16", UTF16}, {"UTF16", UTF16}, {"UTF-16LE", UTF16LE}, {"UTF16LE", UTF16LE}, {"UTF-16BE", UTF16BE},
         {"UTF16BE", UTF16BE}, {"UTF32LE", UTF32LE}, {"UTF32BE", UTF32BE}, {"ISO-10646/UTF8", UTF8}, {"UCS-2", UTF16LE}, {"UCS-2LE", UTF16LE},
         {"UTF-32LE", UTF32LE}, {"UTF-32BE", UTF32BE}, {"UTF-32", UTF32}, {"UTF32", UTF32},
-        {"UCS-4", UTF32BE}, {"UCS4", UTF32BE}, {"UCS-4BE", UTF32BE}, {"UCS-4LE", UTF32LE}, {"UCS-2BE", UTF16BE}, {"LATIN-9", LATIN9},
-        {"ISO-8859-15", LATIN9}, {"ISO8859-15", LATIN9}, {"LATIN9", LATIN9}, {"CP1252", CP1252}, {"WINDOWS-1252", CP1252}};
+        {"UCS-4", UTF32BE}, {"UCS4", UTF32BE}, {"UCS-4BE", UTF32BE}, {"UCS-4LE", UTF32LE}, {"UCS-2BE", UTF16BE},
+        {"LATIN-9", LATIN9}, {"ISO-8859-15", LATIN9}, {"ISO8859-15", LATIN9}, {"LATIN9", LATIN9}, {"CP1252", CP1252},
+        {"WINDOWS-1252", CP1252}};
     size_t n = strcspn(name, "/");
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (strlen(table[i].name) == n && !strncasecmp(table[i].name, name, n)) return table[i].kind;

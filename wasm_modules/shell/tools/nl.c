@@ -104,7 +104,8 @@ int tool_nl(tool *t, int argc, char **argv) {
         case 'l':
             if (take_number(t, o.arg, &s.join, "line number of blank lines")) return 1;
             if (s.join < 1)
-                return tool_fail(t, 1, "invalid line number of blank lines: %s: Numerical result out of range", tool_cite(t, o.arg));
+                return tool_fail(
+                    t, 1, "invalid line number of blank lines: %s: Numerical result out of range", tool_cite(t, o.arg));
             break;
         case 'n':
             if (strcmp(o.arg, "ln") && strcmp(o.arg, "rn") && strcmp(o.arg, "rz")) {

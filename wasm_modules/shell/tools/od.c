@@ -221,8 +221,8 @@ int tool_od(tool *t, int argc, char **argv) {
     static const struct {
         char letter;
         const char *type;
-    } old[] = {{'h', "x2"}, {'e', "fD"}, {'a', "a"}, {'b', "o1"}, {'c', "c"}, {'d', "u2"}, {'f', "fF"}, {'i', "dI"}, {'l', "dL"}, {'o', "o2"},
-        {'s', "d2"}, {'x', "x2"}};
+    } old[] = {{'h', "x2"}, {'e', "fD"}, {'a', "a"}, {'b', "o1"}, {'c', "c"}, {'d', "u2"}, {'f', "fF"}, {'i', "dI"}, {'l', "dL"},
+        {'o', "o2"}, {'s', "d2"}, {'x', "x2"}};
     od_state s = {.t = t, .radix = 'o', .width = 16, .data = {.t = t}};
     dump_source source = {.to = &s.data, .most = ~0ull};
     unsigned long long strings = 0;

@@ -62,7 +62,8 @@ int tool_shuf(tool *t, int argc, char **argv) {
         char *end;
         unsigned long long low = strtoull(range, &end, 10), high = *end == '-' ? strtoull(end + 1, NULL, 10) : low;
         if (*end != '-' || (high < low && high + 1 != low))
-            return tool_fail(t, 1, "invalid input range: %s", tool_cite(t, *end == '-' || end > range ? range : tool_strndup(t, range, strcspn(range, "-"))));
+            return tool_fail(t, 1, "invalid input range: %s",
+                tool_cite(t, end > range ? range : tool_strndup(t, range, strcspn(range, "-"))));
         if (high - low > 20000000) return tool_fail(t, 1, "memory exhausted");
         for (unsigned long long i = low; i <= high && high + 1 != low; i++) {
             char *s = tool_format(t, "%llu", i);

@@ -133,8 +133,11 @@ static int parse_options(tool *t, tool_opts *o, sort_order *order, sort_modes *m
         case 'm': m->merge = 1; break;
         case 'o': m->output = o->arg; break;
         case 's': order->stable = 1; break;
-        case 'S': if (!is_size(o->arg)) return tool_fail(t, 2, "invalid %s argument %s", !strncmp(o->argv[o->index - 1], "--", 2) ? "--buffer-size" : "-S",
-                tool_quote(t, o->arg)); break;
+        case 'S': {
+            int is_long = !strncmp(o->argv[o->index - 1], "--", 2);
+            if (is_size(o->arg)) break;
+            return tool_fail(t, 2, "invalid %s argument %s", is_long ? "--buffer-size" : "-S", tool_quote(t, o->arg));
+        }
         case 'T': case 'Z': break;
         case 'D': m->debug = 1; break;
         case '0': m->list = o->arg; break;

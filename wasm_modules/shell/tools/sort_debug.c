@@ -81,7 +81,8 @@ void sort_debug_line(const sort_order *o, io *to, span line) {
         span part = sort_key_span(o, k, line);
         mark(to, line, narrows(k) ? looked_at(k, part) : part);
     }
-    int whole_key = !o->keys && (narrows(g) || g->skip_start || g->dictionary || g->fold || g->printable || g->version || g->random);
+    int whole_key
+        = !o->keys && (narrows(g) || g->skip_start || g->dictionary || g->fold || g->printable || g->version || g->random);
     if (whole_key) mark(to, line, narrows(g) || g->skip_start ? looked_at(g, line) : line);
     if (!(o->keys || whole_key) || !(o->unique || o->stable)) mark(to, line, line);
 }

@@ -77,7 +77,8 @@ static int split_chunks(pieces *p, buffer *b, const char *spec) {
     char *rest;
     unsigned long n = strtoul(spec, &rest, 10), only = 0;
     if (*rest == '/') { only = n; n = strtoul(rest + 1, NULL, 10); }
-    if (only > n) return tool_fail(p->t, 1, "invalid chunk number: %s%s", tool_cite(p->t, tool_format(p->t, "%lu", only)), OUT_OF_RANGE);
+    if (only > n)
+        return tool_fail(p->t, 1, "invalid chunk number: %s%s", tool_cite(p->t, tool_format(p->t, "%lu", only)), OUT_OF_RANGE);
     if (!n) return tool_fail(p->t, 1, "invalid number of chunks: %s%s", tool_cite(p->t, spec), is_zero(spec) ? OUT_OF_RANGE : "");
     if (p->elide_empty && !by_lines && !round_robin && !only && n > b->n) n = b->n ? b->n : 1;
     size_t at = 0;

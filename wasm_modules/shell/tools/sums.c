@@ -15,8 +15,9 @@ typedef struct {
 } sum_state;
 
 typedef struct { const char *name, *label; int kind; size_t digits; } sum_kind;
-static const sum_kind kinds[] = {{"md5", "MD5", HASH_MD5, 32}, {"sha1", "SHA1", HASH_SHA1, 40}, {"sha224", "SHA224", HASH_SHA224, 56},
-    {"sha256", "SHA256", HASH_SHA256, 64}, {"sha384", "SHA384", HASH_SHA384, 96}, {"sha512", "SHA512", HASH_SHA512, 128},
+static const sum_kind kinds[] = {{"md5", "MD5", HASH_MD5, 32}, {"sha1", "SHA1", HASH_SHA1, 40},
+    {"sha224", "SHA224", HASH_SHA224, 56}, {"sha256", "SHA256", HASH_SHA256, 64}, {"sha384", "SHA384", HASH_SHA384, 96},
+    {"sha512", "SHA512", HASH_SHA512, 128},
     {"blake2b", "BLAKE2b", HASH_BLAKE2B, 128}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -195,7 +196,7 @@ int tool_b2sum(tool *t, int argc, char **argv) { return sum_main(t, argc, argv, 
 /* shasum -a N: Perl's name for the sums. */
 int tool_shasum(tool *t, int argc, char **argv) {
     static const struct { const char *bits, *label; int kind; size_t digits;
-    } kinds[] = {{"1", "SHA1", HASH_SHA1, 40}, {"224", "SHA224", HASH_SHA224, 56}, {"256", "SHA256", HASH_SHA256, 64},
+    } lengths[] = {{"1", "SHA1", HASH_SHA1, 40}, {"224", "SHA224", HASH_SHA224, 56}, {"256", "SHA256", HASH_SHA256, 64},
         {"384", "SHA384", HASH_SHA384, 96}, {"512", "SHA512", HASH_SHA512, 128}};
     char **rest = tool_alloc(t, ((size_t)argc + 1) * sizeof *rest);
     const char *bits = "1";
@@ -205,8 +206,8 @@ int tool_shasum(tool *t, int argc, char **argv) {
         else if (i && !strncmp(argv[i], "--algorithm=", 12)) bits = argv[i] + 12;
         else rest[n++] = argv[i];
     }
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (!strcmp(kinds[i].bits, bits)) return sum_main(t, n, rest, kinds[i].kind, kinds[i].label, kinds[i].digits);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        if (!strcmp(lengths[i].bits, bits)) return sum_main(t, n, rest, lengths[i].kind, lengths[i].label, lengths[i].digits);
     io_puts(t->err, "shasum: Unrecognized algorithm\nType shasum -h for help\n");
     return 1;
 }
