@@ -108,7 +108,11 @@ array *awk_eval_array(awk *A, anode *n) {
         if (n->kind == E_VAR) return awk_fatal(A, "attempt to use scalar `%s' as an array", A->var_names[n->index]);
         if (n->kind == E_LOCAL)
             return awk_fatal(A, "attempt to use scalar parameter `%s' as an array", A->locals_of->param_names[n->index]);
-        return awk_fatal(A, "attempt to use scalar as an array");
+        if (n->a->kind != E_VAR) return awk_fatal(A, "attempt to use scalar as an array");
+        astr *key = awk_subscript(A, n->b);
+        awk_fatal(A, "attempt to use scalar `%s[\"%s\"]' as an array", A->var_names[n->a->index], key->text);
+        astr_unref(A, key);
+        return NULL;
     }
     array *made = amap_new(A);
     cell *origin = c->origin;

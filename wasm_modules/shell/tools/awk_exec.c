@@ -249,7 +249,7 @@ static cell call_indirectly(awk *A, anode *n) {
         call.index = builtin;
         result = awk_call_builtin(A, &call);
     } else if (builtin >= 0) awk_fatal(A, "%d is invalid as number of arguments for %s", n->count, name->text);
-    else awk_fatal(A, "function `%s' called indirectly does not exist", name->text);
+    else awk_fatal(A, "`%s' is not a function, so it cannot be called indirectly", name->text);
     astr_unref(A, name);
     return result;
 }
