@@ -60,11 +60,15 @@ int tool_shuf(tool *t, int argc, char **argv) {
     span_list items = {0};
     if (range) {
         char *end;
-        unsigned long long low = strtoull(range, &end, 10), high = *end == '-' ? strtoull(end + 1, NULL, 10) : low;
+        size_t digits = strspn(range, "0123456789");
+        const char *second = range[digits] == '-' ? range + digits + 1 : NULL;
+        if (!digits) return tool_fail(t, 1, "invalid input range: %s", tool_cite(t, tool_strndup(t, range, strcspn(range, "-"))));
+        if (second && strspn(second, "0123456789") != strlen(second))
+            return tool_fail(t, 1, "invalid input range: %s", tool_cite(t, second));
+        unsigned long long low = strtoull(range, &end, 10), high = second ? strtoull(second, NULL, 10) : low;
         if (*end != '-' || (high < low && high + 1 != low))
-            return tool_fail(t, 1, "invalid input range: %s",
-                tool_cite(t, end > range ? range : tool_strndup(t, range, strcspn(range, "-"))));
-        if (high - low > 20000000) return tool_fail(t, 1, "memory exhausted");
+            return tool_fail(t, 1, "invalid input range: %s", tool_cite(t, range));
+        if (high >= low && high - low > 20000000) return tool_fail(t, 1, "memory exhausted");
         for (unsigned long long i = low; i <= high && high + 1 != low; i++) {
             char *s = tool_format(t, "%llu", i);
             span_add(t, &items, s, strlen(s));

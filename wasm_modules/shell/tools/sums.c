@@ -104,7 +104,7 @@ static int check_file(tool *t, sum_state *s, const char *path) {
         else { bad++; if (!s->status_only) io_printf(t->out, "%s: FAILED\n", name); }
     }
     io_unref(from);
-    if (missing && !good && !bad && !unread) return tool_fail(t, 1, "%s: no file was verified", path);
+    if (missing && !good && !bad && !unread) return tool_fail(t, 1, "%s: no file was verified", strcmp(path, "-") ? path : "'standard input'");
     if (!good && !bad && !unread)
         return tool_fail(t, 1, "%s: no properly formatted checksum lines found", strcmp(path, "-") ? path : "'standard input'");
     if (!s->status_only) {
