@@ -108,7 +108,7 @@ int run_tool(const tool_entry *e, int argc, char **args)
                .environ = environ_for_tool };
     if (utf8_bytes && !heeds_locale(e->name)) utf8_bytes = 0;
     int status = tool_call(&t, e, argc, argv);
-    utf8_bytes = sh.byte_locale;
+    if (utf8_bytes != sh.byte_locale) utf8_bytes = sh.byte_locale;      /* what is not written stays clean memory */
     /* A writer whose reader is gone: the stage of the pipeline ends, as by SIGPIPE. */
     if (status == 141 && sh.level && io_failed(t.out) == EPIPE) sh_exit(141);
     io_unref(t.in);

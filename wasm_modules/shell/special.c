@@ -230,7 +230,7 @@ void locale_refresh(void)
     for (size_t i = 0; i < 3 && !(locale && *locale); i++) locale = var_get(names[i]);
     const char *charset = locale ? strchr(locale, '.') : NULL;
     sh.byte_locale = !charset || (strcasecmp(charset, ".UTF-8") && strcasecmp(charset, ".utf8"));
-    utf8_bytes = sh.byte_locale;
+    if (utf8_bytes != sh.byte_locale) utf8_bytes = sh.byte_locale;
 }
 
 static void set_arg0(slot *s, var *v) { (void)s; if (v && v->str) sh.arg0 = arena_strdup(&names_given, v->str); }

@@ -81,7 +81,8 @@ void state_resume(state *st)
     sh.shell_level = st->sh.shell_level;
     sh.line = st->sh.line;
     sh.line_base = st->sh.line_base;
-    utf8_bytes = sh.byte_locale = st->sh.byte_locale;
+    sh.byte_locale = st->sh.byte_locale;
+    if (utf8_bytes != sh.byte_locale) utf8_bytes = sh.byte_locale;
     sh.rng = st->sh.rng;
     if (st->sh.rng_level == st->sh.level) sh.rng_level = sh.level;
     sh.cond_depth = 0;

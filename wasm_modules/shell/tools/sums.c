@@ -104,9 +104,10 @@ static int check_file(tool *t, sum_state *s, const char *path) {
         else { bad++; if (!s->status_only) io_printf(t->out, "%s: FAILED\n", name); }
     }
     io_unref(from);
-    if (missing && !good && !bad && !unread) return tool_fail(t, 1, "%s: no file was verified", strcmp(path, "-") ? path : "'standard input'");
+    if (!strcmp(path, "-")) path = "'standard input'";
+    if (missing && !good && !bad && !unread) return tool_fail(t, 1, "%s: no file was verified", path);
     if (!good && !bad && !unread)
-        return tool_fail(t, 1, "%s: no properly formatted checksum lines found", strcmp(path, "-") ? path : "'standard input'");
+        return tool_fail(t, 1, "%s: no properly formatted checksum lines found", path);
     if (!s->status_only) {
         if (malformed) tool_fail(t, 0, "WARNING: %d line%s improperly formatted", malformed, malformed == 1 ? " is" : "s are");
         if (unread) tool_fail(t, 0, "WARNING: %d listed file%s could not be read", unread, unread == 1 ? "" : "s");
