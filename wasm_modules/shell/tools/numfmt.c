@@ -163,6 +163,12 @@ static int chosen(const numfmt_state *s, int field) {
     return 0;
 }
 
+/* A field as it was; the blank that parts it from the one before is a space now, whatever it was. */
+static void put_unchanged(buffer *b, const char *text, size_t n, int is_parted) {
+    if (is_parted) buffer_putc(b, ' ');
+    buffer_add(b, text + is_parted, n - (size_t)is_parted);
+}
+
 static int convert_line(tool *t, const numfmt_state *s, const char *line) {
     buffer b = {.t = t};
     int status = 0, field = 0, failed = 0;
@@ -188,11 +194,11 @@ static int convert_line(tool *t, const numfmt_state *s, const char *line) {
                     return status;
                 }
                 b.n = before;
-                buffer_add(&b, p, lead + n);
+                put_unchanged(&b, p, lead + n, field > 1 && lead);
                 failed |= s->invalid == 'f';
                 status = 0;
             }
-        } else buffer_add(&b, p, lead + n);
+        } else put_unchanged(&b, p, lead + n, field > 1 && lead);
         p += lead + n;
         if (s->delim && *p) buffer_putc(&b, *p++);
         if (!*p) break;
