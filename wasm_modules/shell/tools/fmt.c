@@ -27,7 +27,12 @@ static size_t put_gap(tool *t, const fmt_state *s, size_t at, size_t blanks) {
     return to;
 }
 
-static int ends_sentence(span w) { return w.n && strchr(".?!", w.p[w.n - 1]); }
+/* A mark ends a sentence also before what closes after it, as in ." and .) */
+static int ends_sentence(span w) {
+    size_t n = w.n;
+    while (n > 1 && strchr(")]'\"", w.p[n - 1])) n--;
+    return n && strchr(".?!", w.p[n - 1]);
+}
 
 /* Whether a sentence ends with word i: by its mark and the space after it, or because the paragraph does. */
 static int is_final(const fmt_state *s, size_t i) {
@@ -41,7 +46,7 @@ static double break_cost(const fmt_state *s, size_t i) {
     if (i > 0) {
         int last = w[i - 1].n ? w[i - 1].p[w[i - 1].n - 1] : ' ';
         if (ends_sentence(w[i - 1])) { if (w[i].p[-1] > 1) cost -= 50.0 * 50; else cost += 600.0 * 600; }
-        else if (strchr(",;:)]}\"'", last)) cost -= 40.0 * 40;
+        else if (ispunct((unsigned char)last)) cost -= 40.0 * 40;
         else if (i > 1 && ends_sentence(w[i - 2]) && w[i - 1].p[-1] > 1) cost += 200.0 * 200 / (double)(w[i - 1].n + 2);
     }
     if (strchr("(['\"`", *w[i].p)) cost -= 40.0 * 40;
