@@ -208,6 +208,7 @@ static bool eval(anode *n, int64_t *out)
     int64_t x, y;
     switch (n->op) {
     case A_NUM: *out = n->num; return true;
+    case A_FAIL: return complain(current, n->message, n->at);
     case A_VAR: return load(n, out);
     case A_TEXT: *out = digits(param_text(n->text)); return true;
     case A_NEG: if (!eval(n->a, &x)) return false; *out = (int64_t)(0 - (uint64_t)x); return true;
@@ -263,11 +264,9 @@ bool arith_eval_text(const char *text, int64_t *out)
     const char *error, *where, *saved = current;
     char *copy = arena_strdup(&sh.tmp, text);
     anode *n = arith_tree(&sh.tmp, copy, NULL, 0, &error, &where);
-    bool ok = !error;
     current = copy;
     *out = 0;
-    if (error) complain(copy, error, where);
-    else if (n) ok = eval(n, out);
+    bool ok = !n || eval(n, out);
     current = saved;
     arena_release(&sh.tmp, m);
     nest--;

@@ -1,4 +1,8 @@
-/* arith_parse.c - arithmetic text to a tree, by precedence climbing. Recursion is bounded by MAX_DEPTH. */
+/* arith_parse.c - arithmetic text to a tree, by precedence climbing. Recursion is bounded by MAX_DEPTH.
+ *
+ * Bash evaluates while it reads, so what stands before a mistake has happened when it is told. A mistake is therefore a node
+ * (A_FAIL) in the place where bash would notice it, and nothing is read behind it.
+ */
 #include "arith.h"
 #include <ctype.h>
 #include <string.h>
@@ -19,12 +23,6 @@ static anode *assignment(ap *p);
 
 static void blanks(ap *p) { while (isspace((unsigned char)*p->s)) p->s++; }
 
-static anode *fail(ap *p, const char *message, const char *where)
-{
-    if (!p->error) { p->error = message; p->where = where; }
-    return NULL;
-}
-
 static anode *make(ap *p, int op, anode *a, anode *b)
 {
     anode *n = arena_alloc(p->a, sizeof *n);
@@ -32,6 +30,32 @@ static anode *make(ap *p, int op, anode *a, anode *b)
     n->a = a;
     n->b = b;
     n->at = p->tok;
+    return n;
+}
+
+/* The first mistake counts. */
+static anode *fail(ap *p, const char *message, const char *where)
+{
+    if (!p->error) { p->error = message; p->where = where; }
+    anode *n = make(p, A_FAIL, NULL, NULL);
+    n->message = p->error;
+    n->at = p->where;
+    return n;
+}
+
+/* A mistake that is noticed after n was evaluated, or was made where n evaluates nothing: behind 0 &&. */
+static anode *fail_after(ap *p, anode *n, const char *message, const char *where)
+{
+    return make(p, A_COMMA, n, fail(p, message, where));
+}
+
+static anode *comma_list(ap *p)
+{
+    anode *n = assignment(p);
+    for (blanks(p); !p->error && *p->s == ','; blanks(p)) {
+        p->op = p->s++;
+        n = make(p, A_COMMA, n, assignment(p));
+    }
     return n;
 }
 
@@ -104,7 +128,8 @@ static anode *variable(ap *p)
     if (strchr(n->sub, '$') || strchr(n->sub, '`')) { if (p->params) return fail(p, "text", from); }
     else if (p->depth < MAX_DEPTH) {
         const char *error = NULL, *where;
-        n->index = arith_tree(p->a, n->sub, NULL, 0, &error, &where);
+        anode *index = arith_tree(p->a, n->sub, NULL, 0, &error, &where);
+        n->index = error ? NULL : index;
     }
     p->s = q + 1;
     return n;
@@ -117,11 +142,9 @@ static anode *primary(ap *p)
     if (*p->s == '(') {
         p->s++;
         if (++p->depth > MAX_DEPTH) return fail(p, "expression recursion level exceeded", p->tok);
-        anode *n = assignment(p);
-        for (blanks(p); n && *p->s == ','; blanks(p)) { p->s++; n = make(p, A_COMMA, n, assignment(p)); if (!n->b) return NULL; }
+        anode *n = comma_list(p);
         p->depth--;
-        if (!n) return fail(p, "syntax error: operand expected", p->tok);
-        if (*p->s != ')') return fail(p, "missing `)'", p->tok);
+        if (*p->s != ')' || p->error) return fail_after(p, n, "missing `)'", p->tok);
         p->s++;
         return n;
     }
@@ -155,6 +178,17 @@ static anode *primary(ap *p)
 
 static bool is_lvalue(anode *n) { return n && n->op == A_VAR; }
 
+/* An operand is evaluated when the token behind it has been read: one that is none comes first. */
+static anode *look_ahead(ap *p, anode *n)
+{
+    const char *q = p->s, *error;
+    int64_t value;
+    while (isspace((unsigned char)*q)) q++;
+    if (isdigit((unsigned char)*q)) return arith_number(q, arith_number_length(q), &value, &error) ? n : fail(p, error, q);
+    if (!*q || isalpha((unsigned char)*q) || strchr("_$=+-*/%<>!&|^?:,()~", *q)) return n;
+    return fail(p, "syntax error: invalid arithmetic operator", q);
+}
+
 static anode *unary(ap *p)
 {
     blanks(p);
@@ -169,8 +203,8 @@ static anode *unary(ap *p)
         if (name_len(q)) {
             p->s += 2;
             n = unary(p);
-            if (n && !is_lvalue(n)) n = fail(p, "syntax error: operand expected", at);
-            if (n) n = make(p, c == '+' ? A_PRE_INC : A_PRE_DEC, n, NULL);
+            if (!is_lvalue(n)) n = fail_after(p, n, "syntax error: operand expected", at);
+            else n = make(p, c == '+' ? A_PRE_INC : A_PRE_DEC, n, NULL);
             p->depth--;
             return n;
         }
@@ -178,18 +212,19 @@ static anode *unary(ap *p)
     if (c == '+' || c == '-' || c == '!' || c == '~') {
         p->op = p->s++;
         n = unary(p);
-        if (n) n = make(p, c == '+' ? A_POS : c == '-' ? A_NEG : c == '!' ? A_NOT : A_INV, n, NULL);
+        n = make(p, c == '+' ? A_POS : c == '-' ? A_NEG : c == '!' ? A_NOT : A_INV, n, NULL);
         p->depth--;
         return n;
     }
     n = primary(p);
-    if (n) {
+    if (!p->error) {
         const char *q = p->s;
         while (isspace((unsigned char)*q)) q++;
         if ((q[0] == '+' || q[0] == '-') && q[1] == q[0] && is_lvalue(n)) {
             p->s = q + 2;
             n = make(p, q[0] == '+' ? A_POST_INC : A_POST_DEC, n, NULL);
         }
+        n = look_ahead(p, n);
     }
     p->depth--;
     return n;
@@ -198,15 +233,14 @@ static anode *unary(ap *p)
 static anode *power(ap *p)
 {
     anode *n = unary(p);
-    if (!n) return NULL;
     blanks(p);
-    if (p->s[0] != '*' || p->s[1] != '*') return n;
+    if (p->error || p->s[0] != '*' || p->s[1] != '*') return n;
     p->op = p->s;
     p->s += 2;
     if (++p->depth > MAX_DEPTH) return fail(p, "expression recursion level exceeded", p->s);
     anode *r = power(p);
     p->depth--;
-    return r ? make(p, A_POW, n, r) : NULL;
+    return make(p, A_POW, n, r);
 }
 
 /* The binary operator at s with its level (higher binds tighter), 0 when there is none or it is an assignment. */
@@ -233,7 +267,7 @@ static int binary_at(const char *s, int *op, size_t *n)
 static anode *binary(ap *p, int min)
 {
     anode *left = power(p);
-    while (left) {
+    while (!p->error) {
         blanks(p);
         int op;
         size_t n;
@@ -244,10 +278,10 @@ static anode *binary(ap *p, int min)
         if (++p->depth > MAX_DEPTH) return fail(p, "expression recursion level exceeded", p->s);
         anode *right = binary(p, level + 1);
         p->depth--;
-        if (!right) return NULL;
         const char *at = right->at;
         left = make(p, op, left, right);
         left->at = at;
+        if (p->error && (op == A_LAND || op == A_LOR)) left = fail_after(p, left, p->error, p->where);
     }
     return left;
 }
@@ -255,37 +289,28 @@ static anode *binary(ap *p, int min)
 static anode *ternary(ap *p)
 {
     anode *n = binary(p, 1);
-    if (!n) return NULL;
     blanks(p);
-    if (*p->s != '?') return n;
+    if (p->error || *p->s != '?') return n;
     p->tok = p->s++;
     if (++p->depth > MAX_DEPTH) return fail(p, "expression recursion level exceeded", p->s);
     blanks(p);
-    if (*p->s == ':' || !*p->s) return fail(p, "expression expected", *p->s ? p->s : p->tok);
-    anode *yes = assignment(p);
-    for (blanks(p); yes && *p->s == ','; blanks(p)) {
-        p->s++;
-        yes = make(p, A_COMMA, yes, assignment(p));
-        if (!yes->b) return NULL;
+    if (*p->s == ':' || !*p->s) return fail_after(p, n, "expression expected", *p->s ? p->s : p->tok);
+    n = make(p, A_COND, n, comma_list(p));
+    if (p->error || *p->s != ':') n->c = fail(p, "`:' expected for conditional expression", p->tok);
+    else {
+        p->tok = p->s++;
+        blanks(p);
+        n->c = *p->s ? ternary(p) : fail(p, "expression expected", p->tok);
     }
-    if (!yes) return NULL;
-    if (*p->s != ':') return fail(p, "`:' expected for conditional expression", p->tok);
-    p->tok = p->s++;
-    blanks(p);
-    if (!*p->s) return fail(p, "expression expected", p->tok);
-    anode *no = ternary(p);
     p->depth--;
-    if (!no) return NULL;
-    n = make(p, A_COND, n, yes);
-    n->c = no;
-    return n;
+    return p->error ? fail_after(p, n, p->error, p->where) : n;
 }
 
 static anode *assignment(ap *p)
 {
     anode *n = ternary(p);
-    if (!n) return NULL;
     blanks(p);
+    if (p->error) return n;
     static const struct {
         char t[4];
         uint8_t op;
@@ -294,13 +319,12 @@ static anode *assignment(ap *p)
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         size_t k = strlen(ops[i].t);
         if (strncmp(p->s, ops[i].t, k) || (!ops[i].op && p->s[1] == '=')) continue;
-        if (!is_lvalue(n)) return fail(p, "attempted assignment to non-variable", p->s);
+        if (!is_lvalue(n)) return fail_after(p, n, "attempted assignment to non-variable", p->s);
         p->op = p->s;
         p->s += k;
         if (++p->depth > MAX_DEPTH) return fail(p, "expression recursion level exceeded", p->s);
         anode *value = assignment(p);
         p->depth--;
-        if (!value) return NULL;
         anode *set = make(p, A_ASSIGN, n, value);
         set->at = value->at;
         set->assign_op = ops[i].op;
@@ -315,25 +339,12 @@ anode *arith_tree(arena *a, const char *text, param **params, int nparams, const
     *error = NULL;
     blanks(&p);
     if (!*p.s) return NULL;
-    anode *n = assignment(&p);
-    for (blanks(&p); n && *p.s == ','; blanks(&p)) {
-        p.op = p.s++;
-        anode *next = assignment(&p);
-        n = next ? make(&p, A_COMMA, n, next) : NULL;
-    }
-    if (n && *p.s) {
-        n = NULL;
-        bool op = strchr("=+-*/%<>!&|^?:,", *p.s) != NULL;
-        fail(&p,
-             op && *p.s != ':' && *p.s != '!'                             ? "syntax error: operand expected"
-             : isalnum((unsigned char)*p.s) || *p.s == '_' || *p.s == '$' ? "syntax error in expression"
-             : *p.s == '.' || *p.s == '@' || *p.s == '\\' || *p.s == '"' || *p.s == '\'' || *p.s == '{' || *p.s == '}' ||
-                     *p.s == '[' || *p.s == ']' || *p.s == ';' || *p.s == '`'
-                 ? "syntax error: invalid arithmetic operator"
-                 : "syntax error in expression",
-             p.s);
+    anode *n = comma_list(&p);
+    if (!p.error && *p.s) {
+        bool op = strchr("=+-*/%<>&|^?,", *p.s) != NULL;
+        n = fail_after(&p, n, op ? "syntax error: operand expected" : "syntax error in expression", p.s);
     }
     *error = p.error;
     *where = p.where;
-    return p.error ? NULL : n;
+    return n;
 }

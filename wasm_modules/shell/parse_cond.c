@@ -64,7 +64,11 @@ static cond *parse_paren(parser *p)
     c->a = parse_or(p);
     if (p->failed) return NULL;
     skip_newlines(p);
-    if (peek(p)->kind != T_RPAREN) { fail_at(p, peek(p), "unexpected token `%s', expected `)'"); return NULL; }
+    token *t = peek(p);
+    if (t->kind != T_RPAREN) {
+        fail_at(p, t, t->kind == T_WORD ? "expected `)'" : "unexpected token `%s', expected `)'");
+        return NULL;
+    }
     take(p);
     return c;
 }
@@ -123,18 +127,15 @@ static cond *parse_term(parser *p)
     }
     if (text[0] == '-' && text[1] && !text[2] && strchr("abcdefghknoprstuvwxzGLNORS", text[1])) {
         token *n = peek(p);
-        if (n->kind == T_WORD && !is_end(n) && !is_binary(plain(n->w))) {
-            cond *c = new_cond(p, C_UNARY);
-            set_op(c, text);
-            c->l = n->w;
-            take(p);
-            return c;
-        }
-        /* [[ -z == -z ]]: a binary operator after all */
         if (n->kind != T_WORD || is_end(n)) {
             fail_at(p, n, "unexpected argument `%s' to conditional unary operator");
             return NULL;
         }
+        cond *c = new_cond(p, C_UNARY);
+        set_op(c, text);
+        c->l = n->w;
+        take(p);
+        return c;
     }
     return parse_comparison(p, w);
 }

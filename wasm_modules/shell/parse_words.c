@@ -128,6 +128,12 @@ assign *parse_assign(parser *p, size_t start)
         p->pos++;
         a->is_array = 1;
         a->elems = parse_elements(p);
+        size_t end = p->pos;
+        if (!p->failed) lex_word(p, M_WORD);
+        if (p->pos > end) {   /* a=(1 2)x: a text with parentheses in it */
+            a->is_array = 0;
+            a->value = sub_word(p, slice(p, i, p->pos), M_BRACE);
+        }
     } else {
         a->value = lex_word(p, M_WORD);
     }
