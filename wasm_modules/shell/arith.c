@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum { MAX_NEST = 100 };
+static const int64_t ALL = INT64_MIN;   /* the index of a[@], which is none: it has no value and takes none */
 const char *arith_who;           /* "((" or "let" in front of messages */
 static int nest;
 static const char *current;      /* text of the expression being evaluated, for messages */
@@ -74,6 +75,12 @@ static bool locate(anode *n, slot **s, var **v, char **key, int64_t *index)
     *v = var_deref(s, &sub);
     *key = NULL;
     if (!n->sub && !sub) { *index = -1; return true; }
+    const char *text = sub ? sub : n->sub;
+    if ((*text == '@' || *text == '*') && !text[1] && !(*v && (*v)->flags & V_ASSOC)) {
+        sh_report("%s[%s]: bad array subscript", (*s)->name, text);
+        *index = ALL;
+        return true;
+    }
     if (*v && (*v)->flags & V_ASSOC) {
         *key = sub ? sub : n->sub;
         if (!sub && strpbrk(n->sub, "$`\"'\\") && !expand_string(n->sub, 'b', key)) return false;
@@ -89,9 +96,10 @@ static bool load_at(anode *n, slot *s, var *v, char *key, int64_t i, int64_t *ou
 {
     const char *text = NULL;
     if (v && key) { pair *p = assoc_find(v->u.h, key); text = p ? p->val : NULL; }
+    else if (i == ALL) text = "";
     else if (v && i >= 0) text = v->flags & V_ARRAY ? arr_get(v->u.a, i) : i == 0 ? var_scalar(s, v) : NULL;
     else text = var_scalar(s, v);
-    if (!text && sh.opt[O_NOUNSET]) {
+    if (!text && sh.opt[O_NOUNSET] && !(v && v->flags & V_SET)) {
         sh_error("%s: unbound variable", n->slot->name);
         sh_exit(sh_fatal_status());
         return false;
@@ -110,6 +118,12 @@ static bool load(anode *n, int64_t *out)
     return locate(n, &s, &v, &key, &i) && load_at(n, s, v, key, i, out);
 }
 
+static bool store_at(slot *s, char *key, int64_t i, char *text)
+{
+    if (key) return var_set_elem(s, key, text, 0);
+    return i == ALL || var_set_index(s, i, text, 0);
+}
+
 static bool store(anode *n, int64_t value)
 {
     char buf[24], *text = fmt_int(value, buf), *key;
@@ -122,7 +136,7 @@ static bool store(anode *n, int64_t value)
     }
     if (!n->sub) return var_set_slot(s, text, 0);
     if (!locate(n, &s, &v, &key, &i)) return false;
-    return key ? var_set_elem(s, key, text, 0) : var_set_index(s, i, text, 0);
+    return store_at(s, key, i, text);
 }
 
 static bool compute(int op, int64_t x, int64_t y, int64_t *out, const char *at)
@@ -170,7 +184,8 @@ static bool update_element(anode *n, int64_t *was, int64_t *now)
     if (!locate(n->a, &s, &v, &key, &i) || !load_at(n->a, s, v, key, i, was)) return false;
     if (!step && !eval(n->b, &by)) return false;
     if (!compute(step ? A_ADD : n->assign_op, *was, by, now, n->at)) return false;
-    return key ? var_set_elem(s, key, fmt_int(*now, buf), 0) : var_set_index(s, i, fmt_int(*now, buf), 0);
+    if (i == ALL) sh_report("%s[%s]: bad array subscript", s->name, n->a->sub);
+    return store_at(s, key, i, fmt_int(*now, buf));
 }
 
 /* A chain like 1+2+3+... leans left; it is walked without recursion because only its length bounds it. */
@@ -210,7 +225,7 @@ static bool eval(anode *n, int64_t *out)
     case A_NUM: *out = n->num; return true;
     case A_FAIL: return complain(current, n->message, n->at);
     case A_VAR: return load(n, out);
-    case A_TEXT: *out = digits(param_text(n->text)); return true;
+    case A_TEXT: *out = n->text->plain; return true;
     case A_NEG: if (!eval(n->a, &x)) return false; *out = (int64_t)(0 - (uint64_t)x); return true;
     case A_POS: return eval(n->a, out);
     case A_NOT: if (!eval(n->a, &x)) return false; *out = !x; return true;
@@ -310,6 +325,7 @@ bool arith_eval(arith *a, int64_t *out)
                 if (p->kind != P_PARAM) continue;
                 const char *s = param_text(p->u.param);
                 plain = s && plain_digits(s);
+                if (plain) p->u.param->plain = digits(s);
             }
         if (plain) {
             const char *saved = current;

@@ -11,8 +11,9 @@ enum { MAX_DEPTH = 150 };
 typedef struct {
     arena *a;
     const char *s;               /* what is left */
-    const char *tok;             /* start of the last token looked at */
+    const char *tok;             /* start of the last operand or operator looked at */
     const char *op;              /* start of the last operator taken, which is the error token when the text ends behind it */
+    const char *close;           /* the last ) taken */
     param **params; int nparams, used;
     const char *error;
     const char *where;
@@ -47,6 +48,13 @@ static anode *fail(ap *p, const char *message, const char *where)
 static anode *fail_after(ap *p, anode *n, const char *message, const char *where)
 {
     return make(p, A_COMMA, n, fail(p, message, where));
+}
+
+/* The token that was read last: the next one, or when the text is over the one before. */
+static const char *last_token(ap *p)
+{
+    blanks(p);
+    return *p->s ? p->s : p->close > p->tok ? p->close : p->tok;
 }
 
 static anode *comma_list(ap *p)
@@ -144,9 +152,9 @@ static anode *primary(ap *p)
         if (++p->depth > MAX_DEPTH) return fail(p, "expression recursion level exceeded", p->tok);
         anode *n = comma_list(p);
         p->depth--;
-        if (*p->s != ')' || p->error) return fail_after(p, n, "missing `)'", p->tok);
-        p->s++;
-        return n;
+        if (*p->s != ')' || p->error) return fail_after(p, n, "missing `)'", last_token(p));
+        p->close = p->s++;
+        return n->op == A_VAR ? make(p, A_POS, n, NULL) : n;   /* (x) is no variable any more */
     }
     if (isdigit((unsigned char)*p->s)) {
         size_t k = arith_number_length(p->s);
@@ -178,6 +186,14 @@ static anode *primary(ap *p)
 
 static bool is_lvalue(anode *n) { return n && n->op == A_VAR; }
 
+/* ++x or --x, which is one operator also behind an operand. */
+static bool steps(const char *s)
+{
+    if ((*s != '+' && *s != '-') || s[1] != *s) return false;
+    for (s += 2; isspace((unsigned char)*s);) s++;
+    return name_len(s) > 0;
+}
+
 /* An operand is evaluated when the token behind it has been read: one that is none comes first. */
 static anode *look_ahead(ap *p, anode *n)
 {
@@ -185,8 +201,9 @@ static anode *look_ahead(ap *p, anode *n)
     int64_t value;
     while (isspace((unsigned char)*q)) q++;
     if (isdigit((unsigned char)*q)) return arith_number(q, arith_number_length(q), &value, &error) ? n : fail(p, error, q);
-    if (!*q || isalpha((unsigned char)*q) || strchr("_$=+-*/%<>!&|^?:,()~", *q)) return n;
-    return fail(p, "syntax error: invalid arithmetic operator", q);
+    if (!*q || isalpha((unsigned char)*q) || strchr("_=+-*/%<>!&|^?:,()~", *q)) return n;
+    bool closed = p->close && p->close + 1 == p->s;
+    return fail(p, closed ? "syntax error: operand expected" : "syntax error: invalid arithmetic operator", q);
 }
 
 static anode *unary(ap *p)
@@ -197,22 +214,19 @@ static anode *unary(ap *p)
     char c = *p->s;
     anode *n;
     const char *at = p->s;
-    if ((c == '+' || c == '-') && p->s[1] == c) {
-        const char *q = p->s + 2;
-        while (isspace((unsigned char)*q)) q++;
-        if (name_len(q)) {
-            p->s += 2;
-            n = unary(p);
-            if (!is_lvalue(n)) n = fail_after(p, n, "syntax error: operand expected", at);
-            else n = make(p, c == '+' ? A_PRE_INC : A_PRE_DEC, n, NULL);
-            p->depth--;
-            return n;
-        }
+    if (steps(p->s)) {
+        p->s += 2;
+        n = unary(p);
+        if (!is_lvalue(n)) n = fail_after(p, n, "syntax error: operand expected", at);
+        else n = make(p, c == '+' ? A_PRE_INC : A_PRE_DEC, n, NULL);
+        p->depth--;
+        return n;
     }
     if (c == '+' || c == '-' || c == '!' || c == '~') {
         p->op = p->s++;
         n = unary(p);
         n = make(p, c == '+' ? A_POS : c == '-' ? A_NEG : c == '!' ? A_NOT : A_INV, n, NULL);
+        n->at = at;
         p->depth--;
         return n;
     }
@@ -240,7 +254,9 @@ static anode *power(ap *p)
     if (++p->depth > MAX_DEPTH) return fail(p, "expression recursion level exceeded", p->s);
     anode *r = power(p);
     p->depth--;
-    return make(p, A_POW, n, r);
+    n = make(p, A_POW, n, r);
+    n->at = last_token(p);
+    return n;
 }
 
 /* The binary operator at s with its level (higher binds tighter), 0 when there is none or it is an assignment. */
@@ -272,13 +288,14 @@ static anode *binary(ap *p, int min)
         int op;
         size_t n;
         int level = binary_at(p->s, &op, &n);
-        if (level == 0 || level < min) break;
+        if (level == 0 || level < min || steps(p->s)) break;
         p->tok = p->op = p->s;
         p->s += n;
         if (++p->depth > MAX_DEPTH) return fail(p, "expression recursion level exceeded", p->s);
+        blanks(p);
+        const char *at = p->s;
         anode *right = binary(p, level + 1);
         p->depth--;
-        const char *at = right->at;
         left = make(p, op, left, right);
         left->at = at;
         if (p->error && (op == A_LAND || op == A_LOR)) left = fail_after(p, left, p->error, p->where);
@@ -296,7 +313,7 @@ static anode *ternary(ap *p)
     blanks(p);
     if (*p->s == ':' || !*p->s) return fail_after(p, n, "expression expected", *p->s ? p->s : p->tok);
     n = make(p, A_COND, n, comma_list(p));
-    if (p->error || *p->s != ':') n->c = fail(p, "`:' expected for conditional expression", p->tok);
+    if (p->error || *p->s != ':') n->c = fail(p, "`:' expected for conditional expression", last_token(p));
     else {
         p->tok = p->s++;
         blanks(p);
@@ -341,7 +358,7 @@ anode *arith_tree(arena *a, const char *text, param **params, int nparams, const
     if (!*p.s) return NULL;
     anode *n = comma_list(&p);
     if (!p.error && *p.s) {
-        bool op = strchr("=+-*/%<>&|^?,", *p.s) != NULL;
+        bool op = strchr("=+-*/%<>&|^?,", *p.s) && !steps(p.s);
         n = fail_after(&p, n, op ? "syntax error: operand expected" : "syntax error in expression", p.s);
     }
     *error = p.error;

@@ -52,6 +52,7 @@ typedef struct param {
     uint8_t names;               /* ${!x*} '*' or ${!x@} '@' */
     uint8_t transform;           /* the letter after @, or NO_TRANSFORM */
     int32_t number;              /* of a positional parameter */
+    int64_t plain;               /* its value in the arithmetic expression that is being evaluated: $x is read before x++ happens */
     arith *index;                /* subscript of an indexed array */
     word *key;                   /* the same subscript as a word, for associative arrays */
     word *arg, *arg2;            /* operand; replacement */

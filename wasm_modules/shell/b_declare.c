@@ -143,13 +143,24 @@ static void trace_value(const char *name, const char *value)
 }
 
 /* True after a message: name=(...) cannot be, because name is the other kind of array. That costs more than the command. */
-static bool wrong_kind(decl *d, slot *s, var *v)
+static bool wrong_kind(decl *d, slot *s, var *v, bool is_local)
 {
     bool keyed = d->on & V_ASSOC && v->flags & V_ARRAY, indexed = d->on & V_ARRAY && v->flags & V_ASSOC;
     if (!keyed && !indexed) return false;
     sh_error("%s: cannot convert %s array", s->name, keyed ? "indexed to associative" : "associative to indexed");
-    if (!sh.frames) sh_abandon(1);
+    if (!is_local) sh_fail(1);
     return true;
+}
+
+/* What declare -n is given; 0 when it can refer to that, 1 after a message. */
+static int check_target(decl *d, const char *name, const char *sub, const char *value)
+{
+    size_t n = value ? name_len(value) : 0;
+    if (sub) return b_error(d->who, 1, "%s[%s]: reference variable cannot be an array", name, sub);
+    if (!value) return 0;
+    if (!*value) return b_error(d->who, 1, "`': not a valid identifier");
+    if (!n || !strchr("[", value[n])) return b_error(d->who, 1, "`%s': invalid variable name for name reference", value);
+    return 0;
 }
 
 static int one_name(decl *d, char *arg, assign *array)
@@ -170,8 +181,12 @@ static int one_name(decl *d, char *arg, assign *array)
     if (sub && listed_only) return b_error(d->who, 1, "`%.*s': not a valid identifier", (int)(eq - arg) - append, arg);
     if (!n || (*eq && *eq != '=')) { return b_error(d->who, 1, "`%s': not a valid identifier", arg); }
     char *name = arena_strndup(&sh.tmp, arg, n);
+    if (d->on & V_NAMEREF && !array && check_target(d, name, sub, value)) return 1;
     slot *s = slot_of(name);
     bool make_local = d->local && !d->global;
+    decl plain = *d;
+    plain.on &= ~(V_ARRAY | V_ASSOC);
+    if (d->who[0] == 'r' && !value && !array) d = &plain;   /* readonly makes an array of values only */
     if (!s->top && d->who[0] == 'e' && d->off & V_EXPORT && !value && !array) return 0;
     if (make_local && s->top && s->top->flags & V_NAMEREF && s->top->scope == sh.scope && !((d->on | d->off) & V_NAMEREF) && !sub) {
         char *unused;            /* what a reference of this function refers to is meant */
@@ -183,15 +198,15 @@ static int one_name(decl *d, char *arg, assign *array)
         var_deref(&s, &unused);
     }
     if (make_local) {
-        if (s->top && s->top->flags & V_READONLY && (s->top->scope == sh.scope || s->top->scope == 0)) {
+        if (s->top && s->top->flags & V_READONLY && (s->top->scope == 0 || (s->top->scope == sh.scope && !array))) {
             return b_error(d->who, 1, "%s: readonly variable", name);
         }
         var_local(s, d->inherit || sh.shopt[S_LOCALVAR_INHERIT]);
     }
     int scope = d->global ? 0 : make_local ? sh.scope : -1;
     if (s->top && s->top->flags & V_READONLY && (value || array)) {
-        if (d->who[0] == 'e' || d->who[0] == 'r') { check_readonly(s, s->top); return 1; }
-        if (array && !sh.frames) { check_readonly(s, s->top); sh_abandon(1); return 1; }
+        if (array) { check_readonly(s, s->top); sh_fail(1); return 1; }
+        if (listed_only) { check_readonly(s, s->top); s->top->flags |= d->on & V_EXPORT; return 1; }
         return b_error(d->who, 1, "%s: readonly variable", name);
     }
     if (temp && !make_local && d->on & (V_EXPORT | V_READONLY)) {   /* the temporary value comes to stay */
@@ -199,7 +214,8 @@ static int one_name(decl *d, char *arg, assign *array)
         if (!value && !array) value = temp->str;
     }
     var *v = var_writable(s, scope);
-    if (array && wrong_kind(d, s, v)) return 1;
+    if (array && wrong_kind(d, s, v, make_local)) return 1;
+    if (d->on & V_NAMEREF && array) assign_array(s, array);
     if (d->on & V_NAMEREF && v->flags & (V_ARRAY | V_ASSOC))
         return b_error(d->who, 1, "%s: reference variable cannot be an array", name);
     const int arrays = V_ARRAY | V_ASSOC;
@@ -221,13 +237,6 @@ static int one_name(decl *d, char *arg, assign *array)
         if (!strcmp(value, name) && !make_local) {
             ok = false;
             b_error(d->who, 1, "%s: nameref variable self references not allowed", name);
-        } else if (!*value) {
-            ok = false;
-            b_error(d->who, 1, "`': not a valid identifier");
-        } else if (!name_len(value) || !strchr("[", value[name_len(value)])) {
-            ok = false;
-            v->flags &= (uint16_t)~V_NAMEREF;
-            b_error(d->who, 1, "`%s': invalid variable name for name reference", value);
         } else {
             var_put(v, value);
             if (!strcmp(value, name)) {   /* bash finds out twice */
@@ -270,7 +279,7 @@ int b_declare(int argc, char **argv)
     if (!strcmp(argv[0], "export")) d.on = V_EXPORT;
     if (!strcmp(argv[0], "readonly")) d.on = V_READONLY;
     bool exporting = argv[0][0] == 'e', freezing = argv[0][0] == 'r';
-    const char *letters = exporting ? "fnp" : freezing ? "aAfnp" : "aAcfFgiIlnprtux";
+    const char *letters = exporting ? "aAfnp" : freezing ? "aAfnp" : "aAcfFgiIlnprtux";
     bool in_function = false, thaw = false;
     for (frame *f = sh.frames; f; f = f->up) if (f->func) { in_function = true; break; }
     if (!strcmp(argv[0], "local") && !in_function) {
@@ -278,7 +287,7 @@ int b_declare(int argc, char **argv)
         return b_error("local", 1, "can only be used in a function");
     }
     d.local = !exporting && !freezing && in_function;
-    for (; i < argc && (argv[i][0] == '-' || argv[i][0] == '+') && argv[i][1]; i++) {
+    for (; i < argc && (argv[i][0] == '-' || (argv[i][0] == '+' && !exporting && !freezing)) && argv[i][1]; i++) {
         if (!strcmp(argv[i], "--")) { i++; break; }
         bool on = argv[i][0] == '-';
         for (char *c = argv[i] + 1; *c; c++) {

@@ -84,6 +84,7 @@ static real arg_real(pf *p)
     if (*s == '\'' || *s == '"') { uint32_t c; utf8_next(s + 1, &c); real_parse(fmt_int(c, code), &r); return r; }
     const char *end = real_parse(s, &r);
     if (*end || end == s) { bad_number(p, s); p->status = 1; }
+    if (*s == '-' && !s[1]) r = (real){ 0 };
     return r;
 }
 

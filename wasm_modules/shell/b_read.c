@@ -183,7 +183,7 @@ int b_read(int argc, char **argv)
     const char *ifs = var_get("IFS");
     if (!ifs) ifs = sh.ifs->top && !(sh.ifs->top->flags & V_SET) ? " \t\n" : sh.ifs->top ? "" : " \t\n";
     bool ok;
-    if (array) ok = assign_array(&l, array, ifs);
+    if (array) ok = assign_array(&l, array, h.exact ? "" : ifs);
     else if (o.at >= argc) ok = var_set("REPLY", l.text.s);
     else if (h.exact) {
         ok = assign_name(argv[o.at], l.text.s);

@@ -77,7 +77,7 @@ int b_unset(int argc, char **argv)
                 continue;
             }
         }
-        if (ref && s && s->top && !(s->top->flags & V_NAMEREF)) continue;
+        if (ref && s && s->top && !(s->top->flags & (V_NAMEREF | V_READONLY))) continue;
         if (s && s->top) { if (!var_unset(s, 0)) status = 1; }
         else if (!vars) func_unset(argv[i]);
     }

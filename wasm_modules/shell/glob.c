@@ -123,11 +123,23 @@ static void step(walk *w, const char *prefix, const char *pat)
     }
 }
 
+/* A pattern of GLOBIGNORE against a whole path: it has as many slashes, and nothing else matches them. */
+static bool match_path(const char *pat, const char *path)
+{
+    for (;;) {
+        size_t k = strcspn(pat, "/"), n = strcspn(path, "/");
+        if (!pattern_match_n(arena_strndup(&sh.tmp, pat, k), path, n, match_flags()) || pat[k] != path[n]) return false;
+        if (!pat[k]) return true;
+        pat += k + 1;
+        path += n + 1;
+    }
+}
+
 static bool ignored(const char *path, const char *list)
 {
     char *copy = arena_strdup(&sh.tmp, list);
     for (char *save, *pat = strtok_r(copy, ":", &save); pat; pat = strtok_r(NULL, ":", &save))
-        if (pattern_match(pat, path, match_flags())) return true;
+        if (match_path(pat, path)) return true;
     return false;
 }
 

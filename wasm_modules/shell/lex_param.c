@@ -154,6 +154,7 @@ static bool read_operator(parser *p, param *pm, int mode)
     if (c == ':' && p->src[p->pos + 1] && strchr("-=?+", p->src[p->pos + 1])) { pm->colon = 1; c = p->src[++p->pos]; }
     else if (c == ':' && p->src[p->pos + 1] == '}') return false;
     else if (c == ':') { p->pos++; read_substring(p, pm); return true; }
+    if (strchr("^,~", c) && pm->special && strchr("#?-", pm->special)) return false;
     p->pos++;
     bool twice = p->src[p->pos] == c;
     switch (c) {
@@ -204,7 +205,7 @@ static bool read_braced(parser *p, param *pm, int mode)
         (isalnum((unsigned char)s[1]) || s[1] == '_' || (strchr("@*?$!#-", s[1]) && s[2] == '}'))) {
         pm->length = 1;
         p->pos++;
-    } else if (s[0] == '!' && (isalnum((unsigned char)s[1]) || s[1] == '_' || (s[1] && strchr("@*#?$!-", s[1]) && s[2] == '}'))) {
+    } else if (s[0] == '!' && (isalnum((unsigned char)s[1]) || s[1] == '_' || (s[1] && strchr("@*#?", s[1])))) {
         pm->indirect = 1;
         p->pos++;
     }

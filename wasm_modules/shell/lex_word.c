@@ -100,12 +100,25 @@ static bool meta(char c) { return c && strchr(" \t\n;&|<>()", c); }
 
 static arena scratch;            /* literal text under construction: not sh.tmp, which may be where the parts themselves go */
 
+/* What makes no sense is reported with all that stands around it, up to its quotes. */
+static void name_bad_parts(parser *p, part *x, int quoted, size_t from)
+{
+    for (; x; x = x->next) {
+        if (x->quoted != quoted) continue;
+        if (x->kind == P_PARAM && x->u.param->op == OP_TRANSFORM) x->u.param->text = slice(p, from, p->pos);
+        if (x->kind != P_BAD || x->backquote) continue;
+        x->u.lit.text = slice(p, from, p->pos);
+        x->u.lit.len = p->pos - from;
+    }
+}
+
 /* Reads parts until a character of `stops` (or, for words, a metacharacter) that is not quoted; does not consume it. */
 part *lex_parts(parser *p, int mode, const char *stops)
 {
     part *head = NULL, **tail = &head;
     strbuf b = { .a = &scratch };
     arena_mark_t m = arena_mark(&scratch);
+    size_t from = p->pos;
     int quoted = quoting(mode), parens = 0;
     bool apart = false;          /* "${x-'}'}": between single quotes, which stay, a brace closes nothing */
     if (!enter(p)) { p->depth--; return NULL; }
@@ -159,6 +172,7 @@ part *lex_parts(parser *p, int mode, const char *stops)
     }
     flush(p, &tail, &b, quoted);
     arena_release(&scratch, m);
+    name_bad_parts(p, head, quoted, from);
     p->depth--;
     return head;
 }

@@ -96,7 +96,7 @@ static void add_heredoc_line(strbuf *b, const char *s, size_t n, bool strip)
 /* Reads the body of one here-document; pos is at the start of a line. */
 static void read_heredoc(parser *p, redir *r)
 {
-    strbuf b = { .a = p->a };
+    strbuf b = { .a = p->a }, whole = { .a = p->a };   /* whole: the line so far, of lines that end in a backslash */
     size_t dn = strlen(r->delim);
     int first = p->line;
     for (;;) {
@@ -119,7 +119,13 @@ static void read_heredoc(parser *p, redir *r)
                       && !(b.len >= 3 && b.s[b.len - 3] == '\\');
         p->pos = end < p->len ? end + 1 : end;
         if (end < p->len) p->line++;
-        if (!joined && n == dn && !memcmp(s, r->delim, n)) break;
+        if (!joined) whole.len = 0;
+        sb_add(&whole, s, n);
+        if (whole.len == dn && !memcmp(sb_str(&whole), r->delim, dn)) {
+            while (joined && b.len > 0 && (b.s[b.len - 1] != '\n' || (b.len > 1 && b.s[b.len - 2] == '\\'))) b.len--;
+            break;
+        }
+        if (n > 0 && !r->quoted && s[n - 1] == '\\') whole.len--;
         /* Inside $(...), the delimiter may stand right before the closing parenthesis. */
         if (p->substs && !joined && n > dn && !memcmp(s, r->delim, dn) && s[dn] == ')') {
             p->pos = (size_t)(s - p->src) + dn;

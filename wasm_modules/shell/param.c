@@ -77,7 +77,7 @@ static bool element(values *o, param *pm, char *sub)
     if (i < 0) {
         int64_t n = v && v->flags & V_ARRAY ? arr_next(v->u.a) : 0;
         if (i + n < 0 && pm->length) { sh_report("%s]: bad array subscript", pm->key ? pm->key->raw : sub); return false; }
-        if (i + n < 0) { sh_report("%s: bad array subscript", pm->name); return true; }
+        if (i + n < 0) { sh_report("%s: bad array subscript", o->slot->name); return true; }
         i += n;
     }
     if (!v) return true;
@@ -93,7 +93,12 @@ static bool resolve(param *pm, values *o)
     char *sub;
     o->slot = pm->slot;
     o->var = var_deref(&o->slot, &sub);
-    if (sub && !pm->sub) {
+    if (sub && pm->sub) {   /* a reference to an element has none of its own */
+        o->list = pm->sub == SUB_EXPR ? 0 : pm->sub == SUB_AT ? '@' : '*';
+        o->var = NULL;
+        return true;
+    }
+    if (sub) {
         if (!strcmp(sub, "@") || !strcmp(sub, "*")) { o->list = *sub; if (o->var) array_values(o, o->var, false); return true; }
         return element(o, pm, sub);
     }
@@ -102,6 +107,7 @@ static bool resolve(param *pm, values *o)
         if (s) one(o, (char *)s);
         return true;
     }
+    if (pm->sub == SUB_EXPR && pm->length && (!o->var || (sh.opt[O_NOUNSET] && !(o->var->flags & (V_ARRAY | V_ASSOC))))) return true;   /* its subscript is not looked at */
     if (pm->sub == SUB_EXPR) return element(o, pm, NULL);
     o->list = pm->sub == SUB_AT ? '@' : '*';
     if (o->var) array_values(o, o->var, false);
@@ -115,16 +121,18 @@ static param *indirect(param *pm)
     param plain = *pm;
     plain.op = OP_NONE;
     plain.indirect = 0;
-    if (!pm->special && !pm->sub && pm->slot->top && pm->slot->top->flags & V_NAMEREF) return NULL;   /* the name itself */
-    if (!resolve(&plain, &o)) return &plain == pm ? pm : NULL;
-    char *name = o.n ? o.v[0] : NULL;
+    bool reference = !pm->special && !pm->sub && pm->slot->top && pm->slot->top->flags & V_NAMEREF;
+    slot *named = reference && pm->slot->top->str ? slot_find(pm->slot->top->str) : NULL;
+    if (reference && (pm->op != OP_TRANSFORM || !named || !named->top)) return NULL;   /* the name itself */
+    if (!reference && !resolve(&plain, &o)) return &plain == pm ? pm : NULL;
+    char *name = reference ? pm->slot->top->str : o.n ? o.v[0] : NULL;
     if (o.list) {   /* ${!@}: the names joined */
         strbuf b = { .a = &sh.tmp };
         for (size_t i = 0; i < o.n; i++) { if (i) sb_putc(&b, ' '); sb_puts(&b, o.v[i]); }
         name = o.n ? sb_str(&b) : NULL;
     }
     if (!name) {
-        if ((pm->special || pm->sub) && pm->op >= OP_DEFAULT && pm->op <= OP_ALT) {
+        if (pm->special || o.var) {   /* there is such a variable, without a value: nothing is named */
             param *r = arena_alloc(&sh.tmp, sizeof *r);
             *r = *pm;
             r->indirect = 0;
@@ -132,7 +140,9 @@ static param *indirect(param *pm)
             r->number = 99999999;
             return r;
         }
-        sh_error("%s: invalid indirect expansion", pm->name);
+        bool element = pm->sub == SUB_EXPR;
+        sh_error("%s%s%s%s: invalid indirect expansion", pm->name, element ? "[" : "", element ? pm->key->raw : "",
+                 element ? "]" : "");
         sh_fail_plainly();
         return NULL;
     }
@@ -196,6 +206,10 @@ static void emit(expander *x, values *o, bool quoted)
         else if (star && quoted) x->f.started = true;
         return;
     }
+    if (x->operands && !star && !quoted && *x->ifs && *x->ifs != ' ') {   /* ${x:+$@}: whole values with blanks between them */
+        for (size_t i = 0; i < o->n; i++) { if (i) ex_value(x, " ", false); ex_value(x, o->v[i], true); }
+        return;
+    }
     /* bash splits what it has joined: between separators that are no blanks, an empty value is a field */
     if (!quoted && *x->ifs && !strchr(" \t\n", *x->ifs)) { if (o->n) ex_value(x, join(o, x->ifs), false); return; }
     for (size_t i = 0; i < o->n; i++) {
@@ -218,8 +232,10 @@ static bool substitute(expander *x, param *pm, part *p, values *o)
     } else if (!unset) return false;
     if (pm->op == OP_ALT || pm->op == OP_DEFAULT) {
         if (p->quoted && !pm->arg->parts) x->f.started = true;
+        x->operands++;
         ex_parts(x, pm->arg->parts,
                  p->quoted || !(x->flags & X_SPLIT) ? x->flags | (p->quoted ? X_NOTILDE : 0) : x->flags | X_ARGSPLIT);
+        x->operands--;
         return true;
     }
     char *text = expand_one(pm->arg, p->quoted ? X_NOTILDE : 0);
@@ -241,7 +257,10 @@ static bool substitute(expander *x, param *pm, part *p, values *o)
         return true;
     }
     bool ok = true;
-    if (pm->sub == SUB_EXPR) {
+    if (pm->sub == SUB_AT || pm->sub == SUB_STAR) {
+        ok = o->var && o->var->flags & V_ASSOC && var_set_elem(pm->slot, pm->sub == SUB_AT ? "@" : "*", text, 0);
+        if (!ok) sh_report("%s[%c]: bad array subscript", pm->name, pm->sub == SUB_AT ? '@' : '*');
+    } else if (pm->sub == SUB_EXPR) {
         char *key = expand_one(pm->key, X_NOTILDE);
         ok = key && var_set_elem(pm->slot, key, text, 0);
     } else ok = var_set_slot(pm->slot, text, 0);
@@ -261,17 +280,18 @@ static void length(param *pm, values *o)
 /* written: pm as the script has it, when pm is what ${!written} stands for. */
 static bool unbound(expander *x, param *pm, param *written, values *o)
 {
-    if (o->list && pm->length && sh.opt[O_NOUNSET] && !pm->special &&
-        (!o->var || !(o->var->flags & V_SET))) { /* ${#a[@]} of no array at all */
+    bool array = o->var && o->var->flags & V_SET && o->var->flags & (V_ARRAY | V_ASSOC);
+    if (pm->sub && pm->length && sh.opt[O_NOUNSET] && !array) {
         sh_error("%s: unbound variable", pm->name);
         sh_fail_plainly();
         return x->failed = true;
     }
     if (o->n || !sh.opt[O_NOUNSET] || (pm->op >= OP_DEFAULT && pm->op <= OP_ALT) || o->list ||
-        (pm->length && pm->sub == SUB_EXPR) || (pm->op == OP_TRANSFORM && pm->transform == 'a'))
+        (pm->length && pm->sub == SUB_EXPR) || (pm->op == OP_TRANSFORM && pm->transform == 'a' && !pm->special))
         return false;
     if (pm->special && pm->special != '1' && pm->special != '!') return false;
-    if (written->indirect) sh_error("!%s: unbound variable", written->name);
+    if (written->indirect && written->sub == SUB_EXPR) sh_error("!%s[%s]: unbound variable", written->name, written->key->raw);
+    else if (written->indirect) sh_error("!%s: unbound variable", written->name);
     else if (pm->sub == SUB_EXPR) sh_error("%s[%s]: unbound variable", pm->name, pm->key->raw);
     else sh_error("%s%s: unbound variable", pm->special && pm->text && !pm->length && pm->text[0] != '$' ? "$" : "", pm->name);
     sh_exit(sh_fatal_status());
@@ -279,12 +299,25 @@ static bool unbound(expander *x, param *pm, param *written, values *o)
     return true;
 }
 
-/* x="${@:2}" and other operators on a list in an assignment: bash joins what they give as it joins $*. Without quotes it does so
- * only after removing a prefix or suffix, and for @Q and its kin. */
+/* x="${@:2}" and other operators on a list in an assignment or a here-string: bash joins what they give as it joins $*. Without
+ * quotes it does so only after removing a prefix or suffix, for @Q and its kin, and for names. */
 static bool joined_by_ifs(const expander *x, const param *pm, bool quoted)
 {
-    if (!(x->flags & X_ASSIGN) || x->flags & X_SPLIT || !pm->op || (pm->op >= OP_DEFAULT && pm->op <= OP_ALT)) return false;
+    if (!(x->flags & (X_ASSIGN | X_HERESTR)) || x->flags & X_SPLIT) return false;
+    if (pm->names || pm->indirect) return (quoted || pm->names) && *x->ifs;
+    if (!pm->op || (pm->op >= OP_DEFAULT && pm->op <= OP_ALT)) return false;
     return quoted || (pm->op >= OP_PREFIX && pm->op <= OP_SUFFIX_LONG) || pm->op == OP_TRANSFORM;
+}
+
+/* Names and keys. Those of * are one text before they are split, which shows when IFS splits nothing. */
+static void emit_names(expander *x, param *pm, values *o, bool quoted)
+{
+    if (joined_by_ifs(x, pm, quoted)) o->list = '*';
+    if (o->list == '*' && !quoted && !*x->ifs && o->n) {
+        o->v[0] = join(o, pm->names ? "" : " ");
+        o->n = 1;
+    }
+    emit(x, o, quoted);
 }
 
 void expand_param(expander *x, part *p)
@@ -297,7 +330,7 @@ void expand_param(expander *x, part *p)
     values o = { 0 };
     if (pm->names) {
         matching_names(pm, &o);
-        emit(x, &o, p->quoted);
+        emit_names(x, pm, &o, p->quoted);
         return;
     }
     if (pm->indirect && pm->sub && pm->sub != SUB_EXPR && !pm->op) {   /* ${!a[@]} */
@@ -306,7 +339,7 @@ void expand_param(expander *x, part *p)
         o.var = var_deref(&o.slot, &sub);
         o.list = pm->sub == SUB_AT ? '@' : '*';
         if (o.var) array_values(&o, o.var, true);
-        emit(x, &o, p->quoted);
+        emit_names(x, pm, &o, p->quoted);
         return;
     }
     param *target = pm->indirect ? indirect(pm) : pm;

@@ -121,7 +121,7 @@ static char *change_case(const char *s, const char *pat, int op)
     bool first = true;
     for (size_t k; (k = utf8_next(s, &cp)) > 0; s += k, first = false) {
         bool all = op == OP_UPPER_ALL || op == OP_LOWER_ALL || op == OP_TOGGLE_ALL;
-        if ((!all && !first) || (k == 1 && cp >= 0x80) || (*pat && !pattern_match_n(pat, s, k, match_flags() & PM_EXTGLOB))) {
+        if ((!all && !first) || (k == 1 && cp >= 0x80) || (*pat && !pattern_match_n(pat, s, k, PM_EXTGLOB))) {
             sb_add(&b, s, k);
             continue;
         }
@@ -190,6 +190,7 @@ static bool substring(param *pm, values *o)
     if (pm->len && len < 0) { sh_error("%s: substring expression < 0", pm->len->text); return false; }
     size_t count = n - first;
     if (pm->len && (uint64_t)len < count) count = (size_t)len;
+    if (!count && o->var && o->var->flags & V_ASSOC) count = 1;   /* bash gives one where none is asked for */
     o->v += first;
     o->n = count;
     return true;

@@ -185,8 +185,7 @@ node *parse_cond_command(parser *p)
             eof_looking_for(p, ']', t->start);
             strcpy(p->err->message, "unexpected EOF while looking for `]]'");
         }
-        bool unnamed = t->kind == T_WORD || t->kind == T_RPAREN;
-        fail_at(p, t, unnamed ? "syntax error in conditional expression"
+        fail_at(p, t, t->kind == T_WORD ? "syntax error in conditional expression"
                               : "syntax error in conditional expression: unexpected token `%s'");
         p->err->line = n->line;
     }

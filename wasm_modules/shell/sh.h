@@ -258,7 +258,7 @@ void print_node_line(strbuf *b, node *n);                          /* one comman
 
 /* ---- expansion ------------------------------------------------------------------------------------------------------------- */
 enum { X_SPLIT = 1, X_GLOB = 2, X_ASSIGN = 4, X_PATTERN = 8, X_NOTILDE = 16, X_REGEX = 32, X_BRACE = 64, X_ARGSPLIT = 128,
-       X_REPLACE = 256, X_HEREDOC = 512 };
+       X_REPLACE = 256, X_HEREDOC = 512, X_HERESTR = 1024 };
 #define X_WORDS (X_SPLIT | X_GLOB | X_BRACE)
 bool expand_word(word *w, int flags, strlist *out);      /* to fields; false when an expansion failed (sh.unwind is set) */
 char *expand_one(word *w, int flags);                    /* to one string in sh.tmp, no splitting; NULL on failure */
@@ -267,7 +267,7 @@ word **brace_expand(word *w, int *n);                    /* in sh.tmp */
 
 /* A field under construction: text, and a parallel mask that says which bytes were quoted. */
 typedef struct { strbuf text, mask; bool started, quoted_null, has_glob; } field;
-typedef struct { field f; strlist *out; int flags; bool failed; const char *ifs; } expander;
+typedef struct { field f; strlist *out; int flags; bool failed; const char *ifs; int operands; } expander;
 void ex_quoted(expander *x, const char *s, size_t n);    /* text that is neither split nor a pattern */
 void ex_literal(expander *x, const char *s, size_t n);   /* unquoted source text: a pattern, not split */
 void ex_value(expander *x, const char *s, bool quoted);  /* the result of an expansion */

@@ -54,6 +54,7 @@ static int by_count(tst *t, char **v, int n)
     if (n == 4 && !strcmp(v[0], "!")) { int r = by_count(t, v + 1, 3); return r > 1 ? r : !r; }
     if (n == 4 && !strcmp(v[0], "(") && !strcmp(v[3], ")")) return by_count(t, v + 1, 2);
     int r = parse_or(t);
+    if (!t->bad && t->at < t->n && v[t->at][0] == '-') return b_error(t->who, 2, "syntax error: `%s' unexpected", v[t->at]);
     if (!t->bad && t->at < t->n) return fail(t, "too many arguments", NULL);
     return t->bad ? 2 : r;
 }
