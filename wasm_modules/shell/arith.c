@@ -67,8 +67,13 @@ static bool subscript(anode *n, const char *text, int64_t *out)
     return ok;
 }
 
+static void complain_index(slot *s, const char *text)
+{
+    sh_report("%s%s%s%s: bad array subscript", s->name, text ? "[" : "", text ? text : "", text ? "]" : "");
+}
+
 /* Finds the element that n names: its subscript as a key (assoc) or an index. */
-static bool locate(anode *n, slot **s, var **v, char **key, int64_t *index)
+static bool locate(anode *n, bool storing, slot **s, var **v, char **key, int64_t *index)
 {
     char *sub;
     *s = n->slot;
@@ -77,7 +82,7 @@ static bool locate(anode *n, slot **s, var **v, char **key, int64_t *index)
     if (!n->sub && !sub) { *index = -1; return true; }
     const char *text = sub ? sub : n->sub;
     if ((*text == '@' || *text == '*') && !text[1] && !(*v && (*v)->flags & V_ASSOC)) {
-        sh_report("%s[%s]: bad array subscript", (*s)->name, text);
+        complain_index(*s, text);
         *index = ALL;
         return true;
     }
@@ -88,7 +93,7 @@ static bool locate(anode *n, slot **s, var **v, char **key, int64_t *index)
     }
     if (!subscript(n, sub, index)) { sh_abandon(1); return false; }
     if (*index < 0) *index += *v && (*v)->flags & V_ARRAY ? arr_next((*v)->u.a) : *v ? 1 : 0;
-    if (*index < 0) { sh_report("%s: bad array subscript", n->slot->name); return false; }
+    if (*index < 0) { complain_index(*s, storing ? text : NULL); *index = ALL; }
     return true;
 }
 
@@ -115,7 +120,7 @@ static bool load(anode *n, int64_t *out)
         return text_value(v->str, out);
     char *key;
     int64_t i;
-    return locate(n, &s, &v, &key, &i) && load_at(n, s, v, key, i, out);
+    return locate(n, false, &s, &v, &key, &i) && load_at(n, s, v, key, i, out);
 }
 
 static bool store_at(slot *s, char *key, int64_t i, char *text)
@@ -135,7 +140,7 @@ static bool store(anode *n, int64_t value)
         return true;
     }
     if (!n->sub) return var_set_slot(s, text, 0);
-    if (!locate(n, &s, &v, &key, &i)) return false;
+    if (!locate(n, true, &s, &v, &key, &i)) return false;
     return store_at(s, key, i, text);
 }
 
@@ -181,10 +186,10 @@ static bool update_element(anode *n, int64_t *was, int64_t *now)
     char *key, buf[24];
     int64_t i, by = n->op == A_PRE_INC || n->op == A_POST_INC ? 1 : -1;
     bool step = n->op != A_ASSIGN;
-    if (!locate(n->a, &s, &v, &key, &i) || !load_at(n->a, s, v, key, i, was)) return false;
+    if (!locate(n->a, false, &s, &v, &key, &i) || !load_at(n->a, s, v, key, i, was)) return false;
     if (!step && !eval(n->b, &by)) return false;
     if (!compute(step ? A_ADD : n->assign_op, *was, by, now, n->at)) return false;
-    if (i == ALL) sh_report("%s[%s]: bad array subscript", s->name, n->a->sub);
+    if (i == ALL) complain_index(s, n->a->sub);
     return store_at(s, key, i, fmt_int(*now, buf));
 }
 

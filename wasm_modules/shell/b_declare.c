@@ -128,6 +128,7 @@ static bool set_attributes(decl *d, slot *s, var *v)
     bool had_value = v->flags & V_SET;
     if (d->on & (V_ARRAY | V_ASSOC)) { var_make_array(s, v, d->on & V_ASSOC); if (!had_value) v->flags &= (uint16_t)~V_SET; }
     if (d->on & (CASES | V_NAMEREF)) v->flags &= (uint16_t)~CASES;
+    if (d->on & V_NAMEREF) v->flags &= (uint16_t)~V_INT;
     v->flags |= (uint16_t)(d->on & ~(V_ARRAY | V_ASSOC | V_READONLY));
     v->flags &= (uint16_t)~(d->off & ~(V_ARRAY | V_ASSOC | V_READONLY));
     return true;
@@ -160,6 +161,8 @@ static int check_target(decl *d, const char *name, const char *sub, const char *
     if (!value) return 0;
     if (!*value) return b_error(d->who, 1, "`': not a valid identifier");
     if (!n || !strchr("[", value[n])) return b_error(d->who, 1, "`%s': invalid variable name for name reference", value);
+    if (!strcmp(value, name) && (!d->local || d->global))
+        return b_error(d->who, 1, "%s: nameref variable self references not allowed", name);
     return 0;
 }
 
@@ -204,9 +207,10 @@ static int one_name(decl *d, char *arg, assign *array)
         var_local(s, d->inherit || sh.shopt[S_LOCALVAR_INHERIT]);
     }
     int scope = d->global ? 0 : make_local ? sh.scope : -1;
-    if (s->top && s->top->flags & V_READONLY && (value || array)) {
-        if (array) { check_readonly(s, s->top); sh_fail(1); return 1; }
-        if (listed_only) { check_readonly(s, s->top); s->top->flags |= d->on & V_EXPORT; return 1; }
+    var *old = d->global ? chain_find(s, 0) : s->top;
+    if (old && old->flags & V_READONLY && (value || array)) {
+        if (array) { check_readonly(s, old); sh_fail(1); return 1; }
+        if (listed_only) { check_readonly(s, old); old->flags |= d->on & V_EXPORT; return 1; }
         return b_error(d->who, 1, "%s: readonly variable", name);
     }
     if (temp && !make_local && d->on & (V_EXPORT | V_READONLY)) {   /* the temporary value comes to stay */
@@ -234,20 +238,19 @@ static int one_name(decl *d, char *arg, assign *array)
         copy.append = append;
         ok = assign_array(s, &copy);
     } else if (value && d->on & V_NAMEREF) {
-        if (!strcmp(value, name) && !make_local) {
-            ok = false;
-            b_error(d->who, 1, "%s: nameref variable self references not allowed", name);
-        } else {
-            var_put(v, value);
-            if (!strcmp(value, name)) {   /* bash finds out twice */
-                b_error(d->who, 0, "warning: %s: circular name reference", name);
-                sh_error("warning: %s: circular name reference", name);
-            }
+        var_put(v, value);
+        if (!strcmp(value, name)) {   /* bash finds out twice */
+            b_error(d->who, 0, "warning: %s: circular name reference", name);
+            sh_error("warning: %s: circular name reference", name);
         }
     } else if (value && !sub && v->flags & (V_ARRAY | V_ASSOC) && value[0] == '(' && value[strlen(value) - 1] == ')') {
         assign *text = parse_array_text(&sh.tmp, value);
         if (text) { text->append = append; ok = assign_array(s, text); }
         else ok = var_set_slot(s, value, append);
+    } else if (value && sub && d->on & V_READONLY) {   /* bash freezes it first, and does not mind */
+        v->flags |= V_READONLY;
+        check_readonly(s, v);
+        if (!(v->flags & V_SET) && !sh.scope) v->flags |= V_SET;
     } else if (value && sub) ok = var_set_elem(s, sub, value, append);
     else if (value) {
         const char *who = arith_who;

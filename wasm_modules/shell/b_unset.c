@@ -24,7 +24,9 @@ static int unset_element(char *arg, size_t n)
         return 0;
     }
     int64_t i;
-    if (!arith_eval_text(sub, &i)) return 1;
+    if (!*sub) return 0;
+    if (strpbrk(sub, "$`") && !expand_string(sub, 'a', &sub)) return 1;
+    if (!arith_eval_text(sub, &i)) { sh_abandon(1); return 1; }
     if (!(v->flags & V_ARRAY)) {
         if (i == 0) return var_unset(s, 0) ? 0 : 1;
         return b_error("unset", 1, "%s: not an array variable", s->name);

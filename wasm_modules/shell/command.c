@@ -122,6 +122,7 @@ bool assign_one(assign *a, int scope_local)
     slot *s = a->slot;
     char *sub;
     var *v = var_deref(&s, &sub);
+    if (sub) { sh_error("`%s[%s]': not a valid identifier", s->name, sub); return false; }
     if (v && v->flags & V_ASSOC) {
         char *key = expand_one(a->key, X_NOTILDE);
         if (key && !*key) { sh_report("%s[%s]: bad array subscript", a->name, a->key->raw); return false; }

@@ -98,6 +98,7 @@ static bool resolve(param *pm, values *o)
         o->var = NULL;
         return true;
     }
+    if (sub && pm->length) return true;   /* bash finds nothing to measure */
     if (sub) {
         if (!strcmp(sub, "@") || !strcmp(sub, "*")) { o->list = *sub; if (o->var) array_values(o, o->var, false); return true; }
         return element(o, pm, sub);
@@ -107,7 +108,7 @@ static bool resolve(param *pm, values *o)
         if (s) one(o, (char *)s);
         return true;
     }
-    if (pm->sub == SUB_EXPR && pm->length && (!o->var || (sh.opt[O_NOUNSET] && !(o->var->flags & (V_ARRAY | V_ASSOC))))) return true;   /* its subscript is not looked at */
+    if (pm->sub == SUB_EXPR && pm->length && (!o->var || !(o->var->flags & V_SET) || (sh.opt[O_NOUNSET] && !(o->var->flags & (V_ARRAY | V_ASSOC))))) return true;   /* its subscript is not looked at */
     if (pm->sub == SUB_EXPR) return element(o, pm, NULL);
     o->list = pm->sub == SUB_AT ? '@' : '*';
     if (o->var) array_values(o, o->var, false);
@@ -338,7 +339,7 @@ void expand_param(expander *x, part *p)
         o.slot = pm->slot;
         o.var = var_deref(&o.slot, &sub);
         o.list = pm->sub == SUB_AT ? '@' : '*';
-        if (o.var) array_values(&o, o.var, true);
+        if (o.var && !sub) array_values(&o, o.var, true);
         emit_names(x, pm, &o, p->quoted);
         return;
     }

@@ -307,7 +307,7 @@ node *parse_compound(parser *p)
         n->u.func.keyword = 1;
         return n;
     }
-    static const char *const misplaced[] = { "then", "else", "elif", "fi", "do", "done", "esac", "}", "in" };
+    static const char *const misplaced[] = { "then", "else", "elif", "fi", "do", "done", "esac", "}", "in", "]]", "!" };
     for (size_t i = 0; i < sizeof misplaced / sizeof *misplaced; i++)
         if (!strcmp(s, misplaced[i])) {
             unexpected(p, t);

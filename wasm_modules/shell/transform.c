@@ -19,7 +19,7 @@ char *attribute_letters(var *v, char out[16])
 
 static void add_key(strbuf *b, const char *key)
 {
-    if (needs_quotes(key)) quote_double(b, key); else sb_puts(b, key);
+    if (needs_quotes(key) || !strcmp(key, "@")) quote_double(b, key); else sb_puts(b, key);
 }
 
 void array_text(strbuf *b, var *v)
