@@ -1,6 +1,7 @@
 /* b_declare.c - declare, typeset, local, export, readonly: attributes and values of variables. */
 #include "builtins.h"
 #include "declare.h"
+#include "element.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -171,12 +172,10 @@ static int one_name(decl *d, char *arg, assign *array)
     size_t n = name_len(arg);
     char *eq = arg + n, *sub = NULL, *value = NULL;
     bool append = false;
-    if (n && arg[n] == '[') {
-        char *close = strstr(arg + n, "]=");
-        char *plus = strstr(arg + n, "]+=");
-        if (plus && (!close || plus < close)) close = plus;
-        if (!close && arg[strlen(arg) - 1] == ']') close = arg + strlen(arg) - 1;
-        if (close) { sub = arena_strndup(&sh.tmp, arg + n + 1, (size_t)(close - arg) - n - 1); eq = close + 1; }
+    size_t end = element_end(arg);
+    if (end) {
+        sub = arena_strndup(&sh.tmp, arg + n + 1, end - n - 2);
+        eq = arg + end;
     }
     if (*eq == '+' && eq[1] == '=') { append = true; eq++; }
     if (*eq == '=') value = eq + 1;
@@ -243,7 +242,7 @@ static int one_name(decl *d, char *arg, assign *array)
             b_error(d->who, 0, "warning: %s: circular name reference", name);
             sh_error("warning: %s: circular name reference", name);
         }
-    } else if (value && !sub && v->flags & (V_ARRAY | V_ASSOC) && value[0] == '(' && value[strlen(value) - 1] == ')') {
+    } else if (value && !sub && (listed_only ? d->on : v->flags) & (V_ARRAY | V_ASSOC) && value[0] == '(' && value[strlen(value) - 1] == ')') {
         assign *text = parse_array_text(&sh.tmp, value);
         if (text) { text->append = append; ok = assign_array(s, text); }
         else ok = var_set_slot(s, value, append);
@@ -251,7 +250,7 @@ static int one_name(decl *d, char *arg, assign *array)
         v->flags |= V_READONLY;
         check_readonly(s, v);
         if (!(v->flags & V_SET) && !sh.scope) v->flags |= V_SET;
-    } else if (value && sub) ok = var_set_elem(s, sub, value, append);
+    } else if (value && sub) ok = element_subscript(s, arg, &sub) && var_set_elem(s, sub, value, append);
     else if (value) {
         const char *who = arith_who;
         arith_who = d->who;      /* an integer's value is evaluated in the builtin's name */

@@ -1,5 +1,6 @@
 /* b_echo.c - echo and printf. */
 #include "builtins.h"
+#include "element.h"
 #include "lookup.h"
 #include "real.h"
 #include <ctype.h>
@@ -248,11 +249,7 @@ int b_printf(int argc, char **argv)
         if (c == '?') return 2;
         name = o.arg;
     }
-    if (name) {
-        size_t n = name_len(name);
-        if (!n || (name[n] && (name[n] != '[' || name[strlen(name) - 1] != ']')))
-            return b_error("printf", 2, "`%s': not a valid identifier", name);
-    }
+    if (name && !is_name(name) && !element_text(name)) return b_error("printf", 2, "`%s': not a valid identifier", name);
     if (o.at >= argc) return b_usage("printf", o.usage);
     pf p = { .out = { .a = &sh.tmp }, .argv = argv, .argc = argc, .at = o.at + 1, .to_variable = name };
     do {
@@ -261,12 +258,6 @@ int b_printf(int argc, char **argv)
     } while (p.at < argc && p.used && !p.stop);
     sb_str(&p.out);
     if (!name) return (p.out.len && out_write(p.out.s, p.out.len)) ? 1 : p.status;
-    char *open = strchr(name, '[');
-    bool ok;
-    if (open) {
-        char *sub = arena_strndup(&sh.tmp, open + 1, strlen(open) - 2);
-        slot *s = slot_of(arena_strndup(&sh.tmp, name, (size_t)(open - name)));
-        ok = var_set_elem(s, sub, p.out.s, 0);
-    } else ok = var_set(name, p.out.s);
+    bool ok = is_name(name) ? var_set(name, p.out.s) : element_assign(name, p.out.s, 0);
     return ok ? p.status : 1;
 }

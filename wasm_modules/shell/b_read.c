@@ -1,6 +1,7 @@
 /* b_read.c - read and mapfile. */
 #include "background.h"
 #include "builtins.h"
+#include "element.h"
 #include "fifo.h"
 #include "nameref.h"
 #include "slow.h"
@@ -68,14 +69,10 @@ static size_t field_end(line_t *l, size_t i, const char *ifs)
 
 static bool assign_name(const char *name, const char *value)
 {
-    size_t n = name_len(name);
-    if (n && !name[n]) return var_set(name, value);
-    if (!n || name[n] != '[' || name[strlen(name) - 1] != ']') {
-        b_error("read", 1, "`%s': not a valid identifier", name);
-        return false;
-    }
-    char *sub = arena_strndup(&sh.tmp, name + n + 1, strlen(name) - n - 2);
-    return var_set_elem(slot_of(arena_strndup(&sh.tmp, name, n)), sub, value, 0);
+    if (is_name(name)) return var_set(name, value);
+    if (element_text(name)) return element_assign(name, value, 0);
+    b_error("read", 1, "`%s': not a valid identifier", name);
+    return false;
 }
 
 static bool assign_fields(line_t *l, char **names, int n, const char *ifs)

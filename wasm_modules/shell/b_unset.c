@@ -1,18 +1,17 @@
 /* b_unset.c - unset: variables, elements of arrays, functions. */
 #include "builtins.h"
+#include "element.h"
 #include <string.h>
 
-static int unset_element(char *arg, size_t n)
+static int unset_element(char *arg)
 {
-    slot *s = slot_find(arena_strndup(&sh.tmp, arg, n));
-    size_t len = strlen(arg);
-    char *sub = arena_strndup(&sh.tmp, arg + n + 1, len - n - 2), *unused;
-    if (!s) return 0;
+    slot *s = element_slot(arg);
+    char *sub, *unused;
+    if (!s->top || !element_subscript(s, arg, &sub)) return s->top != NULL;
     var *v = var_deref(&s, &unused);
     if (!v) return 0;
     if (v->flags & V_READONLY) return b_error("unset", 1, "%s: cannot unset: readonly variable", s->name);
     if (v->flags & V_ASSOC) {
-        if (strpbrk(sub, "$`") && !expand_string(sub, '"', &sub)) return 1;   /* unset 'm[$k]' */
         v = var_writable(s, -1);
         assoc_unset(v->u.h, sub);
         return 0;
@@ -25,7 +24,6 @@ static int unset_element(char *arg, size_t n)
     }
     int64_t i;
     if (!*sub) return 0;
-    if (strpbrk(sub, "$`") && !expand_string(sub, 'a', &sub)) return 1;
     if (!arith_eval_text(sub, &i)) { sh_abandon(1); return 1; }
     if (!(v->flags & V_ARRAY)) {
         if (i == 0) return var_unset(s, 0) ? 0 : 1;
@@ -56,8 +54,8 @@ int b_unset(int argc, char **argv)
             else func_unset(argv[i]);
             continue;
         }
-        if (n && argv[i][n] == '[' && argv[i][strlen(argv[i]) - 1] == ']') {
-            if (unset_element(argv[i], n)) status = 1;
+        if (element_text(argv[i])) {
+            if (unset_element(argv[i])) status = 1;
             continue;
         }
         if (!n || argv[i][n]) {
@@ -75,7 +73,7 @@ int b_unset(int argc, char **argv)
             if (sub) {
                 strbuf b = { .a = &sh.tmp };
                 sb_printf(&b, "%s[%s]", s->name, sub);
-                if (unset_element(sb_str(&b), strlen(s->name))) status = 1;
+                if (unset_element(sb_str(&b))) status = 1;
                 continue;
             }
         }

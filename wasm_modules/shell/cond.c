@@ -1,5 +1,5 @@
 /* cond.c - [[ ]]: its tree, and the operators it shares with test. Regular expressions are those of regex.h. */
-#include "sh.h"
+#include "element.h"
 #include "fifo.h"
 #include "modes.h"
 #include "regex.h"
@@ -24,19 +24,20 @@ static bool option_on(const char *name)
     return strstr(sb_str(&b), sb_str(&want)) != NULL;
 }
 
-/* -v name, -v name[sub] */
-static bool is_set(const char *arg)
+/* -v name, -v name[sub]; expanded: the subscript may be there as it is, from the $k of [[ -v m[$k] ]] */
+static bool is_set(const char *arg, bool expanded)
 {
     size_t n = name_len(arg);
     if (arg[0] >= '0' && arg[0] <= '9') { int64_t i; return parse_int(arg, &i) && (i == 0 || i <= sh.nargs); }
     if (!n) return false;
     if (arg[n] != '[') return var_get(arg) != NULL;
-    slot *s = slot_find(arena_strndup(&sh.tmp, arg, n));
+    slot *s = element_slot(arg), *named = s;
     size_t len = strlen(arg);
-    if (!s || arg[len - 1] != ']') return false;
-    char *sub = arena_strndup(&sh.tmp, arg + n + 1, len - n - 2), *unused;
+    char *sub = arg[len - 1] == ']' ? arena_strndup(&sh.tmp, arg + n + 1, len - n - 2) : "", *unused;
     var *v = var_deref(&s, &unused);
     if (!v) return false;
+    if (v->flags & V_ASSOC && expanded && assoc_find(v->u.h, sub)) return true;
+    if (!element_text(arg) || !element_subscript(named, arg, &sub)) return false;
     if (v->flags & V_ASSOC) return assoc_find(v->u.h, sub) != NULL;
     if (!strcmp(sub, "@") || !strcmp(sub, "*")) return v->flags & V_ARRAY ? v->u.a->n > 0 : (v->flags & V_SET) != 0;
     int64_t i;
@@ -48,11 +49,10 @@ static bool is_set(const char *arg)
 int cond_unary(char op, const char *arg, const char *who)
 {
     struct stat st;
-    (void)who;
     switch (op) {
     case 'z': return *arg != 0;
     case 'n': return *arg == 0;
-    case 'v': return !is_set(arg);
+    case 'v': return !is_set(arg, who[1] == '[');
     case 'o': return !option_on(arg);
     case 'R': { slot *s = slot_find(arg); return !(s && s->top && s->top->flags & V_NAMEREF && s->top->str); }
     case 't': return 1;          /* there are no terminals here */

@@ -314,7 +314,11 @@ static int run_text(const char *text, size_t len, const char *what, int line, io
         if (!what) last_program = prog;
         if (in && fd_get(0) != in) break;           /* exec < file: the script goes on there */
         if (in) { io_bytes(in, &unread); if (unread < parser_left(p)) parser_skip(p, parser_left(p) - unread); }
-        if (sh.unwind == UW_DISCARD && !sh.stack_overflow) { sh.unwind = 0; status = sh.status = sh.exit_status; continue; }
+        if (sh.unwind == UW_DISCARD && !sh.stack_overflow && !(nested && sh.level > sh.shell_level)) {   /* a subshell is over */
+            sh.unwind = 0;
+            status = sh.status = sh.exit_status;
+            continue;
+        }
         if (sh.unwind) break;
         if (sh.opt[O_ONECMD] && !sh.is_command_string) { sh_exit(status); break; }
     }

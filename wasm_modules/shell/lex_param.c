@@ -3,6 +3,7 @@
  * A ${...} that makes no sense becomes a P_BAD part: bash reports "bad substitution" when it is expanded, not when it is read.
  */
 #include "parse.h"
+#include "element.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,15 @@ size_t subscript_end(parser *p, size_t at)
 {
     size_t end = skip_to(p, at, '[', ']');
     return end < p->len ? end : 0;
+}
+
+size_t element_end(const char *text)
+{
+    size_t n = name_len(text);
+    parser p = { .src = text, .len = strlen(text) };
+    if (!n || text[n] != '[') return 0;
+    size_t end = subscript_end(&p, n + 1);
+    return end ? end + 1 : 0;
 }
 
 void make_subscript(parser *p, char *text, arith **index, word **key)

@@ -304,7 +304,7 @@ static bool unbound(expander *x, param *pm, param *written, values *o)
  * quotes it does so only after removing a prefix or suffix, for @Q and its kin, and for names. */
 static bool joined_by_ifs(const expander *x, const param *pm, bool quoted)
 {
-    if (!(x->flags & (X_ASSIGN | X_HERESTR)) || x->flags & X_SPLIT) return false;
+    if (!(x->flags & X_ASSIGN) || x->flags & X_SPLIT) return false;
     if (pm->names || pm->indirect) return (quoted || pm->names) && *x->ifs;
     if (!pm->op || (pm->op >= OP_DEFAULT && pm->op <= OP_ALT)) return false;
     return quoted || (pm->op >= OP_PREFIX && pm->op <= OP_SUFFIX_LONG) || pm->op == OP_TRANSFORM;

@@ -179,7 +179,7 @@ static bool redirect_one(redir *r, redir_save *save)
     if (r->kind == R_DUP_IN || r->kind == R_DUP_OUT) {
         if (!duplicate(r, save, fd)) return false;
     } else if (r->kind == R_HEREDOC || r->kind == R_HERESTR) {
-        char *text = expand_one(r->target, r->kind == R_HEREDOC ? X_NOTILDE | X_HEREDOC : X_HERESTR);
+        char *text = expand_one(r->target, r->kind == R_HEREDOC ? X_NOTILDE | X_HEREDOC : X_ASSIGN);
         if (!text) return false;
         strbuf b = { .a = &sh.tmp };
         sb_puts(&b, text);
