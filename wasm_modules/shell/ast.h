@@ -77,7 +77,8 @@ enum { W_PLAIN = 1,              /* one unquoted literal without anything to exp
        W_BRACE = 2,              /* may hold a brace expansion */
        W_GLOB = 4,               /* an unquoted literal holds pattern characters */
        W_QUOTED = 8,             /* some part was quoted */
-       W_TILDE = 16 };           /* begins with an unquoted ~, or has one after = or : */
+       W_TILDE = 16,             /* begins with an unquoted ~, or has one after = or : */
+       W_DOLLAR = 32 };          /* an unquoted $ that begins nothing comes last: bash forgets that it must split */
 
 struct word {
     part *parts;

@@ -110,26 +110,48 @@ static void combine(units prefix, results *middle, units rest, results *out, int
         }
 }
 
+/* How many braces a part leaves open, as text: ${x:-{1,2} has one more than it closes. */
+static size_t left_open(const part *p)
+{
+    size_t opened = 0, closed = 0;
+    if (!p || p->kind != P_PARAM) return 0;
+    for (const char *s = p->u.param->text; *s; s++) { opened += *s == '{'; closed += *s == '}'; }
+    return opened > closed ? opened - closed : 0;
+}
+
+/* The index of the brace that closes the one at open, 0 when there is none: before it comes a comma, or .. and not the end. */
+static size_t closing(units u, size_t open, bool *comma)
+{
+    size_t level = 0;
+    bool parts = false;
+    *comma = false;
+    for (size_t i = open + 1; i < u.n; i++) {
+        char c = u.v[i].c, next = i + 1 < u.n ? u.v[i + 1].c : 0, then = i + 2 < u.n ? u.v[i + 2].c : 0;
+        level += left_open(u.v[i].opaque);
+        if (c == '}' && level == 0 && parts) return i;
+        if (c == '{') level++;
+        else if (c == '}' && level) level--;
+        else if (c == ',') { *comma = true; parts = parts || level == 0; }
+        else if (c == '.' && next == '.' && then != '}' && level == 0) parts = true;
+    }
+    return 0;
+}
+
 static void expand_units(units u, results *out, int depth)
 {
     for (size_t open = 0; open < u.n && depth < MAX_DEPTH; open++) {
         if (u.v[open].c != '{') continue;
-        if (open > 0 && u.v[open - 1].c == '$') continue;
-        size_t close = 0, commas = 0, level = 0;
-        for (size_t i = open; i < u.n; i++) {
-            if (u.v[i].c == '{') level++;
-            else if (u.v[i].c == '}' && --level == 0) { close = i; break; }
-            else if (u.v[i].c == ',' && level == 1) commas++;
-        }
+        if ((open > 0 && u.v[open - 1].c == '$') || (open + 1 < u.n && u.v[open + 1].c == '}')) continue;
+        bool comma;
+        size_t close = closing(u, open, &comma);
         if (!close) continue;
         units prefix = { u.v, open }, rest = { u.v + close + 1, u.n - close - 1 }, body = { u.v + open + 1, close - open - 1 };
         results middle = { 0 };
-        if (commas) {
-            size_t from = 0;
-            level = 0;
+        if (comma) {
+            size_t from = 0, level = 0;
             for (size_t i = 0; i <= body.n; i++) {
                 if (i < body.n && body.v[i].c == '{') level++;
-                if (i < body.n && body.v[i].c == '}') level--;
+                if (i < body.n && body.v[i].c == '}' && level) level--;
                 if (i == body.n || (body.v[i].c == ',' && level == 0)) {
                     expand_units((units){ body.v + from, i - from }, &middle, depth + 1);
                     from = i + 1;

@@ -103,7 +103,7 @@ static void split(expander *x, const char *s)
 
 void ex_value(expander *x, const char *s, bool quoted)
 {
-    if (quoted || !(x->flags & X_SPLIT)) {
+    if (quoted || !(x->flags & X_SPLIT) || x->whole) {
         if (!quoted && !*s) return;
         put(x, s, strlen(s), quoted);
         return;
@@ -235,6 +235,7 @@ bool expand_word(word *w, int flags, strlist *out)
         return true;
     }
     expander x = start(flags, out);
+    x.whole = w->flags & W_DOLLAR;
     if (!ex_parts(&x, w->parts, flags)) return false;
     ex_end_field(&x);
     return !x.failed;

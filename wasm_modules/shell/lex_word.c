@@ -191,6 +191,10 @@ static void classify(word *w)
         if (strchr(s, '{')) w->flags |= W_BRACE;
         if (strchr(s, '~')) w->flags |= W_TILDE;
     }
+    for (part *x = w->parts; x; x = x->next) {
+        if (x->kind == P_LIT && !x->quoted && strchr(x->u.lit.text, '$')) w->flags |= W_DOLLAR;
+        else if (x->kind != P_LIT) w->flags &= (uint8_t)~W_DOLLAR;
+    }
     if (only && !(w->flags & (W_GLOB | W_BRACE | W_TILDE))) w->flags |= W_PLAIN;
 }
 

@@ -213,10 +213,13 @@ static void emit(expander *x, values *o, bool quoted)
     }
     /* bash splits what it has joined: between separators that are no blanks, an empty value is a field */
     if (!quoted && *x->ifs && !strchr(" \t\n", *x->ifs)) { if (o->n) ex_value(x, join(o, x->ifs), false); return; }
+    bool whole = x->whole;
+    x->whole = false;
     for (size_t i = 0; i < o->n; i++) {
         if (i) ex_end_field(x);
         ex_value(x, o->v[i], quoted);
     }
+    x->whole = whole;
 }
 
 /* :- := :? :+ ; true when the operand took the place of the value. */
@@ -288,7 +291,7 @@ static bool unbound(expander *x, param *pm, param *written, values *o)
         return x->failed = true;
     }
     if (o->n || !sh.opt[O_NOUNSET] || (pm->op >= OP_DEFAULT && pm->op <= OP_ALT) || o->list ||
-        (pm->length && pm->sub == SUB_EXPR) || (pm->op == OP_TRANSFORM && pm->transform == 'a' && !pm->special))
+        (pm->length && pm->sub == SUB_EXPR) || (pm->op == OP_TRANSFORM && pm->transform == 'a' && !pm->special && !pm->sub))
         return false;
     if (pm->special && pm->special != '1' && pm->special != '!') return false;
     if (written->indirect && written->sub == SUB_EXPR) sh_error("!%s[%s]: unbound variable", written->name, written->key->raw);
@@ -306,7 +309,7 @@ static bool joined_by_ifs(const expander *x, const param *pm, bool quoted)
 {
     if (!(x->flags & X_ASSIGN) || x->flags & X_SPLIT) return false;
     if (pm->names || pm->indirect) return (quoted || pm->names) && *x->ifs;
-    if (!pm->op || (pm->op >= OP_DEFAULT && pm->op <= OP_ALT)) return false;
+    if (!pm->op || (pm->op >= OP_DEFAULT && pm->op <= OP_ALT) || !*x->ifs) return false;
     return quoted || (pm->op >= OP_PREFIX && pm->op <= OP_SUFFIX_LONG) || pm->op == OP_TRANSFORM;
 }
 

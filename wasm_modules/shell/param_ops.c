@@ -212,6 +212,11 @@ bool param_ops(param *pm, values *o)
     if (pm->op == OP_TRANSFORM) return param_transform(pm, o);
     char *pat = expand_one(pm->arg, X_PATTERN), *rep = "";
     if (!pat || (pm->arg2 && !(rep = expand_one(pm->arg2, X_REPLACE)))) return false;
+    param anchored = *pm;
+    if (pm->op == OP_REPLACE && (*pat == '#' || *pat == '%')) {   /* of ${x/$p/y}, when $p begins with one */
+        anchored.op = *pat++ == '#' ? OP_REPLACE_HEAD : OP_REPLACE_TAIL;
+        pm = &anchored;
+    }
     if (!o->n) return true;
     char **v = arena_alloc(&sh.tmp, (o->n + 1) * sizeof(char *));
     for (size_t i = 0; i < o->n; i++) v[i] = map(pm, o->v[i], pat, rep);

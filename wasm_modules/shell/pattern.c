@@ -63,9 +63,6 @@ static const char *bracket(const char *p, const char *pe, uint32_t ch, bool *hit
             while (end + 1 < pe && !(end[0] == ':' && end[1] == ']')) end++;
             if (end + 1 < pe) {
                 if (in_class(p + 2, (size_t)(end - p - 2), ch)) found = true;
-                if (c->flags & PM_NOCASE && (in_class(p + 2, (size_t)(end - p - 2), (uint32_t)towupper((wint_t)ch)) ||
-                                             in_class(p + 2, (size_t)(end - p - 2), want)))
-                    found = true;
                 p = end + 2;
                 continue;
             }

@@ -268,7 +268,7 @@ word **brace_expand(word *w, int *n);                    /* in sh.tmp */
 
 /* A field under construction: text, and a parallel mask that says which bytes were quoted. */
 typedef struct { strbuf text, mask; bool started, quoted_null, has_glob; } field;
-typedef struct { field f; strlist *out; int flags; bool failed; const char *ifs; int operands; } expander;
+typedef struct { field f; strlist *out; int flags; bool failed; const char *ifs; int operands; bool whole; } expander;
 void ex_quoted(expander *x, const char *s, size_t n);    /* text that is neither split nor a pattern */
 void ex_literal(expander *x, const char *s, size_t n);   /* unquoted source text: a pattern, not split */
 void ex_value(expander *x, const char *s, bool quoted);  /* the result of an expansion */
