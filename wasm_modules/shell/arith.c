@@ -91,7 +91,7 @@ static bool locate(anode *n, bool storing, slot **s, var **v, char **key, int64_
         if (!sub && strpbrk(n->sub, "$`\"'\\") && !expand_string(n->sub, 'b', key)) return false;
         return true;
     }
-    if (!subscript(n, sub, index)) { sh_abandon(1); return false; }
+    if (!subscript(n, sub, index)) { if (!sh.unwind) sh_abandon(1); return false; }
     if (*index < 0) *index += *v && (*v)->flags & V_ARRAY ? arr_next((*v)->u.a) : *v ? 1 : 0;
     if (*index < 0) { complain_index(*s, storing ? text : NULL); *index = ALL; }
     return true;

@@ -242,7 +242,7 @@ static int one_name(decl *d, char *arg, assign *array)
             b_error(d->who, 0, "warning: %s: circular name reference", name);
             sh_error("warning: %s: circular name reference", name);
         }
-    } else if (value && !sub && (listed_only ? d->on : v->flags) & (V_ARRAY | V_ASSOC) && value[0] == '(' && value[strlen(value) - 1] == ')') {
+    } else if (value && !sub && (listed_only ? d->on : v->flags) & arrays && value[0] == '(' && value[strlen(value) - 1] == ')') {
         assign *text = parse_array_text(&sh.tmp, value);
         if (text) { text->append = append; ok = assign_array(s, text); }
         else ok = var_set_slot(s, value, append);

@@ -39,6 +39,37 @@ static assign *expand_elements(assign *a, bool keyed)
     return copy;
 }
 
+/* declare a=(1 2) b=("${a[@]}"): an array is assigned before the next one is expanded. argv ends with its argument, which goes. */
+static bool declare_now(strlist *argv, assign *array)
+{
+    strlist early = { .a = &sh.tmp }, marks = { .a = &sh.tmp };
+    for (size_t i = 0; i < argv->n; i++) {
+        bool option = argv->v[i][0] == '-' || argv->v[i][0] == '+';
+        if (i && i + 1 < argv->n && !option) continue;
+        sl_add(&early, argv->v[i]);
+        sl_add(&marks, i + 1 < argv->n ? NULL : (char *)array);
+    }
+    arg_assigns = (assign **)(void *)marks.v;
+    arg_assigns_n = (int)marks.n;
+    builtin_find(argv->v[0])->fn((int)early.n, early.v);
+    arg_assigns = NULL;
+    arg_assigns_n = 0;
+    argv->n--;
+    return !sh.unwind;
+}
+
+/* The command is declare or its kin itself, and has one more array behind word i. */
+static bool array_behind(node *n, int i, const char *name)
+{
+    const builtin *b = builtin_find(name);
+    if (!b || !(b->flags & B_DECLARE)) return false;
+    while (++i < n->u.simple.n) {
+        assign *a = n->u.simple.words[i]->as;
+        if (a && a->is_array) return true;
+    }
+    return false;
+}
+
 /* Arguments; those of declare and its kin may be assignments, whose values are not split. */
 static bool expand_args(node *n, strlist *argv)
 {
@@ -89,6 +120,10 @@ static bool expand_args(node *n, strlist *argv)
         if (marks.n >= argv->n) continue;
         assign *array = w->as && w->as->is_array ? w->as : NULL;
         if (array && (any > 1 || sh.opt[O_XTRACE]) && !(array = expand_elements(array, keyed))) return false;
+        if (array && !sh.opt[O_XTRACE] && array_behind(n, i, argv->v[0])) {
+            if (!declare_now(argv, array)) return false;
+            continue;
+        }
         sl_add(&marks, (char *)array);
     }
     arg_assigns = (assign **)(void *)marks.v;

@@ -8,21 +8,33 @@
 #include "element.h"
 #include <string.h>
 
+/* shopt -s assoc_expand_once: the command line has expanded the key of m[key] already. */
+static bool is_final(const char *text)
+{
+    size_t n = name_len(text);
+    if (!sh.shopt[S_ASSOC_ONCE] || !n || text[n] != '[' || text[strlen(text) - 1] != ']') return false;
+    slot *s = slot_find(arena_strndup(&sh.tmp, text, n));
+    char *unused;
+    var *v = s ? var_deref(&s, &unused) : NULL;
+    return v && v->flags & V_ASSOC;
+}
+
 bool element_text(const char *text)
 {
     size_t end = element_end(text);
-    return end && !text[end];
+    return (end && !text[end]) || is_final(text);
 }
 
 /* The kind of the variable says how a subscript is expanded: keys lose their quotes, indices are arithmetic. */
 bool element_subscript(slot *s, const char *text, char **sub)
 {
-    size_t open = strcspn(text, "["), end = element_end(text);
+    bool final = is_final(text);
+    size_t open = strcspn(text, "["), end = final ? strlen(text) : element_end(text);
     char *unused;
     var *v = var_deref(&s, &unused);
     bool keyed = v && v->flags & V_ASSOC;
     *sub = arena_strndup(&sh.tmp, text + open + 1, end - open - 2);
-    return !strpbrk(*sub, keyed ? "$`\"'\\" : "$`") || expand_string(*sub, keyed ? 'b' : 'a', sub);
+    return final || !strpbrk(*sub, keyed ? "$`\"'\\" : "$`") || expand_string(*sub, keyed ? 'b' : 'a', sub);
 }
 
 slot *element_slot(const char *text) { return slot_of(arena_strndup(&sh.tmp, text, strcspn(text, "["))); }

@@ -126,6 +126,23 @@ static bool read_name(parser *p, param *pm)
     return n > 0;
 }
 
+/* A name that goes on behind an escaped newline, which is nothing. */
+static void join_name(parser *p, param *pm)
+{
+    if (p->src[p->pos] != '\\' || p->src[p->pos + 1] != '\n') return;
+    strbuf b = { .a = p->a };
+    sb_puts(&b, pm->name);
+    for (;;) {
+        char c = p->src[p->pos];
+        if (c == '\\' && p->src[p->pos + 1] == '\n') { p->pos += 2; p->line++; continue; }
+        if (!isalnum((unsigned char)c) && c != '_') break;
+        sb_putc(&b, c);
+        p->pos++;
+    }
+    pm->name = sb_str(&b);
+    pm->slot = slot_of(pm->name);
+}
+
 static word *operand(parser *p, int mode, const char *stops)
 {
     size_t from = p->pos;
@@ -297,6 +314,7 @@ void lex_dollar(parser *p, int mode, part ***tail)
         p->pos++;
     } else {
         read_name(p, pm);
+        if (!pm->special) join_name(p, pm);
     }
     pm->text = pm->name;
 }

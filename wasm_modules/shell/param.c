@@ -108,11 +108,26 @@ static bool resolve(param *pm, values *o)
         if (s) one(o, (char *)s);
         return true;
     }
-    if (pm->sub == SUB_EXPR && pm->length && (!o->var || !(o->var->flags & V_SET) || (sh.opt[O_NOUNSET] && !(o->var->flags & (V_ARRAY | V_ASSOC))))) return true;   /* its subscript is not looked at */
+    if (pm->sub == SUB_EXPR && pm->length) {   /* of what has no elements, the subscript is not looked at */
+        int flags = o->var ? o->var->flags : 0;
+        if (!(flags & V_SET) || (sh.opt[O_NOUNSET] && !(flags & (V_ARRAY | V_ASSOC)))) return true;
+    }
     if (pm->sub == SUB_EXPR) return element(o, pm, NULL);
     o->list = pm->sub == SUB_AT ? '@' : '*';
     if (o->var) array_values(o, o->var, false);
     return true;
+}
+
+/* The name at the end of a chain of references. */
+static char *last_name(var *v)
+{
+    for (int hops = 0; hops < 8; hops++) {
+        slot *s = slot_find(v->str);
+        var *next = s ? s->top : NULL;
+        if (!next || !(next->flags & V_NAMEREF) || !next->str || !*next->str) break;
+        v = next;
+    }
+    return v->str;
 }
 
 /* ${!x}: the parameter that x names, with pm's operator. */
@@ -350,7 +365,7 @@ void expand_param(expander *x, part *p)
     if (!target && sh.unwind) { x->failed = true; return; }
     if (!target) {               /* ${!r} of a nameref: the name it refers to */
         if (!pm->slot->top->str) return;
-        one(&o, pm->slot->top->str);
+        one(&o, last_name(pm->slot->top));
     } else {
         pm = target;
         if (!resolve(pm, &o)) { sh_fail(1); x->failed = true; return; }

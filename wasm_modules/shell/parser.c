@@ -66,6 +66,18 @@ static bool declares(word *w)
     return false;
 }
 
+/* eval a=(1 2), let x=(1+2)*3: one word, which the builtin gets as text. */
+static void parse_listed_word(parser *p, word *command)
+{
+    token t = p->tok;
+    if (!word_is(command, "eval") && !word_is(command, "let")) return;
+    if (p->src[t.end] != '(' || p->src[t.end - 1] != '=' || !parse_assign(p, t.start) || p->failed) return;
+    t.w = sub_word(p, slice(p, t.start, p->pos), M_BRACE);
+    t.end = p->pos;
+    p->tok = t;
+    p->have = true;
+}
+
 static node *parse_simple(parser *p)
 {
     node *n = new_node(p, N_SIMPLE, peek(p)->line);
@@ -98,6 +110,8 @@ static node *parse_simple(parser *p)
                 t->w = w;
             }
         }
+        if (nw > 0 && !declaring) parse_listed_word(p, words[0]);
+        if (p->failed) return n;
         if ((nw == 0 || (p->alias_next && p->tok.start >= p->alias_end)) && !p->tok.w->as) {
             if (nw > 0) p->alias_next = false;
             if (expand_alias(p, p->tok.w)) {
@@ -112,8 +126,7 @@ static node *parse_simple(parser *p)
         }
         word *w = p->tok.w;
         words[nw++] = w;
-        if (nw == 1 || (!declaring && nw == 2 && (word_is(words[0], "builtin") || word_is(words[0], "command"))))
-            declaring = declares(w);
+        if (nw == 1) declaring = declares(w);
         if (w->as) p->have = false; else take(p);
     }
     n->u.simple.words = words;

@@ -240,7 +240,8 @@ size_t decode_escape(const char *s, char mode, strbuf *out, bool *stop)
         size_t max = *s == 'x' ? 2 : *s == 'u' ? 4 : 8, i = 1;
         uint32_t v = 0;
         while (i <= max && hex_digit(s[i]) >= 0) v = v * 16 + (uint32_t)hex_digit(s[i++]);
-        if (i == 1 && (mode == 'b' || mode == 'f')) b_error("printf", 0, "missing %s digit for \\%c", max == 2 ? "hex" : "unicode", *s);
+        if (i == 1 && (mode == 'b' || mode == 'f'))
+            b_error("printf", 0, "missing %s digit for \\%c", max == 2 ? "hex" : "unicode", *s);
         if (i == 1) { sb_putc(out, '\\'); return 0; }
         if (!v && mode == '\'') *stop = true;
         else if (*s == 'x') sb_putc(out, (char)v);
