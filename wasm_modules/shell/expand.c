@@ -181,7 +181,10 @@ bool ex_parts(expander *x, part *p, int flags)
             else if (flags & X_ARGSPLIT) {
                 size_t used;
                 char *to = first && *p->u.lit.text == '~' ? expand_tilde(p->u.lit.text, &used) : NULL;
-                if (to) { ex_quoted(x, to, strlen(to)); ex_value(x, p->u.lit.text + used, false); }
+                if (to && (!p->next || used < p->u.lit.len)) {
+                    ex_quoted(x, to, strlen(to));
+                    ex_value(x, p->u.lit.text + used, false);
+                }
                 else ex_value(x, p->u.lit.text, false);
             } else if (!(flags & X_NOTILDE) && strchr(p->u.lit.text, '~'))
                 literal_tilde(x, p->u.lit.text, p->u.lit.len, first, !p->next);

@@ -328,7 +328,7 @@ void lex_backquote(parser *p, int mode, part ***tail)
         char c = p->src[p->pos];
         if (c == '\\' && p->pos + 1 < p->len) {
             char n = p->src[p->pos + 1];
-            if (n == '`' || n == '\\' || n == '$' || (n == '"' && (mode == M_DQUOTE || operand_mode(mode)))) {
+            if (n == '`' || n == '\\' || n == '$' || (n == '"' && mode == M_DQUOTE)) {
                 sb_putc(&b, n);
                 p->pos += 2;
                 continue;

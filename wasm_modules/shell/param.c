@@ -139,7 +139,9 @@ static param *indirect(param *pm)
     plain.indirect = 0;
     bool reference = !pm->special && !pm->sub && pm->slot->top && pm->slot->top->flags & V_NAMEREF;
     slot *named = reference && pm->slot->top->str ? slot_find(pm->slot->top->str) : NULL;
-    if (reference && (pm->op != OP_TRANSFORM || !named || !named->top)) return NULL;   /* the name itself */
+    bool array = named && named->top && named->top->flags & (V_ARRAY | V_ASSOC);
+    /* the name itself; operators on the name of an array take its value instead */
+    if (reference && (!array || !pm->op || (pm->op >= OP_DEFAULT && pm->op <= OP_ALT))) return NULL;
     if (!reference && !resolve(&plain, &o)) return &plain == pm ? pm : NULL;
     char *name = reference ? pm->slot->top->str : o.n ? o.v[0] : NULL;
     if (o.list) {   /* ${!@}: the names joined */
@@ -250,7 +252,7 @@ static bool substitute(expander *x, param *pm, part *p, values *o)
         if (unset) { if (p->quoted && (o->list != '@' || o->n)) x->f.started = true; return true; }
     } else if (!unset) return false;
     if (pm->op == OP_ALT || pm->op == OP_DEFAULT) {
-        if (p->quoted && !pm->arg->parts) x->f.started = true;
+        if (p->quoted) x->f.started = true;   /* "${x+$@}" is a field, also of nothing */
         x->operands++;
         ex_parts(x, pm->arg->parts,
                  p->quoted || !(x->flags & X_SPLIT) ? x->flags | (p->quoted ? X_NOTILDE : 0) : x->flags | X_ARGSPLIT);

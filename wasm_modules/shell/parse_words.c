@@ -81,6 +81,7 @@ static assign *parse_elements(parser *p)
         if (t->kind != T_WORD) { unexpected(p, t); return NULL; }
         assign *e = arena_alloc(p->a, sizeof *e);
         size_t end = p->src[t->start] == '[' ? subscript_end(p, t->start + 1) : 0;
+        if (p->src[t->start] == '[' && !end) { eof_looking_for(p, ']', t->start); return NULL; }
         if (end && (p->src[end + 1] == '=' || (p->src[end + 1] == '+' && p->src[end + 2] == '='))) {
             e->has_sub = 1;
             e->append = p->src[end + 1] == '+';
