@@ -44,13 +44,17 @@ static void assigned(slot *s, var *v)
     if (s->special && s->special->set) s->special->set(s, v);
 }
 
-/* The value that old, extended by value, becomes: in sh.tmp. */
+/* The value that old, extended by value, becomes: in sh.tmp; NULL after a message. */
 static const char *appended(var *v, const char *old, const char *value)
 {
     strbuf b = { .a = &sh.tmp };
+    int64_t sum, more;
+    char buf[24];
     if (!old) return value;
-    if (v->flags & V_INT) sb_printf(&b, "%s+(%s)", *old ? old : "0", *value ? value : "0");
-    else { sb_puts(&b, old); sb_puts(&b, value); }
+    if (v->flags & V_INT) {
+        if (!arith_eval_text(old, &sum) || !arith_eval_text(value, &more)) { sh_abandon(1); return NULL; }
+        sb_puts(&b, fmt_int((int64_t)((uint64_t)sum + (uint64_t)more), buf));
+    } else { sb_puts(&b, old); sb_puts(&b, value); }
     return sb_str(&b);
 }
 
@@ -98,7 +102,7 @@ bool var_set_slot(slot *s, const char *value, int append)
         assigned(s, v);
         return true;
     }
-    if (append) value = appended(v, v->str, value);
+    if (append && !(value = appended(v, v->str, value))) return false;
     if (v->flags & CONVERTS) {
         bool ok;
         char *text = apply_attributes(s, v, value, &ok);
@@ -134,7 +138,7 @@ void var_make_array(slot *s, var *v, int is_assoc)
 /* The text to store in an element, malloc'ed; NULL after a message. */
 static char *elem_value(slot *s, var *v, const char *old, const char *value, int append)
 {
-    if (append) value = appended(v, old, value);
+    if (append && !(value = appended(v, old, value))) return NULL;
     if (!(v->flags & CONVERTS)) return xstrdup(value);
     bool ok;
     return apply_attributes(s, v, value, &ok);
@@ -162,7 +166,10 @@ static bool set_elem(slot *s, const char *key, const char *value, int append)
     if (check_readonly(s, s->top)) return false;
     if (!s->top || !(s->top->flags & V_ASSOC)) {
         int64_t i;
-        if (!*key) { sh_report("%s[%s]: bad array subscript", s->name, key); return false; }
+        if (!*key || ((*key == '@' || *key == '*') && !key[1])) {
+            sh_report("%s[%s]: bad array subscript", s->name, key);
+            return false;
+        }
         if (!arith_eval_text(key, &i)) { sh_abandon(1); return false; }
         if (i < 0) {
             int64_t n = s->top && s->top->flags & V_ARRAY ? arr_next(s->top->u.a) : s->top ? 1 : 0;

@@ -164,7 +164,11 @@ bool assign_one(assign *a, int scope_local)
         return key && var_set_elem(s, key, value, a->append);
     }
     int64_t i;
-    if (!*a->key->raw) { sh_report("%s[]: bad array subscript", a->name); return false; }
+    const char *raw = a->key->raw;
+    if (!*raw || ((*raw == '@' || *raw == '*') && !raw[1])) {
+        sh_report("%s[%s]: bad array subscript", a->name, raw);
+        return false;
+    }
     if (!arith_eval(a->index, &i)) { sh_abandon(1); return false; }
     if (i < 0) {
         int64_t n = v && v->flags & V_ARRAY ? arr_next(v->u.a) : v ? 1 : 0;
