@@ -40,7 +40,7 @@ static bool add_indexed(slot *s, assign *e, int64_t *next)
         return true;
     }
     strlist items = { .a = &sh.tmp };
-    if (!expand_word(e->value, X_WORDS, &items)) return false;
+    if (!expand_word(e->value, X_WORDS | X_ELEMENT, &items)) return false;
     for (size_t i = 0; i < items.n; i++) if (!var_set_index(s, (*next)++, items.v[i], 0)) return false;
     return true;
 }
@@ -74,7 +74,7 @@ static bool add_keyed(slot *s, assign *e, const char *name, assoc *old)
 static bool append_items(slot *s, assign *e)
 {
     strlist items = { .a = &sh.tmp };
-    for (; e; e = e->next) if (!expand_word(e->value, X_WORDS, &items)) return false;
+    for (; e; e = e->next) if (!expand_word(e->value, X_WORDS | X_ELEMENT, &items)) return false;
     int64_t next = s->top && s->top->flags & V_ARRAY ? arr_next(s->top->u.a) : 0;
     for (size_t i = 0; i < items.n; i++) if (!var_set_index(s, next++, items.v[i], 0)) return false;
     if (!items.n) var_writable(s, -1)->flags |= V_SET;

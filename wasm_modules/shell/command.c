@@ -27,7 +27,7 @@ static assign *expand_elements(assign *a, bool keyed)
     for (assign *e = a->elems; e; e = e->next) {
         strlist items = { .a = &sh.tmp };
         char *value = e->has_sub ? expand_one(e->value, keyed ? X_NOTILDE : X_ASSIGN) : NULL;
-        if (e->has_sub ? !value : !expand_word(e->value, keyed ? 0 : X_WORDS, &items)) return NULL;
+        if (e->has_sub ? !value : !expand_word(e->value, keyed ? 0 : X_WORDS | X_ELEMENT, &items)) return NULL;
         if (value) sl_add(&items, value);
         for (size_t i = 0; i < items.n; i++, tail = &(*tail)->next) {
             *tail = arena_alloc(&sh.tmp, sizeof **tail);

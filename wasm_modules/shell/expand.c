@@ -135,7 +135,7 @@ char *expand_tilde(const char *s, size_t *used)
 static void literal_tilde(expander *x, const char *s, size_t len, bool start, bool last_part)
 {
     const char *end = s + len;
-    size_t name = start && x->flags & X_SPLIT && !(x->flags & X_ASSIGN) ? name_len(s) : 0;
+    size_t name = start && !(x->flags & (X_ASSIGN | X_ELEMENT)) ? name_len(s) : 0;
     if (name && s[name] == '=') {   /* an argument like dir=~/x */
         ex_literal(x, s, name + 1);
         x->flags |= X_ASSIGN;

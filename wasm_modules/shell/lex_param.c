@@ -227,6 +227,7 @@ static bool read_operator(parser *p, param *pm, int mode)
 
 static bool read_braced(parser *p, param *pm, int mode)
 {
+    for (; p->src[p->pos] == '\\' && p->src[p->pos + 1] == '\n'; p->pos += 2) p->line++;
     const char *s = p->src + p->pos;
     if (s[0] == '#' && s[1] != '}' && s[1] &&
         (isalnum((unsigned char)s[1]) || s[1] == '_' || (strchr("@*?$!#-", s[1]) && s[2] == '}'))) {

@@ -96,6 +96,20 @@ static void process_subst(parser *p, part ***tail)
     x->u.cmd = parse_subst(p);
 }
 
+/* $ and an escaped newline, which is nothing: what begins with $ stands on the next line. Leaves pos so that it seems to be right
+ * behind the $; returns its first character, or the backslash when it is no newline that is escaped. */
+static char join_dollar(parser *p)
+{
+    size_t at = p->pos + 1;
+    int lines = 0;
+    for (; p->src[at] == '\\' && p->src[at + 1] == '\n'; at += 2) lines++;
+    char c = p->src[at];
+    if (!lines || !c || !(strchr("({[@*#?-$!_", c) || isalnum((unsigned char)c))) return '\\';
+    p->pos = at - 1;
+    p->line += lines;
+    return c;
+}
+
 static bool meta(char c) { return c && strchr(" \t\n;&|<>()", c); }
 
 static arena scratch;            /* literal text under construction: not sh.tmp, which may be where the parts themselves go */
@@ -160,6 +174,7 @@ part *lex_parts(parser *p, int mode, const char *stops)
             double_quote(p, &tail);
             continue;
         }
+        if (c == '$' && next == '\\') next = join_dollar(p);
         if (c == '$' && next && (strchr("({[@*#?-$!_", next) || isalnum((unsigned char)next))) {
             flush(p, &tail, &b, quoted);
             lex_dollar(p, mode, &tail);

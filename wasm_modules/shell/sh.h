@@ -259,7 +259,7 @@ void print_node_line(strbuf *b, node *n);                          /* one comman
 
 /* ---- expansion ------------------------------------------------------------------------------------------------------------- */
 enum { X_SPLIT = 1, X_GLOB = 2, X_ASSIGN = 4, X_PATTERN = 8, X_NOTILDE = 16, X_REGEX = 32, X_BRACE = 64, X_ARGSPLIT = 128,
-       X_REPLACE = 256, X_HEREDOC = 512 };
+       X_REPLACE = 256, X_HEREDOC = 512, X_ELEMENT = 1024 };
 #define X_WORDS (X_SPLIT | X_GLOB | X_BRACE)
 bool expand_word(word *w, int flags, strlist *out);      /* to fields; false when an expansion failed (sh.unwind is set) */
 char *expand_one(word *w, int flags);                    /* to one string in sh.tmp, no splitting; NULL on failure */
