@@ -25,7 +25,7 @@ from sandbox.declarations import ApprovalPolicy, Capability, CapabilityLimits, c
 from sandbox.errors import RequestError, Stop
 from sandbox.excerpts import excerpt
 from sandbox.idempotency import Answers, KeyRefused
-from sandbox.lanes import Job, LanesExhausted, start
+from sandbox.lanes import Habit, Job, LanesExhausted, start
 from sandbox.limits import MOST, Run
 from sandbox.plain import objection, why_unencodable
 from sandbox.schemas import Arguments, Mismatch, check_value, compile_schema, schemas_of
@@ -83,7 +83,7 @@ class ToolError(Exception):
 class Entry:
     """A registered capability with all that enforces its declaration. Sessions and forks that share a registry share it."""
 
-    __slots__ = ("admission", "answers", "arguments", "capability", "function", "is_inline", "loop", "output")
+    __slots__ = ("admission", "answers", "arguments", "capability", "function", "habit", "is_inline", "loop", "output")
 
     def __init__(
         self,
@@ -95,6 +95,7 @@ class Entry:
         check_declaration(capability)
         self.capability = capability
         self.function = function
+        self.habit = Habit()
         self.loop = loop
         self.is_inline = is_inline
         self.arguments = Arguments(capability.input_schema)
@@ -276,7 +277,7 @@ class Calls:
                 answers.end(key, None)
             raise
         function = entry.function
-        job = Job(lambda: function(*args, **kwargs), self._run, leave)
+        job = Job(lambda: function(*args, **kwargs), self._run, leave, entry.habit)
         if answers is not None and key is not None:
             job.on_end = functools.partial(_end_keyed, entry, answers, key, job, leave)
         self._perform(job, entry, left_ms)

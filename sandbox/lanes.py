@@ -4,11 +4,13 @@ How: a call takes an idle lane (or starts one), gives it a job and waits; two be
 cost microseconds. They are semaphores of the C library, called without the interpreter lock: a thread that is woken while its
 waker holds that lock only goes to sleep again. Waking a thread on an idle processor can take several times as long as on our own:
 as long as that pays (`_Placement` finds out), a caller is bound to its processor from call to call (`Mooring`), and so is an idle
-lane. A job that ends within two milliseconds is waited for by the bell; a longer one through the run,
-which also ends the wait at a deadline or a cancel. A function that is left behind keeps its lane until it ends; its coroutine is
-cancelled. Coroutines run on an event loop of the lane, or on the loop their capability was registered with.
+lane, and one that runs a function which is known to take next to no time (`Habit`). A job that ends within two milliseconds is
+waited for by the bell; a longer one through the run, which also ends the wait at a deadline or a cancel. A function that is left
+behind keeps its lane until it ends; its coroutine is cancelled. Coroutines run on an event loop of the lane, or on the loop their
+capability was registered with.
 
-Rules: the caller's context variables are passed on. No function of somebody else's runs bound, for what it starts would stay so.
+Rules: the caller's context variables are passed on. Nothing that a function starts stays bound: one that might start something
+does not run bound, and if it was known for never doing so, what it has started now is let go (`sandbox.kin`).
 Lanes are daemons: a function that never ends does not keep the process.
 Does not know: capabilities, limits other than time.
 """
@@ -24,12 +26,16 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
+from sandbox import kin
+
 if TYPE_CHECKING:
     import asyncio
 
 _SHORT_NS = 2_000_000
 _COST_NS, _COST_NS_MAX = 20_000.0, 200_000.0
 _LEARNED, _TRIED, _TRIED_EVERY = 0.1, 4, 256
+_QUICK_NS, _QUICK_IN_A_ROW = 5_000, 8
+"""Of CPU time: nobody starts a thread or a process in less."""
 _IDLE_MAX = 8
 LANES_MAX = 1024
 _SEM_BYTES = 64
@@ -93,6 +99,22 @@ class Caller(Protocol):
     def wait_for(self, done: Callable[[], bool], timeout_ms: int, /) -> bool: ...
 
 
+class Habit:
+    """Whether a function is quick: its last calls took so little that they cannot have started anything."""
+
+    __slots__ = ("_row",)
+
+    def __init__(self) -> None:
+        self._row = 0
+
+    @property
+    def is_quick(self) -> bool:
+        return self._row >= _QUICK_IN_A_ROW
+
+    def learn(self, took_ns: int) -> None:
+        self._row = self._row + 1 if took_ns < _QUICK_NS else 0
+
+
 class Mooring:
     """Where the thread of a caller runs. Used on that thread only."""
 
@@ -120,12 +142,13 @@ class Job:
     """One function to run for one caller. `on_end` is called when the function has really ended, on the thread it ran on."""
 
     __slots__ = (
-        "_abandoned", "_failed", "_is_done", "_loop", "_run", "_task", "_value", "context", "function", "is_bound", "lane",
-        "on_end", "started_ns", "taken_ns",
+        "_abandoned", "_failed", "_is_done", "_loop", "_run", "_task", "_value", "context", "function", "habit", "is_bound",
+        "lane", "on_end", "started_ns", "taken_ns",
     )  # fmt: skip
 
-    def __init__(self, function: Callable[[], Any], run: Caller, on_end: Callable[[], None]) -> None:
+    def __init__(self, function: Callable[[], Any], run: Caller, on_end: Callable[[], None], habit: Habit | None = None) -> None:
         self.function = function
+        self.habit = habit or Habit()
         self.context = contextvars.copy_context()
         self.on_end = on_end
         self.lane: Lane | None = None
@@ -257,19 +280,23 @@ class Lane:
             if job is None:
                 continue
             value, failed = None, None
-            place = self._place
-            if place is not None:
+            place, habit = self._place, job.habit
+            stays_bound = place is not None and habit.is_quick and kin.ARE_KNOWN
+            if place is not None and not stays_bound:
                 _bind(0, self._processors)
-            begun_ns = time.monotonic_ns()
+            begun_ns, begun_cpu_ns = time.monotonic_ns(), time.thread_time_ns()
             try:
                 value = job.context.run(job.function)
                 if hasattr(value, "__await__"):
                     value = self._await(job, value)
             except BaseException as error:
                 failed, value = error, None
+            habit.learn(time.thread_time_ns() - begun_cpu_ns)
             job.taken_ns = time.monotonic_ns() - begun_ns
-            if place is not None:
+            if place is not None and not stays_bound:
                 _bind(0, place)
+            elif place is not None and not habit.is_quick:
+                kin.release(place, self._processors, begun_ns)
             stays = lanes.put_back(self)
             job.end(value, failed)
             del job, value, failed

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from typing import Any
 
 import pytest
 
@@ -154,14 +155,20 @@ def test_many_programs_call_short_and_long_functions_at_once_and_each_gets_its_o
     assert [result.result for result in results] == [60] * len(boxes), results
 
 
+def where() -> list[int]:
+    """In more time than a function may take that is run bound."""
+    sum(range(5_000))
+    return sorted(os.sched_getaffinity(0))
+
+
 @pytest.mark.parametrize("pays", [True, False])
 def test_nothing_of_somebody_elses_runs_bound_to_a_processor(
     new_box: NewBox, monkeypatch: pytest.MonkeyPatch, pays: bool
 ) -> None:
     monkeypatch.setattr(lanes._Placement, "choose", lambda self: pays)
     release, seen = threading.Event(), []
-    box = new_box(tools={"where": lambda: sorted(os.sched_getaffinity(0))})
-    box.registry.register(Capability(name="inline"), lambda: sorted(os.sched_getaffinity(0)), inline=True)
+    box = new_box(tools={"where": where})
+    box.registry.register(Capability(name="inline"), where, inline=True)
     box.registry.register(Capability(name="slow", limits=CapabilityLimits(timeout_ms=5)), lambda: release.wait(30))
     result = box.run(
         "seen = [f() for _ in range(10) for f in (where, inline)]\ntry: slow()\nexcept ToolError: pass\n"
@@ -171,6 +178,44 @@ def test_nothing_of_somebody_elses_runs_bound_to_a_processor(
     release.set()
     assert result.result == [sorted(ALL_PROCESSORS)] * 20 and os.sched_getaffinity(0) == ALL_PROCESSORS
     assert seen and all(processors == ALL_PROCESSORS for processors in seen)
+
+
+def test_what_a_function_starts_that_was_always_quick_is_not_bound(new_box: NewBox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes._Placement, "choose", lambda self: True)
+    release, seen = threading.Event(), []
+    started: list[Any] = []
+
+    def wait() -> None:
+        release.wait(30)
+        seen.append(os.sched_getaffinity(0))
+
+    def act(now: bool) -> None:
+        if now:
+            started.append(threading.Thread(target=wait))
+            started[0].start()
+            started.append(subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE))
+
+    result = new_box(tools={"act": act}, limits=PATIENT).run("for n in range(40): act(n == 39)")
+    assert result.ok, result
+    thread, process = started
+    try:
+        assert os.sched_getaffinity(process.pid) == ALL_PROCESSORS
+    finally:
+        process.communicate()
+        release.set()
+        thread.join()
+    assert seen == [ALL_PROCESSORS]
+
+
+def test_function_is_quick_while_its_last_calls_were() -> None:
+    habit = lanes.Habit()
+    for _ in range(7):
+        habit.learn(1_000)
+    assert not habit.is_quick
+    habit.learn(1_000)
+    assert habit.is_quick
+    habit.learn(1_000_000)
+    assert not habit.is_quick
 
 
 def test_program_that_computes_after_a_call_is_not_kept_on_its_processor() -> None:
