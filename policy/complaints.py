@@ -70,6 +70,8 @@ def report(error: UnexpectedInput | None, source: Source, piece: Piece, findings
         if error.token is not piece.fed:  # raised by the lexer, which counts from the start of the piece
             start, end = start + piece.start, end + piece.start
         found, accepted = str(error.token), error.accepts or error.expected or set()
+        if start >= piece.end:  # what was fed so that a statement without its end is one
+            start, end, found = max(piece.start, piece.end - 1), piece.end, "the end of the statement"
     else:
         assert isinstance(error, (UnexpectedToken, UnexpectedEOF))
         start, end = max(piece.start, piece.end - 1), piece.end

@@ -63,6 +63,12 @@ def test_arbitrary_characters_yield_diagnostics(text: str) -> None:
     refused_or_fine(text)
 
 
+@pytest.mark.parametrize("cut", ["scope", "scope ", "scope role", "scope role ==", "scope x and", "scope not"])
+def test_scope_that_the_text_ends_in_is_told_where_it_ends(cut: str) -> None:
+    refused_or_fine("policy p v 1\n" + cut)
+    assert "the end of the statement does not fit here" in to_text(judge("policy p v 1\n" + cut).diagnostics)
+
+
 @RELAXED
 @given(st.lists(st.sampled_from(WORDS), max_size=60))
 def test_arbitrary_words_of_the_language_yield_diagnostics(words: list[str]) -> None:
