@@ -77,16 +77,17 @@ def _environment() -> dict[str, str]:
 
 
 def _first_lines(process: subprocess.Popen[str], log: Path, wants_token: bool, until: float) -> tuple[str, str]:
+    """Read past the file's own buffer: lines that wait there would not be seen by `select`."""
     assert process.stdout is not None
-    url = token = ""
+    said, url, token = "", None, None
     while time.monotonic() < until and not (url and (token or not wants_token)):
-        ready, _, _ = select.select([process.stdout], [], [], 1)
-        line = process.stdout.readline() if ready else ""
-        if ready and not line:
-            break
-        if found := re.search(r"listens on (http\S+)", line):
-            url = found[1]
-        if found := re.search(r"(hw_[0-9A-Za-z]{43})", line):
-            token = found[1]
-    assert url and (token or not wants_token), f"the gateway did not start:\n{log.read_text('utf-8', 'replace')[-3000:]}"
-    return url, token
+        if select.select([process.stdout], [], [], 1)[0]:
+            piece = os.read(process.stdout.fileno(), 4096)
+            if not piece:
+                break
+            said += piece.decode("utf-8", "replace")
+        url = re.search(r"listens on (http\S+)\s", said)
+        token = re.search(r"(hw_[0-9A-Za-z]{43})\s", said)
+    told = f"the gateway did not start:\n{said}\n{log.read_text('utf-8', 'replace')[-3000:]}"
+    assert url is not None and (token or not wants_token), told
+    return url[1], token[1] if token else ""
