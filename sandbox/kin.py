@@ -13,18 +13,19 @@ from pathlib import Path
 from typing import Final
 
 _TASKS: Final = Path("/proc/self/task")
-_CHILDREN: Final = Path("/proc/thread-self/children")
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 _STARTED: Final = 19
 """The place of the start time among what stands behind the name in a `stat` file."""
-ARE_KNOWN: Final = _TASKS.exists() and _CHILDREN.exists()
+ARE_KNOWN: Final = Path("/proc/thread-self/children").exists()
 """Can they be found on this machine?"""
 
 
-def release(bound: set[int], processors: set[int], since_ns: int) -> None:
-    """Let what this thread, bound, has started since `since_ns` (monotonic) run on `processors`."""
+def release(thread: int, bound: set[int], processors: set[int], since_ns: int) -> None:
+    """Let what a thread of ours, bound, has started since `since_ns` (monotonic) run on `processors`, if that can be known."""
+    if not ARE_KNOWN:
+        return
     since_ticks = (time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.monotonic_ns() + since_ns) * _TICKS // 1_000_000_000
-    for task in [*_threads(since_ticks), *map(int, _CHILDREN.read_text().split())]:
+    for task in [*_threads(since_ticks), *map(int, (_TASKS / str(thread) / "children").read_text().split())]:
         with suppress(OSError):  # it has ended meanwhile
             if os.sched_getaffinity(task) == bound:
                 os.sched_setaffinity(task, processors)

@@ -213,6 +213,7 @@ class Job:
             if self._is_done:
                 _placement.learn(self.is_bound, time.monotonic_ns() - self.started_ns - self.taken_ns)
                 return True
+            lane.let_go(self.started_ns)
         try:
             ended = self._run.wait_for(lambda: self._is_done, max(1, timeout_ms - _SHORT_NS // 1_000_000))
         except BaseException:
@@ -271,6 +272,13 @@ class Lane:
         self._job = job
         self._go.ring()
 
+    def let_go(self, since_ns: int) -> None:
+        """By who waits: what was thought to be quick is not, so it and what it has started run where they may."""
+        place, self._place = self._place, None
+        if place is not None:
+            _bind(self._id, self._processors)
+            kin.release(self._id, place, self._processors, since_ns)
+
     def _work(self) -> None:
         lanes = _lanes
         self._id = threading.get_native_id()
@@ -293,10 +301,10 @@ class Lane:
                 failed, value = error, None
             habit.learn(time.thread_time_ns() - begun_cpu_ns)
             job.taken_ns = time.monotonic_ns() - begun_ns
-            if place is not None and not stays_bound:
-                _bind(0, place)
+            if not stays_bound and self._place is not None:  # whoever waits may have let it go
+                _bind(0, self._place)
             elif place is not None and not habit.is_quick:
-                kin.release(place, self._processors, begun_ns)
+                kin.release(self._id, place, self._processors, begun_ns)
             stays = lanes.put_back(self)
             job.end(value, failed)
             del job, value, failed

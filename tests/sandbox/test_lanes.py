@@ -207,6 +207,33 @@ def test_what_a_function_starts_that_was_always_quick_is_not_bound(new_box: NewB
     assert seen == [ALL_PROCESSORS]
 
 
+def test_function_that_was_always_quick_and_does_not_end_is_let_go_with_what_it_started(
+    new_box: NewBox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lanes._Placement, "choose", lambda self: True)
+    release, seen = threading.Event(), []
+
+    def wait() -> None:
+        release.wait(30)
+        seen.append(os.sched_getaffinity(0))
+
+    def act(now: bool) -> None:
+        if now:
+            thread = threading.Thread(target=wait)
+            thread.start()
+            wait()
+            thread.join()
+            ended.set()
+
+    ended = threading.Event()
+    box = new_box(limits=PATIENT)
+    box.registry.register(Capability(name="act", limits=CapabilityLimits(timeout_ms=200)), act)
+    last = box.run("for n in range(40): act(n == 39)").external_calls[-1]
+    assert last.error is not None and last.error.code == "TIMEOUT_TOOL"
+    release.set()
+    assert ended.wait(30) and seen == [ALL_PROCESSORS] * 2
+
+
 def test_function_is_quick_while_its_last_calls_were() -> None:
     habit = lanes.Habit()
     for _ in range(7):
