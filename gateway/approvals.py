@@ -29,7 +29,7 @@ from gateway.stores.interface import AppendAudit, Change, PutApproval, Store, Us
 from gateway.stores.walking import walk
 from gateway.uuids import uuid7
 from policy import Decision
-from policy.decisions import Approval as Wanted
+from policy.model.decisions import Approval as Wanted
 from sandbox.capabilities import ApprovalPolicy, ToolError
 from sandbox.declarations import rule_of
 from sandbox.errors import Suspend

@@ -18,8 +18,8 @@ from gateway.configuration import ConfigurationError
 from gateway.errors import GatewayError
 from gateway.records import StoredPolicy
 from policy import Policy, PolicyError
-from policy.catalog import Catalog
-from policy.loading import Folder
+from policy.lowering.loading import Folder
+from policy.model.catalog import Catalog
 
 _SAMPLE: Final = Path(__file__).parent / "samples" / "default.hatch"
 

@@ -35,7 +35,7 @@ from gateway.stores.interface import AppendAudit, Store
 from gateway.telemetry import stepping
 from gateway.uuids import uuid7
 from policy import Decision
-from policy.decisions import UNKNOWN
+from policy.model.decisions import UNKNOWN
 from sandbox.capabilities import Capability, ToolCallContext, ToolError, digest
 from sandbox.errors import RequestError, Suspend
 from sandbox.wire import Diagnostic, ErrorObject

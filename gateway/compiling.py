@@ -23,11 +23,11 @@ import msgspec
 
 from gateway.errors import TooMany, Unprocessable
 from gateway.records import Record
-from policy import ir
-from policy.catalog import Catalog, load_catalog
-from policy.decisions import Decision
-from policy.diagnostics import Diagnostic
+from policy.model import ir
+from policy.model.catalog import Catalog, load_catalog
+from policy.model.decisions import Decision
 from policy.policies import Policy
+from policy.text.diagnostics import Diagnostic
 
 TIMEOUT_SECONDS: Final = 20.0
 MEMORY_BYTES: Final = 2 << 30
@@ -247,7 +247,7 @@ def require_programs(compiled: Compiled, sources: Mapping[str, str]) -> Compiled
 def compile_here(sources: Mapping[str, str], main: str, catalog: Catalog | None = None) -> Compiled:
     """In this process: for texts of one's own."""
     from policy.checker import check
-    from policy.loading import Memory
+    from policy.lowering.loading import Memory
 
     checked = check(main, Memory(dict(sources)), catalog)
     findings = [_finding(one) for one in checked.diagnostics]
@@ -264,7 +264,7 @@ def compile_here(sources: Mapping[str, str], main: str, catalog: Catalog | None 
 
 
 def _diff_here(request: _Diff) -> list[Changed]:
-    from policy.difference import diff
+    from policy.tools.diff import diff
 
     def side(decision: Decision) -> str:
         return f"{decision.verdict} ({decision.rule})"

@@ -13,7 +13,7 @@ from typing import Any
 from gateway.errors import BadRequest
 from gateway.records import Session, Tenant
 from policy import Policy
-from policy.catalog import Catalog
+from policy.model.catalog import Catalog
 
 
 def facts_of(tenant: Tenant, session: Session | None) -> dict[str, Any]:

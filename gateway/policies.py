@@ -34,9 +34,10 @@ from gateway.records import Record, Session, StoredPolicy, Tenant
 from gateway.stores.interface import AppendAudit, Page, PutPolicy, Store
 from gateway.stores.walking import walk
 from gateway.trails import Trail
-from policy import Decision, Policy, builtin_catalog, ir, make_catalog
-from policy.catalog import Catalog, load_catalog
-from policy.replays import Replay, replay
+from policy import Decision, Policy, builtin_catalog, make_catalog
+from policy.model import ir
+from policy.model.catalog import Catalog, load_catalog
+from policy.tools.replay import Replay, replay
 from sandbox.capabilities import Capability
 
 KEPT_POLICIES = 256

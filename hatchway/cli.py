@@ -212,7 +212,7 @@ def _silence() -> None:
 def dispatch(words: list[str]) -> int:
     # Two commands have command lines of their own, whose imports are none of a run's business.
     if words[:1] == ["policy"]:
-        from policy.commands import main as policy_main
+        from policy.tools.commands import main as policy_main
 
         return policy_main(words[1:])
     if words[:1] == ["bench"]:
@@ -292,7 +292,7 @@ def run_completion(options: argparse.Namespace) -> int:
 def _all_parsers() -> list[tuple[str, argparse.ArgumentParser]]:
     """Parsers by what is typed before their words."""
     from benches.__main__ import parser as bench_parser
-    from policy.commands import add_commands
+    from policy.tools.commands import add_commands
 
     policy = argparse.ArgumentParser()
     add_commands(policy.add_subparsers())

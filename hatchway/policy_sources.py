@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from hatchway import trees
-from policy import syntax
-from policy.diagnostics import CHECKS, Diagnostic, Findings
-from policy.loading import Folder, Loaded, load
-from policy.render import to_text
-from policy.sources import Source, Span
+from policy.lowering.loading import Folder, Loaded, load
+from policy.syntax import tree
+from policy.text.diagnostics import CHECKS, Diagnostic, Findings
+from policy.text.render import to_text
+from policy.text.sources import Source, Span
 from sandbox.errors import RequestError
 
 MAIN: Final = "policy.hatch"
@@ -60,8 +60,8 @@ def _programs(loaded: Loaded) -> Iterator[str]:
     """Of hooks, wherever they stand. Webhooks have none."""
     for unit in loaded.units:
         for item in unit.tree.items:
-            for one in item.items if isinstance(item, syntax.Scope) else (item,):
-                if isinstance(one, syntax.Hook) and one.executor != "webhook":
+            for one in item.items if isinstance(item, tree.Scope) else (item,):
+                if isinstance(one, tree.Hook) and one.executor != "webhook":
                     yield str(one.program)[1:-1]
 
 

@@ -109,9 +109,9 @@ def _attributes(operation: Operation, options: argparse.Namespace, one: Field, p
     """Fields of a request are read as `hatchway policy explain` reads them, in the units of the language, where they are known
     here; all others are JSON, or text."""
     if operation.name == "policy explain":
-        from policy.catalog import builtin_catalog
         from policy.errors import PolicyError
-        from policy.questions import read_question
+        from policy.model.catalog import builtin_catalog
+        from policy.tools.request_arguments import read_question
 
         catalog = builtin_catalog()
         if options.capability in catalog.capabilities:

@@ -12,20 +12,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from policy.bundles import load_bundle, make_bundle
-    from policy.catalog import Capability, Catalog, CatalogError, Field, builtin_catalog, load_catalog, make_catalog
-    from policy.decisions import Approval, Decision, HookCall
-    from policy.diagnostics import Diagnostic
     from policy.errors import BundleError, PolicyError, UnsettledClaim
-    from policy.ir import Rate
+    from policy.model.catalog import Capability, Catalog, CatalogError, Field, builtin_catalog, load_catalog, make_catalog
+    from policy.model.decisions import Approval, Decision, HookCall
+    from policy.model.ir import Rate
     from policy.policies import Policy, Session, Shadow, compile_policy
+    from policy.text.diagnostics import Diagnostic
+    from policy.tools.bundles import load_bundle, make_bundle
 
 _HOMES = {
-    "policy.bundles": (
+    "policy.tools.bundles": (
         "load_bundle",
         "make_bundle",
     ),
-    "policy.catalog": (
+    "policy.model.catalog": (
         "Capability",
         "Catalog",
         "CatalogError",
@@ -34,18 +34,18 @@ _HOMES = {
         "load_catalog",
         "make_catalog",
     ),
-    "policy.decisions": (
+    "policy.model.decisions": (
         "Approval",
         "Decision",
         "HookCall",
     ),
-    "policy.diagnostics": ("Diagnostic",),
+    "policy.text.diagnostics": ("Diagnostic",),
     "policy.errors": (
         "BundleError",
         "PolicyError",
         "UnsettledClaim",
     ),
-    "policy.ir": ("Rate",),
+    "policy.model.ir": ("Rate",),
     "policy.policies": (
         "Policy",
         "Session",

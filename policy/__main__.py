@@ -2,7 +2,7 @@
 
 import sys
 
-from policy.commands import main
+from policy.tools.commands import main
 
 if __name__ == "__main__":
     sys.exit(main())

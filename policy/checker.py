@@ -11,19 +11,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from policy import ir
-from policy import syntax as s
-from policy.analysis import analyse, check_budget, check_hook_cycles
-from policy.catalog import Catalog, builtin_catalog
-from policy.claims import Proof, check_claims, check_limits, check_secrets
-from policy.diagnostics import Diagnostic, Findings
-from policy.evaluation import Evaluator
-from policy.loading import Library, Loaded, Unit, load
-from policy.lowering import lower
-from policy.narrowing import check_narrows
-from policy.programs import Program
-from policy.sources import Source, Span
-from policy.suite import Result, check_coverage, check_tests
+from policy.evaluation.evaluator import Evaluator
+from policy.lowering.loading import Library, Loaded, Unit, load
+from policy.lowering.lowering import lower
+from policy.lowering.program import Program
+from policy.model import ir
+from policy.model.catalog import Catalog, builtin_catalog
+from policy.proofs.claims import Proof, check_claims, check_limits, check_secrets
+from policy.proofs.narrowing import check_narrows
+from policy.proofs.policy_tests import Result, check_coverage, check_tests
+from policy.proofs.rule_analysis import analyse, check_budget, check_hook_cycles
+from policy.syntax import tree as s
+from policy.text.diagnostics import Diagnostic, Findings
+from policy.text.sources import Source, Span
 
 _EFFECTFUL = {"write", "network", "database", "external_system"}
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from policy.diagnostics import Diagnostic
+    from policy.text.diagnostics import Diagnostic
 
 
 class PolicyError(Exception):

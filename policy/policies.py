@@ -13,17 +13,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from policy import ir
-from policy.catalog import Catalog, Scalar
-from policy.decisions import Decision
-from policy.diagnostics import Diagnostic
-from policy.emitter import Attributes
 from policy.errors import PolicyError
-from policy.evaluation import Evaluator, Specialiser
+from policy.evaluation.emitter import Attributes
+from policy.evaluation.evaluator import Evaluator, Specialiser
+from policy.model import ir
+from policy.model.catalog import Catalog, Scalar
+from policy.model.decisions import Decision
+from policy.text.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
     from policy.checker import Checked
-    from policy.explanation import Explanation
+    from policy.evaluation.explain import Explanation
 
 
 class Policy:
@@ -44,7 +44,7 @@ class Policy:
     def load(cls, path: str | Path, *, catalog: Catalog | None = None) -> Policy:
         """Read a `.hatch` file and all it names. Raises PolicyError with all diagnostics unless every check passes."""
         from policy.checker import check
-        from policy.loading import Folder
+        from policy.lowering.loading import Folder
 
         place = Path(path)
         return cls._from_checked(check(place.name, Folder(place.parent), catalog))
@@ -95,7 +95,7 @@ class Policy:
 
     def explain(self, event: str, attributes: Attributes) -> Explanation:
         """Which rule decided, which conditions held, and what a denied request lacks."""
-        from policy.explanation import explain
+        from policy.evaluation.explain import explain
 
         return explain(self.ir, event, attributes)
 
@@ -151,6 +151,6 @@ def compile_policy(
 ) -> Policy:
     """A policy from a text; `files` are what it may import, narrow or pin. Raises PolicyError with all diagnostics."""
     from policy.checker import check
-    from policy.loading import Memory
+    from policy.lowering.loading import Memory
 
     return Policy._from_checked(check(path, Memory({**(files or {}), path: text}), catalog))

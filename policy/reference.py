@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 import sys
 
-from policy.assistance import KEYWORDS
-from policy.catalog import EFFECTS, Capability, Field, builtin_catalog
-from policy.diagnostics import CHECKS, SLUGS
-from policy.limits import EXECUTORS, ON_ERROR, RATE_SCOPES, SETTINGS
-from policy.parser import grammar_text
+from policy.model.catalog import EFFECTS, Capability, Field, builtin_catalog
+from policy.model.settings import EXECUTORS, ON_ERROR, RATE_SCOPES, SETTINGS
+from policy.syntax.parser import grammar_text
+from policy.text.diagnostics import CHECKS, SLUGS
+from policy.tools.editor_queries import KEYWORDS
 
 _INTRO = """# Policy language reference
 

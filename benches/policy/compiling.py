@@ -13,7 +13,7 @@ SIZES = (100, 1_000, 3_000)
 
 def _check(text: str) -> Callable[[], object]:
     from policy.checker import check
-    from policy.loading import Memory
+    from policy.lowering.loading import Memory
 
     def run() -> object:
         checked = check("p.hatch", Memory({"p.hatch": text}))
@@ -25,9 +25,9 @@ def _check(text: str) -> Callable[[], object]:
 
 
 def _parse(text: str) -> Callable[[], object]:
-    from policy.diagnostics import Findings
-    from policy.parser import parse
-    from policy.sources import Source
+    from policy.syntax.parser import parse
+    from policy.text.diagnostics import Findings
+    from policy.text.sources import Source
 
     return lambda: parse(Source("p.hatch", text), Findings())
 

@@ -21,7 +21,7 @@ def _fifty(changed: bool) -> str:
 
 def measure(bench: Bench) -> None:
     from policy import compile_policy
-    from policy.difference import diff
+    from policy.tools.diff import diff
 
     catalog = workload.catalog(5)
     old, new = compile_policy(_fifty(False), catalog=catalog), compile_policy(_fifty(True), catalog=catalog)

@@ -19,7 +19,7 @@ import msgspec
 from gateway.errors import Unprocessable
 from gateway.hooks.events import HookEvent
 from gateway.hooks.matchers import Matcher, find_mistakes
-from policy.decisions import HookCall
+from policy.model.decisions import HookCall
 
 OnError = Literal["block", "allow", "warn"]
 ExecutorType = Literal["bash", "shell", "python", "javascript", "wasm", "webhook"]

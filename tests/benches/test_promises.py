@@ -89,7 +89,7 @@ def test_a_number_from_a_busy_machine_carries_a_mark() -> None:
 def test_a_profile_shows_shares_and_functions_of_a_hot_path() -> None:
     assert {"fork", "warm_run", "hook", "decision", "http_run"} <= profiles.PATHS.keys()
     shown = profiles.show("decision")
-    assert "ms each without the profiler" in shown and "policy/evaluation.py: decide" in shown
+    assert "ms each without the profiler" in shown and "policy/evaluation/evaluator.py: decide" in shown
     assert re.search(r"[\d.]+%  policy: the decision", shown)
 
 

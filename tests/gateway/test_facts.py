@@ -20,7 +20,7 @@ from gateway.sessions import CreateSession
 from gateway.stores.memory import MemoryStore
 from gateway.tenancy import Tenancy, UpdateTenant
 from policy import PolicyError
-from policy.catalog import load_catalog
+from policy.model.catalog import load_catalog
 from sandbox.sealing import Keys
 from sandbox.workers.local import LocalWorkers
 from tests.gateway.house import House, housed

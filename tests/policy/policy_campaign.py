@@ -21,15 +21,17 @@ if __name__ == "__main__":
 from policy_generators import CATALOG, policy_text, request, wide_policy_text
 from policy_texts import SAMPLE, judge
 
-from policy import PolicyError, interpreter, ir
-from policy.cells import Universe
-from policy.claims import verdict_is
-from policy.diagnostics import Findings
-from policy.evaluation import Evaluator
-from policy.formatter import format_text
-from policy.loading import Memory, load
-from policy.lowering import lower
-from policy.programs import Program
+from policy import PolicyError
+from policy.evaluation import interpreter
+from policy.evaluation.evaluator import Evaluator
+from policy.lowering.loading import Memory, load
+from policy.lowering.lowering import lower
+from policy.lowering.program import Program
+from policy.model import ir
+from policy.proofs.claims import verdict_is
+from policy.solver.cells import Universe
+from policy.syntax.formatter import format_text
+from policy.text.diagnostics import Findings
 
 VERDICTS: tuple[ir.Verdict, ...] = ("allow", "ask", "deny")
 Asked = tuple[str, dict[str, object]]
@@ -57,7 +59,7 @@ def z3_agrees_on(policy: ir.Policy, requests: list[Asked]) -> int:
     """The z3 formula of a verdict is true at exactly the requests that get it. Returns how many were well formed and asked."""
     import z3
 
-    from policy import smt
+    from policy.solver import smt
 
     formulas: dict[str, tuple[Universe, dict[str, z3.ArithRef], dict[str, z3.BoolRef]]] = {}
     asked = 0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from policy import Catalog, load_catalog
 from policy.checker import Checked, check
-from policy.loading import Memory
+from policy.lowering.loading import Memory
 
 SAMPLES = Path(__file__).parent.parent.parent / "policy" / "samples"
 SAMPLE = (SAMPLES / "acme.prod.hatch").read_text(encoding="utf-8")

@@ -12,11 +12,11 @@ from policy_campaign import damaged, only_diagnostics
 from policy_texts import SAMPLE, judge
 
 from policy import Policy, PolicyError
-from policy.diagnostics import Findings
-from policy.formatter import format_text
-from policy.parser import MAX_TEXT_CHARS, parse
-from policy.render import to_json, to_sarif, to_text
-from policy.sources import Source
+from policy.syntax.formatter import format_text
+from policy.syntax.parser import MAX_TEXT_CHARS, parse
+from policy.text.diagnostics import Findings
+from policy.text.render import to_json, to_sarif, to_text
+from policy.text.sources import Source
 
 WORDS = [
     *SAMPLE.split(),
@@ -142,7 +142,7 @@ def test_text_beyond_the_cap_is_refused_without_being_parsed() -> None:
 
 def test_bytes_that_are_not_text_are_refused() -> None:
     from policy.checker import check
-    from policy.loading import Memory
+    from policy.lowering.loading import Memory
 
     checked = check("p.hatch", Memory({"p.hatch": b"policy \xff v 1"}))
     assert [d.code for d in checked.diagnostics if d.severity == "error"] == ["HP005"]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 from policy_texts import PASSING_TEST, TOOLS, judge
 
-from policy.diagnostics import CHECKS
+from policy.text.diagnostics import CHECKS
 
 # Shown by tests of their own: they need a large text, an unreadable file, a hard claim, many rules, or the mutants command.
 ELSEWHERE = {"HP003", "HP005", "HP047", "HP083", "HP099", "HP105"}

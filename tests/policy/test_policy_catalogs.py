@@ -10,9 +10,9 @@ import pytest
 from policy_texts import judge, small
 
 from policy import BundleError, Catalog, CatalogError, builtin_catalog, compile_policy, load_catalog, make_catalog
-from policy.bundles import make_bundle, new_key, open_bundle, read_private_key, read_public_key
-from policy.catalog import seal
-from policy.commands import main
+from policy.model.catalog import seal
+from policy.tools.bundles import make_bundle, new_key, open_bundle, read_private_key, read_public_key
+from policy.tools.commands import main
 
 SESSION_EVENTS = ("session_start", "session_end", "user_prompt_submit", "turn_end")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from policy_texts import SAMPLES, small
 
-from policy.commands import add_commands, main
+from policy.tools.commands import add_commands, main
 
 ACME = str(SAMPLES / "acme.prod.hatch")
 BASE = str(SAMPLES / "platform.base.hatch")

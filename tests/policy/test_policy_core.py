@@ -10,11 +10,12 @@ import pytest
 from policy_campaign import lowered
 from policy_generators import CATALOG
 
-from policy import emitter, ir
-from policy.decisions import Decision
-from policy.emitter import worst_case_comparisons
-from policy.evaluation import MAX_SPECIALISED, Evaluator, Specialiser
-from policy.values import duration_ms, host_fault, is_host, is_path, is_under, matches_host, quantity, size_bytes
+from policy.evaluation import emitter
+from policy.evaluation.emitter import worst_case_comparisons
+from policy.evaluation.evaluator import MAX_SPECIALISED, Evaluator, Specialiser
+from policy.model import ir
+from policy.model.decisions import Decision
+from policy.text.literals import duration_ms, host_fault, is_host, is_path, is_under, matches_host, quantity, size_bytes
 
 A, B, C = (ir.Lit(name, "true") for name in "abc")
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from policy_texts import judge
 
-from policy.commands import main
-from policy.diagnostics import CHECKS
-from policy.parser import grammar_text
 from policy.reference import page
+from policy.syntax.parser import grammar_text
+from policy.text.diagnostics import CHECKS
+from policy.tools.commands import main
 
 ROOT = Path(__file__).parent.parent.parent
 GUIDE = (ROOT / "docs" / "policy.md").read_text(encoding="utf-8")

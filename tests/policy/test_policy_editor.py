@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from policy_texts import SAMPLE, SAMPLES, TOOLS
 
-from policy import assistance
-from policy.parser import grammar_text
+from policy.syntax.parser import grammar_text
+from policy.tools import editor_queries
 
 lsp_client = pytest.importorskip("pygls.lsp.client")
 from lsprotocol import types as t  # noqa: E402
@@ -33,7 +33,7 @@ def at(text: str, marked: str) -> tuple[str, int]:
 
 def suggested(text: str) -> set[str]:
     offset = text.index("|")
-    return {s.text for s in assistance.complete(text.replace("|", ""), offset, TOOLS)}
+    return {s.text for s in editor_queries.complete(text.replace("|", ""), offset, TOOLS)}
 
 
 @pytest.mark.parametrize(
@@ -82,14 +82,14 @@ def test_completion_offers_what_fits(text: str, wanted: set[str], unwanted: set[
     ],
 )
 def test_hover_tells_meaning_and_type(place: str, words: str) -> None:
-    found = assistance.hover(*at(SAMPLE, place), TOOLS)
+    found = editor_queries.hover(*at(SAMPLE, place), TOOLS)
     assert found is not None
     assert words in found[0]
 
 
 def test_hover_is_silent_in_comments_and_strings() -> None:
-    assert assistance.hover(*at(SAMPLE, "# Mo|ney"), TOOLS) is None
-    assert assistance.hover(*at(SAMPLE, '"reporting is re|ad-only'), TOOLS) is None
+    assert editor_queries.hover(*at(SAMPLE, "# Mo|ney"), TOOLS) is None
+    assert editor_queries.hover(*at(SAMPLE, '"reporting is re|ad-only'), TOOLS) is None
 
 
 NAMES_EVERYWHERE = """policy p v 1
@@ -106,7 +106,7 @@ test "x" { as { tenant x, user good } db.query { table x, rows 1 } => deny }
 
 def renamed(marked: str, name: str) -> str | None:
     text, offset = at(NAMES_EVERYWHERE, marked)
-    found = assistance.references(text, offset)
+    found = editor_queries.references(text, offset)
     if found is None:
         return None
     for start, end in reversed(found[1]):
@@ -133,13 +133,13 @@ def test_word_that_is_no_definition_is_not_renamed(marked: str) -> None:
 
 
 def test_text_that_cannot_be_read_is_not_renamed() -> None:
-    assert assistance.references("policy p v 1\nset x = { a }\nalow fs.read\n", 18) is None
+    assert editor_queries.references("policy p v 1\nset x = { a }\nalow fs.read\n", 18) is None
 
 
 @pytest.mark.parametrize("name", ["a b", "", "1x", "allow", "good", "h", "table", "fs.read", "tenant", "true", "x-y"])
 def test_definition_cannot_take_a_wrong_or_taken_name(name: str) -> None:
-    assert assistance.name_fault(NAMES_EVERYWHERE, name, TOOLS) is not None
-    assert assistance.name_fault(NAMES_EVERYWHERE, "free_name", TOOLS) is None
+    assert editor_queries.name_fault(NAMES_EVERYWHERE, name, TOOLS) is not None
+    assert editor_queries.name_fault(NAMES_EVERYWHERE, "free_name", TOOLS) is None
 
 
 def test_server_ends_without_complaint_when_told_to() -> None:

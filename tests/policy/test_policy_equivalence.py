@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from policy_campaign import agree_on, lowered, z3_agrees_on
 from policy_generators import CATALOG, CONTEXT, TOOLS, concrete, policy_text, request, wide_policy_text
 
-from policy import interpreter, ir
-from policy.cells import Universe
-from policy.claims import verdict_is
-from policy.evaluation import Evaluator, Specialiser
-from policy.formatter import format_text
-from policy.solver import search
+from policy.evaluation import interpreter
+from policy.evaluation.evaluator import Evaluator, Specialiser
+from policy.model import ir
+from policy.proofs.claims import verdict_is
+from policy.solver.cells import Universe
+from policy.solver.solver import search
+from policy.syntax.formatter import format_text
 
 QUICK = settings(max_examples=40, suppress_health_check=list(HealthCheck))
 seeds = st.integers(min_value=0, max_value=2**32)
@@ -83,7 +84,7 @@ def test_z3_encoding_is_true_at_exactly_the_requests_that_get_the_verdict(seed: 
 @given(seeds)
 def test_z3_finds_a_request_exactly_when_search_does(seed: int) -> None:
     pytest.importorskip("z3")
-    from policy import smt
+    from policy.solver import smt
 
     rng = Random(seed)
     policy = lowered(policy_text(rng, rules=4)).ir

@@ -6,7 +6,7 @@ import pytest
 from policy_texts import PASSING_TEST, TOOLS, errors, judge, small
 
 from policy import PolicyError, compile_policy, make_catalog
-from policy.commands import main
+from policy.tools.commands import main
 
 
 def test_misspelt_field_does_not_widen_a_rule() -> None:

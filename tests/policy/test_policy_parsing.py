@@ -12,9 +12,9 @@ from policy_campaign import damaged
 from policy_generators import policy_text
 from policy_texts import SAMPLE, SAMPLES, judge
 
-from policy.diagnostics import Findings
-from policy.parser import _parse_whole, engine, parse
-from policy.sources import Source
+from policy.syntax.parser import _parse_whole, engine, parse
+from policy.text.diagnostics import Findings
+from policy.text.sources import Source
 
 RELAXED = settings(max_examples=50, suppress_health_check=list(HealthCheck))
 

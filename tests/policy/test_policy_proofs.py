@@ -7,11 +7,12 @@ import sys
 import pytest
 from policy_texts import PASSING_TEST, SAMPLE, SAMPLES, TOOLS, errors, judge, small
 
-from policy import Policy, UnsettledClaim, compile_policy, ir
-from policy.cells import Cells, Universe
-from policy.difference import diff
-from policy.solver import Effort, search, solve
-from policy.weakening import weakened
+from policy import Policy, UnsettledClaim, compile_policy
+from policy.model import ir
+from policy.proofs.weakening import weakened
+from policy.solver.cells import Cells, Universe
+from policy.solver.solver import Effort, search, solve
+from policy.tools.diff import diff
 
 
 def refund_policy(*rules: str) -> Policy:
@@ -72,13 +73,13 @@ def test_what_enumeration_cannot_settle_goes_to_z3() -> None:
 
 
 def test_without_z3_a_hard_claim_is_unsettled_and_that_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "policy.smt", None)
+    monkeypatch.setitem(sys.modules, "policy.solver.smt", None)
     with pytest.raises(UnsettledClaim, match="prove"):
         solve(hard_claim(5), hard_universe(5), max_nodes=10)
 
 
 def test_unsettled_claim_is_reported_as_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    from policy import claims
+    from policy.proofs import claims
 
     def unsettled(*arguments: object, **options: object) -> object:
         raise UnsettledClaim("too hard")

@@ -11,14 +11,15 @@ from policy_campaign import lowered
 from policy_generators import CATALOG, TOOLS, expression, policy_text, request, wide_policy_text
 from policy_texts import judge
 
-from policy import Policy, ir
-from policy.analysis import analyse
-from policy.decisions import Decision
-from policy.diagnostics import Findings
-from policy.difference import diff, loosens
-from policy.evaluation import Evaluator
-from policy.narrowing import check_narrows
-from policy.sources import Span
+from policy import Policy
+from policy.evaluation.evaluator import Evaluator
+from policy.model import ir
+from policy.model.decisions import Decision
+from policy.proofs.narrowing import check_narrows
+from policy.proofs.rule_analysis import analyse
+from policy.text.diagnostics import Findings
+from policy.text.sources import Span
+from policy.tools.diff import diff, loosens
 
 QUICK = settings(max_examples=30, suppress_health_check=list(HealthCheck))
 seeds = st.integers(min_value=0, max_value=2**32)

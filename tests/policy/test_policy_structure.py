@@ -12,9 +12,9 @@ from policy_campaign import damaged
 from policy_texts import SAMPLE, SAMPLES, judge, small
 
 from policy import make_catalog
-from policy.diagnostics import Findings
-from policy.parser import engine, parse
-from policy.sources import Source
+from policy.syntax.parser import engine, parse
+from policy.text.diagnostics import Findings
+from policy.text.sources import Source
 
 RELAXED = settings(max_examples=200, suppress_health_check=list(HealthCheck))
 TEXTS = (SAMPLE, (SAMPLES / "platform.base.hatch").read_text(encoding="utf-8"))

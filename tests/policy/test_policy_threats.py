@@ -9,16 +9,17 @@ from pathlib import Path
 import pytest
 from policy_texts import SAMPLES, TOOLS, errors, judge, small
 
-from policy import BundleError, Policy, UnsettledClaim, bundles, compile_policy
-from policy.diagnostics import MAX_FINDINGS
-from policy.emitter import emit_event
-from policy.parser import MAX_SYNTAX_REPORTS, MAX_TEXT_CHARS
+from policy import BundleError, Policy, UnsettledClaim, compile_policy
+from policy.evaluation.emitter import emit_event
+from policy.syntax.parser import MAX_SYNTAX_REPORTS, MAX_TEXT_CHARS
+from policy.text.diagnostics import MAX_FINDINGS
+from policy.tools import bundles
 
 ROOT = Path(__file__).parent.parent.parent
 
 
 def test_every_threat_cited_in_the_package_has_a_test_here_and_the_other_way_round() -> None:
-    cited = {n for file in (ROOT / "policy").glob("*.py") for n in re.findall(r"THREAT\[TM-POL-(\d{3})\]", file.read_text())}
+    cited = {n for file in (ROOT / "policy").rglob("*.py") for n in re.findall(r"THREAT\[TM-POL-(\d{3})\]", file.read_text())}
     tested = set(re.findall(r"def test_tm_pol_(\d{3})_", Path(__file__).read_text()))
     assert cited == tested
 
@@ -33,7 +34,7 @@ def test_tm_pol_001_untrusted_text_is_bounded_in_size_depth_and_reports() -> Non
 @pytest.mark.parametrize("path", ["../x.hatch", "/etc/x.hatch", "a/../../x.hatch", "a\\..\\x.hatch", "x.txt", "link.hatch"])
 def test_tm_pol_002_an_import_cannot_leave_its_folder(path: str, tmp_path: Path) -> None:
     from policy.checker import check
-    from policy.loading import Folder
+    from policy.lowering.loading import Folder
 
     (tmp_path / "x.hatch").write_text("policy secret v 1\n")
     inner = tmp_path / "inner"
@@ -75,7 +76,7 @@ def test_tm_pol_004_nothing_in_a_bundle_is_parsed_before_its_signature_fits(monk
 def test_tm_pol_005_all_claims_together_may_spend_a_bounded_effort() -> None:
     from test_policy_proofs import hard_claim, hard_universe
 
-    from policy.solver import Effort, solve
+    from policy.solver.solver import Effort, solve
 
     effort = Effort(1_000)
     with pytest.raises(UnsettledClaim):

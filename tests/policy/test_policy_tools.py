@@ -10,11 +10,11 @@ import pytest
 from policy_texts import SAMPLE, SAMPLES, TOOLS, judge, small
 
 from policy import BundleError, CatalogError, Policy, PolicyError, compile_policy, load_catalog, make_catalog
-from policy.bundles import load_bundle, make_bundle, new_key, open_bundle, read_private_key, read_public_key
-from policy.formatter import WIDTH, format_text
-from policy.render import to_json, to_sarif, to_text
-from policy.replays import replay
-from policy.suite import coverage, mutants
+from policy.proofs.policy_tests import coverage, mutants
+from policy.syntax.formatter import WIDTH, format_text
+from policy.text.render import to_json, to_sarif, to_text
+from policy.tools.bundles import load_bundle, make_bundle, new_key, open_bundle, read_private_key, read_public_key
+from policy.tools.replay import replay
 
 PRIVATE, PUBLIC = new_key()
 KEY, TRUSTED = read_private_key(PRIVATE), read_public_key(PUBLIC)
@@ -332,7 +332,7 @@ def test_broken_text_is_not_formatted() -> None:
 
 
 def test_canonical_form_round_trips_through_its_bytes() -> None:
-    from policy import ir
+    from policy.model import ir
 
     policy = Policy.load(SAMPLES / "acme.prod.hatch").ir
     assert msgspec.json.decode(policy.encode(), type=ir.Policy) == policy

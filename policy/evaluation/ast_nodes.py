@@ -1,0 +1,109 @@
+"""Building blocks of generated code: `ast` nodes for statements and for the five kinds of condition.
+
+Rules: every node is made here, complete with the position that `compile` insists on; nothing is ever parsed from text.
+This file does not know rules or verdicts.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from policy.text.literals import INT_MAX, INT_MIN
+
+AT: dict[str, Any] = {"lineno": 1, "col_offset": 0}
+Args = tuple[int | str, ...]
+
+
+def is_true(value: ast.expr, args: Args, neg: bool) -> ast.expr:
+    return not_(value) if neg else value
+
+
+def is_in(value: ast.expr, args: Args, neg: bool) -> ast.expr:
+    if len(args) == 1:
+        return compare(value, ast.NotEq() if neg else ast.Eq(), const(args[0]))
+    return compare(value, ast.NotIn() if neg else ast.In(), const(frozenset(args)))
+
+
+def in_range(value: ast.expr, args: Args, neg: bool) -> ast.expr:
+    low, high = args
+    if low == high:
+        return compare(value, ast.NotEq() if neg else ast.Eq(), const(low))
+    if low == INT_MIN:
+        return compare(value, ast.Gt() if neg else ast.LtE(), const(high))
+    if high == INT_MAX:
+        return compare(value, ast.Lt() if neg else ast.GtE(), const(low))
+    inside = ast.Compare(left=const(low), ops=[ast.LtE(), ast.LtE()], comparators=[value, const(high)], **AT)
+    return not_(inside) if neg else inside
+
+
+def host_in(value: ast.expr, args: Args, neg: bool) -> ast.expr:
+    exact = tuple(a for a in args if not str(a).startswith("*."))
+    below = tuple(str(a)[1:] for a in args if str(a).startswith("*."))
+    tests = [is_in(value, exact, False)] if exact else []
+    if below:
+        tests.append(call_any(ast.Attribute(value=value, attr="endswith", ctx=ast.Load(), **AT), [const(below)]))
+    return not_(or_(tests)) if neg else or_(tests)
+
+
+def path_under(value: ast.expr, args: Args, neg: bool) -> ast.expr:
+    # A final slash on both sides makes a prefix end at a segment: /data/acme is not above /data/acmex.
+    slashed = binop(value, ast.Add(), const("/"))
+    test = call_any(ast.Attribute(value=slashed, attr="startswith", ctx=ast.Load(), **AT), [const(tuple(f"{a}/" for a in args))])
+    return not_(test) if neg else test
+
+
+def load(name: str) -> ast.expr:
+    return ast.Name(id=name, ctx=ast.Load(), **AT)
+
+
+def const(value: Any) -> ast.expr:
+    return ast.Constant(value=value, **AT)
+
+
+def compare(left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.expr:
+    return ast.Compare(left=left, ops=[op], comparators=[right], **AT)
+
+
+def binop(left: ast.expr, op: ast.operator, right: ast.expr) -> ast.expr:
+    return ast.BinOp(left=left, op=op, right=right, **AT)
+
+
+def not_(value: ast.expr) -> ast.expr:
+    return ast.UnaryOp(op=ast.Not(), operand=value, **AT)
+
+
+def and_(values: list[ast.expr]) -> ast.expr:
+    return values[0] if len(values) == 1 else ast.BoolOp(op=ast.And(), values=values, **AT)
+
+
+def or_(values: list[ast.expr]) -> ast.expr:
+    return values[0] if len(values) == 1 else ast.BoolOp(op=ast.Or(), values=values, **AT)
+
+
+def call(name: str, args: list[ast.expr]) -> ast.expr:
+    return call_any(load(name), args)
+
+
+def call_any(function: ast.expr, args: list[ast.expr]) -> ast.expr:
+    return ast.Call(func=function, args=args, keywords=[], **AT)
+
+
+def assign(name: str, value: ast.expr) -> ast.stmt:
+    return ast.Assign(targets=[ast.Name(id=name, ctx=ast.Store(), **AT)], value=value, **AT)
+
+
+def if_(test: ast.expr, body: list[ast.stmt]) -> ast.stmt:
+    return ast.If(test=test, body=body, orelse=[], **AT)
+
+
+def return_(value: ast.expr) -> ast.stmt:
+    return ast.Return(value=value, **AT)
+
+
+def function(name: str, args: list[str], body: list[ast.stmt]) -> ast.stmt:
+    arguments = ast.arguments(
+        posonlyargs=[], args=[ast.arg(arg=a, **AT) for a in args], kwonlyargs=[], kw_defaults=[], defaults=[]
+    )
+    more: dict[str, Any] = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
+    return ast.FunctionDef(name=name, args=arguments, body=body, decorator_list=[], **more, **AT)

@@ -1,0 +1,155 @@
+"""The compiled policy at work: one table of functions, and the same table folded for one session.
+
+Rules: `decide` never raises; what cannot be judged is denied. A session's fixed facts (tenant, plan, role) are folded once,
+and sessions for which all conditions on them come out alike share one set of functions.
+This file does not know how functions are made (`emitter.py`).
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from threading import Lock
+
+from policy.errors import PolicyError
+from policy.evaluation.emitter import Attributes, emit_event
+from policy.evaluation.interpreter import lit_holds
+from policy.model import ir
+from policy.model.catalog import Field
+from policy.model.decisions import DEFAULT, INTERNAL, UNKNOWN, Decision, lifecycle
+
+MAX_SPECIALISED = 256
+MAX_EAGER = 256
+_QUIET = lifecycle(())
+DecideEvent = Callable[[Attributes], Decision]
+
+
+class Evaluator:
+    """`decide(event, attributes)` for one canonical policy. `event` is a capability's name or a session event's."""
+
+    __slots__ = ("_table", "decide", "policy")
+
+    def __init__(self, policy: ir.Policy, *, eager: bool = True) -> None:
+        """With `eager`, functions are made now rather than on first use, unless there are very many events."""
+        self.policy = policy
+        self._table: dict[str, DecideEvent] = {}
+        busy = {name for rule in policy.rules for name in rule.capabilities} | {
+            event for hook in policy.hooks for event in (hook.capabilities or (hook.phase,))
+        }
+        eager = eager and len(busy) <= MAX_EAGER
+        for event in policy.reads:
+            if event not in busy and not policy.reads[event]:
+                self._table[event] = _always_quiet if event in ir.LIFECYCLE else _always_default
+            elif eager:
+                self._table[event] = emit_event(policy, event)
+        self.decide: Callable[[str, Attributes], Decision] = self._make_decide()
+
+    def _make_decide(self) -> Callable[[str, Attributes], Decision]:
+        table, compile_event = self._table, self._compile
+
+        def decide(event: str, attributes: Attributes) -> Decision:
+            try:
+                return table[event](attributes)
+            except Exception:
+                return compile_event(event, attributes)
+
+        return decide
+
+    def _compile(self, event: str, attributes: Attributes) -> Decision:
+        """The first question about an event (its function is made then), or a question about nothing."""
+        try:
+            if event in self._table:
+                return INTERNAL
+            if event not in self.policy.reads:
+                return UNKNOWN
+            self._table[event] = emit_event(self.policy, event)
+            return self._table[event](attributes)
+        except Exception:  # INVARIANT: what cannot be judged is denied
+            return INTERNAL
+
+
+def _always_default(attributes: Attributes) -> Decision:
+    return DEFAULT
+
+
+def _always_quiet(attributes: Attributes) -> Decision:
+    return _QUIET
+
+
+class Specialiser:
+    """Makes and keeps evaluators folded for a session's fixed facts."""
+
+    def __init__(self, policy: ir.Policy, context: Mapping[str, Field]) -> None:
+        self._policy, self._context = policy, context
+        self._known: OrderedDict[tuple[object, ...], Evaluator] = OrderedDict()
+        self._lock = Lock()
+        self._literals: dict[str, list[ir.Lit]] = {}
+        exprs = [rule.guard for rule in policy.rules] + [rule.auto for rule in policy.rules if rule.auto is not None]
+        exprs += [limit.guard for limit in policy.limits] + [hook.guard for hook in policy.hooks]
+        seen: dict[ir.Lit, None] = {}
+        for expr in exprs:
+            seen.update(dict.fromkeys(ir.Lit(lit.field, lit.op, lit.args) for lit in ir.literals(expr)))
+        for lit in seen:
+            self._literals.setdefault(lit.field, []).append(lit)
+
+    def evaluator(self, facts: Mapping[str, object]) -> Evaluator:
+        """An evaluator that needs no `facts` any more. Raises PolicyError for a fact the policy's types refuse."""
+        for name, value in facts.items():
+            field = self._context.get(name)
+            if field is None or not field.accepts(value):
+                raise PolicyError(f"`{name}` is not a fact about a session, or {value!r} is not a value it can hold")
+        names = tuple(sorted(facts))
+        answers = {lit: lit_holds(lit, facts) for name in names for lit in self._literals.get(name, ())}
+        key = (names, tuple(answers.values()))
+        with self._lock:
+            known = self._known.get(key)
+            if known is None:
+                known = Evaluator(specialise(self._policy, frozenset(names), answers), eager=False)
+                self._known[key] = known
+                if len(self._known) > MAX_SPECIALISED:
+                    self._known.popitem(last=False)
+            self._known.move_to_end(key)
+            return known
+
+
+def specialise(policy: ir.Policy, names: frozenset[str], answers: Mapping[ir.Lit, bool]) -> ir.Policy:
+    """The policy with every condition on `names` replaced by its answer. Ids and order stay, so decisions are equal."""
+    done: dict[ir.Expr, ir.Expr] = {}
+
+    def leaf(lit: ir.Lit) -> ir.Expr:
+        if lit.field not in names:
+            return lit
+        return ir.TRUE if answers[ir.Lit(lit.field, lit.op, lit.args)] != lit.neg else ir.FALSE
+
+    def folded(expr: ir.Expr) -> ir.Expr:
+        if expr not in done:
+            done[expr] = ir.fold(expr, leaf, ir.conj, ir.disj)
+        return done[expr]
+
+    rules = []
+    for rule in policy.rules:
+        auto = folded(rule.auto) if rule.auto is not None else None
+        guard = folded(rule.guard)
+        if guard != ir.FALSE:
+            rules.append(
+                ir.Rule(
+                    rule.id, rule.verdict, rule.capabilities, guard, rule.rate, rule.approver, rule.within_ms, auto, rule.because
+                )
+            )
+    limits = [ir.Limit(limit.id, limit.capabilities, folded(limit.guard), limit.settings) for limit in policy.limits]
+    hooks = [
+        ir.Hook(h.name, h.phase, h.capabilities, folded(h.guard), h.executor, h.program, h.timeout_ms, h.on_error, h.uses)
+        for h in policy.hooks
+    ]
+    reads = {event: tuple(field for field in fields if field.name not in names) for event, fields in policy.reads.items()}
+    return ir.Policy(
+        policy.name,
+        policy.version,
+        policy.catalog_digest,
+        tuple(rules),
+        tuple(limit for limit in limits if limit.guard != ir.FALSE),
+        tuple(hook for hook in hooks if hook.guard != ir.FALSE),
+        policy.claims,
+        reads,
+        policy.narrows,
+    )

@@ -1,0 +1,186 @@
+"""Why a request got its answer: the rule that decided, every condition with its truth, and what a denied request lacks.
+
+Rules: made from the same canonical form as the compiled function but without it, evaluating every condition instead of
+stopping early. The nearest rule is the one with the fewest conditions to change.
+This file does not know how the answer is printed on a terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from policy.evaluation import interpreter
+from policy.model import ir
+from policy.model.catalog import Field
+from policy.model.decisions import Decision
+from policy.text.literals import INT_MAX, INT_MIN
+
+Missing = tuple[int, tuple[ir.Lit, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    text: str
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RuleTrace:
+    """One rule about the requested capability, with each of its conditions, and those of its automatic approval."""
+
+    rule: str
+    verdict: str
+    matched: bool
+    conditions: tuple[Condition, ...]
+    auto: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NearMiss:
+    """The rule that would have permitted the request, and the conditions that would have to change."""
+
+    rule: str
+    verdict: str
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """`blocked_by` is the deny that decided; `also_blocked_by` the other denies that apply."""
+
+    event: str
+    decision: Decision
+    rules: tuple[RuleTrace, ...]
+    nearest: NearMiss | None
+    blocked_by: NearMiss | None
+    also_blocked_by: tuple[NearMiss, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [f"{self.decision.verdict} {self.event}, by {self.decision.rule}"]
+        if self.decision.because:
+            lines[0] += f": {self.decision.because}"
+        for trace in self.rules:
+            lines.append(f"  {'+' if trace.matched else '-'} {trace.rule}")
+            lines.extend(f"      {'yes' if c.holds else ' no'}  {c.text}" for c in trace.conditions)
+            lines.extend(f"      {'yes' if c.holds else ' no'}  {c.text} (auto)" for c in trace.auto)
+        lines += [f"with {obligation}" for obligation in obligations(self.decision)]
+        for deny in (self.blocked_by, *self.also_blocked_by):
+            if deny is not None:
+                lines.append(
+                    f"{deny.rule} {'would not apply with: ' + ' and '.join(deny.missing) if deny.missing else 'applies'}"
+                )
+        if self.nearest is not None:
+            if self.nearest.missing:
+                lines.append(
+                    f"nearest: {self.nearest.rule} ({self.nearest.verdict}) lacks: " + " and ".join(self.nearest.missing)
+                )
+            else:
+                lines.append(f"otherwise {self.nearest.rule} would {self.nearest.verdict} it")
+        return "\n".join(lines)
+
+
+def obligations(decision: Decision) -> list[str]:
+    """What a permitted request comes with, in words."""
+    words = [f"approval by {a.approver} within {value_text(a.within_ms, 'duration')}" for a in decision.approvals]
+    if decision.auto is not None:
+        words = [f"automatic approval: every `auto when` holds, nobody is asked ({word})" for word in words]
+    words += [f"rate {rate.count} per {rate.window_s} s per {rate.per}" for rate in decision.rates]
+    words += [f"limit {name} {value:_}" for name, value in decision.limits]
+    words += [f"hook {hook.name} {hook.phase}, {hook.executor} {hook.program}" for hook in decision.hooks]
+    return words
+
+
+def explain(policy: ir.Policy, event: str, attributes: Mapping[str, object]) -> Explanation:
+    decision = interpreter.decide(policy, event, attributes)
+    fields = {field.name: field for field in policy.reads.get(event, ())}
+    if decision.rule in ("unknown", "invalid") or event in ir.LIFECYCLE:
+        return Explanation(event, decision, (), None, None)
+    values = {name: attributes.get(name, field.default) for name, field in fields.items()}
+    rules = policy.rules_for(event)
+    traces = tuple(
+        RuleTrace(
+            rule.id,
+            rule.verdict,
+            interpreter.holds(rule.guard, values),
+            conditions(rule.guard, fields, values),
+            conditions(rule.auto, fields, values) if rule.auto is not None else (),
+        )
+        for rule in rules
+    )
+    if decision.verdict != "deny":
+        return Explanation(event, decision, traces, None, None)
+    blocks: list[NearMiss] = []
+    for rule, trace in zip(rules, traces, strict=True):
+        if rule.verdict == "deny" and trace.matched:
+            away = distance(ir.negate(rule.guard), values)[1]
+            blocks.append(NearMiss(rule.id, "deny", tuple(describe(lit, fields) for lit in away)))
+    return Explanation(event, decision, traces, _nearest(rules, fields, values), blocks[0] if blocks else None, tuple(blocks[1:]))
+
+
+def _nearest(rules: Iterable[ir.Rule], fields: Mapping[str, Field], values: Mapping[str, object]) -> NearMiss | None:
+    """The rule that permits after the fewest changes. Where several already match, an ask beats an allow."""
+    misses = [(distance(rule.guard, values), rule) for rule in rules if rule.verdict != "deny"]
+    if not misses:
+        return None
+    (_, missing), rule = min(misses, key=lambda miss: (miss[0][0], (miss[1].verdict == "allow") == (miss[0][0] == 0)))
+    return NearMiss(rule.id, rule.verdict, tuple(describe(lit, fields) for lit in missing))
+
+
+def conditions(expr: ir.Expr, fields: Mapping[str, Field], values: Mapping[str, object]) -> tuple[Condition, ...]:
+    return tuple(Condition(describe(lit, fields), interpreter.lit_holds(lit, values)) for lit in ir.literals(expr))
+
+
+def distance(expr: ir.Expr, values: Mapping[str, object]) -> Missing:
+    """How many conditions would have to change for `expr` to hold, and which."""
+
+    def leaf(lit: ir.Lit) -> Missing:
+        return (0, ()) if interpreter.lit_holds(lit, values) else (1, (lit,))
+
+    def every(parts: list[Missing]) -> Missing:
+        return sum(count for count, _ in parts), tuple(lit for _, lits in parts for lit in lits)
+
+    def some(parts: list[Missing]) -> Missing:
+        return min(parts, key=lambda part: part[0]) if parts else (1_000_000, ())
+
+    return ir.fold(expr, leaf, every, some)
+
+
+def describe(lit: ir.Lit, fields: Mapping[str, Field]) -> str:
+    """A condition in the words of the language."""
+    kind = fields[lit.field].kind if lit.field in fields else "name"
+    args = [value_text(arg, kind) for arg in lit.args]
+    not_ = "not " if lit.neg else ""
+    if lit.op == "true":
+        return f"{not_}{lit.field}"
+    if lit.op == "range":
+        low, high = lit.args
+        if low == high:
+            return f"{lit.field} {'!=' if lit.neg else '=='} {args[0]}"
+        if low == INT_MIN:
+            return f"{lit.field} {'>' if lit.neg else '<='} {args[1]}"
+        if high == INT_MAX:
+            return f"{lit.field} {'<' if lit.neg else '>='} {args[0]}"
+        return f"{not_}{lit.field} in {args[0]}..{args[1]}"
+    if lit.op == "under":
+        return f"{not_}{lit.field} under " + (args[0] if len(args) == 1 else "{ " + ", ".join(args) + " }")
+    if len(args) == 1:
+        return f"{lit.field} {'!=' if lit.neg else '=='} {args[0]}"
+    return f"{not_}{lit.field} in {{ " + ", ".join(args) + " }"
+
+
+def value_text(value: int | str, kind: str) -> str:
+    """A constant as it is written in the language."""
+    if isinstance(value, str):
+        return value if kind == "enum" or value.isidentifier() else f'"{value}"'
+    if kind == "size":
+        for unit, size in (("GiB", 1024**3), ("MiB", 1024**2), ("KiB", 1024)):
+            if value and value % size == 0:
+                return f"{value // size}{unit}"
+        return f"{value}B"
+    if kind == "duration":
+        for unit, ms in (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)):
+            if value and value % ms == 0:
+                return f"{value // ms}{unit}"
+        return f"{value}ms"
+    return f"{value:_}"

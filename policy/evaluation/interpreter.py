@@ -1,0 +1,69 @@
+"""The reference meaning of a policy, written to be read rather than to be fast.
+
+Rules: follows the canonical form literally, one rule after another, with no index and no generated code. Tests hold the
+compiled function to it; mutants and coverage use it because it can be asked about one condition at a time.
+This file does not know how the compiled function works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+from policy.model import ir
+from policy.model.decisions import UNKNOWN, Decision, assemble, lifecycle, refusal
+from policy.text.literals import is_under, matches_host
+
+
+def decide(policy: ir.Policy, event: str, attributes: Mapping[str, object]) -> Decision:
+    """deny > ask > allow > default deny, after every field the decision reads has been checked."""
+    if event not in policy.reads:
+        return UNKNOWN
+    values: dict[str, object] = {}
+    for field in policy.reads[event]:
+        value = attributes.get(field.name, field.default)
+        if not field.accepts(value):
+            return refusal(field.name, field.name in attributes)
+        values[field.name] = value
+    if event in ir.LIFECYCLE:
+        return lifecycle(hook for hook in policy.hooks if hook.phase == event and holds(hook.guard, values))
+    matching = [rule for rule in policy.rules if event in rule.capabilities and holds(rule.guard, values)]
+    verdicts: tuple[ir.Verdict, ...] = ("deny", "ask", "allow")
+    for verdict in verdicts:
+        winners = [rule for rule in matching if rule.verdict == verdict]
+        if winners:
+            return assemble(
+                verdict,
+                winners,
+                [rule.auto is not None and holds(rule.auto, values) for rule in winners],
+                [limit for limit in policy.limits if event in limit.capabilities and holds(limit.guard, values)],
+                [hook for hook in policy.hooks if event in hook.capabilities and holds(hook.guard, values)],
+            )
+    return assemble("deny", [], [], [], [])
+
+
+def holds(expr: ir.Expr, values: Mapping[str, object]) -> bool:
+    if isinstance(expr, ir.All):
+        return all(holds_part(item, values) for item in expr.items)
+    return holds_part(expr, values)
+
+
+def holds_part(expr: ir.Expr, values: Mapping[str, object]) -> bool:
+    """One conjunct, whatever its depth."""
+    return ir.fold(expr, lambda lit: lit_holds(lit, values), all, any)
+
+
+def lit_holds(lit: ir.Lit, values: Mapping[str, object]) -> bool:
+    value = values[lit.field]
+    match lit.op:
+        case "true":
+            answer = value is True
+        case "in":
+            answer = value in lit.args
+        case "range":
+            answer = cast(int, lit.args[0]) <= cast(int, value) <= cast(int, lit.args[1])
+        case "host":
+            answer = matches_host(cast(str, value), cast("tuple[str, ...]", lit.args))
+        case "under":
+            answer = any(is_under(cast(str, value), cast(str, prefix)) for prefix in lit.args)
+    return answer != lit.neg

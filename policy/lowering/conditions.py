@@ -1,0 +1,329 @@
+"""Conditions: from what was written to canonical expressions, with names, types, units and ranges checked.
+
+Rules: every mistake is reported where it stands and the rest is still checked. Lets are expanded in definition order, never
+recursively, and their expanded size is known before they are expanded.
+This file does not know statements; `lowering.py` calls it once per condition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from lark import Token
+from msgspec.structs import replace
+
+from policy.lowering.constants import Constants, LetEntry, Targets
+from policy.model import ir, type_names
+from policy.model.catalog import Field
+from policy.syntax import tree as s
+from policy.syntax.parser import MAX_DEPTH
+from policy.text.literals import INT_MAX, INT_MIN
+from policy.text.sources import Span
+
+MAX_ATOMS = 5_000
+MAX_ATOMS_IN_ALL = 50_000
+
+
+@dataclass(slots=True)
+class Conditions(Constants):
+    """The conditions of one policy, lowered one after another."""
+
+    atoms: int = 0
+    _over: bool = False
+    _let_cache: dict[tuple[int, int], ir.Expr | None] = field(default_factory=dict)
+    _fields: dict[tuple[str, int], Field | None] = field(default_factory=dict)
+    _atoms: dict[tuple[str, str, int], ir.Expr | None] = field(default_factory=dict)
+
+    def span_of(self, expr: s.Expr) -> Span:
+        return Span(self.source, *s.written(expr, self.source.text))
+
+    def spoiled(self) -> ir.Expr:
+        """Stands for a condition that could not be understood; whoever compares `faults` knows not to use it."""
+        self.faults += 1
+        return ir.TRUE
+
+    def define_let(self, name: Token, expr: s.Expr) -> None:
+        entry = LetEntry(name, expr, self.source, len(self.lets))
+        deepest = 0
+        for atom in s.atoms_of(expr):
+            other = self.lets.get(atom.name) if isinstance(atom, s.Truth) else None
+            if other is None:
+                entry.atoms += 1
+                continue
+            other.used = True
+            entry.needs |= other.needs | (1 << other.index)
+            entry.atoms += other.atoms
+            deepest = max(deepest, other.depth)
+            entry.broken = entry.broken or other.broken
+        entry.depth = s.depth_of(expr) + deepest
+        if entry.atoms > MAX_ATOMS or entry.depth > MAX_DEPTH:
+            entry.broken = True
+            what = f"{entry.atoms:,} comparisons" if entry.atoms > MAX_ATOMS else f"{entry.depth} levels"
+            self.error("HP047" if entry.atoms > MAX_ATOMS else "HP002", f"`{name}` expands to {what}", name, "split the policy")
+        self.lets[str(name)] = entry
+
+    def conjuncts(self, expr: s.Expr | None, targets: Targets) -> list[tuple[ir.Expr, Span]]:
+        """Each top-level conjunct with its place, so a message can name the smallest part that fails."""
+        if expr is None:
+            return []
+        parts = expr.items if isinstance(expr, s.And) else [expr]
+        if self.atoms > MAX_ATOMS_IN_ALL:
+            # THREAT[TM-POL-001]: lets make a short text stand for very many comparisons.
+            if not self._over:
+                words = f"the policy expands to more than {MAX_ATOMS_IN_ALL:,} comparisons"
+                self.findings.add("HP047", words, self.span_of(expr), "split the policy")
+            self._over = True
+            return [(self.spoiled(), self.span_of(expr))]
+        return [(self.lower(part, targets), self.span_of(part)) for part in parts]
+
+    def lower(self, expr: s.Expr, targets: Targets) -> ir.Expr:
+        """One condition. After a mistake the result is meaningless; `findings` says so."""
+        if isinstance(expr, (s.Compare, s.Within)):
+            self.atoms += 1
+            return self._atom(expr, targets)
+        needed, atoms, deepest = 0, 0, 0
+        for atom in s.atoms_of(expr):
+            let = self.lets.get(atom.name) if isinstance(atom, s.Truth) else None
+            atoms += let.atoms if let else 1
+            if let:
+                let.used = True
+                needed |= let.needs | (1 << let.index)
+                deepest = max(deepest, let.depth)
+                if let.broken:
+                    return self.spoiled()
+        if atoms > MAX_ATOMS or s.depth_of(expr) + deepest > MAX_DEPTH:
+            self.findings.add("HP047", f"the condition expands to {atoms:,} comparisons", self.span_of(expr), "split the rule")
+            return self.spoiled()
+        self.atoms += atoms
+        for let in self.lets.values() if needed else ():
+            key = (let.index, id(targets))
+            if needed >> let.index & 1 and key not in self._let_cache:
+                before, self.source, faults = self.source, let.source, self.faults
+                lowered = self._walk(let.expr, targets)
+                self._let_cache[key] = lowered if self.faults == faults else None
+                self.source = before
+        return self._walk(expr, targets)
+
+    def _walk(self, root: s.Expr, targets: Targets) -> ir.Expr:
+        pending: list[tuple[s.Expr, bool]] = [(root, False)]
+        done: list[ir.Expr] = []
+        while pending:
+            node, ready = pending.pop()
+            if isinstance(node, s.Group):
+                pending.append((node.item, False))
+            elif isinstance(node, s.Not):
+                if ready:
+                    done.append(ir.negate(done.pop()))
+                else:
+                    pending += [(node, True), (node.item, False)]
+            elif isinstance(node, (s.And, s.Or)):
+                if ready:
+                    parts = done[len(done) - len(node.items) :]
+                    del done[len(done) - len(node.items) :]
+                    done.append(ir.conj(parts) if isinstance(node, s.And) else ir.disj(parts))
+                else:
+                    pending.append((node, True))
+                    pending.extend((item, False) for item in reversed(node.items))
+            else:
+                done.append(self._atom(node, targets))
+        return done[0]
+
+    def _atom(self, atom: s.Atom, targets: Targets) -> ir.Expr:
+        self.about = targets
+        if isinstance(atom, s.Truth):
+            let = self.lets.get(atom.name)
+            if let is not None:
+                return self._let_cache.get((let.index, id(targets))) or self.spoiled()
+            field_ = self.resolve(atom.name, targets)
+            if field_ is None:
+                return ir.TRUE
+            if field_.kind != "bool":
+                self.error(
+                    "HP030",
+                    f"`{atom.name}` is {type_names.a(field_.kind)}, not a yes-or-no field",
+                    atom.name,
+                    type_names.comparison(field_),
+                )
+                return ir.TRUE
+            return ir.Lit(field_.name, "true")
+        field_ = self.resolve(atom.field, targets)
+        if field_ is None:
+            return ir.TRUE
+        match atom:
+            case s.Compare():
+                return self._compare(field_, atom)
+            case s.Within():
+                return self._within(field_, atom.field, atom.values)
+            case s.WithinName():
+                return self._within_name(field_, atom)
+            case s.Between():
+                return self._between(field_, atom)
+            case s.Under():
+                return self._under(field_, atom)
+
+    def resolve(self, token: Token, targets: Targets) -> Field | None:
+        """The field a name stands for in a rule about `targets` (none: a scope), or None after reporting."""
+        known = self.catalog.context.get(token)
+        if known is not None:
+            return known
+        key = (str(token), id(targets))
+        if key not in self._fields:
+            self._fields[key] = self._resolve(token, targets)
+        elif self._fields[key] is None:
+            self._resolve(token, targets)
+        return self._fields[key]
+
+    def _resolve(self, token: Token, targets: Targets) -> Field | None:
+        name, first = str(token), targets[0].fields.get(token) if targets else None
+        if not targets:
+            owners = [c.name for c in self.catalog.capabilities.values() if name in c.fields]
+            if owners:
+                self.error(
+                    "HP034",
+                    f"`{name}` is a field of {owners[0]}, and this condition holds for more than that",
+                    token,
+                    "use it in the rule itself",
+                )
+            else:
+                self._unknown_field(token, (), "the caller")
+            return None
+        for target in targets:
+            other = target.fields.get(token)
+            if other is None and name in target.left_out:
+                self.error("HP021", f"`{name}` of {target.name} cannot be decided on: {target.left_out[name]}", token)
+                return None
+            if other is None:
+                self._unknown_field(token, tuple(target.fields), target.name)
+                return None
+            assert first is not None
+            if not other.usable:
+                self.error(
+                    "HP028",
+                    f"`{name}` may be missing from a call of {target.name} and has no default",
+                    token,
+                    "make it required in the tool's schema, or give it a default",
+                )
+                return None
+            if (other.kind, other.values) != (first.kind, first.values):
+                self.error(
+                    "HP030",
+                    f"`{name}` is {type_names.a(first.kind)} in {targets[0].name}"
+                    f" but {type_names.a(other.kind)} in {target.name}",
+                    token,
+                    "write one rule for each",
+                )
+                return None
+        if first is None or len(targets) == 1:
+            return first
+        # A number that some of them can hold says something.
+        fields = [target.fields[name] for target in targets]
+        return replace(first, low=min(field.low for field in fields), high=max(field.high for field in fields))
+
+    def _unknown_field(self, token: Token, fields: tuple[str, ...], owner: str) -> None:
+        candidates = (*fields, *self.catalog.context, *self.lets)
+        guess = self.findings.guess(token, candidates)
+        hint = f"did you mean `{guess}`?" if guess else ("fields: " + ", ".join(sorted(fields)) if fields else None)
+        self.error("HP021", f"{owner} has no field `{token}`", token, hint)
+
+    def _compare(self, field_: Field, atom: s.Compare) -> ir.Expr:
+        op, value = str(atom.op), atom.value
+        if field_.kind in ("int", "size", "duration"):
+            number = self.number(field_, value)
+            if number is None:
+                return ir.TRUE
+            low, high = {
+                "==": (number, number),
+                "!=": (number, number),
+                "<": (INT_MIN, number - 1),
+                "<=": (INT_MIN, number),
+                ">": (number + 1, INT_MAX),
+                ">=": (number, INT_MAX),
+            }[op]
+            return ir.Lit(field_.name, "range", (low, high), op == "!=")
+        if op not in ("==", "!="):
+            self.error("HP030", f"`{field_.name}` is {type_names.a(field_.kind)} and has no order", atom.op, "use ==, != or in")
+            return ir.TRUE
+        if field_.kind == "bool":
+            if value.token not in ("true", "false"):
+                self.error(
+                    "HP030", f"`{field_.name}` is true or false", value.token, f"write `{field_.name}` or `not {field_.name}`"
+                )
+                return ir.TRUE
+            return ir.Lit(field_.name, "true", (), (value.token == "true") == (op == "!="))
+        lit = self._within(field_, atom.field, (value,))
+        return ir.negate(lit) if op == "!=" else lit
+
+    def _within(self, field_: Field, at: Token, values: tuple[s.Value, ...]) -> ir.Expr:
+        if not values:
+            self.error("HP033", "this set is empty", at, "an empty set matches nothing; write the values")
+            return ir.TRUE
+        if field_.kind in ("int", "size", "duration"):
+            numbers = [self.number(field_, value) for value in values]
+            return ir.disj(ir.Lit(field_.name, "range", (n, n)) for n in numbers if n is not None)
+        if field_.kind == "bool":
+            self.error("HP030", f"`{field_.name}` is true or false", at, f"write `{field_.name}` or `not {field_.name}`")
+            return ir.TRUE
+        texts = [self.constant(field_, value) for value in values]
+        kept = tuple(sorted({text for text in texts if text is not None}))
+        return ir.Lit(field_.name, "host" if field_.kind == "host" else "in", kept)
+
+    def _within_name(self, field_: Field, atom: s.WithinName) -> ir.Expr:
+        entry = self.sets.get(atom.name)
+        if entry is None:
+            guess = self.findings.guess(atom.name, self.sets)
+            if atom.name in self.lets:
+                self.error("HP022", f"`{atom.name}` is a condition, not a set", atom.name, f"write `and {atom.name}`")
+            else:
+                self.error(
+                    "HP022", f"no set is called `{atom.name}` here", atom.name, f"did you mean `{guess}`?" if guess else None
+                )
+            return ir.TRUE
+        entry.used = True
+        key = (str(atom.name), field_.name, id(field_))
+        if key not in self._atoms:
+            before, self.source, faults = self.source, entry.source, self.faults
+            lowered = self._within(field_, entry.name, entry.values)
+            self._atoms[key] = lowered if self.faults == faults else None
+            self.source = before
+        return self._atoms[key] or self.spoiled()
+
+    def _between(self, field_: Field, atom: s.Between) -> ir.Expr:
+        if field_.kind not in ("int", "size", "duration"):
+            self.error(
+                "HP030",
+                f"`{field_.name}` is {type_names.a(field_.kind)}, not a number",
+                atom.low.token,
+                type_names.comparison(field_),
+            )
+            return ir.TRUE
+        low, high = self.number(field_, atom.low), self.number(field_, atom.high)
+        if low is None or high is None:
+            return ir.TRUE
+        if low > high:
+            self.error(
+                "HP033", f"nothing lies in {atom.low.token}..{atom.high.token}", atom.low.token, "write the smaller number first"
+            )
+            return ir.TRUE
+        return ir.Lit(field_.name, "range", (low, high))
+
+    def _under(self, field_: Field, atom: s.Under) -> ir.Expr:
+        if field_.kind != "path":
+            self.error(
+                "HP030",
+                f"`{field_.name}` is {type_names.a(field_.kind)}; only paths have parts",
+                atom.field,
+                type_names.comparison(field_),
+            )
+            return ir.TRUE
+        if not atom.values:
+            self.error("HP033", "this set is empty", atom.field, "an empty set matches nothing; write the values")
+            return ir.TRUE
+        for value in atom.values:
+            if value.kind == "symbol" and value.token in self.sets:
+                hint = f'write the paths themselves, as in `{field_.name} under {{ "/data", "/workspace" }}`'
+                self.error("HP030", f"`{value.token}` is a set, and `under` takes paths", value.token, hint)
+                return ir.TRUE
+        prefixes = {text for value in atom.values if (text := self.constant(field_, value)) is not None}
+        if "/" in prefixes or not prefixes:
+            return ir.TRUE
+        return ir.Lit(field_.name, "under", tuple(sorted(prefixes)))

@@ -1,0 +1,235 @@
+"""Which files make up a policy: the main file, what it imports, the base it narrows, the catalog it pins.
+
+Rules: files are found only through a `Library`, by relative path below its root; nothing else of the disk is visible to a
+policy.
+THREAT[TM-POL-002]: an import cannot climb out (`..`, absolute paths, links are refused), and the number of files is bounded.
+This file does not know what statements mean.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Protocol
+
+from lark import Token
+
+from policy.model.catalog import Catalog, CatalogError, builtin_catalog, load_catalog
+from policy.syntax import tree as s
+from policy.syntax.parser import MAX_TEXT_CHARS, parse
+from policy.text.diagnostics import Findings
+from policy.text.sources import Source, Span
+
+MAX_FILES = 64
+MAX_CATALOG_BYTES = 16 * 1024 * 1024
+_PIN = re.compile(r"([A-Za-z_][\w.-]*)@sha256:([0-9a-f]{8,64})\Z")
+
+
+class Library(Protocol):
+    """Where files come from. `read` gives None for what does not exist or may not be read."""
+
+    def read(self, path: str) -> bytes | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """Files below one folder on disk."""
+
+    root: Path
+
+    def read(self, path: str) -> bytes | None:
+        try:
+            place = (self.root / path).resolve(strict=True)
+            if not place.is_relative_to(self.root.resolve()) or not place.is_file():
+                return None
+            with place.open("rb") as file:
+                return file.read(MAX_CATALOG_BYTES + 1)
+        except (OSError, ValueError):
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Files held in memory, as in a bundle or a test."""
+
+    files: Mapping[str, str | bytes]
+
+    def read(self, path: str) -> bytes | None:
+        data = self.files.get(path)
+        return data.encode("utf-8", "replace") if isinstance(data, str) else data
+
+
+@dataclass(frozen=True, slots=True)
+class Extended:
+    """A library in which one file has more at its end."""
+
+    path: str
+    more: str
+    library: Library
+
+    def read(self, path: str) -> bytes | None:
+        data = self.library.read(path)
+        return data + self.more.encode("utf-8", "replace") if path == self.path and data is not None else data
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    source: Source
+    tree: s.File
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """`units` in reading order: what is imported comes before what imports it; the main file is last.
+
+    Without `typed`, the catalog is not the one the policy names, which could not be read.
+    """
+
+    units: tuple[Unit, ...]
+    catalog: Catalog
+    base: Loaded | None
+    broken: bool
+    typed: bool = True
+
+    @property
+    def main(self) -> Unit:
+        return self.units[-1]
+
+
+def load(path: str, library: Library, findings: Findings, catalog: Catalog | None = None, *, follow_base: bool = True) -> Loaded:
+    """Read and parse `path` and everything it needs; mistakes go to `findings`. A given `catalog` replaces the one named."""
+    errors_before = findings.errors
+    units = _units(path, library, findings)
+    main = units[-1]
+    header = main.tree.header
+    types, typed = _catalog(main, library, findings, catalog)
+    for unit in units[:-1]:
+        _same_catalog(unit, types, findings)
+    base: Loaded | None = None
+    if header is not None and header.narrows is not None and follow_base:
+        base = _base(main, header.narrows, library, findings, catalog)
+    broken = (findings.errors > errors_before and not typed) or main.tree.header is None
+    return Loaded(tuple(units), types, base, broken, typed)
+
+
+def _units(path: str, library: Library, findings: Findings) -> list[Unit]:
+    """Depth first with an explicit stack; a file already read is not read again."""
+    done: dict[str, Unit] = {}
+    first = _read_unit(path, library, findings, None)
+    stack = [(first, _imports(first))]
+    known = {path}
+    while stack:
+        unit, left = stack[-1]
+        token = next(left, None)
+        if token is None:
+            done[unit.path] = unit
+            stack.pop()
+            continue
+        place = _import_path(unit.path, token, unit.source, findings)
+        if place is None or place in done:
+            continue
+        span = Span(unit.source, *s.offsets(token))
+        if place in known:
+            chain = [opened.path for opened, _ in stack] + [place]
+            findings.add(
+                "HP011", "these files import each other: " + " → ".join(chain), span, "move what both need to a third file"
+            )
+        elif len(known) >= MAX_FILES:
+            findings.add("HP010", f"more than {MAX_FILES} files", span)
+        elif library.read(place) is None:
+            findings.add("HP010", f"cannot read {place}", span, "the path is relative to this file")
+        else:
+            known.add(place)
+            imported = _read_unit(place, library, findings, span)
+            stack.append((imported, _imports(imported)))
+    return list(done.values())
+
+
+def _imports(unit: Unit) -> Iterator[Token]:
+    return (item.path for item in unit.tree.items if isinstance(item, s.Import))
+
+
+def _import_path(importer: str, token: Token, source: Source, findings: Findings) -> str | None:
+    text = str(token)[1:-1]
+    wanted = PurePosixPath(text)
+    if wanted.is_absolute() or ".." in wanted.parts or "\\" in text or wanted.suffix != ".hatch":
+        findings.add(
+            "HP010", f"{text} is not a relative path to a .hatch file below this folder", Span(source, *s.offsets(token))
+        )
+        return None
+    return str(PurePosixPath(importer).parent / wanted)
+
+
+def _read_unit(path: str, library: Library, findings: Findings, at: Span | None) -> Unit:
+    data = library.read(path)
+    if data is None:
+        findings.add("HP005", f"cannot read {path}", at)
+        return Unit(Source(path, ""), s.File(None, ()), path)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        findings.add("HP005", f"{path} is not UTF-8 text (byte {error.start})", at or Span(Source(path, ""), 0, 0))
+        return Unit(Source(path, ""), s.File(None, ()), path)
+    source = Source(path, text if len(text) <= MAX_TEXT_CHARS + 1 else text[: MAX_TEXT_CHARS + 1])
+    return Unit(source, parse(source, findings), path)
+
+
+def _catalog(main: Unit, library: Library, findings: Findings, given: Catalog | None) -> tuple[Catalog, bool]:
+    header = main.tree.header
+    if header is None or header.catalog is None:
+        return given or builtin_catalog(), True
+    span = Span(main.source, *s.offsets(header.catalog))
+    text = str(header.catalog)[1:-1]
+    pin = _PIN.match(text)
+    name = pin.group(1) if pin else text.split("@")[0]
+    found = given
+    if found is None:
+        data = library.read(f"{name}.catalog.json") if re.fullmatch(r"[A-Za-z_][\w.-]*", name) else None
+        if data is None or len(data) > MAX_CATALOG_BYTES:
+            findings.add("HP013", f"cannot read {name}.catalog.json", span, "it is looked for beside the policy")
+            return builtin_catalog(), False
+        try:
+            found = load_catalog(data)
+        except CatalogError as error:
+            findings.add("HP015", f"{name}.catalog.json: {error}", span)
+            return builtin_catalog(), False
+    if pin is None or not found.digest.startswith(pin.group(2)):
+        findings.add(
+            "HP014", f"the catalog's digest is {found.digest[:16]}…", span, f'pin it: "{name}@sha256:{found.digest[:16]}"'
+        )
+    return found, True
+
+
+def _same_catalog(unit: Unit, catalog: Catalog, findings: Findings) -> None:
+    """An imported file may pin a catalog too; then it must be the importer's."""
+    header = unit.tree.header
+    if header is None or header.catalog is None:
+        return
+    pin = _PIN.match(str(header.catalog)[1:-1])
+    if pin is None or not catalog.digest.startswith(pin.group(2)):
+        span = Span(unit.source, *s.offsets(header.catalog))
+        findings.add("HP014", "this file was written against another catalog than the one that imports it", span)
+
+
+def _base(main: Unit, token: Token, library: Library, findings: Findings, given: Catalog | None) -> Loaded | None:
+    span = Span(main.source, *s.offsets(token))
+    path = str(PurePosixPath(main.path).parent / f"{token}.hatch")
+    if main.tree.header is not None and str(main.tree.header.name) == str(token):
+        findings.add("HP012", "a policy cannot narrow itself", span, "name the policy it may not exceed")
+        return None
+    if library.read(path) is None:
+        findings.add("HP012", f"cannot read {path}", span, "the base stands beside the policy, in a file called after it")
+        return None
+    inner = Findings()
+    base = load(path, library, inner, given, follow_base=False)
+    if inner.errors or base.broken:
+        first = inner.ordered()[0]
+        findings.add("HP012", f"the base does not compile: {first.message}", span, f"see {first.location()}")
+        return None
+    if base.main.tree.header is not None and str(base.main.tree.header.name) != str(token):
+        findings.add("HP012", f"{path} holds the policy `{base.main.tree.header.name}`", span)
+        return None
+    return base

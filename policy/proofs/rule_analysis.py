@@ -1,0 +1,326 @@
+"""What can be said about single rules and pairs of rules: never true, never decisive, half in each other's way.
+
+Rules: works capability by capability on cell sets; rules are compared only when their boxes overlap, found through an index
+on the field that tells most of them apart. A rule about several capabilities is dead only if it is dead for all of them.
+This file does not know claims and tests (`claims.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+from policy.lowering.program import Part, Program
+from policy.model import ir
+from policy.model.catalog import Field
+from policy.model.settings import MAX_COMPARISONS
+from policy.proofs.claims import fields_of
+from policy.solver.cells import Universe
+from policy.solver.solver import Box, Effort, OutOfBudget, hull, includes, overlap, search
+from policy.text.diagnostics import Findings
+from policy.text.sources import Span
+
+_RANK = {"allow": 0, "ask": 1, "deny": 2}
+_MAX_OVERLAPS = 50
+_INDEX_ABOVE = 16
+_FEW_CELLS = 4
+_EFFORT = 2_000_000
+
+
+@dataclass(slots=True)
+class Region:
+    """A rule's reach within one capability."""
+
+    rule: ir.Rule
+    index: int
+    box: Box
+    exact: bool
+
+
+def analyse(program: Program, findings: Findings) -> None:
+    """All checks on rules, limits and hooks that need no claim and no test."""
+    try:
+        _analyse(program, findings, Effort(_EFFORT))
+    except OutOfBudget:
+        words = "whether every rule can apply could not be settled: too many rules overlap"
+        findings.add("HP083", words, Span(program.source, 0, 0), "compare one field with `==` or `in` in each rule")
+
+
+def _analyse(program: Program, findings: Findings, effort: Effort) -> None:
+    empty = _unsatisfiable(program, findings, effort)
+    dead: dict[str, list[str | None]] = {}
+    overlaps: dict[str, tuple[str, ...]] = {}
+    by_capability: dict[str, list[tuple[int, ir.Rule]]] = {}
+    for index, rule in enumerate(program.ir.rules):
+        if rule.id not in empty:
+            for capability in rule.capabilities:
+                by_capability.setdefault(capability, []).append((index, rule))
+    for capability, rules in by_capability.items():
+        fields = {field.name: field for field in program.ir.reads[capability]}
+        universe = Universe(fields, [rule.guard for _, rule in rules])
+        regions = []
+        for index, rule in rules:
+            box, exact = hull(rule.guard, universe)
+            if box is not None:
+                regions.append(Region(rule, index, box, exact))
+        found = _dead(regions, universe, effort)
+        for region in regions:
+            dead.setdefault(region.rule.id, []).append(found.get(region.rule.id))
+        live = [region for region in regions if region.rule.id not in found]
+        _overlaps(live, overlaps, universe, effort)
+    _report_dead(program, dead, findings)
+    for first, (second, *_) in list(overlaps.items())[:_MAX_OVERLAPS]:
+        findings.add(
+            "HP101",
+            f"this rule and {_place(program, second)} overlap in part",
+            program.spans[first],
+            "both apply there: the stronger verdict wins and obligations add up",
+        )
+    _autos(program, empty, findings, effort)
+
+
+def _place(program: Program, rule: str) -> str:
+    span = program.spans[rule]
+    return f"`{rule.split('#')[0].replace(':', ' ')}` at line {span.source.position(span.start)[0]}"
+
+
+def _unsatisfiable(program: Program, findings: Findings, effort: Effort) -> set[str]:
+    empty: set[str] = set()
+    fields = _all_fields(program)
+    items: list[tuple[str, ir.Expr, tuple[str, ...]]] = [(r.id, r.guard, r.capabilities) for r in program.ir.rules]
+    items += [(limit.id, limit.guard, limit.capabilities) for limit in program.ir.limits]
+    items += [(f"hook:{hook.name}", hook.guard, hook.capabilities or (hook.phase,)) for hook in program.ir.hooks]
+    for key, guard, events in items:
+        if not _plainly_possible(guard) and not _possible(guard, events, fields, effort):
+            empty.add(key)
+            core = _core(program, events[0], program.parts[key], effort)
+            text = " and ".join(_quoted(part, alone=len(core) == 1) for part in core)
+            where = min((span for _, span in core), key=lambda span: span.start) if core else program.spans[key]
+            findings.add("HP040", f"no request satisfies `{text}`", where, "the rule can never apply")
+    return empty
+
+
+def _possible(guard: ir.Expr, events: tuple[str, ...], fields: dict[str, dict[str, Field]], effort: Effort) -> bool:
+    """Whether some request about one of `events` satisfies a condition: the range of a field may differ between them."""
+    return any(search(guard, Universe(fields[event], [guard]), effort=effort)[0] is not None for event in events)
+
+
+def _plainly_possible(guard: ir.Expr) -> bool:
+    """One positive condition per field: each can be met, so all can."""
+    seen: set[str] = set()
+    for part in ir.conjuncts(guard):
+        if type(part) is not ir.Lit or part.neg or part.op == "range" or part.field in seen:
+            return False
+        seen.add(part.field)
+    return True
+
+
+def _all_fields(program: Program) -> dict[str, dict[str, Field]]:
+    return {event: {field.name: field for field in fields} for event, fields in program.ir.reads.items()}
+
+
+def _quoted(part: Part, *, alone: bool) -> str:
+    """A conjunct as it was written, in parentheses where it is a choice beside others."""
+    expr, span = part
+    text = " ".join(span.text().split())
+    return f"({text})" if isinstance(expr, ir.Any) and not alone and not text.startswith(("(", "not ")) else text
+
+
+def _core(program: Program, event: str, parts: list[Part], effort: Effort) -> list[Part]:
+    """The smallest set of conjuncts that cannot hold together: one, else two, else by leaving out what is not needed."""
+    # A contradiction leaves nothing to read, so the types come from the catalog rather than from the policy's `reads`.
+    universe = Universe(fields_of(program.catalog, event, [expr for expr, _ in parts]), [expr for expr, _ in parts])
+
+    def fails(some: tuple[Part, ...]) -> bool:
+        return search(ir.All(tuple(expr for expr, _ in some)), universe, effort=effort)[0] is None
+
+    for count in (1, 2):
+        for some in combinations(parts[:64], count):
+            if fails(some):
+                return list(some)
+    kept = list(parts)
+    for part in parts:
+        without = tuple(p for p in kept if p is not part)
+        if fails(without):
+            kept = list(without)
+    return kept
+
+
+def _dead(regions: list[Region], universe: Universe, effort: Effort) -> dict[str, str]:
+    """Rules whose every request is decided without them, later rules first so that of two equal ones the second is named."""
+    found: dict[str, str] = {}
+    index = _Index(regions)
+    for region in reversed(regions):
+        rank = _RANK[region.rule.verdict]
+        stronger: list[Region] = []
+        equal: list[Region] = []
+        near = index.near(region)
+        effort.spend(len(near))
+        for other in near:
+            if other is region or other.rule.id in found:
+                continue
+            if _RANK[other.rule.verdict] > rank:
+                stronger.append(other)
+            elif other.rule.verdict == region.rule.verdict and _adds_nothing(region.rule, other.rule):
+                equal.append(other)
+        if _covered(region, stronger, universe, effort):
+            found[region.rule.id] = "HP042" if region.rule.verdict == "allow" else "HP041"
+        elif equal and _covered(region, stronger + equal, universe, effort):
+            found[region.rule.id] = "HP041"
+    return found
+
+
+def _adds_nothing(rule: ir.Rule, beside: ir.Rule) -> bool:
+    """Where both match, `rule` contributes no obligation that `beside` does not."""
+    if rule.verdict == "deny" or rule.plain:
+        return True
+    return (rule.rate, rule.approver, rule.within_ms, rule.auto) == (beside.rate, beside.approver, beside.within_ms, beside.auto)
+
+
+def _covered(region: Region, others: list[Region], universe: Universe, effort: Effort) -> bool:
+    near = [other for other in others if overlap(region.box, other.box)]
+    if any(other.exact and includes(other.box, region.box) for other in near):
+        return True
+    if len(near) < 2 and (not near or near[0].exact) and region.exact:
+        return False
+    refusals = [ir.complement(other.rule.guard) for other in near]
+    return search(ir.All((region.rule.guard, *refusals)), universe, effort=effort)[0] is None
+
+
+def split_bits(mask: int) -> list[int]:
+    """The single bits of a mask, lowest first."""
+    bits = []
+    while mask:
+        bits.append(mask & -mask)
+        mask &= mask - 1
+    return bits
+
+
+class _Index:
+    """Regions by the cells of the field that tells most of them apart; a region with many cells there is near everything."""
+
+    def __init__(self, regions: list[Region]) -> None:
+        masks: dict[str, set[int]] = {}
+        for region in regions if len(regions) > _INDEX_ABOVE else ():
+            for name, mask in region.box.items():
+                if mask.bit_count() <= _FEW_CELLS:
+                    masks.setdefault(name, set()).add(mask)
+        self.field = max(masks, key=lambda name: (len(masks[name]), name)) if masks else ""
+        self.by_cell: dict[int, list[Region]] = {}
+        self.rest: list[Region] = []
+        self.everything = regions
+        for region in regions:
+            cells = self._cells(region)
+            for cell in cells:
+                self.by_cell.setdefault(cell, []).append(region)
+            if not cells:
+                self.rest.append(region)
+
+    def _cells(self, region: Region) -> list[int]:
+        mask = region.box.get(self.field, 0)
+        if not mask or mask.bit_count() > _FEW_CELLS:
+            return []
+        return split_bits(mask)
+
+    def near(self, region: Region) -> list[Region]:
+        cells = self._cells(region)
+        if not cells:
+            return self.everything
+        if len(cells) == 1:
+            return self.by_cell[cells[0]] + self.rest
+        found = {id(other): other for cell in cells for other in self.by_cell[cell]}
+        return [*found.values(), *self.rest]
+
+
+def _report_dead(program: Program, dead: dict[str, list[str | None]], findings: Findings) -> None:
+    for rule in program.ir.rules:
+        codes = dead.get(rule.id)
+        if not codes or None in codes:
+            continue
+        code = "HP041" if "HP041" in codes else "HP042"
+        words = {
+            "HP041": "other rules already decide every request this rule applies to",
+            "HP042": "an ask or a deny decides every request this allow applies to",
+        }[code]
+        findings.add(code, words, program.spans[rule.id], "delete it, or narrow the rules that cover it")
+
+
+def _overlaps(regions: list[Region], found: dict[str, tuple[str, ...]], universe: Universe, effort: Effort) -> None:
+    """Allows that partly coincide with an ask, or with an allow of a different rate."""
+    index = _Index(regions)
+    for region in regions:
+        if region.rule.verdict != "allow" or region.rule.id in found:
+            continue
+        near = index.near(region)
+        effort.spend(len(near))
+        for other in near:
+            differs = other.rule.verdict == "ask" or (
+                other.rule.verdict == "allow" and other.rule.rate != region.rule.rate and other.index > region.index
+            )
+            if (
+                differs
+                and overlap(region.box, other.box)
+                and ((region.exact and other.exact) or _meet(region, other, universe, effort))
+            ):
+                found[region.rule.id] = (other.rule.id,)
+                break
+
+
+def _meet(a: Region, b: Region, universe: Universe, effort: Effort) -> bool:
+    return search(ir.All((a.rule.guard, b.rule.guard)), universe, effort=effort)[0] is not None
+
+
+def _autos(program: Program, empty: set[str], findings: Findings, effort: Effort) -> None:
+    fields = _all_fields(program)
+    for rule in program.ir.rules:
+        if rule.auto is None or rule.id in empty:
+            continue
+        both = ir.conj((rule.guard, rule.auto))
+        if not _possible(both, rule.capabilities, fields, effort):
+            findings.add(
+                "HP045", "this never holds where the rule applies", program.autos[rule.id], "compare it with the rule's `when`"
+            )
+
+
+def check_hook_cycles(program: Program, findings: Findings) -> None:
+    """Hooks that call a capability on which they, in the end, run again. Guards are ignored: a possible circle is refused."""
+    hooks = program.ir.hooks
+    on: dict[str, list[int]] = {}
+    for i, hook in enumerate(hooks):
+        for capability in hook.capabilities:
+            on.setdefault(capability, []).append(i)
+    triggers = [sorted({j for capability in hook.uses for j in on.get(capability, ())}) for hook in hooks]
+    for i, hook in enumerate(hooks):
+        seen: set[int] = set()
+        pending = list(triggers[i])
+        while pending:
+            j = pending.pop()
+            if j == i:
+                findings.add(
+                    "HP053",
+                    f"running `{hook.name}` makes `{hook.name}` run again",
+                    program.spans[f"hook:{hook.name}"],
+                    "leave out a capability under `uses`, or narrow what the hook is on",
+                )
+                break
+            if j not in seen:
+                seen.add(j)
+                pending.extend(triggers[j])
+
+
+def check_budget(program: Program, findings: Findings) -> None:
+    from policy.evaluation.emitter import worst_case_comparisons
+
+    for event, fields in program.ir.reads.items():
+        size = sum(1 for rule in program.ir.rules if event in rule.capabilities) if fields else 0
+        if size * 4 < MAX_COMPARISONS // 8:
+            continue
+        worst = worst_case_comparisons(program.ir, event)
+        if worst > MAX_COMPARISONS:
+            last = [rule for rule in program.ir.rules if event in rule.capabilities][-1]
+            findings.add(
+                "HP047",
+                f"a decision about {event} could take {worst:,} comparisons",
+                program.spans[last.id],
+                f"at most {MAX_COMPARISONS:,}; use `==` or `in` on one field so that rules can be indexed",
+            )

@@ -1,0 +1,278 @@
+"""What a change of policy changes: every class of request whose verdict or obligations differ, each with a concrete request.
+
+A class is a pair of deciding rules (before, after), one obligation present on one side only, one that became weaker, or another
+order of hooks. Each request shown was put to both compiled policies.
+Rules: a change loosens when it permits more: a weaker verdict, a higher or missing limit, a missing rate, approval or hook.
+This file does not know how conditions are solved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from policy.errors import PolicyError
+from policy.evaluation import interpreter
+from policy.evaluation.explain import value_text
+from policy.model import ir
+from policy.model.catalog import Catalog, Field
+from policy.model.decisions import Decision, HookCall, hook_call
+from policy.policies import Policy
+from policy.proofs.claims import show, verdict_is
+from policy.proofs.narrowing import tighter
+from policy.proofs.weakening import Weaker, is_on, weakened, weakened_hooks
+from policy.solver.cells import Universe
+from policy.solver.solver import solve
+
+MAX_CLASSES_PER_CAPABILITY = 200
+_MAX_ORDERED_HOOKS = 64
+_RANK = {"allow": 0, "ask": 1, "deny": 2}
+_VERDICTS: tuple[ir.Verdict, ...] = ("allow", "ask", "deny")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    request: ir.Request
+    before: Decision
+    after: Decision
+    what: str
+    loosens: bool
+
+    def __str__(self) -> str:
+        mark = "!" if self.loosens else " "
+        sides = f"{_side(self.before)}  →  {_side(self.after)}"
+        return f"{mark} {self.request.capability}: {self.what}\n    e.g. {show(self.request)}\n    {sides}"
+
+
+def _side(decision: Decision) -> str:
+    return f"{decision.verdict} ({decision.rule})"
+
+
+def diff(old: Policy, new: Policy) -> list[Change]:
+    """Every class of change from `old` to `new`. Raises UnsettledClaim when a class cannot be settled."""
+    changes: list[Change] = []
+    for capability in sorted({*old.catalog.capabilities, *new.catalog.capabilities}):
+        changes += _Comparison(old, new, capability).run()
+    for event in ir.LIFECYCLE:
+        changes += _event_changes(old, new, event)
+    return changes
+
+
+def _event_changes(old: Policy, new: Policy, event: ir.Phase) -> list[Change]:
+    """Hooks that run at a session event before but not after, or the other way round."""
+    before, after = _hook_elements(old.ir, event), _hook_elements(new.ir, event)
+    changes: list[Change] = []
+    for element in dict.fromkeys((*before, *after)):
+        was, now = before.get(element, ir.FALSE), after.get(element, ir.FALSE)
+        for sign, differs in (("-", ir.All((was, ir.complement(now)))), ("+", ir.All((now, ir.complement(was))))):
+            witness = solve(differs, Universe({**old.catalog.context, **new.catalog.context}, [differs])).witness
+            if was != now and witness is not None:
+                first, second = old.decide(event, witness), new.decide(event, witness)
+                changes.append(Change(ir.Request(event, witness), first, second, f"{sign} {element}", loosens(first, second)))
+    swapped = [("hooks run in another order", pair) for pair in _swapped(old.ir, new.ir, event)[:1]]
+    for what, condition in (*_unseen(weakened_hooks(old.ir, new.ir, event), changes), *swapped):
+        witness = solve(condition, Universe({**old.catalog.context, **new.catalog.context}, [condition])).witness
+        if witness is not None:
+            first, second = old.decide(event, witness), new.decide(event, witness)
+            changes.append(Change(ir.Request(event, witness), first, second, what, loosens(first, second)))
+    return _merged(changes)
+
+
+def _unseen(weaker: Iterable[Weaker], changes: list[Change]) -> Iterator[Weaker]:
+    """Of the obligations that may have become weaker, those that no request shown so far has weakened."""
+    shown = [change.request.attributes for change in changes if change.loosens]
+    for words, condition in weaker:
+        if not any(interpreter.holds(condition, attributes) for attributes in shown):
+            yield words, condition
+
+
+def _swapped(old: ir.Policy, new: ir.Policy, event: str) -> list[ir.Expr]:
+    """For each two hooks that change places: the requests on which both run, before and after."""
+    mine = {hook.name: (place, hook) for place, hook in enumerate(new.hooks) if is_on(hook, event)}
+    kept = [hook for hook in old.hooks if is_on(hook, event) and hook.name in mine][:_MAX_ORDERED_HOOKS]
+    found: list[ir.Expr] = []
+    for index, first in enumerate(kept):
+        for second in kept[index + 1 :]:
+            (place, one), (other_place, other) = mine[first.name], mine[second.name]
+            if place > other_place and first.phase == second.phase == one.phase == other.phase:
+                found.append(ir.All((first.guard, second.guard, one.guard, other.guard)))
+    return found
+
+
+def _hook_elements(policy: ir.Policy, event: str) -> dict[str, ir.Expr]:
+    found: dict[str, list[ir.Expr]] = {}
+    for hook in policy.hooks:
+        if is_on(hook, event):
+            call = hook_call(hook)
+            words = (
+                f"hook {call.name} {call.phase}, {call.executor} {call.program}, {call.timeout_ms} ms, on_error {call.on_error}"
+            )
+            found.setdefault(words + (f", uses {', '.join(call.uses)}" if call.uses else ""), []).append(hook.guard)
+    return {words: ir.disj(guards) for words, guards in found.items()}
+
+
+class _Comparison:
+    def __init__(self, old: Policy, new: Policy, capability: str) -> None:
+        self.old, self.new, self.capability = old, new, capability
+        self.old_rules, self.new_rules = old.ir.rules_for(capability), new.ir.rules_for(capability)
+        self.old_is = {v: verdict_is(old.ir, capability, v) for v in _VERDICTS}
+        self.new_is = {v: verdict_is(new.ir, capability, v) for v in _VERDICTS}
+
+    def run(self) -> list[Change]:
+        changes: list[Change] = []
+        if self.old_is != self.new_is:
+            for before in _VERDICTS:
+                for after in _VERDICTS:
+                    if before != after:
+                        changes += self._verdicts(before, after)
+        for verdict in _VERDICTS[:2]:
+            changes += self._obligations(verdict)
+        return changes
+
+    def _verdicts(self, before: ir.Verdict, after: ir.Verdict) -> list[Change]:
+        changes: list[Change] = []
+        condition = ir.All((self.old_is[before], self.new_is[after]))
+        while condition != ir.FALSE and len(changes) < MAX_CLASSES_PER_CAPABILITY:
+            change = self._find(condition, f"{before} → {after}")
+            if change is None:
+                break
+            changes.append(change)
+            seen = ir.All((_reach(self.old_rules, change.before.rule), _reach(self.new_rules, change.after.rule)))
+            condition = ir.All((condition, ir.complement(seen)))
+        return changes
+
+    def _obligations(self, verdict: ir.Verdict) -> list[Change]:
+        same = ir.All((self.old_is[verdict], self.new_is[verdict]))
+        if same == ir.FALSE:
+            return []
+        before, after = _elements(self.old.ir, self.capability, verdict), _elements(self.new.ir, self.capability, verdict)
+        changes: list[Change] = []
+        for element in dict.fromkeys((*before, *after)):
+            was, now = before.get(element, ir.FALSE), after.get(element, ir.FALSE)
+            if was == now:
+                continue
+            for sign, differs in (("-", ir.All((was, ir.complement(now)))), ("+", ir.All((now, ir.complement(was))))):
+                change = self._find(ir.All((same, differs)), f"{sign} {element}")
+                if change is not None:
+                    changes.append(change)
+        for what, condition in _unseen(weakened(self.old.ir, self.new.ir, self.capability, verdict), changes):
+            change = self._find(ir.All((same, condition)), what)
+            if change is not None:
+                changes.append(change)
+        for pair in _swapped(self.old.ir, self.new.ir, self.capability):
+            change = self._find(ir.All((same, pair)), "hooks run in another order")
+            if change is not None:
+                changes.append(change)
+                break
+        return _merged(changes)
+
+    def _find(self, condition: ir.Expr, what: str) -> Change | None:
+        fields = self._fields(condition)
+        answer = solve(condition, Universe(fields, [condition]))
+        if answer.witness is None:
+            return None
+        before, after = self.old.decide(self.capability, answer.witness), self.new.decide(self.capability, answer.witness)
+        request = ir.Request(self.capability, answer.witness)
+        if before == after or "invalid" in (before.rule, after.rule):
+            raise PolicyError(f"spurious witness: {show(request)} gets the same answer twice")
+        return Change(request, before, after, what, loosens(before, after))
+
+    def _fields(self, condition: ir.Expr) -> dict[str, Field]:
+        names = {lit.field for lit in ir.literals(condition)}
+        for policy in (self.old, self.new):
+            names.update(policy.reads(self.capability))
+        fields: dict[str, Field] = {}
+        for name in sorted(names):
+            found = [f for c in (self.new.catalog, self.old.catalog) if (f := _lookup(c, self.capability, name)) is not None]
+            if len({(f.kind, f.values, f.low, f.high) for f in found}) != 1:
+                raise PolicyError(
+                    f"`{name}` of {self.capability} has different types in the two catalogs; verdicts cannot be compared"
+                )
+            fields[name] = found[0]
+        return fields
+
+
+def _merged(changes: list[Change]) -> list[Change]:
+    """Obligations that change on one and the same request are one change."""
+    together: dict[tuple[object, ...], list[Change]] = {}
+    for change in changes:
+        key = (tuple(sorted(change.request.attributes.items())), change.before, change.after)
+        together.setdefault(key, []).append(change)
+    return [
+        Change(c[0].request, c[0].before, c[0].after, f"{c[0].after.verdict}, " + "; ".join(x.what for x in c), c[0].loosens)
+        for c in together.values()
+    ]
+
+
+def _lookup(catalog: Catalog, capability: str, name: str) -> Field | None:
+    return catalog.field(capability, name) if capability in catalog.capabilities else catalog.context.get(name)
+
+
+def _reach(rules: Iterable[ir.Rule], rule_id: str) -> ir.Expr:
+    """Where a rule matches; for the default, where none does."""
+    for rule in rules:
+        if rule.id == rule_id:
+            return rule.guard
+    return ir.All(tuple(ir.complement(rule.guard) for rule in rules))
+
+
+def _elements(policy: ir.Policy, capability: str, verdict: ir.Verdict) -> dict[str, ir.Expr]:
+    """Each obligation a verdict can carry, in words, with the condition under which it is there."""
+    found: dict[str, list[ir.Expr]] = {}
+    asks = []
+    for rule in policy.rules_for(capability):
+        if rule.verdict != verdict:
+            continue
+        if rule.rate is not None:
+            found.setdefault(f"rate {rule.rate.count} per {rule.rate.window_s} s per {rule.rate.per}", []).append(rule.guard)
+        if rule.approver is not None:
+            found.setdefault(f"approval by {rule.approver} within {value_text(rule.within_ms or 0, 'duration')}", []).append(
+                rule.guard
+            )
+            asks.append(ir.Any((ir.complement(rule.guard), rule.auto if rule.auto is not None else ir.FALSE)))
+    elements = {words: ir.disj(guards) for words, guards in found.items()}
+    if asks:
+        elements["automatic approval"] = ir.All(tuple(asks))
+    elements.update(_hook_elements(policy, capability))
+    elements.update(_limit_elements(policy, capability))
+    return elements
+
+
+def _limit_elements(policy: ir.Policy, capability: str) -> dict[str, ir.Expr]:
+    """A limit has a value where a setting with that value applies and none with a smaller one does."""
+    settings: dict[str, dict[int, list[ir.Expr]]] = {}
+    for limit in policy.limits:
+        if capability in limit.capabilities:
+            for name, value in limit.settings:
+                settings.setdefault(name, {}).setdefault(value, []).append(limit.guard)
+    elements: dict[str, ir.Expr] = {}
+    for name, by_value in settings.items():
+        smaller: list[ir.Expr] = []
+        for value in sorted(by_value):
+            elements[f"limit {name} {value:_}"] = ir.All((ir.disj(by_value[value]), *(ir.complement(guard) for guard in smaller)))
+            smaller += by_value[value]
+    return elements
+
+
+def loosens(before: Decision, after: Decision) -> bool:
+    """Whether the second answer permits more than the first."""
+    if before.verdict != after.verdict:
+        return _RANK[after.verdict] < _RANK[before.verdict]
+    if after.verdict == "deny":
+        return False
+    limits = dict(after.limits)
+    if any(limits.get(name, value + 1) > value for name, value in before.limits):
+        return True
+    if any(not any(tighter(rate, old) for rate in after.rates) for old in before.rates):
+        return True
+    for approval in before.approvals:
+        if not any(a.approver == approval.approver and a.within_ms <= approval.within_ms for a in after.approvals):
+            return True
+    if after.auto is not None and before.auto is None:
+        return True
+    return any(not any(_as_strict(hook, old) for hook in after.hooks) for old in before.hooks)
+
+
+def _as_strict(hook: HookCall, old: HookCall) -> bool:
+    same = (hook.name, hook.phase, hook.executor, hook.program) == (old.name, old.phase, old.executor, old.program)
+    return same and hook.on_error in (old.on_error, "block") and set(hook.uses) <= set(old.uses)

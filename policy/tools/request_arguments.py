@@ -1,0 +1,55 @@
+"""A request from the command line: `CAPABILITY FIELD=VALUE …`, in the units of the language.
+
+Rules: a name that does not exist is refused with the nearest one, never ignored: an answer to another question misleads.
+This file does not know policies.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from policy.errors import PolicyError
+from policy.model.catalog import SESSION_EVENTS, Catalog, Field
+from policy.text.literals import DURATION_UNITS_MS, SIZE_UNITS, duration_ms, size_bytes
+from policy.text.spelling import nearest
+
+_NUMBER = re.compile(r"-?[0-9][0-9_]{0,19}")
+_UNITED = re.compile(r"[0-9][0-9_]{0,19}([A-Za-z]+)")
+
+
+def read_question(catalog: Catalog, event: str, pairs: Iterable[str]) -> dict[str, object]:
+    """The attributes of a request about `event`. Raises PolicyError."""
+    capability = catalog.capabilities.get(event)
+    if capability is None and event not in SESSION_EVENTS:
+        raise PolicyError(f"no capability is called `{event}`{_meant(event, catalog.capabilities)}")
+    fields = {**(capability.fields if capability else {}), **catalog.context}
+    attributes: dict[str, object] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals:
+            raise PolicyError(f"`{pair}` is not FIELD=VALUE")
+        if name not in fields:
+            raise PolicyError(f"{event} has no field `{name}`{_meant(name, fields)}")
+        attributes[name] = _read_value(fields[name], text)
+    return attributes
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    guess = nearest(name, known)
+    return f"; did you mean `{guess}`?" if guess else ""
+
+
+def _read_value(field: Field, text: str) -> object:
+    united = _UNITED.fullmatch(text)
+    if field.kind == "bool" and text in ("true", "false"):
+        return text == "true"
+    if field.kind in ("int", "size", "duration") and _NUMBER.fullmatch(text):
+        return int(text)
+    if field.kind == "size" and united and united.group(1) in SIZE_UNITS:
+        return size_bytes(text)
+    if field.kind == "duration" and united and united.group(1) in DURATION_UNITS_MS:
+        return duration_ms(text)
+    if field.kind in ("bool", "int", "size", "duration"):
+        raise PolicyError(f"`{text}` is not a value of `{field.name}`")
+    return text
