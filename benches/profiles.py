@@ -62,7 +62,7 @@ def _warm_run() -> Iterator[Hot]:
 @contextlib.contextmanager
 def _hook() -> Iterator[Hot]:
     from benches.scenarios.hook_firing import _Firing
-    from sandbox.workers.local import LocalWorkers
+    from sandbox.workers.local.worker import LocalWorkers
 
     with asyncio.Runner() as runner:
         firing = _Firing(runner.get_loop(), LocalWorkers())
@@ -102,7 +102,7 @@ def _gateway_run() -> Iterator[Hot]:
 @contextlib.contextmanager
 def _http_run() -> Iterator[Hot]:
     """The whole service in this process, its jailed worker and a client in processes of their own."""
-    from sandbox.workers.remote import ProcessWorkers
+    from sandbox.workers.process_pool import ProcessWorkers
 
     with tempfile.TemporaryDirectory() as folder, asyncio.Runner() as runner, contextlib.ExitStack() as stack:
         service, host, token, session = runner.run(_serve(runner, stack, Path(folder)))

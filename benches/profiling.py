@@ -34,9 +34,9 @@ _ROOT = Path(__file__).resolve().parent.parent
 WAITING = "waiting: for other threads, other processes, the disk"
 _OTHER = "Python's own library"
 _LAYERS = (
-    ("sandbox/native.py", "the engine: the guest itself, making and freeing instances"),
-    ("sandbox/memory.py", "pages: mapping, scanning, copying"),
-    ("sandbox/memories.py", "pages: mapping, scanning, copying"),
+    ("sandbox/engine/wasmtime.py", "the engine: the guest itself, making and freeing instances"),
+    ("sandbox/engine/memory.py", "pages: mapping, scanning, copying"),
+    ("sandbox/snapshots/memory_pages.py", "pages: mapping, scanning, copying"),
     ("sandbox/workers/", "the way to a worker and back: frames, sockets, threads"),
     ("sandbox/", "the sandbox's Python"),
     ("policy/", "policy: the decision"),

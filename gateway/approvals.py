@@ -30,8 +30,8 @@ from gateway.stores.walking import walk
 from gateway.uuids import uuid7
 from policy import Decision
 from policy.model.decisions import Approval as Wanted
-from sandbox.capabilities import ApprovalPolicy, ToolError
-from sandbox.declarations import rule_of
+from sandbox.capabilities.declarations import rule_of
+from sandbox.capabilities.registry import ApprovalPolicy, ToolError
 from sandbox.errors import Suspend
 
 ANYONE = "anyone"

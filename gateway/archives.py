@@ -13,7 +13,7 @@ import msgspec
 
 from gateway.stores import tars
 from gateway.stores.interface import Store, StoredFile
-from sandbox.paths import StorePath
+from sandbox.filesystem.paths import StorePath
 
 KINDS: Final = ("directory", "file", "symlink")
 

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from gateway.hooks.compiling import Compiler
 from gateway.hooks.inspection import BadModule
 from gateway.hooks.jobs import Changes, Done, Job
-from sandbox.capabilities import Capability
+from sandbox.capabilities.registry import Capability
 from sandbox.errors import RequestError, SetupError
 from sandbox.wire import RunStatus
 from sandbox.workers.interface import Aside, AsideOutcome, FileChanges, FileEntry, OnCall, Worker, WorkerLost

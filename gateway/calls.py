@@ -36,7 +36,7 @@ from gateway.telemetry import stepping
 from gateway.uuids import uuid7
 from policy import Decision
 from policy.model.decisions import UNKNOWN
-from sandbox.capabilities import Capability, ToolCallContext, ToolError, digest
+from sandbox.capabilities.registry import Capability, ToolCallContext, ToolError, digest
 from sandbox.errors import RequestError, Suspend
 from sandbox.wire import Diagnostic, ErrorObject
 from sandbox.workers.interface import CallReply, FileChanges, OnCall

@@ -21,7 +21,7 @@ from gateway.capabilities.servers import ServerSource
 from gateway.configuration import ConfigurationError
 from gateway.hookbook import HookBook
 from gateway.policies import Policies, catalog_of
-from sandbox.capabilities import Capability
+from sandbox.capabilities.registry import Capability
 
 QUICK_SECONDS: Final = 2.0
 """For servers to be there when the service starts."""

@@ -14,7 +14,7 @@ from gateway.compiling import Changed, Compiled, Finding, policy_of, require_pro
 from gateway.policies import Policies, Replayed
 from gateway.records import Principal, Record, StoredPolicy
 from policy import Policy
-from sandbox.capabilities import Capability
+from sandbox.capabilities.registry import Capability
 
 
 class Sources(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -35,7 +35,7 @@ from gateway.trees import file_changes
 from gateway.turns import Turn
 from gateway.waits import Waits
 from policy import Decision
-from sandbox.sealing import Keys
+from sandbox.encoding.sealing import Keys
 from sandbox.wire import Diagnostic, RunResult, RunStatus, Severity
 from sandbox.workers.interface import FileChanges, RunOutcome, Worker
 

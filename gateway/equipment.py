@@ -34,7 +34,7 @@ from gateway.egress import Decide, Egress, EgressRefused
 from gateway.errors import GatewayError
 from gateway.gates import Gate
 from gateway.vault import Vault
-from sandbox.capabilities import ToolError
+from sandbox.capabilities.registry import ToolError
 from sandbox.errors import RequestError
 
 

@@ -4,9 +4,10 @@
     await files.write("acme", "s1", "/workspace/a.txt", "hello")       paths as people write them, normalised once, here
     await files.read("acme", "s1", "a.txt")
 
-Rules: every public function normalises its path with `sandbox.paths`, and nothing is normalised twice. The root exists always
-and is never stored. `write` respects read-only files; `seed` is the only way to make one, and overwrites them. Content is kept
-as bytes; text and base64 are how it travels. What races with others is decided by the store, in its transaction.
+Rules: every public function normalises its path with `sandbox.filesystem.paths`, and nothing is normalised twice. The root
+exists always and is never stored. `write` respects read-only files; `seed` is the only way to make one, and overwrites
+them. Content is kept as bytes; text and base64 are how it travels. What races with others is decided by the store, in its
+transaction.
 
 Where the original erred: the root cannot be written; a directory that has entries is not replaced; a file is nobody's parent;
 `/a//b` is `/a/b`; and what was written under a spelling can be read under it.
@@ -30,8 +31,8 @@ from gateway.stores.changes import Encoding
 from gateway.stores.interface import Change, DeleteFile, PutFile, Store, StoredFile
 from gateway.stores.searching import Searched, Searching
 from gateway.uuids import uuid7
-from sandbox.errnos import VfsError
-from sandbox.paths import StorePath, normalize_store_path
+from sandbox.filesystem.errnos import VfsError
+from sandbox.filesystem.paths import StorePath, normalize_store_path
 from sandbox.workers.interface import FileChanges
 
 Infos: TypeAlias = list[FileInfo]

@@ -21,8 +21,8 @@ from gateway.seals import Seals
 from gateway.stores.interface import AppendAudit, Change, DeleteSnapshot, PutSession, PutSnapshot, Store
 from gateway.stores.lasting import KEPT
 from gateway.trees import file_changes
+from sandbox.encoding.sealing import Keys
 from sandbox.errors import SandboxError
-from sandbox.sealing import Keys
 from sandbox.workers.interface import FileChanges, Frozen
 
 CHAIN_MAX: Final = 8

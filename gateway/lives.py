@@ -17,7 +17,7 @@ from typing import Final
 
 from gateway.gates import Gate
 from gateway.records import Session
-from sandbox.capabilities import Capability
+from sandbox.capabilities.registry import Capability
 from sandbox.workers.interface import Worker, WorkerLost
 
 KNOWN_MAX: Final = 1000

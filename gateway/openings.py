@@ -21,9 +21,9 @@ from gateway.seals import Seals
 from gateway.stores.interface import Store, StoredFile
 from gateway.stores.lasting import KEPT
 from gateway.trees import file_changes, name_of
-from sandbox.capabilities import Capability, stand_in
-from sandbox.sealing import Keys
-from sandbox.snapshots import capability_digests, check_capabilities, read_manifest
+from sandbox.capabilities.registry import Capability, stand_in
+from sandbox.encoding.sealing import Keys
+from sandbox.snapshots.snapshot_format import capability_digests, check_capabilities, read_manifest
 from sandbox.wire import Diagnostic, Severity
 from sandbox.workers.interface import Opening, Worker
 

@@ -38,7 +38,7 @@ from policy import Decision, Policy, builtin_catalog, make_catalog
 from policy.model import ir
 from policy.model.catalog import Catalog, load_catalog
 from policy.tools.replay import Replay, replay
-from sandbox.capabilities import Capability
+from sandbox.capabilities.registry import Capability
 
 KEPT_POLICIES = 256
 AFTER_DEFAULT = "-"

@@ -134,13 +134,13 @@ class Images:
 
 
 def _is_ready(guest: str) -> bool:
-    from sandbox.images import images
+    from sandbox.guests.images import images
 
     return images.is_ready(guest)
 
 
 def main() -> None:
-    from sandbox.images import images
+    from sandbox.guests.images import images
 
     images.get(sys.argv[1], progress=lambda what, done: print(f"{min(done, 0.999):.3f}", flush=True))
 

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from sandbox.session import failure
+from sandbox.sessions.session import failure
 from sandbox.wire import Diagnostic, ErrorObject, RunResult, RunStatus, SessionLimits, Severity
 from sandbox.workers.interface import RunOutcome
 

@@ -43,8 +43,8 @@ from gateway.turns import RunBody, Turn, begun, ended_by, error_of, is_refusal, 
 from gateway.uuids import uuid7
 from gateway.waits import Waits
 from policy import Decision, PolicyError
+from sandbox.encoding.sealing import Keys
 from sandbox.errors import RequestError
-from sandbox.sealing import Keys
 from sandbox.wire import RunStatus
 from sandbox.workers.interface import OnOutput, Opening, RunOutcome, Worker
 

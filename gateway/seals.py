@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from gateway.errors import missing
 from gateway.stores.interface import Store
-from sandbox.sealing import Keys, open_seal, seal
-from sandbox.snapshots import PURPOSE
+from sandbox.encoding.sealing import Keys, open_seal, seal
+from sandbox.snapshots.snapshot_format import PURPOSE
 
 
 class Seals:

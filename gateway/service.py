@@ -66,8 +66,8 @@ from gateway.uses import HookUses
 from gateway.values import Values
 from gateway.vault import MasterKey, Vault, choose_master
 from gateway.workspace import Workspace
-from sandbox.capabilities import Capability
-from sandbox.sealing import Keys, local_keys
+from sandbox.capabilities.registry import Capability
+from sandbox.encoding.sealing import Keys, local_keys
 from sandbox.workers.interface import Workers
 
 _log = logging.getLogger("hatchway.service")
@@ -361,9 +361,9 @@ def _logged(what: str) -> Iterator[None]:
 
 def open_workers(configuration: Configuration) -> Workers:
     if configuration.workers == "in-process":
-        from sandbox.workers.local import LocalWorkers
+        from sandbox.workers.local.worker import LocalWorkers
 
         return LocalWorkers()
-    from sandbox.workers.remote import PoolOptions, ProcessWorkers
+    from sandbox.workers.process_pool import PoolOptions, ProcessWorkers
 
     return ProcessWorkers(PoolOptions(jail=configuration.jail))

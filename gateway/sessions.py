@@ -40,11 +40,11 @@ from gateway.records import Principal, Record, Session, Tenant
 from gateway.stores.interface import ABSENT, AppendAudit, DeleteSession, PutSession, Store
 from gateway.telemetry import step
 from gateway.uuids import uuid7
-from sandbox.capabilities import Capability
+from sandbox.capabilities.registry import Capability
+from sandbox.encoding.sealing import Keys
+from sandbox.engine.limits import check as check_limits
 from sandbox.errors import RequestError, SandboxError
-from sandbox.limits import check as check_limits
-from sandbox.sealing import Keys
-from sandbox.session import check_session_id
+from sandbox.sessions.session import check_session_id
 from sandbox.wire import DEFAULT_LIMITS, Language, SessionLimits
 from sandbox.workers.interface import FileChanges, Worker, WorkerLost, Workers
 

@@ -40,11 +40,11 @@ from gateway.stores.interface import (
 from gateway.stores.lasting import KEPT
 from gateway.stores.walking import walk
 from gateway.uuids import uuid7
-from sandbox import differences, snapshots
+from sandbox.encoding.sealing import Keys
+from sandbox.engine.limits import MOST
 from sandbox.errors import RequestError
-from sandbox.limits import MOST
-from sandbox.sealing import Keys
-from sandbox.session import check_session_id
+from sandbox.sessions.session import check_session_id
+from sandbox.snapshots import diff, snapshot_format
 from sandbox.wire import SessionLimits
 from sandbox.workers.interface import Frozen
 
@@ -130,9 +130,9 @@ class Snapshots:
         """Take a sealed snapshot in. One that is damaged, or another tenant's, is refused before it is parsed."""
         pack = await self._seals.open(principal.tenant, blob)
 
-        def verified() -> snapshots.Snapshot:
-            found = snapshots.unpack(pack, memory_mb=MOST.memory_mb)
-            snapshots.verify(found)
+        def verified() -> snapshot_format.Snapshot:
+            found = snapshot_format.unpack(pack, memory_mb=MOST.memory_mb)
+            snapshot_format.verify(found)
             return found
 
         found = await asyncio.to_thread(verified)
@@ -263,19 +263,19 @@ class Snapshots:
     async def diff(self, principal: Principal, old_id: str, new_id: str) -> Diff:
         """What changed from one snapshot to another: files, pages, variables."""
         old, new = await self._loaded(principal, old_id), await self._loaded(principal, new_id)
-        found = await asyncio.to_thread(differences.diff, old, new)
+        found = await asyncio.to_thread(diff.diff, old, new)
         return Diff(
             files=_change(found.files),
             pages=found.pages,
             variables={name: _change(change) for name, change in found.variables.items()},
         )
 
-    async def _loaded(self, principal: Principal, snapshot_id: str) -> snapshots.Snapshot:
+    async def _loaded(self, principal: Principal, snapshot_id: str) -> snapshot_format.Snapshot:
         pack = await self._seals.open(principal.tenant, await self.export(principal, snapshot_id))
-        return await asyncio.to_thread(snapshots.unpack, pack, memory_mb=MOST.memory_mb)
+        return await asyncio.to_thread(snapshot_format.unpack, pack, memory_mb=MOST.memory_mb)
 
 
-def _change(change: differences.Change) -> dict[str, list[str]]:
+def _change(change: diff.Change) -> dict[str, list[str]]:
     return {"added": change.added, "removed": change.removed, "changed": change.changed}
 
 

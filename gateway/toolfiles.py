@@ -13,8 +13,8 @@ from typing import Any
 from gateway.capabilities.sources import Caller
 from gateway.errors import GatewayError
 from gateway.files import Files, Permitted, normalize
-from sandbox.capabilities import ToolError
-from sandbox.paths import StorePath, workspace_path
+from sandbox.capabilities.registry import ToolError
+from sandbox.filesystem.paths import StorePath, workspace_path
 from sandbox.workers.interface import FileChanges, FileEntry
 
 _ROOT = "/workspace"

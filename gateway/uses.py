@@ -18,7 +18,7 @@ from gateway.policies import now_ms
 from gateway.records import Principal, Session
 from gateway.stores.interface import AppendAudit
 from gateway.trails import Trail
-from sandbox.capabilities import Capability
+from sandbox.capabilities.registry import Capability
 from sandbox.workers.interface import CallReply, FileChanges, OnCall
 
 ACTOR: Final = "hook"

@@ -1,9 +1,9 @@
 """The vault: secrets of tenants and sessions, encrypted before they reach a store.
 
-How: every tenant has a data key of 256 random bits, kept in the store wrapped under the master key. A secret is sealed with it
-(COSE_Encrypt0, AES-256-GCM, `sandbox.sealing`), together with its name, bound to the tenant. So a store that is stolen tells
-nothing, and a sealed value that is moved to another name or tenant does not open. Master keys come from a private file, from
-the environment, or from whatever can `wrap` and `unwrap` (a key management service).
+How: every tenant has a data key of 256 random bits, kept in the store wrapped under the master key. A secret is sealed with
+it (COSE_Encrypt0, AES-256-GCM, `sandbox.encoding.sealing`), together with its name, bound to the tenant. So a store that is
+stolen tells nothing, and a sealed value that is moved to another name or tenant does not open. Master keys come from a
+private file, from the environment, or from whatever can `wrap` and `unwrap` (a key management service).
 
 Rules: THREAT[TM-STORE-SECRET]: a value leaves only through `get`, as a `Secret` that does not show itself; listings have
 names. No error holds a value. Rotation: `rotate` gives a tenant a new data key and seals its secrets anew; `rewrap` wraps data
@@ -25,9 +25,9 @@ from gateway.files import now_ms
 from gateway.records import SecretInfo
 from gateway.stores.interface import ABSENT, AppendAudit, Change, DeleteSecret, Page, PutKey, PutSecret, Store, digest_of
 from gateway.stores.walking import walk
-from sandbox import cbor
+from sandbox.encoding import cbor
+from sandbox.encoding.sealing import Keys, local_keys, open_seal, seal
 from sandbox.errors import RequestError, SetupError
-from sandbox.sealing import Keys, local_keys, open_seal, seal
 
 MASTER_VARIABLE: Final = "HATCHWAY_MASTER_KEY"
 NAME_BYTES_MAX: Final = 255

@@ -25,8 +25,8 @@ from gateway.records import Principal, Run, Snapshot
 from gateway.stores.interface import AppendAudit, Change, DeleteSnapshot, PutRun, PutSession, PutSnapshot, Store
 from gateway.trees import file_changes
 from gateway.turns import RunBody, Turn
+from sandbox.encoding.sealing import Keys, open_seal, seal
 from sandbox.errors import RequestError
-from sandbox.sealing import Keys, open_seal, seal
 from sandbox.wire import Diagnostic, RunResult, RunStatus
 
 RECORDING: Final = "recording"

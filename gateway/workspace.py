@@ -24,7 +24,7 @@ from gateway.records import FileInfo, FileStat, GrepMatch, InitialFile, Principa
 from gateway.sessions import Sessions
 from gateway.stores.interface import ABSENT, PAGE_MAX, Page, StoredFile
 from gateway.stores.searching import Searched
-from sandbox.paths import StorePath, workspace_path
+from sandbox.filesystem.paths import StorePath, workspace_path
 from sandbox.workers.interface import FileChanges, FileEntry
 
 Matches = list[GrepMatch]

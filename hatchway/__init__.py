@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from hatchway.box import Sandbox
     from hatchway.client import Client
     from policy import Policy, PolicyError
-    from sandbox.capabilities import Capability, CapabilityLimits, ToolError
-    from sandbox.errnos import VfsError
+    from sandbox.capabilities.registry import Capability, CapabilityLimits, ToolError
+    from sandbox.encoding.sealing import Keys
     from sandbox.errors import RequestError, SandboxError, SetupError, Suspend
-    from sandbox.history import History
-    from sandbox.recordings import Recording, replay
-    from sandbox.sealing import Keys
+    from sandbox.filesystem.errnos import VfsError
+    from sandbox.snapshots.history import History
+    from sandbox.snapshots.recordings import Recording, replay
     from sandbox.wire import DEFAULT_LIMITS, Diagnostic, Display, ErrorObject, Language, RunResult, RunStatus, SessionLimits, Span
 
 __version__ = "0.1.0"
@@ -64,12 +64,12 @@ _HOMES = {
     "hatchway.box": ("Sandbox",),
     "hatchway.client": ("Client",),
     "policy": ("Policy", "PolicyError"),
-    "sandbox.capabilities": ("Capability", "CapabilityLimits", "ToolError"),
-    "sandbox.errnos": ("VfsError",),
+    "sandbox.capabilities.registry": ("Capability", "CapabilityLimits", "ToolError"),
+    "sandbox.filesystem.errnos": ("VfsError",),
     "sandbox.errors": ("RequestError", "SandboxError", "SetupError", "Suspend"),
-    "sandbox.history": ("History",),
-    "sandbox.recordings": ("Recording", "replay"),
-    "sandbox.sealing": ("Keys",),
+    "sandbox.snapshots.history": ("History",),
+    "sandbox.snapshots.recordings": ("Recording", "replay"),
+    "sandbox.encoding.sealing": ("Keys",),
     "sandbox.wire": (
         "DEFAULT_LIMITS", "Diagnostic", "Display", "ErrorObject", "Language", "RunResult", "RunStatus", "SessionLimits", "Span",
     ),

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
-from sandbox.capabilities import Capability, Registry
+from sandbox.capabilities.registry import Capability, Registry
 from sandbox.errors import RequestError
 from sandbox.excerpts import excerpt
-from sandbox.generations import VfsLimits
+from sandbox.filesystem.inode_table import VfsLimits
 from sandbox.wire import SessionLimits
 
 if TYPE_CHECKING:
-    from sandbox.sealing import Keys
+    from sandbox.encoding.sealing import Keys
 
 Limits = SessionLimits | Mapping[str, int] | None
 Tools = Mapping[str, Callable[..., Any]] | Registry | None
@@ -104,7 +104,7 @@ def sealed_of(name: str, blob: Sealed) -> bytes:
 
 def keys_of(keys: Keys | None) -> Keys:
     """Those given, or this user's own."""
-    from sandbox.sealing import Keys, local_keys
+    from sandbox.encoding.sealing import Keys, local_keys
 
     if keys is None:
         return local_keys()

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from hatchway.arguments import Sealed
 from hatchway.box import Sandbox
-from sandbox.capabilities import Registry
-from sandbox.files import Files
-from sandbox.limits import Cancel
+from sandbox.capabilities.registry import Registry
+from sandbox.engine.limits import Cancel
+from sandbox.sessions.host_files import Files
 from sandbox.wire import Language, RunResult
 
 if TYPE_CHECKING:
-    from sandbox.history import History
-    from sandbox.recordings import Recording
+    from sandbox.snapshots.history import History
+    from sandbox.snapshots.recordings import Recording
 
 T = TypeVar("T")
 

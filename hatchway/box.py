@@ -28,23 +28,23 @@ from hatchway.arguments import (
     stdin_of,
     text_of,
 )
-from sandbox.capabilities import Registry
+from sandbox.capabilities.registry import Registry
+from sandbox.engine.limits import Cancel, check
+from sandbox.engine.wasmtime import NativeError
 from sandbox.errors import RequestError
 from sandbox.excerpts import excerpt
-from sandbox.files import Files
-from sandbox.generations import VfsLimits
-from sandbox.images import Progress
-from sandbox.limits import Cancel, check
-from sandbox.native import NativeError
-from sandbox.session import OnOutput, Session, failure, parse_language
-from sandbox.sources import Source
+from sandbox.filesystem.inode_table import VfsLimits
+from sandbox.guests.images import Progress
+from sandbox.guests.stdin import Source
+from sandbox.sessions.host_files import Files
+from sandbox.sessions.session import OnOutput, Session, failure, parse_language
 from sandbox.wire import DEFAULT_LIMITS, DEFAULT_SESSION_ID, Language, RunRequest, RunResult
 
 if TYPE_CHECKING:
-    from sandbox.history import History
-    from sandbox.recordings import Recording
-    from sandbox.sealing import Keys
-    from sandbox.states import SessionState
+    from sandbox.encoding.sealing import Keys
+    from sandbox.guests.state import SessionState
+    from sandbox.snapshots.history import History
+    from sandbox.snapshots.recordings import Recording
 
 _TENANT = "local"
 FORKS_MAX = 100_000
@@ -87,7 +87,7 @@ class Sandbox:
         _check_history(history)
         state = None
         if template is not None:
-            from sandbox.templates import templates
+            from sandbox.snapshots.templates import templates
 
             state = templates.load(template)
         chosen = state.language if state is not None else Language.PYTHON
@@ -174,7 +174,7 @@ class Sandbox:
         if not self.record:
             result = session.run(request, on_output=on_output, progress=self._progress, cancel=cancel, source=source)
         else:
-            from sandbox.recordings import record
+            from sandbox.snapshots.recordings import record
 
             result, self.recording = record(session, request, on_output=on_output, progress=self._progress, cancel=cancel)
         if return_snapshot and result.ok:
@@ -216,7 +216,7 @@ class Sandbox:
 
     def snapshot(self, *, keys: Keys | None = None, tenant: str = _TENANT, label: str = "", policy: str | None = None) -> bytes:
         """Everything this sandbox has, as sealed bytes. Without `keys` they are sealed with this user's own."""
-        from sandbox.snapshots import Origin, capability_digests, save
+        from sandbox.snapshots.snapshot_format import Origin, capability_digests, save
 
         check_kind("tenant", tenant, str)
         label_of(label)
@@ -227,7 +227,7 @@ class Sandbox:
 
     def save(self, label: str = "") -> str:
         """Keep everything this sandbox has in its history, as a child of what was saved before; the new snapshot's id."""
-        from sandbox.snapshots import Origin, capability_digests
+        from sandbox.snapshots.snapshot_format import Origin, capability_digests
 
         label_of(label)
         _check_history(self.history)
@@ -255,7 +255,7 @@ class Sandbox:
     ) -> Self:
         """A sandbox from a snapshot. The limits and tools given here rule, not those it was taken with; all of those it was
         taken with must be there, and with `strict` no others. Raises `RequestError` with a SNAPSHOT_… code."""
-        from sandbox.snapshots import check_capabilities, open_snapshot, thaw
+        from sandbox.snapshots.snapshot_format import check_capabilities, open_snapshot, thaw
 
         check_callable("progress", progress)
         check_kind("tenant", tenant, str)
@@ -289,7 +289,7 @@ class Sandbox:
     ) -> tuple[Self, RunResult]:
         """Let a run go on that was put away waiting for an approval, here or in another process. The waiting call gets `answer`
         (an exception if it is refused), or is made now, with `tools`. Gives the sandbox it runs in, and the result."""
-        from sandbox.recordings import Recording, resume
+        from sandbox.snapshots.recordings import Recording, resume
 
         check_callable("on_output", on_output)
         check_callable("progress", progress)
@@ -326,6 +326,6 @@ class Sandbox:
 
 def _check_history(history: object) -> None:
     if history is not None:
-        from sandbox.history import History
+        from sandbox.snapshots.history import History
 
         check_kind("history", history, History)

@@ -302,7 +302,7 @@ def _all_parsers() -> list[tuple[str, argparse.ArgumentParser]]:
 
 def run_images(options: argparse.Namespace) -> int:
     from sandbox.errors import RequestError
-    from sandbox.images import images, source_of
+    from sandbox.guests.images import images, source_of
 
     guests = ("javascript", "shell", "python")
     if options.verb == "build":
@@ -313,7 +313,7 @@ def run_images(options: argparse.Namespace) -> int:
         return 0
     known = {entry: name for name in guests for metered in (False, True) for entry in images.names(source_of(name), metered)}
     if options.verb == "prune":
-        from sandbox.templates import templates
+        from sandbox.snapshots.templates import templates
 
         freed = images.cache.prune({*known, images.figures_name(), *templates.cache_names()})
         print(f"freed {freed / 1e6:.0f} MB in {images.cache.directory}")

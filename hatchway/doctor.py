@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass
 import msgspec
 
 from hatchway.cli import paint
+from sandbox.engine.memory import kernel
 from sandbox.errors import SandboxError
-from sandbox.images import Images, images, source_of
-from sandbox.memory import kernel
-from sandbox.workers import jail
+from sandbox.guests.images import Images, images, source_of
+from sandbox.workers.jail import jail
 
 _GUESTS = ("python", "javascript", "shell")
 

@@ -37,12 +37,12 @@ from hatchway.programs import parse_pair
 from hatchway.running import write_output
 from hatchway.trees import found, name_of
 from policy import PolicyError
+from sandbox.encoding.sealing import Keys
 from sandbox.errors import RequestError
-from sandbox.images import images
-from sandbox.sealing import Keys
-from sandbox.session import failure
+from sandbox.guests.images import images
+from sandbox.sessions.session import failure
 from sandbox.wire import DEFAULT_LIMITS, Diagnostic, Language, RunResult, RunStatus, Severity
-from sandbox.workers.local import LocalWorkers
+from sandbox.workers.local.worker import LocalWorkers
 
 TENANT: Final = "local"
 _SESSION: Final = "local"

@@ -94,7 +94,7 @@ def _read_event(path: Path) -> Occasion:
 def _load_images(specs: tuple[UserHookSpec, ...]) -> None:
     """What has to be compiled on this machine first is not in any hook's time."""
     from hatchway.cli import show_progress
-    from sandbox.images import images
+    from sandbox.guests.images import images
 
     for kind in {spec.executor.type for spec in specs} & {"bash", "shell", "python", "javascript"}:
         images.get("shell" if kind == "bash" else kind, progress=show_progress)
@@ -214,7 +214,7 @@ async def _fire(
     from gateway.hooks.firing import fire
     from sandbox.wire import DEFAULT_LIMITS, Language
     from sandbox.workers.interface import Opening
-    from sandbox.workers.local import LocalWorker
+    from sandbox.workers.local.worker import LocalWorker
 
     worker = LocalWorker()
 

@@ -13,12 +13,12 @@ import msgspec
 
 from hatchway.printing import printable
 from hatchway.running import say
-from sandbox.filetrees import FileRecord, sizes_of_files
-from sandbox.history import History
-from sandbox.memory import PAGE_BYTES
-from sandbox.recordings import Recording
-from sandbox.sealing import local_keys, open_seal
-from sandbox.snapshots import PURPOSE, Manifest, Pack, chunks_in, decode_manifest, decode_record, id_of, sizes_in
+from sandbox.encoding.sealing import local_keys, open_seal
+from sandbox.engine.memory import PAGE_BYTES
+from sandbox.snapshots.file_tree import FileRecord, sizes_of_files
+from sandbox.snapshots.history import History
+from sandbox.snapshots.recordings import Recording
+from sandbox.snapshots.snapshot_format import PURPOSE, Manifest, Pack, chunks_in, decode_manifest, decode_record, id_of, sizes_in
 
 FILES_SHOWN_MAX: Final = 100
 

@@ -21,9 +21,9 @@ from hatchway.box import Sandbox
 from hatchway.cli import _LANGUAGE_OF_SUFFIX
 from sandbox.errors import RequestError
 from sandbox.excerpts import excerpt
-from sandbox.session import OnOutput, parse_language
-from sandbox.sources import Source
-from sandbox.vfs import VfsError
+from sandbox.filesystem.vfs import VfsError
+from sandbox.guests.stdin import Source
+from sandbox.sessions.session import OnOutput, parse_language
 from sandbox.wire import DEFAULT_LIMITS, MAX_CODE_BYTES, Language, RunResult
 
 _ENDINGS = {Language.PYTHON: "\npass", Language.JAVASCRIPT: "\nvoid 0", Language.TYPESCRIPT: "\nvoid 0"}

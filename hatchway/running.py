@@ -18,8 +18,8 @@ from hatchway.box import Sandbox
 from hatchway.cli import _STATUS_EXIT, complain, paint, show_progress
 from hatchway.programs import Program, as_file, inputs_of, limits_of, read_program, read_stdin, run_program
 from sandbox.errors import RequestError
-from sandbox.session import failure, parse_language
-from sandbox.vfs import VfsError
+from sandbox.filesystem.vfs import VfsError
+from sandbox.sessions.session import failure, parse_language
 from sandbox.wire import Display, RunResult
 
 _TEXT = "text/plain"

@@ -56,7 +56,7 @@ async def _rotate(options: argparse.Namespace) -> int:
     from gateway.stores.opening import open_store
     from gateway.stores.walking import tenant_ids
     from gateway.vault import Vault, choose_master
-    from sandbox.sealing import local_keys, rotate_local_keys
+    from sandbox.encoding.sealing import local_keys, rotate_local_keys
 
     folder, by = Path(options.data), f"{_user()} at the command line"
     store = await open_store(options.database_url or str(folder), create=False, own=options.new_master)

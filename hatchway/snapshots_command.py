@@ -17,9 +17,9 @@ from hatchway.parsers import add_parser, add_program
 
 if TYPE_CHECKING:
     from hatchway.box import Sandbox
-    from sandbox.history import History
-    from sandbox.recordings import Recording
-    from sandbox.snapshots import Snapshot
+    from sandbox.snapshots.history import History
+    from sandbox.snapshots.recordings import Recording
+    from sandbox.snapshots.snapshot_format import Snapshot
 
 
 def add_command(commands: Any) -> None:
@@ -70,8 +70,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _history() -> History:
-    from sandbox.history import History, default_path
-    from sandbox.sealing import local_keys
+    from sandbox.encoding.sealing import local_keys
+    from sandbox.snapshots.history import History, default_path
 
     return History(default_path(), local_keys())
 
@@ -104,9 +104,9 @@ def _check_place(output: str | None) -> None:
 
 def _find(name: str) -> Snapshot:
     """A snapshot from a file or from the history."""
-    from sandbox.limits import MOST
-    from sandbox.sealing import local_keys
-    from sandbox.snapshots import open_snapshot
+    from sandbox.encoding.sealing import local_keys
+    from sandbox.engine.limits import MOST
+    from sandbox.snapshots.snapshot_format import open_snapshot
 
     if Path(name).is_file():
         return open_snapshot(_read(Path(name)), local_keys(), memory_mb=MOST.memory_mb)
@@ -120,8 +120,8 @@ def _start(options: argparse.Namespace, *, record: bool) -> tuple[Sandbox, str |
     from hatchway.box import Sandbox
     from hatchway.cli import show_progress
     from hatchway.programs import limits_of
-    from sandbox.session import Session
-    from sandbox.snapshots import thaw
+    from sandbox.sessions.session import Session
+    from sandbox.snapshots.snapshot_format import thaw
     from sandbox.wire import DEFAULT_LIMITS
 
     limits = whole_limits(limits_of(options), DEFAULT_LIMITS) or DEFAULT_LIMITS
@@ -165,7 +165,7 @@ def run_save(options: argparse.Namespace) -> int:
             _write(Path(options.output), blob)
             print(f"{options.output}: {len(blob) / 1e3:.0f} kB", file=sys.stderr)
             return 0
-        from sandbox.snapshots import Origin
+        from sandbox.snapshots.snapshot_format import Origin
 
         session, history = box._session, _history()
         if parent is not None and Path(options.start).is_file():
@@ -194,7 +194,7 @@ def run_record(options: argparse.Namespace) -> int:
 
 
 def _open_recording(path: str) -> Recording:
-    from sandbox.recordings import Recording
+    from sandbox.snapshots.recordings import Recording
 
     return Recording.open(_read(Path(path)))
 
@@ -204,7 +204,7 @@ def run_replay(options: argparse.Namespace) -> int:
 
     from hatchway.running import show_result, write_output
     from sandbox.errors import RequestError
-    from sandbox.recordings import replay
+    from sandbox.snapshots.recordings import replay
 
     recording = _open_recording(options.recording)
     changes = {}
@@ -245,7 +245,7 @@ def run_diff(options: argparse.Namespace) -> int:
     import msgspec
 
     from hatchway.printing import printable
-    from sandbox.differences import diff
+    from sandbox.snapshots.diff import diff
 
     found = diff(_find(options.old), _find(options.new))
     if options.json:
@@ -300,7 +300,7 @@ def run_gc(options: argparse.Namespace) -> int:
 
 
 def run_rotate_keys(options: argparse.Namespace) -> int:
-    from sandbox.sealing import rotate_local_keys
+    from sandbox.encoding.sealing import rotate_local_keys
 
     print(f"sealing with key {rotate_local_keys().current} from now on")
     return 0
@@ -308,7 +308,7 @@ def run_rotate_keys(options: argparse.Namespace) -> int:
 
 def run_inspect(options: argparse.Namespace) -> int:
     from hatchway import inspecting
-    from sandbox.sealing import purpose_of
+    from sandbox.encoding.sealing import purpose_of
 
     path = Path(options.snapshot)
     if not path.is_file():

@@ -1,10 +1,11 @@
 """Targets of requests: the one place where an id, a name or a file's path becomes part of a URL's path.
 
-Rules: THREAT[TM-CLIENT-PATH]: whoever builds a URL takes `.` and `..` out of it, with the segment before. So a text that others
-chose (an agent's, a program's) must never be such a segment, or a file's path leads to another operation: another session, the
-audit log, a hook's program. An id is one segment. A name (of a secret, of a value) may have slashes in it, which are escaped. A
-file's path is normalised here, with `sandbox.paths` as everywhere, and sent below /workspace, so that it means the same to the
-gateway, which normalises what it gets: `/workspace/workspace/x` stays the file `workspace/x`.
+Rules: THREAT[TM-CLIENT-PATH]: whoever builds a URL takes `.` and `..` out of it, with the segment before. So a text that
+others chose (an agent's, a program's) must never be such a segment, or a file's path leads to another operation: another
+session, the audit log, a hook's program. An id is one segment. A name (of a secret, of a value) may have slashes in it,
+which are escaped. A file's path is normalised here, with `sandbox.filesystem.paths` as everywhere, and sent below
+/workspace, so that it means the same to the gateway, which normalises what it gets: `/workspace/workspace/x` stays the file
+`workspace/x`.
 
 What does not fit is refused before anything is sent.
 """
@@ -14,9 +15,9 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import quote
 
-from sandbox.errnos import VfsError
 from sandbox.errors import RequestError
-from sandbox.paths import normalize_store_path, workspace_path
+from sandbox.filesystem.errnos import VfsError
+from sandbox.filesystem.paths import normalize_store_path, workspace_path
 
 TEXT_CHARACTERS_MAX: Final = 1024
 """Of an id or a name; the gateway's own bounds are lower."""

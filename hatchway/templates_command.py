@@ -39,7 +39,7 @@ def add_command(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from sandbox.errors import RequestError
-    from sandbox.templates import templates
+    from sandbox.snapshots.templates import templates
 
     if options.verb == "build":
         return _build(options)
@@ -59,8 +59,8 @@ def _build(options: argparse.Namespace) -> int:
     from hatchway.cli import _LANGUAGE_OF_SUFFIX, complain, show_progress
     from hatchway.trees import found, name_of
     from sandbox.errors import RequestError
-    from sandbox.session import parse_language
-    from sandbox.templates import SETUP_TIMEOUT_MS, templates
+    from sandbox.sessions.session import parse_language
+    from sandbox.snapshots.templates import SETUP_TIMEOUT_MS, templates
 
     if (options.setup is None) == (options.code is None):
         raise RequestError("INVALID_ARGUMENT", "give --setup FILE or -c CODE")

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sandbox.errors import RequestError
-from sandbox.files import Files
-from sandbox.vfs import VfsError
+from sandbox.filesystem.vfs import VfsError
+from sandbox.sessions.host_files import Files
 
 
 def put(files: Files, host: Path, guest: str = "") -> None:

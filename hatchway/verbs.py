@@ -21,7 +21,7 @@ from hatchway.asking import (
     SessionInfo,
     SnapshotInfo,
 )
-from sandbox.session import parse_language
+from sandbox.sessions.session import parse_language
 from sandbox.wire import Language, SessionLimits
 
 _BYTES = {"content-type": "application/octet-stream"}

@@ -3,7 +3,7 @@
     SandboxError
     ├── RequestError      the caller's fault: a bad session id, a wrong type, code that is too large
     │   └── carries the contract's code, message and hint
-    ├── VfsError          a session's filesystem refuses (`sandbox.errnos`): there is no such file, a quota is used up
+    ├── VfsError          a session's filesystem refuses (`sandbox.filesystem.errnos`): there is no such file, a quota is used up
     └── SetupError        our fault or the machine's: an image is missing, the cache cannot be written
 
     Stop                  not an error of anyone: how a limit or a cancel ends a guest, and travels through its frames

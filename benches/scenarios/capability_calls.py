@@ -53,7 +53,7 @@ def _typed(value: int) -> int:
 
 
 def _box() -> Sandbox:
-    from sandbox.capabilities import Capability, declare
+    from sandbox.capabilities.registry import Capability, declare
 
     box = open_box(limits={**ROOMY, "max_external_calls": 1_000_000})
     box.registry.register(Capability(name="give"), _give)

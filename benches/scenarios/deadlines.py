@@ -33,7 +33,7 @@ class _Watch:
     """Notes when the engine found a run to be late."""
 
     def __init__(self) -> None:
-        from sandbox.limits import Run
+        from sandbox.engine.limits import Run
 
         self.noticed_ns = 0
         original = Run._late

@@ -16,7 +16,7 @@ from benches.sessions import LANGUAGES, TITLES, open_box, ready, run
 
 if TYPE_CHECKING:
     from hatchway import Sandbox
-    from sandbox.states import SessionState
+    from sandbox.guests.state import SessionState
 
 _SPAWN = "python3 -c 1+1"
 _PANDAS = (

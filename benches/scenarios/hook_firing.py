@@ -105,7 +105,7 @@ def _own_firing() -> _Firing:
     """That of a process of its own, warmed up."""
     import uvloop
 
-    from sandbox.workers.local import LocalWorkers
+    from sandbox.workers.local.worker import LocalWorkers
 
     firing = _Firing(uvloop.new_event_loop(), LocalWorkers())
     firing.many(100, _AT_ONCE)
@@ -141,8 +141,8 @@ def _spawn_bash() -> None:
 def measure(bench: Bench) -> None:
     import uvloop
 
-    from sandbox.workers.local import LocalWorkers
-    from sandbox.workers.remote import ProcessWorkers
+    from sandbox.workers.local.worker import LocalWorkers
+    from sandbox.workers.process_pool import ProcessWorkers
 
     why = ready("shell")
     if why:

@@ -16,8 +16,8 @@ from benches.sessions import LANGUAGES, TITLES, ready
 
 def bare_instance(language: str) -> Callable[[], None]:
     """Makes and frees one instance of a language's module. The image must be ready."""
-    from sandbox.images import IMPORTS, images
-    from sandbox.native import Call, Instance
+    from sandbox.engine.wasmtime import Call, Instance
+    from sandbox.guests.images import IMPORTS, images
 
     prepared = images.get(language).prepared
     call = Call([_never] * len(IMPORTS), lambda: None)
@@ -33,7 +33,7 @@ def _never(*arguments: int) -> int:
 
 
 def _map_image(language: str) -> Callable[[], None]:
-    from sandbox.images import images
+    from sandbox.guests.images import images
 
     image = images.get(language)
 

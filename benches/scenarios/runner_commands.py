@@ -47,9 +47,9 @@ def _runner_call(loop: asyncio.AbstractEventLoop, session: RunnerSession, comman
 
 def _sandbox_call(language: str, code: str) -> Callable[[], None]:
     from gateway.runners.providers.wasm import LIMITS
-    from sandbox.images import images
-    from sandbox.session import Session, parse_language
-    from sandbox.states import SessionState
+    from sandbox.guests.images import images
+    from sandbox.guests.state import SessionState
+    from sandbox.sessions.session import Session, parse_language
     from sandbox.wire import RunRequest
 
     chosen = parse_language(language)

@@ -16,7 +16,7 @@ from benches.sessions import ROOMY, TITLES, open_box, ready, run
 
 if TYPE_CHECKING:
     from hatchway import Sandbox
-    from sandbox.sealing import Keys
+    from sandbox.encoding.sealing import Keys
 
 _SPAWN = "python3 -c 1+1"
 _INTEGERS = "Python, json, re and 100,000 integers"
@@ -73,7 +73,7 @@ class _Restoring:
 
 
 def measure(bench: Bench) -> None:
-    from sandbox.sealing import Keys
+    from sandbox.encoding.sealing import Keys
 
     keys = Keys.of(os.urandom(32))
     contenders = [Contender(_SPAWN, spawn_python, role="native")]

@@ -16,11 +16,11 @@ import msgspec
 
 from benches.harness import Bench, Contender, Promise, Scenario
 from benches.sessions import ready
-from sandbox.capabilities import Capability
+from sandbox.capabilities.registry import Capability
 from sandbox.wire import DEFAULT_LIMITS, Language, RunRequest
 from sandbox.workers.interface import CallReply, Opening, Worker
-from sandbox.workers.local import LocalWorkers
-from sandbox.workers.remote import PoolOptions, ProcessWorkers
+from sandbox.workers.local.worker import LocalWorkers
+from sandbox.workers.process_pool import PoolOptions, ProcessWorkers
 
 _RUNS = 10
 _CALLS = 20

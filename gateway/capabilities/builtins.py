@@ -23,7 +23,7 @@ from gateway.capabilities.secrets import Secrets, fill, masked
 from gateway.capabilities.sources import Caller, Function, Offer
 from gateway.egress import Egress, EgressError, parse
 from gateway.stamps import stamp
-from sandbox.capabilities import Capability, CapabilityLimits, ToolError
+from sandbox.capabilities.registry import Capability, CapabilityLimits, ToolError
 from sandbox.wire import SideEffect
 
 _TEXT: Final = {"type": "string"}

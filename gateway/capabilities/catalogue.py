@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from gateway.capabilities.sources import Function, Offer, Source
-from sandbox.admission import Admission
-from sandbox.capabilities import Capability, Entry, ToolError, declaration_digest
+from sandbox.capabilities.rate_limits import Admission
+from sandbox.capabilities.registry import Capability, Entry, ToolError, declaration_digest
 from sandbox.errors import RequestError
 
 ENTRIES_MAX = 100_000

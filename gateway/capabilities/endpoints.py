@@ -23,7 +23,7 @@ from gateway.capabilities.catalogue import check_offers
 from gateway.capabilities.secrets import Secrets, fill, masked
 from gateway.capabilities.sources import Caller, Offer, call_key
 from gateway.egress import Decide, Egress, EgressError, EgressRefused, Response, parse
-from sandbox.capabilities import ApprovalPolicy, Capability, CapabilityLimits, ToolError
+from sandbox.capabilities.registry import ApprovalPolicy, Capability, CapabilityLimits, ToolError
 from sandbox.errors import RequestError
 from sandbox.wire import SideEffect
 

@@ -1,7 +1,8 @@
 """Python functions of the operator as capabilities: sync and async, described by their type hints.
 
-Rules: an async function runs on the service's loop. A sync one runs on a thread of its own (`sandbox.lanes`): when its call is
-left at its deadline it goes on there, and takes its place among the concurrent calls until it ends.
+Rules: an async function runs on the service's loop. A sync one runs on a thread of its own
+(`sandbox.capabilities.call_threads`): when its call is left at its deadline it goes on there, and takes its place among the
+concurrent calls until it ends.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import Any
 
 from gateway.capabilities.catalogue import check_offers
 from gateway.capabilities.sources import Caller, Function, Offer, lingering
-from sandbox.capabilities import Capability, ToolError, declare
-from sandbox.lanes import Job, LanesExhausted, start
+from sandbox.capabilities.call_threads import Job, LanesExhausted, start
+from sandbox.capabilities.registry import Capability, ToolError, declare
 
 
 class FunctionSource:

@@ -21,8 +21,9 @@ import msgspec
 
 from gateway.capabilities.catalogue import Catalogue, Held
 from gateway.capabilities.sources import Caller, call_key, lingering
-from sandbox.admission import Admission, RateExceeded
-from sandbox.capabilities import (
+from sandbox.capabilities.idempotency import KeyRefused
+from sandbox.capabilities.rate_limits import Admission, RateExceeded
+from sandbox.capabilities.registry import (
     IDEMPOTENCY_KEY,
     Capability,
     CapabilityLimits,
@@ -31,9 +32,8 @@ from sandbox.capabilities import (
     checked_answer,
     digest,
 )
+from sandbox.capabilities.schemas import Mismatch
 from sandbox.errors import Suspend
-from sandbox.idempotency import KeyRefused
-from sandbox.schemas import Mismatch
 from sandbox.wire import CallStatus, ErrorObject, ExternalCallRecord
 
 _STATUS = {"PERMISSION_DENIED": CallStatus.DENIED, "TIMEOUT_TOOL": CallStatus.TIMEOUT}

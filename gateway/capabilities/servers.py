@@ -26,7 +26,7 @@ import msgspec
 
 from gateway.capabilities.catalogue import check_offers
 from gateway.capabilities.sources import Caller, Function, Offer, ServerState
-from sandbox.capabilities import Capability, CapabilityLimits, ToolError
+from sandbox.capabilities.registry import Capability, CapabilityLimits, ToolError
 from sandbox.errors import RequestError
 from sandbox.wire import SideEffect
 

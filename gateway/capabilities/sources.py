@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from sandbox.capabilities import Capability
+from sandbox.capabilities.registry import Capability
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,8 @@ class Compiler:
         self._refused: OrderedDict[str, str] = OrderedDict()
 
     def compile(self, module: bytes, memory_bytes: int) -> bytes:
-        """Code for `sandbox.native.Engine.load_code`, of a module that starts within `memory_bytes`. Raises `BadModule`."""
+        """Code for `sandbox.engine.wasmtime.Engine.load_code`, of a module that starts within `memory_bytes`. Raises
+        `BadModule`."""
         inspect_module(module, memory_bytes)
         digest = hashlib.sha256(module).hexdigest()
         with _lock:
@@ -111,7 +112,7 @@ def serve() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    from sandbox.native import Engine, NativeError
+    from sandbox.engine.wasmtime import Engine, NativeError
 
     try:
         code = Engine().compile(sys.stdin.buffer.read())

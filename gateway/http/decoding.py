@@ -1,10 +1,10 @@
 """Decoding what callers send: JSON and CBOR to plain values, bounded before anything is built.
 
-Rules: THREAT[TM-HTTP-BOMB]: a body's size, the depth and the number of its containers are checked on the bytes; only then is it
-decoded. Duplicate keys, other text encodings than UTF-8, lone surrogates, NaN, and bytes after the end are refused. CBOR is the
-part of RFC 8949 that JSON can say, plus byte strings: no tags but those of integers too large for 64 bits, no indefinite lengths,
-no keys but texts; unlike the stored form (`sandbox/cbor.py`), keys may be in any order and there are floats, because clients'
-encoders write them. An integer is as large as one in JSON may be.
+Rules: THREAT[TM-HTTP-BOMB]: a body's size, the depth and the number of its containers are checked on the bytes; only then
+is it decoded. Duplicate keys, other text encodings than UTF-8, lone surrogates, NaN, and bytes after the end are refused.
+CBOR is the part of RFC 8949 that JSON can say, plus byte strings: no tags but those of integers too large for 64 bits, no
+indefinite lengths, no keys but texts; unlike the stored form (`sandbox/encoding/cbor.py`), keys may be in any order and
+there are floats, because clients' encoders write them. An integer is as large as one in JSON may be.
 
 Does not know: HTTP, types of the operations.
 """

@@ -31,7 +31,7 @@ from gateway.runners.ports import Receive, Scope, Send, Target, preview_app
 from gateway.runners.runners import SessionInfo, parse_port
 from gateway.runners.wire import PortPreview
 from gateway.tokens import SteadyClock
-from sandbox.sealing import Keys
+from sandbox.encoding.sealing import Keys
 
 _BEARER: Final = "hatchway.bearer."
 

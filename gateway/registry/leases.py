@@ -37,7 +37,7 @@ from gateway.runners.wire import Destination
 from gateway.stores.interface import DeleteEntry, PutEntry, Store
 from gateway.stores.walking import walk
 from gateway.vault import Vault
-from sandbox.sealing import Keys
+from sandbox.encoding.sealing import Keys
 
 LEASE: Final = "runner.lease"
 DESTINATION: Final = "runner.destination"

@@ -21,8 +21,8 @@ from typing import Final
 import msgspec
 
 from gateway.errors import Unauthorized
+from sandbox.encoding.sealing import Keys, open_seal, seal
 from sandbox.errors import RequestError
-from sandbox.sealing import Keys, open_seal, seal
 
 LASTS_MS: Final = 3_600_000
 TICKET_CHARS_MAX: Final = 1024

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from gateway.errors import BadRequest, TooLarge
-from sandbox.errnos import VfsError
-from sandbox.paths import DEPTH_MAX, NAME_BYTES_MAX, PATH_BYTES_MAX, WORKSPACE, normalize_store_path
+from sandbox.filesystem.errnos import VfsError
+from sandbox.filesystem.paths import DEPTH_MAX, NAME_BYTES_MAX, PATH_BYTES_MAX, WORKSPACE, normalize_store_path
 
 BLOCK: Final = 512
 _HEADER_BYTES_MAX: Final = 64 << 10

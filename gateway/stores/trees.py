@@ -7,7 +7,7 @@ Rules: INVARIANT: every stored entry's parent is a stored directory, or the root
 parent, and nothing replaces a directory that has entries. INVARIANT: a stored blob is the content of some file; one that lost its
 last file goes in the same transaction.
 
-Does not know: how people spell paths (`sandbox.paths` normalises before anything comes here).
+Does not know: how people spell paths (`sandbox.filesystem.paths` normalises before anything comes here).
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from sandbox import cbor
+from sandbox.encoding import cbor
 from sandbox.errors import SandboxError
 
 FRAME_BYTES_MAX: Final = 256 << 20

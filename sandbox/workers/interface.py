@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from sandbox.capabilities import Capability
+from sandbox.capabilities.registry import Capability
 from sandbox.errors import SandboxError
 from sandbox.wire import ErrorObject, Language, RunRequest, RunResult, SessionLimits
 

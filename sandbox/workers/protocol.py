@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from sandbox.capabilities import Capability
+from sandbox.capabilities.registry import Capability
 from sandbox.errors import RequestError
 from sandbox.wire import MAX_RESULT_BYTES, ErrorObject, RunRequest, RunResult
 from sandbox.workers.frames import FrameError
@@ -31,7 +31,7 @@ from sandbox.workers.interface import (
     RunOutcome,
     Status,
 )
-from sandbox.workers.trees import check_path
+from sandbox.workers.local.file_changes import check_path
 
 CALL_BYTES_MAX: Final = 16 << 20
 """Of JSON: arguments are decoded by whoever answers, and are many times as large then."""

@@ -19,10 +19,10 @@ import msgspec
 from sandbox.errors import RequestError, SetupError
 from sandbox.wire import ErrorObject
 from sandbox.workers import protocol
-from sandbox.workers.connections import Connection
+from sandbox.workers.connection import Connection
 from sandbox.workers.frames import CALL, FAILURE, FETCH, OUTPUT, REPLY, REQUEST, RESULT, STOP, Frame, FrameError
 from sandbox.workers.interface import CallReply, OnCall, OnOutput
-from sandbox.workers.local import LocalWorker
+from sandbox.workers.local.worker import LocalWorker
 from sandbox.workers.protocol import NOT_READY, Answer, Called, Failure, Request, Wanted
 
 _encode = msgspec.json.Encoder().encode

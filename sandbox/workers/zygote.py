@@ -30,17 +30,18 @@ from typing import Any, Final, NoReturn, Protocol
 
 import msgspec
 
-from sandbox import erasers
-from sandbox.cache import Cache
+from sandbox.engine.cache import Cache
+from sandbox.engine.memory import kernel
 from sandbox.errors import SandboxError, SetupError
-from sandbox.images import Images, images
-from sandbox.memory import kernel
+from sandbox.guests.images import Images, images
+from sandbox.typescript import child_parsers
 from sandbox.wire import ErrorObject
-from sandbox.workers import cgroups, erasing, jail, seccomp
-from sandbox.workers.descriptions import describe_records
 from sandbox.workers.frames import FAILURE, Frame, encode
+from sandbox.workers.jail import cgroups, jail, seccomp
+from sandbox.workers.local import typescript_parser
 from sandbox.workers.protocol import Failure
-from sandbox.workers.worker import Worker
+from sandbox.workers.warm_decoders import describe_records
+from sandbox.workers.worker_process import Worker
 
 GUESTS: Final = ("python", "javascript", "shell")
 _MESSAGE_BYTES_MAX: Final = 65536
@@ -158,7 +159,7 @@ class Zygote:
         return True
 
     def _spawn(self, number: int, end: socket.socket) -> None:
-        pairs = [socket.socketpair() for _ in range(erasing.PARSERS)]
+        pairs = [socket.socketpair() for _ in range(typescript_parser.PARSERS)]
         ours, theirs = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         try:
             pid = os.fork()
@@ -227,15 +228,15 @@ class Zygote:
         opened = {one for one in (tracking.itself, tracking.pagemap, tracking.faults) if one is not None}
         jail.close_files(self._kept | opened | {end.fileno(), *(one.fileno() for one in parsing)})
         self._serve.prepare()
-        erasers.use([erasing.Asker(one) for one in parsing])
+        child_parsers.use([typescript_parser.Asker(one) for one in parsing])
 
     def _become_parser(self, end: socket.socket) -> NoReturn:
         status = 70
         try:
             jail.close_files({end.fileno()})
-            erasing.limit_memory()
+            typescript_parser.limit_memory()
             jail.enter(self._options.mode, seccomp.PARSER)
-            erasing.serve(end)
+            typescript_parser.serve(end)
             status = 0
         finally:
             os._exit(status)

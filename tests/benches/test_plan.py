@@ -25,7 +25,7 @@ from benches.results import Results, ScenarioResult
 from benches.rounds import Tree, run_round
 from benches.scenarios._attacks import ATTACKS
 from benches.scenarios.deadlines import _strikes
-from sandbox.limits import Run
+from sandbox.engine.limits import Run
 from tests.benches.test_harness import ROOT, results_with, samples
 
 SCENARIO = """

@@ -50,8 +50,8 @@ import gateway.http.assembly
 import gateway.http.server
 import gateway.service
 import gateway.stores.sqlite
-import sandbox.workers.local
-import sandbox.workers.remote
+import sandbox.workers.local.worker
+import sandbox.workers.process_pool
 from gateway.audit import Verifier
 from gateway.configuration import load
 from gateway.records import AuditRecord
@@ -63,8 +63,8 @@ PRELOADED: Final = (
     gateway.http.server,
     gateway.service,
     gateway.stores.sqlite,
-    sandbox.workers.local,
-    sandbox.workers.remote,
+    sandbox.workers.local.worker,
+    sandbox.workers.process_pool,
 )
 """So that a fork need not import them."""
 CLIENTS: Final = 8

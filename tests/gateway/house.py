@@ -25,10 +25,10 @@ from gateway.snapshots import Snapshots
 from gateway.stores.interface import PutTenant, Store
 from gateway.stores.memory import MemoryStore
 from policy import Policy
-from sandbox.capabilities import Capability
-from sandbox.sealing import Keys
+from sandbox.capabilities.registry import Capability
+from sandbox.encoding.sealing import Keys
 from sandbox.workers.interface import Workers
-from sandbox.workers.local import LocalWorkers
+from sandbox.workers.local.worker import LocalWorkers
 
 POLICY = """
 policy house v 1

@@ -19,11 +19,11 @@ from gateway.service import Service
 from gateway.sessions import CreateSession
 from gateway.stores.interface import AppendAudit, PutTenant, StoreLimits
 from gateway.stores.memory import MemoryStore
-from sandbox.capabilities import Capability
-from sandbox.sealing import Keys
+from sandbox.capabilities.registry import Capability
+from sandbox.encoding.sealing import Keys
 from sandbox.wire import DEFAULT_LIMITS, RunStatus
 from sandbox.workers.interface import WorkerLost
-from sandbox.workers.local import LocalWorkers
+from sandbox.workers.local.worker import LocalWorkers
 from tests.gateway.house import ANN, BOB, POLICY, TEST, House, housed
 
 TEXT = {"type": "string"}

@@ -16,8 +16,8 @@ from gateway.sessions import CreateSession
 from gateway.stores.interface import PutSession, PutTenant
 from sandbox.wire import DEFAULT_LIMITS, Language, RunRequest
 from sandbox.workers.interface import Opening
-from sandbox.workers.jail import DATA_BYTES_MAX
-from sandbox.workers.remote import PoolOptions, ProcessWorkers
+from sandbox.workers.jail.jail import DATA_BYTES_MAX
+from sandbox.workers.process_pool import PoolOptions, ProcessWorkers
 from tests.gateway.house import ANN, EVE, housed, new, run, value
 
 

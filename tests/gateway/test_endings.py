@@ -109,7 +109,7 @@ def test_a_run_that_a_hook_blocks_is_denied_also_if_nobody_waits_for_it() -> Non
 def test_a_capabilitys_own_code_is_an_error_of_the_program_whatever_the_service_means_by_it() -> None:
     async def main() -> None:
         async def full(**given: Any) -> None:
-            from sandbox.capabilities import ToolError
+            from sandbox.capabilities.registry import ToolError
 
             raise ToolError("QUOTA_EXCEEDED", "the shelf is full")
 

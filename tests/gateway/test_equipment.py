@@ -29,9 +29,9 @@ from gateway.sessions import CreateSession
 from gateway.stores.interface import PutTenant
 from gateway.stores.memory import MemoryStore
 from gateway.telemetry import Telemetry
-from sandbox.capabilities import Capability
-from sandbox.sealing import Keys
-from sandbox.workers.local import LocalWorkers
+from sandbox.capabilities.registry import Capability
+from sandbox.encoding.sealing import Keys
+from sandbox.workers.local.worker import LocalWorkers
 from tests.gateway.house import ANN, POLICY, TEST
 from tests.gateway.http.asking import ask
 from tests.gateway.web import Web, answer, serve

@@ -11,7 +11,7 @@ import pytest
 from gateway.events import Event, Feed
 from gateway.runs import RunBody
 from gateway.stores.memory import MemoryStore
-from sandbox.sealing import Keys
+from sandbox.encoding.sealing import Keys
 from tests.gateway.house import ANN, House, housed, new
 from tests.gateway.till import RULES, TESTS, Till, decide, pending
 

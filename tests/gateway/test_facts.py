@@ -21,8 +21,8 @@ from gateway.stores.memory import MemoryStore
 from gateway.tenancy import Tenancy, UpdateTenant
 from policy import PolicyError
 from policy.model.catalog import load_catalog
-from sandbox.sealing import Keys
-from sandbox.workers.local import LocalWorkers
+from sandbox.encoding.sealing import Keys
+from sandbox.workers.local.worker import LocalWorkers
 from tests.gateway.house import House, housed
 from tests.gateway.test_policies import ALL, NO_SHELL
 

@@ -178,7 +178,7 @@ sys.exit(cli.main(["serve", "--data", sys.argv[1], "--port", "0", "--workers", s
 
 @pytest.mark.parametrize("workers", ["in-process", "processes"])
 def test_a_gateway_can_decode_every_record_on_threads_before_anybody_is_answered(tmp_path: Path, workers: str) -> None:
-    """Two threads that decoded one for the first time at once would end it: see `sandbox.workers.descriptions`."""
+    """Two threads that decoded one for the first time at once would end it: see `sandbox.workers.warm_decoders`."""
     words = [sys.executable, "-c", _SERVE, str(tmp_path / "data"), workers]
     done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr

@@ -13,7 +13,7 @@ from gateway.records import Principal, Run
 from gateway.runs import RunBody
 from gateway.sessions import CreateSession
 from gateway.stores.memory import MemoryStore
-from sandbox.capabilities import ToolError
+from sandbox.capabilities.registry import ToolError
 from sandbox.wire import CallStatus, RunStatus
 from tests.gateway.house import ANN, House, activate, housed
 from tests.gateway.till import RULES, TESTS, Till, decide

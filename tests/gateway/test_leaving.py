@@ -16,8 +16,8 @@ from gateway.records import Run
 from gateway.runs import RunBody
 from gateway.trees import file_changes
 from sandbox.wire import DEFAULT_LIMITS
-from sandbox.workers import local
 from sandbox.workers.interface import FileChanges, FileEntry
+from sandbox.workers.local.worker import LocalWorker, _Live
 from tests.gateway.house import ANN, House, housed, new, run, value
 from tests.gateway.test_cancelling import FOREVER, Halted, audited
 from tests.gateway.till import RULES, TESTS, Till, decide
@@ -44,26 +44,26 @@ async def left(waited: asyncio.Task[Any]) -> None:
 
 def leave_before_the_answer(monkeypatch: pytest.MonkeyPatch, leave: Callable[[], object]) -> None:
     """The program has ended, and its worker has not yet said so."""
-    loop, changes = asyncio.get_running_loop(), local._Live.changes
+    loop, changes = asyncio.get_running_loop(), _Live.changes
 
     def leaving(live: Any) -> FileChanges:
         found = changes(live)
         loop.call_soon_threadsafe(leave)
         return found
 
-    monkeypatch.setattr(local._Live, "changes", leaving)
+    monkeypatch.setattr(_Live, "changes", leaving)
 
 
 def leave_with_the_answer(monkeypatch: pytest.MonkeyPatch, leave: Callable[[], object]) -> None:
     """The worker's answer is there, and nobody has taken it yet."""
-    original: Callable[..., Awaitable[Any]] = local.LocalWorker.run
+    original: Callable[..., Awaitable[Any]] = LocalWorker.run
 
     async def leaving(worker: Any, *arguments: Any, **options: Any) -> Any:
         answer = asyncio.ensure_future(original(worker, *arguments, **options))
         answer.add_done_callback(lambda _: leave())
         return await answer
 
-    monkeypatch.setattr(local.LocalWorker, "run", leaving)
+    monkeypatch.setattr(LocalWorker, "run", leaving)
 
 
 @pytest.mark.parametrize("is_durable", [False, True])

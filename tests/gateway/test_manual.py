@@ -16,8 +16,8 @@ from gateway.records import Quotas
 from gateway.service import Service
 from gateway.stores.memory import MemoryStore
 from gateway.telemetry import Telemetry
-from sandbox.sealing import Keys
-from sandbox.workers.local import LocalWorkers
+from sandbox.encoding.sealing import Keys
+from sandbox.workers.local.worker import LocalWorkers
 
 DOCS = Path(__file__).parents[2] / "docs"
 

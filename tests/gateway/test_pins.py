@@ -16,7 +16,7 @@ from gateway.pins import KIND
 from gateway.policies import catalog_of
 from gateway.stores.interface import PutEntry
 from gateway.stores.memory import MemoryStore
-from sandbox.sealing import Keys
+from sandbox.encoding.sealing import Keys
 from tests.gateway.house import ANN, POLICY, TEST, House, housed, new, run, value
 from tests.gateway.test_hooks_in_runs import OPERATOR
 from tests.gateway.till import RULES, TESTS, Till, ask, decide

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from gateway.results import INTERRUPTED, hinted, interrupted
-from sandbox.session import failure
+from sandbox.sessions.session import failure
 from sandbox.wire import DEFAULT_LIMITS, ErrorObject, RunResult, RunStatus, SessionLimits
 from sandbox.workers.interface import RunOutcome
 

@@ -11,9 +11,9 @@ from gateway.records import Tenant
 from gateway.seals import Seals
 from gateway.stores.interface import PutTenant
 from gateway.stores.memory import MemoryStore
+from sandbox.encoding.sealing import Keys, seal
 from sandbox.errors import RequestError
-from sandbox.sealing import Keys, seal
-from sandbox.snapshots import PURPOSE
+from sandbox.snapshots.snapshot_format import PURPOSE
 
 KEYS = Keys.of(b"k" * 32)
 

@@ -18,7 +18,7 @@ from gateway.runs import RunBody
 from gateway.sessions import CreateSession
 from gateway.stores.interface import Change, DeleteEntry, PutRun
 from gateway.stores.memory import MemoryStore
-from sandbox.sealing import Keys
+from sandbox.encoding.sealing import Keys
 from sandbox.wire import Language
 from sandbox.workers.interface import WorkerLost
 from tests.gateway.house import ANN, EVE, activate, housed, new, run, value

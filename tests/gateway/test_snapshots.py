@@ -14,12 +14,12 @@ from gateway.leftovers import settle_forks
 from gateway.records import Principal, Session
 from gateway.sessions import CreateSession
 from gateway.stores.memory import MemoryStore
-from sandbox.capabilities import stand_in
+from sandbox.capabilities.registry import stand_in
+from sandbox.encoding.sealing import Keys
 from sandbox.errors import RequestError
-from sandbox.sealing import Keys
-from sandbox.snapshots import capability_digests
+from sandbox.snapshots.snapshot_format import capability_digests
 from sandbox.wire import DEFAULT_LIMITS, Language
-from sandbox.workers import local
+from sandbox.workers.local import worker
 from tests.gateway.house import ANN, EVE, housed, new, run, value
 
 
@@ -253,7 +253,7 @@ def test_an_older_snapshot_which_says_less_of_its_capabilities_is_restored(monke
         async with housed(functions=ONE) as house:
             session = await new(house)
             await run(house, session, "x = 1")
-            monkeypatch.setattr(local, "capability_digests", lambda tools: capability_digests(map(stand_in, tools)))
+            monkeypatch.setattr(worker, "capability_digests", lambda tools: capability_digests(map(stand_in, tools)))
             saved = await house.snapshots.take(ANN, session)
             again = await house.snapshots.restore(ANN, saved.id, strict=True)
             assert await value(house, again.id, "x") == 1

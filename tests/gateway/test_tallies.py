@@ -11,7 +11,7 @@ from gateway.hooks.firing import Effect
 from gateway.records import Approval
 from gateway.stores.interface import AppendAudit, DeleteSession, DeleteTenant, PutApproval
 from gateway.tallies import Tally
-from sandbox.images import images
+from sandbox.guests.images import images
 from tests.gateway.http.house import JAVASCRIPT, House, live_in, needs_javascript
 
 

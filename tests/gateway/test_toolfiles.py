@@ -17,9 +17,9 @@ from gateway.service import Service
 from gateway.sessions import CreateSession
 from gateway.stores.interface import PutTenant
 from gateway.stores.memory import MemoryStore
-from sandbox.sealing import Keys
+from sandbox.encoding.sealing import Keys
 from sandbox.wire import RunResult
-from sandbox.workers.local import LocalWorkers
+from sandbox.workers.local.worker import LocalWorkers
 from tests.gateway.house import ANN, POLICY, TEST
 
 RULES = "allow fs.read\nallow fs.write\nallow write_text\n"

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 from websockets.sync.client import connect
 
-from sandbox.images import images
+from sandbox.guests.images import images
 from tests.gateway.serving import Gateway, serving
 
 pytestmark = pytest.mark.skipif(not images.is_ready("shell"), reason="the shell image is not compiled")

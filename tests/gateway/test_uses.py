@@ -17,9 +17,9 @@ from gateway.service import Service
 from gateway.sessions import CreateSession
 from gateway.stores.interface import PutTenant
 from gateway.stores.memory import MemoryStore
-from sandbox.capabilities import Capability
-from sandbox.sealing import Keys
-from sandbox.workers.local import LocalWorkers
+from sandbox.capabilities.registry import Capability
+from sandbox.encoding.sealing import Keys
+from sandbox.workers.local.worker import LocalWorkers
 from tests.gateway.house import ANN, BOB, POLICY, TEST
 
 RULES = """

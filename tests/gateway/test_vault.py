@@ -17,8 +17,8 @@ from gateway.stores.memory import MemoryStore
 from gateway.stores.sqlite import SqliteStore
 from gateway.vault import MASTER_VARIABLE, LocalMasterKey, Vault, choose_master, master_from_environment, master_from_file
 from hatchway.cli import main
+from sandbox.encoding.sealing import Keys, local_keys, rotate_local_keys
 from sandbox.errors import SetupError
-from sandbox.sealing import Keys, local_keys, rotate_local_keys
 from tests.gateway.stores.making import AT, put_session, tenant
 
 KEYS = Keys.of(b"m" * 32)

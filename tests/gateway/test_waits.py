@@ -15,7 +15,7 @@ from gateway.sessions import CreateSession
 from gateway.stores.interface import PutFile
 from gateway.stores.memory import MemoryStore
 from gateway.uuids import uuid7
-from sandbox.sealing import Keys
+from sandbox.encoding.sealing import Keys
 from sandbox.wire import RunStatus
 from tests.gateway.house import ANN, BOB, activate, housed
 from tests.gateway.till import RULES, TESTS, Till, ask, decide, pending

@@ -11,8 +11,8 @@ import pytest
 import hatchway
 from hatchway import History, Keys, RequestError, Sandbox, replay
 from sandbox.errors import Suspend
-from sandbox.generations import VfsLimits
-from sandbox.recordings import Recording
+from sandbox.filesystem.inode_table import VfsLimits
+from sandbox.snapshots.recordings import Recording
 from tests.conftest import NewBox
 
 KEYS = Keys.of(bytes(range(32)))

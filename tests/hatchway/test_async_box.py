@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hatchway import AsyncSandbox, History, Keys, RequestError, RunStatus, Sandbox
+from sandbox.engine.limits import Cancel
 from sandbox.errors import Suspend
-from sandbox.limits import Cancel
 
 KEYS = Keys.of(bytes(range(32)))
 

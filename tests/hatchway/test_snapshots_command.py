@@ -13,10 +13,10 @@ import pytest
 
 import hatchway
 from hatchway.cli import main
-from sandbox.history import History, default_path
-from sandbox.limits import Cancel
-from sandbox.sealing import local_keys
-from sandbox.snapshots import Origin
+from sandbox.encoding.sealing import local_keys
+from sandbox.engine.limits import Cancel
+from sandbox.snapshots.history import History, default_path
+from sandbox.snapshots.snapshot_format import Origin
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import hatchway
-from sandbox.sealing import Keys
+from sandbox.encoding.sealing import Keys
 
 KEYS = Keys.of(bytes(range(32)))
 PROGRAMS: dict[str, tuple[str, str, Any]] = {
@@ -35,7 +35,7 @@ OUTPUT = {"shell": "42\nkept\n"}
 """What a program of whose result nothing is known prints."""
 ELSEWHERE = """
 import json, sys, hatchway
-from sandbox.sealing import Keys
+from sandbox.encoding.sealing import Keys
 blob, keys, code = sys.stdin.buffer.read(), Keys.of(bytes(range(32))), sys.argv[1]
 with hatchway.Sandbox.restore(blob, keys=keys, limits={"cpu_ms": 60000, "wall_ms": 60000}) as box:
     done = box.run(code)

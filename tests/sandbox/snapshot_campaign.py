@@ -23,10 +23,11 @@ import cbor2
 import zstandard
 
 import hatchway
-from sandbox import cbor, snapshots
+from sandbox.encoding import cbor
+from sandbox.encoding.sealing import Keys, open_seal, seal
 from sandbox.errors import RequestError
-from sandbox.sealing import Keys, open_seal, seal
-from sandbox.session import Session
+from sandbox.sessions.session import Session
+from sandbox.snapshots import snapshot_format
 from sandbox.wire import Language, RunRequest, SessionLimits
 
 KEYS = Keys.of(bytes(range(32)))
@@ -201,7 +202,7 @@ def forge(blobs: list[bytes], chance: Chance) -> str:
     else:
         at = chance.randrange(1, len(blob))
         mutated = blob[:at] + chance.choice([one for one in blobs if one is not blob])[at:]
-    snapshots.open_snapshot(mutated, KEYS, tenant=tenant)
+    snapshot_format.open_snapshot(mutated, KEYS, tenant=tenant)
     return "unchanged" if (mutated, tenant) in [(one, TENANT) for one in blobs] else "ACCEPTED"
 
 
@@ -209,7 +210,7 @@ def corrupt(blobs: list[bytes], chance: Chance) -> str:
     """Contents that somebody with the key has forged; what became of them."""
     packed = open_seal(chance.choice(blobs), KEYS, tenant=TENANT, purpose="snapshot")
     mutated = chance.choice(INSIDE)(packed, chance)
-    state = snapshots.thaw(snapshots.unpack(mutated, memory_mb=64))
+    state = snapshot_format.thaw(snapshot_format.unpack(mutated, memory_mb=64))
     session = Session(language=state.language, limits=_LIMITS, state=state)
     try:
         if chance.random() > RUN_SHARE:

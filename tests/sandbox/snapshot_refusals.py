@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import hatchway
+from sandbox.encoding.sealing import Keys
 from sandbox.errors import RequestError
-from sandbox.sealing import Keys
 
 KEYS = Keys.of(bytes(range(32)))
 

@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from hatchway import Capability, CapabilityLimits, RequestError
-from sandbox.admission import Admission, RateExceeded
-from sandbox.capabilities import Registry
+from sandbox.capabilities.rate_limits import Admission, RateExceeded
+from sandbox.capabilities.registry import Registry
 from sandbox.wire import RunResult
 from tests.conftest import NewBox
 from tests.sandbox.test_capabilities import record_of

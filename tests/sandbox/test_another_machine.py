@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.images import images
+from sandbox.guests.images import images
 from tests.sandbox.another_machine import expected, restore_elsewhere, take
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 import hatchway
-from sandbox.generations import VfsLimits
+from sandbox.filesystem.inode_table import VfsLimits
 from sandbox.wire import RunResult
 from tests.conftest import NewBox
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.cache import Cache, default_directory
+from sandbox.engine.cache import Cache, default_directory
 from sandbox.errors import SetupError
 
 CONTENT = bytes(range(48))

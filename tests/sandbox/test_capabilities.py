@@ -13,7 +13,7 @@ import pytest
 
 import hatchway
 from hatchway import Capability, CapabilityLimits, RequestError, ToolError
-from sandbox.capabilities import Registry, declaration_digest, digest, stand_in
+from sandbox.capabilities.registry import Registry, declaration_digest, digest, stand_in
 from sandbox.errors import Suspend
 from sandbox.wire import RunResult
 from tests.conftest import NewBox

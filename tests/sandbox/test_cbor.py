@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.cbor import CborError, decode, encode
+from sandbox.encoding.cbor import CborError, decode, encode
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**64), 2**64 - 1) | st.binary(max_size=300) | st.text(max_size=50),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox.contents import BLOCK_BYTES, Contents
+from sandbox.filesystem.contents import BLOCK_BYTES, Contents
 
 # Around the edges of the first three blocks, where mistakes live.
 PLACES = st.builds(lambda block, delta: max(0, block * BLOCK_BYTES + delta), st.integers(0, 3), st.integers(-3, 3))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hatchway import Capability, RequestError
-from sandbox.capabilities import Registry
+from sandbox.capabilities.registry import Registry
 
 MISSHAPEN_POLICIES = [
     {"manual": {}},

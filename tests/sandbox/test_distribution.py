@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import hatchway
-from sandbox import distribution
-from sandbox.errnos import EROFS, EXDEV, VfsError
-from sandbox.filetrees import write_tree
-from sandbox.vfs import Vfs
+from sandbox.filesystem import standard_tree
+from sandbox.filesystem.errnos import EROFS, EXDEV, VfsError
+from sandbox.filesystem.vfs import Vfs
+from sandbox.snapshots.file_tree import write_tree
 
 TOOLS = Path(__file__).parents[2] / "wasm_modules" / "shell" / "tools" / "tools.def"
 BUILTINS_THAT_ARE_PROGRAMS = {"[", "bash", "dash", "echo", "false", "kill", "printf", "pwd", "sh", "test", "true"}
@@ -21,7 +21,7 @@ BUILTINS_THAT_ARE_PROGRAMS = {"[", "bash", "dash", "echo", "false", "kill", "pri
 @pytest.fixture
 def system() -> Vfs:
     vfs = Vfs()
-    distribution.mount(vfs)
+    standard_tree.mount(vfs)
     return vfs
 
 
@@ -33,7 +33,7 @@ def box() -> Iterator[hatchway.Sandbox]:
 
 def test_every_listed_program_is_one_that_the_shell_has() -> None:
     tools = set(re.findall(r"^TOOL(?:_AS)?\((\w+)", TOOLS.read_text("utf-8"), re.MULTILINE))
-    assert set(distribution.PROGRAMS) <= tools | BUILTINS_THAT_ARE_PROGRAMS
+    assert set(standard_tree.PROGRAMS) <= tools | BUILTINS_THAT_ARE_PROGRAMS
 
 
 def test_the_system_is_not_charged_to_a_session(system: Vfs) -> None:
@@ -46,7 +46,7 @@ def test_the_system_adds_few_nodes_to_the_table_that_sessions_copy(system: Vfs) 
 
 def test_all_programs_are_names_of_one_file(system: Vfs) -> None:
     assert system.stat("/bin/ls").ino == system.stat("/usr/bin/env").ino
-    assert system.stat("/bin/ls").nlink == len(system.list_dir("/usr/bin")) == len(distribution.PROGRAMS)
+    assert system.stat("/bin/ls").nlink == len(system.list_dir("/usr/bin")) == len(standard_tree.PROGRAMS)
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "/etc/new", "/usr/bin/ls", "/bin/new", "/root/x"])

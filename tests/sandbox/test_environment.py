@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.session import Session
+from sandbox.sessions.session import Session
 from sandbox.wire import MAX_ENV_BYTES, Language, RunRequest, RunResult
 
 READ = {

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 import pytest
 
 import hatchway
-from sandbox import erasers
-from sandbox.erasers import HERE_BYTES_MAX, LARGE_BYTES, Check, Parsers, erase_bounded
-from sandbox.typescript import erase
-from sandbox.workers.erasing import _HEAD, _LENGTH, Asker
+from sandbox.typescript import child_parsers
+from sandbox.typescript.child_parsers import HERE_BYTES_MAX, LARGE_BYTES, Check, Parsers, erase_bounded
+from sandbox.typescript.erase import erase
+from sandbox.workers.local.typescript_parser import _HEAD, _LENGTH, Asker
 from tests.conftest import NewBox
 from tests.sandbox.outcomes import code_of
 
@@ -96,7 +96,7 @@ class Patient:
 
 def test_run_is_cancelled_while_its_source_is_parsed(new_box: NewBox, monkeypatch: pytest.MonkeyPatch) -> None:
     parser, results = Patient(), list[hatchway.RunResult]()
-    monkeypatch.setattr(erasers, "_parsers", Parsers([parser, Patient()][::-1]))
+    monkeypatch.setattr(child_parsers, "_parsers", Parsers([parser, Patient()][::-1]))
     box = new_box(limits={"wall_ms": 120_000, "cpu_ms": 120_000})
     thread = threading.Thread(target=lambda: results.append(box.run("let x: number = 1;\n" * 200, language="ts")))
     thread.start()

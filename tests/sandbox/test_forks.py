@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 import hatchway
-from sandbox import memory
+from sandbox.engine import memory
 from sandbox.errors import RequestError
-from sandbox.session import Session
+from sandbox.sessions.session import Session
 from sandbox.wire import Language
 from tests.conftest import NewBox
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sandbox.encoding.compression import FRAME_BYTES, HERE_BYTES_MAX, Frames, Unpacked, decompress
 from sandbox.errors import RequestError
-from sandbox.frames import FRAME_BYTES, HERE_BYTES_MAX, Frames, Unpacked, decompress
 
 LARGE = 3 * FRAME_BYTES + 1234
 DATA = random.Random(7).randbytes(LARGE // 2) + bytes(LARGE - LARGE // 2)

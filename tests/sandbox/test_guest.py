@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 import hatchway
+from sandbox.engine.limits import Run
+from sandbox.engine.wasmtime import Trap
 from sandbox.errors import Stop
-from sandbox.guest import MESSAGE_BYTES_MAX, Guest
-from sandbox.images import IMPORTS, Image, Source
-from sandbox.limits import Run
-from sandbox.native import Trap
-from sandbox.vfs import Vfs
+from sandbox.filesystem.vfs import Vfs
+from sandbox.guests.guest import MESSAGE_BYTES_MAX, Guest
+from sandbox.guests.host_inputs import World
+from sandbox.guests.images import IMPORTS, Image, Source
 from sandbox.wire import DEFAULT_LIMITS
-from sandbox.worlds import World
 from tests.conftest import NewBox
 from tests.sandbox import wat
 

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 import hatchway
-from sandbox.differences import diff
+from sandbox.encoding.sealing import Keys
 from sandbox.errors import RequestError, SandboxError
-from sandbox.history import History
-from sandbox.sealing import Keys
-from sandbox.session import Session
-from sandbox.snapshots import Origin
+from sandbox.sessions.session import Session
+from sandbox.snapshots.diff import diff
+from sandbox.snapshots.history import History
+from sandbox.snapshots.snapshot_format import Origin
 from sandbox.wire import Language
 from tests.conftest import NewBox
 
@@ -167,9 +167,9 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 import hatchway
-from sandbox.history import History
-from sandbox.sealing import Keys
-from sandbox.snapshots import Origin
+from sandbox.snapshots.history import History
+from sandbox.encoding.sealing import Keys
+from sandbox.snapshots.snapshot_format import Origin
 history = History(Path(sys.argv[1]), Keys.of(bytes(range(32))))
 box = hatchway.Sandbox(language="shell")
 box.run("x=1")

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from hatchway import Capability, CapabilityLimits
-from sandbox import lanes
-from sandbox.limits import Run
+from sandbox.capabilities import call_threads
+from sandbox.engine.limits import Run
 from sandbox.wire import DEFAULT_LIMITS, RunResult
 from tests.conftest import NewBox
 from tests.sandbox.test_capabilities import record_of
@@ -28,7 +28,7 @@ def test_tm_cap_threads_functions_that_never_end_take_no_more_threads_than_allow
     release = threading.Event()
     box = new_box(limits={"max_external_calls": 100})
     box.registry.register(Capability(name="stuck", limits=CapabilityLimits(timeout_ms=1)), lambda: release.wait(30))
-    monkeypatch.setattr(lanes, "LANES_MAX", lanes._lanes._count + 3)
+    monkeypatch.setattr(call_threads, "LANES_MAX", call_threads._lanes._count + 3)
     try:
         codes = box.run(
             "said = []\nfor _ in range(15):\n    try: stuck()\n    except ToolError as e: said.append(str(e))\nsaid"
@@ -165,7 +165,7 @@ def where() -> list[int]:
 def test_nothing_of_somebody_elses_runs_bound_to_a_processor(
     new_box: NewBox, monkeypatch: pytest.MonkeyPatch, pays: bool
 ) -> None:
-    monkeypatch.setattr(lanes._Placement, "choose", lambda self: pays)
+    monkeypatch.setattr(call_threads._Placement, "choose", lambda self: pays)
     release, seen = threading.Event(), []
     box = new_box(tools={"where": where})
     box.registry.register(Capability(name="inline"), where, inline=True)
@@ -181,7 +181,7 @@ def test_nothing_of_somebody_elses_runs_bound_to_a_processor(
 
 
 def test_what_a_function_starts_that_was_always_quick_is_not_bound(new_box: NewBox, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes._Placement, "choose", lambda self: True)
+    monkeypatch.setattr(call_threads._Placement, "choose", lambda self: True)
     release, seen = threading.Event(), []
     started: list[Any] = []
 
@@ -210,7 +210,7 @@ def test_what_a_function_starts_that_was_always_quick_is_not_bound(new_box: NewB
 def test_function_that_was_always_quick_and_does_not_end_is_let_go_with_what_it_started(
     new_box: NewBox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lanes._Placement, "choose", lambda self: True)
+    monkeypatch.setattr(call_threads._Placement, "choose", lambda self: True)
     release, seen = threading.Event(), []
 
     def wait() -> None:
@@ -235,7 +235,7 @@ def test_function_that_was_always_quick_and_does_not_end_is_let_go_with_what_it_
 
 
 def test_function_is_quick_while_its_last_calls_were() -> None:
-    habit = lanes.Habit()
+    habit = call_threads.Habit()
     for _ in range(7):
         habit.learn(1_000)
     assert not habit.is_quick
@@ -254,17 +254,17 @@ def test_program_that_computes_after_a_call_is_not_kept_on_its_processor() -> No
 
 
 def test_lane_that_is_started_while_its_caller_is_bound_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes._lanes, "_idle", [])
+    monkeypatch.setattr(call_threads._lanes, "_idle", [])
     run = Run(DEFAULT_LIMITS)
     run.moored().moor()
-    job = lanes.Job(lambda: os.sched_getaffinity(0), run, lambda: None)
-    lanes.start(job, mooring=run.moored())
+    job = call_threads.Job(lambda: os.sched_getaffinity(0), run, lambda: None)
+    call_threads.start(job, mooring=run.moored())
     assert job.wait(30_000) and job.value() == ALL_PROCESSORS
     run.release()
 
 
 def test_placement_that_costs_less_is_chosen_and_the_other_tried_now_and_then() -> None:
-    placement, chosen = lanes._Placement(), []
+    placement, chosen = call_threads._Placement(), []
     for _ in range(2560):
         bound = placement.choose()
         chosen.append(bound)

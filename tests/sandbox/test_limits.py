@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox import limits
+from sandbox.engine import limits
+from sandbox.engine.limits import MOST, Run, check, lower
 from sandbox.errors import RequestError, Stop
-from sandbox.limits import MOST, Run, check, lower
 from sandbox.wire import DEFAULT_LIMITS, RunStatus, SessionLimits
 
 FIELDS = SessionLimits.__struct_fields__

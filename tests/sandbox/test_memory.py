@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from sandbox import memory as memory_module
-from sandbox.memory import PAGE_BYTES, WASM_PAGE_BYTES, DirtyPages, GuestMemory, Kernel, MemoryFault, map_image, populate
-from sandbox.native import Instance
+from sandbox.engine import memory as memory_module
+from sandbox.engine.memory import PAGE_BYTES, WASM_PAGE_BYTES, DirtyPages, GuestMemory, Kernel, MemoryFault, map_image, populate
+from sandbox.engine.wasmtime import Instance
 from tests.sandbox import wat
 
 GROWING = """(module (memory (export "memory") 2)

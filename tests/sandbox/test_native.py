@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import wasmtime._bindings as bindings
 
-from sandbox import native
-from sandbox.native import Call, Engine, Instance, NativeError, Trap
+from sandbox.engine import wasmtime
+from sandbox.engine.wasmtime import Call, Engine, Instance, NativeError, Trap
 from tests.sandbox import wat
 
 ADD = """(module (memory (export "memory") 1)
@@ -32,9 +32,9 @@ UNBOUND = {"wasmtime_config_async_stack_size_set"}
 """What the library has, and its package no declaration of."""
 
 
-@pytest.mark.parametrize("name", sorted(native.DECLARATIONS.keys() - UNBOUND))
+@pytest.mark.parametrize("name", sorted(wasmtime.DECLARATIONS.keys() - UNBOUND))
 def test_declaration_agrees_with_the_packages_bindings(name: str) -> None:
-    result, arguments = native.DECLARATIONS[name]
+    result, arguments = wasmtime.DECLARATIONS[name]
     theirs = getattr(bindings, f"_{name}")
     assert kind_of(result) == kind_of(theirs.restype)
     assert [kind_of(a) for a in arguments] == [kind_of(a) for a in theirs.argtypes]
@@ -43,8 +43,8 @@ def test_declaration_agrees_with_the_packages_bindings(name: str) -> None:
 @pytest.mark.parametrize(
     ("ours", "theirs"),
     [
-        (native.HOST_FUNCTION, bindings.wasmtime_func_unchecked_callback_t),
-        (native.EPOCH_CALLBACK, bindings._wasmtime_store_epoch_deadline_callback.argtypes[1]),
+        (wasmtime.HOST_FUNCTION, bindings.wasmtime_func_unchecked_callback_t),
+        (wasmtime.EPOCH_CALLBACK, bindings._wasmtime_store_epoch_deadline_callback.argtypes[1]),
     ],
 )
 def test_callback_agrees_with_the_packages_bindings(ours: Any, theirs: Any) -> None:
@@ -55,20 +55,20 @@ def test_callback_agrees_with_the_packages_bindings(ours: Any, theirs: Any) -> N
 @pytest.mark.parametrize("name", ["wasmtime_func", "wasmtime_memory", "wasmtime_instance"])
 def test_handle_has_room_for_every_kind(name: str) -> None:
     theirs = getattr(bindings, name)
-    assert ctypes.sizeof(native.Handle) >= ctypes.sizeof(theirs)
-    assert ctypes.alignment(native.Handle) == ctypes.alignment(theirs)
+    assert ctypes.sizeof(wasmtime.Handle) >= ctypes.sizeof(theirs)
+    assert ctypes.alignment(wasmtime.Handle) == ctypes.alignment(theirs)
 
 
 def test_extern_is_laid_out_as_the_library_fills_it() -> None:
     theirs = bindings.wasmtime_extern
-    assert native.Extern.kind.offset == theirs.kind.offset and native.Extern.kind.size == theirs.kind.size
-    assert native.Extern.of.offset == theirs.of.offset and native.Extern.of.size >= theirs.of.size
-    assert ctypes.sizeof(native.Extern) >= ctypes.sizeof(theirs)
-    assert ctypes.alignment(native.Extern) == ctypes.alignment(theirs)
+    assert wasmtime.Extern.kind.offset == theirs.kind.offset and wasmtime.Extern.kind.size == theirs.kind.size
+    assert wasmtime.Extern.of.offset == theirs.of.offset and wasmtime.Extern.of.size >= theirs.of.size
+    assert ctypes.sizeof(wasmtime.Extern) >= ctypes.sizeof(theirs)
+    assert ctypes.alignment(wasmtime.Extern) == ctypes.alignment(theirs)
 
 
 def test_byte_vector_and_raw_values_have_the_librarys_size() -> None:
-    assert ctypes.sizeof(native.ByteVec) == ctypes.sizeof(bindings.wasm_byte_vec_t)
+    assert ctypes.sizeof(wasmtime.ByteVec) == ctypes.sizeof(bindings.wasm_byte_vec_t)
     assert ctypes.sizeof(bindings.wasmtime_val_raw) == 16  # what trampolines and Instance.call count in
 
 
@@ -165,7 +165,7 @@ def test_memory_does_not_move_when_it_grows(tmp_path: Path) -> None:
     instance = wat.start(tmp_path, GROW)
     before = instance.memory_address
     assert instance.call("grow", 4096) == 1
-    assert native._lib.wasmtime_memory_data(instance._context, ctypes.byref(instance._memory)) == before
+    assert wasmtime._lib.wasmtime_memory_data(instance._context, ctypes.byref(instance._memory)) == before
 
 
 LOOP = """(module (memory (export "memory") 1) (func (export "loop") (loop $l br $l))

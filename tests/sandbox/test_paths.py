@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.errnos import VfsError
-from sandbox.paths import check_text, decode_path, name_too_long, normalize_store_path, split_components, workspace_path
+from sandbox.filesystem.errnos import VfsError
+from sandbox.filesystem.paths import (
+    check_text,
+    decode_path,
+    name_too_long,
+    normalize_store_path,
+    split_components,
+    workspace_path,
+)
 
 
 @pytest.mark.parametrize(

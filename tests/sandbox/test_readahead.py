@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from sandbox import readahead
-from sandbox.images import images, source_of
+from sandbox.engine import readahead
+from sandbox.guests.images import images, source_of
 
 
 def compiled() -> Path:
@@ -46,6 +46,6 @@ def test_a_file_that_is_gone_is_not_missed(tmp_path: Path) -> None:
 
 def test_loading_code_starts_no_thread() -> None:
     """A zygote loads all guests and leaves the network after that, which only a process with a single thread can."""
-    code = "import threading\nfrom sandbox.images import images\nimages.get('shell')\nprint(threading.active_count())"
+    code = "import threading\nfrom sandbox.guests.images import images\nimages.get('shell')\nprint(threading.active_count())"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout == "1\n"

@@ -12,11 +12,11 @@ import msgspec
 import pytest
 
 import hatchway
-from sandbox.capabilities import Registry, ToolError
+from sandbox.capabilities.registry import Registry, ToolError
+from sandbox.encoding.sealing import Keys
 from sandbox.errors import RequestError, Suspend
-from sandbox.journal import FILES, MONOTONIC, RANDOM, REALTIME, Event
-from sandbox.recordings import Recording, replay, resume
-from sandbox.sealing import Keys
+from sandbox.guests.tape import FILES, MONOTONIC, RANDOM, REALTIME, Event
+from sandbox.snapshots.recordings import Recording, replay, resume
 from sandbox.wire import CallStatus, RunStatus
 from tests.conftest import NewBox
 
@@ -332,7 +332,7 @@ def test_the_monotonic_clock_goes_on_from_where_the_run_was_put_away(new_box: Ne
 
 ELSEWHERE = """
 import sys, hatchway
-from sandbox.sealing import Keys
+from sandbox.encoding.sealing import Keys
 box, result = hatchway.Sandbox.resume(sys.stdin.buffer.read(), keys=Keys.of(bytes(range(32))), answer="from elsewhere")
 print(result.result, box.files.read_file("note"))
 """

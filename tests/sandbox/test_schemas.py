@@ -11,8 +11,8 @@ import pytest
 
 import hatchway
 from hatchway import Capability, RequestError
-from sandbox.capabilities import Registry, declare
-from sandbox.schema_costs import check_cost
+from sandbox.capabilities.registry import Registry, declare
+from sandbox.capabilities.schema_costs import check_cost
 from tests.conftest import NewBox
 from tests.sandbox.test_capabilities import record_of
 

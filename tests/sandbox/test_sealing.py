@@ -9,8 +9,8 @@ from pathlib import Path
 import cbor2
 import pytest
 
+from sandbox.encoding.sealing import Keys, local_keys, open_seal, purpose_of, rotate_local_keys, seal
 from sandbox.errors import RequestError, SetupError
-from sandbox.sealing import Keys, local_keys, open_seal, purpose_of, rotate_local_keys, seal
 
 KEYS = Keys.of(bytes(range(32)), "k1")
 

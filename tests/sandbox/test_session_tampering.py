@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import hatchway
-from sandbox.session import Session
+from sandbox.sessions.session import Session
 from sandbox.wire import Language, RunRequest, RunResult
 from tests.conftest import NewBox
 from tests.sandbox.outcomes import code_of

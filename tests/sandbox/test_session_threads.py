@@ -7,7 +7,7 @@ import threading
 import pytest
 
 import hatchway
-from sandbox.limits import Cancel
+from sandbox.engine.limits import Cancel
 from tests.conftest import NewBox
 from tests.sandbox.outcomes import code_of
 

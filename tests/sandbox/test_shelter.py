@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from sandbox.shelter import sheltered
+from sandbox.engine.signals import sheltered
 
 INTERRUPTED = """
 import os, signal, sys, threading

@@ -16,10 +16,11 @@ import pytest
 import zstandard
 
 import hatchway
-from sandbox import cbor, snapshots
+from sandbox.encoding import cbor
+from sandbox.encoding.sealing import seal
 from sandbox.errors import RequestError
-from sandbox.sealing import seal
-from sandbox.snapshots import Manifest, Origin, Pack
+from sandbox.snapshots import snapshot_format
+from sandbox.snapshots.snapshot_format import Manifest, Origin, Pack
 from tests.conftest import NewBox
 from tests.sandbox.snapshot_refusals import KEYS, code_of
 
@@ -34,7 +35,7 @@ def small() -> bytes:
 
 @pytest.fixture(scope="module")
 def packed(small: bytes) -> bytes:
-    return snapshots.open_seal(small, KEYS, purpose="snapshot")
+    return snapshot_format.open_seal(small, KEYS, purpose="snapshot")
 
 
 def sealed(pack: bytes) -> bytes:
@@ -46,14 +47,14 @@ def test_tm_snap_forge_every_flipped_bit_of_a_small_snapshot_is_refused(small: b
         flipped = bytearray(small)
         flipped[bit // 8] ^= 1 << bit % 8
         with pytest.raises(RequestError) as refused:
-            snapshots.open_snapshot(bytes(flipped), KEYS)
+            snapshot_format.open_snapshot(bytes(flipped), KEYS)
         assert refused.value.error.code == "SNAPSHOT_CORRUPT"
 
 
 def test_every_truncation_of_a_small_snapshot_is_refused(small: bytes) -> None:
     for length in range(len(small)):
         with pytest.raises(RequestError) as refused:
-            snapshots.open_snapshot(small[:length], KEYS)
+            snapshot_format.open_snapshot(small[:length], KEYS)
         assert refused.value.error.code == "SNAPSHOT_CORRUPT"
 
 
@@ -217,7 +218,7 @@ def test_mutated_contents_inside_of_a_valid_seal_are_refused_or_run_harmlessly(p
         for _ in range(chance.randint(1, 3)):
             mutated[chance.randrange(len(mutated))] ^= 1 << chance.randrange(8)
         with contextlib.suppress(RequestError):
-            snapshots.thaw(snapshots.unpack(bytes(mutated), memory_mb=64))
+            snapshot_format.thaw(snapshot_format.unpack(bytes(mutated), memory_mb=64))
             accepted += 1
     assert accepted < 1500
 
@@ -225,9 +226,9 @@ def test_mutated_contents_inside_of_a_valid_seal_are_refused_or_run_harmlessly(p
 def test_a_refused_restore_changes_nothing(new_box: NewBox, packed: bytes) -> None:
     box = new_box(language="shell")
     box.run("x=1")
-    before = snapshots.take(box._session.freeze(), Origin()).manifest
+    before = snapshot_format.take(box._session.freeze(), Origin()).manifest
     code_of(remade(packed, FORGERIES["link count"]))
-    after = snapshots.take(box._session.freeze(), Origin()).manifest
+    after = snapshot_format.take(box._session.freeze(), Origin()).manifest
     assert (before.guests, before.files) == (after.guests, after.files)
 
 
@@ -235,6 +236,6 @@ def test_records_hold_what_docs_say(packed: bytes) -> None:
     body = cbor2.loads(packed)
     assert set(body) == set(Pack.__struct_fields__)
     assert set(cbor2.loads(body["manifest"])) == set(Manifest.__struct_fields__)
-    manifest = snapshots.decode_manifest(body["manifest"])
+    manifest = snapshot_format.decode_manifest(body["manifest"])
     assert cbor.encode(msgspec.to_builtins(manifest, builtin_types=(bytes,))) == body["manifest"]
     assert dataclasses.is_dataclass(Origin)

@@ -11,9 +11,9 @@ import cbor2
 import pytest
 
 import hatchway
-from sandbox import cbor
+from sandbox.encoding import cbor
+from sandbox.encoding.sealing import Keys, open_seal
 from sandbox.errors import Suspend
-from sandbox.sealing import Keys, open_seal
 from tests.conftest import NewBox
 from tests.sandbox.cddl import Mismatch, Schema
 

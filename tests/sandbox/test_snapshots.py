@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 import hatchway
-from sandbox import snapshots
-from sandbox.capabilities import Capability, Registry
-from sandbox.generations import VfsLimits
-from sandbox.snapshots import Origin
+from sandbox.capabilities.registry import Capability, Registry
+from sandbox.filesystem.inode_table import VfsLimits
+from sandbox.snapshots import snapshot_format
+from sandbox.snapshots.snapshot_format import Origin
 from sandbox.wire import SideEffect
 from tests.conftest import NewBox
 from tests.sandbox.snapshot_refusals import KEYS, code_of
@@ -122,10 +122,10 @@ def test_saving_again_gives_what_saving_anew_would_whichever_state_was_saved_bef
         states.append(box._session.freeze())
     assert len({id(state.guests["python"].sums) for state in states}) == 1  # what is remembered is shared by all of them
     for state in (*states, *reversed(states), states[2]):
-        opened = snapshots.open_snapshot(snapshots.save(state, Origin(), KEYS), KEYS)
-        snapshots.verify(opened)
+        opened = snapshot_format.open_snapshot(snapshot_format.save(state, Origin(), KEYS), KEYS)
+        snapshot_format.verify(opened)
         assert dict(opened.pages["python"]) == state.guests["python"].changed_pages()
-        taken = snapshots.take(state, Origin())
+        taken = snapshot_format.take(state, Origin())
         assert taken.manifest.guests == opened.manifest.guests
 
 
@@ -137,7 +137,7 @@ def test_a_restored_session_has_randomness_of_its_own(box: hatchway.Sandbox, res
 
 OTHER_PROCESS = """
 import sys, hatchway
-from sandbox.sealing import Keys
+from sandbox.encoding.sealing import Keys
 box = hatchway.Sandbox.restore(sys.stdin.buffer.read(), keys=Keys.of(bytes(range(32))))
 print(box.run("next(it)").result, box.run("cat a", language="shell").stdout.strip())
 """
@@ -154,7 +154,7 @@ def test_a_snapshot_is_restored_in_another_process(box: hatchway.Sandbox) -> Non
 
 FORKED = """
 import os, hatchway
-from sandbox.sealing import Keys
+from sandbox.encoding.sealing import Keys
 keys = Keys.of(bytes(range(32)))
 with hatchway.Sandbox() as box:
     box.run("numbers = list(range(100_000))")
@@ -178,11 +178,11 @@ def test_equal_states_have_equal_manifests_and_what_changed_shows() -> None:
     with hatchway.Sandbox(language="shell") as box:
         box.run("x=1")
         state = box._session.freeze()
-        first, second = (snapshots.take(state, Origin()) for _ in range(2))
+        first, second = (snapshot_format.take(state, Origin()) for _ in range(2))
         assert first.manifest.guests == second.manifest.guests
         assert first.manifest.files == second.manifest.files
         box.run("x=2")
-        assert snapshots.take(box._session.freeze(), Origin()).manifest.guests != first.manifest.guests
+        assert snapshot_format.take(box._session.freeze(), Origin()).manifest.guests != first.manifest.guests
 
 
 def test_a_snapshot_carries_no_host_objects_or_secrets(new_box: NewBox) -> None:
@@ -194,7 +194,7 @@ def test_a_snapshot_carries_no_host_objects_or_secrets(new_box: NewBox) -> None:
     box = new_box(tools={"tool": tool}, language="javascript")
     assert box.run("await tools.tool()").result == len(secret)
     state = box._session.freeze()
-    opened = snapshots.take(state, Origin(capabilities=snapshots.capability_digests(box.registry)))
+    opened = snapshot_format.take(state, Origin(capabilities=snapshot_format.capability_digests(box.registry)))
     everything = b"".join([opened.encoded, *opened.chunks.values(), *opened.pages["javascript"].values()])
     assert secret.encode() not in everything
     assert b"/" + os.getcwd().encode().lstrip(b"/") not in everything
@@ -206,17 +206,17 @@ def test_a_snapshot_carries_no_host_objects_or_secrets(new_box: NewBox) -> None:
 def test_a_difference_is_small_and_needs_its_base() -> None:
     with hatchway.Sandbox(language="javascript") as box:
         box.run("var big = Array.from({length: 20000}, (_, i) => 'item ' + i)")
-        base = snapshots.take(box._session.freeze(), Origin())
+        base = snapshot_format.take(box._session.freeze(), Origin())
         box.run("var more = 1")
-        child = snapshots.take(box._session.freeze(), Origin(parent=base.id))
-    whole = snapshots.seal_snapshot(child, KEYS)
-    difference = snapshots.seal_snapshot(child, KEYS, base=base.manifest)
+        child = snapshot_format.take(box._session.freeze(), Origin(parent=base.id))
+    whole = snapshot_format.seal_snapshot(child, KEYS)
+    difference = snapshot_format.seal_snapshot(child, KEYS, base=base.manifest)
     assert len(difference) < len(whole) / 2
     assert code_of(difference) == "SNAPSHOT_CORRUPT"
     known = dict(base.chunks)
     for name, guest in base.manifest.guests.items():
         known.update({guest.digest_of_page()[number]: page for number, page in base.pages[name].items()})
-    again = snapshots.open_snapshot(difference, KEYS, find=known.__getitem__)
+    again = snapshot_format.open_snapshot(difference, KEYS, find=known.__getitem__)
     assert again.id == child.id
     assert again.pages == child.pages
 
@@ -269,7 +269,7 @@ def test_tools_the_receiver_does_not_offer_are_gone_from_the_program(new_box: Ne
     box = new_box(tools={"one": lambda: 1})
     box.run("one()")
     state = box._session.freeze()
-    blob = snapshots.seal_snapshot(snapshots.take(state, Origin()), KEYS)
+    blob = snapshot_format.seal_snapshot(snapshot_format.take(state, Origin()), KEYS)
     assert restore(blob).run("one()").error.code == "UNKNOWN_TOOL"  # type: ignore[union-attr]
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 import hatchway
-from sandbox.journal import Tape
-from sandbox.sources import Source
+from sandbox.guests.stdin import Source
+from sandbox.guests.tape import Tape
 from sandbox.wire import Language, RunRequest
 from tests.conftest import NewBox
 from tests.sandbox.outcomes import code_of

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from sandbox import stacks
+from sandbox.engine import stacks
 
 ATTACKED = """
 import sys, threading

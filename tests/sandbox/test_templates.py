@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 import hatchway
-from sandbox.cache import Cache
+from sandbox.encoding.sealing import Keys
+from sandbox.engine.cache import Cache
 from sandbox.errors import RequestError
-from sandbox.images import Images
-from sandbox.sealing import Keys
-from sandbox.session import Session
-from sandbox.templates import Templates, templates
+from sandbox.guests.images import Images
+from sandbox.sessions.session import Session
+from sandbox.snapshots.templates import Templates, templates
 from sandbox.wire import Language
 
 

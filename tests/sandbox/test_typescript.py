@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hatchway
-from sandbox.typescript import MAX_SOURCE_BYTES, erase
+from sandbox.typescript.erase import MAX_SOURCE_BYTES, erase
 
 NewBox = Callable[..., hatchway.Sandbox]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox.differences import diff
-from sandbox.snapshots import Origin, take
-from sandbox.variables import Variables, list_variables
+from sandbox.snapshots.diff import diff
+from sandbox.snapshots.snapshot_format import Origin, take
+from sandbox.snapshots.variables import Variables, list_variables
 from tests.conftest import NewBox
 
 

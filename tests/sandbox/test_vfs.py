@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.errnos import VfsError
-from sandbox.inodes import File, MountedFile
-from sandbox.vfs import HostFile, Vfs, VfsLimits
+from sandbox.filesystem.errnos import VfsError
+from sandbox.filesystem.inodes import File, MountedFile
+from sandbox.filesystem.vfs import HostFile, Vfs, VfsLimits
 
 
 def refused(act: Callable[..., object], *args: object, **options: object) -> str:

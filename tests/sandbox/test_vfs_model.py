@@ -19,11 +19,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
-from sandbox.errnos import VfsError
-from sandbox.generations import Checkpoint
-from sandbox.inodes import Directory, File, Symlink
-from sandbox.namespace import ROOT
-from sandbox.vfs import Vfs, VfsLimits
+from sandbox.filesystem.errnos import VfsError
+from sandbox.filesystem.inode_table import Checkpoint
+from sandbox.filesystem.inodes import Directory, File, Symlink
+from sandbox.filesystem.namespace import ROOT
+from sandbox.filesystem.vfs import Vfs, VfsLimits
 from tests.sandbox.wasi_client import APPEND, CREATE, DIRECTORY, EXCLUSIVE, READ, TRUNCATE, WRITE, Client, Refused
 
 # Both trees hang thirty levels deep, so that `..` meets the same directories on either side.

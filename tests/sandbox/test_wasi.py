@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox.errnos import EFAULT, NAMES
-from sandbox.vfs import Vfs, VfsLimits
-from sandbox.wasi import SIGNATURES, GuestExit, Wasi
+from sandbox.filesystem.errnos import EFAULT, NAMES
+from sandbox.filesystem.vfs import Vfs, VfsLimits
+from sandbox.wasi.wasi import SIGNATURES, GuestExit, Wasi
 from tests.sandbox.wasi_client import ROOT_FD, Client, Refused, furnished, refused
 
 OUT = 64

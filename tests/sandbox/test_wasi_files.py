@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox.descriptors import DESCRIPTORS_MAX
+from sandbox.filesystem.descriptors import DESCRIPTORS_MAX
 from tests.sandbox.wasi_client import CREATE, DIRECTORY, READ, ROOT_FD, WRITE, Client, Refused, furnished, refused
 
 OUT, BUFFER = 64, 65536

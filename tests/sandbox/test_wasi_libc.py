@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.descriptors import DescriptorTable
-from sandbox.memory import GuestMemory
-from sandbox.native import Call, Engine, Instance, Prepared
-from sandbox.vfs import Vfs
-from sandbox.wasi import SIGNATURES, GuestExit, Wasi
+from sandbox.engine.memory import GuestMemory
+from sandbox.engine.wasmtime import Call, Engine, Instance, Prepared
+from sandbox.filesystem.descriptors import DescriptorTable
+from sandbox.filesystem.vfs import Vfs
+from sandbox.wasi.wasi import SIGNATURES, GuestExit, Wasi
 from tests.sandbox.wasi_client import FakeHost
 
 _SOURCE = Path(__file__).with_name("libc_client.c")

@@ -13,12 +13,12 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from sandbox.descriptors import DescriptorTable
-from sandbox.images import Image, images
-from sandbox.memory import GuestMemory
-from sandbox.native import Call, Instance
-from sandbox.vfs import Vfs, VfsLimits
-from sandbox.wasi import SIGNATURES, Wasi
+from sandbox.engine.memory import GuestMemory
+from sandbox.engine.wasmtime import Call, Instance
+from sandbox.filesystem.descriptors import DescriptorTable
+from sandbox.filesystem.vfs import Vfs, VfsLimits
+from sandbox.guests.images import Image, images
+from sandbox.wasi.wasi import SIGNATURES, Wasi
 
 _PROLOGUE = """
 import errno, os, shutil

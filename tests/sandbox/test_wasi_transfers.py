@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from sandbox.vfs import Vfs, VfsLimits
+from sandbox.filesystem.vfs import Vfs, VfsLimits
 from tests.sandbox.wasi_client import APPEND, CREATE, READ, ROOT_FD, TRUNCATE, WRITE, Client, Refused, furnished, refused
 
 OUT, BUFFER = 64, 65536

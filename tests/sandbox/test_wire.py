@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from sandbox import wire
-from sandbox.capabilities import Capability, CapabilityLimits
+from sandbox.capabilities.registry import Capability, CapabilityLimits
 from sandbox.wire import (
     DEFAULT_LIMITS,
     CallStatus,

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from sandbox.descriptors import DescriptorTable
-from sandbox.errnos import NAMES
-from sandbox.memory import MemoryFault
-from sandbox.vfs import Vfs
-from sandbox.wasi import Wasi
+from sandbox.engine.memory import MemoryFault
+from sandbox.filesystem.descriptors import DescriptorTable
+from sandbox.filesystem.errnos import NAMES
+from sandbox.filesystem.vfs import Vfs
+from sandbox.wasi.wasi import Wasi
 
 CREATE, DIRECTORY, EXCLUSIVE, TRUNCATE = 1, 2, 4, 8
 READ, WRITE = 1 << 1, 1 << 6

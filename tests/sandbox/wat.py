@@ -7,7 +7,7 @@ from pathlib import Path
 
 import wasmtime
 
-from sandbox.native import Call, Engine, Instance, Prepared
+from sandbox.engine.wasmtime import Call, Engine, Instance, Prepared
 
 Import = tuple[str, str, str, str]
 ENGINE = Engine()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gateway.errors import missing
 from gateway.http.operations import Call, Operation
-from sandbox.capabilities import Capability
+from sandbox.capabilities.registry import Capability
 
 if TYPE_CHECKING:
     from gateway.service import Service

@@ -19,7 +19,7 @@ from gateway.results import INTERRUPTED
 from gateway.runs import RunBody
 from gateway.sessions import CreateSession
 from gateway.singles import single_id
-from sandbox.limits import MOST
+from sandbox.engine.limits import MOST
 from sandbox.wire import DEFAULT_LIMITS, Language
 
 if TYPE_CHECKING:

@@ -45,15 +45,15 @@ from gateway.runners.wire import (
     SessionState,
     SnapshotRef,
 )
+from sandbox.encoding.sealing import LOCAL_TENANT, Keys
+from sandbox.engine.limits import Cancel, lower
 from sandbox.errors import RequestError
-from sandbox.generations import Checkpoint, VfsLimits
-from sandbox.images import images
-from sandbox.limits import Cancel, lower
-from sandbox.sealing import LOCAL_TENANT, Keys
-from sandbox.session import Session
-from sandbox.snapshots import Origin, open_snapshot, save, thaw
-from sandbox.states import SessionState as SandboxState
-from sandbox.vfs import Vfs
+from sandbox.filesystem.inode_table import Checkpoint, VfsLimits
+from sandbox.filesystem.vfs import Vfs
+from sandbox.guests.images import images
+from sandbox.guests.state import SessionState as SandboxState
+from sandbox.sessions.session import Session
+from sandbox.snapshots.snapshot_format import Origin, open_snapshot, save, thaw
 from sandbox.wire import Language, RunRequest, RunResult, RunStatus, SessionLimits
 
 LIMITS = SessionLimits(

@@ -21,10 +21,10 @@ from gateway.runners.errors import (
     unavailable,
 )
 from gateway.runners.wire import MAX_FILE_BYTES
-from sandbox import errnos
-from sandbox.inodes import Directory
-from sandbox.namespace import ROOT
-from sandbox.vfs import WORKSPACE_INO, Vfs, VfsError
+from sandbox.filesystem import errnos
+from sandbox.filesystem.inodes import Directory
+from sandbox.filesystem.namespace import ROOT
+from sandbox.filesystem.vfs import WORKSPACE_INO, Vfs, VfsError
 
 WORKSPACE = "/workspace"
 

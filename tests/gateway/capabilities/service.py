@@ -9,7 +9,7 @@ from gateway.capabilities.catalogue import Catalogue
 from gateway.capabilities.invocation import Gate, ToolCall, invoke
 from gateway.capabilities.sources import Caller, Source
 from gateway.egress import Decide, EgressRefused
-from sandbox.capabilities import ToolCallContext, ToolError
+from sandbox.capabilities.registry import ToolCallContext, ToolError
 from sandbox.wire import ExternalCallRecord
 
 ANN = Caller("acme", "s1")

@@ -12,7 +12,7 @@ from gateway.capabilities.builtins import BuiltinSource
 from gateway.capabilities.functions import FunctionSource
 from gateway.capabilities.sources import Caller
 from gateway.egress import Egress
-from sandbox.capabilities import ToolError
+from sandbox.capabilities.registry import ToolError
 from tests.gateway.capabilities.service import MemorySecrets, Service, allow_all, deny_all
 from tests.gateway.web import Request, answer, serve
 

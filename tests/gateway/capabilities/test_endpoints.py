@@ -11,7 +11,7 @@ import pytest
 from gateway.capabilities.endpoints import EndpointSource, EndpointSpec
 from gateway.capabilities.secrets import masked
 from gateway.egress import Egress
-from sandbox.capabilities import CapabilityLimits
+from sandbox.capabilities.registry import CapabilityLimits
 from sandbox.errors import RequestError
 from tests.gateway.capabilities.service import MemorySecrets, Service, allow_all, deny_all
 from tests.gateway.web import Request, Web, answer, serve

@@ -11,7 +11,7 @@ import pytest
 from gateway.capabilities.functions import FunctionSource
 from gateway.capabilities.invocation import ToolCall, make, prepare
 from gateway.capabilities.sources import Caller
-from sandbox.capabilities import Capability, CapabilityLimits, ToolCallContext, ToolError, digest
+from sandbox.capabilities.registry import Capability, CapabilityLimits, ToolCallContext, ToolError, digest
 from sandbox.errors import RequestError, Suspend
 from tests.gateway.capabilities.service import ANN, Service
 

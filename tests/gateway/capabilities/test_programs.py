@@ -9,7 +9,7 @@ import pytest
 
 from gateway.capabilities.functions import FunctionSource
 from gateway.capabilities.invocation import Gate, ToolCall
-from sandbox.capabilities import Capability, CapabilityLimits, Registry, ToolError, stand_in
+from sandbox.capabilities.registry import Capability, CapabilityLimits, Registry, ToolError, stand_in
 from sandbox.errors import Suspend
 from sandbox.wire import RunResult
 from tests.conftest import NewBox

@@ -19,7 +19,7 @@ from gateway.capabilities.invocation import invoke
 from gateway.capabilities.servers import ServerSource, ServerSpec, identifier
 from gateway.capabilities.sources import Caller, ServerState
 from gateway.egress import Egress
-from sandbox.capabilities import CapabilityLimits, ToolCallContext, ToolError
+from sandbox.capabilities.registry import CapabilityLimits, ToolCallContext, ToolError
 from sandbox.errors import RequestError
 from sandbox.wire import ExternalCallRecord
 

@@ -14,11 +14,11 @@ from gateway.hooks.executors import Executors
 from gateway.hooks.firing import Fired, Gate, fire
 from gateway.hooks.payloads import Occasion
 from gateway.hooks.specs import UserHookSpec, check_specs
-from sandbox.capabilities import Capability
-from sandbox.images import images
+from sandbox.capabilities.registry import Capability
+from sandbox.guests.images import images
 from sandbox.wire import DEFAULT_LIMITS, Language, RunRequest, RunResult
 from sandbox.workers.interface import FileChanges, FileEntry, OnCall, Opening, Worker
-from sandbox.workers.local import LocalWorker
+from sandbox.workers.local.worker import LocalWorker
 
 DATA: dict[str, dict[str, Any]] = {
     "session_start": {"agent_id": "a1"},

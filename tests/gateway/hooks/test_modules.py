@@ -13,7 +13,7 @@ from gateway.hooks.firing import Fired
 from gateway.hooks.inspection import BadModule, inspect_module
 from gateway.hooks.specs import from_policy
 from policy import HookCall
-from sandbox.capabilities import Capability
+from sandbox.capabilities.registry import Capability
 from sandbox.workers.interface import CallReply
 from tests.gateway.hooks.stage import Stage
 

@@ -14,7 +14,7 @@ from gateway.hooks.outputs import Allow, Block, Error
 from gateway.hooks.payloads import Occasion, make_payload
 from gateway.hooks.specs import UserHookSpec, check_specs, from_policy
 from policy.model.decisions import HookCall
-from sandbox.capabilities import Capability
+from sandbox.capabilities.registry import Capability
 from sandbox.workers.interface import CallReply
 from tests.gateway.hooks.stage import DATA, Stage, answer, bash
 

@@ -17,7 +17,7 @@ from gateway.service import Service
 from gateway.stores.interface import PutTenant, PutToken
 from gateway.telemetry import Telemetry
 from gateway.tokens import mint
-from sandbox.images import images
+from sandbox.guests.images import images
 from tests.gateway.http.asking import Reply, ask
 
 needs_javascript = pytest.mark.skipif(not images.is_ready("javascript"), reason="the JavaScript image is not compiled")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gateway.records import Principal
-from sandbox.images import images
+from sandbox.guests.images import images
 from tests.gateway.http.asking import Reply
 from tests.gateway.http.house import JAVASCRIPT, House, live_in
 

@@ -10,8 +10,8 @@ from gateway.records import Tenant
 from gateway.service import Service
 from gateway.stores.interface import PutRun, PutTenant
 from gateway.stores.memory import MemoryStore
-from sandbox.sealing import Keys
-from sandbox.workers.local import LocalWorkers
+from sandbox.encoding.sealing import Keys
+from sandbox.workers.local.worker import LocalWorkers
 from tests.gateway.http.house import JAVASCRIPT, House, live_in, needs_javascript
 from tests.gateway.http.test_approval_routes import decide, deploy, finished, waiting
 from tests.gateway.stores.making import AT, put_session, run, tenant

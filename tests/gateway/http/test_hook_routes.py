@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.images import images
+from sandbox.guests.images import images
 from tests.gateway.http.house import JAVASCRIPT, House, live_in
 
 pytestmark = pytest.mark.skipif(not images.is_ready("javascript"), reason="the JavaScript image is not compiled")

@@ -12,7 +12,7 @@ import pytest
 from gateway import readiness
 from gateway.errors import Unavailable
 from gateway.readiness import Images, LanguageState
-from sandbox.images import images
+from sandbox.guests.images import images
 from sandbox.wire import Language
 from tests.gateway.http.house import House, live_in
 

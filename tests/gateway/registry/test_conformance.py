@@ -25,7 +25,7 @@ from gateway.registry.remote import RemoteRuntime
 from gateway.registry.runtimes import Runtime
 from gateway.registry.turns import SessionTurns
 from gateway.registry.wire import InputRequest, RunAccepted, SpawnRequest, StopRequest, WorkspaceCompanion
-from sandbox.images import images
+from sandbox.guests.images import images
 from sandbox.wire import Language
 from tests.gateway.house import ANN, housed
 from tests.gateway.registry.gate import Gate, gate

@@ -27,7 +27,7 @@ from gateway.registry.wire import (
     TicketIntent,
     WorkspaceCompanion,
 )
-from sandbox.images import images
+from sandbox.guests.images import images
 from sandbox.wire import Language
 from tests.gateway.house import ANN, BOB, EVE, Functions, House, housed
 from tests.gateway.till import RULES, TESTS, Till, decide, pending

@@ -12,7 +12,7 @@ import pytest
 from gateway.policies import now_ms
 from gateway.registry.books import Book, Bounds
 from gateway.registry.embedded import EmbeddedRuntime
-from sandbox.images import images
+from sandbox.guests.images import images
 from tests.gateway.house import ANN, BOB, House, housed
 from tests.gateway.registry.test_embedded import runtime_in, say, spawn, turn, until, waiting
 from tests.gateway.till import RULES, TESTS, Till, decide, pending

@@ -23,7 +23,7 @@ from gateway.registry.remote import RemoteRuntime
 from gateway.registry.tenants import Registries, open_registries
 from gateway.registry.wire import InputRequest, RemoteSpec, RunAccepted, SecretName, SpawnRequest, StopRequest, TicketIntent
 from gateway.vault import Vault
-from sandbox.images import images
+from sandbox.guests.images import images
 from sandbox.wire import Language
 from tests.gateway.house import ANN, EVE, House, housed
 from tests.gateway.registry.gate import gate

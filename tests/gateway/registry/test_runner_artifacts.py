@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.images import images
+from sandbox.guests.images import images
 from tests.gateway.http.asking import Reply
 from tests.gateway.registry.test_runner_routes import ONE, PLACES, House, live_in
 

@@ -16,7 +16,7 @@ from gateway.registry.blobs import StoredBlobs
 from gateway.runners import pool
 from gateway.stores.interface import PutTenant, Store
 from gateway.stores.memory import MemoryStore
-from sandbox.images import images
+from sandbox.guests.images import images
 from tests.gateway.registry.test_runner_routes import ONE, PLACES, House, live_in
 
 ADMIN = Principal(tenant="default", role="admin", user="root")

@@ -11,7 +11,7 @@ import pytest
 
 from gateway.errors import StoreFailed
 from gateway.stores.interface import AppendAudit
-from sandbox.images import images
+from sandbox.guests.images import images
 from tests.gateway.http.asking import Reply
 from tests.gateway.registry.test_runner_routes import ONE, PLACES, House, live_in
 

@@ -28,8 +28,8 @@ from gateway.service import Service
 from gateway.stores.interface import PutTenant, PutToken
 from gateway.telemetry import Telemetry
 from gateway.tokens import mint
-from sandbox.images import images
-from sandbox.sealing import Keys
+from sandbox.encoding.sealing import Keys
+from sandbox.guests.images import images
 from tests.gateway.http.asking import Reply, ask
 from tests.gateway.runners.test_ports import SERVER, dials, port_of
 

@@ -17,9 +17,9 @@ from gateway.runners.artifacts import pack
 from gateway.runners.errors import unavailable
 from gateway.runners.providers.clients import Reply
 from gateway.runners.providers.workspaces import Workspace
-from sandbox.limits import Cancel
-from sandbox.session import Session, parse_language
-from sandbox.states import SessionState
+from sandbox.engine.limits import Cancel
+from sandbox.guests.state import SessionState
+from sandbox.sessions.session import Session, parse_language
 from sandbox.wire import RunRequest, RunResult
 
 

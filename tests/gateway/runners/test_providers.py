@@ -14,7 +14,7 @@ from gateway.runners.artifacts import MemoryBlobs
 from gateway.runners.providers.ssh import Ssh
 from gateway.runners.providers.wasm import Wasm, WasmSession
 from gateway.runners.wire import ArtifactRequest, Destination, SessionState
-from sandbox.sealing import Keys
+from sandbox.encoding.sealing import Keys
 from tests.gateway.runners.places import Servers, Vault, a_place, go, read, run, write
 from tests.gateway.runners.sshd import Server
 from tests.gateway.runners.test_beneath import swapping

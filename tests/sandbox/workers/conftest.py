@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from sandbox.workers.interface import Workers
-from sandbox.workers.local import LocalWorkers
-from sandbox.workers.remote import ProcessWorkers
+from sandbox.workers.local.worker import LocalWorkers
+from sandbox.workers.process_pool import ProcessWorkers
 from tests.sandbox.workers.scenes import Play, Scene
 
 

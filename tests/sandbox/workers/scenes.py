@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from sandbox.capabilities import Capability
+from sandbox.capabilities.registry import Capability
 from sandbox.wire import DEFAULT_LIMITS, Language, RunRequest, RunResult, SessionLimits
 from sandbox.workers.interface import FileName, Opening, RunOutcome, Worker
 
@@ -69,6 +69,6 @@ def compile_hello() -> bytes:
     """Native code of a module that says hello and leaves with 3."""
     import wasmtime
 
-    from sandbox.native import Engine
+    from sandbox.engine.wasmtime import Engine
 
     return Engine().compile(bytes(wasmtime.wat2wasm(_HELLO)))

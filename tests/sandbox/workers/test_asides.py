@@ -7,15 +7,15 @@ import time
 import msgspec
 import pytest
 
-from sandbox.capabilities import Registry
+from sandbox.capabilities.registry import Registry
+from sandbox.engine.limits import Cancel
 from sandbox.errors import RequestError
-from sandbox.generations import VfsLimits
-from sandbox.images import images
-from sandbox.limits import Cancel
-from sandbox.session import Session
+from sandbox.filesystem.inode_table import VfsLimits
+from sandbox.guests.images import images
+from sandbox.sessions.session import Session
 from sandbox.wire import DEFAULT_LIMITS, Language, RunStatus
-from sandbox.workers.asides import Asides
 from sandbox.workers.interface import Aside, AsideOutcome, FileEntry
+from sandbox.workers.local.side_programs import Asides
 from tests.sandbox.workers.scenes import code_of
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.workers import cgroups
+from sandbox.workers.jail import cgroups
 
 
 @pytest.fixture

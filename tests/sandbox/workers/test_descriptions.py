@@ -21,7 +21,7 @@ def test_threads_that_decode_a_described_record_for_the_first_time_at_once_both_
     program = """
         import threading
         import msgspec
-        from sandbox.workers.descriptions import describe_records
+        from sandbox.workers.warm_decoders import describe_records
 
         is_first, other = threading.Event(), threading.Event()
 
@@ -55,7 +55,7 @@ def test_threads_that_decode_a_described_record_for_the_first_time_at_once_both_
 
 def test_the_zygote_describes_every_record_of_the_sandbox_before_it_forks() -> None:
     program = """
-        from sandbox.images import images
+        from sandbox.guests.images import images
         from sandbox.workers.zygote import load
         from tests.sandbox.workers.undescribed import undescribed
 
@@ -65,9 +65,9 @@ def test_the_zygote_describes_every_record_of_the_sandbox_before_it_forks() -> N
     assert _exit(program) == (0, "[]\n")
 
 
-@pytest.mark.parametrize("pool", ["local.LocalWorkers", "remote.ProcessWorkers"])
+@pytest.mark.parametrize("pool", ["local.worker.LocalWorkers", "process_pool.ProcessWorkers"])
 def test_whoever_makes_a_pool_may_decode_its_own_records_on_threads(pool: str) -> None:
-    module, name = pool.split(".")
+    module, name = pool.rsplit(".", 1)
     program = f"""
         import msgspec
         from sandbox.workers.{module} import {name}
@@ -89,7 +89,7 @@ def test_whoever_makes_a_pool_may_decode_its_own_records_on_threads(pool: str) -
 def test_a_record_that_cannot_be_decoded_keeps_no_other_from_being_described() -> None:
     program = """
         import msgspec
-        from sandbox.workers.descriptions import describe_records
+        from sandbox.workers.warm_decoders import describe_records
         from tests.sandbox.workers.undescribed import undescribed
 
         class Unknown(msgspec.Struct):

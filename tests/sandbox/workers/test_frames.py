@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from sandbox import cbor
+from sandbox.encoding import cbor
 from sandbox.workers.frames import (
     CALL,
     FAILURE,
@@ -27,8 +27,8 @@ from sandbox.workers.frames import (
     encode,
 )
 from sandbox.workers.interface import WorkerLost
-from sandbox.workers.local import LocalWorker
-from sandbox.workers.processes import ProcessWorker
+from sandbox.workers.local.worker import LocalWorker
+from sandbox.workers.process_worker import ProcessWorker
 from sandbox.workers.server import Server
 from tests.sandbox.workers.scenes import opening, run
 
@@ -155,7 +155,7 @@ def test_tm_iso_frame_output_without_end_is_cut_off() -> None:
 
 
 def test_a_worker_that_does_not_stop_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sandbox.workers.processes.STOP_SECONDS", 0.01)
+    monkeypatch.setattr("sandbox.workers.process_worker.STOP_SECONDS", 0.01)
 
     async def act(worker: ProcessWorker, stranger: socket.socket) -> None:
         asked = asyncio.create_task(run(worker, "1"))
@@ -169,7 +169,7 @@ def test_a_worker_that_does_not_stop_is_lost(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_an_answer_that_comes_as_its_request_is_cancelled_is_not_waited_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sandbox.workers.processes.STOP_SECONDS", 0.01)
+    monkeypatch.setattr("sandbox.workers.process_worker.STOP_SECONDS", 0.01)
 
     async def act(worker: ProcessWorker, stranger: socket.socket) -> None:
         asked = asyncio.create_task(worker.is_open("s"))

@@ -13,8 +13,8 @@ import sys
 
 import pytest
 
-from sandbox.workers import jail, seccomp
-from sandbox.workers.remote import PoolOptions, Zygote
+from sandbox.workers.jail import jail, seccomp
+from sandbox.workers.process_pool import PoolOptions, Zygote
 
 _PROBE = "from tests.sandbox.workers.probe import main; main()"
 pytestmark = pytest.mark.skipif(not seccomp.is_known(), reason="there is no filter for this kind of machine")
@@ -75,7 +75,7 @@ def _in_child(code: str) -> str:
 def test_tm_iso_jail_a_missing_layer_stops_the_worker_unless_best_effort_was_chosen() -> None:
     code = (
         "from sandbox.errors import SetupError\n"
-        "from sandbox.workers import jail, seccomp\n"
+        "from sandbox.workers.jail import jail, seccomp\n"
         "seccomp.is_known = lambda: False\n"
         "try:\n    jail.enter({mode!r})\n    print('entered')\nexcept SetupError as error:\n    print(error)"
     )
@@ -85,9 +85,12 @@ def test_tm_iso_jail_a_missing_layer_stops_the_worker_unless_best_effort_was_cho
 
 def test_a_missing_layer_stops_a_worker_of_the_pool() -> None:
     from sandbox.workers.interface import WorkerLost
-    from sandbox.workers.remote import ProcessWorkers
+    from sandbox.workers.process_pool import ProcessWorkers
 
-    program = "from sandbox.workers import seccomp, zygote\nseccomp.is_known = lambda: False\nzygote.main()"
+    program = (
+        "from sandbox.workers import zygote\nfrom sandbox.workers.jail import seccomp\n"
+        "seccomp.is_known = lambda: False\nzygote.main()"
+    )
 
     async def main() -> None:
         workers = ProcessWorkers(PoolOptions(spares=0), program)
@@ -109,7 +112,7 @@ def test_examine_tells_every_layer() -> None:
 
 def test_files_that_are_not_kept_are_closed() -> None:
     code = (
-        "import os\nfrom sandbox.workers.jail import close_files\n"
+        "import os\nfrom sandbox.workers.jail.jail import close_files\n"
         "kept, lost = os.dup(0), os.dup(0)\nclose_files({kept})\nos.fstat(kept)\n"
         "try:\n    os.fstat(lost)\nexcept OSError:\n    print('closed')"
     )
@@ -121,7 +124,7 @@ def test_arguments_are_compared_under_their_mask(values: tuple[int, ...], argume
     needed = ("write", "exit_group", "rt_sigaction", "munmap", "brk", "futex", "mmap")
     rules: seccomp.Rules = {**dict.fromkeys(needed), "dup": [(0, 6, values)]}
     code = (
-        "import os, sys, ctypes\nfrom sandbox.workers import jail, seccomp\n"
+        "import os, sys, ctypes\nfrom sandbox.workers.jail import jail, seccomp\n"
         f"jail._forgo_privileges()\nseccomp.apply({rules!r})\n"
         "libc = ctypes.CDLL(None, use_errno=True)\n"
         f"libc.dup({argument})\nos.write(1, str(ctypes.get_errno()).encode())\nos._exit(0)"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from sandbox.errors import RequestError
-from sandbox.images import images
-from sandbox.workers import modules
-from sandbox.workers.modules import Modules
+from sandbox.guests.images import images
+from sandbox.workers.local import wasm_programs
+from sandbox.workers.local.wasm_programs import Modules
 from tests.sandbox.workers.scenes import compile_hello
 
 
@@ -18,10 +18,10 @@ def test_a_module_is_loaded_once() -> None:
 
 def test_more_code_than_a_worker_may_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     loaded, code = Modules(images), compile_hello()
-    monkeypatch.setattr(modules, "CODE_BYTES_MAX", len(code) - 1)
+    monkeypatch.setattr(wasm_programs, "CODE_BYTES_MAX", len(code) - 1)
     with pytest.raises(RequestError, match="too many wasm modules"):
         loaded.load(code)
-    monkeypatch.setattr(modules, "CODE_BYTES_MAX", len(code))
+    monkeypatch.setattr(wasm_programs, "CODE_BYTES_MAX", len(code))
     assert loaded.load(code)
 
 

@@ -14,10 +14,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from sandbox.cache import default_directory
+from sandbox.engine.cache import default_directory
 from sandbox.wire import DEFAULT_LIMITS
 from sandbox.workers.interface import CallReply, WorkerLost
-from sandbox.workers.remote import PoolOptions, ProcessWorkers, own_memory_bytes
+from sandbox.workers.process_pool import PoolOptions, ProcessWorkers, own_memory_bytes
 from tests.sandbox.workers.scenes import opening, request, run, value
 
 ROOMY = msgspec.structs.replace(DEFAULT_LIMITS, memory_mb=1024, wall_ms=60_000, cpu_ms=60_000)
@@ -274,7 +274,7 @@ def test_nothing_is_left_when_the_pool_is_closed() -> None:
 
 def test_nothing_is_left_when_the_pools_own_process_is_killed() -> None:
     code = (
-        "import asyncio, sys\nfrom sandbox.workers.remote import ProcessWorkers\n"
+        "import asyncio, sys\nfrom sandbox.workers.process_pool import ProcessWorkers\n"
         "async def main():\n"
         "    workers = ProcessWorkers()\n    await workers.of('acme')\n"
         "    print(workers.pid_of('acme'), flush=True)\n    await asyncio.Event().wait()\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 
-from sandbox.workers.slots import Seat, Slots
+from sandbox.workers.local.slots import Seat, Slots
 
 
 def test_whoever_comes_first_is_served_first() -> None:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from sandbox.images import images
+from sandbox.guests.images import images
 from sandbox.wire import Language, RunRequest
-from sandbox.workers.spares import Spares
+from sandbox.workers.local.spare_sessions import Spares
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_what_is_closed_keeps_no_spare(spares: Spares) -> None:
 
 def test_a_spare_that_cannot_be_made_is_no_loss(spares: Spares, monkeypatch: pytest.MonkeyPatch) -> None:
     spares.put_away(spares.take(Language.SHELL))
-    monkeypatch.setattr("sandbox.workers.spares.Fork.warm", lambda fork: fork._images.get("none"))
+    monkeypatch.setattr("sandbox.workers.local.spare_sessions.Fork.warm", lambda fork: fork._images.get("none"))
     spares.tidy()
     assert not spares._waiting
     assert spares.take(Language.SHELL).run(request("echo here")).stdout == "here\n"

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from sandbox.workers.threads import Threads
+from sandbox.workers.local.threads import Threads
 
 SECONDS = 20
 

@@ -7,12 +7,12 @@ import random
 
 import pytest
 
-from sandbox.errnos import VfsError
 from sandbox.errors import RequestError
-from sandbox.inodes import Directory
-from sandbox.vfs import Vfs
+from sandbox.filesystem.errnos import VfsError
+from sandbox.filesystem.inodes import Directory
+from sandbox.filesystem.vfs import Vfs
 from sandbox.workers.interface import FileChanges, FileEntry, FileName
-from sandbox.workers.trees import Digests, Plan, carry_out, compare, read_entries
+from sandbox.workers.local.file_changes import Digests, Plan, carry_out, compare, read_entries
 
 _NAMES = ("a", "b", "c", "d")
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from sandbox.typescript import Erased
+from sandbox.typescript.erase import Erased
 
 OURS: Final = ("sandbox", "policy", "gateway", "hatchway", "__main__")
 

@@ -1,0 +1,349 @@
+"""Limits: what a run may use, and the clock that ends it.
+
+Purpose: `lower` combines limits (a request may lower a limit, never raise it), `Run` keeps the account of one run (time,
+output, calls) and stops the guest when an account is overdrawn, `Ticker` advances wasmtime's epochs so that a computing guest
+asks its `Run` every ten milliseconds, and when the first of its clocks may have run out.
+
+Rules: a limit that ends a run raises `Stop`; it is raised on the guest's own thread, out of a host function or an epoch check.
+The wall clock is monotonic; `cpu_ms` is the CPU clock of the guest's thread. Memory and stack are limited by the engine
+(`sandbox.guests.guest`), files by the filesystem's quotas. One place: no other file compares a clock with a limit.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+
+from sandbox.capabilities.call_threads import Mooring
+from sandbox.engine.wasmtime import Engine
+from sandbox.errors import RequestError, Stop
+from sandbox.excerpts import excerpt
+from sandbox.wire import DEFAULT_LIMITS, RunStatus, SessionLimits
+
+_NAP_NS = 10_000_000
+"""A computing guest is asked at least so often: between two questions its thread handles no signal."""
+_AGAIN_SECONDS = 0.002
+"""A guest that should have asked was perhaps busy in the host: the epoch is advanced again after this."""
+_PARK_NAPS = 50
+_NEVER_NS = 1 << 63
+_READY_SECONDS = 0.05
+_QUEUE_SECONDS = 0.01
+MOST = SessionLimits(
+    memory_mb=2048,
+    cpu_ms=3_600_000,
+    wall_ms=3_600_000,
+    max_stdout_bytes=64 << 20,
+    max_external_calls=1_000_000,
+    max_stack_depth=10_000,
+)
+
+
+def lower(ceiling: SessionLimits, asked: SessionLimits | None, timeout_ms: int | None = None) -> SessionLimits:
+    """The smaller of each. `timeout_ms` takes the place of `wall_ms`, under the same ceiling."""
+    if asked is None and timeout_ms is None:
+        return ceiling
+    chosen = asked or ceiling
+    return SessionLimits(
+        memory_mb=min(ceiling.memory_mb, chosen.memory_mb),
+        cpu_ms=min(ceiling.cpu_ms, chosen.cpu_ms),
+        wall_ms=min(ceiling.wall_ms, chosen.wall_ms if timeout_ms is None else timeout_ms),
+        max_stdout_bytes=min(ceiling.max_stdout_bytes, chosen.max_stdout_bytes),
+        max_external_calls=min(ceiling.max_external_calls, chosen.max_external_calls),
+        max_stack_depth=min(ceiling.max_stack_depth, chosen.max_stack_depth),
+    )
+
+
+def check(limits: SessionLimits) -> SessionLimits:
+    """The limits, if every one is a number this engine can hold to."""
+    if limits is DEFAULT_LIMITS:
+        return limits
+    for name in SessionLimits.__struct_fields__:
+        value, most = getattr(limits, name), getattr(MOST, name)
+        least = 0 if name in ("max_stdout_bytes", "max_external_calls") else 1
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            told = f"limits.{name} must be a whole number from {least} to {most}, not {excerpt(value)}"
+            raise RequestError("INVALID_ARGUMENT", told)
+    return limits
+
+
+class Run:
+    """The account of one run."""
+
+    output_dropped_bytes = 0
+    calls_started = 0
+    around_waits: Callable[[], AbstractContextManager[object]] = nullcontext
+    """Entered while the guest waits for time to pass or for an answer: whoever counts computing guests does not count it."""
+    _cancelled = False
+    _woken: threading.Event | None = None  # made late: most runs never wait
+    _mooring: Mooring | None = None  # made late: most runs never call
+    _took_ns: tuple[int, int] | None = None
+
+    def __init__(self, limits: SessionLimits, *, on_output: Callable[[int, bytes], None] | None = None) -> None:
+        self.limits = limits
+        self.output = (bytearray(), bytearray())
+        self._on_output = on_output
+        self._started_ns = time.monotonic_ns()
+        self._cpu_started_ns = time.thread_time_ns()
+        self._wall_end_ns = self._started_ns + limits.wall_ms * 1_000_000
+        self._cpu_end_ns = self._cpu_started_ns + limits.cpu_ms * 1_000_000
+        self._due_ns = self._started_ns + min(limits.wall_ms * 1_000_000, limits.cpu_ms * 1_000_000, _NAP_NS)
+
+    def cancel(self) -> None:
+        """From any thread."""
+        self._cancelled = True
+        self.wake()
+        ticker.hurry()
+
+    @property
+    def is_cancelled(self) -> bool:
+        return self._cancelled
+
+    def seconds_left(self) -> float:
+        """Until the wall clock ends the run."""
+        return max(0.0, (self._wall_end_ns - time.monotonic_ns()) / 1e9)
+
+    def end(self) -> tuple[int, int]:
+        """The program has ended: what it took is this from now on, as `elapsed_ns` and `cpu_ns` say it."""
+        took = self._took_ns = (time.monotonic_ns() - self._started_ns, time.thread_time_ns() - self._cpu_started_ns)
+        return took
+
+    def elapsed_ns(self) -> int:
+        return self._took_ns[0] if self._took_ns is not None else time.monotonic_ns() - self._started_ns
+
+    def cpu_ns(self) -> int:
+        """On the guest's thread."""
+        return self._took_ns[1] if self._took_ns is not None else time.thread_time_ns() - self._cpu_started_ns
+
+    @property
+    def due_ns(self) -> int:
+        """When the guest has to ask again. Read by the ticker; one that is cancelled is due until it has ended."""
+        return 0 if self._cancelled else self._due_ns
+
+    def overdrawn(self) -> Stop | None:
+        """Asked at a tick of a computing guest, on its thread."""
+        self.release()
+        if self._cancelled:
+            return _cancelled()
+        now_ns = time.monotonic_ns()
+        cpu_left_ns = self._cpu_end_ns - time.thread_time_ns()
+        if now_ns >= self._wall_end_ns:
+            return self._late()
+        if cpu_left_ns <= 0:
+            limit = self.limits.cpu_ms
+            return Stop(RunStatus.TIMEOUT, "TIMEOUT_CPU", f"the run used more than {limit} ms of CPU time", "raise limits.cpu_ms")
+        self._due_ns = min(self._wall_end_ns, now_ns + min(cpu_left_ns, _NAP_NS))
+        return None
+
+    def _late(self) -> Stop:
+        limit = self.limits.wall_ms
+        return Stop(
+            RunStatus.TIMEOUT, "TIMEOUT_WALL", f"the run took longer than {limit} ms", "raise limits.wall_ms or timeout_ms"
+        )
+
+    def check(self) -> None:
+        stop = self.overdrawn()
+        if stop is not None:
+            raise stop
+
+    def wait_until(self, monotonic_ns: int) -> None:
+        """A guest that sleeps. Ends early, by `Stop`, at the deadline or when the run is cancelled."""
+        until_ns = min(monotonic_ns, self._wall_end_ns)
+        while not self._cancelled and (left_ns := until_ns - time.monotonic_ns()) > 0:
+            self._sleep(left_ns)
+        self.check()
+
+    def wait_for(self, done: Callable[[], bool], timeout_ms: int) -> bool:
+        """Wait until `wake` is called and `done()`; False after `timeout_ms`. Ends by `Stop` like `wait_until`."""
+        self._woken = self._woken or threading.Event()
+        until_ns = time.monotonic_ns() + timeout_ms * 1_000_000
+        while not done():
+            self.check()
+            left_ns = min(until_ns, self._wall_end_ns) - time.monotonic_ns()
+            if left_ns <= 0:
+                self.check()
+                return False
+            self._sleep(left_ns)
+        return True
+
+    def wait_ready(self, ready: Callable[[float], bool]) -> None:
+        """Wait until `ready(seconds)` says yes, which waits so long itself. Ends by `Stop` like `wait_until`."""
+        self.check()
+        with self.around_waits():
+            while not ready(min(_READY_SECONDS, self.seconds_left())):
+                self.check()
+
+    def _sleep(self, at_most_ns: int) -> None:
+        """Until someone calls `wake`. INVARIANT: whoever wakes changes what the sleeper looks at first, so none is missed."""
+        woken = self._woken = self._woken or threading.Event()
+        if not self._cancelled:
+            self._due_ns = self._wall_end_ns
+            self.release()
+            with self.around_waits():
+                woken.wait(at_most_ns / 1e9)
+            self._due_ns = time.monotonic_ns()
+            woken.clear()
+
+    def wake(self) -> None:
+        woken = self._woken
+        if woken is not None:
+            woken.set()
+
+    def write(self, stream: int, data: bytes) -> None:
+        """Output of the guest; what is over the limit is counted and dropped."""
+        room = self.limits.max_stdout_bytes - len(self.output[0]) - len(self.output[1])
+        kept = data[:room] if len(data) > room else data
+        self.output_dropped_bytes += len(data) - len(kept)
+        if kept:
+            self.output[stream].extend(kept)
+            if self._on_output is not None:
+                self.release()
+                self._on_output(stream, bytes(kept))
+
+    def moored(self) -> Mooring:
+        """The guest's thread calls, and may be kept on one processor until it does something else."""
+        mooring = self._mooring = self._mooring or Mooring()
+        return mooring
+
+    def release(self) -> None:
+        """The guest's thread does something else than calling: it computes, sleeps, runs somebody else's function, or ends."""
+        if self._mooring is not None:
+            self._mooring.cast_off()
+
+    def start_call(self) -> None:
+        """A capability call begins: started calls are what the limit counts."""
+        self.calls_started += 1
+        limit = self.limits.max_external_calls
+        if self.calls_started > limit:
+            raise Stop(
+                RunStatus.RESOURCE_EXHAUSTED,
+                "EXTERNAL_CALLS_EXCEEDED",
+                f"the run made more than {limit} calls",
+                "raise limits.max_external_calls",
+            )
+
+
+class Cancel:
+    """Ends one run, from any thread: under way, waiting for its session, or not yet begun."""
+
+    def __init__(self) -> None:
+        self._asked = False
+        self._run: Run | None = None
+
+    @property
+    def is_begun(self) -> bool:
+        """Has the run begun? If not, and it was asked to end, it never will."""
+        return self._run is not None
+
+    def ask(self) -> None:
+        self._asked = True
+        if self._run is not None:
+            self._run.cancel()
+
+    def attach(self, run: Run) -> None:
+        self._run = run
+        if self._asked:
+            run.cancel()
+
+    def check(self) -> None:
+        """Before the run has begun: raises `Stop` if it is not to begin any more."""
+        if self._asked:
+            raise _cancelled()
+
+
+class Queued:
+    """A session's lock for a run that may be cancelled: then it does not wait for the lock any longer."""
+
+    __slots__ = ("_cancel", "_lock")
+
+    def __init__(self, lock: threading.Lock, cancel: Cancel) -> None:
+        self._lock, self._cancel = lock, cancel
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(False):
+            while not self._lock.acquire(timeout=_QUEUE_SECONDS):
+                self._cancel.check()
+
+    def __exit__(self, *exc: object) -> None:
+        self._lock.release()
+
+
+def _cancelled() -> Stop:
+    return Stop(RunStatus.CANCELLED, "CANCELLED", "the run was cancelled")
+
+
+class Ticker:
+    """Advances the epochs of every engine when a guest that computes has to ask its run. Parks itself when nothing runs.
+
+    It sleeps until the first run is due, a nap at most. A run is due a nap after it began, or sooner, so that only the short
+    ones and the first after a pause have to wake it: waking a thread costs as much as a small run.
+    """
+
+    def __init__(self) -> None:
+        self._engines: list[Engine] = []
+        self._reset()
+        os.register_at_fork(after_in_child=self._reset)  # threads do not survive a fork
+
+    def _reset(self) -> None:
+        self._running: set[Run] = set()
+        self._lock = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._wakes_ns = _NEVER_NS
+
+    def add(self, engine: Engine) -> None:
+        with self._lock:
+            self._engines.append(engine)
+
+    def start(self, run: Run) -> None:
+        """A guest begins to compute. Adding to a set is atomic, so the common case takes no lock."""
+        self._running.add(run)
+        if run.due_ns < self._wakes_ns:
+            self._wake()
+
+    def stop(self, run: Run) -> None:
+        self._running.discard(run)
+
+    def hurry(self) -> None:
+        """Every guest that computes asks now: one of them was cancelled, and epochs are the engine's, not a guest's."""
+        self._advance()
+        self._wake()
+
+    def _advance(self) -> None:
+        for engine in self._engines:
+            engine.tick()
+
+    def _wake(self) -> None:
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._keep_time, name="hatchway-ticker", daemon=True)
+                self._thread.start()
+            self._lock.notify()
+
+    def _first_due_ns(self) -> int:
+        # INVARIANT: others add and discard meanwhile. Copying a set is one step for them; going through it, or making a list or
+        # tuple of it, is not: the collector may run in between, and what it frees lets go of the interpreter.
+        return min([run.due_ns for run in self._running.copy()], default=_NEVER_NS)
+
+    def _keep_time(self) -> None:
+        idle_naps = 0
+        while True:
+            if self._first_due_ns() <= time.monotonic_ns():
+                self._advance()
+                time.sleep(_AGAIN_SECONDS)
+            idle_naps = 0 if self._running else idle_naps + 1
+            self._sleep(is_parked=idle_naps > _PARK_NAPS)
+
+    def _sleep(self, *, is_parked: bool) -> None:
+        # INVARIANT: either `start` sees until when we sleep, or we see its run: each writes before it looks.
+        with self._lock:
+            now_ns = time.monotonic_ns()
+            self._wakes_ns = _NEVER_NS if is_parked else now_ns + _NAP_NS
+            due_ns = self._first_due_ns()
+            if due_ns > now_ns:
+                self._wakes_ns = min(self._wakes_ns, due_ns)
+                self._lock.wait(None if self._wakes_ns == _NEVER_NS else (self._wakes_ns - now_ns) / 1e9)
+
+
+ticker = Ticker()

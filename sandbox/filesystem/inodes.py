@@ -1,0 +1,166 @@
+"""The kinds of things a filesystem holds, and the host files it may show.
+
+Rules: a node is plain data. It belongs to one generation (`epoch`) and is changed in place only by the filesystem whose current
+epoch that is; otherwise the filesystem clones it first. `kind` is the WASI file type. A clone shares its file's blocks until
+they are written. Host files are read-only, shared between sessions and outside every quota. Knows no paths and no quotas.
+"""
+
+from __future__ import annotations
+
+import mmap
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import ClassVar, Final
+
+from sandbox.filesystem.contents import Contents
+
+CHARACTER_DEVICE: Final = 2
+DIRECTORY: Final = 3
+REGULAR_FILE: Final = 4
+SYMBOLIC_LINK: Final = 7
+
+
+class HostFile:
+    """Read-only bytes of the host, mapped once and shown in any number of sessions."""
+
+    __slots__ = ("data", "label")
+
+    def __init__(self, data: bytes | mmap.mmap | memoryview, label: str = "") -> None:
+        self.data = data
+        self.label = label
+
+    @classmethod
+    def open(cls, path: Path) -> HostFile:
+        with path.open("rb") as file:
+            empty = file.seek(0, 2) == 0
+            return cls(b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), path.name)
+
+
+class Node(ABC):
+    """What every node has. `nlink` is the number of names; a directory has one, like on btrfs."""
+
+    __slots__ = ("atime_ns", "ctime_ns", "epoch", "mtime_ns", "nlink")
+    kind: ClassVar[int]
+
+    def __init__(self, epoch: int, now_ns: int) -> None:
+        self.epoch = epoch
+        self.nlink = 1
+        self.atime_ns = self.mtime_ns = self.ctime_ns = now_ns
+
+    @abstractmethod
+    def clone(self, epoch: int) -> Node: ...
+
+    def size(self) -> int:
+        return 0
+
+    def _copy_to(self, other: Node) -> None:
+        other.nlink = self.nlink
+        other.atime_ns = self.atime_ns
+        other.mtime_ns = self.mtime_ns
+        other.ctime_ns = self.ctime_ns
+
+
+class File(Node):
+    """A regular file."""
+
+    __slots__ = ("data", "readonly")
+    kind = REGULAR_FILE
+
+    def __init__(self, epoch: int, now_ns: int, data: Contents, readonly: bool = False) -> None:
+        super().__init__(epoch, now_ns)
+        self.data = data
+        self.readonly = readonly
+
+    def clone(self, epoch: int) -> File:
+        other = File(epoch, 0, self.data.clone(), self.readonly)
+        self._copy_to(other)
+        return other
+
+    def size(self) -> int:
+        return self.data.size
+
+
+class MountedFile(Node):
+    """A host file: never written, never charged."""
+
+    __slots__ = ("data", "host")
+    kind = REGULAR_FILE
+
+    def __init__(self, epoch: int, now_ns: int, host: HostFile) -> None:
+        super().__init__(epoch, now_ns)
+        self.host = host
+        # A view, so that a slice goes to the guest without a copy in between.
+        self.data = memoryview(host.data)
+
+    def clone(self, epoch: int) -> MountedFile:
+        other = MountedFile(epoch, 0, self.host)
+        self._copy_to(other)
+        return other
+
+    def size(self) -> int:
+        return len(self.data)
+
+
+class Device(Node):
+    """A character device, told apart by its name: `null`, `zero`, `full`, `random`, `stdin`, `stdout`, `stderr`."""
+
+    __slots__ = ("device",)
+    kind = CHARACTER_DEVICE
+
+    def __init__(self, epoch: int, now_ns: int, device: str) -> None:
+        super().__init__(epoch, now_ns)
+        self.device = device
+
+    def clone(self, epoch: int) -> Device:
+        other = Device(epoch, 0, self.device)
+        self._copy_to(other)
+        return other
+
+
+class Directory(Node):
+    """Names in the order of their creation. `fixed`: part of the standard tree, closed to guests. `parent` is what `..` means."""
+
+    __slots__ = ("entries", "fixed", "parent")
+    kind = DIRECTORY
+
+    def __init__(self, epoch: int, now_ns: int, parent: int, fixed: bool = False) -> None:
+        super().__init__(epoch, now_ns)
+        self.entries: dict[str, int] = {}
+        self.parent = parent
+        self.fixed = fixed
+
+    def clone(self, epoch: int) -> Directory:
+        other = Directory(epoch, 0, self.parent, self.fixed)
+        other.entries = self.entries.copy()
+        self._copy_to(other)
+        return other
+
+
+class Symlink(Node):
+    """A symbolic link; its target is any non-empty text."""
+
+    __slots__ = ("target",)
+    kind = SYMBOLIC_LINK
+
+    def __init__(self, epoch: int, now_ns: int, target: str) -> None:
+        super().__init__(epoch, now_ns)
+        self.target = target
+
+    def clone(self, epoch: int) -> Symlink:
+        other = Symlink(epoch, 0, self.target)
+        self._copy_to(other)
+        return other
+
+    def size(self) -> int:
+        return len(self.target.encode("utf-8"))
+
+
+class MountedLink(Symlink):
+    """A link of the standard tree: it stays as it is, and is never charged."""
+
+    __slots__ = ()
+
+    def clone(self, epoch: int) -> MountedLink:
+        other = MountedLink(epoch, 0, self.target)
+        self._copy_to(other)
+        return other

@@ -1,0 +1,276 @@
+"""The operations that change what a path means or a file holds.
+
+Rules: each operation checks everything before it changes anything, so a refused one leaves no trace. Errors are those Linux
+gives, in the order in which it finds them. Guests may change only what is not part of the standard tree (EROFS), and never a
+read-only file (EACCES to open it for writing, EPERM to unlink, replace or link it). Quotas are checked before a byte is
+allocated.
+
+Knows no descriptors; those call `retain` and `release`.
+"""
+
+from __future__ import annotations
+
+from sandbox.filesystem.contents import Contents
+from sandbox.filesystem.errnos import (
+    EACCES,
+    EBUSY,
+    EEXIST,
+    EINVAL,
+    EISDIR,
+    ENAMETOOLONG,
+    ENOENT,
+    ENOTDIR,
+    ENOTEMPTY,
+    EPERM,
+    EROFS,
+    EXDEV,
+    VfsError,
+)
+from sandbox.filesystem.inodes import Device, Directory, File, MountedFile, MountedLink, Node, Symlink
+from sandbox.filesystem.lookup import ROOT, Place, Resolver
+
+__all__ = ["ROOT", "Namespace", "Place"]
+
+
+class Namespace(Resolver):
+    """Changes by (starting directory, path), and by inode."""
+
+    def _open_parent(self, place: Place, path: str) -> None:
+        """Refuses a new name at `place` if guests may not create it."""
+        parent = self.nodes[place.parent]
+        assert isinstance(parent, Directory)
+        if parent.fixed:
+            raise VfsError(EROFS, path)
+        if parent.nlink == 0:
+            raise VfsError(ENOENT, path)
+        if self.depth(place.parent) >= self.limits.depth_max:
+            raise VfsError(ENAMETOOLONG, path)
+        self.check_entry()
+
+    def _insert(self, place: Place, node: Node) -> int:
+        ino = self.add(node)
+        self._enter(place, ino)
+        return ino
+
+    def _enter(self, place: Place, ino: int) -> None:
+        parent = self.own(place.parent)
+        assert isinstance(parent, Directory)
+        parent.entries[place.name] = ino
+        parent.mtime_ns = parent.ctime_ns = self.clock()
+        self.used_entries += 1
+
+    def _leave(self, place: Place) -> None:
+        parent = self.own(place.parent)
+        assert isinstance(parent, Directory)
+        del parent.entries[place.name]
+        parent.mtime_ns = parent.ctime_ns = self.clock()
+        self.used_entries -= 1
+
+    def _may_detach(self, place: Place, path: str) -> None:
+        """Refuses to take the existing name at `place` away from where it is."""
+        parent = self.nodes[place.parent]
+        if place.name in ("", ".", ".."):
+            raise VfsError(EBUSY if place.ino == ROOT or place.name == ".." else EINVAL, path)
+        if isinstance(parent, Directory) and parent.fixed:
+            raise VfsError(EROFS, path)
+        node = self.nodes[place.ino]
+        if isinstance(node, MountedFile):
+            raise VfsError(EROFS, path)
+        if isinstance(node, File) and node.readonly:
+            raise VfsError(EPERM, path)
+
+    def create_file(self, place: Place, path: str) -> int:
+        self._open_parent(place, path)
+        return self._insert(place, File(self.epoch, self.clock(), Contents()))
+
+    def make_directory(self, start: int, path: str) -> int:
+        place = self.locate(start, path, False)
+        if place.ino:
+            raise VfsError(EEXIST, path)
+        self._open_parent(place, path)
+        return self._insert(place, Directory(self.epoch, self.clock(), place.parent))
+
+    def make_symlink(self, target: str, start: int, path: str) -> int:
+        if not target:
+            raise VfsError(ENOENT, path)
+        place = self.locate(start, path, False)
+        if place.ino:
+            raise VfsError(EEXIST, path)
+        if place.slash:
+            raise VfsError(ENOENT, path)
+        self._open_parent(place, path)
+        node = Symlink(self.epoch, self.clock(), target)
+        self.charge_bytes(node.size())
+        return self._insert(place, node)
+
+    def link(self, old_start: int, old_path: str, follow: bool, new_start: int, new_path: str) -> None:
+        ino = self.lookup(old_start, old_path, follow)
+        node = self.nodes[ino]
+        place = self.locate(new_start, new_path, False)
+        if place.ino:
+            raise VfsError(EEXIST, new_path)
+        if place.slash:
+            raise VfsError(ENOENT, new_path)
+        if isinstance(node, (MountedFile, MountedLink, Device)):
+            raise VfsError(EXDEV, old_path)
+        if isinstance(node, Directory) or (isinstance(node, File) and node.readonly):
+            raise VfsError(EPERM, old_path)
+        if node.nlink == 0:
+            raise VfsError(ENOENT, old_path)
+        self._open_parent(place, new_path)
+        node = self.own(ino)
+        node.nlink += 1
+        node.ctime_ns = self.clock()
+        self._enter(place, ino)
+
+    def unlink(self, start: int, path: str) -> None:
+        place = self.locate(start, path, False)
+        if not place.ino:
+            raise VfsError(ENOENT, path)
+        if isinstance(self.nodes[place.ino], Directory):
+            raise VfsError(EISDIR, path)
+        if place.slash:
+            raise VfsError(ENOTDIR, path)
+        self._may_detach(place, path)
+        self._leave(place)
+        self.drop_name(place.ino)
+
+    def remove_directory(self, start: int, path: str) -> None:
+        place = self.locate(start, path, False)
+        if not place.ino:
+            raise VfsError(ENOENT, path)
+        node = self.nodes[place.ino]
+        if not isinstance(node, Directory):
+            raise VfsError(ENOTDIR, path)
+        if place.name == "..":
+            raise VfsError(ENOTEMPTY, path)
+        self._may_detach(place, path)
+        if node.entries:
+            raise VfsError(ENOTEMPTY, path)
+        self._leave(place)
+        self.drop_name(place.ino)
+
+    def rename_at(self, old_start: int, old_path: str, new_start: int, new_path: str) -> None:
+        old = self.locate(old_start, old_path, False)
+        new = self.locate(new_start, new_path, False)
+        if old.name in ("", ".", "..") or new.name in ("", ".", ".."):
+            raise VfsError(EBUSY, old_path)
+        if not old.ino:
+            raise VfsError(ENOENT, old_path)
+        moved = self.nodes[old.ino]
+        if (old.slash or new.slash) and not isinstance(moved, Directory):
+            raise VfsError(ENOTDIR, old_path)
+        if isinstance(moved, Directory):
+            self._check_not_inside(old.ino, new.parent, new_path)
+        if new.ino == old.ino:
+            return
+        self._may_detach(old, old_path)
+        if new.ino:
+            self._may_replace(moved, new, new_path)
+        elif self._fixed(new.parent):
+            raise VfsError(EROFS, new_path)
+        if self.nodes[new.parent].nlink == 0:
+            raise VfsError(ENOENT, new_path)
+        if isinstance(moved, Directory):
+            self._check_depth(old, new, new_path)
+        self._move(old, new)
+
+    def _fixed(self, ino: int) -> bool:
+        node = self.nodes[ino]
+        return isinstance(node, Directory) and node.fixed
+
+    def _check_not_inside(self, moved: int, parent: int, path: str) -> None:
+        ino = parent
+        while ino != ROOT:
+            if ino == moved:
+                raise VfsError(EINVAL, path)
+            node = self.nodes.get(ino)
+            if not isinstance(node, Directory):
+                return
+            ino = node.parent
+
+    def _may_replace(self, moved: Node, new: Place, path: str) -> None:
+        there = self.nodes[new.ino]
+        if isinstance(there, Directory):
+            if not isinstance(moved, Directory):
+                raise VfsError(EISDIR, path)
+            if there.entries:
+                raise VfsError(ENOTEMPTY, path)
+        elif isinstance(moved, Directory):
+            raise VfsError(ENOTDIR, path)
+        self._may_detach(new, path)
+
+    def _check_depth(self, old: Place, new: Place, path: str) -> None:
+        """A directory that moves deeper must not carry its contents below the depth limit."""
+        depth = self.depth(new.parent)
+        if depth <= self.depth(old.parent):
+            return
+        level = [old.ino]
+        while level:
+            depth += 1
+            if depth > self.limits.depth_max:
+                raise VfsError(ENAMETOOLONG, path)
+            level = [child for ino in level if isinstance(node := self.nodes[ino], Directory) for child in node.entries.values()]
+
+    def _move(self, old: Place, new: Place) -> None:
+        if new.ino:
+            self._leave(new)
+            self.drop_name(new.ino)
+        self._leave(old)
+        self._enter(new, old.ino)
+        node = self.own(old.ino)
+        node.ctime_ns = self.clock()
+        if isinstance(node, Directory):
+            node.parent = new.parent
+
+    def check_writable(self, ino: int, path: str = "") -> None:
+        """Refuses to open the node for writing."""
+        node = self.node(ino)
+        if isinstance(node, Directory):
+            raise VfsError(EISDIR, path)
+        if isinstance(node, MountedFile):
+            raise VfsError(EROFS, path)
+        if isinstance(node, File) and node.readonly:
+            raise VfsError(EACCES, path)
+
+    def write(self, ino: int, offset: int, data: bytes | bytearray | memoryview) -> int:
+        """Writes all of `data` at `offset` (a hole before it reads as zeros), or nothing."""
+        if not data:
+            return 0
+        node = self.node(ino)
+        if not isinstance(node, File):
+            raise VfsError(EINVAL)
+        end = offset + len(data)
+        if end > node.data.size:
+            # INVARIANT: quotas are checked before a byte is allocated.
+            self.check_file_size(end)
+            self.charge_bytes(end - node.data.size)
+        file = self.own_file(ino)
+        file.data.write(offset, data)
+        file.mtime_ns = file.ctime_ns = self.clock()
+        return len(data)
+
+    def truncate(self, ino: int, size: int) -> None:
+        """Cuts the file to `size` bytes or fills it up with zeros."""
+        node = self.node(ino)
+        if not isinstance(node, File):
+            raise VfsError(EINVAL)
+        self.check_file_size(size)
+        self.charge_bytes(size - node.data.size)
+        file = self.own_file(ino)
+        file.data.resize(size)
+        file.mtime_ns = file.ctime_ns = self.clock()
+
+    def set_times(self, ino: int, atime_ns: int | None, mtime_ns: int | None) -> None:
+        """Sets the given times; the standard tree and read-only files keep theirs."""
+        node = self.node(ino)
+        if isinstance(node, (MountedFile, MountedLink, Device)) or (isinstance(node, Directory) and node.fixed):
+            raise VfsError(EROFS)
+        if isinstance(node, File) and node.readonly:
+            raise VfsError(EPERM)
+        node = self.own(ino)
+        if atime_ns is not None:
+            node.atime_ns = atime_ns
+        if mtime_ns is not None:
+            node.mtime_ns = mtime_ns
+        node.ctime_ns = self.clock()

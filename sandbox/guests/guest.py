@@ -1,0 +1,384 @@
+"""A live guest: one instance of an image, with its filesystem view and descriptors, that takes turns and can be put back.
+
+How a guest is put back: when a limit ends a turn, the guest's memory is what it happened to be, so its instance is closed at
+once (a large one while the answer is on its way), and before the next turn the state from before is restored: a new instance of
+the image, the pages that were saved over it, and the journal of small turns since then, replayed. Pages are saved before a turn
+only if the one before it touched more than its own memory, or small turns have gathered; so a warm `1+1` pays for neither. A turn
+is *small* if it was quick and all it asked of the host was time, randomness and output: then its answers are the whole of its
+outside, and running it again gives the same memory, byte for byte.
+
+Rules: turns of one guest never overlap (the session's lock). After any exception from `turn` the guest is as it was before it.
+INVARIANT: image + saved pages (`_pages`, or `_packed`) + journal = the memory at the end of the last turn, or before it while
+`_unsaved`.
+
+Does not know: languages, requests, results: a turn is bytes in, bytes out.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from sandbox.engine import stacks
+from sandbox.engine.limits import MOST, Run, ticker
+from sandbox.engine.memory import PAGE_BYTES, WASM_PAGE_BYTES, DirtyPages, GuestMemory, MemoryFault, map_image, populate
+from sandbox.engine.signals import sheltered
+from sandbox.engine.wasmtime import Call, Instance, Trap
+from sandbox.errors import Stop
+from sandbox.filesystem.descriptors import DescriptorTable
+from sandbox.filesystem.inode_table import Checkpoint
+from sandbox.filesystem.vfs import Vfs
+from sandbox.guests.host_inputs import Repeated, World
+from sandbox.guests.images import Image
+from sandbox.guests.state import GuestState, PackedPages, Sums
+from sandbox.wasi.wasi import SIGNATURES, GuestExit, Wasi
+from sandbox.wire import RunStatus
+
+MESSAGE_BYTES_MAX: Final = 64 << 20
+_SMALL_TURN_NS: Final = 2_000_000
+_JOURNAL_NS_MAX: Final = 25_000_000
+_JOURNAL_TURNS_MAX: Final = 256
+_MEASURE_OVER_NS: Final = 4_000_000
+_FIRST_TURN_BYTES_MAX: Final = 2 << 20
+"""A first program that wrote more says nothing about what others will write."""
+_FULL_SHARE: Final = 0.75
+"""A guest that has used more of its memory has none left: what it asks for last is often large."""
+_LAST_BYTES: Final = 1 << 20
+"""Of the memory allowed, what a turn leaves to the next ones, or an eighth of it, or half of what it finds: enough for a program
+that frees some, also after several have taken all they could get."""
+_LARGE_BYTES: Final = 16 << 20
+"""To give so much memory back takes milliseconds, which whoever waits for an answer need not wait for."""
+_U32: Final = 0xFFFFFFFF
+_EFFECTLESS: Final = frozenset({"clock_time_get", "clock_res_get", "random_get", "sched_yield", "fd_write", "proc_exit"})
+
+_CALLS: Final = tuple(SIGNATURES)
+_EXPORTS: Final = ("host_alloc", "turn")
+
+Handler = Callable[[int, bytes], bytes]
+"""Answers a guest's message: opcode and body in, reply out. May raise `Stop`."""
+
+
+class _Functions(dict[int, Callable[..., int]]):
+    """Host functions by their number, each made when it is first called: a guest calls a few of its fifty."""
+
+    def __init__(self, make: Callable[[int], Callable[..., int]]) -> None:
+        self._make = make
+
+    def __missing__(self, number: int) -> Callable[..., int]:
+        made = self[number] = self._make(number)
+        return made
+
+
+class Guest:
+    """`vfs` holds what `state`'s descriptors have open; without a state the guest is as its image left it."""
+
+    def __init__(self, image: Image, vfs: Vfs, state: GuestState | None = None) -> None:
+        self.image = image
+        self.vfs = vfs
+        self.fuel_used = 0
+        self._table = DescriptorTable.standard(vfs, image.preopens) if state is None else state.table.clone()
+        self._packed = state.pages if state is not None and isinstance(state.pages, PackedPages) else None
+        """A snapshot's pages, in place of `_pages` until those are saved for the first time."""
+        self.own_bytes = image.first_turn_bytes if state is None else len(self._packed or ()) * PAGE_BYTES
+        """Pages the guest has written, when last measured: at every turn of four milliseconds or more. At first those that it is
+        known to need, or nothing, and then the first turn is measured too."""
+        self._pages: dict[int, bytes] = {} if state is None or self._packed is not None else dict(state.pages)
+        self._sums = Sums()
+        self._saved_bytes = image.size_bytes if state is None else state.memory_bytes
+        self._free_bytes = image.free_bytes if state is None or state.free_bytes is None else state.free_bytes
+        self._journal: list[tuple[bytes, int, Sequence[int | bytes]]] = []
+        self._journal_ns = 0
+        self._unsaved = False
+        self._lost = False
+        self._leaving: threading.Thread | None = None
+        """Frees the memory of a turn that has not happened. INVARIANT: a guest never has more than one such memory."""
+        self._due = False
+        """Is there something for `prepare` to do? `_unsaved`, `_lost` or a long journal."""
+        self._before: tuple[Checkpoint, DescriptorTable] | None = None
+        self._before_last: tuple[Checkpoint, DescriptorTable] | None = None
+        self._handler: Handler = _refuse
+        self._allocating = False
+        self._run: Run | None = None
+        self._start()
+        if state is None or self._packed is not None:
+            # Not for forks: there may be thousands, and most of them wait.
+            populate(self._instance, image.first_turn_ranges)
+        self._fill()
+
+    def _start(self) -> None:
+        """A new instance of the image, with nothing of the session in it yet."""
+        wasi = self._wasi = Wasi(None, self.vfs, self._table, None)  # type: ignore[arg-type]  # both are set before any call
+        self._limit_bytes = 0
+        self._instance = Instance(self.image.prepared, Call(_Functions(self._function), self._interrupted))
+        map_image(self._instance, self.image.descriptor, self.image.size_bytes)
+        for name in _EXPORTS:
+            self._instance.has(name)  # found now, when nobody waits: guests are also started ahead of time
+        self._memory = wasi.memory = GuestMemory(self._instance)
+        self._dirty = DirtyPages(self._memory, self.image.descriptor, self.image.size_bytes)
+
+    def _function(self, number: int) -> Callable[..., int]:
+        """What answers the import with this number."""
+        if number == 0:
+            return self._answer
+        name = _CALLS[number - 1]
+        if name == "fd_write":
+            return self._fd_write
+        method: Callable[..., int] = getattr(self._wasi, name)
+        return method if name in _EFFECTLESS else self._noting(method)
+
+    def _noting(self, method: Callable[..., int]) -> Callable[..., int]:
+        def noted(*arguments: int) -> int:
+            if self._before is None:
+                self._take_effect()
+            return method(*arguments)
+
+        return noted
+
+    def _fd_write(self, fd: int, vectors: int, count: int, written: int) -> int:
+        if self._before is None and not self._table.is_stream(fd):
+            self._take_effect()
+        return self._wasi.fd_write(fd, vectors, count, written)
+
+    def _take_effect(self) -> None:
+        """The turn is about to touch files or the outside: remember how they were."""
+        self._before = (self.vfs.checkpoint(), self._table.clone())
+
+    def _interrupted(self) -> Stop | None:
+        run = self._run
+        return run.overdrawn() if run is not None else None
+
+    def _answer(self, pointer: int, length: int, reply_pointer: int, reply_length: int) -> int:
+        """The import `host.call`."""
+        length &= _U32
+        reply_pointer &= _U32
+        reply_length &= _U32
+        if self._allocating or not 0 < length <= MESSAGE_BYTES_MAX:
+            return -2
+        memory = self._memory
+        try:
+            message = memory.read(pointer & _U32, length)
+            # Both places are tried before the handler does anything.
+            memory.put_u32(reply_pointer, 0)
+            memory.put_u32(reply_length, 0)
+        except MemoryFault:
+            return -2
+        opcode = message[0]
+        if opcode != 0x44 and self._before is None:
+            self._take_effect()
+        reply = self._handler(opcode, message[1:])
+        if not reply:
+            return 0
+        # THREAT[TM-ISO-REENTRY]: an allocator that calls back would nest for ever.
+        self._allocating = True
+        try:
+            address = self._instance.call("host_alloc", len(reply))
+        finally:
+            self._allocating = False
+        if not address:
+            return -2
+        try:
+            memory.write(address, reply)
+        except MemoryFault:
+            return -2
+        memory.put_u32(reply_pointer, address)
+        memory.put_u32(reply_length, len(reply))
+        return 0
+
+    def turn(self, request: bytes, run: Run, handler: Handler, world: World) -> None:
+        """Run one turn. Raises `Stop` for a limit or a cancel, `GuestExit`, or `Trap`; then the turn has not happened."""
+        self.prepare()
+        self._table.put_streams_back(self.vfs)
+        try:
+            self._take_turn(request, run, world, handler)
+        except BaseException:
+            self._measure()
+            self._lose()
+            raise
+        elapsed_ns, spent_ns = run.end()
+        self._before_last, self._before = self._before, None
+        # What another go would cost is CPU time: on a busy machine a small turn is long, and no less small.
+        if self._before_last is None and spent_ns < _SMALL_TURN_NS and world.is_noted:
+            self._journal.append((request, run.limits.memory_mb, world.answers))
+            self._journal_ns += spent_ns
+            self._due = self._journal_ns > _JOURNAL_NS_MAX or len(self._journal) >= _JOURNAL_TURNS_MAX
+        else:
+            self._unsaved = self._due = True
+        if elapsed_ns > _MEASURE_OVER_NS or not self.own_bytes:
+            self._measure()
+            if not self.image.first_turn_bytes and self.own_bytes <= _FIRST_TURN_BYTES_MAX:
+                self.image.first_turn_bytes = self.own_bytes
+                self.image.first_turn_ranges = self._dirty.ranges()
+
+    def prepare(self) -> None:
+        """Whatever must happen before a turn and is not the turn's own time."""
+        if self._due:
+            if self._lost:
+                self._restore()
+            if self._unsaved or self._journal_ns > _JOURNAL_NS_MAX or len(self._journal) >= _JOURNAL_TURNS_MAX:
+                self._save()
+            self._due = False
+
+    def _measure(self) -> None:
+        self.own_bytes = self._dirty.count() * PAGE_BYTES
+
+    def undo(self) -> None:
+        """Take back the turn that has just ended."""
+        if self._unsaved:
+            self._unsaved = False
+        else:
+            self._journal.pop()
+        self._before = self._before_last
+        self._lose()
+
+    def _take_turn(self, request: bytes, run: Run, world: World, handler: Handler) -> None:
+        self._run, self._handler, self._wasi.host = run, handler, world
+        instance = self._instance
+        limit_bytes = self._free_bytes + (run.limits.memory_mb << 20)
+        left_bytes = limit_bytes - self._saved_bytes
+        limit_bytes -= _LAST_BYTES if left_bytes >= 8 * _LAST_BYTES else self._last_bytes(run, left_bytes)
+        if limit_bytes != self._limit_bytes:
+            instance.limit_memory(limit_bytes)
+            self._limit_bytes = limit_bytes
+        if self.image.metered:
+            instance.set_fuel(1 << 62)
+        with sheltered(run.cancel):
+            ticker.start(run)
+            instance.watch()
+            try:
+                address = instance.call("host_alloc", len(request))
+                if not address:
+                    raise Stop(
+                        RunStatus.RESOURCE_EXHAUSTED,
+                        "MEMORY_EXCEEDED",
+                        "the guest has no memory left for another run",
+                        "start a new session",
+                    )
+                self._memory.write(address, request)
+                instance.call("turn", address, len(request))
+            except MemoryFault as fault:
+                raise Trap(str(fault)) from None
+            except Trap as trap:
+                # An interpreter that is refused memory does not always look: it goes on at address nought, and traps.
+                grown_bytes = instance.memory_bytes - self._free_bytes
+                if trap.overflow or grown_bytes < _FULL_SHARE * (run.limits.memory_mb << 20):
+                    raise
+                hint = "raise limits.memory_mb"
+                raise Stop(RunStatus.RESOURCE_EXHAUSTED, "MEMORY_EXCEEDED", "the program ran out of memory", hint) from None
+            finally:
+                ticker.stop(run)
+                run.release()
+                self._run, self._handler = None, _refuse
+                if self.image.metered:
+                    self.fuel_used = (1 << 62) - instance.fuel()
+
+    @staticmethod
+    def _last_bytes(run: Run, left_bytes: int) -> int:
+        return min(_LAST_BYTES, (run.limits.memory_mb << 20) // 8, max(0, left_bytes) // 2)
+
+    def _save(self) -> None:
+        self._sums.forget(self._dirty.update(self._pages))
+        self._packed = None
+        self._saved_bytes = self._memory.size_bytes
+        self._journal.clear()
+        self._journal_ns = 0
+        self._unsaved = False
+
+    def _fill(self) -> None:
+        """Put the saved pages over the image."""
+        grown_bytes = self._saved_bytes - self.image.size_bytes
+        if grown_bytes > 0:
+            self._instance.grow(grown_bytes // WASM_PAGE_BYTES)
+        if self._packed is not None:
+            spans = self._packed.spans()
+            ranges = self._memory.make_room(spans)
+            finish = self._packed.data.put(spans, self._memory.whole, self._instance)
+            try:
+                populate(self._instance, ranges)
+            finally:
+                finish()
+            self._memory.put_pages(self._packed.whole_pages)
+        elif self._pages:
+            self._memory.put_pages(self._pages)
+
+    def freeze(self, tools: tuple[str, ...] = ()) -> GuestState:
+        """The guest as it is now, between two turns."""
+        self.prepare()
+        if self._journal:
+            self._save()
+        pages = self._packed if self._packed is not None else self._pages.copy()
+        return GuestState(self.image, self._saved_bytes, pages, self._table.clone(), tools, sums=self._sums)
+
+    def _lose(self) -> None:
+        """The turn has not happened: files and descriptors are put back now, memory before it is needed again."""
+        before, self._before = self._before, None
+        if before is not None:
+            self.vfs.rollback(before[0])
+            self._table = before[1]
+        if self.own_bytes < _LARGE_BYTES:
+            self._instance.close()
+        else:
+            self._leaving = _close_aside(self._instance)
+        self._lost = self._due = True
+
+    def _restore(self) -> None:
+        if self._leaving is not None:
+            self._leaving.join()
+            self._leaving = None
+        self._lost = False
+        self.own_bytes = 0
+        self._start()
+        self._fill()
+        if self._journal:
+            # Not only runs need the state: whoever asks for it may have no stack for a guest.
+            self._replay() if stacks.is_enough() else stacks.on_large_stack(self._replay)
+
+    def _replay(self) -> None:
+        for request, memory_mb, answers in self._journal:
+            run = Run(msgspec.structs.replace(MOST, memory_mb=memory_mb))
+            self._take_turn(request, run, Repeated(run, answers), _ignore)
+
+    @property
+    def free_bytes(self) -> int:
+        """Memory that is not charged."""
+        return self._free_bytes
+
+    @property
+    def memory_bytes(self) -> int:
+        """Memory charged to the session: what the guest has grown over its image."""
+        self.prepare()
+        return self._memory.size_bytes - self._free_bytes
+
+    def digest_pages(self) -> dict[int, bytes]:
+        """Every page that differs from the image, now."""
+        if self._lost:
+            self._restore()
+        return self._dirty.copy()
+
+    def close(self) -> None:
+        self._table.close_all(self.vfs)
+        self._instance.close()
+
+
+def _close_aside(instance: Instance) -> threading.Thread | None:
+    """Free an instance on a thread of its own, if there can be one."""
+    thread = threading.Thread(target=instance.close, name="hatchway-leaving", daemon=True)
+    try:
+        thread.start()
+    except RuntimeError:
+        instance.close()
+        return None
+    return thread
+
+
+def _refuse(opcode: int, body: bytes) -> bytes:
+    raise Trap("a guest called out of turn")
+
+
+def _ignore(opcode: int, body: bytes) -> bytes:
+    return b""
+
+
+__all__ = ["Guest", "GuestExit", "Handler"]

@@ -1,0 +1,408 @@
+"""A session: one filesystem, up to one live guest per language, and the one function that shows the whole way of a run.
+
+Rules: `run` never raises for anything a request or a guest does; it answers with a `RunResult`. Two runs of one session never
+interleave, and a run cannot wait for its own session: a capability or an output callback that asks for it is refused.
+After a limit ends a run, the session goes on with its state from before that run; a program's own failure keeps what it did.
+
+Does not know: tenants, policy, HTTP.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from sandbox.capabilities.registry import Calls, Registry
+from sandbox.engine import stacks
+from sandbox.engine.limits import Cancel, Queued, Run, check, lower
+from sandbox.engine.wasmtime import NativeError, Trap
+from sandbox.errors import RequestError, SandboxError, Stop
+from sandbox.excerpts import excerpt
+from sandbox.filesystem.inode_table import VfsLimits
+from sandbox.filesystem.vfs import Vfs
+from sandbox.guests.guest import Guest
+from sandbox.guests.host_inputs import World
+from sandbox.guests.images import Images, Progress, images
+from sandbox.guests.state import GuestState, SessionState
+from sandbox.guests.stdin import Source
+from sandbox.guests.tape import Tape
+from sandbox.sessions.outcome import Outcome, advised, first_error, read_outcome, vouched
+from sandbox.sessions.request_checks import CodeRefused, check_request, stdin_bytes
+from sandbox.wasi.wasi import GuestExit
+from sandbox.wire import (
+    DEFAULT_LIMITS,
+    DEFAULT_SESSION_ID,
+    LANGUAGE_NAMES,
+    MAX_CODE_BYTES,
+    SESSION_ID,
+    STATUS_OF_CODE,
+    Diagnostic,
+    ErrorObject,
+    Language,
+    Metrics,
+    RunRequest,
+    RunResult,
+    RunStatus,
+    SessionLimits,
+    SessionMeta,
+    Severity,
+)
+
+_IMAGE_OF = {
+    Language.PYTHON: "python",
+    Language.JAVASCRIPT: "javascript",
+    Language.TYPESCRIPT: "javascript",
+    Language.SHELL: "shell",
+}
+_TYPESCRIPT = Language.TYPESCRIPT
+_DONE, _CALL, _NAMES, _ERASE = b"DCNE"
+_OVERFLOW_HINT = "nest calls and data less deeply: this stack has one size, whatever limits.max_stack_depth is"
+OnOutput = Callable[[int, bytes], None]
+_running: contextvars.ContextVar[tuple[Session, ...]] = contextvars.ContextVar("hatchway_running", default=())
+"""The sessions whose runs are under way around this code, outermost first."""
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def check_session_id(session_id: object) -> str:
+    if not isinstance(session_id, str) or not SESSION_ID.fullmatch(session_id):
+        raise RequestError("INVALID_SESSION_ID", "a session id is 1 to 64 letters, digits, '_' or '-'")
+    return session_id
+
+
+def parse_language(name: object) -> Language:
+    if isinstance(name, Language):
+        return name
+    language = LANGUAGE_NAMES.get(name) if isinstance(name, str) else None
+    if language is None:
+        known = ", ".join(sorted(set(LANGUAGE_NAMES)))
+        raise RequestError("UNSUPPORTED_FEATURE", f"the language {excerpt(name)} is not known", f"use one of: {known}")
+    return language
+
+
+def failure(error: ErrorObject, **fields: Any) -> RunResult:
+    """The result of a run that failed: one error diagnostic mirrors the error."""
+    mirrored = Diagnostic(severity=Severity.ERROR, code=error.code, message=error.message, hint=error.hint, span=error.span)
+    status = fields.pop("status", None) or STATUS_OF_CODE.get(error.code, RunStatus.RUNTIME_ERROR)
+    diagnostics = [mirrored, *(found for found in fields.pop("diagnostics", []) if found != mirrored)]
+    exit_code = fields.pop("exit_code", 0) or 1
+    return RunResult(status=status, error=error, diagnostics=diagnostics, exit_code=exit_code, **fields)
+
+
+class Session:
+    def __init__(
+        self,
+        session_id: str = DEFAULT_SESSION_ID,
+        *,
+        language: Language = Language.PYTHON,
+        limits: SessionLimits = DEFAULT_LIMITS,
+        files: VfsLimits | None = None,
+        registry: Registry | None = None,
+        metered: bool = False,
+        state: SessionState | None = None,
+        store: Images = images,
+    ) -> None:
+        self.id = check_session_id(session_id)
+        self.language = language
+        self.limits = check(limits)
+        self.registry = registry if registry is not None else Registry()
+        self.metered = metered
+        self.vfs = Vfs.at(store.files() if state is None else state.files, files)
+        self.created_at = self.last_used_at = time.time_ns() // 1_000_000
+        self._images = store
+        self._guests: dict[str, Guest] = {}
+        self._frozen: dict[str, GuestState] = {} if state is None else dict(state.guests)
+        self._told: dict[str, tuple[str, ...]] = {name: frozen.tools for name, frozen in self._frozen.items()}
+        self._seeded: set[str] = set()
+        self._ahead_ns = 0 if state is None else max(0, state.monotonic_ns - time.monotonic_ns())
+        self._lock = threading.Lock()
+        self._run: Run | None = None
+        self._closed = False
+        if _IMAGE_OF[language] in self._frozen:
+            self._guest(language, None)
+
+    @property
+    def meta(self) -> SessionMeta:
+        return SessionMeta(
+            id=self.id, created_at=self.created_at, last_used_at=self.last_used_at, language=self.language, limits=self.limits
+        )
+
+    def run(
+        self,
+        request: RunRequest,
+        *,
+        on_output: OnOutput | None = None,
+        progress: Progress | None = None,
+        tape: Tape | None = None,
+        cancel: Cancel | None = None,
+        source: Source | None = None,
+    ) -> RunResult:
+        """Validate, erase types, take a turn, and say what happened. `tape` records the run, or plays it again. `source` is
+        its standard input, in place of the request's, to be read as the program asks; a run on tape cannot have one."""
+        if not stacks.is_enough():
+            options = {"on_output": on_output, "progress": progress, "tape": tape, "cancel": cancel, "source": source}
+            return stacks.on_large_stack(lambda: self.run(request, **options))  # type: ignore[arg-type]
+        around = _running.get()
+        token = _running.set((*around, self))
+        try:
+            if self in around and self._run is not None:
+                raise RequestError("INVALID_ARGUMENT", f"the session {self.id!r} cannot run a program from within its own run")
+            with self._lock if cancel is None else Queued(self._lock, cancel):
+                if self._closed:
+                    raise RequestError("SESSION_NOT_FOUND", f"the session {self.id!r} is closed")
+                self.last_used_at = time.time_ns() // 1_000_000
+                check_request(request)
+                if request.language is _TYPESCRIPT:
+                    _prepare_erasing(request.code)
+                guest = self._guest(request.language, progress)
+                guest.prepare()
+                run = self._run = Run(self.limits_of(request), on_output=on_output)
+                if cancel is not None:
+                    cancel.attach(run)
+                try:
+                    if tape is None:
+                        return self._take_turn(request, guest, run, None, source)
+                    if source is not None:
+                        raise RequestError("INVALID_ARGUMENT", "a run on tape has its standard input beforehand")
+                    with tape.running(self.vfs, guest, run):
+                        return self._take_turn(request, guest, run, tape)
+                finally:
+                    self._run = None
+        except RequestError as refused:
+            return failure(refused.error, diagnostics=refused.more)
+        except Stop as stop:
+            return failure(stop.error, status=stop.status)
+        except (SandboxError, NativeError) as broken:
+            return failure(ErrorObject(code="INTERNAL", message=str(broken)), status=RunStatus.INTERRUPTED)
+        finally:
+            _running.reset(token)
+
+    def _erase(self, code: str, filename: str, run: Run) -> tuple[str, list[Diagnostic]]:
+        """The code without types, and what is to be said about it. Takes the run's time, and ends by `Stop` like it."""
+        from sandbox.typescript.child_parsers import erase_bounded
+
+        erased = erase_bounded(code, filename, run.check)
+        errors = [d for d in erased.diagnostics if d.severity is Severity.ERROR]
+        if errors:
+            first = errors[0]
+            raise CodeRefused(first.code or "SYNTAX_ERROR", first.message, first.span, first.hint, errors[1:])
+        return erased.code, list(erased.diagnostics)
+
+    def _guest(self, language: Language, progress: Progress | None) -> Guest:
+        name = _IMAGE_OF[language]
+        guest = self._guests.get(name)
+        if guest is None and name in self._frozen:
+            guest = self._guests[name] = Guest(self._frozen[name].image, self.vfs, self._frozen[name])
+            del self._frozen[name]
+        elif guest is None:
+            image = self._images.get(name, metered=self.metered, **({"progress": progress} if progress else {}))
+            guest = self._guests[name] = Guest(image, self.vfs)
+        return guest
+
+    def _request(
+        self, request: RunRequest, code: str, name: str, tools: tuple[str, ...], run: Run, source: Source | None
+    ) -> bytes:
+        message: dict[str, Any] = {"code": code, "max_stack_depth": run.limits.max_stack_depth}
+        if request.inputs:
+            message["inputs"] = request.inputs
+        if request.filename:
+            message["filename"] = request.filename
+        if request.validate_only:
+            message["validate_only"] = True
+        if request.stdin or source is not None:
+            message["stdin"] = True
+        if request.env:
+            message["env"] = request.env
+        # THREAT[TM-SNAP-CLONE]: until it has its own seed, a fork would draw its siblings' random numbers.
+        if name not in self._seeded:
+            message["seed"] = secrets.token_hex(32)
+        if tools != self._told.get(name, ()):
+            message["tools"] = tools
+        return _encode(message)
+
+    def _take_turn(
+        self,
+        request: RunRequest,
+        guest: Guest,
+        run: Run,
+        tape: Tape | None,
+        source: Source | None = None,
+    ) -> RunResult:
+        calls, name, tools = Calls(self.registry, run), guest.image.name, self.registry.names()
+        reported: list[bytes] = []
+
+        def answer(opcode: int, body: bytes) -> bytes:
+            if opcode == _DONE:
+                if reported:
+                    raise Trap("the program reported a second time")
+                reported.append(body)
+                return b""
+            if opcode == _CALL:
+                return calls.call(body)
+            if opcode == _NAMES:
+                return _encode(self.registry.names())
+            if opcode == _ERASE:
+                return self._erase_module(body, run)
+            raise Trap("the guest sent an unknown message")
+
+        def recall(opcode: int, body: bytes, reply: bytes) -> None:
+            if opcode == _CALL:
+                calls.recall(body, reply)
+
+        error, status, outcome, code = None, None, Outcome(), request.code
+        found: list[Diagnostic] = []
+        try:
+            if run.is_cancelled:
+                run.check()
+            if request.language is _TYPESCRIPT:
+                code, found = self._erase(code, request.filename or "<run>", run)
+            message, stdin = self._request(request, code, name, tools, run, source), stdin_bytes(request)
+            if tape is None:
+                guest.turn(message, run, answer, World(run, stdin if source is None else source, self._ahead_ns))
+            else:
+                guest.turn(tape.message(message), run, tape.listen(answer, recall), tape.world(run, stdin, self._ahead_ns))
+            outcome = read_outcome(reported)
+            error = outcome.error or (first_error(outcome.diagnostics) if request.validate_only else None)
+            if error is not None:
+                error = advised(vouched(error, calls.records), request.language)
+            if len(reported) != 1 or (error is not None and STATUS_OF_CODE.get(error.code) is RunStatus.RESOURCE_EXHAUSTED):
+                guest.undo()
+            else:
+                self._seeded.add(name)
+                self._told[name] = tools
+        except Stop as stop:
+            error, status = stop.error, stop.status
+            if tape is not None:
+                tape.stopped = stop
+        except GuestExit as left:
+            outcome.exit_code = left.code & 255
+        except Trap as trap:
+            # A guest that has no way back to its turn reports first and traps then.
+            outcome = read_outcome(reported) if reported else outcome
+            error = vouched(outcome.error or _trapped(trap), calls.records)
+        done = RunResult(
+            status=RunStatus.OK,
+            result=outcome.result,
+            stdout=run.output[0].decode("utf-8", "replace"),
+            stderr=run.output[1].decode("utf-8", "replace"),
+            external_calls=calls.records,
+            metrics=Metrics(
+                duration_ms=run.elapsed_ns() // 1_000_000,
+                memory_peak_bytes=guest.own_bytes,
+                instructions=guest.fuel_used if self.metered else 0,
+                external_calls_count=run.calls_started,
+                cpu_ms=run.cpu_ns() // 1000 / 1000,
+            ),
+            diagnostics=[*found, *outcome.diagnostics, *_output_warning(run)],
+            displays=outcome.displays,
+            exit_code=outcome.exit_code,
+        )
+        return done if error is None else _failed(done, error, status)
+
+    def _erase_module(self, body: bytes, run: Run) -> bytes:
+        """A program imports a TypeScript file: erase its types too."""
+        try:
+            asked = msgspec.json.decode(body, type=dict[str, str])
+            if len(asked["source"]) > MAX_CODE_BYTES:
+                raise RequestError("INVALID_ARGUMENT", "the imported file is too large")
+            code, _ = self._erase(asked["source"], asked["path"], run)
+            return _encode({"code": code})
+        except RequestError as refused:
+            return _encode({"error": refused.error})
+        except (ValueError, KeyError, RecursionError):
+            return _encode({"error": {"code": "INVALID_ARGUMENT", "message": "a malformed message"}})
+
+    def limits_of(self, request: RunRequest) -> SessionLimits:
+        """What a run of `request` may use."""
+        return lower(self.limits, request.limits, request.timeout_ms)
+
+    @contextlib.contextmanager
+    def files_held(self) -> Iterator[Vfs]:
+        """The filesystem, while no program uses it. Waits for the run under way, unless the caller is part of that run."""
+        is_within = self._run is not None and self in _running.get()
+        with contextlib.nullcontext() if is_within else self._lock:
+            yield self.vfs
+
+    def freeze(self) -> SessionState:
+        """The session as it is now. Waits for the run under way."""
+        if self in _running.get():
+            raise RequestError("INVALID_ARGUMENT", f"the session {self.id!r} cannot be frozen from within its own run")
+        with self._lock:
+            if self._closed:
+                raise RequestError("SESSION_NOT_FOUND", f"the session {self.id!r} is closed")
+            guests = {name: guest.freeze(self._told.get(name, ())) for name, guest in self._guests.items()}
+            now_ns = time.monotonic_ns() + self._ahead_ns
+            return SessionState(self.language, self.vfs.checkpoint(), now_ns, {**self._frozen, **guests}, self.metered)
+
+    def fork(self, state: SessionState | None = None, session_id: str | None = None) -> Session:
+        """An independent session that starts from this one's state of now, or of when `state` was taken."""
+        return Session(
+            session_id or self.id,
+            language=self.language,
+            limits=self.limits,
+            files=self.vfs.limits,
+            registry=self.registry.copy(),
+            metered=self.metered,
+            state=state or self.freeze(),
+            store=self._images,
+        )
+
+    def cancel(self) -> bool:
+        """From any thread: stop the run under way. False if there is none. The next run is not affected."""
+        run = self._run
+        if run is None:
+            return False
+        run.cancel()
+        return True
+
+    def close(self) -> None:
+        self.cancel()
+        with self._lock:
+            self._closed = True
+            for guest in self._guests.values():
+                guest.close()
+            self._guests.clear()
+
+
+def _prepare_erasing(code: str) -> None:
+    from sandbox.typescript.child_parsers import prepare
+
+    prepare(code)
+
+
+def _failed(done: RunResult, error: ErrorObject, status: RunStatus | None) -> RunResult:
+    """What the run left behind, as that of one that failed."""
+    return failure(
+        error,
+        status=status,
+        stdout=done.stdout,
+        stderr=done.stderr,
+        external_calls=done.external_calls,
+        metrics=done.metrics,
+        diagnostics=done.diagnostics,
+        displays=done.displays,
+        exit_code=done.exit_code,
+    )
+
+
+def _trapped(trap: Trap) -> ErrorObject:
+    if trap.overflow:
+        return ErrorObject(code="STACK_OVERFLOW", message="the program recursed too deeply", hint=_OVERFLOW_HINT)
+    reason = str(trap).strip().splitlines()[-1].strip() if str(trap).strip() else "no reason given"
+    return ErrorObject(code="RUNTIME_ERROR", message=f"the guest broke off: {reason}")
+
+
+def _output_warning(run: Run) -> list[Diagnostic]:
+    if not run.output_dropped_bytes:
+        return []
+    limit = run.limits.max_stdout_bytes
+    message = f"output was cut after {limit} bytes; {run.output_dropped_bytes} more were dropped"
+    return [Diagnostic(severity=Severity.WARNING, code="STDOUT_EXCEEDED", message=message, hint="raise limits.max_stdout_bytes")]

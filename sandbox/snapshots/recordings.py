@@ -1,0 +1,311 @@
+"""Recordings: a run that can be had again. A starting snapshot, the run's journal, and how it ended.
+
+Purpose: `record` runs a program and keeps all three; `replay` runs it again from them and compares; `resume` takes a run that was
+put away while it waited inside of a capability call, replays it to that point and lets it go on, here or in another process.
+
+Rules: a replay that differs fails at the first difference, with REPLAY_MISMATCH. A run that a limit, a cancel or a wait ended has
+changed nothing, so its recording ends with the state it started with. Replays call no capability: every answer is in the journal,
+except where a changed answer ("what if") leads to a question that was never asked. A resumed run answers its replayed calls from
+the journal too: they happened already.
+
+Does not know: where recordings are kept, approvals.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from sandbox.capabilities.plain_json import objection, why_unencodable
+from sandbox.capabilities.registry import Registry
+from sandbox.encoding.sealing import LOCAL_TENANT, Keys, local_keys, open_seal, seal
+from sandbox.engine.limits import MOST, Cancel
+from sandbox.errors import RequestError, Stop
+from sandbox.excerpts import excerpt
+from sandbox.filesystem.inode_table import VfsLimits
+from sandbox.guests.images import Images, Progress, images
+from sandbox.guests.state import SessionState
+from sandbox.guests.tape import MESSAGE, Divergence, Tape
+from sandbox.sessions.session import OnOutput, Session
+from sandbox.snapshots import snapshot_format
+from sandbox.snapshots.file_tree import write_tree
+from sandbox.snapshots.rerun import Journal, raise_refusal
+from sandbox.snapshots.snapshot_format import Origin
+from sandbox.wire import RunRequest, RunResult, RunStatus, SessionLimits
+
+FORMAT: Final = "hatchway-recording"
+VERSION: Final = 1
+PURPOSE: Final = "recording"
+_CALL: Final = b"C"[0]
+_OUTSIDE: Final = frozenset({"TIMEOUT_WALL", "TIMEOUT_CPU", "CANCELLED"})
+"""Ends that depend on how fast the machine is or on who is waiting: a replay may meet another of them."""
+
+
+class Ending(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """How a run ended. `reported` is the guest's own outcome; memory and files are digests of the state it left."""
+
+    status: RunStatus
+    code: str | None
+    message: str | None
+    reported: bytes
+    stdout: bytes
+    stderr: bytes
+    memory: bytes
+    files: bytes
+
+    @property
+    def is_from_outside(self) -> bool:
+        """Did a clock or a person end the run? Then a replay compares memory and files, not where it had come to by then."""
+        return self.code in _OUTSIDE
+
+
+class _Stored(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    format: str
+    version: int
+    snapshot: bytes
+    journal: Journal
+    ending: Ending
+
+
+msgspec.json.Decoder(_Stored)  # described before there are threads: see `sandbox.workers.warm_decoders`
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A run, ready to be replayed."""
+
+    start: SessionState
+    journal: Journal
+    ending: Ending
+
+    @property
+    def is_waiting(self) -> bool:
+        return self.journal.pending is not None
+
+    def calls(self) -> dict[int, tuple[dict[str, Any], dict[str, Any]]]:
+        """The capability calls by their number in the journal: what was asked, what was answered."""
+        return {
+            number: (msgspec.json.decode(asked[1:]), msgspec.json.decode(value))
+            for number, (kind, value, asked) in enumerate(self.journal.events)
+            if kind == MESSAGE and asked[0] == _CALL and isinstance(value, bytes)
+        }
+
+    def seal(self, keys: Keys | None = None, *, tenant: str = LOCAL_TENANT, store: Images = images) -> bytes:
+        """As bytes to keep. Without `keys` they are sealed with this user's own."""
+        origin = Origin(self.journal.session_id, self.journal.limits, label="start of a recorded run")
+        packed = snapshot_format.pack(snapshot_format.take(self.start, origin, store=store))
+        stored = _Stored(format=FORMAT, version=VERSION, snapshot=packed, journal=self.journal, ending=self.ending)
+        return seal(snapshot_format.encode_record(stored), keys or local_keys(), tenant=tenant, purpose=PURPOSE)
+
+    @classmethod
+    def open(
+        cls,
+        blob: bytes | bytearray | memoryview,
+        keys: Keys | None = None,
+        *,
+        tenant: str = LOCAL_TENANT,
+        memory_mb: int | None = None,
+        files: VfsLimits | None = None,
+        store: Images = images,
+    ) -> Recording:
+        """`memory_mb` is what the receiver allows; without it, what the recorded run was allowed."""
+        opened = open_seal(blob, keys or local_keys(), tenant=tenant, purpose=PURPOSE)
+        stored = snapshot_format.decode_record(opened, _Stored, PURPOSE)
+        if stored.format != FORMAT or stored.version != VERSION:
+            raise RequestError("SNAPSHOT_VERSION_MISMATCH", f"the recording has version {stored.version}, not {VERSION}")
+        stored.journal.check()
+        allowed = memory_mb if memory_mb is not None else MOST.memory_mb
+        snapshot = snapshot_format.unpack(stored.snapshot, memory_mb=allowed, files=files, store=store)
+        return cls(snapshot_format.thaw(snapshot, files=files, store=store), stored.journal, stored.ending)
+
+
+def record(
+    session: Session,
+    request: RunRequest,
+    *,
+    on_output: OnOutput | None = None,
+    progress: Progress | None = None,
+    cancel: Cancel | None = None,
+    store: Images = images,
+) -> tuple[RunResult, Recording | None]:
+    """Run `request` and keep what it takes to run it again; nothing if it was refused before it ran."""
+    start = session.freeze()
+    tape = Tape()
+    result = session.run(request, on_output=on_output, progress=progress, cancel=cancel, tape=tape)
+    return result, _recording(session, request, start, tape, result, store) if tape.request is not None else None
+
+
+def _recording(
+    session: Session, request: RunRequest, start: SessionState, tape: Tape, result: RunResult, store: Images
+) -> Recording:
+    return Recording(start, Journal.of(session, request, tape), _ending(session, tape, result, store))
+
+
+def _ending(session: Session, tape: Tape, result: RunResult, store: Images) -> Ending:
+    state = session.freeze()
+    memory = hashlib.sha256()
+    for name, guest in sorted(state.guests.items()):
+        memory.update(f"{name} {guest.memory_digest()}\n".encode())
+    return Ending(
+        status=result.status,
+        code=result.error.code if result.error else None,
+        message=result.error.message if result.error else None,
+        reported=tape.reported,
+        stdout=tape.output[0],
+        stderr=tape.output[1],
+        memory=memory.digest(),
+        files=digest_of_files(state, store),
+    )
+
+
+def digest_of_files(state: SessionState, store: Images = images) -> bytes:
+    """Equal for equal filesystems: names, contents and times."""
+    tree = write_tree(state.files, store.files(), lambda chunk: hashlib.sha256(chunk).digest())
+    return hashlib.sha256(snapshot_format.encode_record(tree)).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A run that was played again, and the session it left, which belongs to the caller."""
+
+    result: RunResult
+    session: Session
+    recording: Recording
+
+
+def replay(
+    recording: Recording,
+    *,
+    changes: Mapping[int, Any] | None = None,
+    registry: Registry | None = None,
+    on_output: OnOutput | None = None,
+    store: Images = images,
+) -> Replayed:
+    """Run a recording again. Raises REPLAY_MISMATCH unless it ends exactly as it was recorded. Of a run that was ended from
+    outside (`Ending.is_from_outside`) memory and files are compared, and that it was ended so again.
+
+    `changes` gives other answers to capability calls, by their numbers in the journal: then nothing is compared after the first
+    of them, and the answer is what would have happened.
+    """
+    _check_recording(recording)
+    if not isinstance(changes, Mapping | None):
+        raise RequestError("INVALID_ARGUMENT", f"changes must be a mapping of numbers to answers, not {type(changes).__name__}")
+    journal, ending = recording.journal, recording.ending
+    stopped = _stop_of(ending)
+    answers = {number: _reply(recording, number, value) for number, value in (changes or {}).items()}
+    image = journal.image.hex()
+    tape = Tape(journal.events, message=journal.request, image=image, live=False, changes=answers, stop=stopped)
+    session = _session(recording, registry, not ending.is_from_outside, store)
+    try:
+        result = _run(session, recording, tape, on_output)
+        raise_refusal(result)
+        again = _recording(session, recording.journal.again(), recording.start, tape, result, store)
+        if not answers:
+            if stopped is None:
+                tape.check_finished()
+            _compare(ending, again.ending, len(tape.events))
+    except BaseException:
+        session.close()
+        raise
+    return Replayed(result, session, again)
+
+
+def resume(
+    recording: Recording,
+    *,
+    answer: Any = msgspec.UNSET,
+    registry: Registry | None = None,
+    limits: SessionLimits | None = None,
+    on_output: OnOutput | None = None,
+    store: Images = images,
+) -> Replayed:
+    """Let a run that waits go on. It is replayed to its waiting call, which then gets `answer`, or is made anew if there is none:
+    whoever approved it made sure that it is not refused again. It may come to wait again: `recording.is_waiting` tells."""
+    _check_recording(recording)
+    journal = recording.journal
+    if journal.pending is None:
+        raise RequestError("INVALID_ARGUMENT", "the run does not wait for anything")
+    events = list(journal.events)
+    if answer is not msgspec.UNSET:
+        events.append((MESSAGE, _encode_reply(answer), journal.pending))
+    tape = Tape(events, message=journal.request, image=journal.image.hex())
+    session = _session(recording, registry, False, store, limits)
+    result = _run(session, recording, tape, on_output)
+    try:
+        raise_refusal(result)
+    except RequestError:
+        session.close()
+        raise
+    return Replayed(result, session, _recording(session, recording.journal.again(), recording.start, tape, result, store))
+
+
+def _session(
+    recording: Recording, registry: Registry | None, patient: bool, store: Images, limits: SessionLimits | None = None
+) -> Session:
+    """A session in the state the run started from, with its limits: those on time only if the run depends on them."""
+    journal, start = recording.journal, recording.start
+    chosen = limits or journal.limits
+    if patient:
+        chosen = msgspec.structs.replace(chosen, cpu_ms=MOST.cpu_ms, wall_ms=MOST.wall_ms)
+    return Session(
+        journal.session_id,
+        language=start.language,
+        limits=chosen,
+        registry=registry,
+        metered=start.metered,
+        state=journal.state(start),
+        store=store,
+    )
+
+
+def _run(session: Session, recording: Recording, tape: Tape, on_output: OnOutput | None) -> RunResult:
+    return session.run(recording.journal.again(), on_output=on_output, tape=tape)
+
+
+def _stop_of(ending: Ending) -> Stop | None:
+    """How the recorded run was ended from outside, if it was."""
+    if ending.reported or ending.code is None:
+        return None
+    return Stop(ending.status, ending.code, ending.message or ending.code)
+
+
+def _reply(recording: Recording, number: int, value: Any) -> bytes:
+    if number not in recording.calls():
+        known = ", ".join(map(str, recording.calls())) or "none"
+        told = f"entry {excerpt(number)} of the journal is no capability call"
+        raise RequestError("INVALID_ARGUMENT", told, f"calls are: {known}")
+    return _encode_reply(value)
+
+
+def _check_recording(recording: Recording) -> None:
+    if not isinstance(recording, Recording):
+        raise RequestError("INVALID_ARGUMENT", f"a recording must be a Recording, not {type(recording).__name__}")
+
+
+def _encode_reply(value: Any) -> bytes:
+    if isinstance(value, Exception):
+        code = str(getattr(value, "code", "TOOL_ERROR"))
+        return msgspec.json.encode({"error": {"code": code, "message": str(value)}})
+    try:
+        reply = msgspec.json.encode({"value": value})
+        why = objection(value)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        why = why_unencodable(error)
+    if why is not None:
+        raise RequestError("INVALID_ARGUMENT", f"an answer must be plain JSON or an exception: {why}")
+    return reply
+
+
+def _compare(recorded: Ending, played: Ending, number: int) -> None:
+    for name in Ending.__struct_fields__:
+        before, after = getattr(recorded, name), getattr(played, name)
+        outside = name in ("status", "code", "message") and recorded.is_from_outside and played.is_from_outside
+        # Output of a run that was ended from outside is what it had come to by then.
+        cut = name in ("stdout", "stderr") and recorded.is_from_outside
+        if before != after and not outside and not cut:
+            shown = (before.hex()[:16], after.hex()[:16]) if name in ("memory", "files") else (before, after)
+            raise Divergence(number, f"it ended with another {name}: {shown[1]!r:.200}, not {shown[0]!r:.200}")

@@ -1,0 +1,417 @@
+"""Finds what to blank in the tree of a TypeScript program, and what cannot be blanked.
+
+Purpose: `Eraser(text).walk(tree)` collects `blanks` and `diagnostics` in one pass.
+
+Rules: one visitor per kind of node; a visitor returns whether the children are to be visited. No recursion: the tree is
+walked with a cursor. Offsets are bytes of the original text. Does not know how blanks are applied or where programs come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from tree_sitter import Node, Tree
+
+from sandbox.typescript.grammar import start_of_arguments
+from sandbox.wire import Diagnostic, Severity, Span
+
+MAX_TREE_DEPTH: Final = 2_000
+MAX_DIAGNOSTICS: Final = 20
+
+_BEGINNINGS: Final = frozenset({"let", "const", "var", "function", "class", "interface", "type", "enum", "import", "export"})
+"""A statement of one line that begins like this and is not understood at the end of the source has not ended."""
+LINE_ENDS: Final = frozenset("\n\r\u2028\u2029")
+
+#: Nodes that are types and nothing else wherever they stand.
+_TYPES: Final = frozenset(
+    {
+        "type_annotation",
+        "type_predicate_annotation",
+        "asserts_annotation",
+        "omitting_type_annotation",
+        "adding_type_annotation",
+        "opting_type_annotation",
+        "type_arguments",
+        "implements_clause",
+    }
+)
+#: Statements and class members that leave nothing behind but a semicolon.
+_TYPE_STATEMENTS: Final = frozenset(
+    {
+        "interface_declaration",
+        "type_alias_declaration",
+        "ambient_declaration",
+        "function_signature",
+        "method_signature",
+        "abstract_method_signature",
+        "index_signature",
+    }
+)
+_NOTHING: Final = frozenset({"comment", "empty_statement"})
+#: Statements that end where their last expression ends when the author left the semicolon out.
+_CLOSED_BY_NEWLINE: Final = frozenset(
+    {
+        "expression_statement",
+        "variable_declaration",
+        "lexical_declaration",
+        "return_statement",
+        "throw_statement",
+        "public_field_definition",
+        "export_statement",
+    }
+)
+_MODIFIERS: Final = frozenset({"accessibility_modifier", "override_modifier", "readonly", "declare", "abstract"})
+
+_CONTEXTUAL_NAMES: Final = frozenset({b"get", b"set", b"static", b"async", b"accessor"})
+
+_UNSUPPORTED: Final = {
+    "enum_declaration": ("an enum has a value at run time and cannot be erased", "use const Color = { Red: 0 } as const"),
+    "internal_module": ("a namespace with values cannot be erased", "use a module of its own, or an object"),
+    "module": ("a module block with values cannot be erased", "use a file of its own"),
+    "import_alias": ("an import alias cannot be erased", "use const Name = Other.Name"),
+    "import_require_clause": ("import … = require(…) cannot be erased", "use import … from, or const x = require(…)"),
+    "decorator": ("decorators are not supported", "call the function yourself"),
+}
+_PARAMETER_PROPERTY: Final = (
+    "a parameter property cannot be erased",
+    "declare the field in the class and assign it in the constructor",
+)
+_EXPORT_ASSIGNMENT: Final = ("export = cannot be erased", "use export default")
+_ANGLE_ASSERTION: Final = ("a type assertion in angle brackets may not span lines", "write it as: value as Type")
+
+
+@dataclass(frozen=True, slots=True)
+class Blank:
+    """Bytes to blank, and what to write over their first and last characters instead of a space."""
+
+    start: int
+    end: int
+    head: str = " "
+    tail: str = " "
+
+
+class Eraser:
+    """Collects what to blank in one pass over the tree."""
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+        self.blanks: list[Blank] = []
+        self.diagnostics: list[Diagnostic] = []
+        self.path: list[Node] = []
+        self.visitors: dict[str, Callable[[Node], bool]] = {
+            "ERROR": self.syntax_error,
+            "arrow_function": self.arrow_function,
+            "type_parameters": self.type_parameters,
+            "as_expression": self.as_expression,
+            "satisfies_expression": self.as_expression,
+            "template_string": self.template_string,
+            "non_null_expression": self.non_null_expression,
+            "type_assertion": self.type_assertion,
+            "required_parameter": self.parameter,
+            "optional_parameter": self.parameter,
+            "variable_declarator": self.variable_declarator,
+            "public_field_definition": self.member,
+            "method_definition": self.member,
+            "abstract_class_declaration": self.abstract_class,
+            "import_statement": self.import_statement,
+            "import_specifier": self.specifier,
+            "export_specifier": self.specifier,
+            "export_statement": self.export_statement,
+            "internal_module": self.namespace,
+            "module": self.namespace,
+            **dict.fromkeys(_TYPES, self.type_node),
+            **dict.fromkeys(_TYPE_STATEMENTS, self.type_statement),
+            **dict.fromkeys(_UNSUPPORTED.keys() - {"internal_module", "module"}, self.unsupported),
+        }
+
+    def walk(self, tree: Tree) -> None:
+        """Visits every node that is not inside a blanked one. A visitor returns whether its children are to be visited."""
+        cursor = tree.walk()
+        while True:
+            node = cursor.node
+            assert node is not None
+            visit = self.visitors.get(node.type)
+            if node.is_missing:
+                self.complain("SYNTAX_ERROR", f"{_quoted(node.type)} expected", node)
+            # Errors are told wherever they are, also inside of what is blanked.
+            descend = node.child_count > 0 and (visit is None or visit(node) or (node.has_error and node.type != "ERROR"))
+            if len(self.diagnostics) >= MAX_DIAGNOSTICS:
+                return
+            if len(self.path) >= MAX_TREE_DEPTH:
+                self.complain("SYNTAX_ERROR", "the source is nested too deeply", node)
+                return
+            if descend and cursor.goto_first_child():
+                self.path.append(node)
+                continue
+            while not cursor.goto_next_sibling():
+                if not cursor.goto_parent():
+                    return
+                self.path.pop()
+
+    def blank(self, start: int, end: int, head: str = " ", tail: str = " ") -> None:
+        self.blanks.append(Blank(start, end, head, tail))
+
+    def complain(self, code: str, message: str, node: Node, hint: str | None = None) -> None:
+        span = span_of(self.text, node.start_byte, node.end_byte)
+        self.diagnostics.append(Diagnostic(severity=Severity.ERROR, code=code, message=message, hint=hint, span=span))
+
+    def unsupported(self, node: Node) -> bool:
+        self.diagnostics.append(unsupported(self.text, node, *_UNSUPPORTED[node.type]))
+        return False
+
+    def syntax_error(self, node: Node) -> bool:
+        """Only the first place where the parser lost its way is worth telling."""
+        if _is_type_keyword(node):
+            return False
+        if self.diagnostics:
+            return False
+        lost = self.text[node.start_byte : node.end_byte]
+        word = lost.split(maxsplit=1)
+        shown = word[0][:20].decode("utf-8", "replace") if word else "end of input"
+        if shown in _BEGINNINGS and node.end_byte >= len(self.text.rstrip()) and len(lost.strip().splitlines()) == 1:
+            span = span_of(self.text, node.end_byte, node.end_byte)
+            self.diagnostics.append(
+                Diagnostic(severity=Severity.ERROR, code="SYNTAX_ERROR", message="unexpected end of input", span=span)
+            )
+        else:
+            self.complain("SYNTAX_ERROR", f"unexpected {_quoted(shown)}", node)
+        return False
+
+    # Types
+
+    def type_node(self, node: Node) -> bool:
+        parent = self.path[-1]
+        if node.type != "type_arguments" and parent.type == "arrow_function" and self.has_line_end(node):
+            # `): T⏎=>` must not leave a line break before the arrow, so the bracket moves behind the type.
+            parameters = parent.child_by_field_name("parameters")
+            if parameters is not None:
+                self.blank(parameters.end_byte - 1, parameters.end_byte)
+                self.blank(node.start_byte, node.end_byte, tail=")")
+                return False
+        self.blank(node.start_byte, self.end_of_type(node))
+        return False
+
+    def type_statement(self, node: Node) -> bool:
+        self.blank(node.start_byte, self.end_of_type(node), head=";")
+        return False
+
+    def type_parameters(self, node: Node) -> bool:
+        self.blank(node.start_byte, node.end_byte)
+        return False
+
+    def arrow_function(self, node: Node) -> bool:
+        """`async <⏎T>(x) => …` must not leave a line break behind `async`, so the bracket moves before the type."""
+        types, parameters = node.child_by_field_name("type_parameters"), node.child_by_field_name("parameters")
+        if types is not None and parameters is not None and self.has_line_end(types):
+            self.blank(types.start_byte, types.end_byte, head="(")
+            self.blank(parameters.start_byte, parameters.start_byte + 1)
+        return True
+
+    def as_expression(self, node: Node) -> bool:
+        keyword = next(c for c in node.children if c.type in ("as", "satisfies"))
+        # A statement that ended here by its line break alone must still end here: the next line may start with a bracket.
+        self.blank(keyword.start_byte, self.end_of_assertion(node), head=";" if self.ends_statement(node) else " ")
+        return True
+
+    def end_of_assertion(self, node: Node) -> int:
+        """The grammar may end the type of `x as keyof A.B.C | D` at its second name and read the rest as JavaScript."""
+        end = self.end_of_type(node)
+        for outer in reversed(self.path):
+            names = outer.type in ("member_expression", "instantiation_expression")
+            joins = outer.type == "binary_expression" and outer.children[1].type in ("|", "&") and end > node.end_byte
+            if outer.start_byte != node.start_byte or not (names or joins):
+                break
+            end = outer.end_byte
+        return end
+
+    def template_string(self, node: Node) -> bool:
+        """The grammar reads sql<Row>`…` as two comparisons; TypeScript reads a tag with a type argument."""
+        if self.text[node.start_byte - 1 : node.start_byte] == b">":
+            start = start_of_arguments(self.text, node.start_byte - 1)
+            if start is not None:
+                self.blank(start, node.start_byte)
+        return True
+
+    def non_null_expression(self, node: Node) -> bool:
+        self.blank(node.end_byte - 1, node.end_byte)
+        return True
+
+    def type_assertion(self, node: Node) -> bool:
+        types = node.children[0]
+        if self.has_line_end(types):
+            self.diagnostics.append(unsupported(self.text, types, *_ANGLE_ASSERTION))
+            return False
+        return True
+
+    # Declarations
+
+    def parameter(self, node: Node) -> bool:
+        pattern = node.child_by_field_name("pattern")
+        if pattern is not None and pattern.type == "this":
+            self.blank(node.start_byte, self.behind_comma(node))
+            return False
+        for child in node.children:
+            if child.type in ("accessibility_modifier", "override_modifier", "readonly"):
+                self.diagnostics.append(unsupported(self.text, node, *_PARAMETER_PROPERTY))
+                return False
+            if child.type == "?":
+                self.blank(child.start_byte, child.end_byte)
+        return True
+
+    def variable_declarator(self, node: Node) -> bool:
+        self.blank_tokens(node, "!")
+        return True
+
+    def member(self, node: Node) -> bool:
+        """A field or method of a class: modifiers go, and a field that is only declared goes whole."""
+        kinds = {child.type for child in node.children}
+        if "declare" in kinds or "abstract" in kinds:
+            self.blank(node.start_byte, node.end_byte, head=";")
+            return False
+        last = max((c.end_byte for c in node.children if c.type in _MODIFIERS), default=0)
+        rest = self.text[last : node.end_byte].lstrip()[:1]
+        # `x = 1⏎private [y]() {}`: without the modifier the bracket would continue the line before.
+        head = ";" if last and rest in (b"[", b"*") and "static" not in kinds and "async" not in kinds else " "
+        for child in node.children:
+            if child.type in _MODIFIERS:
+                self.blank(child.start_byte, child.end_byte, head=head)
+                head = " "
+        self.blank_tokens(node, "?", "!")
+        self.close_field(node)
+        return True
+
+    def close_field(self, node: Node) -> None:
+        """`get: T⏎f() {}`: without its type and a semicolon, such a field would read as a modifier of the next member."""
+        name, types = node.child_by_field_name("name"), node.child_by_field_name("type")
+        if name is None or types is None or node.child_by_field_name("value") is not None:
+            return
+        if name.text in _CONTEXTUAL_NAMES:
+            self.blank(types.start_byte, types.end_byte, head=";")
+
+    def abstract_class(self, node: Node) -> bool:
+        self.blank_tokens(node, "abstract")
+        return True
+
+    def namespace(self, node: Node) -> bool:
+        if _has_only_types(node):
+            self.blank(node.start_byte, node.end_byte, head=";")
+        else:
+            self.unsupported(node)
+        return False
+
+    # Imports and exports
+
+    def import_statement(self, node: Node) -> bool:
+        if any(child.type == "type" for child in node.children):
+            self.blank(node.start_byte, node.end_byte, head=";")
+            return False
+        return True
+
+    def specifier(self, node: Node) -> bool:
+        if node.children[0].type == "type" and node.child_count > 1:
+            self.blank(node.start_byte, self.behind_comma(node))
+        return False
+
+    def export_statement(self, node: Node) -> bool:
+        kinds = ["type" if _is_type_keyword(child) else child.type for child in node.children]
+        if "=" in kinds:
+            self.diagnostics.append(unsupported(self.text, node, *_EXPORT_ASSIGNMENT))
+            return False
+        declared = node.child_by_field_name("declaration") or node.child_by_field_name("value")
+        if "type" in kinds or "namespace" in kinds or (declared is not None and self.is_type_only(declared)):
+            self.blank(node.start_byte, node.end_byte, head=";")
+            return False
+        return True
+
+    def is_type_only(self, node: Node) -> bool:
+        return node.type in _TYPE_STATEMENTS or (node.type in ("internal_module", "module") and _has_only_types(node))
+
+    # Looking around
+
+    def blank_tokens(self, node: Node, *tokens: str) -> None:
+        for child in node.children:
+            if child.type in tokens and not child.is_named:
+                self.blank(child.start_byte, child.end_byte)
+
+    def has_line_end(self, node: Node) -> bool:
+        return self.breaks_line(node.start_byte, node.end_byte)
+
+    def breaks_line(self, start: int, end: int) -> bool:
+        # Offsets, not points: reading Point.row of tree-sitter 0.26.0 gives away a reference it does not own.
+        return any(c in LINE_ENDS for c in self.text[start:end].decode("utf-8", "replace"))
+
+    def end_of_type(self, node: Node) -> int:
+        """Where a type at the end of `node` really ends: the grammar carries `T⏎[0]` on over the line break, TypeScript not."""
+        end = node.end_byte
+        at = node
+        while at.child_count > 0:
+            indexed = at.type in ("lookup_type", "array_type")
+            if indexed and self.breaks_line(at.children[0].end_byte, at.children[1].start_byte):
+                end = at.children[0].end_byte
+            at = at.children[0 if indexed else -1]
+        return end
+
+    def behind_comma(self, node: Node) -> int:
+        """The end of the comma after `node`, or of the node when none follows. Comments between them go too."""
+        after = node.next_sibling
+        while after is not None and after.type == "comment":
+            after = after.next_sibling
+        return after.end_byte if after is not None and after.type == "," else node.end_byte
+
+    def ends_statement(self, node: Node) -> bool:
+        """Whether the statement around `node` ends where the node does, without a semicolon of its own."""
+        parent = self.path[-1]
+        if parent.type in ("call_expression", "subscript_expression") and parent.children[0] == node:
+            return True  # the grammar reads `x as T⏎(y)` as a call, TypeScript as two statements
+        for outer in reversed(self.path):
+            if outer.end_byte != node.end_byte:
+                return False
+            if outer.type in _CLOSED_BY_NEWLINE:
+                return True
+        return False
+
+
+def _has_only_types(namespace: Node) -> bool:
+    """True when nothing in the namespace exists at run time, looking into nested namespaces."""
+    queue = [namespace]
+    while queue:
+        body = queue.pop().child_by_field_name("body")
+        for statement in body.named_children if body is not None else ():
+            inner = statement
+            while inner.type in ("export_statement", "expression_statement"):
+                inside = inner.child_by_field_name("declaration") or (inner.named_children[0] if inner.named_children else None)
+                if inside is None or inner.child_by_field_name("value") is not None:
+                    break
+                inner = inside
+            if inner.type in ("internal_module", "module"):
+                queue.append(inner)
+            elif inner.type not in _TYPE_STATEMENTS and inner.type not in _NOTHING:
+                return False
+    return True
+
+
+def _is_type_keyword(node: Node) -> bool:
+    """The grammar does not know `export type * from`: it sees an error that says `type`."""
+    return node.type == "ERROR" and node.text == b"type"
+
+
+def _quoted(word: str) -> str:
+    return word if " " in word else f"'{word}'"
+
+
+def span_of(text: bytes, start: int, end: int) -> Span:
+    """The 1-based span of a range of bytes; columns count code points."""
+
+    def position(at: int) -> tuple[int, int]:
+        line_start = text.rfind(b"\n", 0, at) + 1
+        return text.count(b"\n", 0, at) + 1, len(text[line_start:at].decode("utf-8", "replace")) + 1
+
+    (line, column), (end_line, end_column) = position(start), position(end)
+    return Span(line=line, column=column, end_line=end_line, end_column=end_column)
+
+
+def unsupported(text: bytes, node: Node, message: str, hint: str) -> Diagnostic:
+    span = span_of(text, node.start_byte, node.end_byte)
+    return Diagnostic(severity=Severity.ERROR, code="UNSUPPORTED_FEATURE", message=message, hint=hint, span=span)

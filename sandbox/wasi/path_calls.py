@@ -1,0 +1,200 @@
+"""The WASI calls on paths: `path_*`.
+
+Rules: a path is relative to an open directory; an absolute one starts at the filesystem's root, and `..` may leave the
+directory, because the boundary is the filesystem itself and everything in it is the session's own. Lengths are checked before a
+byte is read. All decisions about names are the filesystem's; this file only translates arguments and flags.
+"""
+
+from __future__ import annotations
+
+from sandbox.engine.memory import MemoryFault
+from sandbox.filesystem.descriptors import (
+    DESCRIPTORS_MAX,
+    DEVICE,
+    FILE,
+    FOLDER,
+    RIGHT_READ,
+    RIGHT_WRITE,
+    RIGHTS_FILE,
+    RIGHTS_FOLDER,
+    RIGHTS_READING,
+    RIGHTS_WRITING,
+    Descriptor,
+    stream,
+)
+from sandbox.filesystem.errnos import (
+    EBADF,
+    EEXIST,
+    EFAULT,
+    EINVAL,
+    EISDIR,
+    ELOOP,
+    EMFILE,
+    ENAMETOOLONG,
+    ENOTDIR,
+    SUCCESS,
+    VfsError,
+)
+from sandbox.filesystem.inodes import Device, Directory, File, Node, Symlink
+from sandbox.filesystem.paths import PATH_BYTES_MAX, decode_path
+from sandbox.wasi.abi import (
+    FLAGS_ALL,
+    LOOKUP_FOLLOW,
+    OPEN_CREATE,
+    OPEN_DIRECTORY,
+    OPEN_EXCLUSIVE,
+    OPEN_TRUNCATE,
+    U32,
+    answering,
+)
+from sandbox.wasi.file_calls import FileCalls
+
+_STREAM_NUMBERS = {"stdin": 0, "stdout": 1, "stderr": 2}
+
+
+class PathCalls(FileCalls):
+    """`path_*` over the same guest."""
+
+    def _folder(self, fd: int) -> int:
+        descriptor = self.table.entries.get(fd)
+        if descriptor is None:
+            raise VfsError(EBADF)
+        if descriptor.kind != FOLDER:
+            raise VfsError(ENOTDIR)
+        return descriptor.ino
+
+    def _path(self, address: int, length: int) -> str:
+        length &= U32
+        if length > PATH_BYTES_MAX:
+            raise VfsError(ENAMETOOLONG)
+        return decode_path(self.memory.read(address & U32, length))
+
+    def path_filestat_get(self, fd: int, flags: int, path: int, path_len: int, out: int) -> int:
+        try:
+            vfs = self.vfs
+            ino = vfs.lookup(self._folder(fd), self._path(path, path_len), bool(flags & LOOKUP_FOLLOW))
+            self.put_filestat(out, ino, vfs.nodes[ino])
+        except VfsError as error:
+            return error.errno
+        except MemoryFault:
+            return EFAULT
+        return SUCCESS
+
+    @answering
+    def path_filestat_set_times(
+        self, fd: int, flags: int, path: int, path_len: int, atime_ns: int, mtime_ns: int, which: int
+    ) -> int:
+        ino = self.vfs.lookup(self._folder(fd), self._path(path, path_len), bool(flags & LOOKUP_FOLLOW))
+        self.vfs.set_times(ino, *self.chosen_times(atime_ns, mtime_ns, which))
+        return SUCCESS
+
+    @answering
+    def path_open(
+        self,
+        fd: int,
+        dirflags: int,
+        path: int,
+        path_len: int,
+        oflags: int,
+        rights: int,
+        inheriting: int,
+        flags: int,
+        out: int,
+    ) -> int:
+        self.memory.view(out & U32, 4)
+        start = self._folder(fd)
+        name = self._path(path, path_len)
+        if len(self.table.entries) >= DESCRIPTORS_MAX:
+            return EMFILE
+        if flags & ~FLAGS_ALL or oflags & ~15:
+            return EINVAL
+        ino = self._find_or_create(start, name, bool(dirflags & LOOKUP_FOLLOW), oflags, bool(rights & RIGHT_WRITE))
+        opened = self._describe(ino, self.vfs.nodes[ino], rights, flags)
+        opened.inheriting = inheriting & self.table.entries[fd].inheriting if opened.kind == FOLDER else 0
+        self.memory.put_u32(out & U32, self.table.install(self.vfs, opened))
+        return SUCCESS
+
+    def _find_or_create(self, start: int, name: str, follow: bool, oflags: int, writing: bool) -> int:
+        vfs = self.vfs
+        if oflags & OPEN_CREATE:
+            if oflags & OPEN_DIRECTORY:
+                raise VfsError(EINVAL, name)
+            place = vfs.locate(start, name, follow and not oflags & OPEN_EXCLUSIVE, creating=True)
+            if place.slash and place.name not in ("", ".", ".."):
+                raise VfsError(EISDIR, name)
+            if not place.ino:
+                return vfs.create_file(place, name)
+            if oflags & OPEN_EXCLUSIVE:
+                raise VfsError(EEXIST, name)
+            ino = place.ino
+        else:
+            ino = vfs.lookup(start, name, follow)
+        node = vfs.nodes[ino]
+        if isinstance(node, Symlink):
+            raise VfsError(ELOOP, name)
+        if oflags & OPEN_DIRECTORY:
+            if not isinstance(node, Directory):
+                raise VfsError(ENOTDIR, name)
+            return ino
+        if isinstance(node, Directory) and oflags & OPEN_CREATE:
+            raise VfsError(EISDIR, name)
+        if writing or oflags & OPEN_TRUNCATE:
+            vfs.check_writable(ino, name)
+        if oflags & OPEN_TRUNCATE and isinstance(node, File):
+            vfs.truncate(ino, 0)
+        return ino
+
+    def _describe(self, ino: int, node: Node, rights: int, flags: int) -> Descriptor:
+        """A descriptor for the node. Reading and writing are granted as asked for, whatever else the kind allows always."""
+        if isinstance(node, Directory):
+            return Descriptor(FOLDER, ino, RIGHTS_FOLDER, 0, flags)
+        if isinstance(node, Device) and node.device in _STREAM_NUMBERS:
+            return stream(_STREAM_NUMBERS[node.device])
+        granted = RIGHTS_FILE
+        if rights & RIGHT_READ:
+            granted |= RIGHTS_READING
+        if rights & RIGHT_WRITE:
+            granted |= RIGHTS_WRITING
+        return Descriptor(DEVICE if isinstance(node, Device) else FILE, ino, granted, 0, flags)
+
+    @answering
+    def path_create_directory(self, fd: int, path: int, path_len: int) -> int:
+        self.vfs.make_directory(self._folder(fd), self._path(path, path_len))
+        return SUCCESS
+
+    @answering
+    def path_link(self, old_fd: int, flags: int, old_path: int, old_len: int, new_fd: int, new_path: int, new_len: int) -> int:
+        old, new = self._path(old_path, old_len), self._path(new_path, new_len)
+        self.vfs.link(self._folder(old_fd), old, bool(flags & LOOKUP_FOLLOW), self._folder(new_fd), new)
+        return SUCCESS
+
+    @answering
+    def path_readlink(self, fd: int, path: int, path_len: int, out: int, length: int, used: int) -> int:
+        node = self.vfs.nodes[self.vfs.lookup(self._folder(fd), self._path(path, path_len), False)]
+        if not isinstance(node, Symlink):
+            return EINVAL
+        target = node.target.encode("utf-8")[: length & U32]
+        self.memory.write(out & U32, target)
+        self.memory.put_u32(used & U32, len(target))
+        return SUCCESS
+
+    @answering
+    def path_remove_directory(self, fd: int, path: int, path_len: int) -> int:
+        self.vfs.remove_directory(self._folder(fd), self._path(path, path_len))
+        return SUCCESS
+
+    @answering
+    def path_rename(self, old_fd: int, old_path: int, old_len: int, new_fd: int, new_path: int, new_len: int) -> int:
+        old, new = self._path(old_path, old_len), self._path(new_path, new_len)
+        self.vfs.rename_at(self._folder(old_fd), old, self._folder(new_fd), new)
+        return SUCCESS
+
+    @answering
+    def path_symlink(self, old_path: int, old_len: int, fd: int, new_path: int, new_len: int) -> int:
+        self.vfs.make_symlink(self._path(old_path, old_len), self._folder(fd), self._path(new_path, new_len))
+        return SUCCESS
+
+    @answering
+    def path_unlink_file(self, fd: int, path: int, path_len: int) -> int:
+        self.vfs.unlink(self._folder(fd), self._path(path, path_len))
+        return SUCCESS

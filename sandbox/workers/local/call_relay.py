@@ -1,0 +1,71 @@
+"""Capability calls on their way from a guest to the event loop, and their answers back.
+
+Purpose: a session's registry is filled with stand-ins (`Switchboard.registry`), which run on the event loop; one that is called
+puts the call through to the run under way, whose `Line` asks `on_call`.
+
+Rules: THREAT[TM-ISO-WORKER]: nothing of a capability but its declaration is here; whoever answers decides who may call
+what. A call that waits for somebody ends the run by `Suspend`. A call that nobody waits for any more is cancelled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sandbox.capabilities.registry import Capability, Registry, ToolError, stand_in
+from sandbox.errors import Suspend
+from sandbox.workers.interface import OnCall
+from sandbox.workers.local.suspensions import Notes
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The calls of one run."""
+
+    on_call: OnCall
+    notes: Notes | None
+
+    async def ask(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        try:
+            reply = await self.on_call(name, args, kwargs)
+        except Exception:
+            # What went wrong on the other side is not the guest's to know.
+            raise ToolError("TOOL_ERROR", "the call could not be made") from None
+        if reply.suspended:
+            if self.notes is None or self.notes.is_full:
+                raise ToolError("JOURNAL_EXCEEDED", "the run has done too much to be put away while the call waits")
+            raise Suspend()
+        if reply.error is not None:
+            raise ToolError(reply.error.code, reply.error.message)
+        return reply.value
+
+
+class Switchboard:
+    """Puts a session's calls through to the run under way."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.line: Line | None = None
+        self.calls = 0
+        """How many are under way: then the session's program waits."""
+        self.tools: Sequence[Capability] = ()
+        """What the registry it made last stands in for."""
+        self._loop = loop
+
+    def registry(self, tools: Sequence[Capability]) -> Registry:
+        self.tools = tools
+        registry = Registry()
+        for tool in tools:
+            registry.register(stand_in(tool), functools.partial(self._call, tool.name), loop=self._loop)
+        return registry
+
+    async def _call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
+        if self.line is None:
+            raise ToolError("TOOL_ERROR", f"nobody answers calls of {name} here")
+        self.calls += 1
+        try:
+            return await self.line.ask(name, list(args), kwargs)
+        finally:
+            self.calls -= 1

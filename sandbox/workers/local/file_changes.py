@@ -1,0 +1,259 @@
+"""What happened to /workspace: two instants of a filesystem compared, and a filesystem made like a tree of the store.
+
+How: checkpoints share every node that nobody changed, so nodes are compared by identity first. Only directories that hold
+something that changed are walked.
+
+Rules: paths are the store's: `/a` is /workspace/a. A hard link becomes a copy; a removed directory is told once. Does not know:
+the store, guests.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from sandbox.errors import RequestError
+from sandbox.filesystem.errnos import VfsError
+from sandbox.filesystem.inode_table import Checkpoint
+from sandbox.filesystem.inodes import Directory, File, Node, Symlink
+from sandbox.filesystem.vfs import WORKSPACE_INO, Vfs
+from sandbox.workers.interface import FileChanges, FileEntry, FileKind, FileName
+
+_Nodes = Mapping[int, Node]
+
+
+def compare(old: Checkpoint, new: Checkpoint) -> FileChanges:
+    """What must be done to /workspace of `old` to get that of `new`."""
+    if old.nodes is new.nodes:
+        return FileChanges()
+    changed = {ino for ino, node in new.nodes.items() if not _is_same(old.nodes.get(ino), node)}
+    if not changed:
+        return FileChanges()
+    comparison = _Comparison(old.nodes, new.nodes, _holding(new.nodes, changed))
+    comparison.walk()
+    return FileChanges(removed=comparison.removed, written=comparison.written)
+
+
+def _is_same(old: Node | None, new: Node) -> bool:
+    """The same for the store, which keeps no times."""
+    if old is new:
+        return True
+    if isinstance(new, File):
+        return isinstance(old, File) and old.readonly == new.readonly and old.data.blocks == new.data.blocks
+    if isinstance(new, Directory):
+        return isinstance(old, Directory) and old.entries == new.entries and old.parent == new.parent
+    return isinstance(new, Symlink) and isinstance(old, Symlink) and old.target == new.target
+
+
+def _holding(nodes: _Nodes, changed: set[int]) -> set[int]:
+    """The directories below which something changed."""
+    found: set[int] = set()
+    for ino, node in nodes.items():
+        if isinstance(node, Directory) and (ino in changed or not changed.isdisjoint(node.entries.values())):
+            while ino not in found:
+                found.add(ino)
+                above = nodes.get(ino)
+                assert isinstance(above, Directory)
+                ino = above.parent
+    return found
+
+
+class _Comparison:
+    def __init__(self, old: _Nodes, new: _Nodes, holding: Collection[int]) -> None:
+        self.removed: list[str] = []
+        self.written: list[FileEntry] = []
+        self._old = old
+        self._new = new
+        self._holding = holding
+
+    def walk(self) -> None:
+        pending = [("", WORKSPACE_INO, WORKSPACE_INO)]
+        while pending:
+            path, old_ino, new_ino = pending.pop()
+            before, after = _entries(self._old, old_ino), _entries(self._new, new_ino)
+            self.removed.extend(f"{path}/{name}" for name in sorted(before.keys() - after.keys()))
+            for name in sorted(after):
+                found = self._compare(f"{path}/{name}", before.get(name), after[name])
+                if found is not None:
+                    pending.append(found)
+
+    def _compare(self, path: str, old_ino: int | None, new_ino: int) -> tuple[str, int, int] | None:
+        """Directories are to be walked, if they may differ."""
+        new = self._new[new_ino]
+        old = self._old.get(old_ino) if old_ino is not None else None
+        if isinstance(old, Directory) and isinstance(new, Directory):
+            assert old_ino is not None
+            return (path, old_ino, new_ino) if old_ino != new_ino or new_ino in self._holding else None
+        if _is_same(old, new):
+            return None
+        if old is not None and type(old) is not type(new):
+            self.removed.append(path)
+        self.written.extend(read_entries(self._new, path, new_ino))
+        return None
+
+
+def _entries(nodes: _Nodes, ino: int) -> Mapping[str, int]:
+    node = nodes[ino]
+    assert isinstance(node, Directory)
+    return node.entries
+
+
+def read_entries(nodes: _Nodes, path: str = "", ino: int = WORKSPACE_INO) -> Iterable[FileEntry]:
+    """What is there, parents before children; devices and mounted files are not the store's. A path of "" is left out itself."""
+    pending = [(path, ino)]
+    while pending:
+        path, ino = pending.pop()
+        node = nodes[ino]
+        if isinstance(node, File):
+            yield FileEntry(path=path, data=bytes(node.data), readonly=node.readonly)
+        elif isinstance(node, Symlink):
+            yield FileEntry(path=path, kind="symlink", data=node.target.encode("utf-8", "surrogatepass"))
+        elif isinstance(node, Directory):
+            if path:
+                yield FileEntry(path=path, kind="directory")
+            pending.extend((f"{path}/{name}", node.entries[name]) for name in sorted(node.entries, reverse=True))
+
+
+class Digests:
+    """SHA-256 of a filesystem's files, computed when first asked for. INVARIANT: nodes of a checkpoint never change."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Node, bytes]] = {}
+
+    def of(self, ino: int, node: Node) -> bytes:
+        known = self._known.get(ino)
+        if known is not None and known[0] is node:
+            return known[1]
+        if isinstance(node, File):
+            digest = hashlib.sha256(bytes(node.data)).digest()
+        elif isinstance(node, Symlink):
+            digest = hashlib.sha256(node.target.encode("utf-8", "surrogatepass")).digest()
+        else:
+            digest = b""
+        self._known[ino] = (node, digest)
+        return digest
+
+    def forget_others(self, nodes: _Nodes) -> None:
+        self._known = {ino: known for ino, known in self._known.items() if nodes.get(ino) is known[0]}
+
+
+class Plan:
+    """How to make /workspace exactly `tree`. `missing` are the digests whose contents are not here."""
+
+    def __init__(self, files: Checkpoint, tree: Sequence[FileName], digests: Digests) -> None:
+        wanted = {check_path(one.path): one for one in tree}
+        self.removed: list[str] = []
+        self._here: dict[bytes, File | Symlink] = {}
+        present: set[str] = set()
+        pending = [("", WORKSPACE_INO)]
+        while pending:
+            path, ino = pending.pop()
+            node = files.nodes[ino]
+            if path:
+                digest = digests.of(ino, node)
+                if isinstance(node, (File, Symlink)):
+                    self._here[digest] = node
+                one = wanted.get(path)
+                if one is None or one.kind != _kind(node):
+                    self.removed.append(path)
+                    continue
+                if one.digest == digest and one.readonly == bool(getattr(node, "readonly", False)):
+                    present.add(path)
+            if isinstance(node, Directory):
+                pending.extend((f"{path}/{name}", child) for name, child in sorted(node.entries.items(), reverse=True))
+        digests.forget_others(files.nodes)
+        self._write = [one for path, one in sorted(wanted.items()) if path not in present]
+        self.missing = sorted({one.digest for one in self._write if one.kind != "directory" and one.digest not in self._here})
+
+    def changes(self, fetched: Mapping[bytes, bytes]) -> FileChanges:
+        written = []
+        for one in self._write:
+            data = b"" if one.kind == "directory" else self._contents(one, fetched)
+            written.append(FileEntry(path=one.path, kind=one.kind, data=data, readonly=one.readonly))
+        return FileChanges(removed=self.removed, written=written)
+
+    def _contents(self, one: FileName, fetched: Mapping[bytes, bytes]) -> bytes:
+        node = self._here.get(one.digest)
+        if isinstance(node, File):
+            return bytes(node.data)
+        if node is not None:
+            return node.target.encode("utf-8", "surrogatepass")
+        data = fetched.get(one.digest)
+        if data is None:
+            raise RequestError("INVALID_ARGUMENT", f"the contents of {one.path!r:.200} are missing")
+        return data
+
+
+def _kind(node: Node) -> FileKind | None:
+    if isinstance(node, File):
+        return "file"
+    return "directory" if isinstance(node, Directory) else "symlink" if isinstance(node, Symlink) else None
+
+
+def check_path(path: str) -> str:
+    """A path of the store's: absolute, and exactly one way to say it."""
+    names = path.split("/")
+    if len(names) < 2 or names[0] or any(name in ("", ".", "..") or "\0" in name for name in names[1:]):
+        raise RequestError("INVALID_ARGUMENT", f"{path!r:.200} is not a path of a file")
+    return path
+
+
+def carry_out(vfs: Vfs, changes: FileChanges) -> None:
+    """All of the changes, or none: then the filesystem is as it was."""
+    before = vfs.checkpoint()
+    try:
+        for path in changes.removed:
+            _remove(vfs, check_path(path)[1:])
+        for entry in changes.written:
+            put(vfs, entry)
+    except VfsError as error:
+        vfs.rollback(before)
+        raise RequestError("INVALID_ARGUMENT", f"the workspace cannot take the files: {error}") from None
+    except BaseException:
+        vfs.rollback(before)
+        raise
+
+
+def _remove(vfs: Vfs, path: str) -> None:
+    """Like the paths below, this one is relative to /workspace, where a filesystem's paths start."""
+    try:
+        found = vfs.stat(path, follow=False)
+    except VfsError:
+        return
+    if found.kind == "file" and found.readonly:
+        vfs.set_readonly(path, False)
+    vfs.remove(path, recursive=True)
+
+
+def put(vfs: Vfs, entry: FileEntry) -> None:
+    """One file, with the directories it is in. Raises `VfsError`; then some of them may have been made."""
+    path = check_path(entry.path)[1:]
+    parent = path.rpartition("/")[0]
+    if not parent or vfs.exists(parent):
+        _make_room(vfs, path, entry.kind)
+    else:
+        _make_directory(vfs, parent)
+    if entry.kind == "directory":
+        vfs.mkdir(path, exist_ok=True)
+    elif entry.kind == "symlink":
+        vfs.symlink(entry.data.decode("utf-8", "surrogatepass"), path)
+    else:
+        vfs.write_file(path, entry.data, readonly=entry.readonly, parents=False, force=True)
+
+
+def _make_room(vfs: Vfs, path: str, kind: FileKind) -> None:
+    """Writing would go through a link that stands there, and a directory cannot become a file."""
+    try:
+        there = vfs.stat(path, follow=False).kind
+    except VfsError:
+        return
+    if there != kind or there == "symlink":
+        _remove(vfs, path)
+
+
+def _make_directory(vfs: Vfs, path: str) -> None:
+    """Most often it is only the last name that is missing."""
+    try:
+        vfs.mkdir(path)
+    except VfsError:
+        vfs.mkdir(path, parents=True, exist_ok=True)

@@ -1,0 +1,126 @@
+"""Asides: programs that run beside a session, in a fork of it, and are thrown away afterwards. How hooks run.
+
+A fork has the session's files as they are, copy on write, and a *fresh* interpreter.
+THREAT[TM-HOOK-001]: a program of the session could have redefined `grep` or `json.loads`; an aside that ran in the session's own
+interpreter would be judged by what it judges.
+THREAT[TM-HOOK-002]: whatever an aside does, it does to its fork; its caller gets the changes it made, and keeps what it likes.
+
+Rules: an aside's own files are put down when it looks for any: most have what they need from standard input. Limits are those of
+every guest; time spent waiting for a slot and a thread counts against the deadline, and the first byte
+of output over the limit ends the program: nothing it says later could count. Does not know: hooks, specs, decisions.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Sequence
+
+import msgspec
+
+from sandbox.capabilities.registry import Registry
+from sandbox.engine.limits import MOST, Cancel, check
+from sandbox.engine.wasmtime import Prepared
+from sandbox.filesystem.errnos import VfsError
+from sandbox.filesystem.inode_table import Checkpoint, VfsLimits
+from sandbox.filesystem.vfs import Vfs
+from sandbox.guests.images import Images
+from sandbox.sessions.session import failure
+from sandbox.wire import ErrorObject, Language, RunRequest, RunResult, SessionLimits
+from sandbox.workers.interface import Aside, AsideOutcome, FileEntry
+from sandbox.workers.local.file_changes import carry_out, compare, put
+from sandbox.workers.local.spare_sessions import Fork, Spares
+from sandbox.workers.local.wasm_programs import Modules, run_module
+
+_replace = msgspec.structs.replace
+
+
+class Asides:
+    """Those of one worker. `run` is called on any thread; `tidy` when there is time, after some of them."""
+
+    def __init__(self, store: Images) -> None:
+        self._spares = Spares(store)
+        self._modules = Modules(store)
+        self.tidy = self._spares.tidy
+        self.close = self._spares.close
+
+    def run(
+        self, aside: Aside, files: Checkpoint, quotas: VfsLimits, registry: Registry, cancel: Cancel, asked_ns: int
+    ) -> AsideOutcome:
+        """Run it on a fork of `files`; `asked_ns` (monotonic) is when its time began."""
+        prepared = self._modules.load(aside.module) if aside.module else None
+        limits = check(aside.limits)
+        left_ms = limits.wall_ms - (time.monotonic_ns() - asked_ns) // 1_000_000
+        if left_ms < 1:
+            return AsideOutcome(result=_late(limits))
+        meter = _Meter(limits.max_stdout_bytes, cancel)
+        limits = _replace(limits, wall_ms=left_ms, max_stdout_bytes=min(limits.max_stdout_bytes + 1, MOST.max_stdout_bytes))
+        fork = self._spares.take(None if prepared is not None else aside.language or Language.SHELL)
+        try:
+            fork.become(files, quotas, limits, registry)
+            return _run(fork, aside, prepared, cancel, meter)
+        finally:
+            self._spares.put_away(fork)
+
+
+class _Meter:
+    """Ends a program at the first byte of output over its limit."""
+
+    def __init__(self, most_bytes: int, cancel: Cancel) -> None:
+        self.is_over = False
+        self._left_bytes = most_bytes
+        self._cancel = cancel
+
+    def __call__(self, stream: int, data: bytes) -> None:
+        self._left_bytes -= len(data)
+        if self._left_bytes < 0 and not self.is_over:
+            self.is_over = True
+            self._cancel.ask()
+
+
+class _Delivery:
+    """Puts an aside's files down, and knows how everything was before the program changed something."""
+
+    def __init__(self, vfs: Vfs, files: Sequence[FileEntry]) -> None:
+        self._vfs, self._files = vfs, files
+        self.before = vfs.checkpoint()
+        if files:
+            vfs.late = self.make
+
+    def make(self) -> None:
+        for entry in self._files:
+            with contextlib.suppress(VfsError):  # a full disk: what a program needs is on its standard input too
+                put(self._vfs, entry)
+        self.before = self._vfs.checkpoint()
+
+
+def _run(fork: Fork, aside: Aside, prepared: Prepared | None, cancel: Cancel, meter: _Meter) -> AsideOutcome:
+    vfs = fork.vfs
+    for changes in aside.changes:
+        carry_out(vfs, changes)
+    delivery = _Delivery(vfs, aside.files)
+    if prepared is not None:
+        result = run_module(prepared, vfs, aside, fork.limits, fork.registry, cancel, meter)
+    else:
+        result = fork.run(_request(aside, fork.language), cancel=cancel, on_output=meter)
+    if meter.is_over or result.error is not None:
+        return AsideOutcome(result=result, is_cut=meter.is_over)
+    return AsideOutcome(result=result, changes=compare(delivery.before, vfs.checkpoint()))
+
+
+def _request(aside: Aside, language: Language) -> RunRequest:
+    return RunRequest(
+        session_id="aside",
+        language=language,
+        code=aside.code,
+        inputs={},
+        return_snapshot=False,
+        validate_only=False,
+        stdin=aside.stdin.decode("utf-8", "replace"),
+        filename=aside.filename or None,
+        env=aside.env,
+    )
+
+
+def _late(limits: SessionLimits) -> RunResult:
+    return failure(ErrorObject(code="TIMEOUT_WALL", message=f"the program had not begun after {limits.wall_ms} ms"))

@@ -1,0 +1,177 @@
+"""Runs that are put away while they wait, as bytes, and how they go on.
+
+Purpose: `Notes` is the tape of a run that may come to wait; `suspend` makes bytes of the state the run started from and its
+notes; `Suspended.open` reads them again, and `session`, `tape` and `request` are what it takes to let the run go on.
+
+How: nothing is kept before a run. One that a wait ended has changed nothing, so the state it started from is the session's state
+afterwards. Going on means to run it again from there: what it asked before is answered from the notes, without any effect.
+
+Rules: the bytes are not sealed: whoever keeps them seals them. Notes are the host's memory, so they are bounded; a run whose
+notes are full goes on without any, and can no longer be put away. Does not know: approvals, event loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from sandbox.capabilities.registry import Registry
+from sandbox.encoding.sealing import corrupt
+from sandbox.engine.limits import lower
+from sandbox.errors import RequestError
+from sandbox.filesystem.inode_table import VfsLimits
+from sandbox.guests.images import Images
+from sandbox.guests.state import SessionState
+from sandbox.guests.tape import MESSAGE, Event, Tape
+from sandbox.sessions.session import OnOutput, Session
+from sandbox.snapshots import snapshot_format
+from sandbox.snapshots.rerun import Journal
+from sandbox.snapshots.snapshot_format import Origin
+from sandbox.wire import CallStatus, ExternalCallRecord, RunRequest, RunResult, SessionLimits
+from sandbox.workers.interface import CallReply
+
+FORMAT: Final = "hatchway-suspension"
+VERSION: Final = 1
+NOTES_MAX: Final = 200_000
+NOTES_BYTES_MAX: Final = 32 << 20
+
+
+class Notes(Tape):
+    """A tape that gives up when it is full, instead of ending the run."""
+
+    def __init__(self, played: list[Event] | None = None, *, message: bytes | None = None, image: str = "") -> None:
+        super().__init__(played or (), message=message, image=image)
+        self.is_full = False
+        self._noted_bytes = 0
+
+    def answer(self, kind: int, ask: Callable[[], int | bytes], asked: bytes = b"", length: int = 0) -> int | bytes:
+        if self.is_full:
+            return ask()
+        value = super().answer(kind, ask, asked, length)
+        self._noted_bytes += len(asked) + (len(value) if isinstance(value, bytes) else 0)
+        # THREAT[TM-LIM-HOSTMEM]: a guest can ask for ever.
+        if len(self.events) >= NOTES_MAX or self._noted_bytes > NOTES_BYTES_MAX:
+            self.is_full = not self.is_playing
+            if self.is_full:
+                self.events.clear()
+        return value
+
+    @property
+    def waits(self) -> bool:
+        return self.is_full or super().waits
+
+
+class _Stored(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """`calls` are the records of the calls that are answered already, as JSON; `written` is how much of each stream was shown."""
+
+    format: str
+    version: int
+    snapshot: bytes
+    journal: Journal
+    calls: bytes
+    written: tuple[int, int]
+
+
+def suspend(session: Session, request: RunRequest, notes: Notes, result: RunResult, store: Images) -> bytes:
+    """The run that has just been put away."""
+    journal = Journal.of(session, request, notes)
+    origin = Origin(session.id, session.limits, label="start of a run that waits")
+    packed = snapshot_format.pack(snapshot_format.take(session.freeze(), origin, store=store))
+    made = [call for call in result.external_calls if call.status is not CallStatus.APPROVAL_PENDING]
+    return snapshot_format.encode_record(
+        _Stored(
+            format=FORMAT,
+            version=VERSION,
+            snapshot=packed,
+            journal=journal,
+            calls=msgspec.json.encode(made),
+            written=(len(notes.output[0]), len(notes.output[1])),
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Suspended:
+    """A run that waits."""
+
+    start: SessionState
+    journal: Journal
+    calls: list[ExternalCallRecord]
+    written: tuple[int, int]
+
+    @classmethod
+    def open(cls, data: bytes, memory_mb: int, files: VfsLimits, store: Images) -> Suspended:
+        stored = snapshot_format.decode_record(data, _Stored, "suspended run")
+        if stored.format != FORMAT or stored.version != VERSION:
+            raise RequestError("SNAPSHOT_VERSION_MISMATCH", f"the suspended run has version {stored.version}, not {VERSION}")
+        journal = stored.journal
+        journal.check()
+        if journal.pending is None:
+            raise RequestError("INVALID_ARGUMENT", "the run does not wait for anything")
+        try:
+            calls = msgspec.json.decode(stored.calls, type=list[ExternalCallRecord])
+        except msgspec.DecodeError:
+            raise corrupt("the records of calls are malformed") from None
+        # Memory that cost nothing then costs nothing now.
+        allowed_mb = memory_mb + (journal.free_bytes >> 20)
+        snapshot = snapshot_format.unpack(stored.snapshot, memory_mb=allowed_mb, files=files, store=store)
+        return cls(snapshot_format.thaw(snapshot, files=files, store=store), journal, calls, stored.written)
+
+    @property
+    def free_bytes(self) -> int:
+        """Memory over the images that is not charged."""
+        most = (self.journal.free_bytes - guest.image.root.size_bytes for guest in self.start.guests.values())
+        return max(0, *most, 0)
+
+    def session(self, limits: SessionLimits, files: VfsLimits, registry: Registry, store: Images) -> Session:
+        """A session in the state the run started from."""
+        journal, start = self.journal, self.start
+        return Session(
+            journal.session_id,
+            language=start.language,
+            limits=limits,
+            files=files,
+            registry=registry,
+            metered=start.metered,
+            state=journal.state(start),
+            store=store,
+        )
+
+    def notes(self, reply: CallReply | None) -> Notes:
+        """What was answered so far, and `reply` to the waiting call; without one it is made again."""
+        journal = self.journal
+        events = list(journal.events)
+        if reply is not None and journal.pending is not None:
+            events.append((MESSAGE, _encode_reply(reply), journal.pending))
+        return Notes(events, message=journal.request, image=journal.image.hex())
+
+    def request(self, limits: SessionLimits) -> RunRequest:
+        """The run again. Its program is in the notes; calls made before count when they are answered from there."""
+        return self.journal.again(lower(limits, self.journal.limits))
+
+    def unshown(self, on_output: OnOutput | None) -> OnOutput | None:
+        """`on_output` without what was shown before the run was put away."""
+        if on_output is None:
+            return None
+        show, left = on_output, list(self.written)
+
+        def rest(stream: int, data: bytes) -> None:
+            skipped = min(left[stream], len(data))
+            left[stream] -= skipped
+            if data[skipped:]:
+                show(stream, data[skipped:])
+
+        return rest
+
+    def complete(self, result: RunResult) -> RunResult:
+        """The result with the times that the calls took which were made before this part of the run."""
+        return msgspec.structs.replace(result, external_calls=[*self.calls, *result.external_calls[len(self.calls) :]])
+
+
+def _encode_reply(reply: CallReply) -> bytes:
+    if reply.error is not None:
+        return msgspec.json.encode({"error": {"code": reply.error.code, "message": reply.error.message}})
+    return msgspec.json.encode({"value": reply.value})

@@ -1,0 +1,157 @@
+"""Erasing the types of larger TypeScript sources for a jailed worker, which can start no process of its own.
+
+How: the worker holds one end of each of two sockets. Behind the other is a process of the zygote's, jailed like the worker except
+that it may fork: it hands each source to a child with limits and kills it when it overruns them, or when nobody waits for its
+answer any more. It is started when it is needed.
+
+    worker → process  length, seconds, source      nothing: the source before is not wanted any more
+    process → worker  length, answer               -1: there is none
+
+Rules: THREAT[TM-LIM-PARSE]: parsing hostile text can take minutes and gigabytes; here that costs one request a diagnostic. What a
+child answers is as untrusted as the source: it is a text for this tenant's own guest. Does not know: what TypeScript is.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import resource
+import select
+import signal
+import socket
+import struct
+import time
+from typing import Final
+
+import msgspec
+
+from sandbox.typescript.child_parsers import CHILD_MEMORY_BYTES, Check, wait_readable
+from sandbox.typescript.erase import erase
+
+_HEAD: Final = struct.Struct("<Id")
+_LENGTH: Final = struct.Struct("<i")
+PARSERS: Final = 2
+_MESSAGE_BYTES_MAX: Final = 64 << 20
+_SECONDS_MAX: Final = 60.0
+_CHUNK_BYTES: Final = 1 << 20
+
+
+class Asker:
+    """The worker's end; one of the parsers that `sandbox.typescript.child_parsers` uses there."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self._end = end
+        self._broken = False
+
+    def prepare(self) -> None:
+        """A process that is forked is ready."""
+
+    def ask(self, request: bytes, seconds: float, check: Check) -> bytes | None:
+        """The answer, or None if there was none in time."""
+        if self._broken:
+            return None
+        try:
+            self._end.sendall(_HEAD.pack(len(request), min(seconds, _SECONDS_MAX)) + request)
+            try:
+                wait_readable(self._end.fileno(), math.inf, check)
+            except BaseException:
+                self._end.sendall(_HEAD.pack(0, 0.0))
+                self._take()
+                raise
+            return self._take()
+        except (OSError, EOFError):
+            self._broken = True
+            return None
+
+    def _take(self) -> bytes | None:
+        """INVARIANT: for each source there is one answer, also if nobody wants it."""
+        (length,) = _LENGTH.unpack(_receive(self._end, _LENGTH.size))
+        return None if length < 0 else _receive(self._end, length)
+
+
+def _receive(end: socket.socket, length: int) -> bytes:
+    data = bytearray()
+    while len(data) < length:
+        piece = end.recv(min(_CHUNK_BYTES, length - len(data)))
+        if not piece:
+            raise EOFError
+        data += piece
+    return bytes(data)
+
+
+class _Asked(msgspec.Struct):
+    """As `sandbox.typescript.child_parsers` sends it."""
+
+    source: str
+    filename: str
+
+
+def limit_memory() -> None:
+    """Before the jail: what this process and its children may take over what they share with the zygote."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        most = int(file.read().split()[0]) * resource.getpagesize() + CHILD_MEMORY_BYTES
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def serve(end: socket.socket) -> None:
+    """What the process does, until the worker is gone."""
+    try:
+        while True:
+            length, seconds = _HEAD.unpack(_receive(end, _HEAD.size))
+            if length > _MESSAGE_BYTES_MAX:
+                return
+            if not length:
+                continue  # the answer was on its way already
+            answer = _parse(end, _receive(end, length), min(seconds, _SECONDS_MAX))
+            end.sendall(_LENGTH.pack(-1) if answer is None else _LENGTH.pack(len(answer)) + answer)
+    except (OSError, EOFError):
+        return
+
+
+def _parse(end: socket.socket, request: bytes, seconds: float) -> bytes | None:
+    readable, writable = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(readable)
+        _work(request, writable)
+    os.close(writable)
+    try:
+        return _read_answer(end, readable, time.monotonic() + seconds)
+    finally:
+        os.close(readable)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def _work(request: bytes, writable: int) -> None:
+    """In the child, which never returns from here."""
+    try:
+        asked = msgspec.msgpack.decode(request, type=_Asked)
+        answer = msgspec.msgpack.encode(erase(asked.source, asked.filename))
+        with os.fdopen(writable, "wb") as file:
+            file.write(_LENGTH.pack(len(answer)) + answer)
+        os._exit(0)
+    except BaseException:
+        os._exit(1)
+
+
+def _read_answer(end: socket.socket, readable: int, until: float) -> bytes | None:
+    """None also if the worker says something meanwhile, or is gone: it does not wait any more."""
+    data, length = bytearray(), -1
+    poll = select.poll()
+    for descriptor in (readable, end.fileno()):
+        poll.register(descriptor, select.POLLIN | select.POLLHUP)
+    while length < 0 or len(data) < length:
+        found = poll.poll(max(0.0, until - time.monotonic()) * 1000)
+        if not found or any(descriptor != readable for descriptor, _ in found):
+            return None
+        piece = os.read(readable, _CHUNK_BYTES)
+        if not piece:
+            return None
+        data += piece
+        if length < 0 and len(data) >= _LENGTH.size:
+            (length,) = _LENGTH.unpack_from(data)
+            if not 0 <= length <= _MESSAGE_BYTES_MAX:
+                return None
+            del data[: _LENGTH.size]
+    return bytes(data)
