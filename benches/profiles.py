@@ -122,10 +122,10 @@ async def _serve(runner: asyncio.Runner, stack: contextlib.ExitStack, folder: Pa
     from gateway.configuration import load
     from gateway.http.assembly import Face
     from gateway.records import Principal
+    from gateway.runs.turn import RunBody
     from gateway.service import Service
-    from gateway.sessions import CreateSession
+    from gateway.sessions.sessions import CreateSession
     from gateway.telemetry import Telemetry, log_to
-    from gateway.turns import RunBody
     from sandbox.wire import Language
 
     sample = Path(__file__).parents[1] / "gateway" / "samples" / "default.hatch"

@@ -50,7 +50,7 @@ class Tenant(Record, frozen=True, kw_only=True):
 
 
 class Token(Record, frozen=True, kw_only=True):
-    """An API token, without the token: only its digest is stored, and only `gateway.tokens` sees it."""
+    """An API token, without the token: only its digest is stored, and only `gateway.tenants.tokens` sees it."""
 
     id: str
     tenant: str
@@ -64,7 +64,7 @@ class Token(Record, frozen=True, kw_only=True):
 
 
 class Principal(Record, frozen=True, kw_only=True):
-    """Who asks: made from a token by `gateway.http.authentication`, or by a program that embeds the service."""
+    """Who asks: made from a token by `gateway.http.api.authentication`, or by a program that embeds the service."""
 
     tenant: str
     role: Role = "operator"

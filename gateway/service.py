@@ -23,49 +23,49 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from gateway.approvals import Approvals
-from gateway.approvals import Decide as Said
-from gateway.asides import WorkerForks
-from gateway.baselines import load_base
-from gateway.calls import Calls
 from gateway.capabilities.catalogue import Catalogue
-from gateway.capabilities.servers import ServerSource
+from gateway.capabilities.mcp_servers import ServerSource
+from gateway.capabilities.operator_sources import Equipment, connecting, equip, guarded, load_equipment, states
+from gateway.capabilities.session_files import ToolFiles
 from gateway.capabilities.sources import ServerState
-from gateway.compiling import Compiler
 from gateway.configuration import Configuration, ConfigurationError
-from gateway.defaults import DefaultPolicy
-from gateway.deployments import Deployments
 from gateway.egress import Decide, Egress
-from gateway.equipment import Equipment, connecting, equip, guarded, load_equipment, states
 from gateway.errors import GatewayError
-from gateway.files import Files
-from gateway.gates import Gate
-from gateway.hookbook import HookBook
+from gateway.files.files import Files
+from gateway.files.governed_files import Workspace
+from gateway.files.values import Values
+from gateway.hooks.hook_store import HookBook
 from gateway.hooks.jobs import Forks
-from gateway.leftovers import left_waiting, settle_forks, settle_interrupted
-from gateway.lifecycles import Lifecycles
-from gateway.policies import Policies, nothing
-from gateway.readiness import NothingToPrepare, ReadinessPort
+from gateway.hooks.session_hooks import Lifecycles
+from gateway.hooks.worker_jobs import WorkerForks
+from gateway.lifecycle.crash_recovery import left_waiting, settle_forks, settle_interrupted
+from gateway.lifecycle.default_policy import DefaultPolicy
+from gateway.lifecycle.metrics import Tally
+from gateway.lifecycle.readiness import NothingToPrepare, ReadinessPort
+from gateway.lifecycle.retention import Upkeep, retention_of
+from gateway.policies.compiler import Compiler
+from gateway.policies.deployments import Deployments
+from gateway.policies.gate import Gate
+from gateway.policies.in_force import Policies, nothing
+from gateway.policies.operator_policies import load_base
 from gateway.records import Approval, Principal, Session, Tenant
-from gateway.registry.leases import open_runners
-from gateway.registry.tenants import open_registries
-from gateway.resumptions import Resumptions
-from gateway.runs import Runs
-from gateway.scheduling import Scheduler
-from gateway.sessions import Sessions
-from gateway.snapshots import Snapshots
+from gateway.registry.registries import open_registries
+from gateway.runners.stored_leases import open_runners
+from gateway.runs.approvals import Approvals
+from gateway.runs.approvals import Decide as Said
+from gateway.runs.calls import Calls
+from gateway.runs.hook_calls import HookUses
+from gateway.runs.resumption import Resumptions
+from gateway.runs.runs import Runs
+from gateway.runs.scheduler import Scheduler
+from gateway.sessions.sessions import Sessions
+from gateway.sessions.snapshots import Snapshots
+from gateway.stores.factory import open_store
 from gateway.stores.interface import PutTenant, PutToken, Store
-from gateway.stores.opening import open_store
-from gateway.stores.walking import walk
-from gateway.tallies import Tally
-from gateway.tenancy import FIRST_TENANT, Tenancy, first_tenant
-from gateway.tokens import SteadyClock, mint
-from gateway.toolfiles import ToolFiles
-from gateway.upkeep import Upkeep, retention_of
-from gateway.uses import HookUses
-from gateway.values import Values
-from gateway.vault import MasterKey, Vault, choose_master
-from gateway.workspace import Workspace
+from gateway.stores.pages import walk
+from gateway.tenants.tenants import FIRST_TENANT, Tenancy, first_tenant
+from gateway.tenants.tokens import SteadyClock, mint
+from gateway.tenants.vault import MasterKey, Vault, choose_master
 from sandbox.capabilities.registry import Capability
 from sandbox.encoding.sealing import Keys, local_keys
 from sandbox.workers.interface import Workers

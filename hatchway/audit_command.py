@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from hatchway.parsers import add_data, add_parser
 
 if TYPE_CHECKING:
-    from gateway.audit import Verdict
+    from gateway.audit.verification import Verdict
 
 
 def add_command(commands: Any) -> None:
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
 def run_verify(options: argparse.Namespace) -> int:
     import msgspec
 
-    from gateway.audit import verify_lines
+    from gateway.audit.verification import verify_lines
 
     head = _parse_head(options.head)
     path = Path(options.data)
@@ -78,10 +78,10 @@ def run_verify(options: argparse.Namespace) -> int:
 
 
 async def _verify_store(place: str, tenant: str | None, head: tuple[int, str] | None) -> dict[str, Verdict]:
-    from gateway.audit import verify
+    from gateway.audit.verification import verify
     from gateway.errors import missing
-    from gateway.stores.opening import open_store
-    from gateway.stores.walking import tenant_ids
+    from gateway.stores.factory import open_store
+    from gateway.stores.pages import tenant_ids
 
     store = await open_store(place, create=False)
     try:
@@ -99,10 +99,10 @@ def run_export(options: argparse.Namespace) -> int:
 
 
 async def _export(options: argparse.Namespace) -> None:
-    from gateway.audit import export
+    from gateway.audit.verification import export
     from gateway.errors import missing
-    from gateway.stores.opening import open_store
-    from gateway.stores.walking import tenant_ids
+    from gateway.stores.factory import open_store
+    from gateway.stores.pages import tenant_ids
 
     store = await open_store(options.data, create=False)
     try:
@@ -125,7 +125,7 @@ def _is_database(path: Path) -> bool:
 
 def _bounded(file: Any) -> Any:
     """Lines of an export; one that has no end is given in pieces, which are no records."""
-    from gateway.audit import LINE_BYTES_MAX
+    from gateway.audit.verification import LINE_BYTES_MAX
 
     while line := file.readline(LINE_BYTES_MAX + 1):
         yield line

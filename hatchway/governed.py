@@ -25,13 +25,13 @@ import msgspec
 from gateway.configuration import ConfigurationError
 from gateway.errors import GatewayError
 from gateway.events import STREAMS
-from gateway.policies import now_ms
+from gateway.policies.in_force import now_ms
 from gateway.records import Principal, Run, Tenant
-from gateway.runs import RunBody
+from gateway.runs.runs import RunBody
 from gateway.service import Service
-from gateway.sessions import CreateSession
+from gateway.sessions.sessions import CreateSession
+from gateway.stores.engines.memory import MemoryStore
 from gateway.stores.interface import PutTenant
-from gateway.stores.memory import MemoryStore
 from hatchway.cli import complain, show_progress
 from hatchway.programs import parse_pair
 from hatchway.running import write_output

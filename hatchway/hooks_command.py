@@ -210,8 +210,8 @@ class _Noting:
 async def _fire(
     options: argparse.Namespace, specs: tuple[UserHookSpec, ...], occasion: Occasion, files: FileChanges
 ) -> tuple[Fired, dict[str, _Seen]]:
-    from gateway.asides import WorkerForks
     from gateway.hooks.firing import fire
+    from gateway.hooks.worker_jobs import WorkerForks
     from sandbox.wire import DEFAULT_LIMITS, Language
     from sandbox.workers.interface import Opening
     from sandbox.workers.local.worker import LocalWorker

@@ -78,7 +78,7 @@ def _run_freely(options: argparse.Namespace, program: Program, limits: dict[str,
 
 
 def _run_governed(options: argparse.Namespace, program: Program, limits: dict[str, int]) -> tuple[RunResult, bool]:
-    from gateway.runs import RunBody
+    from gateway.runs.runs import RunBody
     from hatchway import governed
 
     if options.arguments:

@@ -53,9 +53,9 @@ def run(options: argparse.Namespace) -> int:
 
 async def _rotate(options: argparse.Namespace) -> int:
     from gateway.errors import missing
-    from gateway.stores.opening import open_store
-    from gateway.stores.walking import tenant_ids
-    from gateway.vault import Vault, choose_master
+    from gateway.stores.factory import open_store
+    from gateway.stores.pages import tenant_ids
+    from gateway.tenants.vault import Vault, choose_master
     from sandbox.encoding.sealing import local_keys, rotate_local_keys
 
     folder, by = Path(options.data), f"{_user()} at the command line"

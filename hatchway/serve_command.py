@@ -21,7 +21,7 @@ from hatchway.parsers import add_parser
 if TYPE_CHECKING:
     from gateway.configuration import Configuration
     from gateway.http.assembly import Face
-    from gateway.readiness import Images
+    from gateway.lifecycle.readiness import Images
     from gateway.service import Service
 
 
@@ -72,8 +72,8 @@ def run(options: argparse.Namespace) -> int:
 async def serve(configuration: Configuration) -> int:
     from gateway.configuration import ConfigurationError
     from gateway.http.assembly import Face
-    from gateway.http.server import listen
-    from gateway.readiness import Images
+    from gateway.http.transport.server import listen
+    from gateway.lifecycle.readiness import Images
     from gateway.service import Service
     from gateway.telemetry import Telemetry, log_to
 

@@ -54,9 +54,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _new(options: argparse.Namespace) -> int:
-    from gateway.stores.opening import open_store
-    from gateway.tenancy import CreateToken, issue, restore_first
-    from gateway.tokens import SteadyClock
+    from gateway.stores.factory import open_store
+    from gateway.tenants.tenants import CreateToken, issue, restore_first
+    from gateway.tenants.tokens import SteadyClock
 
     now = SteadyClock().now_ms()
     store = await open_store(options.database_url or options.data, create=False, own=True)

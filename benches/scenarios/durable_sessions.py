@@ -61,14 +61,14 @@ async def opened(folder: Path) -> AsyncIterator[tuple[Service, Principal]]:
 
 
 async def create(service: Service, who: Principal, language: str = "python") -> str:
-    from gateway.sessions import CreateSession
+    from gateway.sessions.sessions import CreateSession
     from sandbox.wire import Language
 
     return (await service.sessions.create(who, CreateSession(language=Language(language)))).id
 
 
 async def run(service: Service, who: Principal, session: str, code: str, expected: Any = None) -> None:
-    from gateway.turns import RunBody
+    from gateway.runs.turn import RunBody
 
     record = await service.runs.run(who, session, RunBody(code=code))
     if record.result is None or not record.result.ok or (expected is not None and record.result.result != expected):

@@ -40,9 +40,9 @@ class _Firing:
     """A session with a hundred files, in a worker of `workers`, and one hook."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, workers: Workers) -> None:
-        from gateway.asides import WorkerForks
         from gateway.hooks.executors import Executors
         from gateway.hooks.specs import check_specs
+        from gateway.hooks.worker_jobs import WorkerForks
 
         self.loop = loop
         self._workers = workers

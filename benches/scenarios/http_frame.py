@@ -97,14 +97,14 @@ def _serve_ours() -> None:
     import uvloop
 
     from gateway.configuration import Configuration
-    from gateway.http.admission import Admission
-    from gateway.http.application import Application
-    from gateway.http.authentication import Authenticator
-    from gateway.http.operations import Call, Operation, Raw
-    from gateway.http.server import Server
+    from gateway.http.api.admission import Admission
+    from gateway.http.api.application import Application
+    from gateway.http.api.authentication import Authenticator
+    from gateway.http.api.operation import Call, Operation, Raw
+    from gateway.http.transport.server import Server
     from gateway.records import Quotas, Token
     from gateway.telemetry import Telemetry, log_to
-    from gateway.tokens import SteadyClock, mint
+    from gateway.tenants.tokens import SteadyClock, mint
 
     async def nothing(call: Call) -> Raw:
         return Raw(b"hello", "text/plain")

@@ -50,9 +50,9 @@ async def _filled(folder: Path) -> Store:
     import msgspec
 
     from gateway.records import RegistryEntry, Tenant
-    from gateway.registry.books import WORKER, WorkerRecord
+    from gateway.registry.worker_records import WORKER, WorkerRecord
+    from gateway.stores.engines.sqlite import SqliteStore
     from gateway.stores.interface import Change, PutEntry, PutTenant
-    from gateway.stores.sqlite import SqliteStore
     from sandbox.wire import Language
 
     def entry_of(name: str, body: dict[str, Any]) -> RegistryEntry:

@@ -78,8 +78,8 @@ class _Stored:
         await self.store.write("t1", [PutTenant(Tenant(id="t1", created_at=_AT, updated_at=_AT)), PutSession(record)])
 
     def _change(self, path: str) -> Change:
+        from gateway.ids import uuid7
         from gateway.stores.interface import PutFile
-        from gateway.uuids import uuid7
 
         return PutFile(session_id="s1", path=path, id=uuid7(), at=_AT, content=os.urandom(_BYTES), encoding="base64")
 
@@ -108,8 +108,8 @@ class _Stored:
 
 
 def measure(bench: Bench) -> None:
-    from gateway.stores.memory import MemoryStore
-    from gateway.stores.sqlite import SqliteStore
+    from gateway.stores.engines.memory import MemoryStore
+    from gateway.stores.engines.sqlite import SqliteStore
 
     async def in_memory() -> Store:
         return MemoryStore()
@@ -130,7 +130,7 @@ def measure(bench: Bench) -> None:
             Contender("memory, write + read", memory.run),
         ]
         if server is not None:
-            from gateway.stores.postgres import PostgresStore
+            from gateway.stores.engines.postgres import PostgresStore
 
             shared = _Stored(loop, PostgresStore.open(server.url))
             parts.append(shared)

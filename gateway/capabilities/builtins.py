@@ -19,10 +19,10 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from gateway.capabilities.endpoints import DecideFor, decode_json, told
-from gateway.capabilities.secrets import Secrets, fill, masked
+from gateway.capabilities.secret_headers import Secrets, fill, masked
 from gateway.capabilities.sources import Caller, Function, Offer
+from gateway.clock import stamp
 from gateway.egress import Egress, EgressError, parse
-from gateway.stamps import stamp
 from sandbox.capabilities.registry import Capability, CapabilityLimits, ToolError
 from sandbox.wire import SideEffect
 

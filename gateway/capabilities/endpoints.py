@@ -20,7 +20,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from gateway.capabilities.catalogue import check_offers
-from gateway.capabilities.secrets import Secrets, fill, masked
+from gateway.capabilities.secret_headers import Secrets, fill, masked
 from gateway.capabilities.sources import Caller, Offer, call_key
 from gateway.egress import Decide, Egress, EgressError, EgressRefused, Response, parse
 from sandbox.capabilities.registry import ApprovalPolicy, Capability, CapabilityLimits, ToolError

@@ -21,7 +21,7 @@ from typing import Final
 from urllib.parse import urljoin
 
 from gateway.egress.errors import EgressError, EgressFailed, EgressRefused
-from gateway.egress.exchanges import Exchange, Headers, begin, check_headers
+from gateway.egress.http1_exchange import Exchange, Headers, begin, check_headers
 from gateway.egress.targets import Address, Addresses, Network, Target, parse
 
 REDIRECTS_MAX: Final = 5

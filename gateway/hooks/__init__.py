@@ -2,8 +2,8 @@
 
 In reading order: `events` (which there are, and what each may do), `specs` (what a hook is), `matchers` (when it fires),
 `payloads` (what it is told), `outputs` (what it answers), `merging` (what an answer does), `firing` (the one function that
-shows the whole way), `executors` (how hooks are run), `jobs` (the port to sandboxes, which `gateway.asides` fills), `inspection`
-and `compiling` (tenants' wasm).
+shows the whole way), `executors` (how hooks are run), `jobs` (the port to sandboxes, which `gateway.hooks.worker_jobs`
+fills), `inspection` and `compiling` (tenants' wasm).
 
 Errors of this package:
 

@@ -16,9 +16,9 @@ from typing import Any, Final
 
 import msgspec
 
+from gateway.clock import stamp
 from gateway.hooks.events import HookEvent
-from gateway.stamps import stamp
-from gateway.uuids import uuid7
+from gateway.ids import uuid7
 
 FOLDER: Final = "/workspace/.hooks"
 PREFIXES: Final = ("EVERRUNS_HOOK_", "HATCHWAY_HOOK_")

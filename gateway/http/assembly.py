@@ -18,14 +18,14 @@ from starlette.routing import Mount, Route, Router
 
 from gateway.configuration import Configuration
 from gateway.errors import Conflict
-from gateway.http import console, health, openapi
-from gateway.http.admission import Admission
-from gateway.http.application import Application
-from gateway.http.authentication import Authenticator
-from gateway.http.frame import Named
-from gateway.http.idempotency import Idempotence
-from gateway.http.operations import Operation
-from gateway.http.previews import preview
+from gateway.http.api.admission import Admission
+from gateway.http.api.application import Application
+from gateway.http.api.authentication import Authenticator
+from gateway.http.api.envelope import Named
+from gateway.http.api.idempotency import Idempotence
+from gateway.http.api.operation import Operation
+from gateway.http.pages import console, health, openapi
+from gateway.http.pages.previews import preview
 from gateway.http.routes import (
     approvals,
     audit,
@@ -42,13 +42,13 @@ from gateway.http.routes import (
     tenants,
     values,
 )
-from gateway.http.server import Server
-from gateway.readiness import NothingToPrepare
+from gateway.http.transport.server import Server
+from gateway.lifecycle.readiness import NothingToPrepare
 from gateway.records import Principal, Quotas, Tenant
 from gateway.stores.interface import ABSENT, AppendAudit, PutTenant, Store
 from gateway.telemetry import Telemetry
-from gateway.tenancy import FIRST_TENANT, SYSTEM_TENANT
-from gateway.tokens import SteadyClock
+from gateway.tenants.tenants import FIRST_TENANT, SYSTEM_TENANT
+from gateway.tenants.tokens import SteadyClock
 
 if TYPE_CHECKING:
     from gateway.service import Service

@@ -19,15 +19,20 @@ import msgspec
 from gateway.errors import BadRequest, StoreFailed
 from gateway.events import Event
 from gateway.records import Principal
-from gateway.registry.books import PAGE_MAX, Book, Bounds, Said, WorkerRecord
 from gateway.registry.errors import UnknownWorker
 from gateway.registry.ids import embedded_host_id
+from gateway.registry.input_runs import Turns
 from gateway.registry.inputs import Inputs
-from gateway.registry.lanes import WAITING_MAX, Lane, Lanes
 from gateway.registry.projections import capabilities, host, runtime_summary, worker_summary
-from gateway.registry.runtimes import Runtime
+from gateway.registry.runtime import Runtime
 from gateway.registry.spawning import WORKERS_MAX, Spawner
-from gateway.registry.turns import Turns
+from gateway.registry.transcript_text import (
+    invalid,
+    not_found,
+    spawn_rejected,
+    stopped,
+    store_error,
+)
 from gateway.registry.wire import (
     EMBEDDED_RUNTIME,
     HostSummary,
@@ -45,13 +50,8 @@ from gateway.registry.wire import (
     WorkerSummary,
     diagnostic,
 )
-from gateway.registry.words import (
-    invalid,
-    not_found,
-    spawn_rejected,
-    stopped,
-    store_error,
-)
+from gateway.registry.worker_queues import WAITING_MAX, Lane, Lanes
+from gateway.registry.worker_records import PAGE_MAX, Book, Bounds, Said, WorkerRecord
 from gateway.stores.interface import AppendAudit, Store
 
 INPUT_BYTES_MAX: Final = 256 << 10

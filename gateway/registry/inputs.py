@@ -19,11 +19,11 @@ import msgspec
 from gateway.errors import GatewayError
 from gateway.events import Event
 from gateway.records import Principal
-from gateway.registry.books import Book, Said, WaitingTurn, WorkerRecord
-from gateway.registry.lanes import Lane, Lanes, Waiting
-from gateway.registry.turns import Turns
+from gateway.registry.input_runs import Turns
+from gateway.registry.transcript_text import told, told_of
 from gateway.registry.wire import InputRequest
-from gateway.registry.words import told, told_of
+from gateway.registry.worker_queues import Lane, Lanes, Waiting
+from gateway.registry.worker_records import Book, Said, WaitingTurn, WorkerRecord
 
 INTERRUPTED: Final = "INTERRUPTED: the runtime stopped before this was done; send it again if it is wanted"
 _OUTPUT_CHARS: Final = 16 << 10

@@ -21,7 +21,7 @@ import msgspec
 
 from gateway.records import Principal
 from gateway.registry.ids import display_hint, local_host_id, local_worker_id
-from gateway.registry.runtimes import ARCH, OS, Runtime, rfc3339
+from gateway.registry.runtime import ARCH, OS, Runtime, rfc3339
 from gateway.registry.wire import (
     LOCAL_HOST,
     LOCAL_RUNTIME,

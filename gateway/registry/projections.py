@@ -6,9 +6,8 @@ credential or provider in it, nor a path: clients of the original test for that.
 
 from __future__ import annotations
 
-from gateway.registry.books import WorkerRecord
 from gateway.registry.ids import display_hint, embedded_host_id
-from gateway.registry.runtimes import ARCH, OS, rfc3339
+from gateway.registry.runtime import ARCH, OS, rfc3339
 from gateway.registry.wire import (
     EMBEDDED_HOST,
     HostSummary,
@@ -21,6 +20,7 @@ from gateway.registry.wire import (
     WorkerWorkspace,
     diagnostic,
 )
+from gateway.registry.worker_records import WorkerRecord
 
 LABEL = "Workspace backend embedded Runtime"
 _SOURCE = RuntimeSource(kind="embedded_worker_runtime", note="workers inside of this gateway, known by runtime_id and worker_id")

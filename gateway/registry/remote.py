@@ -16,14 +16,14 @@ from urllib.parse import quote
 
 import msgspec
 
+from gateway.egress.peer_gateway import Client, Reply, Unreachable
 from gateway.errors import BadRequest
 from gateway.events import Event
 from gateway.records import Principal
-from gateway.registry.clients import Client, Reply, Unreachable
 from gateway.registry.errors import UnknownWorker, failed
 from gateway.registry.heartbeats import Heartbeat
 from gateway.registry.ids import check_id, display_hint, is_id, remote_host_id
-from gateway.registry.runtimes import Runtime, rfc3339
+from gateway.registry.runtime import Runtime, rfc3339
 from gateway.registry.wire import (
     EMBEDDED_RUNTIME,
     MAX_DIAGNOSTICS,

@@ -18,10 +18,10 @@ import msgspec
 
 from gateway.errors import Conflict, GatewayError, StoreFailed
 from gateway.records import Principal
-from gateway.registry.books import Book, Counter, WorkerRecord
 from gateway.registry.ids import embedded_host_id
+from gateway.registry.input_runs import Turns
 from gateway.registry.projections import worker_summary
-from gateway.registry.turns import Turns
+from gateway.registry.transcript_text import EVIDENCE, invalid, not_found, role_and_profile, spawn_rejected, store_error
 from gateway.registry.wire import (
     AcceptanceEvidence,
     RuntimeDiagnostic,
@@ -31,7 +31,7 @@ from gateway.registry.wire import (
     WorkerSummary,
     diagnostic,
 )
-from gateway.registry.words import EVIDENCE, invalid, not_found, role_and_profile, spawn_rejected, store_error
+from gateway.registry.worker_records import Book, Counter, WorkerRecord
 from gateway.stores.interface import AppendAudit
 
 WORKERS_MAX: Final = 10_000

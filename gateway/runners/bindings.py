@@ -27,7 +27,7 @@ from gateway.runners.errors import (
     too_large,
     unavailable,
 )
-from gateway.runners.secrecy import check_config
+from gateway.runners.secret_refs import check_config
 from gateway.runners.wire import MAX_FILE_BYTES, Binding
 
 MAX_READ_ROOTS = 32

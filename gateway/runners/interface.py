@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from gateway.runners.artifacts import Permitted, everything
+from gateway.runners.command_output import STDERR, STDOUT, OnOutput, Output
 from gateway.runners.errors import busy, in_use, invalid, path_required, paused, stale, too_large, unknown, unsupported
 from gateway.runners.exposures import Exposures
-from gateway.runners.outputs import STDERR, STDOUT, OnOutput, Output
 from gateway.runners.wire import (
     DEFAULT_TIMEOUT_MS,
     MAX_ARGUMENTS_BYTES,

@@ -16,8 +16,8 @@ from pathlib import Path
 from gateway.runners import beneath
 from gateway.runners.bindings import refusal
 from gateway.runners.errors import invalid, shown, too_large, unsupported
-from gateway.runners.objects import parse_uri
-from gateway.runners.secrecy import check_config
+from gateway.runners.object_stores import parse_uri
+from gateway.runners.secret_refs import check_config
 from gateway.runners.wire import MAX_FILE_BYTES, Destination, Manifest, Mount, RunnerCapabilities
 
 MAX_ENTRIES = 64

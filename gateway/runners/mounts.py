@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 
 from gateway.runners.errors import invalid, too_large
 from gateway.runners.manifests import MAX_SEED_BYTES
-from gateway.runners.objects import MAX_OBJECTS, ObjectStore
+from gateway.runners.object_stores import MAX_OBJECTS, ObjectStore
 
 Read = Callable[[], dict[str, bytes]]
 """The files of a mount as they are now, by path below it."""

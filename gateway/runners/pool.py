@@ -23,7 +23,7 @@ from gateway.errors import NotFound
 from gateway.runners.bindings import check_binding
 from gateway.runners.errors import GatewayError, busy, stale, unknown, unknown_provider
 from gateway.runners.interface import Provider, RunnerSession, check_name
-from gateway.runners.secrecy import check_config
+from gateway.runners.secret_refs import check_config
 from gateway.runners.wire import Binding, Destination, SessionState
 
 MAX_DESTINATIONS = 256

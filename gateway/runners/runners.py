@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 
 from gateway.runners.artifacts import Permitted, everything
+from gateway.runners.command_output import OnOutput
 from gateway.runners.errors import in_use, invalid, stale
 from gateway.runners.interface import Finish, RunnerSession
-from gateway.runners.outputs import OnOutput
 from gateway.runners.pool import Pool
 from gateway.runners.wire import (
     Artifact,

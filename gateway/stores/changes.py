@@ -103,7 +103,7 @@ class DeleteValue(Change, frozen=True):
 
 
 class PutSecret(Change, frozen=True):
-    """`sealed` by `gateway.vault`: the store never sees a secret. `session_id` "" is the tenant's own."""
+    """`sealed` by `gateway.tenants.vault`: the store never sees a secret. `session_id` "" is the tenant's own."""
 
     name: str
     sealed: bytes
@@ -118,7 +118,7 @@ class DeleteSecret(Change, frozen=True):
 
 
 class PutKey(Change, frozen=True):
-    """The tenant's data key, wrapped under a master key (`gateway.vault`)."""
+    """The tenant's data key, wrapped under a master key (`gateway.tenants.vault`)."""
 
     id: str
     wrapped: bytes

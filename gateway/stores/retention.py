@@ -9,8 +9,8 @@ heap is in or starts from. Blobs need no collector: the write that takes a blob'
 its beginning, and a checkpoint in the chain vouches for where the rest begins. Work is done in small writes, so that others are
 not held up; a crash between two of them only leaves more to do.
 
-Does not know: sessions, workers and decisions, which others have in memory (`gateway.upkeep`). Deployed policies stay: the
-audit log names them, and sessions are pinned to them.
+Does not know: sessions, workers and decisions, which others have in memory (`gateway.lifecycle.retention`). Deployed
+policies stay: the audit log names them, and sessions are pinned to them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from gateway import audit
+from gateway.audit import verification
 from gateway.errors import Conflict
 from gateway.records import Snapshot
 from gateway.stores.interface import (
@@ -36,7 +36,7 @@ from gateway.stores.interface import (
     Store,
     TrimAudit,
 )
-from gateway.stores.walking import walk
+from gateway.stores.pages import walk
 
 HOUR_MS: Final = 3_600_000
 DAY_MS: Final = 24 * HOUR_MS
@@ -198,7 +198,7 @@ class Collecting:
         if kept_ms is None:
             return 0
         first = through = 0
-        async for record in audit.read(self._store, self._tenant):
+        async for record in verification.read(self._store, self._tenant):
             first = first or record.sequence
             if record.at + kept_ms > self._now_ms:
                 break

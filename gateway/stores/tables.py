@@ -4,7 +4,7 @@ Rules: every row belongs to a tenant, and every key begins with it (tokens, foun
 one exception). Text sorts by its UTF-8 bytes everywhere. An index ends with the primary key, so that a position in it is
 unique: pages go on from there. Records are JSON in `body`; a column stands beside it only where something is searched by it.
 
-What changes here needs a step in `gateway.stores.migrations`.
+What changes here needs a step in `gateway.stores.engines.migrations`.
 """
 
 from __future__ import annotations

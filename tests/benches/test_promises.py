@@ -94,7 +94,7 @@ def test_a_profile_shows_shares_and_functions_of_a_hot_path() -> None:
 
 
 def test_time_of_built_in_functions_belongs_to_the_layer_that_called_them() -> None:
-    calls = {("/x/gateway/http/frame.py", 1, "f"): (9, 9, 0.3, 0.3), ("/y/h11/a.py", 1, "g"): (1, 1, 0.1, 0.1)}
+    calls = {("/x/gateway/http/api/envelope.py", 1, "f"): (9, 9, 0.3, 0.3), ("/y/h11/a.py", 1, "g"): (1, 1, 0.1, 0.1)}
     found = profiling._share("~", "<built-in method builtins.len>", (10, 10, 0.4, 0.4, calls))
     assert {layer.partition(":")[0]: round(own, 3) for layer, own in found.layers.items() if own} == {
         "our HTTP frame": 0.3,

@@ -27,11 +27,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gateway import audit
+from gateway.audit import verification
 from gateway.errors import StoreFailed, Unavailable
+from gateway.stores.engines.postgres import PostgresStore
+from gateway.stores.engines.sqlite import SqliteStore
 from gateway.stores.interface import AppendAudit, Change, DeleteRun, PutRun, PutTenant, PutValue, Store, TrimAudit
-from gateway.stores.postgres import PostgresStore
-from gateway.stores.sqlite import SqliteStore
 from tests.gateway.stores.making import AT, put_file, put_session, run, tenant
 from tests.gateway.stores.servers import Server
 
@@ -195,10 +195,10 @@ class Campaign:
             self._problem(f"{session}: runs {runs} are not that of {number}")
 
     async def _check_chain(self, store: Store) -> None:
-        verdict = await audit.verify(store, TENANT)
+        verdict = await verification.verify(store, TENANT)
         if not verdict.ok:
             self._problem(f"the audit chain: {verdict.findings[:3]}")
-        counts = Counter([(one.subject, one.data["n"]) async for one in audit.read(store, TENANT) if one.kind == "write"])
+        counts = Counter([(one.subject, one.data["n"]) async for one in verification.read(store, TENANT) if one.kind == "write"])
         newest: dict[str, int] = {}
         for session, number in counts:
             newest[session] = max(newest.get(session, 0), number)

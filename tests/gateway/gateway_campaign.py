@@ -47,12 +47,12 @@ from urllib.parse import urlsplit
 import msgspec
 
 import gateway.http.assembly
-import gateway.http.server
+import gateway.http.transport.server
 import gateway.service
-import gateway.stores.sqlite
+import gateway.stores.engines.sqlite
 import sandbox.workers.local.worker
 import sandbox.workers.process_pool
-from gateway.audit import Verifier
+from gateway.audit.verification import Verifier
 from gateway.configuration import load
 from gateway.records import AuditRecord
 from hatchway.serve_command import serve
@@ -60,9 +60,9 @@ from tests.gateway.serving import serving
 
 PRELOADED: Final = (
     gateway.http.assembly,
-    gateway.http.server,
+    gateway.http.transport.server,
     gateway.service,
-    gateway.stores.sqlite,
+    gateway.stores.engines.sqlite,
     sandbox.workers.local.worker,
     sandbox.workers.process_pool,
 )

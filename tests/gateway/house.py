@@ -8,22 +8,22 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
-from gateway.approvals import Approvals
-from gateway.asides import WorkerForks
-from gateway.calls import Calls
 from gateway.capabilities.catalogue import Catalogue
 from gateway.capabilities.functions import FunctionSource
-from gateway.compiling import compile_here, policy_of
-from gateway.hookbook import HookBook
-from gateway.lifecycles import Lifecycles
-from gateway.policies import Policies, Replayed, catalog_of, now_ms
+from gateway.hooks.hook_store import HookBook
+from gateway.hooks.session_hooks import Lifecycles
+from gateway.hooks.worker_jobs import WorkerForks
+from gateway.policies.compiler import compile_here, policy_of
+from gateway.policies.in_force import Policies, Replayed, catalog_of, now_ms
 from gateway.records import Principal, Quotas, Run, StoredPolicy, Tenant
-from gateway.runs import RunBody, Runs
-from gateway.scheduling import Scheduler
-from gateway.sessions import CreateSession, Sessions
-from gateway.snapshots import Snapshots
+from gateway.runs.approvals import Approvals
+from gateway.runs.calls import Calls
+from gateway.runs.runs import RunBody, Runs
+from gateway.runs.scheduler import Scheduler
+from gateway.sessions.sessions import CreateSession, Sessions
+from gateway.sessions.snapshots import Snapshots
+from gateway.stores.engines.memory import MemoryStore
 from gateway.stores.interface import PutTenant, Store
-from gateway.stores.memory import MemoryStore
 from policy import Policy
 from sandbox.capabilities.registry import Capability
 from sandbox.encoding.sealing import Keys

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from gateway.approvals import Approvals, Decide
 from gateway.errors import Conflict, Forbidden, GatewayError
 from gateway.records import Approval, Principal, Run
-from gateway.runs import RunBody
+from gateway.runs.approvals import Approvals, Decide
+from gateway.runs.runs import RunBody
+from gateway.stores.engines.sqlite import SqliteStore
 from gateway.stores.interface import Change
-from gateway.stores.sqlite import SqliteStore
 from sandbox.wire import RunStatus
 from tests.gateway.house import ANN, BOB, EVE, House, declared, housed
 from tests.gateway.till import INTEGER, RULES, TESTS, Till, ask, decide, pending

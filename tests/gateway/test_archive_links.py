@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gateway.errors import BadRequest
-from gateway.files import Files
-from gateway.stores import tars
-from gateway.stores.memory import MemoryStore
+from gateway.files import tar
+from gateway.files.files import Files
+from gateway.stores.engines.memory import MemoryStore
 from tests.gateway.stores.making import put_file
 from tests.gateway.test_archives import archive_of
 from tests.gateway.test_files import S1, T1, with_files
@@ -18,7 +18,7 @@ async def exported(files: Files, path: str = "/") -> bytes:
 
 
 def links_of(archive: bytes) -> dict[str, str]:
-    found = tars.unpack(archive, members_max=100, bytes_max=100_000)
+    found = tar.unpack(archive, members_max=100, bytes_max=100_000)
     return {one.path: one.content.decode() for one in found if one.kind == "symlink"}
 
 

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from gateway.errors import BadRequest, GatewayError, TooLarge
-from gateway.files import Files, normalize
+from gateway.files.files import Files, normalize
+from gateway.files.tar import unpack
 from gateway.records import InitialFile
-from gateway.stores import tars
+from gateway.stores.engines.memory import MemoryStore
 from gateway.stores.interface import StoreLimits
-from gateway.stores.memory import MemoryStore
 from tests.gateway.stores.making import put_file
 from tests.gateway.test_files import S1, T1, with_files
 
@@ -57,7 +57,7 @@ def test_archives_of_every_usual_form_are_read(form: int) -> None:
         info = tarfile.TarInfo(name)
         info.size = 3
         tar.addfile(info, io.BytesIO(b"abc"))
-    (member,) = tars.unpack(raw.getvalue(), members_max=10, bytes_max=1000)
+    (member,) = unpack(raw.getvalue(), members_max=10, bytes_max=1000)
     assert (member.path, member.content) == ("/" + name, b"abc")
 
 
@@ -96,28 +96,28 @@ def test_tm_store_tar_nothing_of_a_hostile_archive_is_stored(facts: dict[str, An
 
 def test_an_archive_that_is_cut_damaged_or_compressed_is_refused() -> None:
     archive = archive_of(name="x", size=600)
-    whole = list(tars.unpack(archive, members_max=10, bytes_max=1000))
+    whole = list(unpack(archive, members_max=10, bytes_max=1000))
     assert len(whole) == 2
     for cut in range(512, 512 * 4, 100):
         with pytest.raises(BadRequest):
-            list(tars.unpack(archive[:cut], members_max=10, bytes_max=1000))
+            list(unpack(archive[:cut], members_max=10, bytes_max=1000))
     for place in range(0, 512, 7):
         if archive[place] != 0xFF:
             damaged = archive[:place] + b"\xff" + archive[place + 1 :]
             with pytest.raises(BadRequest):
-                list(tars.unpack(damaged, members_max=10, bytes_max=1000))
+                list(unpack(damaged, members_max=10, bytes_max=1000))
     for junk in (b"", b"\x1f\x8b" + b"x" * 1022, b"x" * 1024):
         with pytest.raises(BadRequest):
-            list(tars.unpack(junk, members_max=10, bytes_max=1000))
+            list(unpack(junk, members_max=10, bytes_max=1000))
     with pytest.raises(TooLarge):
-        list(tars.unpack(archive, members_max=1, bytes_max=1000))
+        list(unpack(archive, members_max=1, bytes_max=1000))
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress])
 def test_whoever_sends_a_compressed_archive_is_told_what_is_wrong(compress: Callable[[bytes], bytes]) -> None:
     archive = compress(random.Random(1).randbytes(4096))
     with pytest.raises(BadRequest, match="compressed"):
-        list(tars.unpack(archive, members_max=10, bytes_max=10_000))
+        list(unpack(archive, members_max=10, bytes_max=10_000))
 
 
 def test_a_mutated_archive_is_read_or_refused_and_nothing_else() -> None:
@@ -133,7 +133,7 @@ def test_a_mutated_archive_is_read_or_refused_and_nothing_else() -> None:
             sum(archive[header : header + 148]) + 256 + sum(archive[header + 156 : header + 512])
         )
         try:
-            for member in tars.unpack(bytes(archive), members_max=5, bytes_max=2000):
+            for member in unpack(bytes(archive), members_max=5, bytes_max=2000):
                 assert normalize(member.path.lstrip("/")) == member.path and len(member.content) <= 2000
         except (BadRequest, TooLarge):
             refused += 1

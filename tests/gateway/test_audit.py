@@ -16,14 +16,14 @@ from typing import Any
 
 import pytest
 
-from gateway import audit
+from gateway.audit import verification
+from gateway.audit.buffer import Trail
 from gateway.errors import BadRequest, StoreFailed, TooLarge
 from gateway.records import AuditRecord
+from gateway.stores.engines.memory import MemoryStore
+from gateway.stores.engines.sqlite import SqliteStore
 from gateway.stores.interface import AppendAudit, PutTenant, Store, TrimAudit
-from gateway.stores.memory import MemoryStore
 from gateway.stores.retention import Retention, collect
-from gateway.stores.sqlite import SqliteStore
-from gateway.trails import Trail
 from hatchway import audit_command
 from tests.gateway.stores.making import AT, tenant
 
@@ -44,8 +44,8 @@ def with_chain(scenario: Callable[[Store], Awaitable[None]], length: int = 10) -
     asyncio.run(main())
 
 
-def verdict_of(records: list[AuditRecord]) -> audit.Verdict:
-    verifier = audit.Verifier()
+def verdict_of(records: list[AuditRecord]) -> verification.Verdict:
+    verifier = verification.Verifier()
     for record in records:
         verifier.add(record)
     return verifier.finish()
@@ -53,7 +53,7 @@ def verdict_of(records: list[AuditRecord]) -> audit.Verdict:
 
 def test_a_chain_as_it_was_written_is_whole() -> None:
     async def scenario(store: Store) -> None:
-        verdict = await audit.verify(store, "t1")
+        verdict = await verification.verify(store, "t1")
         assert verdict.ok and (verdict.records, verdict.first) == (10, 1) and verdict.head.startswith("10:")
 
     with_chain(scenario)
@@ -88,8 +88,8 @@ def test_tm_store_audit_every_change_removal_and_swap_is_found() -> None:
 def test_a_record_that_was_written_anew_with_its_digest_breaks_the_next() -> None:
     async def scenario(store: Store) -> None:
         records = await store.audit("t1")
-        body, digest = audit.link("t1", 5, records[3].digest, entry(5, actor="somebody else"), data_bytes_max=1000)
-        forged = [*records[:4], audit.decode(body, digest), *records[5:]]
+        body, digest = verification.link("t1", 5, records[3].digest, entry(5, actor="somebody else"), data_bytes_max=1000)
+        forged = [*records[:4], verification.decode(body, digest), *records[5:]]
         assert [(one.sequence, one.problem) for one in verdict_of(forged).findings] == [(6, "changed")]
 
     with_chain(scenario)
@@ -100,13 +100,13 @@ def test_retention_cuts_the_beginning_and_the_rest_still_verifies() -> None:
         found = await collect(store, "t1", Retention(audit_ms=1000), AT + 1006)
         assert found.audit == 6
         records = await store.audit("t1")
-        assert [one.sequence for one in records] == [7, 8, 9, 10, 11] and records[-1].kind == audit.CHECKPOINT
-        assert (await audit.verify(store, "t1")).ok
+        assert [one.sequence for one in records] == [7, 8, 9, 10, 11] and records[-1].kind == verification.CHECKPOINT
+        assert (await verification.verify(store, "t1")).ok
         assert not verdict_of(records[:-1]).ok and not verdict_of(records[1:]).ok
         await collect(store, "t1", Retention(audit_ms=1000), AT + 90_000)
-        assert (await audit.verify(store, "t1")).ok
+        assert (await verification.verify(store, "t1")).ok
         again = await collect(store, "t1", Retention(audit_ms=1000), AT + 900_000)
-        assert again.audit == 0 or (await audit.verify(store, "t1")).ok
+        assert again.audit == 0 or (await verification.verify(store, "t1")).ok
 
     with_chain(scenario)
 
@@ -114,7 +114,7 @@ def test_retention_cuts_the_beginning_and_the_rest_still_verifies() -> None:
 def test_a_chain_trimmed_to_nothing_goes_on() -> None:
     async def scenario(store: Store) -> None:
         await store.write("t1", [TrimAudit(10, AT), entry(11)])
-        assert [one.sequence for one in await store.audit("t1")] == [11, 12] and (await audit.verify(store, "t1")).ok
+        assert [one.sequence for one in await store.audit("t1")] == [11, 12] and (await verification.verify(store, "t1")).ok
         await store.write("t1", [TrimAudit(99, AT)])
         assert len(await store.audit("t1")) == 2
 
@@ -143,9 +143,9 @@ def test_what_is_too_large_or_no_json_is_not_appended() -> None:
 def test_whatever_is_appended_verifies_when_read_back(data: dict[str, Any]) -> None:
     async def scenario(store: Store) -> None:
         await store.write("t1", [entry(1, data=data)])
-        assert (await audit.verify(store, "t1")).ok
-        lines = [line async for line in audit.export(store, "t1")]
-        assert audit.verify_lines(lines)["t1"].ok
+        assert (await verification.verify(store, "t1")).ok
+        lines = [line async for line in verification.export(store, "t1")]
+        assert verification.verify_lines(lines)["t1"].ok
 
     with_chain(scenario)
 
@@ -221,7 +221,7 @@ def test_what_is_no_store_and_no_export_is_said_so(tmp_path: Path, data: Path) -
     assert command("verify", "--data", str(data), "--tenant", "t9")[0] == 2
     assert command("verify", "--data", str(data), "--head", "x")[0] == 2
     junk = tmp_path / "junk.jsonl"
-    junk.write_bytes(b'{"sequence": 1}\n' + b"[" * 100_000 + b"\n" + b"\xff\n" + b"x" * (audit.LINE_BYTES_MAX + 5))
+    junk.write_bytes(b'{"sequence": 1}\n' + b"[" * 100_000 + b"\n" + b"\xff\n" + b"x" * (verification.LINE_BYTES_MAX + 5))
     status, text = command("verify", "--data", str(junk))
     assert status == 1 and "unreadable: line 2" in text
 
@@ -234,7 +234,7 @@ def test_everything_that_waits_is_written_at_the_end_once_and_in_order() -> None
         trail.extend("t1", [AppendAudit(at=AT, kind="decision", data={"n": n}) for n in range(1300)])
         trail.extend("gone", [AppendAudit(at=AT, kind="decision")])
         await trail.close()
-        assert [one.data["n"] async for one in audit.read(store, "t1")] == list(range(1300))
+        assert [one.data["n"] async for one in verification.read(store, "t1")] == list(range(1300))
 
     asyncio.run(main())
 

@@ -11,7 +11,7 @@ import pytest
 
 from gateway.errors import NotFound
 from gateway.records import Run
-from gateway.runs import RunBody
+from gateway.runs.runs import RunBody
 from tests.gateway.house import ANN, House, housed, new, run, value
 from tests.gateway.till import RULES, TESTS, Till, decide, pending
 

@@ -11,8 +11,8 @@ import pytest
 
 from gateway.errors import Conflict, StoreFailed, TooMany
 from gateway.records import Quotas
-from gateway.runs import RunBody
-from gateway.sessions import CreateSession
+from gateway.runs.runs import RunBody
+from gateway.sessions.sessions import CreateSession
 from gateway.stores.interface import PutSession, PutTenant
 from sandbox.wire import DEFAULT_LIMITS, Language, RunRequest
 from sandbox.workers.interface import Opening
@@ -127,7 +127,7 @@ def test_forks_are_made_all_or_none_and_do_not_crowd_the_memory() -> None:
 
 def test_only_so_many_resting_sessions_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
-        monkeypatch.setattr("gateway.lives.KNOWN_MAX", 10)
+        monkeypatch.setattr("gateway.sessions.live.KNOWN_MAX", 10)
         async with housed() as house:
             house.sessions.lives.live_max = 2
             names = [await new(house) for _ in range(40)]

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from gateway.approvals import owed
 from gateway.capabilities.endpoints import EndpointSource, EndpointSpec
 from gateway.egress import Egress
+from gateway.runs.approvals import owed
 from policy import Decision
 from sandbox.errors import RequestError
 from tests.gateway.capabilities.service import MemorySecrets, allow_all

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from gateway.errors import Forbidden, TooLarge
-from gateway.policies import now_ms
+from gateway.policies.in_force import now_ms
 from gateway.records import Quotas, Run, Tenant
-from gateway.runs import RunBody
+from gateway.runs.runs import RunBody
 from gateway.stores.interface import PutTenant
 from tests.gateway.house import ANN, House, housed, new, run, value
 from tests.gateway.till import RULES as TILL_RULES

@@ -13,21 +13,21 @@ from typing import Any
 
 import pytest
 
-from gateway import defaults
-from gateway.capabilities.channels import connect_to
 from gateway.capabilities.endpoints import EndpointSpec
-from gateway.capabilities.servers import ServerSource, ServerSpec
+from gateway.capabilities.mcp_http import connect_to
+from gateway.capabilities.mcp_servers import ServerSource, ServerSpec
+from gateway.capabilities.operator_sources import Equipment
 from gateway.capabilities.sources import ServerState
 from gateway.configuration import Configuration, ConfigurationError
 from gateway.egress import Egress
-from gateway.equipment import Equipment
 from gateway.http.assembly import Face
+from gateway.lifecycle import default_policy
 from gateway.records import Principal, Quotas, Tenant
-from gateway.runs import RunBody
+from gateway.runs.runs import RunBody
 from gateway.service import Service
-from gateway.sessions import CreateSession
+from gateway.sessions.sessions import CreateSession
+from gateway.stores.engines.memory import MemoryStore
 from gateway.stores.interface import PutTenant
-from gateway.stores.memory import MemoryStore
 from gateway.telemetry import Telemetry
 from sandbox.capabilities.registry import Capability
 from sandbox.encoding.sealing import Keys
@@ -187,7 +187,7 @@ async def answering_no(**arguments: Any) -> bool:
 
 @pytest.fixture
 def nobody_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(defaults, "QUICK_SECONDS", 0.0)
+    monkeypatch.setattr(default_policy, "QUICK_SECONDS", 0.0)
 
 
 @pytest.mark.usefixtures("nobody_is_quick")

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from gateway.events import Event, Feed
-from gateway.runs import RunBody
-from gateway.stores.memory import MemoryStore
+from gateway.runs.runs import RunBody
+from gateway.stores.engines.memory import MemoryStore
 from sandbox.encoding.sealing import Keys
 from tests.gateway.house import ANN, House, housed, new
 from tests.gateway.till import RULES, TESTS, Till, decide, pending

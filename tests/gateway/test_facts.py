@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from gateway.compiling import RefusedPolicy
-from gateway.deployments import Deploy, Deployments, Sources
 from gateway.errors import BadRequest
-from gateway.gates import is_permitted
+from gateway.policies.compiler import RefusedPolicy
+from gateway.policies.deployments import Deploy, Deployments, Sources
+from gateway.policies.gate import is_permitted
 from gateway.records import Principal
 from gateway.service import Service
-from gateway.sessions import CreateSession
-from gateway.stores.memory import MemoryStore
-from gateway.tenancy import Tenancy, UpdateTenant
+from gateway.sessions.sessions import CreateSession
+from gateway.stores.engines.memory import MemoryStore
+from gateway.tenants.tenants import Tenancy, UpdateTenant
 from policy import PolicyError
 from policy.model.catalog import load_catalog
 from sandbox.encoding.sealing import Keys

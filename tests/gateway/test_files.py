@@ -9,12 +9,12 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed, TooLarge
-from gateway.files import Files, encoding_of, normalize
-from gateway.filesystems import InMemorySessionFileSystemFactory
+from gateway.files.contract_filesystem import InMemorySessionFileSystemFactory
+from gateway.files.files import Files, encoding_of, normalize
 from gateway.records import NIL_UUID, InitialFile
-from gateway.stores import searching
+from gateway.stores import text_search
+from gateway.stores.engines.memory import MemoryStore
 from gateway.stores.interface import ABSENT, PutTenant, StoreLimits, digest_of
-from gateway.stores.memory import MemoryStore
 from tests.gateway.stores.making import put_file, put_session, tenant
 
 T1, S1 = "t1", "s1"
@@ -299,9 +299,9 @@ def test_tm_store_grep_is_bounded_in_pattern_files_bytes_and_matches() -> None:
             await files.grep(T1, S1, "(a.{50}|b.{60}){9}", regex=True)
         for n in range(12):
             await files.write(T1, S1, f"/f{n:02}", ("x" * 99 + "\n") * 5242)
-        await files.write(T1, S1, "/large", "x" * (searching.FILE_BYTES_MAX + 1))
+        await files.write(T1, S1, "/large", "x" * (text_search.FILE_BYTES_MAX + 1))
         found = await files.search(T1, S1, "x")
-        assert len(found.matches) == searching.MATCHES_MAX and not found.complete
+        assert len(found.matches) == text_search.MATCHES_MAX and not found.complete
         found = await files.search(T1, S1, "y")
         assert found.matches == [] and not found.complete and found.skipped == 3
         await files.write(T1, S1, "/end", "x" * 70_000 + "\nneedle")

@@ -6,8 +6,8 @@ import asyncio
 from typing import Any
 
 from gateway.records import AuditRecord
-from gateway.runs import RunBody
-from gateway.sessions import CreateSession
+from gateway.runs.runs import RunBody
+from gateway.sessions.sessions import CreateSession
 from tests.gateway.house import ANN, BOB, House, housed
 
 RULES = """

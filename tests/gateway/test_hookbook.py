@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gateway.errors import GatewayError
-from gateway.hookbook import HOOKS_MAX, HookBook
+from gateway.hooks.hook_store import HOOKS_MAX, HookBook
 from tests.gateway.house import House, housed
 from tests.gateway.test_hooks_in_runs import OPERATOR
 

@@ -6,9 +6,9 @@ import asyncio
 import json
 from typing import Any
 
-from gateway.approvals import Decide
 from gateway.records import Run
-from gateway.sessions import CreateSession
+from gateway.runs.approvals import Decide
+from gateway.sessions.sessions import CreateSession
 from sandbox.wire import RunStatus
 from tests.gateway.house import ANN, BOB, activate, housed
 from tests.gateway.test_hooks_in_runs import OPERATOR, TEXT, audited, hook, python, run

@@ -10,9 +10,9 @@ import pytest
 
 from gateway.errors import Forbidden, GatewayError, TooMany
 from gateway.records import Principal, Run
-from gateway.runs import RunBody
-from gateway.sessions import CreateSession
-from gateway.stores.memory import MemoryStore
+from gateway.runs.runs import RunBody
+from gateway.sessions.sessions import CreateSession
+from gateway.stores.engines.memory import MemoryStore
 from sandbox.capabilities.registry import ToolError
 from sandbox.wire import CallStatus, RunStatus
 from tests.gateway.house import ANN, House, activate, housed

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from gateway.filesystems import InMemorySessionFileSystemFactory
-from gateway.layers import Layers
+from gateway.files.contract_filesystem import InMemorySessionFileSystemFactory
+from gateway.files.overlay import Layers
 from sandbox.workers.interface import FileChanges, FileEntry
 
 

@@ -13,8 +13,8 @@ import pytest
 from gateway.errors import StoreFailed
 from gateway.hooks.events import HookEvent
 from gateway.records import Run
-from gateway.runs import RunBody
-from gateway.trees import file_changes
+from gateway.runs.runs import RunBody
+from gateway.sessions.store_changes import file_changes
 from sandbox.wire import DEFAULT_LIMITS
 from sandbox.workers.interface import FileChanges, FileEntry
 from sandbox.workers.local.worker import LocalWorker, _Live

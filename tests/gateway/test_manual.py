@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from gateway.capabilities.channels import connect_to
 from gateway.capabilities.endpoints import EndpointSpec, check_spec
-from gateway.capabilities.servers import ServerSpec
-from gateway.equipment import Equipment, guarded, load_equipment
+from gateway.capabilities.mcp_http import connect_to
+from gateway.capabilities.mcp_servers import ServerSpec
+from gateway.capabilities.operator_sources import Equipment, guarded, load_equipment
 from gateway.hooks.firing import Effect
 from gateway.records import Quotas
 from gateway.service import Service
-from gateway.stores.memory import MemoryStore
+from gateway.stores.engines.memory import MemoryStore
 from gateway.telemetry import Telemetry
 from sandbox.encoding.sealing import Keys
 from sandbox.workers.local.worker import LocalWorkers

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from gateway.configuration import Configuration
-from gateway.http import connections
-from gateway.http.connections import REFUSALS_FREE, Pressure
+from gateway.http.transport import connections
+from gateway.http.transport.connections import REFUSALS_FREE, Pressure
 from gateway.records import Quotas
 from tests.gateway.http.rig import Rig
 

@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from gateway.compiling import Compiler, RefusedPolicy, compile_here, policy_of
-from gateway.deployments import Comparison, Deploy, Deployments, Question, Sources
+from gateway.audit.buffer import KEPT_MAX, Trail
 from gateway.errors import Conflict, Forbidden, GatewayError, StoreFailed, TooMany, Unavailable, Unprocessable
-from gateway.facts import facts_of
-from gateway.policies import Policies, nothing
+from gateway.policies.compiler import Compiler, RefusedPolicy, compile_here, policy_of
+from gateway.policies.deployments import Comparison, Deploy, Deployments, Question, Sources
+from gateway.policies.facts import facts_of
+from gateway.policies.in_force import Policies, nothing
 from gateway.records import Principal, Tenant
-from gateway.runs import RunBody
-from gateway.sessions import CreateSession
+from gateway.runs.runs import RunBody
+from gateway.sessions.sessions import CreateSession
+from gateway.stores.engines.memory import MemoryStore
+from gateway.stores.engines.sqlite import SqliteStore
 from gateway.stores.interface import AppendAudit
-from gateway.stores.memory import MemoryStore
-from gateway.stores.sqlite import SqliteStore
-from gateway.trails import KEPT_MAX, Trail
 from sandbox.wire import Language
 from tests.gateway.house import ANN, activate, housed
 

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from gateway.errors import TooMany
-from gateway.rates import Rates
+from gateway.policies.rates import Rates
 
 
 class Clock:

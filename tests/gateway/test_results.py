@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from gateway.results import INTERRUPTED, hinted, interrupted
+from gateway.runs.results import INTERRUPTED, hinted, interrupted
 from sandbox.sessions.session import failure
 from sandbox.wire import DEFAULT_LIMITS, ErrorObject, RunResult, RunStatus, SessionLimits
 from sandbox.workers.interface import RunOutcome

@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 import pytest
 
-from gateway import resumptions
 from gateway.errors import Conflict, GatewayError, StoreFailed, TooMany, Unavailable
-from gateway.policies import PolicyGone
+from gateway.policies.in_force import PolicyGone
 from gateway.records import Principal
-from gateway.resumptions import Resumptions
+from gateway.runs import resumption
+from gateway.runs.resumption import Resumptions
 
 
 class Runs:
@@ -50,7 +50,7 @@ PASSING = [
 def test_what_may_pass_is_tried_again_and_said_once(
     error: GatewayError, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(resumptions, "_FIRST_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(resumption, "_FIRST_PAUSE_SECONDS", 0.001)
     runs = Runs(error, error, error, nothing)
 
     async def main() -> None:
@@ -91,7 +91,7 @@ def test_a_run_about_which_something_is_decided_while_it_goes_on_is_taken_up_aga
 
 
 def test_a_decision_ends_the_pause_before_the_next_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resumptions, "_FIRST_PAUSE_SECONDS", 3600.0)
+    monkeypatch.setattr(resumption, "_FIRST_PAUSE_SECONDS", 3600.0)
 
     async def main() -> None:
         runs = Runs(PolicyGone(), nothing)

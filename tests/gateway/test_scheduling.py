@@ -8,7 +8,7 @@ import pytest
 
 from gateway.errors import TooMany
 from gateway.records import Quotas
-from gateway.scheduling import Scheduler
+from gateway.runs.scheduler import Scheduler
 
 MANY = Quotas(concurrent_runs=100, queued_runs=100)
 

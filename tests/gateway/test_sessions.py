@@ -11,13 +11,13 @@ import msgspec
 import pytest
 
 from gateway.errors import Conflict, Forbidden, GatewayError, NotFound, StoreFailed, Unavailable
-from gateway.heaps import CHAIN_MAX
-from gateway.leftovers import settle_interrupted
-from gateway.pins import KIND
-from gateway.runs import RunBody
-from gateway.sessions import CreateSession
+from gateway.lifecycle.crash_recovery import settle_interrupted
+from gateway.policies.pinned_defaults import KIND
+from gateway.runs.runs import RunBody
+from gateway.sessions.persistence import CHAIN_MAX
+from gateway.sessions.sessions import CreateSession
+from gateway.stores.engines.memory import MemoryStore
 from gateway.stores.interface import Change, DeleteEntry, PutRun
-from gateway.stores.memory import MemoryStore
 from sandbox.encoding.sealing import Keys
 from sandbox.wire import Language
 from sandbox.workers.interface import WorkerLost

@@ -12,8 +12,8 @@ import pytest
 
 from gateway.errors import NotFound, TooMany
 from gateway.records import Quotas
-from gateway.runs import RunBody
-from gateway.singles import ONCE, single_id
+from gateway.runs.runs import RunBody
+from gateway.single_ids import ONCE, single_id
 from gateway.stores.interface import PutTenant
 from tests.gateway.house import ANN, House, housed, new, run
 from tests.gateway.http import house as http
@@ -81,7 +81,7 @@ def test_a_single_run_that_somebody_is_at_is_not_waited_for_and_a_fork_does_not_
 
 def test_a_run_keeps_the_time_at_which_it_was_asked_for_and_pages_miss_none(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = itertools.count(1_000, 1_000)
-    monkeypatch.setattr("gateway.turns.now_ms", lambda: next(ticks))
+    monkeypatch.setattr("gateway.runs.turn.now_ms", lambda: next(ticks))
 
     async def main() -> None:
         async with housed() as house:

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from gateway.errors import Conflict, Forbidden, GatewayError
-from gateway.leftovers import settle_forks
+from gateway.lifecycle.crash_recovery import settle_forks
 from gateway.records import Principal, Session
-from gateway.sessions import CreateSession
-from gateway.stores.memory import MemoryStore
+from gateway.sessions.sessions import CreateSession
+from gateway.stores.engines.memory import MemoryStore
 from sandbox.capabilities.registry import stand_in
 from sandbox.encoding.sealing import Keys
 from sandbox.errors import RequestError

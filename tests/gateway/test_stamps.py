@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gateway.stamps import stamp
+from gateway.clock import stamp
 
 
 @pytest.mark.parametrize("at_ms", [0, 1, 999, 1000, 1_767_225_599_999, 1_767_225_600_000, 4_102_444_800_007])

@@ -13,12 +13,12 @@ from gateway.configuration import Configuration
 from gateway.errors import Unavailable
 from gateway.http.assembly import Face
 from gateway.records import AuditRecord, Principal, Quotas, Run, Tenant
-from gateway.runs import RunBody
+from gateway.runs.runs import RunBody
 from gateway.service import Service
-from gateway.sessions import CreateSession
+from gateway.sessions.sessions import CreateSession
 from gateway.stores.interface import PutTenant, PutToken
 from gateway.telemetry import Telemetry
-from gateway.tokens import mint
+from gateway.tenants.tokens import mint
 from sandbox.wire import DEFAULT_LIMITS
 from sandbox.workers.interface import WorkerLost
 from tests.gateway.house import ANN, housed, new

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from gateway.records import Quotas, Tenant
-from gateway.runs import RunBody
+from gateway.runs.runs import RunBody
 from gateway.service import Service
-from gateway.sessions import CreateSession
+from gateway.sessions.sessions import CreateSession
+from gateway.stores.engines.memory import MemoryStore
 from gateway.stores.interface import PutTenant
-from gateway.stores.memory import MemoryStore
 from sandbox.encoding.sealing import Keys
 from sandbox.wire import RunResult
 from sandbox.workers.local.worker import LocalWorkers

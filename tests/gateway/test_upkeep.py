@@ -11,16 +11,16 @@ import msgspec
 
 from gateway.configuration import Configuration
 from gateway.egress import Egress
-from gateway.policies import now_ms
+from gateway.ids import uuid7
+from gateway.lifecycle.retention import Upkeep, retention_of
+from gateway.policies.in_force import now_ms
 from gateway.records import Principal
-from gateway.registry.tenants import Registries, open_registries
+from gateway.registry.registries import Registries, open_registries
 from gateway.registry.wire import EMBEDDED_RUNTIME, RunAccepted, SpawnRequest, StopRequest, WorkspaceCompanion
-from gateway.singles import ONCE
+from gateway.single_ids import ONCE
 from gateway.stores.interface import PutFile, PutSession, PutValue
 from gateway.stores.retention import DAY_MS, Collected, Retention
-from gateway.upkeep import Upkeep, retention_of
-from gateway.uuids import uuid7
-from gateway.vault import Vault
+from gateway.tenants.vault import Vault
 from tests.gateway.house import ANN, House, housed, new, run
 from tests.gateway.till import RULES, TESTS, Till
 

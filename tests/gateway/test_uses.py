@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from gateway.approvals import Decide
 from gateway.records import Quotas, Run, Tenant
-from gateway.runs import RunBody
+from gateway.runs.approvals import Decide
+from gateway.runs.runs import RunBody
 from gateway.service import Service
-from gateway.sessions import CreateSession
+from gateway.sessions.sessions import CreateSession
+from gateway.stores.engines.memory import MemoryStore
 from gateway.stores.interface import PutTenant
-from gateway.stores.memory import MemoryStore
 from sandbox.capabilities.registry import Capability
 from sandbox.encoding.sealing import Keys
 from sandbox.workers.local.worker import LocalWorkers

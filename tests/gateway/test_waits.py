@@ -7,14 +7,14 @@ import secrets
 
 import pytest
 
-from gateway.approvals import Decide
 from gateway.errors import Conflict
+from gateway.ids import uuid7
 from gateway.records import Principal
-from gateway.runs import RunBody
-from gateway.sessions import CreateSession
+from gateway.runs.approvals import Decide
+from gateway.runs.runs import RunBody
+from gateway.sessions.sessions import CreateSession
+from gateway.stores.engines.memory import MemoryStore
 from gateway.stores.interface import PutFile
-from gateway.stores.memory import MemoryStore
-from gateway.uuids import uuid7
 from sandbox.encoding.sealing import Keys
 from sandbox.wire import RunStatus
 from tests.gateway.house import ANN, BOB, activate, housed

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
+from gateway.capabilities.session_files import ToolFiles
 from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed
-from gateway.files import Files
+from gateway.files.files import Files
+from gateway.files.governed_files import Workspace
+from gateway.files.values import Values
 from gateway.records import InitialFile
-from gateway.runs import RunBody
-from gateway.sessions import CreateSession
+from gateway.runs.runs import RunBody
+from gateway.sessions.sessions import CreateSession
 from gateway.stores.interface import ABSENT
-from gateway.toolfiles import ToolFiles
-from gateway.values import Values
-from gateway.workspace import Workspace
 from sandbox.wire import Language
 from tests.gateway.house import ANN, BOB, EVE, House, housed
 

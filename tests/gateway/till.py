@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gateway.approvals import Decide
 from gateway.records import Approval, Principal, Run
-from gateway.runs import RunBody
-from gateway.sessions import CreateSession
+from gateway.runs.approvals import Decide
+from gateway.runs.runs import RunBody
+from gateway.sessions.sessions import CreateSession
 from tests.gateway.house import ANN, BOB, House
 
 RULES = """

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from gateway.records import AuditRecord, Tenant, Token
+from gateway.stores.factory import open_store
 from gateway.stores.interface import DeleteTenant, PutTenant
-from gateway.stores.opening import open_store
-from gateway.tokens import TOKEN, digest_of_token
+from gateway.tenants.tokens import TOKEN, digest_of_token
 from hatchway.cli import late_parser, main
 
 
@@ -93,7 +93,7 @@ def test_the_first_tenant_is_made_anew_if_it_was_deleted_and_no_other_is(data: s
 def test_a_store_that_is_served_is_left_alone(
     data: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gateway.stores.owning.PATIENCE_S", 0.0)
+    monkeypatch.setattr("gateway.stores.engines.ownership.PATIENCE_S", 0.0)
 
     async def main_beside() -> int:
         store = await open_store(data, create=False, own=True)

@@ -26,7 +26,7 @@ from gateway.hooks.executors.ports import Answer, Decide, Egress, ExecutorOpts, 
 from gateway.hooks.outputs import Error, overran, parse, timed_out
 from gateway.hooks.payloads import Letter
 from gateway.hooks.specs import UserHookSpec
-from gateway.uuids import uuid7
+from gateway.ids import uuid7
 
 DEFAULT_KEY: Final = "hooks/signing"
 SIGNATURE: Final = "Hatchway-Signature"

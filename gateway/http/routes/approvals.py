@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal
 
-from gateway.approvals import Choice, Decide
 from gateway.errors import BadRequest, NotFound, missing
-from gateway.http.operations import Call, Operation
-from gateway.http.pagination import Page, PageQuery, make_cursor
+from gateway.http.api.operation import Call, Operation
+from gateway.http.api.pagination import Page, PageQuery, make_cursor
 from gateway.records import Approval, Record
+from gateway.runs.approvals import Choice, Decide
 
 if TYPE_CHECKING:
     from gateway.service import Service

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from msgspec import Meta
 
-from gateway import audit
-from gateway.audit import Verdict
-from gateway.http.operations import Call, Chunks, Operation
-from gateway.http.pagination import LIMIT_MAX, Page
+from gateway.audit import verification
+from gateway.audit.verification import Verdict
+from gateway.http.api.operation import Call, Chunks, Operation
+from gateway.http.api.pagination import LIMIT_MAX, Page
 from gateway.records import AuditRecord
 
 if TYPE_CHECKING:
@@ -39,11 +39,11 @@ def operations(service: Service) -> list[Operation]:
         return Page(records, more)
 
     async def export_audit(call: Call) -> Chunks:
-        lines = audit.export(service.store, call.principal.tenant, after=call.query.cursor)
+        lines = verification.export(service.store, call.principal.tenant, after=call.query.cursor)
         return Chunks(_first(lines, call.query.limit), "application/x-ndjson")
 
     async def verify_audit(call: Call) -> Verdict:
-        return await audit.verify(service.store, call.principal.tenant)
+        return await verification.verify(service.store, call.principal.tenant)
 
     path, tag = "/v1/audit", "audit"
     return [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gateway.errors import missing
-from gateway.http.operations import Call, Operation
+from gateway.http.api.operation import Call, Operation
 from sandbox.capabilities.registry import Capability
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ import msgspec
 from msgspec import Meta
 
 from gateway.errors import Conflict
-from gateway.http.etags import CHANGED, GUARDS, check, etag_of, is_guarded, unchanged
-from gateway.http.operations import Answer, Call, Chunks, Operation, Raw
-from gateway.http.pagination import Page, PageQuery, make_cursor
+from gateway.http.api.etags import CHANGED, GUARDS, check, etag_of, is_guarded, unchanged
+from gateway.http.api.operation import Answer, Call, Chunks, Operation, Raw
+from gateway.http.api.pagination import Page, PageQuery, make_cursor
 from gateway.records import FileInfo, FileStat, GrepMatch, InitialFile, SessionFile
 from gateway.stores.changes import digest_of
-from gateway.stores.searching import Searched
+from gateway.stores.text_search import Searched
 
 if TYPE_CHECKING:
     from gateway.service import Service

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from gateway.hookbook import ProgramInfo
+from gateway.hooks.hook_store import ProgramInfo
 from gateway.hooks.specs import TIMEOUT_MS, TIMEOUT_MS_RANGE, UserHookSpec
-from gateway.http.operations import Answer, Call, Operation, Raw
-from gateway.http.pagination import Page, PageQuery, make_cursor
+from gateway.http.api.operation import Answer, Call, Operation, Raw
+from gateway.http.api.pagination import Page, PageQuery, make_cursor
 
 if TYPE_CHECKING:
     from gateway.service import Service

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from msgspec import Meta
 
-from gateway.compiling import Changed
-from gateway.decisions import Decided, Difference
-from gateway.deployments import Checked, Comparison, Deploy, Deployed, Explained, Question, Sources
-from gateway.http.operations import Answer, Call, Operation
-from gateway.http.pagination import Page, PageQuery, make_cursor
+from gateway.http.api.operation import Answer, Call, Operation
+from gateway.http.api.pagination import Page, PageQuery, make_cursor
+from gateway.policies.compiler import Changed
+from gateway.policies.decision_log import Decided, Difference
+from gateway.policies.deployments import Checked, Comparison, Deploy, Deployed, Explained, Question, Sources
 from gateway.records import StoredPolicy
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ import msgspec
 from msgspec import Meta
 
 from gateway.errors import Unsupported
-from gateway.http.operations import Answer, Call, Events, Live, Operation
-from gateway.http.pagination import make_cursor, open_cursor
-from gateway.http.sse import resume_after
+from gateway.http.api.operation import Answer, Call, Events, Live, Operation
+from gateway.http.api.pagination import make_cursor, open_cursor
+from gateway.http.api.sse import resume_after
+from gateway.registry.registries import Registries
 from gateway.registry.registry import Registry
-from gateway.registry.tenants import Registries
 from gateway.registry.wire import (
     MAX_LIMIT,
     HostSummary,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gateway.http.operations import Call, Operation
+from gateway.http.api.operation import Call, Operation
+from gateway.lifecycle.retention import Due
 from gateway.stores.retention import Collected
-from gateway.upkeep import Due
 
 if TYPE_CHECKING:
     from gateway.service import Service

@@ -1,9 +1,9 @@
 """Runners: places where commands run, threads bound to them, and the ports of what runs there.
 
-Rules: before anything is done the tenant's policy is asked: `run` for commands (`gateway.runners.governing` shows their whole
-way), `fs.read` and `fs.write` for files, with paths as programs see them (`/workspace/…`). THREAT[TM-STORE-BESIDE]: an exported
-folder is asked about file by file, and what may not be read is not in it. What listens at a port is shown by
-`gateway.http.previews`.
+Rules: before anything is done the tenant's policy is asked: `run` for commands (`gateway.runners.governed_commands` shows
+their whole way), `fs.read` and `fs.write` for files, with paths as programs see them (`/workspace/…`).
+THREAT[TM-STORE-BESIDE]: an exported folder is asked about file by file, and what may not be read is not in it. What listens
+at a port is shown by `gateway.http.pages.previews`.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from msgspec import Meta
 
 from gateway.errors import BadRequest
 from gateway.events import STREAMS, Event, Texts
-from gateway.gates import Gate
-from gateway.http.operations import Answer, Call, Events, Operation, Raw
-from gateway.http.previews import HasPreviews, addressed, ticketed, without_tickets
-from gateway.registry.tickets import Ticket
+from gateway.http.api.operation import Answer, Call, Events, Operation, Raw
+from gateway.http.pages.previews import HasPreviews, addressed, ticketed, without_tickets
+from gateway.policies.gate import Gate
 from gateway.runners import wire
 from gateway.runners.bindings import seen_from
 from gateway.runners.errors import outside, too_large, unsupported
-from gateway.runners.governing import Governor
+from gateway.runners.governed_commands import Governor
 from gateway.runners.interface import check_path
+from gateway.runners.preview_tickets import Ticket
 from gateway.runners.runners import Listing, SessionInfo, parse_port
 from gateway.runners.wire import (
     MAX_TIMEOUT_MS,

@@ -8,12 +8,12 @@ import msgspec
 from msgspec import Meta
 
 from gateway.errors import BadRequest
-from gateway.http.operations import Answer, Call, Operation
-from gateway.http.pagination import Page, PageQuery, make_cursor
+from gateway.http.api.operation import Answer, Call, Operation
+from gateway.http.api.pagination import Page, PageQuery, make_cursor
+from gateway.http.api.text_fields import LINE_MAX, check_line
 from gateway.http.routes.runs import Cancelled
-from gateway.http.texts import LINE_MAX, check_line
 from gateway.records import Session
-from gateway.sessions import CreateSession
+from gateway.sessions.sessions import CreateSession
 
 if TYPE_CHECKING:
     from gateway.service import Service

@@ -8,11 +8,11 @@ import msgspec
 from msgspec import Meta
 
 from gateway.errors import BadRequest, Conflict
-from gateway.http.operations import Answer, Call, Operation, Raw
-from gateway.http.pagination import Page, PageQuery, make_cursor
-from gateway.http.texts import LINE_MAX, check_line
+from gateway.http.api.operation import Answer, Call, Operation, Raw
+from gateway.http.api.pagination import Page, PageQuery, make_cursor
+from gateway.http.api.text_fields import LINE_MAX, check_line
 from gateway.records import Session, Snapshot
-from gateway.snapshots import Diff
+from gateway.sessions.snapshots import Diff
 from sandbox.wire import SessionLimits
 
 if TYPE_CHECKING:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from gateway.http.admission import Admission
-from gateway.http.authentication import Authenticator
-from gateway.http.operations import Answer, Call, Operation
-from gateway.http.pagination import Page, PageQuery, make_cursor
-from gateway.http.texts import check_line
+from gateway.http.api.admission import Admission
+from gateway.http.api.authentication import Authenticator
+from gateway.http.api.operation import Answer, Call, Operation
+from gateway.http.api.pagination import Page, PageQuery, make_cursor
+from gateway.http.api.text_fields import check_line
 from gateway.records import Principal, Quotas, Role, Tenant, Token
 from gateway.stores.interface import Usage
-from gateway.tenancy import CreateTenant, CreateToken, NewToken, UpdateTenant
+from gateway.tenants.tenants import CreateTenant, CreateToken, NewToken, UpdateTenant
 
 if TYPE_CHECKING:
     from gateway.service import Service

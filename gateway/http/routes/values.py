@@ -11,9 +11,9 @@ import msgspec
 from msgspec import Meta
 
 from gateway.errors import NotFound, missing
-from gateway.http.etags import CHANGED, GUARDS, check, etag_of, expectation, is_guarded, unchanged
-from gateway.http.operations import Answer, Call, Operation, Raw
-from gateway.http.pagination import Page, PageQuery, make_cursor
+from gateway.http.api.etags import CHANGED, GUARDS, check, etag_of, expectation, is_guarded, unchanged
+from gateway.http.api.operation import Answer, Call, Operation, Raw
+from gateway.http.api.pagination import Page, PageQuery, make_cursor
 from gateway.records import KeyInfo, SecretInfo
 from gateway.stores.changes import digest_of
 

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gateway.runners.outputs import Output
+from gateway.runners.command_output import Output
 
 _START = "import sys; sys.path.insert(0, sys.argv.pop()); from gateway.runners.jail.supervisor import main; main()"
 _ROOT = str(Path(__file__).parents[3])

@@ -27,12 +27,12 @@ import msgspec
 from gateway.runners import beneath
 from gateway.runners.artifacts import Blobs, MemoryBlobs, Permitted, everything, keep, pack
 from gateway.runners.bindings import Root, Roots, check_binding, refusal, seen_from
+from gateway.runners.command_output import STDOUT, Output
 from gateway.runners.errors import invalid, outside, path_required, stale, unavailable, unsupported
 from gateway.runners.interface import MAX_COMMANDS, Ending, Provider, RunnerSession, check_path, config_of
 from gateway.runners.manifests import check_manifest, mounts_of, read_entries
-from gateway.runners.outputs import STDOUT, Output
-from gateway.runners.providers.engine import Engine
-from gateway.runners.secrecy import check_config
+from gateway.runners.providers.docker_api import Engine
+from gateway.runners.secret_refs import check_config
 from gateway.runners.volumes import volume_folder, volumes_folder
 from gateway.runners.wire import (
     Artifact,

@@ -27,6 +27,7 @@ from gateway.errors import NotFound
 from gateway.runners import beneath
 from gateway.runners.artifacts import Blobs, MemoryBlobs, Permitted, everything, keep, pack
 from gateway.runners.bindings import check_binding, host_path_of, refusal, seen_from
+from gateway.runners.command_output import STDERR, STDOUT, Output
 from gateway.runners.errors import (
     invalid,
     not_exposed,
@@ -38,9 +39,8 @@ from gateway.runners.errors import (
 )
 from gateway.runners.interface import Ending, Provider, Reader, RunnerSession, Writer, check_path, config_of
 from gateway.runners.manifests import check_manifest, read_entries
-from gateway.runners.outputs import STDERR, STDOUT, Output
-from gateway.runners.providers.channels import Channel
-from gateway.runners.secrecy import NoSecrets, SecretResolver, check_config, reference
+from gateway.runners.providers.ssh_channel import Channel
+from gateway.runners.secret_refs import NoSecrets, SecretResolver, check_config, reference
 from gateway.runners.wire import (
     MAX_FILE_BYTES,
     Artifact,

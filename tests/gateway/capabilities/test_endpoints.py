@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gateway.capabilities.endpoints import EndpointSource, EndpointSpec
-from gateway.capabilities.secrets import masked
+from gateway.capabilities.secret_headers import masked
 from gateway.egress import Egress
 from sandbox.capabilities.registry import CapabilityLimits
 from sandbox.errors import RequestError

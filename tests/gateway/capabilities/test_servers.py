@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from gateway.capabilities.catalogue import Catalogue
-from gateway.capabilities.channels import connect_to
 from gateway.capabilities.invocation import invoke
-from gateway.capabilities.servers import ServerSource, ServerSpec, identifier
+from gateway.capabilities.mcp_http import connect_to
+from gateway.capabilities.mcp_servers import ServerSource, ServerSpec, identifier
 from gateway.capabilities.sources import Caller, ServerState
 from gateway.egress import Egress
 from sandbox.capabilities.registry import CapabilityLimits, ToolCallContext, ToolError

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from gateway.configuration import load
 from gateway.http.assembly import Face
-from gateway.http.server import listen
-from gateway.readiness import Images
+from gateway.http.transport.server import listen
+from gateway.lifecycle.readiness import Images
 from gateway.service import Service
 from gateway.telemetry import Telemetry, log_to
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from gateway.configuration import Configuration
-from gateway.http import console
-from gateway.http.frame import Frame
+from gateway.http.api.envelope import Frame
+from gateway.http.pages import console
 from gateway.telemetry import Telemetry
 
 MODULES = sorted(console.FILES.glob("*.js"))

@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
-from gateway.asides import WorkerForks
 from gateway.hooks.events import HookEvent
 from gateway.hooks.executors import Executors
 from gateway.hooks.firing import Fired, Gate, fire
 from gateway.hooks.payloads import Occasion
 from gateway.hooks.specs import UserHookSpec, check_specs
+from gateway.hooks.worker_jobs import WorkerForks
 from sandbox.capabilities.registry import Capability
 from sandbox.guests.images import images
 from sandbox.wire import DEFAULT_LIMITS, Language, RunRequest, RunResult

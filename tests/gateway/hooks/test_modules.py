@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import wasmtime
 
-from gateway.hooks.compiling import Bounds, Compiler
 from gateway.hooks.firing import Fired
-from gateway.hooks.inspection import BadModule, inspect_module
 from gateway.hooks.specs import from_policy
+from gateway.hooks.wasm_compiler import Bounds, Compiler
+from gateway.hooks.wasm_inspection import BadModule, inspect_module
 from policy import HookCall
 from sandbox.capabilities.registry import Capability
 from sandbox.workers.interface import CallReply

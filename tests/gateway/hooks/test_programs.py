@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from gateway.asides import file_changes
 from gateway.hooks.events import HookEvent
 from gateway.hooks.executors import Executors
 from gateway.hooks.executors.ports import ExecutorOpts
 from gateway.hooks.outputs import Allow, Block, Error
 from gateway.hooks.payloads import Occasion, make_payload
 from gateway.hooks.specs import UserHookSpec, check_specs, from_policy
+from gateway.hooks.worker_jobs import file_changes
 from policy.model.decisions import HookCall
 from sandbox.capabilities.registry import Capability
 from sandbox.workers.interface import CallReply

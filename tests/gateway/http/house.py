@@ -11,12 +11,12 @@ import pytest
 
 from gateway.configuration import Configuration
 from gateway.http.assembly import Face
-from gateway.readiness import NothingToPrepare, ReadinessPort
+from gateway.lifecycle.readiness import NothingToPrepare, ReadinessPort
 from gateway.records import Tenant
 from gateway.service import Service
 from gateway.stores.interface import PutTenant, PutToken
 from gateway.telemetry import Telemetry
-from gateway.tokens import mint
+from gateway.tenants.tokens import mint
 from sandbox.guests.images import images
 from tests.gateway.http.asking import Reply, ask
 

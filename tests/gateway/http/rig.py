@@ -23,22 +23,22 @@ from msgspec import Meta
 from gateway.configuration import Configuration
 from gateway.errors import Conflict, missing
 from gateway.events import Event, Feed
-from gateway.http import health, openapi
-from gateway.http.admission import Admission
-from gateway.http.application import Application
-from gateway.http.authentication import Authenticator
-from gateway.http.etags import check, etag_of, unchanged
-from gateway.http.idempotency import Idempotence
-from gateway.http.operations import Answer, Call, Events, Live, Operation, Raw
-from gateway.http.pagination import Page, PageQuery, make_cursor
-from gateway.http.server import Server
-from gateway.http.sse import resume_after
-from gateway.readiness import NothingToPrepare, ReadinessPort
+from gateway.http.api.admission import Admission
+from gateway.http.api.application import Application
+from gateway.http.api.authentication import Authenticator
+from gateway.http.api.etags import check, etag_of, unchanged
+from gateway.http.api.idempotency import Idempotence
+from gateway.http.api.operation import Answer, Call, Events, Live, Operation, Raw
+from gateway.http.api.pagination import Page, PageQuery, make_cursor
+from gateway.http.api.sse import resume_after
+from gateway.http.pages import health, openapi
+from gateway.http.transport.server import Server
+from gateway.lifecycle.readiness import NothingToPrepare, ReadinessPort
 from gateway.records import Quotas, StoredToken, Token
 from gateway.stores.changes import Change, DeleteIdempotency, PutIdempotency
 from gateway.stores.interface import Idempotency
 from gateway.telemetry import Telemetry, log_to
-from gateway.tokens import SteadyClock, mint
+from gateway.tenants.tokens import SteadyClock, mint
 
 SECRET = "canary-7f3a"
 

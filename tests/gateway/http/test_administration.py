@@ -13,7 +13,7 @@ import pytest
 
 from gateway.records import Principal, Tenant
 from gateway.stores.interface import DeleteTenant, PutToken
-from gateway.tokens import mint
+from gateway.tenants.tokens import mint
 from sandbox.wire import DEFAULT_LIMITS
 from tests.gateway.http.asking import Reply, ask
 from tests.gateway.http.house import House, live_in, needs_javascript

@@ -13,8 +13,8 @@ import cbor2
 import pytest
 
 from gateway.configuration import Configuration
-from gateway.http.admission import burst_of
-from gateway.http.operations import Answer, Call, Operation
+from gateway.http.api.admission import burst_of
+from gateway.http.api.operation import Answer, Call, Operation
 from gateway.records import Quotas
 from tests.gateway.http.asking import Reply, ask
 from tests.gateway.http.rig import SECRET, Rig

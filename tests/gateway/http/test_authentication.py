@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from gateway.configuration import Configuration
-from gateway.tokens import MAY, TOKEN, SteadyClock, digest_of_token, mint
+from gateway.tenants.tokens import MAY, TOKEN, SteadyClock, digest_of_token, mint
 from tests.gateway.http.asking import ask
 from tests.gateway.http.rig import Rig
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from gateway.configuration import Configuration
 from gateway.errors import BadRequest
-from gateway.http.decoding import decode_cbor, decode_json
-from gateway.http.negotiation import decode_body, encode, wants_cbor
-from gateway.http.operations import Operation
+from gateway.http.api.decoding import decode_cbor, decode_json
+from gateway.http.api.negotiation import decode_body, encode, wants_cbor
+from gateway.http.api.operation import Operation
 from sandbox.wire import Language
 
 CAPS: Any = {"depth_max": 16, "items_max": 1000}

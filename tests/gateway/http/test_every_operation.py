@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gateway.http.operations import Operation
+from gateway.http.api.operation import Operation
 from tests.gateway.http.asking import Reply
 from tests.gateway.http.house import JAVASCRIPT, House, live_in, needs_javascript
 
@@ -135,7 +135,7 @@ def plain(reply: Reply, names: dict[str, str]) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("role", ["runner", "approver", "author", "operator"])
 def test_every_operation_is_closed_to_the_roles_it_is_not_for(tmp_path: Path, role: str) -> None:
-    from gateway.tokens import MAY
+    from gateway.tenants.tokens import MAY
 
     async def test(house: House) -> None:
         names = dict.fromkeys(

@@ -9,7 +9,7 @@ import cbor2
 import pytest
 
 from gateway.errors import BadRequest
-from gateway.http.decoding import decode_cbor
+from gateway.http.api.decoding import decode_cbor
 from tests.gateway.http.asking import ask
 from tests.gateway.http.house import JAVASCRIPT, House, live_in, needs_javascript
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from gateway.configuration import Configuration
+from gateway.http.api.envelope import Frame, Named
 from gateway.http.assembly import Face
-from gateway.http.frame import Frame, Named
 from gateway.service import Service
 from gateway.telemetry import Telemetry, log_to
 from tests.gateway.http.asking import Reply, ask

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gateway.configuration import Configuration
-from gateway.tokens import SteadyClock
+from gateway.tenants.tokens import SteadyClock
 from tests.gateway.http.asking import Reply, ask
 from tests.gateway.http.rig import SECRET, Rig
 

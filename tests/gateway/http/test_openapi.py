@@ -12,11 +12,11 @@ import jsonschema_rs
 import pytest
 
 from gateway.configuration import Configuration
-from gateway.http import health, openapi
+from gateway.http.api.operation import Call, Operation
+from gateway.http.api.routing import Routes
 from gateway.http.assembly import operations_of, table_of_operations
-from gateway.http.operations import Call, Operation
-from gateway.http.routing import Routes
-from gateway.readiness import NothingToPrepare
+from gateway.http.pages import health, openapi
+from gateway.lifecycle.readiness import NothingToPrepare
 from tests.gateway.http.asking import ask
 from tests.gateway.http.rig import Note, Rig
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from gateway import readiness
 from gateway.errors import Unavailable
-from gateway.readiness import Images, LanguageState
+from gateway.lifecycle import readiness
+from gateway.lifecycle.readiness import Images, LanguageState
 from sandbox.guests.images import images
 from sandbox.wire import Language
 from tests.gateway.http.house import House, live_in

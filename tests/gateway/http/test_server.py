@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from gateway.configuration import Configuration, ConfigurationError
-from gateway.http.server import Server, tls_context
-from gateway.readiness import LanguageState, NothingToPrepare
+from gateway.http.transport.server import Server, tls_context
+from gateway.lifecycle.readiness import LanguageState, NothingToPrepare
 from tests.gateway.certificates import write_certificate
 from tests.gateway.http.asking import ask
 from tests.gateway.http.rig import Rig, running

@@ -12,9 +12,9 @@ import pytest
 
 from gateway.configuration import Configuration
 from gateway.events import Event
-from gateway.http.sse import beating
-from gateway.http.watching import Watch, watched
-from gateway.tokens import digest_of_token
+from gateway.http.api.reauthorization import Watch, watched
+from gateway.http.api.sse import beating
+from gateway.tenants.tokens import digest_of_token
 from tests.gateway.http.rig import Rig
 
 NEVER_MS = 3_600_000

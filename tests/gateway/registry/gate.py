@@ -23,7 +23,7 @@ from typing import Any
 from gateway.configuration import Configuration
 from gateway.http.assembly import Face
 from gateway.http.routes import registry
-from gateway.registry.tenants import open_registries
+from gateway.registry.registries import open_registries
 from gateway.service import Service
 from gateway.telemetry import Telemetry
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gateway.records import Principal
-from gateway.registry.runtimes import Runtime
+from gateway.registry.runtime import Runtime
 from gateway.registry.wire import (
     HostSummary,
     Listing,

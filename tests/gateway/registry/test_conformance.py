@@ -14,16 +14,16 @@ import msgspec
 import pytest
 
 from gateway.egress import Egress
-from gateway.policies import now_ms
-from gateway.registry.clients import EgressClient
+from gateway.egress.peer_gateway import EgressClient
+from gateway.policies.in_force import now_ms
 from gateway.registry.embedded import EmbeddedRuntime
 from gateway.registry.errors import CapabilityUnsupported, InvalidIdentifier, UnknownRuntime, UnknownWorker
 from gateway.registry.ids import check_id
+from gateway.registry.input_runs import SessionTurns
 from gateway.registry.local import LocalRuntime
 from gateway.registry.registry import Registry
 from gateway.registry.remote import RemoteRuntime
-from gateway.registry.runtimes import Runtime
-from gateway.registry.turns import SessionTurns
+from gateway.registry.runtime import Runtime
 from gateway.registry.wire import InputRequest, RunAccepted, SpawnRequest, StopRequest, WorkspaceCompanion
 from sandbox.guests.images import images
 from sandbox.wire import Language

@@ -13,12 +13,11 @@ import pytest
 
 from gateway.errors import BadRequest, Forbidden
 from gateway.events import Event
-from gateway.policies import now_ms
+from gateway.policies.in_force import now_ms
 from gateway.records import Principal
-from gateway.registry.books import Bounds
 from gateway.registry.embedded import EmbeddedRuntime
+from gateway.registry.input_runs import SessionTurns
 from gateway.registry.registry import Registry
-from gateway.registry.turns import SessionTurns
 from gateway.registry.wire import (
     InputRequest,
     RunAccepted,
@@ -27,6 +26,7 @@ from gateway.registry.wire import (
     TicketIntent,
     WorkspaceCompanion,
 )
+from gateway.registry.worker_records import Bounds
 from sandbox.guests.images import images
 from sandbox.wire import Language
 from tests.gateway.house import ANN, BOB, EVE, Functions, House, housed

@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 
 from gateway.errors import StoreFailed
-from gateway.policies import now_ms
+from gateway.policies.in_force import now_ms
 from gateway.registry.registry import Registry
 from gateway.registry.wire import (
     InputRequest,
     StopRequest,
 )
-from gateway.sessions import CreateSession
+from gateway.sessions.sessions import CreateSession
 from sandbox.wire import Language
 from tests.gateway.house import ANN, House, housed
 from tests.gateway.registry.test_embedded import SPAWN, running, runtime_in, say, spawn, turn, until
@@ -165,7 +165,7 @@ def test_ten_thousand_workers_are_listed_in_pages() -> None:
 async def fill(house: House, count: int) -> None:
     """So many workers of one session, straight into the store."""
     from gateway.records import RegistryEntry
-    from gateway.registry.books import COUNTER, WORKER, Counter, WorkerRecord
+    from gateway.registry.worker_records import COUNTER, WORKER, Counter, WorkerRecord
     from gateway.stores.interface import PutEntry
 
     session, now = await house.sessions.create(ANN, CreateSession()), now_ms()

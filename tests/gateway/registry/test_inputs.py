@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator
 import msgspec
 import pytest
 
-from gateway.policies import now_ms
-from gateway.registry.books import Book, Bounds
+from gateway.policies.in_force import now_ms
 from gateway.registry.embedded import EmbeddedRuntime
+from gateway.registry.worker_records import Book, Bounds
 from sandbox.guests.images import images
 from tests.gateway.house import ANN, BOB, House, housed
 from tests.gateway.registry.test_embedded import runtime_in, say, spawn, turn, until, waiting

@@ -13,16 +13,16 @@ import msgspec
 import pytest
 
 from gateway.egress import Egress
+from gateway.egress.peer_gateway import EgressClient, parse_events
 from gateway.errors import BadRequest
-from gateway.policies import now_ms
+from gateway.policies.in_force import now_ms
 from gateway.records import Principal
-from gateway.registry.clients import EgressClient, parse_events
 from gateway.registry.errors import OperationFailed, RuntimeBusy, RuntimeTaken, UnknownRuntime
+from gateway.registry.registries import Registries, open_registries
 from gateway.registry.registry import Registry
 from gateway.registry.remote import RemoteRuntime
-from gateway.registry.tenants import Registries, open_registries
 from gateway.registry.wire import InputRequest, RemoteSpec, RunAccepted, SecretName, SpawnRequest, StopRequest, TicketIntent
-from gateway.vault import Vault
+from gateway.tenants.vault import Vault
 from sandbox.guests.images import images
 from sandbox.wire import Language
 from tests.gateway.house import ANN, EVE, House, housed

@@ -17,7 +17,7 @@ from gateway.configuration import Configuration
 from gateway.records import Tenant
 from gateway.service import Service
 from gateway.stores.interface import PutTenant, PutToken
-from gateway.tokens import mint
+from gateway.tenants.tokens import mint
 from sandbox.guests.images import images
 from tests.gateway.http.asking import Reply, ask
 from tests.gateway.registry.gate import furnish, gate

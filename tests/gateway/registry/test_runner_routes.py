@@ -17,17 +17,17 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from gateway.configuration import Configuration
 from gateway.http.assembly import Face
-from gateway.http.previews import preview
+from gateway.http.pages.previews import preview
 from gateway.http.routes import runners as routes
 from gateway.records import Principal, Tenant
-from gateway.registry.leases import open_runners
-from gateway.registry.tickets import Tickets
+from gateway.runners.preview_tickets import Tickets
 from gateway.runners.providers.unix_local import UnixLocal
+from gateway.runners.stored_leases import open_runners
 from gateway.runners.wire import Port
 from gateway.service import Service
 from gateway.stores.interface import PutTenant, PutToken
 from gateway.telemetry import Telemetry
-from gateway.tokens import mint
+from gateway.tenants.tokens import mint
 from sandbox.encoding.sealing import Keys
 from sandbox.guests.images import images
 from tests.gateway.http.asking import Reply, ask

@@ -15,8 +15,8 @@ from gateway.errors import GatewayError
 from gateway.events import Event
 from gateway.runners.artifacts import pack
 from gateway.runners.errors import unavailable
-from gateway.runners.providers.clients import Reply
-from gateway.runners.providers.workspaces import Workspace
+from gateway.runners.providers.gateway_client import Reply
+from gateway.runners.providers.wasm_workspace import Workspace
 from sandbox.engine.limits import Cancel
 from sandbox.guests.state import SessionState
 from sandbox.sessions.session import Session, parse_language
@@ -24,7 +24,7 @@ from sandbox.wire import RunRequest, RunResult
 
 
 class OtherGateway:
-    """Implements `gateway.runners.providers.clients.Client`."""
+    """Implements `gateway.runners.providers.gateway_client.Client`."""
 
     def __init__(self) -> None:
         self.sessions: dict[str, Session] = {}

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from gateway.runners.errors import unknown
 from gateway.runners.interface import Provider, RunnerSession
 from gateway.runners.providers.docker import Docker
-from gateway.runners.providers.gateways import Hatchway
+from gateway.runners.providers.gateway import Hatchway
 from gateway.runners.providers.ssh import Ssh
 from gateway.runners.providers.unix_local import UnixLocal
 from gateway.runners.providers.wasm import Wasm

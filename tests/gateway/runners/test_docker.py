@@ -19,7 +19,7 @@ import pytest
 
 from gateway.errors import Forbidden, GatewayError, NotFound, Unavailable, Unsupported
 from gateway.runners.providers.docker import Docker, DockerSession
-from gateway.runners.providers.engine import Engine
+from gateway.runners.providers.docker_api import Engine
 from gateway.runners.wire import Binding, Destination, Manifest, ManifestEntry, Mount, SessionState, SnapshotRef
 from tests.gateway.runners import dockerd
 from tests.gateway.runners.engine import FakeEngine

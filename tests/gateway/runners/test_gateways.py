@@ -15,8 +15,8 @@ from gateway.egress.errors import EgressFailed
 from gateway.errors import BadRequest, Unavailable
 from gateway.events import Event
 from gateway.runners.interface import RunnerSession
-from gateway.runners.providers.clients import HttpClient, Reply
-from gateway.runners.providers.gateways import Hatchway
+from gateway.runners.providers.gateway import Hatchway
+from gateway.runners.providers.gateway_client import HttpClient, Reply
 from gateway.runners.wire import Command, Destination, SecretRef, SessionState, SnapshotRef
 from tests.gateway.runners.other_gateway import OtherGateway
 from tests.gateway.runners.places import Vault, go, read, run, write

@@ -12,7 +12,7 @@ import pytest
 from gateway.egress.client import Egress, Response
 from gateway.errors import BadRequest, Forbidden, GatewayError, Unavailable
 from gateway.runners.interface import Provider
-from gateway.runners.objects import S3Store, parse_uri
+from gateway.runners.object_stores import S3Store, parse_uri
 from gateway.runners.providers.unix_local import UnixLocal
 from gateway.runners.providers.wasm import Wasm
 from gateway.runners.wire import Destination, Manifest, Mount, MountIntent, SecretRef

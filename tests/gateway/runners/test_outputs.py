@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.runners.outputs import STDERR, STDOUT, Output
+from gateway.runners.command_output import STDERR, STDOUT, Output
 
 
 def listening(limit_bytes: int) -> tuple[Output, list[tuple[int, bytes]]]:

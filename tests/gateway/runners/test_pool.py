@@ -10,7 +10,7 @@ import pytest
 from gateway.errors import BadRequest, Forbidden, NotFound, Unavailable, Unsupported
 from gateway.runners.interface import Provider
 from gateway.runners.pool import Lease, MemoryLeases, Pool
-from gateway.runners.providers.gateways import Hatchway
+from gateway.runners.providers.gateway import Hatchway
 from gateway.runners.providers.unix_local import UnixLocal
 from gateway.runners.providers.wasm import Wasm
 from gateway.runners.runners import Runners

@@ -16,9 +16,9 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from gateway.errors import NotFound
-from gateway.runners.exchanges import Exchange
+from gateway.runners.http1_exchange import Exchange
 from gateway.runners.interface import RunnerSession
-from gateway.runners.ports import Scope, Target, preview_app
+from gateway.runners.port_preview import Scope, Target, preview_app
 from gateway.runners.providers.unix_local import UnixLocal
 from gateway.runners.runners import parse_port
 from gateway.runners.wire import Command, Destination, Port

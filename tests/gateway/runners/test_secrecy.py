@@ -13,7 +13,7 @@ from gateway.runners.pool import Pool
 from gateway.runners.providers.docker import Docker
 from gateway.runners.providers.ssh import Ssh
 from gateway.runners.providers.wasm import Wasm
-from gateway.runners.secrecy import check_config
+from gateway.runners.secret_refs import check_config
 from gateway.runners.wire import Destination, encode
 from tests.gateway.runners.engine import FakeEngine
 from tests.gateway.runners.places import DOCKER, Servers, Vault, a_place, go, read, run, write

@@ -17,10 +17,10 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from gateway import audit
+from gateway.audit import verification
 from gateway.errors import StoreFailed
+from gateway.stores.engines.sqlite import SqliteStore
 from gateway.stores.interface import AppendAudit, PutTenant, PutValue
-from gateway.stores.sqlite import SqliteStore
 from tests.gateway.stores.making import AT, put_file, put_session, tenant
 
 
@@ -126,7 +126,7 @@ async def main(folder: Path, errors: list[int], most: int) -> dict[str, object]:
         if error:
             for n in range(1, min(reached, 12), 3):
                 await trial.lasting(n, error)
-    verdict = await audit.verify(store, "t1")
+    verdict = await verification.verify(store, "t1")
     trial.problems += [finding.message for finding in verdict.findings]
     await store.close()
     with contextlib.closing(sqlite3.connect(folder / "store.db")) as database:

@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 
 from gateway.errors import GatewayError
+from gateway.stores.engines.memory import MemoryStore
+from gateway.stores.engines.postgres import PostgresStore
+from gateway.stores.engines.sqlite import SqliteStore
 from gateway.stores.interface import (
     ABSENT,
     AppendAudit,
@@ -33,9 +36,6 @@ from gateway.stores.interface import (
     UseApproval,
     digest_of,
 )
-from gateway.stores.memory import MemoryStore
-from gateway.stores.postgres import PostgresStore
-from gateway.stores.sqlite import SqliteStore
 from tests.gateway.stores.conftest import _empty
 from tests.gateway.stores.making import AT, approval, policy, put_file, put_session, run, session, snapshot, tenant
 

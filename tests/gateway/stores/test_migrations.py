@@ -12,9 +12,9 @@ import msgspec
 import pytest
 
 from gateway.errors import StoreFailed
+from gateway.stores.engines.postgres import PostgresStore
+from gateway.stores.engines.sqlite import SqliteStore
 from gateway.stores.interface import ExpireApprovals, PutApproval, PutRun, PutSnapshot, PutTenant, Store
-from gateway.stores.postgres import PostgresStore
-from gateway.stores.sqlite import SqliteStore
 from gateway.stores.tables import VERSION
 from tests.gateway.stores.making import AT, approval, put_file, put_session, run, session, snapshot, tenant
 
@@ -92,7 +92,7 @@ def test_an_upgraded_file_has_the_schema_of_a_new_one(tmp_path: Path) -> None:
 def test_an_upgrade_that_is_killed_half_way_leaves_version_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "store.db"
     write_version_1(path)
-    from gateway.stores import migrations
+    from gateway.stores.engines import migrations
 
     broken = {**migrations._SQLITE, VERSION: (*migrations._SQLITE[VERSION][:-1], "THIS IS NOT SQL")}
     with monkeypatch.context() as patch:

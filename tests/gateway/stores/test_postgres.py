@@ -7,10 +7,10 @@ import itertools
 
 import pytest
 
-from gateway import audit
+from gateway.audit import verification
 from gateway.errors import StoreFailed, Unavailable
+from gateway.stores.engines.postgres import PostgresStore
 from gateway.stores.interface import AppendAudit, PutTenant
-from gateway.stores.postgres import PostgresStore
 from tests.gateway.stores.making import put_file, put_session, tenant
 from tests.gateway.stores.servers import Server, find_binaries
 
@@ -37,7 +37,7 @@ def test_a_server_that_dies_and_comes_back_is_found_again_without_help() -> None
             except (StoreFailed, Unavailable):
                 assert attempt < 10
         assert [one.path for one in await store.tree("t1", "s1")] == ["/0", "/1", "/2", "/3", "/4", "/again"]
-        verdict = await audit.verify(store, "t1")
+        verdict = await verification.verify(store, "t1")
         assert verdict.ok and verdict.records == 6
         await store.close()
 
@@ -72,7 +72,7 @@ def test_a_database_that_is_served_is_not_served_twice_also_after_its_server_cam
     try:
         server.start()
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("gateway.stores.postgres.PATIENCE_S", 0.0)
+            patch.setattr("gateway.stores.engines.postgres.PATIENCE_S", 0.0)
             asyncio.run(main())
     finally:
         server.stop()

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from gateway.errors import GatewayError, TooLarge, TooMany
-from gateway.results import INTERRUPTED, failed
+from gateway.runs.results import INTERRUPTED, failed
 from gateway.stores.interface import (
     Change,
     DeleteFile,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateway.errors import BadRequest
-from gateway.singles import single_id
+from gateway.single_ids import single_id
 from gateway.stores.interface import (
     ABSENT,
     DeleteEntry,
@@ -24,7 +24,7 @@ from gateway.stores.interface import (
     Store,
     digest_of,
 )
-from gateway.stores.walking import walk
+from gateway.stores.pages import walk
 from tests.gateway.stores.conftest import Engine
 from tests.gateway.stores.making import (
     AT,

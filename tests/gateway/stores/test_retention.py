@@ -8,7 +8,7 @@ from typing import Any
 
 import asyncpg
 
-from gateway import audit
+from gateway.audit import verification
 from gateway.errors import NotFound
 from gateway.stores.interface import (
     AppendAudit,
@@ -87,8 +87,8 @@ def test_what_is_old_goes_and_what_is_young_or_needed_stays(engine: Engine) -> N
         verdicts = {one.id: one.verdict for one in await store.approvals("t1")}
         assert verdicts == {"young": "rejected", "always": "approved", "pending": None, "due": "expired"}
         assert await store.idempotency("t1", "old") is None and await store.idempotency("t1", "young") is not None
-        assert [one.kind for one in await store.audit("t1")] == ["young", audit.CHECKPOINT]
-        assert (await audit.verify(store, "t1")).ok
+        assert [one.kind for one in await store.audit("t1")] == ["young", verification.CHECKPOINT]
+        assert (await verification.verify(store, "t1")).ok
         assert await collect(store, "t1", RULES, NOW) == Collected()
 
     engine.run(scenario)
@@ -176,7 +176,7 @@ def test_tm_store_remains_nothing_of_a_deleted_tenant_is_left(engine: Engine, tm
         assert [one.id for one in await store.tenants()] == ["kept", "t1"]
         assert await store.token(f"digest {CANARY}") is None and (await store.usage("gone")).bytes == 0
         left = await store.content("kept", "s-kept", "/kept")
-        assert left is not None and (await audit.verify(store, "kept")).ok
+        assert left is not None and (await verification.verify(store, "kept")).ok
         try:
             await store.write("gone", [put_session(of="gone")])
         except NotFound:

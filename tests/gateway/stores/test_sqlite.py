@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from gateway.errors import PreconditionFailed, StoreFailed, Unavailable
+from gateway.stores.engines.sqlite import SqliteStore
+from gateway.stores.factory import open_store
 from gateway.stores.interface import ABSENT, AppendAudit, PutTenant, Store
-from gateway.stores.opening import open_store
-from gateway.stores.sqlite import SqliteStore
 from tests.gateway.stores.making import AT, put_file, put_session, tenant
 
 
@@ -109,7 +109,7 @@ def test_two_stores_on_one_file_see_each_others_writes(tmp_path: Path) -> None:
 def test_another_process_that_holds_the_lock_makes_it_busy_and_not_broken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gateway.stores.sqlite._WAIT_MS", 10)
+    monkeypatch.setattr("gateway.stores.engines.sqlite._WAIT_MS", 10)
 
     async def main() -> None:
         store = await opened(tmp_path / "store.db")
@@ -194,7 +194,7 @@ def test_deleting_gives_space_back_when_compacted(tmp_path: Path) -> None:
 
 _OWNER = """
 import asyncio, sys
-from gateway.stores.sqlite import SqliteStore
+from gateway.stores.engines.sqlite import SqliteStore
 
 async def main():
     await SqliteStore.open(sys.argv[1], own=True)
@@ -222,7 +222,7 @@ def test_a_store_that_is_served_is_not_served_twice_and_is_free_when_its_owner_i
 
     try:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("gateway.stores.owning.PATIENCE_S", 0.0)
+            patch.setattr("gateway.stores.engines.ownership.PATIENCE_S", 0.0)
             asyncio.run(refused())
     finally:
         owner.kill()

@@ -1,0 +1,348 @@
+"""MCP servers as sources: their tools appear as capabilities, with their schemas.
+
+How: one task owns the connection to a server, from its first message to its last; calls go through the session it keeps. When the
+connection ends, calls under way fail with TOOL_ERROR, and the next call connects again, but not sooner than a pause that
+doubles with every failure. One that `keeps_trying` is connected to in the background: nobody waits for it, its tools appear when
+it has been reached, and why it has not been is logged once, until the reason changes.
+
+Rules: a server is not trusted. Its tools' names become identifiers (`prefix_name`; what is no letter, digit or underscore becomes
+`_`), and two that become the same are both left out; so are schemas that cannot be checked safely. How many tools, how long their
+texts, schemas and answers are, is bounded. What was left out stands in `diagnostics`. A server cannot ask anything of us: no
+sampling, no roots, no elicitation. HTTP goes through the guarded client (`gateway.capabilities.mcp_http`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import re
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from gateway.capabilities.catalogue import check_offers
+from gateway.capabilities.sources import Caller, Function, Offer, ServerState
+from sandbox.capabilities.registry import Capability, CapabilityLimits, ToolError
+from sandbox.errors import RequestError
+from sandbox.wire import SideEffect
+
+if TYPE_CHECKING:
+    from mcp import ClientSession
+    from mcp_types import CallToolResult, Tool
+
+TOOLS_MAX: Final = 256
+PAGES_MAX: Final = 32
+_DESCRIPTION_CHARS_MAX: Final = 4000
+_PAUSE_MS: Final = 500
+_PAUSE_MS_MAX: Final = 30_000
+
+_log = logging.getLogger("hatchway.servers")
+
+Connect = Callable[[], AbstractAsyncContextManager[Any]]
+"""Opens the pair of streams an MCP session talks through."""
+
+
+class ServerSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A server as configuration declares it: `command` for one that is started here, `url` for one that is reached by HTTP.
+    `prefix` stands before its tools' names (default: the server's name); what follows it holds for all of them."""
+
+    name: str
+    command: list[str] = []
+    env: dict[str, str] = {}
+    cwd: str | None = None
+    url: str | None = None
+    headers: dict[str, str] = {}
+    connect_timeout_ms: int = 30_000
+    prefix: str | None = None
+    limits: CapabilityLimits = CapabilityLimits(timeout_ms=30_000)
+    side_effect: SideEffect = SideEffect.EXTERNAL_SYSTEM
+    approval_policy: Any = "none"
+
+
+class ServerSource:
+    """`keeps_trying` is for a server that may be slow or down at the start. `on_change` is told when there are other tools."""
+
+    def __init__(
+        self, spec: ServerSpec, connect: Connect, clock_ms: Callable[[], int] | None = None, *, keeps_trying: bool = False
+    ) -> None:
+        self.spec = spec
+        self._keeps_trying = keeps_trying
+        self._trying: asyncio.Task[None] | None = None
+        self._tried = asyncio.Event()
+        self._is_reached = False
+        self.on_change: Callable[[], None] | None = None
+        self.diagnostics: list[str] = []
+        self._connect = connect
+        self._clock_ms = clock_ms or (lambda: time.monotonic_ns() // 1_000_000)
+        self._offers: list[Offer] = []
+        self._session: ClientSession | None = None
+        self._owner: asyncio.Task[None] | None = None
+        self._leave = asyncio.Event()
+        self._ended = asyncio.Event()
+        self._attempt: asyncio.Task[ClientSession] | None = None
+        self._failures = 0
+        self._not_before_ms = 0
+
+    async def start(self) -> None:
+        """Connect and list the tools. Raises `ToolError` if the server is not to be had; one that keeps trying only begins to."""
+        if self._keeps_trying:
+            self._trying = asyncio.create_task(self._try(), name=f"mcp-{self.spec.name}-trying")
+        else:
+            await self._open()
+
+    async def _try(self) -> None:
+        while not self.is_connected:
+            await asyncio.sleep(max(0, self._not_before_ms - self._clock_ms()) / 1000)
+            try:
+                await self._open()
+            except ToolError as error:
+                if self.diagnostics != [error.message]:
+                    _log.error("%s; it is tried again", error.message)
+                self.diagnostics = [error.message]
+            self._tried.set()
+
+    async def tried(self) -> None:
+        """Until it was reached, or could not be for the first time."""
+        await self._tried.wait()
+
+    @property
+    def state(self) -> ServerState:
+        problem = None if self._is_reached or not self._tried.is_set() else "it cannot be reached"
+        return ServerState(ready=self._is_reached, tools=len(self._offers), problem=problem)
+
+    async def close(self) -> None:
+        for task in (self._trying, self._attempt):
+            if task is not None:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+        owner, self._owner = self._owner, None
+        if owner is not None:
+            self._leave.set()
+            if not self.is_connected:
+                owner.cancel()  # it waits for a server that may never answer
+            await asyncio.gather(owner, return_exceptions=True)
+
+    def offers(self) -> Sequence[Offer]:
+        return self._offers
+
+    @property
+    def is_connected(self) -> bool:
+        return self._session is not None and not self._ended.is_set()
+
+    async def _open(self) -> ClientSession:
+        """The session, connected anew if there is none. INVARIANT: there is one attempt at a time, and it belongs to nobody: a
+        caller whose time is over leaves, and the next one finds the attempt further on."""
+        if self._session is not None and not self._ended.is_set():
+            return self._session
+        if self._attempt is None or self._attempt.done():
+            self._attempt = asyncio.create_task(self._reach(), name=f"mcp-{self.spec.name}-connecting")
+            self._attempt.add_done_callback(_look_at)
+        return await asyncio.shield(self._attempt)
+
+    async def _reach(self) -> ClientSession:
+        if self._owner is not None:
+            await asyncio.gather(self._owner, return_exceptions=True)
+        wait_ms = self._not_before_ms - self._clock_ms()
+        if wait_ms > 0:
+            raise ToolError("TOOL_ERROR", f"the server {self.spec.name!r} is down; next attempt in {wait_ms} ms")
+        self._leave = asyncio.Event()
+        opened: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
+        opened.add_done_callback(_look_at)
+        self._owner = asyncio.create_task(self._own(opened), name=f"mcp-{self.spec.name}")
+        try:
+            session = await asyncio.wait_for(asyncio.shield(opened), self.spec.connect_timeout_ms / 1000)
+        except Exception as error:
+            self._fail()
+            self._is_reached = False
+            self._leave.set()
+            self._owner.cancel()
+            raise ToolError("TOOL_ERROR", f"the server {self.spec.name!r} cannot be reached: {_told(error)}") from None
+        self._failures = 0
+        return session
+
+    def _fail(self) -> None:
+        pause_ms = min(_PAUSE_MS << min(self._failures, 16), _PAUSE_MS_MAX)
+        self._failures += 1
+        self._not_before_ms = self._clock_ms() + pause_ms
+
+    async def _own(self, opened: asyncio.Future[ClientSession]) -> None:
+        """The life of one connection. Everything is opened and closed by this task."""
+        try:
+            async with self._connected() as (session, ended):
+                self._take(await _list_tools(session))
+                self._session, self._ended, self._is_reached = session, ended, True
+                opened.set_result(session)
+                waits = [asyncio.ensure_future(event.wait()) for event in (self._leave, ended)]
+                try:
+                    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    for one in waits:
+                        one.cancel()
+                if not self._leave.is_set():
+                    self._fail()
+                    _log.warning("the connection to the server %r has ended; the next call connects again", self.spec.name)
+        except BaseException as error:
+            if not opened.done():
+                opened.set_exception(error if isinstance(error, Exception) else ConnectionError("cancelled"))
+            if not isinstance(error, Exception):
+                raise
+        finally:
+            self._session = None
+
+    @contextlib.asynccontextmanager
+    async def _connected(self) -> AsyncIterator[tuple[ClientSession, asyncio.Event]]:
+        from mcp import ClientSession
+
+        async with self._connect() as (hears, says):
+            watched = _Watched(hears)
+            async with ClientSession(watched, says) as session:
+                await session.initialize()
+                yield session, watched.ended
+
+    def _take(self, tools: Sequence[Tool]) -> None:
+        """The server's tools as offers: the same ones as before if nothing has changed."""
+        self.diagnostics = []
+        found: dict[str, list[Offer]] = {}
+        for tool in tools[:TOOLS_MAX]:
+            try:
+                offer = self._offer(tool)
+                check_offers([offer])
+            except RequestError as refused:
+                self.diagnostics.append(f"{tool.name[:80]!r} is left out: {refused.error.message}")
+            else:
+                found.setdefault(offer.capability.name, []).append(offer)
+        if len(tools) > TOOLS_MAX:
+            self.diagnostics.append(f"only {TOOLS_MAX} tools of {len(tools)} are offered")
+        for name, same in found.items():
+            if len(same) > 1:
+                self.diagnostics.append(f"{len(same)} tools would be called {name!r}; none of them is offered")
+        offers = [same[0] for same in found.values() if len(same) == 1]
+        if [one.capability for one in offers] != [one.capability for one in self._offers]:
+            self._offers = offers
+            if self.on_change is not None:
+                self.on_change()
+
+    def _offer(self, tool: Tool) -> Offer:
+        prefix = self.spec.name if self.spec.prefix is None else self.spec.prefix
+        name = identifier(f"{prefix}_{tool.name}" if prefix else tool.name)
+        given = dict(tool.input_schema)
+        capability = Capability(
+            name=name,
+            description=(tool.description or tool.title or "")[:_DESCRIPTION_CHARS_MAX],
+            input_schema={**given, "type": "object"},
+            output_schema=dict(tool.output_schema or {}),
+            side_effect=self.spec.side_effect,
+            limits=self.spec.limits,
+            approval_policy=self.spec.approval_policy,
+            idempotent=bool(tool.annotations and (tool.annotations.idempotent_hint or tool.annotations.read_only_hint)),
+        )
+        return Offer(capability, self._function(tool.name, tool.output_schema is not None))
+
+    def _function(self, tool: str, is_structured: bool) -> Function:
+        async def call(caller: Caller, args: list[Any], kwargs: dict[str, Any]) -> Any:
+            session = await self._open()
+            try:
+                result = await _call(session, tool, kwargs)
+            except asyncio.CancelledError:
+                raise
+            except Exception as error:
+                raise ToolError("TOOL_ERROR", f"the server {self.spec.name!r} failed: {_told(error)}") from None
+            return value_of(result, is_structured)
+
+        return call
+
+
+class _Watched:
+    """A stream of messages that says when it has ended: the session itself does not tell."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self.ended = asyncio.Event()
+
+    async def receive(self) -> Any:
+        import anyio
+
+        try:
+            return await self._stream.receive()
+        except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
+            self.ended.set()
+            raise
+
+    def __aiter__(self) -> _Watched:
+        return self
+
+    async def __anext__(self) -> Any:
+        import anyio
+
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> _Watched:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: Any) -> Any:
+        return await self._stream.__aexit__(*error)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+async def _list_tools(session: ClientSession) -> list[Tool]:
+    from mcp_types import PaginatedRequestParams
+
+    tools: list[Tool] = []
+    cursor: str | None = None
+    for _ in range(PAGES_MAX):
+        page = await session.list_tools(params=PaginatedRequestParams(cursor=cursor) if cursor else None)
+        tools += page.tools
+        cursor = page.next_cursor
+        if cursor is None or len(tools) > TOOLS_MAX:
+            break
+    return tools
+
+
+async def _call(session: ClientSession, tool: str, arguments: dict[str, Any]) -> CallToolResult:
+    """Not through `session.call_tool`: that checks answers with a validator a server's schema could keep busy for ever."""
+    from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult
+
+    request = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=arguments))
+    return await session.send_request(request, CallToolResult)
+
+
+def value_of(result: CallToolResult, is_structured: bool) -> Any:
+    """A tool's answer as a value: what it declares, else its one text, else its parts as they are."""
+    texts = [getattr(part, "text", None) for part in result.content]
+    if result.is_error:
+        raise ToolError("TOOL_ERROR", "\n".join(text for text in texts if text) or "the tool failed without a reason")
+    if is_structured or result.structured_content is not None:
+        return result.structured_content
+    if len(texts) == 1 and texts[0] is not None:
+        return texts[0]
+    return [part.model_dump(mode="json", by_alias=True, exclude_none=True) for part in result.content]
+
+
+def _look_at(attempt: asyncio.Future[Any]) -> None:
+    """Why it failed was told to whoever waited; if nobody did, it is told to the next."""
+    if not attempt.cancelled():
+        attempt.exception()
+
+
+def identifier(name: str) -> str:
+    made = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    return made if not made[:1].isdigit() else f"_{made}"
+
+
+def _told(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return (str(error) or type(error).__name__)[:500]

@@ -1,0 +1,78 @@
+"""The session's files for capabilities: what `read_text`, `write_text` and `list_dir` see.
+
+Rules: they see what API clients see: the stored files, as the last finished run left them, and what this run wrote through
+`write_text`. That is stored together with the run, and programs find it from their next run on. So nothing reaches into a running
+guest's memory behind its back, and a run that is replayed finds the world as it was. Every access is decided as `fs.read` or
+`fs.write` as well.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gateway.capabilities.sources import Caller
+from gateway.errors import GatewayError
+from gateway.files.files import Files, Permitted, normalize
+from sandbox.capabilities.registry import ToolError
+from sandbox.filesystem.paths import StorePath, workspace_path
+from sandbox.workers.interface import FileChanges, FileEntry
+
+_ROOT = "/workspace"
+
+
+class ToolFiles:
+    def __init__(self, files: Files) -> None:
+        self._files = files
+
+    async def read(self, caller: Caller, path: str, max_bytes: int) -> bytes:
+        key = _permitted(caller, "fs.read", path)
+        for changes in reversed(caller.context.left):
+            for one in changes.written:
+                if one.path == key:
+                    return bytes(one.data)
+        found = await self._files.read_bytes(caller.tenant, caller.session_id, key, _permitting(caller))
+        if found is None:
+            raise ToolError("NOT_FOUND", f"there is no file {path[:200]!r}")
+        if len(found[1]) > max_bytes:
+            raise ToolError("TOOL_ERROR", f"the file has more than {max_bytes} bytes")
+        return found[1]
+
+    async def write(self, caller: Caller, path: str, data: bytes) -> None:
+        key = _permitted(caller, "fs.write", path, bytes=len(data))
+        stat = await self._files.stat(caller.tenant, caller.session_id, key)
+        if key == "/" or (stat is not None and (stat.is_readonly or stat.is_directory)):
+            raise ToolError("PERMISSION_DENIED", f"{path[:200]!r} cannot be written")
+        layers = self._files.under(caller.tenant, caller.session_id, caller.context.left)
+        if (obstacle := await layers.obstacle(key)) is not None:
+            raise ToolError("PERMISSION_DENIED", f"{path[:200]!r} cannot be written: {obstacle}")
+        caller.context.left.append(FileChanges(written=[FileEntry(path=key, data=data)]))
+
+    async def names(self, caller: Caller, path: str) -> list[str]:
+        key = _permitted(caller, "fs.read", path)
+        permitted = _permitting(caller)
+        listed = await self._files.list(caller.tenant, caller.session_id, key)
+        found = {one.name for one in listed if permitted(one.path)}
+        above = key.rstrip("/") + "/"
+        for changes in caller.context.left:
+            found |= {one.path.removeprefix(above).split("/")[0] for one in changes.written if one.path.startswith(above)}
+        return sorted(found)
+
+
+def _permitting(caller: Caller) -> Permitted:
+    """For what a link leads to, and what a directory holds."""
+    return lambda key: caller.context.gate.permits("fs.read", {"path": workspace_path(StorePath(key))})
+
+
+def _permitted(caller: Caller, event: str, path: str, **more: Any) -> str:
+    """The path as the store has it, if the policy lets this caller at it."""
+    if path != _ROOT and not path.startswith(_ROOT + "/"):
+        raise ToolError("PERMISSION_DENIED", f"{path[:200]!r} is not under {_ROOT}")
+    try:
+        key = str(normalize(path))
+    except GatewayError as wrong:
+        raise ToolError("PERMISSION_DENIED", str(wrong)) from None
+    try:
+        caller.context.gate.require(event, {"path": workspace_path(StorePath(key)), **more})
+    except GatewayError as refused:
+        raise ToolError(refused.code, f"{refused} ({path[:200]!r})") from None
+    return key

@@ -1,0 +1,68 @@
+"""The contract's filesystem of sessions (CONTRACTS §1), for whoever has no service: one tenant; sessions need not be made first.
+
+Rules: everything about files is `gateway.files.files`; nothing is decided by a policy here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gateway.errors import Conflict
+from gateway.files.files import Files, Infos, Matches, now_ms
+from gateway.records import FileInfo, FileStat, InitialFile, Session, SessionFile, Tenant
+from gateway.stores.changes import ABSENT
+from gateway.stores.engines.memory import MemoryStore
+from gateway.stores.interface import PutSession, PutTenant, Store
+
+
+class SessionFileSystem:
+    """`Files` of one tenant, for any session: one that is not there yet is made by the first write to it."""
+
+    tenant: Final = "local"
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.files = Files(store)
+
+    async def ready(self, session_id: str) -> Files:
+        at = now_ms()
+        if await self.store.tenant(self.tenant) is None:
+            await self.store.write(self.tenant, [PutTenant(Tenant(id=self.tenant, created_at=at, updated_at=at))])
+        if await self.store.session(self.tenant, session_id) is None:
+            session = Session(id=session_id, tenant=self.tenant, created_at=at, updated_at=at, last_used_at=at)
+            try:
+                await self.store.write(self.tenant, [PutSession(session, expect=ABSENT)])
+            except Conflict:
+                pass
+        return self.files
+
+    async def read(self, session_id: str, path: str) -> SessionFile | None:
+        return await self.files.read(self.tenant, session_id, path)
+
+    async def stat(self, session_id: str, path: str) -> FileStat | None:
+        return await self.files.stat(self.tenant, session_id, path)
+
+    async def list(self, session_id: str, path: str = "/") -> Infos:
+        return await self.files.list(self.tenant, session_id, path)
+
+    async def write(self, session_id: str, path: str, content: str, encoding: str = "text") -> SessionFile:
+        return await (await self.ready(session_id)).write(self.tenant, session_id, path, content, encoding)
+
+    async def seed(self, session_id: str, file: InitialFile) -> SessionFile:
+        return await (await self.ready(session_id)).seed(self.tenant, session_id, file)
+
+    async def mkdir(self, session_id: str, path: str) -> FileInfo:
+        return await (await self.ready(session_id)).mkdir(self.tenant, session_id, path)
+
+    async def delete(self, session_id: str, path: str, *, recursive: bool = False) -> bool:
+        return await self.files.delete(self.tenant, session_id, path, recursive=recursive)
+
+    async def grep(self, session_id: str, pattern: str, path_pattern: str | None = None) -> Matches:
+        return await self.files.grep(self.tenant, session_id, pattern, path_pattern)
+
+
+class InMemorySessionFileSystemFactory:
+    """The contract's factory: a new, empty filesystem for each call."""
+
+    def create(self) -> SessionFileSystem:
+        return SessionFileSystem(MemoryStore())

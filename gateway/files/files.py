@@ -1,0 +1,348 @@
+"""Files of sessions, with the contract's meaning (CONTRACTS §1), on any store.
+
+    files = Files(store)
+    await files.write("acme", "s1", "/workspace/a.txt", "hello")       paths as people write them, normalised once, here
+    await files.read("acme", "s1", "a.txt")
+
+Rules: every public function normalises its path with `sandbox.filesystem.paths`, and nothing is normalised twice. The root
+exists always and is never stored. `write` respects read-only files; `seed` is the only way to make one, and overwrites
+them. Content is kept as bytes; text and base64 are how it travels. What races with others is decided by the store, in its
+transaction.
+
+Where the original erred: the root cannot be written; a directory that has entries is not replaced; a file is nobody's parent;
+`/a//b` is `/a/b`; and what was written under a spelling can be read under it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import time
+from collections.abc import AsyncIterator, Callable, Iterable
+from typing import Any, Final, TypeAlias
+
+from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed, TooLarge
+from gateway.files import tar
+from gateway.files.archives import members
+from gateway.files.overlay import Layers
+from gateway.ids import uuid7
+from gateway.records import NIL_UUID, FileInfo, FileStat, GrepMatch, InitialFile, SessionFile
+from gateway.stores.changes import Encoding
+from gateway.stores.interface import Change, DeleteFile, PutFile, Store, StoredFile
+from gateway.stores.text_search import Searched, Searching
+from sandbox.filesystem.errnos import VfsError
+from sandbox.filesystem.paths import StorePath, normalize_store_path
+from sandbox.workers.interface import FileChanges
+
+Infos: TypeAlias = list[FileInfo]
+Matches: TypeAlias = list[GrepMatch]
+Paths: TypeAlias = list[str]
+Permitted: TypeAlias = Callable[[str], bool]
+"""Whether somebody may have what is stored at a path."""
+_LINKS_MAX: Final = 40
+_ATTEMPTS: Final = 5
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def normalize(path: str) -> StorePath:
+    """The one spelling of a path here. `/workspace/x`, `x` and `//x/` are `/x`; `..` stops at the root."""
+    try:
+        return normalize_store_path(path)
+    except VfsError as error:
+        raise BadRequest("INVALID_PATH", f"not a valid path: {path[:100]!a}: {error}") from None
+
+
+def everything(_: str) -> bool:
+    return True
+
+
+def encoding_of(content: bytes) -> Encoding:
+    """How bytes travel: as text if they are text."""
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return "base64"
+    return "base64" if b"\0" in content else "text"
+
+
+class Files:
+    def __init__(self, store: Store, clock_ms: Callable[[], int] = now_ms) -> None:
+        self._store = store
+        self._clock_ms = clock_ms
+
+    async def read(self, tenant: str, session_id: str, path: str, permitted: Permitted = everything) -> SessionFile | None:
+        """What a link leads to must be `permitted` as well, here and below; else there is nothing."""
+        key = normalize(path)
+        if key == "/":
+            return SessionFile(**_facts(self._root(session_id)), content=None)
+        found = await self._content(tenant, session_id, key, permitted)
+        return None if found is None else _session_file(*found)
+
+    async def read_bytes(
+        self, tenant: str, session_id: str, path: str, permitted: Permitted = everything
+    ) -> tuple[StoredFile, bytes] | None:
+        """A file's bytes and its digest, for those who do not want text. A directory has none."""
+        key = normalize(path)
+        return None if key == "/" else await self._content(tenant, session_id, key, permitted)
+
+    async def lies(self, tenant: str, session_id: str, path: str) -> StoredFile | None:
+        """What is stored at a path itself: a link, not what it leads to."""
+        key = normalize(path)
+        return None if key == "/" else await self._store.file(tenant, session_id, key)
+
+    async def stat(self, tenant: str, session_id: str, path: str, permitted: Permitted = everything) -> FileStat | None:
+        key = normalize(path)
+        if key == "/":
+            return _stat(self._root(session_id))
+        found = await self._content(tenant, session_id, key, permitted)
+        return None if found is None else _stat(found[0])
+
+    async def list(self, tenant: str, session_id: str, path: str = "/", *, after: str | None = None, limit: int = -1) -> Infos:
+        """Direct children, sorted by path; [] if there is no such directory. With `after`, a name, those that come after it."""
+        key = normalize(path)
+        start = None if after is None else f"{key.rstrip('/')}/{after}"
+        found = await self._store.children(tenant, session_id, key, after=start, limit=limit)
+        return [FileInfo(**_facts(one)) for one in found]
+
+    async def write(
+        self, tenant: str, session_id: str, path: str, content: str, encoding: str = "text", *, expect: str | None = None
+    ) -> SessionFile:
+        """`expect`: None, ABSENT, or the digest of what is there (`StoredFile.digest`); else PreconditionFailed."""
+        data, kind = self._decode(content, encoding)
+        return await self._put(tenant, session_id, path, data, kind, protect=True, expect=expect)
+
+    async def write_bytes(
+        self, tenant: str, session_id: str, path: str, content: bytes, *, expect: str | None = None
+    ) -> SessionFile:
+        return await self._put(tenant, session_id, path, content, encoding_of(content), protect=True, expect=expect)
+
+    async def seed(self, tenant: str, session_id: str, file: InitialFile) -> SessionFile:
+        data, kind = self._decode(file.content, file.encoding)
+        return await self._put(tenant, session_id, file.path, data, kind, readonly=file.is_readonly)
+
+    def size_of(self, file: InitialFile) -> int:
+        """How many bytes it has, however they travel."""
+        return len(self._decode(file.content, file.encoding)[0])
+
+    async def mkdir(self, tenant: str, session_id: str, path: str) -> FileInfo:
+        """The directory, made if there is nothing; if a file is there, that file."""
+        key = normalize(path)
+        if key == "/":
+            return FileInfo(**_facts(self._root(session_id)))
+        at = self._clock_ms()
+        change = PutFile(session_id=session_id, path=key, id=uuid7(at), at=at, kind="directory", keep=True)
+        await self._store.write(tenant, [change])
+        found = await self._store.file(tenant, session_id, key)
+        return FileInfo(**_facts(found)) if found is not None else await self.mkdir(tenant, session_id, path)
+
+    def under(self, tenant: str, session_id: str, changes: Iterable[FileChanges]) -> Layers:
+        """The session's files under changes that are not stored yet."""
+        return Layers(self._store, tenant, session_id, changes)
+
+    async def below(self, tenant: str, session_id: str, path: str) -> Paths:
+        """All paths below one."""
+        base = normalize(path).rstrip("/") + "/"
+        return [one.path for one in await self._store.tree(tenant, session_id) if one.path.startswith(base)]
+
+    async def delete(
+        self, tenant: str, session_id: str, path: str, *, recursive: bool = False, expect: str | None = None
+    ) -> bool:
+        """False for the root, what is not there, a read-only file, and a directory with entries unless `recursive`. `expect` is
+        the digest that must be there; else PreconditionFailed."""
+        key = normalize(path)
+        for _ in range(_ATTEMPTS):
+            found = None if key == "/" else await self._store.file(tenant, session_id, key)
+            if expect is not None and (found is None or found.digest != expect):
+                raise PreconditionFailed("FILE_CHANGED", f"file was changed by somebody else: {key}", "read it again")
+            if found is None:
+                return False
+            change = DeleteFile(session_id=session_id, path=key, recursive=recursive, protect=True, expect=found.digest)
+            try:
+                await self._store.write(tenant, [change])
+            except PreconditionFailed:
+                continue
+            except (Forbidden, Conflict):
+                return False
+            return True
+        return False
+
+    async def grep(
+        self, tenant: str, session_id: str, pattern: str, path_pattern: str | None = None, *, regex: bool = False
+    ) -> Matches:
+        return (await self.search(tenant, session_id, pattern, path_pattern, regex=regex)).matches
+
+    async def search(
+        self,
+        tenant: str,
+        session_id: str,
+        pattern: str,
+        path_pattern: str | None = None,
+        *,
+        regex: bool = False,
+        permitted: Permitted = everything,
+    ) -> Searched:
+        """Lines of text files in which the pattern is found, sorted by path; with what the bounds left out. A file that is not
+        `permitted` is as if it were not there: it uses up no bound and is not counted as skipped."""
+        searching = Searching(pattern, regex=regex)
+        tree = await self._store.tree(tenant, session_id)
+        chosen = [one for one in tree if (path_pattern is None or path_pattern in one.path) and permitted(one.path)]
+        for group in searching.choose(chosen):
+            blobs = await self._store.blobs(tenant, [one.digest for one in group])
+            more = await asyncio.to_thread(searching.look, [(one.path, blobs.get(one.digest, b"")) for one in group])
+            if not more:
+                break
+        return searching.result()
+
+    async def export_tar(
+        self, tenant: str, session_id: str, path: str = "/", permitted: Permitted = everything
+    ) -> AsyncIterator[bytes]:
+        """The tree below a directory, paths relative to it, one member at a time; without what is not `permitted`, and without
+        links that lead out of it."""
+        async for one, content in members(self._store, tenant, session_id, normalize(path), permitted):
+            if content is not None:
+                yield tar.pack(tar.Member(one.path, one.kind, content, one.is_readonly, one.updated_at))
+        yield tar.END
+
+    async def links_out(self, tenant: str, session_id: str, path: str = "/", permitted: Permitted = everything) -> int:
+        """How many links `export_tar` leaves out."""
+        found = members(self._store, tenant, session_id, normalize(path), permitted, kinds=("symlink",))
+        return sum([content is None async for _, content in found])
+
+    async def import_tar(
+        self,
+        tenant: str,
+        session_id: str,
+        archive: bytes,
+        path: str = "/",
+        require: Callable[[str, int], None] = lambda path, size: None,
+    ) -> int:
+        """Put an archive's tree below a directory, all of it or nothing; how many entries it had. `require` raises for a path and
+        size that may not be written."""
+        key = normalize(path)
+        base = "" if key == "/" else key
+        limits, at = self._store.limits, self._clock_ms()
+        found = await asyncio.to_thread(
+            lambda: list(tar.unpack(archive, members_max=limits.session_files, bytes_max=limits.session_bytes))
+        )
+        changes: list[Change] = [
+            PutFile(
+                session_id=session_id,
+                path=_under(base, member.path),
+                id=uuid7(at),
+                at=at,
+                content=member.content,
+                kind=member.kind,  # type: ignore[arg-type]
+                encoding=encoding_of(member.content),
+                readonly=member.readonly,
+                protect=True,
+                keep=member.kind == "directory",
+            )
+            for member in found
+        ]
+        for member in found:
+            require(_under(base, member.path), len(member.content))
+        await self._store.write(tenant, changes)
+        return len(found)
+
+    async def _put(
+        self,
+        tenant: str,
+        session_id: str,
+        path: str,
+        content: bytes,
+        encoding: Encoding,
+        *,
+        readonly: bool = False,
+        protect: bool = False,
+        expect: str | None = None,
+    ) -> SessionFile:
+        key = normalize(path)
+        if key == "/":
+            raise BadRequest("INVALID_PATH", "the root cannot be written", "name a file below it")
+        at = self._clock_ms()
+        change = PutFile(
+            session_id=session_id,
+            path=key,
+            id=uuid7(at),
+            at=at,
+            content=content,
+            encoding=encoding,
+            readonly=readonly,
+            protect=protect,
+            expect=expect,
+        )
+        await self._store.write(tenant, [change])
+        found = await self._store.file(tenant, session_id, key)
+        if found is None:
+            raise NotFound("FILE_NOT_FOUND", f"file was deleted by somebody else: {key}")
+        return _session_file(found, content)
+
+    async def _content(self, tenant: str, session_id: str, path: str, permitted: Permitted) -> tuple[StoredFile, bytes] | None:
+        """What is at a path, through symbolic links that stay inside."""
+        for _ in range(_LINKS_MAX):
+            if not permitted(path):
+                return None
+            found = await self._store.content(tenant, session_id, path)
+            if found is None or found[0].kind != "symlink":
+                return found
+            target = found[1].decode("utf-8", "replace")
+            if target.startswith("/") and not target.startswith("/workspace/"):
+                return None
+            path = normalize(target if target.startswith("/") else f"/workspace{path.rpartition('/')[0]}/{target}")
+        return None
+
+    def _decode(self, content: str, encoding: str) -> tuple[bytes, Encoding]:
+        limit = self._store.limits.file_bytes
+        if len(content) > limit * 2:
+            raise TooLarge("FILE_TOO_LARGE", f"the content has more than {limit} bytes")
+        try:
+            if encoding == "text":
+                return content.encode("utf-8"), "text"
+            if encoding == "base64":
+                return base64.b64decode(content, validate=True), "base64"
+        except (UnicodeEncodeError, binascii.Error, ValueError):
+            raise BadRequest("INVALID_CONTENT", f"the content is not valid {encoding}") from None
+        raise BadRequest("INVALID_ENCODING", f"unknown encoding {encoding[:50]!r}", 'it is "text" or "base64"')
+
+    def _root(self, session_id: str) -> FileInfo:
+        at = self._clock_ms()
+        return FileInfo(
+            id=NIL_UUID,
+            session_id=session_id,
+            path="/",
+            name="/",
+            is_directory=True,
+            is_readonly=False,
+            size_bytes=0,
+            created_at=at,
+            updated_at=at,
+        )
+
+
+def _under(base: str, path: str) -> str:
+    """A path under another one, if it is not too long or too deep for that: what is stored must be readable."""
+    return str(normalize("/workspace" + base + path))
+
+
+def _facts(file: FileInfo) -> dict[str, Any]:
+    """The fields of a `FileInfo`, of whatever more it is."""
+    return {name: getattr(file, name) for name in FileInfo.__struct_fields__}
+
+
+def _stat(file: FileInfo) -> FileStat:
+    return FileStat(**{name: getattr(file, name) for name in FileStat.__struct_fields__})
+
+
+def _session_file(file: StoredFile, content: bytes) -> SessionFile:
+    if file.is_directory:
+        return SessionFile(**_facts(file))
+    if file.encoding == "text":
+        try:
+            return SessionFile(**_facts(file), content=content.decode("utf-8"))
+        except UnicodeDecodeError:
+            pass
+    return SessionFile(**_facts(file), content=base64.b64encode(content).decode("ascii"), encoding="base64")

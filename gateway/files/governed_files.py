@@ -1,0 +1,167 @@
+"""A session's files over the API: decided by the policy, stored, and told to the live session.
+
+Rules: reading asks `fs.read`, writing `fs.write`, with the path as programs see it (`/workspace/a.txt`). THREAT[TM-STORE-BESIDE]:
+so does everything that reaches many files at once, for each of them: what may not be read is not listed, not found by a search,
+not carried away in an archive and not reached through a link; what may not be written is in no archive that is unpacked, and is
+not deleted with the directory it lies in.
+
+The audit names whoever asks, the path and what was done with it (`read`, `list`, `delete` …).
+
+What changes files waits for the session's run under way, is stored first and then carried over to the live session; if that fails
+the session is dropped from memory and thaws from the store. Reading shows what the last finished run left.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, TypeVar
+
+from gateway.errors import Conflict, NotFound, missing
+from gateway.files.files import Files, Permitted, normalize
+from gateway.policies.gate import Gate
+from gateway.records import FileInfo, FileStat, GrepMatch, InitialFile, Principal, SessionFile
+from gateway.sessions.sessions import Sessions
+from gateway.stores.interface import ABSENT, PAGE_MAX, Page, StoredFile
+from gateway.stores.text_search import Searched
+from sandbox.filesystem.paths import StorePath, workspace_path
+from sandbox.workers.interface import FileChanges, FileEntry
+
+Matches = list[GrepMatch]
+T = TypeVar("T")
+
+
+class Workspace:
+    def __init__(self, files: Files, sessions: Sessions) -> None:
+        self._files = files
+        self._sessions = sessions
+
+    async def read(self, principal: Principal, session_id: str, path: str) -> SessionFile:
+        permitted = await self._may_read(principal, session_id, path, "read")
+        found = await self._files.read(principal.tenant, session_id, path, permitted)
+        if found is None:
+            raise missing("file", path)
+        return found
+
+    async def read_bytes(self, principal: Principal, session_id: str, path: str) -> tuple[StoredFile, bytes]:
+        permitted = await self._may_read(principal, session_id, path, "read")
+        found = await self._files.read_bytes(principal.tenant, session_id, path, permitted)
+        if found is None:
+            raise missing("file", path)
+        return found
+
+    async def version(self, principal: Principal, session_id: str, path: str) -> tuple[str | None, str]:
+        """For a guarded change: the digest of what is read at a path, None if nothing is; and what the store must find there.
+        That is another one for a link, which a write replaces."""
+        lies = await self._files.lies(principal.tenant, session_id, path)
+        try:
+            found, _ = await self.read_bytes(principal, session_id, path)
+        except NotFound:
+            return None, ABSENT
+        return found.digest, found.digest if lies is None else lies.digest
+
+    async def stat(self, principal: Principal, session_id: str, path: str) -> FileStat:
+        permitted = await self._may_read(principal, session_id, path, "stat")
+        found = await self._files.stat(principal.tenant, session_id, path, permitted)
+        if found is None:
+            raise missing("file", path)
+        return found
+
+    async def list(
+        self, principal: Principal, session_id: str, path: str = "/", *, after: str | None = None, limit: int = PAGE_MAX
+    ) -> Page[FileInfo]:
+        """A directory's entries that may be read, as far as they are among `limit` entries after the one of the name `after`."""
+        permitted = await self._may_read(principal, session_id, path, "list")
+        found = await self._files.list(principal.tenant, session_id, path, after=after, limit=limit + 1)
+        shown = found[:limit]
+        return Page([one for one in shown if permitted(one.path)], shown[-1].name if len(found) > limit else None)
+
+    async def grep(self, principal: Principal, session_id: str, pattern: str, path_pattern: str | None = None) -> Matches:
+        """The contract's: a substring."""
+        return (await self.search(principal, session_id, pattern, path_pattern, regex=False)).matches
+
+    async def search(
+        self, principal: Principal, session_id: str, pattern: str, path_pattern: str | None = None, *, regex: bool = True
+    ) -> Searched:
+        """A regular expression (RE2) or a substring, and whether everything was looked at."""
+        permitted = await self._may_read(principal, session_id, "/", "search")
+        return await self._files.search(principal.tenant, session_id, pattern, path_pattern, regex=regex, permitted=permitted)
+
+    async def write(
+        self, principal: Principal, session_id: str, path: str, content: bytes, expect: str | None = None
+    ) -> SessionFile:
+        """`expect` is the digest that must be there, or ABSENT."""
+        await self._may(principal, session_id, "fs.write", path, "write", bytes=len(content))
+        async with self._sessions.held(principal, session_id) as live:
+            found = await self._files.write_bytes(principal.tenant, session_id, path, content, expect=expect)
+            await self._sessions.apply(live, FileChanges(written=[FileEntry(path=found.path, data=content)]))
+            return found
+
+    async def seed(self, principal: Principal, session_id: str, file: InitialFile) -> SessionFile:
+        """The only way to make a read-only file; overwrites one too."""
+        await self._may(principal, session_id, "fs.write", file.path, "seed", bytes=self._files.size_of(file))
+        return await self._changing(principal, session_id, lambda: self._files.seed(principal.tenant, session_id, file))
+
+    async def mkdir(self, principal: Principal, session_id: str, path: str) -> FileInfo:
+        await self._may(principal, session_id, "fs.write", path, "mkdir", bytes=0)
+        async with self._sessions.held(principal, session_id) as live:
+            found = await self._files.mkdir(principal.tenant, session_id, path)
+            if found.is_directory and found.path != "/":
+                await self._sessions.apply(live, FileChanges(written=[FileEntry(path=found.path, kind="directory")]))
+            return found
+
+    async def delete(
+        self, principal: Principal, session_id: str, path: str, *, recursive: bool = False, expect: str | None = None
+    ) -> bool:
+        """`expect` is the digest that must be there."""
+        gate = await self._may(principal, session_id, "fs.write", path, "delete", bytes=0)
+        async with self._sessions.held(principal, session_id) as live:
+            if recursive:
+                for below in await self._files.below(principal.tenant, session_id, path):
+                    _require_write(gate, "delete", below, 0)
+            done = await self._files.delete(principal.tenant, session_id, path, recursive=recursive, expect=expect)
+            if done:
+                await self._sessions.apply(live, FileChanges(removed=[str(normalize(path))]))
+            return done
+
+    async def export(self, principal: Principal, session_id: str, path: str = "/") -> tuple[AsyncIterator[bytes], int]:
+        """A directory, as tar; and how many links are not in it because they lead out."""
+        permitted = await self._may_read(principal, session_id, path, "export")
+        found = await self._files.stat(principal.tenant, session_id, path, permitted)
+        if found is None:
+            raise missing("file", path)
+        if not found.is_directory:
+            raise Conflict("NOT_A_DIRECTORY", f"not a directory: {path[:200]}", "read a file by itself")
+        skipped = await self._files.links_out(principal.tenant, session_id, path, permitted)
+        return self._files.export_tar(principal.tenant, session_id, path, permitted), skipped
+
+    async def take_in(self, principal: Principal, session_id: str, archive: bytes, path: str = "/") -> int:
+        """Unpack a tar; how many entries it had."""
+        gate = await self._may(principal, session_id, "fs.write", path, "unpack", bytes=0)
+        require = functools.partial(_require_write, gate, "unpack")
+        return await self._changing(
+            principal, session_id, lambda: self._files.import_tar(principal.tenant, session_id, archive, path, require)
+        )
+
+    async def _changing(self, principal: Principal, session_id: str, change: Callable[[], Awaitable[T]]) -> T:
+        """A change of many files: afterwards the live session is made like the store."""
+        async with self._sessions.held(principal, session_id) as live:
+            done = await change()
+            await self._sessions.resync(live)
+            return done
+
+    async def _may_read(self, principal: Principal, session_id: str, path: str, operation: str) -> Permitted:
+        """Asks for the path; the answer asks for others that are met on the way."""
+        gate = await self._may(principal, session_id, "fs.read", path, operation)
+        return lambda key: gate.permits("fs.read", {"path": workspace_path(StorePath(key))})
+
+    async def _may(self, principal: Principal, session_id: str, event: str, path: str, operation: str, **more: Any) -> Gate:
+        gate = (await self._sessions.gate_of(await self._sessions.find(principal, session_id))).asked_by(principal.name)
+        gate.require(event, {"path": workspace_path(normalize(path)), **more}, operation)
+        return gate
+
+
+def _require_write(gate: Gate, operation: str, key: str, size: int) -> None:
+    asked = {"path": workspace_path(StorePath(key)), "bytes": size}
+    if not gate.permits("fs.write", asked):
+        gate.require("fs.write", asked, operation)

@@ -1,0 +1,345 @@
+"""The hooks of tenants: which there are, where their programs come from, and how an event reaches them.
+
+Rules: a tenant has hooks from two sources: the policy in force (a decision lists those that match) and the API (stored, validated
+when written, dropped with a note if a later version cannot read them). The policy's come first, in file order. A policy's hook
+programs are files of the policy, so they are proved, stored and pinned with it; programs of hooks from the API are stored beside
+them. THREAT[TM-HOOK-001]: neither is ever a file of the session: whoever is judged must not write the judge.
+
+A hook that blocks raises `HOOK_BLOCKED`, with what it says to people as the hint; every outcome is noted for the audit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import functools
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, Unprocessable, missing
+from gateway.hooks.events import HookEvent
+from gateway.hooks.executors import Executors
+from gateway.hooks.executors.ports import Decide, Egress, SigningKeys
+from gateway.hooks.firing import Fired, Gate, fire
+from gateway.hooks.jobs import Forks
+from gateway.hooks.matchers import is_muted
+from gateway.hooks.payloads import Occasion
+from gateway.hooks.specs import (
+    COMMAND_BYTES_MAX,
+    PROGRAM_NAMES,
+    InvalidHooks,
+    UserHookSpec,
+    build_specs,
+    check_specs,
+    from_policy,
+    is_program_name,
+)
+from gateway.hooks.worker_jobs import file_changes as file_changes_of_hook
+from gateway.policies.in_force import now_ms
+from gateway.policies.pinned_defaults import Pins
+from gateway.records import Principal, Record, RegistryEntry, Session
+from gateway.sessions.store_changes import file_changes
+from gateway.stores.interface import ABSENT, AppendAudit, DeleteEntry, PutEntry, Store
+from policy import HookCall
+from sandbox.workers.interface import FileChanges
+
+_log = logging.getLogger("hatchway.hooks")
+SPEC: Final = "hook"
+PROGRAM: Final = "hook_program"
+MUTED: Final = "hook_muted"
+PROGRAM_BYTES_MAX: Final = 4 << 20
+PROGRAMS_AT_ONCE: Final = 8
+KEPT_BYTES_MAX: Final = 32 << 20
+KEPT_MAX: Final = 1000
+HOOKS_MAX: Final = 64
+IDS_MAX: Final = 1000
+"""How many ids are tried for a hook that has none."""
+_WASM: Final = b"\0asm"
+Note = Callable[..., None]
+
+
+class ProgramInfo(Record, frozen=True, kw_only=True):
+    name: str
+    size_bytes: int
+    updated_at: int
+
+
+class _Read:
+    """What was read of a tenant. INVARIANT: whoever changes something drops this object, so that what was read before the change
+    and arrives after it is kept nowhere."""
+
+    __slots__ = ("muted", "specs")
+
+    def __init__(self) -> None:
+        self.specs: tuple[UserHookSpec, ...] | None = None
+        self.muted: tuple[str, ...] | None = None
+
+
+class Blocked(Forbidden):
+    """A hook said no."""
+
+    def __init__(self, fired: Fired) -> None:
+        said = fired.outcomes[-1].user_message or None
+        super().__init__("HOOK_BLOCKED", f"the hook {fired.blocked_by} blocked it: {fired.blocked}", said)
+        self.fired = fired
+
+
+class HookBook:
+    """`connecting` gives the policy's word on where a tenant's own webhooks may go; those of a policy are its own word."""
+
+    def __init__(
+        self,
+        store: Store,
+        forks: Callable[[Session], Forks],
+        egress: Egress | None = None,
+        keys: Callable[[str], SigningKeys] | None = None,
+        connecting: Callable[[Session], Awaitable[Decide]] | None = None,
+    ) -> None:
+        self._store = store
+        self._forks = forks
+        self._egress = egress
+        self._keys = keys
+        self._connecting = connecting
+        self._read: dict[str, _Read] = {}
+        self._kept = _Kept()
+        self._defaults: dict[str, Mapping[str, bytes]] = {}
+        self._changing = asyncio.Lock()
+        """Held while something is written because of what else there is."""
+
+    def use_default(self, digest: str, programs: Mapping[str, bytes]) -> None:
+        """The operator's default policy, which no tenant's store has: its hooks' programs."""
+        self._defaults[digest] = programs
+
+    def _read_of(self, tenant: str) -> _Read:
+        return self._read.get(tenant) or self._read.setdefault(tenant, _Read())
+
+    async def specs(self, tenant: str) -> tuple[UserHookSpec, ...]:
+        read = self._read_of(tenant)
+        if read.specs is None:
+            page = await self._store.entries(tenant, SPEC, limit=HOOKS_MAX)
+            raw = [one.body for one in page.items]
+            read.specs, mistakes = build_specs(raw) if raw else ((), ())
+            for one in mistakes:
+                _log.error("a stored hook of %s is not used: %s", tenant, one)
+        return read.specs
+
+    async def put(self, principal: Principal, raw: Mapping[str, Any]) -> UserHookSpec:
+        """Add a hook, or replace the one with its id. One without an id never replaces another. Every mistake is reported at
+        once."""
+        async with self._changing:
+            if raw.get("id") is not None:
+                return await self._put(principal, raw)
+            for number in range(IDS_MAX):
+                try:
+                    return await self._put(principal, {**raw, "id": f"{raw.get('event', 'hook')}_{number}"}, is_new=True)
+                except Conflict:
+                    continue
+            raise Conflict("HOOK_EXISTS", "no id is free that could be given to it", "say which id it shall have")
+
+    async def _put(self, principal: Principal, raw: Mapping[str, Any], *, is_new: bool = False) -> UserHookSpec:
+        """Raises `Conflict` if it `is_new` and its id is taken."""
+        try:
+            (spec,) = check_specs([dict(raw)])
+        except InvalidHooks as invalid:
+            raise Unprocessable("INVALID_HOOK", str(invalid), "see docs/hooks.md") from None
+        known = {one.id for one in await self.specs(principal.tenant)}
+        if is_new and spec.id in known:
+            raise Conflict("HOOK_EXISTS", f"there is a hook {spec.id}")
+        if spec.id not in known and len(known) >= HOOKS_MAX:
+            raise BadRequest("QUOTA_EXCEEDED", f"a tenant may have {HOOKS_MAX} hooks")
+        program = spec.executor.program
+        if program is not None and await self._store.entry(principal.tenant, PROGRAM, program) is None:
+            hint = f"keep it first: PUT /v1/hooks/programs/{program}"
+            raise Unprocessable("INVALID_HOOK", f"hooks[0].executor.program: no program {program!r} is stored", hint)
+        now = now_ms()
+        body = {**raw, "id": spec.id.removeprefix("user:")}
+        entry = RegistryEntry(tenant=principal.tenant, kind=SPEC, id=spec.id, body=body, created_at=now, updated_at=now)
+        await self._write(principal, PutEntry(entry=entry, expect=ABSENT if is_new else None), "hook.put", spec.id)
+        return spec
+
+    async def delete(self, principal: Principal, hook_id: str) -> None:
+        if all(one.id != hook_id for one in await self.specs(principal.tenant)):
+            raise missing("hook", hook_id)
+        await self._write(principal, DeleteEntry(kind=SPEC, id=hook_id), "hook.delete", hook_id)
+
+    async def muted(self, tenant: str) -> tuple[str, ...]:
+        read = self._read_of(tenant)
+        if read.muted is None:
+            found = await self._store.entry(tenant, MUTED, MUTED)
+            read.muted = tuple(found.body["patterns"]) if found else ()
+        return read.muted
+
+    async def has(self, event: HookEvent, tenant: str, listed: Sequence[HookCall], target: str | None = None) -> bool:
+        """Is there a hook that may be told of the event? `listed` and `target` as for `fire`."""
+        if listed and any(one.event is event for one in from_policy(listed, target=target)):
+            return True
+        own = [one for one in await self.specs(tenant) if one.event is event]
+        muted = await self.muted(tenant) if own else ()
+        return any(not is_muted(one.id, muted) for one in own)
+
+    async def mute(self, principal: Principal, patterns: Sequence[str]) -> tuple[str, ...]:
+        """Ids and globs of hooks that do not fire. A policy's hooks cannot be muted: they are part of what was proved."""
+        if any(len(one) > 200 or one.startswith("policy:") for one in patterns) or len(patterns) > 100:
+            raise BadRequest("INVALID_ARGUMENT", "patterns are up to 100 ids or globs, and none begins with policy:")
+        now = now_ms()
+        body = {"patterns": list(patterns)}
+        entry = RegistryEntry(tenant=principal.tenant, kind=MUTED, id=MUTED, body=body, created_at=now, updated_at=now)
+        await self._write(principal, PutEntry(entry=entry), "hook.mute", ",".join(patterns)[:500])
+        return tuple(patterns)
+
+    async def put_program(self, principal: Principal, name: str, data: bytes) -> ProgramInfo:
+        """What no hook could name, or run, is refused."""
+        if not is_program_name(name):
+            raise BadRequest("INVALID_ARGUMENT", f"a program's name {PROGRAM_NAMES}")
+        most = PROGRAM_BYTES_MAX if data.startswith(_WASM) else COMMAND_BYTES_MAX
+        if len(data) > most:
+            raise BadRequest("QUOTA_EXCEEDED", f"a script may have {COMMAND_BYTES_MAX} bytes, a wasm module {PROGRAM_BYTES_MAX}")
+        now = now_ms()
+        body = {"base64": base64.b64encode(data).decode()}
+        entry = RegistryEntry(tenant=principal.tenant, kind=PROGRAM, id=name, body=body, created_at=now, updated_at=now)
+        await self._write(principal, PutEntry(entry=entry), "hook.program", name)
+        return ProgramInfo(name=name, size_bytes=len(data), updated_at=now)
+
+    async def programs(self, tenant: str, after: str | None, limit: int) -> tuple[list[ProgramInfo], str | None]:
+        """A page of them by name, and where the next begins. Few are read at a time: each comes with its text."""
+        found: list[ProgramInfo] = []
+        while True:
+            page = await self._store.entries(tenant, PROGRAM, after=after, limit=min(PROGRAMS_AT_ONCE, limit - len(found)))
+            found += [_info(one) for one in page.items]
+            after = page.next
+            if after is None or len(found) >= limit:
+                return found, after
+
+    async def program(self, tenant: str, name: str) -> bytes:
+        found = await self._store.entry(tenant, PROGRAM, name)
+        if found is None:
+            raise NotFound("HOOK_PROGRAM_NOT_FOUND", f"hook program not found: {name[:200]}")
+        return _program_of(found)
+
+    async def delete_program(self, principal: Principal, name: str) -> None:
+        async with self._changing:
+            await self.program(principal.tenant, name)
+            users = [one.id for one in await self.specs(principal.tenant) if one.executor.program == name]
+            if users:
+                raise Conflict("HOOK_PROGRAM_IN_USE", f"the hook {users[0]} runs this program", "remove the hook first")
+            await self._write(principal, DeleteEntry(kind=PROGRAM, id=name), "hook.program.delete", name)
+
+    async def _write(self, principal: Principal, change: Any, kind: str, subject: str) -> None:
+        audit = AppendAudit(at=now_ms(), kind=kind, actor=principal.name, subject=subject)
+        try:
+            await self._store.write(principal.tenant, [change, audit])
+        finally:
+            self.forget(principal.tenant)
+
+    def forget(self, tenant: str) -> None:
+        self._read.pop(tenant, None)
+
+    async def fire(
+        self,
+        event: HookEvent,
+        session: Session,
+        data: Mapping[str, Any],
+        listed: Sequence[HookCall],
+        *,
+        note: Note,
+        target: str | None = None,
+        gate: Gate | None = None,
+        run_id: str | None = None,
+    ) -> Fired:
+        """Tell every hook of the event. `listed` are the policy's; `target` is the capability it decided about."""
+        own = [one for one in await self.specs(session.tenant) if one.event is event]
+        due = [one for one in from_policy(listed, target=target) if one.event is event] if listed else []
+        if not own and not due:
+            return Fired(event=event, data=data)
+        executors = Executors(
+            forks=self._forks(session),
+            programs=_Programs(self._store, session, self._read_of(session.tenant), self._kept, self._defaults),
+            egress=self._egress,
+            keys=self._keys(session.tenant) if self._keys else None,
+            connecting=functools.partial(self._connecting, session) if self._connecting else None,
+        )
+        agent = session.facts.get("agent_id")
+        occasion = Occasion(event=event, session_id=session.id, data=data, turn_id=run_id, org_id=session.tenant, agent_id=agent)
+        fired = await fire(occasion, [*due, *own], executors, gate, muted=await self.muted(session.tenant))
+        for one in fired.outcomes:
+            note("hook", one.hook_id, session=session.id, outcome=msgspec.to_builtins(one))
+        if fired.blocked is not None:
+            raise Blocked(fired)
+        return fired
+
+    async def store_files(self, session: Session, fired: Fired) -> list[FileChanges]:
+        """Store what hooks wrote that succeeded; the live session must still be told."""
+        left = [file_changes_of_hook(one) for one in fired.changes]
+        if left:
+            now = now_ms()
+            changes = [change for one in left for change in file_changes(session.id, one, now)]
+            await self._store.write(session.tenant, changes)
+        return left
+
+
+def _program_of(entry: RegistryEntry) -> bytes:
+    return base64.b64decode(entry.body["base64"])
+
+
+def _info(entry: RegistryEntry) -> ProgramInfo:
+    return ProgramInfo(name=entry.id, size_bytes=len(_program_of(entry)), updated_at=entry.updated_at)
+
+
+class _Kept:
+    """Programs that were read lately, up to so many bytes; the first that was read is the first to be forgotten."""
+
+    def __init__(self) -> None:
+        self._bytes = 0
+        self._found: dict[object, bytes] = {}
+
+    def get(self, key: object) -> bytes | None:
+        return self._found.get(key)
+
+    def put(self, key: object, program: bytes) -> None:
+        self._bytes += len(program) - len(self._found.get(key, b""))
+        self._found[key] = program
+        while self._bytes > KEPT_BYTES_MAX or len(self._found) > KEPT_MAX:
+            self._bytes -= len(self._found.pop(next(iter(self._found))))
+
+
+class _Programs:
+    """Stored programs, of the session's policy or the tenant's own. INVARIANT: a stored policy's never change (`Policies` sees to
+    that); the tenant's own are kept under what was read of it (`_Read`), which goes when one of them is put."""
+
+    def __init__(
+        self, store: Store, session: Session, read: _Read, kept: _Kept, defaults: Mapping[str, Mapping[str, bytes]]
+    ) -> None:
+        self._store = store
+        self._session = session
+        self._read = read
+        self._kept = kept
+        self._defaults = defaults
+
+    async def load(self, source: str, name: str) -> bytes | None:
+        session = self._session
+        key = (session.tenant, session.policy if source == "policy" else self._read, name)
+        program = self._kept.get(key)
+        if program is None:
+            program = await (self._of_policy(name) if source == "policy" else self._own(name))
+            if program is not None:
+                self._kept.put(key, program)
+        return program
+
+    async def _own(self, name: str) -> bytes | None:
+        found = await self._store.entry(self._session.tenant, PROGRAM, name)
+        return _program_of(found) if found else None
+
+    async def _of_policy(self, name: str) -> bytes | None:
+        tenant, digest = self._session.tenant, self._session.policy
+        if digest in self._defaults:
+            return self._defaults[digest].get(name)
+        stored = await self._store.policy(tenant, digest)
+        if stored is None:
+            return await Pins(self._store).program(tenant, digest, name)
+        text = stored.sources.get(name)
+        if text is None:
+            return None
+        return base64.b64decode(text) if name.endswith(".wasm") else text.encode()

@@ -1,0 +1,167 @@
+"""Authentication: from a bearer token to a `Principal`, and whether it may call an operation.
+
+Rules: THREAT[TM-HTTP-TOKEN]: unknown, malformed, expired and revoked tokens get the same 401, after the same work: one digest,
+one lookup. The token itself is never kept, compared or logged; lookups go by its digest, which says nothing about it. Time
+comes from a clock that never goes back. Roles other than admin belong to one tenant; an admin acts on a tenant by naming it in
+`Hatchway-Tenant`. Failures are counted, and reported to an audit port at most once a second for each address; a failure with a
+token that was some tenant's once is that tenant's, all others are nobody's. Who stays is confirmed again and again (`confirm`,
+`watching`): a token that is revoked or expires while its body arrives or its stream is open is as good as none.
+
+Does not know: how tokens are stored, what operations do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import logging
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from typing import Final, Protocol, get_args
+
+from gateway.errors import BadRequest, Forbidden, GatewayError, Unauthorized, missing
+from gateway.http.api.operation import ANONYMOUS, Operation
+from gateway.http.api.reauthorization import Watch
+from gateway.records import Principal, Role, Tenant, Token
+from gateway.telemetry import Telemetry
+from gateway.tenants.tokens import MAY, TOKEN, SteadyClock, digest_of_token, is_valid
+
+TENANT: Final = re.compile(r"[a-zA-Z0-9_\-]{1,64}")
+CACHE_MAX: Final = 10_000
+ADDRESSES_MAX: Final = 1_000
+_log = logging.getLogger("hatchway.authentication")
+_NO_TOKEN: Final = "hw_" + "0" * 43
+
+
+class TokenPort(Protocol):
+    """Where tokens are found; a `Store` is one."""
+
+    async def token(self, digest: str) -> Token | None: ...
+
+
+class TenantPort(Protocol):
+    """Where tenants are found; a `Store` is one."""
+
+    async def tenant(self, tenant: str) -> Tenant | None: ...
+
+
+class LoginAudit(Protocol):
+    """Who is told that somebody was not let in. `count` is how many times since the last report about this address; `tenant` is
+    whose token it was, if it has expired or was revoked, and empty if nobody knows it."""
+
+    async def login_failed(self, address: str, count: int, tenant: str) -> None: ...
+
+
+class Authenticator:
+    def __init__(
+        self,
+        tokens: TokenPort,
+        clock: SteadyClock,
+        telemetry: Telemetry,
+        *,
+        tenants: TenantPort | None = None,
+        audit: LoginAudit | None = None,
+        cache_ms: int = 2_000,
+    ) -> None:
+        self._tokens, self._clock, self._telemetry, self._audit = tokens, clock, telemetry, audit
+        self._tenants = tenants
+        self._cache_s = cache_ms / 1000
+        self._cache: OrderedDict[str, tuple[Token, float]] = OrderedDict()
+        self._failures: OrderedDict[tuple[str, str], tuple[int, float]] = OrderedDict()
+        self._watches: set[Watch] = set()
+
+    async def identify(self, operation: Operation, headers: Mapping[str, str], address: str) -> Principal:
+        """Who calls, if they may call this operation."""
+        if operation.audience == "public":
+            return ANONYMOUS
+        token = await self._find(headers.get("authorization", ""))
+        if token is None or not is_valid(token, self._clock.now_ms()):
+            await self._failed(address, "" if token is None else token.tenant)
+            raise _no_token()
+        principal = authorize(operation, token, headers.get("hatchway-tenant"))
+        if principal.tenant != token.tenant and self._tenants and await self._tenants.tenant(principal.tenant) is None:
+            raise missing("tenant", principal.tenant)
+        return principal
+
+    async def confirm(self, operation: Operation, headers: Mapping[str, str]) -> None:
+        """Whoever was let in: are they still? As cheap as may be, for it is asked over and over."""
+        if operation.audience == "public":
+            return
+        token = await self._find(headers.get("authorization", ""))
+        if token is None or not is_valid(token, self._clock.now_ms()):
+            raise _no_token()
+
+    @contextlib.contextmanager
+    def watching(self, operation: Operation, headers: Mapping[str, str]) -> Iterator[Watch]:
+        """For a stream of whoever was let in, while it is open."""
+        watch = Watch(lambda: self.confirm(operation, headers))
+        self._watches.add(watch)
+        try:
+            yield watch
+        finally:
+            self._watches.discard(watch)
+
+    async def _find(self, header: str) -> Token | None:
+        """The token, whether it is valid or not any more."""
+        scheme, _, text = header.partition(" ")
+        text = text.strip()
+        shaped = scheme.lower() == "bearer" and TOKEN.fullmatch(text) is not None
+        digest = digest_of_token(text if shaped else _NO_TOKEN)
+        found, now_s = self._cache.get(digest), time.monotonic()
+        if found is not None and now_s < found[1]:
+            token: Token | None = found[0]
+        else:
+            token = await self._tokens.token(digest)
+            if token is not None:
+                self._cache[digest] = (token, now_s + self._cache_s)
+                if len(self._cache) > CACHE_MAX:
+                    self._cache.popitem(last=False)
+            else:
+                self._cache.pop(digest, None)
+        return token if shaped else None
+
+    def forget(self, token_id: str | None = None) -> None:
+        """After a revocation: the next request asks the store, and so does every open stream, now. Without an id, everything is
+        forgotten."""
+        for digest in [digest for digest, (token, _) in self._cache.items() if token_id in (None, token.id)]:
+            del self._cache[digest]
+        for watch in self._watches:
+            watch.stir()
+
+    async def _failed(self, address: str, tenant: str) -> None:
+        self._telemetry.login_failures.inc()
+        key = (tenant, address)
+        count, since = self._failures.get(key, (0, 0.0))
+        now_s = time.monotonic()
+        if self._audit is None or now_s - since < 1:
+            self._failures[key] = (count + 1, since)
+        else:
+            self._failures[key] = (0, now_s)
+            try:
+                await self._audit.login_failed(address, count + 1, tenant)
+            except GatewayError:
+                _log.exception("a failed login could not be written down")
+        if len(self._failures) > ADDRESSES_MAX:
+            self._failures.popitem(last=False)
+
+
+def _no_token() -> Unauthorized:
+    return Unauthorized("UNAUTHORIZED", "a valid token is needed", "send  Authorization: Bearer hw_…")
+
+
+def authorize(operation: Operation, token: Token, named: str | None) -> Principal:
+    allowed = MAY[operation.audience]
+    if token.role not in allowed:
+        roles = [role for role in reversed(get_args(Role)) if role in allowed]
+        raise Forbidden("FORBIDDEN", f"the role {token.role!r} may not do this", f"it is for: {', '.join(roles)}")
+    tenant = token.tenant
+    if named is not None:
+        if not TENANT.fullmatch(named):
+            raise BadRequest("INVALID_ARGUMENT", "Hatchway-Tenant is not a tenant's id")
+        if token.role == "admin":
+            tenant = named
+        elif not hmac.compare_digest(named, tenant):
+            raise Forbidden("FORBIDDEN", "this token belongs to one tenant", "leave Hatchway-Tenant out")
+    return Principal(tenant=tenant, role=token.role, user=token.user, groups=token.groups, token_id=token.id)

@@ -1,0 +1,119 @@
+"""Idempotency: a POST that is sent again with the same `Idempotency-Key` gets the answer of the first, and is not done twice.
+
+The way of a key: claimed (durably) before the operation begins; completed with the answer; released if the operation failed on
+our side or was refused for being too much, so that it can be tried again.
+
+Rules: a key belongs to a tenant and to one request: method, path, query, content type, body and token. The same key with another
+request is 422. While the first is under way, or if it is not known how it ended, a second is 409. Answers that show a secret, are
+streamed or are too large are not kept: sent again, they are 409, with a hint; the operation is not done twice either. Who asks
+again may want the answer in the other form, JSON or CBOR, and gets it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import re
+from typing import Final, Protocol
+
+import cbor2
+import msgspec
+
+from gateway.errors import BadRequest, Conflict, TooLarge, Unprocessable
+from gateway.http.api.negotiation import CBOR, JSON, encode
+from gateway.http.api.problems import CBOR_PROBLEM, JSON_PROBLEM
+from gateway.stores.changes import Change, DeleteIdempotency, PutIdempotency
+from gateway.stores.interface import Idempotency
+from gateway.tenants.tokens import SteadyClock
+
+KEY: Final = re.compile(r"[\x21-\x7e]{1,255}")
+BODY_MAX: Final = 1 << 20
+
+
+class IdempotencyPort(Protocol):
+    """The part of a `Store` that is needed here."""
+
+    async def idempotency(self, tenant: str, key: str) -> Idempotency | None: ...
+    async def write(self, tenant: str, changes: list[Change]) -> None: ...
+
+
+class Kept(msgspec.Struct, frozen=True, array_like=True):
+    """An answer as it was sent. `body` None: it was not kept."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    body: bytes | None
+
+
+_OTHER_FORMS: Final = {JSON: CBOR, CBOR: JSON, JSON_PROBLEM: CBOR_PROBLEM, CBOR_PROBLEM: JSON_PROBLEM}
+_encode: Final = msgspec.msgpack.Encoder().encode
+_decode: Final = msgspec.msgpack.Decoder(Kept).decode
+
+
+def in_form(kept: Kept, cbor: bool) -> Kept:
+    """The answer, in the form that is wanted now."""
+    form = dict(kept.headers).get(b"content-type", b"").decode("latin-1")
+    if form not in _OTHER_FORMS or not kept.body or (form in (CBOR, CBOR_PROBLEM)) == cbor:
+        return kept
+    value = msgspec.json.decode(kept.body) if cbor else cbor2.loads(kept.body)
+    other = _OTHER_FORMS[form].encode()
+    headers = [(name, other if name == b"content-type" else text) for name, text in kept.headers]
+    return Kept(kept.status, headers, encode(value, cbor))
+
+
+def digest_of_request(token_id: str, method: str, target: bytes, content_type: str, body: bytes) -> str:
+    made = hashlib.sha256()
+    for part in (token_id.encode(), method.encode(), target, content_type.encode(), body):
+        made.update(len(part).to_bytes(8, "big"))
+        made.update(part)
+    return made.hexdigest()
+
+
+class Idempotence:
+    def __init__(self, store: IdempotencyPort, clock: SteadyClock, keep_ms: int = 86_400_000) -> None:
+        self._store, self._clock, self._keep_ms = store, clock, keep_ms
+
+    async def begin(self, tenant: str, key: str, digest: str) -> Kept | None:
+        """Claims the key; or the answer that was given already."""
+        if not KEY.fullmatch(key):
+            raise BadRequest("INVALID_IDEMPOTENCY_KEY", "an Idempotency-Key is 1 to 255 visible ASCII characters")
+        found = await self._store.idempotency(tenant, key)
+        now_ms = self._clock.now_ms()
+        if found is not None and now_ms - found.at > self._keep_ms:
+            await self._store.write(tenant, [DeleteIdempotency(key=key)])
+            found = None
+        if found is None:
+            # Another process may claim it in between: the store lets only one of them.
+            try:
+                await self._store.write(tenant, [PutIdempotency(key=key, request_digest=digest, at=now_ms)])
+                return None
+            except Conflict:
+                found = await self._store.idempotency(tenant, key)
+        if found is None or found.request_digest != digest:
+            raise Unprocessable(
+                "IDEMPOTENCY_KEY_REUSED", "this Idempotency-Key was used for another request", "make a new key for each request"
+            )
+        if found.response is None:
+            raise Conflict("IDEMPOTENCY_IN_PROGRESS", "the first request with this key has not ended, or ended unknown")
+        kept = _decode(found.response)
+        if kept.body is None:
+            raise Conflict(
+                "IDEMPOTENCY_ANSWER_WITHHELD",
+                f"this was done already, with status {kept.status}; its answer is not shown again",
+                "look at what it made; use a new key to do it again",
+            )
+        return kept
+
+    async def end(self, tenant: str, key: str, digest: str, kept: Kept) -> None:
+        """Keeps the answer. Where there is no room for it, the key stays claimed: what was done is not undone by that, and not
+        done twice."""
+        withheld = Kept(kept.status, [], None)
+        for one in (kept, withheld) if kept.body is not None and len(kept.body) <= BODY_MAX else (withheld,):
+            change = PutIdempotency(key=key, request_digest=digest, at=self._clock.now_ms(), response=_encode(one))
+            with contextlib.suppress(TooLarge):
+                await self._store.write(tenant, [change])
+                return
+
+    async def release(self, tenant: str, key: str) -> None:
+        """Lets the request be tried again."""
+        await self._store.write(tenant, [DeleteIdempotency(key=key)])

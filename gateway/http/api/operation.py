@@ -1,0 +1,134 @@
+"""Operations: what the service offers, as a table. Routes, documentation and checks are made from it.
+
+    Operation("GET", "/v1/sessions/{session_id}", "Look at a session", show_session, answer=Session, audience="runner")
+
+Rules: an operation names everything a caller may send and may get; what is not named is refused. `{name}` in a path is one
+segment, `{name...}` at the end the rest of it. A handler gets a `Call`, already authenticated, admitted, decoded and bounded, and
+returns what `answer` says, or an `Answer` when it wants another status or headers, `Raw` bytes, or `Events`. It raises
+GatewayError and the like; it never sees a socket. When the client leaves, a handler is cancelled at its next await, unless
+`finishes` says that it must be left to end.
+
+Does not know: ASGI, how anything is encoded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+import msgspec
+
+from gateway.events import Event
+from gateway.records import Principal
+from gateway.tenants.tokens import Audience
+
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+PATH: Final = re.compile(r"(/[a-z0-9_.\-]+|/\{[a-z_]+\})*(/\{[a-z_]+\.\.\.\})?|/")
+ANONYMOUS: Final = Principal(tenant="", role="runner")
+"""Who calls a public operation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One request, as its handler sees it. `query` and `body` are of the types that the operation names."""
+
+    principal: Principal
+    path: Mapping[str, str]
+    query: Any = None
+    body: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    content_type: str = ""
+    request_id: str = ""
+    cbor: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A body with a status and headers of its own. `body` None: no content."""
+
+    body: Any = None
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """Bytes as they are."""
+
+    data: bytes
+    content_type: str = "application/octet-stream"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunks:
+    """Bytes that are made while they are sent, for what is too large to be held."""
+
+    data: AsyncIterator[bytes]
+    content_type: str = "application/octet-stream"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """A stream. `events` yields until it is done; it is closed when the client leaves or is too slow."""
+
+    events: AsyncIterator[Event]
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """What a WebSocket's handler returns: events to send, and what to do with messages that come."""
+
+    events: AsyncIterator[Event]
+    receive: Callable[[Any], Awaitable[None]] | None = None
+    message: Any = None
+
+
+Handler = Callable[[Call], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One row of the table. `body` is a Struct to decode, `bytes` to take as they are, or None; `statuses` says what other
+    answers there are and why. `upload`: the body may be as large as uploads may. `confidential`: the answer shows a secret
+    once, so it is kept nowhere and never replayed."""
+
+    method: Method
+    path: str
+    summary: str
+    handler: Handler
+    query: type[msgspec.Struct] | None = None
+    body: Any = None
+    body_optional: bool = False
+    body_types: tuple[str, ...] = ("application/octet-stream",)
+    upload: bool = False
+    answer: Any = None
+    answer_types: tuple[str, ...] = ("application/octet-stream",)
+    status: int = 200
+    statuses: Mapping[int, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    audience: Audience = "runner"
+    tag: str = ""
+    streamed: bool = False
+    websocket: bool = False
+    confidential: bool = False
+    finishes: bool = False
+    hidden: bool = False
+    deadline_ms: int | None = None
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if not PATH.fullmatch(self.path):
+            raise ValueError(f"{self.path!r} is no path for an operation")
+        if self.websocket and self.method != "GET":
+            raise ValueError(f"{self.path}: a WebSocket is opened with GET")
+        if self.body is not None and self.method in ("GET", "DELETE"):
+            raise ValueError(f"{self.path}: {self.method} takes no body")
+        if not self.name:
+            object.__setattr__(self, "name", self.handler.__name__.strip("_"))
+
+    @property
+    def parameters(self) -> list[str]:
+        return [name.rstrip(".") for name in re.findall(r"\{([a-z_.]+)\}", self.path)]

@@ -1,0 +1,130 @@
+"""Problems: every failure as RFC 9457 tells it, with the contract's `{code,message,hint,span}` beside.
+
+    {"type": "urn:hatchway:problem:session_not_found", "title": "Not Found", "status": 404, "detail": "session not found: s1",
+     "code": "SESSION_NOT_FOUND", "message": "session not found: s1", "request_id": "…"}
+
+Rules: THREAT[TM-HTTP-LEAK]: what a caller sees comes from errors that were written for callers. Any other exception is
+`500 INTERNAL` with the request's id and nothing else; the log has the rest. No stack trace, no path of this machine, no secret.
+
+Does not know: how bytes are sent.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+
+from gateway.errors import Conflict, GatewayError, TooMany, Unavailable
+from gateway.policies.compiler import Finding, RefusedPolicy
+from policy.errors import PolicyError
+from sandbox.errors import RequestError, SetupError
+from sandbox.wire import Diagnostic, ErrorObject, Severity, Span
+
+JSON_PROBLEM: Final = "application/problem+json"
+CBOR_PROBLEM: Final = "application/problem+cbor"
+DIAGNOSTICS_MAX: Final = 100
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    message: str
+    hint: str | None = None
+    span: Span | None = None
+    diagnostics: list[Diagnostic] = []
+    request_id: str = ""
+
+
+_REQUEST_STATUS: Final = {
+    "SESSION_NOT_FOUND": 404,
+    "PERMISSION_DENIED": 403,
+    "UNSUPPORTED_FEATURE": 422,
+    "SNAPSHOT_CORRUPT": 422,
+    "SNAPSHOT_VERSION_MISMATCH": 422,
+    "SNAPSHOT_CAPABILITY_MISMATCH": 422,
+}
+"""What a sandbox's refusal is over HTTP; all others are 400."""
+
+
+def problem_of(error: BaseException, request_id: str) -> Problem:
+    if isinstance(error, RefusedPolicy):
+        return _make(error.status, error.error, request_id, [_said(one) for one in error.findings])
+    if isinstance(error, GatewayError):
+        return _make(error.status, error.error, request_id)
+    if isinstance(error, RequestError):
+        return _make(_REQUEST_STATUS.get(error.error.code, 400), error.error, request_id, list(error.more))
+    if isinstance(error, PolicyError):
+        return _make(422, ErrorObject(code="POLICY_INVALID", message=str(error)[:1000]), request_id, diagnostics_of(error))
+    if isinstance(error, SetupError):
+        said = ErrorObject(code="NOT_READY", message="this language is not ready here", hint="see /readyz")
+        return _make(503, said, request_id)
+    said = ErrorObject(code="INTERNAL", message="something went wrong here", hint=f"tell the operator: request {request_id}")
+    return _make(500, said, request_id)
+
+
+def _make(status: int, said: ErrorObject, request_id: str, diagnostics: list[Diagnostic] | None = None) -> Problem:
+    return Problem(
+        type=f"urn:hatchway:problem:{said.code.lower()}",
+        title=HTTPStatus(status).phrase,
+        status=status,
+        detail=said.message,
+        code=said.code,
+        message=said.message,
+        hint=said.hint,
+        span=said.span,
+        diagnostics=(diagnostics or [])[:DIAGNOSTICS_MAX],
+        request_id=request_id,
+    )
+
+
+def headers_of(error: BaseException) -> list[tuple[bytes, bytes]]:
+    """Headers that a failure brings with it."""
+    if isinstance(error, (TooMany, Unavailable)):
+        return [(b"retry-after", b"%d" % max(1, -(-error.retry_after_ms // 1000)))]
+    if isinstance(error, SetupError):
+        return [(b"retry-after", b"10")]
+    if isinstance(error, Conflict) and error.code == "IDEMPOTENCY_IN_PROGRESS":
+        return [(b"retry-after", b"1")]
+    if isinstance(error, GatewayError) and error.status == 401:
+        return [(b"www-authenticate", b'Bearer realm="hatchway"')]
+    return []
+
+
+def diagnostics_of(error: PolicyError) -> list[Diagnostic]:
+    made = []
+    for finding in error.diagnostics[:DIAGNOSTICS_MAX]:
+        span = None
+        if finding.span is not None:
+            line, column = finding.span.source.position(finding.span.start)
+            end_line, end_column = finding.span.source.position(finding.span.end)
+            span = Span(line, column, end_line, end_column)
+        severity = Severity.ERROR if finding.severity == "error" else Severity.WARNING
+        made.append(Diagnostic(message=finding.message, severity=severity, code=finding.code, hint=finding.hint, span=span))
+    return made
+
+
+def _said(finding: Finding) -> Diagnostic:
+    place = finding.place
+    span = Span(place.line, place.column, place.end_line, place.end_column) if place is not None else None
+    return Diagnostic(
+        message=finding.message, severity=Severity(finding.severity), code=finding.code, hint=finding.hint, span=span
+    )
+
+
+def is_ours(error: BaseException) -> bool:
+    """Whether this is a mistake of the service, which must be logged with all that is known."""
+    return not isinstance(error, (GatewayError, RequestError, PolicyError)) or (
+        isinstance(error, GatewayError) and error.status in (500, 507)
+    )
+
+
+def encode_problem(problem: Problem, cbor: bool) -> tuple[str, bytes]:
+    from gateway.http.api.negotiation import encode
+
+    value: Any = problem
+    return (CBOR_PROBLEM if cbor else JSON_PROBLEM), encode(value, cbor)

@@ -1,0 +1,198 @@
+"""The server: sockets, TLS, and an orderly end.
+
+    server = Server(application, configuration, telemetry, drain=service.drain)
+    await server.start()                 # listens; `server.port` is the real one
+    await server.stop()                  # refuses new work, waits, freezes what is left, closes
+
+Rules: at shutdown whatever is asked anew gets 503, `/readyz` too, so that whoever sends requests here learns it; running requests
+have `drain_deadline_ms` to end; then `interrupt` ends what they wait for, so that each of them is answered; then
+`drain(deadline_ms)` is asked to finish or freeze what belongs to no request, in the time that is left. Only then are new
+connections not taken any more. TLS is 1.2 or newer.
+
+Does not know: what is served.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import socket
+import ssl
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Final
+
+from hypercorn.app_wrappers import ASGIWrapper
+from hypercorn.asyncio.worker_context import WorkerContext
+
+from gateway.configuration import Configuration, ConfigurationError
+from gateway.http.api.application import Application
+from gateway.http.api.envelope import Frame
+from gateway.http.transport.connections import Connection, Pressure
+from gateway.http.transport.http2 import StrictConfig
+from gateway.telemetry import Telemetry
+
+KEEP_ALIVE_REQUESTS: Final = 1_000_000
+BACKLOG: Final = 512
+TLS_S: Final = 10.0
+LEAST_DRAIN_MS: Final = 1000
+ANSWER_S: Final = 2.0
+"""For requests whose work was interrupted to be answered."""
+_log = logging.getLogger("hatchway.server")
+Interrupt = Callable[[], Awaitable[None]]
+Drain = Callable[[int], Awaitable[None]]
+
+
+class Server:
+    def __init__(
+        self,
+        application: Application,
+        configuration: Configuration,
+        telemetry: Telemetry,
+        drain: Drain | None = None,
+        listening: socket.socket | None = None,
+        around: Any = None,
+        interrupt: Interrupt | None = None,
+    ) -> None:
+        self._listening = listening
+        self._interrupt = interrupt
+        self.asgi = Frame(application if around is None else around, configuration, telemetry)
+        self._application, self._settings, self._telemetry, self._drain = application, configuration, telemetry, drain
+        self._connections: dict[Connection, asyncio.Task[Any]] = {}
+        self._pressure = Pressure()
+        self._listener: asyncio.Server | None = None
+        self._context = WorkerContext(None)
+        self._config = hypercorn_config(configuration)
+        telemetry.connections.set_function(lambda: len(self._connections))
+
+    @property
+    def port(self) -> int:
+        assert self._listener is not None
+        port: int = self._listener.sockets[0].getsockname()[1]
+        return port
+
+    @property
+    def url(self) -> str:
+        scheme = "https" if self._settings.tls_key else "http"
+        host = f"[{self._settings.host}]" if ":" in self._settings.host else self._settings.host
+        return f"{scheme}://{host}:{self.port}"
+
+    async def start(self) -> None:
+        tls = tls_context(self._settings)
+        self._listener = await asyncio.start_server(
+            self._accept,
+            sock=self._listening or listen(self._settings),
+            backlog=BACKLOG,
+            ssl=tls,
+            ssl_handshake_timeout=TLS_S if tls else None,
+            ssl_shutdown_timeout=TLS_S if tls else None,
+        )
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(self._connections) >= self._settings.connections_max:
+            self._telemetry.refused.labels("connections").inc()
+            writer.transport.abort()
+            return
+        with contextlib.suppress(OSError, AttributeError):
+            writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        loop = asyncio.get_running_loop()
+        app: Any = ASGIWrapper(self.asgi)
+        connection = Connection(self._pressure, app, loop, self._config, self._context, {}, reader, writer)
+        connection.write_deadline_s = self._settings.write_deadline_ms / 1000
+        task = asyncio.current_task()
+        assert task is not None
+        self._connections[connection] = task
+        try:
+            await connection.run()
+        except asyncio.CancelledError:
+            pass  # by `stop`; asyncio would report it as a failure of the callback
+        finally:
+            del self._connections[connection]
+
+    async def stop(self) -> None:
+        assert self._listener is not None
+        deadline_s = self._settings.drain_deadline_ms / 1000
+        self._application.admission.draining = True
+        await self._context.terminated.set()
+        for connection in list(self._connections):
+            connection.close_idle()
+        began_s = asyncio.get_running_loop().time()
+        left = await _unended(self._connections.values(), deadline_s)
+        if left and self._interrupt is not None:
+            await self._interrupt()
+            left = await _unended(left, ANSWER_S)
+        await _cancel(left)
+        left_s = deadline_s - (asyncio.get_running_loop().time() - began_s)
+        await self._drain_rest(max(LEAST_DRAIN_MS, int(left_s * 1000)))
+        self._listener.close()
+        await _unended((task for one, task in self._connections.items() if one.is_answering), ANSWER_S)
+        await _cancel(self._connections.values())
+
+    async def _drain_rest(self, deadline_ms: int) -> None:
+        if self._drain is None:
+            return
+        try:
+            await self._drain(deadline_ms)
+        except Exception:
+            _log.exception("not everything could be finished or frozen")
+
+    async def serve_until(self, stop: asyncio.Event) -> None:
+        await stop.wait()
+        await self.stop()
+
+
+async def _unended(tasks: Iterable[asyncio.Task[Any]], within_s: float) -> set[asyncio.Task[Any]]:
+    """Those that have not ended by then."""
+    left = set(tasks)
+    return (await asyncio.wait(left, timeout=within_s))[1] if left else left
+
+
+async def _cancel(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    left = set(tasks)
+    for task in left:
+        task.cancel()
+    await _unended(left, TLS_S)
+
+
+def listen(settings: Configuration) -> socket.socket:
+    """The socket. Taken first of all: whoever cannot listen need not start, and early clients wait instead of being refused."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG)
+    except OSError as error:
+        why = (error.strerror or str(error)).partition(" (while")[0]  # `create_server` says the address once more
+        hint = "choose another address with --host, another port with --port; --port 0 takes a free one"
+        raise ConfigurationError(f"cannot listen on {settings.host}:{settings.port}: {why}", hint) from None
+
+
+def hypercorn_config(settings: Configuration) -> StrictConfig:
+    """Our caps as Hypercorn's parts want them."""
+    config = StrictConfig()
+    config.errorlog = None
+    config.accesslog = None
+    config.h11_max_incomplete_size = settings.header_bytes_max
+    config.h2_max_header_list_size = settings.header_bytes_max
+    config.h2_max_concurrent_streams = settings.streams_per_connection_max
+    config.keep_alive_timeout = settings.header_deadline_ms / 1000
+    config.keep_alive_max_requests = KEEP_ALIVE_REQUESTS
+    config.websocket_max_message_size = settings.message_bytes_max
+    config.alpn_protocols = ["h2", "http/1.1"] if settings.http2 else ["http/1.1"]
+    config.write_deadline_s = settings.write_deadline_ms / 1000
+    config.resets_max = settings.resets_per_connection_max
+    return config
+
+
+def tls_context(settings: Configuration) -> ssl.SSLContext | None:
+    if not settings.tls_key:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["h2", "http/1.1"] if settings.http2 else ["http/1.1"])
+    try:
+        context.load_cert_chain(settings.tls_certificate, settings.tls_key)
+        if settings.tls_client_ca:
+            context.load_verify_locations(settings.tls_client_ca)
+            context.verify_mode = ssl.CERT_REQUIRED
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigurationError(f"the TLS files cannot be used: {error}") from None
+    return context

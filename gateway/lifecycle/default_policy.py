@@ -1,0 +1,93 @@
+"""The default policy and what there is to call: it is read when the service starts, and again when there is more to call.
+
+Theory: a policy can only speak of what its catalog knows, and MCP servers may be slow. So the service does not wait for all of
+them: quick ones are waited for, so that the default is the one it was before the service was started anew; slow ones only if it
+cannot be read without them.
+
+Rules: sessions keep the default they were opened with, also after a start that reads another one
+(`gateway.policies.pinned_defaults`). A default that cannot be read again stays as it is, and the log says why; it also
+names what a server offers under a name that is taken.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import Final
+
+from gateway.capabilities.catalogue import Catalogue
+from gateway.capabilities.mcp_servers import ServerSource
+from gateway.configuration import ConfigurationError
+from gateway.hooks.hook_store import HookBook
+from gateway.policies.in_force import Policies, catalog_of
+from gateway.policies.operator_policies import load_default
+from sandbox.capabilities.registry import Capability
+
+QUICK_SECONDS: Final = 2.0
+"""For servers to be there when the service starts."""
+_log = logging.getLogger("hatchway.defaults")
+
+
+class DefaultPolicy:
+    """`path` is the operator's file, or "" for the one that comes with Hatchway."""
+
+    def __init__(self, path: str, policies: Policies, hooks: HookBook, catalogue: Catalogue) -> None:
+        self._path = path
+        self._policies = policies
+        self._hooks = hooks
+        self._catalogue = catalogue
+        self._known: list[Capability] = []
+        self._hidden: dict[str, list[str]] = {}
+        self._learning: asyncio.Task[None] | None = None
+
+    async def find(self, servers: Sequence[ServerSource]) -> None:
+        """Put it in force. Raises `ConfigurationError` if it cannot be read though every server was tried."""
+        trying = {asyncio.create_task(one.tried()) for one in servers}
+        if trying:
+            _, trying = await asyncio.wait(trying, timeout=QUICK_SECONDS)
+        while True:
+            try:
+                await self._load()
+                break
+            except ConfigurationError:
+                if not trying:
+                    raise
+                _, trying = await asyncio.wait(trying, return_when=asyncio.FIRST_COMPLETED)
+        for task in trying:
+            task.cancel()
+        for server in servers:
+            server.on_change = self._learn_soon
+        self._learn_soon()
+
+    async def close(self) -> None:
+        if self._learning is not None:
+            self._learning.cancel()
+            await asyncio.gather(self._learning, return_exceptions=True)
+
+    async def _load(self) -> None:
+        tools = self._catalogue.tools("")
+        default = await asyncio.to_thread(load_default, self._path, catalog_of(tools))
+        self._policies.use_default(default.policy, default.programs)
+        self._hooks.use_default(default.policy.digest, default.programs)
+        self._known = tools
+
+    def _learn_soon(self) -> None:
+        if self._learning is None or self._learning.done():
+            self._learning = asyncio.get_running_loop().create_task(self._learn())
+
+    async def _learn(self) -> None:
+        self._tell_hidden()
+        while self._catalogue.tools("") != self._known:
+            try:
+                await self._load()
+            except ConfigurationError as error:
+                _log.error("there is something new to call, but the default policy stays as it is: %s", error)
+                return
+
+    def _tell_hidden(self) -> None:
+        """Of a server that comes late, nobody could refuse a name that is taken."""
+        before, self._hidden = self._hidden, self._catalogue.hidden()
+        for source, names in self._hidden.items():
+            if before.get(source) != names:
+                _log.warning("the %s offers what others offered first, and is not asked for it: %s", source, ", ".join(names))

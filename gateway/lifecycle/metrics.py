@@ -1,0 +1,120 @@
+"""What the service has done and has under way, counted for Prometheus.
+
+    store.on_written = tally.written             # runs, calls, hooks, approvals: whatever was acknowledged
+    tally.show(telemetry.registry)
+
+Rules: what happens is counted when it has been written, so that numbers and audit log agree; what is there now is read when
+somebody asks. Labels come from fixed sets: a tool's own error code, a hook's name, a tenant never become one.
+
+Does not know: HTTP, who looks at the numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, get_args
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.core import CounterMetricFamily
+from prometheus_client.registry import Collector
+
+from gateway.hooks.firing import Effect
+from gateway.policies.gate import language_name
+from gateway.records import Approval, Run
+from gateway.stores.interface import AppendAudit, Change, DeleteSession, DeleteTenant, PutApproval, PutRun
+from sandbox.wire import RunStatus
+
+_SECONDS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800)
+_EFFECTS: Final = frozenset(get_args(Effect))
+_CALLS: Final = {"ok": "ok", "approval_pending": "waiting", "PERMISSION_DENIED": "refused"}
+"""How a call ended, by its status in the audit; with any other code it failed."""
+
+
+class _Counted(Collector):
+    def __init__(self, name: str, about: str, read: Callable[[], float]) -> None:
+        self._name, self._about, self._read = name, about, read
+
+    def collect(self) -> Iterable[CounterMetricFamily]:
+        return [CounterMetricFamily(self._name, self._about, value=self._read())]
+
+
+class Tally:
+    def __init__(self) -> None:
+        self._runs = Counter("hatchway_runs_total", "Runs that ended.", ("language", "status"), registry=None)
+        self._seconds = Histogram(
+            "hatchway_run_seconds", "How long programs ran.", ("language",), buckets=_SECONDS, registry=None
+        )
+        self._calls = Counter("hatchway_calls_total", "Calls of capabilities.", ("status",), registry=None)
+        self._hooks = Counter("hatchway_hooks_total", "Answers of hooks, by what they did.", ("effect",), registry=None)
+        for status in (*_CALLS.values(), "failed"):
+            self._calls.labels(status)
+        for effect in _EFFECTS:
+            self._hooks.labels(effect)
+        self._of_runs: dict[tuple[str, RunStatus], tuple[Counter, Histogram]] = {}  # asking for labels costs more than counting
+        self._asked: dict[tuple[str, str], str] = {}
+        self._shown: list[Any] = [self._runs, self._seconds, self._calls, self._hooks]
+        self.gauge("hatchway_approvals_pending", "Approvals that nobody has decided yet.", lambda: len(self._asked))
+
+    def gauge(self, name: str, about: str, read: Callable[[], float]) -> None:
+        made = Gauge(name, about, registry=None)
+        made.set_function(read)
+        self._shown.append(made)
+
+    def counter(self, name: str, about: str, read: Callable[[], float]) -> None:
+        """Of what somebody else counts."""
+        self._shown.append(_Counted(name, about, read))
+
+    def show(self, registry: CollectorRegistry) -> None:
+        for one in self._shown:
+            registry.register(one)
+
+    def found(self, approvals: Iterable[Approval]) -> None:
+        """These were there before."""
+        for one in approvals:
+            self._note_approval(one)
+
+    def written(self, tenant: str, changes: Sequence[Change]) -> None:
+        for change in changes:
+            if isinstance(change, PutRun):
+                self._note_run(change.run)
+            elif isinstance(change, AppendAudit):
+                self._note_record(change)
+            elif isinstance(change, PutApproval):
+                self._note_approval(change.approval)
+            elif isinstance(change, DeleteSession):
+                self._forget(tenant, change.session_id)
+            elif isinstance(change, DeleteTenant):
+                self._forget(tenant)
+
+    def _note_run(self, run: Run) -> None:
+        if run.state == "finished" and run.result is not None:
+            language, status = language_name(run.language), run.result.status
+            found = self._of_runs.get((language, status))
+            if found is None:
+                found = self._of_runs[language, status] = (
+                    self._runs.labels(language, status.value),
+                    self._seconds.labels(language),
+                )
+            counter, timer = found
+            counter.inc()
+            timer.observe(run.result.metrics.duration_ms / 1000)
+
+    def _note_record(self, record: AppendAudit) -> None:
+        if record.kind == "call":
+            self._calls.labels(_CALLS.get(record.data.get("status", ""), "failed")).inc()
+        elif record.kind == "hook":
+            effect = record.data.get("outcome", {}).get("effect")
+            if effect in _EFFECTS:
+                self._hooks.labels(effect).inc()
+
+    def _note_approval(self, approval: Approval) -> None:
+        key = (approval.tenant, approval.id)
+        if approval.verdict is None:
+            self._asked[key] = approval.session_id
+        else:
+            self._asked.pop(key, None)
+
+    def _forget(self, tenant: str, session_id: str | None = None) -> None:
+        gone = [key for key, of in self._asked.items() if key[0] == tenant and session_id in (None, of)]
+        for key in gone:
+            del self._asked[key]

@@ -1,0 +1,163 @@
+"""Upkeep: what a tenant has and nobody wants any more goes, by age.
+
+    due = await upkeep.due("acme")                 what would go now; nothing is changed
+    gone = await upkeep.collect("acme", "ann")     it goes, and the audit log says how much
+
+Rules: `gateway.stores.retention` forgets what only the store knows. Here go sessions that rest, and workers that have ended: they
+may be in memory too, so they go the way a person would delete them, held, told to hooks and audited one by one. A durable session
+never goes by age, nor does one whose run waits. Used means: run, renamed, or a file or value of it written. What cannot be
+deleted now stays until the next time, and keeps nothing else from going.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Final
+
+import msgspec
+
+from gateway.configuration import Configuration
+from gateway.errors import GatewayError
+from gateway.policies.in_force import Policies
+from gateway.records import Principal, Session
+from gateway.registry.registries import Registries
+from gateway.registry.wire import EMBEDDED_RUNTIME
+from gateway.registry.worker_records import WORKER, WorkerRecord
+from gateway.sessions.sessions import Sessions
+from gateway.single_ids import is_single
+from gateway.stores.interface import PAGE_MAX, AppendAudit, Store
+from gateway.stores.pages import walk
+from gateway.stores.retention import Collected, Retention, collect
+from sandbox.errors import SandboxError
+
+SHOWN_MAX: Final = 100
+_log = logging.getLogger("hatchway.upkeep")
+
+
+class Due(msgspec.Struct, frozen=True, kw_only=True):
+    """How long things are kept, how many would go now, and the first hundred of the sessions and workers among them."""
+
+    rules: Retention
+    counts: Collected
+    sessions: list[str]
+    workers: list[str]
+
+
+class Upkeep:
+    def __init__(
+        self, store: Store, sessions: Sessions, registry: Registries, policies: Policies, clock_ms: Callable[[], int]
+    ) -> None:
+        self._store, self._sessions, self._registry, self._clock_ms = store, sessions, registry, clock_ms
+        self._policies = policies
+        self.rules = Retention()
+        self.on_collected: Callable[[str, int], None] = lambda kind, count: None
+        """Told how many of a kind went."""
+
+    async def due(self, tenant: str) -> Due:
+        now = self._clock_ms()
+        sessions = [one.id async for one in self._all(tenant) if await self._is_due(one, now)]
+        workers = await self._ended_workers(tenant, now)
+        counts = await collect(self._store, tenant, self.rules, now, dry=True, gone=frozenset(sessions))
+        return Due(
+            rules=self.rules,
+            counts=msgspec.structs.replace(
+                counts,
+                sessions=len(sessions),
+                workers=len(workers),
+                decisions=self._policies.known_decisions(tenant).before(self._forgotten_before(now)),
+            ),
+            sessions=sessions[:SHOWN_MAX],
+            workers=workers[:SHOWN_MAX],
+        )
+
+    async def collect(self, tenant: str, actor: str = "retention") -> Collected:
+        now = self._clock_ms()
+        workers = await self._delete_workers(tenant, actor, now)
+        sessions = await self._delete_sessions(tenant, actor, now)
+        counts = await collect(self._store, tenant, self.rules, now)
+        decisions = self._policies.known_decisions(tenant).forget_before(self._forgotten_before(now))
+        gone = msgspec.structs.replace(counts, sessions=sessions, workers=workers, decisions=decisions)
+        told = {kind: count for kind, count in msgspec.structs.asdict(gone).items() if count}
+        for kind, count in told.items():
+            self.on_collected(kind, count)
+        if told.keys() - {"decisions"}:  # those were in memory only, and the audit log has them
+            record = AppendAudit(at=now, kind="retention.collect", actor=actor, subject=tenant, data=told)
+            await self._store.write(tenant, [record])
+        return gone
+
+    def _forgotten_before(self, now: int) -> int:
+        kept_ms = self.rules.decisions_ms
+        return 0 if kept_ms is None else now - kept_ms + 1
+
+    def _all(self, tenant: str) -> AsyncIterator[Session]:
+        return walk(lambda after: self._store.sessions(tenant, after=after, limit=PAGE_MAX))
+
+    async def _is_due(self, session: Session, now: int) -> bool:
+        is_for_once = is_single(session.id)
+        kept_ms = self.rules.one_shots_ms if is_for_once else self.rules.idle_sessions_ms
+        if kept_ms is None or (session.durable and not is_for_once) or session.waiting_run is not None:
+            return False
+        if max(session.last_used_at, session.updated_at) + kept_ms > now:
+            return False
+        return await self._last_write(session) + kept_ms <= now
+
+    async def _last_write(self, session: Session) -> int:
+        latest = max((one.updated_at for one in await self._store.tree(session.tenant, session.id)), default=0)
+        async for value in walk(lambda after: self._store.values(session.tenant, session.id, after=after, limit=PAGE_MAX)):
+            latest = max(latest, value.updated_at)
+        return latest
+
+    async def _delete_sessions(self, tenant: str, actor: str, now: int) -> int:
+        async def is_due(session: Session) -> bool:
+            return await self._is_due(session, now)
+
+        principal, count = Principal(tenant=tenant, role="operator", user=actor), 0
+        async for found in self._all(tenant):
+            with _left_for_later(found.id):
+                if await is_due(found):
+                    count += await self._sessions.delete(principal, found.id, "idle", only_if=is_due)
+        return count
+
+    async def _ended_workers(self, tenant: str, now: int) -> list[str]:
+        kept_ms = self.rules.ended_workers_ms
+        if kept_ms is None:
+            return []
+        return [
+            worker.worker_id
+            async for entry in walk(lambda after: self._store.entries(tenant, WORKER, after=after, limit=PAGE_MAX))
+            if (worker := msgspec.convert(entry.body, WorkerRecord)).status != "running" and worker.updated_at + kept_ms <= now
+        ]
+
+    async def _delete_workers(self, tenant: str, actor: str, now: int) -> int:
+        principal, count = Principal(tenant=tenant, role="operator", user=actor), 0
+        for worker_id in await self._ended_workers(tenant, now):
+            with _left_for_later(worker_id):
+                registry = await self._registry.of(tenant)
+                count += (await registry.delete(principal, EMBEDDED_RUNTIME, worker_id)).state == "accepted"
+        return count
+
+
+@contextlib.contextmanager
+def _left_for_later(name: str) -> Iterator[None]:
+    try:
+        yield
+    except (GatewayError, SandboxError) as error:
+        _log.warning("%s is old and could not be deleted: %s", name, error)
+
+
+def retention_of(configuration: Configuration) -> Retention:
+    """What is set to 0 is kept for ever."""
+    return Retention(
+        runs_ms=configuration.runs_kept_ms or None,
+        audit_ms=configuration.audit_kept_ms or None,
+        approvals_ms=configuration.approvals_kept_ms or None,
+        idle_sessions_ms=configuration.idle_sessions_kept_ms or None,
+        one_shots_ms=configuration.one_shots_kept_ms or None,
+        unlabelled_snapshots_ms=configuration.unlabelled_snapshots_kept_ms or None,
+        loose_snapshots_ms=configuration.loose_snapshots_kept_ms or None,
+        ended_workers_ms=configuration.ended_workers_kept_ms or None,
+        decisions_ms=configuration.decisions_kept_ms or None,
+        idempotency_ms=configuration.idempotency_ms,
+    )

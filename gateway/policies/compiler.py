@@ -1,0 +1,317 @@
+"""Compiling policies that tenants send, in processes of its own.
+
+Purpose: the compiler's work is bounded, but a hostile text can take seconds of it. THREAT[TM-POL-STALL]: here that costs others
+no more than one turn: a child process compiles, one text at a time, and tenants take turns; when it takes too long or too much
+memory it is killed, and the next text gets a new one. Nobody who needs a stored policy waits for texts.
+
+How: messages on pipes, JSON after a length. The child answers with the canonical form (`ir.Policy`), from which a policy is built
+here in microseconds per rule. Run as `python -m gateway.policies.compiler` it is that child.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import resource
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, BinaryIO, Final, Literal
+from weakref import WeakValueDictionary
+
+import msgspec
+
+from gateway.errors import TooMany, Unprocessable
+from gateway.records import Record
+from policy.model import ir
+from policy.model.catalog import Catalog, load_catalog
+from policy.model.decisions import Decision
+from policy.policies import Policy
+from policy.text.diagnostics import Diagnostic
+
+TIMEOUT_SECONDS: Final = 20.0
+MEMORY_BYTES: Final = 2 << 30
+SOURCES_BYTES_MAX: Final = 8 << 20
+_WAITING_MAX: Final = 16
+"""Of one tenant."""
+
+
+class Place(Record, frozen=True, kw_only=True):
+    """1-based."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+class Finding(Record, frozen=True, kw_only=True):
+    code: str
+    severity: Literal["error", "warning"]
+    message: str
+    hint: str | None = None
+    place: Place | None = None
+
+
+class Compiled(Record, frozen=True, kw_only=True):
+    """What came of a text. `policy` is there if every check passed."""
+
+    findings: list[Finding]
+    policy: ir.Policy | None = None
+    catalog: Catalog | None = None
+    tests: int = 0
+    proofs: dict[str, str] = {}
+
+
+class Changed(Record, frozen=True, kw_only=True):
+    """One class of requests whose answer changes, with one of them. `loosens`: more is permitted than before."""
+
+    capability: str
+    what: str
+    loosens: bool
+    attributes: dict[str, Any]
+    before: str
+    after: str
+
+
+class _Compile(msgspec.Struct, tag="compile", kw_only=True):
+    sources: dict[str, str]
+    main: str
+    catalog: str | None = None
+
+
+class _Diff(msgspec.Struct, tag="diff", kw_only=True):
+    old: ir.Policy
+    old_catalog: Catalog
+    new: ir.Policy
+    new_catalog: Catalog
+
+
+class _Answer(msgspec.Struct, kw_only=True):
+    compiled: Compiled | None = None
+    changes: list[Changed] | None = None
+    failure: str | None = None
+
+
+_decode_request = msgspec.json.Decoder(_Compile | _Diff).decode
+_decode_answer = msgspec.json.Decoder(_Answer).decode
+
+
+class RefusedPolicy(Unprocessable):
+    """A policy that may not be put in force. `findings` says why."""
+
+    def __init__(self, findings: list[Finding]) -> None:
+        errors = [one for one in findings if one.severity == "error"]
+        first = f"{errors[0].code}: {errors[0].message}" if errors else "the policy is refused"
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        super().__init__("POLICY_REFUSED", first + more, errors[0].hint if errors else None)
+        self.findings = findings
+
+
+class Compiler:
+    """Tenants take turns: each has one text in line, however many it sends. Policies that are in the store, and were checked
+    before they came there, have a child of their own: whoever needs one to decide something does not wait for texts."""
+
+    def __init__(self, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
+        self._checking = _Child(timeout_seconds)
+        self._loading = _Child(timeout_seconds)
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._waiting: Counter[str] = Counter()
+
+    async def compile(
+        self, sources: Mapping[str, str], main: str, catalog: Catalog | None = None, *, tenant: str = ""
+    ) -> Compiled:
+        """A text that somebody sent."""
+        return _compiled(await self._ask(_request(sources, main, catalog), tenant))
+
+    async def load(self, sources: Mapping[str, str], main: str, catalog: Catalog | None = None) -> Compiled:
+        """A stored policy."""
+        return _compiled(await self._loading.ask(_request(sources, main, catalog)))
+
+    async def diff(self, old: Policy, new: Policy, *, tenant: str = "") -> list[Changed]:
+        request = _Diff(old=old.ir, old_catalog=old.catalog, new=new.ir, new_catalog=new.catalog)
+        answer = await self._ask(request, tenant)
+        assert answer.changes is not None
+        return answer.changes
+
+    async def _ask(self, request: _Compile | _Diff, tenant: str) -> _Answer:
+        if self._waiting[tenant] >= _WAITING_MAX:
+            raise TooMany("BUSY", "too many policies wait to be compiled", "try again")
+        self._waiting[tenant] += 1
+        try:
+            async with self._turn(tenant):
+                return await self._checking.ask(request)
+        finally:
+            self._waiting[tenant] -= 1
+            if not self._waiting[tenant]:
+                del self._waiting[tenant]
+
+    def _turn(self, tenant: str) -> asyncio.Lock:
+        lock = self._turns.get(tenant)
+        if lock is None:
+            lock = self._turns[tenant] = asyncio.Lock()
+        return lock
+
+    async def close(self) -> None:
+        await self._checking.close()
+        await self._loading.close()
+
+
+class _Child:
+    """A process, started when first needed, and again after it was killed. It is asked one thing at a time."""
+
+    def __init__(self, timeout_seconds: float) -> None:
+        self._timeout_seconds = timeout_seconds
+        self._process: asyncio.subprocess.Process | None = None
+        self._lock = asyncio.Lock()
+
+    async def ask(self, request: _Compile | _Diff) -> _Answer:
+        async with self._lock:
+            answer = _decode_answer(await self._exchange(msgspec.json.encode(request)))
+        if answer.failure is not None:
+            raise Unprocessable("POLICY_REFUSED", answer.failure)
+        return answer
+
+    async def _exchange(self, message: bytes) -> bytes:
+        process = await self._started()
+        assert process.stdin is not None and process.stdout is not None
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                process.stdin.write(len(message).to_bytes(4, "big") + message)
+                await process.stdin.drain()
+                size = int.from_bytes(await process.stdout.readexactly(4), "big")
+                return await process.stdout.readexactly(size)
+        except TimeoutError:
+            await self.close()
+            raise Unprocessable("POLICY_REFUSED", "the policy takes too long to check", "make it smaller") from None
+        except (OSError, asyncio.IncompleteReadError):
+            await self.close()
+            raise Unprocessable("POLICY_REFUSED", "the policy takes too much memory to check", "make it smaller") from None
+        except asyncio.CancelledError:
+            await self.close()
+            raise
+
+    async def _started(self) -> asyncio.subprocess.Process:
+        if self._process is None or self._process.returncode is not None:
+            command = (sys.executable, "-m", "gateway.policies.compiler")
+            pipe = asyncio.subprocess.PIPE
+            self._process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, limit=1 << 24)
+        return self._process
+
+    async def close(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+            process._transport.close()  # type: ignore[attr-defined]  # else its pipes warn at exit
+
+
+def _request(sources: Mapping[str, str], main: str, catalog: Catalog | None) -> _Compile:
+    if main not in sources:
+        raise Unprocessable("INVALID_ARGUMENT", f"the sources have no file {main[:80]!r}")
+    if sum(len(name) + len(text) for name, text in sources.items()) > SOURCES_BYTES_MAX:
+        raise Unprocessable("INVALID_ARGUMENT", f"a policy's files may have {SOURCES_BYTES_MAX} characters together")
+    return _Compile(sources=dict(sources), main=main, catalog=catalog.to_json().decode() if catalog else None)
+
+
+def _compiled(answer: _Answer) -> Compiled:
+    assert answer.compiled is not None
+    return answer.compiled
+
+
+def policy_of(compiled: Compiled) -> Policy:
+    """The policy, ready to decide. Raises `RefusedPolicy` if there is none."""
+    if compiled.policy is None or compiled.catalog is None:
+        raise RefusedPolicy(compiled.findings)
+    return Policy(compiled.policy, compiled.catalog)
+
+
+def require_programs(compiled: Compiled, sources: Mapping[str, str]) -> Compiled:
+    """Without its policy, and with a finding for each hook whose program is not among the sources."""
+    hooks = compiled.policy.hooks if compiled.policy is not None else ()
+    absent = [one for one in hooks if one.executor != "webhook" and one.program not in sources]
+    findings = [
+        Finding(
+            code="HOOK_PROGRAM_MISSING",
+            severity="error",
+            message=f"the hook {one.name} has no program: there is no file {one.program!r} among the sources",
+            hint="send it with the policy's files (wasm as base64)",
+        )
+        for one in absent
+    ]
+    return Compiled(findings=[*compiled.findings, *findings]) if findings else compiled
+
+
+def compile_here(sources: Mapping[str, str], main: str, catalog: Catalog | None = None) -> Compiled:
+    """In this process: for texts of one's own."""
+    from policy.checker import check
+    from policy.lowering.loading import Memory
+
+    checked = check(main, Memory(dict(sources)), catalog)
+    findings = [_finding(one) for one in checked.diagnostics]
+    if not checked.ok or checked.evaluator is None:
+        return Compiled(findings=findings)
+    proofs = {proof.text: proof.method for proof in checked.proofs}
+    return Compiled(
+        findings=findings,
+        policy=checked.program.ir,
+        catalog=checked.program.catalog,
+        tests=len(checked.results),
+        proofs=proofs,
+    )
+
+
+def _diff_here(request: _Diff) -> list[Changed]:
+    from policy.tools.diff import diff
+
+    def side(decision: Decision) -> str:
+        return f"{decision.verdict} ({decision.rule})"
+
+    old, new = Policy(request.old, request.old_catalog), Policy(request.new, request.new_catalog)
+    return [
+        Changed(
+            capability=one.request.capability,
+            what=one.what,
+            loosens=one.loosens,
+            attributes=dict(one.request.attributes),
+            before=side(one.before),
+            after=side(one.after),
+        )
+        for one in diff(old, new)
+    ]
+
+
+def _finding(one: Diagnostic) -> Finding:
+    place = None
+    if one.span is not None:
+        source = one.span.source
+        line, column = source.position(one.span.start)
+        end_line, end_column = source.position(one.span.end)
+        place = Place(file=source.path, line=line, column=column, end_line=end_line, end_column=end_column)
+    return Finding(code=one.code, severity=one.severity, message=one.message, hint=one.hint, place=place)
+
+
+def _answer(message: bytes) -> _Answer:
+    try:
+        request = _decode_request(message)
+        if isinstance(request, _Diff):
+            return _Answer(changes=_diff_here(request))
+        catalog = load_catalog(request.catalog.encode()) if request.catalog is not None else None
+        return _Answer(compiled=compile_here(request.sources, request.main, catalog))
+    except Exception as error:  # whatever a text does to the compiler, it is refused, and says so
+        return _Answer(failure=f"the policy could not be checked: {type(error).__name__}: {str(error)[:200]}")
+
+
+def _serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
+    with contextlib.suppress(BrokenPipeError):  # whoever asked has died
+        while header := incoming.read(4):
+            answer = msgspec.json.encode(_answer(incoming.read(int.from_bytes(header, "big"))))
+            outgoing.write(len(answer).to_bytes(4, "big") + answer)
+            outgoing.flush()
+
+
+if __name__ == "__main__":
+    _serve(sys.stdin.buffer, sys.stdout.buffer)

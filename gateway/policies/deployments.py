@@ -1,0 +1,139 @@
+"""Policies over the API: check, explain, compare, put in force.
+
+Rules: nothing here decides; `gateway.policies.in_force` does. A policy that does not compile, whose tests fail or whose
+claims are not proved is answered with its diagnostics and changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gateway.policies.compiler import Changed, Compiled, Finding, policy_of, require_programs
+from gateway.policies.in_force import Policies, Replayed
+from gateway.records import Principal, Record, StoredPolicy
+from policy import Policy
+from sandbox.capabilities.registry import Capability
+
+
+class Sources(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A policy's files by name; `main` is the one to begin with. Hook programs are files too (wasm as base64)."""
+
+    sources: dict[str, str]
+    main: str = "policy.hatch"
+
+
+class Checked(Record, frozen=True, kw_only=True):
+    """`ok` means that it may be put in force."""
+
+    ok: bool
+    findings: list[Finding]
+    name: str = ""
+    version: int = 0
+    digest: str = ""
+    rules: int = 0
+    tests: int = 0
+    proofs: dict[str, str] = {}
+
+
+class Question(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What would be decided about `event`? Asked of `sources`, or of the policy in force."""
+
+    event: str
+    attributes: dict[str, Any]
+    sources: dict[str, str] | None = None
+    main: str = "policy.hatch"
+
+
+class Explained(Record, frozen=True, kw_only=True):
+    verdict: str
+    rule: str
+    because: str | None
+    text: str
+    limits: dict[str, int]
+
+
+class Comparison(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What changes from `old` (or the policy in force) to `new`?"""
+
+    new: Sources
+    old: Sources | None = None
+
+
+class Deploy(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    sources: dict[str, str]
+    main: str = "policy.hatch"
+    shadow: bool = False
+
+
+class Deployed(Record, frozen=True, kw_only=True):
+    policy: StoredPolicy
+    replayed: Replayed
+
+
+class Deployments:
+    def __init__(self, policies: Policies, tools: Callable[[str], Sequence[Capability]]) -> None:
+        self._policies = policies
+        self._tools = tools
+
+    async def check(self, principal: Principal, asked: Sources) -> Checked:
+        compiled = await self._checked(principal, asked.sources, asked.main)
+        policy = compiled.policy
+        if policy is None:
+            return Checked(ok=False, findings=compiled.findings)
+        return Checked(
+            ok=True,
+            findings=compiled.findings,
+            name=policy.name,
+            version=policy.version,
+            digest=policy.digest(),
+            rules=len(policy.rules),
+            tests=compiled.tests,
+            proofs=compiled.proofs,
+        )
+
+    async def explain(self, principal: Principal, asked: Question) -> Explained:
+        if asked.sources is not None:
+            policy = await self._compile(principal, asked.sources, asked.main)
+        else:
+            policy = await self._policies.active(principal.tenant)
+        attributes = {"tenant": principal.tenant, **asked.attributes}
+        explanation = await asyncio.to_thread(policy.explain, asked.event, attributes)
+        decision = explanation.decision
+        return Explained(
+            verdict=decision.verdict,
+            rule=decision.rule,
+            because=decision.because,
+            text=str(explanation),
+            limits=dict(decision.limits),
+        )
+
+    async def diff(self, principal: Principal, asked: Comparison) -> list[Changed]:
+        new = await self._compile(principal, asked.new.sources, asked.new.main)
+        if asked.old is not None:
+            old = await self._compile(principal, asked.old.sources, asked.old.main)
+        else:
+            old = await self._policies.active(principal.tenant)
+        return await self._policies.compiler.diff(old, new, tenant=principal.tenant)
+
+    async def deploy(self, principal: Principal, asked: Deploy) -> Deployed:
+        policy = policy_of(await self._checked(principal, asked.sources, asked.main))
+        stored, replayed = await self._policies.activate(
+            principal.tenant, policy, asked.sources, asked.main, principal.name, shadow=asked.shadow
+        )
+        return Deployed(policy=stored, replayed=replayed)
+
+    async def _checked(self, principal: Principal, sources: dict[str, str], main: str) -> Compiled:
+        """What may be put in force: its hooks have their programs with them, and the tenant fits it."""
+        tools = list(self._tools(principal.tenant))
+        checked = await self._policies.check(sources, main, tools, tenant=principal.tenant)
+        compiled = require_programs(checked, sources)
+        if compiled.policy is None or compiled.catalog is None:
+            return compiled
+        unfit = await self._policies.unfit(principal.tenant, compiled.policy.name, compiled.catalog)
+        return Compiled(findings=[*compiled.findings, *unfit]) if unfit else compiled
+
+    async def _compile(self, principal: Principal, sources: dict[str, str], main: str) -> Policy:
+        tools = list(self._tools(principal.tenant))
+        return policy_of(await self._policies.check(sources, main, tools, tenant=principal.tenant))

@@ -1,0 +1,132 @@
+"""Gates: a policy as one session meets it, and what its decisions mean to the service.
+
+Rules: every decision of the service goes through `Gate.decide`, which is pure but for the log. What is not permitted without
+anybody being asked is refused by `require`; only programs' calls can wait for an approval (`gateway.runs.calls`). The audit names
+whoever asks (`asked_by`), not whoever made the session, and what was asked for, masked as in the log of decisions.
+
+Does not know: which policy is in force (`gateway.policies.in_force`).
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from gateway.errors import Forbidden
+from gateway.policies.rates import NOT_COUNTED, Rates, Taken
+from gateway.records import Session
+from gateway.stores.interface import AppendAudit
+from policy import Decision, Policy
+from policy import Session as Folded
+from sandbox.wire import Language, SessionLimits
+
+LANGUAGE_IN_POLICIES: Final = {Language.TYPESCRIPT: "typescript"}
+
+
+def language_name(language: Language) -> str:
+    return LANGUAGE_IN_POLICIES.get(language, language.value)
+
+
+class Gate:
+    """A policy as one session meets it."""
+
+    __slots__ = ("_clock_ms", "_folded", "_note", "_rates", "_trail", "actor", "policy", "session_id")
+
+    def __init__(
+        self,
+        policy: Policy,
+        folded: Folded,
+        session: Session | None,
+        note: Callable[..., dict[str, Any]],
+        trail: Callable[[AppendAudit], None],
+        rates: Rates,
+        clock_ms: Callable[[], int],
+    ) -> None:
+        self.policy = policy
+        self.session_id = session.id if session else ""
+        self.actor = session.user if session else ""
+        self._folded = folded
+        self._note = note
+        self._trail = trail
+        self._rates = rates
+        self._clock_ms = clock_ms
+
+    def asked_by(self, name: str) -> Gate:
+        """The same gate, for somebody who need not be whoever made the session."""
+        if name == self.actor:
+            return self
+        other = copy.copy(self)
+        other.actor = name
+        return other
+
+    def decide(self, event: str, arguments: Mapping[str, Any]) -> Decision:
+        """Pure but for the log. Facts were folded in when the session was opened."""
+        return self._decide(event, arguments)[0]
+
+    def _decide(self, event: str, arguments: Mapping[str, Any]) -> tuple[Decision, dict[str, Any]]:
+        """The decision, and what of the arguments may be shown."""
+        policy, folded = self.policy, self._folded
+        decision = folded.decide(event, policy.attributes(event, {}, arguments))
+        return decision, self._note(policy, self.session_id, event, folded.facts, arguments, decision)
+
+    def permits(self, event: str, arguments: Mapping[str, Any]) -> bool:
+        """Whether `require` would pass, for what is asked thousands of times at once: not logged, not counted."""
+        return is_permitted(self._folded.decide(event, self.policy.attributes(event, {}, arguments)))
+
+    def require(self, event: str, arguments: Mapping[str, Any], operation: str = "") -> Decision:
+        """The decision, if it permits without asking; what would need an approval here is refused. Goes to the audit, too.
+        `operation` says what is done where the event alone does not: a deletion is an `fs.write` as well."""
+        decision, shown = self._decide(event, arguments)
+        told = {"event": event, "verdict": decision.verdict, "rule": decision.rule, "policy": self.policy.digest}
+        told = {**shown, **({"operation": operation} if operation else {}), **told}
+        self._trail(AppendAudit(at=self._clock_ms(), kind="decision", actor=self.actor, subject=self.session_id, data=told))
+        if is_permitted(decision):
+            self.count(event, decision)
+            return decision
+        raise refusal(event, decision)
+
+    def count(self, event: str, decision: Decision) -> Taken:
+        """Count one call under every rate the decision names. Raises `TooMany` if there were too many."""
+        if not decision.rates:
+            return NOT_COUNTED
+        facts = self._folded.facts
+        scopes = {"session": self.session_id, "user": facts.get("user", ""), "tenant": "", "capability": ""}
+        return self._rates.take(
+            (
+                ("" if rate.per == "capability" else facts["tenant"], event, rate.per, rate.count, scopes.get(rate.per, "")),
+                rate.count,
+                rate.window_s,
+            )
+            for rate in decision.rates
+        )
+
+
+def is_permitted(decision: Decision) -> bool:
+    """Without anybody being asked: allowed, or approved by a rule."""
+    return decision.verdict == "allow" or (decision.verdict == "ask" and decision.auto is not None)
+
+
+def refusal(event: str, decision: Decision) -> Forbidden:
+    because = f": {decision.because}" if decision.because else ""
+    hint = f"decided by {decision.rule}; `hatchway policy explain` says why"
+    return Forbidden("PERMISSION_DENIED", f"the policy refuses {event}{because}", hint)
+
+
+def lowered(limits: SessionLimits, decision: Decision) -> SessionLimits:
+    """`limits`, at most as the decision allows."""
+    if not decision.limits:
+        return limits
+    found = dict(decision.limits)
+    most = {
+        "cpu_ms": found.get("cpu_ms"),
+        "wall_ms": found.get("wall_ms"),
+        "memory_mb": max(1, found["memory_bytes"] >> 20) if "memory_bytes" in found else None,
+        "max_stdout_bytes": found.get("output_bytes"),
+        "max_external_calls": found.get("external_calls"),
+        "max_stack_depth": found.get("stack_depth"),
+    }
+    lower = {name: most_ for name, most_ in most.items() if most_ is not None and most_ < getattr(limits, name)}
+    return msgspec.structs.replace(limits, **lower) if lower else limits

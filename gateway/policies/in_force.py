@@ -1,0 +1,399 @@
+"""Policy in force: which policy decides for whom, what it decided lately, and how it is replaced.
+
+Purpose: every decision of the service goes through `Gate.decide`. A tenant has one active policy (or the operator's default) and
+perhaps a candidate in its shadow. A session keeps the policy it was opened with, known by its digest, until it is told otherwise.
+
+Replacing: build, test, prove (`gateway.policies.compiler`, which refuses otherwise), replay the recent decisions, store, and only
+then swap one reference. A policy that cannot be loaded denies everything; nothing falls back to a weaker one. A policy whose
+catalog cannot hold the tenant's plan and facts would deny everything, too: it is refused, and says which.
+
+Rules: decisions are logged (`gateway.policies.decision_log`); those whose fields had to be masked cannot be replayed and
+are counted as such. Does not know: what happens after a decision (rates are `gateway.policies.rates`, approvals
+`gateway.runs.approvals`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from gateway.audit.buffer import Trail
+from gateway.errors import Conflict, Forbidden, Unprocessable, missing
+from gateway.policies.compiler import Compiled, Compiler, Finding, RefusedPolicy, policy_of
+from gateway.policies.decision_log import Decided, Decisions, Difference, newest
+from gateway.policies.facts import facts_of, misfits
+from gateway.policies.gate import Gate
+from gateway.policies.operator_policies import record_of_default
+from gateway.policies.pinned_defaults import Pins
+from gateway.policies.rates import Rates
+from gateway.records import Record, Session, StoredPolicy, Tenant
+from gateway.stores.interface import AppendAudit, Page, PutPolicy, Store
+from gateway.stores.pages import walk
+from policy import Decision, Policy, builtin_catalog, make_catalog
+from policy.model import ir
+from policy.model.catalog import Catalog, load_catalog
+from policy.tools.replay import Replay, replay
+from sandbox.capabilities.registry import Capability
+
+KEPT_POLICIES = 256
+AFTER_DEFAULT = "-"
+"""The place in a list of policies after the default: no store has such a one."""
+UNHOOKED = frozenset(builtin_catalog().capabilities) - {"run"}
+"""What is decided beside programs and their calls: no hook runs around it."""
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class Replayed(Record, frozen=True, kw_only=True):
+    """Recent decisions put to a new policy. `loosened` are those that would have been refused before and not now."""
+
+    total: int
+    changed: int
+    loosened: int
+    not_replayable: int
+    examples: list[dict[str, Any]]
+
+
+class PolicyGone(Forbidden):
+    """It may come back: a service that is started anew may know it."""
+
+    def __init__(self) -> None:
+        hint = "update the session to the active policy"
+        super().__init__("PERMISSION_DENIED", "the policy this session was opened with is gone", hint)
+
+
+class _InForce:
+    """One tenant's policies, and what they decided lately. Whoever replaces one holds the lock."""
+
+    def __init__(self, active: Policy, shadow: Policy | None) -> None:
+        self.active = active
+        self.lately = Decisions()
+        self.lately.shadow = shadow
+        self.lock = asyncio.Lock()
+
+
+class Policies:
+    """All tenants' policies. `default` decides for tenants that have none of their own. `base` is the operator's: a name and a
+    text; where there is one, a tenant's policy must narrow it, and the compiler proves that it does."""
+
+    def __init__(
+        self,
+        store: Store,
+        default: Policy,
+        *,
+        base: tuple[str, str] | None = None,
+        compiler: Compiler | None = None,
+        clock_ms: Callable[[], int] = now_ms,
+    ) -> None:
+        self._store = store
+        self.compiler = compiler or Compiler()
+        self.trail = Trail(store)
+        self.rates = Rates()
+        self._clock_ms = clock_ms
+        self.default = default
+        self._defaults = {default.digest: default}
+        self._programs: dict[str, Mapping[str, bytes]] = {}
+        self.pins = Pins(store)
+        self._read_at = {default.digest: clock_ms()}
+        self._base = base
+        self._tenants: dict[str, _InForce] = {}
+        self._by_digest: dict[tuple[str, str], Policy] = {}
+
+    def use_default(self, policy: Policy, programs: Mapping[str, bytes]) -> None:
+        """Another default, because there is more to call than there was. Sessions keep the one they were opened with. `programs`
+        are those of its hooks."""
+        before, self.default = self.default, policy
+        self._defaults[policy.digest] = policy
+        self._programs[policy.digest] = programs
+        self._read_at[policy.digest] = self._clock_ms()
+        for in_force in self._tenants.values():
+            if in_force.active is before:
+                in_force.active = policy
+
+    async def gate(self, tenant: Tenant, session: Session | None = None) -> Gate:
+        """The gate for a session, under the policy it was opened with; or for the tenant itself, under its active one."""
+        in_force = await self._in_force(tenant.id)
+        policy = in_force.active
+        if session is not None and session.policy and session.policy != policy.digest:
+            policy = await self._pinned(tenant.id, session.policy)
+        if session is not None and policy.digest in self._defaults and not self.pins.has(tenant.id, policy.digest):
+            record = self._default_record(tenant.id, policy.digest, is_active=False)
+            await self.pins.keep(record, policy, self._programs.get(policy.digest, {}))
+        folded = policy.open_session(facts_of(tenant, session))
+        note, trail = functools.partial(self._note, in_force.lately), functools.partial(self.trail.note, tenant.id)
+        return Gate(policy, folded, session, note, trail, self.rates, self._clock_ms)
+
+    async def active(self, tenant: str) -> Policy:
+        return (await self._in_force(tenant)).active
+
+    @contextlib.asynccontextmanager
+    async def steady(self, tenant: str) -> AsyncIterator[Policy]:
+        """The active one, which nobody replaces meanwhile."""
+        in_force = await self._in_force(tenant)
+        async with in_force.lock:
+            yield in_force.active
+
+    async def _in_force(self, tenant: str) -> _InForce:
+        found = self._tenants.get(tenant)
+        if found is None:
+            stored = [*await self._store.policies_in(tenant, "active"), *await self._store.policies_in(tenant, "shadow")]
+            compiled = {one.state: await self._compiled(one) for one in stored}
+            active, shadow = compiled.get("active", self.default), compiled.get("shadow")
+            found = self._tenants.setdefault(tenant, _InForce(active, shadow))
+        return found
+
+    async def _pinned(self, tenant: str, digest: str) -> Policy:
+        found = self._defaults.get(digest) or self._by_digest.get((tenant, digest))
+        if found is None:
+            stored = await self._store.policy(tenant, digest)
+            found = await (self.pins.policy(tenant, digest) if stored is None else self._compiled(stored))
+            if found is None:
+                raise PolicyGone
+            self._remember((tenant, digest), found)
+        return found
+
+    async def _compiled(self, stored: StoredPolicy) -> Policy:
+        key = (stored.tenant, stored.digest)
+        if key not in self._by_digest:
+            catalog = load_catalog(stored.catalog.encode()) if stored.catalog else None
+            self._remember(key, policy_of(await self.compiler.load(stored.sources, stored.main, catalog)))
+        return self._by_digest[key]
+
+    def _remember(self, key: tuple[str, str], policy: Policy) -> None:
+        if len(self._by_digest) >= KEPT_POLICIES:
+            self._by_digest.pop(next(iter(self._by_digest)))
+        self._by_digest[key] = policy
+
+    def _note(
+        self,
+        lately: Decisions,
+        policy: Policy,
+        session_id: str,
+        event: str,
+        facts: Mapping[str, Any],
+        arguments: Mapping[str, Any],
+        decision: Decision,
+    ) -> dict[str, Any]:
+        return lately.note(policy, session_id, event, facts, arguments, decision, self._clock_ms())
+
+    async def recent(self, tenant: str, limit: int = 100) -> list[Decided]:
+        """The newest first."""
+        return newest((await self._in_force(tenant)).lately.recent, limit)
+
+    async def differences(self, tenant: str, limit: int = 100) -> list[Difference]:
+        return newest((await self._in_force(tenant)).lately.differences, limit)
+
+    def known_decisions(self, tenant: str) -> Decisions:
+        """What is remembered of a tenant's decisions; nothing, if it has asked for nothing since the start."""
+        return self._tenants[tenant].lately if tenant in self._tenants else Decisions()
+
+    async def check(self, sources: Mapping[str, str], main: str, tools: list[Capability], *, tenant: str = "") -> Compiled:
+        """Compile, test and prove, in the tenant's turn. `findings` says what is wrong with it."""
+        own_catalog = any(name.endswith(".catalog.json") for name in sources)
+        catalog = None if own_catalog else catalog_of(tools)
+        compiled = await self.compiler.compile(self._with_base(sources), main, catalog, tenant=tenant)
+        policy, base = compiled.policy, self._base
+        if policy is not None and base is not None and policy.narrows != base[0]:
+            hint = f"write: policy {policy.name} v {policy.version} narrows {base[0]}"
+            raise Unprocessable("POLICY_REFUSED", f"a policy here must narrow {base[0]}", hint)
+        silent = [_silent(one) for one in policy.hooks if _is_silent(one)] if policy is not None else []
+        return Compiled(findings=[*compiled.findings, *silent]) if silent else compiled
+
+    def _with_base(self, sources: Mapping[str, str]) -> dict[str, str]:
+        """THREAT[TM-POL-BASE]: the operator's base is the one that is narrowed, whatever file a tenant sends under its name."""
+        return {**sources, f"{self._base[0]}.hatch": self._base[1]} if self._base else dict(sources)
+
+    async def rehearse(self, tenant: str, policy: Policy) -> Replayed:
+        """The tenant's recent decisions, put to another policy."""
+        recent = list((await self._in_force(tenant)).lately.recent)
+        usable = [one for one in recent if not one.masked]
+        lines = [msgspec.json.encode(one) for one in usable]
+        found: Replay = await asyncio.to_thread(replay, policy, lines, keep=20)
+        examples = [
+            {
+                "event": one.record.event,
+                "attributes": one.record.attributes,
+                "was": one.record.verdict,
+                "is": one.decision.verdict,
+            }
+            for one in found.kept
+        ]
+        return Replayed(
+            total=found.total,
+            changed=found.changed,
+            loosened=found.loosened,
+            not_replayable=len(recent) - len(usable),
+            examples=examples,
+        )
+
+    async def unfit(self, tenant: str, name: str, catalog: Catalog) -> list[Finding]:
+        """What a policy with this catalog cannot hold of the tenant's plan and facts: it would refuse every session."""
+        found = await self._store.tenant(tenant)
+        if found is None:
+            raise missing("tenant", tenant)
+        return [_unfit(tenant, message, hint) for message, hint in misfits(found, name, catalog)]
+
+    async def unfit_for_default(self, tenant: str) -> list[Finding]:
+        """The same of the default, if that decides for the tenant."""
+        if await self._store.policies_in(tenant, "active"):
+            return []
+        return await self.unfit(tenant, self.default.name, self.default.catalog)
+
+    async def activate(
+        self, tenant: str, policy: Policy, sources: Mapping[str, str], main: str, by: str, *, shadow: bool = False
+    ) -> tuple[StoredPolicy, Replayed]:
+        """Put a policy, which `check` has made of the sources, in force, or into the shadow of the one that is. Raises
+        `RefusedPolicy` and changes nothing if the tenant does not fit it."""
+        rehearsed = await self.rehearse(tenant, policy)
+        in_force = await self._in_force(tenant)
+        async with in_force.lock:
+            if unfit := await self.unfit(tenant, policy.name, policy.catalog):
+                raise RefusedPolicy(unfit)
+            await self._check_new(tenant, policy, sources, in_force.active if shadow else None)
+            record = StoredPolicy(
+                digest=policy.digest,
+                tenant=tenant,
+                name=policy.name,
+                version=policy.version,
+                main=main,
+                sources=self._with_base(sources),
+                catalog=policy.catalog.to_json().decode(),
+                state="shadow" if shadow else "active",
+                created_at=self._clock_ms(),
+                created_by=by,
+            )
+            await self._put(record, rehearsed)
+            self._remember((tenant, policy.digest), policy)
+            self._swap(in_force, policy, shadow)
+        return record, rehearsed
+
+    async def _check_new(self, tenant: str, policy: Policy, sources: Mapping[str, str], watched: Policy | None) -> None:
+        """INVARIANT: a stored policy is never another one later, nor are its hooks' programs, for sessions are pinned to it.
+        `watched` is the policy in force whose shadow this is to be."""
+        if watched is not None and watched.digest == policy.digest:
+            raise Unprocessable("POLICY_REFUSED", f"{policy.name} v {policy.version} is in force: it cannot be its own shadow")
+        newest = 0  # they come newest first
+        async for one in walk(lambda after: self._store.policies(tenant, policy.name, after=after, limit=200)):
+            newest = newest or one.version
+            if one.version == policy.version and _differs(one, policy, sources):
+                hint, what = f"write: policy {policy.name} v {newest + 1}", "with other rules or hooks"
+                raise Conflict("POLICY_EXISTS", f"{policy.name} v {policy.version} is there already, {what}", hint)
+
+    async def _put(self, record: StoredPolicy, rehearsed: Replayed) -> None:
+        """Store it, and retire whatever was in its place."""
+        before = [one for one in await self._store.policies_in(record.tenant, record.state) if one.digest != record.digest]
+        facts = {"name": record.name, "version": record.version, "replayed": msgspec.to_builtins(rehearsed)}
+        facts["replayed"].pop("examples")
+        kind = f"policy.{record.state}"
+        await self._store.write(
+            record.tenant,
+            [
+                *(PutPolicy(policy=msgspec.structs.replace(one, state="retired")) for one in before),
+                PutPolicy(policy=record),
+                AppendAudit(at=record.created_at, kind=kind, actor=record.created_by, subject=record.digest, data=facts),
+            ],
+        )
+
+    @staticmethod
+    def _swap(in_force: _InForce, policy: Policy, shadow: bool) -> None:
+        lately = in_force.lately
+        if shadow:
+            lately.shadow = policy
+            lately.differences.clear()
+            return
+        in_force.active = policy
+        if lately.shadow is not None and lately.shadow.digest == policy.digest:
+            lately.shadow = None
+
+    async def record(self, tenant: str, digest: str) -> StoredPolicy:
+        """One of the tenant's policies, or a default that decides for it or for sessions of it."""
+        found = await self._store.policy(tenant, digest)
+        if found is None and digest in self._defaults:
+            found = self._default_record(tenant, digest, is_active=digest == (await self.active(tenant)).digest)
+        if found is None:
+            found = await self.pins.record(tenant, digest)
+        if found is None:
+            raise missing("policy", digest)
+        return found
+
+    async def records(self, tenant: str, name: str | None, after: str | None, limit: int) -> Page[StoredPolicy]:
+        """The default first, if that is in force; then what the store has."""
+        default = None if after is not None else await self._default_in_force(tenant, name)
+        after = None if after == AFTER_DEFAULT else after
+        if default is None:
+            return await self._store.policies(tenant, name, after=after, limit=limit)
+        rest = await self._store.policies(tenant, name, limit=max(1, limit - 1))
+        if limit == 1:
+            return Page([default], AFTER_DEFAULT if rest.items else None)
+        return Page([default, *rest.items], rest.next)
+
+    async def _default_in_force(self, tenant: str, name: str | None) -> StoredPolicy | None:
+        active = await self.active(tenant)
+        if active is not self.default or name not in (None, active.name):
+            return None
+        return self._default_record(tenant, active.digest, is_active=True)
+
+    def _default_record(self, tenant: str, digest: str, *, is_active: bool) -> StoredPolicy:
+        return record_of_default(self._defaults[digest], tenant, self._read_at[digest], is_active=is_active)
+
+    async def collect(self, tenant: str) -> None:
+        """Forget defaults of before that no session of the tenant needs."""
+        await self.pins.collect(tenant, self._defaults)
+
+    def forget(self, tenant: str) -> None:
+        self._tenants.pop(tenant, None)
+        self.pins.forget(tenant)
+        for key in [key for key in self._by_digest if key[0] == tenant]:
+            del self._by_digest[key]
+
+    async def find(self, tenant: str, digest: str) -> Policy:
+        """One of the tenant's policies, or the default."""
+        try:
+            return await self._pinned(tenant, digest)
+        except Forbidden:
+            raise missing("policy", digest) from None
+
+
+def _differs(stored: StoredPolicy, policy: Policy, sources: Mapping[str, str]) -> bool:
+    """In what it decides, or in a program that judges for it."""
+    programs = {one.program for one in policy.ir.hooks}
+    return stored.digest != policy.digest or any(stored.sources.get(name) != sources.get(name) for name in programs)
+
+
+def _unfit(tenant: str, message: str, hint: str) -> Finding:
+    hint = f"{hint}; an admin changes the tenant's plan and facts (PATCH /v1/tenants/{tenant})"
+    return Finding(code="TENANT_UNFIT", severity="error", message=f"the tenant {tenant} does not fit: {message}", hint=hint)
+
+
+def _is_silent(hook: ir.Hook) -> bool:
+    return hook.phase in ("before", "after") and UNHOOKED.issuperset(hook.capabilities)
+
+
+def _silent(hook: ir.Hook) -> Finding:
+    """A guard that nobody would call must not look like one."""
+    around = ", ".join(hook.capabilities)
+    hint = "hooks run around `run` and around capabilities that programs call; guard this with a rule"
+    return Finding(
+        code="HOOK_SILENT", severity="error", message=f"the hook {hook.name} would never run: it is on {around}", hint=hint
+    )
+
+
+def nothing() -> Policy:
+    """The policy that permits nothing: in force until there is another."""
+    catalog = builtin_catalog()
+    return Policy(ir.Policy("nothing", 0, catalog.digest, (), (), (), (), {}), catalog)
+
+
+def catalog_of(tools: list[Capability]) -> Catalog:
+    """What policies of a tenant can talk about."""
+    if not tools:
+        return builtin_catalog()
+    return make_catalog("tools", [msgspec.to_builtins(tool) for tool in tools])

@@ -1,0 +1,256 @@
+"""Governed commands: what policy, hooks and audit have to say about a command, whatever place it runs in.
+
+    decide → hooks before → decide again → count → write down → run within the limits → hooks after → write down → answer
+
+Rules: a command is a program, so the policy's `run` decides about it, for the thread as for a session; the facts of sessions are
+unknown, and so have the catalog's cautious defaults. What would have to be asked for is refused. The policy's limits are a
+ceiling on what the command asks for. Hooks see the command line as `code`, may rewrite it, and run in an empty session of their
+own: the place itself is none of theirs, and files they write are thrown away. Output that a hook may redact is shown to nobody
+before it has been.
+
+A failure of policy, hook or audit refuses, visibly. THREAT[TM-RUN-UNSEEN]: a command is in the audit log before it is begun, and
+its end follows, also if whoever asked has left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import shlex
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from gateway.errors import Forbidden, GatewayError, Unavailable
+from gateway.hooks.events import HookEvent
+from gateway.hooks.hook_store import HookBook
+from gateway.ids import uuid7
+from gateway.policies.gate import Gate, is_permitted, refusal
+from gateway.policies.in_force import Policies, now_ms
+from gateway.records import Principal, Session
+from gateway.runners.command_output import OnOutput
+from gateway.runners.errors import invalid, shown
+from gateway.runners.interface import Finish
+from gateway.runners.runners import Runners
+from gateway.runners.wire import DEFAULT_TIMEOUT_MS, MAX_OUTPUT_BYTES, Command, CommandResult, SnapshotRef
+from gateway.sessions.sessions import Sessions
+from gateway.stores.interface import AppendAudit, Store
+from policy import Decision
+from sandbox.errors import RequestError
+from sandbox.wire import Language
+from sandbox.workers.interface import Opening, WorkerLost, Workers
+
+
+class Service(Protocol):
+    """The parts of the service that are needed here."""
+
+    @property
+    def store(self) -> Store: ...
+    @property
+    def workers(self) -> Workers: ...
+    @property
+    def sessions(self) -> Sessions: ...
+    @property
+    def policies(self) -> Policies: ...
+    @property
+    def hooks(self) -> HookBook: ...
+    @property
+    def runners(self) -> Runners: ...
+
+
+class Governor:
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def gate(self, principal: Principal, thread_id: str) -> tuple[Gate, Session]:
+        """The policy in force, as it meets a thread; and the thread as policies and hooks see it."""
+        tenant, policies, now = await self._service.sessions.tenant(principal.tenant), self._service.policies, now_ms()
+        digest = (await policies.active(tenant.id)).digest
+        thread = Session(
+            id=thread_id, tenant=tenant.id, user=principal.user, language=Language.SHELL, policy=digest,
+            created_at=now, updated_at=now, last_used_at=now,
+        )  # fmt: skip
+        return (await policies.gate(tenant, thread)).asked_by(principal.name), thread
+
+    async def run(
+        self, principal: Principal, thread_id: str, command: Command, on_output: OnOutput | None = None
+    ) -> CommandResult:
+        """The whole way of a command. Its id is nobody else's on this way, also while hooks see it or its session is made."""
+        with self._service.runners.claiming(principal.tenant, thread_id, command.command_id):
+            return await self._run(principal, thread_id, command, on_output)
+
+    async def _run(self, principal: Principal, thread_id: str, command: Command, on_output: OnOutput | None) -> CommandResult:
+        gate, thread = await self.gate(principal, thread_id)
+        turn = _Turn(self._service, principal, thread, gate)
+        decision = turn.decide(command)
+        command, decision = await turn.before(command, decision)
+        gate.count("run", decision)
+        command = bounded(command, decision)
+        await turn.begin(command, decision)
+        finish = turn.finisher(command, decision)
+        is_redacted = await self._service.hooks.has(HookEvent.AFTER_RUN, thread.tenant, decision.hooks, "run")
+        try:
+            return await self._service.runners.run(thread.tenant, thread_id, command, on_output, finish, streams=not is_redacted)
+        except GatewayError as refused:
+            turn.fail(command, refused)
+            raise
+
+    async def snapshot(self, principal: Principal, thread_id: str) -> SnapshotRef | None:
+        """As large as it may be: its size is not known before."""
+        gate, _ = await self.gate(principal, thread_id)
+        gate.require("snapshot.take", {"bytes": 0})
+        return await self._service.runners.snapshot(principal.tenant, thread_id)
+
+
+def language_of(command: Command) -> str:
+    name = command.program.rpartition("/")[2]
+    return "python" if name.startswith("python") else "javascript" if name in ("node", "nodejs", "js") else "shell"
+
+
+def bounded(command: Command, decision: Decision) -> Command:
+    """The command, with the policy's limits as the ceiling of its own."""
+    most = dict(decision.limits)
+    lower: dict[str, int] = {}
+    for field, limit, default in (
+        ("timeout_ms", "wall_ms", DEFAULT_TIMEOUT_MS),
+        ("max_output_bytes", "output_bytes", MAX_OUTPUT_BYTES),
+        ("cpu_ms", "cpu_ms", None),
+        ("memory_bytes", "memory_bytes", None),
+    ):
+        asked = getattr(command, field) if getattr(command, field) is not None else default
+        if limit in most and (asked is None or most[limit] < asked):
+            lower[field] = most[limit]
+    return msgspec.structs.replace(command, **lower) if lower else command
+
+
+class _Turn:
+    """One command on its way."""
+
+    def __init__(self, service: Service, principal: Principal, thread: Session, gate: Gate) -> None:
+        self._service, self._principal, self._thread, self._gate = service, principal, thread, gate
+        self._audit: list[AppendAudit] = []
+        self._is_ended = False
+
+    def note(self, kind: str, subject: str, **data: Any) -> None:
+        self._audit.append(AppendAudit(at=now_ms(), kind=kind, actor=self._principal.name, subject=subject, data=data))
+
+    def _told(self, decision: Decision) -> dict[str, Any]:
+        return {"event": "run", "verdict": decision.verdict, "rule": decision.rule, "policy": self._gate.policy.digest}
+
+    def decide(self, command: Command) -> Decision:
+        size = sum(len(one.encode("utf-8", "replace")) for one in (command.program, *command.args, command.stdin))
+        decision = self._gate.decide("run", {"language": language_of(command), "bytes": size})
+        if is_permitted(decision):
+            return decision
+        self.note("decision", self._thread.id, **self._told(decision))
+        self._flush()
+        raise refusal("run", decision)
+
+    def _flush(self) -> None:
+        self._service.policies.trail.extend(self._thread.tenant, self._audit)
+        self._audit.clear()
+
+    async def before(self, command: Command, decision: Decision) -> tuple[Command, Decision]:
+        """The command as the hooks left it, and the decision about that one. Raises if one blocks."""
+        inputs = {"cwd": command.cwd, "env": dict(command.env), "stdin": command.stdin}
+        data = {"language": language_of(command), "code": shlex.join([command.program, *command.args]), "inputs": inputs}
+        if not await self._service.hooks.has(HookEvent.BEFORE_RUN, self._thread.tenant, decision.hooks, "run"):
+            return command, decision
+        try:
+            left = await self._fire(HookEvent.BEFORE_RUN, data, decision)
+        except GatewayError:
+            self._flush()
+            raise
+        if left == data:
+            return command, decision
+        if left["inputs"] != inputs:
+            self._flush()
+            raise Forbidden("HOOK_BLOCKED", "a hook rewrote more than the command line, which a runner cannot follow")
+        rewritten = _parsed(command, left["code"])
+        return rewritten, self.decide(rewritten)  # THREAT[TM-HOOK-007]: a rewritten command is a new request
+
+    async def _fire(self, event: HookEvent, data: Mapping[str, Any], decision: Decision) -> Mapping[str, Any]:
+        async with self._aside() as session:
+            gate = _CommandGate(self) if event is HookEvent.BEFORE_RUN else None
+            listed = decision.hooks
+            fired = await self._service.hooks.fire(event, session, data, listed, note=self.note, target="run", gate=gate)
+        return fired.data
+
+    @contextlib.asynccontextmanager
+    async def _aside(self) -> AsyncIterator[Session]:
+        """An empty session for hooks to run beside. Its id is nobody's: a thread may be called like a session."""
+        session = msgspec.structs.replace(self._thread, id=f"thread-{uuid7()}")
+        opening = Opening(session_id=session.id, language=session.language, limits=session.limits)
+        try:
+            worker = await self._service.workers.of(session.tenant)
+            await worker.open(opening)
+        except (WorkerLost, RequestError):
+            raise Unavailable("WORKER_LOST", "no worker could be had for the hooks of this command", "try again") from None
+        try:
+            yield session
+        finally:
+            with contextlib.suppress(WorkerLost, RequestError):
+                await worker.close(session.id)
+
+    async def begin(self, command: Command, decision: Decision) -> None:
+        argv = "\0".join([command.program, *command.args])
+        digest = hashlib.sha256(argv.encode("utf-8", "surrogatepass")).hexdigest()
+        told = {"command": command.command_id, "program": shown(command.program), "digest": digest}
+        self.note("command", self._thread.id, status="begun", **told, decision=self._told(decision))
+        await self._service.store.write(self._thread.tenant, self._audit)
+        self._audit.clear()
+
+    def finisher(self, command: Command, decision: Decision) -> Finish:
+        """What is done with a result before anybody sees it."""
+
+        async def finish(result: CommandResult) -> CommandResult:
+            self._is_ended = True
+            try:
+                return await self._after(result, command, decision)
+            finally:
+                told = {"command": command.command_id, "exit_code": result.exit_code, "dropped_bytes": result.dropped_bytes}
+                self.note("command", self._thread.id, status=result.status, **told)
+                self._flush()
+
+        return finish
+
+    def fail(self, command: Command, refused: GatewayError) -> None:
+        """It was begun, and its place did not take it or could not carry it out."""
+        if not self._is_ended:
+            self.note("command", self._thread.id, status="failed", command=command.command_id, code=refused.code)
+            self._flush()
+
+    async def _after(self, result: CommandResult, command: Command, decision: Decision) -> CommandResult:
+        if not await self._service.hooks.has(HookEvent.AFTER_RUN, self._thread.tenant, decision.hooks, "run"):
+            return result
+        data = {
+            "language": language_of(command), "status": "ok" if result.status == "exited" else result.status,
+            "stdout": result.stdout, "stderr": result.stderr, "result": None, "error": None, "exit_code": result.exit_code,
+        }  # fmt: skip
+        left = await self._fire(HookEvent.AFTER_RUN, data, decision)
+        if left["error"] is not None:
+            raise Forbidden("HOOK_BLOCKED", f"a hook withheld the result: {str(left['error'])[:500]}")
+        return msgspec.structs.replace(result, stdout=str(left["stdout"]), stderr=str(left["stderr"]))
+
+
+class _CommandGate:
+    """Asked after every hook that rewrote a command: may it still be run?"""
+
+    def __init__(self, turn: _Turn) -> None:
+        self._turn = turn
+
+    async def check(self, event: HookEvent, data: Mapping[str, Any]) -> str | None:
+        try:
+            self._turn.decide(_parsed(Command(command_id="rewritten", program="sh"), data["code"]))
+        except GatewayError as refused:
+            return refused.error.message
+        return None
+
+
+def _parsed(command: Command, line: str) -> Command:
+    try:
+        program, *arguments = shlex.split(line)
+    except ValueError:
+        raise invalid("a hook rewrote the command into something that is no command line") from None
+    return msgspec.structs.replace(command, program=program, args=arguments)

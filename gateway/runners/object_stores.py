@@ -1,0 +1,252 @@
+"""Object stores behind mounts: S3-compatible buckets, and folders of the operator.
+
+Rules: the S3 store signs its requests (SigV4, botocore's signer) and sends them through a port, so the gateway's guarded client
+decides which hosts can be reached. Answers are capped. The key pair comes from the vault for each use and is in no error.
+Keys become relative paths; a key that would leave its mount is refused, not renamed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import parse_qs, quote, urlsplit
+from xml.etree import ElementTree
+
+import msgspec
+
+from gateway.egress.errors import EgressError
+from gateway.runners import beneath
+from gateway.runners.errors import invalid, too_large, unavailable
+from gateway.runners.secret_refs import SecretResolver
+from gateway.runners.wire import MAX_FILE_BYTES, MountIntent
+
+MAX_OBJECTS = 1_000
+_BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
+_PAGE_BYTES = 4 << 20
+_TIMEOUT_MS = 30_000
+
+
+class Answer(Protocol):
+    @property
+    def status(self) -> int: ...
+    @property
+    def body(self) -> bytes: ...
+
+
+class Coming(Protocol):
+    """An answer that comes slowly."""
+
+    @property
+    def status(self) -> int: ...
+    def chunks(self) -> AsyncIterator[bytes]: ...
+
+
+class Http(Protocol):
+    """The gateway's guarded client, `gateway.egress.Egress`."""
+
+    async def request(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        timeout_ms: int,
+        max_response_bytes: int,
+        max_request_bytes: int | None = None,
+    ) -> Answer: ...
+
+    def stream(
+        self, method: str, url: str, *, headers: Sequence[tuple[str, str]] = (), head_timeout_ms: int, max_response_bytes: int
+    ) -> AbstractAsyncContextManager[Coming]: ...
+
+
+class ObjectStore(Protocol):
+    def keys(self) -> AsyncIterator[str]: ...
+    async def get(self, key: str) -> bytes: ...
+    async def put(self, key: str, contents: bytes) -> None: ...
+    async def delete(self, key: str) -> None: ...
+
+
+class KeyPair(msgspec.Struct, frozen=True):
+    """What the secret of an S3 mount holds, as JSON."""
+
+    access_key_id: str
+    secret_access_key: str
+    session_token: str | None = None
+
+
+def check_key(key: str) -> str:
+    if (
+        not key
+        or key.startswith("/")
+        or "\0" in key
+        or any(part in ("", ".", "..") for part in key.split("/"))
+        or len(key) > 1024
+    ):
+        raise unavailable("the store has an object whose key is no path below a mount")
+    return key
+
+
+class S3Store:
+    """`s3://bucket/prefix?endpoint=https://…&region=…`; without an endpoint it is Amazon's."""
+
+    def __init__(self, intent: MountIntent, http: Http, secrets: SecretResolver) -> None:
+        self.bucket, self.prefix, self.endpoint, self.region = parse_uri(intent.uri)
+        self._http, self._secrets = http, secrets
+        if intent.credentials is None:
+            raise invalid("an s3 mount names its credentials by reference")
+        self._credentials = intent.credentials
+
+    async def _pair(self) -> KeyPair:
+        try:
+            return msgspec.json.decode(await self._secrets.resolve(self._credentials), type=KeyPair)
+        except msgspec.DecodeError:
+            raise unavailable("the secret of an s3 mount must hold access_key_id and secret_access_key as JSON") from None
+
+    async def _send(self, method: str, key: str, query: str, body: bytes, most_bytes: int) -> tuple[int, bytes]:
+        from botocore.auth import S3SigV4Auth
+        from botocore.awsrequest import AWSRequest
+        from botocore.credentials import Credentials
+
+        pair = await self._pair()
+        url = f"{self.endpoint}/{self.bucket}" + (f"/{quote(key, safe='/~')}" if key else "") + (f"?{query}" if query else "")
+        request = AWSRequest(method=method, url=url, data=body)
+        S3SigV4Auth(Credentials(pair.access_key_id, pair.secret_access_key, pair.session_token), "s3", self.region).add_auth(
+            request
+        )
+        headers = {str(name): str(value) for name, value in request.headers.items()}
+        try:
+            answer = await self._http.request(
+                method,
+                url,
+                headers=headers,
+                body=body or None,
+                timeout_ms=_TIMEOUT_MS,
+                max_response_bytes=most_bytes,
+                max_request_bytes=MAX_FILE_BYTES,
+            )
+        except EgressError as failed:
+            raise unavailable(f"the object store cannot be reached ({type(failed).__name__})") from None
+        if answer.status >= 400 and answer.status != 404:
+            raise unavailable(f"the object store answered {answer.status}", "check the mount's uri and credentials")
+        return answer.status, answer.body
+
+    async def keys(self) -> AsyncIterator[str]:
+        after, seen = "", 0
+        while True:
+            query = "list-type=2&max-keys=1000" + (f"&prefix={quote(self.prefix, safe='')}" if self.prefix else "")
+            query = (f"continuation-token={quote(after, safe='')}&" if after else "") + query
+            status, body = await self._send("GET", "", query, b"", _PAGE_BYTES)
+            if status == 404:
+                raise unavailable("the bucket of an s3 mount does not exist")
+            page = _parse(body)
+            for found in page.iter():
+                if _tag(found) == "Key" and found.text and not found.text.endswith("/"):
+                    seen += 1
+                    if seen > MAX_OBJECTS:
+                        raise invalid(f"an s3 mount holds at most {MAX_OBJECTS} objects", "mount a longer prefix")
+                    yield check_key(found.text[len(self.prefix) :])
+            after = next((found.text or "" for found in page.iter() if _tag(found) == "NextContinuationToken"), "")
+            if not after:
+                return
+
+    async def get(self, key: str) -> bytes:
+        status, body = await self._send("GET", self.prefix + key, "", b"", MAX_FILE_BYTES)
+        if status == 404:
+            raise unavailable("an object disappeared while it was mounted")
+        return body
+
+    async def put(self, key: str, contents: bytes) -> None:
+        status, _ = await self._send("PUT", self.prefix + check_key(key), "", contents, _PAGE_BYTES)
+        if status == 404:
+            raise unavailable("the bucket of an s3 mount does not exist")
+
+    async def delete(self, key: str) -> None:
+        await self._send("DELETE", self.prefix + check_key(key), "", b"", _PAGE_BYTES)
+
+
+def parse_uri(uri: str) -> tuple[str, str, str, str]:
+    """Bucket, prefix (ending in `/` or empty), endpoint, region."""
+    try:
+        parts = urlsplit(uri)
+        options = parse_qs(parts.query, strict_parsing=bool(parts.query))
+        region = options.pop("region", ["us-east-1"])[0]
+        endpoint = options.pop("endpoint", [f"https://s3.{region}.amazonaws.com"])[0].rstrip("/")
+        if (
+            parts.scheme != "s3"
+            or not _BUCKET.fullmatch(parts.netloc)
+            or ".." in f"{parts.netloc}/{parts.path}"
+            or options
+            or urlsplit(endpoint).scheme not in ("http", "https")
+            or "@" in endpoint
+        ):
+            raise ValueError
+        if not region.replace("-", "").isalnum():
+            raise ValueError
+    except ValueError:
+        raise invalid("the uri of an s3 mount is s3://bucket/prefix?endpoint=https://…&region=…") from None
+    prefix = parts.path.strip("/")
+    return parts.netloc, prefix + "/" if prefix else "", endpoint, region
+
+
+def _parse(body: bytes) -> ElementTree.Element:
+    # THREAT[TM-RUN-STORE]: a store's answer is not trusted: no document types, so no entities that expand.
+    if b"<!" in body:
+        raise unavailable("the object store gave an answer that is not a listing")
+    try:
+        return ElementTree.fromstring(body)
+    except ElementTree.ParseError:
+        raise unavailable("the object store gave an answer that is not a listing") from None
+
+
+def _tag(element: ElementTree.Element) -> str:
+    return element.tag.rpartition("}")[2]
+
+
+class FolderStore:
+    """A folder of the operator as a store: what `provider_native` means where a provider has no storage of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._root = beneath.open_root(str(folder))
+
+    def __del__(self) -> None:
+        os.close(self._root)
+
+    async def keys(self) -> AsyncIterator[str]:
+        for key in await asyncio.to_thread(lambda: list(beneath.files(self._root))):
+            yield key
+
+    async def get(self, key: str) -> bytes:
+        try:
+            return await asyncio.to_thread(beneath.read, self._root, key, MAX_FILE_BYTES)
+        except beneath.Refused:
+            raise unavailable("a file of a volume cannot be read") from None
+
+    async def put(self, key: str, contents: bytes) -> None:
+        if len(contents) > MAX_FILE_BYTES:
+            raise too_large("a file of a mount", MAX_FILE_BYTES)
+        try:
+            await asyncio.to_thread(beneath.write, self._root, check_key(key), contents)
+        except beneath.Refused:
+            raise unavailable("a file of a volume cannot be written") from None
+
+    async def delete(self, key: str) -> None:
+        def remove() -> None:
+            head, _, name = check_key(key).rpartition("/")
+            parent = beneath.resolve(self._root, head, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                os.unlink(name, dir_fd=parent)
+            finally:
+                os.close(parent)
+
+        try:
+            await asyncio.to_thread(remove)
+        except (OSError, beneath.Refused):
+            return

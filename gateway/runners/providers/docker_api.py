@@ -1,0 +1,133 @@
+"""Docker's API over its unix socket: the few calls a runner needs.
+
+Rules: one connection per call. Answers are capped; what the engine says is never repeated to callers, except that a thing is not
+there. The streams of an exec are frames of eight bytes of head (stream, length) and their data.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+from urllib.parse import quote
+
+from gateway.runners.command_output import STDERR, STDOUT, Output
+from gateway.runners.errors import GatewayError, busy, unavailable, unknown
+from gateway.runners.http1_exchange import BadAnswer, Exchange
+from gateway.runners.interface import Reader, Writer
+
+_VERSION = "/v1.41"
+_MAX_ANSWER_BYTES = 4 << 20
+_SLOW_SECONDS = 0.01
+
+
+class Engine:
+    def __init__(self, socket_path: str) -> None:
+        self._path = socket_path
+
+    async def _open(self, method: str, target: str, body: Any, upgrade: bool = False) -> tuple[int, Exchange]:
+        try:
+            reader, writer = await asyncio.open_unix_connection(self._path)
+        except OSError:
+            raise unavailable("the Docker engine cannot be reached", "is its socket there, and may the gateway use it?") from None
+        data = b"" if body is None else json.dumps(body).encode()
+        headers = [(b"Host", b"docker"), (b"Content-Type", b"application/json"), (b"Content-Length", str(len(data)).encode())]
+        headers += [(b"Connection", b"Upgrade"), (b"Upgrade", b"tcp")] if upgrade else [(b"Connection", b"close")]
+        exchange = Exchange(reader, writer)
+        try:
+            await exchange.send(method.encode(), (_VERSION + target).encode(), headers, _once(data))
+            status, _ = await exchange.head()
+        except BadAnswer:
+            exchange.close()
+            raise unavailable("the Docker engine gave no answer") from None
+        return status, exchange
+
+    async def call(self, method: str, target: str, body: Any = None, *, what: str = "container") -> Any:
+        status, exchange = await self._open(method, target, body)
+        try:
+            answer = await exchange.read_all(_MAX_ANSWER_BYTES)
+            if status == 404:
+                raise unknown(what, "of the Docker engine")
+            if status == 409:
+                raise busy("the Docker engine cannot do this to the container as it is now")
+            if status >= 400:
+                raise unavailable(f"the Docker engine answered {status}")
+            return json.loads(answer) if answer.strip() else None
+        except (BadAnswer, ValueError):
+            raise unavailable("the Docker engine gave an answer that cannot be read") from None
+        finally:
+            exchange.close()
+
+    async def create(self, name: str, body: dict[str, Any]) -> str:
+        return str((await self.call("POST", f"/containers/create?name={quote(name)}", body, what="image"))["Id"])
+
+    async def look(self, container: str) -> dict[str, Any]:
+        """`Running`, `Paused` and `Labels` of a container; nothing if it is not there."""
+        try:
+            found = await self.call("GET", f"/containers/{quote(container, safe='')}/json")
+        except GatewayError as refused:
+            if refused.status == 404:
+                return {}
+            raise
+        state, config = found.get("State", {}), found.get("Config", {})
+        return {"Running": bool(state.get("Running")), "Paused": bool(state.get("Paused")), "Labels": config.get("Labels") or {}}
+
+    async def remove(self, target: str) -> None:
+        """Remove a container or an image; one that is not there, or that something else still needs, is left."""
+        try:
+            await self.call("DELETE", target)
+        except GatewayError as refused:
+            if refused.status not in (404, 409):
+                raise
+
+    async def execute(self, container: str, body: dict[str, Any], stdin: bytes, output: Output) -> int | None:
+        """Run to the end; the exit code."""
+        made = await self.call("POST", f"/containers/{container}/exec", {**body, "AttachStdout": True, "AttachStderr": True})
+        name = str(made["Id"])
+        status, exchange = await self._open("POST", f"/exec/{name}/start", {"Detach": False, "Tty": False}, upgrade=True)
+        try:
+            if status != 101:
+                raise unavailable(f"the Docker engine answered {status}")
+            early, reader, writer = exchange.upgraded()
+            await _give(writer, stdin)
+            await _take(early, reader, output)
+        finally:
+            exchange.close()
+        code = (await self.call("GET", f"/exec/{name}/json")).get("ExitCode")
+        return code if isinstance(code, int) else None
+
+
+async def _once(data: bytes) -> AsyncIterator[bytes]:
+    if data:
+        yield data
+
+
+async def _give(writer: Writer, stdin: bytes) -> None:
+    if stdin:
+        writer.write(stdin)
+        await writer.drain()
+    if isinstance(writer, asyncio.StreamWriter) and writer.can_write_eof():
+        writer.write_eof()
+
+
+async def _take(early: bytes, reader: Reader, output: Output) -> None:
+    buffer, left, stream = bytearray(early), 0, STDOUT
+    while True:
+        while buffer:
+            if left == 0:
+                if len(buffer) < 8:
+                    break
+                stream, left = STDERR if buffer[0] == 2 else STDOUT, int.from_bytes(buffer[4:8], "big")
+                del buffer[:8]
+                continue
+            part = bytes(buffer[:left])
+            del buffer[: len(part)]
+            left -= len(part)
+            output.write(stream, part)
+        if output.is_full:
+            await asyncio.sleep(_SLOW_SECONDS)
+        more = await reader.read(65536)
+        if not more:
+            return
+        buffer += more

@@ -1,0 +1,313 @@
+"""`hatchway`: a session of another gateway, so that gateways can be chained.
+
+Rules: the other gateway is reached through `Client`, which knows its address and token; neither is in a session's state or
+in an error. Commands become runs there (`gateway.runners.providers.command_lines` says how), under its policy and its
+limits. A session of another gateway keeps the variables of its interpreters; the working directory is set anew for each
+command.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import tarfile
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from gateway.egress.errors import EgressError
+from gateway.runners.artifacts import Blobs, MemoryBlobs, Permitted, everything, keep, repack
+from gateway.runners.bindings import check_binding, seen_from
+from gateway.runners.command_output import STDERR, STDOUT, Output
+from gateway.runners.errors import (
+    GatewayError,
+    busy,
+    invalid,
+    outside,
+    path_required,
+    stale,
+    unavailable,
+    unsupported,
+)
+from gateway.runners.interface import Ending, Provider, RunnerSession, check_path, config_of, taking_turn
+from gateway.runners.manifests import check_manifest
+from gateway.runners.object_stores import Http
+from gateway.runners.providers.command_lines import NO_RESULT, Program, dropped_bytes, parse, preparation
+from gateway.runners.providers.gateway_client import (
+    Client,
+    HttpClient,
+    Reply,
+    answer_of,
+    code_of,
+    field_of,
+    id_of,
+    refusal_of,
+    segment,
+)
+from gateway.runners.secret_refs import SecretResolver, check_config, reference
+from gateway.runners.wire import (
+    Artifact,
+    ArtifactRequest,
+    Binding,
+    Command,
+    Destination,
+    RunnerCapabilities,
+    SessionState,
+    SnapshotRef,
+)
+
+WORKSPACE = "/workspace"
+_KEYS = ("gateway", "url", "token", "language", "limits", "durable")
+_FIRST_LOOK_SECONDS, _LAST_LOOK_SECONDS = 0.005, 1.0
+_STREAMS = {"stdout": STDOUT, "stderr": STDERR}
+
+
+class Hatchway(Provider):
+    id = "hatchway"
+    outlives_gateway = True
+    capabilities = RunnerCapabilities(
+        command_exec=True, file_read=True, file_write=True, port_preview=False, snapshots=True, cancellation=True,
+        artifact_export=True, detachable=True, streaming=True,
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        *,
+        http: Http | None = None,
+        secrets: SecretResolver | None = None,
+        clients: Mapping[str, Client] | None = None,
+        blobs: Blobs | None = None,
+    ) -> None:
+        """`clients` are gateways the operator knows by name (`config.gateway`); others are named by `config.url`."""
+        self._http, self._secrets, self._clients = http, secrets, dict(clients or {})
+        self.blobs = blobs or MemoryBlobs()
+        self._sessions: dict[str, HatchwaySession] = {}
+
+    @property
+    def setup_hint(self) -> str | None:
+        return None if self._clients or (self._http and self._secrets) else "hatchway needs an HTTP client and a vault"
+
+    def validate_destination(self, destination: Destination) -> None:
+        check_config(destination.config)
+        check_manifest(destination, self.capabilities)
+        if destination.default_manifest.entries:
+            raise unsupported("manifest entries are not supported by provider hatchway")
+        self._client(destination)
+
+    def _client(self, destination: Destination) -> Client:
+        config = config_of(destination, *_KEYS)
+        known = config.get("gateway")
+        if known is not None:
+            if not isinstance(known, str) or known not in self._clients:
+                raise invalid("config.gateway is not a gateway the operator knows")
+            return self._clients[known]
+        url, token = config.get("url"), reference(config, "token")
+        if not isinstance(url, str) or not url.startswith(("https://", "http://")) or token is None:
+            raise invalid("config.url and config.token (by reference) are required")
+        if self._http is None or self._secrets is None:
+            raise unavailable("this gateway is not set up to reach others", self.setup_hint)
+        return HttpClient(url, token, self._http, self._secrets)
+
+    async def create(self, destination: Destination, binding: Binding | None = None) -> HatchwaySession:
+        self.validate_destination(destination)
+        config = config_of(destination, *_KEYS)
+        body = {key: config[key] for key in ("language", "limits", "durable") if key in config}
+        client = self._client(destination)
+        made = answer_of(await client.request("POST", "/v1/sessions", json=body), "session")
+        return self._open(destination, binding, client, id_of(made))
+
+    def _open(self, destination: Destination, binding: Binding | None, client: Client, remote_id: str) -> HatchwaySession:
+        if binding is not None:
+            check_binding(binding)
+            if seen_from(WORKSPACE, binding.workspace) is None:
+                raise outside(binding.workspace, WORKSPACE)
+        session = HatchwaySession(self, destination, remote_id, client, binding)
+        self._sessions[session.id] = session
+        return session
+
+    async def resume(self, destination: Destination, state: SessionState, binding: Binding | None = None) -> HatchwaySession:
+        """The other gateway's session, which outlives this gateway and its own restarts; or a new one from its snapshot."""
+        if state.destination_id != destination.id:
+            raise stale(state.session_id)
+        client = self._client(destination)
+        reply = await client.request("GET", f"/v1/sessions/{segment(state.session_id)}")
+        if reply.status != 404:
+            answer_of(reply, state.session_id)
+            session = self._sessions.get(state.session_id)
+            if session is not None and not session.is_closed:
+                return session
+            return self._open(destination, binding, client, state.session_id)
+        self._sessions.pop(state.session_id, None)
+        if state.snapshot is None or state.snapshot.provider_id != self.id:
+            raise stale(state.session_id)
+        target = f"/v1/snapshots/{segment(state.snapshot.snapshot_id)}/restore"
+        reply = await client.request("POST", target, json={})
+        if reply.status == 404:
+            raise stale(state.session_id)
+        return self._open(destination, binding, client, id_of(answer_of(reply, "snapshot")))
+
+    async def discard(self, destination: Destination, state: SessionState) -> None:
+        client = self._client(destination)
+        gone = [f"/v1/sessions/{segment(state.session_id)}"]
+        if state.snapshot is not None and state.snapshot.provider_id == self.id:
+            gone.append(f"/v1/snapshots/{segment(state.snapshot.snapshot_id)}")
+        for path in gone:
+            reply = await client.request("DELETE", path)
+            if reply.status not in (404, 410):
+                answer_of(reply, path)
+
+    async def close(self) -> None:
+        for session in list(self._sessions.values()):
+            await session.close()
+
+
+class HatchwaySession(RunnerSession):
+    provider: Hatchway
+
+    def __init__(
+        self, provider: Hatchway, destination: Destination, session_id: str, client: Client, binding: Binding | None
+    ) -> None:
+        super().__init__(provider, destination, session_id)
+        self._client = client
+        self._top = binding.workspace if binding is not None else WORKSPACE
+        self._turn = asyncio.Lock()
+        self._snapshot: SnapshotRef | None = None
+
+    @property
+    def state(self) -> SessionState:
+        return msgspec.structs.replace(super().state, snapshot=self._snapshot)
+
+    def _inside(self, path: str) -> str:
+        """A caller's path, absolute. The other gateway resolves links, and never leaves its own session."""
+        if not path:
+            raise path_required()
+        full = path if path.startswith("/") else f"{self._top}/{path}"
+        full = "/".join(part for part in full.split("/") if part != ".")
+        if seen_from(self._top, full) is None or ".." in full.split("/"):
+            raise outside(path, self.id)
+        return full
+
+    async def _call(self, method: str, path: str, what: str, **fields: Any) -> Any:
+        return answer_of(await self._ask(method, path, what, **fields), what)
+
+    async def _ask(self, method: str, path: str, what: str, **fields: Any) -> Reply:
+        reply = await self._client.request(method, f"/v1/sessions/{segment(self.id)}{path}", **fields)
+        if reply.status == 404 and code_of(reply) == "SESSION_NOT_FOUND":
+            self.is_closed = True  # somebody deleted it there: the next use makes a fresh one
+            self.provider._sessions.pop(self.id, None)
+            raise stale(self.id)
+        if reply.status >= 400:
+            raise refusal_of(reply.status, what)
+        return reply
+
+    async def _execute(self, command: Command, output: Output, ending: Ending) -> int | None:
+        cwd = self._inside(command.cwd or ".")
+        files: dict[str, bytes] = {}
+        for name in command.args[:1]:
+            if command.program.rpartition("/")[2] in ("sh", "bash", "python", "python3", "node", "js") and name[:1] != "-":
+                files[name] = await self._read(name if name.startswith("/") else f"{cwd}/{name}")
+        program = parse(command, files.__getitem__)
+        async with taking_turn(self._turn, ending) as ours:
+            if not ours:
+                return None
+            before = preparation(program, cwd, command.env)
+            if before:
+                done = await self._run(Program(program.language, before, []), command, ending, Output(0))
+                if done["status"] != "ok" or done.get("exit_code"):
+                    output.write(STDERR, str(done.get("stderr", "")).encode())
+                    return 1
+            done = await self._run(program, command, ending, output)
+        output.settle(STDOUT, str(done.get("stdout", "")).encode())
+        output.settle(STDERR, str(done.get("stderr", "")).encode())
+        output.dropped_bytes += dropped_bytes(done.get("diagnostics"))
+        if done["status"] == "timeout":
+            ending.ask("timeout")
+        if isinstance(done.get("error"), dict) and done["error"].get("code") == NO_RESULT:
+            return 0
+        code = done.get("exit_code")
+        return code if isinstance(code, int) else int(done["status"] != "ok")
+
+    async def _run(self, program: Program, command: Command, ending: Ending, output: Output) -> dict[str, Any]:
+        """Start a run, follow it until it has ended, and cancel it when asked to. The result of the run."""
+        body: dict[str, Any] = {"language": program.language.value, "code": program.code}
+        body |= {"stdin": program.stdin} if program.stdin else {}
+        body |= {"filename": program.filename} if program.filename else {}
+        body |= {"timeout_ms": command.timeout_ms} if command.timeout_ms else {}
+        begun = await self._call("POST", "/runs?mode=async", "run", json=body)
+        one = f"/v1/runs/{segment(id_of(begun))}"
+        following = asyncio.create_task(self._follow(one, output))
+        try:
+            seen = await self._ended(one, ending, following)
+        finally:
+            following.cancel()
+            await asyncio.wait([following])
+        if field_of(seen, "state") == "waiting":
+            raise busy("the command waits for an approval at the other gateway")
+        field_of(field_of(seen, "result"), "status")
+        return dict(seen["result"])
+
+    async def _follow(self, one: str, output: Output) -> None:
+        """Pass output on as it comes. If events stop coming nothing is lost: the result has all of it."""
+        with contextlib.suppress(GatewayError, EgressError):
+            async with self._client.events(f"{one}/events") as events:
+                async for event in events:
+                    if event.kind == "gap":
+                        return
+                    if event.kind in _STREAMS:
+                        output.write(_STREAMS[event.kind], str(event.data).encode())
+
+    async def _ended(self, one: str, ending: Ending, following: asyncio.Task[None]) -> dict[str, Any]:
+        """The run when it has ended or waits. It is looked at when its events end, and now and then while they come."""
+        pause_seconds = _FIRST_LOOK_SECONDS
+        asked = asyncio.ensure_future(ending.event.wait())
+        try:
+            while True:
+                waiting: list[asyncio.Future[Any]] = [one_ for one_ in (asked, following) if not one_.done()]
+                if waiting and not ending.event.is_set():
+                    await asyncio.wait(waiting, timeout=_LAST_LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+                else:
+                    await asyncio.sleep(pause_seconds)
+                    pause_seconds = min(2 * pause_seconds, _LAST_LOOK_SECONDS)
+                if ending.event.is_set():
+                    await self._client.request("POST", f"{one}/cancel")
+                seen = answer_of(await self._client.request("GET", one), "run")
+                if field_of(seen, "state") in ("finished", "waiting"):
+                    return dict(seen)
+        finally:
+            asked.cancel()
+
+    async def _read(self, path: str) -> bytes:
+        return (await self._ask("GET", f"/files{quote(self._inside(path))}", path)).body
+
+    async def _write(self, path: str, contents: bytes) -> None:
+        await self._call("PUT", f"/files{quote(self._inside(path))}", path, body=contents)
+
+    async def export_artifact(self, request: ArtifactRequest, permitted: Permitted = everything) -> Artifact:
+        self._check_open()
+        check_path(request.path)
+        contents = await (self._archive(request.path, permitted) if request.recursive else self._read(request.path))
+        return await keep(request, contents, self.provider.blobs)
+
+    async def _archive(self, path: str, permitted: Permitted) -> bytes:
+        found = (await self._ask("GET", f"/archive?path={quote(self._inside(path), safe='')}", path)).body
+        try:
+            return await asyncio.to_thread(repack, found, permitted)
+        except tarfile.TarError:
+            raise unavailable("the other gateway gave an archive that cannot be read") from None
+
+    async def snapshot(self) -> SnapshotRef | None:
+        self._check_open()
+        made = await self._call("POST", "/snapshots", "snapshot", json={})
+        self._snapshot = SnapshotRef(provider_id=self.provider.id, snapshot_id=id_of(made))
+        return self._snapshot
+
+    async def detach(self) -> SessionState:
+        """The session stays at the other gateway; closing this gateway does not end it."""
+        return await super().detach()
+
+    async def _close(self) -> None:
+        self.provider._sessions.pop(self.id, None)
+        if not self.is_detached:
+            await self._client.request("DELETE", f"/v1/sessions/{segment(self.id)}")

@@ -1,0 +1,287 @@
+"""Calls: the way of a capability call that a program made.
+
+    prepare → decide → hooks before → decide again → rate → approval → make the call → hooks after → note → answer
+
+Rules: every call is decided by the policy of the session, also one that a hook rewrote (THREAT[TM-HOOK-007]); the approval is
+bound to what is really called. A call that waited is made as the hooks before it left it: they are not told of it twice, unless
+it is another policy or declaration by now. A failure on the way is an answer to the program, never an exception out of here.
+Only a suspension ends the run. Every call is noted for the audit with digests of what was asked and answered, never with the
+values.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+from gateway.capabilities.catalogue import Catalogue
+from gateway.capabilities.invocation import ToolCall, bounded, make, prepare, rewrite
+from gateway.capabilities.sources import Caller
+from gateway.errors import GatewayError
+from gateway.events import Feed
+from gateway.hooks.events import HookEvent
+from gateway.hooks.firing import Fired, warnings
+from gateway.hooks.hook_store import Blocked, HookBook
+from gateway.hooks.worker_jobs import file_changes
+from gateway.ids import uuid7
+from gateway.policies.gate import Gate
+from gateway.records import Approval, Principal, Session
+from gateway.runs.approvals import Approvals, Asked, Asking, owed
+from gateway.stores.interface import AppendAudit, Store
+from gateway.telemetry import stepping
+from policy import Decision
+from policy.model.decisions import UNKNOWN
+from sandbox.capabilities.registry import Capability, ToolCallContext, ToolError, digest
+from sandbox.errors import RequestError, Suspend
+from sandbox.wire import Diagnostic, ErrorObject
+from sandbox.workers.interface import CallReply, FileChanges, OnCall
+
+_log = logging.getLogger("hatchway.calls")
+NOTED_MAX: Final = 1000
+"""Audit records of one run that wait for its end."""
+_WARNINGS_MAX: Final = 20
+"""Of hooks, in one run; the audit has them all."""
+
+
+class HeldCall(msgspec.Struct, frozen=True):
+    """A call that waits, as the hooks before it left it. `asked` is the digest of what the program asked for, `policy` and
+    `declaration` are those it was judged under; `arguments` is the JSON of what hooks rewrote, if they did."""
+
+    name: str
+    asked: str
+    policy: str
+    declaration: str
+    tool_call_id: str
+    arguments: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallContext:
+    """On whose behalf, in which run (None for a call of a hook's own), under which gate. `note` writes for the audit; `left` are
+    files that calls wrote, to be stored with the run; `warnings` is what whoever asked for it is told with its result. `held` are
+    calls that wait, and `approvals` the ids of what was ever asked for the run."""
+
+    principal: Principal
+    session: Session
+    run_id: str | None
+    gate: Gate
+    note: Callable[..., None]
+    noted: list[AppendAudit] = field(default_factory=list)
+    left: list[FileChanges] = field(default_factory=list)
+    warnings: list[Diagnostic] = field(default_factory=list)
+    held: list[HeldCall] = field(default_factory=list)
+    approvals: list[str] = field(default_factory=list)
+
+    def caller(self, capability: str) -> Caller:
+        """As the capability that is called sees it."""
+        return Caller(self.session.tenant, self.session.id, self, capability)
+
+    def take_held(self, asked: ToolCallContext, call: ToolCall) -> HeldCall | None:
+        """The call as it was put away, if this is the one."""
+        same = (call.name, digest(asked), self.gate.policy.digest, call.declaration)
+        for one in self.held:
+            if (one.name, one.asked, one.policy, one.declaration) == same:
+                self.held.remove(one)
+                return one
+        return None
+
+    def hold(self, asked: ToolCallContext, call: ToolCall, tool_call_id: str, *, is_rewritten: bool) -> None:
+        arguments = msgspec.json.encode(call.arguments) if is_rewritten else None
+        policy = self.gate.policy.digest
+        self.held.append(HeldCall(call.name, digest(asked), policy, call.declaration, tool_call_id, arguments))
+
+
+class Calls:
+    def __init__(self, catalogue: Catalogue, approvals: Approvals, hooks: HookBook, store: Store) -> None:
+        self._catalogue = catalogue
+        self._approvals = approvals
+        self._hooks = hooks
+        self._store = store
+
+    def tools(self, tenant: str) -> list[Capability]:
+        return self._catalogue.tools(tenant)
+
+    def answering(self, context: CallContext, feed: Feed | None = None) -> OnCall:
+        """What a worker asks when a program calls a capability."""
+        step = stepping()
+
+        async def answer(name: str, args: list[Any], kwargs: dict[str, Any]) -> CallReply:
+            call = ToolCallContext(name, args, kwargs)
+            started_ns = time.monotonic_ns()
+            with step("call", capability=name):
+                reply, asking = await self._answer(context, call)
+            self._note(context, call, reply, (time.monotonic_ns() - started_ns) // 1_000_000)
+            context.approvals.extend(one.id for one in asking if one.id not in context.approvals)
+            if feed is not None:
+                _tell(feed, name, reply, asking)
+            return reply
+
+        return answer
+
+    async def _answer(self, context: CallContext, call: ToolCallContext) -> tuple[CallReply, tuple[Approval, ...]]:
+        """What the program is told, and what must be decided before it can be told anything."""
+        try:
+            if len(context.noted) >= NOTED_MAX:
+                await self._write_down(context)
+            return CallReply(value=await self._call(context, call)), ()
+        except Suspend as waits:
+            return CallReply(suspended=True), waits.approvals if isinstance(waits, Asking) else ()
+        except ToolError as error:
+            failed = ErrorObject(code=error.code, message=error.message)
+        except (GatewayError, RequestError) as refused:
+            code = "PERMISSION_DENIED" if refused.error.code == "HOOK_BLOCKED" else refused.error.code
+            failed = ErrorObject(code=code, message=refused.error.message)
+        except Exception:
+            _log.exception("a call of %s failed", call.name)
+            failed = ErrorObject(code="TOOL_ERROR", message="the call could not be made")
+        return CallReply(error=failed), ()
+
+    async def _call(self, context: CallContext, asked: ToolCallContext) -> Any:
+        """The whole way of a call."""
+        call = prepare(self._catalogue, context.caller(asked.name), asked)
+        decision = _decide(context, call)
+        held = context.take_held(asked, call)
+        call_id = uuid7() if held is None else held.tool_call_id
+        told = {"tool_name": call.name, "tool_call_id": call_id, "arguments": dict(call.arguments)}
+        if held is None:
+            rewritten = await self._hooks_before(context, decision, call, told)
+        else:
+            rewritten = self._as_held(call, held)
+        if rewritten is not None:
+            call = rewritten
+            decision = _decide(context, call)  # THREAT[TM-HOOK-007]: a rewritten call is a new request
+        try:
+            await self._permit(context, call, decision)
+        except Suspend:
+            context.hold(asked, call, call_id, is_rewritten=rewritten is not None)
+            raise
+        value, failed = None, None
+        try:
+            value = await make(self._catalogue, bounded(call, decision.limits))
+        except ToolError as error:
+            failed = error
+        return await self._hooks_after(context, decision, {**told, "arguments": dict(call.arguments)}, value, failed)
+
+    async def _hooks_before(
+        self, context: CallContext, decision: Decision, call: ToolCall, told: dict[str, Any]
+    ) -> ToolCall | None:
+        """The call as the hooks left it, if one rewrote it. Raises if one blocks."""
+        gate = _CallGate(context, self._catalogue, call)
+        fired = await self._fire(HookEvent.PRE_TOOL_USE, context, decision, told, gate)
+        return rewrite(self._catalogue, call, fired.data["arguments"]) if fired.rewrote else None
+
+    def _as_held(self, call: ToolCall, held: HeldCall) -> ToolCall | None:
+        if held.arguments is None:
+            return None
+        return rewrite(self._catalogue, call, msgspec.json.decode(held.arguments))
+
+    async def _hooks_after(
+        self, context: CallContext, decision: Decision, told: dict[str, Any], value: Any, failed: ToolError | None
+    ) -> Any:
+        """The answer as the hooks left it. Raises `ToolError` for a failure, theirs or the call's."""
+        ended = {**told, "result": value, "error": failed.message if failed else None, "success": failed is None}
+        fired = (await self._fire(HookEvent.POST_TOOL_USE, context, decision, ended)).data
+        if fired["error"] is None:
+            return fired["result"]
+        if failed is not None and fired["error"] == failed.message:
+            raise failed
+        raise ToolError("TOOL_ERROR", str(fired["error"]))
+
+    async def _fire(
+        self, event: HookEvent, context: CallContext, decision: Decision, told: dict[str, Any], gate: _CallGate | None = None
+    ) -> Fired:
+        """What the hooks made of it. Files they wrote are stored with the run, like those of `write_text`."""
+        name = told["tool_name"]
+        try:
+            fired = await self._hooks.fire(
+                event, context.session, told, decision.hooks, note=context.note, target=name, gate=gate, run_id=context.run_id
+            )
+        except Blocked as blocked:
+            add_warnings(context.warnings, blocked.fired)
+            raise
+        context.left.extend(map(file_changes, fired.changes))
+        add_warnings(context.warnings, fired)
+        return fired
+
+    async def _permit(self, context: CallContext, call: ToolCall, decision: Decision) -> None:
+        """Count the decision's rates and take its approval. Raises if there is none to be had."""
+        asked = Asked(
+            session=context.session,
+            run_id=context.run_id,
+            capability=call.name,
+            declaration=call.declaration,
+            arguments=dict(call.arguments),
+            requested_by=context.principal.name,
+        )
+        counted = context.gate.count(call.name, decision)
+        try:
+            await self._approvals.gate(asked, decision, context.gate.policy.digest)
+        except Suspend:
+            counted.give_back()  # a call that waits was not made: it counts when it is
+            raise
+
+    async def _write_down(self, context: CallContext) -> None:
+        """A run may make any number of calls: what they did does not wait in memory for its end. Raises if the audit takes no
+        more; then none is made."""
+        noted = list(context.noted)
+        await self._store.write(context.session.tenant, noted)
+        del context.noted[: len(noted)]
+
+    def _note(self, context: CallContext, call: ToolCallContext, reply: CallReply, duration_ms: int) -> None:
+        context.note(
+            "call",
+            call.name,
+            run=context.run_id,
+            request=digest(call),
+            response=None if reply.error or reply.suspended else digest(reply.value),
+            status="approval_pending" if reply.suspended else reply.error.code if reply.error else "ok",
+            duration_ms=duration_ms,
+        )
+
+
+def add_warnings(told: list[Diagnostic], fired: Fired) -> None:
+    """Each once: a hook that fails at every call is one piece of news."""
+    for one in warnings(fired):
+        if one not in told and len(told) < _WARNINGS_MAX:
+            told.append(one)
+
+
+def _tell(feed: Feed, name: str, reply: CallReply, asking: Sequence[Approval]) -> None:
+    """Whoever watches: how the call went, or each approval it waits for."""
+    if not reply.suspended:
+        feed.put("call", {"name": name, "status": "error" if reply.error else "ok"})
+    for one in asking:
+        feed.put("approval", {"name": name, "status": "waiting", "approval_id": one.id, "approver": one.approver})
+
+
+class _CallGate:
+    """Asked after every hook that rewrote a call: may it still be made?"""
+
+    def __init__(self, context: CallContext, catalogue: Catalogue, call: ToolCall) -> None:
+        self._context = context
+        self._catalogue = catalogue
+        self._call = call
+
+    async def check(self, event: HookEvent, data: Mapping[str, Any]) -> str | None:
+        try:
+            _decide(self._context, rewrite(self._catalogue, self._call, data["arguments"]))
+        except ToolError as refused:
+            return refused.message
+        return None
+
+
+def _decide(context: CallContext, call: ToolCall) -> Decision:
+    """What the policy and the capability's own declaration say. Raises if it is no."""
+    decision = context.gate.decide(call.name, call.arguments)
+    if decision.rule == UNKNOWN.rule:
+        remedy = "put the session under the active policy, or one in force that knows it"
+        raise ToolError("PERMISSION_DENIED", f"the session's policy does not know {call.name}, which came later: {remedy}")
+    if decision.verdict == "deny":
+        because = f": {decision.because}" if decision.because else ""
+        raise ToolError("PERMISSION_DENIED", f"the policy refuses {call.name}{because}")
+    return owed(decision, call.held.capability.approval_policy)

@@ -1,0 +1,246 @@
+"""Turns: one run on its way, and the small pure steps of it.
+
+Rules: data and translation only; `gateway.runs.runs` shows the way itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from gateway.errors import BadRequest, GatewayError
+from gateway.events import Feed
+from gateway.hooks.events import HookEvent
+from gateway.policies.gate import Gate, is_permitted, language_name, refusal
+from gateway.policies.in_force import now_ms
+from gateway.records import Principal, Record, Run, Session
+from gateway.runs.calls import CallContext, HeldCall
+from gateway.runs.cancellation import Stop, Stopped
+from gateway.runs.results import INTERRUPTED
+from gateway.sessions.live import Live
+from gateway.stores.interface import AppendAudit
+from policy import Decision, PolicyError
+from sandbox.errors import RequestError, SetupError
+from sandbox.wire import Diagnostic, ErrorObject, Language, RunRequest, RunStatus, SessionLimits
+from sandbox.workers.interface import FileChanges
+
+
+class RunBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a client sends. Everything but the code has a default."""
+
+    code: str
+    language: Language | None = None
+    inputs: dict[str, Any] = {}
+    timeout_ms: Annotated[int, Meta(ge=1)] | None = None
+    limits: SessionLimits | None = None
+    return_snapshot: bool = False
+    validate_only: bool = False
+    stdin: str = ""
+    filename: str | None = None
+    env: dict[str, str] = {}
+
+
+class Turn:
+    """One run on its way: who, where, under which gate, and what is to be written down about it. `body` is what is run: a hook
+    may have rewritten it. `is_resumed`: it has waited for somebody, and goes on."""
+
+    __slots__ = (
+        "approvals",
+        "audit",
+        "body",
+        "decision",
+        "feed",
+        "gate",
+        "held",
+        "is_resumed",
+        "is_stored",
+        "left",
+        "live",
+        "principal",
+        "record",
+        "stop",
+        "warnings",
+    )
+
+    def __init__(
+        self,
+        principal: Principal,
+        live: Live,
+        gate: Gate,
+        record: Run,
+        body: RunBody,
+        feed: Feed,
+        stop: Stop,
+        *,
+        is_resumed: bool = False,
+    ) -> None:
+        self.principal = principal
+        self.live = live
+        self.gate = gate
+        self.record = record
+        self.body = body
+        self.feed = feed
+        self.stop = stop
+        self.is_resumed = is_resumed
+        self.is_stored = False
+        self.decision: Decision | None = None
+        self.audit: list[AppendAudit] = []
+        """What is to be written down, and was not yet."""
+        self.left: list[FileChanges] = []
+        """Files that calls and hooks wrote beside the program, to be stored with the run."""
+        self.warnings: list[Diagnostic] = []
+        """What went wrong beside the program, to be told with its result."""
+        self.held: list[HeldCall] = []
+        """Calls that wait, as hooks left them."""
+        self.approvals: list[str] = []
+        """What somebody was asked for it, and perhaps still is."""
+
+    def stored(self) -> None:
+        """The run is in the store, and its audit with it."""
+        self.is_stored = True
+        self.audit.clear()
+
+    @property
+    def is_decided(self) -> bool:
+        """Has the policy been asked?"""
+        return self.decision is not None
+
+    @property
+    def language(self) -> Language:
+        return self.body.language or self.live.record.language
+
+    def decide(self, code: str) -> Decision:
+        """What the policy says about running `code` here."""
+        return self.gate.decide("run", {"language": language_name(self.language), "bytes": size_of(code)})
+
+    @property
+    def asked_limits(self) -> SessionLimits | None:
+        """What the request itself asks for, if it does."""
+        body, own = self.body, self.live.record.limits
+        if body.timeout_ms is not None:
+            return msgspec.structs.replace(body.limits or own, wall_ms=body.timeout_ms)
+        return body.limits
+
+    @property
+    def decided(self) -> dict[str, str]:
+        """What the policy said about the run, for the audit."""
+        decision = self.decision
+        if decision is None:
+            return {}
+        return {"event": "run", "verdict": decision.verdict, "rule": decision.rule, "policy": self.gate.policy.digest}
+
+    def context(self) -> CallContext:
+        """What its capability calls are made in."""
+        return CallContext(
+            principal=self.principal,
+            session=self.live.record,
+            run_id=self.record.id,
+            gate=self.gate,
+            note=self.note,
+            noted=self.audit,
+            left=self.left,
+            warnings=self.warnings,
+            held=self.held,
+            approvals=self.approvals,
+        )
+
+    def note(self, kind: str, subject: str, **data: Any) -> None:
+        self.audit.append(AppendAudit(at=now_ms(), kind=kind, actor=self.principal.name, subject=subject, data=data))
+
+    def ending(self, status: RunStatus, **more: Any) -> AppendAudit:
+        """How the run ended, for the audit: to be written with what it says."""
+        data = {"session": self.record.session_id, "status": status.value, "code": self.record.code_digest, **more}
+        data["decision"] = self.decided
+        return AppendAudit(at=now_ms(), kind="run", actor=self.principal.name, subject=self.record.id, data=data)
+
+
+class RunGate:
+    """Asked after every hook that rewrote a run: may it still be run?"""
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+
+    async def check(self, event: HookEvent, data: Mapping[str, Any]) -> str | None:
+        decision = self._turn.decide(data["code"])
+        return None if is_permitted(decision) else refusal("run", decision).error.message
+
+
+def size_of(code: str) -> int:
+    return len(code.encode("utf-8", "surrogatepass"))
+
+
+def error_of(error: BaseException) -> ErrorObject:
+    """What a caller may know of it."""
+    if isinstance(error, (GatewayError, RequestError)):
+        return error.error
+    if isinstance(error, PolicyError):
+        return ErrorObject(code="POLICY_INVALID", message=str(error)[:1000])
+    if isinstance(error, SetupError):
+        return ErrorObject(code="NOT_READY", message="the language is not ready here yet", hint="see /readyz")
+    if isinstance(error, Stopped) and error.ends_as is RunStatus.INTERRUPTED:
+        return INTERRUPTED
+    if isinstance(error, (asyncio.CancelledError, Stopped)):
+        return ErrorObject(code="CANCELLED", message="the run was cancelled")
+    return ErrorObject(code="INTERNAL", message="the run could not be carried out")
+
+
+def is_refusal(error: Exception) -> bool:
+    """Of a worker: did the program not begin? An answer that was too large to be given is none, nor is a failure."""
+    if isinstance(error, RequestError):
+        return error.error.code != "RESULT_TOO_LARGE"
+    return isinstance(error, (Stopped, SetupError))
+
+
+def ended_by(error: BaseException, stop: Stop) -> RunStatus:
+    """How the audit names a run that was broken off."""
+    return stop.ends_as if isinstance(error, (asyncio.CancelledError, Stopped)) else RunStatus.INTERRUPTED
+
+
+def new_record(principal: Principal, session: Session, body: RunBody, run_id: str, state: Any) -> Run:
+    now = now_ms()
+    try:
+        code = body.code.encode()
+    except UnicodeEncodeError:
+        raise BadRequest("INVALID_ARGUMENT", "the code is not valid Unicode") from None
+    return Run(
+        id=run_id,
+        tenant=session.tenant,
+        session_id=session.id,
+        language=body.language or session.language,
+        state=state,
+        code_digest=hashlib.sha256(code).hexdigest(),
+        policy=session.policy,
+        user=principal.name,
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def begun(queued: Run, session: Session) -> Run:
+    """A run whose turn has come. Lists are ordered by `created_at`, so it stays what was told; the session may have gone over to
+    another policy meanwhile."""
+    return msgspec.structs.replace(queued, state="running", policy=session.policy, updated_at=now_ms())
+
+
+def request_of(session: Session, body: RunBody, limits: SessionLimits) -> RunRequest:
+    """What the worker is asked. The policy's limits are the ceiling; the request may lower them."""
+    asked = body.limits or limits
+    lowest = SessionLimits(**{name: min(getattr(asked, name), getattr(limits, name)) for name in SessionLimits.__struct_fields__})
+    return RunRequest(
+        session_id=session.id,
+        language=body.language or session.language,
+        code=body.code,
+        inputs=body.inputs,
+        return_snapshot=False,
+        validate_only=body.validate_only,
+        timeout_ms=body.timeout_ms,
+        limits=lowest,
+        stdin=body.stdin,
+        filename=body.filename,
+        env=body.env,
+    )

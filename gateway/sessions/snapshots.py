@@ -1,0 +1,308 @@
+"""Snapshots over the API: save, list, carry away, bring back, fork, compare, and make templates of.
+
+Rules: what a person saves is kept whole, so that nothing else depends on it and it can be carried away as it is: a sealed CBOR
+snapshot, bound to the tenant and its birth, that any gateway with the same keys and tenant takes back. A restored session is a
+new session: it gets the files and the heap, and the limits and policy that rule here. A fork stays under the limits and the
+policy of its parent, and gets its values and secrets too, in the same write. A session whose run waits for an approval is saved
+and forked as it was before that run. What a session was started from stays while the session needs it. THREAT[TM-SNAP-TENANT]:
+opening a seal is the first thing done with bytes from outside.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+import msgspec
+
+from gateway.errors import BadRequest, Conflict, GatewayError, missing
+from gateway.ids import uuid7
+from gateway.policies.in_force import now_ms
+from gateway.records import Principal, Record, RegistryEntry, Session, Snapshot
+from gateway.sessions.persistence import origin_of, taken
+from gateway.sessions.sealing import Seals
+from gateway.sessions.sessions import CreateSession, Sessions
+from gateway.stores.interface import (
+    ABSENT,
+    PAGE_MAX,
+    AppendAudit,
+    Change,
+    DeleteEntry,
+    DeleteSession,
+    DeleteSnapshot,
+    PutEntry,
+    PutFile,
+    PutSecret,
+    PutSession,
+    PutSnapshot,
+    PutValue,
+    Store,
+)
+from gateway.stores.pages import walk
+from gateway.stores.session_mutations import KEPT
+from sandbox.encoding.sealing import Keys
+from sandbox.engine.limits import MOST
+from sandbox.errors import RequestError
+from sandbox.sessions.session import check_session_id
+from sandbox.snapshots import diff, snapshot_format
+from sandbox.wire import SessionLimits
+from sandbox.workers.interface import Frozen
+
+FORKS_MAX: Final = 100
+FORK_BEGUN: Final = "fork_begun"
+"""An entry that is there while the forks it names are written, one after the other (`gateway.lifecycle.crash_recovery` looks for
+them)."""
+
+
+class Diff(Record, frozen=True, kw_only=True):
+    """What is in the second snapshot and was not in the first."""
+
+    files: dict[str, list[str]]
+    pages: dict[str, int]
+    variables: dict[str, dict[str, list[str]]]
+
+
+class Snapshots:
+    def __init__(self, store: Store, sessions: Sessions, keys: Keys) -> None:
+        self._store = store
+        self._sessions = sessions
+        self._seals = Seals(store, keys)
+
+    async def take(self, principal: Principal, session_id: str, label: str = "", *, template: bool = False) -> Snapshot:
+        """Save the session as it is now."""
+        async with self._sessions.opened(principal, session_id) as (live, worker):
+            frozen = await worker.freeze(session_id, label=label[:200], parent=None)
+            gate = (await self._sessions.gate_of(live)).asked_by(principal.name)
+            gate.require("snapshot.take", {"bytes": len(frozen.pack)})
+            kind = "template" if template else "saved"
+            return await self._store_pack(principal, live.record, frozen.id, frozen.pack, label, kind)
+
+    async def _store_pack(
+        self, principal: Principal, session: Session, snapshot_id: str, pack: bytes, label: str, kind: Any
+    ) -> Snapshot:
+        sealed = await self._seals.seal(principal.tenant, pack)
+        found = Snapshot(
+            id=snapshot_id,
+            tenant=principal.tenant,
+            session_id=session.id,
+            parent=await origin_of(self._store, session),
+            kind=kind,
+            label=label[:200],
+            language=session.language,
+            size_bytes=len(sealed),
+            created_at=now_ms(),
+        )
+        await self._store.write(principal.tenant, [PutSnapshot(snapshot=found, pack=sealed), taken(found, principal)])
+        return found
+
+    async def get(self, principal: Principal, snapshot_id: str) -> Snapshot:
+        found = await self._store.snapshot(principal.tenant, snapshot_id)
+        if found is None or found.kind not in KEPT:
+            raise missing("snapshot", snapshot_id)
+        return found
+
+    async def delete(self, principal: Principal, snapshot_id: str) -> None:
+        async with self._sessions.templating(principal.tenant):
+            needing = await self._needing(await self.get(principal, snapshot_id))
+            if needing is not None:
+                hint = "delete that session first; one that has a heap of its own in the store does not need it any more"
+                raise Conflict("SNAPSHOT_IN_USE", f"the session {needing} was started from it and still needs it", hint)
+            audit = AppendAudit(at=now_ms(), kind="snapshot.delete", actor=principal.name, subject=snapshot_id)
+            await self._store.write(principal.tenant, [DeleteSnapshot(id=snapshot_id), audit])
+
+    async def _needing(self, found: Snapshot) -> str | None:
+        """A session that would be opened from this snapshot."""
+        names = {found.id}
+        if found.kind == "template":
+            newest = await self._store.template(found.tenant, found.label)
+            names |= {found.label} if newest is not None and newest.id == found.id else set()
+        async for session in walk(lambda after: self._store.sessions(found.tenant, after=after, limit=PAGE_MAX)):
+            if session.head is None and session.template in names:
+                return session.id
+        return None
+
+    async def export(self, principal: Principal, snapshot_id: str) -> bytes:
+        """The sealed snapshot, as CBOR."""
+        await self.get(principal, snapshot_id)
+        (sealed,) = await self._store.packs(principal.tenant, snapshot_id)
+        return sealed
+
+    async def add(self, principal: Principal, blob: bytes, label: str = "") -> Snapshot:
+        """Take a sealed snapshot in. One that is damaged, or another tenant's, is refused before it is parsed."""
+        pack = await self._seals.open(principal.tenant, blob)
+
+        def verified() -> snapshot_format.Snapshot:
+            found = snapshot_format.unpack(pack, memory_mb=MOST.memory_mb)
+            snapshot_format.verify(found)
+            return found
+
+        found = await asyncio.to_thread(verified)
+        manifest = found.manifest
+        gate = (await self._sessions.tenant_gate(principal.tenant)).asked_by(principal.name)
+        gate.require("snapshot.restore", {"bytes": len(pack), "age": max(0, now_ms() - manifest.created_at)})
+        known = await self._store.snapshot(principal.tenant, found.id)
+        if known is not None:
+            return known
+        now = now_ms()
+        session = Session(
+            id=manifest.session_id,
+            tenant=principal.tenant,
+            language=manifest.language,
+            created_at=now,
+            updated_at=now,
+            last_used_at=now,
+        )
+        return await self._store_pack(principal, session, found.id, pack, label or manifest.label, "saved")
+
+    async def restore(
+        self,
+        principal: Principal,
+        snapshot_id: str,
+        session_id: str | None = None,
+        *,
+        limits: SessionLimits | None = None,
+        strict: bool = False,
+    ) -> Session:
+        """A new session with everything the snapshot has. Raises `RequestError` and makes none if its memory is over the
+        session's limits, or not all its capabilities are here, or with `strict` more than those."""
+        found = await self.get(principal, snapshot_id)
+        asked = CreateSession(id=session_id, template=found.id, limits=limits)
+        made = await self._sessions.create(principal, asked, strict=strict)
+        try:
+            async with self._sessions.opened(principal, made.id):
+                return made  # its files are in the store from now on
+        except (GatewayError, RequestError):
+            await self._sessions.delete(principal, made.id)
+            raise
+
+    async def fork(self, principal: Principal, session_id: str, ids: list[str] | None = None, count: int = 1) -> list[Session]:
+        """New sessions that start with everything this one has now: all of them, or none."""
+        names = [check_session_id(one) for one in ids] if ids else [uuid7() for _ in range(count)]
+        if not 1 <= len(names) <= FORKS_MAX or len(set(names)) != len(names):
+            raise BadRequest("INVALID_ARGUMENT", f"ask for 1 to {FORKS_MAX} forks, each with an id of its own")
+        async with self._sessions.opened(principal, session_id) as (live, worker):
+            gate = (await self._sessions.gate_of(live)).asked_by(principal.name)
+            decision = gate.require("session.fork", {"count": len(names)})
+            await self._sessions.make_room(principal, len(names))
+            heap = await worker.freeze(session_id)
+            sealed = await self._seals.seal(principal.tenant, heap.pack)
+            belongings = await self._belongings(live.record)
+            told = {"parent": session_id, "rule": decision.rule}
+            forks = [_fork_of(live.record, name, f"{name}-{heap.id[:32]}", principal) for name in names]
+            first, last = _begin_and_end(forks)
+            try:
+                for number, fork in enumerate(forks):
+                    beside = [*(first if number == 0 else ()), *(last if number == len(forks) - 1 else ())]
+                    await self._put_fork(principal, fork, belongings, sealed, heap, told, beside)
+            except GatewayError:
+                if number:
+                    await self._store.write(
+                        principal.tenant, [*(DeleteSession(session_id=one.id) for one in forks[:number]), *last]
+                    )
+                raise
+            for fork in forks:
+                await self._sessions.adopt(fork, worker)
+            return forks
+
+    async def _put_fork(
+        self,
+        principal: Principal,
+        fork: Session,
+        belongings: list[Any],
+        sealed: bytes,
+        origin: Frozen,
+        told: dict[str, Any],
+        beside: list[Change],
+    ) -> None:
+        """The fork with files, values and secrets, and its heap, so that nothing is lost if the worker dies."""
+        assert fork.head is not None
+        heap = Snapshot(
+            id=fork.head,
+            tenant=fork.tenant,
+            session_id=fork.id,
+            parent=origin.id,
+            kind="idle",
+            language=fork.language,
+            size_bytes=len(sealed),
+            free_bytes=origin.free_bytes,
+            created_at=fork.created_at,
+        )
+        changes: list[Change] = [PutSession(session=fork, expect=ABSENT)]
+        changes += [msgspec.structs.replace(one, session_id=fork.id) for one in belongings]
+        changes.append(PutSnapshot(snapshot=heap, pack=sealed))
+        changes.append(AppendAudit(at=fork.created_at, kind="session.fork", actor=principal.name, subject=fork.id, data=told))
+        await self._store.write(principal.tenant, [*changes, *beside])
+
+    async def _belongings(self, session: Session) -> list[Any]:
+        """Files, values and secrets of a session as changes that would make them again."""
+        tenant, now = session.tenant, now_ms()
+        tree = await self._store.tree(tenant, session.id)
+        blobs = await self._store.blobs(tenant, [one.digest for one in tree if one.kind != "directory"])
+        found: list[Any] = [
+            PutFile(
+                session_id=session.id,
+                path=one.path,
+                id=uuid7(),
+                at=now,
+                content=blobs.get(one.digest, b""),
+                kind=one.kind,
+                encoding=one.encoding,
+                readonly=one.is_readonly,
+            )
+            for one in tree
+        ]
+        async for key in walk(lambda after: self._store.values(tenant, session.id, after=after, limit=1000)):
+            value = await self._store.value(tenant, session.id, key.key)
+            if value is not None:
+                found.append(PutValue(session_id=session.id, key=key.key, value=value, at=now))
+        async for secret in walk(lambda after: self._store.secrets(tenant, session.id, after=after, limit=1000)):
+            sealed = await self._store.secret(tenant, secret.name, session.id)
+            if sealed is not None:
+                found.append(PutSecret(session_id=session.id, name=secret.name, sealed=sealed, at=now))
+        return found
+
+    async def diff(self, principal: Principal, old_id: str, new_id: str) -> Diff:
+        """What changed from one snapshot to another: files, pages, variables."""
+        old, new = await self._loaded(principal, old_id), await self._loaded(principal, new_id)
+        found = await asyncio.to_thread(diff.diff, old, new)
+        return Diff(
+            files=_change(found.files),
+            pages=found.pages,
+            variables={name: _change(change) for name, change in found.variables.items()},
+        )
+
+    async def _loaded(self, principal: Principal, snapshot_id: str) -> snapshot_format.Snapshot:
+        pack = await self._seals.open(principal.tenant, await self.export(principal, snapshot_id))
+        return await asyncio.to_thread(snapshot_format.unpack, pack, memory_mb=MOST.memory_mb)
+
+
+def _change(change: diff.Change) -> dict[str, list[str]]:
+    return {"added": change.added, "removed": change.removed, "changed": change.changed}
+
+
+def _begin_and_end(forks: list[Session]) -> tuple[list[Change], list[Change]]:
+    """What is written with the first and with the last of several forks, so that a start in between knows of them."""
+    if len(forks) == 1:
+        return [], []
+    one = forks[0]
+    ids = [fork.id for fork in forks]
+    entry = RegistryEntry(
+        tenant=one.tenant, kind=FORK_BEGUN, id=uuid7(), body={"ids": ids}, created_at=one.created_at, updated_at=one.created_at
+    )
+    return [PutEntry(entry=entry)], [DeleteEntry(kind=FORK_BEGUN, id=entry.id)]
+
+
+def _fork_of(parent: Session, name: str, head: str, principal: Principal) -> Session:
+    now = now_ms()
+    return msgspec.structs.replace(
+        parent,
+        id=name,
+        template=None,
+        head=head,
+        parent=parent.id,
+        waiting_run=None,
+        user=principal.user,
+        created_at=now,
+        updated_at=now,
+        last_used_at=now,
+    )

@@ -1,0 +1,239 @@
+"""The store in PostgreSQL, for gateways that share one.
+
+How: a pool of connections. A write is one transaction that begins with a lock on its tenant (an advisory lock: the tenant's
+row may not exist yet), so that writes of a tenant follow each other and those of others go on beside them. Durability is the
+server's: `synchronous_commit` stays on, and is set for every connection.
+
+Rules: a connection that breaks before COMMIT was sent is tried once more; one that breaks during COMMIT is STORE_UNCERTAIN,
+because nobody can know. The pool connects anew by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+import asyncpg  # type: ignore[import-untyped,unused-ignore]
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
+
+from gateway.errors import GatewayError, StoreFailed, Unavailable
+from gateway.stores.engines import migrations
+from gateway.stores.engines.ownership import PATIENCE_S, PAUSE_S, in_use
+from gateway.stores.engines.sql import Statements, scan_parameters
+from gateway.stores.interface import StoreLimits
+from gateway.stores.row_operations import Clear, Delete, Get, Operation, Present, Put, Rows, Scan, Steps
+from gateway.stores.store import BaseStore
+
+T = TypeVar("T")
+_DIALECT: Final = PGDialect_asyncpg(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
+_STATEMENTS: Final = Statements(_DIALECT, postgresql.insert, postgresql.ARRAY)
+_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
+_OWN: Final = "SELECT pg_try_advisory_lock(hashtextextended($1, 0))"
+_SCHEMA_LOCK: Final = "hatchway schema"
+_OWNER_LOCK: Final = "hatchway owner"
+_FAREWELL_S: Final = 2.0
+_BROKEN: Final = (
+    OSError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # what the driver says of a connection that died in the middle of something
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,
+)
+_ERRORS: Final = (*_BROKEN, asyncpg.PostgresError, asyncio.TimeoutError)
+
+
+class _Uncertain(Exception):
+    pass
+
+
+class PostgresStore(BaseStore):
+    """`await PostgresStore.open("postgresql://…")`; `close` when done. It belongs to the event loop it was opened in."""
+
+    def __init__(self, pool: Any, limits: StoreLimits | None, owning: Owning | None) -> None:
+        self.limits = limits or StoreLimits()
+        self._pool = pool
+        self._owning = owning
+
+    @classmethod
+    async def open(
+        cls,
+        url: str,
+        *,
+        limits: StoreLimits | None = None,
+        connections: int = 10,
+        timeout_s: float = 30.0,
+        own: bool = False,
+    ) -> PostgresStore:
+        """With `own` nobody else may serve this database (`gateway.stores.engines.ownership`)."""
+        owning = Owning(url, timeout_s) if own else None
+        try:
+            if owning is not None:
+                await owning.take(PATIENCE_S)
+            pool = await asyncpg.create_pool(
+                url,
+                min_size=0,
+                max_size=connections,
+                timeout=timeout_s,
+                command_timeout=timeout_s,
+                server_settings={"synchronous_commit": "on", "application_name": "hatchway", "jit": "off"},
+            )
+            try:
+                async with pool.acquire() as connection, connection.transaction():
+                    await _migrate(connection)
+            except BaseException:
+                pool.terminate()
+                raise
+        except BaseException as error:
+            if owning is not None:
+                await owning.close()
+            if isinstance(error, _ERRORS):
+                raise _failure(error) from error
+            raise
+        return cls(pool, limits, owning)
+
+    async def _read(self, steps: Steps[T], *, several: bool) -> T:
+        try:
+            async with self._pool.acquire() as connection:
+                if not several:
+                    return await _run(connection, steps)
+                async with connection.transaction(isolation="repeatable_read", readonly=True):
+                    return await _run(connection, steps)
+        except _ERRORS as error:
+            raise _failure(error) from error
+
+    async def _write(self, tenant: str, make_steps: Callable[[], Steps[None]]) -> None:
+        try:
+            if self._owning is not None:
+                await self._owning.take()
+            try:
+                await self._write_once(tenant, make_steps())
+            except _BROKEN:
+                await self._write_once(tenant, make_steps())
+        except _Uncertain as error:
+            message = "the connection broke during commit: the write is there whole, or not at all"
+            raise StoreFailed("STORE_UNCERTAIN", message, "read it back") from error
+        except _ERRORS as error:
+            raise _failure(error) from error
+
+    async def _write_once(self, tenant: str, steps: Steps[None]) -> None:
+        async with self._pool.acquire() as connection:
+            transaction = connection.transaction()
+            await transaction.start()
+            try:
+                await connection.execute(_LOCK, tenant)
+                await _run(connection, steps)
+            except BaseException:
+                if not connection.is_closed():
+                    await transaction.rollback()
+                raise
+            try:
+                await transaction.commit()
+            except _BROKEN as error:
+                raise _Uncertain from error
+
+    async def compact(self) -> None:
+        """Vacuum: rows that are gone leave the table's files."""
+        try:
+            async with self._pool.acquire() as connection:
+                await connection.execute("VACUUM", timeout=600)
+        except _ERRORS as error:
+            raise _failure(error) from error
+
+    async def close(self) -> None:
+        try:
+            async with asyncio.timeout(10):
+                await self._pool.close()
+        except (TimeoutError, *_ERRORS):
+            self._pool.terminate()
+        if self._owning is not None:
+            await self._owning.close()
+
+
+class Owning:
+    """The database's lock that says who serves it, and the connection that holds it. One that was lost, because the server was
+    restarted or the network failed, is taken again before the next write; if somebody else has it by then, we write no more."""
+
+    def __init__(self, url: str, timeout_s: float) -> None:
+        self._url, self._timeout_s = url, timeout_s
+        self._connection: Any = None
+        self._taking = asyncio.Lock()
+
+    async def take(self, patience_s: float = 0.0) -> None:
+        """Hold the lock. Raises `Unavailable` if somebody else does."""
+        if self._connection is not None and not self._connection.is_closed():
+            return
+        async with self._taking:
+            if self._connection is not None and not self._connection.is_closed():
+                return
+            settings = {"application_name": "hatchway owner", "tcp_keepalives_idle": "15", "tcp_keepalives_count": "3"}
+            connection = await asyncpg.connect(self._url, timeout=self._timeout_s, server_settings=settings)
+            try:
+                await _own(connection, time.monotonic() + patience_s)
+            except BaseException:
+                connection.terminate()
+                raise
+            self._connection = connection
+
+    async def close(self) -> None:
+        """The next one need not wait until the server notices that we are gone."""
+        if self._connection is not None:
+            with contextlib.suppress(*_ERRORS):
+                await self._connection.execute("SELECT pg_advisory_unlock_all()", timeout=_FAREWELL_S)
+            self._connection.terminate()
+
+
+async def _own(connection: Any, until: float) -> None:
+    while not await connection.fetchval(_OWN, _OWNER_LOCK):
+        if time.monotonic() >= until:
+            raise in_use()
+        await asyncio.sleep(PAUSE_S)
+
+
+async def _migrate(connection: Any) -> None:
+    await connection.execute(_LOCK, _SCHEMA_LOCK)
+    await connection.execute(migrations.VERSION_TABLE)
+    version = await connection.fetchval("SELECT version FROM schema_version")
+    for text in migrations.plan(version, _STATEMENTS.schema(), postgres=True):
+        await connection.execute(text)
+
+
+async def _run(connection: Any, steps: Steps[T]) -> T:
+    try:
+        operation = next(steps)
+        while True:
+            operation = steps.send(await _do(connection, operation))
+    except StopIteration as stop:
+        answer: T = stop.value
+        return answer
+
+
+async def _do(connection: Any, operation: Operation) -> Rows:
+    statement = _STATEMENTS.of(operation)
+    text, arrange = statement.text, statement.arrange
+    if isinstance(operation, Get | Present):
+        return [tuple(row) for row in await connection.fetch(text, *arrange((*operation.prefix, list(operation.values))))]
+    if isinstance(operation, Scan):
+        return [tuple(row) for row in await connection.fetch(text, *arrange(scan_parameters(operation)))]
+    if isinstance(operation, Put):
+        if len(operation.rows) == 1:
+            await connection.execute(text, *arrange(operation.rows[0]))
+        else:
+            await connection.executemany(text, [arrange(row) for row in operation.rows])
+    elif isinstance(operation, Delete):
+        await connection.execute(text, *arrange((*operation.prefix, list(operation.values))))
+    elif isinstance(operation, Clear):
+        bound = () if operation.before is None else (operation.before,)
+        await connection.execute(text, *arrange((*operation.prefix, *bound)))
+    return []
+
+
+def _failure(error: BaseException) -> GatewayError:
+    if isinstance(error, asyncpg.DiskFullError):
+        return StoreFailed("STORE_FULL", "the database's disk is full; nothing was written", "free some space there")
+    if isinstance(error, asyncpg.CannotConnectNowError | asyncpg.TooManyConnectionsError):
+        return Unavailable("STORE_BUSY", f"the database takes no connection now: {error}", "try again")
+    return StoreFailed("STORE_IO", f"the database failed: {error or type(error).__name__}", "check the database server")

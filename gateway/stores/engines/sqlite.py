@@ -1,0 +1,376 @@
+"""The store in one SQLite file: the embedded default.
+
+How: write-ahead logging with synchronous=FULL: a write returns after its bytes were flushed to the disk. One thread writes;
+what came while it flushed is committed together next (group commit), each write in a savepoint of its own, so that one that
+fails takes no other with it. Readers have connections and threads of their own and never wait for the writer.
+
+Rules: THREAT[TM-STORE-DISK]: an error of the disk fails the writes it met, with StoreFailed, and nothing else: they are
+rolled back, and the next write finds a sound file. Deleted bytes are overwritten with zeros (secure_delete), because
+deleting a tenant must mean it. The file is readable by its owner only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from sqlalchemy.dialects import sqlite
+
+from gateway.errors import GatewayError, StoreFailed, Unavailable
+from gateway.stores.engines import migrations
+from gateway.stores.engines.ownership import own_file
+from gateway.stores.engines.sql import Statements, scan_parameters
+from gateway.stores.interface import StoreLimits
+from gateway.stores.row_operations import Clear, Delete, Get, Operation, Present, Put, Rows, Scan, Steps
+from gateway.stores.store import BaseStore
+
+T = TypeVar("T")
+_GROUP_MAX: Final = 256
+_SHRINK_PAGES: Final = 4096
+_WAIT_MS: Final = 10_000
+_JOURNAL_BYTES: Final = 64 << 20
+_STATEMENTS: Final = Statements(sqlite.dialect(paramstyle="qmark"), sqlite.insert)
+_READER: Final = ("query_only = ON", "temp_store = MEMORY")
+_WRITER: Final = (
+    "auto_vacuum = INCREMENTAL",
+    "journal_mode = WAL",
+    "synchronous = FULL",
+    "secure_delete = ON",
+    "temp_store = MEMORY",
+    f"journal_size_limit = {_JOURNAL_BYTES}",
+)
+
+
+@dataclass(slots=True)
+class _Job:
+    """Something for the writer: steps in a transaction, or work on the bare connection."""
+
+    done: asyncio.Future[None]
+    make_steps: Callable[[], Steps[None]] | None = None
+    work: Callable[[sqlite3.Connection], object] | None = None
+
+    def settle(self, error: BaseException | None) -> None:
+        if not self.done.done():
+            if error is None:
+                self.done.set_result(None)
+            else:
+                self.done.set_exception(error)
+
+
+class SqliteStore(BaseStore):
+    """`await SqliteStore.open(path)`; `close` when done."""
+
+    def __init__(self, path: Path, limits: StoreLimits | None, readers: int) -> None:
+        self.path = path
+        self.limits = limits or StoreLimits()
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._writer: sqlite3.Connection | None = None
+        self._local = threading.local()
+        self._opened: list[sqlite3.Connection] = []
+        self._readers = ThreadPoolExecutor(readers, thread_name_prefix="store-reader")
+        self._thread = threading.Thread(target=self._serve, name="store-writer", daemon=True)
+        self._closed = False
+        self._owned: int | None = None
+
+    @classmethod
+    async def open(
+        cls, path: Path | str, *, limits: StoreLimits | None = None, create: bool = True, own: bool = False, readers: int = 4
+    ) -> SqliteStore:
+        """With `own` nobody else may serve this store (`gateway.stores.engines.ownership`)."""
+        store = cls(Path(path), limits, readers)
+        try:
+            await asyncio.to_thread(store._prepare, create, own)
+        except BaseException:
+            store._readers.shutdown()
+            raise
+        store._thread.start()
+        return store
+
+    def _prepare(self, create: bool, own: bool) -> None:
+        try:
+            if create:
+                self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            elif not self.path.is_file():
+                raise StoreFailed(
+                    "STORE_MISSING", f"there is no store at {self.path}", "name the gateway's data folder with --data"
+                )
+            if own:
+                self._owned = own_file(self.path)
+            self._writer = self._connect()
+            _migrate(self._writer)
+        except BaseException as error:
+            self._drop_writer()
+            self._disown()
+            if isinstance(error, (sqlite3.Error, OSError)):
+                raise _failure(error) from error
+            raise
+
+    def _disown(self) -> None:
+        if self._owned is not None:
+            os.close(self._owned)
+            self._owned = None
+
+    def _connect(self, *, reads_only: bool = False) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.path, timeout=_WAIT_MS / 1000, isolation_level=None, check_same_thread=False, cached_statements=256
+        )
+        try:
+            for pragma in _READER if reads_only else _WRITER:
+                connection.execute(f"PRAGMA {pragma}").fetchall()
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    async def _read(self, steps: Steps[T], *, several: bool) -> T:
+        if self._closed:
+            raise Unavailable("STORE_CLOSED", "the store is closed")
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self._read_now, steps, several)
+
+    def _read_now(self, steps: Steps[T], several: bool) -> T:
+        try:
+            connection = getattr(self._local, "connection", None)
+            if connection is None:
+                connection = self._local.connection = self._connect(reads_only=True)
+                self._opened.append(connection)
+            if not several:
+                return _run(connection, steps)
+            connection.execute("BEGIN")
+            try:
+                return _run(connection, steps)
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+        except sqlite3.Error as error:
+            self._drop_reader()
+            raise _failure(error) from error
+
+    def _drop_reader(self) -> None:
+        connection = getattr(self._local, "connection", None)
+        if connection is not None:
+            self._local.connection = None
+            self._opened.remove(connection)
+            with contextlib.suppress(sqlite3.Error):
+                connection.close()
+
+    async def _write(self, tenant: str, make_steps: Callable[[], Steps[None]]) -> None:
+        await self._submit(make_steps=make_steps)
+
+    async def _submit(self, **what: Any) -> None:
+        if self._closed:
+            raise Unavailable("STORE_CLOSED", "the store is closed")
+        job = _Job(asyncio.get_running_loop().create_future(), **what)
+        self._jobs.put(job)
+        await job.done
+
+    def _serve(self) -> None:
+        """The writer's thread: take what waits, commit it together, say how it went."""
+        while (first := self._jobs.get()) is not None:
+            group, last = [first], False
+            while len(group) < _GROUP_MAX and not last:
+                try:
+                    job = self._jobs.get_nowait()
+                except queue.Empty:
+                    break
+                last = job is None
+                if job is not None:
+                    group.append(job)
+            _deliver(self._commit_group(group))
+            if last:
+                break
+        self._drop_writer()
+
+    def _commit_group(self, group: list[_Job]) -> list[tuple[_Job, BaseException | None]]:
+        try:
+            if any(job.work is not None for job in group):
+                return [(job, self._alone(job)) for job in group]
+            return self._commit(group)
+        except Exception as error:
+            self._abandon()
+            if len(group) == 1:
+                return [(group[0], _failure(error))]
+            # Whose fault it was is not known: each tries alone.
+            return [(job, self._alone(job)) for job in group]
+
+    def _alone(self, job: _Job) -> BaseException | None:
+        try:
+            if job.work is None:
+                return self._commit([job])[0][1]
+            job.work(self._connection())
+        except Exception as error:
+            self._abandon()
+            return _failure(error)
+        return None
+
+    def _commit(self, group: list[_Job]) -> list[tuple[_Job, BaseException | None]]:
+        connection = self._connection()
+        connection.execute("BEGIN IMMEDIATE")
+        if len(group) == 1:
+            return [(group[0], self._commit_one(connection, group[0]))]
+        outcomes: list[tuple[_Job, BaseException | None]] = []
+        for job in group:
+            assert job.make_steps is not None
+            connection.execute("SAVEPOINT one")
+            try:
+                _run(connection, job.make_steps())
+            except sqlite3.Error:
+                raise
+            except Exception as error:
+                connection.execute("ROLLBACK TO one")
+                outcomes.append((job, error))
+            else:
+                outcomes.append((job, None))
+            connection.execute("RELEASE one")
+        connection.execute("COMMIT")
+        return outcomes
+
+    def _commit_one(self, connection: sqlite3.Connection, job: _Job) -> BaseException | None:
+        """Alone in its transaction: there is nobody to be kept apart from."""
+        assert job.make_steps is not None
+        try:
+            _run(connection, job.make_steps())
+        except sqlite3.Error:
+            raise
+        except Exception as error:
+            connection.execute("ROLLBACK")
+            return error
+        connection.execute("COMMIT")
+        return None
+
+    def _connection(self) -> sqlite3.Connection:
+        if self._writer is None:
+            self._writer = self._connect()
+        return self._writer
+
+    def _abandon(self) -> None:
+        """Undo what failed. The connection stays: only it knows that what it wrote to the log, commit mark and all, is void."""
+        if self._writer is not None:
+            try:
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
+            except sqlite3.Error:
+                self._drop_writer()
+
+    def _drop_writer(self) -> None:
+        connection, self._writer = self._writer, None
+        if connection is not None:
+            with contextlib.suppress(sqlite3.Error):
+                connection.close()
+
+    async def compact(self) -> None:
+        """Piece by piece, so that writes get their turn in between."""
+        left = 1
+
+        def shrink(connection: sqlite3.Connection) -> None:
+            nonlocal left
+            left = _shrink(connection)
+
+        while left:
+            await self._submit(work=shrink)
+        await self._submit(work=_empty_log)
+
+    async def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._jobs.put(None)
+            await asyncio.to_thread(self._thread.join)
+            await asyncio.to_thread(self._readers.shutdown)
+            for connection in self._opened:
+                connection.close()
+            self._disown()
+
+
+def _deliver(outcomes: list[tuple[_Job, BaseException | None]]) -> None:
+    """Wake the callers, once for each event loop."""
+    for loop in {job.done.get_loop() for job, _ in outcomes}:
+        mine = [(job, error) for job, error in outcomes if job.done.get_loop() is loop]
+        # A loop that is closed has nobody left to tell.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(_settle, mine)
+
+
+def _settle(outcomes: list[tuple[_Job, BaseException | None]]) -> None:
+    for job, error in outcomes:
+        job.settle(error)
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute(migrations.VERSION_TABLE)
+    found = connection.execute("SELECT version FROM schema_version").fetchone()
+    for text in migrations.plan(found[0] if found else None, _STATEMENTS.schema(), postgres=False):
+        connection.execute(text)
+    connection.execute("COMMIT")
+
+
+def _shrink(connection: sqlite3.Connection) -> int:
+    """Give some free pages back; how many more there are that can be."""
+    before: int = connection.execute("PRAGMA freelist_count").fetchone()[0]
+    # A script, because this pragma frees a page for each step and `execute` makes one step.
+    connection.executescript(f"PRAGMA incremental_vacuum({_SHRINK_PAGES})")
+    after: int = connection.execute("PRAGMA freelist_count").fetchone()[0]
+    return after if after < before else 0
+
+
+def _empty_log(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def _run(connection: sqlite3.Connection, steps: Steps[T]) -> T:
+    try:
+        operation = next(steps)
+        while True:
+            operation = steps.send(_do(connection, operation))
+    except StopIteration as stop:
+        answer: T = stop.value
+        return answer
+
+
+def _do(connection: sqlite3.Connection, operation: Operation) -> Rows:
+    statement = _STATEMENTS.of(operation)
+    text, arrange = statement.text, statement.arrange
+    if isinstance(operation, Get | Present):
+        if len(operation.values) == 1:
+            return connection.execute(text, arrange((*operation.prefix, operation.values[0]))).fetchall()
+        return [
+            row for value in operation.values for row in connection.execute(text, arrange((*operation.prefix, value))).fetchall()
+        ]
+    if isinstance(operation, Scan):
+        return connection.execute(text, arrange(scan_parameters(operation))).fetchall()
+    if isinstance(operation, Put):
+        connection.executemany(text, map(arrange, operation.rows))
+    elif isinstance(operation, Delete):
+        connection.executemany(text, [arrange((*operation.prefix, value)) for value in operation.values])
+    elif isinstance(operation, Clear):
+        bound = () if operation.before is None else (operation.before,)
+        connection.execute(text, arrange((*operation.prefix, *bound)))
+    return []
+
+
+_FULL: Final = (sqlite3.SQLITE_FULL,)
+_BUSY: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_CORRUPT: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def _failure(error: BaseException) -> GatewayError:
+    """What a caller is told of an error of the disk or of SQLite."""
+    if isinstance(error, GatewayError):
+        return error
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in _FULL or (isinstance(error, OSError) and error.errno == 28):
+        return StoreFailed("STORE_FULL", "the disk is full; nothing was written", "free some space; no restart is needed")
+    if code in _BUSY:
+        return Unavailable("STORE_BUSY", "another process holds the store", "try again")
+    if code in _CORRUPT:
+        return StoreFailed("STORE_CORRUPT", "the store's file is damaged", "restore it from a backup")
+    return StoreFailed("STORE_IO", f"the store could not be read or written: {error}", "check the disk; no restart is needed")

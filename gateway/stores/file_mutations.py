@@ -1,0 +1,181 @@
+"""One session's files during one write.
+
+Purpose: the rules of a tree, for every engine, inside the transaction; and a thousand files in a handful of operations: rows that
+changes name are loaded together, changed here, and stored together.
+
+Rules: INVARIANT: every stored entry's parent is a stored directory, or the root, which is never stored. A file never becomes a
+parent, and nothing replaces a directory that has entries. INVARIANT: a stored blob is the content of some file; one that lost its
+last file goes in the same transaction.
+
+Does not know: how people spell paths (`sandbox.filesystem.paths` normalises before anything comes here).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from gateway.errors import BadRequest, Conflict, Forbidden, PreconditionFailed, TooLarge
+from gateway.ids import uuid7
+from gateway.stores.changes import ABSENT, DeleteFile, PutFile, digest_of
+from gateway.stores.ledger import Ledger
+from gateway.stores.row_operations import Delete, Get, Present, Put, Scan, Steps
+from gateway.stores.tables import BLOBS, FILES, FileRow
+
+BY_DIGEST: Final = FILES.orders[1]
+
+
+def parent_of(path: str) -> str:
+    return path.rpartition("/")[0] or "/"
+
+
+def ancestors_of(path: str) -> list[str]:
+    """From the top down, without the root and the path itself."""
+    return [path[:place] for place in range(1, len(path)) if path[place] == "/"]
+
+
+class Tree:
+    def __init__(self, ledger: Ledger, session_id: str) -> None:
+        self._ledger = ledger
+        self._session_id = session_id
+        self._rows: dict[str, FileRow | None] = {}
+        self._dirty: set[str] = set()
+        self._blobs: dict[str, bytes] = {}
+        self._dropped: set[str] = set()
+        self._uncharged = 0
+
+    def load(self, paths: Iterable[str]) -> Steps[None]:
+        unknown = {one for path in paths for one in (path, *ancestors_of(path))} - self._rows.keys()
+        if unknown:
+            self._rows.update(dict.fromkeys(unknown))
+            for row in (yield Get(FILES, (self._ledger.tenant, self._session_id), sorted(unknown))):
+                self._rows[row[2]] = FileRow(*row)
+
+    def put(self, change: PutFile) -> Steps[None]:
+        path = change.path
+        _check_path(path)
+        yield from self.load([path])
+        old = self._rows[path]
+        _expect(old, change.expect, path)
+        if old is not None and change.keep:
+            return
+        if old is not None and old.readonly and change.protect:
+            raise Forbidden("FILE_READ_ONLY", f"file is read-only: {path}")
+        if old is not None and old.kind == "directory" and change.kind != "directory" and (yield from self._below(path)):
+            raise Conflict("IS_A_DIRECTORY", f"a directory that has entries is there: {path}", "delete it first")
+        if len(change.content) > self._ledger.limits.file_bytes:
+            message = f"{path} has {len(change.content)} bytes; {self._ledger.limits.file_bytes} are allowed"
+            raise TooLarge("FILE_TOO_LARGE", message)
+        self._make_parents(path, change.at)
+        yield from self._store(path, self._row(change, old))
+        if change.kind != "directory":
+            self._blobs[digest_of(change.content)] = change.content
+
+    def _row(self, change: PutFile, old: FileRow | None) -> FileRow:
+        holds = change.kind != "directory"
+        length = len(change.content) if holds else 0
+        readonly = old is not None and bool(old.readonly) if change.readonly is None else change.readonly
+        return FileRow(
+            tenant=self._ledger.tenant,
+            session_id=self._session_id,
+            path=change.path,
+            parent=parent_of(change.path),
+            id=old.id if old is not None else change.id,
+            kind=change.kind,
+            encoding=change.encoding,
+            readonly=int(readonly),
+            digest=digest_of(change.content) if holds else "",
+            content_bytes=length,
+            size_bytes=(length + 2) // 3 * 4 if change.encoding == "base64" else length,
+            created_at=old.created_at if old is not None else change.at,
+            updated_at=change.at,
+        )
+
+    def _make_parents(self, path: str, at: int) -> None:
+        for ancestor in ancestors_of(path):
+            found = self._rows[ancestor]
+            if found is None:
+                made = PutFile(session_id=self._session_id, path=ancestor, id=uuid7(at), at=at, kind="directory")
+                self._rows[ancestor] = self._row(made, None)
+                self._dirty.add(ancestor)
+                self._uncharged += 1
+            elif found.kind != "directory":
+                raise Conflict("NOT_A_DIRECTORY", f"not a directory: {ancestor}", f"{path} cannot lie below a file")
+
+    def _store(self, path: str, row: FileRow | None) -> Steps[None]:
+        """Make `row` what is at `path`, and charge the difference, that of new parents too."""
+        old = self._rows[path]
+        session = yield from self._ledger.session(self._session_id)
+        size = (row.content_bytes if row else 0) - (old.content_bytes if old else 0)
+        files = int(row is not None) - int(old is not None) + self._uncharged
+        self._uncharged = 0
+        self._ledger.charge(size, files=files, session=session)
+        if old is not None and old.digest:
+            self._dropped.add(old.digest)
+        self._rows[path] = row
+        self._dirty.add(path)
+
+    def delete(self, change: DeleteFile) -> Steps[None]:
+        path = change.path
+        _check_path(path)
+        yield from self.load([path])
+        old = self._rows[path]
+        _expect(old, change.expect, path)
+        if old is None:
+            return
+        if old.readonly and change.protect:
+            raise Forbidden("FILE_READ_ONLY", f"file is read-only: {path}")
+        below = (yield from self._below(path)) if old.kind == "directory" else []
+        if below and not change.recursive:
+            raise Conflict("DIRECTORY_NOT_EMPTY", f"directory is not empty: {path}", "delete it recursively")
+        for one in [path, *below]:
+            yield from self._store(one, None)
+
+    def _below(self, path: str) -> Steps[list[str]]:
+        """Paths of all entries below a directory: "0" is what follows "/"."""
+        rows = yield Scan(FILES, (self._ledger.tenant, self._session_id), after=(path + "/",), until=(path + "0",))
+        for row in rows:
+            self._rows.setdefault(row[2], FileRow(*row))
+        return [one for one, row in self._rows.items() if row is not None and one.startswith(path + "/")]
+
+    def flush(self) -> Steps[None]:
+        tenant = self._ledger.tenant
+        kept = [row for path in self._dirty if (row := self._rows[path]) is not None]
+        gone = [path for path in self._dirty if self._rows[path] is None]
+        needed = {row.digest for row in kept}
+        blobs = [(tenant, digest, content) for digest, content in self._blobs.items() if digest in needed]
+        if blobs:
+            yield Put(BLOBS, blobs, keep=True)
+        if gone:
+            yield Delete(FILES, (tenant, self._session_id), gone)
+        if kept:
+            yield Put(FILES, kept)
+        yield from drop_blobs(tenant, self._dropped)
+        self._dirty, self._blobs, self._dropped = set(), {}, set()
+
+
+def drop_blobs(tenant: str, digests: Iterable[str]) -> Steps[None]:
+    """Delete those blobs that no file has any more."""
+    doubtful = sorted(digests)
+    if doubtful:
+        used = {row[0] for row in (yield Present(FILES, BY_DIGEST, (tenant,), doubtful))}
+        unused = [digest for digest in doubtful if digest not in used]
+        if unused:
+            yield Delete(BLOBS, (tenant,), unused)
+
+
+def _check_path(path: str) -> None:
+    if not path.startswith("/") or path == "/" or path.endswith("/") or "//" in path:
+        raise BadRequest(
+            "INVALID_PATH", f"not the path of an entry: {path[:200]!r}", "the root itself cannot be written or deleted"
+        )
+
+
+def _expect(old: FileRow | None, expect: str | None, path: str) -> None:
+    if expect is None:
+        return
+    if expect == ABSENT:
+        if old is not None:
+            raise PreconditionFailed("FILE_EXISTS", f"file exists already: {path}")
+    elif old is None or old.digest != expect:
+        raise PreconditionFailed("FILE_CHANGED", f"file was changed by somebody else: {path}", "read it again")

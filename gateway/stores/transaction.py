@@ -1,0 +1,95 @@
+"""One write while it is applied, and the moves every record makes: it is replaced or removed, and its tenant is charged."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from gateway.errors import BadRequest, Conflict, PreconditionFailed, TooLarge
+from gateway.stores.changes import ABSENT
+from gateway.stores.file_mutations import Tree
+from gateway.stores.interface import StoreLimits
+from gateway.stores.ledger import Ledger, SessionRow
+from gateway.stores.row_operations import Delete, Get, Put, Row, Rows, Scan, Steps
+from gateway.stores.tables import VALUES, Table
+
+_SWEEP_ROWS = 100
+
+
+ENDING_BYTES: Final = 8 << 10
+"""What the record of something may grow by when it ends, whatever the quota: a run that was interrupted, an approval with its
+reason, a token that was revoked."""
+
+
+class Writing:
+    """The ledger, the trees of the sessions whose files change, and the snapshots that sessions say their heap is in."""
+
+    def __init__(self, tenant: str, limits: StoreLimits) -> None:
+        self.tenant = tenant
+        self.limits = limits
+        self.ledger = Ledger(tenant, limits)
+        self.heads: set[str] = set()
+        self._trees: dict[str, Tree] = {}
+
+    def tree(self, session_id: str) -> Tree:
+        if session_id not in self._trees:
+            self._trees[session_id] = Tree(self.ledger, session_id)
+        return self._trees[session_id]
+
+    def flush_trees(self) -> Steps[None]:
+        for tree in self._trees.values():
+            yield from tree.flush()
+        self._trees = {}
+
+
+def encode(record: msgspec.Struct, limits: StoreLimits) -> bytes:
+    try:
+        body = msgspec.json.encode(record)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BadRequest("INVALID_ARGUMENT", f"this cannot be stored: {error}") from None
+    if len(body) > limits.record_bytes:
+        raise TooLarge("RECORD_TOO_LARGE", f"a record has {len(body)} bytes; {limits.record_bytes} are allowed")
+    return body
+
+
+def own(writing: Writing, tenant: str) -> None:
+    """THREAT[TM-STORE-TENANT]: a record is stored under the tenant it names, and no other."""
+    if tenant != writing.tenant:
+        raise BadRequest("INVALID_ARGUMENT", "a record is written by its own tenant")
+
+
+def expect_record(updated_at: int | None, expect: str | int | None, kind: str, name: str) -> None:
+    if expect is None:
+        return
+    if expect == ABSENT:
+        if updated_at is not None:
+            raise Conflict(f"{kind.upper()}_EXISTS", f"{kind} exists already: {name}")
+    elif updated_at is None or updated_at != expect:
+        raise PreconditionFailed(f"{kind.upper()}_CHANGED", f"{kind} was changed by somebody else: {name}", "read it again")
+
+
+def size_of(row: Row) -> int:
+    return sum(len(value) for value in row if isinstance(value, bytes))
+
+
+def replace(ledger: Ledger, table: Table, old: Rows, row: Row, *, forgiven_bytes: int = 0) -> Steps[None]:
+    """`forgiven_bytes`: so much of the growth may lead over a quota."""
+    growth = size_of(row) - (size_of(old[0]) if old else 0)
+    ledger.charge(growth)
+    ledger.forgive(min(growth, forgiven_bytes))
+    yield Put(table, [row])
+
+
+def remove(ledger: Ledger, table: Table, prefix: Row, value: Any, *, session: SessionRow | None = None) -> Steps[None]:
+    for row in (yield Get(table, prefix, [value])):
+        ledger.charge(-size_of(row), values=-int(table is VALUES), session=session)
+        yield Delete(table, prefix, [value])
+
+
+def sweep(ledger: Ledger, table: Table, prefix: Row, order: tuple[str, ...]) -> Steps[None]:
+    """Remove all rows that begin with `prefix` in the given order, a hundred at a time."""
+    while rows := (yield Scan(table, prefix, order, limit=_SWEEP_ROWS)):
+        ledger.charge(-sum(map(size_of, rows)))
+        for lead in {table.key_of(row)[:-1] for row in rows}:
+            yield Delete(table, lead, [key[-1] for row in rows if (key := table.key_of(row))[:-1] == lead])

@@ -1,0 +1,274 @@
+"""Tenants and their tokens.
+
+Rules: only admins make and delete tenants; operators mint and revoke tokens of their own tenant, never with a role above their
+own. A token's text is answered once and kept nowhere. Deleting a tenant deletes everything of it. What policies could not judge
+(a plan, a fact) is refused here, not when a session is made. THREAT[TM-STORE-REMAINS]: a tenant that is made under the id of one
+that was deleted is another tenant: it is made when nothing of that one is left in this process, and has another `birth`, so that
+what was carried away from the first does not open in the second. Nobody locks the admins out: the tenant of the token that asks
+is not deleted, the last admin's token is not revoked; whoever owns the machine has `hatchway tokens new`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import re
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Annotated, Any, Final
+from weakref import WeakValueDictionary
+
+import msgspec
+from msgspec import Meta
+
+from gateway.errors import BadRequest, Conflict, Forbidden, GatewayError, missing
+from gateway.policies.facts import check_facts
+from gateway.policies.in_force import Policies, now_ms
+from gateway.records import Principal, Quotas, Record, Role, StoredToken, Tenant, Token
+from gateway.stores.interface import ABSENT, AppendAudit, DeleteTenant, Page, PutTenant, PutToken, Store, Usage
+from gateway.stores.pages import tenant_ids, walk
+from gateway.tenants.tokens import is_valid, mint
+
+_log = logging.getLogger("hatchway.tenancy")
+FIRST_TENANT: Final = "default"
+"""The operator's own: made at the first start, with the first admin's token."""
+SYSTEM_TENANT: Final = "_system"
+"""Whose audit has what belongs to no tenant, when the first one was deleted. Nobody can make a tenant of this name."""
+_BIRTH_BYTES: Final = 16
+_TENANT_ID: Final = re.compile(r"[a-z][a-z0-9_-]{0,62}")
+_RANK: Final[dict[Role, int]] = {"runner": 0, "approver": 1, "author": 1, "operator": 2, "admin": 3}
+
+
+Count = Annotated[int, Meta(ge=1, le=1 << 53)]
+
+
+class AskedQuotas(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The quotas to set; those that are not named stay as they are."""
+
+    sessions_max: Count | None = None
+    live_sessions_max: Count | None = None
+    memory_mb: Count | None = None
+    concurrent_runs: Count | None = None
+    queued_runs: Count | None = None
+    storage_bytes: Count | None = None
+    requests_per_min: Count | None = None
+
+    def over(self, quotas: Quotas) -> Quotas:
+        return msgspec.structs.replace(quotas, **_named(self))
+
+
+class CreateTenant(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """With `birth` it is to be the tenant that has this id and birth at another gateway with the same keys: it takes in the
+    snapshots that were carried away there."""
+
+    id: str
+    birth: Annotated[str, Meta(pattern="^([0-9a-f]{32})?$")] | None = None
+    name: str = ""
+    plan: str = "team"
+    facts: dict[str, Any] = {}
+    quotas: AskedQuotas = AskedQuotas()
+
+
+class UpdateTenant(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    name: str | None = None
+    plan: str | None = None
+    facts: dict[str, Any] | None = None
+    quotas: AskedQuotas | None = None
+
+
+class CreateToken(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    name: str
+    role: Role = "runner"
+    user: str = ""
+    groups: tuple[str, ...] = ()
+    lasts_ms: int | None = None
+
+
+class NewToken(Record, frozen=True, kw_only=True):
+    """`secret` is shown this once."""
+
+    token: Token
+    secret: str
+
+
+class Tenancy:
+    def __init__(
+        self,
+        store: Store,
+        policies: Policies,
+        forget: Callable[[str], Awaitable[None]],
+        renew: Callable[[str], None],
+        clock_ms: Callable[[], int] = now_ms,
+    ) -> None:
+        self._store = store
+        self._policies = policies
+        self._forget = forget
+        self._renew = renew
+        self._clock_ms = clock_ms
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._revoking = asyncio.Lock()
+        """Held while a token is revoked: of two admins who revoke each other's, one stays."""
+        self.on_deleted: Callable[[Principal, str], Awaitable[None]] | None = None
+        """Told when a tenant is gone from the store, before one of its id can be made: whoever was let in is seen out."""
+
+    async def create(self, principal: Principal, asked: CreateTenant) -> Tenant:
+        if not _TENANT_ID.fullmatch(asked.id):
+            raise BadRequest("INVALID_ARGUMENT", "a tenant's id is a lower-case letter and up to 62 letters, digits, '-' or '_'")
+        async with self._alone(asked.id):
+            now = self._clock_ms()
+            fields = {"birth": new_birth(), **_named(asked), "quotas": asked.quotas.over(Quotas())}
+            tenant = Tenant(**fields, created_at=now, updated_at=now)
+            check_facts(tenant, self._policies.default)
+            audit = AppendAudit(at=now, kind="tenant.create", actor=principal.name, subject=tenant.id)
+            await self._store.write(tenant.id, [PutTenant(tenant=tenant, expect=ABSENT), audit])
+            return tenant
+
+    def _alone(self, tenant_id: str) -> asyncio.Lock:
+        """Nobody else makes, changes or deletes a tenant of this id meanwhile."""
+        lock = self._locks.get(tenant_id)
+        if lock is None:
+            lock = self._locks[tenant_id] = asyncio.Lock()
+        return lock
+
+    async def get(self, tenant_id: str) -> Tenant:
+        found = await self._store.tenant(tenant_id)
+        if found is None:
+            raise missing("tenant", tenant_id)
+        return found
+
+    async def page(self, after: str | None = None, limit: int = 100) -> Page[Tenant]:
+        return await self._store.tenants(after=after, limit=limit)
+
+    async def update(self, principal: Principal, tenant_id: str, asked: UpdateTenant) -> Tenant:
+        async with self._alone(tenant_id):
+            return await self._update(principal, tenant_id, asked)
+
+    async def _update(self, principal: Principal, tenant_id: str, asked: UpdateTenant) -> Tenant:
+        found, now = await self.get(tenant_id), self._clock_ms()
+        changed = _named(asked)
+        if asked.quotas is not None:
+            changed["quotas"] = asked.quotas.over(found.quotas)
+        tenant = msgspec.structs.replace(found, **changed, updated_at=now)
+        audit = AppendAudit(
+            at=now, kind="tenant.update", actor=principal.name, subject=tenant_id, data={"changed": list(changed)}
+        )
+        is_judged = not changed.keys().isdisjoint(("plan", "facts"))
+        async with self._policies.steady(tenant_id) if is_judged else contextlib.nullcontext() as policy:
+            if policy is not None:
+                check_facts(tenant, policy)
+            await self._store.write(tenant_id, [PutTenant(tenant=tenant), audit])
+        self._renew(tenant_id)
+        return tenant
+
+    async def delete(self, principal: Principal, tenant_id: str) -> None:
+        """What is in memory goes first, and once more afterwards: somebody may have asked meanwhile, and a tenant that is made
+        anew under this id must find nothing. THREAT[TM-STORE-REMAINS]"""
+        async with self._alone(tenant_id):
+            await self._delete(principal, tenant_id)
+
+    async def _delete(self, principal: Principal, tenant_id: str) -> None:
+        await self.get(tenant_id)
+        if any([one.token.id == principal.token_id async for one in self._tokens(tenant_id)]):
+            hint = "make a token for an admin of another tenant, and ask with that"
+            raise Conflict("TENANT_IN_USE", "this tenant holds the token that asks, which would go with it", hint)
+        await self._forget(tenant_id)
+        await self._store.write(tenant_id, [DeleteTenant()])
+        if self.on_deleted is not None:
+            await self.on_deleted(principal, tenant_id)
+        await self._forget(tenant_id)
+        _log.info("the tenant %s was deleted by %s", tenant_id, principal.name)
+        try:
+            await self._store.compact()
+        except GatewayError as error:
+            _log.error("what the tenant %s had is deleted, but may still be read from the disk: %s", tenant_id, error)
+        await self._forget(tenant_id)  # what a request that was under way has brought back
+
+    async def usage(self, tenant_id: str) -> Usage:
+        return await self._store.usage(tenant_id)
+
+    async def create_token(self, principal: Principal, tenant_id: str, asked: CreateToken) -> NewToken:
+        await self.get(tenant_id)
+        if _RANK[asked.role] > _RANK[principal.role]:
+            raise Forbidden("PERMISSION_DENIED", f"the role {principal.role!r} cannot make a token for the role {asked.role!r}")
+        return await issue(self._store, tenant_id, asked, by=principal.name, now_ms=self._clock_ms())
+
+    async def tokens(self, tenant_id: str, after: str | None = None, limit: int = 100) -> Page[Token]:
+        page = await self._store.tokens(tenant_id, after=after, limit=limit)
+        return Page([one.token for one in page.items], page.next)
+
+    async def revoke(self, principal: Principal, tenant_id: str, token_id: str) -> Token:
+        async with self._revoking:
+            return await self._revoke(principal, tenant_id, token_id)
+
+    async def _revoke(self, principal: Principal, tenant_id: str, token_id: str) -> Token:
+        stored, now = await self._find(tenant_id, token_id), self._clock_ms()
+        if stored.token.revoked_at is not None:
+            return stored.token
+        if _RANK[stored.token.role] > _RANK[principal.role]:
+            raise Forbidden("PERMISSION_DENIED", f"the role {principal.role!r} cannot revoke a token of {stored.token.role!r}")
+        if stored.token.role == "admin" and not await self._has_admin_beside(token_id, now):
+            raise Conflict("LAST_ADMIN", "this is the last admin's token: nobody could make another", "make another one first")
+        revoked = msgspec.structs.replace(stored, token=msgspec.structs.replace(stored.token, revoked_at=now))
+        audit = AppendAudit(at=now, kind="token.revoke", actor=principal.name, subject=token_id)
+        await self._store.write(tenant_id, [PutToken(token=revoked), audit])
+        return revoked.token
+
+    async def _find(self, tenant_id: str, token_id: str) -> StoredToken:
+        async for one in self._tokens(tenant_id):
+            if one.token.id == token_id:
+                return one
+        raise missing("token", token_id)
+
+    async def _has_admin_beside(self, token_id: str, now: int) -> bool:
+        async for tenant_id in tenant_ids(self._store):
+            async for one in self._tokens(tenant_id):
+                if one.token.role == "admin" and one.token.id != token_id and is_valid(one.token, now):
+                    return True
+        return False
+
+    def _tokens(self, tenant_id: str) -> AsyncIterator[StoredToken]:
+        return walk(lambda after: self._store.tokens(tenant_id, after=after, limit=1000))
+
+
+async def restore_first(store: Store, tenant_id: str, now_ms: int) -> None:
+    """The tenant is there afterwards: the first one is made anew if it was deleted, any other must be there."""
+    if await store.tenant(tenant_id) is None:
+        if tenant_id != FIRST_TENANT:
+            raise missing("tenant", tenant_id)
+        audit = AppendAudit(at=now_ms, kind="tenant.create", actor="hatchway", subject=tenant_id)
+        again = first_tenant(now_ms, birth=new_birth())
+        await store.write(tenant_id, [PutTenant(tenant=again, expect=ABSENT), audit])
+
+
+def first_tenant(now_ms: int, birth: str = "") -> Tenant:
+    """In a store that never had a tenant it has no birth: there was none before it."""
+    return Tenant(id=FIRST_TENANT, birth=birth, name="The first tenant", created_at=now_ms, updated_at=now_ms)
+
+
+def new_birth() -> str:
+    return secrets.token_hex(_BIRTH_BYTES)
+
+
+async def issue(store: Store, tenant_id: str, asked: CreateToken, *, by: str, now_ms: int) -> NewToken:
+    """A new token, and its record in the audit. Whoever calls has seen that it may be made."""
+    if not 1 <= len(asked.name) <= 200 or (asked.lasts_ms is not None and asked.lasts_ms < 1000):
+        raise BadRequest("INVALID_ARGUMENT", "a token needs a name of up to 200 characters, and lasts at least a second")
+    secret, stored = mint(
+        tenant=tenant_id,
+        name=asked.name,
+        role=asked.role,
+        user=asked.user,
+        groups=asked.groups,
+        expires_at=now_ms + asked.lasts_ms if asked.lasts_ms is not None else None,
+        now_ms=now_ms,
+    )
+    data = {"role": asked.role, "name": asked.name}
+    audit = AppendAudit(at=now_ms, kind="token.create", actor=by, subject=stored.token.id, data=data)
+    await store.write(tenant_id, [PutToken(token=stored), audit])
+    return NewToken(token=stored.token, secret=secret)
+
+
+def _named(asked: CreateTenant | UpdateTenant | AskedQuotas) -> dict[str, Any]:
+    """What was given."""
+    return {name: value for name in asked.__struct_fields__ if (value := getattr(asked, name)) is not None}

@@ -1,0 +1,108 @@
+"""API tokens: making them, and what each role may do.
+
+    text, stored = mint(tenant="acme", name="ci", role="runner", now_ms=clock.now_ms())   # text: hw_…, shown once
+    await store.write("acme", [PutToken(token=stored)])
+
+Rules: a token is `hw_` and 32 random bytes in base62. Only its SHA-256 digest is kept: with 256 random bits there is nothing to
+guess, so no slow hash is needed. Time is asked of a clock that never goes back, so that what has expired stays expired.
+
+Does not know: HTTP, stores.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+import time
+from collections.abc import Callable
+from typing import Final, Literal
+
+from gateway.ids import uuid7
+from gateway.records import Role, StoredToken, Token
+
+TOKEN: Final = re.compile(r"hw_[0-9A-Za-z]{43}")
+_ALPHABET: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_DIGITS: Final = 43  # 62**43 > 2**256
+
+Audience = Literal["public", "anyone", "runner", "approver", "author", "operator", "admin"]
+"""Whom an operation is for. `public` needs no token, `anyone` any valid one."""
+
+MAY: Final[dict[Audience, frozenset[Role]]] = {
+    "anyone": frozenset(("admin", "operator", "approver", "author", "runner")),
+    "runner": frozenset(("admin", "operator", "runner")),
+    "approver": frozenset(("admin", "operator", "approver")),
+    "author": frozenset(("admin", "operator", "author")),
+    "operator": frozenset(("admin", "operator")),
+    "admin": frozenset(("admin",)),
+}
+"""Which roles an audience consists of."""
+
+
+class SteadyClock:
+    """Unix milliseconds that never go back, and never stand still while the machine runs.
+
+    THREAT[TM-HTTP-CLOCK]: a wall clock that is set back, or frozen, must not revive an expired token. `floor_ms` carries the
+    newest time that is known from before a restart, such as the last audit record's.
+    """
+
+    def __init__(
+        self,
+        floor_ms: int = 0,
+        wall_ns: Callable[[], int] = time.time_ns,
+        monotonic_ns: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        self._wall_ns, self._monotonic_ns = wall_ns, monotonic_ns
+        self._latest_ms = max(floor_ms, wall_ns() // 1_000_000)
+        self._seen_ns = monotonic_ns()
+
+    def seen(self, at_ms: int) -> None:
+        """Something is known to have happened then: it is at least as late."""
+        self._latest_ms = max(self._latest_ms, at_ms)
+
+    def now_ms(self) -> int:
+        now_ns = self._monotonic_ns()
+        passed_ms = (now_ns - self._seen_ns) // 1_000_000
+        if passed_ms > 0:
+            self._latest_ms += passed_ms
+            self._seen_ns += passed_ms * 1_000_000
+        self._latest_ms = max(self._latest_ms, self._wall_ns() // 1_000_000)
+        return self._latest_ms
+
+
+def mint(
+    *,
+    tenant: str,
+    name: str,
+    role: Role,
+    now_ms: int,
+    user: str = "",
+    groups: tuple[str, ...] = (),
+    expires_at: int | None = None,
+) -> tuple[str, StoredToken]:
+    """A new token: its text, to be shown once, and what is stored."""
+    number = int.from_bytes(secrets.token_bytes(32), "big")
+    digits = []
+    for _ in range(_DIGITS):
+        number, digit = divmod(number, 62)
+        digits.append(_ALPHABET[digit])
+    text = "hw_" + "".join(digits)
+    token = Token(
+        id=uuid7(now_ms),
+        tenant=tenant,
+        name=name,
+        role=role,
+        user=user,
+        groups=groups,
+        created_at=now_ms,
+        expires_at=expires_at,
+    )
+    return text, StoredToken(token=token, digest=digest_of_token(text))
+
+
+def digest_of_token(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def is_valid(token: Token, now_ms: int) -> bool:
+    return token.revoked_at is None and (token.expires_at is None or now_ms < token.expires_at)
