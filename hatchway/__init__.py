@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hatchway.async_box import AsyncSandbox
-    from hatchway.async_client import AsyncClient
     from hatchway.box import Sandbox
-    from hatchway.client import Client
+    from hatchway.client.async_client import AsyncClient
+    from hatchway.client.client import Client
     from policy import Policy, PolicyError
     from sandbox.capabilities.registry import Capability, CapabilityLimits, ToolError
     from sandbox.encoding.sealing import Keys
@@ -60,9 +60,9 @@ __all__ = [
 
 _HOMES = {
     "hatchway.async_box": ("AsyncSandbox",),
-    "hatchway.async_client": ("AsyncClient",),
+    "hatchway.client.async_client": ("AsyncClient",),
     "hatchway.box": ("Sandbox",),
-    "hatchway.client": ("Client",),
+    "hatchway.client.client": ("Client",),
     "policy": ("Policy", "PolicyError"),
     "sandbox.capabilities.registry": ("Capability", "CapabilityLimits", "ToolError"),
     "sandbox.filesystem.errnos": ("VfsError",),

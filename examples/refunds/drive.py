@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from hatchway import Client
-from hatchway.asking import Ask
+from hatchway.client.requests import Ask
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))

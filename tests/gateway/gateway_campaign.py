@@ -55,7 +55,7 @@ import sandbox.workers.process_pool
 from gateway.audit.verification import Verifier
 from gateway.configuration import load
 from gateway.records import AuditRecord
-from hatchway.serve_command import serve
+from hatchway.cli.serve import serve
 from tests.gateway.serving import serving
 
 PRELOADED: Final = (

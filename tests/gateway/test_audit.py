@@ -24,7 +24,7 @@ from gateway.stores.engines.memory import MemoryStore
 from gateway.stores.engines.sqlite import SqliteStore
 from gateway.stores.interface import AppendAudit, PutTenant, Store, TrimAudit
 from gateway.stores.retention import Retention, collect
-from hatchway import audit_command
+from hatchway.cli import audit
 from tests.gateway.stores.making import AT, tenant
 
 
@@ -152,10 +152,10 @@ def test_whatever_is_appended_verifies_when_read_back(data: dict[str, Any]) -> N
 
 def command(*arguments: str) -> tuple[int, str]:
     parser = argparse.ArgumentParser()
-    audit_command.add_command(parser.add_subparsers())
+    audit.add_command(parser.add_subparsers())
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
-        status = audit_command.run(parser.parse_args(["audit", *arguments]))
+        status = audit.run(parser.parse_args(["audit", *arguments]))
     return status, output.getvalue()
 
 

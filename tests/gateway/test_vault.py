@@ -16,7 +16,7 @@ from gateway.stores.engines.memory import MemoryStore
 from gateway.stores.engines.sqlite import SqliteStore
 from gateway.stores.interface import PutSecret, PutTenant
 from gateway.tenants.vault import MASTER_VARIABLE, LocalMasterKey, Vault, choose_master, master_from_environment, master_from_file
-from hatchway.cli import main
+from hatchway.cli.entry import main
 from sandbox.encoding.sealing import Keys, local_keys, rotate_local_keys
 from sandbox.errors import SetupError
 from tests.gateway.stores.making import AT, put_session, tenant

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hatchway.cli import main
+from hatchway.cli.entry import main
 
 
 @dataclass(frozen=True, slots=True)

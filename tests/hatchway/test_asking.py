@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from hatchway import AsyncClient, AsyncSandbox, Client, Sandbox, asking
-from hatchway.async_client import AsyncRemoteFiles, AsyncRemoteSandbox
-from hatchway.client import RemoteFiles, RemoteSandbox
+from hatchway import AsyncClient, AsyncSandbox, Client, Sandbox
+from hatchway.client import requests
+from hatchway.client.async_client import AsyncRemoteFiles, AsyncRemoteSandbox
+from hatchway.client.client import RemoteFiles, RemoteSandbox
 from sandbox.errors import RequestError
 
 RUN = {"id": "r1", "session_id": "s", "state": "finished", "result": None}
@@ -99,7 +100,7 @@ def test_a_program_that_may_have_begun_is_not_sent_again(answer: bytes) -> None:
 
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b'{"id": "s"}', b"\xff"])
 def test_an_answer_of_something_else_is_told_and_not_decoded(body: bytes) -> None:
-    with playing(http(200, body)) as (_, client), pytest.raises(asking.Unreachable, match="does not speak like a gateway"):
+    with playing(http(200, body)) as (_, client), pytest.raises(requests.Unreachable, match="does not speak like a gateway"):
         client.session("s")
 
 
@@ -121,7 +122,7 @@ def test_a_stream_that_breaks_off_is_taken_up_where_it_was() -> None:
 
 def test_a_stream_that_breaks_off_before_its_run_is_known_is_not_begun_again() -> None:
     with playing(http(200, SESSION), events(whole=False)) as (script, client):
-        with pytest.raises(asking.Unreachable, match="broke off"):
+        with pytest.raises(requests.Unreachable, match="broke off"):
             list(client.session("s").stream("..."))
         assert len(script.asked) == 2
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hatchway import AsyncClient, Client
-from hatchway.asking import Ask, Refused, Unreachable
+from hatchway.client.requests import Ask, Refused, Unreachable
 from sandbox.errors import RequestError
 from sandbox.wire import RunResult
 from tests.gateway.serving import Gateway

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from hatchway import AsyncClient
-from hatchway.asking import Refused
+from hatchway.client.requests import Refused
 from tests.gateway.serving import Gateway
 
 

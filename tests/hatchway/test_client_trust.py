@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from hatchway import AsyncClient, Client
-from hatchway.asking import Unreachable
-from hatchway.cli import main
+from hatchway.cli.entry import main
+from hatchway.client.requests import Unreachable
 from sandbox.errors import RequestError
 from tests.gateway.certificates import write_certificate
 from tests.gateway.serving import Gateway, serving
@@ -54,7 +54,7 @@ def test_a_named_authority_and_a_shown_certificate_let_a_client_in(guarded: Gate
 
 
 def test_without_them_nothing_is_sent(guarded: Gateway, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hatchway.asking.PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("hatchway.client.requests.PAUSE_SECONDS", 0.0)
     with Client(guarded.url, guarded.token, cert=files / "both.pem") as client, pytest.raises(Unreachable, match="certificate"):
         list(client.sessions())
     with Client(guarded.url, guarded.token, verify=files / "cert.pem") as client, pytest.raises(Unreachable):

@@ -7,14 +7,16 @@ import asyncio
 import re
 from pathlib import Path
 
-from hatchway import AsyncClient, mcp_command, remote_command
+from hatchway import AsyncClient
+from hatchway.mcp import command as mcp_command
+from hatchway.remote import command
 
 WORDS = set(re.findall(r"[a-z][a-z_-]*", (Path(__file__).parents[2] / "docs" / "clients.md").read_text("utf-8")))
 
 
 def test_every_verb_of_the_remote_command_is_documented() -> None:
     commands = argparse.ArgumentParser().add_subparsers()
-    remote_command.add_command(commands)
+    command.add_command(commands)
     verbs = {
         name
         for action in commands.choices["remote"]._actions

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hatchway.cli import main
+from hatchway.cli.entry import main
 
 POLICY = """
 policy acme v 1

@@ -16,7 +16,8 @@ from mcp.client import Client as McpClient
 from mcp.client.stdio import stdio_client
 
 import hatchway
-from hatchway import AsyncClient, Client, mcp_command
+from hatchway import AsyncClient, Client
+from hatchway.mcp import command
 from tests.gateway.serving import Gateway
 from tests.hatchway.waiting import PROGRAM, finish, open_tenant
 
@@ -62,7 +63,7 @@ def connect(gateway: Gateway, play: Callable[[Agent], Awaitable[None]], *, token
     async def main() -> None:
         async with (
             AsyncClient(gateway.url, token or gateway.token) as client,
-            McpClient(mcp_command.build(client)) as session,
+            McpClient(command.build(client)) as session,
         ):
             await play(Agent(session))
 

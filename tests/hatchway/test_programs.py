@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from hatchway import Display
-from hatchway.cli import main
-from hatchway.running import count_unseen
+from hatchway.cli.entry import main
+from hatchway.cli.run import count_unseen
 
 
 @contextmanager

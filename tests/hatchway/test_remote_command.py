@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hatchway import Client
-from hatchway.asking import Ask
+from hatchway.client.requests import Ask
 from tests.gateway.serving import Gateway
 from tests.hatchway.commanding import Command
 from tests.hatchway.waiting import PROGRAM, finish, open_tenant
@@ -294,7 +294,7 @@ def test_a_run_whose_output_nobody_reads_any_more_is_cancelled(
     def nobody_reads(stream: int, data: bytes) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr("hatchway.remote_verbs.write_output", nobody_reads)
+    monkeypatch.setattr("hatchway.remote.verbs.write_output", nobody_reads)
     with client.sandbox(language="python") as box:
         program = "import time\nprint('begun', flush=True)\nwhile True: time.sleep(0.01)"
         assert remote("run", "--session", box.id, "--timeout-ms", "600000", "-c", program).returncode == 141

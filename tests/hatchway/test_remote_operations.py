@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from hatchway import AsyncClient, Client
-from hatchway.asking import Ask
-from hatchway.operation_table import OPERATIONS
+from hatchway.client.operation_table import OPERATIONS
+from hatchway.client.requests import Ask
 from sandbox.errors import RequestError
 from tests.gateway.serving import Gateway
 from tests.hatchway.commanding import Command

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import hatchway
-from hatchway.cli import main
+from hatchway.cli.entry import main
 from sandbox.encoding.sealing import local_keys
 from sandbox.engine.limits import Cancel
 from sandbox.snapshots.history import History, default_path

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from hatchway import AsyncClient, Client, verbs
-from hatchway.asking import Ask, Refused
+from hatchway import AsyncClient, Client
+from hatchway.client import endpoints
+from hatchway.client.requests import Ask, Refused
 from sandbox.errors import RequestError
 from tests.gateway.serving import Gateway
 
@@ -23,31 +24,31 @@ WAYS_OUT = [
 ]
 NO_IDS = ["", ".", "..", "a/b", "../me", "/", "x" * 2000, "\ud800"]
 OF_A_SESSION: list[Callable[[str], Ask]] = [
-    verbs.get_session,
-    verbs.delete_session,
-    verbs.cancel_session,
-    verbs.get_run,
-    verbs.carry_away,
-    verbs.forget_snapshot,
-    lambda text: verbs.restore(text, None),
-    lambda text: verbs.decide(text, "approve", ""),
-    lambda text: verbs.run_in(text, "1", {}),
-    lambda text: verbs.stream_in(text, "1", {}),
-    lambda text: verbs.fork(text, 1),
-    lambda text: verbs.save(text, "", False),
-    lambda text: verbs.read_file(text, "a"),
-    lambda text: verbs.write_file(text, "a", b""),
-    lambda text: verbs.delete_file(text, "a", False),
-    lambda text: verbs.stat_file(text, "a"),
-    lambda text: verbs.make_directory(text, "a"),
-    lambda text: verbs.set_secret(text, "a", "1"),
-    lambda text: Ask("GET", verbs.files_of(text)),
+    endpoints.get_session,
+    endpoints.delete_session,
+    endpoints.cancel_session,
+    endpoints.get_run,
+    endpoints.carry_away,
+    endpoints.forget_snapshot,
+    lambda text: endpoints.restore(text, None),
+    lambda text: endpoints.decide(text, "approve", ""),
+    lambda text: endpoints.run_in(text, "1", {}),
+    lambda text: endpoints.stream_in(text, "1", {}),
+    lambda text: endpoints.fork(text, 1),
+    lambda text: endpoints.save(text, "", False),
+    lambda text: endpoints.read_file(text, "a"),
+    lambda text: endpoints.write_file(text, "a", b""),
+    lambda text: endpoints.delete_file(text, "a", False),
+    lambda text: endpoints.stat_file(text, "a"),
+    lambda text: endpoints.make_directory(text, "a"),
+    lambda text: endpoints.set_secret(text, "a", "1"),
+    lambda text: Ask("GET", endpoints.files_of(text)),
 ]
 
 
 @pytest.mark.parametrize("path", WAYS_OUT)
 def test_tm_client_path_a_files_path_never_leaves_the_files_of_its_session(path: str) -> None:
-    for ask in (verbs.read_file("s", path), verbs.write_file("s", path, b""), verbs.delete_file("s", path, True)):
+    for ask in (endpoints.read_file("s", path), endpoints.write_file("s", path, b""), endpoints.delete_file("s", path, True)):
         segments = ask.path.split("/")
         assert segments[:6] == ["", "v1", "sessions", "s", "files", "workspace"]
         assert not {"", ".", ".."} & set(segments[1:])
@@ -89,9 +90,9 @@ def test_tm_client_path_what_is_no_id_is_refused_before_anything_is_sent(verb: C
 
 @pytest.mark.parametrize("text", ["", ".", "..", "a/../b", "a//b", "/a", "a/"])
 def test_a_name_may_have_slashes_but_nothing_that_leads_away(text: str) -> None:
-    assert verbs.set_secret(None, "hooks/signing", "1").path == "/v1/secrets/hooks%2Fsigning"
+    assert endpoints.set_secret(None, "hooks/signing", "1").path == "/v1/secrets/hooks%2Fsigning"
     with pytest.raises(RequestError, match="not a name"):
-        verbs.set_secret(None, text, "1")
+        endpoints.set_secret(None, text, "1")
 
 
 @pytest.mark.parametrize("target", ["/v1/sessions/..", "/v1/./me", "/../v1", "v1/me", "http://elsewhere/v1/me"])
@@ -104,10 +105,10 @@ def test_a_request_of_ones_own_is_sent_as_it_stands_or_not_at_all(target: str) -
 @pytest.mark.parametrize("path", ["a\0b", "\ud800", "x" * 300, "a/" * 200, "x/" * 3000])
 def test_a_path_that_no_file_can_have_is_refused_before_anything_is_sent(path: str) -> None:
     asks: list[Callable[[], Any]] = [
-        lambda: verbs.read_file("s", path),
-        lambda: verbs.stat_file("s", path),
-        lambda: verbs.make_directory("s", path),
-        lambda: verbs.directory(path),
+        lambda: endpoints.read_file("s", path),
+        lambda: endpoints.stat_file("s", path),
+        lambda: endpoints.make_directory("s", path),
+        lambda: endpoints.directory(path),
     ]
     for ask in asks:
         with pytest.raises(RequestError) as refused:

@@ -11,7 +11,7 @@ from gateway.records import AuditRecord, Tenant, Token
 from gateway.stores.factory import open_store
 from gateway.stores.interface import DeleteTenant, PutTenant
 from gateway.tenants.tokens import TOKEN, digest_of_token
-from hatchway.cli import late_parser, main
+from hatchway.cli.entry import late_parser, main
 
 
 @pytest.fixture

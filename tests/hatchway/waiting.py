@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from hatchway import Client
-from hatchway.asking import Ask
+from hatchway.client.requests import Ask
 from tests.gateway.serving import Gateway
 
 POLICY: Final = """

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hatchway.cli import main
+from hatchway.cli.entry import main
 
 EVENT = {"event": "pre_tool_use", "data": {"tool_name": "db.query", "arguments": {"rows": 10}}, "turn_id": "t1"}
 

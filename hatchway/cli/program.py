@@ -16,9 +16,9 @@ from typing import Any
 
 import msgspec
 
-from hatchway import program_arguments, trees
 from hatchway.box import Sandbox
-from hatchway.cli import _LANGUAGE_OF_SUFFIX
+from hatchway.cli import host_files, program_arguments
+from hatchway.cli.entry import _LANGUAGE_OF_SUFFIX
 from sandbox.errors import RequestError
 from sandbox.excerpts import excerpt
 from sandbox.filesystem.vfs import VfsError
@@ -70,7 +70,7 @@ def run_program(
         _put_program(box, program.filename, program.code)
     for pair in options.file:
         host, _, guest = pair.partition(":")
-        trees.put(box.files, Path(host), guest)
+        host_files.put(box.files, Path(host), guest)
     if not check:
         _give_arguments(box, program, language, options)
     code = program.code if check or getattr(options, "json", False) else _code_of(box, program, language)

@@ -10,8 +10,12 @@ from typing import Any, Self, Unpack, overload
 
 import msgspec
 
-from hatchway import asking, operations, verbs
-from hatchway.asking import (
+from hatchway.client import endpoints, operations, requests
+from hatchway.client.awaitable import Coming
+from hatchway.client.client import OnOutput
+from hatchway.client.endpoints import RunOptions, SessionOptions
+from hatchway.client.operation_table import operation_named
+from hatchway.client.requests import (
     ApprovalInfo,
     Ask,
     Event,
@@ -27,18 +31,14 @@ from hatchway.asking import (
     Unreachable,
     Watch,
 )
-from hatchway.client import OnOutput
-from hatchway.coming import Coming
-from hatchway.operation_table import operation_named
-from hatchway.trust import Cert, Verify, trusting
-from hatchway.verbs import RunOptions, SessionOptions
+from hatchway.client.tls import Cert, Verify, trusting
 from sandbox.wire import Language, RunResult
 
 
 class AsyncClient:
     """A connection to a gateway. Without arguments: HATCHWAY_URL and HATCHWAY_TOKEN. `tenant` is whose things an admin asks about
     (HATCHWAY_TENANT; others have one tenant). `verify` names the authorities whose certificates are believed, `cert` the
-    certificate to show (`hatchway.trust`)."""
+    certificate to show (`hatchway.client.tls`)."""
 
     def __init__(
         self,
@@ -52,12 +52,12 @@ class AsyncClient:
     ) -> None:
         import httpx2 as httpx
 
-        self.url, token = asking.address(url, token)
+        self.url, token = requests.address(url, token)
         self._errors = (httpx.TransportError,)
         self._not_sent = (httpx.ConnectError, httpx.ConnectTimeout)
         self._http = httpx.AsyncClient(
             base_url=self.url,
-            headers=asking.credentials(token, tenant),
+            headers=requests.credentials(token, tenant),
             timeout=timeout_seconds,
             trust_env=False,
             verify=trusting(self.url, verify, cert),
@@ -66,18 +66,18 @@ class AsyncClient:
     async def ask(self, ask: Ask) -> Any:
         """Send a request and decode its answer; for verbs this class does not have, too."""
         headers, body = ask.sent()
-        for attempt in range(asking.ATTEMPTS):
-            last = attempt + 1 == asking.ATTEMPTS
+        for attempt in range(requests.ATTEMPTS):
+            last = attempt + 1 == requests.ATTEMPTS
             try:
                 answer = await self._http.request(ask.method, ask.path, params=dict(ask.query), headers=headers, content=body)
             except self._errors as error:
                 if last or (ask.once and not isinstance(error, self._not_sent)):
                     raise Unreachable(f"no answer from {self.url}: {error}") from None
-                await asyncio.sleep(asking.pause_before(attempt, None))
+                await asyncio.sleep(requests.pause_before(attempt, None))
                 continue
             if last or not ask.may_repeat(answer.status_code, answer.content):
                 return ask.read(answer.status_code, answer.content)
-            await asyncio.sleep(asking.pause_before(attempt, answer.headers.get("retry-after")))
+            await asyncio.sleep(requests.pause_before(attempt, answer.headers.get("retry-after")))
         raise AssertionError("unreachable")
 
     async def watch(self, ask: Ask) -> AsyncIterator[Event]:
@@ -92,15 +92,15 @@ class AsyncClient:
                     if answer.status_code >= 400:
                         body = await answer.aread()
                         if not watch.may_begin_again(answer.status_code, body):
-                            raise asking.refused(answer.status_code, body)
-                        await asyncio.sleep(asking.pause_before(0, answer.headers.get("retry-after")))
+                            raise requests.refused(answer.status_code, body)
+                        await asyncio.sleep(requests.pause_before(0, answer.headers.get("retry-after")))
                         continue
                     async for line in answer.aiter_lines():
                         event = watch.read(line)
                         if event is None:
                             continue
                         yield event
-                        if asking.is_last(event):
+                        if requests.is_last(event):
                             return
             except self._errors as error:
                 if not watch.broke():
@@ -108,15 +108,15 @@ class AsyncClient:
             else:
                 if not watch.broke():
                     raise Unreachable(f"the stream from {self.url} ended before the run did")
-            await asyncio.sleep(asking.pause_before(asking.ATTEMPTS - watch.attempts_left, None))
+            await asyncio.sleep(requests.pause_before(requests.ATTEMPTS - watch.attempts_left, None))
 
     def sandbox(self, **options: Unpack[SessionOptions]) -> Coming[AsyncRemoteSandbox]:
         """A new session: `await` it, or `async with client.sandbox() as box`."""
-        return self._opened(verbs.create_session(options))
+        return self._opened(endpoints.create_session(options))
 
     def session(self, session_id: str) -> Coming[AsyncRemoteSandbox]:
         """A session that is there already."""
-        return self._opened(verbs.get_session(session_id))
+        return self._opened(endpoints.get_session(session_id))
 
     def _opened(self, ask: Ask) -> Coming[AsyncRemoteSandbox]:
         async def opened() -> AsyncRemoteSandbox:
@@ -129,20 +129,20 @@ class AsyncClient:
 
     async def run(self, code: str, **options: Unpack[RunOptions]) -> RunResult:
         """Run a program in a session of its own that is gone afterwards."""
-        return asking.result_of(await self.ask(verbs.run_once(code, options)))
+        return requests.result_of(await self.ask(endpoints.run_once(code, options)))
 
     def runs(self, session_id: str | None = None) -> AsyncIterator[RunInfo]:
         """The newest first."""
-        return self.pages("/v1/runs", verbs.of_session(session_id), RunInfo)
+        return self.pages("/v1/runs", endpoints.of_session(session_id), RunInfo)
 
     async def get_run(self, run_id: str) -> RunInfo:
         """A run as it is now: whether it waits, and what came of it."""
-        found: RunInfo = await self.ask(verbs.get_run(run_id))
+        found: RunInfo = await self.ask(endpoints.get_run(run_id))
         return found
 
     def snapshots(self, session_id: str | None = None) -> AsyncIterator[SnapshotInfo]:
         """The newest first."""
-        return self.pages("/v1/snapshots", verbs.of_session(session_id), SnapshotInfo)
+        return self.pages("/v1/snapshots", endpoints.of_session(session_id), SnapshotInfo)
 
     async def approvals(self, *, pending: bool = True, run_id: str | None = None) -> AsyncIterator[ApprovalInfo]:
         """All of them, or those that a run asked for."""
@@ -152,15 +152,15 @@ class AsyncClient:
 
     async def decide(self, approval_id: str, decision: str, reason: str = "") -> ApprovalInfo:
         """approve, approve_always, reject, reject_always or cancel."""
-        found: ApprovalInfo = await self.ask(verbs.decide(approval_id, decision, reason))
+        found: ApprovalInfo = await self.ask(endpoints.decide(approval_id, decision, reason))
         return found
 
     def restore(self, snapshot: str | bytes, session_id: str | None = None) -> Coming[AsyncRemoteSandbox]:
         """A session from a snapshot of the gateway, by id, or from one that was carried away."""
 
         async def restored() -> AsyncRemoteSandbox:
-            name = snapshot if isinstance(snapshot, str) else str((await self.ask(verbs.bring_in(snapshot))).id)
-            return AsyncRemoteSandbox(self, await self.ask(verbs.restore(name, session_id)))
+            name = snapshot if isinstance(snapshot, str) else str((await self.ask(endpoints.bring_in(snapshot))).id)
+            return AsyncRemoteSandbox(self, await self.ask(endpoints.restore(name, session_id)))
 
         return Coming(restored())
 
@@ -184,7 +184,7 @@ class AsyncClient:
         """Every item of a list; for lists this class has no verb for, too."""
         cursor: str | None = None
         while True:
-            page: Page = await self.ask(verbs.page(path, query, cursor))
+            page: Page = await self.ask(endpoints.page(path, query, cursor))
             for item in page if isinstance(page, list) else page.items:
                 yield msgspec.json.decode(item, type=kind)
             cursor = None if isinstance(page, list) else page.next
@@ -209,28 +209,28 @@ class AsyncRemoteFiles:
         self._session_id = session_id
 
     async def read(self, path: str) -> bytes:
-        found: bytes = await self._client.ask(verbs.read_file(self._session_id, path))
+        found: bytes = await self._client.ask(endpoints.read_file(self._session_id, path))
         return found
 
     async def write(self, path: str, data: bytes | str) -> FileInfo:
-        found: FileInfo = await self._client.ask(verbs.write_file(self._session_id, path, data))
+        found: FileInfo = await self._client.ask(endpoints.write_file(self._session_id, path, data))
         return found
 
     async def list(self, path: str = "/") -> list[FileInfo]:
-        pages = self._client.pages(verbs.files_of(self._session_id), verbs.directory(path), FileInfo)
+        pages = self._client.pages(endpoints.files_of(self._session_id), endpoints.directory(path), FileInfo)
         return [one async for one in pages]
 
     async def delete(self, path: str, *, recursive: bool = False) -> None:
-        await self._client.ask(verbs.delete_file(self._session_id, path, recursive))
+        await self._client.ask(endpoints.delete_file(self._session_id, path, recursive))
 
     async def grep(self, text: str, path: str | None = None) -> Matches:
         """Lines that hold a text. `path` is a part of the paths to look at."""
-        found: Matches = await self._client.ask(verbs.grep_files(self._session_id, text, path))
+        found: Matches = await self._client.ask(endpoints.grep_files(self._session_id, text, path))
         return found
 
     async def search(self, pattern: str, path: str | None = None) -> SearchInfo:
         """Lines that match a regular expression (RE2), and whether all files were looked at."""
-        found: SearchInfo = await self._client.ask(verbs.search_files(self._session_id, pattern, path))
+        found: SearchInfo = await self._client.ask(endpoints.search_files(self._session_id, pattern, path))
         return found
 
     async def read_file(self, path: str) -> bytes:
@@ -243,14 +243,14 @@ class AsyncRemoteFiles:
         return [one.name for one in await self.list(path or "/")]
 
     async def mkdir(self, path: str) -> None:
-        await self._client.ask(verbs.make_directory(self._session_id, path))
+        await self._client.ask(endpoints.make_directory(self._session_id, path))
 
     async def remove(self, path: str, recursive: bool = False) -> None:
         await self.delete(path, recursive=recursive)
 
     async def exists(self, path: str) -> bool:
         try:
-            await self._client.ask(verbs.stat_file(self._session_id, path))
+            await self._client.ask(endpoints.stat_file(self._session_id, path))
         except Refused as refused:
             if refused.error.code == "FILE_NOT_FOUND":
                 return False
@@ -280,21 +280,21 @@ class AsyncRemoteSandbox:
     async def run(self, code: str, *, on_output: OnOutput | None = None, **options: Unpack[RunOptions]) -> RunResult:
         """Run a program. `on_output` is told what it prints while it runs."""
         if on_output is None:
-            self.last_run = await self._client.ask(verbs.run_in(self.id, code, options))
+            self.last_run = await self._client.ask(endpoints.run_in(self.id, code, options))
         else:
             async for event in self.stream(code, **options):
-                if event.kind in asking.STREAMS:
-                    on_output(asking.STREAMS.index(event.kind), event.data.encode())
+                if event.kind in requests.STREAMS:
+                    on_output(requests.STREAMS.index(event.kind), event.data.encode())
         assert self.last_run is not None
-        return asking.result_of(self.last_run)
+        return requests.result_of(self.last_run)
 
     async def stream(self, code: str, **options: Unpack[RunOptions]) -> AsyncIterator[Event]:
         """Run a program and see what happens as it happens. The last event is `result` or `waiting`; a run that could not be
         carried out raises."""
-        async for event in self._client.watch(verbs.stream_in(self.id, code, options)):
+        async for event in self._client.watch(endpoints.stream_in(self.id, code, options)):
             if event.kind == "error":
-                raise asking.failed(event.data)
-            if asking.is_last(event):
+                raise requests.failed(event.data)
+            if requests.is_last(event):
                 self.last_run = msgspec.convert(event.data, RunInfo)
             yield event
 
@@ -305,8 +305,8 @@ class AsyncRemoteSandbox:
         until = time.monotonic() + timeout_seconds
         while self.last_run.state != "finished" and time.monotonic() < until:
             await asyncio.sleep(poll_seconds)
-            self.last_run = await self._client.ask(verbs.get_run(self.last_run.id))
-        return asking.result_of(self.last_run)
+            self.last_run = await self._client.ask(endpoints.get_run(self.last_run.id))
+        return requests.result_of(self.last_run)
 
     @overload
     def fork(self) -> Coming[AsyncRemoteSandbox]: ...
@@ -316,7 +316,7 @@ class AsyncRemoteSandbox:
         """Independent sessions that start with everything this one has: one, or so many."""
 
         async def forks() -> list[AsyncRemoteSandbox]:
-            return [AsyncRemoteSandbox(self._client, one) for one in await self._client.ask(verbs.fork(self.id, count or 1))]
+            return [AsyncRemoteSandbox(self._client, one) for one in await self._client.ask(endpoints.fork(self.id, count or 1))]
 
         async def only() -> AsyncRemoteSandbox:
             return (await forks())[0]
@@ -325,23 +325,23 @@ class AsyncRemoteSandbox:
 
     async def save(self, label: str = "", *, template: bool = False) -> SnapshotInfo:
         """Keep the session as it is in the gateway."""
-        found: SnapshotInfo = await self._client.ask(verbs.save(self.id, label, template))
+        found: SnapshotInfo = await self._client.ask(endpoints.save(self.id, label, template))
         return found
 
     async def snapshot(self, label: str = "") -> bytes:
         """Everything this session has, as sealed bytes: `client.restore` takes them back."""
         saved = await self.save(label)
-        blob: bytes = await self._client.ask(verbs.carry_away(saved.id))
-        await self._client.ask(verbs.forget_snapshot(saved.id))
+        blob: bytes = await self._client.ask(endpoints.carry_away(saved.id))
+        await self._client.ask(endpoints.forget_snapshot(saved.id))
         return blob
 
     async def cancel(self) -> bool:
         """Stop the run that waits, or that somebody has under way. Whether there was one."""
-        return bool((await self._client.ask(verbs.cancel_session(self.id)))["cancelled"])
+        return bool((await self._client.ask(endpoints.cancel_session(self.id)))["cancelled"])
 
     async def close(self) -> None:
         """Delete the session with everything in it."""
-        await self._client.ask(verbs.delete_session(self.id))
+        await self._client.ask(endpoints.delete_session(self.id))
 
     async def __aenter__(self) -> Self:
         return self

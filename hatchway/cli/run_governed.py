@@ -32,10 +32,10 @@ from gateway.service import Service
 from gateway.sessions.sessions import CreateSession
 from gateway.stores.engines.memory import MemoryStore
 from gateway.stores.interface import PutTenant
-from hatchway.cli import complain, show_progress
-from hatchway.programs import parse_pair
-from hatchway.running import write_output
-from hatchway.trees import found, name_of
+from hatchway.cli.entry import complain, show_progress
+from hatchway.cli.host_files import found, name_of
+from hatchway.cli.program import parse_pair
+from hatchway.cli.run import write_output
 from policy import PolicyError
 from sandbox.encoding.sealing import Keys
 from sandbox.errors import RequestError

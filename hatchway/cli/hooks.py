@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hatchway.parsers import add_parser
+from hatchway.cli.options import add_parser
 
 if TYPE_CHECKING:
     from gateway.hooks.executors.ports import ExecutorOpts, Ran
@@ -93,7 +93,7 @@ def _read_event(path: Path) -> Occasion:
 
 def _load_images(specs: tuple[UserHookSpec, ...]) -> None:
     """What has to be compiled on this machine first is not in any hook's time."""
-    from hatchway.cli import show_progress
+    from hatchway.cli.entry import show_progress
     from sandbox.guests.images import images
 
     for kind in {spec.executor.type for spec in specs} & {"bash", "shell", "python", "javascript"}:

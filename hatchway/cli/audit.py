@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hatchway.parsers import add_data, add_parser
+from hatchway.cli.options import add_data, add_parser
 
 if TYPE_CHECKING:
     from gateway.audit.verification import Verdict
@@ -43,7 +43,7 @@ def add_command(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from gateway.errors import GatewayError
-    from hatchway.cli import complain
+    from hatchway.cli.entry import complain
 
     try:
         return run_verify(options) if options.verb == "verify" else run_export(options)

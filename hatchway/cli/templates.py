@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from hatchway.parsers import add_parser
+from hatchway.cli.options import add_parser
 
 
 def add_command(commands: Any) -> None:
@@ -56,8 +56,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _build(options: argparse.Namespace) -> int:
-    from hatchway.cli import _LANGUAGE_OF_SUFFIX, complain, show_progress
-    from hatchway.trees import found, name_of
+    from hatchway.cli.entry import _LANGUAGE_OF_SUFFIX, complain, show_progress
+    from hatchway.cli.host_files import found, name_of
     from sandbox.errors import RequestError
     from sandbox.sessions.session import parse_language
     from sandbox.snapshots.templates import SETUP_TIMEOUT_MS, templates

@@ -14,13 +14,13 @@ from typing import Any
 
 import msgspec
 
-from hatchway import remote_answers
-from hatchway.asking import Refused
-from hatchway.client import Client
-from hatchway.operations import Field, Operation
-from hatchway.parsers import at_least_one
-from hatchway.printing import show_facts, show_table
-from hatchway.programs import parse_pair
+from hatchway.cli.options import at_least_one
+from hatchway.cli.output import show_facts, show_table
+from hatchway.cli.program import parse_pair
+from hatchway.client.client import Client
+from hatchway.client.operations import Field, Operation
+from hatchway.client.requests import Refused
+from hatchway.remote import answers
 from sandbox.errors import RequestError
 
 _METAVARS = {"object": "FILE", "bytes": "FILE", "sources": "PATH", "attributes": "NAME=JSON", "number": "N", "count": "N"}
@@ -63,7 +63,7 @@ def run(client: Client, operation: Operation, options: argparse.Namespace) -> in
     except Refused as refused:
         if refused.error.code != "POLICY_REFUSED" or not arguments.get("sources"):
             raise
-        return remote_answers.show_refused(client, arguments, Path(options.sources), refused)
+        return answers.show_refused(client, arguments, Path(options.sources), refused)
     if operation.answers == "bytes":
         return _write(options.to, answer, operation)
     if operation.answers == "nothing":
@@ -71,16 +71,16 @@ def run(client: Client, operation: Operation, options: argparse.Namespace) -> in
     if options.json:
         for one in answer if operation.answers == "list" else [answer]:
             print(msgspec.json.encode(one).decode())
-        return remote_answers.status_of(operation, answer)
+        return answers.status_of(operation, answer)
     if operation.answers == "list":
         show_table(answer, operation.columns)
-    elif operation.name in remote_answers.SHOWN:
-        remote_answers.SHOWN[operation.name](answer, options)
+    elif operation.name in answers.SHOWN:
+        answers.SHOWN[operation.name](answer, options)
     elif operation.columns:
         show_table([answer], operation.columns)
     else:
         show_facts(answer)
-    return remote_answers.status_of(operation, answer)
+    return answers.status_of(operation, answer)
 
 
 def _arguments(operation: Operation, options: argparse.Namespace) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def _arguments(operation: Operation, options: argparse.Namespace) -> dict[str, A
         if value is None:
             continue
         if one.kind == "sources":
-            from hatchway.policy_sources import read_sources
+            from hatchway.remote.policy_sources import read_sources
 
             found[one.name], found["main"] = read_sources(Path(value), getattr(options, "main", None))
         elif one.name == "main":

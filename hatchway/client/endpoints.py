@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
-from hatchway import targets
-from hatchway.asking import (
+from hatchway.client import url_paths
+from hatchway.client.requests import (
     ApprovalInfo,
     Ask,
     FileInfo,
@@ -54,11 +54,11 @@ class SessionOptions(TypedDict, total=False):
 
 
 def _session(session_id: str, rest: str = "") -> str:
-    return f"/v1/sessions/{targets.segment(session_id)}{rest}"
+    return f"/v1/sessions/{url_paths.segment(session_id)}{rest}"
 
 
 def _file(session_id: str, path: str) -> str:
-    return _session(session_id, "/files" + targets.segments(path))
+    return _session(session_id, "/files" + url_paths.segments(path))
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -107,11 +107,11 @@ def stream_once(code: str, options: RunOptions) -> Ask:
 
 
 def cancel_run(run_id: str) -> Ask:
-    return Ask("POST", f"/v1/runs/{targets.segment(run_id)}/cancel", kind=dict[str, bool])
+    return Ask("POST", f"/v1/runs/{url_paths.segment(run_id)}/cancel", kind=dict[str, bool])
 
 
 def get_run(run_id: str) -> Ask:
-    return Ask("GET", f"/v1/runs/{targets.segment(run_id)}", kind=RunInfo)
+    return Ask("GET", f"/v1/runs/{url_paths.segment(run_id)}", kind=RunInfo)
 
 
 def of_session(session_id: str | None) -> dict[str, str]:
@@ -121,7 +121,7 @@ def of_session(session_id: str | None) -> dict[str, str]:
 
 def decide(approval_id: str, decision: str, reason: str) -> Ask:
     body = {"decision": decision, "reason": reason}
-    return Ask("POST", f"/v1/approvals/{targets.segment(approval_id)}/decide", json=body, kind=ApprovalInfo)
+    return Ask("POST", f"/v1/approvals/{url_paths.segment(approval_id)}/decide", json=body, kind=ApprovalInfo)
 
 
 def fork(session_id: str, count: int) -> Ask:
@@ -133,7 +133,7 @@ def save(session_id: str, label: str, template: bool) -> Ask:
 
 
 def carry_away(snapshot_id: str) -> Ask:
-    return Ask("GET", f"/v1/snapshots/{targets.segment(snapshot_id)}/content")
+    return Ask("GET", f"/v1/snapshots/{url_paths.segment(snapshot_id)}/content")
 
 
 def bring_in(blob: bytes) -> Ask:
@@ -141,12 +141,12 @@ def bring_in(blob: bytes) -> Ask:
 
 
 def forget_snapshot(snapshot_id: str) -> Ask:
-    return Ask("DELETE", f"/v1/snapshots/{targets.segment(snapshot_id)}")
+    return Ask("DELETE", f"/v1/snapshots/{url_paths.segment(snapshot_id)}")
 
 
 def restore(snapshot_id: str, session_id: str | None) -> Ask:
     body = {"session_id": session_id}
-    return Ask("POST", f"/v1/snapshots/{targets.segment(snapshot_id)}/restore", json=body, kind=SessionInfo)
+    return Ask("POST", f"/v1/snapshots/{url_paths.segment(snapshot_id)}/restore", json=body, kind=SessionInfo)
 
 
 def secrets_of(session_id: str | None) -> str:
@@ -155,11 +155,11 @@ def secrets_of(session_id: str | None) -> str:
 
 
 def set_secret(session_id: str | None, name: str, value: str) -> Ask:
-    return Ask("PUT", f"{secrets_of(session_id)}/{targets.name(name)}", json={"value": value})
+    return Ask("PUT", f"{secrets_of(session_id)}/{url_paths.name(name)}", json={"value": value})
 
 
 def delete_secret(session_id: str | None, name: str) -> Ask:
-    return Ask("DELETE", f"{secrets_of(session_id)}/{targets.name(name)}")
+    return Ask("DELETE", f"{secrets_of(session_id)}/{url_paths.name(name)}")
 
 
 def values_of(session_id: str) -> str:
@@ -168,15 +168,15 @@ def values_of(session_id: str) -> str:
 
 
 def get_value(session_id: str, key: str) -> Ask:
-    return Ask("GET", f"{values_of(session_id)}/{targets.name(key)}")
+    return Ask("GET", f"{values_of(session_id)}/{url_paths.name(key)}")
 
 
 def set_value(session_id: str, key: str, value: bytes) -> Ask:
-    return Ask("PUT", f"{values_of(session_id)}/{targets.name(key)}", content=value, headers=_BYTES)
+    return Ask("PUT", f"{values_of(session_id)}/{url_paths.name(key)}", content=value, headers=_BYTES)
 
 
 def delete_value(session_id: str, key: str) -> Ask:
-    return Ask("DELETE", f"{values_of(session_id)}/{targets.name(key)}")
+    return Ask("DELETE", f"{values_of(session_id)}/{url_paths.name(key)}")
 
 
 def retention() -> Ask:
@@ -203,15 +203,15 @@ def files_of(session_id: str) -> str:
 
 def directory(path: str) -> dict[str, str]:
     """Which directory is listed there."""
-    return {"path": targets.path(path), "limit": "200"}
+    return {"path": url_paths.path(path), "limit": "200"}
 
 
 def stat_file(session_id: str, path: str) -> Ask:
-    return Ask("GET", _session(session_id, "/stat"), query={"path": targets.path(path)}, kind=FileInfo)
+    return Ask("GET", _session(session_id, "/stat"), query={"path": url_paths.path(path)}, kind=FileInfo)
 
 
 def make_directory(session_id: str, path: str) -> Ask:
-    return Ask("POST", _session(session_id, "/directories"), json={"path": targets.path(path)}, kind=FileInfo)
+    return Ask("POST", _session(session_id, "/directories"), json={"path": url_paths.path(path)}, kind=FileInfo)
 
 
 def delete_file(session_id: str, path: str, recursive: bool) -> Ask:

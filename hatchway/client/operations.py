@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from hatchway import targets
-from hatchway.asking import Ask
+from hatchway.client import url_paths
+from hatchway.client.requests import Ask
 from sandbox.errors import RequestError
 
 Kind = Literal["text", "number", "count", "flag", "texts", "object", "bytes", "sources", "attributes", "id"]
@@ -88,7 +88,7 @@ class Operation:
 
 def request(operation: Operation, arguments: Mapping[str, Any]) -> Ask:
     given = _checked(operation, arguments)
-    path = _PLACE.sub(lambda found: (targets.name if found[2] else targets.segment)(given[found[1]]), operation.path)
+    path = _PLACE.sub(lambda found: (url_paths.name if found[2] else url_paths.segment)(given[found[1]]), operation.path)
     query: dict[str, str] = {}
     body: dict[str, Any] = dict(operation.fixed)
     headers: dict[str, str] = {}

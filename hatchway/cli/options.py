@@ -28,7 +28,7 @@ def at_least_one(text: str) -> int:
 
 
 def add_program(parser: argparse.ArgumentParser) -> None:
-    """A program and everything it is given (`hatchway.programs`)."""
+    """A program and everything it is given (`hatchway.cli.program`)."""
     parser.add_argument(
         "path", nargs="?", metavar="FILE", help="the program; its ending tells the language; - reads it from standard input"
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import Final
 
-from hatchway.operations import Field, Operation
+from hatchway.client.operations import Field, Operation
 from sandbox.errors import RequestError
 
 ROLES: Final = ("runner", "author", "approver", "operator", "admin")

@@ -16,15 +16,15 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from hatchway import trust
-from hatchway.parsers import add_parser
+from hatchway.cli.options import add_parser
+from hatchway.client import tls
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
 
-    from hatchway.asking import RunInfo
-    from hatchway.async_client import AsyncClient, AsyncRemoteSandbox
-    from hatchway.verbs import RunOptions
+    from hatchway.client.async_client import AsyncClient, AsyncRemoteSandbox
+    from hatchway.client.endpoints import RunOptions
+    from hatchway.client.requests import RunInfo
 
 _INSTRUCTIONS = (
     "Run Python, JavaScript, TypeScript and shell in sandboxes that keep their state. Make a session once, run programs in it; "
@@ -46,7 +46,7 @@ def add_command(commands: Any) -> None:
     mcp.add_argument("--url", metavar="URL", help="the gateway (default HATCHWAY_URL, or http://127.0.0.1:8484)")
     mcp.add_argument("--token", metavar="TOKEN", help="an API token (default HATCHWAY_TOKEN, which others cannot see)")
     mcp.add_argument("--tenant", metavar="ID", help="whose things, for an admin (default HATCHWAY_TENANT, or its own)")
-    trust.add_options(mcp, default=None)
+    tls.add_options(mcp, default=None)
     mcp.add_argument(
         "--http",
         type=int,
@@ -57,16 +57,16 @@ def add_command(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from hatchway.async_client import AsyncClient
+    from hatchway.client.async_client import AsyncClient
 
     client = AsyncClient(options.url, options.token, tenant=options.tenant, verify=options.ca, cert=options.cert)
     server = build(client, verbose=options.verbose)
     if options.http is None:
         server.run("stdio")
     else:
-        from hatchway import mcp_http
+        from hatchway.mcp import http
 
-        asyncio.run(mcp_http.serve(server, options.http))
+        asyncio.run(http.serve(server, options.http))
     return 0
 
 
@@ -75,7 +75,7 @@ def build(client: AsyncClient, *, verbose: bool = False) -> MCPServer[Any]:
     from mcp.server import MCPServer
 
     from hatchway import __version__
-    from hatchway.mcp_arguments import StrictTool
+    from hatchway.mcp.arguments import StrictTool
 
     tools = Tools(client)
     functions = (
@@ -161,12 +161,12 @@ class Tools:
         gone afterwards. The value of the last expression is the result; what it printed is stdout; figures come as
         images, which displays counts. If the status is
         waiting_for_approval, a person must decide one of the approvals named; get_run shows what came of it."""
-        from hatchway import verbs
+        from hatchway.client import endpoints
 
         asked: RunOptions = {"language": language, "timeout_ms": timeout_ms}
         if session_id is None:
-            return await self._shown(await self._client.ask(verbs.run_once(code, asked)))
-        return await self._shown(await self._client.ask(verbs.run_in(session_id, code, asked)))
+            return await self._shown(await self._client.ask(endpoints.run_once(code, asked)))
+        return await self._shown(await self._client.ask(endpoints.run_in(session_id, code, asked)))
 
     async def get_run(self, run_id: str) -> dict[str, Any]:
         """Look at a run: whether it waits for an approval, is under way or is finished, and what came of it."""

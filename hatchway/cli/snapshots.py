@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hatchway.parsers import add_parser, add_program
+from hatchway.cli.options import add_parser, add_program
 
 if TYPE_CHECKING:
     from hatchway.box import Sandbox
@@ -118,8 +118,8 @@ def _start(options: argparse.Namespace, *, record: bool) -> tuple[Sandbox, str |
     """The sandbox a program runs in, and the id of the snapshot it starts from."""
     from hatchway.arguments import limits_of as whole_limits
     from hatchway.box import Sandbox
-    from hatchway.cli import show_progress
-    from hatchway.programs import limits_of
+    from hatchway.cli.entry import show_progress
+    from hatchway.cli.program import limits_of
     from sandbox.sessions.session import Session
     from sandbox.snapshots.snapshot_format import thaw
     from sandbox.wire import DEFAULT_LIMITS
@@ -138,8 +138,8 @@ def _start(options: argparse.Namespace, *, record: bool) -> tuple[Sandbox, str |
 
 def _run_program(box: Sandbox, options: argparse.Namespace) -> int | None:
     """How it ended, as an exit status; None if there is no program."""
-    from hatchway.programs import read_program, run_program
-    from hatchway.running import exit_status, show_result, write_output
+    from hatchway.cli.program import read_program, run_program
+    from hatchway.cli.run import exit_status, show_result, write_output
 
     if options.path is None and options.code is None:
         return None
@@ -150,7 +150,7 @@ def _run_program(box: Sandbox, options: argparse.Namespace) -> int | None:
 
 def run_save(options: argparse.Namespace) -> int:
     from hatchway.arguments import label_of
-    from hatchway.cli import complain
+    from hatchway.cli.entry import complain
 
     label_of(options.label)
     _check_place(options.output)
@@ -177,7 +177,7 @@ def run_save(options: argparse.Namespace) -> int:
 def run_record(options: argparse.Namespace) -> int:
     """A program that failed is recorded like any other, and the exit status is the one it has with `hatchway run`."""
     from hatchway.arguments import label_of
-    from hatchway.cli import complain
+    from hatchway.cli.entry import complain
 
     label_of(options.label)
     _check_place(options.output)
@@ -202,7 +202,7 @@ def _open_recording(path: str) -> Recording:
 def run_replay(options: argparse.Namespace) -> int:
     import msgspec
 
-    from hatchway.running import show_result, write_output
+    from hatchway.cli.run import show_result, write_output
     from sandbox.errors import RequestError
     from sandbox.snapshots.recordings import replay
 
@@ -244,7 +244,7 @@ def _verdict(recording: Recording, played: int, is_changed: bool) -> str:
 def run_diff(options: argparse.Namespace) -> int:
     import msgspec
 
-    from hatchway.printing import printable
+    from hatchway.cli.output import printable
     from sandbox.snapshots.diff import diff
 
     found = diff(_find(options.old), _find(options.new))
@@ -264,8 +264,8 @@ def run_diff(options: argparse.Namespace) -> int:
 def run_log(options: argparse.Namespace) -> int:
     import msgspec
 
-    from hatchway.inspecting import age, size
-    from hatchway.printing import printable
+    from hatchway.cli.output import printable
+    from hatchway.cli.snapshot_inspect import age, size
 
     entries = _history().log()
     if options.json:
@@ -292,7 +292,7 @@ def run_rm(options: argparse.Namespace) -> int:
 
 
 def run_gc(options: argparse.Namespace) -> int:
-    from hatchway.inspecting import size
+    from hatchway.cli.snapshot_inspect import size
 
     count, freed = _history().collect()
     print(f"deleted {count} pages and chunks, {size(freed)}")
@@ -307,15 +307,15 @@ def run_rotate_keys(options: argparse.Namespace) -> int:
 
 
 def run_inspect(options: argparse.Namespace) -> int:
-    from hatchway import inspecting
+    from hatchway.cli import snapshot_inspect
     from sandbox.encoding.sealing import purpose_of
 
     path = Path(options.snapshot)
     if not path.is_file():
-        facts = inspecting.facts_of_saved(_history(), options.snapshot)
+        facts = snapshot_inspect.facts_of_saved(_history(), options.snapshot)
     elif purpose_of(blob := _read(path)) == "recording":
-        facts = inspecting.facts_of_recording(_open_recording(options.snapshot))
+        facts = snapshot_inspect.facts_of_recording(_open_recording(options.snapshot))
     else:
-        facts = inspecting.facts_of_file(blob)
-    inspecting.show(facts, options.json)
+        facts = snapshot_inspect.facts_of_file(blob)
+    snapshot_inspect.show(facts, options.json)
     return 0

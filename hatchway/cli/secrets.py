@@ -14,7 +14,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from hatchway.parsers import add_data, add_parser
+from hatchway.cli.options import add_data, add_parser
 
 
 def add_command(commands: Any) -> None:
@@ -36,7 +36,7 @@ def add_command(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from gateway.errors import GatewayError
-    from hatchway.cli import complain
+    from hatchway.cli.entry import complain
     from sandbox.errors import SandboxError
 
     if options.new_master and options.tenant:

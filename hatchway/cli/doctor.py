@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 
 import msgspec
 
-from hatchway.cli import paint
+from hatchway.cli.entry import paint
 from sandbox.engine.memory import kernel
 from sandbox.errors import SandboxError
 from sandbox.guests.images import Images, images, source_of

@@ -19,8 +19,8 @@ import sys
 from types import ModuleType
 from typing import IO, Any, NoReturn
 
-from hatchway import snapshots_command, templates_command
-from hatchway.parsers import add_parser, add_program
+from hatchway.cli import snapshots, templates
+from hatchway.cli.options import add_parser, add_program
 
 _STATUS_EXIT = {
     "timeout": 124,
@@ -43,13 +43,13 @@ _LANGUAGE_OF_SUFFIX = {
 
 
 _LATE = {
-    "serve": ("hatchway.serve_command", "run the gateway: an HTTP service for many tenants"),
-    "hook": ("hatchway.hooks_command", "show step by step what a hook would do"),
-    "audit": ("hatchway.audit_command", "verify or export the audit log"),
-    "secrets": ("hatchway.secrets_command", "rotate the keys of tenants' secrets"),
-    "tokens": ("hatchway.tokens_command", "make a token while the gateway is stopped"),
-    "mcp": ("hatchway.mcp_command", "serve a gateway to agents over MCP"),
-    "remote": ("hatchway.remote_command", "use a gateway: run programs, files, snapshots, approvals, policies, tenants"),
+    "serve": ("hatchway.cli.serve", "run the gateway: an HTTP service for many tenants"),
+    "hook": ("hatchway.cli.hooks", "show step by step what a hook would do"),
+    "audit": ("hatchway.cli.audit", "verify or export the audit log"),
+    "secrets": ("hatchway.cli.secrets", "rotate the keys of tenants' secrets"),
+    "tokens": ("hatchway.cli.tokens", "make a token while the gateway is stopped"),
+    "mcp": ("hatchway.mcp.command", "serve a gateway to agents over MCP"),
+    "remote": ("hatchway.remote.command", "use a gateway: run programs, files, snapshots, approvals, policies, tenants"),
 }
 """Commands whose modules are imported only when they are asked for: they would slow down every `hatchway run`."""
 
@@ -101,8 +101,8 @@ def build_parser() -> argparse.ArgumentParser:
     )
     completion.add_argument("shell", choices=["bash", "zsh", "fish"])
     completion.set_defaults(function="completion")
-    snapshots_command.add_command(commands)
-    templates_command.add_command(commands)
+    snapshots.add_command(commands)
+    templates.add_command(commands)
     for name, (_, about) in _LATE.items():
         commands.add_parser(name, help=about, add_help=False)
     commands.add_parser("policy", help="check, test, format, explain, prove and compare policies", add_help=False)
@@ -263,27 +263,27 @@ def split_arguments(words: list[str]) -> tuple[list[str], list[str] | None]:
 
 
 def run_run(options: argparse.Namespace) -> int:
-    from hatchway import running
+    from hatchway.cli import run
 
-    return running.run(options)
+    return run.run(options)
 
 
 def run_doctor(options: argparse.Namespace) -> int:
-    from hatchway import doctor
+    from hatchway.cli import doctor
 
     return doctor.run(options)
 
 
 def run_snapshot(options: argparse.Namespace) -> int:
-    return snapshots_command.run(options)
+    return snapshots.run(options)
 
 
 def run_template(options: argparse.Namespace) -> int:
-    return templates_command.run(options)
+    return templates.run(options)
 
 
 def run_completion(options: argparse.Namespace) -> int:
-    from hatchway.completion import script
+    from hatchway.cli.completion import script
 
     print(script(_all_parsers(), options.shell))
     return 0
@@ -324,7 +324,3 @@ def run_images(options: argparse.Namespace) -> int:
         if found is not None:
             print(f"  {name:11} {found.stat().st_blocks * 512 / 1e6:8.1f} MB  {entry}")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

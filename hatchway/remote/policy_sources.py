@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from hatchway import trees
+from hatchway.cli import host_files
 from policy.lowering.loading import Folder, Loaded, load
 from policy.syntax import tree
 from policy.text.diagnostics import CHECKS, Diagnostic, Findings
@@ -66,7 +66,7 @@ def _programs(loaded: Loaded) -> Iterator[str]:
 
 
 def _below(folder: Path) -> Iterator[tuple[Path, str]]:
-    for path, _ in trees.found(folder, ""):
+    for path, _ in host_files.found(folder, ""):
         name = path.relative_to(folder).as_posix()
         if path.is_file() and not any(part.startswith(".") for part in name.split("/")):
             yield path, name

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from hatchway.asking import Refused
-from hatchway.client import Client
-from hatchway.operations import Operation
-from hatchway.printing import cell, printable, show_facts, show_table
+from hatchway.cli.output import cell, printable, show_facts, show_table
+from hatchway.client.client import Client
+from hatchway.client.operations import Operation
+from hatchway.client.requests import Refused
 
 Answer = Any
 _REFUSED: Final = 1
@@ -39,7 +39,7 @@ def status_of(operation: Operation, answer: Answer) -> int:
 
 def show_refused(client: Client, arguments: Mapping[str, Any], place: Path, refused: Refused) -> int:
     """Every mistake of a policy that was refused, with its file and line. The refusal itself names one."""
-    from hatchway.policy_sources import is_coloured, rendered
+    from hatchway.remote.policy_sources import is_coloured, rendered
 
     asked = {name: arguments[name] for name in ("sources", "main")}
     findings = client.do("policy check", **asked)["findings"]
@@ -56,7 +56,7 @@ def _counted(findings: list[Any]) -> str:
 
 
 def _show_check(answer: Answer, options: argparse.Namespace) -> None:
-    from hatchway.policy_sources import is_coloured, read_sources, rendered
+    from hatchway.remote.policy_sources import is_coloured, read_sources, rendered
 
     place = Path(options.sources)
     if answer["findings"]:

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from hatchway import targets
+from hatchway.client import url_paths
 from sandbox.errors import RequestError, SandboxError
 from sandbox.wire import ErrorObject, RunResult
 
@@ -61,7 +61,7 @@ class Ask:
     once: bool = False
 
     def __post_init__(self) -> None:
-        targets.check(self.path)
+        url_paths.check(self.path)
 
     def sent(self) -> tuple[dict[str, str], bytes | None]:
         """Headers and body."""
@@ -254,7 +254,7 @@ class Watch:
         if event is None:
             return None
         if event.kind == "started":
-            self.ask = Ask("GET", f"/v1/runs/{targets.segment(event.data['id'])}/events", once=True)
+            self.ask = Ask("GET", f"/v1/runs/{url_paths.segment(event.data['id'])}/events", once=True)
         self._number = event.number or self._number
         self.attempts_left = ATTEMPTS
         return event

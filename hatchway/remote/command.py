@@ -11,9 +11,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from hatchway import trust
-from hatchway.operation_table import LANGUAGES, OPERATIONS
-from hatchway.parsers import add_parser, at_least_one
+from hatchway.cli.options import add_parser, at_least_one
+from hatchway.client import tls
+from hatchway.client.operation_table import LANGUAGES, OPERATIONS
 
 _DECISIONS = ["approve", "approve_always", "reject", "reject_always", "cancel"]
 _COMMON = ("url", "token", "tenant", "json", "trust")
@@ -69,7 +69,7 @@ def _add_common(parser: argparse.ArgumentParser, **defaults: Any) -> None:
     parser.add_argument(
         "--tenant", default=told["tenant"], metavar="ID", help="whose things, for an admin (default HATCHWAY_TENANT, or its own)"
     )
-    trust.add_options(parser, default=told["trust"])
+    tls.add_options(parser, default=told["trust"])
     parser.add_argument("--json", default=told["json"], action="store_true", help="machine-readable")
 
 
@@ -101,7 +101,7 @@ class _Verbs:
 
     def add_rows(self, *names: str) -> None:
         """These rows of the table."""
-        from hatchway.remote_operations import add_arguments
+        from hatchway.remote.operations import add_arguments
 
         for name in names:
             add_arguments(self.add(name, OPERATIONS[name].about), OPERATIONS[name])
@@ -114,7 +114,7 @@ class _Verbs:
     def _group(self, name: str) -> Any:
         """A group by itself does what its `list` does."""
         if name not in self._groups:
-            from hatchway.remote_operations import add_arguments
+            from hatchway.remote.operations import add_arguments
 
             about, listing = _GROUPS[name], OPERATIONS.get(f"{name} list")
             group = self._made(self._verbs, name, about)
@@ -193,15 +193,15 @@ def _add_small_things(verbs: _Verbs) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from hatchway import remote_hints, remote_operations, remote_verbs
-    from hatchway.client import Client
+    from hatchway.client.client import Client
+    from hatchway.remote import hints, operations, verbs
     from sandbox.errors import RequestError
 
     name: str = options.operation
     try:
         with Client(options.url, options.token, tenant=options.tenant, verify=options.ca, cert=options.cert) as client:
             if name in OPERATIONS:
-                return remote_operations.run(client, OPERATIONS[name], options)
-            return int(getattr(remote_verbs, f"run_{name.replace('-', '_').replace(' ', '_')}")(client, options))
+                return operations.run(client, OPERATIONS[name], options)
+            return int(getattr(verbs, f"run_{name.replace('-', '_').replace(' ', '_')}")(client, options))
     except RequestError as error:
-        raise remote_hints.spoken(error, name) from None
+        raise hints.spoken(error, name) from None

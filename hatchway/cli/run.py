@@ -15,8 +15,8 @@ import msgspec
 
 from hatchway.arguments import text_of
 from hatchway.box import Sandbox
-from hatchway.cli import _STATUS_EXIT, complain, paint, show_progress
-from hatchway.programs import Program, as_file, inputs_of, limits_of, read_program, read_stdin, run_program
+from hatchway.cli.entry import _STATUS_EXIT, complain, paint, show_progress
+from hatchway.cli.program import Program, as_file, inputs_of, limits_of, read_program, read_stdin, run_program
 from sandbox.errors import RequestError
 from sandbox.filesystem.vfs import VfsError
 from sandbox.sessions.session import failure, parse_language
@@ -79,7 +79,7 @@ def _run_freely(options: argparse.Namespace, program: Program, limits: dict[str,
 
 def _run_governed(options: argparse.Namespace, program: Program, limits: dict[str, int]) -> tuple[RunResult, bool]:
     from gateway.runs.runs import RunBody
-    from hatchway import governed
+    from hatchway.cli import run_governed
 
     if options.arguments:
         raise RequestError("INVALID_ARGUMENT", "arguments of the program do not go together with --policy", "use --input")
@@ -92,7 +92,7 @@ def _run_governed(options: argparse.Namespace, program: Program, limits: dict[st
         validate_only=options.check,
         filename=program.filename,
     )
-    return governed.run(options, body, limits)
+    return run_governed.run(options, body, limits)
 
 
 def _get_files(box: Sandbox, pairs: list[str]) -> bool:

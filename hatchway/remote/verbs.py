@@ -17,15 +17,15 @@ from typing import Any
 
 import msgspec
 
-from hatchway import asking, targets, verbs
 from hatchway.arguments import text_of
-from hatchway.asking import ApprovalInfo, Ask, FileInfo, MatchInfo, Refused, RunInfo, SecretInfo, Unreachable
-from hatchway.client import Client
-from hatchway.printing import printable, show_table
-from hatchway.programs import inputs_of, read_program, read_stdin
-from hatchway.remote_operations import read_bytes, write_bytes
-from hatchway.running import exit_status, show_result, write_output
-from hatchway.verbs import RunOptions
+from hatchway.cli.output import printable, show_table
+from hatchway.cli.program import inputs_of, read_program, read_stdin
+from hatchway.cli.run import exit_status, show_result, write_output
+from hatchway.client import endpoints, requests, url_paths
+from hatchway.client.client import Client
+from hatchway.client.endpoints import RunOptions
+from hatchway.client.requests import ApprovalInfo, Ask, FileInfo, MatchInfo, Refused, RunInfo, SecretInfo, Unreachable
+from hatchway.remote.operations import read_bytes, write_bytes
 from sandbox.errors import RequestError, SandboxError
 from sandbox.wire import RunResult
 
@@ -47,7 +47,7 @@ def run_run(client: Client, options: argparse.Namespace) -> int:
         "stdin": read_stdin(options),
     }
     alone = options.session is None
-    ask = verbs.stream_once(code, asked) if alone else verbs.stream_in(options.session, code, asked)
+    ask = endpoints.stream_once(code, asked) if alone else endpoints.stream_in(options.session, code, asked)
     watched = Watched(client, is_alone=alone, is_shown=not options.json)
     return _show_run(client, options, watched.run(ask), watched)
 
@@ -66,11 +66,11 @@ class Watched:
             for event in self._client.watch(ask):
                 if event.kind == "started":
                     self._begun = event.data
-                elif event.kind in asking.STREAMS:
-                    self._tell(asking.STREAMS.index(event.kind), event.data)
+                elif event.kind in requests.STREAMS:
+                    self._tell(requests.STREAMS.index(event.kind), event.data)
                 elif event.kind == "error":
-                    raise asking.failed(event.data)
-                elif asking.is_last(event):
+                    raise requests.failed(event.data)
+                elif requests.is_last(event):
                     return msgspec.convert(event.data, RunInfo)
         except (KeyboardInterrupt, OSError):  # or nobody reads what it writes any more
             self._cancel()
@@ -84,7 +84,7 @@ class Watched:
 
     def end(self, run: RunInfo) -> None:
         """Show what was not told while it ran: all of it, where a hook had to look at it first."""
-        is_whole = self._show_rest(asking.result_of(run)) if self._is_shown else True
+        is_whole = self._show_rest(requests.result_of(run)) if self._is_shown else True
         if not is_whole:
             print(f"some of its output was not shown; all of it: hatchway remote result {run.id}", file=sys.stderr)
         elif run.state == "finished":
@@ -101,13 +101,13 @@ class Watched:
     def _cancel(self) -> None:
         with contextlib.suppress(SandboxError):
             if self._begun:
-                self._client.ask(verbs.cancel_run(self._begun["id"]))
+                self._client.ask(endpoints.cancel_run(self._begun["id"]))
         self._forget()
 
     def _forget(self) -> None:
         with contextlib.suppress(SandboxError):
             if self._is_alone and self._begun:
-                self._client.ask(verbs.delete_session(self._begun["session_id"]))
+                self._client.ask(endpoints.delete_session(self._begun["session_id"]))
 
 
 def run_result(client: Client, options: argparse.Namespace) -> int:
@@ -116,7 +116,7 @@ def run_result(client: Client, options: argparse.Namespace) -> int:
 
 def _show_run(client: Client, options: argparse.Namespace, run: RunInfo, watched: Watched | None = None) -> int:
     """`watched` has shown of its output what there was to see."""
-    done = asking.result_of(run)
+    done = requests.result_of(run)
     waits_for = list(client.approvals(run_id=run.id)) if run.state == "waiting" else []
     if watched is None and not options.json:
         for stream, text in enumerate((done.stdout, done.stderr)):
@@ -185,8 +185,8 @@ def run_restore(client: Client, options: argparse.Namespace) -> int:
 
 def run_ls(client: Client, options: argparse.Namespace) -> int:
     found = client.session(options.session).files.list(options.path)
-    if not found and targets.path(options.path) != targets.path("/"):
-        at: FileInfo = client.ask(verbs.stat_file(options.session, options.path))
+    if not found and url_paths.path(options.path) != url_paths.path("/"):
+        at: FileInfo = client.ask(endpoints.stat_file(options.session, options.path))
         found = [] if at.is_directory else [at]
     return _show(options, found, lambda one: f"{one.size_bytes:>10}  {printable(one.path)}{'/' if one.is_directory else ''}")
 
@@ -240,35 +240,35 @@ def run_decide(client: Client, options: argparse.Namespace) -> int:
 
 
 def run_get_value(client: Client, options: argparse.Namespace) -> int:
-    sys.stdout.buffer.write(client.ask(verbs.get_value(options.session, options.key)))
+    sys.stdout.buffer.write(client.ask(endpoints.get_value(options.session, options.key)))
     return 0
 
 
 def run_set_value(client: Client, options: argparse.Namespace) -> int:
-    client.ask(verbs.set_value(options.session, options.key, sys.stdin.buffer.read()))
+    client.ask(endpoints.set_value(options.session, options.key, sys.stdin.buffer.read()))
     return 0
 
 
 def run_secrets(client: Client, options: argparse.Namespace) -> int:
-    return _show(options, client.pages(verbs.secrets_of(options.session), {}, SecretInfo), lambda one: one.name)
+    return _show(options, client.pages(endpoints.secrets_of(options.session), {}, SecretInfo), lambda one: one.name)
 
 
 def run_set_secret(client: Client, options: argparse.Namespace) -> int:
     """Not an argument: what is typed there is seen by everybody on the machine."""
     value = getpass.getpass("value: ") if sys.stdin.isatty() else sys.stdin.read().removesuffix("\n")
-    client.ask(verbs.set_secret(options.session, options.name, value))
+    client.ask(endpoints.set_secret(options.session, options.name, value))
     return 0
 
 
 def run_delete_secret(client: Client, options: argparse.Namespace) -> int:
-    client.ask(verbs.delete_secret(options.session, options.name))
+    client.ask(endpoints.delete_secret(options.session, options.name))
     return 0
 
 
 def run_audit_tail(client: Client, options: argparse.Namespace) -> int:
     def is_beyond(number: int) -> bool:
         """Whether nothing comes after this record."""
-        return not client.ask(verbs.page("/v1/audit", {"limit": "1"}, str(number))).items
+        return not client.ask(endpoints.page("/v1/audit", {"limit": "1"}, str(number))).items
 
     newest = 1
     while not is_beyond(newest):
@@ -283,8 +283,8 @@ def run_audit_tail(client: Client, options: argparse.Namespace) -> int:
 
 def run_retention(client: Client, options: argparse.Namespace) -> int:
     if options.collect:
-        return _show(options, [client.ask(verbs.collect())], _forgotten)
-    return _show(options, [client.ask(verbs.retention())], _kept)
+        return _show(options, [client.ask(endpoints.collect())], _forgotten)
+    return _show(options, [client.ask(endpoints.retention())], _kept)
 
 
 def _kept(found: Any) -> str:

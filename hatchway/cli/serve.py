@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hatchway.parsers import add_parser
+from hatchway.cli.options import add_parser
 
 if TYPE_CHECKING:
     from gateway.configuration import Configuration
