@@ -28,6 +28,7 @@ from gateway.capabilities.mcp_servers import ServerSource
 from gateway.capabilities.operator_sources import Equipment, connecting, equip, guarded, load_equipment, states
 from gateway.capabilities.session_files import ToolFiles
 from gateway.capabilities.sources import ServerState
+from gateway.clock import SteadyClock
 from gateway.configuration import Configuration, ConfigurationError
 from gateway.egress import Decide, Egress
 from gateway.errors import GatewayError
@@ -60,11 +61,12 @@ from gateway.runs.runs import Runs
 from gateway.runs.scheduler import Scheduler
 from gateway.sessions.sessions import Sessions
 from gateway.sessions.snapshots import Snapshots
+from gateway.stores.changes import PutTenant, PutToken
 from gateway.stores.factory import open_store
-from gateway.stores.interface import PutTenant, PutToken, Store
 from gateway.stores.pages import walk
+from gateway.stores.store import Store
 from gateway.tenants.tenants import FIRST_TENANT, Tenancy, first_tenant
-from gateway.tenants.tokens import SteadyClock, mint
+from gateway.tenants.tokens import mint
 from gateway.tenants.vault import MasterKey, Vault, choose_master
 from sandbox.capabilities.registry import Capability
 from sandbox.encoding.sealing import Keys, local_keys

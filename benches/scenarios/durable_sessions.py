@@ -46,7 +46,7 @@ async def opened(folder: Path) -> AsyncIterator[tuple[Service, Principal]]:
     from gateway.configuration import Configuration
     from gateway.records import Principal, Quotas, Tenant
     from gateway.service import Service
-    from gateway.stores.interface import PutTenant
+    from gateway.stores.changes import PutTenant
 
     policy = folder / "bench.hatch"
     policy.write_text(_POLICY, "utf-8")

@@ -74,8 +74,8 @@ async def _store(data: Path, count: int) -> None:
     """Further sessions like one that is there."""
     import msgspec
 
+    from gateway.stores.changes import AppendAudit, PutSession
     from gateway.stores.factory import open_store
-    from gateway.stores.interface import AppendAudit, PutSession
 
     store = await open_store(str(data), create=False)
     try:

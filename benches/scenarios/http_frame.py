@@ -96,6 +96,7 @@ def _serve_ours() -> None:
 
     import uvloop
 
+    from gateway.clock import SteadyClock
     from gateway.configuration import Configuration
     from gateway.http.api.admission import Admission
     from gateway.http.api.application import Application
@@ -104,7 +105,7 @@ def _serve_ours() -> None:
     from gateway.http.transport.server import Server
     from gateway.records import Quotas, Token
     from gateway.telemetry import Telemetry, log_to
-    from gateway.tenants.tokens import SteadyClock, mint
+    from gateway.tenants.tokens import mint
 
     async def nothing(call: Call) -> Raw:
         return Raw(b"hello", "text/plain")

@@ -19,7 +19,7 @@ from benches.harness import Bench, Contender, Promise, Scenario
 if TYPE_CHECKING:
     from gateway.records import Principal
     from gateway.registry.registry import Registry
-    from gateway.stores.interface import Store
+    from gateway.stores.store import Store
 
 _WORKERS = 10_000
 _PAGE = 200
@@ -51,8 +51,8 @@ async def _filled(folder: Path) -> Store:
 
     from gateway.records import RegistryEntry, Tenant
     from gateway.registry.worker_records import WORKER, WorkerRecord
+    from gateway.stores.changes import Change, PutEntry, PutTenant
     from gateway.stores.engines.sqlite import SqliteStore
-    from gateway.stores.interface import Change, PutEntry, PutTenant
     from sandbox.wire import Language
 
     def entry_of(name: str, body: dict[str, Any]) -> RegistryEntry:

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 from benches.harness import Bench, Contender, Promise, Scenario
 
 if TYPE_CHECKING:
-    from gateway.stores.interface import Change, Store
+    from gateway.stores.changes import Change
+    from gateway.stores.store import Store
 
 _BYTES = 4096
 _DURABLE = "SQLite (WAL, synchronous=FULL), write + read"
@@ -72,14 +73,14 @@ class _Stored:
 
     async def _prepare(self) -> None:
         from gateway.records import Session, Tenant
-        from gateway.stores.interface import PutSession, PutTenant
+        from gateway.stores.changes import PutSession, PutTenant
 
         record = Session(id="s1", tenant="t1", created_at=_AT, updated_at=_AT, last_used_at=_AT)
         await self.store.write("t1", [PutTenant(Tenant(id="t1", created_at=_AT, updated_at=_AT)), PutSession(record)])
 
     def _change(self, path: str) -> Change:
         from gateway.ids import uuid7
-        from gateway.stores.interface import PutFile
+        from gateway.stores.changes import PutFile
 
         return PutFile(session_id="s1", path=path, id=uuid7(), at=_AT, content=os.urandom(_BYTES), encoding="base64")
 

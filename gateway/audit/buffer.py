@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gateway.errors import BadRequest, GatewayError, NotFound, TooLarge, Unavailable
-from gateway.stores.interface import AppendAudit, Store
+from gateway.stores.changes import AppendAudit
+from gateway.stores.store import Store
 
 KEPT_MAX: Final = 10_000
 _BATCH: Final = 500

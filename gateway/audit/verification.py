@@ -1,28 +1,20 @@
-"""The audit chain: append-only records, each of which vouches for the one before it.
+"""Verification of the audit chain: what was changed, removed, reordered or made unreadable.
 
-Rules: a record's digest is SHA-256 over the canonical JSON (keys sorted, no spaces, UTF-8) of everything in it but the digest,
-the digest of the record before it included. Each tenant has a chain of its own, from sequence 1. Retention cuts the beginning
-off; a checkpoint record, itself in the chain, then vouches for the digest at which the rest begins. THREAT[TM-STORE-AUDIT]
-
-What a chain cannot show by itself: that its newest records were cut off, or that all of it was written anew. Whoever keeps a
-head (`sequence:digest`, as `verify` reports it) elsewhere can check that too.
-
-Does not know: who writes records and why.
+What a chain cannot show by itself: that its newest records were cut off, or that all of it was written again. A head
+(`sequence:digest`, as `verify` reports it) that is kept elsewhere shows that too.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import AsyncIterator, Iterable, Iterator
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from gateway.errors import BadRequest, TooLarge
 from gateway.records import AuditRecord
-from gateway.stores.interface import PAGE_MAX, AppendAudit, Store
+from gateway.stores.audit_chain import CHECKPOINT, body_of, canonical, digest_of_body, read
+from gateway.stores.store import Store
 
-CHECKPOINT: Final = "audit.checkpoint"
 LINE_BYTES_MAX: Final = 1 << 20
 _FINDINGS_MAX: Final = 100
 
@@ -44,48 +36,6 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def ok(self) -> bool:
         return not self.findings
-
-
-def canonical(value: Any) -> bytes:
-    try:
-        return msgspec.json.encode(value, order="deterministic")
-    except (TypeError, ValueError, RecursionError, OverflowError) as error:
-        raise BadRequest("INVALID_ARGUMENT", f"this cannot be kept as JSON: {error}") from None
-
-
-def link(tenant: str, sequence: int, previous: str, entry: AppendAudit, *, data_bytes_max: int) -> tuple[bytes, str]:
-    """The stored body of the record after `previous`, and its digest."""
-    data = canonical(entry.data)
-    if len(data) > data_bytes_max:
-        raise TooLarge("AUDIT_TOO_LARGE", f"an audit record has {len(data)} bytes; {data_bytes_max} are allowed")
-    body = canonical(
-        {
-            "sequence": sequence,
-            "tenant": tenant,
-            "at": entry.at,
-            "kind": entry.kind,
-            "actor": entry.actor,
-            "subject": entry.subject,
-            "data": msgspec.Raw(data),
-            "previous": previous,
-        }
-    )
-    return body, digest_of_body(body)
-
-
-def digest_of_body(body: bytes) -> str:
-    return hashlib.sha256(body).hexdigest()
-
-
-def body_of(record: AuditRecord) -> bytes:
-    """What the digest covers."""
-    facts = msgspec.structs.asdict(record)
-    del facts["digest"]
-    return canonical(facts)
-
-
-def decode(body: bytes, digest: str) -> AuditRecord:
-    return msgspec.convert({**msgspec.json.decode(body), "digest": digest}, AuditRecord)
 
 
 class Verifier:
@@ -154,14 +104,6 @@ class Verifier:
     def _find(self, sequence: int, problem: str, message: str) -> None:
         if len(self._findings) < _FINDINGS_MAX:
             self._findings.append(Finding(sequence, problem, message))
-
-
-async def read(store: Store, tenant: str, *, after: int = 0) -> AsyncIterator[AuditRecord]:
-    """Every record after a sequence, a page at a time."""
-    while page := await store.audit(tenant, after=after, limit=PAGE_MAX):
-        for record in page:
-            yield record
-        after = page[-1].sequence
 
 
 async def verify(store: Store, tenant: str, known: tuple[int, str] | None = None) -> Verdict:

@@ -12,7 +12,8 @@ from typing import Final
 import msgspec
 
 from gateway.files import tar
-from gateway.stores.interface import Store, StoredFile
+from gateway.stores.store import Store
+from gateway.stores.stored import StoredFile
 from sandbox.filesystem.paths import StorePath
 
 KINDS: Final = ("directory", "file", "symlink")

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from gateway.clock import now_ms
 from gateway.errors import Conflict
-from gateway.files.files import Files, Infos, Matches, now_ms
+from gateway.files.files import Files, Infos, Matches
 from gateway.records import FileInfo, FileStat, InitialFile, Session, SessionFile, Tenant
-from gateway.stores.changes import ABSENT
+from gateway.stores.changes import ABSENT, PutSession, PutTenant
 from gateway.stores.engines.memory import MemoryStore
-from gateway.stores.interface import PutSession, PutTenant, Store
+from gateway.stores.store import Store
 
 
 class SessionFileSystem:

@@ -18,18 +18,19 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any, Final, TypeAlias
 
+from gateway.clock import now_ms
 from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, PreconditionFailed, TooLarge
 from gateway.files import tar
 from gateway.files.archives import members
 from gateway.files.overlay import Layers
 from gateway.ids import uuid7
 from gateway.records import NIL_UUID, FileInfo, FileStat, GrepMatch, InitialFile, SessionFile
-from gateway.stores.changes import Encoding
-from gateway.stores.interface import Change, DeleteFile, PutFile, Store, StoredFile
+from gateway.stores.changes import Change, DeleteFile, Encoding, PutFile
+from gateway.stores.store import Store
+from gateway.stores.stored import StoredFile
 from gateway.stores.text_search import Searched, Searching
 from sandbox.filesystem.errnos import VfsError
 from sandbox.filesystem.paths import StorePath, normalize_store_path
@@ -42,10 +43,6 @@ Permitted: TypeAlias = Callable[[str], bool]
 """Whether somebody may have what is stored at a path."""
 _LINKS_MAX: Final = 40
 _ATTEMPTS: Final = 5
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def normalize(path: str) -> StorePath:

@@ -22,7 +22,8 @@ from gateway.files.files import Files, Permitted, normalize
 from gateway.policies.gate import Gate
 from gateway.records import FileInfo, FileStat, GrepMatch, InitialFile, Principal, SessionFile
 from gateway.sessions.sessions import Sessions
-from gateway.stores.interface import ABSENT, PAGE_MAX, Page, StoredFile
+from gateway.stores.changes import ABSENT
+from gateway.stores.stored import PAGE_MAX, Page, StoredFile
 from gateway.stores.text_search import Searched
 from sandbox.filesystem.paths import StorePath, workspace_path
 from sandbox.workers.interface import FileChanges, FileEntry

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from gateway.stores.file_mutations import ancestors_of
-from gateway.stores.interface import Store
+from gateway.stores.store import Store
 from sandbox.workers.interface import FileChanges
 
 _DIRECTORY: Final = "directory"

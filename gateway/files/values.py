@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from gateway.clock import now_ms
 from gateway.errors import BadRequest, missing
-from gateway.policies.in_force import now_ms
 from gateway.records import KeyInfo, Principal
 from gateway.sessions.sessions import Sessions
-from gateway.stores.interface import Change, DeleteValue, Page, PutValue, Store
+from gateway.stores.changes import Change, DeleteValue, PutValue
+from gateway.stores.store import Store
+from gateway.stores.stored import Page
 
 KEY_BYTES_MAX: Final = 255
 RESERVED: Final = "tool_approval/"

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import msgspec
 
+from gateway.clock import now_ms
 from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, Unprocessable, missing
 from gateway.hooks.events import HookEvent
 from gateway.hooks.executors import Executors
@@ -38,11 +39,11 @@ from gateway.hooks.specs import (
     is_program_name,
 )
 from gateway.hooks.worker_jobs import file_changes as file_changes_of_hook
-from gateway.policies.in_force import now_ms
 from gateway.policies.pinned_defaults import Pins
 from gateway.records import Principal, Record, RegistryEntry, Session
 from gateway.sessions.store_changes import file_changes
-from gateway.stores.interface import ABSENT, AppendAudit, DeleteEntry, PutEntry, Store
+from gateway.stores.changes import ABSENT, AppendAudit, DeleteEntry, PutEntry
+from gateway.stores.store import Store
 from policy import HookCall
 from sandbox.workers.interface import FileChanges
 

@@ -12,14 +12,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from gateway.audit.buffer import Trail
+from gateway.clock import now_ms
 from gateway.errors import GatewayError
 from gateway.hooks.events import HookEvent
 from gateway.hooks.hook_store import HookBook
-from gateway.policies.in_force import now_ms
 from gateway.records import Principal, Session
 from gateway.sessions.live import Live
 from gateway.sessions.sessions import Sessions
-from gateway.stores.interface import AppendAudit
+from gateway.stores.changes import AppendAudit
 from policy import HookCall
 from sandbox.errors import SandboxError
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from starlette.routing import Mount, Route, Router
 
+from gateway.clock import SteadyClock
 from gateway.configuration import Configuration
 from gateway.errors import Conflict
 from gateway.http.api.admission import Admission
@@ -45,10 +46,10 @@ from gateway.http.routes import (
 from gateway.http.transport.server import Server
 from gateway.lifecycle.readiness import NothingToPrepare
 from gateway.records import Principal, Quotas, Tenant
-from gateway.stores.interface import ABSENT, AppendAudit, PutTenant, Store
+from gateway.stores.changes import ABSENT, AppendAudit, PutTenant
+from gateway.stores.store import Store
 from gateway.telemetry import Telemetry
 from gateway.tenants.tenants import FIRST_TENANT, SYSTEM_TENANT
-from gateway.tenants.tokens import SteadyClock
 
 if TYPE_CHECKING:
     from gateway.service import Service

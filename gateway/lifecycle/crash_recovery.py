@@ -11,13 +11,14 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from gateway.policies.in_force import now_ms
+from gateway.clock import now_ms
 from gateway.records import Run
 from gateway.runs.approvals import Approvals
 from gateway.runs.results import INTERRUPTED, failed
 from gateway.sessions.snapshots import FORK_BEGUN
-from gateway.stores.interface import AppendAudit, Change, DeleteEntry, DeleteSession, PutRun, Store
+from gateway.stores.changes import AppendAudit, Change, DeleteEntry, DeleteSession, PutRun
 from gateway.stores.pages import walk
+from gateway.stores.store import Store
 
 
 async def settle_interrupted(store: Store, tenant: str) -> int:

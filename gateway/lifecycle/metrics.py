@@ -21,7 +21,7 @@ from prometheus_client.registry import Collector
 from gateway.hooks.firing import Effect
 from gateway.policies.gate import language_name
 from gateway.records import Approval, Run
-from gateway.stores.interface import AppendAudit, Change, DeleteSession, DeleteTenant, PutApproval, PutRun
+from gateway.stores.changes import AppendAudit, Change, DeleteSession, DeleteTenant, PutApproval, PutRun
 from sandbox.wire import RunStatus
 
 _SECONDS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800)

@@ -20,16 +20,18 @@ import msgspec
 
 from gateway.configuration import Configuration
 from gateway.errors import GatewayError
+from gateway.ids import is_single
 from gateway.policies.in_force import Policies
 from gateway.records import Principal, Session
 from gateway.registry.registries import Registries
 from gateway.registry.wire import EMBEDDED_RUNTIME
 from gateway.registry.worker_records import WORKER, WorkerRecord
 from gateway.sessions.sessions import Sessions
-from gateway.single_ids import is_single
-from gateway.stores.interface import PAGE_MAX, AppendAudit, Store
+from gateway.stores.changes import AppendAudit
 from gateway.stores.pages import walk
 from gateway.stores.retention import Collected, Retention, collect
+from gateway.stores.store import Store
+from gateway.stores.stored import PAGE_MAX
 from sandbox.errors import SandboxError
 
 SHOWN_MAX: Final = 100

@@ -18,7 +18,7 @@ import msgspec
 from gateway.errors import Forbidden
 from gateway.policies.rates import NOT_COUNTED, Rates, Taken
 from gateway.records import Session
-from gateway.stores.interface import AppendAudit
+from gateway.stores.changes import AppendAudit
 from policy import Decision, Policy
 from policy import Session as Folded
 from sandbox.wire import Language, SessionLimits

@@ -17,13 +17,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 import msgspec
 
 from gateway.audit.buffer import Trail
+from gateway.clock import now_ms
 from gateway.errors import Conflict, Forbidden, Unprocessable, missing
 from gateway.policies.compiler import Compiled, Compiler, Finding, RefusedPolicy, policy_of
 from gateway.policies.decision_log import Decided, Decisions, Difference, newest
@@ -33,8 +33,10 @@ from gateway.policies.operator_policies import record_of_default
 from gateway.policies.pinned_defaults import Pins
 from gateway.policies.rates import Rates
 from gateway.records import Record, Session, StoredPolicy, Tenant
-from gateway.stores.interface import AppendAudit, Page, PutPolicy, Store
+from gateway.stores.changes import AppendAudit, PutPolicy
 from gateway.stores.pages import walk
+from gateway.stores.store import Store
+from gateway.stores.stored import Page
 from policy import Decision, Policy, builtin_catalog, make_catalog
 from policy.model import ir
 from policy.model.catalog import Catalog, load_catalog
@@ -46,10 +48,6 @@ AFTER_DEFAULT = "-"
 """The place in a list of policies after the default: no store has such a one."""
 UNHOOKED = frozenset(builtin_catalog().capabilities) - {"run"}
 """What is decided beside programs and their calls: no hook runs around it."""
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 class Replayed(Record, frozen=True, kw_only=True):

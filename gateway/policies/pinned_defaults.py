@@ -21,8 +21,9 @@ import msgspec
 from gateway.errors import Conflict, GatewayError
 from gateway.policies.compiler import Compiled, policy_of
 from gateway.records import RegistryEntry, StoredPolicy
-from gateway.stores.interface import ABSENT, Change, DeleteEntry, PutEntry, Store
+from gateway.stores.changes import ABSENT, Change, DeleteEntry, PutEntry
 from gateway.stores.pages import walk
+from gateway.stores.store import Store
 from policy import Policy
 
 KIND: Final = "default_policy"

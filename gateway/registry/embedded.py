@@ -52,7 +52,8 @@ from gateway.registry.wire import (
 )
 from gateway.registry.worker_queues import WAITING_MAX, Lane, Lanes
 from gateway.registry.worker_records import PAGE_MAX, Book, Bounds, Said, WorkerRecord
-from gateway.stores.interface import AppendAudit, Store
+from gateway.stores.changes import AppendAudit
+from gateway.stores.store import Store
 
 INPUT_BYTES_MAX: Final = 256 << 10
 

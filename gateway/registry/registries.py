@@ -34,7 +34,8 @@ from gateway.registry.remote import RemoteRuntime
 from gateway.registry.wire import MAX_LIMIT, RemoteSpec, RuntimeSummary
 from gateway.runs.runs import Runs
 from gateway.sessions.sessions import Sessions
-from gateway.stores.interface import ABSENT, AppendAudit, DeleteEntry, PutEntry, Store
+from gateway.stores.changes import ABSENT, AppendAudit, DeleteEntry, PutEntry
+from gateway.stores.store import Store
 from gateway.tenants.vault import Vault
 
 REMOTE: Final = "registry.remote"

@@ -32,7 +32,7 @@ from gateway.registry.wire import (
     diagnostic,
 )
 from gateway.registry.worker_records import Book, Counter, WorkerRecord
-from gateway.stores.interface import AppendAudit
+from gateway.stores.changes import AppendAudit
 
 WORKERS_MAX: Final = 10_000
 

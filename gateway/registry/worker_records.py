@@ -25,7 +25,8 @@ import msgspec
 from gateway.events import Event
 from gateway.records import Record, RegistryEntry
 from gateway.registry.wire import TranscriptItem
-from gateway.stores.interface import ABSENT, Change, DeleteEntry, PutEntry, Store
+from gateway.stores.changes import ABSENT, Change, DeleteEntry, PutEntry
+from gateway.stores.store import Store
 from sandbox.wire import Language
 
 WORKER, ITEM, EVENT = "registry.worker", "registry.item", "registry.event"

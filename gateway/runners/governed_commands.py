@@ -22,12 +22,13 @@ from typing import Any, Protocol
 
 import msgspec
 
+from gateway.clock import now_ms
 from gateway.errors import Forbidden, GatewayError, Unavailable
 from gateway.hooks.events import HookEvent
 from gateway.hooks.hook_store import HookBook
 from gateway.ids import uuid7
 from gateway.policies.gate import Gate, is_permitted, refusal
-from gateway.policies.in_force import Policies, now_ms
+from gateway.policies.in_force import Policies
 from gateway.records import Principal, Session
 from gateway.runners.command_output import OnOutput
 from gateway.runners.errors import invalid, shown
@@ -35,7 +36,8 @@ from gateway.runners.interface import Finish
 from gateway.runners.runners import Runners
 from gateway.runners.wire import DEFAULT_TIMEOUT_MS, MAX_OUTPUT_BYTES, Command, CommandResult, SnapshotRef
 from gateway.sessions.sessions import Sessions
-from gateway.stores.interface import AppendAudit, Store
+from gateway.stores.changes import AppendAudit
+from gateway.stores.store import Store
 from policy import Decision
 from sandbox.errors import RequestError
 from sandbox.wire import Language

@@ -17,8 +17,10 @@ from typing import Any, Final
 
 from gateway.records import RegistryEntry
 from gateway.runners.errors import too_large, unknown
-from gateway.stores.interface import PAGE_MAX, Change, DeleteEntry, PutEntry, Store
+from gateway.stores.changes import Change, DeleteEntry, PutEntry
 from gateway.stores.pages import walk
+from gateway.stores.store import Store
+from gateway.stores.stored import PAGE_MAX
 
 BLOB: Final = "runner.blob"
 PIECE: Final = "runner.piece"

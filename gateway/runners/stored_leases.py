@@ -34,8 +34,9 @@ from gateway.runners.providers.wasm import Wasm
 from gateway.runners.runners import Listing, Runners, SessionInfo
 from gateway.runners.stored_blobs import StoredBlobs
 from gateway.runners.wire import Destination
-from gateway.stores.interface import DeleteEntry, PutEntry, Store
+from gateway.stores.changes import DeleteEntry, PutEntry
 from gateway.stores.pages import walk
+from gateway.stores.store import Store
 from gateway.tenants.vault import Vault
 from sandbox.encoding.sealing import Keys
 

@@ -22,12 +22,13 @@ from typing import Any, Literal
 
 import msgspec
 
+from gateway.clock import now_ms
 from gateway.errors import Conflict, Forbidden, GatewayError, missing
 from gateway.ids import uuid7
-from gateway.policies.in_force import now_ms
 from gateway.records import Approval, Principal, Record, Run, Session, Verdict
-from gateway.stores.interface import AppendAudit, Change, PutApproval, Store, UseApproval
+from gateway.stores.changes import AppendAudit, Change, PutApproval, UseApproval
 from gateway.stores.pages import walk
+from gateway.stores.store import Store
 from policy import Decision
 from policy.model.decisions import Approval as Wanted
 from sandbox.capabilities.declarations import rule_of

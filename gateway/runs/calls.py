@@ -32,7 +32,8 @@ from gateway.ids import uuid7
 from gateway.policies.gate import Gate
 from gateway.records import Approval, Principal, Session
 from gateway.runs.approvals import Approvals, Asked, Asking, owed
-from gateway.stores.interface import AppendAudit, Store
+from gateway.stores.changes import AppendAudit
+from gateway.stores.store import Store
 from gateway.telemetry import stepping
 from policy import Decision
 from policy.model.decisions import UNKNOWN

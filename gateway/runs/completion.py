@@ -15,9 +15,10 @@ from typing import Any, Final
 
 import msgspec
 
+from gateway.clock import now_ms
 from gateway.errors import GatewayError
 from gateway.files.overlay import Layers
-from gateway.policies.in_force import now_ms
+from gateway.ids import is_single
 from gateway.records import Principal, Run, Session
 from gateway.runs.approvals import Write
 from gateway.runs.results import abridged, failed, failed_after, unshown
@@ -31,8 +32,8 @@ from gateway.sessions.sealing import Seals
 from gateway.sessions.sessions import Sessions
 from gateway.sessions.store_changes import file_changes
 from gateway.shielding import to_the_end
-from gateway.single_ids import is_single
-from gateway.stores.interface import Change, DeleteSnapshot, PutRun, PutSession, PutSnapshot, Store
+from gateway.stores.changes import Change, DeleteSnapshot, PutRun, PutSession, PutSnapshot
+from gateway.stores.store import Store
 from gateway.telemetry import step
 from policy import Decision
 from sandbox.encoding.sealing import Keys

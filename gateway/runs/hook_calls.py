@@ -13,11 +13,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
 from gateway.audit.buffer import Trail
+from gateway.clock import now_ms
 from gateway.policies.gate import Gate
-from gateway.policies.in_force import now_ms
 from gateway.records import Principal, Session
 from gateway.runs.calls import CallContext, Calls
-from gateway.stores.interface import AppendAudit
+from gateway.stores.changes import AppendAudit
 from sandbox.capabilities.registry import Capability
 from sandbox.workers.interface import CallReply, FileChanges, OnCall
 

@@ -22,12 +22,12 @@ from typing import Any
 import msgspec
 
 from gateway.audit.buffer import Trail
+from gateway.clock import now_ms
 from gateway.errors import Conflict, Forbidden, GatewayError, Unavailable, missing
 from gateway.events import Feed, Feeds
 from gateway.hooks.hook_store import HookBook
-from gateway.ids import uuid7
+from gateway.ids import is_single, uuid7
 from gateway.policies.gate import is_permitted, lowered, refusal
-from gateway.policies.in_force import now_ms
 from gateway.records import Principal, Run
 from gateway.runs.approvals import Approvals
 from gateway.runs.calls import Calls
@@ -40,8 +40,8 @@ from gateway.runs.suspension import Waits
 from gateway.runs.turn import RunBody, Turn, begun, ended_by, error_of, is_refusal, new_record, request_of
 from gateway.sessions.sessions import Sessions
 from gateway.shielding import to_the_end
-from gateway.single_ids import is_single
-from gateway.stores.interface import AppendAudit, PutRun, Store
+from gateway.stores.changes import AppendAudit, PutRun
+from gateway.stores.store import Store
 from gateway.telemetry import step
 from policy import Decision, PolicyError
 from sandbox.encoding.sealing import Keys

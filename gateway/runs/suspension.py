@@ -15,16 +15,17 @@ from typing import Final
 
 import msgspec
 
+from gateway.clock import now_ms
 from gateway.errors import NotFound, missing
 from gateway.events import Feeds
-from gateway.policies.in_force import now_ms
 from gateway.records import Principal, Run, Snapshot
 from gateway.runs.approvals import Approvals
 from gateway.runs.calls import HeldCall
 from gateway.runs.turn import RunBody, Turn
 from gateway.sessions.live import Live
 from gateway.sessions.store_changes import file_changes
-from gateway.stores.interface import AppendAudit, Change, DeleteSnapshot, PutRun, PutSession, PutSnapshot, Store
+from gateway.stores.changes import AppendAudit, Change, DeleteSnapshot, PutRun, PutSession, PutSnapshot
+from gateway.stores.store import Store
 from sandbox.encoding.sealing import Keys, open_seal, seal
 from sandbox.errors import RequestError
 from sandbox.wire import Diagnostic, RunResult, RunStatus

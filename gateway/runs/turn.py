@@ -13,17 +13,17 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from gateway.clock import now_ms
 from gateway.errors import BadRequest, GatewayError
 from gateway.events import Feed
 from gateway.hooks.events import HookEvent
 from gateway.policies.gate import Gate, is_permitted, language_name, refusal
-from gateway.policies.in_force import now_ms
 from gateway.records import Principal, Record, Run, Session
 from gateway.runs.calls import CallContext, HeldCall
 from gateway.runs.cancellation import Stop, Stopped
 from gateway.runs.results import INTERRUPTED
 from gateway.sessions.live import Live
-from gateway.stores.interface import AppendAudit
+from gateway.stores.changes import AppendAudit
 from policy import Decision, PolicyError
 from sandbox.errors import RequestError, SetupError
 from sandbox.wire import Diagnostic, ErrorObject, Language, RunRequest, RunStatus, SessionLimits

@@ -19,8 +19,9 @@ from gateway.records import Principal, Session, Snapshot
 from gateway.sessions.live import Live, Lives
 from gateway.sessions.sealing import Seals
 from gateway.sessions.store_changes import file_changes
-from gateway.stores.interface import AppendAudit, Change, DeleteSnapshot, PutSession, PutSnapshot, Store
+from gateway.stores.changes import AppendAudit, Change, DeleteSnapshot, PutSession, PutSnapshot
 from gateway.stores.session_mutations import KEPT
+from gateway.stores.store import Store
 from sandbox.encoding.sealing import Keys
 from sandbox.errors import SandboxError
 from sandbox.workers.interface import FileChanges, Frozen

@@ -10,7 +10,7 @@ Does not know: what is in a snapshot.
 from __future__ import annotations
 
 from gateway.errors import missing
-from gateway.stores.interface import Store
+from gateway.stores.store import Store
 from sandbox.encoding.sealing import Keys, open_seal, seal
 from sandbox.snapshots.snapshot_format import PURPOSE
 

@@ -29,16 +29,18 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
+from gateway.clock import now_ms
 from gateway.errors import Forbidden, GatewayError, NotFound, TooMany, Unavailable, missing
 from gateway.ids import uuid7
 from gateway.policies.gate import Gate, language_name
-from gateway.policies.in_force import Policies, now_ms
+from gateway.policies.in_force import Policies
 from gateway.records import Principal, Record, Session, Tenant
 from gateway.sessions.eviction import Crowd
 from gateway.sessions.live import Live, Lives
 from gateway.sessions.opening import Openings
 from gateway.sessions.persistence import Keeper
-from gateway.stores.interface import ABSENT, AppendAudit, DeleteSession, PutSession, Store
+from gateway.stores.changes import ABSENT, AppendAudit, DeleteSession, PutSession
+from gateway.stores.store import Store
 from gateway.telemetry import step
 from sandbox.capabilities.registry import Capability
 from sandbox.encoding.sealing import Keys

@@ -15,16 +15,15 @@ from typing import Any, Final
 
 import msgspec
 
+from gateway.clock import now_ms
 from gateway.errors import BadRequest, Conflict, GatewayError, missing
 from gateway.ids import uuid7
-from gateway.policies.in_force import now_ms
 from gateway.records import Principal, Record, RegistryEntry, Session, Snapshot
 from gateway.sessions.persistence import origin_of, taken
 from gateway.sessions.sealing import Seals
 from gateway.sessions.sessions import CreateSession, Sessions
-from gateway.stores.interface import (
+from gateway.stores.changes import (
     ABSENT,
-    PAGE_MAX,
     AppendAudit,
     Change,
     DeleteEntry,
@@ -36,10 +35,11 @@ from gateway.stores.interface import (
     PutSession,
     PutSnapshot,
     PutValue,
-    Store,
 )
 from gateway.stores.pages import walk
 from gateway.stores.session_mutations import KEPT
+from gateway.stores.store import Store
+from gateway.stores.stored import PAGE_MAX
 from sandbox.encoding.sealing import Keys
 from sandbox.engine.limits import MOST
 from sandbox.errors import RequestError

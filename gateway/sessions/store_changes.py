@@ -6,7 +6,8 @@ Rules: translation only. The store says `/a`, and so do workers; guests see `/wo
 from __future__ import annotations
 
 from gateway.ids import uuid7
-from gateway.stores.interface import Change, DeleteFile, Encoding, PutFile, StoredFile
+from gateway.stores.changes import Change, DeleteFile, Encoding, PutFile
+from gateway.stores.stored import StoredFile
 from sandbox.workers.interface import FileChanges, FileName
 
 

@@ -1,1 +1,1 @@
-"""Stores: memory, SQLite and PostgreSQL behind one protocol (`gateway.stores.interface`)."""
+"""Stores: memory, SQLite and PostgreSQL behind one class (`gateway.stores.store`)."""

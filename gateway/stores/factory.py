@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from gateway.errors import BadRequest
-from gateway.stores.interface import Store, StoreLimits
+from gateway.stores.store import Store
+from gateway.stores.stored import StoreLimits
 
 FILE_NAME = "hatchway.db"
 """Of the store inside a data folder."""

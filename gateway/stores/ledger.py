@@ -13,12 +13,12 @@ from operator import attrgetter
 
 import msgspec
 
-from gateway.audit import verification
 from gateway.errors import TooLarge, TooMany, missing
 from gateway.records import Tenant
+from gateway.stores import audit_chain
 from gateway.stores.changes import AppendAudit
-from gateway.stores.interface import StoreLimits
 from gateway.stores.row_operations import Get, Put, Row, Steps
+from gateway.stores.stored import StoreLimits
 from gateway.stores.tables import AUDIT, SESSIONS, TENANTS
 
 _decode_tenant = msgspec.json.Decoder(Tenant).decode
@@ -136,7 +136,7 @@ class Ledger:
     def chain(self, entry: AppendAudit) -> None:
         head = self.head
         sequence = head.audit_sequence + 1
-        body, digest = verification.link(self.tenant, sequence, head.audit_digest, entry, data_bytes_max=self.limits.audit_bytes)
+        body, digest = audit_chain.link(self.tenant, sequence, head.audit_digest, entry, data_bytes_max=self.limits.audit_bytes)
         self._audits.append((self.tenant, sequence, entry.at, body, digest))
         head.audit_sequence, head.audit_digest = sequence, digest
 

@@ -13,14 +13,14 @@ from typing import Any, Final
 
 import msgspec
 
-from gateway.audit.verification import CHECKPOINT
 from gateway.errors import BadRequest, Conflict, PreconditionFailed, TooLarge, missing
 from gateway.records import StoredPolicy, StoredToken
 from gateway.stores import approval_mutations, session_mutations
 from gateway.stores import changes as c
-from gateway.stores.interface import StoreLimits
+from gateway.stores.audit_chain import CHECKPOINT
 from gateway.stores.ledger import Head
 from gateway.stores.row_operations import Clear, Get, Put, Scan, Steps
+from gateway.stores.stored import StoreLimits
 from gateway.stores.tables import AUDIT, ENTRIES, IDEMPOTENCY, KEYS, POLICIES, RUNS, SECRETS, TABLES, TOKENS, VALUES
 from gateway.stores.transaction import ENDING_BYTES, Writing, encode, expect_record, own, remove, replace
 

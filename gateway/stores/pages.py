@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TypeVar
 
-from gateway.stores.interface import PAGE_MAX, Page, Store
+from gateway.stores.store import Store
+from gateway.stores.stored import PAGE_MAX, Page
 
 T = TypeVar("T")
 

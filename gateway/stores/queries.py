@@ -13,8 +13,8 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from gateway.audit import verification
 from gateway.errors import BadRequest
+from gateway.ids import ONCE, PAST_ONCE, is_single
 from gateway.records import (
     Approval,
     AuditRecord,
@@ -29,9 +29,9 @@ from gateway.records import (
     Tenant,
     Token,
 )
-from gateway.single_ids import ONCE, PAST_ONCE, is_single
-from gateway.stores.interface import PAGE_MAX, Idempotency, Page, StoredFile, Usage, WrappedKey
+from gateway.stores import audit_chain
 from gateway.stores.row_operations import Get, Row, Scan, Steps
+from gateway.stores.stored import PAGE_MAX, Idempotency, Page, StoredFile, Usage, WrappedKey
 from gateway.stores.tables import (
     APPROVALS,
     AUDIT,
@@ -251,7 +251,7 @@ def to_idempotency(row: Row) -> Idempotency:
 
 def audit_records(tenant: str, after: int, limit: int) -> Steps[list[AuditRecord]]:
     rows = yield Scan(AUDIT, (tenant,), after=(after,), limit=max(0, min(limit, PAGE_MAX)))
-    return [verification.decode(row[3], row[4]) for row in rows]
+    return [audit_chain.decode(row[3], row[4]) for row in rows]
 
 
 def audit_head(tenant: str) -> Steps[tuple[int, str]]:

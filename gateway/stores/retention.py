@@ -21,22 +21,21 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from gateway.audit import verification
 from gateway.errors import Conflict
 from gateway.records import Snapshot
-from gateway.stores.interface import (
-    PAGE_MAX,
+from gateway.stores import audit_chain
+from gateway.stores.changes import (
     Change,
     DeleteApproval,
     DeleteIdempotency,
     DeleteRun,
     DeleteSnapshot,
     ExpireApprovals,
-    Page,
-    Store,
     TrimAudit,
 )
 from gateway.stores.pages import walk
+from gateway.stores.store import Store
+from gateway.stores.stored import PAGE_MAX, Page
 
 HOUR_MS: Final = 3_600_000
 DAY_MS: Final = 24 * HOUR_MS
@@ -198,7 +197,7 @@ class Collecting:
         if kept_ms is None:
             return 0
         first = through = 0
-        async for record in verification.read(self._store, self._tenant):
+        async for record in audit_chain.read(self._store, self._tenant):
             first = first or record.sequence
             if record.at + kept_ms > self._now_ms:
                 break

@@ -1,8 +1,20 @@
-"""What all stores share: the questions of the protocol, each handed to the engine as steps.
+"""The store: everything the gateway remembers.
 
-Rules: an engine gives `_read` and `_write`, which run steps in a snapshot and in a transaction. THREAT[TM-STORE-TEXT]: text and
-numbers are checked here before any engine sees them, so that what one refuses (a NUL, half a surrogate, a number of 65 bits) all
-refuse, with the same error.
+    await store.write(tenant, [PutFile(...), PutRun(run=...), AppendAudit(...)])     all or none, durable when it returns
+    await store.file(tenant, "s1", "/a.txt")                                         reads name the tenant, always
+
+Rules: every read and write is of one tenant; the exceptions are `token` (found by its digest, before the caller is known) and
+`tenants` (for admins). Another tenant's object is absent. A write for an unknown tenant is NotFound (TENANT_NOT_FOUND); of a
+file, value, run or snapshot of an unknown session, NotFound (SESSION_NOT_FOUND). Lists are pages: `after` is the `next` of the
+page before, opaque; `limit` is capped at PAGE_MAX. An engine gives `_read` and `_write`, which run steps in a snapshot and in a
+transaction. THREAT[TM-STORE-TEXT]: text and numbers are checked here before any engine sees them, so that what one engine
+refuses (a NUL, half a surrogate, a number of 65 bits) all refuse, with the same error.
+
+Errors: Conflict and PreconditionFailed (an expectation did not hold), TooMany and TooLarge with QUOTA_EXCEEDED, StoreFailed
+(STORE_FULL: no space; STORE_IO: the disk or database failed). After any of them nothing of the write is stored, and the store
+goes on serving without a restart.
+
+Does not know: HTTP, policies, what files mean to guests.
 """
 
 from __future__ import annotations
@@ -28,10 +40,10 @@ from gateway.records import (
 )
 from gateway.stores import queries
 from gateway.stores.changes import Change
-from gateway.stores.interface import Idempotency, Page, StoredFile, StoreLimits, Usage, WrappedKey
 from gateway.stores.mutations import apply
 from gateway.stores.queries import one, page
 from gateway.stores.row_operations import Clear, Operation, Put, Row, Rows, Scan, Steps
+from gateway.stores.stored import Idempotency, Page, StoredFile, StoreLimits, Usage, WrappedKey
 from gateway.stores.tables import (
     APPROVALS,
     ENTRIES,
@@ -96,11 +108,12 @@ def _encodable(text: str) -> bool:
     return True
 
 
-class BaseStore(ABC):
-    """A `Store`, but for its engine."""
+class Store(ABC):
+    """Everything the gateway remembers. An engine adds `_read` and `_write`."""
 
     limits: StoreLimits
     on_written: Callable[[str, Sequence[Change]], None] | None = None
+    """Told of every write once it is durable."""
 
     @abstractmethod
     async def _read(self, steps: Steps[T], *, several: bool) -> T:
@@ -109,6 +122,13 @@ class BaseStore(ABC):
     @abstractmethod
     async def _write(self, tenant: str, make_steps: Callable[[], Steps[None]]) -> None:
         """Run steps in one transaction in which nobody else writes to this tenant. They are made anew for another attempt."""
+
+    @abstractmethod
+    async def compact(self) -> None:
+        """Give freed space back and make deleted bytes unreadable, as far as the engine can."""
+
+    @abstractmethod
+    async def close(self) -> None: ...
 
     async def write(self, tenant: str, changes: Sequence[Change]) -> None:
         if changes:
@@ -138,11 +158,13 @@ class BaseStore(ABC):
         return await self._ask(one(SESSIONS, (tenant,), session_id, queries.to_session))
 
     async def sessions(self, tenant: str, *, after: str | None = None, limit: int = 100, singles: bool = True) -> Page[Session]:
+        """By id; without `singles`, those of single runs are left out."""
         if not singles:
             return await self._ask(queries.lasting_sessions(tenant, after, limit), several=True)
         return await self._ask(page(SESSIONS, (tenant,), queries.to_session, after=after, limit=limit))
 
     async def singles(self, tenant: str, *, after: str | None = None, limit: int = 100) -> Page[Session]:
+        """Those of single runs, the oldest first."""
         return await self._ask(queries.single_sessions(tenant, after, limit))
 
     async def file(self, tenant: str, session_id: str, path: str) -> StoredFile | None:
@@ -154,12 +176,15 @@ class BaseStore(ABC):
     async def children(
         self, tenant: str, session_id: str, path: str, *, after: str | None = None, limit: int = -1
     ) -> list[StoredFile]:
+        """Direct children, sorted by path; with `after`, a path, those that come after it; at most `limit`, if it is not -1."""
         return await self._ask(queries.children(tenant, session_id, path, after, limit))
 
     async def tree(self, tenant: str, session_id: str) -> list[StoredFile]:
+        """Everything, sorted by path; a session's quota bounds it."""
         return await self._ask(queries.tree(tenant, session_id))
 
     async def blobs(self, tenant: str, digests: Iterable[str]) -> Mapping[str, bytes]:
+        """Those that are there."""
         return await self._ask(queries.blobs(tenant, sorted(set(digests))))
 
     async def value(self, tenant: str, session_id: str, key: str) -> bytes | None:
@@ -169,12 +194,14 @@ class BaseStore(ABC):
         return await self._ask(page(VALUES, (tenant, session_id), queries.to_key, after=after, limit=limit))
 
     async def secret(self, tenant: str, name: str, session_id: str = "") -> bytes | None:
+        """Sealed."""
         return await self._ask(one(SECRETS, (tenant, session_id), name, lambda row: bytes(row[3])))
 
     async def secrets(self, tenant: str, session_id: str = "", *, after: str | None = None, limit: int = 100) -> Page[SecretInfo]:
         return await self._ask(page(SECRETS, (tenant, session_id), queries.to_secret, after=after, limit=limit))
 
     async def keys(self, tenant: str) -> list[WrappedKey]:
+        """Oldest first."""
         return await self._ask(queries.keys(tenant))
 
     async def run(self, tenant: str, run_id: str) -> Run | None:
@@ -189,11 +216,13 @@ class BaseStore(ABC):
         limit: int = 100,
         oldest_first: bool = False,
     ) -> Page[Run]:
+        """Newest first, unless it is to be the other way round."""
         prefix, order = _by_time(tenant, session_id)
         steps = page(RUNS, prefix, queries.to_run, order=order, after=after, limit=limit, reverse=not oldest_first)
         return await self._ask(steps)
 
     async def unfinished(self, tenant: str, *, after: str | None = None, limit: int = 100) -> Page[Run]:
+        """Runs that are queued, under way or waiting, by id."""
         return await self._ask(page(RUNS, (tenant, 1), queries.to_run, order=RUNS.orders[2], after=after, limit=limit))
 
     async def snapshot(self, tenant: str, snapshot_id: str) -> Snapshot | None:
@@ -202,19 +231,23 @@ class BaseStore(ABC):
     async def snapshots(
         self, tenant: str, session_id: str | None = None, *, after: str | None = None, limit: int = 100
     ) -> Page[Snapshot]:
+        """Newest first."""
         prefix, order = _by_time(tenant, session_id)
         steps = page(SNAPSHOTS, prefix, queries.to_snapshot, order=order, after=after, limit=limit, reverse=True)
         return await self._ask(steps)
 
     async def kept_snapshots(self, tenant: str, *, after: str | None = None, limit: int = 100) -> Page[Snapshot]:
+        """Those that somebody saved, and templates; newest first."""
         order = SNAPSHOTS.orders[3]
         steps = page(SNAPSHOTS, (tenant, 1), queries.to_snapshot, order=order, after=after, limit=limit, reverse=True)
         return await self._ask(steps)
 
     async def template(self, tenant: str, label: str) -> Snapshot | None:
+        """The newest template with this label."""
         return await self._ask(queries.template(tenant, label))
 
     async def packs(self, tenant: str, snapshot_id: str) -> list[bytes]:
+        """The sealed packs it takes to build the snapshot, the first one whole, each next a difference; [] if there is none."""
         return await self._ask(queries.packs(tenant, snapshot_id), several=True)
 
     async def approval(self, tenant: str, approval_id: str) -> Approval | None:
@@ -223,22 +256,27 @@ class BaseStore(ABC):
     async def approvals(
         self, tenant: str, *, pending: bool | None = None, after: str | None = None, limit: int = 100
     ) -> Page[Approval]:
+        """Pending ones first, oldest first in each group."""
         prefix = (tenant,) if pending is None else (tenant, int(not pending))
         return await self._ask(page(APPROVALS, prefix, queries.to_approval, order=APPROVALS.orders[0], after=after, limit=limit))
 
     async def approvals_by_binding(self, tenant: str, binding: str) -> list[Approval]:
+        """The newest hundred with this binding, newest first."""
         return await self._ask(queries.approvals_by_binding(tenant, binding))
 
     async def policy(self, tenant: str, digest: str) -> StoredPolicy | None:
+        """The newest with this digest."""
         return await self._ask(queries.policy(tenant, digest))
 
     async def policies(
         self, tenant: str, name: str | None = None, *, after: str | None = None, limit: int = 100
     ) -> Page[StoredPolicy]:
+        """By name, newest version first within a name."""
         prefix = (tenant,) if name is None else (tenant, name)
         return await self._ask(page(POLICIES, prefix, queries.to_policy, after=after, limit=limit, reverse=True))
 
     async def policies_in(self, tenant: str, state: str) -> list[StoredPolicy]:
+        """All in one state: `active` ones decide. At most PAGE_MAX."""
         return await self._ask(queries.policies_in(tenant, state))
 
     async def entry(self, tenant: str, kind: str, entry_id: str) -> RegistryEntry | None:
@@ -251,13 +289,16 @@ class BaseStore(ABC):
         return await self._ask(one(IDEMPOTENCY, (tenant,), key, queries.to_idempotency))
 
     async def idempotencies(self, tenant: str, *, after: str | None = None, limit: int = 100) -> Page[Idempotency]:
+        """By the time they were claimed, oldest first."""
         order = IDEMPOTENCY.orders[0]
         return await self._ask(page(IDEMPOTENCY, (tenant,), queries.to_idempotency, order=order, after=after, limit=limit))
 
     async def audit(self, tenant: str, *, after: int = 0, limit: int = 100) -> list[AuditRecord]:
+        """Records with a sequence greater than `after`, in order."""
         return await self._ask(queries.audit_records(tenant, after, limit))
 
     async def audit_head(self, tenant: str) -> tuple[int, str]:
+        """The newest record's sequence and digest; (0, "") before the first."""
         return await self._ask(queries.audit_head(tenant))
 
 

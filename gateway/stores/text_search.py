@@ -19,7 +19,7 @@ import re2  # type: ignore[import-untyped,unused-ignore]
 
 from gateway.errors import BadRequest
 from gateway.records import GrepMatch
-from gateway.stores.interface import StoredFile
+from gateway.stores.stored import StoredFile
 
 PATTERN_BYTES_MAX: Final = 1000
 FILE_BYTES_MAX: Final = 512 << 10

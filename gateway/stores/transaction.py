@@ -9,9 +9,9 @@ import msgspec
 from gateway.errors import BadRequest, Conflict, PreconditionFailed, TooLarge
 from gateway.stores.changes import ABSENT
 from gateway.stores.file_mutations import Tree
-from gateway.stores.interface import StoreLimits
 from gateway.stores.ledger import Ledger, SessionRow
 from gateway.stores.row_operations import Delete, Get, Put, Row, Rows, Scan, Steps
+from gateway.stores.stored import StoreLimits
 from gateway.stores.tables import VALUES, Table
 
 _SWEEP_ROWS = 100

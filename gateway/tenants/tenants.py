@@ -22,12 +22,15 @@ from weakref import WeakValueDictionary
 import msgspec
 from msgspec import Meta
 
+from gateway.clock import now_ms
 from gateway.errors import BadRequest, Conflict, Forbidden, GatewayError, missing
 from gateway.policies.facts import check_facts
-from gateway.policies.in_force import Policies, now_ms
+from gateway.policies.in_force import Policies
 from gateway.records import Principal, Quotas, Record, Role, StoredToken, Tenant, Token
-from gateway.stores.interface import ABSENT, AppendAudit, DeleteTenant, Page, PutTenant, PutToken, Store, Usage
+from gateway.stores.changes import ABSENT, AppendAudit, DeleteTenant, PutTenant, PutToken
 from gateway.stores.pages import tenant_ids, walk
+from gateway.stores.store import Store
+from gateway.stores.stored import Page, Usage
 from gateway.tenants.tokens import is_valid, mint
 
 _log = logging.getLogger("hatchway.tenancy")

@@ -14,8 +14,6 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-import time
-from collections.abc import Callable
 from typing import Final, Literal
 
 from gateway.ids import uuid7
@@ -37,37 +35,6 @@ MAY: Final[dict[Audience, frozenset[Role]]] = {
     "admin": frozenset(("admin",)),
 }
 """Which roles an audience consists of."""
-
-
-class SteadyClock:
-    """Unix milliseconds that never go back, and never stand still while the machine runs.
-
-    THREAT[TM-HTTP-CLOCK]: a wall clock that is set back, or frozen, must not revive an expired token. `floor_ms` carries the
-    newest time that is known from before a restart, such as the last audit record's.
-    """
-
-    def __init__(
-        self,
-        floor_ms: int = 0,
-        wall_ns: Callable[[], int] = time.time_ns,
-        monotonic_ns: Callable[[], int] = time.monotonic_ns,
-    ) -> None:
-        self._wall_ns, self._monotonic_ns = wall_ns, monotonic_ns
-        self._latest_ms = max(floor_ms, wall_ns() // 1_000_000)
-        self._seen_ns = monotonic_ns()
-
-    def seen(self, at_ms: int) -> None:
-        """Something is known to have happened then: it is at least as late."""
-        self._latest_ms = max(self._latest_ms, at_ms)
-
-    def now_ms(self) -> int:
-        now_ns = self._monotonic_ns()
-        passed_ms = (now_ns - self._seen_ns) // 1_000_000
-        if passed_ms > 0:
-            self._latest_ms += passed_ms
-            self._seen_ns += passed_ms * 1_000_000
-        self._latest_ms = max(self._latest_ms, self._wall_ns() // 1_000_000)
-        return self._latest_ms
 
 
 def mint(

@@ -20,11 +20,13 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from gateway.clock import now_ms
 from gateway.errors import BadRequest, Conflict, Internal, PreconditionFailed, TooLarge, missing
-from gateway.files.files import now_ms
 from gateway.records import SecretInfo
-from gateway.stores.interface import ABSENT, AppendAudit, Change, DeleteSecret, Page, PutKey, PutSecret, Store, digest_of
+from gateway.stores.changes import ABSENT, AppendAudit, Change, DeleteSecret, PutKey, PutSecret, digest_of
 from gateway.stores.pages import walk
+from gateway.stores.store import Store
+from gateway.stores.stored import Page
 from sandbox.encoding import cbor
 from sandbox.encoding.sealing import Keys, local_keys, open_seal, seal
 from sandbox.errors import RequestError, SetupError

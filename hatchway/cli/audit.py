@@ -43,7 +43,7 @@ def add_command(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from gateway.errors import GatewayError
-    from hatchway.cli.entry import complain
+    from hatchway.cli.terminal import complain
 
     try:
         return run_verify(options) if options.verb == "verify" else run_export(options)

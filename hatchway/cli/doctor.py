@@ -10,11 +10,12 @@ from dataclasses import asdict, dataclass
 
 import msgspec
 
-from hatchway.cli.entry import paint
+from hatchway.cli.terminal import paint
 from sandbox.engine.memory import kernel
 from sandbox.errors import SandboxError
 from sandbox.guests.images import Images, images, source_of
 from sandbox.workers.jail import jail
+from sandbox.workers.jail.layer import Layer
 
 _GUESTS = ("python", "javascript", "shell")
 
@@ -59,7 +60,7 @@ def examine(store: Images, *, verify: bool = False) -> list[Finding]:
     return findings
 
 
-def _layer(layer: jail.Layer) -> Finding:
+def _layer(layer: Layer) -> Finding:
     """A layer of the jail of worker processes. Without a required one `hatchway serve` needs `jail = "best_effort"`."""
     if layer.applied:
         return Finding(f"jail: {layer.name}", "good", layer.detail)

@@ -17,30 +17,11 @@ import io
 import os
 import sys
 from types import ModuleType
-from typing import IO, Any, NoReturn
+from typing import Any, NoReturn
 
 from hatchway.cli import snapshots, templates
 from hatchway.cli.options import add_parser, add_program
-
-_STATUS_EXIT = {
-    "timeout": 124,
-    "resource_exhausted": 137,
-    "cancelled": 130,
-    "permission_denied": 126,
-    "waiting_for_approval": 126,
-}
-_LANGUAGE_OF_SUFFIX = {
-    ".py": "python",
-    ".js": "javascript",
-    ".cjs": "javascript",
-    ".mjs": "javascript",
-    ".ts": "typescript",
-    ".cts": "typescript",
-    ".mts": "typescript",
-    ".sh": "shell",
-    ".bash": "shell",
-}
-
+from hatchway.cli.terminal import complain, show_progress
 
 _LATE = {
     "serve": ("hatchway.cli.serve", "run the gateway: an HTTP service for many tenants"),
@@ -52,31 +33,6 @@ _LATE = {
     "remote": ("hatchway.remote.command", "use a gateway: run programs, files, snapshots, approvals, policies, tenants"),
 }
 """Commands whose modules are imported only when they are asked for: they would slow down every `hatchway run`."""
-
-
-def paint(text: str, colour: str, stream: IO[str]) -> str:
-    codes = {"red": "31", "yellow": "33", "green": "32", "dim": "2", "bold": "1"}
-    return f"\x1b[{codes[colour]}m{text}\x1b[0m" if stream.isatty() else text
-
-
-def complain(message: str, hint: str | None = None) -> None:
-    print(f"{paint('error', 'red', sys.stderr)}: {message}", file=sys.stderr)
-    if hint:
-        print(f"{paint('hint', 'yellow', sys.stderr)}: {hint}", file=sys.stderr)
-
-
-def show_progress(what: str, done: float) -> None:
-    """A bar while something is built for the first time."""
-    if sys.stderr.isatty():
-        filled = int(done * 30)
-        print(
-            f"\r{what:24} [{'#' * filled}{'.' * (30 - filled)}] {done:4.0%}",
-            end="\n" if done >= 1 else "",
-            file=sys.stderr,
-            flush=True,
-        )
-    elif done >= 1:
-        print(f"{what}: done", file=sys.stderr, flush=True)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -93,7 +93,7 @@ def _read_event(path: Path) -> Occasion:
 
 def _load_images(specs: tuple[UserHookSpec, ...]) -> None:
     """What has to be compiled on this machine first is not in any hook's time."""
-    from hatchway.cli.entry import show_progress
+    from hatchway.cli.terminal import show_progress
     from sandbox.guests.images import images
 
     for kind in {spec.executor.type for spec in specs} & {"bash", "shell", "python", "javascript"}:

@@ -18,7 +18,7 @@ import msgspec
 
 from hatchway.box import Sandbox
 from hatchway.cli import host_files, program_arguments
-from hatchway.cli.entry import _LANGUAGE_OF_SUFFIX
+from hatchway.cli.terminal import LANGUAGE_OF_SUFFIX
 from sandbox.errors import RequestError
 from sandbox.excerpts import excerpt
 from sandbox.filesystem.vfs import VfsError
@@ -51,7 +51,7 @@ def read_program(options: argparse.Namespace) -> Program:
     path = Path(options.path)
     if path.is_dir():
         raise RequestError("INVALID_ARGUMENT", f"{options.path} is a directory", "give the file of a program")
-    language = options.language or _LANGUAGE_OF_SUFFIX.get(path.suffix)
+    language = options.language or LANGUAGE_OF_SUFFIX.get(path.suffix)
     if language is None:
         raise RequestError("INVALID_ARGUMENT", f"cannot tell the language of {path.name!r}", "add --language")
     try:

@@ -15,8 +15,8 @@ import msgspec
 
 from hatchway.arguments import text_of
 from hatchway.box import Sandbox
-from hatchway.cli.entry import _STATUS_EXIT, complain, paint, show_progress
 from hatchway.cli.program import Program, as_file, inputs_of, limits_of, read_program, read_stdin, run_program
+from hatchway.cli.terminal import STATUS_EXIT, complain, paint, say, show_progress, write_output
 from sandbox.errors import RequestError
 from sandbox.filesystem.vfs import VfsError
 from sandbox.sessions.session import failure, parse_language
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
 
 def exit_status(result: RunResult) -> int:
     """The program's own, or what tells how it was ended."""
-    return _STATUS_EXIT.get(result.status.value, result.exit_code) if result.error else result.exit_code
+    return STATUS_EXIT.get(result.status.value, result.exit_code) if result.error else result.exit_code
 
 
 def _run(options: argparse.Namespace) -> tuple[RunResult, bool]:
@@ -106,21 +106,6 @@ def _get_files(box: Sandbox, pairs: list[str]) -> bool:
             complain(f"cannot copy {guest} out of the sandbox: {error}")
             complete = False
     return complete
-
-
-def write_output(stream: int, data: bytes) -> None:
-    target = (sys.stdout, sys.stderr)[stream]
-    if target is not None:  # it is, where whoever started us has closed it
-        target.buffer.write(data)
-        target.flush()
-
-
-def say(text: str) -> None:
-    """A line on stdout, in UTF-8 like the programs' own output, whatever the terminal's encoding."""
-    if sys.stdout is not None:
-        sys.stdout.flush()
-        sys.stdout.buffer.write((text + "\n").encode("utf-8", "backslashreplace"))
-        sys.stdout.buffer.flush()
 
 
 def _make_folder(folder: Path) -> None:

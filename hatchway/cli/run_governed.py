@@ -22,20 +22,19 @@ from typing import Any, Final
 
 import msgspec
 
+from gateway.clock import now_ms
 from gateway.configuration import ConfigurationError
 from gateway.errors import GatewayError
 from gateway.events import STREAMS
-from gateway.policies.in_force import now_ms
 from gateway.records import Principal, Run, Tenant
 from gateway.runs.runs import RunBody
 from gateway.service import Service
 from gateway.sessions.sessions import CreateSession
+from gateway.stores.changes import PutTenant
 from gateway.stores.engines.memory import MemoryStore
-from gateway.stores.interface import PutTenant
-from hatchway.cli.entry import complain, show_progress
 from hatchway.cli.host_files import found, name_of
 from hatchway.cli.program import parse_pair
-from hatchway.cli.run import write_output
+from hatchway.cli.terminal import complain, show_progress, write_output
 from policy import PolicyError
 from sandbox.encoding.sealing import Keys
 from sandbox.errors import RequestError

@@ -36,7 +36,7 @@ def add_command(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from gateway.errors import GatewayError
-    from hatchway.cli.entry import complain
+    from hatchway.cli.terminal import complain
     from sandbox.errors import SandboxError
 
     if options.new_master and options.tenant:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from hatchway.cli.output import printable
-from hatchway.cli.run import say
+from hatchway.cli.terminal import say
 from sandbox.encoding.sealing import local_keys, open_seal
 from sandbox.engine.memory import PAGE_BYTES
 from sandbox.snapshots.file_tree import FileRecord, sizes_of_files

@@ -118,8 +118,8 @@ def _start(options: argparse.Namespace, *, record: bool) -> tuple[Sandbox, str |
     """The sandbox a program runs in, and the id of the snapshot it starts from."""
     from hatchway.arguments import limits_of as whole_limits
     from hatchway.box import Sandbox
-    from hatchway.cli.entry import show_progress
     from hatchway.cli.program import limits_of
+    from hatchway.cli.terminal import show_progress
     from sandbox.sessions.session import Session
     from sandbox.snapshots.snapshot_format import thaw
     from sandbox.wire import DEFAULT_LIMITS
@@ -139,7 +139,8 @@ def _start(options: argparse.Namespace, *, record: bool) -> tuple[Sandbox, str |
 def _run_program(box: Sandbox, options: argparse.Namespace) -> int | None:
     """How it ended, as an exit status; None if there is no program."""
     from hatchway.cli.program import read_program, run_program
-    from hatchway.cli.run import exit_status, show_result, write_output
+    from hatchway.cli.run import exit_status, show_result
+    from hatchway.cli.terminal import write_output
 
     if options.path is None and options.code is None:
         return None
@@ -150,7 +151,7 @@ def _run_program(box: Sandbox, options: argparse.Namespace) -> int | None:
 
 def run_save(options: argparse.Namespace) -> int:
     from hatchway.arguments import label_of
-    from hatchway.cli.entry import complain
+    from hatchway.cli.terminal import complain
 
     label_of(options.label)
     _check_place(options.output)
@@ -177,7 +178,7 @@ def run_save(options: argparse.Namespace) -> int:
 def run_record(options: argparse.Namespace) -> int:
     """A program that failed is recorded like any other, and the exit status is the one it has with `hatchway run`."""
     from hatchway.arguments import label_of
-    from hatchway.cli.entry import complain
+    from hatchway.cli.terminal import complain
 
     label_of(options.label)
     _check_place(options.output)
@@ -202,7 +203,8 @@ def _open_recording(path: str) -> Recording:
 def run_replay(options: argparse.Namespace) -> int:
     import msgspec
 
-    from hatchway.cli.run import show_result, write_output
+    from hatchway.cli.run import show_result
+    from hatchway.cli.terminal import write_output
     from sandbox.errors import RequestError
     from sandbox.snapshots.recordings import replay
 

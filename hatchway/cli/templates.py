@@ -56,15 +56,15 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _build(options: argparse.Namespace) -> int:
-    from hatchway.cli.entry import _LANGUAGE_OF_SUFFIX, complain, show_progress
     from hatchway.cli.host_files import found, name_of
+    from hatchway.cli.terminal import LANGUAGE_OF_SUFFIX, complain, show_progress
     from sandbox.errors import RequestError
     from sandbox.sessions.session import parse_language
     from sandbox.snapshots.templates import SETUP_TIMEOUT_MS, templates
 
     if (options.setup is None) == (options.code is None):
         raise RequestError("INVALID_ARGUMENT", "give --setup FILE or -c CODE")
-    language = options.language or (_LANGUAGE_OF_SUFFIX.get(Path(options.setup).suffix) if options.setup else None) or "python"
+    language = options.language or (LANGUAGE_OF_SUFFIX.get(Path(options.setup).suffix) if options.setup else None) or "python"
     setup = options.code if options.code is not None else _read(Path(options.setup)).decode()
     files = {}
     for pair in options.file:

@@ -42,7 +42,7 @@ def add_command(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from gateway.errors import GatewayError
-    from hatchway.cli.entry import complain
+    from hatchway.cli.terminal import complain
 
     try:
         return asyncio.run(_new(options))
@@ -54,9 +54,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _new(options: argparse.Namespace) -> int:
+    from gateway.clock import SteadyClock
     from gateway.stores.factory import open_store
     from gateway.tenants.tenants import CreateToken, issue, restore_first
-    from gateway.tenants.tokens import SteadyClock
 
     now = SteadyClock().now_ms()
     store = await open_store(options.database_url or options.data, create=False, own=True)

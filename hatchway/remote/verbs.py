@@ -20,7 +20,8 @@ import msgspec
 from hatchway.arguments import text_of
 from hatchway.cli.output import printable, show_table
 from hatchway.cli.program import inputs_of, read_program, read_stdin
-from hatchway.cli.run import exit_status, show_result, write_output
+from hatchway.cli.run import exit_status, show_result
+from hatchway.cli.terminal import write_output
 from hatchway.client import endpoints, requests, url_paths
 from hatchway.client.client import Client
 from hatchway.client.endpoints import RunOptions

@@ -27,6 +27,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sandbox.engine import cpu_affinity
+from sandbox.engine.cpu_affinity import Mooring, bind
 
 if TYPE_CHECKING:
     import asyncio
@@ -40,7 +41,6 @@ _IDLE_MAX = 8
 LANES_MAX = 1024
 _SEM_BYTES = 64
 _libc = ctypes.CDLL(None)
-_this_cpu: Callable[[], int] = _libc.sched_getcpu
 _wait_until: Callable[..., int] | None = getattr(_libc, "sem_clockwait", None)
 
 
@@ -61,15 +61,6 @@ class Bell:
         if _wait_until is not None:
             self._until[0], self._until[1] = divmod(time.monotonic_ns() + _SHORT_NS, 1_000_000_000)
             _wait_until(self._semaphore, time.CLOCK_MONOTONIC, self._until)
-
-
-def _bind(thread_id: int, processors: set[int]) -> bool:
-    """False where that is not allowed: then calls only take longer."""
-    try:
-        os.sched_setaffinity(thread_id, processors)
-    except OSError:
-        return False
-    return True
 
 
 class _Placement:
@@ -113,29 +104,6 @@ class Habit:
 
     def learn(self, took_ns: int) -> None:
         self._row = self._row + 1 if took_ns < _QUICK_NS else 0
-
-
-class Mooring:
-    """Where the thread of a caller runs. Used on that thread only."""
-
-    __slots__ = ("place", "processors")
-
-    def __init__(self) -> None:
-        self.place: set[int] | None = None
-        self.processors: set[int] = set()
-
-    def moor(self) -> None:
-        """Stay on this processor."""
-        if self.place is None:
-            self.processors, place = os.sched_getaffinity(0), {_this_cpu()}
-            if _bind(0, place):
-                self.place = place
-
-    def cast_off(self) -> None:
-        """Run where it may."""
-        if self.place is not None:
-            self.place = None
-            _bind(0, self.processors)
 
 
 class Job:
@@ -265,7 +233,7 @@ class Lane:
             else:
                 mooring.cast_off()
             place = mooring.place
-        if place != self._place and _bind(self._id, place or self._processors):
+        if place != self._place and bind(self._id, place or self._processors):
             self._place = place
         job.is_bound = self._place is not None
         job.lane = self
@@ -276,7 +244,7 @@ class Lane:
         """By who waits: what was thought to be quick is not, so it and what it has started run where they may."""
         place, self._place = self._place, None
         if place is not None:
-            _bind(self._id, self._processors)
+            bind(self._id, self._processors)
             cpu_affinity.release(self._id, place, self._processors, since_ns)
 
     def _work(self) -> None:
@@ -291,7 +259,7 @@ class Lane:
             place, habit = self._place, job.habit
             stays_bound = place is not None and habit.is_quick and cpu_affinity.ARE_KNOWN
             if place is not None and not stays_bound:
-                _bind(0, self._processors)
+                bind(0, self._processors)
             begun_ns, begun_cpu_ns = time.monotonic_ns(), time.thread_time_ns()
             try:
                 value = job.context.run(job.function)
@@ -302,7 +270,7 @@ class Lane:
             habit.learn(time.thread_time_ns() - begun_cpu_ns)
             job.taken_ns = time.monotonic_ns() - begun_ns
             if not stays_bound and self._place is not None:  # whoever waits may have let it go
-                _bind(0, self._place)
+                bind(0, self._place)
             elif place is not None and not habit.is_quick:
                 cpu_affinity.release(self._id, place, self._processors, begun_ns)
             stays = lanes.put_back(self)

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
-from sandbox.capabilities.call_threads import Mooring
+from sandbox.engine.cpu_affinity import Mooring
 from sandbox.engine.wasmtime import Engine
 from sandbox.errors import RequestError, Stop
 from sandbox.excerpts import excerpt

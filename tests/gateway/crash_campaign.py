@@ -29,9 +29,11 @@ from pathlib import Path
 
 from gateway.audit import verification
 from gateway.errors import StoreFailed, Unavailable
+from gateway.stores import audit_chain
+from gateway.stores.changes import AppendAudit, Change, DeleteRun, PutRun, PutTenant, PutValue, TrimAudit
 from gateway.stores.engines.postgres import PostgresStore
 from gateway.stores.engines.sqlite import SqliteStore
-from gateway.stores.interface import AppendAudit, Change, DeleteRun, PutRun, PutTenant, PutValue, Store, TrimAudit
+from gateway.stores.store import Store
 from tests.gateway.stores.making import AT, put_file, put_session, run, tenant
 from tests.gateway.stores.servers import Server
 
@@ -198,7 +200,7 @@ class Campaign:
         verdict = await verification.verify(store, TENANT)
         if not verdict.ok:
             self._problem(f"the audit chain: {verdict.findings[:3]}")
-        counts = Counter([(one.subject, one.data["n"]) async for one in verification.read(store, TENANT) if one.kind == "write"])
+        counts = Counter([(one.subject, one.data["n"]) async for one in audit_chain.read(store, TENANT) if one.kind == "write"])
         newest: dict[str, int] = {}
         for session, number in counts:
             newest[session] = max(newest.get(session, 0), number)

@@ -10,11 +10,12 @@ from typing import Any
 
 from gateway.capabilities.catalogue import Catalogue
 from gateway.capabilities.functions import FunctionSource
+from gateway.clock import now_ms
 from gateway.hooks.hook_store import HookBook
 from gateway.hooks.session_hooks import Lifecycles
 from gateway.hooks.worker_jobs import WorkerForks
 from gateway.policies.compiler import compile_here, policy_of
-from gateway.policies.in_force import Policies, Replayed, catalog_of, now_ms
+from gateway.policies.in_force import Policies, Replayed, catalog_of
 from gateway.records import Principal, Quotas, Run, StoredPolicy, Tenant
 from gateway.runs.approvals import Approvals
 from gateway.runs.calls import Calls
@@ -22,8 +23,9 @@ from gateway.runs.runs import RunBody, Runs
 from gateway.runs.scheduler import Scheduler
 from gateway.sessions.sessions import CreateSession, Sessions
 from gateway.sessions.snapshots import Snapshots
+from gateway.stores.changes import PutTenant
 from gateway.stores.engines.memory import MemoryStore
-from gateway.stores.interface import PutTenant, Store
+from gateway.stores.store import Store
 from policy import Policy
 from sandbox.capabilities.registry import Capability
 from sandbox.encoding.sealing import Keys

@@ -14,8 +14,8 @@ from gateway.errors import Conflict, Forbidden, GatewayError
 from gateway.records import Approval, Principal, Run
 from gateway.runs.approvals import Approvals, Decide
 from gateway.runs.runs import RunBody
+from gateway.stores.changes import Change
 from gateway.stores.engines.sqlite import SqliteStore
-from gateway.stores.interface import Change
 from sandbox.wire import RunStatus
 from tests.gateway.house import ANN, BOB, EVE, House, declared, housed
 from tests.gateway.till import INTEGER, RULES, TESTS, Till, ask, decide, pending

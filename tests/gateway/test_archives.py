@@ -18,7 +18,7 @@ from gateway.files.files import Files, normalize
 from gateway.files.tar import unpack
 from gateway.records import InitialFile
 from gateway.stores.engines.memory import MemoryStore
-from gateway.stores.interface import StoreLimits
+from gateway.stores.stored import StoreLimits
 from tests.gateway.stores.making import put_file
 from tests.gateway.test_files import S1, T1, with_files
 

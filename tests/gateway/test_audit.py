@@ -20,10 +20,12 @@ from gateway.audit import verification
 from gateway.audit.buffer import Trail
 from gateway.errors import BadRequest, StoreFailed, TooLarge
 from gateway.records import AuditRecord
+from gateway.stores import audit_chain
+from gateway.stores.changes import AppendAudit, PutTenant, TrimAudit
 from gateway.stores.engines.memory import MemoryStore
 from gateway.stores.engines.sqlite import SqliteStore
-from gateway.stores.interface import AppendAudit, PutTenant, Store, TrimAudit
 from gateway.stores.retention import Retention, collect
+from gateway.stores.store import Store
 from hatchway.cli import audit
 from tests.gateway.stores.making import AT, tenant
 
@@ -88,8 +90,8 @@ def test_tm_store_audit_every_change_removal_and_swap_is_found() -> None:
 def test_a_record_that_was_written_anew_with_its_digest_breaks_the_next() -> None:
     async def scenario(store: Store) -> None:
         records = await store.audit("t1")
-        body, digest = verification.link("t1", 5, records[3].digest, entry(5, actor="somebody else"), data_bytes_max=1000)
-        forged = [*records[:4], verification.decode(body, digest), *records[5:]]
+        body, digest = audit_chain.link("t1", 5, records[3].digest, entry(5, actor="somebody else"), data_bytes_max=1000)
+        forged = [*records[:4], audit_chain.decode(body, digest), *records[5:]]
         assert [(one.sequence, one.problem) for one in verdict_of(forged).findings] == [(6, "changed")]
 
     with_chain(scenario)
@@ -100,7 +102,7 @@ def test_retention_cuts_the_beginning_and_the_rest_still_verifies() -> None:
         found = await collect(store, "t1", Retention(audit_ms=1000), AT + 1006)
         assert found.audit == 6
         records = await store.audit("t1")
-        assert [one.sequence for one in records] == [7, 8, 9, 10, 11] and records[-1].kind == verification.CHECKPOINT
+        assert [one.sequence for one in records] == [7, 8, 9, 10, 11] and records[-1].kind == audit_chain.CHECKPOINT
         assert (await verification.verify(store, "t1")).ok
         assert not verdict_of(records[:-1]).ok and not verdict_of(records[1:]).ok
         await collect(store, "t1", Retention(audit_ms=1000), AT + 90_000)
@@ -234,7 +236,7 @@ def test_everything_that_waits_is_written_at_the_end_once_and_in_order() -> None
         trail.extend("t1", [AppendAudit(at=AT, kind="decision", data={"n": n}) for n in range(1300)])
         trail.extend("gone", [AppendAudit(at=AT, kind="decision")])
         await trail.close()
-        assert [one.data["n"] async for one in verification.read(store, "t1")] == list(range(1300))
+        assert [one.data["n"] async for one in audit_chain.read(store, "t1")] == list(range(1300))
 
     asyncio.run(main())
 

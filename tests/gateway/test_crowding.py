@@ -13,7 +13,7 @@ from gateway.errors import Conflict, StoreFailed, TooMany
 from gateway.records import Quotas
 from gateway.runs.runs import RunBody
 from gateway.sessions.sessions import CreateSession
-from gateway.stores.interface import PutSession, PutTenant
+from gateway.stores.changes import PutSession, PutTenant
 from sandbox.wire import DEFAULT_LIMITS, Language, RunRequest
 from sandbox.workers.interface import Opening
 from sandbox.workers.jail.jail import DATA_BYTES_MAX

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from gateway.clock import now_ms
 from gateway.errors import Forbidden, TooLarge
-from gateway.policies.in_force import now_ms
 from gateway.records import Quotas, Run, Tenant
 from gateway.runs.runs import RunBody
-from gateway.stores.interface import PutTenant
+from gateway.stores.changes import PutTenant
 from tests.gateway.house import ANN, House, housed, new, run, value
 from tests.gateway.till import RULES as TILL_RULES
 from tests.gateway.till import TESTS as TILL_TESTS

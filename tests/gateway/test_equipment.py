@@ -26,8 +26,8 @@ from gateway.records import Principal, Quotas, Tenant
 from gateway.runs.runs import RunBody
 from gateway.service import Service
 from gateway.sessions.sessions import CreateSession
+from gateway.stores.changes import PutTenant
 from gateway.stores.engines.memory import MemoryStore
-from gateway.stores.interface import PutTenant
 from gateway.telemetry import Telemetry
 from sandbox.capabilities.registry import Capability
 from sandbox.encoding.sealing import Keys

@@ -13,8 +13,9 @@ from gateway.files.contract_filesystem import InMemorySessionFileSystemFactory
 from gateway.files.files import Files, encoding_of, normalize
 from gateway.records import NIL_UUID, InitialFile
 from gateway.stores import text_search
+from gateway.stores.changes import ABSENT, PutTenant, digest_of
 from gateway.stores.engines.memory import MemoryStore
-from gateway.stores.interface import ABSENT, PutTenant, StoreLimits, digest_of
+from gateway.stores.stored import StoreLimits
 from tests.gateway.stores.making import put_file, put_session, tenant
 
 T1, S1 = "t1", "s1"

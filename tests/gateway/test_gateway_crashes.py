@@ -171,7 +171,7 @@ async def look(service, face, images):
     await face.server.stop()
     return 0
 
-serve_command._run = look
+serve._run = look
 sys.exit(cli.main(["serve", "--data", sys.argv[1], "--port", "0", "--workers", sys.argv[2]]))
 """
 

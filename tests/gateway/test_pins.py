@@ -14,8 +14,8 @@ from gateway.errors import Forbidden, GatewayError
 from gateway.policies.compiler import compile_here, policy_of
 from gateway.policies.in_force import catalog_of
 from gateway.policies.pinned_defaults import KIND
+from gateway.stores.changes import PutEntry
 from gateway.stores.engines.memory import MemoryStore
-from gateway.stores.interface import PutEntry
 from sandbox.encoding.sealing import Keys
 from tests.gateway.house import ANN, POLICY, TEST, House, housed, new, run, value
 from tests.gateway.test_hooks_in_runs import OPERATOR

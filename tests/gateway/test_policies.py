@@ -17,9 +17,9 @@ from gateway.policies.in_force import Policies, nothing
 from gateway.records import Principal, Tenant
 from gateway.runs.runs import RunBody
 from gateway.sessions.sessions import CreateSession
+from gateway.stores.changes import AppendAudit
 from gateway.stores.engines.memory import MemoryStore
 from gateway.stores.engines.sqlite import SqliteStore
-from gateway.stores.interface import AppendAudit
 from sandbox.wire import Language
 from tests.gateway.house import ANN, activate, housed
 

@@ -9,8 +9,8 @@ import pytest
 from gateway.errors import NotFound
 from gateway.records import Tenant
 from gateway.sessions.sealing import Seals
+from gateway.stores.changes import PutTenant
 from gateway.stores.engines.memory import MemoryStore
-from gateway.stores.interface import PutTenant
 from sandbox.encoding.sealing import Keys, seal
 from sandbox.errors import RequestError
 from sandbox.snapshots.snapshot_format import PURPOSE

@@ -16,8 +16,8 @@ from gateway.policies.pinned_defaults import KIND
 from gateway.runs.runs import RunBody
 from gateway.sessions.persistence import CHAIN_MAX
 from gateway.sessions.sessions import CreateSession
+from gateway.stores.changes import Change, DeleteEntry, PutRun
 from gateway.stores.engines.memory import MemoryStore
-from gateway.stores.interface import Change, DeleteEntry, PutRun
 from sandbox.encoding.sealing import Keys
 from sandbox.wire import Language
 from sandbox.workers.interface import WorkerLost

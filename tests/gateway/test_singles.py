@@ -11,10 +11,10 @@ import msgspec
 import pytest
 
 from gateway.errors import NotFound, TooMany
+from gateway.ids import ONCE, single_id
 from gateway.records import Quotas
 from gateway.runs.runs import RunBody
-from gateway.single_ids import ONCE, single_id
-from gateway.stores.interface import PutTenant
+from gateway.stores.changes import PutTenant
 from tests.gateway.house import ANN, House, housed, new, run
 from tests.gateway.http import house as http
 from tests.gateway.till import RULES, TESTS, Till

@@ -16,7 +16,7 @@ from gateway.records import AuditRecord, Principal, Quotas, Run, Tenant
 from gateway.runs.runs import RunBody
 from gateway.service import Service
 from gateway.sessions.sessions import CreateSession
-from gateway.stores.interface import PutTenant, PutToken
+from gateway.stores.changes import PutTenant, PutToken
 from gateway.telemetry import Telemetry
 from gateway.tenants.tokens import mint
 from sandbox.wire import DEFAULT_LIMITS

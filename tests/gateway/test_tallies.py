@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from gateway.hooks.firing import Effect
 from gateway.lifecycle.metrics import Tally
 from gateway.records import Approval
-from gateway.stores.interface import AppendAudit, DeleteSession, DeleteTenant, PutApproval
+from gateway.stores.changes import AppendAudit, DeleteSession, DeleteTenant, PutApproval
 from sandbox.guests.images import images
 from tests.gateway.http.house import JAVASCRIPT, House, live_in, needs_javascript
 

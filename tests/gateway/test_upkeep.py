@@ -9,16 +9,15 @@ from typing import Any
 
 import msgspec
 
+from gateway.clock import now_ms
 from gateway.configuration import Configuration
 from gateway.egress import Egress
-from gateway.ids import uuid7
+from gateway.ids import ONCE, uuid7
 from gateway.lifecycle.retention import Upkeep, retention_of
-from gateway.policies.in_force import now_ms
 from gateway.records import Principal
 from gateway.registry.registries import Registries, open_registries
 from gateway.registry.wire import EMBEDDED_RUNTIME, RunAccepted, SpawnRequest, StopRequest, WorkspaceCompanion
-from gateway.single_ids import ONCE
-from gateway.stores.interface import PutFile, PutSession, PutValue
+from gateway.stores.changes import PutFile, PutSession, PutValue
 from gateway.stores.retention import DAY_MS, Collected, Retention
 from gateway.tenants.vault import Vault
 from tests.gateway.house import ANN, House, housed, new, run

@@ -15,8 +15,8 @@ from gateway.runs.approvals import Decide
 from gateway.runs.runs import RunBody
 from gateway.service import Service
 from gateway.sessions.sessions import CreateSession
+from gateway.stores.changes import PutTenant
 from gateway.stores.engines.memory import MemoryStore
-from gateway.stores.interface import PutTenant
 from sandbox.capabilities.registry import Capability
 from sandbox.encoding.sealing import Keys
 from sandbox.workers.local.worker import LocalWorkers

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from gateway.errors import BadRequest, GatewayError, Internal, NotFound, TooLarge
+from gateway.stores.changes import PutSecret, PutTenant
 from gateway.stores.engines.memory import MemoryStore
 from gateway.stores.engines.sqlite import SqliteStore
-from gateway.stores.interface import PutSecret, PutTenant
 from gateway.tenants.vault import MASTER_VARIABLE, LocalMasterKey, Vault, choose_master, master_from_environment, master_from_file
 from hatchway.cli.entry import main
 from sandbox.encoding.sealing import Keys, local_keys, rotate_local_keys

@@ -13,8 +13,8 @@ from gateway.records import Principal
 from gateway.runs.approvals import Decide
 from gateway.runs.runs import RunBody
 from gateway.sessions.sessions import CreateSession
+from gateway.stores.changes import PutFile
 from gateway.stores.engines.memory import MemoryStore
-from gateway.stores.interface import PutFile
 from sandbox.encoding.sealing import Keys
 from sandbox.wire import RunStatus
 from tests.gateway.house import ANN, BOB, activate, housed

@@ -18,7 +18,7 @@ from gateway.files.values import Values
 from gateway.records import InitialFile
 from gateway.runs.runs import RunBody
 from gateway.sessions.sessions import CreateSession
-from gateway.stores.interface import ABSENT
+from gateway.stores.changes import ABSENT
 from sandbox.wire import Language
 from tests.gateway.house import ANN, BOB, EVE, House, housed
 

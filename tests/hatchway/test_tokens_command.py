@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gateway.records import AuditRecord, Tenant, Token
+from gateway.stores.changes import DeleteTenant, PutTenant
 from gateway.stores.factory import open_store
-from gateway.stores.interface import DeleteTenant, PutTenant
 from gateway.tenants.tokens import TOKEN, digest_of_token
 from hatchway.cli.entry import late_parser, main
 

@@ -21,12 +21,13 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from typing import Final, Protocol, get_args
 
+from gateway.clock import SteadyClock
 from gateway.errors import BadRequest, Forbidden, GatewayError, Unauthorized, missing
 from gateway.http.api.operation import ANONYMOUS, Operation
 from gateway.http.api.reauthorization import Watch
 from gateway.records import Principal, Role, Tenant, Token
 from gateway.telemetry import Telemetry
-from gateway.tenants.tokens import MAY, TOKEN, SteadyClock, digest_of_token, is_valid
+from gateway.tenants.tokens import MAY, TOKEN, digest_of_token, is_valid
 
 TENANT: Final = re.compile(r"[a-zA-Z0-9_\-]{1,64}")
 CACHE_MAX: Final = 10_000

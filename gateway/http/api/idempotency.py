@@ -19,12 +19,12 @@ from typing import Final, Protocol
 import cbor2
 import msgspec
 
+from gateway.clock import SteadyClock
 from gateway.errors import BadRequest, Conflict, TooLarge, Unprocessable
 from gateway.http.api.negotiation import CBOR, JSON, encode
 from gateway.http.api.problems import CBOR_PROBLEM, JSON_PROBLEM
 from gateway.stores.changes import Change, DeleteIdempotency, PutIdempotency
-from gateway.stores.interface import Idempotency
-from gateway.tenants.tokens import SteadyClock
+from gateway.stores.stored import Idempotency
 
 KEY: Final = re.compile(r"[\x21-\x7e]{1,255}")
 BODY_MAX: Final = 1 << 20

@@ -15,6 +15,7 @@ from urllib.parse import quote, unquote_to_bytes
 
 import msgspec
 
+from gateway.clock import SteadyClock
 from gateway.errors import GatewayError, NotFound
 from gateway.http.api.admission import Admission
 from gateway.http.api.authentication import Authenticator
@@ -30,7 +31,6 @@ from gateway.runners.port_preview import Receive, Scope, Send, Target, preview_a
 from gateway.runners.preview_tickets import MARK, Ticket, Tickets, refused
 from gateway.runners.runners import SessionInfo, parse_port
 from gateway.runners.wire import PortPreview
-from gateway.tenants.tokens import SteadyClock
 from sandbox.encoding.sealing import Keys
 
 _BEARER: Final = "hatchway.bearer."

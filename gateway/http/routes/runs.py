@@ -14,11 +14,11 @@ from gateway.events import Event
 from gateway.http.api.operation import Answer, Call, Events, Live, Operation
 from gateway.http.api.pagination import Page, PageQuery, make_cursor
 from gateway.http.api.sse import resume_after
+from gateway.ids import single_id
 from gateway.records import InitialFile, Principal, Run, Session
 from gateway.runs.results import INTERRUPTED
 from gateway.runs.runs import RunBody
 from gateway.sessions.sessions import CreateSession
-from gateway.single_ids import single_id
 from sandbox.engine.limits import MOST
 from sandbox.wire import DEFAULT_LIMITS, Language
 

@@ -12,7 +12,7 @@ from gateway.http.api.operation import Answer, Call, Operation
 from gateway.http.api.pagination import Page, PageQuery, make_cursor
 from gateway.http.api.text_fields import check_line
 from gateway.records import Principal, Quotas, Role, Tenant, Token
-from gateway.stores.interface import Usage
+from gateway.stores.stored import Usage
 from gateway.tenants.tenants import CreateTenant, CreateToken, NewToken, UpdateTenant
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from gateway.stores.interface import StoreLimits
 from gateway.stores.row_operations import Clear, Delete, Get, Operation, Present, Put, Row, Rows, Scan, Steps
-from gateway.stores.store import BaseStore
+from gateway.stores.store import Store
+from gateway.stores.stored import StoreLimits
 from gateway.stores.tables import TABLES, Table
 
 T = TypeVar("T")
@@ -80,7 +80,7 @@ class _Rows:
         return low
 
 
-class MemoryStore(BaseStore):
+class MemoryStore(Store):
     def __init__(self, limits: StoreLimits | None = None) -> None:
         self.limits = limits or StoreLimits()
         self._tables = {table.name: _Rows(table) for table in TABLES}

@@ -24,9 +24,9 @@ from gateway.errors import GatewayError, StoreFailed, Unavailable
 from gateway.stores.engines import migrations
 from gateway.stores.engines.ownership import PATIENCE_S, PAUSE_S, in_use
 from gateway.stores.engines.sql import Statements, scan_parameters
-from gateway.stores.interface import StoreLimits
 from gateway.stores.row_operations import Clear, Delete, Get, Operation, Present, Put, Rows, Scan, Steps
-from gateway.stores.store import BaseStore
+from gateway.stores.store import Store
+from gateway.stores.stored import StoreLimits
 
 T = TypeVar("T")
 _DIALECT: Final = PGDialect_asyncpg(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
@@ -50,7 +50,7 @@ class _Uncertain(Exception):
     pass
 
 
-class PostgresStore(BaseStore):
+class PostgresStore(Store):
     """`await PostgresStore.open("postgresql://…")`; `close` when done. It belongs to the event loop it was opened in."""
 
     def __init__(self, pool: Any, limits: StoreLimits | None, owning: Owning | None) -> None:

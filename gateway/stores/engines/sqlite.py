@@ -29,9 +29,9 @@ from gateway.errors import GatewayError, StoreFailed, Unavailable
 from gateway.stores.engines import migrations
 from gateway.stores.engines.ownership import own_file
 from gateway.stores.engines.sql import Statements, scan_parameters
-from gateway.stores.interface import StoreLimits
 from gateway.stores.row_operations import Clear, Delete, Get, Operation, Present, Put, Rows, Scan, Steps
-from gateway.stores.store import BaseStore
+from gateway.stores.store import Store
+from gateway.stores.stored import StoreLimits
 
 T = TypeVar("T")
 _GROUP_MAX: Final = 256
@@ -66,7 +66,7 @@ class _Job:
                 self.done.set_exception(error)
 
 
-class SqliteStore(BaseStore):
+class SqliteStore(Store):
     """`await SqliteStore.open(path)`; `close` when done."""
 
     def __init__(self, path: Path, limits: StoreLimits | None, readers: int) -> None:

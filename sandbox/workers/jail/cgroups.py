@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from sandbox.workers.jail.jail import Layer
+from sandbox.workers.jail.layer import Layer
 
 _ROOT: Final = Path("/sys/fs/cgroup")
 

@@ -25,11 +25,12 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable, Collection
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Final, Literal
 
 from sandbox.errors import SetupError
 from sandbox.workers.jail import seccomp
+from sandbox.workers.jail.layer import Layer
 
 Mode = Literal["required", "best_effort"]
 
@@ -50,16 +51,6 @@ _LANDLOCK_VERSION: Final = 1
 _CLONE_NEWNET, _CLONE_NEWUSER = 0x40000000, 0x10000000
 
 _libc = ctypes.CDLL(None, use_errno=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """`detail` tells what it does here, or why it is missing."""
-
-    name: str
-    applied: bool
-    detail: str
-    required: bool = True
 
 
 def _call(result: int) -> int:

@@ -14,7 +14,7 @@ from gateway.http.assembly import Face
 from gateway.lifecycle.readiness import NothingToPrepare, ReadinessPort
 from gateway.records import Tenant
 from gateway.service import Service
-from gateway.stores.interface import PutTenant, PutToken
+from gateway.stores.changes import PutTenant, PutToken
 from gateway.telemetry import Telemetry
 from gateway.tenants.tokens import mint
 from sandbox.guests.images import images

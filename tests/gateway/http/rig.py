@@ -20,6 +20,7 @@ import msgspec
 import uvloop
 from msgspec import Meta
 
+from gateway.clock import SteadyClock
 from gateway.configuration import Configuration
 from gateway.errors import Conflict, missing
 from gateway.events import Event, Feed
@@ -36,9 +37,9 @@ from gateway.http.transport.server import Server
 from gateway.lifecycle.readiness import NothingToPrepare, ReadinessPort
 from gateway.records import Quotas, StoredToken, Token
 from gateway.stores.changes import Change, DeleteIdempotency, PutIdempotency
-from gateway.stores.interface import Idempotency
+from gateway.stores.stored import Idempotency
 from gateway.telemetry import Telemetry, log_to
-from gateway.tenants.tokens import SteadyClock, mint
+from gateway.tenants.tokens import mint
 
 SECRET = "canary-7f3a"
 

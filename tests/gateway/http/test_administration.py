@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from gateway.records import Principal, Tenant
-from gateway.stores.interface import DeleteTenant, PutToken
+from gateway.stores.changes import DeleteTenant, PutToken
 from gateway.tenants.tokens import mint
 from sandbox.wire import DEFAULT_LIMITS
 from tests.gateway.http.asking import Reply, ask

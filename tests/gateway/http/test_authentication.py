@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from gateway.clock import SteadyClock
 from gateway.configuration import Configuration
-from gateway.tenants.tokens import MAY, TOKEN, SteadyClock, digest_of_token, mint
+from gateway.tenants.tokens import MAY, TOKEN, digest_of_token, mint
 from tests.gateway.http.asking import ask
 from tests.gateway.http.rig import Rig
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from gateway.records import Tenant
 from gateway.service import Service
+from gateway.stores.changes import PutRun, PutTenant
 from gateway.stores.engines.memory import MemoryStore
-from gateway.stores.interface import PutRun, PutTenant
 from sandbox.encoding.sealing import Keys
 from sandbox.workers.local.worker import LocalWorkers
 from tests.gateway.http.house import JAVASCRIPT, House, live_in, needs_javascript

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from gateway.clock import SteadyClock
 from gateway.configuration import Configuration
-from gateway.tenants.tokens import SteadyClock
 from tests.gateway.http.asking import Reply, ask
 from tests.gateway.http.rig import SECRET, Rig
 

@@ -11,7 +11,8 @@ import pytest
 
 from gateway.events import Event
 from gateway.records import Principal, Quotas
-from gateway.stores.interface import AppendAudit, Usage
+from gateway.stores.changes import AppendAudit
+from gateway.stores.stored import Usage
 from gateway.tenants.tenants import FIRST_TENANT, restore_first
 from tests.gateway.http.asking import Reply, ask
 from tests.gateway.http.house import JAVASCRIPT, House, live_in, needs_javascript

@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from gateway.clock import now_ms
 from gateway.egress import Egress
 from gateway.egress.peer_gateway import EgressClient
-from gateway.policies.in_force import now_ms
 from gateway.registry.embedded import EmbeddedRuntime
 from gateway.registry.errors import CapabilityUnsupported, InvalidIdentifier, UnknownRuntime, UnknownWorker
 from gateway.registry.ids import check_id

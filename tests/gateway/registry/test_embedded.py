@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from gateway.clock import now_ms
 from gateway.errors import BadRequest, Forbidden
 from gateway.events import Event
-from gateway.policies.in_force import now_ms
 from gateway.records import Principal
 from gateway.registry.embedded import EmbeddedRuntime
 from gateway.registry.input_runs import SessionTurns

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from gateway.clock import now_ms
 from gateway.errors import StoreFailed
-from gateway.policies.in_force import now_ms
 from gateway.registry.registry import Registry
 from gateway.registry.wire import (
     InputRequest,
@@ -166,7 +166,7 @@ async def fill(house: House, count: int) -> None:
     """So many workers of one session, straight into the store."""
     from gateway.records import RegistryEntry
     from gateway.registry.worker_records import COUNTER, WORKER, Counter, WorkerRecord
-    from gateway.stores.interface import PutEntry
+    from gateway.stores.changes import PutEntry
 
     session, now = await house.sessions.create(ANN, CreateSession()), now_ms()
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import msgspec
 import pytest
 
-from gateway.policies.in_force import now_ms
+from gateway.clock import now_ms
 from gateway.registry.embedded import EmbeddedRuntime
 from gateway.registry.worker_records import Book, Bounds
 from sandbox.guests.images import images

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gateway.policies.in_force import now_ms
+from gateway.clock import now_ms
 from gateway.records import Principal
 from gateway.registry.ids import local_worker_id
 from gateway.registry.local import METADATA_BYTES_MAX, LocalRuntime

@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from gateway.clock import now_ms
 from gateway.egress import Egress
 from gateway.egress.peer_gateway import EgressClient, parse_events
 from gateway.errors import BadRequest
-from gateway.policies.in_force import now_ms
 from gateway.records import Principal
 from gateway.registry.errors import OperationFailed, RuntimeBusy, RuntimeTaken, UnknownRuntime
 from gateway.registry.registries import Registries, open_registries

@@ -16,7 +16,7 @@ from websockets.sync.client import connect
 from gateway.configuration import Configuration
 from gateway.records import Tenant
 from gateway.service import Service
-from gateway.stores.interface import PutTenant, PutToken
+from gateway.stores.changes import PutTenant, PutToken
 from gateway.tenants.tokens import mint
 from sandbox.guests.images import images
 from tests.gateway.http.asking import Reply, ask

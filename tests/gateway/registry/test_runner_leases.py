@@ -14,8 +14,9 @@ from gateway.errors import NotFound, TooLarge
 from gateway.records import Principal, Tenant
 from gateway.runners import pool
 from gateway.runners.stored_blobs import StoredBlobs
+from gateway.stores.changes import PutTenant
 from gateway.stores.engines.memory import MemoryStore
-from gateway.stores.interface import PutTenant, Store
+from gateway.stores.store import Store
 from sandbox.guests.images import images
 from tests.gateway.registry.test_runner_routes import ONE, PLACES, House, live_in
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gateway.errors import StoreFailed
-from gateway.stores.interface import AppendAudit
+from gateway.stores.changes import AppendAudit
 from sandbox.guests.images import images
 from tests.gateway.http.asking import Reply
 from tests.gateway.registry.test_runner_routes import ONE, PLACES, House, live_in

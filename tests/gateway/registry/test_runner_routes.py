@@ -25,7 +25,7 @@ from gateway.runners.providers.unix_local import UnixLocal
 from gateway.runners.stored_leases import open_runners
 from gateway.runners.wire import Port
 from gateway.service import Service
-from gateway.stores.interface import PutTenant, PutToken
+from gateway.stores.changes import PutTenant, PutToken
 from gateway.telemetry import Telemetry
 from gateway.tenants.tokens import mint
 from sandbox.encoding.sealing import Keys

@@ -13,10 +13,12 @@ from typing import Any, TypeVar
 import asyncpg
 import pytest
 
+from gateway.stores.changes import PutTenant
 from gateway.stores.engines.memory import MemoryStore
 from gateway.stores.engines.postgres import PostgresStore
 from gateway.stores.engines.sqlite import SqliteStore
-from gateway.stores.interface import PutTenant, Store, StoreLimits
+from gateway.stores.store import Store
+from gateway.stores.stored import StoreLimits
 from gateway.stores.tables import TABLES
 from tests.gateway.stores.making import tenant
 from tests.gateway.stores.servers import Server, find_binaries, hold, is_alive

@@ -19,8 +19,8 @@ from pathlib import Path
 
 from gateway.audit import verification
 from gateway.errors import StoreFailed
+from gateway.stores.changes import AppendAudit, PutTenant, PutValue
 from gateway.stores.engines.sqlite import SqliteStore
-from gateway.stores.interface import AppendAudit, PutTenant, PutValue
 from tests.gateway.stores.making import AT, put_file, put_session, tenant
 
 

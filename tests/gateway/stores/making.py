@@ -10,7 +10,8 @@ import pytest
 from gateway.errors import GatewayError
 from gateway.ids import uuid7
 from gateway.records import Approval, Quotas, RegistryEntry, Run, Session, Snapshot, StoredPolicy, StoredToken, Tenant, Token
-from gateway.stores.interface import Change, PutFile, PutSession, Store
+from gateway.stores.changes import Change, PutFile, PutSession
+from gateway.stores.store import Store
 from sandbox.wire import Language
 
 AT = 1_700_000_000_000

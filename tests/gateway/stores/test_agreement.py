@@ -10,10 +10,7 @@ from typing import Any
 import pytest
 
 from gateway.errors import GatewayError
-from gateway.stores.engines.memory import MemoryStore
-from gateway.stores.engines.postgres import PostgresStore
-from gateway.stores.engines.sqlite import SqliteStore
-from gateway.stores.interface import (
+from gateway.stores.changes import (
     ABSENT,
     AppendAudit,
     Change,
@@ -30,12 +27,15 @@ from gateway.stores.interface import (
     PutSnapshot,
     PutTenant,
     PutValue,
-    Store,
-    StoreLimits,
     TrimAudit,
     UseApproval,
     digest_of,
 )
+from gateway.stores.engines.memory import MemoryStore
+from gateway.stores.engines.postgres import PostgresStore
+from gateway.stores.engines.sqlite import SqliteStore
+from gateway.stores.store import Store
+from gateway.stores.stored import StoreLimits
 from tests.gateway.stores.conftest import _empty
 from tests.gateway.stores.making import AT, approval, policy, put_file, put_session, run, session, snapshot, tenant
 

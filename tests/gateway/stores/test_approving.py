@@ -5,13 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from gateway.errors import Conflict
-from gateway.stores.interface import (
-    AppendAudit,
-    ExpireApprovals,
-    PutApproval,
-    Store,
-    UseApproval,
-)
+from gateway.stores.changes import AppendAudit, ExpireApprovals, PutApproval, UseApproval
+from gateway.stores.store import Store
 from tests.gateway.stores.conftest import Engine
 from tests.gateway.stores.making import (
     AT,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateway.errors import Conflict
-from gateway.stores.interface import (
+from gateway.stores.changes import (
     ABSENT,
     DeleteSession,
     DeleteSnapshot,
@@ -15,9 +15,9 @@ from gateway.stores.interface import (
     PutSession,
     PutSnapshot,
     PutValue,
-    Store,
     digest_of,
 )
+from gateway.stores.store import Store
 from tests.gateway.stores.conftest import Engine
 from tests.gateway.stores.making import (
     AT,

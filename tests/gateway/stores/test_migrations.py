@@ -12,9 +12,10 @@ import msgspec
 import pytest
 
 from gateway.errors import StoreFailed
+from gateway.stores.changes import ExpireApprovals, PutApproval, PutRun, PutSnapshot, PutTenant
 from gateway.stores.engines.postgres import PostgresStore
 from gateway.stores.engines.sqlite import SqliteStore
-from gateway.stores.interface import ExpireApprovals, PutApproval, PutRun, PutSnapshot, PutTenant, Store
+from gateway.stores.store import Store
 from gateway.stores.tables import VERSION
 from tests.gateway.stores.making import AT, approval, put_file, put_session, run, session, snapshot, tenant
 

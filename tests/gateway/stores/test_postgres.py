@@ -9,8 +9,8 @@ import pytest
 
 from gateway.audit import verification
 from gateway.errors import StoreFailed, Unavailable
+from gateway.stores.changes import AppendAudit, PutTenant
 from gateway.stores.engines.postgres import PostgresStore
-from gateway.stores.interface import AppendAudit, PutTenant
 from tests.gateway.stores.making import put_file, put_session, tenant
 from tests.gateway.stores.servers import Server, find_binaries
 

@@ -10,7 +10,7 @@ import pytest
 
 from gateway.errors import GatewayError, TooLarge, TooMany
 from gateway.runs.results import INTERRUPTED, failed
-from gateway.stores.interface import (
+from gateway.stores.changes import (
     Change,
     DeleteFile,
     DeleteSession,
@@ -21,9 +21,9 @@ from gateway.stores.interface import (
     PutTenant,
     PutToken,
     PutValue,
-    Store,
-    StoreLimits,
 )
+from gateway.stores.store import Store
+from gateway.stores.stored import StoreLimits
 from tests.gateway.stores.conftest import Engine
 from tests.gateway.stores.making import AT, approval, put_file, put_session, run, snapshot, tenant, token
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gateway.errors import BadRequest
-from gateway.single_ids import single_id
-from gateway.stores.interface import (
+from gateway.ids import single_id
+from gateway.stores.changes import (
     ABSENT,
     DeleteEntry,
     DeleteIdempotency,
@@ -21,10 +21,10 @@ from gateway.stores.interface import (
     PutTenant,
     PutToken,
     PutValue,
-    Store,
     digest_of,
 )
 from gateway.stores.pages import walk
+from gateway.stores.store import Store
 from tests.gateway.stores.conftest import Engine
 from tests.gateway.stores.making import (
     AT,

@@ -10,7 +10,8 @@ import asyncpg
 
 from gateway.audit import verification
 from gateway.errors import NotFound
-from gateway.stores.interface import (
+from gateway.stores import audit_chain
+from gateway.stores.changes import (
     AppendAudit,
     Change,
     DeleteTenant,
@@ -26,9 +27,9 @@ from gateway.stores.interface import (
     PutTenant,
     PutToken,
     PutValue,
-    Store,
 )
 from gateway.stores.retention import Collected, Retention, collect
+from gateway.stores.store import Store
 from gateway.stores.tables import TABLES
 from tests.gateway.stores.conftest import Engine
 from tests.gateway.stores.making import AT, approval, entry, policy, put_file, put_session, run, session, snapshot, tenant, token
@@ -87,7 +88,7 @@ def test_what_is_old_goes_and_what_is_young_or_needed_stays(engine: Engine) -> N
         verdicts = {one.id: one.verdict for one in await store.approvals("t1")}
         assert verdicts == {"young": "rejected", "always": "approved", "pending": None, "due": "expired"}
         assert await store.idempotency("t1", "old") is None and await store.idempotency("t1", "young") is not None
-        assert [one.kind for one in await store.audit("t1")] == ["young", verification.CHECKPOINT]
+        assert [one.kind for one in await store.audit("t1")] == ["young", audit_chain.CHECKPOINT]
         assert (await verification.verify(store, "t1")).ok
         assert await collect(store, "t1", RULES, NOW) == Collected()
 

@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from gateway.errors import PreconditionFailed, StoreFailed, Unavailable
+from gateway.stores.changes import ABSENT, AppendAudit, PutTenant
 from gateway.stores.engines.sqlite import SqliteStore
 from gateway.stores.factory import open_store
-from gateway.stores.interface import ABSENT, AppendAudit, PutTenant, Store
+from gateway.stores.store import Store
 from tests.gateway.stores.making import AT, put_file, put_session, tenant
 
 
@@ -177,7 +178,7 @@ def test_a_store_is_opened_by_its_name(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_deleting_gives_space_back_when_compacted(tmp_path: Path) -> None:
-    from gateway.stores.interface import DeleteSession
+    from gateway.stores.changes import DeleteSession
 
     async def main() -> None:
         store = await opened(tmp_path / "store.db")

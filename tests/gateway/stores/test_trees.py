@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from gateway.stores.interface import (
-    ABSENT,
-    DeleteFile,
-    PutFile,
-    Store,
-    digest_of,
-)
+from gateway.stores.changes import ABSENT, DeleteFile, PutFile, digest_of
+from gateway.stores.store import Store
 from tests.gateway.stores.conftest import Engine
 from tests.gateway.stores.making import (
     AT,

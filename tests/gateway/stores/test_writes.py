@@ -8,7 +8,7 @@ import itertools
 import pytest
 
 from gateway.errors import BadRequest, NotFound, PreconditionFailed
-from gateway.stores.interface import (
+from gateway.stores.changes import (
     AppendAudit,
     DeleteFile,
     DeleteSession,
@@ -24,9 +24,9 @@ from gateway.stores.interface import (
     PutTenant,
     PutToken,
     PutValue,
-    Store,
     digest_of,
 )
+from gateway.stores.store import Store
 from tests.gateway.stores.conftest import Engine
 from tests.gateway.stores.making import (
     AT,

@@ -1,0 +1,79 @@
+"""The audit chain: append-only records, each of which vouches for the one before it.
+
+Rules: a record's digest is SHA-256 over the canonical JSON (keys sorted, no spaces, UTF-8) of everything in it but the digest,
+the digest of the record before it included. Each tenant has a chain of its own, from sequence 1. Retention cuts the beginning
+off; a checkpoint record, itself in the chain, then vouches for the digest at which the rest begins. THREAT[TM-STORE-AUDIT]
+
+Does not know: why records are written; `gateway.audit.verification` follows a chain.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from gateway.errors import BadRequest, TooLarge
+from gateway.records import AuditRecord
+from gateway.stores.changes import AppendAudit
+from gateway.stores.stored import PAGE_MAX
+
+CHECKPOINT: Final = "audit.checkpoint"
+
+
+class AuditPort(Protocol):
+    """The one question of a store that following a chain needs."""
+
+    async def audit(self, tenant: str, *, after: int = 0, limit: int = 100) -> list[AuditRecord]: ...
+
+
+def canonical(value: Any) -> bytes:
+    try:
+        return msgspec.json.encode(value, order="deterministic")
+    except (TypeError, ValueError, RecursionError, OverflowError) as error:
+        raise BadRequest("INVALID_ARGUMENT", f"this cannot be kept as JSON: {error}") from None
+
+
+def link(tenant: str, sequence: int, previous: str, entry: AppendAudit, *, data_bytes_max: int) -> tuple[bytes, str]:
+    """The stored body of the record after `previous`, and its digest."""
+    data = canonical(entry.data)
+    if len(data) > data_bytes_max:
+        raise TooLarge("AUDIT_TOO_LARGE", f"an audit record has {len(data)} bytes; {data_bytes_max} are allowed")
+    body = canonical(
+        {
+            "sequence": sequence,
+            "tenant": tenant,
+            "at": entry.at,
+            "kind": entry.kind,
+            "actor": entry.actor,
+            "subject": entry.subject,
+            "data": msgspec.Raw(data),
+            "previous": previous,
+        }
+    )
+    return body, digest_of_body(body)
+
+
+def digest_of_body(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()
+
+
+def body_of(record: AuditRecord) -> bytes:
+    """What the digest covers."""
+    facts = msgspec.structs.asdict(record)
+    del facts["digest"]
+    return canonical(facts)
+
+
+def decode(body: bytes, digest: str) -> AuditRecord:
+    return msgspec.convert({**msgspec.json.decode(body), "digest": digest}, AuditRecord)
+
+
+async def read(store: AuditPort, tenant: str, *, after: int = 0) -> AsyncIterator[AuditRecord]:
+    """Every record after a sequence, a page at a time."""
+    while page := await store.audit(tenant, after=after, limit=PAGE_MAX):
+        for record in page:
+            yield record
+        after = page[-1].sequence
