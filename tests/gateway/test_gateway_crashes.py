@@ -163,7 +163,8 @@ def _said(runners: list[Runner]) -> dict[str, list[str]]:
 
 _SERVE = """
 import sys
-from hatchway import cli, serve_command
+from hatchway import cli
+from hatchway.cli import serve
 from tests.sandbox.workers.undescribed import undescribed
 
 async def look(service, face, images):
