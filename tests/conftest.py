@@ -2,11 +2,15 @@
 
 Hypothesis measures no time here: how long an example takes says how busy the machine is. What collecting the tests made stays to
 the end, so Python's collector need not look at it, neither then nor in every test after it.
+
+A shell starts background jobs with SIGINT ignored, and programs inherit that. Tests that interrupt programs they start need the
+ordinary disposition, so it is restored here: once in pytest, once in each worker of pytest-xdist.
 """
 
 from __future__ import annotations
 
 import gc
+import signal
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,6 +22,7 @@ import hatchway
 settings.register_profile("hatchway", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("hatchway")
 gc.disable()
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 NewBox = Callable[..., hatchway.Sandbox]
 LONGEST = {"test_api_schema.py", "test_gateway_crashes.py", "test_examples.py"}
