@@ -1,9 +1,10 @@
 """The gateway's errors. Each carries the contract's code, a message and a hint; its class says which HTTP status it is.
+Every code stands in `gateway.codes` with its cause and remedy.
 
     GatewayError
     ├── the caller's fault
     │   ├── BadRequest 400          ├── Conflict 409             ├── Unprocessable 422
-    │   ├── Unauthorized 401        ├── PreconditionFailed 412   └── TooMany 429 (knows when to try again)
+    │   ├── Unauthorized 401        ├── PreconditionFailed 412   └── TooMany 429 (says when to retry)
     │   ├── Forbidden 403           ├── TooLarge 413
     │   ├── NotFound 404            └── UnsupportedMedia 415
     └── ours
@@ -98,13 +99,9 @@ class StoreFailed(GatewayError):
     status = 507
 
 
-_CODES = {
-    "session": "SESSION_NOT_FOUND",
-    "file": "FILE_NOT_FOUND",
-}
-_HINTS = {"session": "make it first, or look which there are"}
+_HINTS = {"session": "create it first, or list those there are"}
 
 
 def missing(kind: str, name: str) -> NotFound:
-    """There is no such thing, for whoever asks: `missing("session", "s1")`."""
-    return NotFound(_CODES.get(kind, f"{kind.upper()}_NOT_FOUND"), f"{kind} not found: {name[:200]}", _HINTS.get(kind))
+    """The object does not exist for this caller: `missing("session", "s1")`."""
+    return NotFound(f"{kind.upper()}_NOT_FOUND", f"{kind} not found: {name[:200]}", _HINTS.get(kind))

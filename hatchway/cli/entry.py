@@ -29,6 +29,7 @@ _LATE = {
     "audit": ("hatchway.cli.audit", "verify or export the audit log"),
     "secrets": ("hatchway.cli.secrets", "rotate the keys of tenants' secrets"),
     "tokens": ("hatchway.cli.tokens", "make a token while the gateway is stopped"),
+    "explain": ("hatchway.cli.explain", "what an error code means and what to do about it"),
     "mcp": ("hatchway.mcp.command", "serve a gateway to agents over MCP"),
     "remote": ("hatchway.remote.command", "use a gateway: run programs, files, snapshots, approvals, policies, tenants"),
 }

@@ -204,4 +204,4 @@ def run(options: argparse.Namespace) -> int:
                 return operations.run(client, OPERATIONS[name], options)
             return int(getattr(verbs, f"run_{name.replace('-', '_').replace(' ', '_')}")(client, options))
     except RequestError as error:
-        raise hints.spoken(error, name) from None
+        raise hints.reword(error, name) from None

@@ -1,23 +1,24 @@
-"""Hints of a gateway in the words of the command line: it speaks to whoever writes requests, and here somebody types options.
+"""Hints for the command line: a gateway's hints speak of requests, here the caller types options.
 
-Rules: what the gateway says stays as it is unless a row here knows better; a thing that is not there gets the verb that lists its
-kind.
+Rules: the gateway's hint stays unless a row here knows a better one. An object that does not exist gets the verb that lists its
+kind. An error without any hint gets the remedy from the table of codes.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from gateway.codes import find
 from sandbox.errors import RequestError
 from sandbox.wire import ErrorObject
 
-_SAID: Final = {
+_BY_VERB: Final = {
     ("get", "IS_A_DIRECTORY"): "hatchway remote ls lists a directory",
     ("put", "IS_A_DIRECTORY"): "PATH/ with a slash at its end puts the file into the directory",
     ("rm", "NOT_DELETED"): "-r deletes them with it",
     ("snapshots upload", "SNAPSHOT_EXISTS"): "leave out --label",
 }
-_LISTED: Final = {
+_LISTING_VERBS: Final = {
     "APPROVAL_NOT_FOUND": "approvals --all",
     "CAPABILITY_NOT_FOUND": "capabilities",
     "FILE_NOT_FOUND": "ls SESSION",
@@ -35,12 +36,14 @@ _LISTED: Final = {
 }
 
 
-def spoken(error: RequestError, verb: str) -> RequestError:
-    """The same error, with the hint that helps here."""
+def reword(error: RequestError, verb: str) -> RequestError:
+    """The same error, with the hint that helps a caller of `hatchway remote VERB`."""
     code = error.error.code
-    hint = _SAID.get((verb, code), error.error.hint)
-    if hint is None and code in _LISTED:
-        hint = f"hatchway remote {_LISTED[code]} lists what there is"
+    hint = _BY_VERB.get((verb, code), error.error.hint)
+    if hint is None and code in _LISTING_VERBS:
+        hint = f"hatchway remote {_LISTING_VERBS[code]} lists what there is"
+    if hint is None and (row := find(code)) is not None:
+        hint = row.remedy
     if hint != error.error.hint:
         error.error = ErrorObject(code=code, message=error.error.message, hint=hint, span=error.error.span)
     return error

@@ -73,7 +73,7 @@ def test_a_single_run_that_somebody_is_at_is_not_waited_for_and_a_fork_does_not_
                 await house.sessions.get(ANN, gone)
             assert (str(missing.value), missing.value.error.hint) == (
                 f"session not found: {gone}",
-                "make it first, or look which there are",
+                "create it first, or list those there are",
             )
 
     asyncio.run(main())
