@@ -2,10 +2,10 @@
 
     configuration = load(Path("hatchway.toml"), os.environ)        # HATCHWAY_PORT=9000 wins over `port = 8080` in the file
 
-Rules: every setting has a default that is safe on a machine of one's own, a unit at the end of its name, and a sentence that says
+Rules: every setting has a default that is safe on a developer's machine, a unit at the end of its name, and a sentence that says
 what it does; docs/configuration.md is made from those sentences (`python -m gateway.configuration`). A name that is not known in
 the file, or a value of the wrong type anywhere, is an error that names the place: a service with a misspelt limit does not start.
-A name that is not known in the environment is warned of: it may be somebody else's.
+An unknown name in the environment gets a warning: it may belong to another program.
 
 Does not know: what the settings are used for.
 """
@@ -44,7 +44,7 @@ def _count(about: str, least: int = 1, most: int | None = None) -> Meta:
 
 
 def _kept(about: str) -> Meta:
-    return Meta(description=f"{about} 0: for ever.", ge=0)
+    return Meta(description=f"{about} 0: forever.", ge=0)
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -52,13 +52,15 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         "127.0.0.1"
     )
     port: Annotated[int, _count("The TCP port; 0 takes a free one and prints it.", 0, 65535)] = 8484
-    data: Annotated[str, Meta(description="The directory of the embedded store, made if it is not there.")] = "hatchway-data"
+    data: Annotated[str, Meta(description="The directory of the embedded store, created if it does not exist.")] = "hatchway-data"
     database_url: Annotated[
         str, Meta(description="A PostgreSQL URL (`postgresql://…`) to use instead of the embedded SQLite store.")
     ] = ""
     policy: Annotated[
         str,
-        Meta(description="A `.hatch` file for tenants without a policy of their own; the programs of its hooks lie beside it."),
+        Meta(
+            description="A `.hatch` file for tenants without a policy of their own; its hooks' programs lie in the same folder."
+        ),
     ] = ""
     policy_base: Annotated[
         str, Meta(description="A `.hatch` file that every tenant's policy must narrow; the compiler proves that it does.")
@@ -76,13 +78,11 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     ] = ""
     workers: Annotated[
         Literal["processes", "in-process"],
-        Meta(
-            description="Where programs run: in jailed processes, one tenant each, or inside of the gateway (development only)."
-        ),
+        Meta(description="Where programs run: in jailed processes, one tenant each, or inside the gateway (development only)."),
     ] = "processes"
     jail: Annotated[
         Literal["required", "best_effort"],
-        Meta(description="Whether workers refuse to start where a layer of their jail cannot be had (see `hatchway doctor`)."),
+        Meta(description="Whether workers refuse to start where a layer of their jail is not available (see `hatchway doctor`)."),
     ] = "required"
     run_slots: Annotated[int, _count("How many programs compute at the same time; 0 is the number of cores.", 0, 4096)] = 0
 
@@ -92,38 +92,40 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             description="Whose variables survive a crash: those of sessions that ask for it, or all (a snapshot after each run)."
         ),
     ] = "on_request"
-    sessions_live_max: Annotated[int, _count("Sessions in memory; one more puts the one that rested longest into the store.")] = (
-        500
-    )
-    session_idle_ms: Annotated[int, _count("A session that nobody uses for that long is put into the store.", 100)] = 900_000
+    sessions_live_max: Annotated[
+        int, _count("Sessions in memory; one more evicts the one that was idle longest into the store.")
+    ] = 500
+    session_idle_ms: Annotated[int, _count("A session that is idle for this long is evicted into the store.", 100)] = 900_000
     runs_kept_ms: Annotated[int, _kept("How long records of runs that have ended are kept.")] = 30 * _DAY_MS
     audit_kept_ms: Annotated[int, _kept("How long audit records are kept; the chain stays verifiable.")] = 365 * _DAY_MS
     approvals_kept_ms: Annotated[int, _kept("How long approvals that were decided are kept; those for always stay.")] = (
         90 * _DAY_MS
     )
     idle_sessions_kept_ms: Annotated[
-        int, _kept("A session that is not durable and that nobody has used for that long is deleted, with its files.")
+        int, _kept("A session that is not durable and was unused for this long is deleted, with its files.")
     ] = 0
     one_shots_kept_ms: Annotated[
-        int, _kept("How long the session of a single run is kept if nobody waited for the run, or it waited or was interrupted.")
+        int, _kept("How long the session of a single run is kept if no caller waited for it, it was suspended or interrupted.")
     ] = _DAY_MS
     unlabelled_snapshots_kept_ms: Annotated[
         int, _kept("How long saved snapshots without a label are kept, if no session starts from them.")
     ] = 0
-    loose_snapshots_kept_ms: Annotated[int, _kept("How long heaps of sessions that nothing needs any more are kept.")] = _DAY_MS
+    loose_snapshots_kept_ms: Annotated[int, _kept("How long memory of sessions that nothing refers to is kept.")] = _DAY_MS
     ended_workers_kept_ms: Annotated[
         int, _kept("How long embedded workers of the registry that were stopped or cancelled are kept.")
     ] = 90 * _DAY_MS
     decisions_kept_ms: Annotated[
-        int, _kept("How long decisions stay in memory, the last 2,000 of a tenant: a new policy is put to them.")
+        int, _kept("How long decisions stay in memory, the last 2,000 of a tenant: a new policy is replayed on them.")
     ] = 7 * _DAY_MS
 
     tls_certificate: Annotated[str, Meta(description="A PEM file with the certificate chain. With `tls_key`: serve HTTPS.")] = ""
     tls_key: Annotated[str, Meta(description="A PEM file with the private key.")] = ""
-    tls_client_ca: Annotated[str, Meta(description="A PEM file; clients must show a certificate signed by one of it.")] = ""
+    tls_client_ca: Annotated[
+        str, Meta(description="A PEM file of authorities; clients must present a certificate that one of them signed.")
+    ] = ""
 
     connections_max: Annotated[int, _count("Open connections; one more is closed at once.")] = 1024
-    requests_in_flight_max: Annotated[int, _count("Requests being answered, of everybody; one more gets 503.")] = 1024
+    requests_in_flight_max: Annotated[int, _count("Requests being answered, of all tenants; one more gets 503.")] = 1024
     requests_per_tenant_max: Annotated[int, _count("Requests being answered, of one tenant; one more gets 429.")] = 256
     streams_per_tenant_max: Annotated[int, _count("Open event streams and WebSockets of one tenant; one more gets 429.")] = 128
     url_bytes_max: Annotated[int, _count("A request's target, path and query together; more gets 414.", 64)] = 8192
@@ -147,10 +149,10 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     request_deadline_ms: Annotated[
         int, _count("The time for an answer, where the operation does not say more; then 503.", 10)
     ] = 120_000
-    write_deadline_ms: Annotated[int, _count("How long a client may leave what was sent to it unread.", 10)] = 20_000
-    heartbeat_ms: Annotated[int, _count("A stream with nothing to say sends a sign of life that often.", 10)] = 15_000
+    write_deadline_ms: Annotated[int, _count("How long a client may leave sent data unread.", 10)] = 20_000
+    heartbeat_ms: Annotated[int, _count("A stream without events sends a heartbeat this often.", 10)] = 15_000
     drain_deadline_ms: Annotated[
-        int, _count("At shutdown, the time for runs to finish; what still runs then is interrupted. Sessions are frozen.", 0)
+        int, _count("At shutdown, the time for runs to finish; what still runs then is interrupted. Sessions are persisted.", 0)
     ] = 10_000
 
     http2: Annotated[bool, Meta(description="Speak HTTP/2 too: by ALPN over TLS, by prior knowledge without.")] = True
@@ -170,9 +172,9 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     access_log: Annotated[bool, Meta(description="Write one JSON line for each request to standard error.")] = True
     log_level: Annotated[Literal["debug", "info", "warning", "error"], Meta(description="The least severe log line.")] = "info"
-    metrics: Annotated[Literal["open", "admin", "off"], Meta(description="Who may read `/metrics`: anybody, admins, nobody.")] = (
-        "open"
-    )
+    metrics: Annotated[
+        Literal["open", "admin", "off"], Meta(description="Who may read `/metrics`: every caller, admins only, or no caller.")
+    ] = "open"
     tracing: Annotated[
         Literal["off", "console", "otlp"],
         Meta(description="OpenTelemetry spans: none, printed, or sent as the OTEL_EXPORTER_OTLP_* variables say."),
@@ -213,7 +215,7 @@ def unknown_names(environment: Mapping[str, str]) -> list[str]:
         if rest == name or rest in (*known, *_OTHERS) or rest.startswith(_OTHER_PREFIXES):
             continue
         near = difflib.get_close_matches(rest, known, 1)
-        said.append(f"{name} is no setting and is ignored" + (f"; did you mean {PREFIX}{near[0]}?" if near else ""))
+        said.append(f"{name} is not a setting and is ignored" + (f"; did you mean {PREFIX}{near[0]}?" if near else ""))
     return said
 
 

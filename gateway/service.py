@@ -216,11 +216,11 @@ class Service:
 
     def _tallied(self) -> Tally:
         tally, workers = Tally(), self.workers
-        tally.gauge("hatchway_runs_queued", "Runs that wait for their turn.", lambda: self.scheduler.waiting)
-        tally.gauge("hatchway_runs_under_way", "Runs that have their turn.", lambda: self.scheduler.running)
-        tally.gauge("hatchway_sessions_live", "Sessions that are in a worker.", lambda: self.sessions.crowd.count)
-        tally.gauge("hatchway_workers_live", "Workers that are there, spare ones too.", lambda: workers.live)
-        tally.counter("hatchway_workers_lost", "Workers that were killed or died.", lambda: workers.lost)
+        tally.gauge("hatchway_runs_queued", lambda: self.scheduler.waiting)
+        tally.gauge("hatchway_runs_under_way", lambda: self.scheduler.running)
+        tally.gauge("hatchway_sessions_live", lambda: self.sessions.crowd.count)
+        tally.gauge("hatchway_workers_live", lambda: workers.live)
+        tally.counter("hatchway_workers_lost_total", lambda: workers.lost)
         self.store.on_written = tally.written
         return tally
 

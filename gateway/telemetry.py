@@ -8,7 +8,9 @@
 Rules: labels come from fixed sets (an operation's name, a status): a caller must not be able to make new time series. A log line
 never holds a token, a body or a query. When tracing is off nothing of OpenTelemetry is imported and a span costs a function call.
 
-Does not know: routes, tenants, what is measured elsewhere: other parts register their own metrics in `registry`.
+`METRICS` names every metric of the service; `gateway.lifecycle.metrics` counts those that come from the store.
+
+Does not know: routes, tenants.
 """
 
 from __future__ import annotations
@@ -18,10 +20,10 @@ import contextvars
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Literal, NamedTuple
 
 import msgspec
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -66,31 +68,78 @@ def stepping() -> Step:
     return later
 
 
+class Metric(NamedTuple):
+    name: str
+    kind: Literal["counter", "gauge", "histogram"]
+    labels: tuple[str, ...]
+    about: str
+
+
+METRICS: Final = {
+    metric.name: metric
+    for metric in (
+        Metric("hatchway_runs_total", "counter", ("language", "status"), "Runs that ended and were stored."),
+        Metric("hatchway_run_seconds", "histogram", ("language",), "How long their programs ran."),
+        Metric("hatchway_runs_queued", "gauge", (), "Runs that wait for a slot."),
+        Metric("hatchway_runs_under_way", "gauge", (), "Runs that have a slot."),
+        Metric("hatchway_sessions_live", "gauge", (), "Sessions that are in a worker."),
+        Metric("hatchway_workers_live", "gauge", (), "Workers that are alive, spare ones included."),
+        Metric("hatchway_workers_lost_total", "counter", (), "Workers that were killed or died."),
+        Metric("hatchway_approvals_pending", "gauge", (), "Approvals that are not decided yet."),
+        Metric("hatchway_calls_total", "counter", ("status",), "Capability calls: ok, waiting, refused or failed."),
+        Metric(
+            "hatchway_hooks_total",
+            "counter",
+            ("effect",),
+            "Answers of hooks: continued, rewrote, blocked, withheld, ignored, failed_open, warned or denied.",
+        ),
+        Metric("hatchway_http_requests_total", "counter", ("operation", "status"), "Requests answered."),
+        Metric("hatchway_http_request_seconds", "histogram", ("operation",), "Time from head to answer."),
+        Metric("hatchway_http_requests_in_flight", "gauge", (), "Requests being answered."),
+        Metric("hatchway_http_streams", "gauge", (), "Open event streams and WebSockets."),
+        Metric("hatchway_http_connections", "gauge", (), "Open connections."),
+        Metric("hatchway_http_refused_total", "counter", ("reason",), "Requests refused before their operation."),
+        Metric("hatchway_http_slow_readers_total", "counter", (), "Streams dropped because their client did not read."),
+        Metric("hatchway_login_failures_total", "counter", (), "Tokens that were not accepted."),
+        Metric("hatchway_retention_forgotten_total", "counter", ("kind",), "What retention deleted because of its age."),
+    )
+}
+"""Every metric of the service. The table in docs/operations.md is made from it: `python -m gateway.telemetry`."""
+
+
+def make_counter(name: str, registry: CollectorRegistry | None = None) -> Counter:
+    return Counter(name, METRICS[name].about, METRICS[name].labels, registry=registry)
+
+
+def make_gauge(name: str, registry: CollectorRegistry | None = None) -> Gauge:
+    return Gauge(name, METRICS[name].about, METRICS[name].labels, registry=registry)
+
+
+def make_histogram(name: str, buckets: Sequence[float], registry: CollectorRegistry | None = None) -> Histogram:
+    return Histogram(name, METRICS[name].about, METRICS[name].labels, buckets=buckets, registry=registry)
+
+
+def reference() -> str:
+    """The table of metrics in docs/operations.md."""
+    lines = ["| metric | kind | labels | what |", "|---|---|---|---|"]
+    for metric in METRICS.values():
+        labels = ", ".join(f"`{label}`" for label in metric.labels)
+        lines.append(f"| `{metric.name}` | {metric.kind} | {labels} | {metric.about} |")
+    return "\n".join(lines) + "\n"
+
+
 class Telemetry:
     def __init__(self, *, tracing: str = "off", service: str = "hatchway") -> None:
-        self.registry = CollectorRegistry()
-        self._requests = Counter(
-            "hatchway_http_requests_total", "Requests answered.", ("operation", "status"), registry=self.registry
-        )
-        self._seconds = Histogram(
-            "hatchway_http_request_seconds", "Time from head to answer.", ("operation",), buckets=_BUCKETS, registry=self.registry
-        )
-        self.in_flight = Gauge("hatchway_http_requests_in_flight", "Requests being answered.", registry=self.registry)
-        self.streams = Gauge("hatchway_http_streams", "Open event streams and WebSockets.", registry=self.registry)
-        self.connections = Gauge("hatchway_http_connections", "Open connections.", registry=self.registry)
-        self.refused = Counter(
-            "hatchway_http_refused_total",
-            "Requests refused before their operation, by reason.",
-            ("reason",),
-            registry=self.registry,
-        )
-        self.slow_readers = Counter(
-            "hatchway_http_slow_readers_total", "Streams dropped because their client did not read.", registry=self.registry
-        )
-        self.login_failures = Counter("hatchway_login_failures_total", "Tokens that were not accepted.", registry=self.registry)
-        self.forgotten = Counter(
-            "hatchway_retention_forgotten_total", "What went because it was old, by kind.", ("kind",), registry=self.registry
-        )
+        self.registry = registry = CollectorRegistry()
+        self._requests = make_counter("hatchway_http_requests_total", registry)
+        self._seconds = make_histogram("hatchway_http_request_seconds", _BUCKETS, registry)
+        self.in_flight = make_gauge("hatchway_http_requests_in_flight", registry)
+        self.streams = make_gauge("hatchway_http_streams", registry)
+        self.connections = make_gauge("hatchway_http_connections", registry)
+        self.refused = make_counter("hatchway_http_refused_total", registry)
+        self.slow_readers = make_counter("hatchway_http_slow_readers_total", registry)
+        self.login_failures = make_counter("hatchway_login_failures_total", registry)
+        self.forgotten = make_counter("hatchway_retention_forgotten_total", registry)
         self._counters: dict[tuple[str, int], Counter] = {}
         self._timers: dict[str, Histogram] = {}
         self._tracer: Any = _tracer(tracing, service) if tracing != "off" else None
@@ -179,7 +228,7 @@ def log_line(logger: str, message: str, **fields: Any) -> None:
     text = msgspec.json.encode(line, enc_hook=repr).decode("utf-8", "replace")
     for handler in _logger("hatchway").handlers:
         if isinstance(handler, logging.StreamHandler) and isinstance(handler.formatter, JsonLines):
-            with contextlib.suppress(OSError, ValueError):  # nobody reads the log any more: serve on
+            with contextlib.suppress(OSError, ValueError):  # the log has no reader any more: serve on
                 handler.stream.write(text + "\n")
                 handler.stream.flush()
 
@@ -192,3 +241,7 @@ def log_to(stream: IO[str], level: str = "info") -> None:
     logger.handlers = [handler]
     logger.setLevel(level.upper())
     logger.propagate = False
+
+
+if __name__ == "__main__":
+    print(reference(), end="")

@@ -1,10 +1,10 @@
-"""What the service has done and has under way, counted for Prometheus.
+"""Metrics that come from the store and from the service's parts. Names and texts: `gateway.telemetry.METRICS`.
 
-    store.on_written = tally.written             # runs, calls, hooks, approvals: whatever was acknowledged
+    store.on_written = tally.written             # runs, calls, hooks, approvals: everything that was acknowledged
     tally.show(telemetry.registry)
 
-Rules: what happens is counted when it has been written, so that numbers and audit log agree; what is there now is read when
-somebody asks. Labels come from fixed sets: a tool's own error code, a hook's name, a tenant never become one.
+Rules: an event is counted when it has been written, so that numbers and audit log agree; a state is read when it is scraped.
+Labels come from fixed sets: a tool's own error code, a hook's name, a tenant never become one.
 
 Does not know: HTTP, who looks at the numbers.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, get_args
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import CounterMetricFamily
 from prometheus_client.registry import Collector
 
@@ -22,6 +22,7 @@ from gateway.hooks.firing import Effect
 from gateway.policies.gate import language_name
 from gateway.records import Approval, Run
 from gateway.stores.changes import AppendAudit, Change, DeleteSession, DeleteTenant, PutApproval, PutRun
+from gateway.telemetry import METRICS, make_counter, make_gauge, make_histogram
 from sandbox.wire import RunStatus
 
 _SECONDS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800)
@@ -30,22 +31,22 @@ _CALLS: Final = {"ok": "ok", "approval_pending": "waiting", "PERMISSION_DENIED":
 """How a call ended, by its status in the audit; with any other code it failed."""
 
 
-class _Counted(Collector):
-    def __init__(self, name: str, about: str, read: Callable[[], float]) -> None:
-        self._name, self._about, self._read = name, about, read
+class _ReadCounter(Collector):
+    """A counter whose value another part of the service holds."""
+
+    def __init__(self, name: str, read: Callable[[], float]) -> None:
+        self._name, self._read = name, read
 
     def collect(self) -> Iterable[CounterMetricFamily]:
-        return [CounterMetricFamily(self._name, self._about, value=self._read())]
+        return [CounterMetricFamily(self._name, METRICS[self._name].about, value=self._read())]
 
 
 class Tally:
     def __init__(self) -> None:
-        self._runs = Counter("hatchway_runs_total", "Runs that ended.", ("language", "status"), registry=None)
-        self._seconds = Histogram(
-            "hatchway_run_seconds", "How long programs ran.", ("language",), buckets=_SECONDS, registry=None
-        )
-        self._calls = Counter("hatchway_calls_total", "Calls of capabilities.", ("status",), registry=None)
-        self._hooks = Counter("hatchway_hooks_total", "Answers of hooks, by what they did.", ("effect",), registry=None)
+        self._runs = make_counter("hatchway_runs_total")
+        self._seconds = make_histogram("hatchway_run_seconds", _SECONDS)
+        self._calls = make_counter("hatchway_calls_total")
+        self._hooks = make_counter("hatchway_hooks_total")
         for status in (*_CALLS.values(), "failed"):
             self._calls.labels(status)
         for effect in _EFFECTS:
@@ -53,25 +54,24 @@ class Tally:
         self._of_runs: dict[tuple[str, RunStatus], tuple[Counter, Histogram]] = {}  # asking for labels costs more than counting
         self._asked: dict[tuple[str, str], str] = {}
         self._shown: list[Any] = [self._runs, self._seconds, self._calls, self._hooks]
-        self.gauge("hatchway_approvals_pending", "Approvals that nobody has decided yet.", lambda: len(self._asked))
+        self.gauge("hatchway_approvals_pending", lambda: len(self._asked))
 
-    def gauge(self, name: str, about: str, read: Callable[[], float]) -> None:
-        made = Gauge(name, about, registry=None)
+    def gauge(self, name: str, read: Callable[[], float]) -> None:
+        made = make_gauge(name)
         made.set_function(read)
         self._shown.append(made)
 
-    def counter(self, name: str, about: str, read: Callable[[], float]) -> None:
-        """Of what somebody else counts."""
-        self._shown.append(_Counted(name, about, read))
+    def counter(self, name: str, read: Callable[[], float]) -> None:
+        self._shown.append(_ReadCounter(name, read))
 
     def show(self, registry: CollectorRegistry) -> None:
-        for one in self._shown:
-            registry.register(one)
+        for metric in self._shown:
+            registry.register(metric)
 
     def found(self, approvals: Iterable[Approval]) -> None:
-        """These were there before."""
-        for one in approvals:
-            self._note_approval(one)
+        """Approvals that a start finds in the store."""
+        for approval in approvals:
+            self._note_approval(approval)
 
     def written(self, tenant: str, changes: Sequence[Change]) -> None:
         for change in changes:

@@ -11,6 +11,7 @@ from gateway.hooks.firing import Effect
 from gateway.lifecycle.metrics import Tally
 from gateway.records import Approval
 from gateway.stores.changes import AppendAudit, DeleteSession, DeleteTenant, PutApproval
+from gateway.telemetry import METRICS, reference
 from sandbox.guests.images import images
 from tests.gateway.http.house import JAVASCRIPT, House, live_in, needs_javascript
 
@@ -141,3 +142,13 @@ def test_the_calls_of_a_run_and_what_its_hooks_did_are_counted(tmp_path: Path) -
         assert 'hatchway_hooks_total{effect="blocked"} 1.0' in found
 
     live_in(tmp_path, test)
+
+
+def test_every_metric_that_is_shown_stands_in_the_table_and_on_the_page(tmp_path: Path) -> None:
+    async def test(house: House) -> None:
+        named = {line.split()[2] for line in await metrics(house) if line.startswith("# HELP hatchway_")}
+        assert {name for name in named if not name.endswith("_created")} == set(METRICS)
+
+    live_in(tmp_path, test)
+    page = (Path(__file__).parents[2] / "docs" / "operations.md").read_text("utf-8")
+    assert reference() in page, "put the output of python -m gateway.telemetry into docs/operations.md"

@@ -57,8 +57,8 @@ def test_a_variable_that_looks_like_a_setting_and_is_none_is_warned_of_by_its_na
     assert caplog.messages == []
     assert load(None, {**others, "HATCHWAY_PROT": "9", "HATCHWAY_XYZZY": "1"}).port == 1
     assert caplog.messages == [
-        "HATCHWAY_PROT is no setting and is ignored; did you mean HATCHWAY_PORT?",
-        "HATCHWAY_XYZZY is no setting and is ignored",
+        "HATCHWAY_PROT is not a setting and is ignored; did you mean HATCHWAY_PORT?",
+        "HATCHWAY_XYZZY is not a setting and is ignored",
     ]
 
 
