@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from policy.evaluation.explain import value_text
 from policy.model import ir
+from policy.model.kinds import KINDS
 from policy.proofs.narrowing import as_strict, tighter
 
 Weaker = tuple[str, ir.Expr]
@@ -27,7 +27,7 @@ def weakened(old: ir.Policy, new: ir.Policy, capability: str, verdict: ir.Verdic
     for approver, within_ms in sorted({(rule.approver, rule.within_ms or 0) for rule in before if rule.approver is not None}):
         was = [rule.guard for rule in before if (rule.approver, rule.within_ms or 0) == (approver, within_ms)]
         kept = [rule.guard for rule in after if rule.approver == approver and (rule.within_ms or 0) <= within_ms]
-        yield from _lost(f"approval by {approver} within {value_text(within_ms, 'duration')}", was, kept)
+        yield from _lost(f"approval by {approver} within {KINDS['duration'].write(within_ms)}", was, kept)
     yield from weakened_hooks(old, new, capability)
     for name, value in sorted({setting for limit in _limits(old, capability) for setting in limit.settings}):
         was = [limit.guard for limit in _limits(old, capability) if (name, value) in limit.settings]

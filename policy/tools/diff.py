@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from policy.errors import PolicyError
 from policy.evaluation import interpreter
-from policy.evaluation.explain import value_text
 from policy.model import ir
 from policy.model.catalog import Catalog, Field
 from policy.model.decisions import Decision, HookCall, hook_call
+from policy.model.kinds import KINDS
 from policy.policies import Policy
 from policy.proofs.claims import show, verdict_is
 from policy.proofs.narrowing import tighter
@@ -226,7 +226,7 @@ def _elements(policy: ir.Policy, capability: str, verdict: ir.Verdict) -> dict[s
         if rule.rate is not None:
             found.setdefault(f"rate {rule.rate.count} per {rule.rate.window_s} s per {rule.rate.per}", []).append(rule.guard)
         if rule.approver is not None:
-            found.setdefault(f"approval by {rule.approver} within {value_text(rule.within_ms or 0, 'duration')}", []).append(
+            found.setdefault(f"approval by {rule.approver} within {KINDS['duration'].write(rule.within_ms or 0)}", []).append(
                 rule.guard
             )
             asks.append(ir.Any((ir.complement(rule.guard), rule.auto if rule.auto is not None else ir.FALSE)))

@@ -15,7 +15,8 @@ from policy.evaluation.emitter import worst_case_comparisons
 from policy.evaluation.evaluator import MAX_SPECIALISED, Evaluator, Specialiser
 from policy.model import ir
 from policy.model.decisions import Decision
-from policy.text.literals import duration_ms, host_fault, is_host, is_path, is_under, matches_host, quantity, size_bytes
+from policy.model.kinds import KINDS
+from policy.text.literals import duration_ms, host_fault, is_host, is_path, is_under, matches_host, quantity
 
 A, B, C = (ir.Lit(name, "true") for name in "abc")
 
@@ -85,7 +86,7 @@ def test_quantities(text: str, number: int, unit: str) -> None:
 
 
 def test_units() -> None:
-    assert [size_bytes(f"2{unit}") for unit in ("B", "KiB", "MiB", "GiB")] == [2, 2048, 2 * 1024**2, 2 * 1024**3]
+    assert [KINDS["size"].parse(f"2{unit}") for unit in ("B", "KiB", "MiB", "GiB")] == [2, 2048, 2 * 1024**2, 2 * 1024**3]
     assert [duration_ms(f"2{unit}") for unit in ("ms", "s", "m", "h", "d")] == [2, 2000, 120_000, 7_200_000, 172_800_000]
 
 
