@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from policy.evaluation.evaluator import Evaluator
 from policy.proofs.narrowing import check_narrows
+from policy.proofs.strictness import is_as_strict
 from policy.text.diagnostics import Findings
 from policy.text.sources import Span
-from policy.tools.diff import loosens
 from tests.policy.policy_campaign import lowered
 from tests.policy.policy_generators import policy_text, request
 from tests.policy.policy_texts import SAMPLE, SAMPLES, errors
@@ -64,4 +64,4 @@ def test_policy_that_narrows_a_base_never_permits_more(seed: int) -> None:
     for event, attributes in requests(rng):
         before, after = ceiling.decide(event, attributes), evaluator.decide(event, attributes)
         if findings.errors == 0 and "invalid" not in (before.rule, after.rule):
-            assert not loosens(before, after), (before, after)
+            assert is_as_strict(after, before), (before, after)
