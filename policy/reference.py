@@ -47,9 +47,9 @@ def _field_row(field: Field) -> str:
 
 
 def _kind(field: Field) -> str:
-    if field.kind == "enum":
+    if field.type.shape == "choice":
         return ", ".join(f"`{value}`" for value in field.values)
-    if field.kind == "int":
+    if field.type.is_number and not field.type.units:
         return f"number {field.low:,}..{field.high:,}"
     return field.kind
 

@@ -18,7 +18,7 @@ from policy.evaluation import ast_nodes as nodes
 from policy.model import ir
 from policy.model.catalog import Field
 from policy.model.decisions import DEFAULT, INTERNAL, Decision, assemble, lifecycle, refusal
-from policy.text.literals import is_host, is_path
+from policy.model.fields import MAX_NAME_CHARS
 
 Attributes = Mapping[str, object]
 Decide = Callable[[Attributes], Decision]
@@ -48,7 +48,7 @@ class _Event:
         self.rules = [rule for rule in policy.rules if event in rule.capabilities]
         self.limits = [limit for limit in policy.limits if event in limit.capabilities]
         self.hooks = [hook for hook in policy.hooks if event in hook.capabilities or hook.phase == event]
-        self.scope: dict[str, Any] = {"__builtins__": {}, "is_host": is_host, "is_path": is_path, "Failure": Exception}
+        self.scope: dict[str, Any] = {"__builtins__": {}, "Failure": Exception}
         self.functions: list[ast.stmt] = []
         self.comparisons = 0
         self.conditional: list[ir.Expr] = []
@@ -112,8 +112,9 @@ class _Event:
     def _faults(self, field: Field, local: str) -> list[ast.expr]:
         """Conditions under which a loaded value is not one the field can hold."""
         value = nodes.load(local)
-        kind = ast.Attribute(value=value, attr="__class__", ctx=ast.Load(), **nodes.AT)
-        if field.kind == "bool":
+        kind = field.type
+        its_class = ast.Attribute(value=value, attr="__class__", ctx=ast.Load(), **nodes.AT)
+        if kind.shape == "flag":
             return [
                 nodes.and_(
                     [
@@ -122,24 +123,24 @@ class _Event:
                     ]
                 )
             ]
-        if field.kind in ("int", "size", "duration"):
+        if kind.is_number:
             in_range = ast.Compare(
                 left=nodes.const(field.low),
                 ops=[ast.LtE(), ast.LtE()],
                 comparators=[value, nodes.const(field.high)],
                 **nodes.AT,
             )
-            return [nodes.compare(kind, ast.IsNot(), self._constant("int", int)), nodes.not_(in_range)]
-        if field.kind == "enum":
+            return [nodes.compare(its_class, ast.IsNot(), self._constant("int", int)), nodes.not_(in_range)]
+        if kind.shape == "choice":
             # Classes are compared too: 1 == True must not slip through, nor a str subclass with its own equality.
             return [
-                nodes.compare(kind, ast.IsNot(), self._constant("str", str)),
+                nodes.compare(its_class, ast.IsNot(), self._constant("str", str)),
                 nodes.compare(value, ast.NotIn(), nodes.const(frozenset(field.values))),
             ]
-        if field.kind in ("host", "path"):
-            return [nodes.not_(nodes.call(f"is_{field.kind}", [value]))]
-        too_long = nodes.compare(nodes.call_any(self._constant("len", len), [value]), ast.Gt(), nodes.const(4096))
-        return [nodes.compare(kind, ast.IsNot(), self._constant("str", str)), too_long]
+        if kind.accepts is not None:
+            return [nodes.not_(nodes.call_any(self._constant(f"is_{kind.name}", kind.accepts), [value]))]
+        too_long = nodes.compare(nodes.call_any(self._constant("len", len), [value]), ast.Gt(), nodes.const(MAX_NAME_CHARS))
+        return [nodes.compare(its_class, ast.IsNot(), self._constant("str", str)), too_long]
 
     def _invalid(self) -> Decide:
         known = {(f.name, present): refusal(f.name, present) for f in self.fields for present in (False, True)}

@@ -14,6 +14,7 @@ from policy.evaluation import interpreter
 from policy.model import ir
 from policy.model.catalog import Field
 from policy.model.decisions import Decision
+from policy.model.kinds import KINDS
 from policy.text.literals import INT_MAX, INT_MIN
 
 Missing = tuple[int, tuple[ir.Lit, ...]]
@@ -82,7 +83,7 @@ class Explanation:
 
 def obligations(decision: Decision) -> list[str]:
     """What a permitted request comes with, in words."""
-    words = [f"approval by {a.approver} within {value_text(a.within_ms, 'duration')}" for a in decision.approvals]
+    words = [f"approval by {a.approver} within {KINDS['duration'].write(a.within_ms)}" for a in decision.approvals]
     if decision.auto is not None:
         words = [f"automatic approval: every `auto when` holds, nobody is asked ({word})" for word in words]
     words += [f"rate {rate.count} per {rate.window_s} s per {rate.per}" for rate in decision.rates]
@@ -148,8 +149,8 @@ def distance(expr: ir.Expr, values: Mapping[str, object]) -> Missing:
 
 def describe(lit: ir.Lit, fields: Mapping[str, Field]) -> str:
     """A condition in the words of the language."""
-    kind = fields[lit.field].kind if lit.field in fields else "name"
-    args = [value_text(arg, kind) for arg in lit.args]
+    kind = fields[lit.field].type if lit.field in fields else KINDS["name"]
+    args = [kind.write(arg) for arg in lit.args]
     not_ = "not " if lit.neg else ""
     if lit.op == "true":
         return f"{not_}{lit.field}"
@@ -167,20 +168,3 @@ def describe(lit: ir.Lit, fields: Mapping[str, Field]) -> str:
     if len(args) == 1:
         return f"{lit.field} {'!=' if lit.neg else '=='} {args[0]}"
     return f"{not_}{lit.field} in {{ " + ", ".join(args) + " }"
-
-
-def value_text(value: int | str, kind: str) -> str:
-    """A constant as it is written in the language."""
-    if isinstance(value, str):
-        return value if kind == "enum" or value.isidentifier() else f'"{value}"'
-    if kind == "size":
-        for unit, size in (("GiB", 1024**3), ("MiB", 1024**2), ("KiB", 1024)):
-            if value and value % size == 0:
-                return f"{value // size}{unit}"
-        return f"{value}B"
-    if kind == "duration":
-        for unit, ms in (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)):
-            if value and value % ms == 0:
-                return f"{value // ms}{unit}"
-        return f"{value}ms"
-    return f"{value:_}"

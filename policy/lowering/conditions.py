@@ -13,7 +13,7 @@ from lark import Token
 from msgspec.structs import replace
 
 from policy.lowering.constants import Constants, LetEntry, Targets
-from policy.model import ir, type_names
+from policy.model import ir
 from policy.model.catalog import Field
 from policy.syntax import tree as s
 from policy.syntax.parser import MAX_DEPTH
@@ -137,12 +137,12 @@ class Conditions(Constants):
             field_ = self.resolve(atom.name, targets)
             if field_ is None:
                 return ir.TRUE
-            if field_.kind != "bool":
+            if field_.type.shape != "flag":
                 self.error(
                     "HP030",
-                    f"`{atom.name}` is {type_names.a(field_.kind)}, not a yes-or-no field",
+                    f"`{atom.name}` is {field_.type.words}, not a yes-or-no field",
                     atom.name,
-                    type_names.comparison(field_),
+                    field_.type.compare(field_.name, field_.values),
                 )
                 return ir.TRUE
             return ir.Lit(field_.name, "true")
@@ -207,8 +207,7 @@ class Conditions(Constants):
             if (other.kind, other.values) != (first.kind, first.values):
                 self.error(
                     "HP030",
-                    f"`{name}` is {type_names.a(first.kind)} in {targets[0].name}"
-                    f" but {type_names.a(other.kind)} in {target.name}",
+                    f"`{name}` is {first.type.words} in {targets[0].name} but {other.type.words} in {target.name}",
                     token,
                     "write one rule for each",
                 )
@@ -227,7 +226,7 @@ class Conditions(Constants):
 
     def _compare(self, field_: Field, atom: s.Compare) -> ir.Expr:
         op, value = str(atom.op), atom.value
-        if field_.kind in ("int", "size", "duration"):
+        if field_.type.is_number:
             number = self.number(field_, value)
             if number is None:
                 return ir.TRUE
@@ -241,9 +240,9 @@ class Conditions(Constants):
             }[op]
             return ir.Lit(field_.name, "range", (low, high), op == "!=")
         if op not in ("==", "!="):
-            self.error("HP030", f"`{field_.name}` is {type_names.a(field_.kind)} and has no order", atom.op, "use ==, != or in")
+            self.error("HP030", f"`{field_.name}` is {field_.type.words} and has no order", atom.op, "use ==, != or in")
             return ir.TRUE
-        if field_.kind == "bool":
+        if field_.type.shape == "flag":
             if value.token not in ("true", "false"):
                 self.error(
                     "HP030", f"`{field_.name}` is true or false", value.token, f"write `{field_.name}` or `not {field_.name}`"
@@ -257,15 +256,15 @@ class Conditions(Constants):
         if not values:
             self.error("HP033", "this set is empty", at, "an empty set matches nothing; write the values")
             return ir.TRUE
-        if field_.kind in ("int", "size", "duration"):
+        if field_.type.is_number:
             numbers = [self.number(field_, value) for value in values]
             return ir.disj(ir.Lit(field_.name, "range", (n, n)) for n in numbers if n is not None)
-        if field_.kind == "bool":
+        if field_.type.shape == "flag":
             self.error("HP030", f"`{field_.name}` is true or false", at, f"write `{field_.name}` or `not {field_.name}`")
             return ir.TRUE
         texts = [self.constant(field_, value) for value in values]
         kept = tuple(sorted({text for text in texts if text is not None}))
-        return ir.Lit(field_.name, "host" if field_.kind == "host" else "in", kept)
+        return ir.Lit(field_.name, field_.type.within, kept)
 
     def _within_name(self, field_: Field, atom: s.WithinName) -> ir.Expr:
         entry = self.sets.get(atom.name)
@@ -288,12 +287,12 @@ class Conditions(Constants):
         return self._atoms[key] or self.spoiled()
 
     def _between(self, field_: Field, atom: s.Between) -> ir.Expr:
-        if field_.kind not in ("int", "size", "duration"):
+        if not field_.type.is_number:
             self.error(
                 "HP030",
-                f"`{field_.name}` is {type_names.a(field_.kind)}, not a number",
+                f"`{field_.name}` is {field_.type.words}, not a number",
                 atom.low.token,
-                type_names.comparison(field_),
+                field_.type.compare(field_.name, field_.values),
             )
             return ir.TRUE
         low, high = self.number(field_, atom.low), self.number(field_, atom.high)
@@ -310,9 +309,9 @@ class Conditions(Constants):
         if field_.kind != "path":
             self.error(
                 "HP030",
-                f"`{field_.name}` is {type_names.a(field_.kind)}; only paths have parts",
+                f"`{field_.name}` is {field_.type.words}; only paths have parts",
                 atom.field,
-                type_names.comparison(field_),
+                field_.type.compare(field_.name, field_.values),
             )
             return ir.TRUE
         if not atom.values:

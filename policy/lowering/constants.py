@@ -11,11 +11,9 @@ from dataclasses import dataclass, field
 
 from lark import Token
 
-from policy.model import type_names
 from policy.model.catalog import Capability, Catalog, Field
 from policy.syntax import tree as s
-from policy.text.diagnostics import CHECKS, Findings
-from policy.text.literals import duration_ms, host_fault, is_path, quantity, size_bytes
+from policy.text.diagnostics import Findings
 from policy.text.sources import Source, Span
 from policy.text.spelling import mixes_scripts
 
@@ -73,16 +71,13 @@ class Constants:
 
     def number(self, field_: Field, value: s.Value) -> int | None:
         """A constant for a numeric field, in bytes or milliseconds, or None after reporting."""
-        wanted = {"int": "number", "size": "size", "duration": "duration"}[field_.kind]
-        if value.kind in ("string", "symbol"):
-            self.error(
-                "HP030", f"`{field_.name}` is {type_names.a(field_.kind)}, not text", value.token, type_names.example(field_)
-            )
+        kind = field_.type
+        if value.kind != kind.literal:
+            is_text = value.kind in ("string", "symbol")
+            message = f"`{field_.name}` is {kind.words}" + (", not text" if is_text else "")
+            self.error("HP030" if is_text else "HP031", message, value.token, f"write {kind.words}, as in {kind.example}")
             return None
-        if value.kind != wanted:
-            self.error("HP031", f"`{field_.name}` is {type_names.a(field_.kind)}", value.token, type_names.example(field_))
-            return None
-        number = {"number": lambda t: quantity(t)[0], "size": size_bytes, "duration": duration_ms}[value.kind](value.token)
+        number = kind.parse(value.token)
         if not field_.low <= number <= field_.high:
             self.error("HP032", f"`{field_.name}` lies in {field_.low:,}..{field_.high:,}", value.token)
             return None
@@ -104,9 +99,9 @@ class Constants:
         if value.kind not in ("string", "symbol"):
             self.error(
                 "HP030",
-                f"`{field_.name}` is {type_names.a(field_.kind)}, not a number",
+                f"`{field_.name}` is {field_.type.words}, not a number",
                 value.token,
-                type_names.comparison(field_),
+                field_.type.compare(field_.name, field_.values),
             )
             return None
         text = str(value.token)[1:-1] if value.kind == "string" else str(value.token)
@@ -116,26 +111,13 @@ class Constants:
         if mixes_scripts(text):
             self.error("HP026", f"`{text}` mixes letters that look alike", value.token, "type it again in one alphabet")
             return None
-        if field_.kind == "enum" and text not in field_.values:
+        if field_.type.shape == "choice" and text not in field_.values:
             guess = self.findings.guess(text, field_.values)
             hint = f"did you mean `{guess}`?" if guess else "values: " + ", ".join(field_.values[:20])
             self.error("HP023", f"`{field_.name}` is never `{text}`", value.token, hint)
             return None
-        if field_.kind == "host" and (fault := host_fault(text)):
-            hint = {
-                "HP035": "name the hosts below it",
-                "HP036": "write `*.` in front, as in `*.acme.example`",
-                "HP037": "use a host name",
-                "HP038": "write lower-case labels, as in `api.acme.example`",
-            }[fault]
-            self.error(fault, CHECKS[fault].title[:-1] + f": {text}", value.token, hint)
-            return None
-        if field_.kind == "path" and not is_path(text):
-            self.error(
-                "HP039",
-                f"`{text}` is not an absolute, normalised path",
-                value.token,
-                "as in `/data/acme`, without `..`, `//` or a final `/`",
-            )
+        fault = field_.type.find_fault(text)
+        if fault is not None:
+            self.error(fault.code, fault.message, value.token, fault.hint)
             return None
         return text

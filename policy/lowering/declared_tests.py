@@ -56,14 +56,14 @@ def _record(pairs: tuple[tuple[Token, s.Value], ...], capability: Capability | N
 
 
 def _constant(known: Field, value: s.Value, conditions: Conditions) -> Scalar | None:
-    if known.kind in ("int", "size", "duration"):
+    if known.type.is_number:
         return conditions.number(known, value)
-    if known.kind == "bool":
+    if known.type.shape == "flag":
         if value.token not in ("true", "false"):
             conditions.error("HP030", f"`{known.name}` is true or false", value.token)
             return None
         return str(value.token) == "true"
-    if known.kind == "host" and "*" in value.token:
+    if known.type.within == "host" and "*" in value.token:
         conditions.error("HP036", "a request names one host", value.token, "write a concrete host")
         return None
     return conditions.text(known, value)

@@ -19,10 +19,11 @@ from policy.lowering.program import Part, Program, TestCase
 from policy.lowering.vocabulary import Vocabulary, target_text
 from policy.model import ir
 from policy.model.catalog import Field
+from policy.model.kinds import KINDS
 from policy.model.settings import APPROVAL_MS, EXECUTORS, HOOK_TIMEOUT_MS, ON_ERROR, RATE_SCOPES, SETTINGS
 from policy.syntax import tree as s
 from policy.text.diagnostics import Findings
-from policy.text.literals import INT_MAX, RATE_UNITS_S, duration_ms, host_fault, is_path, quantity, size_bytes
+from policy.text.literals import INT_MAX, RATE_UNITS_S, duration_ms, host_fault, is_path, quantity
 from policy.text.sources import Span
 from policy.text.spelling import skeleton
 
@@ -253,14 +254,13 @@ class _Lowering:
             if known is None:
                 self.words.unknown_word(name, SETTINGS, "limits are")
                 continue
-            wanted = {"int": "number", "size": "size", "duration": "duration"}[known.kind]
-            if value.kind != wanted:
-                example = {"int": "32", "size": "64MiB", "duration": "500ms"}[known.kind]
-                self.error("HP031", f"`{name}` is a {wanted}", value.token, f"as in `{name} {example}`")
+            kind = KINDS[known.kind]
+            if value.kind != kind.literal:
+                self.error("HP031", f"`{name}` is a {kind.literal}", value.token, f"as in `{name} {kind.example}`")
                 continue
             if known.wire in settings:
                 self.error("HP048", f"`{name}` is given twice", name, "keep one of them")
-            number = {"number": lambda t: quantity(t)[0], "size": size_bytes, "duration": duration_ms}[value.kind](value.token)
+            number = kind.parse(value.token)
             if number <= 0:
                 self.error("HP032", "a limit is positive", value.token, "use `deny` to forbid")
             elif number > INT_MAX:

@@ -2,7 +2,7 @@
 
 A catalog is made from capability definitions (JSON Schemas) and pinned by digest in a policy's header, so a rule never
 changes its meaning because a tool did. The built-in capabilities are part of every catalog.
-Rules: every usable field is bool, enum, bounded int, size, duration, name, path or host, and is required or has a default.
+Rules: every usable field has one of the kinds of `kinds.py`, and is required or has a default.
 A tool's argument never shadows a fact about the caller: where names collide the argument is called `args.NAME`. What is built in
 cannot be redefined, and no capability has a name that rules cannot be about.
 This file does not know rules.
@@ -19,8 +19,8 @@ import msgspec
 
 from policy.model.fields import CatalogError as CatalogError
 from policy.model.fields import Field as Field
-from policy.model.fields import Kind, check_field
 from policy.model.fields import Scalar as Scalar
+from policy.model.fields import check_field
 from policy.model.json_schema import schema_fields
 from policy.model.settings import SETTINGS
 from policy.text.literals import host_fault
@@ -63,7 +63,7 @@ class Catalog(msgspec.Struct, frozen=True, omit_defaults=True):
         return msgspec.json.encode(self, order="sorted")
 
 
-def _field(name: str, kind: Kind, doc: str, **more: Any) -> Field:
+def _field(name: str, kind: str, doc: str, **more: Any) -> Field:
     return Field(name=name, kind=kind, doc=doc, **more)
 
 

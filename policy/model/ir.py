@@ -124,6 +124,15 @@ class Policy(msgspec.Struct, frozen=True, omit_defaults=True):
     def rules_for(self, capability: str) -> tuple[Rule, ...]:
         return tuple(rule for rule in self.rules if capability in rule.capabilities)
 
+    def conditions_on(self, event: str) -> Iterator[Expr]:
+        """Every condition that a decision about a capability or a session event evaluates."""
+        for rule in self.rules_for(event):
+            yield rule.guard
+            if rule.auto is not None:
+                yield rule.auto
+        yield from (limit.guard for limit in self.limits if event in limit.capabilities)
+        yield from (hook.guard for hook in self.hooks if event in hook.capabilities or hook.phase == event)
+
 
 class Request(msgspec.Struct, frozen=True):
     """One concrete question, and what a test expects of it."""

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from math import ceil, floor, isfinite
 from typing import Any
 
-from policy.model.fields import KINDS, CatalogError, Field, Kind, check_field
+from policy.model.fields import CatalogError, Field, check_field
+from policy.model.kinds import KIND_OF_SCHEMA, KINDS, Kind
 from policy.text.literals import INT_MAX, INT_MIN
 
 MAX_FIELDS = 256
@@ -54,7 +55,7 @@ def _unusable(path: str, key: str, part: Any) -> str | None:
     usable = _schema_kind(part)
     if usable is not None:
         low, high = _bounds(part, usable)
-        return "no value fits it" if low > high or (usable == "enum" and not part.get("enum")) else None
+        return "no value fits it" if low > high or (usable.shape == "choice" and not part.get("enum")) else None
     kind = part.get("type")
     if "$ref" in part:
         return "it refers to another schema"
@@ -69,11 +70,11 @@ def _unusable(path: str, key: str, part: Any) -> str | None:
 def _schema_field(name: str, part: Mapping[str, Any], required: bool) -> Field:
     kind = _schema_kind(part)
     assert kind is not None
-    low, high = _bounds(part, kind) if kind in ("int", "size", "duration") else (-_SAFE_INT, _SAFE_INT)
+    low, high = _bounds(part, kind) if kind.is_number else (-_SAFE_INT, _SAFE_INT)
     field = Field(
         name,
-        kind,
-        tuple(sorted(set(part["enum"]))) if kind == "enum" else (),
+        kind.name,
+        tuple(sorted(set(part["enum"]))) if kind.shape == "choice" else (),
         low,
         high,
         required,
@@ -94,7 +95,7 @@ def _bounds(part: Mapping[str, Any], kind: Kind) -> tuple[int, int]:
         lows.append(floor(least) + 1 if part.get("exclusiveMinimum") is True else ceil(least))
     if most is not None:
         highs.append(ceil(most) - 1 if part.get("exclusiveMaximum") is True else floor(most))
-    low = max(lows, default=-_SAFE_INT if kind == "int" else 0)
+    low = max(lows, default=kind.lowest)
     high = min(highs, default=_SAFE_INT)
     return max(INT_MIN, low), min(INT_MAX, high)
 
@@ -105,18 +106,13 @@ def _number(part: Mapping[str, Any], word: str) -> int | float | None:
 
 
 def _schema_kind(part: Mapping[str, Any]) -> Kind | None:
-    declared = part.get("x-type")
-    if declared in KINDS and declared != "enum":
-        return next(kind for kind in KINDS if kind == declared)
-    if part.get("type") == "boolean":
-        return "bool"
-    if part.get("type") == "integer":
-        return "int"
-    if part.get("type", "string") != "string":
-        return None
+    declared, kind = KINDS.get(str(part.get("x-type"))), part.get("type", "string")
+    if declared is not None and declared.shape != "choice":
+        return declared
+    if kind != "string":
+        return KIND_OF_SCHEMA.get(kind) if kind in ("boolean", "integer") else None
     if isinstance(part.get("enum"), list):
-        return "enum" if all(isinstance(v, str) for v in part["enum"]) else None
-    if part.get("type") != "string":
+        return KINDS["enum"] if all(isinstance(v, str) for v in part["enum"]) else None
+    if "type" not in part:
         return None
-    formats: dict[str, Kind] = {"hostname": "host", "path": "path", "file-path": "path"}
-    return formats.get(str(part.get("format", "")), "name")
+    return KIND_OF_SCHEMA.get(str(part.get("format", "")), KINDS["name"])

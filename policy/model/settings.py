@@ -6,13 +6,13 @@ This file does not know who enforces them.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 
 class Setting(NamedTuple):
-    """One limit: its unit in the language and its name, with unit, in a decision."""
+    """One limit: the kind of its value in the language and its name, with unit, in a decision."""
 
-    kind: Literal["int", "size", "duration"]
+    kind: str
     wire: str
     doc: str
 

@@ -16,6 +16,7 @@ from typing import cast
 
 from policy.model import ir
 from policy.model.catalog import Field, Scalar
+from policy.model.kinds import Labels
 
 Run = tuple[int, int]
 
@@ -30,17 +31,19 @@ class Cells:
         self._index: dict[str, int] = {}
         self._below: dict[str, Run] = {}
         literals = list(literals)
-        if field.kind == "bool":
-            self.witnesses = [False, True]
-        elif field.kind in ("int", "size", "duration"):
-            self._cut(literals)
-        elif field.kind == "enum":
-            self._list(field.values)
-        elif field.kind == "name":
-            values = sorted({cast(str, value) for lit in literals for value in lit.args})
-            self._list((*values, _fresh("other", set(values))))
-        else:
-            self._tree(literals)
+        match field.type.shape:
+            case "flag":
+                self.witnesses = [False, True]
+            case "number":
+                self._cut(literals)
+            case "choice":
+                self._list(field.values)
+            case "text":
+                values = sorted({cast(str, value) for lit in literals for value in lit.args})
+                self._list((*values, _fresh("other", set(values))))
+            case "tree":
+                assert field.type.labels is not None
+                self._tree(literals, field.type.labels)
         self.full = sum(1 << i for i, w in enumerate(self.witnesses) if field.accepts(w))
 
     def _cut(self, literals: list[ir.Lit]) -> None:
@@ -56,11 +59,10 @@ class Cells:
         self.witnesses = list(values)
         self._index = {value: i for i, value in enumerate(cast("list[str]", self.witnesses))}
 
-    def _tree(self, literals: list[ir.Lit]) -> None:
+    def _tree(self, literals: list[ir.Lit], tree: Labels) -> None:
         """Two cells per constant, itself and what lies below it but below no deeper constant, in depth-first order."""
-        hosts = self.field.kind == "host"
-        texts = {str(arg).removeprefix("*.") if hosts else str(arg) for lit in literals for arg in lit.args}
-        keyed = sorted((_labels(text, hosts), text) for text in texts | {"" if hosts else "/"})
+        texts = {str(arg).removeprefix("*.") for lit in literals for arg in lit.args}
+        keyed = sorted((tree.split(text), text) for text in texts | {tree.join(())})
         children: dict[tuple[str, ...], set[str]] = {}
         for labels, _ in keyed:
             for depth in range(len(labels)):
@@ -73,9 +75,7 @@ class Cells:
             start = len(self.witnesses)
             self._index[text] = start
             above.append((labels, text, start))
-            part = _fresh("other", children.get(labels, set()))
-            below = (f"{part}.{text}" if text else f"{part}.example") if hosts else f"{text.rstrip('/')}/{part}"
-            self.witnesses += [text, below]
+            self.witnesses += [text, tree.below(text, _fresh("other", children.get(labels, set())))]
         while above:
             _, name, start = above.pop()
             self._below[name] = (start + 1, len(self.witnesses) - 1)
@@ -111,17 +111,14 @@ class Cells:
             return int(value)
         if isinstance(value, int):
             return bisect_right(self._starts, value) - 1
-        if self.field.kind in ("enum", "name"):
+        tree = self.field.type.labels
+        if tree is None:
             return self._index.get(value, len(self.witnesses) - 1)
         if value in self._index:
             return self._index[value]
-        hosts = self.field.kind == "host"
-        labels = _labels(value, hosts)
-        for depth in range(len(labels) - 1, -1, -1):
-            parent = ".".join(reversed(labels[:depth])) if hosts else "/" + "/".join(labels[:depth])
-            if parent in self._index:
-                return self._index[parent] + 1
-        raise AssertionError(value)
+        labels = tree.split(value)
+        parents = (tree.join(labels[:depth]) for depth in range(len(labels) - 1, -1, -1))
+        return next(self._index[parent] for parent in parents if parent in self._index) + 1
 
     def pick(self, mask: int) -> Scalar:
         """A concrete value from a set of cells: the field's default if it is there, else the first."""
@@ -165,9 +162,3 @@ def _fresh(stem: str, taken: set[str]) -> str:
         number += 1
         name = f"{stem}{number}"
     return name
-
-
-def _labels(text: str, hosts: bool) -> tuple[str, ...]:
-    if hosts:
-        return tuple(reversed(text.split("."))) if text else ()
-    return tuple(part for part in text.split("/") if part)

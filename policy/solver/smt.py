@@ -71,4 +71,4 @@ def _cell(cells: Cells, number: int) -> int:
 
 
 def _numeric(cells: Cells) -> bool:
-    return cells.field.kind in ("int", "size", "duration")
+    return cells.field.type.is_number

@@ -8,6 +8,7 @@ This file does not know fields or rules.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 
 SIZE_UNITS = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
@@ -16,112 +17,24 @@ RATE_UNITS_S = {"s": 1, "min": 60, "h": 3600, "day": 86_400}
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 
 _QUANTITY = re.compile(r"(-?[0-9][0-9_]*)/?([A-Za-z]*)")
+_ARGUMENT = re.compile(r"-?[0-9][0-9_]{0,19}|[0-9][0-9_]{0,19}([A-Za-z]+)")
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _HOST = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*\Z")
 _IP = re.compile(r"[\d.]+\Z|\[?[0-9a-f]*:[0-9a-f:.]*\]?\Z|0x[0-9a-f]+\Z")
 _SEGMENT_BAD = re.compile(r"[\x00-\x1f\x7f]|//|/\.\.?(?:/|\Z)")
 
 # Names anybody may register below. Single labels are always public here; these are the common ones with more than one.
-_PUBLIC_SUFFIXES = frozenset(
-    [
-        "co.uk",
-        "org.uk",
-        "ac.uk",
-        "gov.uk",
-        "me.uk",
-        "ltd.uk",
-        "com.au",
-        "net.au",
-        "org.au",
-        "edu.au",
-        "co.nz",
-        "org.nz",
-        "net.nz",
-        "co.jp",
-        "ne.jp",
-        "or.jp",
-        "ac.jp",
-        "co.kr",
-        "or.kr",
-        "com.br",
-        "net.br",
-        "org.br",
-        "com.mx",
-        "com.ar",
-        "com.co",
-        "com.tr",
-        "com.cn",
-        "net.cn",
-        "org.cn",
-        "com.tw",
-        "com.hk",
-        "com.sg",
-        "com.my",
-        "co.in",
-        "net.in",
-        "org.in",
-        "co.za",
-        "co.il",
-        "com.ua",
-        "co.id",
-        "com.ph",
-        "com.vn",
-        "com.pl",
-        "com.es",
-        "com.pt",
-        "com.ru",
-        "eu.com",
-        "us.com",
-        "uk.com",
-        "de.com",
-        "github.io",
-        "gitlab.io",
-        "githubusercontent.com",
-        "herokuapp.com",
-        "netlify.app",
-        "vercel.app",
-        "pages.dev",
-        "workers.dev",
-        "web.app",
-        "firebaseapp.com",
-        "appspot.com",
-        "cloudfront.net",
-        "amazonaws.com",
-        "s3.amazonaws.com",
-        "elasticbeanstalk.com",
-        "azurewebsites.net",
-        "blob.core.windows.net",
-        "cloudapp.net",
-        "azureedge.net",
-        "blogspot.com",
-        "fly.dev",
-        "onrender.com",
-        "render.com",
-        "glitch.me",
-        "repl.co",
-        "replit.app",
-        "surge.sh",
-        "now.sh",
-        "ngrok.io",
-        "ngrok.app",
-        "ngrok-free.app",
-        "trycloudflare.com",
-        "r2.dev",
-        "run.app",
-        "a.run.app",
-        "deno.dev",
-        "edgeone.app",
-        "digitaloceanspaces.com",
-        "ondigitalocean.app",
-        "readthedocs.io",
-        "myshopify.com",
-        "wordpress.com",
-        "translate.goog",
-        "duckdns.org",
-        "dyndns.org",
-        "no-ip.org",
-    ]
-)
+_SUFFIXES = """
+co.uk org.uk ac.uk gov.uk me.uk ltd.uk com.au net.au org.au edu.au co.nz org.nz net.nz co.jp ne.jp or.jp ac.jp co.kr
+or.kr com.br net.br org.br com.mx com.ar com.co com.tr com.cn net.cn org.cn com.tw com.hk com.sg com.my co.in net.in
+org.in co.za co.il com.ua co.id com.ph com.vn com.pl com.es com.pt com.ru eu.com us.com uk.com de.com github.io
+gitlab.io githubusercontent.com herokuapp.com netlify.app vercel.app pages.dev workers.dev web.app firebaseapp.com
+appspot.com cloudfront.net amazonaws.com s3.amazonaws.com elasticbeanstalk.com azurewebsites.net blob.core.windows.net
+cloudapp.net azureedge.net blogspot.com fly.dev onrender.com render.com glitch.me repl.co replit.app surge.sh now.sh
+ngrok.io ngrok.app ngrok-free.app trycloudflare.com r2.dev run.app a.run.app deno.dev edgeone.app digitaloceanspaces.com
+ondigitalocean.app readthedocs.io myshopify.com wordpress.com translate.goog duckdns.org dyndns.org no-ip.org
+"""
+_PUBLIC_SUFFIXES = frozenset(_SUFFIXES.split())
 
 
 def quantity(text: str) -> tuple[int, str]:
@@ -134,9 +47,13 @@ def quantity(text: str) -> tuple[int, str]:
     return (int(digits) if len(digits) <= 20 else too_large), match.group(2)
 
 
-def size_bytes(text: str) -> int:
-    number, unit = quantity(text)
-    return number * SIZE_UNITS[unit]
+def read_quantity(text: str, units: Mapping[str, int]) -> int | None:
+    """A number from a command line, with one of `units` or without; None for anything else."""
+    match = _ARGUMENT.fullmatch(text)
+    unit = (match.group(1) if match else None) or ""
+    if match is None or (unit and unit not in units):
+        return None
+    return int(text.removesuffix(unit)) * units.get(unit, 1)
 
 
 def duration_ms(text: str) -> int:

@@ -2,7 +2,7 @@
 
 A class is a pair of deciding rules (before, after), one obligation present on one side only, one that became weaker, or another
 order of hooks. Each request shown was put to both compiled policies.
-Rules: a change loosens when it permits more: a weaker verdict, a higher or missing limit, a missing rate, approval or hook.
+Rules: a change loosens when the new answer is not as strict as the old one (`proofs/strictness.py`), whatever the verdicts.
 This file does not know how conditions are solved.
 """
 
@@ -13,20 +13,18 @@ from dataclasses import dataclass
 
 from policy.errors import PolicyError
 from policy.evaluation import interpreter
-from policy.evaluation.explain import value_text
 from policy.model import ir
 from policy.model.catalog import Catalog, Field
-from policy.model.decisions import Decision, HookCall, hook_call
+from policy.model.decisions import Decision, hook_call
+from policy.model.kinds import KINDS
 from policy.policies import Policy
 from policy.proofs.claims import show, verdict_is
-from policy.proofs.narrowing import tighter
-from policy.proofs.weakening import Weaker, is_on, weakened, weakened_hooks
+from policy.proofs.strictness import Weakness, find_lost_hooks, find_weaknesses, is_as_strict, is_on
 from policy.solver.cells import Universe
 from policy.solver.solver import solve
 
 MAX_CLASSES_PER_CAPABILITY = 200
 _MAX_ORDERED_HOOKS = 64
-_RANK = {"allow": 0, "ask": 1, "deny": 2}
 _VERDICTS: tuple[ir.Verdict, ...] = ("allow", "ask", "deny")
 
 
@@ -60,30 +58,35 @@ def diff(old: Policy, new: Policy) -> list[Change]:
 
 def _event_changes(old: Policy, new: Policy, event: ir.Phase) -> list[Change]:
     """Hooks that run at a session event before but not after, or the other way round."""
+    facts = {**old.catalog.context, **new.catalog.context}
+
+    def find(condition: ir.Expr, what: str) -> list[Change]:
+        witness = solve(condition, Universe(facts, [condition])).witness
+        if witness is None:
+            return []
+        first, second = old.decide(event, witness), new.decide(event, witness)
+        return [Change(ir.Request(event, witness), first, second, what, not is_as_strict(second, first))]
+
     before, after = _hook_elements(old.ir, event), _hook_elements(new.ir, event)
     changes: list[Change] = []
     for element in dict.fromkeys((*before, *after)):
         was, now = before.get(element, ir.FALSE), after.get(element, ir.FALSE)
-        for sign, differs in (("-", ir.All((was, ir.complement(now)))), ("+", ir.All((now, ir.complement(was))))):
-            witness = solve(differs, Universe({**old.catalog.context, **new.catalog.context}, [differs])).witness
-            if was != now and witness is not None:
-                first, second = old.decide(event, witness), new.decide(event, witness)
-                changes.append(Change(ir.Request(event, witness), first, second, f"{sign} {element}", loosens(first, second)))
-    swapped = [("hooks run in another order", pair) for pair in _swapped(old.ir, new.ir, event)[:1]]
-    for what, condition in (*_unseen(weakened_hooks(old.ir, new.ir, event), changes), *swapped):
-        witness = solve(condition, Universe({**old.catalog.context, **new.catalog.context}, [condition])).witness
-        if witness is not None:
-            first, second = old.decide(event, witness), new.decide(event, witness)
-            changes.append(Change(ir.Request(event, witness), first, second, what, loosens(first, second)))
+        if was != now:
+            changes += find(ir.All((was, ir.complement(now))), f"- {element}")
+            changes += find(ir.All((now, ir.complement(was))), f"+ {element}")
+    for what, condition in list(_unseen(find_lost_hooks(old.ir, new.ir, event), changes)):
+        changes += find(condition, what)
+    for pair in _swapped(old.ir, new.ir, event)[:1]:
+        changes += find(pair, "hooks run in another order")
     return _merged(changes)
 
 
-def _unseen(weaker: Iterable[Weaker], changes: list[Change]) -> Iterator[Weaker]:
-    """Of the obligations that may have become weaker, those that no request shown so far has weakened."""
+def _unseen(weaker: Iterable[Weakness], changes: list[Change]) -> Iterator[tuple[str, ir.Expr]]:
+    """Of the ways in which the new policy may be weaker, those that no request shown so far has shown. Verdicts are shown."""
     shown = [change.request.attributes for change in changes if change.loosens]
-    for words, condition in weaker:
-        if not any(interpreter.holds(condition, attributes) for attributes in shown):
-            yield words, condition
+    for part, words, condition in weaker:
+        if part != "verdict" and not any(interpreter.holds(condition, attributes) for attributes in shown):
+            yield f"weaker: the old policy {words}", condition
 
 
 def _swapped(old: ir.Policy, new: ir.Policy, event: str) -> list[ir.Expr]:
@@ -127,7 +130,9 @@ class _Comparison:
                         changes += self._verdicts(before, after)
         for verdict in _VERDICTS[:2]:
             changes += self._obligations(verdict)
-        return changes
+        weaker = find_weaknesses(self.old.ir, self.new.ir, self.capability, self._can_hold)
+        found = (self._find(condition, what, weaker=True) for what, condition in _unseen(weaker, changes))
+        return changes + _merged([change for change in found if change is not None])
 
     def _verdicts(self, before: ir.Verdict, after: ir.Verdict) -> list[Change]:
         changes: list[Change] = []
@@ -155,10 +160,6 @@ class _Comparison:
                 change = self._find(ir.All((same, differs)), f"{sign} {element}")
                 if change is not None:
                     changes.append(change)
-        for what, condition in _unseen(weakened(self.old.ir, self.new.ir, self.capability, verdict), changes):
-            change = self._find(ir.All((same, condition)), what)
-            if change is not None:
-                changes.append(change)
         for pair in _swapped(self.old.ir, self.new.ir, self.capability):
             change = self._find(ir.All((same, pair)), "hooks run in another order")
             if change is not None:
@@ -166,7 +167,10 @@ class _Comparison:
                 break
         return _merged(changes)
 
-    def _find(self, condition: ir.Expr, what: str) -> Change | None:
+    def _can_hold(self, condition: ir.Expr) -> bool:
+        return condition != ir.FALSE and solve(condition, Universe(self._fields(condition), [condition])).witness is not None
+
+    def _find(self, condition: ir.Expr, what: str, *, weaker: bool = False) -> Change | None:
         fields = self._fields(condition)
         answer = solve(condition, Universe(fields, [condition]))
         if answer.witness is None:
@@ -175,7 +179,7 @@ class _Comparison:
         request = ir.Request(self.capability, answer.witness)
         if before == after or "invalid" in (before.rule, after.rule):
             raise PolicyError(f"spurious witness: {show(request)} gets the same answer twice")
-        return Change(request, before, after, what, loosens(before, after))
+        return Change(request, before, after, what, weaker or not is_as_strict(after, before))
 
     def _fields(self, condition: ir.Expr) -> dict[str, Field]:
         names = {lit.field for lit in ir.literals(condition)}
@@ -198,10 +202,12 @@ def _merged(changes: list[Change]) -> list[Change]:
     for change in changes:
         key = (tuple(sorted(change.request.attributes.items())), change.before, change.after)
         together.setdefault(key, []).append(change)
-    return [
-        Change(c[0].request, c[0].before, c[0].after, f"{c[0].after.verdict}, " + "; ".join(x.what for x in c), c[0].loosens)
-        for c in together.values()
-    ]
+    merged: list[Change] = []
+    for same in together.values():
+        what = f"{same[0].after.verdict}, " + "; ".join(change.what for change in same)
+        loosens = any(change.loosens for change in same)
+        merged.append(Change(same[0].request, same[0].before, same[0].after, what, loosens))
+    return merged
 
 
 def _lookup(catalog: Catalog, capability: str, name: str) -> Field | None:
@@ -226,7 +232,7 @@ def _elements(policy: ir.Policy, capability: str, verdict: ir.Verdict) -> dict[s
         if rule.rate is not None:
             found.setdefault(f"rate {rule.rate.count} per {rule.rate.window_s} s per {rule.rate.per}", []).append(rule.guard)
         if rule.approver is not None:
-            found.setdefault(f"approval by {rule.approver} within {value_text(rule.within_ms or 0, 'duration')}", []).append(
+            found.setdefault(f"approval by {rule.approver} within {KINDS['duration'].write(rule.within_ms or 0)}", []).append(
                 rule.guard
             )
             asks.append(ir.Any((ir.complement(rule.guard), rule.auto if rule.auto is not None else ir.FALSE)))
@@ -252,27 +258,3 @@ def _limit_elements(policy: ir.Policy, capability: str) -> dict[str, ir.Expr]:
             elements[f"limit {name} {value:_}"] = ir.All((ir.disj(by_value[value]), *(ir.complement(guard) for guard in smaller)))
             smaller += by_value[value]
     return elements
-
-
-def loosens(before: Decision, after: Decision) -> bool:
-    """Whether the second answer permits more than the first."""
-    if before.verdict != after.verdict:
-        return _RANK[after.verdict] < _RANK[before.verdict]
-    if after.verdict == "deny":
-        return False
-    limits = dict(after.limits)
-    if any(limits.get(name, value + 1) > value for name, value in before.limits):
-        return True
-    if any(not any(tighter(rate, old) for rate in after.rates) for old in before.rates):
-        return True
-    for approval in before.approvals:
-        if not any(a.approver == approval.approver and a.within_ms <= approval.within_ms for a in after.approvals):
-            return True
-    if after.auto is not None and before.auto is None:
-        return True
-    return any(not any(_as_strict(hook, old) for hook in after.hooks) for old in before.hooks)
-
-
-def _as_strict(hook: HookCall, old: HookCall) -> bool:
-    same = (hook.name, hook.phase, hook.executor, hook.program) == (old.name, old.phase, old.executor, old.program)
-    return same and hook.on_error in (old.on_error, "block") and set(hook.uses) <= set(old.uses)

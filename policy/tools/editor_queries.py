@@ -148,8 +148,8 @@ def hover(text: str, offset: int, catalog: Catalog) -> tuple[str, Place] | None:
 
 
 def describe_field(field: Field) -> str:
-    kind = {"enum": "one of " + ", ".join(field.values)}.get(field.kind, field.kind)
-    if field.kind == "int":
+    kind = "one of " + ", ".join(field.values) if field.type.shape == "choice" else field.kind
+    if field.type.is_number and not field.type.units:
         kind = f"number, {field.low:,} to {field.high:,}"
     default = "" if field.default is None else f", default {str(field.default).lower()}"
     missing = "" if field.usable else "; may be missing, so it cannot be used in conditions"
@@ -210,7 +210,8 @@ def _values(words: list[str], capability: Capability | None, catalog: Catalog, t
     if field is None or (name == words[-1] and words[0] != "test"):
         return None
     found = [
-        Suggestion(value, "value", field.name) for value in field.values or (("true", "false") if field.kind == "bool" else ())
+        Suggestion(value, "value", field.name)
+        for value in field.values or (("true", "false") if field.type.shape == "flag" else ())
     ]
     if words[-1] == "in":
         found += [Suggestion(n, "definition", "set") for n, (kind, _) in definitions(text).items() if kind == "set"]

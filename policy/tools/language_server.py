@@ -1,13 +1,15 @@
 """The language server: diagnostics as you type, hover, completion, definition, rename, formatting.
 
-Rules: a thin layer over `checker`, `assistance` and `formatter`; positions are translated here and nowhere else.
+Rules: a thin layer over `checker`, `editor_queries` and `formatter`; positions are translated here and nowhere else.
 Importing this file needs the optional extra `lsp` (pygls).
 """
 
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlparse
 
 from lsprotocol import types as t
@@ -48,59 +50,39 @@ def judge(document: TextDocument) -> Checked:
     return check(place.name, Unsaved(place.name, document.source, place.parent))
 
 
-def make_server() -> LanguageServer:
-    server = LanguageServer("hatchway-policy", "v1", text_document_sync_kind=t.TextDocumentSyncKind.Full)
-    catalogs: dict[str, Catalog] = {}
+class Editor:
+    """One editor's session: a handler for each thing it asks, and the catalog of each policy it has open."""
 
-    def publish(uri: str) -> None:
-        document = server.workspace.get_text_document(uri)
+    def __init__(self, server: LanguageServer) -> None:
+        self._server = server
+        self._catalogs: dict[str, Catalog] = {}
+
+    def publish(self, params: t.DidOpenTextDocumentParams | t.DidChangeTextDocumentParams) -> None:
+        """Check a text and send what was found in it."""
+        document = self._document(params)
         checked = judge(document)
-        catalogs[uri] = checked.loaded.catalog
-        found = [
-            _diagnostic(document, d)
-            for d in checked.diagnostics
-            if d.span is None or d.span.source.path == checked.program.source.path
-        ]
-        server.text_document_publish_diagnostics(t.PublishDiagnosticsParams(uri=uri, diagnostics=found, version=document.version))
+        self._catalogs[document.uri] = checked.loaded.catalog
+        here = checked.program.source.path
+        found = [_diagnostic(document, d) for d in checked.diagnostics if d.span is None or d.span.source.path == here]
+        self._server.text_document_publish_diagnostics(
+            t.PublishDiagnosticsParams(uri=document.uri, diagnostics=found, version=document.version)
+        )
 
-    def _diagnostic(document: TextDocument, finding: Diagnostic) -> t.Diagnostic:
-        span = finding.span or Span(Source("", document.source), 0, 0)
-        message = "\n".join([finding.message, *finding.notes, *([f"hint: {finding.hint}"] if finding.hint else [])])
-        severity = t.DiagnosticSeverity.Error if finding.severity == "error" else t.DiagnosticSeverity.Warning
-        where = _range(document, span.start, max(span.end, span.start + 1))
-        return t.Diagnostic(range=where, message=message, severity=severity, code=finding.code, source="hatchway policy")
-
-    def catalog_of(uri: str) -> Catalog:
-        if uri not in catalogs:
-            catalogs[uri] = judge(server.workspace.get_text_document(uri)).loaded.catalog
-        return catalogs[uri]
-
-    @server.feature(t.TEXT_DOCUMENT_DID_OPEN)
-    def opened(params: t.DidOpenTextDocumentParams) -> None:
-        publish(params.text_document.uri)
-
-    @server.feature(t.TEXT_DOCUMENT_DID_CHANGE)
-    def changed(params: t.DidChangeTextDocumentParams) -> None:
-        publish(params.text_document.uri)
-
-    @server.feature(t.TEXT_DOCUMENT_HOVER)
-    def hover(params: t.HoverParams) -> t.Hover | None:
-        document = server.workspace.get_text_document(params.text_document.uri)
-        found = editor_queries.hover(document.source, _offset(document, params.position), catalog_of(document.uri))
+    def hover(self, params: t.HoverParams) -> t.Hover | None:
+        document = self._document(params)
+        found = editor_queries.hover(document.source, _offset(document, params.position), self._catalog(document))
         if found is None:
             return None
         text, place = found
         return t.Hover(t.MarkupContent(t.MarkupKind.Markdown, text), _range(document, place.start, place.end))
 
-    @server.feature(t.TEXT_DOCUMENT_COMPLETION, t.CompletionOptions(trigger_characters=[".", " ", "{", ","]))
-    def completion(params: t.CompletionParams) -> list[t.CompletionItem]:
-        document = server.workspace.get_text_document(params.text_document.uri)
-        found = editor_queries.complete(document.source, _offset(document, params.position), catalog_of(document.uri))
+    def complete(self, params: t.CompletionParams) -> list[t.CompletionItem]:
+        document = self._document(params)
+        found = editor_queries.complete(document.source, _offset(document, params.position), self._catalog(document))
         return [t.CompletionItem(label=s.text, kind=_KINDS[s.kind], detail=s.detail) for s in found]
 
-    @server.feature(t.TEXT_DOCUMENT_DEFINITION)
-    def definition(params: t.DefinitionParams) -> t.Location | None:
-        document = server.workspace.get_text_document(params.text_document.uri)
+    def define(self, params: t.DefinitionParams) -> t.Location | None:
+        document = self._document(params)
         found = editor_queries.word_at(document.source, _offset(document, params.position))
         if found is None:
             return None
@@ -113,30 +95,59 @@ def make_server() -> LanguageServer:
                 return t.Location(other.uri, _range(other, known[1].start, known[1].end))
         return None
 
-    @server.feature(t.TEXT_DOCUMENT_RENAME)
-    def rename(params: t.RenameParams) -> t.WorkspaceEdit | None:
-        document = server.workspace.get_text_document(params.text_document.uri)
+    def rename(self, params: t.RenameParams) -> t.WorkspaceEdit | None:
+        document = self._document(params)
         found = editor_queries.references(document.source, _offset(document, params.position))
         if found is None:
             return None
         name, places = found
-        fault = editor_queries.name_fault(document.source, params.new_name, catalog_of(document.uri))
+        fault = editor_queries.name_fault(document.source, params.new_name, self._catalog(document))
         if fault is not None and params.new_name != name:
             raise JsonRpcInvalidParams(fault)
-        return t.WorkspaceEdit(
-            changes={document.uri: [t.TextEdit(_range(document, *place), params.new_name) for place in places]}
-        )
+        edits = [t.TextEdit(_range(document, *place), params.new_name) for place in places]
+        return t.WorkspaceEdit(changes={document.uri: edits})
 
-    @server.feature(t.TEXT_DOCUMENT_FORMATTING)
-    def formatting(params: t.DocumentFormattingParams) -> list[t.TextEdit] | None:
-        document = server.workspace.get_text_document(params.text_document.uri)
+    def format(self, params: t.DocumentFormattingParams) -> list[t.TextEdit] | None:
+        document = self._document(params)
         try:
             text = format_text(document.source)
         except PolicyError:
             return None
         return [t.TextEdit(_range(document, 0, len(document.source)), text)]
 
+    def _document(self, params: Any) -> TextDocument:
+        return self._server.workspace.get_text_document(params.text_document.uri)
+
+    def _catalog(self, document: TextDocument) -> Catalog:
+        if document.uri not in self._catalogs:
+            self._catalogs[document.uri] = judge(document).loaded.catalog
+        return self._catalogs[document.uri]
+
+
+def make_server() -> LanguageServer:
+    """A server with a handler for each feature of the table."""
+    server = LanguageServer("hatchway-policy", "v1", text_document_sync_kind=t.TextDocumentSyncKind.Full)
+    editor = Editor(server)
+    features = (
+        (t.TEXT_DOCUMENT_DID_OPEN, editor.publish, None),
+        (t.TEXT_DOCUMENT_DID_CHANGE, editor.publish, None),
+        (t.TEXT_DOCUMENT_HOVER, editor.hover, None),
+        (t.TEXT_DOCUMENT_COMPLETION, editor.complete, t.CompletionOptions(trigger_characters=[".", " ", "{", ","])),
+        (t.TEXT_DOCUMENT_DEFINITION, editor.define, None),
+        (t.TEXT_DOCUMENT_RENAME, editor.rename, None),
+        (t.TEXT_DOCUMENT_FORMATTING, editor.format, None),
+    )
+    for name, handle, options in features:
+        server.feature(name, options)(partial(handle))  # it marks what it is given, and methods cannot be marked
     return server
+
+
+def _diagnostic(document: TextDocument, finding: Diagnostic) -> t.Diagnostic:
+    span = finding.span or Span(Source("", document.source), 0, 0)
+    message = "\n".join([finding.message, *finding.notes, *([f"hint: {finding.hint}"] if finding.hint else [])])
+    severity = t.DiagnosticSeverity.Error if finding.severity == "error" else t.DiagnosticSeverity.Warning
+    where = _range(document, span.start, max(span.end, span.start + 1))
+    return t.Diagnostic(range=where, message=message, severity=severity, code=finding.code, source="hatchway policy")
 
 
 def _offset(document: TextDocument, position: t.Position) -> int:

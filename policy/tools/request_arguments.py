@@ -6,16 +6,11 @@ This file does not know policies.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from policy.errors import PolicyError
 from policy.model.catalog import SESSION_EVENTS, Catalog, Field
-from policy.text.literals import DURATION_UNITS_MS, SIZE_UNITS, duration_ms, size_bytes
 from policy.text.spelling import nearest
-
-_NUMBER = re.compile(r"-?[0-9][0-9_]{0,19}")
-_UNITED = re.compile(r"[0-9][0-9_]{0,19}([A-Za-z]+)")
 
 
 def read_question(catalog: Catalog, event: str, pairs: Iterable[str]) -> dict[str, object]:
@@ -41,15 +36,7 @@ def _meant(name: str, known: Iterable[str]) -> str:
 
 
 def _read_value(field: Field, text: str) -> object:
-    united = _UNITED.fullmatch(text)
-    if field.kind == "bool" and text in ("true", "false"):
-        return text == "true"
-    if field.kind in ("int", "size", "duration") and _NUMBER.fullmatch(text):
-        return int(text)
-    if field.kind == "size" and united and united.group(1) in SIZE_UNITS:
-        return size_bytes(text)
-    if field.kind == "duration" and united and united.group(1) in DURATION_UNITS_MS:
-        return duration_ms(text)
-    if field.kind in ("bool", "int", "size", "duration"):
+    value = field.type.read(text)
+    if value is None:
         raise PolicyError(f"`{text}` is not a value of `{field.name}`")
-    return text
+    return value

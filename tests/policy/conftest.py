@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
-SAMPLES = HERE.parent.parent / "policy" / "samples"
+SAMPLES = Path(__file__).parents[2] / "policy" / "samples"
 
 
 @pytest.fixture(scope="session")

@@ -16,10 +16,7 @@ from pathlib import Path
 from random import Random
 
 if __name__ == "__main__":
-    sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent.parent)]
-
-from policy_generators import CATALOG, policy_text, request, wide_policy_text
-from policy_texts import SAMPLE, judge
+    sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from policy import PolicyError
 from policy.evaluation import interpreter
@@ -32,6 +29,8 @@ from policy.proofs.claims import verdict_is
 from policy.solver.cells import Universe
 from policy.syntax.formatter import format_text
 from policy.text.diagnostics import Findings
+from tests.policy.policy_generators import CATALOG, policy_text, request, wide_policy_text
+from tests.policy.policy_texts import SAMPLE, judge
 
 VERDICTS: tuple[ir.Verdict, ...] = ("allow", "ask", "deny")
 Asked = tuple[str, dict[str, object]]

@@ -10,8 +10,6 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from policy_campaign import agree_on, lowered, z3_agrees_on
-from policy_generators import CATALOG, CONTEXT, TOOLS, concrete, policy_text, request, wide_policy_text
 
 from policy.evaluation import interpreter
 from policy.evaluation.evaluator import Evaluator, Specialiser
@@ -20,6 +18,8 @@ from policy.proofs.claims import verdict_is
 from policy.solver.cells import Universe
 from policy.solver.solver import search
 from policy.syntax.formatter import format_text
+from tests.policy.policy_campaign import agree_on, lowered, z3_agrees_on
+from tests.policy.policy_generators import CATALOG, CONTEXT, TOOLS, concrete, policy_text, request, wide_policy_text
 
 QUICK = settings(max_examples=40, suppress_health_check=list(HealthCheck))
 seeds = st.integers(min_value=0, max_value=2**32)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from policy_texts import PASSING_TEST, TOOLS, errors, judge, small
 
 from policy import PolicyError, compile_policy, make_catalog
 from policy.tools.commands import main
+from tests.policy.policy_texts import PASSING_TEST, TOOLS, errors, judge, small
 
 
 def test_misspelt_field_does_not_widen_a_rule() -> None:

@@ -7,13 +7,13 @@ import types
 from pathlib import Path
 
 import pytest
-from policy_texts import SAMPLES, TOOLS, errors, judge, small
 
 from policy import BundleError, Policy, UnsettledClaim, compile_policy
 from policy.evaluation.emitter import emit_event
 from policy.syntax.parser import MAX_SYNTAX_REPORTS, MAX_TEXT_CHARS
 from policy.text.diagnostics import MAX_FINDINGS
 from policy.tools import bundles
+from tests.policy.policy_texts import SAMPLES, TOOLS, errors, judge, small
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -74,9 +74,8 @@ def test_tm_pol_004_nothing_in_a_bundle_is_parsed_before_its_signature_fits(monk
 
 
 def test_tm_pol_005_all_claims_together_may_spend_a_bounded_effort() -> None:
-    from test_policy_proofs import hard_claim, hard_universe
-
     from policy.solver.solver import Effort, solve
+    from tests.policy.solver.test_solver import hard_claim, hard_universe
 
     effort = Effort(1_000)
     with pytest.raises(UnsettledClaim):

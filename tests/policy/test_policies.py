@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from policy_texts import PASSING_TEST, SAMPLES, TOOLS, small
 
 from policy import Approval, Policy, PolicyError, Rate, Shadow, compile_policy
+from tests.policy.policy_texts import PASSING_TEST, SAMPLES, TOOLS, small
 
 CALLER = {"tenant": "acme", "session.role": "lead", "session.mfa": True, "session.risk": 50, "session.tainted": False}
 

@@ -1,4 +1,4 @@
-"""Planted mistakes: as many reports as mistakes, each at its place, whatever else is wrong."""
+"""Planted mistakes in statements, each reported once and where it stands."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from itertools import combinations
 from random import Random
 
 import pytest
-from policy_texts import SAMPLE, SAMPLES, judge
+
+from tests.policy.policy_texts import SAMPLE, SAMPLES, judge, small
 
 FILES = {"platform.base.hatch": (SAMPLES / "platform.base.hatch").read_text(encoding="utf-8")}
+
+
 # The first two share their statement with the last two: a statement that cannot be read hides what else is wrong in it.
 PLANTS = [
     ("allow fs.read  when", "allow fs.read  wen", "HP001"),
@@ -29,6 +32,8 @@ PLANTS = [
     ("amount <= 500 and", "amout <= 500 and", "HP021"),
     ('path under "/data/acme"', 'path under "/data/../acme"', "HP039"),
 ]
+
+
 APART = PLANTS[:-2]
 
 
@@ -55,3 +60,28 @@ def test_three_mistakes_give_exactly_three_reports(trio: tuple[tuple[str, str, s
 def test_all_mistakes_together_are_all_reported() -> None:
     assert errors_of(*APART) == sorted(plant[2] for plant in APART)
     assert errors_of(*PLANTS[2:]) == sorted(plant[2] for plant in PLANTS[2:])
+
+
+@pytest.mark.parametrize(
+    "definition", ["let path = session.mfa", "set path = { a }", "let tenant = session.mfa", "set run = { a }"]
+)
+def test_definition_takes_no_name_of_a_field_or_capability(definition: str) -> None:
+    codes = [d.code for d in judge(small(definition)).diagnostics if d.severity == "error"]
+    assert codes == ["HP025"]
+
+
+def test_mistake_in_a_scopes_condition_is_reported_once() -> None:
+    text = small("scope tenent == acme {\n  deny fs.read\n}\nallow fs.read")
+    assert [d.code for d in judge(text).diagnostics if d.severity == "error"] == ["HP021"]
+
+
+def test_unreadable_scope_condition_is_reported_once() -> None:
+    text = small("scope tenant = acme {\n  deny fs.read\n}\nallow fs.read")
+    assert [d.code for d in judge(text).diagnostics if d.severity == "error"] == ["HP001"]
+
+
+def test_huge_limit_is_told_that_it_is_too_large() -> None:
+    (found,) = [
+        d for d in judge(small("limit fs.read { response 99999999999999999999GiB }")).diagnostics if d.severity == "error"
+    ]
+    assert (found.code, "at most" in found.message) == ("HP032", True)

@@ -6,16 +6,22 @@ import re
 from pathlib import Path
 
 import pytest
-from policy_texts import judge
 
 from policy.reference import page
 from policy.syntax.parser import grammar_text
 from policy.text.diagnostics import CHECKS
 from policy.tools.commands import main
+from tests.policy.policy_texts import judge
 
 ROOT = Path(__file__).parent.parent.parent
+
+
 GUIDE = (ROOT / "docs" / "policy.md").read_text(encoding="utf-8")
+
+
 REFERENCE = (ROOT / "docs" / "policy-reference.md").read_text(encoding="utf-8")
+
+
 EXAMPLES = re.findall(r"```hatch\n(.*?)```", GUIDE, re.S)
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from policy_texts import PASSING_TEST, TOOLS, judge
 
 from policy.text.diagnostics import CHECKS
+from tests.policy.policy_texts import PASSING_TEST, TOOLS, judge
 
 # Shown by tests of their own: they need a large text, an unreadable file, a hard claim, many rules, or the mutants command.
 ELSEWHERE = {"HP003", "HP005", "HP047", "HP083", "HP099", "HP105"}
@@ -36,7 +36,7 @@ def read_cases(path: Path) -> list[Case]:
     return cases
 
 
-CASES = read_cases(Path(__file__).parent / "cases" / "mistakes.test")
+CASES = read_cases(Path(__file__).parent.parent / "cases" / "mistakes.test")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)

@@ -1,4 +1,4 @@
-"""Any text at all yields diagnostics: no traceback, bounded work."""
+"""Any text whatever yields diagnostics, in bounded time, and never an exception."""
 
 from __future__ import annotations
 
@@ -8,15 +8,32 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from policy_campaign import damaged, only_diagnostics
-from policy_texts import SAMPLE, judge
 
-from policy import Policy, PolicyError
+from policy import Policy, PolicyError, compile_policy
 from policy.syntax.formatter import format_text
 from policy.syntax.parser import MAX_TEXT_CHARS, parse
 from policy.text.diagnostics import Findings
 from policy.text.render import to_json, to_sarif, to_text
 from policy.text.sources import Source
+from tests.policy import policy_generators
+from tests.policy.policy_campaign import damaged, only_diagnostics
+from tests.policy.policy_generators import CATALOG, expression, policy_text
+from tests.policy.policy_texts import SAMPLE, judge, small
+
+
+def test_failure_of_the_compiler_itself_refuses_the_policy(monkeypatch: pytest.MonkeyPatch) -> None:
+    from policy import checker
+
+    def broken(*arguments: object, **options: object) -> object:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(checker, "analyse", broken)
+    with pytest.raises(PolicyError, match="HP099"):
+        compile_policy(small("allow fs.read"))
+    monkeypatch.setattr(checker, "load", broken)
+    with pytest.raises(PolicyError, match="HP099"):
+        compile_policy(small("allow fs.read"))
+
 
 WORDS = [
     *SAMPLE.split(),
@@ -38,6 +55,8 @@ WORDS = [
     "import",
     '"a.hatch"',
 ]
+
+
 RELAXED = settings(max_examples=50, suppress_health_check=list(HealthCheck))
 
 
@@ -171,3 +190,36 @@ def test_policy_that_expands_to_very_many_comparisons_is_refused_early() -> None
     lines = ["policy p v 1", "let big = " + " and ".join(f"tenant != t{i}" for i in range(1000))]
     lines += [f"allow db.query when big and table == x{i}" for i in range(200)]
     assert [d.code for d in judge("\n".join(lines)).diagnostics if d.severity == "error"] == ["HP047"]
+
+
+QUICK = settings(max_examples=30, suppress_health_check=list(HealthCheck))
+
+
+seeds = st.integers(min_value=0, max_value=2**32)
+
+
+def whole_text(rng: Random) -> tuple[str, dict[str, str]]:
+    """A generated policy with claims, a test and, now and then, a base."""
+    text = policy_text(rng, rules=8)
+    text += "".join(
+        f"prove no {c} when {expression(rng, c, [], 2)}\n" for c in rng.sample(policy_generators.TOOLS, rng.randint(0, 2))
+    )
+    text += 'test "t" { as { tenant alpha } tool.three { label beta } => deny }\n'
+    if rng.random() < 0.5:
+        return text, {}
+    base = policy_text(rng, rules=8) if rng.random() < 0.5 else text
+    return text.replace("policy fuzz v 1", "policy fuzz v 1 narrows base", 1), {
+        "base.hatch": base.replace("policy fuzz v 1", "policy base v 1")
+    }
+
+
+@QUICK
+@given(seeds)
+def test_checking_generated_policies_never_fails_for_reasons_of_its_own(seed: int) -> None:
+    text, files = whole_text(Random(seed))
+    checked = judge(text, files, CATALOG)
+    assert not [d for d in checked.diagnostics if d.code in ("HP001", "HP099")], text
+    for proof in checked.proofs:
+        if proof.witness is not None:
+            assert checked.evaluator is not None
+            assert checked.evaluator.decide(proof.witness.capability, proof.witness.attributes).permitted

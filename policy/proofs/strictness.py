@@ -1,0 +1,231 @@
+"""The one relation "as strict as", over verdicts, approvals, rates, hooks and limits.
+
+An answer is as strict as another when whatever it lets happen, the other lets happen too, with no lighter duty: the verdict
+is no weaker, each approval is by the same approver and lapses no later, a person is asked wherever one was, each rate is as
+tight, each limit as low, and each hook runs the same program and fails no more openly.
+`is_as_strict` says so of two decisions. `find_weaknesses` says so of two policies: each condition it gives holds exactly where
+one part of the relation fails, and where none can hold, the new policy is as strict for every request.
+Rules: a rate is one counter for each capability. What one counter of the old policy counts must be counted together in the new
+one: by one counter that is as tight, or by several whose counts together are no higher. Rules kept word for word cancel before
+anything is solved.
+This file does not solve conditions, and does not know who asks (`narrowing.py`, `tools/diff.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Literal, NamedTuple, Protocol
+
+from policy.model import ir
+from policy.model.decisions import Decision
+from policy.model.kinds import KINDS
+
+_RANK = {"allow": 0, "ask": 1, "deny": 2}
+CanHold = Callable[[ir.Expr], bool]
+Part = Literal["verdict", "approval", "rate", "hook", "limit"]
+
+
+class Weakness(NamedTuple):
+    """What the old policy does, in words, and the requests for which the new one does less."""
+
+    part: Part
+    words: str
+    condition: ir.Expr
+
+
+class AnyHook(Protocol):
+    """A hook as a policy declares it, or as a decision names it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def phase(self) -> ir.Phase: ...
+    @property
+    def executor(self) -> str: ...
+    @property
+    def program(self) -> str: ...
+    @property
+    def timeout_ms(self) -> int: ...
+    @property
+    def on_error(self) -> str: ...
+    @property
+    def uses(self) -> tuple[str, ...]: ...
+
+
+def is_as_strict(new: Decision, old: Decision) -> bool:
+    """Whether `new` lets nothing happen that `old` does not, for one request."""
+    if new.verdict == "deny" or old.verdict == "deny":
+        return new.verdict == "deny"
+    if _RANK[new.verdict] < _RANK[old.verdict]:
+        return False
+    limits = dict(new.limits)
+    return (
+        all(any(is_as_prompt(a.approver, a.within_ms, o.approver, o.within_ms) for a in new.approvals) for o in old.approvals)
+        and (old.verdict != "ask" or new.auto is None or old.auto is not None)
+        and all(any(is_as_tight(rate, o) for rate in new.rates) for o in old.rates)
+        and all(any(is_strict_hook(hook, o) for hook in new.hooks) for o in old.hooks)
+        and all(name in limits and limits[name] <= value for name, value in old.limits)
+    )
+
+
+def is_as_prompt(approver: str | None, within_ms: int | None, old_approver: str | None, old_within_ms: int | None) -> bool:
+    """The same approver, whose approval lapses no later."""
+    return approver == old_approver and (within_ms or 0) <= (old_within_ms or 0)
+
+
+def is_as_tight(rate: ir.Rate, old: ir.Rate) -> bool:
+    """Never lets through more than `old` does, in any window."""
+    return rate.per == old.per and rate.count <= old.count and rate.window_s >= old.window_s
+
+
+def is_strict_hook(hook: AnyHook, old: AnyHook) -> bool:
+    """The same program at the same moment, failing no more openly.
+
+    A hook that blocks when it fails may have less time, never more: what took longer was blocked. One that lets the call pass
+    may have more time, never less. One that blocks where the old one let pass is stricter whatever its time.
+    """
+    if (hook.name, hook.phase, hook.executor, hook.program) != (old.name, old.phase, old.executor, old.program):
+        return False
+    if not set(hook.uses) <= set(old.uses):
+        return False
+    if hook.on_error != old.on_error:
+        return hook.on_error == "block"
+    return hook.timeout_ms <= old.timeout_ms if hook.on_error == "block" else hook.timeout_ms >= old.timeout_ms
+
+
+def is_on(hook: ir.Hook, event: str) -> bool:
+    return event in hook.capabilities or hook.phase == event
+
+
+class _Side:
+    """One policy's rules about one capability."""
+
+    def __init__(self, policy: ir.Policy, capability: str) -> None:
+        self.rules = policy.rules_for(capability)
+        self.deny, self.ask, self.allow = (self.guards(verdict) for verdict in ("deny", "ask", "allow"))
+        self.granted = [*self.ask, *self.allow]
+        self.asks = [rule for rule in self.rules if rule.verdict == "ask"]
+        self.rates = sorted({rule.rate for rule in self.rules if rule.rate is not None})
+        self.hooks = [hook for hook in policy.hooks if is_on(hook, capability)]
+        self.limits = [limit for limit in policy.limits if capability in limit.capabilities]
+
+    def guards(self, verdict: str) -> list[ir.Expr]:
+        return [rule.guard for rule in self.rules if rule.verdict == verdict]
+
+
+def find_weaknesses(old: ir.Policy, new: ir.Policy, capability: str, can_hold: CanHold) -> Iterator[Weakness]:
+    """Each way in which `new` may be less strict than `old` about a capability. `can_hold` is asked about split counters."""
+    yield from _Comparison(_Side(old, capability), _Side(new, capability), can_hold).compare()
+
+
+def find_lost_hooks(old: ir.Policy, new: ir.Policy, event: str) -> Iterator[Weakness]:
+    """Each hook of a session event that may not run as strictly any more."""
+    for hook in old.hooks:
+        if is_on(hook, event):
+            kept = [other.guard for other in new.hooks if is_on(other, event) and is_strict_hook(other, hook)]
+            yield from _lose("hook", f"runs the hook `{hook.name}` at {hook.phase}", [hook.guard], kept, ())
+
+
+class _Comparison:
+    """`alive` are the requests the new policy does not deny; with `lifted`, those that neither denies."""
+
+    def __init__(self, old: _Side, new: _Side, can_hold: CanHold) -> None:
+        self.old, self.new, self.can_hold = old, new, can_hold
+        self.lifted = _subtract(old.deny, new.deny)
+        self.alive = _exclude(new.deny)
+        self.both_alive = (*self.alive, *_exclude(self.lifted))
+
+    def compare(self) -> Iterator[Weakness]:
+        if not self.new.granted:
+            return
+        yield from self._compare_verdicts()
+        yield from self._compare_approvals()
+        for rate in self.old.rates:
+            yield from self._compare_rate(rate)
+        permitted = (ir.Any(tuple(self.new.granted)), ir.Any(tuple(self.old.granted)), *self.both_alive)
+        for hook in self.old.hooks:
+            kept = [other.guard for other in self.new.hooks if is_strict_hook(other, hook)]
+            yield from _lose("hook", f"runs the hook `{hook.name}`", [hook.guard], kept, permitted)
+        for name, value in sorted({setting for limit in self.old.limits for setting in limit.settings}):
+            was = [limit.guard for limit in self.old.limits if (name, value) in limit.settings]
+            kept = [limit.guard for limit in self.new.limits if dict(limit.settings).get(name, value + 1) <= value]
+            yield from _lose("limit", f"limits {name} to {value:_}", was, kept, permitted)
+
+    def _compare_verdicts(self) -> Iterator[Weakness]:
+        old, new = self.old, self.new
+        if fresh := _subtract(new.granted, old.granted):
+            yield Weakness("verdict", "refuses this", ir.All((ir.Any(fresh), *self.alive, *_exclude(old.granted))))
+        if self.lifted:
+            yield Weakness("verdict", "denies this", ir.All((ir.Any(self.lifted), ir.Any(tuple(new.granted)), *self.alive)))
+        if new.allow and (unasked := _subtract(old.ask, new.ask)):
+            allowed = (ir.Any(tuple(new.allow)), *_exclude(new.ask), *self.both_alive)
+            yield Weakness("verdict", "asks first", ir.All((ir.Any(unasked), *allowed)))
+
+    def _compare_approvals(self) -> Iterator[Weakness]:
+        """Where both ask: the same person, no later, and automatic only where it was."""
+        if not self.new.asks or not self.old.asks:
+            return
+        asked = (ir.Any(tuple(self.new.ask)), *self.both_alive)
+        for approver, within_ms in sorted({(rule.approver or "", rule.within_ms or 0) for rule in self.old.asks}):
+            was = [r.guard for r in self.old.asks if (r.approver or "", r.within_ms or 0) == (approver, within_ms)]
+            kept = [r.guard for r in self.new.asks if is_as_prompt(r.approver, r.within_ms, approver, within_ms)]
+            words = f"wants {approver} to approve within {KINDS['duration'].write(within_ms)}"
+            yield from _lose("approval", words, was, kept, asked)
+        alike = {(rule.guard, rule.auto) for rule in self.new.asks}
+        manual = tuple(
+            ir.All((r.guard, ir.complement(r.auto))) if r.auto is not None else r.guard
+            for r in self.old.asks
+            if (r.guard, r.auto) not in alike
+        )
+        if manual:
+            # Automatic means: every matching ask has its condition fulfilled.
+            automatic = (ir.Any((ir.complement(r.guard), *([r.auto] if r.auto is not None else []))) for r in self.new.asks)
+            yield Weakness("approval", "wants a person to approve", ir.All((ir.Any(manual), *asked, *automatic)))
+
+    def _compare_rate(self, rate: ir.Rate) -> Iterator[Weakness]:
+        """THREAT[TM-POL-009]: a rate split into several counters, each as tight, lets through their sum."""
+        tight = [other for other in self.new.rates if is_as_tight(other, rate)]
+        words = f"counts {rate.count} per {rate.window_s} s per {rate.per}"
+        uncounted = self._find_uncounted(rate, tight)
+        if self.can_hold(uncounted):
+            yield Weakness("rate", words, uncounted)
+        elif sum(other.count for other in tight) > rate.count:
+            # The same rate first: it is the likeliest to count everything, and where it does not, the answers differ.
+            singles = sorted(tight, key=lambda other: (other != rate, -other.count))
+            left = [self._find_uncounted(rate, [other]) for other in singles]
+            if all(self.can_hold(condition) for condition in left):
+                yield Weakness("rate", f"{words} in one counter", left[0])
+
+    def _find_uncounted(self, rate: ir.Rate, kept: list[ir.Rate]) -> ir.Expr:
+        """What the old policy counts by `rate` and the new one permits without counting it by one of `kept`."""
+        old, new = self.old, self.new
+        counted: dict[str, list[ir.Expr]] = {"ask": [], "allow": []}
+        for rule in old.rules:
+            if rule.rate == rate:
+                counted[rule.verdict].append(rule.guard)
+        found: list[ir.Expr] = []
+        for verdict, granted, stronger in (("ask", new.ask, ()), ("allow", new.allow, _exclude(new.ask))):
+            keeping = [rule.guard for rule in new.rules if rule.verdict == verdict and rule.rate in kept]
+            for was, weaker in ((counted["ask"], ()), (counted["allow"], _exclude(old.ask))):
+                gone = _subtract(was, keeping)
+                if granted and gone and ir.TRUE not in keeping:
+                    parts = (ir.Any(gone), ir.Any(tuple(granted)), *stronger, *weaker, *self.both_alive, *_exclude(keeping))
+                    found.append(ir.All(parts))
+        return ir.Any(tuple(found))
+
+
+def _lose(part: Part, words: str, was: Iterable[ir.Expr], kept: list[ir.Expr], where: tuple[ir.Expr, ...]) -> Iterator[Weakness]:
+    """A duty that the old policy has under `was` and the new one under `kept`."""
+    gone = _subtract(was, kept)
+    if gone and ir.TRUE not in kept:
+        yield Weakness(part, words, ir.All((ir.Any(gone), *where, *_exclude(kept))))
+
+
+def _subtract(guards: Iterable[ir.Expr], others: Iterable[ir.Expr]) -> tuple[ir.Expr, ...]:
+    """The guards that are not, word for word, among the others. Where one of both holds, so does the other's."""
+    known = set(others)
+    return tuple(guard for guard in dict.fromkeys(guards) if guard not in known)
+
+
+def _exclude(guards: Iterable[ir.Expr]) -> tuple[ir.Expr, ...]:
+    return tuple(ir.complement(guard) for guard in dict.fromkeys(guards))

@@ -1,0 +1,32 @@
+"""Constants: a bare word is a text only where nothing else has its name."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.policy.policy_texts import judge, small
+
+
+def reports(text: str) -> list[tuple[str, str]]:
+    return [(d.location().removeprefix("p.hatch:"), d.message) for d in judge(text).diagnostics if d.severity == "error"]
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        ("deny fs.read when user == tenant", "2:27"),
+        ("deny fs.write when path == bytes", "2:28"),
+        ("deny fs.read when tenant in { acme, user }", "2:37"),
+        ("set names = { user }\ndeny fs.read when tenant in names", "2:15"),
+        ("let good = session.mfa\ndeny fs.read when good and tenant == good", "3:38"),
+    ],
+)
+def test_field_or_let_is_not_a_text(body: str, place: str) -> None:
+    (found,) = [d for d in judge(small(body)).diagnostics if d.severity == "error"]
+    assert (found.code, found.location()) == ("HP030", f"p.hatch:{place}")
+    assert found.hint is not None
+    assert "if the text is meant" in found.hint
+
+
+def test_quoted_word_is_a_text_whatever_else_has_its_name() -> None:
+    assert reports(small('deny fs.read when user == "tenant"')) == []
