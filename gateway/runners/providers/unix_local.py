@@ -22,17 +22,19 @@ from pathlib import Path
 from signal import SIGTERM
 from typing import Any
 
+from gateway.egress import Egress
+from gateway.egress.http1_exchange import Reader, Writer
 from gateway.runners import beneath
 from gateway.runners.artifacts import Blobs, MemoryBlobs, Permitted, everything, keep, pack
 from gateway.runners.bindings import Root, Roots, check_binding, host_path_of, refusal, seen_from
 from gateway.runners.command_output import Output
 from gateway.runners.errors import invalid, not_exposed, outside, stale, unavailable, unsupported
-from gateway.runners.interface import Ending, Provider, Reader, RunnerSession, Writer, check_path, config_of
+from gateway.runners.interface import Ending, Provider, RunnerSession, check_path, config_of
 from gateway.runners.jail import landlock
 from gateway.runners.jail.handle import Jail, JailError
 from gateway.runners.manifests import check_manifest, mounts_of, read_entries
 from gateway.runners.mounts import StoreMount
-from gateway.runners.object_stores import Http, S3Store
+from gateway.runners.object_stores import S3Store
 from gateway.runners.secret_refs import NoSecrets, SecretResolver, check_config
 from gateway.runners.volumes import volume_folder, volumes_folder
 from gateway.runners.wire import (
@@ -85,7 +87,7 @@ class UnixLocal(Provider):
         own_network: bool = True,
         least_abi: int = LEAST_ABI,
         limits: dict[str, int] | None = None,
-        http: Http | None = None,
+        http: Egress | None = None,
         secrets: SecretResolver | None = None,
         blobs: Blobs | None = None,
     ) -> None:

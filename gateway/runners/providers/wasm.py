@@ -19,6 +19,7 @@ from typing import TypeVar
 
 import msgspec
 
+from gateway.egress import Egress
 from gateway.errors import NotFound
 from gateway.runners.artifacts import Blobs, MemoryBlobs, Permitted, everything, keep, pack
 from gateway.runners.bindings import check_binding, seen_from
@@ -27,7 +28,7 @@ from gateway.runners.errors import GatewayError, absent, invalid, outside, read_
 from gateway.runners.interface import Ending, Provider, RunnerSession, check_path, config_of, taking_turn
 from gateway.runners.manifests import check_manifest, mounts_of, read_entries
 from gateway.runners.mounts import StoreMount
-from gateway.runners.object_stores import FolderStore, Http, ObjectStore, S3Store
+from gateway.runners.object_stores import FolderStore, ObjectStore, S3Store
 from gateway.runners.providers.command_lines import NO_RESULT, dropped_bytes, parse, preparation
 from gateway.runners.providers.wasm_workspace import WORKSPACE, Workspace
 from gateway.runners.secret_refs import NoSecrets, SecretResolver, check_config
@@ -75,7 +76,7 @@ class Wasm(Provider):
         files: VfsLimits | None = None,
         sources: Path | None = None,
         volumes: Path | None = None,
-        http: Http | None = None,
+        http: Egress | None = None,
         secrets: SecretResolver | None = None,
         threads: int = 8,
     ) -> None:

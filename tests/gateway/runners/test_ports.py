@@ -15,8 +15,8 @@ from hypercorn.config import Config
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from gateway.egress.http1_exchange import Exchange
 from gateway.errors import NotFound
-from gateway.runners.http1_exchange import Exchange
 from gateway.runners.interface import RunnerSession
 from gateway.runners.port_preview import Scope, Target, preview_app
 from gateway.runners.providers.unix_local import UnixLocal
@@ -152,18 +152,14 @@ def _accepts(port: int) -> bool:
 async def ask(
     port: int, target: str, method: str = "GET", body: bytes = b"", **headers: str
 ) -> tuple[int, dict[str, str], bytes]:
-    exchange = Exchange(*await asyncio.open_connection("127.0.0.1", port))
-    sent = [(b"Host", b"gateway"), (b"Connection", b"close"), (b"Content-Length", str(len(body)).encode())]
-    sent += [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
-
-    async def parts() -> AsyncIterator[bytes]:
-        if body:
-            yield body
-
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    exchange = Exchange(reader, writer, max_body_bytes=64 << 20)
+    sent = [("Host", "gateway"), ("Connection", "close"), ("Content-Length", str(len(body)))]
+    sent += [(name.replace("_", "-"), value) for name, value in headers.items()]
     try:
-        await exchange.send(method.encode(), target.encode(), sent, parts())
-        status, answered = await exchange.head()
-        return status, {k.decode(): v.decode() for k, v in answered}, await exchange.read_all(64 << 20)
+        await exchange.send(method, target, sent, body)
+        await exchange.read_head()
+        return exchange.status, dict(exchange.headers), await exchange.read()
     finally:
         exchange.close()
 
