@@ -24,7 +24,8 @@ from websockets.uri import parse_uri
 
 from gateway.egress.errors import EgressError, EgressFailed
 from gateway.egress.http1_exchange import Exchange, RawHeaders, Reader, Writer
-from gateway.runners.errors import GatewayError, unavailable
+from gateway.errors import GatewayError
+from gateway.runners.errors import unavailable
 from gateway.runners.interface import RunnerSession
 
 Scope = MutableMapping[str, Any]

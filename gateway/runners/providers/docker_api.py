@@ -13,8 +13,9 @@ from urllib.parse import quote
 
 from gateway.egress.errors import EgressError
 from gateway.egress.http1_exchange import Exchange, Reader, Writer
+from gateway.errors import GatewayError
 from gateway.runners.command_output import STDERR, STDOUT, Output
-from gateway.runners.errors import GatewayError, busy, unavailable, unknown
+from gateway.runners.errors import busy, unavailable, unknown
 
 _VERSION = "/v1.41"
 _MAX_ANSWER_BYTES = 4 << 20

@@ -12,8 +12,8 @@ from urllib.parse import quote
 import msgspec
 
 from gateway.egress.peer_gateway import Client, Reply, Unreachable
-from gateway.errors import Forbidden
-from gateway.runners.errors import GatewayError, absent, invalid, not_a_file, read_only, too_large, unavailable
+from gateway.errors import Forbidden, GatewayError
+from gateway.runners.errors import absent, invalid, not_a_file, read_only, too_large, unavailable
 from gateway.runners.wire import MAX_FILE_BYTES
 
 _TIMEOUT_MS: Final = 30_000
