@@ -19,7 +19,7 @@ import functools
 import logging
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -51,7 +51,8 @@ from gateway.policies.in_force import Policies, nothing
 from gateway.policies.operator_policies import load_base
 from gateway.records import Approval, Principal, Session, Tenant
 from gateway.registry.registries import open_registries
-from gateway.runners.stored_leases import open_runners
+from gateway.runners.provider_table import RunnerSettings
+from gateway.runners.stored_runners import open_runners
 from gateway.runs.approvals import Approvals
 from gateway.runs.approvals import Decide as Said
 from gateway.runs.calls import Calls
@@ -84,17 +85,13 @@ _INTERRUPT_SECONDS: Final = 5.0
 class Places:
     """Where else programs may run, as the operator offers it."""
 
-    local: Path | None = None
-    ssh_hosts: tuple[str, ...] = ()
-    docker_images: tuple[str, ...] = ()
+    runners: RunnerSettings = field(default_factory=RunnerSettings)
     folder: Path | None = None
 
     @classmethod
     def of(cls, configuration: Configuration) -> Places:
         return cls(
-            local=Path(configuration.runners_folder) if configuration.runners_folder else None,
-            ssh_hosts=configuration.runners_ssh_hosts,
-            docker_images=configuration.runners_docker_images,
+            runners=RunnerSettings.read(configuration),
             folder=Path(configuration.registry_pods) if configuration.registry_pods else None,
         )
 
@@ -161,16 +158,7 @@ class Service:
         self.registry = open_registries(
             store, self.sessions, self.runs, self.vault, self.egress, now, pods=places.pods, submit=self.lifecycles.submitted
         )
-        self.runners = open_runners(
-            store,
-            self.vault,
-            self.egress,
-            keys,
-            now,
-            local=places.local,
-            ssh_hosts=places.ssh_hosts,
-            docker_images=places.docker_images,
-        )
+        self.runners = open_runners(store, self.vault, self.egress, keys, now, places.runners)
         self.upkeep = Upkeep(store, self.sessions, self.registry, self.policies, now)
         self.tally = self._tallied()
         self._keeping: list[asyncio.Task[None]] = []

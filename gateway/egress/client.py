@@ -57,7 +57,7 @@ async def resolve(host: str, port: int) -> Sequence[str]:
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
         raise EgressFailed("DNS_FAILED", f"the host {host!r} cannot be found: {error.strerror or error}") from None
-    return [str(one[4][0]) for one in found]
+    return [str(entry[4][0]) for entry in found]
 
 
 class Egress:

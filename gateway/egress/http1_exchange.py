@@ -1,8 +1,11 @@
-"""One HTTP/1.1 exchange with one address: connect, send, read the answer piece by piece.
+"""One HTTP/1.1 exchange over one connection: send a request, read the answer piece by piece. h11 does the protocol.
 
-Rules: the connection goes to the address it is given and to no other; TLS and `Host` name the host. Headers that frame a message
-are ours to write. An answer is read only as far as it is allowed to be long, counted as it comes over the wire and again when it
-is decompressed; the one who reads sets the time limit around all of it. Nothing is kept for the next exchange.
+    exchange = await begin(target, address, "GET", headers, b"", tls=tls, max_body_bytes=1 << 20)     a connection of its own
+    exchange = Exchange(reader, writer)                                                                 one that is open already
+
+Rules: `begin` connects to the address it is given and to no other; TLS and `Host` name the host. `check_headers` refuses headers
+that frame a message: those are ours to write. The answer's head is capped. So is its body where `max_body_bytes` is given,
+counted as it comes over the wire and again when it is decompressed. The caller sets the time limit. A connection is used once.
 THREAT[TM-CAP-SECRET]: no message has a header's value, for that may be a secret; nor what a server sent that cannot be read, for
 it may have sent that back.
 
@@ -15,9 +18,8 @@ import asyncio
 import re
 import ssl
 import zlib
-from collections.abc import AsyncIterator, Iterable
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable
+from typing import Any, Final, Protocol
 
 import h11
 
@@ -26,7 +28,7 @@ from gateway.egress.targets import Address, Target
 
 USER_AGENT: Final = "hatchway"
 _READ_BYTES: Final = 64 << 10
-_HEAD_BYTES_MAX: Final = 32 << 10
+_HEAD_BYTES_MAX: Final = 16 << 10
 _FRAMING_BYTES_MAX: Final = 256 << 10
 _OURS: Final = frozenset(
     (
@@ -39,6 +41,17 @@ _VALUE: Final = re.compile(r"(?:[!-~]+(?:[ \t]+[!-~]+)*)?")
 _WBITS: Final = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 
 Headers = list[tuple[str, str]]
+RawHeaders = list[tuple[bytes, bytes]]
+
+
+class Reader(Protocol):
+    async def read(self, n: int = -1) -> bytes: ...
+
+
+class Writer(Protocol):
+    def write(self, data: bytes) -> Any: ...
+    async def drain(self) -> None: ...
+    def close(self) -> Any: ...
 
 
 def check_headers(headers: Iterable[tuple[str, str]]) -> Headers:
@@ -60,53 +73,110 @@ def check_headers(headers: Iterable[tuple[str, str]]) -> Headers:
     return checked
 
 
-@dataclass(slots=True)
 class Exchange:
-    """An answer whose head has come, and whose body is read from here."""
+    """`max_body_bytes` None is for a caller that passes the body on and keeps nothing of it."""
 
-    status: int
-    headers: Headers
-    max_body_bytes: int
-    _connection: h11.Connection
-    _reader: asyncio.StreamReader
-    _writer: asyncio.StreamWriter
-    _wire_bytes: int = 0
+    def __init__(
+        self, reader: Reader, writer: Writer, *, max_body_bytes: int | None = None, close: Callable[[], Any] | None = None
+    ) -> None:
+        self.status = 0
+        self.raw_headers: RawHeaders = []
+        """With lower-case names."""
+        self._max_body_bytes = max_body_bytes
+        self._reader, self._writer = reader, writer
+        self._close = close or writer.close
+        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=_HEAD_BYTES_MAX)
+        self._wire_bytes = 0
+
+    async def send(
+        self,
+        method: str,
+        target: str | bytes,
+        headers: RawHeaders | Headers,
+        body: bytes | AsyncIterable[bytes] = b"",
+    ) -> None:
+        try:
+            head = self._encode(h11.Request(method=method, target=target, headers=headers))
+            if isinstance(body, bytes):
+                await self._write(head + self._encode(h11.Data(data=body)) + self._encode(h11.EndOfMessage()))
+                return
+            await self._write(head)
+            async for part in body:
+                await self._write(self._encode(h11.Data(data=part)))
+            await self._write(self._encode(h11.EndOfMessage()))
+        except h11.LocalProtocolError:
+            raise EgressRefused("HEADER_INVALID", "this cannot be sent as HTTP") from None
+
+    def _encode(self, event: h11.Event) -> bytes:
+        return self._http.send(event) or b""
+
+    async def _write(self, data: bytes) -> None:
+        try:
+            if data:
+                self._writer.write(data)
+                await self._writer.drain()
+        except OSError as error:
+            raise EgressFailed("BROKEN_OFF", f"the server broke off the connection: {error}") from None
+
+    async def read_head(self) -> None:
+        """Fill `status` and `raw_headers`. After status 101 the connection is no longer HTTP: see `take_connection`."""
+        while True:
+            event = await self._next_event()
+            if isinstance(event, h11.Response) or (isinstance(event, h11.InformationalResponse) and event.status_code == 101):
+                self.status, self.raw_headers = event.status_code, list(event.headers)
+                return
+            if not isinstance(event, h11.InformationalResponse):
+                raise EgressFailed("ANSWER_INVALID", "the server closed the connection without an answer")
+
+    @property
+    def headers(self) -> Headers:
+        return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in self.raw_headers]
 
     def header(self, name: str) -> str | None:
         return next((value for key, value in self.headers if key == name), None)
 
+    async def raw_chunks(self) -> AsyncIterator[bytes]:
+        """The body as it comes over the wire."""
+        while (data := await self._next_data()) is not None:
+            yield data
+
     async def chunks(self) -> AsyncIterator[bytes]:
         """The body, decompressed. Raises `EgressRefused` when it is longer than allowed."""
         inflate = _inflater(self.header("content-encoding"))
-        left_bytes, has_begun = self.max_body_bytes, False
-        while True:
-            event = await self._next_event()
-            if isinstance(event, (h11.EndOfMessage, h11.ConnectionClosed)):
-                if inflate is not None and has_begun and (not inflate.eof or inflate.unused_data):
-                    raise EgressFailed("ANSWER_INVALID", "the answer's compression does not end where the answer does")
-                return
-            if not isinstance(event, h11.Data):
-                raise EgressFailed("ANSWER_INVALID", "the server broke off in the middle of its answer")
-            data, has_begun = bytes(event.data), True
+        left_bytes, has_begun = self._max_body_bytes, False
+        while (data := await self._next_data()) is not None:
+            has_begun = True
             if inflate is not None:
                 # THREAT[TM-NET-BOMB]: a small body that becomes a huge one stops growing at what is allowed.
                 try:
-                    data = inflate.decompress(data, left_bytes + 1)
+                    data = inflate.decompress(data, 0 if left_bytes is None else left_bytes + 1)
                 except zlib.error as error:
                     raise EgressFailed("ANSWER_INVALID", f"the answer's compression is broken: {error}") from None
-            left_bytes -= len(data)
-            if left_bytes < 0:
-                raise EgressRefused("RESPONSE_TOO_LARGE", f"the answer is larger than {self.max_body_bytes} bytes")
+            if left_bytes is not None:
+                left_bytes -= len(data)
+                if left_bytes < 0:
+                    raise self._too_large()
             if data:
                 yield data
+        if inflate is not None and has_begun and (not inflate.eof or inflate.unused_data):
+            raise EgressFailed("ANSWER_INVALID", "the answer's compression does not end where the answer does")
 
     async def read(self) -> bytes:
         return b"".join([chunk async for chunk in self.chunks()])
 
+    async def _next_data(self) -> bytes | None:
+        """None at the end of the body."""
+        event = await self._next_event()
+        if isinstance(event, (h11.EndOfMessage, h11.ConnectionClosed)):
+            return None
+        if not isinstance(event, h11.Data):
+            raise EgressFailed("ANSWER_INVALID", "the server broke off in the middle of its answer")
+        return bytes(event.data)
+
     async def _next_event(self) -> h11.Event | type[h11.PAUSED]:
         while True:
             try:
-                event = self._connection.next_event()
+                event = self._http.next_event()
             except h11.RemoteProtocolError:
                 raise EgressFailed("ANSWER_INVALID", "the server's answer is not valid HTTP") from None
             if event is not h11.NEED_DATA:
@@ -116,22 +186,19 @@ class Exchange:
             except OSError as error:
                 raise EgressFailed("BROKEN_OFF", f"the server broke off the connection: {error}") from None
             self._wire_bytes += len(data)
-            if self._wire_bytes > self.max_body_bytes + _FRAMING_BYTES_MAX:
-                raise EgressRefused("RESPONSE_TOO_LARGE", f"the answer is larger than {self.max_body_bytes} bytes")
-            self._connection.receive_data(data)
+            if self._max_body_bytes is not None and self._wire_bytes > self._max_body_bytes + _FRAMING_BYTES_MAX:
+                raise self._too_large()
+            self._http.receive_data(data)
 
-    async def read_head(self) -> None:
-        while True:
-            event = await self._next_event()
-            if isinstance(event, h11.Response):
-                self.status = event.status_code
-                self.headers = [(k.decode("latin-1").lower(), v.decode("latin-1")) for k, v in event.headers]
-                return
-            if not isinstance(event, h11.InformationalResponse):
-                raise EgressFailed("ANSWER_INVALID", "the server closed the connection without an answer")
+    def _too_large(self) -> EgressRefused:
+        return EgressRefused("RESPONSE_TOO_LARGE", f"the answer is larger than {self._max_body_bytes} bytes")
+
+    def take_connection(self) -> tuple[bytes, Reader, Writer]:
+        """After an upgrade: what has come already, and the bare connection."""
+        return self._http.trailing_data[0], self._reader, self._writer
 
     def close(self) -> None:
-        self._writer.transport.abort()
+        self._close()
 
 
 def _inflater(encoding: str | None) -> zlib._Decompress | None:
@@ -144,14 +211,7 @@ def _inflater(encoding: str | None) -> zlib._Decompress | None:
 
 
 async def begin(
-    target: Target,
-    address: Address,
-    method: str,
-    headers: Headers,
-    body: bytes,
-    *,
-    tls: ssl.SSLContext,
-    max_body_bytes: int,
+    target: Target, address: Address, method: str, headers: Headers, body: bytes, *, tls: ssl.SSLContext, max_body_bytes: int
 ) -> Exchange:
     """Connect, send the request, and read the head of the answer."""
     secure = target.scheme == "https"
@@ -163,32 +223,20 @@ async def begin(
         raise EgressFailed("TLS_FAILED", f"{target.host!r} cannot be trusted: {error.reason or error}") from None
     except OSError as error:
         raise EgressFailed("CONNECT_FAILED", f"{target.host!r} port {target.port}: {error.strerror or error}") from None
-    connection = h11.Connection(h11.CLIENT, max_incomplete_event_size=_HEAD_BYTES_MAX)
-    exchange = Exchange(0, [], max_body_bytes, connection, reader, writer)
+    exchange = Exchange(reader, writer, max_body_bytes=max_body_bytes, close=writer.transport.abort)
     try:
-        writer.write(_request_bytes(connection, target, method, headers, body))
-        await writer.drain()
+        await exchange.send(method, target.path, [*_list_own_headers(target, method, headers, body), *headers], body)
         await exchange.read_head()
-    except OSError as error:
-        exchange.close()
-        raise EgressFailed("BROKEN_OFF", f"{target.host!r} broke off the connection: {error}") from None
     except BaseException:
         exchange.close()
         raise
     return exchange
 
 
-def _request_bytes(connection: h11.Connection, target: Target, method: str, headers: Headers, body: bytes) -> bytes:
-    given = {name.lower() for name, _ in headers}
+def _list_own_headers(target: Target, method: str, headers: Headers, body: bytes) -> Headers:
     ours = [("Host", target.authority), ("Connection", "close"), ("Accept-Encoding", "identity")]
-    if "user-agent" not in given:
+    if all(name.lower() != "user-agent" for name, _ in headers):
         ours.append(("User-Agent", USER_AGENT))
     if body or method in ("POST", "PUT", "PATCH"):
         ours.append(("Content-Length", str(len(body))))
-    try:
-        request = h11.Request(method=method, target=target.path, headers=[*ours, *headers])
-        parts = [connection.send(request), connection.send(h11.Data(data=body)) if body else b""]
-        parts.append(connection.send(h11.EndOfMessage()))
-    except h11.LocalProtocolError:
-        raise EgressRefused("HEADER_INVALID", "this cannot be sent as HTTP") from None
-    return b"".join(part or b"" for part in parts)
+    return ours

@@ -1,8 +1,10 @@
-"""How another gateway is reached: a small port, and the one over the guarded HTTP client.
+"""The client for another gateway, for remote runtimes and the `hatchway` runner alike.
 
-Rules: THREAT[TM-REG-REMOTE]: the address is one that an operator gave, and it is reached through `gateway.egress`, which refuses
-what is not public; the token comes from the vault for each request and is kept nowhere. Answers are capped before they are held.
-What is wrong is told without the address.
+Rules: THREAT[TM-REG-REMOTE]: the other gateway is reached through `gateway.egress`, which refuses what is not public; redirects
+are not followed. The token comes from the vault for each request and is kept nowhere. Answers are capped before they are held.
+Errors name neither the address nor the token.
+
+Does not know: what an answer means.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from gateway.egress import Egress, EgressError, EgressFailed
 from gateway.events import Event
 
 ANSWER_BYTES_MAX: Final = 4 << 20
+REQUEST_BYTES_MAX: Final = 1 << 20
 STREAM_BYTES_MAX: Final = 64 << 20
 LINE_BYTES_MAX: Final = 1 << 20
 TIMEOUT_MS: Final = 10_000
@@ -36,7 +39,11 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 class Client(Protocol):
-    async def request(self, method: str, path: str, *, json: Any = None, timeout_ms: int = TIMEOUT_MS) -> Reply:
+    """Speaks to one gateway's `/v1`."""
+
+    async def request(
+        self, method: str, path: str, *, json: Any = None, body: bytes | None = None, timeout_ms: int = TIMEOUT_MS
+    ) -> Reply:
         """Raises `Unreachable`."""
         ...
 
@@ -46,21 +53,34 @@ class Client(Protocol):
 
 
 class EgressClient:
-    def __init__(self, egress: Egress, url: str, token: Callable[[], Awaitable[str | None]]) -> None:
-        self._egress, self._url, self._token = egress, url.rstrip("/"), token
+    """`Client` over the guarded HTTP client. `token` is asked at each request; it answers None if there is none."""
 
-    async def _headers(self, accept: str) -> list[tuple[str, str]]:
+    def __init__(
+        self,
+        egress: Egress,
+        url: str,
+        token: Callable[[], Awaitable[str | None]],
+        *,
+        answer_bytes_max: int = ANSWER_BYTES_MAX,
+        request_bytes_max: int = REQUEST_BYTES_MAX,
+    ) -> None:
+        self._egress, self._url, self._token = egress, url.rstrip("/"), token
+        self._answer_bytes_max, self._request_bytes_max = answer_bytes_max, request_bytes_max
+
+    async def _authorize(self, accept: str) -> list[tuple[str, str]]:
         token = await self._token()
         if token is None:
             raise Unreachable("remote_runtime_token_missing")
         return [("Authorization", f"Bearer {token}"), ("Accept", accept)]
 
-    async def request(self, method: str, path: str, *, json: Any = None, timeout_ms: int = TIMEOUT_MS) -> Reply:
-        headers = await self._headers("application/json")
-        body = None
+    async def request(
+        self, method: str, path: str, *, json: Any = None, body: bytes | None = None, timeout_ms: int = TIMEOUT_MS
+    ) -> Reply:
+        headers = await self._authorize("*/*")
         if json is not None:
             body = msgspec.json.encode(json)
-            headers.append(("Content-Type", "application/json"))
+        if body is not None:
+            headers.append(("Content-Type", "application/octet-stream" if json is None else "application/json"))
         try:
             answer = await self._egress.request(
                 method,
@@ -68,26 +88,27 @@ class EgressClient:
                 headers=headers,
                 body=body,
                 timeout_ms=timeout_ms,
-                max_response_bytes=ANSWER_BYTES_MAX,
+                max_response_bytes=self._answer_bytes_max,
+                max_request_bytes=self._request_bytes_max,
                 follow_redirects=False,
             )
         except EgressError as error:
-            raise _unreachable(error) from None
+            raise _translate(error) from None
         return Reply(answer.status, answer.body)
 
     @contextlib.asynccontextmanager
     async def events(self, path: str) -> AsyncIterator[tuple[int, AsyncIterator[Event]]]:
-        headers = await self._headers("text/event-stream")
+        headers = await self._authorize("text/event-stream")
         try:
             async with self._egress.stream(
                 "GET", self._url + path, headers=headers, head_timeout_ms=TIMEOUT_MS, max_response_bytes=STREAM_BYTES_MAX
             ) as exchange:
                 yield exchange.status, parse_events(exchange.chunks())
         except EgressError as error:
-            raise _unreachable(error) from None
+            raise _translate(error) from None
 
 
-def _unreachable(error: EgressError) -> Unreachable:
+def _translate(error: EgressError) -> Unreachable:
     timed_out = isinstance(error, EgressFailed) and error.reason == "TIMEOUT"
     return Unreachable("remote_runtime_timeout" if timed_out else "remote_runtime_network_error")
 

@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from gateway.errors import GatewayError
 from gateway.runners import beneath
 from gateway.runners.errors import (
-    GatewayError,
     absent,
     invalid,
     not_a_file,

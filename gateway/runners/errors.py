@@ -17,15 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gateway.errors import BadRequest, Conflict, Forbidden, GatewayError, NotFound, TooLarge, Unavailable, Unsupported
+from gateway.errors import BadRequest, Conflict, Forbidden, NotFound, TooLarge, Unavailable, Unsupported
 
 _SHOWN = 200
-_SETTINGS = {
-    "unix-local": "runners_folder",
-    "docker": "runners_folder and runners_docker_images",
-    "ssh": "runners_ssh_hosts",
-}
-"""What an operator sets to offer a provider that is not always there."""
 
 
 def shown(text: str) -> str:
@@ -69,9 +63,8 @@ def unavailable(message: str, hint: str | None = None) -> Unavailable:
     return Unavailable("RUNNER_UNAVAILABLE", message, hint)
 
 
-def unknown_provider(provider_id: str, known: Iterable[str] = ()) -> BadRequest:
-    """`known` are those that are offered here."""
-    setting = _SETTINGS.get(provider_id)
+def unknown_provider(provider_id: str, known: Iterable[str], setting: str) -> BadRequest:
+    """`known` are those that are offered here; `setting` is what an operator sets to offer this one, if it exists."""
     hint = f"it is offered where the operator sets {setting}" if setting else f"use: {', '.join(known)}"
     return BadRequest("RUNNER_UNKNOWN_PROVIDER", f"runner provider {shown(provider_id)} is not known", hint)
 
@@ -112,27 +105,3 @@ def secret_in_config(key: str) -> BadRequest:
         f"config key {shown(key)} looks like a secret; destinations are persisted",
         'name a secret by reference: {"id": …}',
     )
-
-
-__all__ = [
-    "GatewayError",
-    "absent",
-    "busy",
-    "in_use",
-    "invalid",
-    "not_a_file",
-    "not_exposed",
-    "outside",
-    "path_required",
-    "paused",
-    "read_only",
-    "removed",
-    "secret_in_config",
-    "shown",
-    "stale",
-    "too_large",
-    "unavailable",
-    "unknown",
-    "unknown_provider",
-    "unsupported",
-]

@@ -16,8 +16,9 @@ import contextlib
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
+from gateway.egress.http1_exchange import Reader, Writer
 from gateway.runners.artifacts import Permitted, everything
 from gateway.runners.command_output import STDERR, STDOUT, OnOutput, Output
 from gateway.runners.errors import busy, in_use, invalid, path_required, paused, stale, too_large, unknown, unsupported
@@ -52,16 +53,6 @@ _LOST_AFTER_MS = 15_000
 MAX_COMMANDS = 64
 _MAX_FINISHED = 64
 _LEAST = {"timeout_ms": 1, "max_output_bytes": 0, "cpu_ms": 1, "memory_bytes": 1}
-
-
-class Reader(Protocol):
-    async def read(self, n: int = -1) -> bytes: ...
-
-
-class Writer(Protocol):
-    def write(self, data: bytes) -> Any: ...
-    async def drain(self) -> None: ...
-    def close(self) -> Any: ...
 
 
 @dataclass(slots=True)

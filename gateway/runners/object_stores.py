@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import parse_qs, quote, urlsplit
@@ -19,7 +18,7 @@ from xml.etree import ElementTree
 
 import msgspec
 
-from gateway.egress.errors import EgressError
+from gateway.egress import Egress, EgressError
 from gateway.runners import beneath
 from gateway.runners.errors import invalid, too_large, unavailable
 from gateway.runners.secret_refs import SecretResolver
@@ -29,41 +28,6 @@ MAX_OBJECTS = 1_000
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
 _PAGE_BYTES = 4 << 20
 _TIMEOUT_MS = 30_000
-
-
-class Answer(Protocol):
-    @property
-    def status(self) -> int: ...
-    @property
-    def body(self) -> bytes: ...
-
-
-class Coming(Protocol):
-    """An answer that comes slowly."""
-
-    @property
-    def status(self) -> int: ...
-    def chunks(self) -> AsyncIterator[bytes]: ...
-
-
-class Http(Protocol):
-    """The gateway's guarded client, `gateway.egress.Egress`."""
-
-    async def request(
-        self,
-        method: str,
-        url: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        body: bytes | None = None,
-        timeout_ms: int,
-        max_response_bytes: int,
-        max_request_bytes: int | None = None,
-    ) -> Answer: ...
-
-    def stream(
-        self, method: str, url: str, *, headers: Sequence[tuple[str, str]] = (), head_timeout_ms: int, max_response_bytes: int
-    ) -> AbstractAsyncContextManager[Coming]: ...
 
 
 class ObjectStore(Protocol):
@@ -96,7 +60,7 @@ def check_key(key: str) -> str:
 class S3Store:
     """`s3://bucket/prefix?endpoint=https://…&region=…`; without an endpoint it is Amazon's."""
 
-    def __init__(self, intent: MountIntent, http: Http, secrets: SecretResolver) -> None:
+    def __init__(self, intent: MountIntent, http: Egress, secrets: SecretResolver) -> None:
         self.bucket, self.prefix, self.endpoint, self.region = parse_uri(intent.uri)
         self._http, self._secrets = http, secrets
         if intent.credentials is None:

@@ -19,10 +19,11 @@ from typing import Protocol
 
 import msgspec
 
-from gateway.errors import NotFound
+from gateway.errors import GatewayError, NotFound
 from gateway.runners.bindings import check_binding
-from gateway.runners.errors import GatewayError, busy, stale, unknown, unknown_provider
+from gateway.runners.errors import busy, stale, unknown, unknown_provider
 from gateway.runners.interface import Provider, RunnerSession, check_name
+from gateway.runners.provider_table import PROVIDERS
 from gateway.runners.secret_refs import check_config
 from gateway.runners.wire import Binding, Destination, SessionState
 
@@ -92,7 +93,8 @@ class Pool:
         """Its provider, if it is known and would serve the destination."""
         provider = self.providers(tenant).get(destination.provider_id)
         if provider is None:
-            raise unknown_provider(destination.provider_id, self.providers(tenant))
+            offer = PROVIDERS.get(destination.provider_id)
+            raise unknown_provider(destination.provider_id, self.providers(tenant), offer.setting if offer else "")
         check_name("a destination's id", destination.id)
         check_config(destination.config)
         provider.validate_destination(destination)

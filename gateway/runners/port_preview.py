@@ -22,9 +22,11 @@ from websockets.protocol import State
 from websockets.typing import Subprotocol
 from websockets.uri import parse_uri
 
-from gateway.runners.errors import GatewayError, unavailable
-from gateway.runners.http1_exchange import BadAnswer, Exchange, Headers
-from gateway.runners.interface import Reader, RunnerSession, Writer
+from gateway.egress.errors import EgressError, EgressFailed
+from gateway.egress.http1_exchange import Exchange, RawHeaders, Reader, Writer
+from gateway.errors import GatewayError
+from gateway.runners.errors import unavailable
+from gateway.runners.interface import RunnerSession
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -43,7 +45,7 @@ _NOT_RETURNED = frozenset(
     b"set-cookie clear-site-data strict-transport-security service-worker-allowed content-security-policy public-key-pins "
     b"cross-origin-resource-policy access-control-allow-credentials alt-svc nel report-to date".split()
 )
-_ADDED: Headers = [
+_ADDED: RawHeaders = [
     (b"content-security-policy", b"sandbox allow-scripts allow-forms allow-popups allow-modals"),
     (b"cross-origin-resource-policy", b"cross-origin"),  # a sandboxed page has no origin, and must find its own images
 ]
@@ -98,7 +100,7 @@ async def _http(resolve: Resolve, refuse: Refuse, scope: Scope, receive: Receive
 
 async def _ask(exchange: Exchange, target: Target, scope: Scope, receive: Receive) -> None:
     """Send the request; then stay until the visitor leaves."""
-    await exchange.send(scope["method"].encode(), target.path, _asked(scope, target), _body(scope, receive))
+    await exchange.send(scope["method"], target.path, _asked(scope, target), _body(scope, receive))
     while (await receive())["type"] != "http.disconnect":
         continue
 
@@ -106,19 +108,19 @@ async def _ask(exchange: Exchange, target: Target, scope: Scope, receive: Receiv
 async def _answer(exchange: Exchange, refuse: Refuse, scope: Scope, send: Send) -> None:
     started = False
     try:
-        status, headers = await asyncio.wait_for(exchange.head(), _HEAD_SECONDS)
-        await send({"type": "http.response.start", "status": status, "headers": _returned(headers)})
+        await asyncio.wait_for(exchange.read_head(), _HEAD_SECONDS)
+        await send({"type": "http.response.start", "status": exchange.status, "headers": _returned(exchange.raw_headers)})
         started = True
-        async for part in exchange.body():
+        async for part in exchange.raw_chunks():
             await send({"type": "http.response.body", "body": part, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
-    except (BadAnswer, TimeoutError):
+    except (EgressError, TimeoutError):
         if started:  # what was begun cannot be taken back: the connection breaks, and the visitor sees that it did
             raise
         await refuse(unavailable("the server in the session gave no answer"), scope, send)
 
 
-def _asked(scope: Scope, target: Target) -> Headers:
+def _asked(scope: Scope, target: Target) -> RawHeaders:
     kept = [(k, v) for k, v in scope["headers"] if k.lower() not in _HOPS | _WITHHELD]
     kept.append((b"host", b"127.0.0.1:%d" % target.port))
     kept.append((b"connection", b"close"))
@@ -134,7 +136,7 @@ def _is_chunked(scope: Scope) -> bool:
     return b"transfer-encoding" in names or (newer and b"content-length" not in names and scope["method"] not in _BARE)
 
 
-def _returned(headers: Headers) -> Headers:
+def _returned(headers: RawHeaders) -> RawHeaders:
     return [(k, v) for k, v in headers if k.lower() not in _HOPS | _NOT_RETURNED] + _ADDED
 
 
@@ -171,7 +173,7 @@ async def _websocket(resolve: Resolve, scope: Scope, receive: Receive, send: Sen
         upstream = _Upstream(reader, writer)
         try:
             chosen = await asyncio.wait_for(upstream.open(target, scope.get("subprotocols", [])), _HEAD_SECONDS)
-        except (BadAnswer, TimeoutError):
+        except (EgressError, TimeoutError):
             await send({"type": "websocket.close", "code": 1011, "reason": "no answer"})
             return
         await send({"type": "websocket.accept", "subprotocol": chosen, "headers": []})
@@ -200,12 +202,12 @@ class _Upstream:
         await self._flush()
         while self._protocol.state is State.CONNECTING:
             if not await self._receive():
-                raise BadAnswer("closed")
+                raise EgressFailed("BROKEN_OFF", "the server in the session closed the connection")
             for event in self._protocol.events_received():
                 if isinstance(event, Frame):
                     self._early.append(event)
             if self._protocol.handshake_exc is not None:
-                raise BadAnswer("handshake")
+                raise EgressFailed("ANSWER_INVALID", "the server in the session does not accept the WebSocket")
         return self._protocol.subprotocol
 
     async def _flush(self) -> None:
@@ -215,7 +217,7 @@ class _Upstream:
                     self._writer.write(data)
             await self._writer.drain()
         except OSError:
-            raise BadAnswer("closed") from None
+            raise EgressFailed("BROKEN_OFF", "the server in the session closed the connection") from None
 
     async def _receive(self) -> bool:
         try:

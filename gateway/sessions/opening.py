@@ -19,9 +19,9 @@ from gateway.records import Session, Snapshot
 from gateway.sessions.live import Live
 from gateway.sessions.sealing import Seals
 from gateway.sessions.store_changes import file_changes, name_of
-from gateway.stores.session_mutations import KEPT
 from gateway.stores.store import Store
 from gateway.stores.stored import StoredFile
+from gateway.stores.tables import KEPT
 from sandbox.capabilities.registry import Capability, stand_in
 from sandbox.encoding.sealing import Keys
 from sandbox.snapshots.snapshot_format import capability_digests, check_capabilities, read_manifest

@@ -20,8 +20,8 @@ from gateway.sessions.live import Live, Lives
 from gateway.sessions.sealing import Seals
 from gateway.sessions.store_changes import file_changes
 from gateway.stores.changes import AppendAudit, Change, DeleteSnapshot, PutSession, PutSnapshot
-from gateway.stores.session_mutations import KEPT
 from gateway.stores.store import Store
+from gateway.stores.tables import KEPT
 from sandbox.encoding.sealing import Keys
 from sandbox.errors import SandboxError
 from sandbox.workers.interface import FileChanges, Frozen

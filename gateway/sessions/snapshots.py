@@ -37,9 +37,9 @@ from gateway.stores.changes import (
     PutValue,
 )
 from gateway.stores.pages import walk
-from gateway.stores.session_mutations import KEPT
 from gateway.stores.store import Store
 from gateway.stores.stored import PAGE_MAX
+from gateway.stores.tables import KEPT
 from sandbox.encoding.sealing import Keys
 from sandbox.engine.limits import MOST
 from sandbox.errors import RequestError

@@ -34,6 +34,20 @@ class Change(msgspec.Struct, frozen=True):
     pass
 
 
+class PutRecord(Change, frozen=True):
+    """A record of any table that has no rules of its own (`gateway.stores.tables`)."""
+
+    record: msgspec.Struct
+    expect: str | int | None = None
+
+
+class DeleteRecord(Change, frozen=True):
+    """`key` is the record's key without its tenant. Nothing happens if it is not there."""
+
+    kind: type[msgspec.Struct]
+    key: tuple[str | int, ...]
+
+
 class PutTenant(Change, frozen=True):
     """The only change that may come to a tenant that does not exist yet. It also sets the tenant's quotas."""
 
@@ -165,7 +179,7 @@ class UseApproval(Change, frozen=True):
 
 
 class ExpireApprovals(Change, frozen=True):
-    """Undecided ones that are over become `expired`, approved ones lose their uses. Written down, so that a clock that goes
+    """Undecided ones that are over become `expired`, approved ones lose their uses. Persisted, so that a clock that goes
     back revives nothing."""
 
     at: int

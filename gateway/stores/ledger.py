@@ -17,9 +17,9 @@ from gateway.errors import TooLarge, TooMany, missing
 from gateway.records import Tenant
 from gateway.stores import audit_chain
 from gateway.stores.changes import AppendAudit
-from gateway.stores.row_operations import Get, Put, Row, Steps
+from gateway.stores.row_operations import Get, Put, Steps
 from gateway.stores.stored import StoreLimits
-from gateway.stores.tables import AUDIT, SESSIONS, TENANTS
+from gateway.stores.tables import AUDIT, SESSIONS, TENANTS, Row
 
 _decode_tenant = msgspec.json.Decoder(Tenant).decode
 

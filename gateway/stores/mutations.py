@@ -1,9 +1,10 @@
-"""Applying changes: what each change means, for every engine.
+"""Mutations: what each change means, for every engine.
 
-Theory: `apply` is a generator of operations (see `operations`) that an engine runs inside one transaction in which nobody else
-writes to this tenant; so it may read, decide and write without races. Whatever it raises undoes the whole write.
+Theory: `apply` is a generator of operations (see `row_operations`) that an engine runs inside one transaction in which no other
+write to this tenant happens; so it may read, decide and write without races. An error undoes the whole write.
 
-Rules: a change is a few lines here, found by its type in one table. Everything stored but the audit log is charged to its tenant.
+Rules: a change is a few lines here, found by its type in one table; a record without rules of its own needs none. Everything
+stored but the audit log is charged to its tenant.
 """
 
 from __future__ import annotations
@@ -14,19 +15,30 @@ from typing import Any, Final
 import msgspec
 
 from gateway.errors import BadRequest, Conflict, PreconditionFailed, TooLarge, missing
-from gateway.records import StoredPolicy, StoredToken
 from gateway.stores import approval_mutations, session_mutations
 from gateway.stores import changes as c
 from gateway.stores.audit_chain import CHECKPOINT
 from gateway.stores.ledger import Head
 from gateway.stores.row_operations import Clear, Get, Put, Scan, Steps
 from gateway.stores.stored import StoreLimits
-from gateway.stores.tables import AUDIT, ENTRIES, IDEMPOTENCY, KEYS, POLICIES, RUNS, SECRETS, TABLES, TOKENS, VALUES
-from gateway.stores.transaction import ENDING_BYTES, Writing, encode, expect_record, own, remove, replace
+from gateway.stores.tables import (
+    APPROVALS,
+    AUDIT,
+    ENTRIES,
+    IDEMPOTENCY,
+    KEYS,
+    POLICIES,
+    RUNS,
+    SECRETS,
+    TABLES,
+    TOKENS,
+    VALUES,
+    Table,
+    find_table,
+)  # fmt: skip
+from gateway.stores.transaction import ENDING_BYTES, Writing, encode, expect_record, own, put_record, remove, replace
 
 _FILE_CHANGES: Final = (c.PutFile, c.DeleteFile)
-_decode_policy = msgspec.json.Decoder(StoredPolicy).decode
-_decode_token = msgspec.json.Decoder(StoredToken).decode
 
 
 def apply(tenant: str, changes: Sequence[c.Change], limits: StoreLimits) -> Steps[None]:
@@ -91,7 +103,7 @@ def _expect_bytes(kind: str, name: str, old: bytes | None, expect: str | None) -
         if old is not None:
             raise PreconditionFailed(f"{kind.upper()}_EXISTS", f"{kind} exists already: {name}")
     elif expect is not None and (old is None or c.digest_of(old) != expect):
-        raise PreconditionFailed(f"{kind.upper()}_CHANGED", f"{kind} was changed by somebody else: {name}", "read it again")
+        raise PreconditionFailed(f"{kind.upper()}_CHANGED", f"{kind} was changed by another writer: {name}", "read it again")
 
 
 def _put_value(writing: Writing, change: c.PutValue) -> Steps[None]:
@@ -124,10 +136,6 @@ def _put_secret(writing: Writing, change: c.PutSecret) -> Steps[None]:
     yield from replace(writing.ledger, SECRETS, rows, (*prefix, change.name, change.sealed, created_at, change.at))
 
 
-def _delete_secret(writing: Writing, change: c.DeleteSecret) -> Steps[None]:
-    yield from remove(writing.ledger, SECRETS, (writing.tenant, change.session_id), change.name)
-
-
 def _put_key(writing: Writing, change: c.PutKey) -> Steps[None]:
     rows = yield Get(KEYS, (writing.tenant,), [change.id])
     if change.expect == c.ABSENT and rows:
@@ -137,18 +145,9 @@ def _put_key(writing: Writing, change: c.PutKey) -> Steps[None]:
 
 
 def _put_run(writing: Writing, change: c.PutRun) -> Steps[None]:
-    run = change.run
-    own(writing, run.tenant)
-    yield from writing.ledger.session(run.session_id)
-    rows = yield Get(RUNS, (writing.tenant,), [run.id])
-    unfinished = int(run.state != "finished")
-    row = (writing.tenant, run.id, run.session_id, run.created_at, encode(run, writing.limits), unfinished)
-    ends = bool(rows) and not unfinished
-    yield from replace(writing.ledger, RUNS, rows, row, forgiven_bytes=ENDING_BYTES if ends else 0)
-
-
-def _delete_run(writing: Writing, change: c.DeleteRun) -> Steps[None]:
-    yield from remove(writing.ledger, RUNS, (writing.tenant,), change.id)
+    own(writing, change.run.tenant)
+    yield from writing.ledger.session(change.run.session_id)
+    yield from put_record(writing, change.run, ending_bytes=ENDING_BYTES if change.run.state == "finished" else 0)
 
 
 def _put_policy(writing: Writing, change: c.PutPolicy) -> Steps[None]:
@@ -161,23 +160,9 @@ def _put_policy(writing: Writing, change: c.PutPolicy) -> Steps[None]:
         before = yield Scan(POLICIES, (writing.tenant, policy.state, policy.name), POLICIES.orders[1])
         for row in before:
             if row[2] != policy.version:
-                retired = msgspec.structs.replace(_decode_policy(row[5]), state="retired")
+                retired = msgspec.structs.replace(POLICIES.decode(row), state="retired")
                 yield from replace(writing.ledger, POLICIES, [row], (*row[:4], "retired", encode(retired, writing.limits)))
-    row = (writing.tenant, policy.name, policy.version, policy.digest, policy.state, encode(policy, writing.limits))
-    yield from replace(writing.ledger, POLICIES, rows, row)
-
-
-def _put_entry(writing: Writing, change: c.PutEntry) -> Steps[None]:
-    entry = change.entry
-    own(writing, entry.tenant)
-    rows = yield Get(ENTRIES, (writing.tenant, entry.kind), [entry.id])
-    expect_record(rows[0][3] if rows else None, change.expect, "entry", entry.id)
-    row = (writing.tenant, entry.kind, entry.id, entry.updated_at, encode(entry, writing.limits))
-    yield from replace(writing.ledger, ENTRIES, rows, row)
-
-
-def _delete_entry(writing: Writing, change: c.DeleteEntry) -> Steps[None]:
-    yield from remove(writing.ledger, ENTRIES, (writing.tenant, change.kind), change.id)
+    yield from replace(writing.ledger, POLICIES, rows, POLICIES.make_row(policy, encode(policy, writing.limits)))
 
 
 def _put_token(writing: Writing, change: c.PutToken) -> Steps[None]:
@@ -185,13 +170,13 @@ def _put_token(writing: Writing, change: c.PutToken) -> Steps[None]:
     own(writing, stored.token.tenant)
     holders = yield Get(TOKENS, (), [stored.digest])
     if holders and (holders[0][1], holders[0][2]) != (writing.tenant, stored.token.id):
-        raise Conflict("TOKEN_EXISTS", "this token belongs to somebody else")
+        raise Conflict("TOKEN_EXISTS", "this token belongs to another tenant or has another id")
     revoked = stored.token.revoked_at is not None
     for row in (yield Scan(TOKENS, (writing.tenant, stored.token.id), TOKENS.orders[0])):
-        if _decode_token(row[3]).token.revoked_at is not None and not revoked:
+        if TOKENS.decode(row).token.revoked_at is not None and not revoked:
             raise Conflict("TOKEN_REVOKED", f"token was revoked: {stored.token.id}", "make a new one")
         yield from remove(writing.ledger, TOKENS, (), row[0])
-    row = (stored.digest, writing.tenant, stored.token.id, encode(stored, writing.limits))
+    row = TOKENS.make_row(stored, encode(stored, writing.limits))
     yield from replace(writing.ledger, TOKENS, [], row, forgiven_bytes=ENDING_BYTES if revoked else 0)
 
 
@@ -204,10 +189,6 @@ def _put_idempotency(writing: Writing, change: c.PutIdempotency) -> Steps[None]:
     yield from replace(
         writing.ledger, IDEMPOTENCY, rows, (writing.tenant, change.key, change.request_digest, at, change.response)
     )
-
-
-def _delete_idempotency(writing: Writing, change: c.DeleteIdempotency) -> Steps[None]:
-    yield from remove(writing.ledger, IDEMPOTENCY, (writing.tenant,), change.key)
 
 
 def _append_audit(writing: Writing, change: c.AppendAudit) -> Steps[None]:
@@ -224,7 +205,14 @@ def _trim_audit(writing: Writing, change: c.TrimAudit) -> Steps[None]:
         writing.ledger.chain(c.AppendAudit(at=change.at, kind=CHECKPOINT, actor="hatchway", data=facts))
 
 
+def _remove(writing: Writing, table: Table[Any], *key: str | int) -> Steps[None]:
+    *lead, last = (writing.tenant, *key)
+    yield from remove(writing.ledger, table, tuple(lead), last)
+
+
 _APPLY: Final[dict[type[c.Change], Callable[[Writing, Any], Steps[None]]]] = {
+    c.PutRecord: lambda writing, change: put_record(writing, change.record, change.expect),
+    c.DeleteRecord: lambda writing, change: _remove(writing, find_table(change.kind), *change.key),
     c.PutTenant: _put_tenant,
     c.PutSession: session_mutations.put_session,
     c.DeleteSession: session_mutations.delete_session,
@@ -233,22 +221,22 @@ _APPLY: Final[dict[type[c.Change], Callable[[Writing, Any], Steps[None]]]] = {
     c.PutValue: _put_value,
     c.DeleteValue: _delete_value,
     c.PutSecret: _put_secret,
-    c.DeleteSecret: _delete_secret,
+    c.DeleteSecret: lambda writing, change: _remove(writing, SECRETS, change.session_id, change.name),
     c.PutKey: _put_key,
     c.PutRun: _put_run,
-    c.DeleteRun: _delete_run,
+    c.DeleteRun: lambda writing, change: _remove(writing, RUNS, change.id),
     c.PutSnapshot: session_mutations.put_snapshot,
     c.DeleteSnapshot: session_mutations.delete_snapshot,
     c.PutApproval: approval_mutations.put_approval,
     c.UseApproval: approval_mutations.use_approval,
     c.ExpireApprovals: approval_mutations.expire_approvals,
-    c.DeleteApproval: approval_mutations.delete_approval,
+    c.DeleteApproval: lambda writing, change: _remove(writing, APPROVALS, change.id),
     c.PutPolicy: _put_policy,
-    c.PutEntry: _put_entry,
-    c.DeleteEntry: _delete_entry,
+    c.PutEntry: lambda writing, change: put_record(writing, change.entry, change.expect),
+    c.DeleteEntry: lambda writing, change: _remove(writing, ENTRIES, change.kind, change.id),
     c.PutToken: _put_token,
     c.PutIdempotency: _put_idempotency,
-    c.DeleteIdempotency: _delete_idempotency,
+    c.DeleteIdempotency: lambda writing, change: _remove(writing, IDEMPOTENCY, change.key),
     c.AppendAudit: _append_audit,
     c.TrimAudit: _trim_audit,
 }

@@ -1,119 +1,65 @@
-"""Reading: what each question to a store means, for every engine.
+"""Queries: what each question to a store means, for every engine.
 
-Rules: as in `applying`, a question is a generator of operations; an engine runs one question in one snapshot of the data.
-Pages are bounded; a cursor is the place in the order where the next page begins, opaque to whoever carries it.
+Rules: as in `mutations`, a question is a generator of operations; an engine runs one question in one snapshot of the data.
+Pages are bounded; a cursor is the place in the order where the next page begins, opaque to the caller.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, TypeVar
 
 import msgspec
 
 from gateway.errors import BadRequest
 from gateway.ids import ONCE, PAST_ONCE, is_single
-from gateway.records import (
-    Approval,
-    AuditRecord,
-    KeyInfo,
-    RegistryEntry,
-    Run,
-    SecretInfo,
-    Session,
-    Snapshot,
-    StoredPolicy,
-    StoredToken,
-    Tenant,
-    Token,
-)
+from gateway.records import Approval, AuditRecord, Session, Snapshot, StoredPolicy, Token
 from gateway.stores import audit_chain
-from gateway.stores.row_operations import Get, Row, Scan, Steps
-from gateway.stores.stored import PAGE_MAX, Idempotency, Page, StoredFile, Usage, WrappedKey
+from gateway.stores.row_operations import Get, Scan, Steps
+from gateway.stores.stored import PAGE_MAX, Page, StoredFile, Usage, WrappedKey
 from gateway.stores.tables import (
     APPROVALS,
     AUDIT,
     BLOBS,
-    ENTRIES,
     FILES,
     KEYS,
     PACKS,
     POLICIES,
-    RUNS,
     SESSIONS,
     SNAPSHOTS,
     TENANTS,
     TOKENS,
-    FileRow,
+    Row,
     Table,
 )  # fmt: skip
 
-T = TypeVar("T")
-R = TypeVar("R", bound=msgspec.Struct)
+R = TypeVar("R")
 CURSOR_CHARS_MAX: Final = 8192
 DEPTH_MAX: Final = 1000
 
 
-def decoder(kind: type[R], table: Table) -> Callable[[Row], R]:
-    decode, place = msgspec.json.Decoder(kind).decode, table.positions["body"]
-    return lambda row: decode(row[place])
-
-
-to_tenant = decoder(Tenant, TENANTS)
-to_session = decoder(Session, SESSIONS)
-to_run = decoder(Run, RUNS)
-to_snapshot = decoder(Snapshot, SNAPSHOTS)
-to_approval = decoder(Approval, APPROVALS)
-to_policy = decoder(StoredPolicy, POLICIES)
-to_entry = decoder(RegistryEntry, ENTRIES)
-to_stored_token = decoder(StoredToken, TOKENS)
-
-
-def to_file(row: Row) -> StoredFile:
-    one = FileRow(*row)
-    return StoredFile(
-        id=one.id,
-        session_id=one.session_id,
-        path=one.path,
-        name=one.path.rpartition("/")[2],
-        is_directory=one.kind == "directory",
-        is_readonly=bool(one.readonly),
-        size_bytes=one.size_bytes,
-        created_at=one.created_at,
-        updated_at=one.updated_at,
-        kind=one.kind,  # type: ignore[arg-type]
-        encoding=one.encoding,  # type: ignore[arg-type]
-        digest=one.digest,
-        content_bytes=one.content_bytes,
-    )
-
-
-def to_key(row: Row) -> KeyInfo:
-    return KeyInfo(key=row[2], created_at=row[4], updated_at=row[5])
-
-
-def to_secret(row: Row) -> SecretInfo:
-    return SecretInfo(name=row[2], created_at=row[4], updated_at=row[5])
-
-
-def one(table: Table, prefix: Row, value: Any, make: Callable[[Row], T]) -> Steps[T | None]:
+def find_one(table: Table[R], prefix: Row, value: Any) -> Steps[R | None]:
     rows = yield Get(table, prefix, [value])
-    return make(rows[0]) if rows else None
+    return table.decode(rows[0]) if rows else None
 
 
-def page(
-    table: Table,
+def find_bytes(table: Table[Any], prefix: Row, value: Any, column: str) -> Steps[bytes | None]:
+    rows = yield Get(table, prefix, [value])
+    return bytes(rows[0][table.positions[column]]) if rows else None
+
+
+def read_page(
+    table: Table[R],
     prefix: Row,
-    make: Callable[[Row], T],
     *,
     order: tuple[str, ...] | None = None,
     after: str | None,
     limit: int,
     reverse: bool = False,
     within: tuple[Row, Row] | None = None,
-) -> Steps[Page[T]]:
+) -> Steps[Page[R]]:
     """`within`: only what comes after the first place and before the second."""
     columns = (order or table.key)[len(prefix) :]
     kinds = [table.sql.c[name].type.python_type for name in columns]
@@ -125,7 +71,7 @@ def page(
     if more and limit == 0:
         return Page([], after)
     place = _encode_cursor([rows[limit - 1][table.positions[name]] for name in columns]) if more else None
-    return Page([make(row) for row in rows[:limit]], place)
+    return Page([table.decode(row) for row in rows[:limit]], place)
 
 
 def _encode_cursor(place: Sequence[Any]) -> str:
@@ -149,8 +95,8 @@ def lasting_sessions(tenant: str, after: str | None, limit: int) -> Steps[Page[S
     size = limit = max(0, min(limit, PAGE_MAX))
     found: list[Session] = []
     while True:
-        part = yield from page(SESSIONS, (tenant,), to_session, after=after, limit=size)
-        found += [one for one in part.items if not is_single(one.id)]
+        part = yield from read_page(SESSIONS, (tenant,), after=after, limit=size)
+        found += [session for session in part.items if not is_single(session.id)]
         if len(found) > limit:
             return Page(found[:limit], _encode_cursor([found[limit - 1].id]))
         after = part.next
@@ -161,8 +107,8 @@ def lasting_sessions(tenant: str, after: str | None, limit: int) -> Steps[Page[S
 
 def single_sessions(tenant: str, after: str | None, limit: int) -> Steps[Page[Session]]:
     within = (ONCE,), (PAST_ONCE,)
-    named = yield from page(SESSIONS, (tenant,), to_session, after=after, limit=limit, within=within)
-    return Page([one for one in named.items if is_single(one.id)], named.next)
+    named = yield from read_page(SESSIONS, (tenant,), after=after, limit=limit, within=within)
+    return Page([session for session in named.items if is_single(session.id)], named.next)
 
 
 def usage(tenant: str, session_id: str | None) -> Steps[Usage]:
@@ -175,14 +121,14 @@ def usage(tenant: str, session_id: str | None) -> Steps[Usage]:
 
 def token(digest: str) -> Steps[Token | None]:
     rows = yield Get(TOKENS, (), [digest])
-    return to_stored_token(rows[0]).token if rows else None
+    return TOKENS.decode(rows[0]).token if rows else None
 
 
 def content(tenant: str, session_id: str, path: str) -> Steps[tuple[StoredFile, bytes] | None]:
     rows = yield Get(FILES, (tenant, session_id), [path])
     if not rows:
         return None
-    file = to_file(rows[0])
+    file = FILES.decode(rows[0])
     if file.is_directory:
         return file, b""
     blobs = yield Get(BLOBS, (tenant,), [file.digest])
@@ -192,12 +138,12 @@ def content(tenant: str, session_id: str, path: str) -> Steps[tuple[StoredFile, 
 def children(tenant: str, session_id: str, path: str, after: str | None, limit: int) -> Steps[list[StoredFile]]:
     start = None if after is None else (after,)
     rows = yield Scan(FILES, (tenant, session_id, path), FILES.orders[0], after=start, limit=limit)
-    return [to_file(row) for row in rows]
+    return [FILES.decode(row) for row in rows]
 
 
 def tree(tenant: str, session_id: str) -> Steps[list[StoredFile]]:
     rows = yield Scan(FILES, (tenant, session_id))
-    return [to_file(row) for row in rows]
+    return [FILES.decode(row) for row in rows]
 
 
 def blobs(tenant: str, digests: list[str]) -> Steps[dict[str, bytes]]:
@@ -207,14 +153,13 @@ def blobs(tenant: str, digests: list[str]) -> Steps[dict[str, bytes]]:
 
 def keys(tenant: str) -> Steps[list[WrappedKey]]:
     rows = yield Scan(KEYS, (tenant,), limit=PAGE_MAX)
-    found = [WrappedKey(id=row[1], wrapped=row[2], created_at=row[3]) for row in rows]
     # Ids are numbers: a clock that went back does not make a newer key older.
-    return sorted(found, key=lambda key: (len(key.id), key.id))
+    return sorted(map(KEYS.decode, rows), key=lambda key: (len(key.id), key.id))
 
 
 def template(tenant: str, label: str) -> Steps[Snapshot | None]:
     rows = (yield Scan(SNAPSHOTS, (tenant, label), SNAPSHOTS.orders[4], limit=1, reverse=True)) if label else []
-    return to_snapshot(rows[0]) if rows else None
+    return SNAPSHOTS.decode(rows[0]) if rows else None
 
 
 def packs(tenant: str, snapshot_id: str) -> Steps[list[bytes]]:
@@ -232,21 +177,17 @@ def packs(tenant: str, snapshot_id: str) -> Steps[list[bytes]]:
 
 def approvals_by_binding(tenant: str, binding: str) -> Steps[list[Approval]]:
     rows = yield Scan(APPROVALS, (tenant, binding), APPROVALS.orders[1], limit=100, reverse=True)
-    return [to_approval(row) for row in rows]
+    return [APPROVALS.decode(row) for row in rows]
 
 
 def policy(tenant: str, digest: str) -> Steps[StoredPolicy | None]:
     rows = yield Scan(POLICIES, (tenant, digest), POLICIES.orders[0], limit=PAGE_MAX)
-    return max(map(to_policy, rows), key=lambda found: (found.created_at, found.version), default=None)
+    return max(map(POLICIES.decode, rows), key=lambda found: (found.created_at, found.version), default=None)
 
 
 def policies_in(tenant: str, state: str) -> Steps[list[StoredPolicy]]:
     rows = yield Scan(POLICIES, (tenant, state), POLICIES.orders[1], limit=PAGE_MAX)
-    return [to_policy(row) for row in rows]
-
-
-def to_idempotency(row: Row) -> Idempotency:
-    return Idempotency(key=row[1], request_digest=row[2], at=row[3], response=row[4])
+    return [POLICIES.decode(row) for row in rows]
 
 
 def audit_records(tenant: str, after: int, limit: int) -> Steps[list[AuditRecord]]:

@@ -1,7 +1,7 @@
 """Operations: the few things an engine can do with rows.
 
-Theory: what a write or a read means is written once, as a generator that yields operations and is sent rows (`applying`,
-`reading`). An engine (memory, SQLite, PostgreSQL) only knows how to do an operation, and what a transaction is. So there is one
+Theory: what a write or a read means is written once, as a generator that yields operations and is sent rows (`mutations`,
+`queries`). An engine (memory, SQLite, PostgreSQL) only knows how to do an operation, and what a transaction is. So there is one
 behaviour, and no engine can have an opinion of its own.
 
     def session(tenant, session_id):
@@ -14,9 +14,8 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
-from gateway.stores.tables import Table
+from gateway.stores.tables import Row, Table
 
-Row: TypeAlias = tuple[Any, ...]
 Rows: TypeAlias = list[Row]
 T = TypeVar("T")
 
@@ -25,7 +24,7 @@ T = TypeVar("T")
 class Get:
     """Rows whose key is `prefix` and one of `values`, in any order."""
 
-    table: Table
+    table: Table[Any]
     prefix: Row
     values: Sequence[Any]
 
@@ -35,7 +34,7 @@ class Scan:
     """Rows in the given order (default: the primary key's) that begin with `prefix`, from `after` (not included) on, while before
     `until`; both may be shorter than what is left of the order."""
 
-    table: Table
+    table: Table[Any]
     prefix: Row
     order: tuple[str, ...] | None = None
     after: Row | None = None
@@ -48,7 +47,7 @@ class Scan:
 class Present:
     """Those of `values` for which a row begins with `prefix` and the value in the given order; as rows of one column."""
 
-    table: Table
+    table: Table[Any]
     order: tuple[str, ...]
     prefix: Row
     values: Sequence[Any]
@@ -58,14 +57,14 @@ class Present:
 class Put:
     """Insert, or replace what has the same key; with `keep`, leave what is there."""
 
-    table: Table
+    table: Table[Any]
     rows: Sequence[Row]
     keep: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    table: Table
+    table: Table[Any]
     prefix: Row
     values: Sequence[Any]
 
@@ -74,7 +73,7 @@ class Delete:
 class Clear:
     """Delete all rows that begin with `prefix` in the given order and whose next column is less than `before`."""
 
-    table: Table
+    table: Table[Any]
     prefix: Row
     order: tuple[str, ...] | None = None
     before: Any = None

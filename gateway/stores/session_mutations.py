@@ -1,7 +1,7 @@
 """Changes of sessions and snapshots.
 
 Rules: INVARIANT: the base of a stored snapshot is stored, and so is the snapshot a session's heap is in. A session that is
-deleted takes with it all that is its own, except snapshots that somebody saved, or that another one builds on.
+deleted takes with it all that is its own, except snapshots that a caller saved, or that another one builds on.
 """
 
 from __future__ import annotations
@@ -9,19 +9,16 @@ from __future__ import annotations
 import msgspec
 
 from gateway.errors import Conflict, TooLarge
-from gateway.records import Session, Snapshot
+from gateway.records import Session
 from gateway.stores import changes as c
 from gateway.stores.file_mutations import drop_blobs
 from gateway.stores.ledger import SessionRow
-from gateway.stores.row_operations import Clear, Delete, Get, Present, Put, Row, Rows, Scan, Steps
-from gateway.stores.tables import APPROVALS, FILES, PACKS, RUNS, SECRETS, SESSIONS, SNAPSHOTS, VALUES
+from gateway.stores.row_operations import Clear, Delete, Get, Present, Put, Rows, Scan, Steps
+from gateway.stores.tables import APPROVALS, FILES, KEPT, PACKS, RUNS, SECRETS, SESSIONS, SNAPSHOTS, VALUES, Row
 from gateway.stores.transaction import Writing, encode, expect_record, own, size_of, sweep
 
 _BY_SESSION, _BY_BASE = SNAPSHOTS.orders[1], SNAPSHOTS.orders[2]
 _decode_session = msgspec.json.Decoder(Session).decode
-_decode_snapshot = msgspec.json.Decoder(Snapshot).decode
-KEPT = ("saved", "template")
-"""What somebody wanted to keep outlives the session it was taken of."""
 
 
 def put_session(writing: Writing, change: c.PutSession) -> Steps[None]:
@@ -69,9 +66,9 @@ def delete_session(writing: Writing, change: c.DeleteSession) -> Steps[None]:
 
 
 def _delete_snapshots(writing: Writing, session_id: str) -> Steps[None]:
-    """Those nobody else builds on: tips first, so that a chain goes whole."""
+    """Those that no other one builds on: tips first, so that a chain goes whole."""
     rows = yield Scan(SNAPSHOTS, (writing.tenant, session_id), _BY_SESSION)
-    left: dict[str, Row] = {row[1]: row for row in rows if _decode_snapshot(row[6]).kind not in KEPT}
+    left: dict[str, Row] = {row[1]: row for row in rows if SNAPSHOTS.decode(row).kind not in KEPT}
     while left:
         used = {row[0] for row in (yield Present(SNAPSHOTS, _BY_BASE, (writing.tenant,), sorted(left)))}
         free = [row for snapshot_id, row in left.items() if snapshot_id not in used]
@@ -101,11 +98,8 @@ def put_snapshot(writing: Writing, change: c.PutSnapshot) -> Steps[None]:
         raise Conflict("SNAPSHOT_BASE_MISSING", f"the snapshot it builds on is not stored: {base[:64]}")
     old = yield Get(SNAPSHOTS, (tenant,), [snapshot.id])
     body = encode(snapshot, writing.limits)
-    name = snapshot.label if snapshot.kind == "template" else ""
-    kept = int(snapshot.kind in KEPT)
-    row = (tenant, snapshot.id, snapshot.session_id, base, snapshot.created_at, len(pack), body, kept, name)
-    writing.ledger.charge(len(pack) + len(body) - sum(one[5] + size_of(one) for one in old))
-    yield Put(SNAPSHOTS, [row])
+    writing.ledger.charge(len(pack) + len(body) - sum(row[5] + size_of(row) for row in old))
+    yield Put(SNAPSHOTS, [SNAPSHOTS.make_row(snapshot, body, size=len(pack))])
     yield Put(PACKS, [(tenant, snapshot.id, pack)])
 
 

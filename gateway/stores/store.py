@@ -41,25 +41,25 @@ from gateway.records import (
 from gateway.stores import queries
 from gateway.stores.changes import Change
 from gateway.stores.mutations import apply
-from gateway.stores.queries import one, page
-from gateway.stores.row_operations import Clear, Operation, Put, Row, Rows, Scan, Steps
+from gateway.stores.queries import find_bytes, find_one, read_page
+from gateway.stores.row_operations import Clear, Operation, Put, Rows, Scan, Steps
 from gateway.stores.stored import Idempotency, Page, StoredFile, StoreLimits, Usage, WrappedKey
 from gateway.stores.tables import (
     APPROVALS,
-    ENTRIES,
     FILES,
     IDEMPOTENCY,
-    POLICIES,
     RUNS,
     SECRETS,
-    SESSIONS,
     SNAPSHOTS,
     TENANTS,
     TOKENS,
     VALUES,
+    Row,
+    find_table,
 )  # fmt: skip
 
 T = TypeVar("T")
+R = TypeVar("R")
 _TEXT_CHARS_MAX = 8192
 
 
@@ -121,7 +121,7 @@ class Store(ABC):
 
     @abstractmethod
     async def _write(self, tenant: str, make_steps: Callable[[], Steps[None]]) -> None:
-        """Run steps in one transaction in which nobody else writes to this tenant. They are made anew for another attempt."""
+        """Run steps in one transaction in which no other write to this tenant happens. Another attempt makes them again."""
 
     @abstractmethod
     async def compact(self) -> None:
@@ -139,11 +139,30 @@ class Store(ABC):
     async def _ask(self, steps: Steps[T], *, several: bool = False) -> T:
         return await self._read(checked(steps), several=several)
 
+    async def record(self, kind: type[R], tenant: str, *key: str | int) -> R | None:
+        """A record of any type that has a table (`gateway.stores.tables`)."""
+        *lead, last = (tenant, *key)
+        return await self._ask(find_one(find_table(kind), tuple(lead), last))
+
+    async def records(
+        self,
+        kind: type[R],
+        tenant: str,
+        *prefix: str | int,
+        order: tuple[str, ...] | None = None,
+        after: str | None = None,
+        limit: int = 100,
+        reverse: bool = False,
+    ) -> Page[R]:
+        """Those whose key, or whose columns in the given order, begin with `prefix`."""
+        table = find_table(kind)
+        return await self._ask(read_page(table, (tenant, *prefix), order=order, after=after, limit=limit, reverse=reverse))
+
     async def tenant(self, tenant: str) -> Tenant | None:
-        return await self._ask(one(TENANTS, (), tenant, queries.to_tenant))
+        return await self.record(Tenant, tenant)
 
     async def tenants(self, *, after: str | None = None, limit: int = 100) -> Page[Tenant]:
-        return await self._ask(page(TENANTS, (), queries.to_tenant, after=after, limit=limit))
+        return await self._ask(read_page(TENANTS, (), after=after, limit=limit))
 
     async def usage(self, tenant: str, session_id: str | None = None) -> Usage:
         return await self._ask(queries.usage(tenant, session_id))
@@ -152,23 +171,24 @@ class Store(ABC):
         return await self._ask(queries.token(digest))
 
     async def tokens(self, tenant: str, *, after: str | None = None, limit: int = 100) -> Page[StoredToken]:
-        return await self._ask(page(TOKENS, (tenant,), queries.to_stored_token, order=TOKENS.orders[0], after=after, limit=limit))
+        return await self.records(StoredToken, tenant, order=TOKENS.orders[0], after=after, limit=limit)
 
     async def session(self, tenant: str, session_id: str) -> Session | None:
-        return await self._ask(one(SESSIONS, (tenant,), session_id, queries.to_session))
+        return await self.record(Session, tenant, session_id)
 
     async def sessions(self, tenant: str, *, after: str | None = None, limit: int = 100, singles: bool = True) -> Page[Session]:
         """By id; without `singles`, those of single runs are left out."""
         if not singles:
             return await self._ask(queries.lasting_sessions(tenant, after, limit), several=True)
-        return await self._ask(page(SESSIONS, (tenant,), queries.to_session, after=after, limit=limit))
+        return await self.records(Session, tenant, after=after, limit=limit)
 
     async def singles(self, tenant: str, *, after: str | None = None, limit: int = 100) -> Page[Session]:
         """Those of single runs, the oldest first."""
         return await self._ask(queries.single_sessions(tenant, after, limit))
 
     async def file(self, tenant: str, session_id: str, path: str) -> StoredFile | None:
-        return await self._ask(one(FILES, (tenant, session_id), path, queries.to_file))
+        steps = find_one(FILES, (tenant, session_id), path)
+        return await self._ask(steps)
 
     async def content(self, tenant: str, session_id: str, path: str) -> tuple[StoredFile, bytes] | None:
         return await self._ask(queries.content(tenant, session_id, path), several=True)
@@ -188,24 +208,24 @@ class Store(ABC):
         return await self._ask(queries.blobs(tenant, sorted(set(digests))))
 
     async def value(self, tenant: str, session_id: str, key: str) -> bytes | None:
-        return await self._ask(one(VALUES, (tenant, session_id), key, lambda row: bytes(row[3])))
+        return await self._ask(find_bytes(VALUES, (tenant, session_id), key, "value"))
 
     async def values(self, tenant: str, session_id: str, *, after: str | None = None, limit: int = 100) -> Page[KeyInfo]:
-        return await self._ask(page(VALUES, (tenant, session_id), queries.to_key, after=after, limit=limit))
+        return await self._ask(read_page(VALUES, (tenant, session_id), after=after, limit=limit))
 
     async def secret(self, tenant: str, name: str, session_id: str = "") -> bytes | None:
         """Sealed."""
-        return await self._ask(one(SECRETS, (tenant, session_id), name, lambda row: bytes(row[3])))
+        return await self._ask(find_bytes(SECRETS, (tenant, session_id), name, "sealed"))
 
     async def secrets(self, tenant: str, session_id: str = "", *, after: str | None = None, limit: int = 100) -> Page[SecretInfo]:
-        return await self._ask(page(SECRETS, (tenant, session_id), queries.to_secret, after=after, limit=limit))
+        return await self._ask(read_page(SECRETS, (tenant, session_id), after=after, limit=limit))
 
     async def keys(self, tenant: str) -> list[WrappedKey]:
         """Oldest first."""
         return await self._ask(queries.keys(tenant))
 
     async def run(self, tenant: str, run_id: str) -> Run | None:
-        return await self._ask(one(RUNS, (tenant,), run_id, queries.to_run))
+        return await self.record(Run, tenant, run_id)
 
     async def runs(
         self,
@@ -218,29 +238,25 @@ class Store(ABC):
     ) -> Page[Run]:
         """Newest first, unless it is to be the other way round."""
         prefix, order = _by_time(tenant, session_id)
-        steps = page(RUNS, prefix, queries.to_run, order=order, after=after, limit=limit, reverse=not oldest_first)
-        return await self._ask(steps)
+        return await self.records(Run, *prefix, order=order, after=after, limit=limit, reverse=not oldest_first)
 
     async def unfinished(self, tenant: str, *, after: str | None = None, limit: int = 100) -> Page[Run]:
         """Runs that are queued, under way or waiting, by id."""
-        return await self._ask(page(RUNS, (tenant, 1), queries.to_run, order=RUNS.orders[2], after=after, limit=limit))
+        return await self.records(Run, tenant, 1, order=RUNS.orders[2], after=after, limit=limit)
 
     async def snapshot(self, tenant: str, snapshot_id: str) -> Snapshot | None:
-        return await self._ask(one(SNAPSHOTS, (tenant,), snapshot_id, queries.to_snapshot))
+        return await self.record(Snapshot, tenant, snapshot_id)
 
     async def snapshots(
         self, tenant: str, session_id: str | None = None, *, after: str | None = None, limit: int = 100
     ) -> Page[Snapshot]:
         """Newest first."""
         prefix, order = _by_time(tenant, session_id)
-        steps = page(SNAPSHOTS, prefix, queries.to_snapshot, order=order, after=after, limit=limit, reverse=True)
-        return await self._ask(steps)
+        return await self.records(Snapshot, *prefix, order=order, after=after, limit=limit, reverse=True)
 
     async def kept_snapshots(self, tenant: str, *, after: str | None = None, limit: int = 100) -> Page[Snapshot]:
-        """Those that somebody saved, and templates; newest first."""
-        order = SNAPSHOTS.orders[3]
-        steps = page(SNAPSHOTS, (tenant, 1), queries.to_snapshot, order=order, after=after, limit=limit, reverse=True)
-        return await self._ask(steps)
+        """Those that a caller saved, and templates; newest first."""
+        return await self.records(Snapshot, tenant, 1, order=SNAPSHOTS.orders[3], after=after, limit=limit, reverse=True)
 
     async def template(self, tenant: str, label: str) -> Snapshot | None:
         """The newest template with this label."""
@@ -251,14 +267,14 @@ class Store(ABC):
         return await self._ask(queries.packs(tenant, snapshot_id), several=True)
 
     async def approval(self, tenant: str, approval_id: str) -> Approval | None:
-        return await self._ask(one(APPROVALS, (tenant,), approval_id, queries.to_approval))
+        return await self.record(Approval, tenant, approval_id)
 
     async def approvals(
         self, tenant: str, *, pending: bool | None = None, after: str | None = None, limit: int = 100
     ) -> Page[Approval]:
         """Pending ones first, oldest first in each group."""
-        prefix = (tenant,) if pending is None else (tenant, int(not pending))
-        return await self._ask(page(APPROVALS, prefix, queries.to_approval, order=APPROVALS.orders[0], after=after, limit=limit))
+        group = () if pending is None else (int(not pending),)
+        return await self.records(Approval, tenant, *group, order=APPROVALS.orders[0], after=after, limit=limit)
 
     async def approvals_by_binding(self, tenant: str, binding: str) -> list[Approval]:
         """The newest hundred with this binding, newest first."""
@@ -272,26 +288,27 @@ class Store(ABC):
         self, tenant: str, name: str | None = None, *, after: str | None = None, limit: int = 100
     ) -> Page[StoredPolicy]:
         """By name, newest version first within a name."""
-        prefix = (tenant,) if name is None else (tenant, name)
-        return await self._ask(page(POLICIES, prefix, queries.to_policy, after=after, limit=limit, reverse=True))
+        named = () if name is None else (name,)
+        return await self.records(StoredPolicy, tenant, *named, after=after, limit=limit, reverse=True)
 
     async def policies_in(self, tenant: str, state: str) -> list[StoredPolicy]:
         """All in one state: `active` ones decide. At most PAGE_MAX."""
         return await self._ask(queries.policies_in(tenant, state))
 
     async def entry(self, tenant: str, kind: str, entry_id: str) -> RegistryEntry | None:
-        return await self._ask(one(ENTRIES, (tenant, kind), entry_id, queries.to_entry))
+        return await self.record(RegistryEntry, tenant, kind, entry_id)
 
     async def entries(self, tenant: str, kind: str, *, after: str | None = None, limit: int = 100) -> Page[RegistryEntry]:
-        return await self._ask(page(ENTRIES, (tenant, kind), queries.to_entry, after=after, limit=limit))
+        return await self.records(RegistryEntry, tenant, kind, after=after, limit=limit)
 
     async def idempotency(self, tenant: str, key: str) -> Idempotency | None:
-        return await self._ask(one(IDEMPOTENCY, (tenant,), key, queries.to_idempotency))
+        steps = find_one(IDEMPOTENCY, (tenant,), key)
+        return await self._ask(steps)
 
     async def idempotencies(self, tenant: str, *, after: str | None = None, limit: int = 100) -> Page[Idempotency]:
         """By the time they were claimed, oldest first."""
         order = IDEMPOTENCY.orders[0]
-        return await self._ask(page(IDEMPOTENCY, (tenant,), queries.to_idempotency, order=order, after=after, limit=limit))
+        return await self._ask(read_page(IDEMPOTENCY, (tenant,), order=order, after=after, limit=limit))
 
     async def audit(self, tenant: str, *, after: int = 0, limit: int = 100) -> list[AuditRecord]:
         """Records with a sequence greater than `after`, in order."""
@@ -302,6 +319,6 @@ class Store(ABC):
         return await self._ask(queries.audit_head(tenant))
 
 
-def _by_time(tenant: str, session_id: str | None) -> tuple[Row, tuple[str, ...]]:
+def _by_time(tenant: str, session_id: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Runs and snapshots have the same two orders."""
     return ((tenant,), RUNS.orders[0]) if session_id is None else ((tenant, session_id), RUNS.orders[1])

@@ -1,19 +1,42 @@
 """Tables: what is stored, in one place, for every engine.
 
+    WIDGETS = Table("widgets", "tenant:text id:text updated_at:int body:bytes", "tenant id", record=Widget)
+
 Rules: every row belongs to a tenant, and every key begins with it (tokens, found by digest before the tenant is known, are the
 one exception). Text sorts by its UTF-8 bytes everywhere. An index ends with the primary key, so that a position in it is
-unique: pages go on from there. Records are JSON in `body`; a column stands beside it only where something is searched by it.
+unique: pages go on from there. A table of records names their type: `body` is the record as JSON, and each further column, which
+is there only to search by it, is the field of the same name or what the table computes. Such a table is written with `PutRecord`
+and `DeleteRecord` and read with `Store.record` and `Store.records`; no other code is needed for it.
 
 What changes here needs a step in `gateway.stores.engines.migrations`.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
+import msgspec
 import sqlalchemy as sa
 
+from gateway.records import (
+    Approval,
+    KeyInfo,
+    RegistryEntry,
+    Run,
+    SecretInfo,
+    Session,
+    Snapshot,
+    StoredPolicy,
+    StoredToken,
+    Tenant,
+)
+from gateway.stores.stored import Idempotency, StoredFile, WrappedKey
+
 VERSION: Final = 3
+Row: TypeAlias = tuple[Any, ...]
+R = TypeVar("R")
 
 _METADATA: Final = sa.MetaData()
 _TEXT: Final = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
@@ -24,16 +47,32 @@ _KINDS: Final[dict[str, sa.types.TypeEngine[Any]]] = {
 }
 
 
-class Table:
-    """A table, its columns in order, its primary key, and the further orders its rows can be scanned in."""
+class Table(Generic[R]):
+    """A table, its columns in order, its primary key, the further orders to scan its rows in, and what a row is read as."""
 
-    def __init__(self, name: str, columns: str, key: str, *orders: str, large: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        columns: str,
+        key: str,
+        *orders: str,
+        large: bool = False,
+        noun: str = "",
+        record: type[R] | None = None,
+        decode: Callable[[Row], R] | None = None,
+        **computed: Callable[[R], Any],
+    ) -> None:
+        """`computed` says what is in the columns that are not fields of the record."""
         pairs = [column.split(":") for column in columns.split()]
         self.name = name
+        self.noun = noun or name.removesuffix("s")
         self.columns = tuple(column for column, _ in pairs)
         self.key = tuple(key.split())
         self.orders = tuple(tuple(order.split()) for order in orders)
         self.positions = {column: place for place, column in enumerate(self.columns)}
+        self.record = record
+        self.decode: Callable[[Row], R] = decode or _decoder(record, self.positions.get("body", 0))
+        self._computed = {column: computed.get(column) or attrgetter(column) for column in self.columns}
         self.sql = sa.Table(
             name,
             _METADATA,
@@ -44,11 +83,21 @@ class Table:
             sqlite_strict=True,
         )
 
-    def key_of(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
+    def make_row(self, record: R, body: bytes, **given: Any) -> Row:
+        """`body` is the encoded record; `given` are columns that the record does not say."""
+        given["body"] = body
+        return tuple(given[column] if column in given else compute(record) for column, compute in self._computed.items())
+
+    def key_of(self, row: Row) -> Row:
         return tuple(row[self.positions[column]] for column in self.key)
 
     def __repr__(self) -> str:
         return f"<table {self.name}>"
+
+
+def _decoder(record: type[R] | None, place: int) -> Callable[[Row], R]:
+    decode = msgspec.json.Decoder(cast("type[R]", record or object)).decode
+    return lambda row: decode(row[place])
 
 
 class FileRow(NamedTuple):
@@ -67,12 +116,44 @@ class FileRow(NamedTuple):
     updated_at: int
 
 
+def _decode_file(row: Row) -> StoredFile:
+    file = FileRow(*row)
+    return StoredFile(
+        id=file.id,
+        session_id=file.session_id,
+        path=file.path,
+        name=file.path.rpartition("/")[2],
+        is_directory=file.kind == "directory",
+        is_readonly=bool(file.readonly),
+        size_bytes=file.size_bytes,
+        created_at=file.created_at,
+        updated_at=file.updated_at,
+        kind=file.kind,  # type: ignore[arg-type]
+        encoding=file.encoding,  # type: ignore[arg-type]
+        digest=file.digest,
+        content_bytes=file.content_bytes,
+    )
+
+
+KEPT: Final = ("saved", "template")
+"""The snapshots that outlive the session they were taken of."""
 _USAGE: Final = "bytes:int files:int vals:int"
 TENANTS: Final = Table(
-    "tenants", f"tenant:text updated_at:int body:bytes {_USAGE} sessions:int audit_sequence:int audit_digest:text", "tenant"
+    "tenants",
+    f"tenant:text updated_at:int body:bytes {_USAGE} sessions:int audit_sequence:int audit_digest:text",
+    "tenant",
+    record=Tenant,
 )
-TOKENS: Final = Table("tokens", "digest:text tenant:text id:text body:bytes", "digest", "tenant id digest")
-SESSIONS: Final = Table("sessions", f"tenant:text id:text updated_at:int body:bytes {_USAGE}", "tenant id")
+TOKENS: Final = Table(
+    "tokens",
+    "digest:text tenant:text id:text body:bytes",
+    "digest",
+    "tenant id digest",
+    record=StoredToken,
+    tenant=lambda stored: stored.token.tenant,
+    id=lambda stored: stored.token.id,
+)
+SESSIONS: Final = Table("sessions", f"tenant:text id:text updated_at:int body:bytes {_USAGE}", "tenant id", record=Session)
 FILES: Final = Table(
     "files",
     "tenant:text session_id:text path:text parent:text id:text kind:text encoding:text readonly:int digest:text "
@@ -80,15 +161,28 @@ FILES: Final = Table(
     "tenant session_id path",
     "tenant session_id parent path",
     "tenant digest session_id path",
+    decode=_decode_file,
 )
-BLOBS: Final = Table("blobs", "tenant:text digest:text data:bytes", "tenant digest", large=True)
+BLOBS: Final = Table[bytes]("blobs", "tenant:text digest:text data:bytes", "tenant digest", large=True)
 VALUES: Final = Table(
-    "vals", "tenant:text session_id:text key:text value:bytes created_at:int updated_at:int", "tenant session_id key", large=True
+    "vals",
+    "tenant:text session_id:text key:text value:bytes created_at:int updated_at:int",
+    "tenant session_id key",
+    large=True,
+    decode=lambda row: KeyInfo(key=row[2], created_at=row[4], updated_at=row[5]),
 )
 SECRETS: Final = Table(
-    "secrets", "tenant:text session_id:text name:text sealed:bytes created_at:int updated_at:int", "tenant session_id name"
+    "secrets",
+    "tenant:text session_id:text name:text sealed:bytes created_at:int updated_at:int",
+    "tenant session_id name",
+    decode=lambda row: SecretInfo(name=row[2], created_at=row[4], updated_at=row[5]),
 )
-KEYS: Final = Table("data_keys", "tenant:text id:text wrapped:bytes created_at:int", "tenant id")
+KEYS: Final = Table(
+    "data_keys",
+    "tenant:text id:text wrapped:bytes created_at:int",
+    "tenant id",
+    decode=lambda row: WrappedKey(id=row[1], wrapped=row[2], created_at=row[3]),
+)
 RUNS: Final = Table(
     "runs",
     "tenant:text id:text session_id:text created_at:int body:bytes unfinished:int",
@@ -97,6 +191,8 @@ RUNS: Final = Table(
     "tenant session_id created_at id",
     "tenant unfinished id",
     large=True,
+    record=Run,
+    unfinished=lambda run: int(run.state != "finished"),
 )
 SNAPSHOTS: Final = Table(
     "snapshots",
@@ -107,8 +203,12 @@ SNAPSHOTS: Final = Table(
     "tenant base id",
     "tenant kept created_at id",
     "tenant template created_at id",
+    record=Snapshot,
+    base=lambda snapshot: snapshot.base or "",
+    kept=lambda snapshot: int(snapshot.kind in KEPT),
+    template=lambda snapshot: snapshot.label if snapshot.kind == "template" else "",
 )
-PACKS: Final = Table("packs", "tenant:text id:text data:bytes", "tenant id", large=True)
+PACKS: Final = Table[bytes]("packs", "tenant:text id:text data:bytes", "tenant id", large=True)
 APPROVALS: Final = Table(
     "approvals",
     "tenant:text id:text session_id:text binding:text decided:int created_at:int body:bytes expires_at:int",
@@ -117,6 +217,8 @@ APPROVALS: Final = Table(
     "tenant binding created_at id",
     "tenant session_id id",
     "tenant expires_at id",
+    record=Approval,
+    decided=lambda approval: int(approval.verdict is not None),
 )
 POLICIES: Final = Table(
     "policies",
@@ -124,14 +226,27 @@ POLICIES: Final = Table(
     "tenant name version",
     "tenant digest name version",
     "tenant state name version",
+    record=StoredPolicy,
 )
-ENTRIES: Final = Table("entries", "tenant:text kind:text id:text updated_at:int body:bytes", "tenant kind id")
+ENTRIES: Final = Table(
+    "entries", "tenant:text kind:text id:text updated_at:int body:bytes", "tenant kind id", noun="entry", record=RegistryEntry
+)
 IDEMPOTENCY: Final = Table(
-    "idempotency", "tenant:text key:text request_digest:text at:int response:bytes?", "tenant key", "tenant at key"
+    "idempotency",
+    "tenant:text key:text request_digest:text at:int response:bytes?",
+    "tenant key",
+    "tenant at key",
+    decode=lambda row: Idempotency(key=row[1], request_digest=row[2], at=row[3], response=row[4]),
 )
-AUDIT: Final = Table("audit", "tenant:text sequence:int at:int body:bytes digest:text", "tenant sequence")
+AUDIT: Final = Table[bytes]("audit", "tenant:text sequence:int at:int body:bytes digest:text", "tenant sequence")
 
-TABLES: Final = (
+TABLES: Final[tuple[Table[Any], ...]] = (
     TENANTS, TOKENS, SESSIONS, FILES, BLOBS, VALUES, SECRETS, KEYS, RUNS, SNAPSHOTS, PACKS, APPROVALS, POLICIES, ENTRIES,
     IDEMPOTENCY, AUDIT,
 )  # fmt: skip
+_BY_RECORD: Final = {table.record: table for table in TABLES if table.record is not None}
+
+
+def find_table(record: type[R]) -> Table[R]:
+    """The table of a type of records."""
+    return _BY_RECORD[record]

@@ -1,8 +1,8 @@
-"""One write while it is applied, and the moves every record makes: it is replaced or removed, and its tenant is charged."""
+"""One write while it is applied, and the moves every record makes: it is put, replaced or removed, and its tenant is charged."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -10,12 +10,12 @@ from gateway.errors import BadRequest, Conflict, PreconditionFailed, TooLarge
 from gateway.stores.changes import ABSENT
 from gateway.stores.file_mutations import Tree
 from gateway.stores.ledger import Ledger, SessionRow
-from gateway.stores.row_operations import Delete, Get, Put, Row, Rows, Scan, Steps
+from gateway.stores.row_operations import Delete, Get, Put, Rows, Scan, Steps
 from gateway.stores.stored import StoreLimits
-from gateway.stores.tables import VALUES, Table
+from gateway.stores.tables import VALUES, Row, Table, find_table
 
 _SWEEP_ROWS = 100
-
+R = TypeVar("R", bound=msgspec.Struct)
 
 ENDING_BYTES: Final = 8 << 10
 """What the record of something may grow by when it ends, whatever the quota: a run that was interrupted, an approval with its
@@ -66,28 +66,40 @@ def expect_record(updated_at: int | None, expect: str | int | None, kind: str, n
         if updated_at is not None:
             raise Conflict(f"{kind.upper()}_EXISTS", f"{kind} exists already: {name}")
     elif updated_at is None or updated_at != expect:
-        raise PreconditionFailed(f"{kind.upper()}_CHANGED", f"{kind} was changed by somebody else: {name}", "read it again")
+        raise PreconditionFailed(f"{kind.upper()}_CHANGED", f"{kind} was changed by another writer: {name}", "read it again")
+
+
+def put_record(writing: Writing, record: R, expect: str | int | None = None, *, ending_bytes: int = 0) -> Steps[None]:
+    """Store a record in the table of its type. `ending_bytes`: by that much a stored record may grow whatever the quota."""
+    table = find_table(type(record))
+    row = table.make_row(record, encode(record, writing.limits))
+    own(writing, row[table.positions["tenant"]])
+    *lead, last = table.key_of(row)
+    old = yield Get(table, tuple(lead), [last])
+    if expect is not None:
+        expect_record(old[0][table.positions["updated_at"]] if old else None, expect, table.noun, str(last))
+    yield from replace(writing.ledger, table, old, row, forgiven_bytes=ending_bytes if old else 0)
 
 
 def size_of(row: Row) -> int:
     return sum(len(value) for value in row if isinstance(value, bytes))
 
 
-def replace(ledger: Ledger, table: Table, old: Rows, row: Row, *, forgiven_bytes: int = 0) -> Steps[None]:
-    """`forgiven_bytes`: so much of the growth may lead over a quota."""
+def replace(ledger: Ledger, table: Table[Any], old: Rows, row: Row, *, forgiven_bytes: int = 0) -> Steps[None]:
+    """`forgiven_bytes`: that much of the growth may lead over a quota."""
     growth = size_of(row) - (size_of(old[0]) if old else 0)
     ledger.charge(growth)
     ledger.forgive(min(growth, forgiven_bytes))
     yield Put(table, [row])
 
 
-def remove(ledger: Ledger, table: Table, prefix: Row, value: Any, *, session: SessionRow | None = None) -> Steps[None]:
+def remove(ledger: Ledger, table: Table[Any], prefix: Row, value: Any, *, session: SessionRow | None = None) -> Steps[None]:
     for row in (yield Get(table, prefix, [value])):
         ledger.charge(-size_of(row), values=-int(table is VALUES), session=session)
         yield Delete(table, prefix, [value])
 
 
-def sweep(ledger: Ledger, table: Table, prefix: Row, order: tuple[str, ...]) -> Steps[None]:
+def sweep(ledger: Ledger, table: Table[Any], prefix: Row, order: tuple[str, ...]) -> Steps[None]:
     """Remove all rows that begin with `prefix` in the given order, a hundred at a time."""
     while rows := (yield Scan(table, prefix, order, limit=_SWEEP_ROWS)):
         ledger.charge(-sum(map(size_of, rows)))

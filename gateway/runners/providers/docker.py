@@ -31,9 +31,9 @@ from gateway.runners.command_output import STDOUT, Output
 from gateway.runners.errors import invalid, outside, path_required, stale, unavailable, unsupported
 from gateway.runners.interface import MAX_COMMANDS, Ending, Provider, RunnerSession, check_path, config_of
 from gateway.runners.manifests import check_manifest, mounts_of, read_entries
+from gateway.runners.mounts import volume_folder, volumes_folder
 from gateway.runners.providers.docker_api import Engine
 from gateway.runners.secret_refs import check_config
-from gateway.runners.volumes import volume_folder, volumes_folder
 from gateway.runners.wire import (
     Artifact,
     ArtifactRequest,

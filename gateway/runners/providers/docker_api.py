@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import quote
 
+from gateway.egress.errors import EgressError
+from gateway.egress.http1_exchange import Exchange, Reader, Writer
+from gateway.errors import GatewayError
 from gateway.runners.command_output import STDERR, STDOUT, Output
-from gateway.runners.errors import GatewayError, busy, unavailable, unknown
-from gateway.runners.http1_exchange import BadAnswer, Exchange
-from gateway.runners.interface import Reader, Writer
+from gateway.runners.errors import busy, unavailable, unknown
 
 _VERSION = "/v1.41"
 _MAX_ANSWER_BYTES = 4 << 20
@@ -26,27 +26,27 @@ class Engine:
     def __init__(self, socket_path: str) -> None:
         self._path = socket_path
 
-    async def _open(self, method: str, target: str, body: Any, upgrade: bool = False) -> tuple[int, Exchange]:
+    async def _open(self, method: str, target: str, body: Any, upgrade: bool = False) -> Exchange:
         try:
             reader, writer = await asyncio.open_unix_connection(self._path)
         except OSError:
             raise unavailable("the Docker engine cannot be reached", "is its socket there, and may the gateway use it?") from None
         data = b"" if body is None else json.dumps(body).encode()
-        headers = [(b"Host", b"docker"), (b"Content-Type", b"application/json"), (b"Content-Length", str(len(data)).encode())]
-        headers += [(b"Connection", b"Upgrade"), (b"Upgrade", b"tcp")] if upgrade else [(b"Connection", b"close")]
-        exchange = Exchange(reader, writer)
+        headers = [("Host", "docker"), ("Content-Type", "application/json"), ("Content-Length", str(len(data)))]
+        headers += [("Connection", "Upgrade"), ("Upgrade", "tcp")] if upgrade else [("Connection", "close")]
+        exchange = Exchange(reader, writer, max_body_bytes=_MAX_ANSWER_BYTES)
         try:
-            await exchange.send(method.encode(), (_VERSION + target).encode(), headers, _once(data))
-            status, _ = await exchange.head()
-        except BadAnswer:
+            await exchange.send(method, _VERSION + target, headers, data)
+            await exchange.read_head()
+        except EgressError:
             exchange.close()
             raise unavailable("the Docker engine gave no answer") from None
-        return status, exchange
+        return exchange
 
     async def call(self, method: str, target: str, body: Any = None, *, what: str = "container") -> Any:
-        status, exchange = await self._open(method, target, body)
+        exchange = await self._open(method, target, body)
         try:
-            answer = await exchange.read_all(_MAX_ANSWER_BYTES)
+            answer, status = await exchange.read(), exchange.status
             if status == 404:
                 raise unknown(what, "of the Docker engine")
             if status == 409:
@@ -54,7 +54,7 @@ class Engine:
             if status >= 400:
                 raise unavailable(f"the Docker engine answered {status}")
             return json.loads(answer) if answer.strip() else None
-        except (BadAnswer, ValueError):
+        except (EgressError, ValueError):
             raise unavailable("the Docker engine gave an answer that cannot be read") from None
         finally:
             exchange.close()
@@ -85,22 +85,17 @@ class Engine:
         """Run to the end; the exit code."""
         made = await self.call("POST", f"/containers/{container}/exec", {**body, "AttachStdout": True, "AttachStderr": True})
         name = str(made["Id"])
-        status, exchange = await self._open("POST", f"/exec/{name}/start", {"Detach": False, "Tty": False}, upgrade=True)
+        exchange = await self._open("POST", f"/exec/{name}/start", {"Detach": False, "Tty": False}, upgrade=True)
         try:
-            if status != 101:
-                raise unavailable(f"the Docker engine answered {status}")
-            early, reader, writer = exchange.upgraded()
+            if exchange.status != 101:
+                raise unavailable(f"the Docker engine answered {exchange.status}")
+            early, reader, writer = exchange.take_connection()
             await _give(writer, stdin)
             await _take(early, reader, output)
         finally:
             exchange.close()
         code = (await self.call("GET", f"/exec/{name}/json")).get("ExitCode")
         return code if isinstance(code, int) else None
-
-
-async def _once(data: bytes) -> AsyncIterator[bytes]:
-    if data:
-        yield data
 
 
 async def _give(writer: Writer, stdin: bytes) -> None:

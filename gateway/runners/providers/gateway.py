@@ -17,12 +17,12 @@ from urllib.parse import quote
 
 import msgspec
 
-from gateway.egress.errors import EgressError
-from gateway.runners.artifacts import Blobs, MemoryBlobs, Permitted, everything, keep, repack
+from gateway.egress import Egress
+from gateway.egress.peer_gateway import ANSWER_BYTES_MAX, REQUEST_BYTES_MAX, Client, EgressClient, Reply, Unreachable
+from gateway.runners.artifacts import MAX_ARTIFACT_BYTES, Blobs, MemoryBlobs, Permitted, everything, keep, repack
 from gateway.runners.bindings import check_binding, seen_from
 from gateway.runners.command_output import STDERR, STDOUT, Output
 from gateway.runners.errors import (
-    GatewayError,
     busy,
     invalid,
     outside,
@@ -33,21 +33,19 @@ from gateway.runners.errors import (
 )
 from gateway.runners.interface import Ending, Provider, RunnerSession, check_path, config_of, taking_turn
 from gateway.runners.manifests import check_manifest
-from gateway.runners.object_stores import Http
 from gateway.runners.providers.command_lines import NO_RESULT, Program, dropped_bytes, parse, preparation
-from gateway.runners.providers.gateway_client import (
-    Client,
-    HttpClient,
-    Reply,
-    answer_of,
-    code_of,
-    field_of,
-    id_of,
-    refusal_of,
-    segment,
+from gateway.runners.providers.gateway_answers import (
+    ask,
+    encode_segment,
+    read_answer,
+    read_code,
+    read_field,
+    read_id,
+    translate_refusal,
 )
 from gateway.runners.secret_refs import SecretResolver, check_config, reference
 from gateway.runners.wire import (
+    MAX_FILE_BYTES,
     Artifact,
     ArtifactRequest,
     Binding,
@@ -75,7 +73,7 @@ class Hatchway(Provider):
     def __init__(
         self,
         *,
-        http: Http | None = None,
+        http: Egress | None = None,
         secrets: SecretResolver | None = None,
         clients: Mapping[str, Client] | None = None,
         blobs: Blobs | None = None,
@@ -108,15 +106,26 @@ class Hatchway(Provider):
             raise invalid("config.url and config.token (by reference) are required")
         if self._http is None or self._secrets is None:
             raise unavailable("this gateway is not set up to reach others", self.setup_hint)
-        return HttpClient(url, token, self._http, self._secrets)
+        secrets = self._secrets
+
+        async def reveal() -> str:
+            return (await secrets.resolve(token)).decode("ascii", "replace").strip()
+
+        return EgressClient(
+            self._http,
+            url,
+            reveal,
+            answer_bytes_max=MAX_ARTIFACT_BYTES + ANSWER_BYTES_MAX,
+            request_bytes_max=MAX_FILE_BYTES + REQUEST_BYTES_MAX,
+        )
 
     async def create(self, destination: Destination, binding: Binding | None = None) -> HatchwaySession:
         self.validate_destination(destination)
         config = config_of(destination, *_KEYS)
         body = {key: config[key] for key in ("language", "limits", "durable") if key in config}
         client = self._client(destination)
-        made = answer_of(await client.request("POST", "/v1/sessions", json=body), "session")
-        return self._open(destination, binding, client, id_of(made))
+        made = read_answer(await ask(client, "POST", "/v1/sessions", json=body), "session")
+        return self._open(destination, binding, client, read_id(made))
 
     def _open(self, destination: Destination, binding: Binding | None, client: Client, remote_id: str) -> HatchwaySession:
         if binding is not None:
@@ -132,9 +141,9 @@ class Hatchway(Provider):
         if state.destination_id != destination.id:
             raise stale(state.session_id)
         client = self._client(destination)
-        reply = await client.request("GET", f"/v1/sessions/{segment(state.session_id)}")
+        reply = await ask(client, "GET", f"/v1/sessions/{encode_segment(state.session_id)}")
         if reply.status != 404:
-            answer_of(reply, state.session_id)
+            read_answer(reply, state.session_id)
             session = self._sessions.get(state.session_id)
             if session is not None and not session.is_closed:
                 return session
@@ -142,21 +151,21 @@ class Hatchway(Provider):
         self._sessions.pop(state.session_id, None)
         if state.snapshot is None or state.snapshot.provider_id != self.id:
             raise stale(state.session_id)
-        target = f"/v1/snapshots/{segment(state.snapshot.snapshot_id)}/restore"
-        reply = await client.request("POST", target, json={})
+        target = f"/v1/snapshots/{encode_segment(state.snapshot.snapshot_id)}/restore"
+        reply = await ask(client, "POST", target, json={})
         if reply.status == 404:
             raise stale(state.session_id)
-        return self._open(destination, binding, client, id_of(answer_of(reply, "snapshot")))
+        return self._open(destination, binding, client, read_id(read_answer(reply, "snapshot")))
 
     async def discard(self, destination: Destination, state: SessionState) -> None:
         client = self._client(destination)
-        gone = [f"/v1/sessions/{segment(state.session_id)}"]
+        gone = [f"/v1/sessions/{encode_segment(state.session_id)}"]
         if state.snapshot is not None and state.snapshot.provider_id == self.id:
-            gone.append(f"/v1/snapshots/{segment(state.snapshot.snapshot_id)}")
+            gone.append(f"/v1/snapshots/{encode_segment(state.snapshot.snapshot_id)}")
         for path in gone:
-            reply = await client.request("DELETE", path)
+            reply = await ask(client, "DELETE", path)
             if reply.status not in (404, 410):
-                answer_of(reply, path)
+                read_answer(reply, path)
 
     async def close(self) -> None:
         for session in list(self._sessions.values()):
@@ -190,16 +199,16 @@ class HatchwaySession(RunnerSession):
         return full
 
     async def _call(self, method: str, path: str, what: str, **fields: Any) -> Any:
-        return answer_of(await self._ask(method, path, what, **fields), what)
+        return read_answer(await self._ask(method, path, what, **fields), what)
 
     async def _ask(self, method: str, path: str, what: str, **fields: Any) -> Reply:
-        reply = await self._client.request(method, f"/v1/sessions/{segment(self.id)}{path}", **fields)
-        if reply.status == 404 and code_of(reply) == "SESSION_NOT_FOUND":
+        reply = await ask(self._client, method, f"/v1/sessions/{encode_segment(self.id)}{path}", **fields)
+        if reply.status == 404 and read_code(reply) == "SESSION_NOT_FOUND":
             self.is_closed = True  # somebody deleted it there: the next use makes a fresh one
             self.provider._sessions.pop(self.id, None)
             raise stale(self.id)
         if reply.status >= 400:
-            raise refusal_of(reply.status, what)
+            raise translate_refusal(reply.status, what)
         return reply
 
     async def _execute(self, command: Command, output: Output, ending: Ending) -> int | None:
@@ -236,44 +245,46 @@ class HatchwaySession(RunnerSession):
         body |= {"filename": program.filename} if program.filename else {}
         body |= {"timeout_ms": command.timeout_ms} if command.timeout_ms else {}
         begun = await self._call("POST", "/runs?mode=async", "run", json=body)
-        one = f"/v1/runs/{segment(id_of(begun))}"
-        following = asyncio.create_task(self._follow(one, output))
+        run_path = f"/v1/runs/{encode_segment(read_id(begun))}"
+        following = asyncio.create_task(self._follow(run_path, output))
         try:
-            seen = await self._ended(one, ending, following)
+            seen = await self._wait_for_end(run_path, ending, following)
         finally:
             following.cancel()
             await asyncio.wait([following])
-        if field_of(seen, "state") == "waiting":
+        if read_field(seen, "state") == "waiting":
             raise busy("the command waits for an approval at the other gateway")
-        field_of(field_of(seen, "result"), "status")
+        read_field(read_field(seen, "result"), "status")
         return dict(seen["result"])
 
-    async def _follow(self, one: str, output: Output) -> None:
+    async def _follow(self, run_path: str, output: Output) -> None:
         """Pass output on as it comes. If events stop coming nothing is lost: the result has all of it."""
-        with contextlib.suppress(GatewayError, EgressError):
-            async with self._client.events(f"{one}/events") as events:
+        with contextlib.suppress(Unreachable):
+            async with self._client.events(f"{run_path}/events") as (status, events):
+                if status != 200:
+                    return
                 async for event in events:
                     if event.kind == "gap":
                         return
                     if event.kind in _STREAMS:
                         output.write(_STREAMS[event.kind], str(event.data).encode())
 
-    async def _ended(self, one: str, ending: Ending, following: asyncio.Task[None]) -> dict[str, Any]:
+    async def _wait_for_end(self, run_path: str, ending: Ending, following: asyncio.Task[None]) -> dict[str, Any]:
         """The run when it has ended or waits. It is looked at when its events end, and now and then while they come."""
         pause_seconds = _FIRST_LOOK_SECONDS
         asked = asyncio.ensure_future(ending.event.wait())
         try:
             while True:
-                waiting: list[asyncio.Future[Any]] = [one_ for one_ in (asked, following) if not one_.done()]
+                waiting: list[asyncio.Future[Any]] = [task for task in (asked, following) if not task.done()]
                 if waiting and not ending.event.is_set():
                     await asyncio.wait(waiting, timeout=_LAST_LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
                 else:
                     await asyncio.sleep(pause_seconds)
                     pause_seconds = min(2 * pause_seconds, _LAST_LOOK_SECONDS)
                 if ending.event.is_set():
-                    await self._client.request("POST", f"{one}/cancel")
-                seen = answer_of(await self._client.request("GET", one), "run")
-                if field_of(seen, "state") in ("finished", "waiting"):
+                    await ask(self._client, "POST", f"{run_path}/cancel")
+                seen = read_answer(await ask(self._client, "GET", run_path), "run")
+                if read_field(seen, "state") in ("finished", "waiting"):
                     return dict(seen)
         finally:
             asked.cancel()
@@ -300,7 +311,7 @@ class HatchwaySession(RunnerSession):
     async def snapshot(self) -> SnapshotRef | None:
         self._check_open()
         made = await self._call("POST", "/snapshots", "snapshot", json={})
-        self._snapshot = SnapshotRef(provider_id=self.provider.id, snapshot_id=id_of(made))
+        self._snapshot = SnapshotRef(provider_id=self.provider.id, snapshot_id=read_id(made))
         return self._snapshot
 
     async def detach(self) -> SessionState:
@@ -310,4 +321,4 @@ class HatchwaySession(RunnerSession):
     async def _close(self) -> None:
         self.provider._sessions.pop(self.id, None)
         if not self.is_detached:
-            await self._client.request("DELETE", f"/v1/sessions/{segment(self.id)}")
+            await ask(self._client, "DELETE", f"/v1/sessions/{encode_segment(self.id)}")

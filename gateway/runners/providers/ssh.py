@@ -23,6 +23,7 @@ from typing import Any
 
 import asyncssh
 
+from gateway.egress.http1_exchange import Reader, Writer
 from gateway.errors import NotFound
 from gateway.runners import beneath
 from gateway.runners.artifacts import Blobs, MemoryBlobs, Permitted, everything, keep, pack
@@ -37,7 +38,7 @@ from gateway.runners.errors import (
     unavailable,
     unsupported,
 )
-from gateway.runners.interface import Ending, Provider, Reader, RunnerSession, Writer, check_path, config_of
+from gateway.runners.interface import Ending, Provider, RunnerSession, check_path, config_of
 from gateway.runners.manifests import check_manifest, read_entries
 from gateway.runners.providers.ssh_channel import Channel
 from gateway.runners.secret_refs import NoSecrets, SecretResolver, check_config, reference

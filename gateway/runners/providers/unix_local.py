@@ -17,24 +17,26 @@ import os
 import posixpath
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from signal import SIGTERM
 from typing import Any
 
+from gateway.egress import Egress
+from gateway.egress.http1_exchange import Reader, Writer
 from gateway.runners import beneath
 from gateway.runners.artifacts import Blobs, MemoryBlobs, Permitted, everything, keep, pack
 from gateway.runners.bindings import Root, Roots, check_binding, host_path_of, refusal, seen_from
 from gateway.runners.command_output import Output
 from gateway.runners.errors import invalid, not_exposed, outside, stale, unavailable, unsupported
-from gateway.runners.interface import Ending, Provider, Reader, RunnerSession, Writer, check_path, config_of
+from gateway.runners.interface import Ending, Provider, RunnerSession, check_path, config_of
 from gateway.runners.jail import landlock
 from gateway.runners.jail.handle import Jail, JailError
 from gateway.runners.manifests import check_manifest, mounts_of, read_entries
-from gateway.runners.mounts import StoreMount
-from gateway.runners.object_stores import Http, S3Store
+from gateway.runners.mounts import StoreMount, volume_folder, volumes_folder
+from gateway.runners.object_stores import S3Store
 from gateway.runners.secret_refs import NoSecrets, SecretResolver, check_config
-from gateway.runners.volumes import volume_folder, volumes_folder
 from gateway.runners.wire import (
     MAX_FILE_BYTES,
     Artifact,
@@ -70,6 +72,17 @@ LEAST_ABI = 6
 _PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
+@dataclass(frozen=True, slots=True)
+class JailOptions:
+    """`own_network`: give each session a network of its own, where the machine allows it; otherwise, and without it, commands
+    share the machine's but can neither connect nor send. `limits` replaces those of `LIMITS` that it names."""
+
+    programs: Sequence[str] = PROGRAMS
+    own_network: bool = True
+    least_abi: int = LEAST_ABI
+    limits: Mapping[str, int] = field(default_factory=dict)
+
+
 class UnixLocal(Provider):
     id = "unix-local"
 
@@ -80,23 +93,17 @@ class UnixLocal(Provider):
         read_bases: Sequence[Path] = (),
         sources: Path | None = None,
         volumes: Path | None = None,
-        programs: Sequence[str] = PROGRAMS,
         allow_network: bool = False,
-        own_network: bool = True,
-        least_abi: int = LEAST_ABI,
-        limits: dict[str, int] | None = None,
-        http: Http | None = None,
+        jail: JailOptions = JailOptions(),
+        http: Egress | None = None,
         secrets: SecretResolver | None = None,
         blobs: Blobs | None = None,
     ) -> None:
-        """`own_network`: give each session a network of its own, where the machine lets us; otherwise, and without it, commands
-        share the machine's but can neither connect nor send."""
         self.base = base or Path.cwd()
         self.read_bases = [self.base, *read_bases]
         self.sources, self.volumes = sources, volumes or volumes_folder()
-        self.programs, self.least_abi = programs, least_abi
-        self.allow_network, self.own_network = allow_network, own_network
-        self.limits = {**LIMITS, **(limits or {})}
+        self.allow_network, self.jail = allow_network, jail
+        self.limits = {**LIMITS, **jail.limits}
         self.http, self.secrets, self.blobs = http, secrets or NoSecrets(), blobs or MemoryBlobs()
         self.capabilities = RunnerCapabilities(
             command_exec=True, file_read=True, file_write=True, port_preview=True, snapshots=False, cancellation=True,
@@ -109,9 +116,9 @@ class UnixLocal(Provider):
     @property
     def setup_hint(self) -> str | None:
         found = landlock.abi()
-        if found >= self.least_abi:
+        if found >= self.jail.least_abi:
             return None
-        return f"unix-local needs a kernel with Landlock ABI {self.least_abi}; this one has {found}"
+        return f"unix-local needs a kernel with Landlock ABI {self.jail.least_abi}; this one has {found}"
 
     def validate_destination(self, destination: Destination) -> None:
         check_config(destination.config)
@@ -246,8 +253,8 @@ class UnixLocalSession(RunnerSession):
                 temporary = os.open(self._home / "tmp", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
                 settings: dict[str, Any] = {
                     "network": bool(config.get("network", False)),
-                    "own_network": self.provider.own_network,
-                    "programs": list(self.provider.programs),
+                    "own_network": self.provider.jail.own_network,
+                    "programs": list(self.provider.jail.programs),
                     "devices": list(DEVICES),
                     "read": [root.descriptor for root in readable],
                     "writable": [temporary, *(root.descriptor for root in writable)],

@@ -19,19 +19,19 @@ from typing import TypeVar
 
 import msgspec
 
-from gateway.errors import NotFound
+from gateway.egress import Egress
+from gateway.errors import GatewayError, NotFound
 from gateway.runners.artifacts import Blobs, MemoryBlobs, Permitted, everything, keep, pack
 from gateway.runners.bindings import check_binding, seen_from
 from gateway.runners.command_output import STDERR, Output
-from gateway.runners.errors import GatewayError, absent, invalid, outside, read_only, stale, unavailable, unsupported
+from gateway.runners.errors import absent, invalid, outside, read_only, stale, unavailable, unsupported
 from gateway.runners.interface import Ending, Provider, RunnerSession, check_path, config_of, taking_turn
 from gateway.runners.manifests import check_manifest, mounts_of, read_entries
-from gateway.runners.mounts import StoreMount
-from gateway.runners.object_stores import FolderStore, Http, ObjectStore, S3Store
+from gateway.runners.mounts import StoreMount, volume_folder
+from gateway.runners.object_stores import FolderStore, ObjectStore, S3Store
 from gateway.runners.providers.command_lines import NO_RESULT, dropped_bytes, parse, preparation
 from gateway.runners.providers.wasm_workspace import WORKSPACE, Workspace
 from gateway.runners.secret_refs import NoSecrets, SecretResolver, check_config
-from gateway.runners.volumes import volume_folder
 from gateway.runners.wire import (
     Artifact,
     ArtifactRequest,
@@ -75,7 +75,7 @@ class Wasm(Provider):
         files: VfsLimits | None = None,
         sources: Path | None = None,
         volumes: Path | None = None,
-        http: Http | None = None,
+        http: Egress | None = None,
         secrets: SecretResolver | None = None,
         threads: int = 8,
     ) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gateway.errors import GatewayError
 from gateway.runners.artifacts import Permitted, everything
 from gateway.runners.errors import (
-    GatewayError,
     absent,
     invalid,
     not_a_file,

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from gateway.stores.row_operations import Clear, Delete, Get, Operation, Present, Put, Row, Rows, Scan, Steps
+from gateway.stores.row_operations import Clear, Delete, Get, Operation, Present, Put, Rows, Scan, Steps
 from gateway.stores.store import Store
 from gateway.stores.stored import StoreLimits
-from gateway.stores.tables import TABLES, Table
+from gateway.stores.tables import TABLES, Row, Table
 
 T = TypeVar("T")
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 class _Rows:
     """The rows of one table, by key and in each of its orders."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table[Any]) -> None:
         self.table = table
         self.by_key: dict[Row, Row] = {}
         self.orders: dict[tuple[str, ...], list[Row]] = {order: [] for order in (table.key, *table.orders)}

@@ -15,8 +15,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from gateway.stores.row_operations import Clear, Delete, Get, Operation, Present, Put, Row, Scan
-from gateway.stores.tables import TABLES, Table
+from gateway.stores.row_operations import Clear, Delete, Get, Operation, Present, Put, Scan
+from gateway.stores.tables import TABLES, Row, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Statements:
             matches.append(last < binds.next(_plain(last)))
         return sa.delete(table).where(*matches)
 
-    def _match(self, table: Table, order: tuple[str, ...], prefix: Row, binds: _Binds, *, listed: bool) -> list[Any]:
+    def _match(self, table: Table[Any], order: tuple[str, ...], prefix: Row, binds: _Binds, *, listed: bool) -> list[Any]:
         columns = [table.sql.c[name] for name in order]
         found: list[Any] = [column == binds.next(_plain(column)) for column, _ in zip(columns, prefix, strict=False)]
         if listed:

@@ -13,7 +13,7 @@ import pytest
 from gateway.errors import NotFound, TooLarge
 from gateway.records import Principal, Tenant
 from gateway.runners import pool
-from gateway.runners.stored_blobs import StoredBlobs
+from gateway.runners.stored_runners import StoredBlobs
 from gateway.stores.changes import PutTenant
 from gateway.stores.engines.memory import MemoryStore
 from gateway.stores.store import Store

@@ -21,8 +21,9 @@ from gateway.http.pages.previews import preview
 from gateway.http.routes import runners as routes
 from gateway.records import Principal, Tenant
 from gateway.runners.preview_tickets import Tickets
+from gateway.runners.provider_table import RunnerSettings
 from gateway.runners.providers.unix_local import UnixLocal
-from gateway.runners.stored_leases import open_runners
+from gateway.runners.stored_runners import open_runners
 from gateway.runners.wire import Port
 from gateway.service import Service
 from gateway.stores.changes import PutTenant, PutToken
@@ -56,7 +57,7 @@ class House:
         self.service, self.local = service, folder / "local"
         more = [] if hasattr(service, "runners") else routes.operations(service)
         service.runners = open_runners(
-            service.store, service.vault, service.egress, service.keys, service.clock.now_ms, local=self.local
+            service.store, service.vault, service.egress, service.keys, service.clock.now_ms, RunnerSettings(folder=self.local)
         )
 
         async def looked_at(scope: Any, receive: Any, send: Any) -> None:

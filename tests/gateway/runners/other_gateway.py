@@ -11,11 +11,10 @@ from urllib.parse import unquote
 
 import msgspec
 
+from gateway.egress.peer_gateway import Reply, Unreachable
 from gateway.errors import GatewayError
 from gateway.events import Event
 from gateway.runners.artifacts import pack
-from gateway.runners.errors import unavailable
-from gateway.runners.providers.gateway_client import Reply
 from gateway.runners.providers.wasm_workspace import Workspace
 from sandbox.engine.limits import Cancel
 from sandbox.guests.state import SessionState
@@ -24,7 +23,7 @@ from sandbox.wire import RunRequest, RunResult
 
 
 class OtherGateway:
-    """Implements `gateway.runners.providers.gateway_client.Client`."""
+    """Implements `gateway.egress.peer_gateway.Client`."""
 
     def __init__(self) -> None:
         self.sessions: dict[str, Session] = {}
@@ -37,7 +36,7 @@ class OtherGateway:
         self, method: str, path: str, *, json: Any = None, body: bytes | None = None, timeout_ms: int = 30_000
     ) -> Reply:
         if self.is_away:
-            raise unavailable("the other gateway cannot be reached")
+            raise Unreachable("remote_runtime_network_error")
         parts = path.split("/", 5)
         if path == "/v1/sessions":
             return self._open()
@@ -63,14 +62,14 @@ class OtherGateway:
         return self._file(session, method, "/" + unquote(parts[5]), body)
 
     @contextlib.asynccontextmanager
-    async def events(self, path: str) -> AsyncIterator[AsyncIterator[Event]]:
+    async def events(self, path: str) -> AsyncIterator[tuple[int, AsyncIterator[Event]]]:
         queue = self.output[path.split("/")[3]]
 
         async def coming() -> AsyncIterator[Event]:
             while (event := await queue.get()) is not None:
                 yield event
 
-        yield coming()
+        yield 200, coming()
 
     def _open(self, state: SessionState | None = None) -> Reply:
         name = uuid.uuid4().hex

@@ -11,13 +11,12 @@ import msgspec
 import pytest
 
 from gateway.egress.client import Egress
-from gateway.egress.errors import EgressFailed
+from gateway.egress.peer_gateway import EgressClient, Reply, Unreachable
 from gateway.errors import BadRequest, Unavailable
 from gateway.events import Event
 from gateway.runners.interface import RunnerSession
 from gateway.runners.providers.gateway import Hatchway
-from gateway.runners.providers.gateway_client import HttpClient, Reply
-from gateway.runners.wire import Command, Destination, SecretRef, SessionState, SnapshotRef
+from gateway.runners.wire import Command, Destination, SessionState, SnapshotRef
 from tests.gateway.runners.other_gateway import OtherGateway
 from tests.gateway.runners.places import Vault, go, read, run, write
 
@@ -69,7 +68,12 @@ def test_the_client_of_another_gateway_sends_its_token_and_keeps_it_out_of_error
     async def main() -> None:
         http = Recording()
         vault = Vault(t=b"hunter2\n")
-        assert (await HttpClient("https://b.example/", SecretRef("t"), http, vault).request("POST", "/v1/sessions")).status == 500
+
+        async def token() -> str:
+            return "hunter2"
+
+        client = EgressClient(http, "https://b.example/", token)  # type: ignore[arg-type]
+        assert (await client.request("POST", "/v1/sessions")).status == 500
         assert http.headers["Authorization"] == "Bearer hunter2"
         provider = Hatchway(http=http, secrets=vault)
         config = {"url": "https://b.example", "token": {"id": "t"}}
@@ -113,12 +117,12 @@ def test_a_gateway_the_guarded_client_must_not_reach_is_not_reached() -> None:
 def test_a_result_is_whole_although_the_stream_of_its_output_broke() -> None:
     class Breaking(OtherGateway):
         @contextlib.asynccontextmanager
-        async def events(self, path: str) -> AsyncIterator[AsyncIterator[Event]]:
+        async def events(self, path: str) -> AsyncIterator[tuple[int, AsyncIterator[Event]]]:
             async def coming() -> AsyncIterator[Event]:
                 yield Event(1, "stdout", "one ")
-                raise EgressFailed("CLOSED", "the connection was lost")
+                raise Unreachable("remote_runtime_network_error")
 
-            yield coming()
+            yield 200, coming()
 
     async def main() -> None:
         provider = Hatchway(clients={"odd": Breaking()})

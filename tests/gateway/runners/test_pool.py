@@ -11,7 +11,7 @@ from gateway.errors import BadRequest, Forbidden, NotFound, Unavailable, Unsuppo
 from gateway.runners.interface import Provider
 from gateway.runners.pool import Lease, MemoryLeases, Pool
 from gateway.runners.providers.gateway import Hatchway
-from gateway.runners.providers.unix_local import UnixLocal
+from gateway.runners.providers.unix_local import JailOptions, UnixLocal
 from gateway.runners.providers.wasm import Wasm
 from gateway.runners.runners import Runners
 from gateway.runners.wire import (
@@ -250,7 +250,7 @@ def test_the_verbs_say_what_a_thread_has_and_does(tmp_path: Path) -> None:
 
 def test_a_provider_that_is_not_set_up_says_what_is_missing_without_values() -> None:
     async def main() -> None:
-        provider = UnixLocal(least_abi=1000)
+        provider = UnixLocal(jail=JailOptions(least_abi=1000))
         listing = await Runners(Pool([provider, Wasm()])).list("acme")
         assert [one.setup_hint is None for one in listing.providers] == [False, True]
 

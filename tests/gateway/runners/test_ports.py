@@ -15,11 +15,11 @@ from hypercorn.config import Config
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from gateway.egress.http1_exchange import Exchange
 from gateway.errors import NotFound
-from gateway.runners.http1_exchange import Exchange
 from gateway.runners.interface import RunnerSession
 from gateway.runners.port_preview import Scope, Target, preview_app
-from gateway.runners.providers.unix_local import UnixLocal
+from gateway.runners.providers.unix_local import JailOptions, UnixLocal
 from gateway.runners.runners import parse_port
 from gateway.runners.wire import Command, Destination, Port
 from tests.gateway.runners.places import Servers, a_place, go, read, run, until, write
@@ -152,18 +152,14 @@ def _accepts(port: int) -> bool:
 async def ask(
     port: int, target: str, method: str = "GET", body: bytes = b"", **headers: str
 ) -> tuple[int, dict[str, str], bytes]:
-    exchange = Exchange(*await asyncio.open_connection("127.0.0.1", port))
-    sent = [(b"Host", b"gateway"), (b"Connection", b"close"), (b"Content-Length", str(len(body)).encode())]
-    sent += [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
-
-    async def parts() -> AsyncIterator[bytes]:
-        if body:
-            yield body
-
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    exchange = Exchange(reader, writer, max_body_bytes=64 << 20)
+    sent = [("Host", "gateway"), ("Connection", "close"), ("Content-Length", str(len(body)))]
+    sent += [(name.replace("_", "-"), value) for name, value in headers.items()]
     try:
-        await exchange.send(method.encode(), target.encode(), sent, parts())
-        status, answered = await exchange.head()
-        return status, {k.decode(): v.decode() for k, v in answered}, await exchange.read_all(64 << 20)
+        await exchange.send(method, target, sent, body)
+        await exchange.read_head()
+        return exchange.status, dict(exchange.headers), await exchange.read()
     finally:
         exchange.close()
 
@@ -295,7 +291,7 @@ def test_tm_run_port_a_server_of_the_machine_is_not_reachable_by_exposing_its_po
     """A tenant exposes a port that somebody else on this machine listens on."""
 
     async def main() -> None:
-        provider = UnixLocal(tmp_path, own_network=own_network)
+        provider = UnixLocal(tmp_path, jail=JailOptions(own_network=own_network))
         session = await provider.create(Destination(id="d", provider_id="unix-local"))
         await run(session, "true")
         with socket.create_server(("127.0.0.1", 0)) as other:
@@ -314,7 +310,7 @@ def test_tm_run_port_a_server_of_the_machine_is_not_reachable_by_exposing_its_po
 
 def test_a_server_is_previewed_also_where_a_session_shares_the_machines_network(tmp_path: Path) -> None:
     async def main() -> None:
-        provider = UnixLocal(tmp_path, own_network=False)
+        provider = UnixLocal(tmp_path, jail=JailOptions(own_network=False))
         session = await provider.create(Destination(id="d", provider_id="unix-local"))
         await write(session, "server.py", SERVER.encode())
         running = asyncio.create_task(run(session, "python3", "server.py"))

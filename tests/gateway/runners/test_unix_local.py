@@ -11,7 +11,7 @@ import pytest
 
 from gateway.errors import BadRequest, Forbidden, GatewayError, Unavailable, Unsupported
 from gateway.runners.jail import landlock
-from gateway.runners.providers.unix_local import UnixLocal, UnixLocalSession
+from gateway.runners.providers.unix_local import JailOptions, UnixLocal, UnixLocalSession
 from gateway.runners.wire import Binding, Command, Destination, Manifest, ManifestEntry, Mount, MountIntent, Port
 from tests.gateway.runners.places import go, read, run, until, write
 from tests.gateway.runners.test_beneath import swapping
@@ -118,7 +118,7 @@ def test_a_command_cannot_signal_the_gateway_or_its_supervisor(tmp_path: Path) -
 @pytest.mark.parametrize("own_network", [True, False])
 def test_a_command_reaches_no_server_of_this_machine(tmp_path: Path, own_network: bool) -> None:
     async def main() -> None:
-        session = await opened(tmp_path / "base", own_network=own_network)
+        session = await opened(tmp_path / "base", jail=JailOptions(own_network=own_network))
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]
             code = (
@@ -212,7 +212,7 @@ def test_tm_run_output_an_endless_writer_costs_no_memory_and_its_session_goes_on
 
 def test_limits_of_processes_hold(tmp_path: Path) -> None:
     async def main() -> None:
-        session = await opened(tmp_path / "base", limits={"fsize": 4096, "nofile": 32, "as": 1 << 30})
+        session = await opened(tmp_path / "base", jail=JailOptions(limits={"fsize": 4096, "nofile": 32, "as": 1 << 30}))
         assert (await run(session, "sh", "-c", "head -c 10000 /dev/zero > big")).exit_code != 0
         assert (tmp_path / "base/big").stat().st_size <= 4096
         assert "MemoryError" in await python(session, "bytearray(2 << 30)")
@@ -292,7 +292,7 @@ def test_a_root_must_lie_in_the_operators_directory_with_links_resolved(tmp_path
 
 def test_where_the_kernel_cannot_jail_nothing_runs_and_the_hint_says_why(tmp_path: Path) -> None:
     async def main() -> None:
-        provider = UnixLocal(tmp_path, least_abi=1000)
+        provider = UnixLocal(tmp_path, jail=JailOptions(least_abi=1000))
         assert provider.setup_hint is not None and "Landlock" in provider.setup_hint
         with pytest.raises(Unavailable):
             await provider.create(HERE)

@@ -6,16 +6,19 @@ import pytest
 
 from gateway.errors import BadRequest
 from gateway.ids import single_id
+from gateway.records import RegistryEntry
 from gateway.stores.changes import (
     ABSENT,
     DeleteEntry,
     DeleteIdempotency,
+    DeleteRecord,
     DeleteRun,
     DeleteSecret,
     DeleteValue,
     PutEntry,
     PutIdempotency,
     PutPolicy,
+    PutRecord,
     PutRun,
     PutSecret,
     PutTenant,
@@ -151,6 +154,25 @@ def test_entries_are_kept_by_kind_and_id(engine: Engine) -> None:
         )
         assert await code_of(store, PutEntry(entry("host", "a"), expect=AT)) == "ENTRY_CHANGED"
         assert [one.id for one in await store.entries("t1", "host")] == ["a"]
+
+    engine.run(scenario)
+
+
+def test_a_record_without_rules_of_its_own_is_put_found_listed_and_deleted_by_its_type(engine: Engine) -> None:
+    async def scenario(store: Store) -> None:
+        before = await store.usage("t1")
+        await store.write("t1", [PutRecord(entry("host", name, x=1), expect=ABSENT) for name in ("b", "a", "c")])
+        assert await store.record(RegistryEntry, "t1", "host", "a") == entry("host", "a", x=1)
+        first = await store.records(RegistryEntry, "t1", "host", limit=2)
+        rest = await store.records(RegistryEntry, "t1", "host", after=first.next)
+        assert [found.id for found in (*first, *rest)] == ["a", "b", "c"]
+        assert [found.id for found in await store.records(RegistryEntry, "t1", "host", reverse=True)] == ["c", "b", "a"]
+        assert await code_of(store, PutRecord(entry("host", "a"), expect=ABSENT)) == "ENTRY_EXISTS"
+        assert await code_of(store, PutRecord(entry("host", "a"), expect=AT + 1)) == "ENTRY_CHANGED"
+        assert await code_of(store, PutRecord(entry("host", "a", of="t2"))) == "INVALID_ARGUMENT"
+        await store.write("t1", [DeleteRecord(RegistryEntry, ("host", name)) for name in ("a", "b", "c", "z")])
+        assert await store.record(RegistryEntry, "t1", "host", "a") is None
+        assert await store.usage("t1") == before, "its bytes are given back"
 
     engine.run(scenario)
 

@@ -1,0 +1,211 @@
+"""What the store remembers of runners: destinations, which of them each thread is bound to, and what runners keep as bytes.
+
+    runner.destination   box            a destination, by its id
+    runner.lease         thread-1       a thread's binding and the state of its session
+    runner.blob          {sha-256}      an artifact or a snapshot of the sandbox: how long it is, and in how many pieces
+    runner.piece         {sha-256}.0    one MiB of it, as base64
+
+Rules: destinations and leases hold no secret (`gateway.runners.secret_refs` refuses them before they come here). Destinations are
+loaded into the pool the first time a tenant is asked for; one that its provider no longer takes is left out, and its threads say
+why. A blob is written whole or not at all, and belongs to one tenant. A tenant has at most `LIMIT_BYTES` of them; the oldest are
+deleted in the same write that brings a new one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import hashlib
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from gateway.egress import Egress
+from gateway.errors import GatewayError
+from gateway.records import RegistryEntry
+from gateway.runners.errors import removed, too_large, unknown
+from gateway.runners.interface import Provider, RunnerSession
+from gateway.runners.pool import MAX_DESTINATIONS, Lease, Pool
+from gateway.runners.provider_table import VOLUMES, RunnerSettings, Supplies, make_providers
+from gateway.runners.runners import Listing, Runners, SessionInfo
+from gateway.runners.wire import Destination
+from gateway.stores.changes import Change, DeleteEntry, PutEntry
+from gateway.stores.pages import walk
+from gateway.stores.store import Store
+from gateway.stores.stored import PAGE_MAX
+from gateway.tenants.vault import Vault
+from sandbox.encoding.sealing import Keys
+
+LEASE: Final = "runner.lease"
+DESTINATION: Final = "runner.destination"
+BLOB: Final = "runner.blob"
+PIECE: Final = "runner.piece"
+LIMIT_BYTES: Final = 256 << 20
+_PIECE_BYTES: Final = 1 << 20
+
+
+class StoredLeases:
+    """The pool's `Leases`, in the store."""
+
+    def __init__(self, store: Store, clock_ms: Callable[[], int]) -> None:
+        self._store, self._clock_ms = store, clock_ms
+
+    async def get(self, tenant: str, thread_id: str) -> Lease | None:
+        found = await self._store.entry(tenant, LEASE, thread_id)
+        return None if found is None else msgspec.convert(found.body, Lease)
+
+    async def put(self, tenant: str, thread_id: str, lease: Lease) -> None:
+        await self._store.write(tenant, [_put(tenant, LEASE, thread_id, lease, self._clock_ms())])
+
+    async def delete(self, tenant: str, thread_id: str) -> None:
+        await self._store.write(tenant, [DeleteEntry(kind=LEASE, id=thread_id)])
+
+    async def list(self, tenant: str) -> dict[str, Lease]:
+        stored = walk(lambda after: self._store.entries(tenant, LEASE, after=after, limit=200))
+        return {entry.id: msgspec.convert(entry.body, Lease) async for entry in stored}
+
+
+class StoredRunners(Runners):
+    """The verbs of runners, with destinations that last."""
+
+    def __init__(self, pool: Pool, store: Store, clock_ms: Callable[[], int], folder: Path | None = None) -> None:
+        super().__init__(pool)
+        self._store, self._clock_ms, self._folder = store, clock_ms, folder
+        self._loaded: set[str] = set()
+        self._loading = asyncio.Lock()
+
+    async def _load(self, tenant: str) -> None:
+        if tenant in self._loaded:
+            return
+        async with self._loading:
+            if tenant in self._loaded:
+                return
+            for entry in (await self._store.entries(tenant, DESTINATION, limit=MAX_DESTINATIONS)).items:
+                with contextlib.suppress(GatewayError):
+                    self.pool.put(tenant, msgspec.convert(entry.body, Destination))
+            self._loaded.add(tenant)
+
+    async def list(self, tenant: str) -> Listing:
+        await self._load(tenant)
+        return await super().list(tenant)
+
+    async def add(self, tenant: str, destination: Destination) -> Destination:
+        await self._load(tenant)
+        await super().add(tenant, destination)
+        await self._store.write(tenant, [_put(tenant, DESTINATION, destination.id, destination, self._clock_ms())])
+        return destination
+
+    async def remove(self, tenant: str, destination_id: str) -> None:
+        await self._load(tenant)
+        await super().remove(tenant, destination_id)
+        await self._store.write(tenant, [DeleteEntry(kind=DESTINATION, id=destination_id)])
+
+    async def select(
+        self, tenant: str, thread_id: str, destination_id: str, workspace: str, read_roots: Sequence[str] = ()
+    ) -> SessionInfo:
+        await self._load(tenant)
+        return await super().select(tenant, thread_id, destination_id, workspace, read_roots)
+
+    async def _session(self, tenant: str, thread_id: str) -> RunnerSession:
+        """What lives goes on; nothing is started at a destination that was removed since the thread was bound to it."""
+        if self.pool.living(tenant, thread_id) is None:
+            destination = (await self.pool.lease(tenant, thread_id)).binding.destination
+            if await self._store.entry(tenant, DESTINATION, destination.id) is None:
+                raise removed(destination.id)
+        return await super()._session(tenant, thread_id)
+
+    async def forget(self, tenant: str) -> None:
+        """Its sessions end. Its folders go when the store has forgotten the tenant, not before."""
+        await self.pool.forget(tenant)
+        self._loaded.discard(tenant)
+        if self._folder is not None and await self._store.tenant(tenant) is None:
+            for folder in (self._folder / tenant, self._folder / VOLUMES / tenant):
+                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+
+def _put(tenant: str, kind: str, name: str, body: Any, now: int) -> PutEntry:
+    plain = msgspec.to_builtins(body)
+    return PutEntry(RegistryEntry(tenant=tenant, kind=kind, id=name, body=plain, created_at=now, updated_at=now))
+
+
+class StoredBlobs:
+    """One tenant's `gateway.runners.artifacts.Blobs`."""
+
+    def __init__(self, store: Store, tenant: str, clock_ms: Callable[[], int], limit_bytes: int = LIMIT_BYTES) -> None:
+        self._store, self._tenant, self._clock_ms, self._limit_bytes = store, tenant, clock_ms, limit_bytes
+        self._writing = asyncio.Lock()
+
+    async def put(self, contents: bytes) -> str:
+        if len(contents) > self._limit_bytes:
+            raise too_large("a blob", self._limit_bytes)
+        blob_id = hashlib.sha256(contents).hexdigest()
+        async with self._writing:
+            known = await self._list()
+            if all(blob.id != blob_id for blob in known):
+                await self._store.write(self._tenant, [*self._make_room(known, len(contents)), *self._split(blob_id, contents)])
+        return blob_id
+
+    async def _list(self) -> list[RegistryEntry]:
+        """Oldest first."""
+        stored = walk(lambda after: self._store.entries(self._tenant, BLOB, after=after, limit=PAGE_MAX))
+        return sorted([blob async for blob in stored], key=lambda blob: (blob.created_at, blob.id))
+
+    def _make_room(self, known: list[RegistryEntry], wanted_bytes: int) -> list[Change]:
+        used, changes = wanted_bytes + sum(blob.body["size_bytes"] for blob in known), []
+        for blob in known:
+            if used <= self._limit_bytes:
+                break
+            used -= blob.body["size_bytes"]
+            changes += _remove_blob(blob)
+        return changes
+
+    def _split(self, blob_id: str, contents: bytes) -> list[Change]:
+        now = self._clock_ms()
+        pieces = [contents[start : start + _PIECE_BYTES] for start in range(0, len(contents), _PIECE_BYTES)]
+        changes: list[Change] = [_put(self._tenant, BLOB, blob_id, {"size_bytes": len(contents), "pieces": len(pieces)}, now)]
+        for number, piece in enumerate(pieces):
+            changes.append(_put(self._tenant, PIECE, f"{blob_id}.{number}", {"base64": base64.b64encode(piece).decode()}, now))
+        return changes
+
+    async def get(self, blob_id: str) -> bytes:
+        found = await self._store.entry(self._tenant, BLOB, blob_id)
+        if found is None:
+            raise unknown("artifact", blob_id)
+        contents = bytearray()
+        for number in range(found.body["pieces"]):
+            piece = await self._store.entry(self._tenant, PIECE, f"{blob_id}.{number}")
+            if piece is None:  # it had to make room meanwhile
+                raise unknown("artifact", blob_id)
+            contents += base64.b64decode(piece.body["base64"])
+        return bytes(contents)
+
+    async def delete(self, blob_id: str) -> None:
+        found = await self._store.entry(self._tenant, BLOB, blob_id)
+        if found is not None:
+            await self._store.write(self._tenant, _remove_blob(found))
+
+
+def _remove_blob(blob: RegistryEntry) -> list[Change]:
+    pieces = [DeleteEntry(kind=PIECE, id=f"{blob.id}.{number}") for number in range(blob.body["pieces"])]
+    return [DeleteEntry(kind=BLOB, id=blob.id), *pieces]
+
+
+def open_runners(
+    store: Store,
+    vault: Vault,
+    egress: Egress,
+    keys: Keys,
+    clock_ms: Callable[[], int],
+    settings: RunnerSettings = RunnerSettings(),
+) -> StoredRunners:
+    """As the service has them."""
+
+    def providers(tenant: str) -> Iterable[Provider]:
+        blobs = StoredBlobs(store, tenant, clock_ms)
+        return make_providers(Supplies(tenant, settings, egress, vault.signing_keys(tenant), blobs, keys))
+
+    return StoredRunners(Pool(providers, StoredLeases(store, clock_ms)), store, clock_ms, settings.folder)
