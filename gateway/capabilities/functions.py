@@ -14,7 +14,7 @@ from typing import Any
 
 from gateway.capabilities.catalogue import check_offers
 from gateway.capabilities.sources import Caller, Function, Offer, lingering
-from sandbox.capabilities.call_threads import Job, LanesExhausted, start
+from sandbox.capabilities.call_threads import Job, ThreadsExhausted, start
 from sandbox.capabilities.registry import Capability, ToolError, declare
 
 
@@ -43,7 +43,7 @@ def adapt(function: Callable[..., Any]) -> Function:
     async def call(caller: Caller, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if inspect.iscoroutinefunction(function):
             return await function(*args, **kwargs)
-        return await _on_lane(lambda: function(*args, **kwargs))
+        return await _run_on_thread(lambda: function(*args, **kwargs))
 
     return call
 
@@ -75,12 +75,12 @@ async def _late(ended: asyncio.Future[None], job: Job) -> Any:
     return job.value()
 
 
-async def _on_lane(function: Callable[[], Any]) -> Any:
+async def _run_on_thread(function: Callable[[], Any]) -> Any:
     waker = _Waker()
     job = Job(function, waker, lambda: None)
     try:
         start(job)
-    except LanesExhausted:
+    except ThreadsExhausted:
         raise ToolError("TOOL_ERROR", "too many functions have not ended; try again later") from None
     try:
         await asyncio.shield(waker.ended)

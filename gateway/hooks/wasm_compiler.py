@@ -11,15 +11,12 @@ code is for, who runs it.
 from __future__ import annotations
 
 import hashlib
-import os
-import resource
-import subprocess
-import sys
 import threading
 from collections import OrderedDict
-from typing import Final, NamedTuple, NoReturn
+from typing import Final, NamedTuple
 
 from gateway.hooks.wasm_inspection import BadModule, inspect_module
+from sandbox.confinement.child import Child, ChildDied
 
 CPU_SECONDS: Final = 8
 WALL_SECONDS: Final = 16
@@ -27,6 +24,7 @@ MEMORY_BYTES: Final = 1 << 30
 CODE_BYTES_MAX: Final = 64 << 20
 KEPT_BYTES_MAX: Final = 128 << 20
 REFUSALS_MAX: Final = 1000
+_COMPILED, _REFUSED = b"+", b"-"
 _lock = threading.Lock()
 
 
@@ -83,46 +81,30 @@ class Compiler:
 
 
 def _ask_child(module: bytes, bounds: Bounds) -> bytes:
-    with subprocess.Popen(
-        [sys.executable, "-c", "from gateway.hooks.wasm_compiler import serve; serve()"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={
-            "PYTHONPATH": os.pathsep.join(path or "." for path in sys.path),
-            "HATCHWAY_CPU_SECONDS": str(bounds.cpu_seconds),
-        },
-        start_new_session=True,
-    ) as child:
-        try:
-            code, errors = child.communicate(module, bounds.wall_seconds)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            raise _Overdue(f"the module takes longer than {bounds.wall_seconds} s to compile") from None
-    if child.returncode == 3:
-        raise BadModule(errors.decode("utf-8", "replace")[:500])
-    if child.returncode or not code:
-        raise BadModule(f"the module takes more than {bounds.cpu_seconds} s or {MEMORY_BYTES >> 20} MiB to compile")
+    child = Child(f"{__name__}:answer", {"cpu": bounds.cpu_seconds, "as": MEMORY_BYTES})
+    try:
+        answered = child.ask(module, bounds.wall_seconds)
+    except TimeoutError:
+        raise _Overdue(f"the module takes longer than {bounds.wall_seconds} s to compile") from None
+    except ChildDied:
+        message = f"the module takes more than {bounds.cpu_seconds} s or {MEMORY_BYTES >> 20} MiB to compile"
+        raise BadModule(message) from None
+    finally:
+        child.close()
+    kind, code = answered[:1], answered[1:]
+    if kind == _REFUSED:
+        raise BadModule(code.decode("utf-8", "replace")[:500])
     return code
 
 
-def serve() -> None:
-    """What the child does."""
-    cpu_seconds = int(os.environ["HATCHWAY_CPU_SECONDS"])
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+def answer(module: bytes) -> bytes:
+    """What the child does: compile one module."""
     from sandbox.engine.wasmtime import Engine, NativeError
 
     try:
-        code = Engine().compile(sys.stdin.buffer.read())
+        code = Engine().compile(module)
     except NativeError as error:
-        refuse(f"the module does not compile: {str(error).splitlines()[0]}")
+        return _REFUSED + f"the module does not compile: {str(error).splitlines()[0]}".encode()
     if len(code) > CODE_BYTES_MAX:
-        refuse(f"the module's code has more than {CODE_BYTES_MAX} bytes")
-    sys.stdout.buffer.write(code)
-
-
-def refuse(why: str) -> NoReturn:
-    sys.stderr.write(why)
-    sys.exit(3)
+        return _REFUSED + f"the module's code has more than {CODE_BYTES_MAX} bytes".encode()
+    return _COMPILED + code

@@ -2,21 +2,20 @@
 
 Purpose: the compiler's work is bounded, but a hostile text can take seconds of it. THREAT[TM-POL-STALL]: here that costs others
 no more than one turn: a child process compiles, one text at a time, and tenants take turns; when it takes too long or too much
-memory it is killed, and the next text gets a new one. Nobody who needs a stored policy waits for texts.
+memory it is killed, and the next text gets a new one. A request that needs a stored policy never waits for texts.
 
-How: messages on pipes, JSON after a length. The child answers with the canonical form (`ir.Policy`), from which a policy is built
-here in microseconds per rule. Run as `python -m gateway.policies.compiler` it is that child.
+How: the child (`sandbox.confinement.child`) answers with the canonical form (`ir.Policy`), from which a policy is built here in
+microseconds per rule.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import resource
-import sys
+import threading
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, BinaryIO, Final, Literal
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from typing import Any, Final, Literal
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -28,6 +27,7 @@ from policy.model.catalog import Catalog, load_catalog
 from policy.model.decisions import Decision
 from policy.policies import Policy
 from policy.text.diagnostics import Diagnostic
+from sandbox.confinement.child import Child, ChildDied
 
 TIMEOUT_SECONDS: Final = 20.0
 MEMORY_BYTES: Final = 2 << 30
@@ -111,18 +111,18 @@ class RefusedPolicy(Unprocessable):
 
 class Compiler:
     """Tenants take turns: each has one text in line, however many it sends. Policies that are in the store, and were checked
-    before they came there, have a child of their own: whoever needs one to decide something does not wait for texts."""
+    before they came there, have a child of their own: a decision that needs one does not wait for texts."""
 
     def __init__(self, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
-        self._checking = _Child(timeout_seconds)
-        self._loading = _Child(timeout_seconds)
+        self._checking = _CompilerProcess(timeout_seconds)
+        self._loading = _CompilerProcess(timeout_seconds)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._waiting: Counter[str] = Counter()
 
     async def compile(
         self, sources: Mapping[str, str], main: str, catalog: Catalog | None = None, *, tenant: str = ""
     ) -> Compiled:
-        """A text that somebody sent."""
+        """A text that a caller sent."""
         return _compiled(await self._ask(_request(sources, main, catalog), tenant))
 
     async def load(self, sources: Mapping[str, str], main: str, catalog: Catalog | None = None) -> Compiled:
@@ -158,54 +158,40 @@ class Compiler:
         await self._loading.close()
 
 
-class _Child:
-    """A process, started when first needed, and again after it was killed. It is asked one thing at a time."""
+class _CompilerProcess:
+    """A killable child, and the thread that waits for it: requests are answered in the order they come."""
 
     def __init__(self, timeout_seconds: float) -> None:
         self._timeout_seconds = timeout_seconds
-        self._process: asyncio.subprocess.Process | None = None
-        self._lock = asyncio.Lock()
+        self._child = Child(f"{__name__}:answer", {"data": MEMORY_BYTES})
+        self._thread = ThreadPoolExecutor(1, "hatchway-policy-compiler")
 
     async def ask(self, request: _Compile | _Diff) -> _Answer:
-        async with self._lock:
-            answer = _decode_answer(await self._exchange(msgspec.json.encode(request)))
-        if answer.failure is not None:
-            raise Unprocessable("POLICY_REFUSED", answer.failure)
-        return answer
+        cancelled = threading.Event()
 
-    async def _exchange(self, message: bytes) -> bytes:
-        process = await self._started()
-        assert process.stdin is not None and process.stdout is not None
+        def check() -> None:
+            if cancelled.is_set():
+                raise CancelledError
+
         try:
-            async with asyncio.timeout(self._timeout_seconds):
-                process.stdin.write(len(message).to_bytes(4, "big") + message)
-                await process.stdin.drain()
-                size = int.from_bytes(await process.stdout.readexactly(4), "big")
-                return await process.stdout.readexactly(size)
-        except TimeoutError:
-            await self.close()
-            raise Unprocessable("POLICY_REFUSED", "the policy takes too long to check", "make it smaller") from None
-        except (OSError, asyncio.IncompleteReadError):
-            await self.close()
-            raise Unprocessable("POLICY_REFUSED", "the policy takes too much memory to check", "make it smaller") from None
+            data = await asyncio.get_running_loop().run_in_executor(
+                self._thread, self._child.ask, msgspec.json.encode(request), self._timeout_seconds, check
+            )
         except asyncio.CancelledError:
-            await self.close()
+            cancelled.set()
             raise
-
-    async def _started(self) -> asyncio.subprocess.Process:
-        if self._process is None or self._process.returncode is not None:
-            command = (sys.executable, "-m", "gateway.policies.compiler")
-            pipe = asyncio.subprocess.PIPE
-            self._process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, limit=1 << 24)
-        return self._process
+        except TimeoutError:
+            raise Unprocessable("POLICY_REFUSED", "the policy takes too long to check", "make it smaller") from None
+        except ChildDied:
+            raise Unprocessable("POLICY_REFUSED", "the policy takes too much memory to check", "make it smaller") from None
+        answered = _decode_answer(data)
+        if answered.failure is not None:
+            raise Unprocessable("POLICY_REFUSED", answered.failure)
+        return answered
 
     async def close(self) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
-            process._transport.close()  # type: ignore[attr-defined]  # else its pipes warn at exit
+        self._child.kill()
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._child.close)
 
 
 def _request(sources: Mapping[str, str], main: str, catalog: Catalog | None) -> _Compile:
@@ -293,6 +279,11 @@ def _finding(one: Diagnostic) -> Finding:
     return Finding(code=one.code, severity=one.severity, message=one.message, hint=one.hint, place=place)
 
 
+def answer(message: bytes) -> bytes:
+    """What the child does with each request."""
+    return msgspec.json.encode(_answer(message))
+
+
 def _answer(message: bytes) -> _Answer:
     try:
         request = _decode_request(message)
@@ -302,16 +293,3 @@ def _answer(message: bytes) -> _Answer:
         return _Answer(compiled=compile_here(request.sources, request.main, catalog))
     except Exception as error:  # whatever a text does to the compiler, it is refused, and says so
         return _Answer(failure=f"the policy could not be checked: {type(error).__name__}: {str(error)[:200]}")
-
-
-def _serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
-    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
-    with contextlib.suppress(BrokenPipeError):  # whoever asked has died
-        while header := incoming.read(4):
-            answer = msgspec.json.encode(_answer(incoming.read(int.from_bytes(header, "big"))))
-            outgoing.write(len(answer).to_bytes(4, "big") + answer)
-            outgoing.flush()
-
-
-if __name__ == "__main__":
-    _serve(sys.stdin.buffer, sys.stdout.buffer)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from sandbox.capabilities.call_threads import Habit, Job, LanesExhausted, start
+from sandbox.capabilities.call_threads import Job, ThreadsExhausted, start
 from sandbox.capabilities.declarations import ApprovalPolicy, Capability, CapabilityLimits, check_declaration
 from sandbox.capabilities.idempotency import Answers, KeyRefused
 from sandbox.capabilities.plain_json import objection, why_unencodable
@@ -83,7 +83,7 @@ class ToolError(Exception):
 class Entry:
     """A registered capability with all that enforces its declaration. Sessions and forks that share a registry share it."""
 
-    __slots__ = ("admission", "answers", "arguments", "capability", "function", "habit", "is_inline", "loop", "output")
+    __slots__ = ("admission", "answers", "arguments", "capability", "function", "is_inline", "loop", "output")
 
     def __init__(
         self,
@@ -95,7 +95,6 @@ class Entry:
         check_declaration(capability)
         self.capability = capability
         self.function = function
-        self.habit = Habit()
         self.loop = loop
         self.is_inline = is_inline
         self.arguments = Arguments(capability.input_schema)
@@ -277,7 +276,7 @@ class Calls:
                 answers.end(key, None)
             raise
         function = entry.function
-        job = Job(lambda: function(*args, **kwargs), self._run, leave, entry.habit)
+        job = Job(lambda: function(*args, **kwargs), self._run, leave)
         if answers is not None and key is not None:
             job.on_end = functools.partial(_end_keyed, entry, answers, key, job, leave)
         self._perform(job, entry, left_ms)
@@ -315,12 +314,11 @@ class Calls:
 
     def _perform(self, job: Job, entry: Entry, timeout_ms: int) -> None:
         if entry.is_inline:
-            self._run.release()
             job.perform()
             return
         try:
-            start(job, entry.loop, self._run.moored())
-        except (LanesExhausted, RuntimeError) as error:  # no thread, or a loop that has closed
+            start(job, entry.loop)
+        except (ThreadsExhausted, RuntimeError) as error:  # no thread, or a loop that has closed
             job.end(None, error)
             raise ToolError("TOOL_ERROR", f"the capability cannot be run now: {_told(error)}") from None
         if not job.wait(timeout_ms):

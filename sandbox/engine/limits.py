@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
-from sandbox.engine.cpu_affinity import Mooring
 from sandbox.engine.wasmtime import Engine
 from sandbox.errors import RequestError, Stop
 from sandbox.excerpts import excerpt
@@ -78,7 +77,6 @@ class Run:
     """Entered while the guest waits for time to pass or for an answer: whoever counts computing guests does not count it."""
     _cancelled = False
     _woken: threading.Event | None = None  # made late: most runs never wait
-    _mooring: Mooring | None = None  # made late: most runs never call
     _took_ns: tuple[int, int] | None = None
 
     def __init__(self, limits: SessionLimits, *, on_output: Callable[[int, bytes], None] | None = None) -> None:
@@ -124,7 +122,6 @@ class Run:
 
     def overdrawn(self) -> Stop | None:
         """Asked at a tick of a computing guest, on its thread."""
-        self.release()
         if self._cancelled:
             return _cancelled()
         now_ns = time.monotonic_ns()
@@ -180,7 +177,6 @@ class Run:
         woken = self._woken = self._woken or threading.Event()
         if not self._cancelled:
             self._due_ns = self._wall_end_ns
-            self.release()
             with self.around_waits():
                 woken.wait(at_most_ns / 1e9)
             self._due_ns = time.monotonic_ns()
@@ -199,18 +195,7 @@ class Run:
         if kept:
             self.output[stream].extend(kept)
             if self._on_output is not None:
-                self.release()
                 self._on_output(stream, bytes(kept))
-
-    def moored(self) -> Mooring:
-        """The guest's thread calls, and may be kept on one processor until it does something else."""
-        mooring = self._mooring = self._mooring or Mooring()
-        return mooring
-
-    def release(self) -> None:
-        """The guest's thread does something else than calling: it computes, sleeps, runs somebody else's function, or ends."""
-        if self._mooring is not None:
-            self._mooring.cast_off()
 
     def start_call(self) -> None:
         """A capability call begins: started calls are what the limit counts."""

@@ -269,7 +269,6 @@ class Guest:
                 raise Stop(RunStatus.RESOURCE_EXHAUSTED, "MEMORY_EXCEEDED", "the program ran out of memory", hint) from None
             finally:
                 ticker.stop(run)
-                run.release()
                 self._run, self._handler = None, _refuse
                 if self.image.metered:
                     self.fuel_used = (1 << 62) - instance.fuel()

@@ -37,7 +37,8 @@ from sandbox.guests.images import Images, images
 from sandbox.typescript import child_parsers
 from sandbox.wire import ErrorObject
 from sandbox.workers.frames import FAILURE, Frame, encode
-from sandbox.workers.jail import cgroups, jail, seccomp
+from sandbox.workers.jail import cgroups, jail
+from sandbox.workers.jail.system_calls import PARSER
 from sandbox.workers.local import typescript_parser
 from sandbox.workers.protocol import Failure
 from sandbox.workers.warm_decoders import describe_records
@@ -235,7 +236,7 @@ class Zygote:
         try:
             jail.close_files({end.fileno()})
             typescript_parser.limit_memory()
-            jail.enter(self._options.mode, seccomp.PARSER)
+            jail.enter(self._options.mode, PARSER)
             typescript_parser.serve(end)
             status = 0
         finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -169,15 +170,15 @@ def test_tm_pol_stall_a_policy_that_takes_too_long_is_refused_and_the_next_is_no
 
 def test_tm_pol_stall_tenants_take_turns_and_stored_policies_wait_for_no_text() -> None:
     async def main() -> None:
-        compiler, go_on, order = Compiler(), asyncio.Event(), []
-        exchange = compiler._checking._exchange
+        compiler, go_on, order = Compiler(), threading.Event(), []
+        ask = compiler._checking._child.ask
 
-        async def slow(message: bytes) -> bytes:
-            order.append("busy" if b"busy.hatch" in message else "other")
-            await go_on.wait()
-            return await exchange(message)
+        def slow(request: bytes, seconds: float, check: Any) -> bytes:
+            order.append("busy" if b"busy.hatch" in request else "other")
+            assert go_on.wait(60)
+            return ask(request, seconds, check)
 
-        compiler._checking._exchange = slow  # type: ignore[method-assign]
+        compiler._checking._child.ask = slow  # type: ignore[method-assign, assignment]
         try:
             many = [
                 asyncio.create_task(compiler.compile({"busy.hatch": NO_SHELL}, "busy.hatch", tenant="busy")) for _ in range(16)
@@ -203,10 +204,10 @@ def test_a_compiler_that_was_killed_is_replaced() -> None:
         compiler = Compiler()
         try:
             await compiler.compile({"p.hatch": NO_SHELL}, "p.hatch")
-            child = compiler._checking._process
+            child = compiler._checking._child._process
             assert child is not None
             child.kill()
-            await child.wait()
+            child.wait()
             found = policy_of(await compiler.compile({"p.hatch": NO_SHELL}, "p.hatch"))
             assert found.digest == policy_of(compile_here({"p.hatch": NO_SHELL}, "p.hatch")).digest
         finally:

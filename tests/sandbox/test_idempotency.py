@@ -107,7 +107,7 @@ def test_answer_that_its_schema_does_not_allow_is_not_kept(new_box: NewBox) -> N
 def test_call_that_could_not_be_begun_leaves_its_key_free(new_box: NewBox, monkeypatch: pytest.MonkeyPatch) -> None:
     box = keyed(new_box, lambda: 7)
     with monkeypatch.context() as patch:
-        patch.setattr(call_threads, "LANES_MAX", 0)
-        patch.setattr(call_threads._lanes, "_idle", [])
+        patch.setattr(call_threads, "THREADS_MAX", 0)
+        patch.setattr(call_threads._threads, "_idle", [])
         assert not box.run("pay(idempotency_key='a')").ok
     assert box.run("pay(idempotency_key='a')").result == 7

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import subprocess
 import sys
 import threading
-from typing import Any
 
 import pytest
 
 from hatchway import Capability, CapabilityLimits
 from sandbox.capabilities import call_threads
-from sandbox.engine.limits import Run
-from sandbox.wire import DEFAULT_LIMITS, RunResult
+from sandbox.wire import RunResult
 from tests.conftest import NewBox
 from tests.sandbox.test_capabilities import record_of
 
-ALL_PROCESSORS = os.sched_getaffinity(0)
 PATIENT = {"max_external_calls": 1000, "wall_ms": 120_000, "cpu_ms": 60_000}
 
 
@@ -28,7 +24,7 @@ def test_tm_cap_threads_functions_that_never_end_take_no_more_threads_than_allow
     release = threading.Event()
     box = new_box(limits={"max_external_calls": 100})
     box.registry.register(Capability(name="stuck", limits=CapabilityLimits(timeout_ms=1)), lambda: release.wait(30))
-    monkeypatch.setattr(call_threads, "LANES_MAX", call_threads._lanes._count + 3)
+    monkeypatch.setattr(call_threads, "THREADS_MAX", call_threads._threads._count + 3)
     try:
         codes = box.run(
             "said = []\nfor _ in range(15):\n    try: stuck()\n    except ToolError as e: said.append(str(e))\nsaid"
@@ -133,7 +129,7 @@ def test_many_programs_call_short_and_long_functions_at_once_and_each_gets_its_o
         return n
 
     def long(n: int) -> int:
-        pause.wait(0.003)  # longer than a call is waited for by the bell
+        pause.wait(0.003)  # longer than a call is waited for by the semaphore
         return n
 
     async def later(n: int) -> int:
@@ -155,137 +151,7 @@ def test_many_programs_call_short_and_long_functions_at_once_and_each_gets_its_o
     assert [result.result for result in results] == [60] * len(boxes), results
 
 
-def where() -> list[int]:
-    """In more time than a function may take that is run bound."""
-    sum(range(5_000))
-    return sorted(os.sched_getaffinity(0))
-
-
-@pytest.mark.parametrize("pays", [True, False])
-def test_nothing_of_somebody_elses_runs_bound_to_a_processor(
-    new_box: NewBox, monkeypatch: pytest.MonkeyPatch, pays: bool
-) -> None:
-    monkeypatch.setattr(call_threads._Placement, "choose", lambda self: pays)
-    release, seen = threading.Event(), []
-    box = new_box(tools={"where": where})
-    box.registry.register(Capability(name="inline"), where, inline=True)
-    box.registry.register(Capability(name="slow", limits=CapabilityLimits(timeout_ms=5)), lambda: release.wait(30))
-    result = box.run(
-        "seen = [f() for _ in range(10) for f in (where, inline)]\ntry: slow()\nexcept ToolError: pass\n"
-        "where()\nprint('said', flush=True)\nwhere()\nseen",
-        on_output=lambda stream, data: seen.append(os.sched_getaffinity(0)),
-    )
-    release.set()
-    assert result.result == [sorted(ALL_PROCESSORS)] * 20 and os.sched_getaffinity(0) == ALL_PROCESSORS
-    assert seen and all(processors == ALL_PROCESSORS for processors in seen)
-
-
-def test_what_a_function_starts_that_was_always_quick_is_not_bound(new_box: NewBox, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(call_threads._Placement, "choose", lambda self: True)
-    release, seen = threading.Event(), []
-    started: list[Any] = []
-
-    def wait() -> None:
-        release.wait(30)
-        seen.append(os.sched_getaffinity(0))
-
-    def act(now: bool) -> None:
-        if now:
-            started.append(threading.Thread(target=wait))
-            started[0].start()
-            started.append(subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE))
-
-    result = new_box(tools={"act": act}, limits=PATIENT).run("for n in range(40): act(n == 39)")
-    assert result.ok, result
-    thread, process = started
-    try:
-        assert os.sched_getaffinity(process.pid) == ALL_PROCESSORS
-    finally:
-        process.communicate()
-        release.set()
-        thread.join()
-    assert seen == [ALL_PROCESSORS]
-
-
-def test_function_that_was_always_quick_and_does_not_end_is_let_go_with_what_it_started(
-    new_box: NewBox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(call_threads._Placement, "choose", lambda self: True)
-    release, seen = threading.Event(), []
-
-    def wait() -> None:
-        release.wait(30)
-        seen.append(os.sched_getaffinity(0))
-
-    def act(now: bool) -> None:
-        if now:
-            thread = threading.Thread(target=wait)
-            thread.start()
-            wait()
-            thread.join()
-            ended.set()
-
-    ended = threading.Event()
-    box = new_box(limits=PATIENT)
-    box.registry.register(Capability(name="act", limits=CapabilityLimits(timeout_ms=200)), act)
-    last = box.run("for n in range(40): act(n == 39)").external_calls[-1]
-    assert last.error is not None and last.error.code == "TIMEOUT_TOOL"
-    release.set()
-    assert ended.wait(30) and seen == [ALL_PROCESSORS] * 2
-
-
-def test_function_is_quick_while_its_last_calls_were() -> None:
-    habit = call_threads.Habit()
-    for _ in range(7):
-        habit.learn(1_000)
-    assert not habit.is_quick
-    habit.learn(1_000)
-    assert habit.is_quick
-    habit.learn(1_000_000)
-    assert not habit.is_quick
-
-
-def test_program_that_computes_after_a_call_is_not_kept_on_its_processor() -> None:
-    run = Run(DEFAULT_LIMITS)
-    run.moored().moor()
-    bound = os.sched_getaffinity(0)
-    assert run.overdrawn() is None
-    assert len(bound) == 1 and os.sched_getaffinity(0) == ALL_PROCESSORS
-
-
-def test_lane_that_is_started_while_its_caller_is_bound_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(call_threads._lanes, "_idle", [])
-    run = Run(DEFAULT_LIMITS)
-    run.moored().moor()
-    job = call_threads.Job(lambda: os.sched_getaffinity(0), run, lambda: None)
-    call_threads.start(job, mooring=run.moored())
-    assert job.wait(30_000) and job.value() == ALL_PROCESSORS
-    run.release()
-
-
-def test_placement_that_costs_less_is_chosen_and_the_other_tried_now_and_then() -> None:
-    placement, chosen = call_threads._Placement(), []
-    for _ in range(2560):
-        bound = placement.choose()
-        chosen.append(bound)
-        placement.learn(bound, 5_000 if bound else 50_000)
-    assert 2400 < sum(chosen) < 2560
-    for _ in range(2560):
-        bound = placement.choose()
-        chosen.append(bound)
-        placement.learn(bound, 500_000 if bound else 5_000)
-    assert sum(chosen[-1280:]) <= 40
-
-
-def test_caller_that_may_not_bind_itself_is_answered_all_the_same(new_box: NewBox, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(thread_id: int, processors: set[int]) -> None:
-        raise PermissionError
-
-    monkeypatch.setattr(os, "sched_setaffinity", refuse)
-    assert new_box(tools={"f": lambda n: n}).run("[f(i) for i in range(5)]").result == [0, 1, 2, 3, 4]
-
-
-def test_forked_process_has_lanes_of_its_own() -> None:
+def test_forked_process_has_threads_of_its_own() -> None:
     code = (
         "import hatchway, os, sys\n"
         "box = hatchway.Sandbox(tools={'f': lambda: os.getpid()})\n"

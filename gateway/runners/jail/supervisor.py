@@ -1,6 +1,6 @@
 """The supervisor: the process of one `unix-local` session that starts its commands, in their jail, and outlives none of them.
 
-How: it talks to the gateway over a socket of packets: JSON, with descriptors beside it. It is the reaper of everything below it,
+How: it talks to the gateway over a socket of packets: JSON, with descriptors attached. It is the reaper of everything below it,
 so no process of the session gets away, and when the socket closes (the gateway has closed the session, or is gone) it kills
 them all.
 
@@ -20,7 +20,8 @@ import socket
 import sys
 from typing import Any
 
-from gateway.runners.jail import confinement, landlock, processes
+from gateway.runners.jail import command_rules, processes
+from sandbox.confinement import landlock, privileges, seccomp
 
 MAX_PACKET = 4096
 _MAX_SPEC_BYTES = 4 << 20
@@ -32,13 +33,13 @@ class Supervisor:
         self._limits: dict[str, int] = settings["limits"]
         self._leaders: dict[str, int] = {}
         self._ids: dict[int, str] = {}
-        confinement.become_reaper()
-        self._isolated = not settings["network"] and settings["own_network"] and confinement.leave_network()
+        privileges.become_reaper()
+        self._isolated = not settings["network"] and settings["own_network"] and command_rules.leave_network()
         self._only_tcp = not settings["network"] and not self._isolated
-        self._ruleset = landlock.make_ruleset(deny_connect=self._only_tcp)
+        self._ruleset = landlock.make_ruleset(landlock.CONNECT_TCP if self._only_tcp else 0)
         for names, access in (("programs", landlock.PROGRAMS), ("devices", landlock.DEVICE), ("read", landlock.READ)):
             self._grant(settings[names], access)
-        landlock.grant(self._ruleset, settings["writable"], landlock.ALL)
+        landlock.grant(self._ruleset, settings["writable"], landlock.WRITE)
 
     def _grant(self, places: list[str | int], access: int) -> None:
         for place in places:
@@ -102,17 +103,19 @@ class Supervisor:
         try:
             spec = json.loads(os.pread(spec_fd, _MAX_SPEC_BYTES, 0))
             os.setsid()
-            confinement.die_with_parent()
+            privileges.die_with_parent()
             signal.set_wakeup_fd(-1)
             for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ):
                 signal.signal(number, signal.SIG_DFL)
             os.fchdir(cwd)
             for target, source in enumerate((stdin, stdout, stderr)):
                 os.dup2(source, target)
-            confinement.set_limits({**self._limits, **spec["limits"]})
-            confinement.drop_capabilities()
-            landlock.step_in(self._ruleset)
-            confinement.filter_calls(only_tcp=self._only_tcp)
+            privileges.limit_resources({**self._limits, **spec["limits"]})
+            privileges.empty_bounding_set()
+            privileges.drop_capabilities()
+            privileges.forgo_new_privileges()
+            landlock.restrict(self._ruleset)
+            seccomp.apply(command_rules.TCP_ONLY if self._only_tcp else command_rules.INTERNET_ONLY)
             os.closerange(3, 1 << 16)
             os.execvpe(spec["argv"][0], spec["argv"], spec["env"])
         except (FileNotFoundError, NotADirectoryError):
@@ -148,7 +151,7 @@ class Supervisor:
     def _on_dial(self, message: dict[str, Any], _: list[int]) -> None:
         answer = {"op": "dialled", "id": message["id"]}
         if not processes.listens(message["port"]):
-            return self._say({**answer, "error": "nobody listens"})
+            return self._say({**answer, "error": "nothing listens"})
         for family, address in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
             with socket.socket(family, socket.SOCK_STREAM) as client:
                 client.settimeout(2)

@@ -31,7 +31,6 @@ from gateway.runners.bindings import Root, Roots, check_binding, host_path_of, r
 from gateway.runners.command_output import Output
 from gateway.runners.errors import invalid, not_exposed, outside, stale, unavailable, unsupported
 from gateway.runners.interface import Ending, Provider, RunnerSession, check_path, config_of
-from gateway.runners.jail import landlock
 from gateway.runners.jail.handle import Jail, JailError
 from gateway.runners.manifests import check_manifest, mounts_of, read_entries
 from gateway.runners.mounts import StoreMount, volume_folder, volumes_folder
@@ -49,6 +48,7 @@ from gateway.runners.wire import (
     RunnerCapabilities,
     SessionState,
 )
+from sandbox.confinement import landlock
 
 PROGRAMS = (
     *(
@@ -115,7 +115,7 @@ class UnixLocal(Provider):
 
     @property
     def setup_hint(self) -> str | None:
-        found = landlock.abi()
+        found = landlock.find_version()
         if found >= self.jail.least_abi:
             return None
         return f"unix-local needs a kernel with Landlock ABI {self.jail.least_abi}; this one has {found}"

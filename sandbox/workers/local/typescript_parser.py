@@ -1,8 +1,8 @@
 """Erasing the types of larger TypeScript sources for a jailed worker, which can start no process of its own.
 
 How: the worker holds one end of each of two sockets. Behind the other is a process of the zygote's, jailed like the worker except
-that it may fork: it hands each source to a child with limits and kills it when it overruns them, or when nobody waits for its
-answer any more. It is started when it is needed.
+that it may fork: it hands each source to a child with limits and kills it when it overruns them, or when the worker does not wait
+for its answer any more. It is started when it is needed.
 
     worker → process  length, seconds, source      nothing: the source before is not wanted any more
     process → worker  length, answer               -1: there is none
@@ -14,26 +14,20 @@ child answers is as untrusted as the source: it is a text for this tenant's own 
 from __future__ import annotations
 
 import math
-import os
 import resource
 import select
-import signal
 import socket
 import struct
-import time
 from typing import Final
 
-import msgspec
-
-from sandbox.typescript.child_parsers import CHILD_MEMORY_BYTES, Check, wait_readable
-from sandbox.typescript.erase import erase
+from sandbox.confinement.child import Check, ChildDied, ask_fork, read_exactly, wait_on, wait_readable
+from sandbox.typescript.child_parsers import CHILD_MEMORY_BYTES, answer
 
 _HEAD: Final = struct.Struct("<Id")
 _LENGTH: Final = struct.Struct("<i")
 PARSERS: Final = 2
 _MESSAGE_BYTES_MAX: Final = 64 << 20
 _SECONDS_MAX: Final = 60.0
-_CHUNK_BYTES: Final = 1 << 20
 
 
 class Asker:
@@ -64,26 +58,17 @@ class Asker:
             return None
 
     def _take(self) -> bytes | None:
-        """INVARIANT: for each source there is one answer, also if nobody wants it."""
+        """INVARIANT: for each source there is one answer, also if it is not wanted any more."""
         (length,) = _LENGTH.unpack(_receive(self._end, _LENGTH.size))
         return None if length < 0 else _receive(self._end, length)
 
 
 def _receive(end: socket.socket, length: int) -> bytes:
-    data = bytearray()
-    while len(data) < length:
-        piece = end.recv(min(_CHUNK_BYTES, length - len(data)))
-        if not piece:
-            raise EOFError
-        data += piece
-    return bytes(data)
+    return read_exactly(end.fileno(), length, math.inf, wait_on)
 
 
-class _Asked(msgspec.Struct):
-    """As `sandbox.typescript.child_parsers` sends it."""
-
-    source: str
-    filename: str
+class _Unwanted(Exception):
+    """The worker does not wait any more."""
 
 
 def limit_memory() -> None:
@@ -102,56 +87,22 @@ def serve(end: socket.socket) -> None:
                 return
             if not length:
                 continue  # the answer was on its way already
-            answer = _parse(end, _receive(end, length), min(seconds, _SECONDS_MAX))
-            end.sendall(_LENGTH.pack(-1) if answer is None else _LENGTH.pack(len(answer)) + answer)
+            found = _parse(end, _receive(end, length), min(seconds, _SECONDS_MAX))
+            end.sendall(_LENGTH.pack(-1) if found is None else _LENGTH.pack(len(found)) + found)
     except (OSError, EOFError):
         return
 
 
 def _parse(end: socket.socket, request: bytes, seconds: float) -> bytes | None:
-    readable, writable = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(readable)
-        _work(request, writable)
-    os.close(writable)
-    try:
-        return _read_answer(end, readable, time.monotonic() + seconds)
-    finally:
-        os.close(readable)
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-
-
-def _work(request: bytes, writable: int) -> None:
-    """In the child, which never returns from here."""
-    try:
-        asked = msgspec.msgpack.decode(request, type=_Asked)
-        answer = msgspec.msgpack.encode(erase(asked.source, asked.filename))
-        with os.fdopen(writable, "wb") as file:
-            file.write(_LENGTH.pack(len(answer)) + answer)
-        os._exit(0)
-    except BaseException:
-        os._exit(1)
-
-
-def _read_answer(end: socket.socket, readable: int, until: float) -> bytes | None:
     """None also if the worker says something meanwhile, or is gone: it does not wait any more."""
-    data, length = bytearray(), -1
     poll = select.poll()
-    for descriptor in (readable, end.fileno()):
-        poll.register(descriptor, select.POLLIN | select.POLLHUP)
-    while length < 0 or len(data) < length:
-        found = poll.poll(max(0.0, until - time.monotonic()) * 1000)
-        if not found or any(descriptor != readable for descriptor, _ in found):
-            return None
-        piece = os.read(readable, _CHUNK_BYTES)
-        if not piece:
-            return None
-        data += piece
-        if length < 0 and len(data) >= _LENGTH.size:
-            (length,) = _LENGTH.unpack_from(data)
-            if not 0 <= length <= _MESSAGE_BYTES_MAX:
-                return None
-            del data[: _LENGTH.size]
-    return bytes(data)
+    poll.register(end.fileno(), select.POLLIN | select.POLLHUP)
+
+    def check() -> None:
+        if poll.poll(0):
+            raise _Unwanted
+
+    try:
+        return ask_fork(answer, request, seconds, _MESSAGE_BYTES_MAX, check)
+    except (ChildDied, TimeoutError, _Unwanted):
+        return None

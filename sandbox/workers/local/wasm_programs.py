@@ -168,7 +168,6 @@ def _start(prepared: Prepared, vfs: Vfs, aside: Aside, run: Run, host: _Host) ->
             instance.call("_start")
         finally:
             ticker.stop(run)
-            run.release()
             table.close_all(vfs)
             host.instance = host.memory = None
             if instance is not None:

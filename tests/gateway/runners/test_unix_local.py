@@ -10,13 +10,15 @@ from pathlib import Path
 import pytest
 
 from gateway.errors import BadRequest, Forbidden, GatewayError, Unavailable, Unsupported
-from gateway.runners.jail import landlock
 from gateway.runners.providers.unix_local import JailOptions, UnixLocal, UnixLocalSession
 from gateway.runners.wire import Binding, Command, Destination, Manifest, ManifestEntry, Mount, MountIntent, Port
+from sandbox.confinement import landlock
 from tests.gateway.runners.places import go, read, run, until, write
 from tests.gateway.runners.test_beneath import swapping
 
-pytestmark = pytest.mark.skipif(landlock.abi() < 6, reason="this kernel has no Landlock that keeps signals inside (ABI 6)")
+pytestmark = pytest.mark.skipif(
+    landlock.find_version() < 6, reason="this kernel has no Landlock that keeps signals inside (ABI 6)"
+)
 HERE = Destination(id="d", provider_id="unix-local")
 
 

@@ -13,11 +13,13 @@ import sys
 
 import pytest
 
-from sandbox.workers.jail import jail, seccomp
+from sandbox.confinement import seccomp
+from sandbox.workers.jail import jail
+from sandbox.workers.jail.system_calls import WORKER
 from sandbox.workers.process_pool import PoolOptions, Zygote
 
 _PROBE = "from tests.sandbox.workers.probe import main; main()"
-pytestmark = pytest.mark.skipif(not seccomp.is_known(), reason="there is no filter for this kind of machine")
+pytestmark = pytest.mark.skipif(not seccomp.is_known(WORKER), reason="there is no filter for this kind of machine")
 
 
 async def _probe(asked: bytes) -> tuple[bytes, int]:
@@ -75,8 +77,8 @@ def _in_child(code: str) -> str:
 def test_tm_iso_jail_a_missing_layer_stops_the_worker_unless_best_effort_was_chosen() -> None:
     code = (
         "from sandbox.errors import SetupError\n"
-        "from sandbox.workers.jail import jail, seccomp\n"
-        "seccomp.is_known = lambda: False\n"
+        "from sandbox.confinement import seccomp\nfrom sandbox.workers.jail import jail\n"
+        "seccomp.is_known = lambda *_: False\n"
         "try:\n    jail.enter({mode!r})\n    print('entered')\nexcept SetupError as error:\n    print(error)"
     )
     assert _in_child(code.format(mode="required")).startswith("the jail is incomplete: seccomp")
@@ -88,8 +90,8 @@ def test_a_missing_layer_stops_a_worker_of_the_pool() -> None:
     from sandbox.workers.process_pool import ProcessWorkers
 
     program = (
-        "from sandbox.workers import zygote\nfrom sandbox.workers.jail import seccomp\n"
-        "seccomp.is_known = lambda: False\nzygote.main()"
+        "from sandbox.workers import zygote\nfrom sandbox.confinement import seccomp\n"
+        "seccomp.is_known = lambda *_: False\nzygote.main()"
     )
 
     async def main() -> None:
@@ -122,10 +124,10 @@ def test_files_that_are_not_kept_are_closed() -> None:
 @pytest.mark.parametrize(("values", "argument", "allowed"), [((0, 2, 4), 6, False), ((0, 2, 4), 4, True), ((0, 2, 4), 3, True)])
 def test_arguments_are_compared_under_their_mask(values: tuple[int, ...], argument: int, allowed: bool) -> None:
     needed = ("write", "exit_group", "rt_sigaction", "munmap", "brk", "futex", "mmap")
-    rules: seccomp.Rules = {**dict.fromkeys(needed), "dup": [(0, 6, values)]}
+    rules: dict[str, seccomp.Rule] = {**dict.fromkeys(needed, seccomp.ALLOW), "dup": [(0, 6, values)]}
     code = (
-        "import os, sys, ctypes\nfrom sandbox.workers.jail import jail, seccomp\n"
-        f"jail._forgo_privileges()\nseccomp.apply({rules!r})\n"
+        "import os, sys, ctypes\nfrom sandbox.confinement import privileges, seccomp\n"
+        f"privileges.forgo_new_privileges()\nseccomp.apply(seccomp.Filter({rules!r}))\n"
         "libc = ctypes.CDLL(None, use_errno=True)\n"
         f"libc.dup({argument})\nos.write(1, str(ctypes.get_errno()).encode())\nos._exit(0)"
     )

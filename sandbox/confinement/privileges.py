@@ -1,0 +1,73 @@
+"""What a process gives up by prctl, rlimits, capabilities and namespaces. Standard library only; raises OSError."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import struct
+from collections.abc import Mapping
+from typing import Final
+
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 1, 4, 24, 36, 38
+_CAPABILITY_VERSION: Final = 0x20080522
+_CAPABILITIES_MAX: Final = 64
+_SIGKILL: Final = 9
+CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _check(done: int) -> None:
+    if done != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+
+
+def _set(option: int, value: int) -> None:
+    _check(_libc.prctl(option, ctypes.c_ulong(value), *(ctypes.c_ulong(0),) * 3))
+
+
+def forgo_new_privileges() -> None:
+    _set(_PR_SET_NO_NEW_PRIVS, 1)
+
+
+def die_with_parent() -> None:
+    """Changing users undoes it, so it comes after that."""
+    _set(_PR_SET_PDEATHSIG, _SIGKILL)
+
+
+def refuse_dumps() -> None:
+    """Nor can another process of the same user look into this one."""
+    _set(_PR_SET_DUMPABLE, 0)
+
+
+def become_reaper() -> None:
+    """Orphans of this process's children become its own: none gets away."""
+    _set(_PR_SET_SUBREAPER, 1)
+
+
+def empty_bounding_set() -> None:
+    """No program this process runs gains a capability. Without effect for a process that has none."""
+    for capability in range(_CAPABILITIES_MAX):
+        if _libc.prctl(_PR_CAPBSET_DROP, ctypes.c_ulong(capability), 0, 0, 0) != 0:
+            return  # this kernel has no more, or this process has none to drop
+
+
+def drop_capabilities() -> None:
+    """None is left, and none can come back: not even root's."""
+    _check(_libc.capset(struct.pack("Ii", _CAPABILITY_VERSION, 0), bytes(24)))
+
+
+def limit_resources(limits: Mapping[str, int]) -> None:
+    """By name (`cpu` in seconds, `as`, `data`, `fsize`, `nofile`, …); never above what this process has itself. No core dumps."""
+    for name, value in {**limits, "core": 0}.items():
+        which = getattr(resource, f"RLIMIT_{name.upper()}")
+        most = resource.getrlimit(which)[1]
+        value = value if most == resource.RLIM_INFINITY else min(value, most)
+        resource.setrlimit(which, (value, value))
+
+
+def unshare(flags: int) -> None:
+    """Move this process into namespaces of its own."""
+    _check(_libc.unshare(ctypes.c_int(flags)))
