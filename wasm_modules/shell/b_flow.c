@@ -28,9 +28,12 @@ int b_break(int argc, char **argv)
     return 0;
 }
 
+/* In a trap, a bare exit or return gives what $? was before the trap, so that cleaning up hides no failure. */
+static int bare_status(bool in_trap) { return in_trap && sh.trap_level == sh.level ? sh.trap_status : sh.status; }
+
 int b_return(int argc, char **argv)
 {
-    int64_t n = sh.status;
+    int64_t n = bare_status(sh.running_traps && !sh.in_trap[TRAP_DEBUG]);
     if (!sh.frames) return b_error("return", 2, "can only `return' from a function or sourced script");
     if (argc > 1 && !parse_int(argv[1], &n)) { b_error("return", 2, "%s: numeric argument required", argv[1]); n = 2; }
     if (argc > 2) { b_error("return", 1, "too many arguments"); sh_abandon(1); return 1; }
@@ -42,7 +45,7 @@ int b_return(int argc, char **argv)
 
 int b_exit(int argc, char **argv)
 {
-    int64_t n = sh.status;
+    int64_t n = bare_status(sh.in_trap[TRAP_EXIT]);
     if (argc > 1 && !parse_int(argv[1], &n)) { b_error("exit", 2, "%s: numeric argument required", argv[1]); n = 2; }
     else if (argc > 2) { b_error("exit", 1, "too many arguments"); n = 1; }
     sh_leave((int)(n & 255));
@@ -314,7 +317,7 @@ int b_kill(int argc, char **argv)
         return b_error("kill", 1, "%s: option requires an argument", argv[1]);
     if ((!strcmp(argv[1], "-s") || !strcmp(argv[1], "-n")) && argc > 2) { sig = signal_number(argv[2]); i = 3; }
     else if (argv[1][0] == '-' && strcmp(argv[1], "--")) { sig = signal_number(argv[1] + 1); i = 2; }
-    else if (!strcmp(argv[1], "--")) i = 2;
+    if (i < argc && !strcmp(argv[i], "--")) i++;
     if (sig < 0)
         return b_error("kill", 1, "%s: invalid signal specification", i == 3 ? argv[2] : argv[1] + 1);
     if (i >= argc) return b_usage("kill", "kill [-s sigspec | -n signum | -sigspec] pid | jobspec ... or kill -l [sigspec]");

@@ -36,6 +36,19 @@ static void drop(hashed **at)
 
 void hashed_forget_all(void) { while (table) drop(&table); }
 
+hashed *hashed_suspend(void)
+{
+    hashed *was = table;
+    table = NULL;
+    return was;
+}
+
+void hashed_resume(hashed *was)
+{
+    hashed_forget_all();
+    table = was;
+}
+
 void hashed_set(const char *name, const char *path)
 {
     hashed **at = &table;
@@ -50,7 +63,7 @@ void hashed_set(const char *name, const char *path)
 
 void hashed_hit(const char *name)
 {
-    if (sh.level || !sh.opt[O_HASHALL]) return;
+    if (sh.level != sh.shell_level || !sh.opt[O_HASHALL]) return;
     hashed *h = find(name);
     if (!h) {
         arena_mark_t m = arena_mark(&sh.tmp);

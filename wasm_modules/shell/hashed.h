@@ -7,4 +7,6 @@ const char *hashed_path(const char *name);       /* NULL when it is not remember
 void hashed_set(const char *name, const char *path);   /* path NULL forgets */
 void hashed_hit(const char *name);               /* the command was run; remembered as /usr/bin/NAME if it was not */
 void hashed_forget_all(void);
+hashed *hashed_suspend(void);                    /* a new shell begins without any; returns what there was ... */
+void hashed_resume(hashed *was);                 /* ... for when it has ended */
 #endif

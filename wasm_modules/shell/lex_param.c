@@ -225,11 +225,17 @@ static bool read_operator(parser *p, param *pm, int mode)
     return true;
 }
 
+static void skip_joints(parser *p) { for (; p->src[p->pos] == '\\' && p->src[p->pos + 1] == '\n'; p->pos += 2) p->line++; }
+
 static bool read_braced(parser *p, param *pm, int mode)
 {
-    for (; p->src[p->pos] == '\\' && p->src[p->pos + 1] == '\n'; p->pos += 2) p->line++;
+    skip_joints(p);
     const char *s = p->src + p->pos;
-    if (s[0] == '#' && s[1] != '}' && s[1] &&
+    if (s[0] == '#' && s[1] == '\\' && s[2] == '\n') {
+        pm->length = 1;
+        p->pos++;
+        skip_joints(p);
+    } else if (s[0] == '#' && s[1] != '}' && s[1] &&
         (isalnum((unsigned char)s[1]) || s[1] == '_' || (strchr("@*?$!#-", s[1]) && s[2] == '}'))) {
         pm->length = 1;
         p->pos++;
@@ -238,6 +244,7 @@ static bool read_braced(parser *p, param *pm, int mode)
         p->pos++;
     }
     if (!read_name(p, pm)) return false;
+    if (!pm->special) join_name(p, pm);
     if (p->src[p->pos] == '[' && !pm->special) {
         size_t end = subscript_end(p, p->pos + 1);
         if (!end) return false;
@@ -249,6 +256,7 @@ static bool read_braced(parser *p, param *pm, int mode)
         else { pm->sub = SUB_EXPR; make_subscript(p, text, &pm->index, &pm->key); }
         p->pos = end + 1;
     }
+    skip_joints(p);
     char c = p->src[p->pos];
     if (pm->indirect && !pm->sub && !pm->special && (c == '@' || c == '*') && p->src[p->pos + 1] == '}') {
         pm->names = (uint8_t)c;

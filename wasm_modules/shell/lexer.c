@@ -168,6 +168,18 @@ static void newline(parser *p)
     if (p->npending) read_pending(p);
 }
 
+/* Bytes that the operator takes up at pos, newlines behind a backslash among them; 0 when it does not stand there. */
+static size_t operator_bytes(parser *p, const char *op, int *lines)
+{
+    size_t at = p->pos;
+    *lines = 0;
+    for (bool first = true; *op; op++, at++, first = false) {
+        for (; !first && at + 1 < p->len && p->src[at] == '\\' && p->src[at + 1] == '\n'; at += 2) ++*lines;
+        if (at >= p->len || p->src[at] != *op) return 0;
+    }
+    return at - p->pos;
+}
+
 static int operator_at(parser *p, size_t *n)
 {
     static const struct { char text[4]; int kind;
@@ -178,8 +190,10 @@ static int operator_at(parser *p, size_t *n)
                 { "<", T_LESS },         { ">>", T_DGREAT },    { ">&", T_GREAT_AND }, { ">|", T_CLOBBER },
                 { ">", T_GREAT },        { "(", T_LPAREN },     { ")", T_RPAREN } };
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
-        *n = strlen(ops[i].text);
-        if (p->pos + *n <= p->len && !memcmp(p->src + p->pos, ops[i].text, *n)) return ops[i].kind;
+        int lines;
+        if (ops[i].text[0] != p->src[p->pos] || !(*n = operator_bytes(p, ops[i].text, &lines))) continue;
+        p->line += lines;
+        return ops[i].kind;
     }
     return -1;
 }

@@ -1,6 +1,7 @@
 /* script.c - script files and the commands bash and sh: a new shell inside this one, in a subshell that keeps only what is
  * exported. */
 #include "sh.h"
+#include "hashed.h"
 #include "lookup.h"
 #include "options.h"
 #include "param.h"
@@ -70,12 +71,14 @@ static char *read_file(const char *path, size_t *len)
     return text;
 }
 
+static bool is_computed(const slot *s) { return s->special && s->special->get; }
+
 static bool not_exported(slot *s, var *v)
 {
-    return !s->special && (!(v->flags & V_EXPORT) || v->flags & (V_ARRAY | V_ASSOC));
+    return !is_computed(s) && (!(v->flags & V_EXPORT) || v->flags & (V_ARRAY | V_ASSOC));
 }
 
-static bool is_exported(slot *s, var *v) { return !s->special && v->flags & V_EXPORT; }
+static bool is_exported(slot *s, var *v) { return !is_computed(s) && v->flags & V_EXPORT; }
 
 /* Makes the current subshell look like a new shell: only exported variables and functions stay. */
 static void forget_unexported(void)
@@ -83,9 +86,8 @@ static void forget_unexported(void)
     slot **v;
     size_t n = slots_all(&v, not_exported);
     for (size_t i = 0; i < n; i++) {
-        static const char *const keep[] = { "IFS",      "BASH_VERSION", "BASH_VERSINFO", "OPTIND", "PPID", "UID",
-                                            "EUID",     "GROUPS",       "HOSTNAME",      "HOSTTYPE", "MACHTYPE", "OSTYPE",
-                                            "PS4",      "BASH",         "COMP_WORDBREAKS", "OPTERR", "_" };
+        static const char *const keep[] = { "IFS",    "BASH_VERSION", "BASH_VERSINFO", "PPID",     "UID",  "EUID",           "GROUPS",
+                                            "HOSTNAME", "HOSTTYPE",   "MACHTYPE",      "OSTYPE",   "BASH", "COMP_WORDBREAKS", "_" };
         bool stay = false;
         for (size_t k = 0; k < sizeof keep / sizeof *keep; k++) if (!strcmp(v[i]->name, keep[k])) stay = true;
         if (stay) continue;
@@ -99,9 +101,34 @@ static void forget_unexported(void)
     func **f;
     n = funcs_all(&f);
     for (size_t i = 0; i < n; i++) if (!f[i]->exported) func_unset(f[i]->name);
+    while (sh.aliases) alias_set(sh.aliases->name, NULL);
     var_set_plain("IFS", " \t\n");
+    var_set_int("OPTIND", 1);
+    var_set_int("OPTERR", 1);
+    if (!var_get("PS4")) var_set_plain("PS4", "+ ");
+    locale_refresh();
+}
+
+/* What a new shell begins with, whatever the shell around it has: options, traps (signals that are ignored stay so), $?, $!,
+ * the directory stack. */
+static void forget_state(void)
+{
+    bool share_options = slot_of("SHELLOPTS")->top->flags & V_EXPORT;
+    uint8_t was[O_COUNT];
+    memcpy(was, sh.opt, sizeof was);
     options_start();
-    sh.cond_depth = 0;
+    if (share_options) memcpy(sh.opt, was, sizeof was);
+    for (int i = 0; i < TRAP_MAX; i++) {
+        if (!sh.traps[i] || (i > 0 && i < TRAP_ERR && !*sh.traps[i])) continue;
+        free(sh.traps[i]);
+        sh.traps[i] = NULL;
+    }
+    memset(sh.in_trap, 0, sizeof sh.in_trap);
+    sh.running_traps = sh.cond_depth = sh.status = sh.npipestatus = sh.getopts_at = 0;
+    sh.last_bg = 0;
+    sh.has_bg = false;
+    sh.dirs = NULL;
+    sh.ndirs = 0;
 }
 
 /* How a new shell is started: option letters, then, behind a blank, names with their signs; and the file it reads first. */
@@ -157,7 +184,9 @@ static int new_shell(const char *text, size_t len, int argc, char **argv, bool i
     if (jobs_fresh) background_begin();
     int parent = SHELL_PID + sh.shell_level;   /* the subshell around it has become it */
     sub_state *st = subshell_enter();
+    hashed *remembered = hashed_suspend();
     forget_unexported();
+    forget_state();
     var_set_int("PPID", parent);
     var_writable(slot_of("PPID"), -1)->flags |= V_READONLY | V_INT;
     if (!var_get("TERM")) var_set_plain("TERM", "dumb");
@@ -204,7 +233,9 @@ static int new_shell(const char *text, size_t len, int argc, char **argv, bool i
     if (how->restricted) shell_restrict();
     int status = sh.unwind ? sh.status : text ? exec_text(text, len, NULL, 1) : exec_input();
     sh_syntax.message[0] = 0;    /* an error of that shell, not of this program */
-    return subshell_leave(st, status);
+    status = subshell_leave(st, status);
+    hashed_resume(remembered);
+    return status;
 }
 
 int exec_file(const char *path, const char *name, int argc, char **argv)
@@ -305,6 +336,24 @@ static int list_options(char kind, char sign)
     return kind == 'o' ? builtin_find("set")->fn(2, set) : builtin_find("shopt")->fn(sign == '-' ? 1 : 2, shopt);
 }
 
+/* The text of a script that bash or sh is given: next to where they are, else, for a bare name, a file in PATH. */
+static char *read_script(const char *name, size_t *len)
+{
+    char *text = read_file(name, len);
+    const char *path = var_get("PATH");
+    if (text || errno != ENOENT || strchr(name, '/') || !path) return text;
+    for (size_t n; !text && *path; path += n + (path[n] == ':')) {
+        n = strcspn(path, ":");
+        strbuf b = { .a = &sh.tmp };
+        sb_add(&b, path, n);
+        sb_printf(&b, "%s%s", n ? "/" : "", name);
+        struct stat st;
+        if (stat(sb_str(&b), &st) == 0 && S_ISREG(st.st_mode)) text = read_file(b.s, len);
+    }
+    if (!text) errno = ENOENT;
+    return text;
+}
+
 /* bash and sh as commands. */
 int b_bash(int argc, char **argv)
 {
@@ -370,7 +419,7 @@ int b_bash(int argc, char **argv)
             io_printf(fd_get(2), "%s: %s: Is a directory\n", argv[i], argv[i]);
             return 126;
         }
-        char *text = read_file(argv[i], &len);
+        char *text = read_script(argv[i], &len);
         if (!text) { if (fd_get(2)) io_printf(fd_get(2), "%s: %s: %s\n", name, argv[i], strerror(errno)); return how.plain ? PLAIN_FAILURE : 127; }
         if (is_binary(text, len)) {
             if (fd_get(2)) io_printf(fd_get(2), "%s: %s: cannot execute binary file\n", argv[i], argv[i]);

@@ -488,6 +488,7 @@ typedef struct shell {
     char *traps[TRAP_MAX];       /* malloc'ed; "" ignores */
     bool in_trap[TRAP_MAX];
     int heard;                   /* the last signal that a trap was run for: wait looks whether one came */
+    int trap_status, trap_level;  /* $? when the innermost trap began, and where: what a bare exit or return in it means */
     int running_traps;           /* how many traps are being run: BASH_COMMAND stays that of the command they interrupted */
     char **parent_traps;         /* in a subshell that has set none of its own: what `trap` shows */
     io **fds; int nfds;

@@ -45,6 +45,7 @@ sub_state *subshell_enter(void)
     sh.base_scope = sh.scope;
     sh.unwind = 0;
     sh.loop_depth = 0;
+    sh.in_trap[TRAP_EXIT] = false;
     sh.fds = xmalloc((size_t)(sh.nfds ? sh.nfds : 1) * sizeof *sh.fds);
     for (int i = 0; i < sh.nfds; i++) sh.fds[i] = io_ref(st->saved.fds[i]);
     for (int i = 0; i < TRAP_MAX; i++) if (sh.traps[i]) sh.traps[i] = inherited(i) ? xstrdup(sh.traps[i]) : NULL;

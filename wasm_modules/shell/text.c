@@ -42,14 +42,20 @@ size_t utf8_count(const char *s)
 {
     size_t n = 0;
     uint32_t c;
-    for (size_t k; (k = utf8_next(s, &c)) > 0; s += k) n++;
-    return n;
+    for (;;) {
+        const char *from = s;
+        while (*s && !(*s & 0x80)) s++;
+        n += (size_t)(s - from);
+        if (!*s) return n;
+        s += utf8_next(s, &c);
+        n++;
+    }
 }
 
 const char *utf8_skip(const char *s, size_t n)
 {
     uint32_t c;
-    for (size_t k; n > 0 && (k = utf8_next(s, &c)) > 0; s += k) n--;
+    for (; n > 0 && *s; n--) s += *s & 0x80 ? utf8_next(s, &c) : 1;
     return s;
 }
 

@@ -43,7 +43,10 @@ int run_trap(int which)
     int status = sh.status, line = sh.line, n = sh.npipestatus;
     if (which == TRAP_EXIT) { free(sh.traps[which]); sh.traps[which] = NULL; }
     int conditions = sh.cond_depth;
+    int outer_status = sh.trap_status, outer_level = sh.trap_level;
     sh.cond_depth = 0;
+    sh.trap_status = status;
+    sh.trap_level = sh.level;
     sh.in_trap[which] = true;
     sh.running_traps++;
     int ran = exec_text(text, strlen(text),
@@ -53,6 +56,8 @@ int run_trap(int which)
                         which < TRAP_ERR ? 1 : line);
     sh.in_trap[which] = false;
     sh.running_traps--;
+    sh.trap_status = outer_status;
+    sh.trap_level = outer_level;
     sh.cond_depth = conditions;
     free(text);
     sh.line = line;

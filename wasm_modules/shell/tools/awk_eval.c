@@ -83,8 +83,17 @@ astr *awk_subscript(awk *A, anode *list) {
     return s;
 }
 
-/* The variable behind a name, following untyped arguments to the caller's. */
-static cell *variable(awk *A, anode *n) { return n->kind == E_LOCAL ? &A->locals[n->index] : &A->vars[n->index]; }
+/* The variable behind a name. An untyped argument whose original has become an array meanwhile is that array. */
+static cell *variable(awk *A, anode *n) {
+    cell *c = n->kind == E_LOCAL ? &A->locals[n->index] : &A->vars[n->index];
+    if (c->type != V_NONE || !c->origin) return c;
+    cell *origin = c->origin;
+    while (origin->type == V_NONE && origin->origin) origin = origin->origin;
+    if (!(origin->type & V_ARRAY)) return c;
+    origin->arr->refs++;
+    *c = (cell){.type = V_ARRAY, .arr = origin->arr};
+    return c;
+}
 
 cell *awk_array_cell(awk *A, const anode *base, array *a, astr *key, int make) {
     if (A->symtab && base->kind == E_VAR && base->index == A->symtab - 1)
@@ -114,6 +123,8 @@ array *awk_eval_array(awk *A, anode *n) {
         astr_unref(A, key);
         return NULL;
     }
+    for (cell *up = c->origin; up; up = up->origin)
+        if (up->type != V_NONE) return awk_fatal(A, "attempt to use scalar parameter as an array");
     array *made = amap_new(A);
     cell *origin = c->origin;
     *c = (cell){.type = V_ARRAY, .arr = made};
@@ -144,6 +155,7 @@ cell *awk_eval_place(awk *A, anode *n, int *special) {
     case E_VAR:
         if (n->index < VAR_SPECIAL) *special = n->index;
         if (n->index == VAR_NF || n->index == VAR_FS || n->index == VAR_FPAT || n->index == VAR_FIELDWIDTHS) awk_fields_split(A);
+        if (n->index == VAR_OFS) awk_record_text(A); /* fields that were set are joined by what it was */
         c = &A->vars[n->index];
         break;
     case E_LOCAL: c = &A->locals[n->index]; break;
@@ -208,17 +220,16 @@ static double arithmetic(awk *A, int op, double a, double b) {
 
 static cell assign(awk *A, anode *n) {
     int special;
-    cell value;
-    if (n->op == '=') {
-        value = awk_eval(A, n->b);
-        if (A->fatal) return value;
-        if (value.type & V_ARRAY) { awk_fatal(A, "attempt to use array in a scalar context"); return cell_num(0); }
-    } else {
-        double right = awk_eval_number(A, n->b), left = awk_eval_number(A, n->a);
-        value = cell_num(arithmetic(A, n->op, left, right));
+    cell value = awk_eval(A, n->b);
+    if (A->fatal) return value;
+    if (value.type & V_ARRAY) { awk_fatal(A, "attempt to use array in a scalar context"); return cell_num(0); }
+    cell *place = awk_eval_place(A, n->a, &special);
+    if (place && n->op != '=') { /* the place is found once: its subscript may have effects */
+        double result = arithmetic(A, n->op, cell_number(place), cell_number(&value));
+        cell_drop(A, value);
+        value = cell_num(result);
     }
-    cell *place = A->fatal ? NULL : awk_eval_place(A, n->a, &special);
-    if (!place) { cell_drop(A, value); return cell_num(0); }
+    if (!place || A->fatal) { cell_drop(A, value); return cell_num(0); }
     cell old = *place;
     *place = cell_copy(value);
     if (!(old.type & V_ARRAY)) cell_drop(A, old);
@@ -274,7 +285,10 @@ static cell concatenate(awk *A, anode *n) {
 
 static cell get_line(awk *A, anode *n) {
     astr *record = NULL;
-    int got, main = !n->op;
+    int got, main = !n->op, special = -1;
+    /* a subscript counts on even when nothing is read; SYMTAB's variables may move meanwhile */
+    cell *element = n->a && n->a->kind == E_INDEX && !A->symtab ? awk_eval_place(A, n->a, &special) : NULL;
+    if (A->fatal) return cell_num(-1);
     if (main) {
         if (n->a) {
             do {
@@ -310,8 +324,7 @@ static cell get_line(awk *A, anode *n) {
         A->vars[VAR_FNR] = cell_num(cell_number(&A->vars[VAR_FNR]) + 1);
     }
     if (!n->a) { awk_record_set(A, record); return cell_num(1); }
-    int special;
-    cell *place = awk_eval_place(A, n->a, &special);
+    cell *place = element ? element : awk_eval_place(A, n->a, &special);
     if (!place) { astr_unref(A, record); return cell_num(-1); }
     cell_drop(A, *place);
     *place = cell_input(A, record);
@@ -342,7 +355,7 @@ cell awk_eval(awk *A, anode *n) {
         if (!c->type) c->was_read = 1;
         return cell_copy(*c);
     case E_LOCAL:
-        c = &A->locals[n->index];
+        c = variable(A, n);
         if (c->type & V_ARRAY) { array_misused(A, n); return cell_num(0); }
         if (!c->type) c->was_read = 1;
         return cell_copy(*c);

@@ -169,7 +169,7 @@ void awk_fields_split(awk *A) {
             if (fs->n == 1) { astr *two = astr_new(A, "\\\\", 2); re = awk_regex_cached(A, two); astr_unref(A, two); }
             else re = awk_regex_cached(A, fs);
         }
-        if (fs->n <= 1 || re) cut(A, A->record->text, A->record->n, fs->n <= 1 ? fs : NULL, re, !rs->n, add_field, NULL);
+        if (fs->n <= 1 || re) cut(A, A->record->text, A->record->n, fs->n <= 1 ? fs : NULL, re, !rs->n && fs->n <= 1, add_field, NULL);
         astr_unref(A, fs);
         astr_unref(A, rs);
     }
