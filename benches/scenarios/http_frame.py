@@ -99,8 +99,9 @@ def _serve_ours() -> None:
     from gateway.clock import SteadyClock
     from gateway.configuration import Configuration
     from gateway.http.api.admission import Admission
-    from gateway.http.api.application import Application
+    from gateway.http.api.application import build_application
     from gateway.http.api.authentication import Authenticator
+    from gateway.http.api.endpoint import Endpoint
     from gateway.http.api.operation import Call, Operation, Raw
     from gateway.http.transport.server import Server
     from gateway.records import Quotas, Token
@@ -126,14 +127,16 @@ def _serve_ours() -> None:
         configuration, telemetry, clock = Configuration(port=0), Telemetry(), SteadyClock()
         text, stored = mint(tenant="acme", name="bench", role="runner", now_ms=clock.now_ms())
         tenants = Tenants({stored.digest: stored.token})
-        application = Application(
+        admission = Admission(configuration, telemetry, tenants)
+        endpoint = Endpoint(
             [Operation("GET", "/v1/nothing", "Nothing", nothing, answer=bytes)],
             configuration=configuration,
             telemetry=telemetry,
             authenticator=Authenticator(tenants, clock, telemetry),
-            admission=Admission(configuration, telemetry, tenants),
+            admission=admission,
         )
-        server = Server(application, configuration, telemetry)
+        application = build_application(endpoint, configuration, telemetry)
+        server = Server(application, admission, configuration, telemetry)
         await server.start()
         print(json.dumps({"port": server.port, "token": text}), flush=True)
         await asyncio.to_thread(sys.stdin.read)

@@ -14,19 +14,19 @@ from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final
 
-from starlette.routing import Mount, Route, Router
+from starlette.types import ASGIApp
 
 from gateway.clock import SteadyClock
 from gateway.configuration import Configuration
 from gateway.errors import Conflict
 from gateway.http.api.admission import Admission
-from gateway.http.api.application import Application
+from gateway.http.api.application import build_application
 from gateway.http.api.authentication import Authenticator
-from gateway.http.api.envelope import Named
+from gateway.http.api.endpoint import Endpoint
 from gateway.http.api.idempotency import Idempotence
 from gateway.http.api.operation import Operation
 from gateway.http.pages import console, health, openapi
-from gateway.http.pages.previews import preview
+from gateway.http.pages.previews import preview as preview_app
 from gateway.http.routes import (
     approvals,
     audit,
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from gateway.service import Service
 
 _SEE_OUT_S: Final = 10.0
-_OPERATIONS: Final = b"/v1/"
 
 
 class Face:
@@ -66,7 +65,7 @@ class Face:
         service: Service,
         configuration: Configuration,
         telemetry: Telemetry,
-        mounts: Mapping[str, Any] | None = None,
+        mounts: Mapping[str, ASGIApp] | None = None,
         more: list[Operation] | None = None,
         listening: socket.socket | None = None,
     ) -> None:
@@ -87,7 +86,8 @@ class Face:
         table += more or []
         table += health.operations(configuration, telemetry, self.admission, service.readiness, servers=service.servers)
         table += openapi.operations(table, _version())
-        self.application = Application(
+        self.operations = table
+        endpoint = Endpoint(
             table,
             configuration=configuration,
             telemetry=telemetry,
@@ -95,26 +95,18 @@ class Face:
             admission=self.admission,
             idempotence=Idempotence(store, service.clock, configuration.idempotency_ms),
         )
-        shown = preview(service, self.authenticator, self.admission, configuration.heartbeat_ms)
-        mounted = {"console": console.Console(), "preview": shown, **(mounts or {})}
-        others = [Mount(f"/{name}", app=Named(name, app)) for name, app in mounted.items()]
-        door = console.door(self.application)
-        pages = [Route("/console", Named("console", mounted["console"])), Route("/", Named("console", door))]
-        everything = Router([*pages, *others], redirect_slashes=False)
-        everything.default = self.application
-        """Operations are routed by `routing`: Starlette unescapes a path before it is split. They are the router's default and no
-        mount, because a mount at / does not match a path with an escaped line end."""
+        preview = preview_app(service, self.authenticator, self.admission, configuration.heartbeat_ms)
+        mounted = {"console": console.Console(), "preview": preview, **(mounts or {})}
+        self.asgi = build_application(endpoint, configuration, telemetry, console.ROUTES, mounted)
         self.server = Server(
-            self.application,
+            self.asgi,
+            self.admission,
             configuration,
             telemetry,
             drain=service.stop,
             listening=listening,
-            around=_Door(self.application, everything),
             interrupt=service.interrupt,
         )
-        self.asgi = self.server.asgi
-        """All of it as one application."""
 
     async def _see_out(self, principal: Principal, tenant: str) -> None:
         """A tenant was deleted: nobody is let in with its tokens, its streams end, and what was on its way has ended. Whoever
@@ -122,17 +114,6 @@ class Face:
         self.authenticator.forget()
         self.admission.forget(tenant)
         await self.admission.quiet(tenant, _SEE_OUT_S, but=int(principal.tenant == tenant))
-
-
-class _Door:
-    """Operations go straight to the application: asking every page and mount first takes longer than to route one."""
-
-    def __init__(self, operations: Any, everything: Any) -> None:
-        self._operations, self._everything = operations, everything
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        is_operation = scope["type"] != "lifespan" and scope["raw_path"].startswith(_OPERATIONS)
-        await (self._operations if is_operation else self._everything)(scope, receive, send)
 
 
 def operations_of(service: Service, authenticator: Authenticator, admission: Admission) -> list[Operation]:

@@ -18,7 +18,7 @@ import logging
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Protocol, get_args
 
 from gateway.clock import SteadyClock
@@ -30,6 +30,7 @@ from gateway.telemetry import Telemetry
 from gateway.tenants.tokens import MAY, TOKEN, digest_of_token, is_valid
 
 TENANT: Final = re.compile(r"[a-zA-Z0-9_\-]{1,64}")
+BEARER: Final = "hatchway.bearer."
 CACHE_MAX: Final = 10_000
 ADDRESSES_MAX: Final = 1_000
 _log = logging.getLogger("hatchway.authentication")
@@ -146,6 +147,13 @@ class Authenticator:
                 _log.exception("a failed login could not be written down")
         if len(self._failures) > ADDRESSES_MAX:
             self._failures.popitem(last=False)
+
+
+def read_bearer(headers: dict[str, str], offered: Iterable[str]) -> None:
+    """Takes the token that a browser offers as a WebSocket's protocol, because it can send no header."""
+    bearer = next((name for name in offered if name.startswith(BEARER)), None)
+    if bearer is not None:
+        headers.setdefault("authorization", f"Bearer {bearer.removeprefix(BEARER)}")
 
 
 def _no_token() -> Unauthorized:

@@ -30,15 +30,14 @@ ANONYMOUS: Final = Principal(tenant="", role="runner")
 """Who calls a public operation."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(msgspec.Struct, frozen=True, kw_only=True):
     """One request, as its handler sees it. `query` and `body` are of the types that the operation names."""
 
     principal: Principal
     path: Mapping[str, str]
     query: Any = None
     body: Any = None
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = {}
     content_type: str = ""
     request_id: str = ""
     cbor: bool = False

@@ -12,11 +12,12 @@ Does not know: how bytes are sent.
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from gateway.errors import Conflict, GatewayError, TooMany, Unavailable
+from gateway.http.api.negotiation import encode
 from gateway.policies.compiler import Finding, RefusedPolicy
 from policy.errors import PolicyError
 from sandbox.errors import RequestError, SetupError
@@ -51,7 +52,7 @@ _REQUEST_STATUS: Final = {
 """What a sandbox's refusal is over HTTP; all others are 400."""
 
 
-def problem_of(error: BaseException, request_id: str) -> Problem:
+def describe_problem(error: BaseException, request_id: str) -> Problem:
     if isinstance(error, RefusedPolicy):
         return _make(error.status, error.error, request_id, [_said(one) for one in error.findings])
     if isinstance(error, GatewayError):
@@ -82,7 +83,7 @@ def _make(status: int, said: ErrorObject, request_id: str, diagnostics: list[Dia
     )
 
 
-def headers_of(error: BaseException) -> list[tuple[bytes, bytes]]:
+def list_headers(error: BaseException) -> list[tuple[bytes, bytes]]:
     """Headers that a failure brings with it."""
     if isinstance(error, (TooMany, Unavailable)):
         return [(b"retry-after", b"%d" % max(1, -(-error.retry_after_ms // 1000)))]
@@ -124,7 +125,4 @@ def is_ours(error: BaseException) -> bool:
 
 
 def encode_problem(problem: Problem, cbor: bool) -> tuple[str, bytes]:
-    from gateway.http.api.negotiation import encode
-
-    value: Any = problem
-    return (CBOR_PROBLEM if cbor else JSON_PROBLEM), encode(value, cbor)
+    return (CBOR_PROBLEM if cbor else JSON_PROBLEM), encode(problem, cbor)

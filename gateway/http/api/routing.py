@@ -1,12 +1,12 @@
 """Routing: from a method and a raw path to an operation and its parameters.
 
+Ours, because Starlette unescapes a path before it is split and asks one route after the other: `Routes` splits first and finds
+one of 137 operations by one lookup for each segment. `OperationRoute` makes the table a route of a Starlette router.
+
 Rules: THREAT[TM-HTTP-PATH]: the path is cut at its slashes first and unescaped after, segment by segment, so that `%2F` never
 makes a new segment and `%2e%2e` is only a name. A segment that is `.` or `..`, escaped or not, empty, holds a NUL, a control
-character, bytes that are not UTF-8 or an escape that is none, is refused, whatever the operation. Only the rest of a path
-(`{path...}`) may hold an escaped slash and an empty last segment: it is a file's path, which has a normaliser of its own.
-
-How: a tree of segments; literal ones are looked for before parameters. Matching costs one lookup a segment, however many
-operations there are.
+character, bytes that are not UTF-8 or a broken escape is refused, whatever the operation. Only the rest of a path (`{path...}`)
+may hold an escaped slash and an empty last segment: it is a file's path, which has its own normaliser.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ import re
 from collections.abc import Iterable
 from typing import Final
 from urllib.parse import unquote_to_bytes
+
+from starlette.routing import BaseRoute, Match
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.errors import BadRequest, GatewayError, NotFound
 from gateway.http.api.operation import Operation
@@ -25,7 +28,7 @@ _CONTROL: Final = frozenset(map(chr, (*range(32), 127)))
 
 
 class MethodNotAllowed(GatewayError):
-    """The path is there, the method is not. Part of the tree of `gateway.errors`, told only by HTTP."""
+    """The path exists, the method does not."""
 
     status = 405
 
@@ -112,6 +115,19 @@ class Routes:
                 return node.rest, parameters
             raise NotFound("NOT_FOUND", "there is nothing at this path", "see /docs")
         return node, parameters
+
+
+class OperationRoute(BaseRoute):
+    """Takes every path below `prefix`, whether there is an operation or not: a refusal there is a problem of ours."""
+
+    def __init__(self, app: ASGIApp, prefix: bytes) -> None:
+        self._app, self._prefix = app, prefix
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        return (Match.FULL if scope["raw_path"].startswith(self._prefix) else Match.NONE), {}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
 
 
 def _name(node: _Node, name: str, operation: Operation) -> None:

@@ -4,31 +4,41 @@
     event: stdout
     data: {"text":"hi\\n"}
 
-Rules: an event's number is its id, so that a client that comes back with `Last-Event-ID` gets what it missed (`resume_after`),
-as far as the source remembers. When there is nothing to say a comment is sent as a sign of life. A client that does not read is
-dropped after a deadline, and the source is closed: nobody's slowness is anybody else's memory.
+Ours, because Starlette streams bytes: it has no event numbers to resume from, heartbeats, deadlines for slow readers or
+reauthorization.
 
-Does not know: where events come from, ASGI beyond `send`.
+Rules: an event's number is its id, so that a client that comes back with `Last-Event-ID` gets what it missed (`resume_after`),
+as far as the source remembers. When there is no event a comment is sent as a sign of life. A client that does not read is
+dropped after a deadline, and the source is closed: one client's slowness takes no memory from another.
+
+Does not know: where events come from.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import Any, Final
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractContextManager
+from typing import Final
 
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from gateway.configuration import Configuration
 from gateway.errors import BadRequest
 from gateway.events import Event
+from gateway.http.api.access_record import find_record
 from gateway.http.api.negotiation import encode
-from gateway.http.api.problems import is_ours, problem_of
+from gateway.http.api.problems import describe_problem, is_ours
 from gateway.http.api.reauthorization import Watch
 from gateway.telemetry import Telemetry
 
-CONTENT_TYPE: Final = "text/event-stream; charset=utf-8"
-GREETING: Final = b": hello\n\n"
+_GREETING: Final = b": hello\n\n"
 """Sent first, so that a client knows that it is connected."""
 _HEARTBEAT: Final = b": still here\n\n"
-Send = Callable[[Any], Awaitable[None]]
+_HEADERS: Final = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
+_log = logging.getLogger("hatchway.http")
 
 
 def resume_after(headers: Mapping[str, str]) -> int:
@@ -49,7 +59,7 @@ def frame(event: Event) -> bytes:
 
 async def beating(events: AsyncIterator[Event], heartbeat_s: float, watch: Watch) -> AsyncIterator[Event | None]:
     """The events, and None whenever there was none for a while. The source is not disturbed by the waiting. Before each of them,
-    and at once when there is a reason to, `watch` looks whether there may be more."""
+    and at once when there is a reason to, `watch` checks that there may be more."""
     following: asyncio.Future[Event] | None = None
     stirred = watch.stirred
     try:
@@ -57,7 +67,7 @@ async def beating(events: AsyncIterator[Event], heartbeat_s: float, watch: Watch
             if following is None:
                 following = asyncio.ensure_future(anext(events))
             done, _ = await asyncio.wait((following, stirred), timeout=heartbeat_s, return_when=asyncio.FIRST_COMPLETED)
-            stirred = watch.stirred  # before the look: what stirs it from now on is a reason for the next one
+            stirred = watch.stirred  # before the check: what stirs it from now on is a reason for the next one
             await watch.check()
             if following not in done:
                 if not done:
@@ -79,38 +89,36 @@ async def beating(events: AsyncIterator[Event], heartbeat_s: float, watch: Watch
             await close()
 
 
-async def send_events(
-    events: AsyncIterator[Event],
-    send: Send,
-    watch: Watch,
-    *,
-    heartbeat_s: float,
-    write_deadline_s: float,
-    telemetry: Telemetry,
-    request_id: str,
-) -> BaseException | None:
-    """Sends until the source ends, the client leaves (we are cancelled) or reads too slowly, or `watch` says that it may not go
-    on. The answer's head is sent already.
+class EventReply(Response):
+    """Sends until the source ends, the client leaves (this is cancelled) or reads too slowly, or `watch` says that it may have no
+    more. An error of the source, or of the watch, is told as a last `error` event, because the status is sent already."""
 
-    An error of the source, or of the watch, is told as a last `error` event, because the status is long gone; it is returned to
-    be logged.
-    """
-    failure: BaseException | None = None
-    source = beating(events, heartbeat_s, watch)
-    try:
-        async for event in source:
-            data = _HEARTBEAT if event is None else frame(event)
-            async with asyncio.timeout(write_deadline_s):
-                await send({"type": "http.response.body", "body": data, "more_body": True})
-    except TimeoutError:
-        telemetry.slow_readers.inc()
-        return None  # THREAT[TM-HTTP-SLOW]: too slow a reader; the connection is closed by whoever called
-    except Exception as error:
-        failure = error if is_ours(error) else None
-        problem = problem_of(error, request_id)
-        async with asyncio.timeout(write_deadline_s):
-            await send({"type": "http.response.body", "body": frame(Event(0, "error", problem)), "more_body": True})
-    finally:
-        await source.aclose()  # type: ignore[attr-defined]
-    await send({"type": "http.response.body", "body": b"", "more_body": False})
-    return failure
+    def __init__(
+        self, events: AsyncIterator[Event], watching: AbstractContextManager[Watch], caps: Configuration, telemetry: Telemetry
+    ) -> None:
+        self.status_code, self.raw_headers, self.background = 200, [*_HEADERS], None
+        self._events, self._watching, self._telemetry = events, watching, telemetry
+        self._heartbeat_s, self._write_deadline_s = caps.heartbeat_ms / 1000, caps.write_deadline_ms / 1000
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._watching as watch:
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            await send({"type": "http.response.body", "body": _GREETING, "more_body": True})
+            source = beating(self._events, self._heartbeat_s, watch)
+            try:
+                async for event in source:
+                    await self._send(send, _HEARTBEAT if event is None else frame(event))
+            except TimeoutError:
+                self._telemetry.slow_readers.inc()
+                return  # THREAT[TM-HTTP-SLOW]: too slow a reader; without an end of the answer the connection is closed
+            except Exception as error:
+                if is_ours(error):
+                    _log.error("a stream failed", exc_info=error)
+                await self._send(send, frame(Event(0, "error", describe_problem(error, find_record(scope).id))))
+            finally:
+                await source.aclose()  # type: ignore[attr-defined]
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _send(self, send: Send, data: bytes) -> None:
+        async with asyncio.timeout(self._write_deadline_s):
+            await send({"type": "http.response.body", "body": data, "more_body": True})

@@ -1,21 +1,27 @@
-"""The console: a page for people, under /console. Static files, read once, served as they are.
+"""The console: a page for people, under /console, served by Starlette's static files.
 
-    Face(service, …, mounts={"console": Console()})
-
-Rules: THREAT[TM-CONSOLE-PATH]: a file is found by its exact name in a table made at start-up; a request never becomes a path on
-disk. THREAT[TM-CONSOLE-XSS]: the page may load nothing from elsewhere and nothing inline, and text from programs cannot become
-markup: Trusted Types refuse it, but for one sandboxed frame without scripts. Nobody may frame the page.
+Rules: THREAT[TM-CONSOLE-PATH]: a file is served only if its exact name is in a table made at start-up; nothing else of a request
+becomes a path on disk. THREAT[TM-CONSOLE-XSS]: the page may load nothing from elsewhere and nothing inline, and text from
+programs cannot become markup: Trusted Types refuse it, but for one sandboxed frame without scripts. No page may frame it.
 
 Does not know: tokens, tenants, the API. Everything the page shows it asks for itself, with its user's token.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+import os
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import Receive, Scope, Send
+from starlette.websockets import WebSocketClose
+
+from gateway.errors import BadRequest
 
 FILES: Final = Path(__file__).parents[2] / "console"
 POLICY: Final = "; ".join(
@@ -33,83 +39,64 @@ POLICY: Final = "; ".join(
     )
 )
 _TYPES: Final = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-_START: Final = "index.html"
 _SHARED: Final = "frame.css"
 """The one file that documents of no origin load: the sandboxed frames that show what a program displays."""
-Receive = Callable[[], Awaitable[Any]]
-Send = Callable[[Any], Awaitable[None]]
-App = Callable[[Any, Receive, Send], Awaitable[None]]
-_ALWAYS: Final = (
-    (b"content-security-policy", POLICY.encode()),
-    (b"cross-origin-opener-policy", b"same-origin"),
-    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
-    (b"x-frame-options", b"DENY"),
-)
+_ALWAYS: Final = {
+    "content-security-policy": POLICY,
+    "cross-origin-opener-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "x-frame-options": "DENY",
+}
 
 
-@dataclass(frozen=True, slots=True)
-class File:
-    content: bytes
-    etag: bytes
-    headers: tuple[tuple[bytes, bytes], ...]
+class Console(StaticFiles):
+    """Mounted at /console."""
 
+    def __init__(self) -> None:
+        super().__init__(directory=FILES)
+        self._names = frozenset(path.name for path in FILES.iterdir() if path.suffix in _TYPES)
 
-class Console:
-    """An ASGI application. It may be mounted with or without its prefix taken off the path."""
-
-    def __init__(self, prefix: str = "/console") -> None:
-        self._prefix = prefix
-        self._files = {path.name: _read(path) for path in FILES.iterdir() if path.suffix in _TYPES}
-
-    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await send({"type": "websocket.close", "code": 1008, "reason": "the console speaks HTTP only"})
-            return
-        prefix, name = self._prefix, scope["path"].removeprefix(scope.get("root_path", ""))
-        if f"{name}/".startswith(f"{prefix}/"):  # whole segments: /console.css is a file
-            name = name.removeprefix(prefix)
-        if not name:
-            await _send(send, 308, [(b"location", f"{prefix}/".encode())])
-        elif scope["method"] not in ("GET", "HEAD"):
-            await _send(send, 405, [(b"allow", b"GET, HEAD")])
-        elif (found := self._files.get(name.removeprefix("/") or _START)) is None:
-            await _send(send, 404, [(b"content-type", b"text/plain; charset=utf-8")], b"There is no such page; see /console/\n")
-        elif dict(scope["headers"]).get(b"if-none-match") == found.etag:
-            await _send(send, 304, list(found.headers), None)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await WebSocketClose(1008, "the console speaks HTTP only")(scope, receive, send)
         else:
-            await _send(send, 200, list(found.headers), found.content, scope["method"] == "HEAD")
+            await super().__call__(scope, receive, send)
+
+    def get_path(self, scope: Scope) -> str:
+        """The name as it was asked for: Starlette would take `app.js/` for `app.js`."""
+        path: str = scope["path"]
+        return path.removeprefix(scope.get("root_path", "") + "/") or "index.html"
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        try:
+            response = await super().get_response(path, scope)
+        except HTTPException as refused:
+            if refused.status_code == 405:
+                response = Response(status_code=405, headers={"allow": "GET, HEAD"})
+            else:
+                response = PlainTextResponse("There is no such page; see /console/\n", 404)
+        response.headers.update(_ALWAYS)
+        return response
+
+    def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
+        return super().lookup_path(path) if path in self._names else ("", None)
+
+    def file_response(
+        self, full_path: os.PathLike[str] | str, stat_result: os.stat_result, scope: Scope, status_code: int = 200
+    ) -> Response:
+        response = super().file_response(full_path, stat_result, scope, status_code)
+        name = Path(full_path).name
+        response.headers["content-type"] = f"{_TYPES[Path(name).suffix]}; charset=utf-8"
+        response.headers["cache-control"] = "no-cache"
+        response.headers["cross-origin-resource-policy"] = "cross-origin" if name == _SHARED else "same-origin"
+        return response
 
 
-def door(others: App) -> App:
-    """Whoever looks at / comes to the console; everything else there is for `others`."""
-
-    async def opened(scope: Any, receive: Receive, send: Send) -> None:
-        # Starlette matches `/%0A` too: it unescapes a path, and a line end may follow one.
-        if scope["type"] == "http" and scope["method"] in ("GET", "HEAD") and scope["raw_path"] == b"/":
-            await _send(send, 307, [(b"location", b"/console/")])
-        else:
-            await others(scope, receive, send)
-
-    return opened
+async def _open_console(request: Request) -> Response:
+    if request.scope["raw_path"] not in (b"/", b"/console"):  # Starlette unescapes a path, and a line end may follow it
+        raise BadRequest("INVALID_URL", "the path has a control character")
+    return RedirectResponse("/console/", 308 if request.url.path == "/console" else 307, _ALWAYS)
 
 
-def _read(path: Path) -> File:
-    content = path.read_bytes()
-    etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'.encode()
-    headers = (
-        (b"content-type", f"{_TYPES[path.suffix]}; charset=utf-8".encode()),
-        (b"etag", etag),
-        (b"cache-control", b"no-cache"),
-        (b"cross-origin-resource-policy", b"cross-origin" if path.name == _SHARED else b"same-origin"),
-    )
-    return File(content, etag, headers)
-
-
-async def _send(
-    send: Send, status: int, headers: list[tuple[bytes, bytes]], body: bytes | None = b"", head_only: bool = False
-) -> None:
-    headers = [*headers, *_ALWAYS]
-    if body is not None:
-        headers.append((b"content-length", b"%d" % len(body)))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": b"" if head_only or body is None else body})
+ROUTES: Final = [Route("/", _open_console), Route("/console", _open_console)]
+"""A browser that opens the bare address comes to the console."""

@@ -10,19 +10,20 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 from urllib.parse import quote, unquote_to_bytes
 
 import msgspec
+from starlette.requests import HTTPConnection, empty_receive
 
 from gateway.clock import SteadyClock
 from gateway.errors import GatewayError, NotFound
+from gateway.http.api.access_record import find_record
 from gateway.http.api.admission import Admission
-from gateway.http.api.authentication import Authenticator
-from gateway.http.api.envelope import passage_of
+from gateway.http.api.authentication import BEARER, Authenticator, read_bearer
 from gateway.http.api.operation import Call, Operation
-from gateway.http.api.problems import encode_problem, headers_of, problem_of
 from gateway.http.api.reauthorization import Watch, watched
+from gateway.http.api.replies import render_problem
 from gateway.records import Principal
 from gateway.runners.errors import unknown
 from gateway.runners.governed_commands import Service as Governed
@@ -32,8 +33,6 @@ from gateway.runners.preview_tickets import MARK, Ticket, Tickets, refused
 from gateway.runners.runners import SessionInfo, parse_port
 from gateway.runners.wire import PortPreview
 from sandbox.encoding.sealing import Keys
-
-_BEARER: Final = "hatchway.bearer."
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +90,7 @@ def preview(service: HasPreviews, authenticator: Authenticator, admission: Admis
 
     async def by_token(scope: Any, first: bytes, port: bytes) -> _Looking:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        bearer = next((name for name in scope.get("subprotocols", ()) if name.startswith(_BEARER)), None)
-        if bearer is not None:
-            headers.setdefault("authorization", f"Bearer {bearer.removeprefix(_BEARER)}")
+        read_bearer(headers, scope.get("subprotocols", ()))
         client = scope.get("client")
         principal = await authenticator.identify(looking, headers, client[0] if client else "")
         await admission.check_rate(principal)
@@ -121,11 +118,11 @@ def preview(service: HasPreviews, authenticator: Authenticator, admission: Admis
         return await by_token(scope, first, port), path
 
     async def app(scope: Any, receive: Receive, send: Send) -> None:
-        passage = passage_of(scope)
+        record = find_record(scope)
         try:
             with admission.place():
                 found, path = await admit(scope)
-                passage.tenant = found.tenant
+                record.tenant = found.tenant
             query = b"?" + scope["query_string"] if scope.get("query_string") else b""
             target = Target(found.session, found.port, b"/" + path + query)
             with admission.stream_of(found.tenant), found.watching as watch:
@@ -133,11 +130,11 @@ def preview(service: HasPreviews, authenticator: Authenticator, admission: Admis
                 await watched(shown, _seen_by_server(scope, target), receive, send, watch, heartbeat_ms / 1000)
         except GatewayError as error:
             if scope["type"] == "websocket":
-                if not passage.status:
+                if not record.status:
                     await receive()
                 await send({"type": "websocket.close", "code": 1008, "reason": error.code})
-            elif not passage.status:  # otherwise only closing the connection is honest
-                await _problem(error, scope, send)
+            elif not record.status:  # otherwise only closing the connection is honest
+                raise
 
     return app
 
@@ -149,7 +146,7 @@ async def _resolved(scope: Scope) -> Target:
 
 def _seen_by_server(scope: Any, target: Target) -> dict[str, Any]:
     """The request without what is ours. `preview_app` takes care of the other headers."""
-    protocols = [name for name in scope.get("subprotocols", ()) if not name.startswith(_BEARER)]
+    protocols = [name for name in scope.get("subprotocols", ()) if not name.startswith(BEARER)]
     headers = [(name, value) for name, value in scope["headers"] if name.lower() != b"sec-websocket-protocol"]
     return {**scope, "headers": headers, "subprotocols": protocols, "hatchway.target": target}
 
@@ -159,10 +156,7 @@ def _nowhere() -> NotFound:
 
 
 async def _problem(error: GatewayError, scope: Any, send: Send) -> None:
-    form, body = encode_problem(problem_of(error, passage_of(scope).id), False)
-    headers = [(b"content-type", form.encode()), (b"content-length", b"%d" % len(body))]
-    await send({"type": "http.response.start", "status": error.status, "headers": [*headers, *headers_of(error)]})
-    await send({"type": "http.response.body", "body": body})
+    await render_problem(HTTPConnection(scope), error)(scope, empty_receive, send)
 
 
 async def _nothing(call: Call) -> None:

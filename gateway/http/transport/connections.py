@@ -34,7 +34,7 @@ from hypercorn.typing import AppWrapper, ConnectionState
 from hypercorn.utils import parse_socket_addr
 
 from gateway.http.transport.http1 import StrictH11
-from gateway.http.transport.http2 import StrictH2
+from gateway.http.transport.http2 import StrictConfig, StrictH2
 
 INBOX_MAX: Final = 8
 CLOSE_S: Final = 2.0
@@ -208,7 +208,7 @@ class Protocol(ProtocolWrapper):
 
 
 class Connection(TCPServer):
-    write_deadline_s = 20.0
+    config: StrictConfig
 
     def __init__(self, pressure: Pressure, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -236,7 +236,7 @@ class Connection(TCPServer):
     def _ends(self) -> tuple[Any, ...]:
         sock: socket.socket = self.writer.get_extra_info("socket")
         with contextlib.suppress(OSError, AttributeError):
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(self.write_deadline_s * 1000))
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(self.config.write_deadline_s * 1000))
         client = parse_socket_addr(sock.family, sock.getpeername())
         server = parse_socket_addr(sock.family, sock.getsockname())
         ssl_object = self.writer.get_extra_info("ssl_object")
@@ -264,7 +264,7 @@ class Connection(TCPServer):
         try:
             while left:
                 try:
-                    async with asyncio.timeout(self.write_deadline_s):
+                    async with asyncio.timeout(self.config.write_deadline_s):
                         return await self.writer.drain()
                 except TimeoutError:
                     before, left = left, transport.get_write_buffer_size()

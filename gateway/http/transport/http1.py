@@ -34,7 +34,7 @@ from wsproto.events import CloseConnection, Message, Ping
 from wsproto.frame_protocol import CloseReason
 
 from gateway.errors import GatewayError
-from gateway.http.api.problems import JSON_PROBLEM, problem_of
+from gateway.http.api.problems import JSON_PROBLEM, describe_problem
 
 _PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\n"
 _COMPRESSION: Final = b"sec-websocket-extensions"
@@ -91,11 +91,13 @@ class _Turn(EventWrapper):
         await self.set()
 
 
-def _problem_of(status: int) -> bytes:
+def _render_problem(status: int) -> bytes:
     """What is said about a head that could not be read: nothing of it is known yet, so it is JSON."""
     code = "HEADERS_TOO_LARGE" if status == HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE else "MALFORMED_REQUEST"
     error = GatewayError(code, HTTPStatus(status).phrase.lower())
-    return msgspec.json.encode(msgspec.structs.replace(problem_of(error, ""), status=status, title=HTTPStatus(status).phrase))
+    return msgspec.json.encode(
+        msgspec.structs.replace(describe_problem(error, ""), status=status, title=HTTPStatus(status).phrase)
+    )
 
 
 class StrictH11(H11Protocol):
@@ -115,7 +117,7 @@ class StrictH11(H11Protocol):
     async def stream_send(self, event: Any) -> None:
         """An answer's head waits for what follows it, so that a small answer is one packet."""
         if isinstance(event, Response) and event.status_code >= 200 and isinstance(self.stream, HTTPStream):
-            # INVARIANT: names are lower-case and values free of line ends (`application.kept_of`), so h11 need not look again.
+            # INVARIANT: names are lower-case and values free of line ends (`replies.check_header`), so h11 need not look again.
             pairs = [*event.headers, *self.config.response_headers("h11")]
             headers = Headers([(name, name, value) for name, value in pairs])
             self._head = self._encode(h11.Response(headers=headers, status_code=event.status_code))
@@ -161,7 +163,7 @@ class StrictH11(H11Protocol):
     async def _send_error_response(self, status_code: int) -> None:
         # h11 hints at 501 for codings it does not know: the client's fault, and no alarm of ours.
         status = 400 if status_code >= 500 else status_code
-        body = _problem_of(status)
+        body = _render_problem(status)
         headers = [(b"content-type", JSON_PROBLEM.encode()), (b"content-length", b"%d" % len(body)), (b"connection", b"close")]
         await self._send_h11_event(h11.Response(status_code=status, headers=[*headers, *self.config.response_headers("h11")]))
         if getattr(self.connection, "_request_method", None) != b"HEAD":

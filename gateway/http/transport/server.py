@@ -1,6 +1,6 @@
 """The server: sockets, TLS, and an orderly end.
 
-    server = Server(application, configuration, telemetry, drain=service.drain)
+    server = Server(application, admission, configuration, telemetry, drain=service.stop)
     await server.start()                 # listens; `server.port` is the real one
     await server.stop()                  # refuses new work, waits, freezes what is left, closes
 
@@ -24,10 +24,10 @@ from typing import Any, Final
 
 from hypercorn.app_wrappers import ASGIWrapper
 from hypercorn.asyncio.worker_context import WorkerContext
+from starlette.types import ASGIApp
 
 from gateway.configuration import Configuration, ConfigurationError
-from gateway.http.api.application import Application
-from gateway.http.api.envelope import Frame
+from gateway.http.api.admission import Admission
 from gateway.http.transport.connections import Connection, Pressure
 from gateway.http.transport.http2 import StrictConfig
 from gateway.telemetry import Telemetry
@@ -46,18 +46,18 @@ Drain = Callable[[int], Awaitable[None]]
 class Server:
     def __init__(
         self,
-        application: Application,
+        application: ASGIApp,
+        admission: Admission,
         configuration: Configuration,
         telemetry: Telemetry,
         drain: Drain | None = None,
         listening: socket.socket | None = None,
-        around: Any = None,
         interrupt: Interrupt | None = None,
     ) -> None:
         self._listening = listening
         self._interrupt = interrupt
-        self.asgi = Frame(application if around is None else around, configuration, telemetry)
-        self._application, self._settings, self._telemetry, self._drain = application, configuration, telemetry, drain
+        self._application: Any = ASGIWrapper(application)  # type: ignore[arg-type]
+        self._admission, self._settings, self._telemetry, self._drain = admission, configuration, telemetry, drain
         self._connections: dict[Connection, asyncio.Task[Any]] = {}
         self._pressure = Pressure()
         self._listener: asyncio.Server | None = None
@@ -96,9 +96,7 @@ class Server:
         with contextlib.suppress(OSError, AttributeError):
             writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         loop = asyncio.get_running_loop()
-        app: Any = ASGIWrapper(self.asgi)
-        connection = Connection(self._pressure, app, loop, self._config, self._context, {}, reader, writer)
-        connection.write_deadline_s = self._settings.write_deadline_ms / 1000
+        connection = Connection(self._pressure, self._application, loop, self._config, self._context, {}, reader, writer)
         task = asyncio.current_task()
         assert task is not None
         self._connections[connection] = task
@@ -112,7 +110,7 @@ class Server:
     async def stop(self) -> None:
         assert self._listener is not None
         deadline_s = self._settings.drain_deadline_ms / 1000
-        self._application.admission.draining = True
+        self._admission.draining = True
         await self._context.terminated.set()
         for connection in list(self._connections):
             connection.close_idle()

@@ -25,8 +25,9 @@ from gateway.configuration import Configuration
 from gateway.errors import Conflict, missing
 from gateway.events import Event, Feed
 from gateway.http.api.admission import Admission
-from gateway.http.api.application import Application
+from gateway.http.api.application import build_application
 from gateway.http.api.authentication import Authenticator
+from gateway.http.api.endpoint import Endpoint
 from gateway.http.api.etags import check, etag_of, unchanged
 from gateway.http.api.idempotency import Idempotence
 from gateway.http.api.operation import Answer, Call, Events, Live, Operation, Raw
@@ -252,16 +253,17 @@ class Rig:
         table += health.operations(configuration, self.telemetry, self.admission, readiness or NothingToPrepare())
         table += openapi.operations(table, "0.0.0")
         self.table = table
-        self.application = Application(
+        self.idempotence = Idempotence(self.memory, self.clock, configuration.idempotency_ms)
+        self.endpoint = Endpoint(
             table,
             configuration=configuration,
             telemetry=self.telemetry,
             authenticator=self.authenticator,
             admission=self.admission,
-            idempotence=Idempotence(self.memory, self.clock, configuration.idempotency_ms),
+            idempotence=self.idempotence,
         )
-        self.server = Server(self.application, configuration, self.telemetry)
-        self.asgi = self.server.asgi
+        self.asgi = build_application(self.endpoint, configuration, self.telemetry)
+        self.server = Server(self.asgi, self.admission, configuration, self.telemetry)
 
     def token(self, tenant: str = "acme", role: Any = "runner", **more: Any) -> str:
         text, stored = mint(tenant=tenant, name="test", role=role, now_ms=self.clock.now_ms(), **more)

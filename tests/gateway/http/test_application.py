@@ -304,7 +304,7 @@ def test_tm_http_split_a_header_of_an_answer_stays_one_line(caplog: pytest.LogCa
 
     async def main() -> None:
         rig = Rig(Configuration(access_log=False))
-        rig.application.routes.add(Operation("GET", "/v1/split", "Split", split, audience="public"))
+        rig.endpoint.routes.add(Operation("GET", "/v1/split", "Split", split, audience="public"))
         reply = await ask(rig.asgi, "GET", "/v1/split")
         assert reply.status == 500
         assert "location" not in reply.headers and "set-cookie" not in reply.headers

@@ -102,7 +102,7 @@ def test_tm_http_oracle_every_operation_shows_another_tenants_things_exactly_lik
         absent |= {"path": theirs["path"], "key": theirs["key"], "name": "nobody-secret"}
         absent |= {"runtime_id": theirs["runtime_id"], "worker_id": "worker-0000ffff", "port": theirs["port"]}
         kept_before = await house.service.store.usage("acme")
-        table = [one for one in house.face.application.routes.operations if one.audience not in ("public", "admin")]
+        table = [one for one in house.face.operations if one.audience not in ("public", "admin")]
         table.sort(key=lambda one: bool(one.parameters))  # lists first, while globex has nothing of those names itself
         for operation in table:
             if operation.websocket:
@@ -143,7 +143,7 @@ def test_every_operation_is_closed_to_the_roles_it_is_not_for(tmp_path: Path, ro
         )
         names |= dict.fromkeys(("runtime_id", "worker_id", "host_id", "destination_id"), "x")
         names |= dict.fromkeys(("thread_id", "command_id", "artifact_id", "port"), "x") | {"tenant_id": "acme"}
-        for operation in house.face.application.routes.operations:
+        for operation in house.face.operations:
             if operation.audience == "public" or operation.websocket or role in MAY[operation.audience]:
                 continue
             reply = await call_as_globex(house, operation, names, role)
@@ -171,7 +171,7 @@ def test_no_body_query_or_name_makes_any_operation_fail_on_our_side(tmp_path: Pa
 
     async def test(house: House) -> None:
         await house.ask("POST", "/v1/sessions", {"id": "canary-session", **JAVASCRIPT})
-        for operation in house.face.application.routes.operations:
+        for operation in house.face.operations:
             if operation.websocket:
                 continue
             for _ in range(6):

@@ -130,7 +130,7 @@ def test_shutdown_finishes_what_runs_and_refuses_what_comes() -> None:
         async def interrupt() -> None:
             interrupted.append(True)
 
-        rig.server = Server(rig.application, rig.configuration, rig.telemetry, drain, interrupt=interrupt)
+        rig.server = Server(rig.asgi, rig.admission, rig.configuration, rig.telemetry, drain, interrupt=interrupt)
         await rig.server.start()
         port = rig.server.port
         bearer = f"Authorization: Bearer {rig.token()}\r\n".encode()

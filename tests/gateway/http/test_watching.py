@@ -43,7 +43,7 @@ class Stream:
         }
         if kind == "websocket":
             self.said.put_nowait({"type": "websocket.connect"})
-        self.task = asyncio.create_task(rig.application(scope, self.said.get, self.came.put))
+        self.task = asyncio.create_task(rig.asgi(scope, self.said.get, self.came.put))
 
     async def event(self) -> tuple[str, Any]:
         """The next event, without signs of life; or `closed` and the code that says why."""
@@ -186,7 +186,7 @@ def test_tm_http_token_a_request_whose_token_is_revoked_while_its_body_arrives_i
             ],
             "http_version": "1.1", "client": ("192.0.2.1", 1), "scheme": "http",
         }  # fmt: skip
-        await rig.application(scope, receive, send)
+        await rig.asgi(scope, receive, send)
         assert (sent[1]["status"], rig.notes.made) == (401, 0)
 
     live(test)

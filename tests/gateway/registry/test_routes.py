@@ -49,7 +49,7 @@ def served(tmp_path: Path, test: Callable[[Ask], Awaitable[None]]) -> None:
         async def asking(
             method: str, target: str, body: Any = b"", tenant: str = "acme", role: str = "runner", **headers: str
         ) -> Reply:
-            return await ask(face.application, method, target, body, token=tokens[tenant, role], **headers)
+            return await ask(face.asgi, method, target, body, token=tokens[tenant, role], **headers)
 
         try:
             async with asyncio.timeout(60):

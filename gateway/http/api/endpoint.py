@@ -1,0 +1,226 @@
+"""The endpoint: the one way of a request to an operation.
+
+    head → route → place → who → rate → body → once (idempotency) → operation → answer
+
+Ours, because Starlette has no typed decoding, no roles, no quotas, no idempotency and no deadlines.
+
+Rules: this file holds the order and nothing else; each step is a function of its own file. Exactly one answer is sent and every
+place is given back, whatever happens. A client that leaves cancels its operation; one that sent an Idempotency-Key does not,
+because it will ask again what became of it.
+
+Does not know: any operation, the headers that every answer has (`envelope`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine, Iterable, Iterator
+from typing import Any, Final
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+from starlette.websockets import WebSocket
+
+from gateway.configuration import Configuration
+from gateway.errors import GatewayError, Unavailable
+from gateway.http.api.access_record import find_record
+from gateway.http.api.admission import Admission
+from gateway.http.api.authentication import Authenticator, read_bearer
+from gateway.http.api.idempotency import Idempotence, digest_request
+from gateway.http.api.negotiation import decode_body, decode_query, wants_cbor
+from gateway.http.api.operation import Call, Chunks, Events, Live, Operation
+from gateway.http.api.reauthorization import Watch
+from gateway.http.api.replies import ChunkReply, Reply, render_answer, render_problem
+from gateway.http.api.request_limits import check_head, has_body, read_body
+from gateway.http.api.routing import Routes
+from gateway.http.api.sse import EventReply
+from gateway.http.api.websocket import Conversation, choose_protocol
+from gateway.records import Principal
+from gateway.telemetry import Telemetry, step
+
+_HEALTH: Final = "health"
+_LARGE: Final = 64 << 10
+"""A body from here on is decoded in a thread, next to the event loop."""
+
+
+class Endpoint:
+    def __init__(
+        self,
+        operations: Iterable[Operation],
+        *,
+        configuration: Configuration,
+        telemetry: Telemetry,
+        authenticator: Authenticator,
+        admission: Admission,
+        idempotence: Idempotence | None = None,
+    ) -> None:
+        self.routes = Routes(operations)
+        self._caps, self._telemetry, self._admission = configuration, telemetry, admission
+        self._authenticator, self._idempotence = authenticator, idempotence
+        self._finishing: set[asyncio.Task[Response]] = set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await self._converse(WebSocket(scope, receive, send))
+            return
+        request = Request(scope, receive, send)
+        try:
+            response = await self._answer(request)
+        except ClientDisconnect:
+            raise
+        except Exception as error:
+            response = render_problem(request, error)
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        """The way of a request."""
+        scope, record = request.scope, find_record(request.scope)
+        headers = check_head(scope, self._caps)
+        record.unread = has_body(headers, scope["http_version"])
+        operation, path = self.routes.match(scope["method"], scope["raw_path"])
+        record.operation = operation.name
+        if operation.tag == _HEALTH:
+            principal = await self._identify(scope, operation, headers)
+            return await self._perform(request, operation, path, headers, principal)
+        with self._admission.place(), self._telemetry.span("http.request", carrier=headers, operation=operation.name):
+            with step("authenticate"):
+                principal = await self._identify(scope, operation, headers)
+            record.tenant = principal.tenant
+            if operation.audience != "public":
+                with step("admit", tenant=principal.tenant):
+                    await self._admission.check_rate(principal)
+            return await self._perform(request, operation, path, headers, principal)
+
+    async def _identify(self, scope: Scope, operation: Operation, headers: dict[str, str]) -> Principal:
+        client = scope.get("client")
+        return await self._authenticator.identify(operation, headers, client[0] if client else "")
+
+    async def _perform(
+        self, request: Request, operation: Operation, path: dict[str, str], headers: dict[str, str], principal: Principal
+    ) -> Response:
+        query = decode_query(operation, request.scope["query_string"])
+        record, data = find_record(request.scope), b""
+        if record.unread and (operation.body is not None or operation.method == "POST"):
+            data = await self._read(request, operation, headers, principal)
+            record.unread = False
+            await self._authenticator.confirm(operation, headers)  # it may have taken minutes to arrive
+        content_type = headers.get("content-type", "")
+        if len(data) > _LARGE:
+            body = await asyncio.to_thread(decode_body, operation, data, content_type, self._caps)
+        else:
+            body = decode_body(operation, data, content_type, self._caps)
+        call = Call(
+            principal=principal,
+            path=path,
+            query=query,
+            body=body,
+            headers=headers,
+            content_type=content_type,
+            request_id=record.id,
+            cbor=wants_cbor(headers.get("accept", "")),
+        )
+        key = headers.get("idempotency-key") if operation.method == "POST" else None
+        if key is not None and self._idempotence is not None:
+            target = request.scope["raw_path"] + b"?" + request.scope["query_string"]
+            digest = digest_request(principal.token_id, operation.method, target, content_type, data)
+            return await self._run_once(self._idempotence, operation, call, key, digest)
+        if operation.finishes:
+            return await self._finish(self._run(operation, call))
+        return await self._run(operation, call)
+
+    async def _read(self, request: Request, operation: Operation, headers: dict[str, str], principal: Principal) -> bytes:
+        caps = self._caps
+        with self._admission.place_of(principal.tenant), step("read body"):
+            return await read_body(
+                request,
+                headers,
+                bytes_max=caps.upload_bytes_max if operation.upload else caps.body_bytes_max,
+                deadline_s=(caps.upload_deadline_ms if operation.upload else caps.body_deadline_ms) / 1000,
+            )
+
+    async def _run(self, operation: Operation, call: Call) -> Response:
+        """The operation, in its tenant's place and its time."""
+        deadline_s = (operation.deadline_ms or self._caps.request_deadline_ms) / 1000
+        with self._admission.place_of(call.principal.tenant), step(operation.name):
+            try:
+                async with asyncio.timeout(deadline_s) as limit:
+                    answer = await operation.handler(call)
+            except TimeoutError:
+                if not limit.expired():
+                    raise
+                hint = "ask for it asynchronously, or for less"
+                raise Unavailable("DEADLINE_EXCEEDED", f"there was no answer within {deadline_s:g} s", hint) from None
+        if isinstance(answer, Events):
+            watch = self._watch(operation, call)
+            return EventReply(answer.events, watch, self._caps, self._telemetry)
+        if isinstance(answer, Chunks):
+            write_deadline_s = self._caps.write_deadline_ms / 1000
+            return ChunkReply(answer, lambda: self._authenticator.confirm(operation, call.headers), write_deadline_s)
+        return render_answer(operation, answer, call.cbor)
+
+    async def _finish(self, performance: Coroutine[Any, Any, Response]) -> Response:
+        """Goes on when the client leaves."""
+        task = asyncio.create_task(performance)
+        self._finishing.add(task)
+        task.add_done_callback(self._finishing.discard)
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return await asyncio.shield(task)
+
+    async def _run_once(self, idempotence: Idempotence, operation: Operation, call: Call, key: str, digest: str) -> Response:
+        """The operation, or the answer it gave to the first request with this key."""
+        tenant = call.principal.tenant
+        replayed = await idempotence.begin(tenant, key, digest, call.cbor)
+        if replayed is not None:
+            return replayed
+
+        async def perform() -> Response:
+            try:
+                made = await self._run(operation, call)
+            except GatewayError as error:
+                await idempotence.end_refused(tenant, key, digest, error, call)
+                raise
+            except BaseException:
+                await idempotence.release(tenant, key)
+                raise
+            is_shown = isinstance(made, Reply) and not operation.confidential
+            await idempotence.end(tenant, key, digest, made, is_shown=is_shown)
+            return made
+
+        return await self._finish(perform())
+
+    @contextlib.contextmanager
+    def _watch(self, operation: Operation, call: Call) -> Iterator[Watch]:
+        """A stream, in one of its tenant's places, for as long as its caller may have it."""
+        watching = self._authenticator.watching(operation, call.headers)
+        with self._admission.stream_of(call.principal.tenant), self._telemetry.streams.track_inprogress(), watching as watch:
+            yield watch
+
+    async def _converse(self, socket: WebSocket) -> None:
+        scope, record = socket.scope, find_record(socket.scope)
+        offered = list(scope.get("subprotocols", ()))
+        try:
+            headers = check_head(scope, self._caps)
+            operation, path = self.routes.match("WEBSOCKET", scope["raw_path"])
+            record.operation = operation.name
+            with self._admission.place():
+                read_bearer(headers, offered)
+                principal = await self._identify(scope, operation, headers)
+                record.tenant = principal.tenant
+                await self._admission.check_rate(principal)
+                query = decode_query(operation, scope["query_string"])
+                call = Call(principal=principal, path=path, query=query, headers=headers, request_id=record.id)
+                async with asyncio.timeout(self._caps.request_deadline_ms / 1000):
+                    live = await operation.handler(call)
+            if not isinstance(live, Live):
+                raise TypeError(f"{operation.name} is a WebSocket and returned {type(live).__name__}")
+            with self._watch(operation, call) as watch:
+                conversation = Conversation(live, socket, watch, self._caps, self._telemetry)
+                await conversation.run(choose_protocol(offered))
+        except ClientDisconnect:
+            raise
+        except Exception as error:
+            if record.status:
+                raise
+            await render_problem(socket, error)(scope, socket.receive, socket.send)
