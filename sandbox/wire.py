@@ -1,7 +1,7 @@
 """The wire types of code-run sessions, as the contract spells them.
 
 Rules: field names, enum values and defaults here are what clients see; nothing is renamed on its way out. What Hatchway adds
-beside the contract's fields stands last in each type and says so. Types only: no behaviour beyond defaults and decoding.
+in addition to the contract's fields stands last in each type and says so. Types only: no behaviour beyond defaults and decoding.
 """
 
 from __future__ import annotations
@@ -12,6 +12,11 @@ from typing import Any
 
 import msgspec
 
+from sandbox.languages import LANGUAGE_NAMES as LANGUAGE_NAMES
+from sandbox.languages import Language as Language
+from sandbox.limits import DEFAULT_LIMITS as DEFAULT_LIMITS
+from sandbox.limits import SessionLimits as SessionLimits
+
 SNAPSHOT_VERSION = 2
 DEFAULT_SESSION_ID = "default"
 SESSION_ID = re.compile(r"[a-zA-Z0-9_\-]{1,64}")
@@ -21,28 +26,6 @@ MAX_ENV_BYTES = 1 << 20
 MAX_RESULT_BYTES = 4 << 20
 MAX_OUTCOME_BYTES = 16 << 20
 """Of JSON, which takes up to twenty times as much memory when decoded."""
-
-
-class Language(str, enum.Enum):
-    PYTHON = "python"
-    TYPESCRIPT = "type_script"
-    JAVASCRIPT = "javascript"
-    SHELL = "shell"
-
-    @classmethod
-    def _missing_(cls, value: object) -> Language | None:
-        """Every spelling people use is understood; the contract's is what goes out."""
-        return LANGUAGE_NAMES.get(value) if isinstance(value, str) else None
-
-
-LANGUAGE_NAMES: dict[str, Language] = {
-    "python": Language.PYTHON, "py": Language.PYTHON,
-    "type_script": Language.TYPESCRIPT, "typescript": Language.TYPESCRIPT, "TypeScript": Language.TYPESCRIPT,
-    "ts": Language.TYPESCRIPT, "TS": Language.TYPESCRIPT,
-    "javascript": Language.JAVASCRIPT, "js": Language.JAVASCRIPT,
-    "shell": Language.SHELL, "bash": Language.SHELL, "sh": Language.SHELL,
-}  # fmt: skip
-"""Every spelling people use, and what it means."""
 
 
 class RunStatus(str, enum.Enum):
@@ -107,22 +90,6 @@ class SideEffect(str, enum.Enum):
     NETWORK = "network"
     DATABASE = "database"
     EXTERNAL_SYSTEM = "external_system"
-
-
-class SessionLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All six are required when decoded from the wire; `DEFAULT_LIMITS` has the defaults."""
-
-    memory_mb: int
-    cpu_ms: int
-    wall_ms: int
-    max_stdout_bytes: int
-    max_external_calls: int
-    max_stack_depth: int
-
-
-DEFAULT_LIMITS = SessionLimits(
-    memory_mb=64, cpu_ms=2000, wall_ms=5000, max_stdout_bytes=65536, max_external_calls=32, max_stack_depth=256
-)
 
 
 class SessionMeta(msgspec.Struct, frozen=True, kw_only=True):

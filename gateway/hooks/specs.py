@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -20,9 +20,13 @@ from gateway.errors import Unprocessable
 from gateway.hooks.events import HookEvent
 from gateway.hooks.matchers import Matcher, find_mistakes
 from policy.model.decisions import HookCall
+from sandbox.languages import LANGUAGE_OF_HOOK
 
 OnError = Literal["block", "allow", "warn"]
-ExecutorType = Literal["bash", "shell", "python", "javascript", "wasm", "webhook"]
+if TYPE_CHECKING:
+    ExecutorType = str
+else:  # checked when a spec is decoded
+    ExecutorType = Literal[(*LANGUAGE_OF_HOOK, "wasm", "webhook")]
 
 TIMEOUT_MS: Final = 5000
 TIMEOUT_MS_RANGE: Final = (100, 30_000)
@@ -35,7 +39,6 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_.\-]{1,64}")
 _ENV_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _PROGRAM: Final = re.compile(r"(?!.*(?:^|/)\.\.?(?:/|$))[A-Za-z0-9_.\-][A-Za-z0-9_./\-]{0,254}")
 PROGRAM_NAMES: Final = "must be a relative path of letters, digits, '_', '-' and '.', without '..'"
-_INTERPRETED: Final = ("bash", "shell", "python", "javascript")
 
 
 class Executor(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -204,7 +207,7 @@ class _Reading:
     def _check_executor(self, executor: Executor) -> None:
         kind = executor.type
         given = {name for name in ("command", "program", "url", "secret") if getattr(executor, name) is not None}
-        if kind in _INTERPRETED:
+        if kind in LANGUAGE_OF_HOOK:
             if len(given & {"command", "program"}) != 1:
                 self.wrong("executor", f"a {kind} hook needs command (its text) or program (a stored file), one of them")
             allowed = {"command", "program"}
@@ -254,7 +257,7 @@ def from_policy(calls: Iterable[HookCall], *, target: str | None = None) -> tupl
             event = HookEvent.BEFORE_RUN if call.phase == "before" else HookEvent.AFTER_RUN
         webhook = call.executor == "webhook"
         executor = Executor(
-            type=call.executor,  # type: ignore[arg-type]  # the policy's compiler knows no others
+            type=call.executor,  # the policy's compiler knows no others
             url=call.program if webhook else None,
             program=None if webhook else call.program,
         )

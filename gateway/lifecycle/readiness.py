@@ -19,9 +19,14 @@ from typing import Final, Protocol
 import msgspec
 
 from gateway.errors import Unavailable
+from sandbox import languages
+from sandbox.languages import GUEST_OF
 from sandbox.wire import Language
 
-GUESTS: Final = {"shell": ("shell",), "javascript": ("javascript", "type_script"), "python": ("python",)}
+GUESTS: Final = {
+    guest: tuple(language.value for language, its_guest in GUEST_OF.items() if its_guest == guest)
+    for guest in reversed(languages.GUESTS)
+}
 """The guests in the order they are prepared, and the languages each gives."""
 LONGEST_S: Final = 60.0
 """The most that anybody is told to wait before asking again."""

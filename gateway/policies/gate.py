@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
-from typing import Any, Final
-
-import msgspec
+from typing import Any
 
 from gateway.errors import Forbidden
 from gateway.policies.rates import NOT_COUNTED, Rates, Taken
@@ -21,13 +19,13 @@ from gateway.records import Session
 from gateway.stores.changes import AppendAudit
 from policy import Decision, Policy
 from policy import Session as Folded
+from sandbox.languages import NAME_OF
+from sandbox.limits import lower_to_settings
 from sandbox.wire import Language, SessionLimits
-
-LANGUAGE_IN_POLICIES: Final = {Language.TYPESCRIPT: "typescript"}
 
 
 def language_name(language: Language) -> str:
-    return LANGUAGE_IN_POLICIES.get(language, language.value)
+    return NAME_OF[language]
 
 
 class Gate:
@@ -119,14 +117,4 @@ def lowered(limits: SessionLimits, decision: Decision) -> SessionLimits:
     """`limits`, at most as the decision allows."""
     if not decision.limits:
         return limits
-    found = dict(decision.limits)
-    most = {
-        "cpu_ms": found.get("cpu_ms"),
-        "wall_ms": found.get("wall_ms"),
-        "memory_mb": max(1, found["memory_bytes"] >> 20) if "memory_bytes" in found else None,
-        "max_stdout_bytes": found.get("output_bytes"),
-        "max_external_calls": found.get("external_calls"),
-        "max_stack_depth": found.get("stack_depth"),
-    }
-    lower = {name: most_ for name, most_ in most.items() if most_ is not None and most_ < getattr(limits, name)}
-    return msgspec.structs.replace(limits, **lower) if lower else limits
+    return lower_to_settings(limits, dict(decision.limits))

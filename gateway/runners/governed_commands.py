@@ -40,6 +40,7 @@ from gateway.stores.changes import AppendAudit
 from gateway.stores.store import Store
 from policy import Decision
 from sandbox.errors import RequestError
+from sandbox.languages import LANGUAGE_OF_COMMAND, NAME_OF
 from sandbox.wire import Language
 from sandbox.workers.interface import Opening, WorkerLost, Workers
 
@@ -107,7 +108,8 @@ class Governor:
 
 def language_of(command: Command) -> str:
     name = command.program.rpartition("/")[2]
-    return "python" if name.startswith("python") else "javascript" if name in ("node", "nodejs", "js") else "shell"
+    name = "python" if name.startswith("python") else "node" if name == "nodejs" else name
+    return NAME_OF[LANGUAGE_OF_COMMAND.get(name, Language.SHELL)]
 
 
 def bounded(command: Command, decision: Decision) -> Command:

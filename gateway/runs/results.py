@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from sandbox.limits import LIMIT_OF_CODE
 from sandbox.sessions.session import failure
 from sandbox.wire import Diagnostic, ErrorObject, RunResult, RunStatus, SessionLimits, Severity
 from sandbox.workers.interface import RunOutcome
@@ -22,13 +23,6 @@ _STATUS_OF_REFUSAL: Final = {
     "QUOTA_EXCEEDED": RunStatus.RESOURCE_EXHAUSTED,
 }
 """What the service itself says of a run. From a capability, the same codes are its own: a runtime error of the program."""
-_LIMIT_OF_CODE: Final = {
-    "TIMEOUT_WALL": "wall_ms",
-    "TIMEOUT_CPU": "cpu_ms",
-    "MEMORY_EXCEEDED": "memory_mb",
-    "EXTERNAL_CALLS_EXCEEDED": "max_external_calls",
-    "STACK_OVERFLOW": "max_stack_depth",
-}
 
 
 def failed(error: ErrorObject) -> RunResult:
@@ -106,7 +100,7 @@ def hinted(
     policy leaves of that (`most`); else whoever opens the session, which is the request if it `is_single`, or whoever writes the
     policy."""
     error = outcome.result.error
-    name = _LIMIT_OF_CODE.get(error.code) if error is not None else None
+    name = LIMIT_OF_CODE.get(error.code) if error is not None else None
     if error is None or name is None:
         return outcome
     ceiling = getattr(most, name)

@@ -14,10 +14,9 @@ from hatchway.cli.terminal import paint
 from sandbox.engine.memory import kernel
 from sandbox.errors import SandboxError
 from sandbox.guests.images import Images, images, source_of
+from sandbox.languages import GUESTS
 from sandbox.workers.jail import jail
 from sandbox.workers.jail.layer import Layer
-
-_GUESTS = ("python", "javascript", "shell")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ def examine(store: Images, *, verify: bool = False) -> list[Finding]:
     ]
     try:
         findings.append(Finding("cache", "good", f"{store.cache.directory} (private, sealed)"))
-        findings.extend(_guest(store, name, verify) for name in _GUESTS)
+        findings.extend(_guest(store, name, verify) for name in GUESTS)
     except SandboxError as error:
         findings.append(Finding("cache", "bad", str(error)))
     findings.extend(_layer(layer) for layer in jail.examine())

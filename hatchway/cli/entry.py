@@ -260,15 +260,15 @@ def _all_parsers() -> list[tuple[str, argparse.ArgumentParser]]:
 def run_images(options: argparse.Namespace) -> int:
     from sandbox.errors import RequestError
     from sandbox.guests.images import images, source_of
+    from sandbox.languages import GUESTS
 
-    guests = ("javascript", "shell", "python")
     if options.verb == "build":
-        for name in options.names or guests:
-            if name not in guests:
-                raise RequestError("INVALID_ARGUMENT", f"there is no guest {name!r}", f"there are: {', '.join(guests)}")
+        for name in options.names or GUESTS:
+            if name not in GUESTS:
+                raise RequestError("INVALID_ARGUMENT", f"there is no guest {name!r}", f"there are: {', '.join(GUESTS)}")
             images.get(name, metered=options.metered, progress=show_progress)
         return 0
-    known = {entry: name for name in guests for metered in (False, True) for entry in images.names(source_of(name), metered)}
+    known = {entry: name for name in GUESTS for metered in (False, True) for entry in images.names(source_of(name), metered)}
     if options.verb == "prune":
         from sandbox.snapshots.templates import templates
 

@@ -95,9 +95,10 @@ def _load_images(specs: tuple[UserHookSpec, ...]) -> None:
     """What has to be compiled on this machine first is not in any hook's time."""
     from hatchway.cli.terminal import show_progress
     from sandbox.guests.images import images
+    from sandbox.languages import GUEST_OF, LANGUAGE_OF_HOOK
 
-    for kind in {spec.executor.type for spec in specs} & {"bash", "shell", "python", "javascript"}:
-        images.get("shell" if kind == "bash" else kind, progress=show_progress)
+    for guest in {GUEST_OF[LANGUAGE_OF_HOOK[spec.executor.type]] for spec in specs if spec.executor.type in LANGUAGE_OF_HOOK}:
+        images.get(guest, progress=show_progress)
 
 
 def _read_json(path: Path) -> Any:

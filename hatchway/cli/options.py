@@ -6,6 +6,8 @@ import argparse
 import os
 from typing import Any
 
+from sandbox.limits import LIMITS
+
 
 def add_parser(commands: Any, name: str, **texts: str) -> argparse.ArgumentParser:
     """A command. Its examples are shown as they are written; `options.function` is its name."""
@@ -51,10 +53,7 @@ def add_program(parser: argparse.ArgumentParser) -> None:
         help="copy a file or a folder into /workspace first (repeatable)",
     )
     parser.add_argument("--template", metavar="NAME", help="start from a template (hatchway template build)")
-    parser.add_argument(
-        "--timeout-ms", type=int, metavar="N", help="wall clock limit, waiting for standard input included (default 5000)"
-    )
-    parser.add_argument("--cpu-ms", type=int, metavar="N", help="CPU time limit (default 2000)")
-    parser.add_argument("--memory-mb", type=int, metavar="N", help="memory limit (default 64)")
-    parser.add_argument("--max-output-bytes", type=int, metavar="N", help="limit of stdout and stderr together (default 65536)")
-    parser.add_argument("--max-stack-depth", type=int, metavar="N", help="recursion limit (default 256)")
+    for limit in LIMITS.values():
+        if limit.option is not None:
+            option, help = "--" + limit.option.replace("_", "-"), f"{limit.help} (default {limit.default})"
+            parser.add_argument(option, type=int, metavar="N", help=help)

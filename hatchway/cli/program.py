@@ -18,15 +18,14 @@ import msgspec
 
 from hatchway.box import Sandbox
 from hatchway.cli import host_files, program_arguments
-from hatchway.cli.terminal import LANGUAGE_OF_SUFFIX
 from sandbox.errors import RequestError
 from sandbox.excerpts import excerpt
 from sandbox.filesystem.vfs import VfsError
 from sandbox.guests.stdin import Source
+from sandbox.languages import LANGUAGE_OF_SUFFIX, LANGUAGES
+from sandbox.limits import LIMIT_OF_OPTION
 from sandbox.sessions.session import OnOutput, parse_language
 from sandbox.wire import DEFAULT_LIMITS, MAX_CODE_BYTES, Language, RunResult
-
-_ENDINGS = {Language.PYTHON: "\npass", Language.JAVASCRIPT: "\nvoid 0", Language.TYPESCRIPT: "\nvoid 0"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +97,8 @@ def _code_of(box: Sandbox, program: Program, language: Language) -> str | bytes:
 def as_file(program: Program, language: Language) -> str | bytes:
     """The code of a program from a file, so that its last expression is no result: where files are run, none is shown. What the
     program assigns to `result` is one. Whoever asks for JSON asks for the result as well, and gets it."""
-    ending = _ENDINGS.get(language)
-    if program.filename is None or ending is None:
+    ending = LANGUAGES[language].ending
+    if program.filename is None or not ending:
         return program.code
     return program.code + ending if isinstance(program.code, str) else program.code + ending.encode()
 
@@ -147,13 +146,7 @@ def read_stdin(options: argparse.Namespace) -> str:
 
 def limits_of(options: argparse.Namespace) -> dict[str, int]:
     """On the command line a limit may be raised: whoever types it owns the machine."""
-    given = {
-        "wall_ms": options.timeout_ms,
-        "cpu_ms": options.cpu_ms,
-        "memory_mb": options.memory_mb,
-        "max_stdout_bytes": options.max_output_bytes,
-        "max_stack_depth": options.max_stack_depth,
-    }
+    given = {name: getattr(options, option) for option, name in LIMIT_OF_OPTION.items()}
     chosen = {name: value for name, value in given.items() if value is not None}
     if "wall_ms" in chosen and "cpu_ms" not in chosen:
         chosen["cpu_ms"] = max(DEFAULT_LIMITS.cpu_ms, chosen["wall_ms"])

@@ -8,19 +8,15 @@ Rules: a word is data, whatever stands in it: it is written as a literal of the 
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from sandbox.errors import RequestError
+from sandbox.languages import LANGUAGES
 from sandbox.wire import Language
 
 if TYPE_CHECKING:
     from hatchway.box import Sandbox
-
-_JAVASCRIPT = "Object.defineProperty(process, 'argv', {value: %s, writable: true, enumerable: true, configurable: true}); null"
 
 
 def give(box: Sandbox, language: Language, name: str, words: Sequence[str]) -> None:
@@ -31,11 +27,7 @@ def give(box: Sandbox, language: Language, name: str, words: Sequence[str]) -> N
 
 
 def _setting(language: Language, words: list[str]) -> str:
-    if language is Language.SHELL:
-        return "set -- " + " ".join(map(shlex.quote, words[1:]))
-    if language is Language.PYTHON:
-        return f"__import__('sys').argv[:] = {words!a}"
     try:
-        return _JAVASCRIPT % msgspec.json.encode(["node", *words]).decode()
+        return LANGUAGES[language].give(words)
     except UnicodeEncodeError:
         raise RequestError("INVALID_ARGUMENT", "an argument of the program is not valid UTF-8") from None

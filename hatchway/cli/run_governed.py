@@ -39,6 +39,7 @@ from policy import PolicyError
 from sandbox.encoding.sealing import Keys
 from sandbox.errors import RequestError
 from sandbox.guests.images import images
+from sandbox.languages import GUEST_OF
 from sandbox.sessions.session import failure
 from sandbox.wire import DEFAULT_LIMITS, Diagnostic, Language, RunResult, RunStatus, Severity
 from sandbox.workers.local.worker import LocalWorkers
@@ -53,8 +54,7 @@ def run(options: argparse.Namespace, body: RunBody, limits: dict[str, int]) -> t
     for name in ("template", "metered"):
         if getattr(options, name):
             raise RequestError("INVALID_ARGUMENT", f"--{name} does not go together with --policy")
-    guest = Language.JAVASCRIPT if body.language is Language.TYPESCRIPT else body.language or Language.PYTHON
-    images.get(guest.value, progress=show_progress)
+    images.get(GUEST_OF[body.language or Language.PYTHON], progress=show_progress)
     try:
         return asyncio.run(_run(options, body, limits))
     except PolicyError as error:

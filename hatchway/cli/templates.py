@@ -57,8 +57,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _build(options: argparse.Namespace) -> int:
     from hatchway.cli.host_files import found, name_of
-    from hatchway.cli.terminal import LANGUAGE_OF_SUFFIX, complain, show_progress
+    from hatchway.cli.terminal import complain, show_progress
     from sandbox.errors import RequestError
+    from sandbox.languages import LANGUAGE_OF_SUFFIX
     from sandbox.sessions.session import parse_language
     from sandbox.snapshots.templates import SETUP_TIMEOUT_MS, templates
 

@@ -12,17 +12,6 @@ STATUS_EXIT = {
     "permission_denied": 126,
     "waiting_for_approval": 126,
 }
-LANGUAGE_OF_SUFFIX = {
-    ".py": "python",
-    ".js": "javascript",
-    ".cjs": "javascript",
-    ".mjs": "javascript",
-    ".ts": "typescript",
-    ".cts": "typescript",
-    ".mts": "typescript",
-    ".sh": "shell",
-    ".bash": "shell",
-}
 
 
 def paint(text: str, colour: str, stream: IO[str]) -> str:

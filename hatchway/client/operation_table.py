@@ -10,9 +10,9 @@ from typing import Final
 
 from hatchway.client.operations import Field, Operation
 from sandbox.errors import RequestError
+from sandbox.languages import OFFERED
 
 ROLES: Final = ("runner", "author", "approver", "operator", "admin")
-LANGUAGES: Final = ("python", "javascript", "typescript", "shell")
 _SOURCES = Field("sources", "the policy: a file, with what it needs beside it, or a folder", "sources", is_word=True)
 _MAIN = Field("main", "the file to begin with, if PATH is a folder (default policy.hatch, or the only one)")
 _SESSION = Field("session", "a session's (default: all)", at="session_id")
@@ -134,7 +134,7 @@ _REGISTRY: Final = (
     Operation("workers show", "look at a worker", "GET", _WORKER, (_RUNTIME,)),
     Operation("workers spawn", "spawn a worker", "POST", "/v1/registry/runtimes/{runtime}/workers",
               (_RUNTIME, Field("name", "what it is called", at="requested_worker_name"),
-               Field("language", "of its programs (default python)", choices=LANGUAGES),
+               Field("language", "of its programs (default python)", choices=OFFERED),
                Field("fingerprint", "two requests with the same one make one worker")),
               fixed={"intent": {"kind": "workspace_companion"},
                      "acceptance": {"kind": "run_accepted", "expected_segments": 0}}),

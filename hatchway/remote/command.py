@@ -13,7 +13,8 @@ from typing import Any
 
 from hatchway.cli.options import add_parser, at_least_one
 from hatchway.client import tls
-from hatchway.client.operation_table import LANGUAGES, OPERATIONS
+from hatchway.client.operation_table import OPERATIONS
+from sandbox.languages import OFFERED
 
 _DECISIONS = ["approve", "approve_always", "reject", "reject_always", "cancel"]
 _COMMON = ("url", "token", "tenant", "json", "trust")
@@ -142,7 +143,7 @@ def _add_sessions(verbs: _Verbs) -> None:
     create = verbs.add("create", "make a session")
     create.add_argument("session", nargs="?", metavar="SESSION", help="its id (default: a new one)")
     create.add_argument("--id", metavar="SESSION", help="the same")
-    create.add_argument("--language", choices=LANGUAGES, metavar="L", help="python (default), javascript, typescript or shell")
+    create.add_argument("--language", choices=OFFERED, metavar="L", help="python (default), javascript, typescript or shell")
     create.add_argument("--template", metavar="NAME", help="start from a template")
     create.add_argument("--durable", action="store_true", help="keep its variables even if the service dies")
     verbs.add("fork", "fork a session", "session")

@@ -22,7 +22,7 @@ from policy.model.fields import Field as Field
 from policy.model.fields import Scalar as Scalar
 from policy.model.fields import check_field
 from policy.model.json_schema import schema_fields
-from policy.model.settings import SETTINGS
+from policy.model.settings import LANGUAGES, SETTINGS
 from policy.text.literals import host_fault
 
 SessionEvent = Literal["session_start", "session_end", "user_prompt_submit", "turn_end"]
@@ -67,7 +67,6 @@ def _field(name: str, kind: str, doc: str, **more: Any) -> Field:
     return Field(name=name, kind=kind, doc=doc, **more)
 
 
-_LANGUAGES = ("javascript", "python", "shell", "typescript", "wasm")
 _CONTEXT = (
     _field("tenant", "name", "the tenant on whose behalf the request is made"),
     _field("plan", "enum", "the tenant's plan", values=("enterprise", "free", "team"), required=False, default="free"),
@@ -83,7 +82,7 @@ _BUILTINS = (
         "run",
         ("none",),
         {
-            "language": _field("language", "enum", "language of the code", values=_LANGUAGES),
+            "language": _field("language", "enum", "language of the code", values=LANGUAGES),
             "bytes": _field("bytes", "size", "length of the code", **_SIZE),
         },
         needs=("cpu", "memory", "output"),
@@ -129,7 +128,7 @@ _BUILTINS = (
     Capability(
         "session.create",
         ("none",),
-        {"language": _field("language", "enum", "first language", values=_LANGUAGES)},
+        {"language": _field("language", "enum", "first language", values=LANGUAGES)},
         doc="open a session",
     ),
     Capability(

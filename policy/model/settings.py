@@ -35,6 +35,8 @@ RATE_SCOPES: dict[str, str] = {
     "user": "each user",
     "capability": "everybody together",
 }
+LANGUAGES = ("javascript", "python", "shell", "typescript", "wasm")
+"""What `language` may be in a rule about `run`. A test holds it equal to what the sandbox runs."""
 EXECUTORS: dict[str, str] = {
     "shell": "a script for the shell guest",
     "python": "a Python file",

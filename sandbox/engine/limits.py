@@ -1,8 +1,8 @@
-"""Limits: what a run may use, and the clock that ends it.
+"""Limits in force: the account of one run, and the clock that ends it.
 
-Purpose: `lower` combines limits (a request may lower a limit, never raise it), `Run` keeps the account of one run (time,
-output, calls) and stops the guest when an account is overdrawn, `Ticker` advances wasmtime's epochs so that a computing guest
-asks its `Run` every ten milliseconds, and when the first of its clocks may have run out.
+Purpose: `check` refuses limits this engine cannot hold to (`sandbox.limits` has the table), `Run` keeps the account of one run
+(time, output, calls) and stops the guest when an account is overdrawn, `Ticker` advances wasmtime's epochs so that a computing
+guest asks its `Run` every ten milliseconds, and when the first of its clocks may have run out.
 
 Rules: a limit that ends a run raises `Stop`; it is raised on the guest's own thread, out of a host function or an epoch check.
 The wall clock is monotonic; `cpu_ms` is the CPU clock of the guest's thread. Memory and stack are limited by the engine
@@ -20,7 +20,10 @@ from contextlib import AbstractContextManager, nullcontext
 from sandbox.engine.wasmtime import Engine
 from sandbox.errors import RequestError, Stop
 from sandbox.excerpts import excerpt
-from sandbox.wire import DEFAULT_LIMITS, RunStatus, SessionLimits
+from sandbox.limits import DEFAULT_LIMITS, LIMITS, SessionLimits
+from sandbox.limits import MOST as MOST
+from sandbox.limits import lower as lower
+from sandbox.wire import RunStatus
 
 _NAP_NS = 10_000_000
 """A computing guest is asked at least so often: between two questions its thread handles no signal."""
@@ -30,40 +33,16 @@ _PARK_NAPS = 50
 _NEVER_NS = 1 << 63
 _READY_SECONDS = 0.05
 _QUEUE_SECONDS = 0.01
-MOST = SessionLimits(
-    memory_mb=2048,
-    cpu_ms=3_600_000,
-    wall_ms=3_600_000,
-    max_stdout_bytes=64 << 20,
-    max_external_calls=1_000_000,
-    max_stack_depth=10_000,
-)
-
-
-def lower(ceiling: SessionLimits, asked: SessionLimits | None, timeout_ms: int | None = None) -> SessionLimits:
-    """The smaller of each. `timeout_ms` takes the place of `wall_ms`, under the same ceiling."""
-    if asked is None and timeout_ms is None:
-        return ceiling
-    chosen = asked or ceiling
-    return SessionLimits(
-        memory_mb=min(ceiling.memory_mb, chosen.memory_mb),
-        cpu_ms=min(ceiling.cpu_ms, chosen.cpu_ms),
-        wall_ms=min(ceiling.wall_ms, chosen.wall_ms if timeout_ms is None else timeout_ms),
-        max_stdout_bytes=min(ceiling.max_stdout_bytes, chosen.max_stdout_bytes),
-        max_external_calls=min(ceiling.max_external_calls, chosen.max_external_calls),
-        max_stack_depth=min(ceiling.max_stack_depth, chosen.max_stack_depth),
-    )
 
 
 def check(limits: SessionLimits) -> SessionLimits:
     """The limits, if every one is a number this engine can hold to."""
     if limits is DEFAULT_LIMITS:
         return limits
-    for name in SessionLimits.__struct_fields__:
-        value, most = getattr(limits, name), getattr(MOST, name)
-        least = 0 if name in ("max_stdout_bytes", "max_external_calls") else 1
-        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-            told = f"limits.{name} must be a whole number from {least} to {most}, not {excerpt(value)}"
+    for name, limit in LIMITS.items():
+        value = getattr(limits, name)
+        if not isinstance(value, int) or isinstance(value, bool) or not limit.least <= value <= limit.most:
+            told = f"limits.{name} must be a whole number from {limit.least} to {limit.most}, not {excerpt(value)}"
             raise RequestError("INVALID_ARGUMENT", told)
     return limits
 

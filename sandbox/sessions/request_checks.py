@@ -6,7 +6,6 @@ else is raised, whatever a caller put into it. Does not know: guests, sessions.
 
 from __future__ import annotations
 
-import keyword
 import re
 from typing import Final
 
@@ -16,6 +15,7 @@ from sandbox.capabilities.plain_json import objection, why_unencodable
 from sandbox.engine.limits import check
 from sandbox.errors import RequestError
 from sandbox.excerpts import excerpt
+from sandbox.languages import LANGUAGES
 from sandbox.wire import (
     MAX_CODE_BYTES,
     MAX_ENV_BYTES,
@@ -27,18 +27,6 @@ from sandbox.wire import (
     Span,
 )
 
-_JAVASCRIPT_KEYWORDS: Final = frozenset({
-    "await", "break", "case", "catch", "class", "const", "continue", "debugger", "default", "delete", "do", "else", "enum",
-    "export", "extends", "false", "finally", "for", "function", "if", "import", "in", "instanceof", "let", "new", "null",
-    "return", "static", "super", "switch", "this", "throw", "true", "try", "typeof", "var", "void", "while", "with", "yield",
-    "Infinity", "NaN", "undefined",
-})  # fmt: skip
-_KEYWORDS: Final = {
-    Language.PYTHON: frozenset(keyword.kwlist),
-    Language.JAVASCRIPT: _JAVASCRIPT_KEYWORDS,
-    Language.TYPESCRIPT: _JAVASCRIPT_KEYWORDS,
-}
-"""Names that no program of the language can use for a variable."""
 _ENV_NAMES: Final = re.compile(r"[A-Za-z_]\w*(?:=[A-Za-z_]\w*)*", re.ASCII)
 _encode = msgspec.json.Encoder().encode
 
@@ -81,7 +69,7 @@ def check_request(request: RunRequest) -> None:
 
 def _check_inputs(inputs: dict[str, object], language: Language) -> int:
     """How many bytes of JSON they are."""
-    taken = _KEYWORDS.get(language, ())
+    taken = LANGUAGES[language].reserved
     for name in inputs:
         if not (isinstance(name, str) and name.isidentifier() and name.isascii()) or name in taken:
             raise _invalid(f"the input {excerpt(name)} is not a variable name")

@@ -33,6 +33,7 @@ from sandbox.guests.images import Images, Progress, images
 from sandbox.guests.state import GuestState, SessionState
 from sandbox.guests.stdin import Source
 from sandbox.guests.tape import Tape
+from sandbox.languages import GUEST_OF
 from sandbox.sessions.outcome import Outcome, advised, first_error, read_outcome, vouched
 from sandbox.sessions.request_checks import CodeRefused, check_request, stdin_bytes
 from sandbox.wasi.wasi import GuestExit
@@ -55,12 +56,6 @@ from sandbox.wire import (
     Severity,
 )
 
-_IMAGE_OF = {
-    Language.PYTHON: "python",
-    Language.JAVASCRIPT: "javascript",
-    Language.TYPESCRIPT: "javascript",
-    Language.SHELL: "shell",
-}
 _TYPESCRIPT = Language.TYPESCRIPT
 _DONE, _CALL, _NAMES, _ERASE = b"DCNE"
 _OVERFLOW_HINT = "nest calls and data less deeply: this stack has one size, whatever limits.max_stack_depth is"
@@ -126,7 +121,7 @@ class Session:
         self._lock = threading.Lock()
         self._run: Run | None = None
         self._closed = False
-        if _IMAGE_OF[language] in self._frozen:
+        if GUEST_OF[language] in self._frozen:
             self._guest(language, None)
 
     @property
@@ -197,7 +192,7 @@ class Session:
         return erased.code, list(erased.diagnostics)
 
     def _guest(self, language: Language, progress: Progress | None) -> Guest:
-        name = _IMAGE_OF[language]
+        name = GUEST_OF[language]
         guest = self._guests.get(name)
         if guest is None and name in self._frozen:
             guest = self._guests[name] = Guest(self._frozen[name].image, self.vfs, self._frozen[name])

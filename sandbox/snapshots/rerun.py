@@ -16,6 +16,7 @@ from sandbox.encoding.sealing import corrupt
 from sandbox.errors import RequestError
 from sandbox.guests.state import SessionState
 from sandbox.guests.tape import MESSAGE, MONOTONIC, Event, Tape
+from sandbox.languages import GUEST_OF
 from sandbox.sessions.request_checks import stdin_bytes
 from sandbox.sessions.session import Session
 from sandbox.wire import Language, RunRequest, RunResult, SessionLimits
@@ -69,7 +70,7 @@ class Journal(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
         """The run. Its program is in the journal, where types are erased already."""
         return RunRequest(
             session_id=self.session_id,
-            language=Language.JAVASCRIPT if self.language is Language.TYPESCRIPT else self.language,
+            language=Language(GUEST_OF[self.language]),
             code="",
             inputs={},
             return_snapshot=False,

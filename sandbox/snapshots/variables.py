@@ -85,6 +85,7 @@ _JAVASCRIPT: Final = r"""
   return found;
 })()
 """
+_PROGRAMS: Final = {Language.PYTHON: _PYTHON, Language.JAVASCRIPT: _JAVASCRIPT}
 _STANDARD: Final = "Object.getOwnPropertyNames(globalThis)"
 _SHELL: Final = "declare -p; declare -f"
 _LINE: Final = re.compile(r"declare (-\S+) ([A-Za-z_]\w*)(?:=(.*))?")
@@ -104,7 +105,7 @@ def list_variables(state: SessionState, guest: str, store: Images = images) -> V
         inputs: dict[str, list[str]] = {}
         if language is Language.JAVASCRIPT:
             inputs = {"__names": _candidates(state.guests[guest]), "__standard": _standard(store, state.metered)}
-        found = _run(session, language, _PYTHON if language is Language.PYTHON else _JAVASCRIPT, inputs)[0]
+        found = _run(session, language, _PROGRAMS[language], inputs)[0]
         named = msgspec.convert(found, dict[str, tuple[str, str]])
         return {name: value for name, value in sorted(named.items()) if name not in inputs}
     except msgspec.ValidationError:

@@ -25,7 +25,8 @@ import msgspec
 
 from sandbox.engine.cache import default_directory
 from sandbox.errors import RequestError, SandboxError
-from sandbox.wire import DEFAULT_LIMITS, Language, RunRequest
+from sandbox.languages import LANGUAGES
+from sandbox.wire import DEFAULT_LIMITS, RunRequest
 from sandbox.workers.interface import Opening, WorkerLost
 from sandbox.workers.jail.jail import Mode
 from sandbox.workers.process_worker import ProcessWorker
@@ -38,7 +39,7 @@ START_SECONDS: Final = 60.0
 _MESSAGE_BYTES_MAX: Final = 65536
 _REFILL_SECONDS: Final = 0.1
 _WARM_ID: Final = "warm-up"
-_WARM_UP: Final = {Language.PYTHON: "1", Language.JAVASCRIPT: "1", Language.SHELL: ":"}
+_WARM_UP: Final = {language: facts.warm_up for language, facts in LANGUAGES.items() if facts.warm_up is not None}
 _PROGRAM: Final = "from sandbox.workers.zygote import main; main()"
 _log = logging.getLogger("hatchway.workers")
 

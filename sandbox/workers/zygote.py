@@ -34,6 +34,7 @@ from sandbox.engine.cache import Cache
 from sandbox.engine.memory import kernel
 from sandbox.errors import SandboxError, SetupError
 from sandbox.guests.images import Images, images
+from sandbox.languages import GUESTS
 from sandbox.typescript import child_parsers
 from sandbox.wire import ErrorObject
 from sandbox.workers.frames import FAILURE, Frame, encode
@@ -44,7 +45,6 @@ from sandbox.workers.protocol import Failure
 from sandbox.workers.warm_decoders import describe_records
 from sandbox.workers.worker_process import Worker
 
-GUESTS: Final = ("python", "javascript", "shell")
 _MESSAGE_BYTES_MAX: Final = 65536
 _WARM: Final = (
     "asyncio", "cbor2", "zstandard", "concurrent.futures.thread", "difflib", "encodings.idna", "encodings.ascii",

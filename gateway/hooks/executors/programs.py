@@ -10,25 +10,19 @@ from __future__ import annotations
 import functools
 from typing import Final
 
+import msgspec
+
 from gateway.hooks.executors.ports import ExecutorOpts, Programs, Ran
 from gateway.hooks.jobs import Changes, Done, Forks, Job
 from gateway.hooks.outputs import Error, HookOutput, overran, parse, timed_out
 from gateway.hooks.payloads import Letter
 from gateway.hooks.specs import COMMAND_BYTES_MAX, ExecutorType, UserHookSpec
-from sandbox.wire import Language, SessionLimits
+from sandbox.languages import LANGUAGE_OF_HOOK, LANGUAGES
+from sandbox.limits import DEFAULT_LIMITS, SessionLimits
 
 MODULE_BYTES_MAX: Final = 4 << 20
-_LANGUAGES: Final[dict[ExecutorType, Language]] = {
-    "bash": Language.SHELL,
-    "shell": Language.SHELL,
-    "python": Language.PYTHON,
-    "javascript": Language.JAVASCRIPT,
-}
 _LIMITS: Final[dict[ExecutorType, tuple[int, int]]] = {
-    "bash": (10, 32),
-    "shell": (10, 32),
-    "python": (64, 256),
-    "javascript": (32, 256),
+    **{hook: LANGUAGES[language].hook_limits for hook, language in LANGUAGE_OF_HOOK.items()},
     "wasm": (32, 256),
 }
 """Memory in MiB and stack depth. Memory is growth over the image for interpreters, all of it for wasm."""
@@ -59,7 +53,7 @@ async def run_program(
         return Ran(Error(f"hook program {spec.executor.program!r} is not UTF-8 text"))
     filename = spec.executor.program or f"<{spec.id}>"
     job = Job(
-        language=_LANGUAGES.get(kind),
+        language=LANGUAGE_OF_HOOK.get(kind),
         code="" if isinstance(code, bytes) else _ALONE.format(code, filename) if kind == "python" else code,
         module=code if isinstance(code, bytes) else b"",
         filename=filename,
@@ -77,7 +71,8 @@ async def run_program(
 @functools.lru_cache(maxsize=256)
 def _limits(kind: ExecutorType, timeout_ms: int, max_output_bytes: int, may_call: bool) -> SessionLimits:
     memory_mb, depth = _LIMITS[kind]
-    return SessionLimits(
+    return msgspec.structs.replace(
+        DEFAULT_LIMITS,
         memory_mb=memory_mb,
         cpu_ms=timeout_ms,
         wall_ms=timeout_ms,

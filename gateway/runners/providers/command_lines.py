@@ -12,7 +12,6 @@ no result, only output: a last expression that is not JSON is no failure (`NO_RE
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Callable
@@ -21,9 +20,8 @@ from typing import Any
 
 from gateway.runners.errors import invalid, unsupported
 from gateway.runners.wire import Command
-from sandbox.wire import Language
+from sandbox.languages import LANGUAGE_OF_COMMAND, LANGUAGES, Language
 
-_SHELLS, _PYTHONS, _NODES = ("sh", "bash"), ("python", "python3"), ("node", "js")
 _SHELL_CODE = re.compile(r"-[eux]*c|-lc")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -52,12 +50,9 @@ class Program:
 def parse(command: Command, read: ReadFile) -> Program:
     """`read` gives the contents of a file of the workspace, relative to the command's working directory."""
     name, args = command.program.rpartition("/")[2], command.args
-    if name in _SHELLS:
-        return _parse(command, Language.SHELL, "-c", read)
-    if name in _PYTHONS:
-        return _parse(command, Language.PYTHON, "-c", read)
-    if name in _NODES:
-        return _parse(command, Language.JAVASCRIPT, "-e", read)
+    language = LANGUAGE_OF_COMMAND.get(name)
+    if language is not None:
+        return _parse(command, language, LANGUAGES[language].code_flag, read)
     return Program(Language.SHELL, shlex.join([command.program, *args]), [], stdin=command.stdin)
 
 
@@ -87,18 +82,4 @@ def preparation(program: Program, cwd: str | None, env: list[tuple[str, str]]) -
     for name, _ in env:
         if not _NAME.fullmatch(name):
             raise invalid("an env name is letters, digits and '_' here")
-    if program.language is Language.SHELL:
-        lines = [f"cd {shlex.quote(cwd)} || exit 1"] if cwd else []
-        lines += [f"export {name}={shlex.quote(value)}" for name, value in env]
-        lines += [f"set -- {shlex.join(program.arguments)}"] if program.arguments else []
-        return "\n".join(lines)
-    if program.language is Language.PYTHON:
-        lines = [f"__import__('os').chdir({cwd!r})"] if cwd else []
-        lines += [f"__import__('os').environ.update({dict(env)!r})"] if env else []
-        lines += [f"__import__('sys').argv[:] = {program.arguments!r}"] if len(program.arguments) > 1 or program.filename else []
-        return "\n".join(lines)
-    lines = [f"process.chdir({json.dumps(cwd)});"] if cwd else []
-    lines += [f"Object.assign(process.env, {json.dumps(dict(env))});"] if env else []
-    more = program.arguments if program.filename else program.arguments[1:]
-    lines += [f"Object.defineProperty(process, 'argv', {{value: ['node', ...{json.dumps(more)}]}});"] if more else []
-    return "\n".join([*lines, "undefined"]) if lines else ""
+    return LANGUAGES[program.language].place(cwd, env, program.arguments, program.filename is not None)

@@ -55,6 +55,7 @@ from gateway.runners.wire import (
     SessionState,
     SnapshotRef,
 )
+from sandbox.languages import LANGUAGE_OF_COMMAND
 
 WORKSPACE = "/workspace"
 _KEYS = ("gateway", "url", "token", "language", "limits", "durable")
@@ -215,7 +216,7 @@ class HatchwaySession(RunnerSession):
         cwd = self._inside(command.cwd or ".")
         files: dict[str, bytes] = {}
         for name in command.args[:1]:
-            if command.program.rpartition("/")[2] in ("sh", "bash", "python", "python3", "node", "js") and name[:1] != "-":
+            if command.program.rpartition("/")[2] in LANGUAGE_OF_COMMAND and name[:1] != "-":
                 files[name] = await self._read(name if name.startswith("/") else f"{cwd}/{name}")
         program = parse(command, files.__getitem__)
         async with taking_turn(self._turn, ending) as ours:

@@ -52,12 +52,19 @@ from sandbox.filesystem.inode_table import Checkpoint, VfsLimits
 from sandbox.filesystem.vfs import Vfs
 from sandbox.guests.images import images
 from sandbox.guests.state import SessionState as SandboxState
+from sandbox.limits import DEFAULT_LIMITS
 from sandbox.sessions.session import Session
 from sandbox.snapshots.snapshot_format import Origin, open_snapshot, save, thaw
 from sandbox.wire import Language, RunRequest, RunResult, RunStatus, SessionLimits
 
-LIMITS = SessionLimits(
-    memory_mb=512, cpu_ms=60_000, wall_ms=3_600_000, max_stdout_bytes=1 << 20, max_external_calls=0, max_stack_depth=1000
+LIMITS = msgspec.structs.replace(
+    DEFAULT_LIMITS,
+    memory_mb=512,
+    cpu_ms=60_000,
+    wall_ms=3_600_000,
+    max_stdout_bytes=1 << 20,
+    max_external_calls=0,
+    max_stack_depth=1000,
 )
 T = TypeVar("T")
 
