@@ -18,7 +18,7 @@ from policy.model.catalog import Field
 from policy.syntax import tree as s
 from policy.syntax.parser import MAX_DEPTH
 from policy.text.literals import INT_MAX, INT_MIN
-from policy.text.sources import Span
+from policy.text.sources import Source, Span
 
 MAX_ATOMS = 5_000
 MAX_ATOMS_IN_ALL = 50_000
@@ -33,6 +33,7 @@ class Conditions(Constants):
     _let_cache: dict[tuple[int, int], ir.Expr | None] = field(default_factory=dict)
     _fields: dict[tuple[str, int], Field | None] = field(default_factory=dict)
     _atoms: dict[tuple[str, str, int], ir.Expr | None] = field(default_factory=dict)
+    _early: dict[str, list[tuple[Token, Source]]] = field(default_factory=dict)
 
     def span_of(self, expr: s.Expr) -> Span:
         return Span(self.source, *s.written(expr, self.source.text))
@@ -49,6 +50,8 @@ class Conditions(Constants):
             other = self.lets.get(atom.name) if isinstance(atom, s.Truth) else None
             if other is None:
                 entry.atoms += 1
+                if isinstance(atom, s.Truth):
+                    self._early.setdefault(str(atom.name), []).append((atom.name, self.source))
                 continue
             other.used = True
             entry.needs |= other.needs | (1 << other.index)
@@ -61,6 +64,17 @@ class Conditions(Constants):
             what = f"{entry.atoms:,} comparisons" if entry.atoms > MAX_ATOMS else f"{entry.depth} levels"
             self.error("HP047" if entry.atoms > MAX_ATOMS else "HP002", f"`{name}` expands to {what}", name, "split the policy")
         self.lets[str(name)] = entry
+        self._refuse_early_uses(name)
+
+    def _refuse_early_uses(self, name: Token) -> None:
+        """THREAT[TM-POL-008]: a let that uses a later one, or itself, has no meaning, and rules that use it would vanish."""
+        here = self.source
+        for token, source in self._early.get(str(name), ()):
+            itself = s.offsets(token) > s.offsets(name) and source is here
+            self.source = source
+            what = "uses itself" if itself else "is used before it is defined"
+            self.error("HP022", f"`{name}` {what}", token, "define what it needs first, and leave it out of its own condition")
+        self.source = here
 
     def conjuncts(self, expr: s.Expr | None, targets: Targets) -> list[tuple[ir.Expr, Span]]:
         """Each top-level conjunct with its place, so a message can name the smallest part that fails."""

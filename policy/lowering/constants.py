@@ -92,6 +92,12 @@ class Constants:
                 what = "a field; fields are compared with constants" if is_field else "a condition, not a value"
                 self.error("HP030", f"`{word}` is {what}", value.token, f'write `"{word}"` if the text is meant')
                 return None
+        if field_.type.labels is not None and field_.type.within == "in" and "*" in word:
+            hint = f"`{field_.name} under` a folder covers everything below it; write the folder alone"
+            self.error(
+                "HP029", f"`*` is no wildcard in {field_.type.words}: {word} matches only a file called so", value.token, hint
+            )
+            return None
         return self.text(field_, value)
 
     def text(self, field_: Field, value: s.Value) -> str | None:

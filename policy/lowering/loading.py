@@ -24,7 +24,7 @@ from policy.text.sources import Source, Span
 
 MAX_FILES = 64
 MAX_CATALOG_BYTES = 16 * 1024 * 1024
-_PIN = re.compile(r"([A-Za-z_][\w.-]*)@sha256:([0-9a-f]{8,64})\Z")
+_PIN = re.compile(r"([A-Za-z_][\w.-]*)@sha256:([0-9a-f]{16,64})\Z")
 
 
 class Library(Protocol):
@@ -108,6 +108,7 @@ def load(path: str, library: Library, findings: Findings, catalog: Catalog | Non
     types, typed = _catalog(main, library, findings, catalog)
     for unit in units[:-1]:
         _same_catalog(unit, types, findings)
+        _same_base(unit, header, findings)
     base: Loaded | None = None
     if header is not None and header.narrows is not None and follow_base:
         base = _base(main, header.narrows, library, findings, catalog)
@@ -197,9 +198,9 @@ def _catalog(main: Unit, library: Library, findings: Findings, given: Catalog | 
             findings.add("HP015", f"{name}.catalog.json: {error}", span)
             return builtin_catalog(), False
     if pin is None or not found.digest.startswith(pin.group(2)):
-        findings.add(
-            "HP014", f"the catalog's digest is {found.digest[:16]}…", span, f'pin it: "{name}@sha256:{found.digest[:16]}"'
-        )
+        short = "" if pin or not re.search(r"@sha256:[0-9a-f]{1,15}\Z", text) else "; a pin has at least 16 digits"
+        hint = f'pin it: "{name}@sha256:{found.digest[:32]}"'
+        findings.add("HP014", f"the catalog's digest is {found.digest[:32]}…{short}", span, hint)
     return found, True
 
 
@@ -212,6 +213,20 @@ def _same_catalog(unit: Unit, catalog: Catalog, findings: Findings) -> None:
     if pin is None or not catalog.digest.startswith(pin.group(2)):
         span = Span(unit.source, *s.offsets(header.catalog))
         findings.add("HP014", "this file was written against another catalog than the one that imports it", span)
+
+
+def _same_base(unit: Unit, importer: s.Header | None, findings: Findings) -> None:
+    """An imported file may say that it narrows a base; then what imports it must say so too: the proof is about the whole.
+
+    THREAT[TM-POL-011]: a promise in an imported header would otherwise be one that nothing checks.
+    """
+    header = unit.tree.header
+    if header is None or header.narrows is None:
+        return
+    if importer is None or str(importer.narrows) != str(header.narrows):
+        message = f"this file narrows `{header.narrows}`, and the policy that imports it does not"
+        span = Span(unit.source, *s.offsets(header.narrows))
+        findings.add("HP012", message, span, f"write `narrows {header.narrows}` in the header of the importing policy")
 
 
 def _base(main: Unit, token: Token, library: Library, findings: Findings, given: Catalog | None) -> Loaded | None:

@@ -58,7 +58,6 @@ class _Lowering:
         self.taken = fields | {*self.catalog.context, *self.catalog.capabilities, "true", "false"}
 
     def run(self) -> Program:
-        errors_before = self.conditions.faults
         for unit in self.loaded.units:
             self._unit(unit)
         self._unused()
@@ -75,7 +74,11 @@ class _Lowering:
             self._reads(),
             str(header.narrows) if header and header.narrows else None,
         )
-        clean = self.findings.errors == errors_before and not self.loaded.broken
+        if self.conditions.faults and not self.findings.errors:
+            # INVARIANT: nothing is left out of a policy without an error. THREAT[TM-POL-008]
+            words = f"{self.conditions.faults} part(s) of the policy could not be understood, and no reason was recorded"
+            self.findings.add("HP099", words, Span(self.loaded.main.source, 0, 0))
+        clean = self.findings.errors == 0 and not self.loaded.broken
         return Program(
             policy, self.catalog, self.loaded.main.source, self.tests, self.spans, self.parts, self.autos, self.claim_texts, clean
         )
@@ -347,7 +350,7 @@ class _Lowering:
         self.conditions.error(code, message, at, hint)
 
     def _reads(self) -> dict[str, tuple[Field, ...]]:
-        """Per event, every field any of its rules, limits or hooks mentions, in name order."""
+        """Per event, every field its rules, limits or hooks mention, and every path and host it has, in name order."""
         names: dict[str, set[str]] = {event: set() for event in (*self.catalog.capabilities, *ir.LIFECYCLE)}
         mentioned: dict[ir.Expr, frozenset[str]] = {}
 
@@ -357,6 +360,10 @@ class _Lowering:
             return mentioned[expr]
 
         for rule in self.rules:
+            for capability in rule.capabilities:
+                # THREAT[TM-POL-010]: `path under "/"` is always true, but a request without a path, or with `..` in it, is none.
+                fields = self.catalog.capabilities[capability].fields.values()
+                names[capability] |= {field.name for field in fields if field.type.labels is not None and field.usable}
             used = fields_of(rule.guard) | (fields_of(rule.auto) if rule.auto is not None else frozenset())
             for capability in rule.capabilities:
                 names[capability] |= used

@@ -49,7 +49,7 @@ def analyse(program: Program, findings: Findings) -> None:
 def _analyse(program: Program, findings: Findings, effort: Effort) -> None:
     empty = _unsatisfiable(program, findings, effort)
     dead: dict[str, list[str | None]] = {}
-    overlaps: dict[str, tuple[str, ...]] = {}
+    overlaps: dict[str, str] = {}
     by_capability: dict[str, list[tuple[int, ir.Rule]]] = {}
     for index, rule in enumerate(program.ir.rules):
         if rule.id not in empty:
@@ -69,13 +69,11 @@ def _analyse(program: Program, findings: Findings, effort: Effort) -> None:
         live = [region for region in regions if region.rule.id not in found]
         _overlaps(live, overlaps, universe, effort)
     _report_dead(program, dead, findings)
-    for first, (second, *_) in list(overlaps.items())[:_MAX_OVERLAPS]:
-        findings.add(
-            "HP101",
-            f"this rule and {_place(program, second)} overlap in part",
-            program.spans[first],
-            "both apply there: the stronger verdict wins and obligations add up",
-        )
+    verdicts = {rule.id: rule.verdict for rule in program.ir.rules}
+    for first, second in list(overlaps.items())[:_MAX_OVERLAPS]:
+        asks = verdicts[second] == "ask"
+        hint = "there the ask decides, and what this rule demands does not apply" if asks else "there both rates count"
+        findings.add("HP101", f"this rule and {_place(program, second)} overlap", program.spans[first], hint)
     _autos(program, empty, findings, effort)
 
 
@@ -245,7 +243,7 @@ def _report_dead(program: Program, dead: dict[str, list[str | None]], findings: 
         findings.add(code, words, program.spans[rule.id], "delete it, or narrow the rules that cover it")
 
 
-def _overlaps(regions: list[Region], found: dict[str, tuple[str, ...]], universe: Universe, effort: Effort) -> None:
+def _overlaps(regions: list[Region], found: dict[str, str], universe: Universe, effort: Effort) -> None:
     """Allows that partly coincide with an ask, or with an allow of a different rate."""
     index = _Index(regions)
     for region in regions:
@@ -262,7 +260,7 @@ def _overlaps(regions: list[Region], found: dict[str, tuple[str, ...]], universe
                 and overlap(region.box, other.box)
                 and ((region.exact and other.exact) or _meet(region, other, universe, effort))
             ):
-                found[region.rule.id] = (other.rule.id,)
+                found[region.rule.id] = other.rule.id
                 break
 
 

@@ -192,9 +192,8 @@ class _Comparison:
         elif sum(other.count for other in tight) > rate.count:
             # The same rate first: it is the likeliest to count everything, and where it does not, the answers differ.
             singles = sorted(tight, key=lambda other: (other != rate, -other.count))
-            left = [self._find_uncounted(rate, [other]) for other in singles]
-            if all(self.can_hold(condition) for condition in left):
-                yield Weakness("rate", f"{words} in one counter", left[0])
+            if all(self.can_hold(self._find_uncounted(rate, [other])) for other in singles):
+                yield Weakness("rate", f"{words} in one counter", self._find_uncounted(rate, singles[:1]))
 
     def _find_uncounted(self, rate: ir.Rate, kept: list[ir.Rate]) -> ir.Expr:
         """What the old policy counts by `rate` and the new one permits without counting it by one of `kept`."""

@@ -44,12 +44,13 @@ HP014 catalog-digest | The catalog is not the one the policy was written against
 HP015 catalog-invalid | The catalog is malformed. | Types come from it, so it is checked before it is believed.
 HP020 unknown-capability | No capability has this name. | A rule about nothing would silently protect nothing.
 HP021 unknown-field | The capability has no such field. | A misspelt field would otherwise widen or void a rule.
-HP022 unknown-name | No set or let has this name here. | Definitions come before their uses.
+HP022 unknown-name | No set or let has this name here. | Definitions come before their uses, and none uses itself.
 HP023 unknown-value | The field can never hold this value. | The comparison would always give the same answer.
 HP024 unknown-word | A word is not one of those allowed here. | Limits, executors, effects and rate scopes are fixed lists.
 HP025 duplicate | A name is defined twice. | One name, one meaning.
 HP026 confusable | A name looks like another. | A reader must be able to tell them apart.
 HP028 optional-field | The field may be absent and has no default. | A guard over a missing value has no answer.
+HP029 path-wildcard | A path in a condition holds a `*`. | Paths have no wildcards; the rule would protect nothing.
 HP030 type | A value has the wrong type for its field. | Comparisons are between like and like.
 HP031 unit | A number has the wrong unit, or lacks one. | 4096 what?
 HP032 range | A number lies outside what the field can hold. | The comparison would always give the same answer.
@@ -87,11 +88,11 @@ HP099 internal | The compiler itself failed on this policy. | Our mistake, not t
 """
 
 _WARNINGS = """
-HP101 overlap | Two rules overlap in part with different obligations. | The stronger verdict and all obligations apply there.
+HP101 overlap | Two rules overlap with different obligations. | The stronger verdict decides, with its obligations only.
 HP102 no-rate | A side effect is allowed without a rate. | A loop could repeat it without bound.
 HP103 unmentioned | No rule mentions this capability. | It is denied; perhaps it was forgotten.
 HP104 not-covered | Rules are not both hit and missed by tests. | A mistake in them would go unnoticed.
-HP105 surviving-mutant | A condition can be flipped without any test noticing. | That condition is untested.
+HP105 surviving-mutant | A condition can be flipped without any test noticing. | `test --mutants` names each: it is untested.
 HP106 unused | A definition is never used. | It may have been meant somewhere.
 """
 

@@ -8,6 +8,7 @@ This file does not know fields or rules.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -85,8 +86,13 @@ def is_host(text: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def is_path(text: str) -> bool:
-    """An absolute path in normal form: no empty, `.` or `..` segment, no final slash, no control character."""
+    """An absolute path in normal form: no empty, `.` or `..` segment, no final slash, no control character, Unicode composed.
+
+    THREAT[TM-POL-010]: a decomposed spelling of a path would pass a rule about the composed one.
+    """
     if text.__class__ is not str or not text.startswith("/") or len(text) > 4096:
+        return False
+    if not text.isascii() and not unicodedata.is_normalized("NFC", text):
         return False
     return text == "/" or (not text.endswith("/") and _SEGMENT_BAD.search(text) is None)
 

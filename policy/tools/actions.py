@@ -144,7 +144,8 @@ def test(a: argparse.Namespace) -> int:
         tried, survivors = policy_tests.mutants(program, a.match or "")
         for mutant in survivors:
             line, column = mutant.span.source.position(mutant.span.start)
-            print(f"  survives: line {line}:{column}, flipping `{' '.join(mutant.span.text().split())}` in {mutant.rule}")
+            flip = f"flipping `{' '.join(mutant.span.text().split())}` in {mutant.rule}"
+            print(f"  survives: line {line}:{column}, {flip} (HP105)")
         print(f"mutants: {tried - len(survivors)} of {tried} noticed ({100 * (tried - len(survivors)) // max(1, tried)} %)")
     return REFUSED if failed else OK
 
@@ -287,6 +288,9 @@ def replay(a: argparse.Namespace) -> int:
             f"{found.record.verdict} → {found.decision.verdict} ({found.decision.rule})"
         )
     print(f"{result.total} decisions replayed, {result.changed} changed, {result.loosened} permit more")
+    if not result.total:
+        print(f"{a.records} holds no decision: nothing was replayed, which is a failure", file=sys.stderr)
+        return REFUSED
     return REFUSED if result.loosened or (a.strict and result.changed) else OK
 
 
@@ -294,7 +298,7 @@ def catalog(a: argparse.Namespace) -> int:
     from policy.model.catalog import builtin_catalog
 
     catalog = load_catalog(Path(a.file).read_bytes()) if a.file else builtin_catalog()
-    print(f'catalog "{catalog.name}@sha256:{catalog.digest[:16]}"')
+    print(f'catalog "{catalog.name}@sha256:{catalog.digest[:32]}"')
     for capability in sorted(catalog.capabilities.values(), key=lambda c: c.name):
         print(f"{capability.name}  ({', '.join(capability.effects)})  {capability.doc}")
         for field in capability.fields.values():

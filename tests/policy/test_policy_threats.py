@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 import types
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from policy.evaluation.emitter import emit_event
 from policy.syntax.parser import MAX_SYNTAX_REPORTS, MAX_TEXT_CHARS
 from policy.text.diagnostics import MAX_FINDINGS
 from policy.tools import bundles
-from tests.policy.policy_texts import SAMPLES, TOOLS, errors, judge, small
+from tests.policy.policy_texts import PASSING_TEST, SAMPLES, TOOLS, errors, judge, small
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -94,7 +95,7 @@ def test_tm_pol_006_text_of_a_policy_reaches_generated_code_only_as_constants() 
         current = pending.pop()
         names.update(current.co_names, current.co_varnames)
         pending += [constant for constant in current.co_consts if isinstance(constant, types.CodeType)]
-    assert all(re.fullmatch(r"[a-z]+\d*|c_\w+|__class__|Failure|is_host|is_path", name) for name in names), names
+    assert all(re.fullmatch(r"[a-z]+\d*|c_\w+|__class__|Failure", name) for name in names), names
     assert not any("evil" in name or "import" in name or name == "os" for name in names)
     assert policy.decide("secret.use", {"tenant": "a", "name": evil, "caller": "evil_name"}).verdict == "allow"
 
@@ -113,3 +114,117 @@ def test_tm_pol_007_a_missing_or_malformed_attribute_denies_before_any_rule_is_r
         {**good, "currency": "EUR"},
     ):
         assert policy.decide("payments.refund", broken).rule == "invalid"
+
+
+def narrow(base: str, child: str) -> list[str]:
+    """The errors of a policy that narrows a base."""
+    return errors(f"policy p v 1 narrows base\n{child}\n{PASSING_TEST}", {"base.hatch": f"policy base v 1\n{base}\n"})
+
+
+def test_tm_pol_005_a_copy_of_a_base_with_hundreds_of_rated_rules_is_proved_at_once() -> None:
+    rules = [f'allow fs.read when path under "/d{i}" rate {i + 1}/h per session' for i in range(400)]
+    begun = time.process_time()
+    assert narrow("\n".join(rules), "\n".join([*rules, 'deny fs.read when path == "/d7/x"'])) == []
+    assert time.process_time() - begun < 8
+
+
+@pytest.mark.parametrize(
+    "lets",
+    [
+        "let g = session.mfa or z\nlet z = tenant == b",
+        "let g = session.mfa or g",
+        "let g = session.mfa or z\nlet z = tenant == b or g",
+        "let y = z\nlet z = tenant == b\nlet g = y",
+    ],
+)
+@pytest.mark.parametrize(
+    "use", ["deny fs.read when g", "prove no fs.read when g", "scope g { deny fs.read }", "limit fs.read when g { timeout 1s }"]
+)
+def test_tm_pol_008_no_rule_vanishes_with_a_let_that_has_no_meaning(lets: str, use: str) -> None:
+    checked = judge(small(f'{lets}\nallow fs.read when path under "/a"\n{use}'))
+    assert "HP022" in [d.code for d in checked.diagnostics]
+    assert checked.evaluator is None
+
+
+def test_tm_pol_008_a_fault_without_a_reason_refuses_the_policy(monkeypatch: pytest.MonkeyPatch) -> None:
+    from policy.lowering.conditions import Conditions
+
+    monkeypatch.setattr(Conditions, "_refuse_early_uses", lambda self, name: None)
+    assert errors(small("let g = session.mfa or z\nlet z = tenant == b\nallow fs.read\ndeny fs.read when g")) == ["HP099"]
+
+
+RATED = "allow run rate 1/h per tenant\nlimit run { cpu 1s memory 1MiB output 1KiB }"
+HOOK = 'hook guard on before fs.read run shell "guard.sh" timeout 2s on_error'
+
+
+def test_tm_pol_009_an_automatic_ask_does_not_hide_what_became_weaker() -> None:
+    from policy.tools.diff import diff
+
+    old = compile_policy(small(f'{RATED}\nhook h on before run run wasm "h.wasm" timeout 1s on_error block'))
+    new = compile_policy(
+        small("ask run by boss within 5m auto when session.risk >= 0\nlimit run { cpu 1h memory 1MiB output 1KiB }")
+    )
+    loosened = " ".join(change.what for change in diff(old, new) if change.loosens)
+    assert "limits cpu_ms to 1_000" in loosened or "allow → ask" in loosened
+    assert diff(old, old) == []
+
+
+@pytest.mark.parametrize(
+    ("rates", "narrows"),
+    [((10, 9, 8, 7), False), ((10, 10, 10, 10), True), ((4, 3, 2, 1), True), ((9, 9, 9, 9), True), ((5, 6, 5, 6), False)],
+)
+def test_tm_pol_009_a_rate_that_is_split_does_not_narrow(rates: tuple[int, ...], narrows: bool) -> None:
+    from policy.tools.diff import diff
+
+    base = "allow fs.read rate 10/h per tenant"
+    split = "\n".join(f'allow fs.read when path under "/{i}" rate {n}/h per tenant' for i, n in enumerate(rates))
+    assert narrow(base, split) == ([] if narrows else ["HP081"])
+    changes = diff(compile_policy(small(base)), compile_policy(small(split)))
+    assert any(change.loosens for change in changes) != narrows
+
+
+@pytest.mark.parametrize(
+    ("base", "child", "narrows"),
+    [
+        ("2s on_error warn", "1ms on_error warn", False),
+        ("2s on_error warn", "3s on_error warn", True),
+        ("2s on_error warn", "1ms on_error block", True),
+        ("2s on_error block", "1s on_error block", True),
+        ("2s on_error block", "3s on_error block", False),
+        ("2s on_error block", "2s on_error warn", False),
+    ],
+)
+def test_tm_pol_009_a_hook_with_another_timeout_narrows_only_if_it_fails_no_more_openly(
+    base: str, child: str, narrows: bool
+) -> None:
+    hook = 'allow fs.read\nhook guard on before fs.read run shell "guard.sh" timeout'
+    assert narrow(f"{hook} {base}", f"{hook} {child}") == ([] if narrows else ["HP081"])
+
+
+@pytest.mark.parametrize(
+    "rule", ['allow fs.read when path under "/"', "allow fs.read", 'allow fs.read when not path under "/data/\u00e9"']
+)
+@pytest.mark.parametrize("path", [None, "/../etc/shadow", "data", "/data/", "/data//x", "/data/e\u0301", 7])
+def test_tm_pol_010_a_path_is_in_normal_form_before_any_rule_whether_it_is_used_or_not(rule: str, path: object) -> None:
+    policy = compile_policy(small(rule))
+    assert policy.decide("fs.read", {"path": "/elsewhere"}).verdict == "allow"
+    assert policy.decide("fs.read", {} if path is None else {"path": path}).rule == "invalid"
+    assert policy.open_session({"tenant": "acme"}).decide("fs.read", {} if path is None else {"path": path}).rule == "invalid"
+
+
+def test_tm_pol_011_what_only_looks_like_a_check_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from policy.tools.commands import main
+
+    assert errors(small('allow fs.read\ndeny fs.read when path under "/data/*"')) == ["HP029"]
+    shared = {"shared.hatch": "policy shared v 1 narrows base\n", "base.hatch": "policy base v 1\n"}
+    assert errors(small('import "shared.hatch"\nallow fs.read'), shared) == ["HP012"]
+    pin = TOOLS.digest
+    assert errors(small("allow fs.read").replace("v 1", f'v 1 catalog "tools@sha256:{pin[:8]}"', 1)) == ["HP014"]
+    assert errors(small("allow fs.read").replace("v 1", f'v 1 catalog "tools@sha256:{pin[:16]}"', 1)) == []
+    file, records = tmp_path / "p.hatch", tmp_path / "none.jsonl"
+    file.write_text(small("allow fs.read"))
+    records.write_text("\n")
+    assert main(["replay", str(file), str(records)]) == 1
+    assert main(["test", str(file), "--match", "no such title"]) == 1
+    assert main(["test", str(file), "--mutants", "--match", "no such title"]) == 1
+    assert "nothing was replayed" in capsys.readouterr().err

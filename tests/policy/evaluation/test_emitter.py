@@ -90,7 +90,7 @@ def test_decisions_are_remembered_up_to_a_bound(monkeypatch: pytest.MonkeyPatch)
     decide = emitter.emit_event(lowered(f"policy fuzz v 1\nallow tool.one when flag\n{limits}\n").ir, "tool.one")
 
     def decision(count: int) -> Decision:
-        return decide({"flag": True, "count": count})
+        return decide({"flag": True, "count": count, "file": "/data", "server": "api.acme.example"})
 
     first, second = decision(0), decision(1)
     assert decision(0) is first and decision(1) is second

@@ -12,7 +12,7 @@ def test_functions_are_made_on_first_use_unless_asked_for_earlier() -> None:
     lazy, eager = Evaluator(policy, eager=False), Evaluator(policy)
     assert "tool.one" not in lazy._table
     assert "tool.one" in eager._table
-    assert lazy.decide("tool.one", {"flag": True}).verdict == "allow"
+    assert lazy.decide("tool.one", {"flag": True, "file": "/data", "server": "api.acme.example"}).verdict == "allow"
     assert "tool.one" in lazy._table
 
 

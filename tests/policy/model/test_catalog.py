@@ -59,8 +59,8 @@ def test_built_in_capabilities_are_in_every_catalog() -> None:
 def test_catalog_can_add_facts_about_the_caller() -> None:
     catalog = load_catalog(b'{"name": "t", "context": {"region": {"kind": "enum", "values": ["eu", "us"], "required": true}}}')
     policy = compile_policy(small("allow fs.read when region == eu"), catalog=catalog)
-    assert policy.decide("fs.read", {"region": "eu"}).verdict == "allow"
-    assert policy.decide("fs.read", {}).rule == "invalid"
+    assert policy.decide("fs.read", {"region": "eu", "path": "/a"}).verdict == "allow"
+    assert policy.decide("fs.read", {"path": "/a"}).rule == "invalid"
 
 
 SESSION_EVENTS = ("session_start", "session_end", "user_prompt_submit", "turn_end")

@@ -180,7 +180,7 @@ def test_fmt_leaves_windows_line_ends_of_a_tidy_file_alone(tmp_path: Path) -> No
 def test_every_command_that_judges_takes_a_catalog(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, records, key = tmp_path / "p.hatch", tmp_path / "log.jsonl", str(tmp_path / "k")
     file.write_text(small("allow db.query when rows <= 5 rate 1/h per tenant"))
-    records.write_text("")
+    records.write_text('{"event": "run", "attributes": {}, "verdict": "deny"}\n')
     assert main(["bundle", "--new-key", key]) == 0
     words = {
         "explain": [str(file), "db.query", "rows=1"],
