@@ -7,7 +7,7 @@ and forks that use its registry; any thread may ask.
 
 `Window` and `Bucket` count for the gateway: calls that a policy limits, requests of a tenant. Time is given by the owner and is
 monotonic: setting a clock revives nothing. Neither takes a lock. A window is cut into slices; an event is counted in its slice,
-and events in every slice that the window touches count. So never more than the cap fall into any window, and up to a slice's worth
+and events in every slice that the window touches count. So no more than the cap fall into any window, and up to a slice's worth
 fewer may; it takes the same memory at any rate. `Admission` keeps its own record of calls instead, because it counts calls that
 are still under way, however old.
 """
