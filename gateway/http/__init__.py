@@ -1,6 +1,5 @@
-"""HTTP: the service as the network sees it.
+"""HTTP: the service as the network sees it, a Starlette application on a strict server.
 
-Reading order: `operations` (what an operation is), `application` (the one way of a request), then the steps it takes: `routing`,
-`authentication`, `admission`, `negotiation`, `idempotency`, `problems`; streaming in `sse`, `websocket`; below ASGI
-`framing`, `streams`, `connections`, `server`.
+In reading order: `assembly` (which operations there are, and how everything is put together), `api` (the way of a request),
+`routes` (the operations), `pages` (console, previews, health, OpenAPI), `transport` (bytes on the wire).
 """

@@ -4,6 +4,12 @@ Rules: a call is counted from its start to its real end: a function that was lef
 The rate counts calls begun in the last 60 seconds and calls still under way, however old. A full place is waited for; a rate
 that is used up is refused at once, with the time after which to come again. One object per capability, shared by all sessions
 and forks that use its registry; any thread may ask.
+
+`Window` and `Bucket` count for the gateway: calls that a policy limits, requests of a tenant. Time is given by the owner and is
+monotonic: setting a clock revives nothing. Neither takes a lock. A window is cut into slices; an event is counted in its slice,
+and events in every slice that the window touches count. So no more than the cap fall into any window, and up to a slice's worth
+fewer may; it takes the same memory at any rate. `Admission` keeps its own record of calls instead, because it counts calls that
+are still under way, however old.
 """
 
 from __future__ import annotations
@@ -14,6 +20,7 @@ from collections import deque
 from collections.abc import Callable
 
 _WINDOW_NS = 60_000_000_000
+_SLICES = 60
 
 
 class RateExceeded(Exception):
@@ -92,3 +99,65 @@ class Admission:
     def forget(self, key: object) -> None:
         with self._lock:
             self._waiting.pop(key, None)
+
+
+class Window:
+    """At most `most` events in any window of time."""
+
+    __slots__ = ("_slices", "_total", "_width_ns", "_window_ns")
+
+    def __init__(self, window_ns: int) -> None:
+        self._window_ns, self._width_ns = window_ns, max(1, window_ns // _SLICES)
+        self._slices: dict[int, int] = {}
+        self._total = 0
+
+    def _forget(self, now_ns: int) -> None:
+        oldest = (now_ns - self._window_ns) // self._width_ns
+        for number in [number for number in self._slices if number < oldest]:
+            self._total -= self._slices.pop(number)
+
+    def count(self, now_ns: int, most: int) -> int | None:
+        """The slice it was counted in; None if there were too many."""
+        self._forget(now_ns)
+        if self._total >= most:
+            return None
+        current = now_ns // self._width_ns
+        self._slices[current] = self._slices.get(current, 0) + 1
+        self._total += 1
+        return current
+
+    def uncount(self, number: int) -> None:
+        if number in self._slices:
+            self._slices[number] -= 1
+            self._total -= 1
+
+    def wait_ns(self, now_ns: int, most: int) -> int:
+        """After how long one more may be counted, if no other comes first."""
+        left = self._total
+        for number in sorted(self._slices):
+            left -= self._slices[number]
+            if left < most:
+                return max(0, (number + 1) * self._width_ns + self._window_ns - now_ns)
+        return self._window_ns
+
+    def is_idle(self, now_ns: int) -> bool:
+        self._forget(now_ns)
+        return self._total == 0
+
+
+class Bucket:
+    """Tokens that refill with time, up to `burst`; full at first."""
+
+    __slots__ = ("_filled_s", "_tokens")
+
+    def __init__(self) -> None:
+        self._tokens, self._filled_s = -1.0, 0.0
+
+    def take(self, now_s: float, per_s: float, burst: float) -> float | None:
+        """None if a token was taken; otherwise after how many seconds there is one (infinite, if none will come)."""
+        filled = burst if self._tokens < 0 else self._tokens + (now_s - self._filled_s) * per_s
+        self._tokens, self._filled_s = min(burst, filled), now_s
+        if self._tokens < 1:
+            return (1 - self._tokens) / per_s if per_s > 0 else float("inf")
+        self._tokens -= 1
+        return None

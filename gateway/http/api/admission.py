@@ -21,6 +21,7 @@ from gateway.configuration import Configuration
 from gateway.errors import TooMany, Unavailable
 from gateway.records import Principal, Quotas
 from gateway.telemetry import Telemetry
+from sandbox.capabilities.rate_limits import Bucket
 
 TENANTS_MAX: Final = 10_000
 QUOTAS_AGE_S: Final = 5.0
@@ -41,15 +42,14 @@ class QuotaPort(Protocol):
 
 
 class _Tenant:
-    __slots__ = ("filled_s", "in_flight", "quotas", "read_s", "streams", "tokens")
+    __slots__ = ("bucket", "in_flight", "quotas", "read_s", "streams")
 
     def __init__(self) -> None:
         self.in_flight = 0
         self.streams = 0
         self.quotas = Quotas()
         self.read_s = float("-inf")
-        self.tokens = -1.0
-        self.filled_s = 0.0
+        self.bucket = Bucket()
 
 
 class _Place:
@@ -99,18 +99,15 @@ class Admission:
             tenant.quotas = await self._quotas.quotas(principal.tenant) or Quotas()
         per_s = tenant.quotas.requests_per_min / 60
         burst = burst_of(tenant.quotas.requests_per_min)
-        filled = burst if tenant.tokens < 0 else tenant.tokens + (now_s - tenant.filled_s) * per_s
-        tenant.tokens, tenant.filled_s = min(burst, filled), now_s
-        if tenant.tokens < 1:
+        wait_s = tenant.bucket.take(now_s, per_s, burst)
+        if wait_s is not None:
             self._telemetry.refused.labels("rate").inc()
-            wait_ms = int((1 - tenant.tokens) / per_s * 1000) + 1 if per_s > 0 else 60_000
             raise TooMany(
                 "RATE_EXCEEDED",
                 f"more than {tenant.quotas.requests_per_min} requests a minute, of which {burst:.0f} may come at once",
                 "wait as Retry-After says, or ask for a higher quota",
-                retry_after_ms=wait_ms,
+                retry_after_ms=int(wait_s * 1000) + 1 if per_s > 0 else 60_000,
             )
-        tenant.tokens -= 1
 
     def place_of(self, name: str) -> _Place:
         """One of a tenant's places."""

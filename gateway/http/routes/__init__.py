@@ -2,4 +2,7 @@
 
 Rules: a handler here translates and nothing more: from a call to a method of the service, from what comes back to an answer.
 Who may call is the operation's `audience`; what is decided, stored and audited is the service's business.
+
+In reading order: `sessions`, `runs`, `files`, `values`, `snapshots`, `capabilities`, `hooks`, `approvals`, `policies`, `audit`,
+`retention`, `registry`, `runners`, `tenants`.
 """
