@@ -97,7 +97,7 @@ def _code_of(box: Sandbox, program: Program, language: Language) -> str | bytes:
 
 def as_file(program: Program, language: Language) -> str | bytes:
     """The code of a program from a file, so that its last expression is no result: where files are run, none is shown. What the
-    program assigns to `result` is one. Whoever asks for JSON asks for the result as well, and gets it."""
+    program assigns to `result` is one. With --json the result is wanted as well, and given."""
     ending = _ENDINGS.get(language)
     if program.filename is None or ending is None:
         return program.code
@@ -118,7 +118,7 @@ def _put_program(box: Sandbox, name: str, code: str | bytes) -> None:
 
 
 def _give_arguments(box: Sandbox, program: Program, language: Language, options: argparse.Namespace) -> None:
-    """Also without any, a program from a file finds its own name, where its language has one beside them."""
+    """Also without any, a program from a file finds its own name, where its language has one next to them."""
     if options.arguments:
         program_arguments.give(box, language, program.filename or ("-" if options.path else "-c"), options.arguments)
     elif program.filename is not None and language is not Language.SHELL:
@@ -146,7 +146,7 @@ def read_stdin(options: argparse.Namespace) -> str:
 
 
 def limits_of(options: argparse.Namespace) -> dict[str, int]:
-    """On the command line a limit may be raised: whoever types it owns the machine."""
+    """On the command line a limit may be raised: its user owns the machine."""
     given = {
         "wall_ms": options.timeout_ms,
         "cpu_ms": options.cpu_ms,
