@@ -203,7 +203,7 @@ def run_bench(words: list[str]) -> int:
     try:
         from benches.__main__ import main as bench_main
     except ModuleNotFoundError as missing:
-        if missing.name != "benches":
+        if (missing.name or "").partition(".")[0] != "benches":
             raise
         complain("`hatchway bench` needs the package benches, which is not installed", "run it in a checkout of Hatchway")
         return 2

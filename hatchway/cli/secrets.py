@@ -1,8 +1,8 @@
 """`hatchway secrets`: new keys for the secrets of a gateway's tenants.
 
 Rules: no value is ever shown. What was rotated, and by whom, is in each tenant's audit log. A tenant's data key is replaced, and
-its secrets sealed again, also while the gateway runs: it asks the store for keys each time. A new master key is for a gateway that
-is stopped: the one that runs would not know it. Imports happen inside of functions: every command of `hatchway` reads this file.
+its secrets sealed again, also while the gateway runs: it asks the store for keys each time. A new master key is for a gateway
+that is stopped: the one that runs would not know it. Imports happen inside of functions: every command reads this file.
 """
 
 from __future__ import annotations
