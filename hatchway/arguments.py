@@ -1,7 +1,7 @@
 """What callers of the library hand over, checked before anything is done with it.
 
 Rules: an argument of another kind is refused with the contract's INVALID_ARGUMENT and a sentence that names the argument, what it
-must be and what it was; nobody meets a `TypeError` from further in. Each function gives the argument in the one form that the
+must be and what it was; no caller meets a `TypeError` from further in. Each function gives the argument in the one form that the
 rest uses. Does not know: sessions.
 """
 

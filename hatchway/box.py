@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 _TENANT = "local"
 FORKS_MAX = 100_000
 _MANY = 16
-"""From so many forks on, writing the memory out once costs less than copying its pages for each."""
+"""From this many forks on, writing the memory out once costs less than copying its pages for each."""
 
 
 class Sandbox:
@@ -115,7 +115,7 @@ class Sandbox:
 
     @property
     def files(self) -> Files:
-        """The session's filesystem: read_file, write_file, list_dir, … with paths as programs see them. Whoever is not part of
+        """The session's filesystem: read_file, write_file, list_dir, … with paths as programs see them. A caller outside of
         the run under way waits for its end."""
         return Files(self._session)
 
@@ -287,7 +287,7 @@ class Sandbox:
         on_output: OnOutput | None = None,
         progress: Progress | None = None,
     ) -> tuple[Self, RunResult]:
-        """Let a run go on that was put away waiting for an approval, here or in another process. The waiting call gets `answer`
+        """Resume a run that was suspended for an approval, here or in another process. The waiting call gets `answer`
         (an exception if it is refused), or is made now, with `tools`. Gives the sandbox it runs in, and the result."""
         from sandbox.snapshots.recordings import Recording, resume
 

@@ -1,4 +1,10 @@
-"""The `hatchway` command. `entry` reads the command line; every other module is one command or what commands share."""
+"""The `hatchway` command.
+
+In reading order: `entry` (reads the command line and calls a command), `options` (arguments that commands share), `terminal`
+(what is shown on a terminal), `output` (tables and facts); `program` (a program and what it is given), `program_arguments`
+(words after FILE), `host_files` (files copied into a sandbox), `run`, `run_governed` (a run under a policy); then one command
+each: `serve`, `snapshots`, `snapshot_inspect`, `templates`, `hooks`, `audit`, `secrets`, `tokens`, `doctor`, `completion`.
+"""
 
 
 def main(arguments: list[str] | None = None) -> int:

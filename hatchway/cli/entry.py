@@ -11,6 +11,7 @@ cancelled, 126 if its policy refused it.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import importlib
 import io
@@ -133,7 +134,7 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         status = dispatch(sys.argv[1:] if arguments is None else arguments)
-        if sys.stdout is not None:  # it is, where whoever started us has closed it
+        if sys.stdout is not None:  # it is None where the parent process has closed it
             sys.stdout.flush()
         return status
     except RequestError as error:
@@ -173,9 +174,7 @@ def dispatch(words: list[str]) -> int:
 
         return policy_main(words[1:])
     if words[:1] == ["bench"]:
-        from benches.__main__ import main as bench_main
-
-        return bench_main(words[1:])
+        return run_bench(words[1:])
     if words[:1] and words[0] in _LATE:
         module = importlib.import_module(_LATE[words[0]][0])
         options, unknown = late_parser(module).parse_known_args(words)
@@ -198,6 +197,18 @@ def dispatch(words: list[str]) -> int:
         parser.print_help()
         return 0
     return int(globals()[f"run_{options.function}"](options))
+
+
+def run_bench(words: list[str]) -> int:
+    """The benches stand in a checkout and are not installed."""
+    try:
+        from benches.__main__ import main as bench_main
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] != "benches":
+            raise
+        complain("`hatchway bench` needs the package benches, which is not installed", "run it in a checkout of Hatchway")
+        return 2
+    return bench_main(words)
 
 
 def refuse_words(options: argparse.Namespace, unknown: list[str]) -> NoReturn:
@@ -248,13 +259,17 @@ def run_completion(options: argparse.Namespace) -> int:
 
 def _all_parsers() -> list[tuple[str, argparse.ArgumentParser]]:
     """Parsers by what is typed before their words."""
-    from benches.__main__ import parser as bench_parser
     from policy.tools.commands import add_commands
 
+    others = []
+    with contextlib.suppress(ModuleNotFoundError):  # only a checkout has benches
+        from benches.__main__ import parser as bench_parser
+
+        others.append(("bench", bench_parser()))
     policy = argparse.ArgumentParser()
     add_commands(policy.add_subparsers())
     late = late_parser(*(importlib.import_module(module) for module, _ in _LATE.values()))
-    return [("", build_parser()), ("", late), ("policy", policy), ("bench", bench_parser())]
+    return [("", build_parser()), ("", late), ("policy", policy), *others]
 
 
 def run_images(options: argparse.Namespace) -> int:

@@ -15,7 +15,7 @@ import msgspec
 
 
 def printable(text: str) -> str:
-    """On one line, and without what a terminal would obey: labels and names are whatever somebody called a thing."""
+    """On one line, and without what a terminal would obey: labels and names are chosen by tenants."""
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 

@@ -96,7 +96,7 @@ def _code_of(box: Sandbox, program: Program, language: Language) -> str | bytes:
 
 def as_file(program: Program, language: Language) -> str | bytes:
     """The code of a program from a file, so that its last expression is no result: where files are run, none is shown. What the
-    program assigns to `result` is one. Whoever asks for JSON asks for the result as well, and gets it."""
+    program assigns to `result` is one. With --json the result is wanted as well, and given."""
     ending = LANGUAGES[language].ending
     if program.filename is None or not ending:
         return program.code
@@ -117,7 +117,7 @@ def _put_program(box: Sandbox, name: str, code: str | bytes) -> None:
 
 
 def _give_arguments(box: Sandbox, program: Program, language: Language, options: argparse.Namespace) -> None:
-    """Also without any, a program from a file finds its own name, where its language has one beside them."""
+    """Also without any, a program from a file finds its own name, where its language has one next to them."""
     if options.arguments:
         program_arguments.give(box, language, program.filename or ("-" if options.path else "-c"), options.arguments)
     elif program.filename is not None and language is not Language.SHELL:
@@ -145,7 +145,7 @@ def read_stdin(options: argparse.Namespace) -> str:
 
 
 def limits_of(options: argparse.Namespace) -> dict[str, int]:
-    """On the command line a limit may be raised: whoever types it owns the machine."""
+    """On the command line a limit may be raised: its user owns the machine."""
     given = {name: getattr(options, option) for option, name in LIMIT_OF_OPTION.items()}
     chosen = {name: value for name, value in given.items() if value is not None}
     if "wall_ms" in chosen and "cpu_ms" not in chosen:

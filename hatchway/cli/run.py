@@ -152,7 +152,7 @@ def show_result(result: RunResult) -> None:
 
 
 def count_unseen(displays: list[Display]) -> int:
-    """Those that a terminal does not show. What stands beside a plain text is the same thing in another form."""
+    """Those that a terminal does not show. What stands next to a plain text is the same thing in another form."""
     texts = {number for number, display in enumerate(displays) if display.mime == _TEXT}
     told = {number + side for number in texts for side in (-1, 1) if _is_text(displays, number + side)}
     return len(set(range(len(displays))) - texts - told)

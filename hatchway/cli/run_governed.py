@@ -4,8 +4,8 @@ How: a whole gateway in this process, with its store in memory and the policy as
 So nothing is decided here: whether the program may run and with which limits, which built-in capabilities it may call, where it
 may connect, which files may be copied in and out, what hooks do to it, is decided where the gateway decides it.
 
-Rules: a refusal is a result with the contract's code, and nothing was run. There is nobody to ask: a run that would wait for an
-approval ends with WAITING_FOR_APPROVAL. Facts that the policy asks about are the command line's (`--fact`); whoever types them
+Rules: a refusal is a result with the contract's code, and nothing was run. There is no approver: a run that would wait for an
+approval ends with WAITING_FOR_APPROVAL. Facts that the policy asks about are the command line's (`--fact`); its user
 owns the machine.
 """
 
@@ -46,7 +46,7 @@ from sandbox.workers.local.worker import LocalWorkers
 
 TENANT: Final = "local"
 _SESSION: Final = "local"
-_NOBODY: Final = "a local run has nobody to ask: run it through a gateway (hatchway remote run)"
+_NOBODY: Final = "a local run has no approver: run it through a gateway (hatchway remote run)"
 
 
 def run(options: argparse.Namespace, body: RunBody, limits: dict[str, int]) -> tuple[RunResult, bool]:
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace, body: RunBody, limits: dict[str, int]) -> t
 async def _run(options: argparse.Namespace, body: RunBody, limits: dict[str, int]) -> tuple[RunResult, bool]:
     facts = dict(parse_pair("--fact", pair, "--fact tenant=acme") for pair in options.fact)
     if not facts.get("tenant", TENANT):
-        raise RequestError("INVALID_ARGUMENT", "--fact tenant= names nobody", "for example --fact tenant=acme")
+        raise RequestError("INVALID_ARGUMENT", "--fact tenant= names no tenant", "for example --fact tenant=acme")
     async with _gateway(options.policy, facts) as (service, principal):
         about = {name.removeprefix("session."): value for name, value in facts.items() if name.startswith("session.")}
         asked = CreateSession(
@@ -129,7 +129,7 @@ async def _watch(service: Service, principal: Principal, body: RunBody, *, live:
 
 
 def _refused(result: RunResult) -> RunResult:
-    """What nobody allowed, as the command line tells it."""
+    """What was not allowed, as the command line tells it."""
     if result.error is not None and result.error.code == "HOOK_BLOCKED":
         return msgspec.structs.replace(result, status=RunStatus.PERMISSION_DENIED)
     if result.status is not RunStatus.WAITING_FOR_APPROVAL or result.error is None:

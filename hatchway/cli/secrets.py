@@ -1,8 +1,8 @@
 """`hatchway secrets`: new keys for the secrets of a gateway's tenants.
 
 Rules: no value is ever shown. What was rotated, and by whom, is in each tenant's audit log. A tenant's data key is replaced, and
-its secrets sealed anew, also while the gateway runs: it asks the store for keys each time. A new master key is for a gateway that
-is stopped: the one that runs would not know it. Imports happen inside of functions: every command of `hatchway` reads this file.
+its secrets sealed again, also while the gateway runs: it asks the store for keys each time. A new master key is for a gateway
+that is stopped: the one that runs would not know it. Imports happen inside of functions: every command reads this file.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ async def _rotate(options: argparse.Namespace) -> int:
         for name in [options.tenant] if options.tenant else [one async for one in tenant_ids(store)]:
             count = await vault.rotate(name, by=by)
             wrapped = await vault.rewrap(name, by=by)
-            print(f"{name}: {count} secrets sealed anew, {wrapped} data keys wrapped")
+            print(f"{name}: {count} secrets sealed again, {wrapped} data keys wrapped")
         return 0
     finally:
         await store.close()
@@ -78,5 +78,5 @@ def _user() -> str:
     """Who the audit log names."""
     try:
         return getpass.getuser()
-    except (KeyError, OSError):  # nobody of that number is known here
+    except (KeyError, OSError):  # no user of that number is known here
         return f"user {os.getuid()}"

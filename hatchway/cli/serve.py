@@ -109,7 +109,7 @@ async def _run(service: Service, face: Face, images: Images) -> int:
 
 
 async def _stopped() -> None:
-    """Until somebody wants an end. The next signal is not caught any more."""
+    """Wait for SIGINT or SIGTERM. The next signal is not caught any more."""
     loop, wanted = asyncio.get_running_loop(), asyncio.Event()
 
     def stop() -> None:

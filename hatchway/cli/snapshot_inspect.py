@@ -86,7 +86,7 @@ def _parts(manifest: Manifest) -> dict[str, int]:
 
 
 def _largest(sizes: dict[str, int]) -> dict[str, int]:
-    """The largest first, cut after so many."""
+    """The largest first, cut after `FILES_SHOWN_MAX`."""
     ordered = sorted(sizes.items(), key=lambda one: (-one[1], one[0]))
     shown, left = dict(ordered[:FILES_SHOWN_MAX]), ordered[FILES_SHOWN_MAX:]
     return {**shown, f"{len(left)} more": sum(size for _, size in left)} if left else shown

@@ -41,7 +41,7 @@ def show_progress(what: str, done: float) -> None:
 
 def write_output(stream: int, data: bytes) -> None:
     target = (sys.stdout, sys.stderr)[stream]
-    if target is not None:  # it is, where whoever started us has closed it
+    if target is not None:  # it is None where the parent process has closed it
         target.buffer.write(data)
         target.flush()
 

@@ -1,8 +1,8 @@
-"""`hatchway tokens`: a token for whoever owns the machine, when no other is left.
+"""`hatchway tokens`: a token for the machine's owner, when no other is left.
 
 Rules: it works on the store itself, so it is for a gateway that is stopped: one that serves the store keeps it (STORE_IN_USE).
 The token's text is printed once, alone on standard output, and kept nowhere. That it was made, and by whom, is in the tenant's
-audit log. The first tenant is made anew if it was deleted; any other must be there. Imports happen inside of functions: every
+audit log. The first tenant is made again if it was deleted; any other must be there. Imports happen inside of functions: every
 command of `hatchway` reads this file.
 """
 

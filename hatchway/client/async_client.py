@@ -1,20 +1,23 @@
-"""`hatchway.AsyncClient`: the verbs of `Client` for asyncio."""
+"""`hatchway.AsyncClient`: a gateway's sessions, runs, files and approvals for asyncio.
+
+Rules: what the gateway refuses is raised as `RequestError` with the contract's code. What can be repeated is, a few times, with a
+pause that grows or that the gateway asked for. Only `_http` and `_sleep` wait for anything: `client` puts blocking ones there and
+gets the same verbs without asyncio.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from types import TracebackType
-from typing import Any, Self, Unpack, overload
+from typing import Any, Self, TypedDict, TypeVar, Unpack, overload
 
 import msgspec
 
-from hatchway.client import endpoints, operations, requests
+from hatchway.client import operations, requests, url_paths
 from hatchway.client.awaitable import Coming
-from hatchway.client.client import OnOutput
-from hatchway.client.endpoints import RunOptions, SessionOptions
-from hatchway.client.operation_table import operation_named
+from hatchway.client.operations import request
 from hatchway.client.requests import (
     ApprovalInfo,
     Ask,
@@ -32,13 +35,61 @@ from hatchway.client.requests import (
     Watch,
 )
 from hatchway.client.tls import Cert, Verify, trusting
-from sandbox.wire import Language, RunResult
+from hatchway.client.verb_names import find_operation
+from sandbox.sessions.session import parse_language
+from sandbox.wire import Language, RunResult, SessionLimits
+
+OnOutput = Callable[[int, bytes], None]
+"""Told 0 for standard output or 1 for standard error, and what was written, as `Sandbox.run` tells it."""
+T = TypeVar("T")
+
+
+class RunOptions(TypedDict, total=False):
+    """What may be said about a run besides its code, as the API has it."""
+
+    language: str | Language | None
+    inputs: Mapping[str, Any] | None
+    stdin: str
+    timeout_ms: int | None
+    limits: SessionLimits | None
+    validate_only: bool
+    filename: str | None
+    env: Mapping[str, str] | None
+    return_snapshot: bool
+
+
+class SessionOptions(TypedDict, total=False):
+    """What may be said about a new session."""
+
+    id: str | None
+    title: str | None
+    language: str | Language | None
+    limits: SessionLimits | None
+    template: str | None
+    durable: bool
+    facts: Mapping[str, Any] | None
+
+
+def run_request(session_id: str | None, code: str, options: RunOptions, *, is_streamed: bool = False) -> Ask:
+    """A run in a session, or in one of its own that is gone afterwards."""
+    arguments: dict[str, Any] = {"code": code, "mode": "stream" if is_streamed else None, **_spell_language(options)}
+    if session_id is None:
+        return request("run_once", kind=RunInfo, once=True, **arguments)
+    return request("run_in_session", kind=RunInfo, once=True, session_id=session_id, **arguments)
+
+
+def _spell_language(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The options, with the language as the wire has it."""
+    language = options.get("language")
+    return options if language is None else {**options, "language": parse_language(language).value}
 
 
 class AsyncClient:
     """A connection to a gateway. Without arguments: HATCHWAY_URL and HATCHWAY_TOKEN. `tenant` is whose things an admin asks about
     (HATCHWAY_TENANT; others have one tenant). `verify` names the authorities whose certificates are believed, `cert` the
     certificate to show (`hatchway.client.tls`)."""
+
+    _sleep: Callable[[float], Coroutine[Any, Any, None]] = staticmethod(asyncio.sleep)
 
     def __init__(
         self,
@@ -55,13 +106,18 @@ class AsyncClient:
         self.url, token = requests.address(url, token)
         self._errors = (httpx.TransportError,)
         self._not_sent = (httpx.ConnectError, httpx.ConnectTimeout)
-        self._http = httpx.AsyncClient(
+        self._http = self._open_http(
             base_url=self.url,
             headers=requests.credentials(token, tenant),
             timeout=timeout_seconds,
             trust_env=False,
             verify=trusting(self.url, verify, cert),
         )
+
+    def _open_http(self, **settings: Any) -> Any:
+        import httpx2 as httpx
+
+        return httpx.AsyncClient(**settings)
 
     async def ask(self, ask: Ask) -> Any:
         """Send a request and decode its answer; for verbs this class does not have, too."""
@@ -73,12 +129,17 @@ class AsyncClient:
             except self._errors as error:
                 if last or (ask.once and not isinstance(error, self._not_sent)):
                     raise Unreachable(f"no answer from {self.url}: {error}") from None
-                await asyncio.sleep(requests.pause_before(attempt, None))
+                await self._sleep(requests.pause_before(attempt, None))
                 continue
             if last or not ask.may_repeat(answer.status_code, answer.content):
                 return ask.read(answer.status_code, answer.content)
-            await asyncio.sleep(requests.pause_before(attempt, answer.headers.get("retry-after")))
+            await self._sleep(requests.pause_before(attempt, answer.headers.get("retry-after")))
         raise AssertionError("unreachable")
+
+    async def _get(self, kind: type[T], operation_name: str, /, **arguments: Any) -> T:
+        """What an operation of the table answers."""
+        found: T = await self.ask(request(operation_name, kind=kind, **arguments))
+        return found
 
     async def watch(self, ask: Ask) -> AsyncIterator[Event]:
         """The events of a run. A stream that breaks off is taken up again where it was."""
@@ -93,7 +154,7 @@ class AsyncClient:
                         body = await answer.aread()
                         if not watch.may_begin_again(answer.status_code, body):
                             raise requests.refused(answer.status_code, body)
-                        await asyncio.sleep(requests.pause_before(0, answer.headers.get("retry-after")))
+                        await self._sleep(requests.pause_before(0, answer.headers.get("retry-after")))
                         continue
                     async for line in answer.aiter_lines():
                         event = watch.read(line)
@@ -108,88 +169,92 @@ class AsyncClient:
             else:
                 if not watch.broke():
                     raise Unreachable(f"the stream from {self.url} ended before the run did")
-            await asyncio.sleep(requests.pause_before(requests.ATTEMPTS - watch.attempts_left, None))
+            await self._sleep(requests.pause_before(requests.ATTEMPTS - watch.attempts_left, None))
 
     def sandbox(self, **options: Unpack[SessionOptions]) -> Coming[AsyncRemoteSandbox]:
         """A new session: `await` it, or `async with client.sandbox() as box`."""
-        return self._opened(endpoints.create_session(options))
+        return self._open(request("create_session", kind=SessionInfo, **_spell_language(options)))
 
     def session(self, session_id: str) -> Coming[AsyncRemoteSandbox]:
         """A session that is there already."""
-        return self._opened(endpoints.get_session(session_id))
+        return self._open(request("get_session", kind=SessionInfo, session_id=session_id))
 
-    def _opened(self, ask: Ask) -> Coming[AsyncRemoteSandbox]:
-        async def opened() -> AsyncRemoteSandbox:
+    def _open(self, ask: Ask) -> Coming[AsyncRemoteSandbox]:
+        async def open_session() -> AsyncRemoteSandbox:
             return AsyncRemoteSandbox(self, await self.ask(ask))
 
-        return Coming(opened())
+        return Coming(open_session())
 
     def sessions(self) -> AsyncIterator[SessionInfo]:
         return self.pages("/v1/sessions", {}, SessionInfo)
 
     async def run(self, code: str, **options: Unpack[RunOptions]) -> RunResult:
         """Run a program in a session of its own that is gone afterwards."""
-        return requests.result_of(await self.ask(endpoints.run_once(code, options)))
+        return requests.result_of(await self.ask(run_request(None, code, options)))
 
     def runs(self, session_id: str | None = None) -> AsyncIterator[RunInfo]:
         """The newest first."""
-        return self.pages("/v1/runs", endpoints.of_session(session_id), RunInfo)
+        return self._list(RunInfo, "list_runs", session_id=session_id)
 
     async def get_run(self, run_id: str) -> RunInfo:
         """A run as it is now: whether it waits, and what came of it."""
-        found: RunInfo = await self.ask(endpoints.get_run(run_id))
-        return found
+        return await self._get(RunInfo, "get_run", run_id=run_id)
 
     def snapshots(self, session_id: str | None = None) -> AsyncIterator[SnapshotInfo]:
         """The newest first."""
-        return self.pages("/v1/snapshots", endpoints.of_session(session_id), SnapshotInfo)
+        return self._list(SnapshotInfo, "list_snapshots", session_id=session_id)
 
     async def approvals(self, *, pending: bool = True, run_id: str | None = None) -> AsyncIterator[ApprovalInfo]:
         """All of them, or those that a run asked for."""
-        async for one in self.pages("/v1/approvals", {"pending": "true"} if pending else {}, ApprovalInfo):
-            if run_id is None or one.run_id == run_id:
-                yield one
+        async for approval in self._list(ApprovalInfo, "list_approvals", pending=pending or None):
+            if run_id is None or approval.run_id == run_id:
+                yield approval
 
     async def decide(self, approval_id: str, decision: str, reason: str = "") -> ApprovalInfo:
         """approve, approve_always, reject, reject_always or cancel."""
-        found: ApprovalInfo = await self.ask(endpoints.decide(approval_id, decision, reason))
-        return found
+        return await self._get(ApprovalInfo, "decide_approval", approval_id=approval_id, decision=decision, reason=reason)
 
     def restore(self, snapshot: str | bytes, session_id: str | None = None) -> Coming[AsyncRemoteSandbox]:
         """A session from a snapshot of the gateway, by id, or from one that was carried away."""
 
-        async def restored() -> AsyncRemoteSandbox:
-            name = snapshot if isinstance(snapshot, str) else str((await self.ask(endpoints.bring_in(snapshot))).id)
-            return AsyncRemoteSandbox(self, await self.ask(endpoints.restore(name, session_id)))
+        async def restore_session() -> AsyncRemoteSandbox:
+            name = snapshot if isinstance(snapshot, str) else (await self._get(SnapshotInfo, "import_snapshot", file=snapshot)).id
+            return AsyncRemoteSandbox(
+                self, await self._get(SessionInfo, "restore_snapshot", snapshot_id=name, session_id=session_id)
+            )
 
-        return Coming(restored())
+        return Coming(restore_session())
 
     async def do(self, operation_name: str, /, **arguments: Any) -> Any:
-        """An operation of `operation_table` by its name, such as `do("tokens create", name="ci")`. Answers as the gateway does,
-        in plain values: every item of a list, bytes of what is carried away."""
-        operation = operation_named(operation_name)
-        ask = operations.request(operation, arguments)
+        """An operation by its name on the command line, such as `do("tokens create", name="ci")`, or in OpenAPI. Answers as the
+        gateway does, in plain values: every item of a list, bytes of what is carried away."""
+        operation = find_operation(operation_name)
+        given = operations.check_arguments(operation, arguments)
+        ask = operations.make_request(operation, given, kind=None if operation.answers in ("bytes", "nothing") else Any)
         if operation.answers != "list":
             return await self.ask(ask)
-        found = self.pages(ask.path, ask.query, Any)
-        most = operations.wanted(operation, arguments)
+        most = operations.count_wanted(operation, given)
         items: list[Any] = []
-        async for one in found:
-            items.append(one)
+        async for item in self.pages(ask.path, ask.query, Any):
+            items.append(item)
             if len(items) == most:
                 break
         return items
 
+    def _list(self, kind: type[T], operation_name: str, /, **arguments: Any) -> AsyncIterator[T]:
+        ask = request(operation_name, **arguments)
+        return self.pages(ask.path, ask.query, kind)
+
     async def pages(self, path: str, query: Mapping[str, str], kind: Any) -> AsyncIterator[Any]:
         """Every item of a list; for lists this class has no verb for, too."""
-        cursor: str | None = None
+        cursor: dict[str, str] = {}
         while True:
-            page: Page = await self.ask(endpoints.page(path, query, cursor))
+            page: Page = await self.ask(Ask("GET", path, query={**query, **cursor}, kind=Page))
             for item in page if isinstance(page, list) else page.items:
                 yield msgspec.json.decode(item, type=kind)
-            cursor = None if isinstance(page, list) else page.next
-            if cursor is None:
+            if isinstance(page, list) or page.next is None:
                 return
+            cursor = {"cursor": page.next}
 
     async def close(self) -> None:
         await self._http.aclose()
@@ -208,29 +273,38 @@ class AsyncRemoteFiles:
         self._client = client
         self._session_id = session_id
 
+    async def _get(self, kind: Any, operation_name: str, /, **arguments: Any) -> Any:
+        return await self._client._get(kind, operation_name, session_id=self._session_id, **arguments)
+
     async def read(self, path: str) -> bytes:
-        found: bytes = await self._client.ask(endpoints.read_file(self._session_id, path))
+        found: bytes = await self._get(None, "get_file", path=path)
         return found
 
     async def write(self, path: str, data: bytes | str) -> FileInfo:
-        found: FileInfo = await self._client.ask(endpoints.write_file(self._session_id, path, data))
+        content = data.encode() if isinstance(data, str) else data
+        found: FileInfo = await self._get(FileInfo, "put_file", path=path, file=content)
         return found
 
     async def list(self, path: str = "/") -> list[FileInfo]:
-        pages = self._client.pages(endpoints.files_of(self._session_id), endpoints.directory(path), FileInfo)
-        return [one async for one in pages]
+        asked = {"path": url_paths.path(path), "limit": operations.PAGE_MAX}
+        return [file async for file in self._client._list(FileInfo, "list_files", session_id=self._session_id, **asked)]
 
     async def delete(self, path: str, *, recursive: bool = False) -> None:
-        await self._client.ask(endpoints.delete_file(self._session_id, path, recursive))
+        await self._get(None, "delete_file", path=path, recursive=recursive or None)
 
     async def grep(self, text: str, path: str | None = None) -> Matches:
         """Lines that hold a text. `path` is a part of the paths to look at."""
-        found: Matches = await self._client.ask(endpoints.grep_files(self._session_id, text, path))
+        found: Matches = await self._get(Matches, "grep_files", pattern=text, path=path)
         return found
 
     async def search(self, pattern: str, path: str | None = None) -> SearchInfo:
         """Lines that match a regular expression (RE2), and whether all files were looked at."""
-        found: SearchInfo = await self._client.ask(endpoints.search_files(self._session_id, pattern, path))
+        found: SearchInfo = await self._get(SearchInfo, "search_files", pattern=pattern, path=path)
+        return found
+
+    async def stat(self, path: str) -> FileInfo:
+        """What is at a path."""
+        found: FileInfo = await self._get(FileInfo, "stat_file", path=url_paths.path(path))
         return found
 
     async def read_file(self, path: str) -> bytes:
@@ -240,17 +314,17 @@ class AsyncRemoteFiles:
         await self.write(path, data)
 
     async def list_dir(self, path: str = "") -> Names:
-        return [one.name for one in await self.list(path or "/")]
+        return [file.name for file in await self.list(path or "/")]
 
     async def mkdir(self, path: str) -> None:
-        await self._client.ask(endpoints.make_directory(self._session_id, path))
+        await self._get(FileInfo, "make_directory", path=url_paths.path(path))
 
     async def remove(self, path: str, recursive: bool = False) -> None:
         await self.delete(path, recursive=recursive)
 
     async def exists(self, path: str) -> bool:
         try:
-            await self._client.ask(endpoints.stat_file(self._session_id, path))
+            await self.stat(path)
         except Refused as refused:
             if refused.error.code == "FILE_NOT_FOUND":
                 return False
@@ -261,12 +335,13 @@ class AsyncRemoteFiles:
 class AsyncRemoteSandbox:
     """A session of a gateway, with the verbs of `AsyncSandbox`. Leaving its `async with` block deletes it."""
 
+    last_run: RunInfo | None = None
+    """The run behind the last result: its id, and whether it waits for an approval."""
+
     def __init__(self, client: AsyncClient, info: SessionInfo) -> None:
         self._client = client
         self.info = info
         self.files = AsyncRemoteFiles(client, info.id)
-        self.last_run: RunInfo | None = None
-        """The run behind the last result: its id, and whether it waits for an approval."""
 
     @property
     def id(self) -> str:
@@ -280,7 +355,7 @@ class AsyncRemoteSandbox:
     async def run(self, code: str, *, on_output: OnOutput | None = None, **options: Unpack[RunOptions]) -> RunResult:
         """Run a program. `on_output` is told what it prints while it runs."""
         if on_output is None:
-            self.last_run = await self._client.ask(endpoints.run_in(self.id, code, options))
+            self.last_run = await self._client.ask(run_request(self.id, code, options))
         else:
             async for event in self.stream(code, **options):
                 if event.kind in requests.STREAMS:
@@ -291,7 +366,7 @@ class AsyncRemoteSandbox:
     async def stream(self, code: str, **options: Unpack[RunOptions]) -> AsyncIterator[Event]:
         """Run a program and see what happens as it happens. The last event is `result` or `waiting`; a run that could not be
         carried out raises."""
-        async for event in self._client.watch(endpoints.stream_in(self.id, code, options)):
+        async for event in self._client.watch(run_request(self.id, code, options, is_streamed=True)):
             if event.kind == "error":
                 raise requests.failed(event.data)
             if requests.is_last(event):
@@ -301,11 +376,11 @@ class AsyncRemoteSandbox:
     async def wait(self, *, poll_seconds: float = 0.2, timeout_seconds: float = 86_400.0) -> RunResult:
         """The result of the last run, once its approval was decided."""
         if self.last_run is None:
-            raise Unreachable("nothing was run yet")
+            raise Unreachable("there is no run to wait for: nothing was run in this sandbox yet")
         until = time.monotonic() + timeout_seconds
         while self.last_run.state != "finished" and time.monotonic() < until:
-            await asyncio.sleep(poll_seconds)
-            self.last_run = await self._client.ask(endpoints.get_run(self.last_run.id))
+            await self._client._sleep(poll_seconds)
+            self.last_run = await self._client.get_run(self.last_run.id)
         return requests.result_of(self.last_run)
 
     @overload
@@ -313,35 +388,35 @@ class AsyncRemoteSandbox:
     @overload
     def fork(self, count: int) -> Coroutine[Any, Any, list[AsyncRemoteSandbox]]: ...
     def fork(self, count: int | None = None) -> Coroutine[Any, Any, Any]:
-        """Independent sessions that start with everything this one has: one, or so many."""
+        """Independent sessions that start with everything this one has: one, or `count` of them."""
 
-        async def forks() -> list[AsyncRemoteSandbox]:
-            return [AsyncRemoteSandbox(self._client, one) for one in await self._client.ask(endpoints.fork(self.id, count or 1))]
+        async def make_forks() -> list[AsyncRemoteSandbox]:
+            made = await self._client._get(list[SessionInfo], "fork_session", session_id=self.id, count=count or 1)
+            return [AsyncRemoteSandbox(self._client, info) for info in made]
 
-        async def only() -> AsyncRemoteSandbox:
-            return (await forks())[0]
+        async def make_one() -> AsyncRemoteSandbox:
+            return (await make_forks())[0]
 
-        return Coming(only()) if count is None else forks()
+        return Coming(make_one()) if count is None else make_forks()
 
     async def save(self, label: str = "", *, template: bool = False) -> SnapshotInfo:
         """Keep the session as it is in the gateway."""
-        found: SnapshotInfo = await self._client.ask(endpoints.save(self.id, label, template))
-        return found
+        return await self._client._get(SnapshotInfo, "take_snapshot", session_id=self.id, label=label, template=template)
 
     async def snapshot(self, label: str = "") -> bytes:
         """Everything this session has, as sealed bytes: `client.restore` takes them back."""
         saved = await self.save(label)
-        blob: bytes = await self._client.ask(endpoints.carry_away(saved.id))
-        await self._client.ask(endpoints.forget_snapshot(saved.id))
+        blob: bytes = await self._client.ask(request("export_snapshot", snapshot_id=saved.id))
+        await self._client.ask(request("delete_snapshot", snapshot_id=saved.id))
         return blob
 
     async def cancel(self) -> bool:
-        """Stop the run that waits, or that somebody has under way. Whether there was one."""
-        return bool((await self._client.ask(endpoints.cancel_session(self.id)))["cancelled"])
+        """Stop the run that waits or is under way. Whether there was one."""
+        return (await self._client._get(dict[str, bool], "cancel_session", session_id=self.id))["cancelled"]
 
     async def close(self) -> None:
         """Delete the session with everything in it."""
-        await self._client.ask(endpoints.delete_session(self.id))
+        await self._client.ask(request("delete_session", session_id=self.id))
 
     async def __aenter__(self) -> Self:
         return self

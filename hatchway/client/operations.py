@@ -1,28 +1,32 @@
-"""Operations of a gateway that need no function of their own: a request made of a row and its arguments.
+"""Operations of a gateway: the table, and requests made of its rows.
 
-    client.do("tokens create", name="ci", role="runner")        # hatchway remote tokens create ci --role runner
+    request("get_run", run_id="0196…")              # by the name that OpenAPI has
 
-Rules: pure; the rows are in `operation_table`, the clients send, `remote_command` makes a command line of them. What a path
-names (`{token}`, `{name...}`) must be given; other fields go into the body of a POST, PUT or PATCH, and into the query of the
-rest. A missing argument, one that is not there and one of another kind are refused before anything is sent.
+Rules: pure; the clients send. `operations.json` is derived from the gateway (`derivation`), so a new route needs no line here.
+What a path names (`{token_id}`, `{name...}`) must be given. An argument that is missing, unknown or of another kind is refused
+before anything is sent.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, Literal
+
+import msgspec
 
 from hatchway.client import url_paths
 from hatchway.client.requests import Ask
 from sandbox.errors import RequestError
 
-Kind = Literal["text", "number", "count", "flag", "texts", "object", "bytes", "sources", "attributes", "id"]
+Kind = Literal["text", "number", "count", "flag", "texts", "object", "bytes", "sources", "attributes", "id", "any"]
 PAGE_MAX: Final = 200
 _PLACE: Final = re.compile(r"\{(\w+)(\.\.\.)?\}")
-_WITH_BODY: Final = frozenset(("POST", "PUT", "PATCH"))
+_FIELD: Final = re.compile(r"(?P<kind>[^!= ]+)(?P<required>!)?(?:=(?P<default>\S+))?(?: (?P<about>.*))?")
 _TYPES: Final[dict[Kind, tuple[type, ...]]] = {
     "text": (str,),
     "number": (int,),
@@ -39,22 +43,22 @@ _TYPES: Final[dict[Kind, tuple[type, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """What an operation is told. `at` is its place in the body or the query, with dots for objects in objects; a body that is
-    only this field is `at` "*". A count is how many items of a list are wanted; an id is made if none is given. `option` is
-    what it is called on the command line, if not by its name."""
+    """What an operation is told. `at` is its name in the path, the query or the body, with dots for objects in objects; a body
+    that is only this field is `at` "*". A count is how many items of a list are wanted; an id is made if none is given. A word
+    stands on the command line without an option; `option` is its option there, if not its name. `stated` is the default that the
+    gateway has, for help texts only."""
 
     name: str
-    about: str
+    at: str
+    place: Literal["path", "query", "body"]
     kind: Kind = "text"
-    at: str = ""
-    default: Any = None
+    about: str = ""
+    is_required: bool = False
     is_word: bool = False
+    default: Any = None
+    stated: str = ""
     choices: tuple[str, ...] = ()
     option: str = ""
-
-    @property
-    def place(self) -> str:
-        return self.at or self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,88 +69,121 @@ class Operation:
     about: str
     method: str
     path: str
-    fields: tuple[Field, ...] = ()
-    answers: Literal["one", "list", "nothing", "bytes"] = "one"
+    answers: Literal["one", "list", "nothing", "bytes", "events"]
+    fields: tuple[Field, ...]
+    has_body: bool = False
     columns: tuple[str, ...] = ()
     fixed: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
-    def places(self) -> list[str]:
-        """What its path names."""
-        return [found[1] for found in _PLACE.finditer(self.path)]
 
-    def known(self) -> dict[str, Field]:
-        """Everything it may be told, by name."""
-        return {one.name: one for one in (*self.words(), *self.fields)}
-
-    def words(self) -> Iterator[Field]:
-        """What it cannot be without, in order: what its path names, unless there is a default, and its own words."""
-        own = {one.name for one in self.fields}
-        yield from (Field(name, "", is_word=True) for name in self.places if name not in own)
-        yield from (one for one in self.fields if one.is_word)
+@functools.cache
+def api_operations() -> dict[str, Operation]:
+    """Every operation of the gateway, by its name in OpenAPI."""
+    rows = msgspec.json.decode(Path(__file__).with_name("operations.json").read_bytes())
+    return {row["name"]: _read_row(row) for row in rows}
 
 
-def request(operation: Operation, arguments: Mapping[str, Any]) -> Ask:
-    given = _checked(operation, arguments)
-    path = _PLACE.sub(lambda found: (url_paths.name if found[2] else url_paths.segment)(given[found[1]]), operation.path)
+def _read_row(row: dict[str, Any]) -> Operation:
+    body = row.get("body")
+    fields = [Field(found[1], found[1], "path", is_required=True, is_word=True) for found in _PLACE.finditer(row["path"])]
+    if isinstance(body, str):
+        fields.append(Field("file", "*", "body", "bytes" if body == "bytes" else "object", is_required=True, is_word=True))
+    fields += (_read_field(name, told, "query") for name, told in row.get("query", {}).items())
+    fields += (_read_field(name, told, "body") for name, told in (body.items() if isinstance(body, dict) else ()))
+    return Operation(
+        row["name"], row["about"], row["method"], row["path"], row["answers"], tuple(fields), body not in (None, "bytes")
+    )
+
+
+def _read_field(name: str, told: str, place: Literal["query", "body"]) -> Field:
+    found = _FIELD.fullmatch(told)
+    assert found is not None, told
+    kind: Any = found["kind"]
+    choices = tuple(kind.split("|")) if "|" in kind else ()
+    required, about, stated = bool(found["required"]), found["about"] or "", found["default"] or ""
+    return Field(name, name, place, "text" if choices else kind, about, required, stated=stated, choices=choices)
+
+
+def request(name: str, /, *, kind: Any = None, once: bool = False, **arguments: Any) -> Ask:
+    """The request of an operation that OpenAPI names, with arguments that this library has made. None is an argument that was
+    not given."""
+    return make_request(api_operations()[name], arguments, kind=kind, once=once)
+
+
+def make_request(operation: Operation, given: Mapping[str, Any], *, kind: Any = None, once: bool = False) -> Ask:
+    path = operation.path
     query: dict[str, str] = {}
     body: dict[str, Any] = dict(operation.fixed)
-    headers: dict[str, str] = {}
     content: bytes | None = None
     for one in operation.fields:
-        value = given.get(one.name)
-        if value is None or one.name in operation.places:
+        value = given.get(one.name, one.default)
+        if one.place == "path":
+            path = _fill(path, one.at, value)
+        elif value is None:
             continue
-        if one.kind == "bytes":
-            content, headers = value, {"content-type": "application/octet-stream"}
-        elif operation.method not in _WITH_BODY or content is not None:
-            query[one.place] = _text(one, value)
-        elif one.place == "*":
-            body = {**value}
+        elif one.kind == "bytes":
+            content = value
+        elif one.place == "query":
+            query[one.at] = _write_text(one, value)
+        elif one.at == "*":
+            body = dict(value)
         else:
-            _put(body, one.place, value)
-    kind = None if operation.answers in ("bytes", "nothing") else Any
-    json = None if content is not None or not (body or operation.fields) or operation.method not in _WITH_BODY else body
-    return Ask(operation.method, path, json=json, content=content, query=query, kind=kind, headers=headers)
+            _put(body, one.at, value)
+    json = body if operation.has_body or body else None
+    headers = {} if content is None else {"content-type": "application/octet-stream"}
+    return Ask(operation.method, path, json=json, content=content, query=query, kind=kind, headers=headers, once=once)
 
 
-def wanted(operation: Operation, arguments: Mapping[str, Any]) -> int | None:
-    """How many items of a list; None for all."""
-    (count,) = [one.name for one in operation.fields if one.kind == "count"] or [""]
-    found: int | None = arguments.get(count)
-    return found
+def _fill(path: str, name: str, value: str) -> str:
+    """THREAT[TM-CLIENT-PATH]: what others chose becomes part of a path only through `url_paths`."""
+    if f"{{{name}}}" in path:
+        return path.replace(f"{{{name}}}", url_paths.segment(value))
+    if name == "path":  # of a file: it brings its own slash
+        return path.replace("/{path...}", url_paths.segments(value))
+    return path.replace(f"{{{name}...}}", url_paths.name(value))
 
 
-def _checked(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    fields = operation.known()
-    unknown = [name for name in arguments if name not in fields]
+def check_arguments(operation: Operation, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """What was given and what stands in its place, by the fields' names. A field also answers to its name in the API."""
+    names = {one.at: one.name for one in operation.fields} | {one.name: one.name for one in operation.fields}
+    unknown = [name for name in arguments if name not in names]
     if unknown:
-        known = ", ".join(fields) or "none"
+        known = ", ".join(one.name for one in operation.fields) or "none"
         raise RequestError("INVALID_ARGUMENT", f"{operation.name} has no argument {unknown[0]!r}", f"there are: {known}")
-    given = {name: arguments.get(name, one.default) for name, one in fields.items()}
-    for name, one in fields.items():
-        if one.kind == "id" and given[name] is None:
-            given[name] = secrets.token_hex(8)
-        value: Any = given[name]
-        if value is None and one.is_word:
-            raise RequestError("INVALID_ARGUMENT", f"{operation.name} needs the argument {name!r}")
-        if value is None:
-            continue
-        if not _fits(one.kind, value):
-            raise RequestError("INVALID_ARGUMENT", f"{name} must be a {one.kind}, not {type(value).__name__}")
-        if one.choices and value not in one.choices:
-            raise RequestError("INVALID_ARGUMENT", f"{name} cannot be {value!r}", f"it is one of: {', '.join(one.choices)}")
-        if one.kind == "count" and value < 1:
-            raise RequestError("INVALID_ARGUMENT", f"{name} must be at least 1")
-    return given
+    given = {names[name]: value for name, value in arguments.items()}
+    return {one.name: value for one in operation.fields if (value := _check(operation, one, given.get(one.name))) is not None}
+
+
+def _check(operation: Operation, one: Field, given: Any) -> Any:
+    value: Any = one.default if given is None else given
+    if value is None and one.kind == "id":
+        return secrets.token_hex(8)
+    if value is None and one.is_required:
+        raise RequestError("INVALID_ARGUMENT", f"{operation.name} needs the argument {one.name!r}")
+    if value is None:
+        return None
+    if not _fits(one.kind, value):
+        raise RequestError("INVALID_ARGUMENT", f"{one.name} must be a {one.kind}, not {type(value).__name__}")
+    if one.choices and value not in one.choices:
+        raise RequestError("INVALID_ARGUMENT", f"{one.name} cannot be {value!r}", f"it is one of: {', '.join(one.choices)}")
+    if one.kind == "count" and value < 1:
+        raise RequestError("INVALID_ARGUMENT", f"{one.name} must be at least 1")
+    return value
 
 
 def _fits(kind: Kind, value: Any) -> bool:
-    return isinstance(value, _TYPES[kind]) and (kind == "flag" or not isinstance(value, bool))
+    """To Python a bool is an int, here it is not."""
+    return kind == "any" or (isinstance(value, _TYPES[kind]) and (kind == "flag" or not isinstance(value, bool)))
 
 
-def _text(one: Field, value: Any) -> str:
-    if one.kind == "flag":
+def count_wanted(operation: Operation, given: Mapping[str, Any]) -> int | None:
+    """How many items of a list; None for all."""
+    counts: Iterator[int | None] = (given.get(one.name) for one in operation.fields if one.kind == "count")
+    return next(counts, None)
+
+
+def _write_text(one: Field, value: Any) -> str:
+    if isinstance(value, bool):
         return "true" if value else "false"
     return str(min(value, PAGE_MAX) if one.kind == "count" else value)
 

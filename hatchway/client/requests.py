@@ -1,4 +1,4 @@
-"""Requests of the client and their answers, without sending anything. What is asked for each verb is in `verbs`.
+"""Requests of the client and their answers, without sending anything. What each operation asks for is in `operations`.
 
 Rules: pure; `client` and `async_client` send. A refusal of the gateway is a `RequestError` with its code, message and hint,
 exactly as the library raises it; `Unreachable` means that no answer came. What may be repeated safely is sent with an
@@ -49,7 +49,7 @@ class Refused(RequestError):
 @dataclass(frozen=True, slots=True)
 class Ask:
     """One request. `kind` is what the answer is decoded as; None means bytes. A request that is `once` is not sent again when
-    nobody knows whether it was carried out."""
+    it is not known whether it was carried out."""
 
     method: str
     path: str
@@ -125,22 +125,6 @@ class ApprovalInfo(msgspec.Struct, frozen=True):
     approver: str
     requested_by: str = ""
     verdict: str | None = None
-
-
-class SecretInfo(msgspec.Struct, frozen=True):
-    """A secret without its value."""
-
-    name: str
-    updated_at: int = 0
-
-
-class RetentionInfo(msgspec.Struct, frozen=True):
-    """How long things are kept (None: for ever), how many would go now, and the first of them."""
-
-    rules: dict[str, int | None]
-    counts: dict[str, int]
-    sessions: list[str]
-    workers: list[str]
 
 
 class FileInfo(msgspec.Struct, frozen=True):

@@ -25,7 +25,7 @@ Cert: TypeAlias = Place | tuple[Place, Place] | None
 
 
 def trusting(url: str, verify: Verify, cert: Cert) -> SSLContext | bool:
-    """What an HTTP client checks with; True is its own default. Where nothing is to be checked, nobody is believed: reading the
+    """What an HTTP client checks with; True is its own default. Where nothing is to be checked, none is believed: reading the
     usual authorities takes longer than many a request."""
     import ssl
 

@@ -1,6 +1,6 @@
 """Targets of requests: the one place where an id, a name or a file's path becomes part of a URL's path.
 
-Rules: THREAT[TM-CLIENT-PATH]: whoever builds a URL takes `.` and `..` out of it, with the segment before. So a text that
+Rules: THREAT[TM-CLIENT-PATH]: what builds a URL takes `.` and `..` out of it, with the segment before. So a text that
 others chose (an agent's, a program's) must never be such a segment, or a file's path leads to another operation: another
 session, the audit log, a hook's program. An id is one segment. A name (of a secret, of a value) may have slashes in it,
 which are escaped. A file's path is normalised here, with `sandbox.filesystem.paths` as everywhere, and sent below
@@ -54,7 +54,7 @@ def segments(text: str) -> str:
 
 
 def check(target: str) -> None:
-    """Raises for a target that would not be asked for as it stands, whoever made it."""
+    """Raises for a target that would not be asked for as it stands, no matter who made it."""
     if not target.startswith("/") or not _DOTS.isdisjoint(target.partition("?")[0].split("/")):
         hint = "it begins with a slash, and no segment is '.' or '..'"
         raise RequestError("INVALID_ARGUMENT", f"not the target of a request: {target[:100]!a}", hint)

@@ -22,8 +22,7 @@ from hatchway.client import tls
 if TYPE_CHECKING:
     from mcp.server import MCPServer
 
-    from hatchway.client.async_client import AsyncClient, AsyncRemoteSandbox
-    from hatchway.client.endpoints import RunOptions
+    from hatchway.client.async_client import AsyncClient, AsyncRemoteSandbox, RunOptions
     from hatchway.client.requests import RunInfo
 
 _INSTRUCTIONS = (
@@ -161,18 +160,16 @@ class Tools:
         gone afterwards. The value of the last expression is the result; what it printed is stdout; figures come as
         images, which displays counts. If the status is
         waiting_for_approval, a person must decide one of the approvals named; get_run shows what came of it."""
-        from hatchway.client import endpoints
+        from hatchway.client.async_client import run_request
 
         asked: RunOptions = {"language": language, "timeout_ms": timeout_ms}
-        if session_id is None:
-            return await self._shown(await self._client.ask(endpoints.run_once(code, asked)))
-        return await self._shown(await self._client.ask(endpoints.run_in(session_id, code, asked)))
+        return await self._show(await self._client.ask(run_request(session_id, code, asked)))
 
     async def get_run(self, run_id: str) -> dict[str, Any]:
         """Look at a run: whether it waits for an approval, is under way or is finished, and what came of it."""
-        return await self._shown(await self._client.get_run(run_id))
+        return await self._show(await self._client.get_run(run_id))
 
-    async def _shown(self, run: RunInfo) -> dict[str, Any]:
+    async def _show(self, run: RunInfo) -> dict[str, Any]:
         told: dict[str, Any] = {"run_id": run.id, "state": run.state}
         if run.state == "waiting":
             found = self._client.approvals(run_id=run.id)

@@ -21,13 +21,15 @@ Answer = Any
 _REFUSED: Final = 1
 
 
-def status_of(operation: Operation, answer: Answer) -> int:
+def choose_status(operation: Operation, answer: Answer) -> int:
     if operation.name == "policy check":
         return 0 if answer["ok"] else _REFUSED
     if operation.name == "policy diff":
         return _REFUSED if any(one["loosens"] for one in answer) else 0
     if operation.name == "audit verify":
         return _REFUSED if answer["findings"] else 0
+    if operation.name == "cancel":
+        return 0 if answer["cancelled"] else _REFUSED
     if operation.name == "runners run":
         return int(answer["exit_code"]) if answer["exit_code"] is not None else 1
     if isinstance(answer, Mapping) and answer.get("state") == "rejected":
@@ -58,9 +60,9 @@ def _counted(findings: list[Any]) -> str:
 def _show_check(answer: Answer, options: argparse.Namespace) -> None:
     from hatchway.remote.policy_sources import is_coloured, read_sources, rendered
 
-    place = Path(options.sources)
+    place = Path(options.given_sources)
     if answer["findings"]:
-        sources, _ = read_sources(place, getattr(options, "main", None))
+        sources, _ = read_sources(place, getattr(options, "given_main", None))
         print(rendered(answer["findings"], sources, place, colour=is_coloured()))
     if answer["ok"]:
         facts = f"{answer['rules']} rules, {answer['tests']} tests passed, {len(answer['proofs'])} claims proved"
@@ -151,10 +153,17 @@ def _show_spawned(answer: Answer, options: argparse.Namespace) -> None:
 
 
 def _say_nothing(answer: Answer, options: argparse.Namespace) -> None:
-    """A refusal is told by `status_of`."""
+    """A refusal is told by `choose_status`."""
+
+
+def _show_cancelled(answer: Answer, options: argparse.Namespace) -> None:
+    if not answer["cancelled"]:
+        print("nothing is under way", file=sys.stderr)
 
 
 SHOWN: Final[dict[str, Callable[[Answer, argparse.Namespace], None]]] = {
+    "cancel": _show_cancelled,
+    "decide": lambda answer, options: print(answer["id"], answer["verdict"]),
     "policy check": _show_check,
     "policy deploy": _show_deployed,
     "policy diff": _show_changes,

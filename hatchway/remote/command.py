@@ -1,5 +1,5 @@
-"""`hatchway remote`: a gateway from the command line. Verbs are rows of `operation_table`, or functions of `remote_verbs` where
-more than one request is made or a person is asked.
+"""`hatchway remote`: a gateway from the command line. Verbs are rows of the clients' table (`client.verb_names`), or functions of
+`verbs` where more than one request is made or a person is asked.
 
 Rules: where it is and who asks come from --url and HATCHWAY_TOKEN (or --token), whose things an admin means from --tenant.
 Output is for people; --json is for programs. These options may stand before the verb or after it. The exit status of `run` and
@@ -13,10 +13,9 @@ from typing import Any
 
 from hatchway.cli.options import add_parser, at_least_one
 from hatchway.client import tls
-from hatchway.client.operation_table import OPERATIONS
+from hatchway.client.verb_names import verbs
 from sandbox.languages import OFFERED
 
-_DECISIONS = ["approve", "approve_always", "reject", "reject_always", "cancel"]
 _COMMON = ("url", "token", "tenant", "json", "trust")
 _GROUPS = {
     "snapshots": "list, carry away, bring in and compare snapshots",
@@ -29,6 +28,7 @@ _GROUPS = {
     "runtimes": "list, add and remove runtimes of workers",
     "workers": "list, spawn, talk to and stop workers",
     "runners": "list, bind, use and stop runners",
+    "call": "any other operation of the gateway, by its name in OpenAPI",
 }
 
 
@@ -47,15 +47,15 @@ def add_command(commands: Any) -> None:
         "  hatchway remote audit tail -n 20\n  hatchway remote sessions --json\n  hatchway remote retention",
     )
     _add_common(remote, url=None, token=None, tenant=None, json=False, trust=None)
-    verbs = _Verbs(remote)
-    _add_runs(verbs)
-    _add_sessions(verbs)
-    _add_files(verbs)
-    _add_approvals(verbs)
-    _add_small_things(verbs)
-    verbs.add_rest()
-    tail = verbs.add("audit tail", "the newest records of the audit log, the oldest of them first")
-    tail.add_argument("-n", "--limit", type=at_least_one, default=20, metavar="N", help="so many (default 20)")
+    added = _Verbs(remote)
+    _add_runs(added)
+    _add_sessions(added)
+    _add_files(added)
+    _add_approvals(added)
+    _add_values(added)
+    added.add_rest()
+    tail = added.add("audit tail", "the newest records of the audit log, the oldest of them first")
+    tail.add_argument("-n", "--limit", type=at_least_one, default=20, metavar="N", help="at most N (default 20)")
 
 
 def _add_common(parser: argparse.ArgumentParser, **defaults: Any) -> None:
@@ -82,19 +82,19 @@ class _Verbs:
         _add_common(self._common)
         self._verbs = remote.add_subparsers(dest="verb", metavar="VERB", required=True)
         self._groups: dict[str, Any] = {}
-        self._left = list(OPERATIONS)
+        self._left = list(verbs())
 
     def add(self, name: str, about: str, *words: str) -> argparse.ArgumentParser:
         """A verb and the words it cannot be without."""
         group, _, last = name.rpartition(" ")
         among = self._group(group) if group else self._verbs
-        verb = self._made(among, last, about)
+        verb = self._make(among, last, about)
         for word in words:
             verb.add_argument(word, metavar=word.upper())
         verb.set_defaults(operation=name)
         return verb
 
-    def _made(self, among: Any, name: str, about: str) -> argparse.ArgumentParser:
+    def _make(self, among: Any, name: str, about: str) -> argparse.ArgumentParser:
         made: argparse.ArgumentParser = among.add_parser(
             name, help=about, description=about[0].upper() + about[1:] + ".", parents=[self._common]
         )
@@ -102,10 +102,10 @@ class _Verbs:
 
     def add_rows(self, *names: str) -> None:
         """These rows of the table."""
-        from hatchway.remote.operations import add_arguments
+        from hatchway.remote.table_verbs import add_arguments
 
         for name in names:
-            add_arguments(self.add(name, OPERATIONS[name].about), OPERATIONS[name])
+            add_arguments(self.add(name, verbs()[name].about), verbs()[name])
             self._left.remove(name)
 
     def add_rest(self) -> None:
@@ -115,10 +115,10 @@ class _Verbs:
     def _group(self, name: str) -> Any:
         """A group by itself does what its `list` does."""
         if name not in self._groups:
-            from hatchway.remote.operations import add_arguments
+            from hatchway.remote.table_verbs import add_arguments
 
-            about, listing = _GROUPS[name], OPERATIONS.get(f"{name} list")
-            group = self._made(self._verbs, name, about)
+            about, listing = _GROUPS[name], verbs().get(f"{name} list")
+            group = self._make(self._verbs, name, about)
             if listing is not None:
                 add_arguments(group, listing)
                 group.set_defaults(operation=listing.name)
@@ -126,83 +126,76 @@ class _Verbs:
         return self._groups[name]
 
 
-def _add_runs(verbs: _Verbs) -> None:
-    run_ = verbs.add("run", "run a program, in a session or in one of its own; standard input goes to the program")
+def _add_runs(added: _Verbs) -> None:
+    run_ = added.add("run", "run a program, in a session or in one of its own; standard input goes to the program")
     run_.add_argument("path", nargs="?", metavar="FILE", help="the program; - reads it from standard input")
     run_.add_argument("-c", "--code", metavar="CODE", help="the program itself")
     run_.add_argument("-l", "--language", metavar="L", help="python, javascript, typescript or shell")
     run_.add_argument("--session", metavar="ID", help="a session that is there already")
     run_.add_argument("--input", action="append", default=[], metavar="NAME=JSON", help="set a variable first (repeatable)")
     run_.add_argument("--timeout-ms", type=at_least_one, metavar="N", help="wall clock limit")
-    verbs.add_rows("runs")
-    verbs.add("result", "what a run printed and what came of it, or what it waits for", "run")
+    added.add_rows("runs")
+    added.add("result", "what a run printed and what came of it, or what it waits for", "run")
 
 
-def _add_sessions(verbs: _Verbs) -> None:
-    verbs.add_rows("sessions")
-    create = verbs.add("create", "make a session")
+def _add_sessions(added: _Verbs) -> None:
+    added.add_rows("sessions")
+    create = added.add("create", "make a session")
     create.add_argument("session", nargs="?", metavar="SESSION", help="its id (default: a new one)")
     create.add_argument("--id", metavar="SESSION", help="the same")
     create.add_argument("--language", choices=OFFERED, metavar="L", help="python (default), javascript, typescript or shell")
     create.add_argument("--template", metavar="NAME", help="start from a template")
     create.add_argument("--durable", action="store_true", help="keep its variables even if the service dies")
-    verbs.add("fork", "fork a session", "session")
-    verbs.add("cancel", "stop what a session has under way", "session")
-    verbs.add_rows("delete")
-    save = verbs.add("save", "save a snapshot", "session")
-    save.add_argument("--label", default="", metavar="TEXT", help="a name for it; one without is not kept for ever")
-    verbs.add("restore", "a session from a snapshot", "snapshot")
-    verbs.add_rows(*(name for name in OPERATIONS if "snapshot" in name.split(" ")[0]))
+    added.add_rows("fork", "cancel", "delete", "save")
+    added.add("restore", "make a session of a snapshot", "snapshot")
+    added.add_rows(*(name for name in verbs() if "snapshot" in name.split(" ")[0]))
 
 
-def _add_files(verbs: _Verbs) -> None:
-    verbs.add("ls", "list files", "session").add_argument("path", nargs="?", default="/", metavar="PATH")
-    verbs.add("get", "copy a file here, or to standard output with -", "session", "path").add_argument(
-        "to", nargs="?", metavar="FILE"
-    )
-    put = verbs.add("put", "copy a file into a session; - reads standard input", "session", "file")
+def _add_files(added: _Verbs) -> None:
+    added.add("ls", "list files", "session").add_argument("path", nargs="?", default="/", metavar="PATH")
+    get = added.add("get", "copy a file here, or to standard output with -", "session", "path")
+    get.add_argument("to", nargs="?", metavar="FILE")
+    put = added.add("put", "copy a file into a session; - reads standard input", "session", "file")
     put.add_argument("path", nargs="?", metavar="PATH", help="where to (default: its name); PATH/ is a directory to put it into")
-    rm = verbs.add("rm", "delete a file or a directory", "session", "path")
+    rm = added.add("rm", "delete a file or a directory", "session", "path")
     rm.add_argument("-r", "--recursive", action="store_true", help="a directory with its entries")
-    grep = verbs.add("grep", "lines of a session's files that hold a text; status 1 if there is none", "session", "text")
+    grep = added.add("grep", "lines of a session's files that hold a text; status 1 if there is none", "session", "text")
     grep.add_argument("path", nargs="?", metavar="PART", help="only files whose path has this in it")
     grep.add_argument("-E", "--regex", action="store_true", help="TEXT is a regular expression (RE2)")
 
 
-def _add_approvals(verbs: _Verbs) -> None:
-    approvals = verbs.add("approvals", "what waits for somebody")
+def _add_approvals(added: _Verbs) -> None:
+    approvals = added.add("approvals", "list approvals that wait for a decision")
     approvals.add_argument("--all", action="store_true", help="what was decided, too")
-    decide = verbs.add("decide", "decide an approval", "approval")
-    decide.add_argument("decision", choices=_DECISIONS)
-    decide.add_argument("--reason", default="", metavar="TEXT")
+    added.add_rows("decide")
 
 
-def _add_small_things(verbs: _Verbs) -> None:
-    verbs.add_rows("values")
-    verbs.add("get-value", "write a value to standard output", "session", "key")
-    verbs.add("set-value", "keep a value; it is read from standard input", "session", "key")
-    verbs.add_rows("delete-value")
+def _add_values(added: _Verbs) -> None:
+    added.add_rows("values", "get-value")
+    added.add("set-value", "keep a value; it is read from standard input", "session", "key")
+    added.add_rows("delete-value")
     secrets = [
-        verbs.add("secrets", "list secrets: names, never values"),
-        verbs.add("set-secret", "keep a secret; its value is read from standard input", "name"),
-        verbs.add("delete-secret", "forget a secret", "name"),
+        added.add("secrets", "list secrets: names, never values"),
+        added.add("set-secret", "keep a secret; its value is read from standard input", "name"),
+        added.add("delete-secret", "forget a secret", "name"),
     ]
     for verb in secrets:
         verb.add_argument("--session", metavar="ID", help="a session's own (default: the tenant's)")
-    retention = verbs.add("retention", "how long things are kept, and what would go now")
-    retention.add_argument("--collect", action="store_true", help="let it go now, and say how much went")
+    retention = added.add("retention", "how long things are kept, and what would go now")
+    retention.add_argument("--collect", action="store_true", help="delete it now, and say how much went")
 
 
 def run(options: argparse.Namespace) -> int:
     from hatchway.client.client import Client
-    from hatchway.remote import hints, operations, verbs
+    from hatchway.remote import hints, table_verbs
+    from hatchway.remote import verbs as functions
     from sandbox.errors import RequestError
 
     name: str = options.operation
     try:
         with Client(options.url, options.token, tenant=options.tenant, verify=options.ca, cert=options.cert) as client:
-            if name in OPERATIONS:
-                return operations.run(client, OPERATIONS[name], options)
-            return int(getattr(verbs, f"run_{name.replace('-', '_').replace(' ', '_')}")(client, options))
+            if name in verbs():
+                return table_verbs.run(client, verbs()[name], options)
+            return int(getattr(functions, f"run_{name.replace('-', '_').replace(' ', '_')}")(client, options))
     except RequestError as error:
         raise hints.reword(error, name) from None

@@ -1,7 +1,7 @@
 """A policy on this machine's disk, as a gateway wants it: its files by name, and the one to begin with. And what a gateway found
 in them, as `hatchway policy check` shows it.
 
-Rules: of a file that is named, what it needs is sent and nothing else beside it: what it imports, its base, its catalog, the
+Rules: of a file that is named, what it needs is sent and nothing else next to it: what it imports, its base, its catalog, the
 programs of its hooks. Of a folder that is named, everything is, without links and hidden files. What is no text is sent as
 base64. Whether it is a policy at all, the gateway says.
 """

@@ -1,4 +1,4 @@
-"""The verbs of `hatchway remote` that are more than a row of `operation_table`: each asks the gateway and shows what it answered.
+"""The verbs of `hatchway remote` that are more than a row of the table: each asks the gateway and shows what it answered.
 
 Rules: a verb is a function `run_VERB(client, options)` that answers the exit status. With --json only JSON goes to standard
 output, an object a line; what is copied goes there as it is. A run that waits says which run it is, and for which approvals.
@@ -22,11 +22,12 @@ from hatchway.cli.output import printable, show_table
 from hatchway.cli.program import inputs_of, read_program, read_stdin
 from hatchway.cli.run import exit_status, show_result
 from hatchway.cli.terminal import write_output
-from hatchway.client import endpoints, requests, url_paths
+from hatchway.client import requests, url_paths
+from hatchway.client.async_client import RunOptions, run_request
 from hatchway.client.client import Client
-from hatchway.client.endpoints import RunOptions
-from hatchway.client.requests import ApprovalInfo, Ask, FileInfo, MatchInfo, Refused, RunInfo, SecretInfo, Unreachable
-from hatchway.remote.operations import read_bytes, write_bytes
+from hatchway.client.operations import request
+from hatchway.client.requests import ApprovalInfo, Ask, MatchInfo, Refused, RunInfo, Unreachable
+from hatchway.remote.table_verbs import read_bytes, write_bytes
 from sandbox.errors import RequestError, SandboxError
 from sandbox.wire import RunResult
 
@@ -47,14 +48,12 @@ def run_run(client: Client, options: argparse.Namespace) -> int:
         "inputs": inputs_of(options),
         "stdin": read_stdin(options),
     }
-    alone = options.session is None
-    ask = endpoints.stream_once(code, asked) if alone else endpoints.stream_in(options.session, code, asked)
-    watched = Watched(client, is_alone=alone, is_shown=not options.json)
-    return _show_run(client, options, watched.run(ask), watched)
+    watched = Watched(client, is_alone=options.session is None, is_shown=not options.json)
+    return _show_run(client, options, watched.run(run_request(options.session, code, asked, is_streamed=True)), watched)
 
 
 class Watched:
-    """A run whose output is shown as it comes. Whoever interrupts the command, or stops reading it, cancels the run; a session of
+    """A run whose output is shown as it comes. Interrupting the command, or closing its pipe, cancels the run; a session of
     its own goes with the run, unless something is still to be read there."""
 
     def __init__(self, client: Client, *, is_alone: bool, is_shown: bool) -> None:
@@ -73,7 +72,7 @@ class Watched:
                     raise requests.failed(event.data)
                 elif requests.is_last(event):
                     return msgspec.convert(event.data, RunInfo)
-        except (KeyboardInterrupt, OSError):  # or nobody reads what it writes any more
+        except (KeyboardInterrupt, OSError):  # or the reader of its output has gone
             self._cancel()
             raise
         raise Unreachable("the stream ended before the run did")
@@ -102,13 +101,13 @@ class Watched:
     def _cancel(self) -> None:
         with contextlib.suppress(SandboxError):
             if self._begun:
-                self._client.ask(endpoints.cancel_run(self._begun["id"]))
+                self._client.ask(request("cancel_run", run_id=self._begun["id"]))
         self._forget()
 
     def _forget(self) -> None:
         with contextlib.suppress(SandboxError):
             if self._is_alone and self._begun:
-                self._client.ask(endpoints.delete_session(self._begun["session_id"]))
+                self._client.ask(request("delete_session", session_id=self._begun["session_id"]))
 
 
 def run_result(client: Client, options: argparse.Namespace) -> int:
@@ -157,21 +156,6 @@ def run_create(client: Client, options: argparse.Namespace) -> int:
     return _show(options, [made.info], lambda one: one.id)
 
 
-def run_fork(client: Client, options: argparse.Namespace) -> int:
-    return _show(options, [client.session(options.session).fork().info], lambda one: one.id)
-
-
-def run_cancel(client: Client, options: argparse.Namespace) -> int:
-    if client.session(options.session).cancel():
-        return 0
-    print("nothing is under way", file=sys.stderr)
-    return 1
-
-
-def run_save(client: Client, options: argparse.Namespace) -> int:
-    return _show(options, [client.session(options.session).save(options.label)], lambda one: one.id)
-
-
 def run_restore(client: Client, options: argparse.Namespace) -> int:
     try:
         made = client.restore(options.snapshot)
@@ -185,9 +169,10 @@ def run_restore(client: Client, options: argparse.Namespace) -> int:
 
 
 def run_ls(client: Client, options: argparse.Namespace) -> int:
-    found = client.session(options.session).files.list(options.path)
+    files = client.session(options.session).files
+    found = files.list(options.path)
     if not found and url_paths.path(options.path) != url_paths.path("/"):
-        at: FileInfo = client.ask(endpoints.stat_file(options.session, options.path))
+        at = files.stat(options.path)
         found = [] if at.is_directory else [at]
     return _show(options, found, lambda one: f"{one.size_bytes:>10}  {printable(one.path)}{'/' if one.is_directory else ''}")
 
@@ -235,41 +220,38 @@ def run_approvals(client: Client, options: argparse.Namespace) -> int:
     return _show(options, client.approvals(pending=not options.all), line)
 
 
-def run_decide(client: Client, options: argparse.Namespace) -> int:
-    decided = client.decide(options.approval, options.decision, options.reason)
-    return _show(options, [decided], lambda one: f"{one.id} {one.verdict}")
-
-
-def run_get_value(client: Client, options: argparse.Namespace) -> int:
-    sys.stdout.buffer.write(client.ask(endpoints.get_value(options.session, options.key)))
-    return 0
-
-
 def run_set_value(client: Client, options: argparse.Namespace) -> int:
-    client.ask(endpoints.set_value(options.session, options.key, sys.stdin.buffer.read()))
+    client.do("put_value", session_id=options.session, key=options.key, file=sys.stdin.buffer.read())
     return 0
 
 
 def run_secrets(client: Client, options: argparse.Namespace) -> int:
-    return _show(options, client.pages(endpoints.secrets_of(options.session), {}, SecretInfo), lambda one: one.name)
+    return _show(options, _do_with_secrets(client, options, "list_{}secrets"), lambda one: str(one["name"]))
 
 
 def run_set_secret(client: Client, options: argparse.Namespace) -> int:
     """Not an argument: what is typed there is seen by everybody on the machine."""
     value = getpass.getpass("value: ") if sys.stdin.isatty() else sys.stdin.read().removesuffix("\n")
-    client.ask(endpoints.set_secret(options.session, options.name, value))
+    _do_with_secrets(client, options, "put_{}secret", name=options.name, value=value)
     return 0
 
 
 def run_delete_secret(client: Client, options: argparse.Namespace) -> int:
-    client.ask(endpoints.delete_secret(options.session, options.name))
+    _do_with_secrets(client, options, "delete_{}secret", name=options.name)
     return 0
+
+
+def _do_with_secrets(client: Client, options: argparse.Namespace, operation: str, **arguments: str) -> Any:
+    """With a session's secrets if one is named, or with the tenant's."""
+    if options.session is None:
+        return client.do(operation.format(""), **arguments)
+    return client.do(operation.format("session_"), session_id=options.session, **arguments)
 
 
 def run_audit_tail(client: Client, options: argparse.Namespace) -> int:
     def is_beyond(number: int) -> bool:
         """Whether nothing comes after this record."""
-        return not client.ask(endpoints.page("/v1/audit", {"limit": "1"}, str(number))).items
+        return not client.ask(request("list_audit", kind=requests.Items, limit=1, cursor=number)).items
 
     newest = 1
     while not is_beyond(newest):
@@ -284,20 +266,20 @@ def run_audit_tail(client: Client, options: argparse.Namespace) -> int:
 
 def run_retention(client: Client, options: argparse.Namespace) -> int:
     if options.collect:
-        return _show(options, [client.ask(endpoints.collect())], _forgotten)
-    return _show(options, [client.ask(endpoints.retention())], _kept)
+        return _show(options, [client.do("collect_retention")], _list_counts)
+    return _show(options, [client.do("get_retention")], _describe_retention)
 
 
-def _kept(found: Any) -> str:
+def _describe_retention(found: Any) -> str:
     lines = ["kept for"]
-    for name, kept_ms in found.rules.items():
+    for name, kept_ms in found["rules"].items():
         lines.append(f"  {name.removesuffix('_ms').replace('_', ' '):22} {_duration(kept_ms)}")
-    lines += ["would go now", _forgotten(found.counts)]
-    lines += [f"  session {one}" for one in found.sessions] + [f"  worker {one}" for one in found.workers]
+    lines += ["would go now", _list_counts(found["counts"])]
+    lines += [f"  session {name}" for name in found["sessions"]] + [f"  worker {name}" for name in found["workers"]]
     return "\n".join(lines)
 
 
-def _forgotten(counts: dict[str, int]) -> str:
+def _list_counts(counts: dict[str, int]) -> str:
     return "\n".join(f"  {kind:22} {count}" for kind, count in counts.items() if count) or "  nothing"
 
 

@@ -291,7 +291,7 @@ def test_the_command_rotates_data_keys_and_the_master_key_and_shows_no_value(
     assert main(["secrets", "rotate", "--data", str(tmp_path), "--new-master"]) == 0
     assert main(["secrets", "rotate", "--data", str(tmp_path), "--tenant", "nobody"]) == 2
     said = capsys.readouterr()
-    assert "t1: 2 secrets sealed anew, 2 data keys wrapped" in said.out and CANARY not in said.out + said.err
+    assert "t1: 2 secrets sealed again, 2 data keys wrapped" in said.out and CANARY not in said.out + said.err
     lines = (tmp_path / "keys").read_text().splitlines()
     assert lines[:-1] == before
     newest = lines[-1].split()

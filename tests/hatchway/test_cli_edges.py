@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from hatchway.cli.entry import main
 from tests.hatchway.commanding import Command
 
 
@@ -103,3 +104,13 @@ def test_a_program_finds_its_arguments_whatever_stands_in_them(command: Command,
 
 def test_code_on_the_command_line_has_arguments_too(command: Command) -> None:
     assert command("run", "-c", "import sys; sys.argv", "--", "a").stdout == '["-c","a"]\n'
+
+
+def test_without_the_benches_the_bench_command_says_where_it_runs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "benches", None)
+    monkeypatch.delitem(sys.modules, "benches.__main__", raising=False)
+    assert main(["bench"]) == 2
+    assert "hint: run it in a checkout of Hatchway" in capsys.readouterr().err
+    assert main(["completion", "bash"]) == 0

@@ -88,7 +88,7 @@ def test_a_call_that_somebody_would_have_to_approve_has_nobody_to_ask(policy: st
     assert main(["run", "--policy", policy, *ACME, "--json", "-c", "tools.list_dir(path='/workspace')"]) == 126
     result = json.loads(capsys.readouterr().out)
     assert (result["status"], result["error"]["code"]) == ("waiting_for_approval", "WAITING_FOR_APPROVAL")
-    assert "nobody to ask" in result["error"]["hint"]
+    assert "has no approver" in result["error"]["hint"]
 
 
 def test_files_go_in_and_out_as_the_policy_says(policy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import secrets
 from pathlib import Path
 
 import pytest
 
 from hatchway import AsyncClient, Client
-from hatchway.client.operation_table import OPERATIONS
+from hatchway.client import derivation
+from hatchway.client.operations import api_operations
 from hatchway.client.requests import Ask
+from hatchway.client.verb_names import verbs
 from sandbox.errors import RequestError
 from tests.gateway.serving import Gateway
 from tests.hatchway.commanding import Command
@@ -264,11 +265,20 @@ def test_what_an_operation_is_not_told_or_told_wrongly_is_refused_before_it_is_s
             assert refused.value.error.code == "INVALID_ARGUMENT"
 
 
-def test_every_row_names_an_operation_that_the_gateway_has(client: Client) -> None:
-    def shape(path: str) -> str:
-        return re.sub(r"\{[^}]*\}", "{}", path)
+def test_the_table_of_the_clients_is_the_gateways_own() -> None:
+    assert derivation.TABLE.read_text("utf-8") == derivation.derive_table(), "run: python -m hatchway.client.derivation"
 
+
+def test_every_row_names_an_operation_that_the_gateway_has(client: Client) -> None:
     paths = client.ask(Ask("GET", "/openapi.json", kind=dict))["paths"]
-    known = {(method.upper(), shape(path)) for path, methods in paths.items() for method in methods}
-    for operation in OPERATIONS.values():
-        assert (operation.method, shape(operation.path)) in known, operation.name
+    known = {(method.upper(), path) for path, methods in paths.items() for method in methods}
+    assert {(one.method, one.path.replace("...", "")) for one in api_operations().values()} <= known
+
+
+def test_every_operation_of_the_gateway_has_a_verb(remote: Command, client: Client) -> None:
+    reached = {(one.method, one.path) for one in verbs().values()}
+    assert reached >= {(one.method, one.path) for one in api_operations().values() if one.answers != "events"}
+    with client.sandbox(language="shell") as box:
+        assert remote("call", "update-session", box.id, "--title", "renamed").stdout.splitlines()[0].split() == ["id", box.id]
+        assert client.do("get_session", session_id=box.id)["title"] == "renamed"
+        assert "the following arguments are required: --path" in remote("call", "make-directory", box.id).stderr

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from hatchway import AsyncClient, Client
-from hatchway.client import endpoints
+from hatchway.client.async_client import AsyncRemoteFiles
+from hatchway.client.operations import api_operations, request
 from hatchway.client.requests import Ask, Refused
 from sandbox.errors import RequestError
 from tests.gateway.serving import Gateway
@@ -23,32 +23,25 @@ WAYS_OUT = [
     "./../../victim",
 ]
 NO_IDS = ["", ".", "..", "a/b", "../me", "/", "x" * 2000, "\ud800"]
-OF_A_SESSION: list[Callable[[str], Ask]] = [
-    endpoints.get_session,
-    endpoints.delete_session,
-    endpoints.cancel_session,
-    endpoints.get_run,
-    endpoints.carry_away,
-    endpoints.forget_snapshot,
-    lambda text: endpoints.restore(text, None),
-    lambda text: endpoints.decide(text, "approve", ""),
-    lambda text: endpoints.run_in(text, "1", {}),
-    lambda text: endpoints.stream_in(text, "1", {}),
-    lambda text: endpoints.fork(text, 1),
-    lambda text: endpoints.save(text, "", False),
-    lambda text: endpoints.read_file(text, "a"),
-    lambda text: endpoints.write_file(text, "a", b""),
-    lambda text: endpoints.delete_file(text, "a", False),
-    lambda text: endpoints.stat_file(text, "a"),
-    lambda text: endpoints.make_directory(text, "a"),
-    lambda text: endpoints.set_secret(text, "a", "1"),
-    lambda text: Ask("GET", endpoints.files_of(text)),
+WITH_IDS = [
+    (operation.name, field.name)
+    for operation in api_operations().values()
+    for field in operation.fields
+    if field.place == "path" and f"{{{field.name}}}" in operation.path
 ]
+"""Every id in a path of any operation."""
+
+
+def ask_for(name: str, /, **arguments: Any) -> Ask:
+    """The request of an operation with something in every place of its path."""
+    filled = {one.name: "a" for one in api_operations()[name].fields if one.place == "path"}
+    return request(name, **{**filled, **arguments})
 
 
 @pytest.mark.parametrize("path", WAYS_OUT)
 def test_tm_client_path_a_files_path_never_leaves_the_files_of_its_session(path: str) -> None:
-    for ask in (endpoints.read_file("s", path), endpoints.write_file("s", path, b""), endpoints.delete_file("s", path, True)):
+    for name in ("get_file", "put_file", "delete_file"):
+        ask = ask_for(name, session_id="s", path=path)
         segments = ask.path.split("/")
         assert segments[:6] == ["", "v1", "sessions", "s", "files", "workspace"]
         assert not {"", ".", ".."} & set(segments[1:])
@@ -81,18 +74,24 @@ def test_tm_client_path_the_asynchronous_client_keeps_to_files_too(gateway: Gate
 
 
 @pytest.mark.parametrize("text", NO_IDS)
-@pytest.mark.parametrize("verb", OF_A_SESSION)
-def test_tm_client_path_what_is_no_id_is_refused_before_anything_is_sent(verb: Callable[[str], Ask], text: str) -> None:
-    with pytest.raises(RequestError) as refused:
-        verb(text)
-    assert refused.value.error.code == "INVALID_ARGUMENT"
+def test_tm_client_path_what_is_no_id_is_refused_before_anything_is_sent(text: str) -> None:
+    assert len(WITH_IDS) > 60
+    for name, field in WITH_IDS:
+        with pytest.raises(RequestError) as refused:
+            ask_for(name, **{field: text})
+        assert refused.value.error.code == "INVALID_ARGUMENT"
+    with Client("http://127.0.0.1:9", "hw_x") as client:
+        for verb in (client.session, client.get_run, client.restore):
+            with pytest.raises(RequestError) as refused:
+                verb(text)
+            assert refused.value.error.code == "INVALID_ARGUMENT"
 
 
 @pytest.mark.parametrize("text", ["", ".", "..", "a/../b", "a//b", "/a", "a/"])
 def test_a_name_may_have_slashes_but_nothing_that_leads_away(text: str) -> None:
-    assert endpoints.set_secret(None, "hooks/signing", "1").path == "/v1/secrets/hooks%2Fsigning"
+    assert ask_for("put_secret", name="hooks/signing").path == "/v1/secrets/hooks%2Fsigning"
     with pytest.raises(RequestError, match="not a name"):
-        endpoints.set_secret(None, text, "1")
+        ask_for("put_secret", name=text)
 
 
 @pytest.mark.parametrize("target", ["/v1/sessions/..", "/v1/./me", "/../v1", "v1/me", "http://elsewhere/v1/me"])
@@ -104,16 +103,12 @@ def test_a_request_of_ones_own_is_sent_as_it_stands_or_not_at_all(target: str) -
 
 @pytest.mark.parametrize("path", ["a\0b", "\ud800", "x" * 300, "a/" * 200, "x/" * 3000])
 def test_a_path_that_no_file_can_have_is_refused_before_anything_is_sent(path: str) -> None:
-    asks: list[Callable[[], Any]] = [
-        lambda: endpoints.read_file("s", path),
-        lambda: endpoints.stat_file("s", path),
-        lambda: endpoints.make_directory("s", path),
-        lambda: endpoints.directory(path),
-    ]
-    for ask in asks:
-        with pytest.raises(RequestError) as refused:
-            ask()
-        assert refused.value.error.code == "INVALID_PATH"
+    with Client("http://127.0.0.1:9", "hw_x") as client:
+        files = AsyncRemoteFiles(client._core, "s")
+        for verb in (files.read, files.stat, files.mkdir, files.list, files.delete):
+            with pytest.raises(RequestError) as refused:
+                asyncio.run(verb(path))
+            assert refused.value.error.code == "INVALID_PATH"
 
 
 @pytest.mark.parametrize(

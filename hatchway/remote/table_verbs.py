@@ -1,8 +1,8 @@
-"""The verbs of `hatchway remote` that are rows of `operation_table`: their options, what is read for them, what is shown.
+"""The verbs of `hatchway remote` that are rows of the table: their options, what is read for them, what is shown.
 
 Rules: a row's words are words here, its other fields options; nothing stands in the arguments that was not given. With --json
-only JSON goes to standard output, an object a line; what is carried away goes there as it is, or into FILE. How a row's answer is
-shown otherwise is in `remote_answers`.
+only JSON goes to standard output, an object a line; what is carried away goes there as it is, or into FILE. How an answer is
+shown that is neither a table nor facts is in `answers`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -23,26 +23,39 @@ from hatchway.client.requests import Refused
 from hatchway.remote import answers
 from sandbox.errors import RequestError
 
-_METAVARS = {"object": "FILE", "bytes": "FILE", "sources": "PATH", "attributes": "NAME=JSON", "number": "N", "count": "N"}
+_METAVARS: Final = {
+    "object": "FILE", "bytes": "FILE", "sources": "PATH", "attributes": "NAME=JSON", "number": "N", "count": "N", "any": "JSON",
+}  # fmt: skip
+_TAKEN: Final = frozenset(("url", "token", "tenant", "json", "ca", "cert", "help"))
+"""Options of every verb; a field of such a name gets another."""
 
 
 def add_arguments(parser: argparse.ArgumentParser, operation: Operation) -> None:
-    for one in operation.words():
-        more: dict[str, Any] = {"nargs": "*"} if one.kind in ("texts", "attributes") else {}
-        if one.kind == "number":
-            more["type"] = int
-        metavar = {"attributes": "FIELD=VALUE"}.get(one.kind, _METAVARS.get(one.kind, one.name.upper()))
-        parser.add_argument(one.name, metavar=metavar, help=one.about or None, **more)
     for one in operation.fields:
-        if not one.is_word:
+        if one.is_word:
+            _add_word(parser, one)
+        else:
             _add_option(parser, one)
     if operation.answers == "bytes":
         parser.add_argument("to", nargs="?", default="-", metavar="FILE", help="write it there (default: standard output)")
 
 
+def _add_word(parser: argparse.ArgumentParser, one: Field) -> None:
+    more: dict[str, Any] = {"nargs": "*"} if one.kind in ("texts", "attributes") else {}
+    if one.kind == "number":
+        more["type"] = int
+    if one.choices:
+        parser.add_argument(f"given_{one.name}", choices=one.choices, metavar="|".join(one.choices), help=one.about or None)
+        return
+    metavar = "FIELD=VALUE" if one.kind == "attributes" else _METAVARS.get(one.kind, one.name.upper())
+    parser.add_argument(f"given_{one.name}", metavar=metavar, help=one.about or None, **more)
+
+
 def _add_option(parser: argparse.ArgumentParser, one: Field) -> None:
-    names = [*(["-n"] if one.kind == "count" else []), one.option or f"--{one.name.replace('_', '-')}"]
-    given: dict[str, Any] = {"dest": one.name, "default": argparse.SUPPRESS, "help": one.about}
+    name = f"set-{one.name}" if one.name in _TAKEN else one.name.replace("_", "-")
+    names = [*(["-n"] if one.kind == "count" else []), one.option or f"--{name}"]
+    given: dict[str, Any] = {"dest": f"given_{one.name}", "default": argparse.SUPPRESS, "help": one.about}
+    given["required"] = one.is_required
     if one.kind == "flag":
         parser.add_argument(*names, action="store_true", **given)
         return
@@ -57,55 +70,55 @@ def _add_option(parser: argparse.ArgumentParser, one: Field) -> None:
 
 
 def run(client: Client, operation: Operation, options: argparse.Namespace) -> int:
-    arguments = _arguments(operation, options)
+    arguments = _read_arguments(operation, options)
     try:
         answer = client.do(operation.name, **arguments)
     except Refused as refused:
         if refused.error.code != "POLICY_REFUSED" or not arguments.get("sources"):
             raise
-        return answers.show_refused(client, arguments, Path(options.sources), refused)
+        return answers.show_refused(client, arguments, Path(options.given_sources), refused)
     if operation.answers == "bytes":
         return _write(options.to, answer, operation)
     if operation.answers == "nothing":
         return 0
     if options.json:
-        for one in answer if operation.answers == "list" else [answer]:
-            print(msgspec.json.encode(one).decode())
-        return answers.status_of(operation, answer)
-    if operation.answers == "list":
-        show_table(answer, operation.columns)
+        for item in answer if operation.answers == "list" or operation.name == "fork" else [answer]:
+            print(msgspec.json.encode(item).decode())
     elif operation.name in answers.SHOWN:
         answers.SHOWN[operation.name](answer, options)
     elif operation.columns:
-        show_table([answer], operation.columns)
+        show_table(answer if isinstance(answer, list) else [answer], operation.columns)
     else:
-        show_facts(answer)
-    return answers.status_of(operation, answer)
+        for item in answer if isinstance(answer, list) else [answer]:
+            show_facts(item)
+    return answers.choose_status(operation, answer)
 
 
-def _arguments(operation: Operation, options: argparse.Namespace) -> dict[str, Any]:
+def _read_arguments(operation: Operation, options: argparse.Namespace) -> dict[str, Any]:
     """What was given, with files read."""
     found: dict[str, Any] = {}
-    for one in operation.known().values():
-        value = getattr(options, one.name, None)
+    for one in operation.fields:
+        value = getattr(options, f"given_{one.name}", None)
         if value is None:
             continue
         if one.kind == "sources":
             from hatchway.remote.policy_sources import read_sources
 
-            found[one.name], found["main"] = read_sources(Path(value), getattr(options, "main", None))
+            found[one.name], found["main"] = read_sources(Path(value), getattr(options, "given_main", None))
         elif one.name == "main":
             found.setdefault("main", value)
         elif one.kind == "attributes":
-            found[one.name] = _attributes(operation, options, one, value)
-        elif one.kind in ("bytes", "object"):
-            found[one.name] = read_bytes(value) if one.kind == "bytes" else _read_object(value)
+            found[one.name] = _read_attributes(operation, options, one, value)
+        elif one.kind == "bytes":
+            found[one.name] = read_bytes(value)
+        elif one.kind == "object":
+            found[one.name] = _read_object(value)
         else:
-            found[one.name] = value
+            found[one.name] = parse_pair(one.name, f"={value}", "")[1] if one.kind == "any" else value
     return found
 
 
-def _attributes(operation: Operation, options: argparse.Namespace, one: Field, pairs: list[str]) -> dict[str, Any]:
+def _read_attributes(operation: Operation, options: argparse.Namespace, one: Field, pairs: list[str]) -> dict[str, Any]:
     """Fields of a request are read as `hatchway policy explain` reads them, in the units of the language, where they are known
     here; all others are JSON, or text."""
     if operation.name == "policy explain":
@@ -114,9 +127,9 @@ def _attributes(operation: Operation, options: argparse.Namespace, one: Field, p
         from policy.tools.request_arguments import read_question
 
         catalog = builtin_catalog()
-        if options.capability in catalog.capabilities:
+        if options.given_capability in catalog.capabilities:
             try:
-                return read_question(catalog, options.capability, pairs)
+                return read_question(catalog, options.given_capability, pairs)
             except PolicyError as error:
                 raise RequestError("INVALID_ARGUMENT", str(error)) from None
     return dict(parse_pair(one.option or "FIELD=VALUE", pair, "plan=team") for pair in pairs)

@@ -1,0 +1,90 @@
+"""A blocking face for coroutines that never wait: how `client` is made of `async_client`.
+
+How: the asyncio client waits only in its HTTP client and its pauses. With blocking ones in their places (`BlockingHttp`, `sleep`)
+its coroutines run to their end in one step, without an event loop, so `blocking(AsyncClient.run)` is `Client.run`, with the same
+arguments for type checkers and editors.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def finish(coroutine: Coroutine[Any, Any, T]) -> T:
+    """What a coroutine that never waits returns."""
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        return cast(T, done.value)
+    raise AssertionError("a coroutine of the blocking client waits for an event loop")
+
+
+def blocking(method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -> Callable[Concatenate[Any, P], T]:
+    """The method of a class that holds the asyncio object as `_core`."""
+
+    @functools.wraps(method)
+    def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return finish(method(self._core, *args, **kwargs))
+
+    return call
+
+
+def iterating(method: Callable[Concatenate[Any, P], AsyncIterator[T]]) -> Callable[Concatenate[Any, P], Iterator[T]]:
+    """The same for a method that gives one thing after the other."""
+
+    @functools.wraps(method)
+    def iterate(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+        found = cast(AsyncGenerator[T, None], method(self._core, *args, **kwargs))
+        try:
+            while True:
+                yield finish(found.__anext__())
+        except StopAsyncIteration:
+            return
+        finally:
+            finish(found.aclose())
+
+    return iterate
+
+
+class BlockingHttp:
+    """httpx's blocking client behind the names of its asyncio client that are used here."""
+
+    def __init__(self, **settings: Any) -> None:
+        import httpx2 as httpx
+
+        self._http = httpx.Client(**settings)
+
+    async def request(self, method: str, path: str, **sent: Any) -> Any:
+        return self._http.request(method, path, **sent)
+
+    @asynccontextmanager
+    async def stream(self, method: str, path: str, **sent: Any) -> AsyncIterator[Any]:
+        with self._http.stream(method, path, **sent) as answer:
+            yield _BlockingAnswer(answer)
+
+    async def aclose(self) -> None:
+        self._http.close()
+
+
+class _BlockingAnswer:
+    def __init__(self, answer: Any) -> None:
+        self._answer = answer
+        self.status_code, self.headers = answer.status_code, answer.headers
+
+    async def aread(self) -> Any:
+        return self._answer.read()
+
+    async def aiter_lines(self) -> AsyncIterator[str]:
+        for line in self._answer.iter_lines():
+            yield line
+
+
+async def sleep(seconds: float) -> None:
+    time.sleep(seconds)
